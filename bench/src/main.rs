@@ -1,0 +1,2 @@
+//! Benches that run the real binary.
+fn main() {}

@@ -1,1 +1,3 @@
 //! The article room.
+
+pub mod batch;

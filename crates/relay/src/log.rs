@@ -1,0 +1,302 @@
+//! The classic log: `Mon dd hh:mm:ss.mmm SITE CODE MSGID text`, one line a decision.
+//!
+//! Lines are gathered in memory and written once a commit, in one write and without a sync: the log
+//! is for people. What it says of an article is written after that article is durable.
+//!
+//! The time is UTC unless the caller gives a [`Log::with_zone`]. C News wrote local time; knowing
+//! the zone of the machine takes a time zone data base, and a log in UTC is the easier one to
+//! compare between sites.
+
+use std::io::{self, Write};
+
+/// A moment: seconds since the epoch and the milliseconds into that second.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Now {
+    /// Seconds since 1970-01-01 00:00:00 UTC.
+    pub seconds: i64,
+    /// Milliseconds into the second, 0 to 999.
+    pub millis: u16,
+}
+
+/// The longest text of one log line in bytes; a longer one is cut and ends in `...`.
+pub const TEXT_BYTES_MAX: usize = 2048;
+/// The longest SITE or MSGID shown in a log line in bytes.
+pub const FIELD_BYTES_MAX: usize = 512;
+
+/// Offset of local time from UTC in seconds, given the time in epoch seconds.
+pub type ZoneOffset = fn(i64) -> i64;
+
+/// What a line is about, in C News's letters.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Code {
+    /// `+`: filed; the text is the sites that get it.
+    Filed,
+    /// `-`: refused; the text is the reason.
+    Refused,
+    /// `j`: filed in the group `junk`.
+    Junked,
+    /// `a`: a comment on the active file, such as an x'ed group.
+    Active,
+    /// `c`: about a control message.
+    Control,
+    /// `b`: bad input.
+    BadInput,
+}
+
+impl Code {
+    /// The letter in the log.
+    pub fn letter(self) -> u8 {
+        match self {
+            Code::Filed => b'+',
+            Code::Refused => b'-',
+            Code::Junked => b'j',
+            Code::Active => b'a',
+            Code::Control => b'c',
+            Code::BadInput => b'b',
+        }
+    }
+}
+
+/// SITE of a line about something that came from nowhere else.
+pub const LOCAL: &[u8] = b"(local)";
+/// MSGID of a line about an article that has none, so that the columns stay in step.
+pub const NO_ID: &[u8] = b"<>";
+
+/// Log lines on their way to the file `log`.
+#[derive(Debug)]
+pub struct Log {
+    buffer: Vec<u8>,
+    /// The second `stamp` was made for.
+    second: Option<i64>,
+    /// `Mon dd hh:mm:ss.`
+    stamp: [u8; STAMP_BYTES],
+    zone: Option<ZoneOffset>,
+}
+
+const STAMP_BYTES: usize = 16;
+
+impl Default for Log {
+    fn default() -> Log {
+        Log::new()
+    }
+}
+
+impl Log {
+    /// An empty log in UTC.
+    pub fn new() -> Log {
+        Log {
+            buffer: Vec::new(),
+            second: None,
+            stamp: *b"Jan  1 00:00:00.",
+            zone: None,
+        }
+    }
+
+    /// An empty log in the local time that `zone` gives; it is asked once a second at most.
+    pub fn with_zone(zone: ZoneOffset) -> Log {
+        Log {
+            zone: Some(zone),
+            ..Log::new()
+        }
+    }
+
+    /// Adds a line. Control characters are made visible as `^X`, so a line stays one line whatever
+    /// an article holds; an empty `id` becomes [`NO_ID`].
+    pub fn line(&mut self, now: Now, site: &[u8], code: Code, id: &[u8], text: &[u8]) {
+        if self.second != Some(now.seconds) {
+            let offset = self.zone.map_or(0, |zone| zone(now.seconds));
+            self.stamp = stamp(now.seconds.saturating_add(offset));
+            self.second = Some(now.seconds);
+        }
+        let out = &mut self.buffer;
+        out.extend_from_slice(&self.stamp);
+        let millis = now.millis.min(999);
+        let digit = |value: u16| b'0' + u8::try_from(value % 10).unwrap_or(0);
+        out.extend_from_slice(&[digit(millis / 100), digit(millis / 10), digit(millis), b' ']);
+        push_visible(out, site, FIELD_BYTES_MAX);
+        out.extend_from_slice(&[b' ', code.letter(), b' ']);
+        push_visible(out, if id.is_empty() { NO_ID } else { id }, FIELD_BYTES_MAX);
+        if !text.is_empty() {
+            out.push(b' ');
+            push_visible(out, text, TEXT_BYTES_MAX);
+        }
+        out.push(b'\n');
+    }
+
+    /// The lines not yet written.
+    pub fn pending(&self) -> &[u8] {
+        &self.buffer
+    }
+
+    /// Forgets the lines not yet written: what they tell of did not last.
+    pub fn clear(&mut self) {
+        self.buffer.clear();
+    }
+
+    /// Writes the pending lines with one call and forgets them.
+    ///
+    /// # Errors
+    /// Those of the writer. The lines are kept then.
+    pub fn write_to(&mut self, out: &mut dyn Write) -> io::Result<()> {
+        if !self.buffer.is_empty() {
+            out.write_all(&self.buffer)?;
+            self.buffer.clear();
+        }
+        Ok(())
+    }
+}
+
+/// Appends `bytes`, cut to `bytes_max`, with control characters as `^X` (DEL as `^?`).
+fn push_visible(out: &mut Vec<u8>, bytes: &[u8], bytes_max: usize) {
+    let (shown, cut) = match bytes.split_at_checked(bytes_max) {
+        Some((shown, rest)) => (shown, !rest.is_empty()),
+        None => (bytes, false),
+    };
+    if shown.iter().fold(false, |any, byte| any | is_control(*byte)) {
+        for byte in shown {
+            if is_control(*byte) {
+                out.extend_from_slice(&[b'^', byte ^ 0x40]);
+            } else {
+                out.push(*byte);
+            }
+        }
+    } else {
+        out.extend_from_slice(shown);
+    }
+    if cut {
+        out.extend_from_slice(b"...");
+    }
+}
+
+fn is_control(byte: u8) -> bool {
+    byte < b' ' || byte == 0x7f
+}
+
+/// `Mon dd hh:mm:ss.` of a time in epoch seconds, the day padded with a blank as ctime(3) does.
+fn stamp(seconds: i64) -> [u8; STAMP_BYTES] {
+    const MONTHS: [&[u8; 3]; 12] = [
+        b"Jan", b"Feb", b"Mar", b"Apr", b"May", b"Jun", b"Jul", b"Aug", b"Sep", b"Oct", b"Nov",
+        b"Dec",
+    ];
+    let (month, day) = month_and_day(seconds.div_euclid(86_400));
+    let second = seconds.rem_euclid(86_400);
+    let [m, o, n] = usize::try_from(month)
+        .ok()
+        .and_then(|month| MONTHS.get(month))
+        .map_or(*b"???", |name| **name);
+    let digit = |value: i64| b'0' + u8::try_from(value.rem_euclid(10)).unwrap_or(0);
+    let (hour, minute, second) = (second / 3600, second / 60 % 60, second % 60);
+    let tens = if day < 10 { b' ' } else { digit(day / 10) };
+    [
+        m,
+        o,
+        n,
+        b' ',
+        tens,
+        digit(day),
+        b' ',
+        digit(hour / 10),
+        digit(hour),
+        b':',
+        digit(minute / 10),
+        digit(minute),
+        b':',
+        digit(second / 10),
+        digit(second),
+        b'.',
+    ]
+}
+
+/// Month (0 is January) and day (from 1) of a day counted from the epoch, Gregorian calendar.
+///
+/// Counts in years that start on the first of March, so that the leap day is the last of a year and
+/// the months before it follow one rule: (153 month + 2) / 5 days lie before a month.
+fn month_and_day(days_since_epoch: i64) -> (i64, i64) {
+    // 719,468 days lie between 1 March of the year 0 and the epoch; 400 years have 146,097 days.
+    let day_of_era = days_since_epoch.saturating_add(719_468).rem_euclid(146_097);
+    let year_of_era =
+        (day_of_era - day_of_era / 1_460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
+    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
+    let month_from_march = (5 * day_of_year + 2) / 153;
+    let day = day_of_year - (153 * month_from_march + 2) / 5 + 1;
+    ((month_from_march + 2) % 12, day)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn text(log: &Log) -> String {
+        String::from_utf8(log.pending().to_vec()).unwrap()
+    }
+
+    const NOW: Now = Now {
+        seconds: 756_362_361,
+        millis: 45,
+    };
+
+    #[test]
+    fn a_line_has_the_classic_columns() {
+        let mut log = Log::new();
+        log.line(NOW, b"utzoo", Code::Filed, b"<1@a>", b"mnetor gpu");
+        log.line(NOW, LOCAL, Code::Filed, b"<2@a>", b"");
+        log.line(NOW, b"utzoo", Code::Refused, b"", b"duplicate");
+        assert_eq!(
+            text(&log),
+            "Dec 20 04:39:21.045 utzoo + <1@a> mnetor gpu\n\
+             Dec 20 04:39:21.045 (local) + <2@a>\n\
+             Dec 20 04:39:21.045 utzoo - <> duplicate\n"
+        );
+    }
+
+    #[test]
+    fn control_characters_do_not_break_a_line() {
+        let mut log = Log::new();
+        log.line(NOW, b"a\nb", Code::Refused, b"<\0@a>", b"x\ty\x7f\r\n\xe9");
+        let line = log.pending();
+        assert!(line.ends_with(b" a^Jb - <^@@a> x^Iy^?^M^J\xe9\n"));
+        assert_eq!(line.iter().filter(|byte| **byte == b'\n').count(), 1);
+    }
+
+    #[test]
+    fn long_texts_are_cut() {
+        let mut log = Log::new();
+        log.line(NOW, b"a", Code::Refused, b"<1@a>", &[b'x'; TEXT_BYTES_MAX + 1]);
+        assert!(log.pending().ends_with(b"x...\n"));
+        assert!(log.pending().len() < TEXT_BYTES_MAX + 64);
+    }
+
+    #[test]
+    fn a_zone_moves_the_clock() {
+        let mut log = Log::with_zone(|_| -5 * 3600);
+        log.line(NOW, b"a", Code::Filed, b"<1@a>", b"");
+        assert!(text(&log).starts_with("Dec 19 23:39:21.045 a"));
+    }
+
+    #[test]
+    fn calendar() {
+        for (seconds, wanted) in [
+            (0, "Jan  1 00:00:00."),
+            (951_782_399, "Feb 28 23:59:59."),
+            (951_782_400, "Feb 29 00:00:00."),
+            (951_868_800, "Mar  1 00:00:00."),
+            (1_709_251_199, "Feb 29 23:59:59."),
+            (4_107_542_400, "Mar  1 00:00:00."),
+            (-1, "Dec 31 23:59:59."),
+        ] {
+            assert_eq!(std::str::from_utf8(&stamp(seconds)).unwrap(), wanted);
+        }
+        // Nothing overflows at the ends of time.
+        let _ = (stamp(i64::MIN), stamp(i64::MAX));
+    }
+
+    #[test]
+    fn written_once() {
+        let mut log = Log::new();
+        log.line(NOW, b"a", Code::Filed, b"<1@a>", b"");
+        let mut file = Vec::new();
+        log.write_to(&mut file).unwrap();
+        assert_eq!(file, b"Dec 20 04:39:21.045 a + <1@a>\n");
+        assert!(log.pending().is_empty());
+    }
+}

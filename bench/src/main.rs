@@ -1,2 +1,95 @@
-//! Benches that run the real binary.
-fn main() {}
+//! `bench generate` makes batches, `bench run` times the real binary with them.
+
+use std::io::{self, BufWriter, Write};
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use anyhow::{Context, Result, bail};
+use lexopt::prelude::*;
+
+use bench::generate::{self, Kind};
+
+const HELP: &str = "\
+bench generate KIND [--out FILE] [--active FILE] [--newsgroups FILE] [--sys FILE] [--dir DIR]
+               [--articles N] [--groups G] [--seed S]
+    makes a batch; KIND is paper, ten-thousand, gigabyte, demo, or like and tiny,
+    which --articles and --groups size. --out - is standard output; --dir DIR
+    writes batch, active, newsgroups and sys into DIR.
+";
+
+fn main() -> ExitCode {
+    match command() {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("bench: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn command() -> Result<()> {
+    let mut arguments = lexopt::Parser::from_env();
+    match arguments.next()? {
+        Some(Value(word)) if word == "generate" => make(arguments),
+        Some(Long("help") | Short('h')) => {
+            print!("{HELP}");
+            Ok(())
+        }
+        Some(other) => Err(other.unexpected().into()),
+        None => bail!("which command?\n{HELP}"),
+    }
+}
+
+/// `bench generate`.
+fn make(mut arguments: lexopt::Parser) -> Result<()> {
+    let (mut name, mut articles, mut groups, mut seed) = (None, 100_000, 500, generate::SEED);
+    let (mut out, mut dir) = (None, None);
+    let mut beside: Vec<(&str, PathBuf)> = Vec::new();
+    while let Some(argument) = arguments.next()? {
+        match argument {
+            Value(kind) if name.is_none() => name = Some(kind.string()?),
+            Long("out") => out = Some(PathBuf::from(arguments.value()?)),
+            Long("dir") => dir = Some(PathBuf::from(arguments.value()?)),
+            Long("active") => beside.push(("active", arguments.value()?.into())),
+            Long("newsgroups") => beside.push(("newsgroups", arguments.value()?.into())),
+            Long("sys") => beside.push(("sys", arguments.value()?.into())),
+            Long("articles") => articles = arguments.value()?.parse()?,
+            Long("groups") => groups = arguments.value()?.parse()?,
+            Long("seed") => seed = arguments.value()?.parse()?,
+            other => return Err(other.unexpected().into()),
+        }
+    }
+    let Some(name) = name else {
+        bail!("generate which kind?\n{HELP}")
+    };
+    let Some(kind) = Kind::named(&name, articles, groups) else {
+        bail!("no kind `{name}'\n{HELP}")
+    };
+    for (what, file) in beside {
+        let text = match what {
+            "active" => generate::active(kind),
+            "newsgroups" => generate::newsgroups(kind),
+            _ => generate::sys(),
+        };
+        std::fs::write(&file, text).with_context(|| format!("writing {}", file.display()))?;
+    }
+    if let Some(dir) = dir {
+        generate::files(kind, seed, &dir)
+            .with_context(|| format!("writing into {}", dir.display()))?;
+    }
+    if let Some(file) = out {
+        let sink: Box<dyn Write> = match file.as_os_str() == "-" {
+            true => Box::new(io::stdout().lock()),
+            false => Box::new(
+                std::fs::File::create(&file)
+                    .with_context(|| format!("making {}", file.display()))?,
+            ),
+        };
+        let totals = generate::batch(kind, seed, &mut BufWriter::with_capacity(1 << 18, sink))?;
+        eprintln!(
+            "{} articles, {} bytes, {} cross-postings",
+            totals.articles, totals.bytes, totals.cross_postings
+        );
+    }
+    Ok(())
+}

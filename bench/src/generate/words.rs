@@ -1,0 +1,271 @@
+//! Prose of our own: words drawn by Zipf's law, set into lines, paragraphs and
+//! quotations of the widths that news articles have.
+
+use super::random::{Random, Zipf};
+
+/// The commonest words first; Zipf's law makes the early ones frequent.
+const WORDS: &str = "the of to and a in is that it for on you this with be are not have I as or if but \
+they was at can from by an what there all one so do which will would like some about we when has any my \
+your them out use just only how then more than up no get other also into time does could know who their \
+should were had people think make want because really see work good find now been way most need system \
+where much even very problem might same anyone using two many why still over here these us its go say \
+file after program try must right made thing never too before machine first since well old take sure look \
+those read code through different seem list point each question run fact enough long number between last \
+write case line name word while going group part both under every keep quite article post news version \
+someone memory little own help back without another however nothing off done better give mean put idea \
+reason set change hard disk call print tell believe please send open thought possible let example book \
+actually years works simple against either rather already usually least anything screen start again great \
+light answer side follow course board second matter local true public happen kind able far week order next \
+data source turn server several place test user world often around small large show money host compiler \
+space support type big almost trying probably command standard network letter mail come looking bit stuff \
+window driver problem's day once agree ask paper terminal port seems wrong key free full clear power simply \
+text whole original cost call's library half kernel until buffer sort pretty end short maybe common heard \
+known hand across load reply table close message speed late modem water given wonder copy less fix single \
+feel later guess above directory home note check fast string important function road language phone report \
+interested bad best others unless package past month early cheap cable garden winter train morning window's \
+printer thanks advice suggest opinion notice remember wait explain recently perhaps instead missing useful \
+difference compare measure require describe discuss consider repair replace install compile configure \
+allocate pointer register segment archive bicycle kitchen orchestra telescope harbour lantern meadow \
+weather museum novel chapter sonata recipe flour pepper engine wheel brake valley mountain river island \
+satellite orbit comet antenna signal receiver battery circuit solder resistor oscillator frequency \
+baseline quarter season coach referee ballot council committee budget treaty frontier grammar dialect \
+syllable vowel proverb ballad chorus rehearsal gallery sculpture canvas pigment violin cello trumpet \
+hypothesis theorem lemma corollary estimate variance sample protein enzyme molecule crystal mineral fossil";
+
+/// Words with letters above ASCII, written in ISO 8859-1.
+const LATIN: &[&[u8]] = &[
+    b"na\xefve",
+    b"caf\xe9",
+    b"stra\xdfe",
+    b"\xfcber",
+    b"g\xe5rd",
+    b"ma\xf1ana",
+    b"fa\xe7ade",
+    b"sm\xf8rrebr\xf8d",
+];
+
+/// The same kind of words in UTF-8, as later articles carry them.
+const UNICODE: &[&str] = &[
+    "naïve",
+    "café",
+    "straße",
+    "crème",
+    "żółw",
+    "Ελλάδα",
+    "снег",
+    "30 °C",
+];
+
+/// Lines that begin with a dot: what dot-stuffing (RFC 3977, 3.1.1) is about.
+const DOT_LINES: &[&str] = &[
+    ".",
+    "..",
+    ".profile has that in it, as far as I can see",
+    "...and then it stops.",
+    ".TH NEWS 5",
+];
+
+/// Which letters above ASCII a piece of prose uses.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Letters {
+    /// None at all.
+    Ascii,
+    /// ISO 8859-1, unlabelled, as much of the old net sent it.
+    Latin,
+    /// UTF-8.
+    Unicode,
+}
+
+/// What a body is made of beyond plain paragraphs.
+#[derive(Clone, Copy, Debug)]
+pub struct Manner {
+    /// Letters above ASCII.
+    pub letters: Letters,
+    /// The text answers another: some paragraphs are quoted with `> `.
+    pub quotes: bool,
+    /// Some line begins with a dot.
+    pub dots: bool,
+}
+
+/// Draws words by Zipf's law.
+#[derive(Clone, Debug)]
+pub struct Prose {
+    words: Vec<&'static str>,
+    law: Zipf,
+}
+
+/// The fewest bytes [`Prose::fill`] writes.
+pub const FILL_BYTES_MIN: usize = 40;
+
+/// The last line of a text is at least this long, so that a byte may be taken off it.
+const LAST_LINE_BYTES_MIN: usize = 20;
+
+impl Default for Prose {
+    fn default() -> Self {
+        let words: Vec<&'static str> = WORDS.split_ascii_whitespace().collect();
+        let law = Zipf::new(words.len(), 2.7);
+        Prose { words, law }
+    }
+}
+
+impl Prose {
+    /// One word.
+    pub fn word(&self, random: &mut Random) -> &'static str {
+        self.words
+            .get(self.law.draw(random))
+            .copied()
+            .unwrap_or("the")
+    }
+
+    /// A few words with a capital at the front: a subject, a group's purpose.
+    pub fn phrase(&self, random: &mut Random, words: usize) -> String {
+        let mut text = String::new();
+        for place in 0..words {
+            if place > 0 {
+                text.push(' ');
+            }
+            // Titles are made of rarer words than prose.
+            let at = random.position(self.words.len());
+            text.push_str(self.words.get(at).copied().unwrap_or("news"));
+        }
+        let mut letters = text.chars();
+        match letters.next() {
+            Some(first) => first.to_uppercase().chain(letters).collect(),
+            None => text,
+        }
+    }
+
+    /// Writes exactly `bytes` bytes (at least [`FILL_BYTES_MIN`]) of whole lines.
+    pub fn fill(&self, out: &mut Vec<u8>, random: &mut Random, bytes: usize, manner: Manner) {
+        let end = out.len() + bytes.max(FILL_BYTES_MIN);
+        let mut dot_line = if manner.dots {
+            random.below(4)
+        } else {
+            u64::MAX
+        };
+        let mut quoting = manner.quotes;
+        let mut paragraph = 2 + random.below(7);
+        let mut sentence = 0;
+        loop {
+            let left = end.saturating_sub(out.len());
+            if left <= 80 + LAST_LINE_BYTES_MIN {
+                self.last_lines(out, random, end);
+                return;
+            }
+            if paragraph == 0 {
+                out.push(b'\n');
+                paragraph = 2 + random.below(7);
+                quoting = manner.quotes && random.chance(35);
+                dot_line = dot_line.saturating_sub(1);
+                sentence = 0;
+                continue;
+            }
+            if dot_line == 0 && left > 160 {
+                out.extend_from_slice(random.pick(DOT_LINES).as_bytes());
+                out.push(b'\n');
+                dot_line = u64::MAX;
+            }
+            if quoting {
+                out.extend_from_slice(b"> ");
+            }
+            let width = 56 + random.position(18);
+            self.line(out, random, width, manner.letters, &mut sentence);
+            paragraph -= 1;
+        }
+    }
+
+    /// One line of at most `width` bytes, give or take a word.
+    fn line(
+        &self,
+        out: &mut Vec<u8>,
+        random: &mut Random,
+        width: usize,
+        letters: Letters,
+        sentence: &mut u32,
+    ) {
+        let stop = out.len() + width.saturating_sub(6);
+        while out.len() < stop {
+            let at = out.len();
+            match letters {
+                Letters::Latin if random.below(20) == 0 => {
+                    out.extend_from_slice(
+                        LATIN
+                            .get(random.position(LATIN.len()))
+                            .copied()
+                            .unwrap_or(b"e"),
+                    );
+                }
+                Letters::Unicode if random.below(20) == 0 => {
+                    out.extend_from_slice(random.pick(UNICODE).as_bytes())
+                }
+                _ => out.extend_from_slice(self.word(random).as_bytes()),
+            }
+            if *sentence == 0
+                && let Some(first) = out.get_mut(at)
+            {
+                first.make_ascii_uppercase();
+            }
+            *sentence += 1;
+            if *sentence > 6 && random.below(9) == 0 {
+                let stop = if random.chance(12) { b'?' } else { b'.' };
+                out.extend_from_slice(&[stop, b' ']);
+                *sentence = 0;
+            } else if random.below(14) == 0 {
+                out.extend_from_slice(b", ");
+            } else {
+                out.push(b' ');
+            }
+        }
+        out.pop();
+        out.push(b'\n');
+    }
+
+    /// One or two lines that end at `end` exactly.
+    fn last_lines(&self, out: &mut Vec<u8>, random: &mut Random, end: usize) {
+        let start = out.len();
+        while out.len() < end {
+            out.extend_from_slice(self.word(random).as_bytes());
+            out.push(b' ');
+        }
+        out.truncate(end);
+        if end - start > 80
+            && let Some(blank) = out
+                .get(..start + 72)
+                .and_then(|text| text.iter().rposition(|&byte| byte == b' '))
+            && blank > start
+            && let Some(byte) = out.get_mut(blank)
+        {
+            *byte = b'\n';
+        }
+        let close = out.len() - start;
+        for (byte, value) in out.iter_mut().rev().take(close.min(2)).zip([b'\n', b'.']) {
+            *byte = value;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn fills_to_the_byte_with_whole_lines() {
+        let prose = Prose::default();
+        let mut random = Random::new(5);
+        for bytes in (FILL_BYTES_MIN..400).chain([4_000, 100_000]) {
+            let mut out = b"x".to_vec();
+            let manner = Manner {
+                letters: Letters::Latin,
+                quotes: bytes % 2 == 0,
+                dots: bytes % 3 == 0,
+            };
+            prose.fill(&mut out, &mut random, bytes, manner);
+            assert_eq!(out.len(), 1 + bytes);
+            assert!(out.ends_with(b".\n"));
+            assert!(
+                out.split(|&byte| byte == b'\n')
+                    .all(|line| line.len() < 110)
+            );
+        }
+    }
+}

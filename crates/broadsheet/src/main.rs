@@ -1,2 +1,49 @@
-//! The one binary.
-fn main() {}
+//! Broadsheet, the one binary: every command by first words (`broadsheet NOUN VERB`) or by the
+//! name it is called by (`rnews`, `relaynews`).
+//!
+//! The way of a command line: `command::chosen` finds the command, its flag table reads the rest
+//! (`flags`), its `run` does the work and writes to standard output; what goes wrong becomes one
+//! line on standard error and an exit status (`exit`).
+
+mod command;
+mod completion;
+mod directory;
+mod exit;
+mod flags;
+mod help;
+mod man;
+mod nearest;
+mod settings;
+mod text;
+
+use std::ffi::OsString;
+use std::io::{BufWriter, Write};
+use std::process::ExitCode;
+
+use exit::Status;
+
+/// Bytes gathered before standard output is written. Nothing here is interactive.
+const OUTPUT_BUFFER_BYTES: usize = 64 * 1024;
+
+fn main() -> ExitCode {
+    let arguments: Vec<OsString> = std::env::args_os().collect();
+    let mut out = BufWriter::with_capacity(OUTPUT_BUFFER_BYTES, std::io::stdout().lock());
+    let done = run(arguments, &mut out);
+    let flushed = out.flush();
+    let status = match (done, flushed) {
+        (Ok(status), Ok(())) => status,
+        (Ok(_), Err(error)) => exit::report(&error.into()),
+        (Err(error), _) => exit::report(&error),
+    };
+    ExitCode::from(status.code())
+}
+
+fn run(arguments: Vec<OsString>, out: &mut dyn Write) -> anyhow::Result<Status> {
+    let (command, rest) = command::chosen(arguments)?;
+    let given = flags::parse(command, rest)?;
+    if given.has("help") {
+        help::write_command(out, command)?;
+        return Ok(Status::OK);
+    }
+    (command.run)(&given, out)
+}

@@ -1,0 +1,53 @@
+//! `broadsheet help`, also `--help`.
+
+use std::io::Write;
+
+use super::named;
+use crate::exit::Status;
+use crate::flags::{Command, Given, Operands, UsageError};
+use crate::{help, nearest};
+
+/// The table.
+pub static COMMAND: Command = Command {
+    words: &["help"],
+    also: &[],
+    summary: "list the commands, or tell about one",
+    about: "`broadsheet COMMAND --help' prints the same.",
+    operands: Operands {
+        shown: "COMMAND",
+        least: 0,
+        most: 2,
+    },
+    flags: &[],
+    exits: &[],
+    run,
+};
+
+fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
+    match about(given)? {
+        Some(command) => help::write_command(out, command)?,
+        None => help::write_all(out)?,
+    }
+    Ok(Status::OK)
+}
+
+/// The command that the operands of `help` or `man` name, if they name any.
+pub fn about(given: &Given) -> Result<Option<&'static Command>, UsageError> {
+    let words: Vec<String> = given
+        .operands
+        .iter()
+        .map(|word| word.to_string_lossy().into_owned())
+        .collect();
+    let words: Vec<&str> = words.iter().map(String::as_str).collect();
+    if words.is_empty() {
+        return Ok(None);
+    }
+    match named(&words) {
+        Some((command, used)) if used == words.len() => Ok(Some(command)),
+        _ => {
+            let names: Vec<String> = super::all().map(Command::name).collect();
+            let hint = nearest::hint(&words.join(" "), "", names.iter().map(String::as_str));
+            Err(given.usage(format!("no command `{}'{hint}", words.join(" "))))
+        }
+    }
+}

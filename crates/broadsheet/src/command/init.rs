@@ -1,0 +1,179 @@
+//! `broadsheet init`: makes a news directory.
+
+use std::fs;
+use std::io::{self, Write};
+use std::path::Path;
+
+use anyhow::{Context, bail};
+
+use crate::directory::{NewsDirectory, SUBDIRECTORIES};
+use crate::exit::Status;
+use crate::flags::{Command, DIR, Flag, Given, Operands};
+use crate::settings::{self, Settings, check_name, template};
+
+/// The table.
+pub static COMMAND: Command = Command {
+    words: &["init"],
+    also: &[],
+    summary: "make a news directory",
+    about: "\
+Makes the directory with its settings, control files and empty spool. The directory must not
+exist, or be empty. `control' and `junk' are added to the groups where they are missing.
+
+  broadsheet init --dir news --name news.example.org --active active.list",
+    operands: Operands::NONE,
+    flags: &[
+        DIR,
+        Flag::new(
+            "name",
+            "This site's name, for Path and Xref: its full host name, as a rule.",
+        )
+        .value("NAME"),
+        Flag::new(
+            "active",
+            "Take the groups, with their marks and flags, from this active file.",
+        )
+        .value("FILE"),
+        Flag::new(
+            "newsgroups",
+            "Take the groups' descriptions from this newsgroups file.",
+        )
+        .value("FILE"),
+    ],
+    exits: &[],
+    run,
+};
+
+const SYS: &str = include_str!("../template/sys");
+const EXPLIST: &str = include_str!("../template/explist");
+const MAILPATHS: &str = include_str!("../template/mailpaths");
+
+/// Groups that must exist, with their lines for a new system. `n` keeps local posters out.
+const ALWAYS: &[(&str, &str)] = &[
+    ("control", "control 0000000000 00001 n\n"),
+    ("junk", "junk 0000000000 00001 n\n"),
+];
+
+fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
+    let directory = NewsDirectory::meant(given)?;
+    let settings = Settings {
+        name: name(given)?,
+        ..Settings::default()
+    };
+    let active = match given.value("active") {
+        Some(path) => read(Path::new(path))?,
+        None => Vec::new(),
+    };
+    let active = with_control_and_junk(active);
+    let newsgroups = match given.value("newsgroups") {
+        Some(path) => read(Path::new(path))?,
+        None => Vec::new(),
+    };
+
+    must_be_new(directory.root())?;
+    let root = directory.root();
+    fs::create_dir_all(root).with_context(|| format!("cannot make {}", root.display()))?;
+    for name in SUBDIRECTORIES {
+        let path = directory.file(name);
+        fs::create_dir(&path).with_context(|| format!("cannot make {}", path.display()))?;
+    }
+    let write = |name: &str, bytes: &[u8]| {
+        let path = directory.file(name);
+        fs::write(&path, bytes).with_context(|| format!("cannot write {}", path.display()))
+    };
+    write("active", &active)?;
+    write("newsgroups", &newsgroups)?;
+    write("sys", SYS.as_bytes())?;
+    write("explist", EXPLIST.as_bytes())?;
+    write("mailpaths", MAILPATHS.as_bytes())?;
+    // The settings come last: a directory that has them is whole.
+    write(settings::FILE, template(&settings).as_bytes())?;
+
+    let groups = active.iter().filter(|&&byte| byte == b'\n').count();
+    writeln!(
+        out,
+        "{}: a news directory for {} with {groups} groups",
+        root.display(),
+        settings.name
+    )?;
+    writeln!(
+        out,
+        "Look over {}, sys and explist there; then `broadsheet check'.",
+        settings::FILE
+    )?;
+    Ok(Status::OK)
+}
+
+fn name(given: &Given) -> anyhow::Result<String> {
+    let Some(name) = given.value("name") else {
+        return Err(given
+            .usage("wants --name NAME, the site's name for Path, such as news.example.org")
+            .into());
+    };
+    let name = name.to_string_lossy().into_owned();
+    match check_name(&name) {
+        Ok(()) => Ok(name),
+        Err(what) => Err(given.usage(format!("--name: {what}")).into()),
+    }
+}
+
+fn read(path: &Path) -> anyhow::Result<Vec<u8>> {
+    fs::read(path).with_context(|| format!("cannot read {}", path.display()))
+}
+
+/// Refuses a directory that holds anything.
+fn must_be_new(root: &Path) -> anyhow::Result<()> {
+    let mut entries = match fs::read_dir(root) {
+        Ok(entries) => entries,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+        Err(error) => {
+            return Err(
+                anyhow::Error::new(error).context(format!("cannot read {}", root.display()))
+            );
+        }
+    };
+    if entries.next().is_none() {
+        return Ok(());
+    }
+    if root.join(settings::FILE).exists() {
+        bail!(
+            "{} is a news directory already and was left alone: `broadsheet check' tells about it",
+            root.display()
+        );
+    }
+    bail!(
+        "{} is not empty and was left alone: choose a directory that is new or empty",
+        root.display()
+    );
+}
+
+/// The active file with the two groups C News needs, added at the end where they are missing.
+fn with_control_and_junk(mut active: Vec<u8>) -> Vec<u8> {
+    if active.last().is_some_and(|&byte| byte != b'\n') {
+        active.push(b'\n');
+    }
+    for (group, line) in ALWAYS {
+        let there = active
+            .split(|&byte| byte == b'\n')
+            .any(|line| line.split(u8::is_ascii_whitespace).next() == Some(group.as_bytes()));
+        if !there {
+            active.extend_from_slice(line.as_bytes());
+        }
+    }
+    active
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn control_and_junk_are_added_only_where_missing() {
+        let added = with_control_and_junk(b"control.cancel 0 1 n\njunk 5 1 y".to_vec());
+        assert_eq!(
+            added,
+            b"control.cancel 0 1 n\njunk 5 1 y\ncontrol 0000000000 00001 n\n"
+        );
+        assert_eq!(with_control_and_junk(added.clone()), added);
+    }
+}

@@ -1,0 +1,86 @@
+//! The news directory: which one is meant, and what lies in it.
+
+use std::ffi::OsStr;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use crate::flags::{Given, UsageError};
+use crate::settings::{self, Read};
+
+/// The environment's word for the news directory, when `--dir` is absent.
+pub const ENVIRONMENT: &str = "BROADSHEET_DIR";
+
+/// Subdirectories that `broadsheet init` makes.
+pub const SUBDIRECTORIES: &[&str] = &["segments", "feeds", "in.coming", "bad"];
+
+/// The news directory a command works on.
+pub struct NewsDirectory {
+    root: PathBuf,
+    source: &'static str,
+}
+
+impl NewsDirectory {
+    /// The directory meant: `--dir`, else `BROADSHEET_DIR`. It need not exist.
+    ///
+    /// # Errors
+    /// When neither says one.
+    pub fn meant(given: &Given) -> Result<NewsDirectory, UsageError> {
+        NewsDirectory::maybe(given).ok_or_else(|| {
+            given.usage(format!(
+                "which news directory? Say --dir DIR, or set {ENVIRONMENT}"
+            ))
+        })
+    }
+
+    /// Like `meant`, for commands that can do without one.
+    pub fn maybe(given: &Given) -> Option<NewsDirectory> {
+        let of = |root: &OsStr, source| NewsDirectory {
+            root: PathBuf::from(root),
+            source,
+        };
+        if let Some(root) = given.value("dir") {
+            return Some(of(root, "--dir"));
+        }
+        let root = std::env::var_os(ENVIRONMENT).filter(|root| !root.is_empty())?;
+        Some(of(&root, ENVIRONMENT))
+    }
+
+    /// The directory itself.
+    pub fn root(&self) -> &Path {
+        &self.root
+    }
+
+    /// Who named it: `--dir` or the environment variable.
+    pub fn source(&self) -> &'static str {
+        self.source
+    }
+
+    /// The path of a file in it.
+    pub fn file(&self, name: &str) -> PathBuf {
+        self.root.join(name)
+    }
+
+    /// Reads `broadsheet.toml`.
+    ///
+    /// # Errors
+    /// No such directory or file (with what to do), or `settings::Faults`.
+    pub fn settings(&self) -> anyhow::Result<Read> {
+        let path = self.file(settings::FILE);
+        let bytes = match std::fs::read(&path) {
+            Ok(bytes) => bytes,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                anyhow::bail!(
+                    "{} is no news directory (it has no {}): make one with `broadsheet init'",
+                    self.root.display(),
+                    settings::FILE
+                )
+            }
+            Err(error) => {
+                return Err(
+                    anyhow::Error::new(error).context(format!("cannot read {}", path.display()))
+                );
+            }
+        };
+        Ok(Read::parse(&path, &bytes)?)
+    }
+}

@@ -1,0 +1,94 @@
+//! Exit statuses, and which error gets which.
+//!
+//! The classic ones keep their numbers (relaynews: 0, 1, 2); the others are from `sysexits.h`, so
+//! that a script never takes a slip on the command line for a bad batch.
+
+use std::io;
+
+use crate::flags::UsageError;
+use crate::settings::Faults;
+
+/// What the process says when it ends.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Status(u8);
+
+impl Status {
+    /// All went well.
+    pub const OK: Status = Status(0);
+    /// The answer is no: a batch was bad, a group did not match, a check found faults.
+    pub const NO: Status = Status(1);
+    /// Something needs a person: disk full, no permission, a damaged file.
+    pub const ATTENTION: Status = Status(2);
+    /// The command line makes no sense (`EX_USAGE`).
+    pub const USAGE: Status = Status(64);
+    /// This build cannot do that (`EX_UNAVAILABLE`).
+    pub const UNAVAILABLE: Status = Status(69);
+    /// `broadsheet.toml` has faults (`EX_CONFIG`).
+    pub const SETTINGS: Status = Status(78);
+    /// Standard output was closed early, as by `| head`: what a shell shows for SIGPIPE.
+    const PIPE_CLOSED: Status = Status(141);
+
+    /// The number for the operating system.
+    pub fn code(self) -> u8 {
+        self.0
+    }
+}
+
+/// One line of the table "Exit status" in help and man page.
+#[derive(Clone, Copy)]
+pub struct Meaning {
+    /// The status.
+    pub status: Status,
+    /// When it is given, in words.
+    pub when: &'static str,
+}
+
+/// What every command may end with, after its own meanings.
+pub const COMMON: &[Meaning] = &[
+    Meaning {
+        status: Status::ATTENTION,
+        when: "something needs attention: the message says what",
+    },
+    Meaning {
+        status: Status::USAGE,
+        when: "the command line makes no sense",
+    },
+    Meaning {
+        status: Status::SETTINGS,
+        when: "broadsheet.toml has faults",
+    },
+];
+
+/// A command whose work is not in this build.
+#[derive(Debug, thiserror::Error)]
+#[error("{command}: not built yet")]
+pub struct NotBuilt {
+    /// The command's words.
+    pub command: String,
+}
+
+/// Writes the error on standard error, as one message, and gives the status to end with.
+pub fn report(error: &anyhow::Error) -> Status {
+    let status = status_of(error);
+    if status != Status::PIPE_CLOSED {
+        eprintln!("broadsheet: {error:#}");
+    }
+    status
+}
+
+fn status_of(error: &anyhow::Error) -> Status {
+    if error.is::<UsageError>() {
+        Status::USAGE
+    } else if error.is::<Faults>() {
+        Status::SETTINGS
+    } else if error.is::<NotBuilt>() {
+        Status::UNAVAILABLE
+    } else if error
+        .downcast_ref::<io::Error>()
+        .is_some_and(|e| e.kind() == io::ErrorKind::BrokenPipe)
+    {
+        Status::PIPE_CLOSED
+    } else {
+        Status::ATTENTION
+    }
+}

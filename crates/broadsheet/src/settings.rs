@@ -1,0 +1,386 @@
+//! `broadsheet.toml`: one table of settings feeds the commented file that `broadsheet init`
+//! writes, the reading of it, `broadsheet check` and `broadsheet limits`.
+
+mod read;
+mod template;
+
+pub use read::{Faults, Origin, Read};
+pub use template::template;
+
+use crate::text;
+
+/// The file's name in the news directory.
+pub const FILE: &str = "broadsheet.toml";
+
+/// Every setting in force.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Settings {
+    /// This site's name in Path and Xref.
+    pub name: String,
+    /// For the Organization header of articles posted here.
+    pub organization: String,
+    /// `[limits]`
+    pub limits: Limits,
+    /// `[store]`
+    pub store: Store,
+}
+
+/// `[limits]`: what an article or a batch may be.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Limits {
+    /// Bytes of one article, header and body.
+    pub article_bytes_max: u64,
+    /// Bytes of one article's header.
+    pub header_bytes_max: u64,
+    /// Groups named in one Newsgroups header.
+    pub groups_per_article_max: u64,
+    /// Bytes of a Message-ID with its brackets.
+    pub message_id_bytes_max: u64,
+    /// Seconds a Date may lie in the future.
+    pub clock_skew_seconds: u64,
+    /// Days after which a Date is ancient; 0 for never.
+    pub article_age_days_max: u64,
+    /// Bytes one wrapped batch may grow to.
+    pub expansion_bytes_max: u64,
+    /// Bytes out for each byte in, of a wrapped batch.
+    pub expansion_ratio_max: u64,
+}
+
+/// `[store]`: how articles are kept.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Store {
+    /// Bytes at which a segment is sealed.
+    pub segment_bytes: u64,
+    /// Bytes gathered before they are written and synced.
+    pub commit_bytes: u64,
+    /// When articles are forced to the disk.
+    pub sync: Sync,
+}
+
+/// When articles are forced to the disk.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Sync {
+    /// After every article.
+    Each,
+    /// After every commit, and so before rnews ends.
+    Commit,
+    /// Never: a power cut may lose what was acknowledged.
+    None,
+}
+
+impl Sync {
+    /// Every choice with its word, in the order of care.
+    pub const ALL: &[(&str, Sync)] = &[
+        ("each", Sync::Each),
+        ("commit", Sync::Commit),
+        ("none", Sync::None),
+    ];
+
+    /// The word in the file and on the command line.
+    pub fn word(self) -> &'static str {
+        Sync::ALL
+            .iter()
+            .find(|(_, sync)| *sync == self)
+            .map_or("commit", |(word, _)| word)
+    }
+
+    /// The choice a word stands for.
+    pub fn of(word: &str) -> Option<Sync> {
+        Sync::ALL
+            .iter()
+            .find(|(known, _)| *known == word)
+            .map(|(_, sync)| *sync)
+    }
+}
+
+impl Default for Settings {
+    fn default() -> Settings {
+        Settings {
+            name: String::new(),
+            organization: String::new(),
+            limits: Limits {
+                article_bytes_max: 8 << 20,
+                header_bytes_max: 256 << 10,
+                groups_per_article_max: 256,
+                message_id_bytes_max: 250,
+                clock_skew_seconds: 86_400,
+                article_age_days_max: 0,
+                expansion_bytes_max: 4 << 30,
+                expansion_ratio_max: 1_000,
+            },
+            store: Store {
+                segment_bytes: 256 << 20,
+                commit_bytes: 8 << 20,
+                sync: Sync::Commit,
+            },
+        }
+    }
+}
+
+/// One row of the table.
+pub struct Setting {
+    /// The `[section]`; empty for the top of the file.
+    pub section: &'static str,
+    /// The key.
+    pub key: &'static str,
+    /// Unit of a number; empty for text.
+    pub unit: Unit,
+    /// Least and most a number may be.
+    pub range: (u64, u64),
+    /// What it is for, in a sentence or two; the comment in the file.
+    pub help: &'static str,
+    /// Where it lives.
+    pub slot: fn(&mut Settings) -> Slot<'_>,
+}
+
+/// What a number counts.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Unit {
+    /// Not a number.
+    Text,
+    /// Bytes; the file may say `8 MiB`.
+    Bytes,
+    /// Anything else, by its name.
+    Count(&'static str),
+}
+
+impl Unit {
+    /// The word for it.
+    pub fn word(self) -> &'static str {
+        match self {
+            Unit::Text => "",
+            Unit::Bytes => "bytes",
+            Unit::Count(word) => word,
+        }
+    }
+}
+
+/// The place of one setting, by its type.
+pub enum Slot<'a> {
+    /// A line of text.
+    Text(&'a mut String),
+    /// A whole number.
+    Number(&'a mut u64),
+    /// One of a few words.
+    Sync(&'a mut Sync),
+}
+
+impl Setting {
+    /// `limits.article_bytes_max`, or `name`.
+    pub fn path(&self) -> String {
+        match self.section {
+            "" => self.key.to_owned(),
+            section => format!("{section}.{}", self.key),
+        }
+    }
+
+    /// The value as the file says it: `"8 MiB"`, `86400`, `"commit"`.
+    pub fn written(&self, settings: &Settings) -> String {
+        let mut settings = settings.clone();
+        match (self.slot)(&mut settings) {
+            Slot::Text(text) => quoted(text),
+            Slot::Number(number) if self.unit == Unit::Bytes => match text::bytes(*number) {
+                plain if plain.bytes().all(|b| b.is_ascii_digit()) => plain,
+                with_unit => quoted(&with_unit),
+            },
+            Slot::Number(number) => number.to_string(),
+            Slot::Sync(sync) => quoted(sync.word()),
+        }
+    }
+
+    /// The number, where it is one.
+    pub fn number(&self, settings: &Settings) -> Option<u64> {
+        match (self.slot)(&mut settings.clone()) {
+            Slot::Number(number) => Some(*number),
+            Slot::Text(_) | Slot::Sync(_) => None,
+        }
+    }
+}
+
+/// A TOML basic string. Only what the settings allow has to be escaped.
+fn quoted(text: &str) -> String {
+    let mut out = String::from("\"");
+    for c in text.chars() {
+        match c {
+            '"' | '\\' => out.extend(['\\', c]),
+            c if c.is_control() => out.push_str(&format!("\\u{:04X}", u32::from(c))),
+            c => out.push(c),
+        }
+    }
+    out.push('"');
+    out
+}
+
+const ANY: (u64, u64) = (0, u64::MAX >> 1);
+
+/// Every setting, in the order of the file.
+pub static TABLE: &[Setting] = &[
+    Setting {
+        section: "",
+        key: "name",
+        unit: Unit::Text,
+        range: ANY,
+        help: "This site's name: it goes in front of Path and names the host of Xref. Letters, digits, \
+               `.', `-' and `_' only. Other sites know you by it: do not change it lightly.",
+        slot: |s| Slot::Text(&mut s.name),
+    },
+    Setting {
+        section: "",
+        key: "organization",
+        unit: Unit::Text,
+        range: ANY,
+        help: "For the Organization header of articles posted here; empty for none.",
+        slot: |s| Slot::Text(&mut s.organization),
+    },
+    Setting {
+        section: "limits",
+        key: "article_bytes_max",
+        unit: Unit::Bytes,
+        range: (4 << 10, 1 << 30),
+        help: "A larger article (header and body) is refused.",
+        slot: |s| Slot::Number(&mut s.limits.article_bytes_max),
+    },
+    Setting {
+        section: "limits",
+        key: "header_bytes_max",
+        unit: Unit::Bytes,
+        range: (1 << 10, 64 << 20),
+        help: "An article with a larger header is refused.",
+        slot: |s| Slot::Number(&mut s.limits.header_bytes_max),
+    },
+    Setting {
+        section: "limits",
+        key: "groups_per_article_max",
+        unit: Unit::Count("groups"),
+        range: (1, 65_535),
+        help: "An article that names more groups is refused.",
+        slot: |s| Slot::Number(&mut s.limits.groups_per_article_max),
+    },
+    Setting {
+        section: "limits",
+        key: "message_id_bytes_max",
+        unit: Unit::Count("bytes"),
+        range: (16, 4_096),
+        help: "An article with a longer Message-ID is refused. RFC 3977, 3.6, allows 250.",
+        slot: |s| Slot::Number(&mut s.limits.message_id_bytes_max),
+    },
+    Setting {
+        section: "limits",
+        key: "clock_skew_seconds",
+        unit: Unit::Count("seconds"),
+        range: ANY,
+        help: "An article with a Date further in the future is refused. C News allowed one day.",
+        slot: |s| Slot::Number(&mut s.limits.clock_skew_seconds),
+    },
+    Setting {
+        section: "limits",
+        key: "article_age_days_max",
+        unit: Unit::Count("days"),
+        range: (0, 1_000_000),
+        help: "An article with an older Date is refused; 0 for no limit, so that archives load as they \
+               are. `rnews -o DAYS' sets it for one run.",
+        slot: |s| Slot::Number(&mut s.limits.article_age_days_max),
+    },
+    Setting {
+        section: "limits",
+        key: "expansion_bytes_max",
+        unit: Unit::Bytes,
+        range: (1 << 20, 1 << 42),
+        help: "A compressed batch that grows beyond this goes to bad/.",
+        slot: |s| Slot::Number(&mut s.limits.expansion_bytes_max),
+    },
+    Setting {
+        section: "limits",
+        key: "expansion_ratio_max",
+        unit: Unit::Count("times"),
+        range: (10, 1_000_000),
+        help: "A compressed batch that grows more than this many times goes to bad/. News shrinks to a third.",
+        slot: |s| Slot::Number(&mut s.limits.expansion_ratio_max),
+    },
+    Setting {
+        section: "store",
+        key: "segment_bytes",
+        unit: Unit::Bytes,
+        range: (1 << 20, 1 << 40),
+        help: "A segment is sealed, and the next begun, when it has reached this size. Smaller ones give \
+               space back sooner; larger ones mean fewer files.",
+        slot: |s| Slot::Number(&mut s.store.segment_bytes),
+    },
+    Setting {
+        section: "store",
+        key: "commit_bytes",
+        unit: Unit::Bytes,
+        range: (4 << 10, 1 << 30),
+        help: "A long batch is made durable whenever this much has been gathered: one write, one fdatasync. \
+               It bounds memory, too.",
+        slot: |s| Slot::Number(&mut s.store.commit_bytes),
+    },
+    Setting {
+        section: "store",
+        key: "sync",
+        unit: Unit::Text,
+        range: ANY,
+        help: "When articles are forced to the disk: \"each\" after every article, \"commit\" after every \
+               commit and before rnews ends, \"none\" never (a power cut may then lose what was \
+               acknowledged). `rnews --sync' sets it for one run.",
+        slot: |s| Slot::Sync(&mut s.store.sync),
+    },
+];
+
+/// What each `[section]` is about; the comment above it in the file.
+pub static SECTIONS: &[(&str, &str)] = &[
+    (
+        "limits",
+        "What an article or a batch may be. `broadsheet limits' prints these and the fixed ones.",
+    ),
+    ("store", "How articles are kept."),
+];
+
+/// May this be a site's name? The characters are those C News takes as part of a host in Path
+/// (`A-Z a-z 0-9 . -`) and `_`, which old sites have.
+///
+/// # Errors
+/// In words, what is wrong and what to do.
+pub fn check_name(name: &str) -> Result<(), String> {
+    if name.is_empty() {
+        return Err("the site has no name: say name = \"news.example.org\"".to_owned());
+    }
+    let allowed = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | '_');
+    match name.chars().find(|&c| !allowed(c)) {
+        Some(c) => Err(format!(
+            "a site's name may not hold {c:?}: it stands in Path, where only letters, digits, `.', `-' and `_' are part of a name"
+        )),
+        None if name.eq_ignore_ascii_case("ME") => {
+            Err("`ME' is how sys names this site; give its real name".to_owned())
+        }
+        None => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn defaults_are_within_their_ranges() {
+        let settings = Settings::default();
+        for setting in TABLE {
+            if let Some(number) = setting.number(&settings) {
+                assert!(
+                    (setting.range.0..=setting.range.1).contains(&number),
+                    "{}",
+                    setting.path()
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn names_with_path_delimiters_are_refused() {
+        assert!(check_name("news.example.org").is_ok());
+        assert!(check_name("ihnp4").is_ok());
+        for bad in ["", "a!b", "a b", "a:b", "a,b", "ME", "é"] {
+            assert!(check_name(bad).is_err(), "{bad:?}");
+        }
+    }
+}

@@ -1,0 +1,108 @@
+//! Lines for people: wrapping, aligned columns, sizes with units.
+
+use std::fmt::Write as _;
+
+/// Columns a line of help may take.
+pub const WIDTH: usize = 79;
+
+/// Breaks `text` at blanks into lines of at most `width` characters; a longer word stands alone.
+/// Blank lines (paragraphs) and lines that begin with two blanks (examples) stay as they are.
+pub fn wrap(text: &str, width: usize) -> Vec<String> {
+    let mut lines: Vec<String> = Vec::new();
+    let mut line = String::new();
+    for source in text.lines() {
+        let kept = source.is_empty() || source.starts_with("  ");
+        if kept {
+            if !line.is_empty() {
+                lines.push(std::mem::take(&mut line));
+            }
+            lines.push(source.to_owned());
+            continue;
+        }
+        for word in source.split_ascii_whitespace() {
+            if !line.is_empty() && line.chars().count() + 1 + word.chars().count() > width {
+                lines.push(std::mem::take(&mut line));
+            }
+            if !line.is_empty() {
+                line.push(' ');
+            }
+            line.push_str(word);
+        }
+    }
+    if !line.is_empty() {
+        lines.push(line);
+    }
+    lines
+}
+
+/// Two columns: `left` in `width` characters, then `right` wrapped beside it. Ends with a newline.
+pub fn beside(left: &str, width: usize, right: &str) -> String {
+    let mut out = String::new();
+    let mut lines = wrap(right, WIDTH.saturating_sub(width + 4).max(20)).into_iter();
+    let first = lines.next().unwrap_or_default();
+    if left.chars().count() <= width {
+        let _ = writeln!(out, "  {left:<width$}  {first}");
+    } else {
+        let _ = writeln!(out, "  {left}\n  {:width$}  {first}", "");
+    }
+    for line in lines {
+        let _ = writeln!(out, "  {:width$}  {line}", "");
+    }
+    out
+}
+
+const UNITS: &[(&str, u64)] = &[("GiB", 1 << 30), ("MiB", 1 << 20), ("KiB", 1 << 10)];
+
+/// `8 MiB` when the number is whole in a larger unit, else the plain number.
+pub fn bytes(count: u64) -> String {
+    match UNITS
+        .iter()
+        .find(|(_, unit)| count >= *unit && count.is_multiple_of(*unit))
+    {
+        Some((name, unit)) => format!("{} {name}", count / unit),
+        None => count.to_string(),
+    }
+}
+
+/// Reads `8 MiB`, `8MiB`, `512 KiB`, `20 GiB` or `4096`. `None` for anything else or an overflow.
+pub fn parse_bytes(text: &str) -> Option<u64> {
+    let text = text.trim();
+    let digits = text.bytes().take_while(u8::is_ascii_digit).count();
+    let (number, unit) = text.split_at_checked(digits)?;
+    let factor = match unit.trim_start() {
+        "" | "B" => 1,
+        unit => UNITS.iter().find(|(name, _)| *name == unit)?.1,
+    };
+    number.parse::<u64>().ok()?.checked_mul(factor)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn wrapping_keeps_paragraphs_and_examples() {
+        assert_eq!(
+            wrap("one two three\n\n  a  b\nx", 8),
+            ["one two", "three", "", "  a  b", "x"]
+        );
+    }
+
+    #[test]
+    fn sizes_read_as_people_write_them() {
+        assert_eq!(parse_bytes("8 MiB"), Some(8 << 20));
+        assert_eq!(parse_bytes("8MiB"), Some(8 << 20));
+        assert_eq!(parse_bytes("4096"), Some(4096));
+        assert_eq!(parse_bytes("8 megs"), None);
+        assert_eq!(parse_bytes(""), None);
+        assert_eq!(parse_bytes("99999999999999 GiB"), None);
+    }
+
+    proptest! {
+        #[test]
+        fn a_size_survives_writing_and_reading(count: u64) {
+            prop_assert_eq!(parse_bytes(&bytes(count)), Some(count));
+        }
+    }
+}

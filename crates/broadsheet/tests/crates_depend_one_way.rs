@@ -1,0 +1,80 @@
+//! The rooms stand in an order, and a crate uses only those before it. (The benches and fuzz
+//! targets stand outside: they may use any.)
+
+use std::path::Path;
+
+/// The order. A crate that is not built yet may be absent; one that is not here may not exist.
+const ORDER: &[&str] = &[
+    "article",
+    "groups",
+    "store",
+    "relay",
+    "expire",
+    "feed",
+    "nntp",
+    "broadsheet",
+];
+
+fn place(name: &str) -> Option<usize> {
+    ORDER.iter().position(|known| *known == name)
+}
+
+/// Names in the dependency tables of a manifest, dev-dependencies too.
+fn dependencies(manifest: &str) -> Vec<String> {
+    let table: toml::Table = manifest.parse().expect("a manifest");
+    ["dependencies", "dev-dependencies", "build-dependencies"]
+        .iter()
+        .filter_map(|kind| table.get(*kind)?.as_table())
+        .flat_map(|table| table.keys().cloned())
+        .collect()
+}
+
+/// What is wrong with a crate of this name that depends on these.
+fn faults(name: &str, dependencies: &[String]) -> Vec<String> {
+    let Some(own) = place(name) else {
+        return vec![format!("{name} has no place in the order")];
+    };
+    dependencies
+        .iter()
+        .filter(|used| place(used).is_some_and(|place| place >= own))
+        .map(|used| format!("{name} uses {used}, which comes after it"))
+        .collect()
+}
+
+#[test]
+fn every_arrow_points_to_an_earlier_room() {
+    let crates = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .parent()
+        .expect("crates/");
+    let mut seen = 0;
+    let mut wrong = Vec::new();
+    for entry in std::fs::read_dir(crates).unwrap() {
+        let manifest = entry.unwrap().path().join("Cargo.toml");
+        let Ok(text) = std::fs::read_to_string(&manifest) else {
+            continue;
+        };
+        let name = manifest
+            .parent()
+            .unwrap()
+            .file_name()
+            .unwrap()
+            .to_str()
+            .unwrap()
+            .to_owned();
+        wrong.extend(faults(&name, &dependencies(&text)));
+        seen += 1;
+    }
+    assert!(seen >= 6, "only {seen} crates found");
+    assert_eq!(wrong, Vec::<String>::new());
+}
+
+#[test]
+fn a_wrong_arrow_would_be_seen() {
+    let used = dependencies("[dependencies]\nrelay = {}\n[dev-dependencies]\narticle = {}\n");
+    assert_eq!(
+        faults("store", &used),
+        ["store uses relay, which comes after it"]
+    );
+    assert_eq!(faults("expire", &used), Vec::<String>::new());
+    assert_eq!(faults("manager", &[]).len(), 1);
+}

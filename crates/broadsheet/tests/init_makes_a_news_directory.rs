@@ -1,0 +1,102 @@
+//! `broadsheet init` makes all of a news directory, and nothing over something that is there.
+
+mod program;
+use program::Program;
+
+const ACTIVE: &str = "comp.lang.c 0000000123 00007 y\nnews.admin 0000000000 00001 m\n";
+
+#[test]
+fn everything_is_there_and_the_groups_are_kept_byte_for_byte() {
+    let program = Program::new();
+    program.write("a", ACTIVE.as_bytes());
+    program.write("n", b"comp.lang.c\tC\n");
+    let told = program.run(&[
+        "init",
+        "--dir",
+        "x/news",
+        "--name",
+        "a.example",
+        "--active",
+        "a",
+        "--newsgroups",
+        "n",
+    ]);
+    assert_eq!(told.status, 0, "{told:?}");
+    for directory in ["segments", "feeds", "in.coming", "bad"] {
+        assert!(
+            program.path("x/news").join(directory).is_dir(),
+            "{directory}"
+        );
+    }
+    let active = program.read("x/news/active");
+    assert_eq!(
+        active,
+        format!("{ACTIVE}control 0000000000 00001 n\njunk 0000000000 00001 n\n")
+    );
+    assert_eq!(program.read("x/news/newsgroups"), "comp.lang.c\tC\n");
+    for file in ["sys", "explist", "mailpaths"] {
+        assert!(
+            program.read(&format!("x/news/{file}")).starts_with("# "),
+            "{file}"
+        );
+    }
+    assert!(
+        program
+            .read("x/news/broadsheet.toml")
+            .contains("\nname = \"a.example\"\n")
+    );
+    assert_eq!(program.run(&["check", "--dir", "x/news"]).status, 0);
+}
+
+#[test]
+fn an_empty_directory_will_do() {
+    let program = Program::new();
+    std::fs::create_dir(program.path("news")).unwrap();
+    assert_eq!(
+        program
+            .run(&["init", "--dir", "news", "--name", "a"])
+            .status,
+        0
+    );
+}
+
+#[test]
+fn a_news_directory_is_left_alone() {
+    let program = Program::with_news(ACTIVE);
+    let before = program.read("news/active");
+    let told = program.run(&["init", "--dir", "news", "--name", "other"]);
+    assert_eq!(told.status, 2);
+    assert!(told.err.contains("is a news directory already"), "{told:?}");
+    assert_eq!(program.read("news/active"), before);
+}
+
+#[test]
+fn anything_else_in_the_way_is_left_alone() {
+    let program = Program::new();
+    std::fs::create_dir(program.path("news")).unwrap();
+    program.write("news/precious", b"x");
+    let told = program.run(&["init", "--dir", "news", "--name", "a"]);
+    assert_eq!(told.status, 2);
+    assert!(told.err.contains("is not empty"), "{told:?}");
+    assert_eq!(std::fs::read_dir(program.path("news")).unwrap().count(), 1);
+}
+
+#[test]
+fn a_slip_makes_nothing() {
+    let program = Program::new();
+    for (words, told) in [
+        (&["--dir", "news"][..], "wants --name"),
+        (&["--dir", "news", "--name", "a!b"], "may not hold '!'"),
+        (
+            &["--dir", "news", "--name", "a", "--active", "absent"],
+            "cannot read absent",
+        ),
+        (&["--name", "a"], "BROADSHEET_DIR"),
+    ] {
+        let words: Vec<&str> = ["init"].iter().chain(words).copied().collect();
+        let said = program.run(&words);
+        assert_ne!(said.status, 0, "{words:?}");
+        assert!(said.err.contains(told), "{words:?}: {said:?}");
+        assert!(!program.path("news").exists(), "{words:?}");
+    }
+}

@@ -1,0 +1,107 @@
+//! Runs the real binary in a temporary directory of its own.
+#![allow(dead_code, reason = "each test file uses the part it needs")]
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+/// A temporary directory to run the program in; removed at the end.
+pub struct Program {
+    room: tempfile::TempDir,
+}
+
+/// What the program said.
+#[derive(Debug)]
+pub struct Told {
+    pub status: i32,
+    pub out: String,
+    pub err: String,
+}
+
+impl Program {
+    pub fn new() -> Program {
+        Program {
+            room: tempfile::tempdir().expect("a temporary directory"),
+        }
+    }
+
+    /// With a news directory `news` made by `broadsheet init` from these groups.
+    pub fn with_news(active: &str) -> Program {
+        let program = Program::new();
+        program.write("active.list", active.as_bytes());
+        let told = program.run(&[
+            "init",
+            "--dir",
+            "news",
+            "--name",
+            "news.example.org",
+            "--active",
+            "active.list",
+        ]);
+        assert_eq!(told.status, 0, "{told:?}");
+        program
+    }
+
+    pub fn path(&self, name: &str) -> PathBuf {
+        self.room.path().join(name)
+    }
+
+    pub fn write(&self, name: &str, bytes: &[u8]) {
+        std::fs::write(self.path(name), bytes).expect("written");
+    }
+
+    pub fn read(&self, name: &str) -> String {
+        let bytes = std::fs::read(self.path(name)).expect(name);
+        String::from_utf8_lossy(&bytes).into_owned()
+    }
+
+    /// Runs it with these words and no input.
+    pub fn run(&self, words: &[&str]) -> Told {
+        self.run_as(Path::new(env!("CARGO_BIN_EXE_broadsheet")), words, b"")
+    }
+
+    /// Runs it with these words and `input` on standard input.
+    pub fn feed(&self, words: &[&str], input: &[u8]) -> Told {
+        self.run_as(Path::new(env!("CARGO_BIN_EXE_broadsheet")), words, input)
+    }
+
+    /// Runs `program`, such as a link to the binary.
+    pub fn run_as(&self, program: &Path, words: &[&str], input: &[u8]) -> Told {
+        let mut child = Command::new(program)
+            .args(words)
+            .current_dir(self.room.path())
+            .env_remove("BROADSHEET_DIR")
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .expect("the program starts");
+        let mut stdin = child.stdin.take().expect("piped");
+        let input = input.to_vec();
+        // A thread, so that a program that writes before it has read all cannot hang the test.
+        let feeder = std::thread::spawn(move || drop(stdin.write_all(&input)));
+        let output = child.wait_with_output().expect("the program ends");
+        feeder.join().expect("fed");
+        Told {
+            status: output.status.code().unwrap_or(-1),
+            out: String::from_utf8_lossy(&output.stdout).into_owned(),
+            err: String::from_utf8_lossy(&output.stderr).into_owned(),
+        }
+    }
+}
+
+/// Compares with `tests/golden/NAME`. `UPDATE_GOLDEN=1` writes the file instead.
+pub fn golden(name: &str, said: &str) {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("tests/golden")
+        .join(name);
+    if std::env::var_os("UPDATE_GOLDEN").is_some() {
+        std::fs::write(&path, said).expect("written");
+        return;
+    }
+    let kept = std::fs::read_to_string(&path).unwrap_or_default();
+    assert!(
+        kept == said,
+        "{name} differs; if it should, run with UPDATE_GOLDEN=1.\n--- kept\n{kept}\n--- said\n{said}"
+    );
+}

@@ -1,0 +1,104 @@
+# `make demo` and `make test` are the two to begin with; README.md says what they do.
+
+SHELL := /bin/bash
+.SHELLFLAGS := -eu -o pipefail -c
+.ONESHELL:
+.PHONY: help demo test packages check fmt-check lint fmt bench man
+
+CARGO ?= cargo
+TARGET := $(or $(CARGO_TARGET_DIR),target)
+DEMO := $(TARGET)/demo
+
+# A C compiler is needed to build; the others only let tests try more (manual
+# pages, completions) and those tests are skipped without them.
+PACKAGES := gcc libc6-dev groff-base zsh fish
+
+help:
+	@cat <<'TEXT'
+	make demo    build, make a news directory, file a batch, look at it
+	make test    every check and test
+	make bench   time the real binary; see docs/performance.md
+	make man     manual pages, into $(TARGET)/man8
+	make fmt     format the sources
+	TEXT
+
+# The program and the generator of batches are built optimised; the news
+# directory is made anew each time.
+demo:
+	@$(CARGO) build --release -p broadsheet -p bench
+	export PATH="$$(cd "$(TARGET)/release" && pwd):$$PATH"
+	rm -rf "$(DEMO)"
+	mkdir -p "$(DEMO)"
+	cd "$(DEMO)"
+	run() { printf '\n$$ %s\n' "$$*"; "$$@"; }
+	bench generate demo --dir made
+	run broadsheet init --dir news --name news.example.org --active made/active --newsgroups made/newsgroups
+	cp made/sys news/sys
+	export BROADSHEET_DIR=news
+	printf '\n$$ export BROADSHEET_DIR=news\n'
+	printf '\n$$ broadsheet check | tail -n 6\n'
+	broadsheet check | tail -n 6
+	run broadsheet rnews --json made/batch
+	run broadsheet group list comp
+	run broadsheet overview comp.lang.c 1-5
+	run broadsheet article comp.lang.c/1
+	run broadsheet history find "$$(broadsheet overview comp.lang.c 1 | cut -f 5)"
+	printf '\nThe same batch once more: all of it is known.\n'
+	run broadsheet rnews --json made/batch
+	run broadsheet fsck
+	run broadsheet status
+	printf '\nIt is all in %s; the program is %s.\n' "$(DEMO)/news" "$(TARGET)/release/broadsheet"
+
+test: packages check
+	@mkdir -p "$(TARGET)"
+	$(CARGO) test --workspace -- --show-output 2>&1 | tee "$(TARGET)/test.log"
+	passed=$$(awk '/^test result:/ { sum += $$4 } END { print sum + 0 }' "$(TARGET)/test.log")
+	sort -u "$(TARGET)/test.log" | grep '^skipped:' || echo "Nothing was skipped."
+	echo "$$passed tests passed."
+	test "$$passed" -gt 0
+
+check: fmt-check lint
+
+fmt-check:
+	@if $(CARGO) fmt --version > /dev/null 2>&1; then
+	  $(CARGO) fmt --all --check
+	else
+	  echo "skipped: the check of the format (cargo fmt is not present: rustup component add rustfmt)"
+	fi
+
+lint:
+	@if $(CARGO) clippy --version > /dev/null 2>&1; then
+	  $(CARGO) clippy --workspace --all-targets -- -D warnings
+	else
+	  echo "skipped: the lints (cargo clippy is not present: rustup component add clippy)"
+	fi
+
+fmt:
+	@$(CARGO) fmt --all
+
+# Debian packages, where they are missing and can be had.
+packages:
+	@missing=()
+	for package in $(PACKAGES); do
+	  dpkg -s "$$package" > /dev/null 2>&1 || missing+=("$$package")
+	done
+	(( $${#missing[@]} )) || exit 0
+	as_root=()
+	if (( $$(id -u) )); then as_root=(sudo -n); fi
+	if ! command -v apt-get > /dev/null; then
+	  echo "skipped: installing $${missing[*]} (no apt-get here)"
+	elif (( $$(id -u) )) && ! sudo -n true 2> /dev/null; then
+	  echo "skipped: installing $${missing[*]} (neither root nor sudo without a password)"
+	elif ! { "$${as_root[@]}" apt-get update -qq &&
+	         "$${as_root[@]}" env DEBIAN_FRONTEND=noninteractive \
+	           apt-get install -y -qq --no-install-recommends "$${missing[@]}"; } > /dev/null; then
+	  echo "skipped: installing $${missing[*]} (apt-get failed)"
+	fi
+
+bench:
+	@$(CARGO) build --release -p broadsheet
+	$(CARGO) run --release -p bench -- run $(BENCH)
+
+man:
+	@$(CARGO) run -q -p broadsheet -- man --out "$(TARGET)/man8"
+	echo "$(TARGET)/man8"

@@ -1,5 +1,13 @@
 //! `bench generate` makes batches, `bench run` times the real binary with them.
 
+mod index;
+mod inn;
+mod limit;
+mod machine;
+mod measure;
+mod report;
+mod run;
+
 use std::io::{self, BufWriter, Write};
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -15,6 +23,12 @@ bench generate KIND [--out FILE] [--active FILE] [--newsgroups FILE] [--sys FILE
     makes a batch; KIND is paper, ten-thousand, gigabyte, demo, or like and tiny,
     which --articles and --groups size. --out - is standard output; --dir DIR
     writes batch, active, newsgroups and sys into DIR.
+bench run [--quick] [--rounds N] [--binary FILE] [--dir DIR] [--no-peer] [--keep]
+    times broadsheet's rnews, beside INN's where it is installed, and prints
+    every run. --binary: the broadsheet to time (target/release/broadsheet);
+    --dir: where to work on a disk (target/bench); --keep: leave the runs there.
+bench index [--ids N]
+    bytes an id and time a look-up of the index.
 ";
 
 fn main() -> ExitCode {
@@ -31,6 +45,13 @@ fn command() -> Result<()> {
     let mut arguments = lexopt::Parser::from_env();
     match arguments.next()? {
         Some(Value(word)) if word == "generate" => make(arguments),
+        Some(Value(word)) if word == "run" => time(arguments),
+        Some(Value(word)) if word == "index" => look_up(arguments),
+        Some(Value(word)) if word == "measure" => {
+            let report = arguments.value()?;
+            let command: Vec<_> = arguments.raw_args()?.collect();
+            measure::measure(report.into(), &command)
+        }
         Some(Long("help") | Short('h')) => {
             print!("{HELP}");
             Ok(())
@@ -38,6 +59,48 @@ fn command() -> Result<()> {
         Some(other) => Err(other.unexpected().into()),
         None => bail!("which command?\n{HELP}"),
     }
+}
+
+/// `bench run`.
+fn time(mut arguments: lexopt::Parser) -> Result<()> {
+    let target =
+        std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| PathBuf::from("target"), PathBuf::from);
+    let mut plan = run::Plan {
+        binary: target.join("release/broadsheet"),
+        dir: PathBuf::from("target/bench"),
+        rounds: 0,
+        quick: false,
+        no_peer: false,
+        keep: false,
+    };
+    while let Some(argument) = arguments.next()? {
+        match argument {
+            Long("quick") => plan.quick = true,
+            Long("rounds") => plan.rounds = arguments.value()?.parse()?,
+            Long("binary") => plan.binary = arguments.value()?.into(),
+            Long("dir") => plan.dir = arguments.value()?.into(),
+            Long("no-peer") => plan.no_peer = true,
+            Long("keep") => plan.keep = true,
+            other => return Err(other.unexpected().into()),
+        }
+    }
+    if plan.rounds == 0 {
+        plan.rounds = if plan.quick { 3 } else { 9 };
+    }
+    run::run(&plan)
+}
+
+/// `bench index`.
+fn look_up(mut arguments: lexopt::Parser) -> Result<()> {
+    let mut ids = index::IDS;
+    while let Some(argument) = arguments.next()? {
+        match argument {
+            Long("ids") => ids = arguments.value()?.parse()?,
+            other => return Err(other.unexpected().into()),
+        }
+    }
+    print!("{}", index::rows(ids)?);
+    Ok(())
 }
 
 /// `bench generate`.

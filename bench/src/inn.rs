@@ -1,0 +1,291 @@
+//! INN beside us: a news system of its own in a fresh directory, its own
+//! `innd` on a loopback port, fed by its own `rnews`.
+//!
+//! Nothing of an installed INN's is touched: every path in `inn.conf` is ours.
+
+use std::fs;
+use std::os::unix::fs::{PermissionsExt, chown};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, bail};
+use nix::unistd::{Gid, Uid, User};
+
+use crate::measure::{Input, Usages, measured};
+
+/// Where Debian's inn2 has its programs.
+const PROGRAMS: &str = "/usr/lib/news/bin";
+
+/// Not 119, so that a real news server is not in the way; loopback only.
+const PORT: u16 = 11_119;
+
+/// How long `innd` may take to open its door, and to leave.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// The kernel's unit in /proc/PID/stat (USER_HZ), in ticks a second.
+const TICKS: u64 = 100;
+
+/// Why INN cannot be run here, if so.
+pub fn unusable() -> Option<String> {
+    if !Path::new(PROGRAMS).join("innd").is_file() {
+        return Some("inn2 is not installed".into());
+    }
+    if !Uid::effective().is_root() {
+        return Some("INN: only root can start innd as the user news".into());
+    }
+    match news() {
+        Ok(_) => None,
+        Err(error) => Some(format!("INN: {error}")),
+    }
+}
+
+fn news() -> Result<User> {
+    User::from_name("news")?.context("there is no user news")
+}
+
+/// A running `innd`.
+pub struct Server {
+    child: Child,
+    dir: PathBuf,
+    /// Apart from `dir`, because the name of a socket may have only 107 bytes.
+    sockets: PathBuf,
+}
+
+impl Server {
+    /// Makes a news system under `dir` with the `active` and `newsgroups` of
+    /// `batch`, and five sites fed by batch file as `sys` says, and starts it.
+    ///
+    /// # Errors
+    /// When a file cannot be written or `innd` does not open its door.
+    pub fn start(dir: &Path, batch: &Path) -> Result<Server> {
+        let dir = dir.canonicalize()?;
+        let sockets = std::env::temp_dir().join(format!("bench-inn-{}", std::process::id()));
+        for place in [
+            "etc/filter",
+            "db",
+            "spool/articles",
+            "spool/overview",
+            "spool/incoming/bad",
+            "spool/outgoing",
+            "spool/archive",
+            "spool/innfeed",
+            "log",
+            "tmp",
+            "http",
+        ] {
+            fs::create_dir_all(dir.join(place))?;
+        }
+        fs::create_dir_all(&sockets)?;
+        write_settings(&dir, &sockets)?;
+        // A group that innd will not start without.
+        let active =
+            fs::read_to_string(batch.join("active"))? + "control.cancel 0000000000 00001 n\n";
+        fs::write(dir.join("db/active"), active)?;
+        fs::copy(batch.join("newsgroups"), dir.join("db/newsgroups"))?;
+        for file in ["db/history", "db/active.times", "log/news"] {
+            fs::write(dir.join(file), "")?;
+        }
+        fs::write(dir.join("etc/newsfeeds"), newsfeeds(&batch.join("sys"))?)?;
+        let news = news()?;
+        give(&dir, &news)?;
+        give(&sockets, &news)?;
+        let made = as_news(&dir, "makedbz")
+            .args(["-i", "-o", "-f"])
+            .arg(dir.join("db/history"))
+            .output()?;
+        if !made.status.success() {
+            bail!("makedbz: {}", String::from_utf8_lossy(&made.stderr));
+        }
+        let log = fs::File::create(dir.join("innd.out"))?;
+        let child = as_news(&dir, "innd")
+            .args(["-f", "-P", &PORT.to_string()])
+            .stdin(Stdio::null())
+            .stdout(log.try_clone()?)
+            .stderr(log)
+            .spawn()?;
+        let mut server = Server {
+            child,
+            dir,
+            sockets,
+        };
+        server.wait_for_door()?;
+        Ok(server)
+    }
+
+    fn wait_for_door(&mut self) -> Result<()> {
+        let begin = Instant::now();
+        while !self.sockets.join("innd.pid").exists() || !self.sockets.join("nntpin").exists() {
+            let left = self.child.try_wait()?;
+            if left.is_some() || begin.elapsed() > PATIENCE {
+                let said = fs::read_to_string(self.dir.join("innd.out")).unwrap_or_default();
+                let errors = fs::read_to_string(self.dir.join("log/errlog")).unwrap_or_default();
+                bail!("innd did not start: {said}{errors}");
+            }
+            std::thread::sleep(Duration::from_millis(50));
+        }
+        // The socket is there a moment before it is listened at.
+        std::thread::sleep(Duration::from_millis(500));
+        Ok(())
+    }
+
+    /// Feeds a batch by `rnews`; CPU time is that of `rnews` and of `innd`.
+    ///
+    /// # Errors
+    /// When `rnews` fails.
+    pub fn feed(&self, batch: &Path) -> Result<Usages> {
+        let (user, system) = self.times()?;
+        let settings = format!("INNCONF={}", self.dir.join("etc/inn.conf").display());
+        let program = format!("{PROGRAMS}/rnews");
+        let command = [
+            "setpriv",
+            "--reuid=news",
+            "--regid=news",
+            "--clear-groups",
+            "env",
+            &settings,
+            &program,
+        ];
+        let outcome = measured(&self.dir, &command, Input::File(batch))?;
+        if outcome.status != 0 {
+            bail!("INN's rnews: exit status {}", outcome.status);
+        }
+        let (user_after, system_after) = self.times()?;
+        let mut usages = outcome.usages;
+        usages.user += user_after.saturating_sub(user);
+        usages.system += system_after.saturating_sub(system);
+        Ok(usages)
+    }
+
+    /// User and system time of `innd` so far: fields 14 and 15 of its stat line.
+    fn times(&self) -> Result<(Duration, Duration)> {
+        let text = fs::read_to_string(format!("/proc/{}/stat", self.child.id()))
+            .context("asking what innd has used")?;
+        let after_name = text.rsplit_once(") ").map_or("", |(_, rest)| rest);
+        let mut fields = after_name
+            .split(' ')
+            .skip(11)
+            .map(|field| field.parse::<u64>());
+        match (fields.next(), fields.next()) {
+            (Some(Ok(user)), Some(Ok(system))) => Ok((
+                Duration::from_millis(user * 1000 / TICKS),
+                Duration::from_millis(system * 1000 / TICKS),
+            )),
+            _ => bail!("an odd line: {text}"),
+        }
+    }
+
+    /// Stops `innd` and says how many articles its history holds.
+    ///
+    /// # Errors
+    /// When it does not stop by itself; it is killed then.
+    pub fn stop(mut self) -> Result<u64> {
+        let _ = as_news(&self.dir, "ctlinnd")
+            .args(["shutdown", "measured"])
+            .output();
+        let begin = Instant::now();
+        while self.child.try_wait()?.is_none() {
+            if begin.elapsed() > PATIENCE {
+                bail!("innd did not stop");
+            }
+            std::thread::sleep(Duration::from_millis(50));
+        }
+        let history = fs::read(self.dir.join("db/history")).context("reading INN's history")?;
+        let held = history
+            .split(|&byte| byte == b'\n')
+            .filter(|line| line.iter().filter(|&&byte| byte == b'\t').count() == 2);
+        Ok(held.count() as u64)
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        if !matches!(self.child.try_wait(), Ok(Some(_))) {
+            let _ = self.child.kill();
+            let _ = self.child.wait();
+        }
+        let _ = fs::remove_dir_all(&self.sockets);
+    }
+}
+
+/// A program of INN's, as the user news, with our settings.
+fn as_news(dir: &Path, program: &str) -> Command {
+    let mut command = Command::new("setpriv");
+    command.args(["--reuid=news", "--regid=news", "--clear-groups"]);
+    command.arg(Path::new(PROGRAMS).join(program));
+    command
+        .env("INNCONF", dir.join("etc/inn.conf"))
+        .current_dir(dir);
+    command
+}
+
+/// The whole tree to the user news.
+fn give(dir: &Path, news: &User) -> Result<()> {
+    let (user, group): (Uid, Gid) = (news.uid, news.gid);
+    chown(dir, Some(user.as_raw()), Some(group.as_raw()))?;
+    for entry in fs::read_dir(dir)? {
+        let path = entry?.path();
+        if path.is_dir() {
+            give(&path, news)?;
+        } else {
+            chown(&path, Some(user.as_raw()), Some(group.as_raw()))?;
+            fs::set_permissions(&path, fs::Permissions::from_mode(0o640))?;
+        }
+    }
+    Ok(())
+}
+
+/// The settings of a plain INN with one file an article (tradspool), overview
+/// (tradindexed) and no age limit, because the batch's dates lie in the past.
+fn write_settings(dir: &Path, sockets: &Path) -> Result<()> {
+    let root = dir.display();
+    let settings = format!(
+        "mta: \"/bin/true\"\norganization: \"Bench\"\npathhost: news.bench.example\ndomain: bench.example\nmailcmd: /bin/true\n\
+         ovmethod: tradindexed\nenableoverview: true\nhismethod: hisv6\nartcutoff: 0\nmaxartsize: 0\nlinecountfuzz: 0\n\
+         docancels: none\ndoinnwatch: false\nport: {PORT}\nbindaddress: 127.0.0.1\nbindaddress6: \"::1\"\nrunasuser: news\nrunasgroup: news\n\
+         pathnews: /usr/lib/news\npathbin: {PROGRAMS}\npathcontrol: {PROGRAMS}/control\npathetc: {root}/etc\npathfilter: {root}/etc/filter\n\
+         pathdb: {root}/db\npathlog: {root}/log\npathhttp: {root}/http\npathtmp: {root}/tmp\npathrun: {}\npathspool: {root}/spool\n\
+         patharticles: {root}/spool/articles\npathoverview: {root}/spool/overview\npathincoming: {root}/spool/incoming\n\
+         pathoutgoing: {root}/spool/outgoing\npatharchive: {root}/spool/archive\n",
+        sockets.display(),
+    );
+    fs::write(dir.join("etc/inn.conf"), settings)?;
+    fs::write(
+        dir.join("etc/storage.conf"),
+        "method tradspool {\n    newsgroups: *\n    class: 0\n}\n",
+    )?;
+    fs::write(
+        dir.join("etc/incoming.conf"),
+        "streaming: true\nmax-connections: 8\npeer ME {\n    hostname: \"localhost, 127.0.0.1\"\n}\n",
+    )?;
+    fs::write(
+        dir.join("etc/expire.ctl"),
+        "/remember/:10\n*:A:never:never:never\n",
+    )?;
+    fs::write(dir.join("etc/control.ctl"), "all:*:*:drop\n")?;
+    fs::write(dir.join("etc/readers.conf"), "")?;
+    Ok(())
+}
+
+/// `newsfeeds` for what a C News `sys` file says: batch files (`Tf`) with name and size.
+fn newsfeeds(sys: &Path) -> Result<String> {
+    let mut text = String::from("ME:*::\n");
+    for line in fs::read_to_string(sys)
+        .context("reading the sys file")?
+        .lines()
+    {
+        let mut fields = line.split(':');
+        let (Some(site), Some(subscription), Some("f")) =
+            (fields.next(), fields.next(), fields.next())
+        else {
+            continue;
+        };
+        let groups = subscription.split('/').next().unwrap_or("");
+        let patterns: Vec<String> = groups
+            .split(',')
+            .map(|hierarchy| format!("{hierarchy}.*"))
+            .collect();
+        text.push_str(&format!("{site}:{}:Tf,Wnb:\n", patterns.join(",")));
+    }
+    Ok(text)
+}

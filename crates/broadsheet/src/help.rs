@@ -24,11 +24,9 @@ pub fn write_all(out: &mut dyn Write) -> io::Result<()> {
         }
         writeln!(out)?;
     }
-    writeln!(
-        out,
-        "`broadsheet help COMMAND' tells more. A classic name (rnews, relaynews) also works"
-    )?;
-    writeln!(out, "as the program's own name, by a link to it.")
+    let more = "`broadsheet help COMMAND' tells more. A classic name (rnews, relaynews) also works as \
+                the program's own name, by a link to it.";
+    writeln!(out, "{}", text::wrap(more, WIDTH).join("\n"))
 }
 
 /// Everything about one command.

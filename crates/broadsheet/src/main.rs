@@ -7,6 +7,7 @@
 
 mod command;
 mod completion;
+mod control_files;
 mod directory;
 mod exit;
 mod flags;

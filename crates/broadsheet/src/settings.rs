@@ -53,6 +53,8 @@ pub struct Store {
     pub segment_bytes: u64,
     /// Bytes gathered before they are written and synced.
     pub commit_bytes: u64,
+    /// Bytes filed after which the derived files are synced too.
+    pub checkpoint_bytes: u64,
     /// When articles are forced to the disk.
     pub sync: Sync,
 }
@@ -100,7 +102,7 @@ impl Default for Settings {
             organization: String::new(),
             limits: Limits {
                 article_bytes_max: 8 << 20,
-                header_bytes_max: 256 << 10,
+                header_bytes_max: 128 << 10,
                 groups_per_article_max: 256,
                 message_id_bytes_max: 250,
                 clock_skew_seconds: 86_400,
@@ -111,6 +113,7 @@ impl Default for Settings {
             store: Store {
                 segment_bytes: 256 << 20,
                 commit_bytes: 8 << 20,
+                checkpoint_bytes: 64 << 20,
                 sync: Sync::Commit,
             },
         }
@@ -185,6 +188,15 @@ impl Setting {
             },
             Slot::Number(number) => number.to_string(),
             Slot::Sync(sync) => quoted(sync.word()),
+        }
+    }
+
+    /// The text or word, where it is one.
+    pub fn text(&self, settings: &Settings) -> Option<String> {
+        match (self.slot)(&mut settings.clone()) {
+            Slot::Text(text) => Some(text.clone()),
+            Slot::Sync(sync) => Some(sync.word().to_owned()),
+            Slot::Number(_) => None,
         }
     }
 
@@ -301,9 +313,9 @@ pub static TABLE: &[Setting] = &[
         section: "store",
         key: "segment_bytes",
         unit: Unit::Bytes,
-        range: (1 << 20, 1 << 40),
+        range: (1 << 20, 2 << 30),
         help: "A segment is sealed, and the next begun, when it has reached this size. Smaller ones give \
-               space back sooner; larger ones mean fewer files.",
+               space back sooner; larger ones mean fewer files. At least twice limits.article_bytes_max.",
         slot: |s| Slot::Number(&mut s.store.segment_bytes),
     },
     Setting {
@@ -314,6 +326,15 @@ pub static TABLE: &[Setting] = &[
         help: "A long batch is made durable whenever this much has been gathered: one write, one fdatasync. \
                It bounds memory, too.",
         slot: |s| Slot::Number(&mut s.store.commit_bytes),
+    },
+    Setting {
+        section: "store",
+        key: "checkpoint_bytes",
+        unit: Unit::Bytes,
+        range: (1 << 20, 1 << 30),
+        help: "History, overview and index are synced, too, each time this much has been filed: it \
+               bounds what is read again after a power cut.",
+        slot: |s| Slot::Number(&mut s.store.checkpoint_bytes),
     },
     Setting {
         section: "store",
@@ -335,6 +356,20 @@ pub static SECTIONS: &[(&str, &str)] = &[
     ),
     ("store", "How articles are kept."),
 ];
+
+/// Rules that bind two settings together: what is wrong, and the key it is said of.
+pub fn check_together(settings: &Settings) -> Option<(&'static str, String)> {
+    // In wire form an article of nothing but empty lines has twice the bytes, and an article
+    // must lie in one segment.
+    let article = settings.limits.article_bytes_max;
+    (article > settings.store.segment_bytes / 2).then(|| {
+        let told = format!(
+            "is less than twice limits.article_bytes_max ({}), so that such an article would not fit in a segment",
+            text::bytes(article)
+        );
+        ("store.segment_bytes", told)
+    })
+}
 
 /// May this be a site's name? The characters are those C News takes as part of a host in Path
 /// (`A-Z a-z 0-9 . -`) and `_`, which old sites have.

@@ -1,9 +1,10 @@
 //! `broadsheet check`: explains every setting in force and looks over the control files.
 
-use std::io::Write;
+use std::io::{self, Write};
 
-use serde_json::json;
+use serde_json::{Value, json};
 
+use crate::control_files;
 use crate::directory::NewsDirectory;
 use crate::exit::{Meaning, Status};
 use crate::flags::{Command, DIR, Given, JSON, Operands};
@@ -36,15 +37,40 @@ newsgroups, sys and explist can be read. Nothing is changed.",
 fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
     let directory = NewsDirectory::meant(given)?;
     let read = directory.settings()?;
-    write_settings(out, &directory, &read)?;
-    Ok(Status::OK)
+    let findings = control_files::findings(&directory, &read.settings);
+    let faults = findings
+        .iter()
+        .filter(|finding| finding.told.is_err())
+        .count();
+    if given.has("json") {
+        let all = json!({
+            "directory": directory.root().to_string_lossy(),
+            "settings": settings_json(&read),
+            "files": findings.iter().map(|finding| json!({
+                "file": finding.file,
+                "fault": finding.told.is_err(),
+                "told": finding.told.as_ref().unwrap_or_else(|told| told),
+            })).collect::<Vec<_>>(),
+        });
+        writeln!(out, "{}", serde_json::to_string_pretty(&all)?)?;
+    } else {
+        write_settings(out, &directory, &read)?;
+        for finding in &findings {
+            match &finding.told {
+                Ok(told) => writeln!(out, "{}: {told}", finding.file)?,
+                Err(told) => writeln!(out, "{}: FAULT: {told}", finding.file)?,
+            }
+        }
+        match faults {
+            0 => writeln!(out, "all is well")?,
+            1 => writeln!(out, "1 fault")?,
+            faults => writeln!(out, "{faults} faults")?,
+        }
+    }
+    Ok(if faults == 0 { Status::OK } else { Status::NO })
 }
 
-fn write_settings(
-    out: &mut dyn Write,
-    directory: &NewsDirectory,
-    read: &Read,
-) -> anyhow::Result<()> {
+fn write_settings(out: &mut dyn Write, directory: &NewsDirectory, read: &Read) -> io::Result<()> {
     writeln!(
         out,
         "news directory {} (from {})\n",
@@ -66,6 +92,20 @@ fn write_settings(
             writeln!(out, "    {line}")?;
         }
     }
-    let _ = json!(null);
-    Ok(())
+    writeln!(out)
+}
+
+fn settings_json(read: &Read) -> Vec<Value> {
+    let row = |(setting, origin): (&settings::Setting, &Origin)| {
+        let value = match setting.number(&read.settings) {
+            Some(number) => json!(number),
+            None => json!(setting.text(&read.settings)),
+        };
+        let line = match origin {
+            Origin::Default => Value::Null,
+            Origin::Line(line) => json!(line),
+        };
+        json!({"setting": setting.path(), "value": value, "line": line, "for": setting.help})
+    };
+    TABLE.iter().zip(&read.origins).map(row).collect()
 }

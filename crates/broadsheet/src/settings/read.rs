@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-use super::{SECTIONS, Setting, Settings, Slot, Sync, TABLE, Unit, check_name};
+use super::{SECTIONS, Setting, Settings, Slot, Sync, TABLE, Unit, check_name, check_together};
 use crate::{nearest, text};
 
 /// Settings and where each came from.
@@ -109,10 +109,8 @@ impl Read {
                 reading.fault(error.span().unwrap_or_default(), error.message().to_owned())
             }
         }
-        if reading.faults.is_empty()
-            && let Err(what) = check_name(&reading.read.settings.name)
-        {
-            reading.fault_at_name(what);
+        if reading.faults.is_empty() {
+            reading.together();
         }
         match reading.faults.is_empty() {
             true => Ok(reading.read),
@@ -127,9 +125,11 @@ impl Reading<'_> {
         self.faults.push(Fault { line, column, what });
     }
 
-    fn fault_at_name(&mut self, what: String) {
-        let name = TABLE.iter().position(|setting| setting.path() == "name");
-        let line = match name.and_then(|row| self.read.origins.get(row)) {
+    /// A fault of a value that is seen only when all is read: at its key, or at the file's start
+    /// when it is not in the file.
+    fn fault_of(&mut self, path: &str, what: String) {
+        let row = TABLE.iter().position(|setting| setting.path() == path);
+        let line = match row.and_then(|row| self.read.origins.get(row)) {
             Some(Origin::Line(line)) => *line,
             _ => 1,
         };
@@ -138,6 +138,15 @@ impl Reading<'_> {
             column: 1,
             what,
         });
+    }
+
+    fn together(&mut self) {
+        if let Err(what) = check_name(&self.read.settings.name) {
+            self.fault_of("name", what);
+        }
+        if let Some((path, what)) = check_together(&self.read.settings) {
+            self.fault_of(path, format!("{path} {what}"));
+        }
     }
 
     fn top(&mut self, table: &DeTable<'_>) {
@@ -363,6 +372,17 @@ mod tests {
         );
         assert!(fault("name = \"a!b\"\n").contains(":1:1: a site's name may not hold '!'"));
         assert!(fault("limits = 3\n").contains("write [limits]"));
+    }
+
+    #[test]
+    fn an_article_must_fit_in_a_segment() {
+        let told = fault("name = \"a\"\n[store]\nsegment_bytes = \"1 MiB\"\n");
+        assert!(
+            told.starts_with("broadsheet.toml:3:1: store.segment_bytes is less than twice"),
+            "{told}"
+        );
+        let small = "name = \"a\"\n[limits]\narticle_bytes_max = \"512 KiB\"\n[store]\nsegment_bytes = \"1 MiB\"\n";
+        assert!(read(small).is_ok());
     }
 
     #[test]

@@ -296,7 +296,7 @@ proptest! {
         sizes in prop::collection::vec(0_usize..400, 3..20),
         hit in any::<prop::sample::Index>(),
         at in any::<prop::sample::Index>(),
-        damage in prop::collection::vec(prop_oneof![Just(b'\n'), b'a'..b'z'], 0..30),
+        damage in prop::collection::vec(prop_oneof![Just(b'\n'), b'a'..=b'z'], 0..30),
         cut in 0_usize..30,
     ) {
         let articles: Vec<Vec<u8>> = sizes

@@ -1,0 +1,76 @@
+//! Times of what this room does often, printed: `cargo bench -p groups`.
+//!
+//! Uses the full `active` list of the shared corpus where it is present
+//! (`BROADSHEET_SHARED`), else a generated one of the same size.
+
+use std::hint::black_box;
+use std::io::Read;
+use std::path::PathBuf;
+use std::time::Instant;
+
+use groups::Active;
+
+fn main() {
+    let text = isc_active().unwrap_or_else(generated_active);
+    println!("active: {} bytes", text.len());
+    best("load active", 40, 1, || {
+        black_box(Active::parse(text.clone())).map(|active| active.len())
+    });
+    best("  of which the copy of the text", 40, 1, || {
+        black_box(text.clone())
+    });
+    let Ok(mut active) = Active::parse(text) else {
+        return;
+    };
+    println!(
+        "groups: {}, bad lines: {}",
+        active.len(),
+        active.fault_count()
+    );
+    let ids: Vec<_> = active.ids().collect();
+    let names: Vec<Vec<u8>> = spread(&ids).map(|id| active.name(id).to_vec()).collect();
+    best("find, a name", 20, names.len(), || {
+        names
+            .iter()
+            .filter(|name| active.find(name).is_some())
+            .count()
+    });
+    best("take_number, a group", 20, names.len(), || {
+        spread(&ids).filter_map(|id| active.take_number(id)).max()
+    });
+}
+
+/// A thousand ids from all over the table.
+fn spread(ids: &[groups::GroupId]) -> impl Iterator<Item = groups::GroupId> + '_ {
+    let step = (ids.len() / 1000).max(1);
+    ids.iter().copied().step_by(step)
+}
+
+/// Prints the shortest of some runs, in nanoseconds for one of `count` things.
+fn best<T>(what: &str, runs: usize, count: usize, mut run: impl FnMut() -> T) {
+    let mut shortest = f64::INFINITY;
+    for _ in 0..runs {
+        let start = Instant::now();
+        black_box(run());
+        shortest = shortest.min(start.elapsed().as_nanos() as f64);
+    }
+    println!("{what}: {:.0} ns", shortest / count.max(1) as f64);
+}
+
+fn isc_active() -> Option<Vec<u8>> {
+    let shared = std::env::var_os("BROADSHEET_SHARED").map_or_else(
+        || PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared")),
+        PathBuf::from,
+    );
+    let file = std::fs::File::open(shared.join("corpus/admin/active.isc.gz")).ok()?;
+    let mut text = Vec::new();
+    flate2::read::MultiGzDecoder::new(file)
+        .read_to_end(&mut text)
+        .ok()?;
+    Some(text)
+}
+
+fn generated_active() -> Vec<u8> {
+    let line = |n: u32| format!("g{}.h{}.name{n} 0000000000 0000000001 y\n", n % 7, n % 501);
+    (0..45_000).map(line).collect::<String>().into_bytes()
+}

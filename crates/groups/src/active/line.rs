@@ -1,0 +1,281 @@
+//! One line of `active`: `group max min flag`.
+
+use thiserror::Error;
+
+use crate::name;
+
+/// Highest article number of any group: what fits a signed 64-bit count.
+pub const NUMBER_MAX: u64 = i64::MAX as u64;
+
+/// Most digits in the number fields of a line.
+pub const DIGITS_MAX: usize = 20;
+
+/// What may happen to an article in a group: the last field of its line.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Flag<'a> {
+    /// `y`: anybody may post.
+    Open,
+    /// `n`: no local posting; articles from elsewhere are filed.
+    NoPosting,
+    /// `m`: moderated; an article needs Approved.
+    Moderated,
+    /// `x`: excluded; nothing is filed.
+    Excluded,
+    /// `j`: articles are filed in `junk` instead (INN).
+    Junked,
+    /// `=group`: articles are filed in that group instead.
+    Alias(&'a [u8]),
+}
+
+impl<'a> Flag<'a> {
+    /// Reads the last field of a line; `None` if it is no flag, or an alias
+    /// for a name that is not [safe](name::is_safe).
+    pub fn parse(text: &'a [u8]) -> Option<Self> {
+        Some(match text {
+            b"y" => Self::Open,
+            b"n" => Self::NoPosting,
+            b"m" => Self::Moderated,
+            b"x" => Self::Excluded,
+            b"j" => Self::Junked,
+            [b'=', target @ ..] if name::is_safe(target) => Self::Alias(target),
+            _ => return None,
+        })
+    }
+
+    /// The letter that stands in the file; `=` for an alias, whose group follows.
+    pub fn letter(self) -> u8 {
+        match self {
+            Self::Open => b'y',
+            Self::NoPosting => b'n',
+            Self::Moderated => b'm',
+            Self::Excluded => b'x',
+            Self::Junked => b'j',
+            Self::Alias(_) => b'=',
+        }
+    }
+
+    /// Adds the field as the file holds it.
+    pub fn push(self, out: &mut Vec<u8>) {
+        out.push(self.letter());
+        if let Self::Alias(target) = self {
+            out.extend_from_slice(target);
+        }
+    }
+}
+
+/// Why a line of `active` is not used.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[non_exhaustive]
+pub enum LineFault {
+    /// Not `group max min flag`.
+    #[error("is not `group max min flag' (is the file cut short?)")]
+    Fields,
+    /// The name could do harm in a path or a table.
+    #[error("names a group that cannot be used: `{0}'")]
+    UnsafeName(String),
+    /// A number is not decimal, or above [`NUMBER_MAX`].
+    #[error("has `{0}' where an article number belongs")]
+    Number(String),
+    /// The flag is none of `y n m x j =group`.
+    #[error("has `{0}' for a flag; use y, n, m, x, j or =group")]
+    Flag(String),
+    /// The group has been named before; the first line counts.
+    #[error("names `{name}' again; line {first} counts, remove this one")]
+    Twice {
+        /// The group.
+        name: String,
+        /// Line that named it first, from 1.
+        first: usize,
+    },
+}
+
+/// Where the fields of a line lie, fields being one blank apart.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Fields {
+    pub name_len: u16,
+    pub high_len: u8,
+    pub low_len: u8,
+    /// Length of the flag field: 1, or more for an alias.
+    pub flag_len: u16,
+    /// The flag's letter, `=` for an alias.
+    pub flag: u8,
+}
+
+/// Reads a line in the layout that is written: fields one blank apart, nothing
+/// else. `None` sends the line to [`loose`], which knows what is wrong with it.
+#[inline]
+pub(super) fn strict(line: &[u8]) -> Option<Fields> {
+    // From the end: most lines close with a blank and one letter.
+    let (head, flag) = match line {
+        [head @ .., b' ', letter] => (head, std::slice::from_ref(letter)),
+        _ => {
+            let at = memchr::memrchr(b' ', line)?;
+            let (head, flag) = line.split_at_checked(at)?;
+            (head, flag.get(1..)?)
+        }
+    };
+    let letter = Flag::parse(flag)?.letter();
+    let (head, low_len) = number_before(head)?;
+    let (name, high_len) = number_before(head)?;
+    if !name::is_safe(name) {
+        return None;
+    }
+    Some(Fields {
+        name_len: u16::try_from(name.len()).ok()?,
+        high_len,
+        low_len,
+        flag_len: u16::try_from(flag.len()).ok()?,
+        flag: letter,
+    })
+}
+
+/// Takes ` digits` off the end: what comes before it, and the count of digits.
+#[inline]
+fn number_before(text: &[u8]) -> Option<(&[u8], u8)> {
+    let len = text
+        .iter()
+        .rev()
+        .take_while(|byte| byte.is_ascii_digit())
+        .count();
+    let (before, digits) = text.split_at_checked(text.len() - len)?;
+    let before = before.strip_suffix(b" ")?;
+    // Eighteen digits cannot be too many; more are read to see.
+    if len == 0 || (len > 18 && parse_number(digits).is_none()) {
+        return None;
+    }
+    Some((before, u8::try_from(len).ok()?))
+}
+
+/// Reads a line that is not laid out as written: blanks and tabs in any number
+/// are taken between fields and at the end (a carriage return too).
+pub(super) fn loose(line: &[u8]) -> Result<[&[u8]; 4], LineFault> {
+    let mut fields = line
+        .split(u8::is_ascii_whitespace)
+        .filter(|field| !field.is_empty());
+    let (Some(group), Some(high), Some(low), Some(flag), None) = (
+        fields.next(),
+        fields.next(),
+        fields.next(),
+        fields.next(),
+        fields.next(),
+    ) else {
+        return Err(LineFault::Fields);
+    };
+    if !name::is_safe(group) {
+        return Err(LineFault::UnsafeName(shown(group)));
+    }
+    for number in [high, low] {
+        if parse_number(number).is_none() {
+            return Err(LineFault::Number(shown(number)));
+        }
+    }
+    if Flag::parse(flag).is_none() {
+        return Err(LineFault::Flag(shown(flag)));
+    }
+    Ok([group, high, low, flag])
+}
+
+/// Decimal digits as a number, up to [`NUMBER_MAX`] and [`DIGITS_MAX`] digits.
+#[inline]
+pub(super) fn parse_number(digits: &[u8]) -> Option<u64> {
+    if digits.is_empty() || digits.len() > DIGITS_MAX {
+        return None;
+    }
+    let mut number = 0u64;
+    for &byte in digits {
+        if !byte.is_ascii_digit() {
+            return None;
+        }
+        number = number
+            .checked_mul(10)?
+            .checked_add(u64::from(byte.wrapping_sub(b'0')))?;
+    }
+    (number <= NUMBER_MAX).then_some(number)
+}
+
+/// Writes a number with leading zeros into a field; `false` (and no change) if
+/// it needs more digits.
+pub(super) fn write_number(field: &mut [u8], number: u64) -> bool {
+    if digits_of(number) > field.len() {
+        return false;
+    }
+    let mut rest = number;
+    for byte in field.iter_mut().rev() {
+        *byte = b'0' + (rest % 10) as u8;
+        rest /= 10;
+    }
+    true
+}
+
+/// Digits that a number needs.
+pub(super) fn digits_of(number: u64) -> usize {
+    number.checked_ilog10().map_or(1, |log| log as usize + 1)
+}
+
+/// Part of a line for a message, made printable and not too long.
+pub(super) fn shown(bytes: &[u8]) -> String {
+    const SHOWN_BYTES_MAX: usize = 80;
+    let head = bytes.get(..SHOWN_BYTES_MAX).unwrap_or(bytes);
+    head.escape_ascii().to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn strict_and_loose_agree_on_what_is_written() {
+        for line in [
+            "comp.lang.c 0000000012 00001 y",
+            "a 1 1 m",
+            "x.y 0 0 =z.w",
+            "x 9223372036854775807 00000000000000000001 n",
+        ] {
+            let fields = strict(line.as_bytes());
+            let [name, high, low, flag] = loose(line.as_bytes()).expect("a good line");
+            let fields = fields.expect("a good line");
+            assert_eq!(usize::from(fields.name_len), name.len());
+            assert_eq!(usize::from(fields.high_len), high.len());
+            assert_eq!(usize::from(fields.low_len), low.len());
+            assert_eq!(usize::from(fields.flag_len), flag.len());
+        }
+    }
+
+    #[test]
+    fn strict_leaves_the_rest_to_loose() {
+        for line in [
+            "comp  0 0 y",
+            "comp 0 0 y ",
+            "comp\t0 0 y",
+            "comp 0 0 y\r",
+            "comp 0 0",
+            "comp 0 y",
+            "",
+            "y",
+            " y",
+            "comp 0 0 z",
+            "comp 0 0 =",
+            "comp 0 0 =a/b",
+            "../x 0 0 y",
+            "comp -1 0 y",
+            "comp 9223372036854775808 0 y",
+            "comp 000000000000000000001 0 y",
+        ] {
+            assert_eq!(strict(line.as_bytes()), None, "{line:?}");
+        }
+        assert!(loose(b"comp\t 0  0 y \r").is_ok());
+        assert!(loose(b"comp 0 0 z").is_err());
+    }
+
+    #[test]
+    fn numbers_are_padded_to_their_field() {
+        let mut field = *b"00000";
+        assert!(write_number(&mut field, 123));
+        assert_eq!(&field, b"00123");
+        assert!(write_number(&mut field, 99_999));
+        assert!(!write_number(&mut field, 100_000));
+        assert_eq!(&field, b"99999");
+        assert_eq!(digits_of(0), 1);
+        assert_eq!(digits_of(10), 2);
+    }
+}

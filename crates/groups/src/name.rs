@@ -1,0 +1,378 @@
+//! Group names: what may be created, and what may be used at all.
+//!
+//! Two questions, kept apart. [`is_safe`] asks whether a name can stand in a
+//! table or a path without harm, and holds for every group there ever was.
+//! [`check_new`] asks whether a `newgroup` message may create it, by the much
+//! stricter rules of C News.
+
+use thiserror::Error;
+
+/// Longest group name, in bytes. RFC 3977, 3.1 allows 497 bytes for the
+/// arguments of a command, so a longer name could not be asked for.
+pub const NAME_BYTES_MAX: usize = 497;
+
+/// Longest part between dots that [`is_safe`] lets through, in bytes: what a
+/// file system takes as one directory name.
+pub const SAFE_PART_BYTES_MAX: usize = 255;
+
+/// Longest part between dots of a new group, in bytes (C News; the size of a
+/// directory name on the systems of its day).
+pub const NEW_PART_BYTES_MAX: usize = 14;
+
+const UNSAFE: u8 = 1;
+const DOT: u8 = 2;
+
+/// Class of each byte in a name. Unsafe are blanks and controls (they separate
+/// fields), `/` and `\` (paths), `,` (Newsgroups lists), `:` (Xref, sys), and
+/// `!` and `*`, which mean something in patterns. 8-bit bytes pass.
+const CLASS: [u8; 256] = {
+    let mut class = [0u8; 256];
+    let mut byte = 0usize;
+    while byte < 256 {
+        let unsafe_byte = byte <= 0x20
+            || byte == 0x7f
+            || matches!(byte as u8, b'/' | b'\\' | b',' | b':' | b'!' | b'*');
+        #[allow(clippy::indexing_slicing)] // in a constant: checked by the compiler
+        if unsafe_byte {
+            class[byte] = UNSAFE;
+        } else if byte as u8 == b'.' {
+            class[byte] = DOT;
+        }
+        byte += 1;
+    }
+    class
+};
+
+/// Whether a name may be used in a table or as a path: 1 to
+/// [`NAME_BYTES_MAX`] bytes, no empty part (so no leading, trailing or doubled
+/// dot, and never `.` or `..`), no part over [`SAFE_PART_BYTES_MAX`], no byte
+/// that separates fields somewhere, and no `-` (an option) or `#` (a comment)
+/// in front.
+pub fn is_safe(name: &[u8]) -> bool {
+    if name.len() > NAME_BYTES_MAX || matches!(name.first(), None | Some(b'-' | b'#')) {
+        return false;
+    }
+    // A dot is imagined before and after the name: two in a row are an empty
+    // part. No early exit, so the loop has no branches.
+    let mut before = DOT;
+    let mut found = 0u8;
+    for &byte in name {
+        let class = CLASS.get(usize::from(byte)).copied().unwrap_or(UNSAFE);
+        found |= (class & UNSAFE) | (class & before);
+        before = class;
+    }
+    if found != 0 || before == DOT {
+        return false;
+    }
+    name.len() <= SAFE_PART_BYTES_MAX
+        || name
+            .split(|&byte| byte == b'.')
+            .all(|part| part.len() <= SAFE_PART_BYTES_MAX)
+}
+
+/// The rule of C News that a new name breaks.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[non_exhaustive]
+pub enum NameFault {
+    /// No name at all.
+    #[error("group name is empty")]
+    Empty,
+    /// Longer than [`NAME_BYTES_MAX`].
+    #[error("group name is longer than {NAME_BYTES_MAX} bytes")]
+    TooLong,
+    /// A leading, trailing or doubled dot.
+    #[error("group name begins or ends with a dot, or has two in a row")]
+    BadDots,
+    /// A byte other than `a-z 0-9 + - _ .`.
+    #[error("group name has the illegal character `{}'", .0.escape_ascii())]
+    IllegalCharacter(u8),
+    /// An upper-case letter.
+    #[error("group name has the upper-case letter `{}'", char::from(*.0))]
+    UpperCase(u8),
+    /// The first character is not a letter.
+    #[error("group name does not begin with a letter")]
+    FirstNotLetter,
+    /// Below `control.` or `junk.`, which the news system keeps for itself.
+    #[error("group names beginning with `{0}.' are reserved")]
+    ReservedPrefix(&'static str),
+    /// A part named `all` or `ctl`, which mean something elsewhere.
+    #[error("part `{0}' is reserved: it means something in patterns or control messages")]
+    ReservedPart(&'static str),
+    /// A part of digits only, which would be taken for an article's number.
+    #[error("part `{0}' is all digits, as an article number is")]
+    AllDigits(String),
+    /// A part beginning with `+`, `-` or `_`.
+    #[error("part `{0}' begins with punctuation")]
+    PunctuationFirst(String),
+    /// A part without any letter.
+    #[error("part `{0}' has no letter")]
+    NoLetter(String),
+    /// A part over the limit.
+    #[error("part `{part}' is longer than {max} characters")]
+    PartTooLong {
+        /// The part.
+        part: String,
+        /// The limit, in bytes.
+        max: usize,
+    },
+    /// `--`, `__`, or `++` anywhere but at the end of a part (`c++`).
+    #[error("part `{0}' repeats a punctuation character")]
+    RepeatedPunctuation(String),
+    /// The same part twice in a row.
+    #[error("part `{0}' comes twice in a row")]
+    RepeatedPart(String),
+    /// Begins as an encoded word, but is not `=?charset?encoding?text?=`.
+    #[error("part `{0}' is not a whole encoded word (`=?charset?encoding?text?=')")]
+    EncodedShape(String),
+    /// An encoded word whose encoding is neither `b` nor `q`.
+    #[error("encoded word `{0}' has an encoding other than `b' and `q'")]
+    EncodedEncoding(String),
+    /// An encoded word with characters its charset or encoding does not have.
+    #[error("encoded word `{0}' has characters that its encoding does not allow")]
+    EncodedText(String),
+}
+
+/// Checks a name that a `newgroup` message or `addgroup` wants to create,
+/// against the rules of C News's name checker.
+///
+/// # Errors
+/// The first rule broken. A name that passes is always [safe](is_safe).
+pub fn check_new(name: &[u8]) -> Result<(), NameFault> {
+    check_new_within(name, NEW_PART_BYTES_MAX)
+}
+
+/// [`check_new`] with another limit on the length of a part, in bytes, for
+/// sites that carry hierarchies with long names.
+///
+/// # Errors
+/// As [`check_new`].
+pub fn check_new_within(name: &[u8], part_bytes_max: usize) -> Result<(), NameFault> {
+    let Some(&first) = name.first() else {
+        return Err(NameFault::Empty);
+    };
+    if name.len() > NAME_BYTES_MAX {
+        return Err(NameFault::TooLong);
+    }
+    let parts = || name.split(|&byte| byte == b'.');
+    if parts().any(<[u8]>::is_empty) {
+        return Err(NameFault::BadDots);
+    }
+    for part in parts().filter(|part| !is_encoded_word(part)) {
+        check_characters(part)?;
+    }
+    if !first.is_ascii_lowercase() {
+        return Err(NameFault::FirstNotLetter);
+    }
+    for reserved in ["control", "junk"] {
+        if name
+            .strip_prefix(reserved.as_bytes())
+            .is_some_and(|rest| rest.first() == Some(&b'.'))
+        {
+            return Err(NameFault::ReservedPrefix(reserved));
+        }
+    }
+    let mut before: &[u8] = b"";
+    for part in parts() {
+        if is_encoded_word(part) {
+            check_encoded_word(part)?;
+        } else {
+            check_part(part, part_bytes_max)?;
+        }
+        if part == before {
+            return Err(NameFault::RepeatedPart(text(part)));
+        }
+        before = part;
+    }
+    Ok(())
+}
+
+fn check_characters(part: &[u8]) -> Result<(), NameFault> {
+    for &byte in part {
+        match byte {
+            b'a'..=b'z' | b'0'..=b'9' | b'+' | b'-' | b'_' => {}
+            b'A'..=b'Z' => return Err(NameFault::UpperCase(byte)),
+            _ => return Err(NameFault::IllegalCharacter(byte)),
+        }
+    }
+    Ok(())
+}
+
+fn check_part(part: &[u8], part_bytes_max: usize) -> Result<(), NameFault> {
+    for reserved in ["all", "ctl"] {
+        if part == reserved.as_bytes() {
+            return Err(NameFault::ReservedPart(reserved));
+        }
+    }
+    if part.iter().all(u8::is_ascii_digit) {
+        return Err(NameFault::AllDigits(text(part)));
+    }
+    if !part.first().is_some_and(u8::is_ascii_alphanumeric) {
+        return Err(NameFault::PunctuationFirst(text(part)));
+    }
+    if !part.iter().any(u8::is_ascii_alphabetic) {
+        return Err(NameFault::NoLetter(text(part)));
+    }
+    if part.len() > part_bytes_max {
+        return Err(NameFault::PartTooLong {
+            part: text(part),
+            max: part_bytes_max,
+        });
+    }
+    // `++` may close a part, once: `c++`, but neither `++x` nor `c+++`.
+    let inner =
+        part.strip_suffix(b"++").map_or(
+            part,
+            |inner| {
+                if inner.ends_with(b"+") { part } else { inner }
+            },
+        );
+    let repeats = inner
+        .iter()
+        .zip(inner.iter().skip(1))
+        .any(|(a, b)| a == b && !a.is_ascii_alphanumeric());
+    if repeats {
+        return Err(NameFault::RepeatedPunctuation(text(part)));
+    }
+    Ok(())
+}
+
+fn is_encoded_word(part: &[u8]) -> bool {
+    part.starts_with(b"=?")
+}
+
+/// RFC 2047 within one part: `=?charset?encoding?text?=`. The text cannot hold
+/// dots, since those part the name before it is looked at.
+fn check_encoded_word(part: &[u8]) -> Result<(), NameFault> {
+    let shape = || NameFault::EncodedShape(text(part));
+    let inner = part
+        .strip_prefix(b"=?")
+        .and_then(|rest| rest.strip_suffix(b"?="))
+        .ok_or_else(shape)?;
+    let mut fields = inner.split(|&byte| byte == b'?');
+    let (charset, encoding, encoded) = match (fields.next(), fields.next(), fields.next()) {
+        (Some(charset), Some(encoding), Some(encoded)) if fields.next().is_none() => {
+            (charset, encoding, encoded)
+        }
+        _ => return Err(shape()),
+    };
+    if charset.is_empty() || encoding.is_empty() || encoded.is_empty() {
+        return Err(shape());
+    }
+    let base64 = match encoding {
+        b"b" | b"B" => true,
+        b"q" | b"Q" => false,
+        _ => return Err(NameFault::EncodedEncoding(text(part))),
+    };
+    let in_charset = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'+');
+    // `/` belongs to base 64 but would part a path, so it is refused.
+    let in_text = |byte: &u8| {
+        byte.is_ascii_alphanumeric()
+            || matches!(byte, b'+' | b'=')
+            || (!base64 && matches!(byte, b'-' | b'_'))
+    };
+    if charset.iter().all(in_charset) && encoded.iter().all(in_text) {
+        Ok(())
+    } else {
+        Err(NameFault::EncodedText(text(part)))
+    }
+}
+
+fn text(part: &[u8]) -> String {
+    part.escape_ascii().to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn fault(name: &str) -> String {
+        check_new(name.as_bytes()).map_or_else(|fault| fault.to_string(), |()| "ok".into())
+    }
+
+    #[test]
+    fn ordinary_names_pass() {
+        for name in [
+            "comp.lang.c",
+            "comp.lang.c++",
+            "comp.sys.mc6809",
+            "c.lang.c",
+            "alt.x-y_z",
+            "control",
+            "junk",
+            "controlled.x",
+            "eunet.=?a?b?x?=",
+            "eunet.=?iso-8859-1?q?caf=E9?=",
+        ] {
+            assert_eq!(fault(name), "ok", "{name}");
+            assert!(is_safe(name.as_bytes()), "{name}");
+        }
+    }
+
+    #[test]
+    fn each_rule_says_which_it_is() {
+        for (name, expected) in [
+            ("", "empty"),
+            (".a", "dot"),
+            ("a.", "dot"),
+            ("a..b", "dot"),
+            ("1a.b", "begin with a letter"),
+            ("Comp.x", "upper-case letter `C'"),
+            ("comp.X", "upper-case letter `X'"),
+            ("control.cancel", "`control.'"),
+            ("junk.x", "`junk.'"),
+            ("comp.sys.6809", "all digits"),
+            ("comp.-x", "punctuation"),
+            ("comp.+x", "punctuation"),
+            ("comp.1-2", "no letter"),
+            ("comp.all", "`all' is reserved"),
+            ("comp.all.x", "`all' is reserved"),
+            ("comp.ctl", "`ctl' is reserved"),
+            ("comp.abcdefghijklmno", "longer than 14"),
+            ("comp.a b", "illegal character ` '"),
+            ("comp/x", "illegal character `/'"),
+            ("comp.\u{e9}", "illegal character `\\xc3'"),
+            ("comp.a--b", "repeats"),
+            ("comp.a__b", "repeats"),
+            ("comp.a++x", "repeats"),
+            ("comp.c+++", "repeats"),
+            ("comp.comp", "twice in a row"),
+            ("x.=?a?b?x", "whole encoded word"),
+            ("x.=?a?b?=", "whole encoded word"),
+            ("x.=?a?z?x?=", "other than `b' and `q'"),
+            ("x.=?a?b?x/y?=", "does not allow"),
+            ("=?a?b?x?=.y", "begin with a letter"),
+        ] {
+            assert!(fault(name).contains(expected), "{name}: {}", fault(name));
+        }
+    }
+
+    #[test]
+    fn longer_parts_where_a_site_wants_them() {
+        assert!(check_new(b"alt.documentaries-x").is_err());
+        assert!(check_new_within(b"alt.documentaries-x", 30).is_ok());
+    }
+
+    #[test]
+    fn unsafe_names_are_refused() {
+        for name in [
+            "", ".", "..", "a.", ".a", "a..b", "../../x", "a/b", "a b", "a\tb", "a\nb", "a\\b",
+            "a,b", "a:b", "-a", "#a", "!a", "a*", "a\0b", "a\x7f",
+        ] {
+            assert!(!is_safe(name.as_bytes()), "{name:?}");
+        }
+        assert!(!is_safe(&[b'a'; NAME_BYTES_MAX + 1]));
+        assert!(!is_safe(&[b'a'; SAFE_PART_BYTES_MAX + 1]));
+        let mut two = vec![b'a'; SAFE_PART_BYTES_MAX];
+        two.extend_from_slice(b".b");
+        assert!(is_safe(&two));
+        for name in [
+            "a",
+            "alt.2600",
+            "fr.=?x?q?y?=",
+            "comp.\u{e9}t\u{e9}",
+            "a.-b",
+        ] {
+            assert!(is_safe(name.as_bytes()), "{name:?}");
+        }
+    }
+}

@@ -81,6 +81,6 @@ impl NewsDirectory {
                 );
             }
         };
-        Ok(Read::parse(&path, &bytes)?)
+        Ok(Read::parse(&path, bytes)?)
     }
 }

@@ -77,7 +77,7 @@ fn write_settings(out: &mut dyn Write, directory: &NewsDirectory, read: &Read) -
         directory.root().display(),
         directory.source()
     )?;
-    for (setting, origin) in TABLE.iter().zip(&read.origins) {
+    for (setting, origin) in TABLE.iter().zip(read.origins()) {
         let origin = match origin {
             Origin::Default => "the default".to_owned(),
             Origin::Line(line) => format!("{} line {line}", settings::FILE),
@@ -96,7 +96,7 @@ fn write_settings(out: &mut dyn Write, directory: &NewsDirectory, read: &Read) -
 }
 
 fn settings_json(read: &Read) -> Vec<Value> {
-    let row = |(setting, origin): (&settings::Setting, &Origin)| {
+    let row = |(setting, origin): (&settings::Setting, Origin)| {
         let value = match setting.number(&read.settings) {
             Some(number) => json!(number),
             None => json!(setting.text(&read.settings)),
@@ -107,5 +107,5 @@ fn settings_json(read: &Read) -> Vec<Value> {
         };
         json!({"setting": setting.path(), "value": value, "line": line, "for": setting.help})
     };
-    TABLE.iter().zip(&read.origins).map(row).collect()
+    TABLE.iter().zip(read.origins()).map(row).collect()
 }

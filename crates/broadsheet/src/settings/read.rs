@@ -15,8 +15,10 @@ use crate::{nearest, text};
 pub struct Read {
     /// The values in force.
     pub settings: Settings,
-    /// For each row of `TABLE`.
-    pub origins: Vec<Origin>,
+    text: String,
+    /// For each row of `TABLE`, where in `text` its key stands. Lines are counted only when asked
+    /// for: every command reads the settings, and few tell where they stand.
+    offsets: Vec<Option<usize>>,
 }
 
 /// Where a setting came from.
@@ -69,11 +71,20 @@ struct Reading<'t> {
 }
 
 impl Read {
+    /// Where each row of `TABLE` came from, in its order.
+    pub fn origins(&self) -> impl Iterator<Item = Origin> {
+        self.offsets.iter().map(|offset| match offset {
+            None => Origin::Default,
+            Some(offset) => Origin::Line(place(&self.text, *offset).0),
+        })
+    }
+
     /// Nothing read yet: the defaults.
     pub fn defaults() -> Read {
         Read {
             settings: Settings::default(),
-            origins: vec![Origin::Default; TABLE.len()],
+            text: String::new(),
+            offsets: vec![None; TABLE.len()],
         }
     }
 
@@ -81,29 +92,26 @@ impl Read {
     ///
     /// # Errors
     /// All faults of the file together, or only the first when it is not TOML at all.
-    pub fn parse(path: &Path, bytes: &[u8]) -> Result<Read, Faults> {
+    pub fn parse(path: &Path, bytes: Vec<u8>) -> Result<Read, Faults> {
         let faulty = |faults| Faults {
             path: path.to_owned(),
             faults,
         };
-        let text = match std::str::from_utf8(bytes) {
+        let text = match String::from_utf8(bytes) {
             Ok(text) => text,
             Err(error) => {
-                let good = bytes.get(..error.valid_up_to()).unwrap_or_default();
-                let (line, column) = place(&String::from_utf8_lossy(good), good.len());
-                return Err(faulty(vec![Fault {
-                    line,
-                    column,
-                    what: "not UTF-8".to_owned(),
-                }]));
+                let good = error.utf8_error().valid_up_to();
+                let (line, column) = place(&String::from_utf8_lossy(error.as_bytes()), good);
+                let what = "not UTF-8".to_owned();
+                return Err(faulty(vec![Fault { line, column, what }]));
             }
         };
         let mut reading = Reading {
-            text,
+            text: &text,
             faults: Vec::new(),
             read: Read::defaults(),
         };
-        match DeTable::parse(text) {
+        match DeTable::parse(&text) {
             Ok(table) => reading.top(table.get_ref()),
             Err(error) => {
                 reading.fault(error.span().unwrap_or_default(), error.message().to_owned())
@@ -112,9 +120,10 @@ impl Read {
         if reading.faults.is_empty() {
             reading.together();
         }
-        match reading.faults.is_empty() {
-            true => Ok(reading.read),
-            false => Err(faulty(reading.faults)),
+        let Reading { faults, read, .. } = reading;
+        match faults.is_empty() {
+            true => Ok(Read { text, ..read }),
+            false => Err(faulty(faults)),
         }
     }
 }
@@ -129,15 +138,9 @@ impl Reading<'_> {
     /// when it is not in the file.
     fn fault_of(&mut self, path: &str, what: String) {
         let row = TABLE.iter().position(|setting| setting.path() == path);
-        let line = match row.and_then(|row| self.read.origins.get(row)) {
-            Some(Origin::Line(line)) => *line,
-            _ => 1,
-        };
-        self.faults.push(Fault {
-            line,
-            column: 1,
-            what,
-        });
+        let offset = row.and_then(|row| self.read.offsets.get(row).copied().flatten());
+        let offset = offset.unwrap_or_default();
+        self.fault(offset..offset, what);
     }
 
     fn together(&mut self) {
@@ -187,9 +190,8 @@ impl Reading<'_> {
         if let Err(what) = assign(setting, &mut self.read.settings, value.get_ref()) {
             return self.fault(value.span(), format!("{} {what}", setting.path()));
         }
-        let (line, _) = place(self.text, span.start);
-        if let Some(origin) = self.read.origins.get_mut(row) {
-            *origin = Origin::Line(line);
+        if let Some(offset) = self.read.offsets.get_mut(row) {
+            *offset = Some(span.start);
         }
     }
 }
@@ -307,8 +309,7 @@ mod tests {
     use proptest::prelude::*;
 
     fn read(text: &str) -> Result<Read, String> {
-        Read::parse(Path::new("broadsheet.toml"), text.as_bytes())
-            .map_err(|faults| faults.to_string())
+        Read::parse(Path::new("broadsheet.toml"), text.into()).map_err(|faults| faults.to_string())
     }
 
     fn fault(text: &str) -> String {
@@ -324,8 +325,9 @@ mod tests {
             .iter()
             .position(|s| s.key == "article_bytes_max")
             .unwrap();
-        assert_eq!(read.origins[row], Origin::Line(4));
-        assert_eq!(read.origins[row + 1], Origin::Default);
+        let origins: Vec<_> = read.origins().collect();
+        assert_eq!(origins[row], Origin::Line(4));
+        assert_eq!(origins[row + 1], Origin::Default);
     }
 
     #[test]
@@ -395,7 +397,7 @@ mod tests {
     fn what_is_not_toml_or_not_text_names_its_place() {
         assert!(fault("name = \"a\"\nname = \"b\"\n").starts_with("broadsheet.toml:2:1: "));
         assert!(fault("name = \"a\"\n[limits\n").starts_with("broadsheet.toml:2:"));
-        let faults = Read::parse(Path::new("x"), b"name = \"\xe9\"\n")
+        let faults = Read::parse(Path::new("x"), b"name = \"\xe9\"\n".to_vec())
             .err()
             .unwrap();
         assert_eq!(faults.to_string(), "x:1:9: not UTF-8");
@@ -404,7 +406,7 @@ mod tests {
     proptest! {
         #[test]
         fn no_bytes_make_it_panic(bytes: Vec<u8>) {
-            let _ = Read::parse(Path::new("x"), &bytes);
+            let _ = Read::parse(Path::new("x"), bytes);
         }
 
         #[test]

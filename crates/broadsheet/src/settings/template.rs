@@ -65,9 +65,9 @@ mod tests {
         settings.organization = "The \"Old\" \\ House".to_owned();
         settings.store.commit_bytes = (1 << 20) + 1;
         let text = template(&settings);
-        let read = Read::parse(Path::new("t"), text.as_bytes()).unwrap();
+        let read = Read::parse(Path::new("t"), text.into()).unwrap();
         assert_eq!(read.settings, settings);
-        assert!(read.origins.iter().all(|origin| *origin != Origin::Default));
+        assert!(read.origins().all(|origin| origin != Origin::Default));
     }
 
     #[test]

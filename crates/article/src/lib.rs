@@ -1,3 +1,14 @@
-//! The article room.
+//! Articles as bytes: headers, ids, Path, Xref, old formats, native and wire form.
+//!
+//! Everything here works on borrowed bytes and does no I/O. Nothing assumes
+//! UTF-8, nothing allocates for an ordinary article, and no input panics.
 
 pub mod batch;
+pub mod date;
+pub mod header;
+pub mod parse;
+pub mod syntax;
+pub mod wrap;
+
+pub use header::Header;
+pub use parse::{Article, Fault, Form};

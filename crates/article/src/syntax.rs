@@ -1,0 +1,100 @@
+//! The strict syntax of header fields (RFC 5536, 2.2), for checking what users post.
+//!
+//! None of this touches the way of a relayed article.
+
+/// Whether this is a header name: visible ASCII without a colon.
+pub fn valid_name(name: &[u8]) -> bool {
+    !name.is_empty()
+        && name
+            .iter()
+            .all(|&byte| byte.is_ascii_graphic() && byte != b':')
+}
+
+/// Whether this is the body of a header field: UTF-8 without control characters,
+/// folded only before a blank or tab (LF and CRLF are both taken), and with
+/// something other than white space on every line.
+pub fn valid_body(body: &[u8]) -> bool {
+    if body.is_empty() || body.ends_with(b"\n") || !is_utf8_like(body) {
+        return false;
+    }
+    body.split_inclusive(|&byte| byte == b'\n')
+        .enumerate()
+        .all(|(index, line)| {
+            let text = line
+                .strip_suffix(b"\n")
+                .map(|text| text.strip_suffix(b"\r").unwrap_or(text));
+            let text = text.unwrap_or(line);
+            let is_continued = index == 0 || matches!(text.first(), Some(b' ' | b'\t'));
+            let is_clean = text
+                .iter()
+                .all(|&byte| byte == b'\t' || !byte.is_ascii_control());
+            is_continued && is_clean && text.iter().any(|&byte| byte != b' ' && byte != b'\t')
+        })
+}
+
+/// Whether this is a whole field: a name, a colon, a blank, and a body.
+pub fn valid_field(field: &[u8]) -> bool {
+    let Some(colon) = memchr::memchr(b':', field) else {
+        return false;
+    };
+    let Some((name, rest)) = field.split_at_checked(colon) else {
+        return false;
+    };
+    valid_name(name) && rest.strip_prefix(b": ").is_some_and(valid_body)
+}
+
+/// Whether bytes have the shape of UTF-8 (RFC 2279, with its forms of five and six
+/// bytes): each lead byte is followed by as many continuation bytes as it asks for.
+pub fn is_utf8_like(bytes: &[u8]) -> bool {
+    let mut rest = bytes;
+    while let [lead, tail @ ..] = rest {
+        let follow = match lead {
+            0x00..=0x7f => 0,
+            0xc0..=0xdf => 1,
+            0xe0..=0xef => 2,
+            0xf0..=0xf7 => 3,
+            0xf8..=0xfb => 4,
+            0xfc..=0xfd => 5,
+            _ => return false,
+        };
+        match tail.split_at_checked(follow) {
+            Some((more, after)) if more.iter().all(|byte| byte & 0xc0 == 0x80) => rest = after,
+            _ => return false,
+        }
+    }
+    true
+}
+
+/// The words of a structured header without comments and folding, one blank apart
+/// (RFC 5322, 3.2.2).
+///
+/// Comments nest, and a backslash in one takes the byte after it. A comment that is
+/// never closed reaches to the end.
+pub fn strip_cfws(value: &[u8]) -> Vec<u8> {
+    let mut out = Vec::with_capacity(value.len());
+    let mut depth = 0usize;
+    let mut is_apart = false;
+    let mut bytes = value.iter();
+    while let Some(&byte) = bytes.next() {
+        match byte {
+            b'(' => depth += 1,
+            b')' if depth > 0 => {
+                depth -= 1;
+                is_apart = true;
+            }
+            b'\\' if depth > 0 => {
+                bytes.next();
+            }
+            _ if depth > 0 => {}
+            b' ' | b'\t' | b'\r' | b'\n' => is_apart = true,
+            _ => {
+                if is_apart && !out.is_empty() {
+                    out.push(b' ');
+                }
+                is_apart = false;
+                out.push(byte);
+            }
+        }
+    }
+    out
+}

@@ -1,1 +1,40 @@
-//! The store room.
+//! The store: segments as the one truth, and everything derived from them.
+//!
+//! Everything that arrives is appended to the current segment's `.art`; `.his`, `.ovr`, the index, `active` and
+//! `cancels` hold nothing that cannot be made again from there. See docs/formats/.
+
+mod active_file;
+mod bytes;
+mod cancels;
+mod current;
+pub mod disk;
+mod error;
+mod filing;
+pub mod fsck;
+pub mod history;
+mod index;
+mod lock;
+mod map;
+mod mark;
+mod older;
+mod overview;
+mod position;
+mod reader;
+mod record;
+mod recover;
+mod row;
+mod segment;
+mod spool;
+
+pub use cancels::Cancels;
+pub use error::Error;
+pub use fsck::fsck;
+pub use filing::{Filing, Piece};
+pub use history::HistoryLine;
+pub use lock::Lock;
+pub use position::{POSITION_MAX, Position};
+pub use overview::Row;
+pub use reader::{Reader, Stored};
+pub use record::{Head, Kind, Record};
+pub use row::OverviewFields;
+pub use spool::{Committed, Durability, Options, SEGMENT_BYTES_MAX, SEGMENT_BYTES_MIN, Spool};

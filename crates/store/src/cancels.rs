@@ -1,0 +1,55 @@
+//! The cancelled articles: a file of `position TAB id` lines, derived from the log.
+
+use std::collections::HashSet;
+
+use crate::Position;
+use crate::bytes::{decimal, push_decimal};
+
+/// The positions that were cancelled.
+#[derive(Debug, Default, Clone)]
+pub struct Cancels {
+    positions: HashSet<u64>,
+}
+
+impl Cancels {
+    /// Reads the file's text; a line that cannot be read is passed over (the log has it).
+    pub fn parse(text: &[u8]) -> Cancels {
+        let positions = text.split(|&b| b == b'\n').filter_map(|line| Some(Cancels::parse_line(line)?.0)).collect();
+        Cancels { positions }
+    }
+
+    /// The position and the id of one line.
+    pub fn parse_line(line: &[u8]) -> Option<(u64, &[u8])> {
+        let tab = memchr::memchr(b'\t', line)?;
+        let (position, id) = line.split_at_checked(tab)?;
+        Some((decimal(position)?, id.get(1..)?))
+    }
+
+    /// Appends one line.
+    pub fn push_line(out: &mut Vec<u8>, position: Position, id: &[u8]) {
+        push_decimal(out, position.0);
+        out.push(b'\t');
+        out.extend(id.iter().map(|&b| if b == b'\n' { b' ' } else { b }));
+        out.push(b'\n');
+    }
+
+    /// True when the article there was cancelled.
+    pub fn contains(&self, position: Position) -> bool {
+        self.positions.contains(&position.0)
+    }
+
+    /// Adds one; false when it was there.
+    pub fn insert(&mut self, position: Position) -> bool {
+        self.positions.insert(position.0)
+    }
+
+    /// How many.
+    pub fn len(&self) -> usize {
+        self.positions.len()
+    }
+
+    /// True when there are none.
+    pub fn is_empty(&self) -> bool {
+        self.positions.is_empty()
+    }
+}

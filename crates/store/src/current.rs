@@ -1,0 +1,250 @@
+//! The current segment: its three files, and what waits for the next commit.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use crate::cancels::Cancels;
+use crate::disk::{Disk, File, Open};
+use crate::map::MapRef;
+use crate::mark::Mark;
+use crate::overview::{self, Rows};
+use crate::position::{View, segment_path};
+use crate::segment::SegmentHeader;
+use crate::{Error, Position};
+
+/// One file that grows at its end.
+#[derive(Debug)]
+pub struct Growing {
+    /// Its path, for messages.
+    pub path: PathBuf,
+    /// The open file.
+    pub file: Box<dyn File>,
+    /// Where the next byte goes.
+    pub end: u64,
+}
+
+impl Growing {
+    /// Opens a file of ours that grows; what lies beyond `end` is not ours and is cut off.
+    pub fn open(disk: &dyn Disk, path: PathBuf, how: Open, end: u64) -> Result<Growing, Error> {
+        let file = disk.open(&path, how).map_err(|source| Error::io("open", &path, source))?;
+        Ok(Growing { path, file, end })
+    }
+
+    /// The file's own length.
+    pub fn length(&self) -> Result<u64, Error> {
+        self.file.length().map_err(|source| Error::io("read the length of", &self.path, source))
+    }
+
+    /// Writes at the end. After an error the file is cut back, so that nothing half-written stays.
+    pub fn append(&mut self, bytes: &[u8]) -> Result<(), Error> {
+        if bytes.is_empty() {
+            return Ok(());
+        }
+        if let Err(source) = self.file.write_at(bytes, self.end) {
+            // If even this fails, recovery does it at the next start.
+            let _ = self.file.set_length(self.end);
+            return Err(Error::io("write", &self.path, source));
+        }
+        self.end += bytes.len() as u64;
+        Ok(())
+    }
+
+    /// Makes `end` the file's end.
+    pub fn cut(&mut self, end: u64) -> Result<(), Error> {
+        self.end = end;
+        self.file.set_length(end).map_err(|source| Error::io("cut", &self.path, source))
+    }
+
+    /// Waits until what was written is on the disk.
+    pub fn sync(&self) -> Result<(), Error> {
+        self.file.sync().map_err(|source| Error::io("sync", &self.path, source))
+    }
+}
+
+/// The views derived from `.art`: written at each commit, synced only at a checkpoint.
+#[derive(Debug)]
+pub struct Derived {
+    /// History lines.
+    pub his: Growing,
+    his_map: MapRef,
+    his_pending: Vec<u8>,
+    /// Overview rows.
+    pub ovr: Growing,
+    /// Rows of the next block.
+    pub rows: Rows,
+    block: Vec<u8>,
+    /// Cancelled articles.
+    pub cancels: Growing,
+    cancels_pending: Vec<u8>,
+    /// The same, in core.
+    pub cancelled: Cancels,
+}
+
+impl Derived {
+    /// Opens the views of the segment at `mark.base` and cuts them to the mark.
+    pub fn open(disk: &dyn Disk, dir: &Path, header: SegmentHeader, mark: &Mark) -> Result<Derived, Error> {
+        let segments = dir.join("segments");
+        let view = |view| segment_path(&segments, header.base, view);
+        let his = Growing::open(disk, view(View::His), Open::Create, mark.his_end)?;
+        let ovr = Growing::open(disk, view(View::Ovr), Open::Create, mark.ovr_end)?;
+        let cancels = Growing::open(disk, dir.join("cancels"), Open::Create, mark.cancels_end)?;
+        let his_map = his.file.map(header.span).map_err(|source| Error::io("map", &his.path, source))?;
+        let mut text = vec![0; mark.cancels_end as usize];
+        let read = cancels.file.read_at(&mut text, 0).map_err(|source| Error::io("read", &cancels.path, source))?;
+        text.truncate(read);
+        Ok(Derived {
+            his,
+            his_map,
+            his_pending: Vec::new(),
+            ovr,
+            rows: Rows::default(),
+            block: Vec::new(),
+            cancels,
+            cancels_pending: Vec::new(),
+            cancelled: Cancels::parse(&text),
+        })
+    }
+
+    /// Cuts off what lies beyond the ends.
+    pub fn cut(&mut self) -> Result<(), Error> {
+        for growing in [&mut self.his, &mut self.ovr, &mut self.cancels] {
+            if growing.length()? != growing.end {
+                let end = growing.end;
+                growing.cut(end)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Offset in `.his` of the next line.
+    pub fn next_line(&self) -> u64 {
+        self.his.end + self.his_pending.len() as u64
+    }
+
+    /// Adds a history line (newline included).
+    pub fn push_line(&mut self, line: &[u8]) {
+        self.his_pending.extend_from_slice(line);
+    }
+
+    /// The text from an offset in `.his` on, written or still waiting. `None`: beyond the end.
+    pub fn text_at(&self, offset: u64) -> Option<&[u8]> {
+        match offset.checked_sub(self.his.end) {
+            None => self.his_map.bytes().get(offset as usize..self.his.end as usize),
+            Some(waiting) => self.his_pending.get(waiting as usize..),
+        }
+    }
+
+    /// Every history line of this segment, waiting ones included, with its offset.
+    pub fn lines(&self) -> impl Iterator<Item = (u64, &[u8])> {
+        let written = self.his_map.bytes().get(..self.his.end as usize).unwrap_or_default();
+        let start = self.his.end;
+        let waiting = crate::older::lines(&self.his_pending).map(move |(offset, line)| (start + offset, line));
+        crate::older::lines(written).chain(waiting)
+    }
+
+    /// Adds a cancel.
+    pub fn push_cancel(&mut self, position: Position, id: &[u8]) {
+        if self.cancelled.insert(position) {
+            Cancels::push_line(&mut self.cancels_pending, position, id);
+        }
+    }
+
+    /// Writes everything that waits: a write a file, no sync.
+    pub fn flush(&mut self) -> Result<(), Error> {
+        self.his.append(&self.his_pending)?;
+        self.his_pending.clear();
+        if !self.rows.is_empty() {
+            self.block.clear();
+            self.rows.build(&mut self.block);
+            self.ovr.append(&self.block)?;
+        }
+        self.cancels.append(&self.cancels_pending)?;
+        self.cancels_pending.clear();
+        Ok(())
+    }
+
+    /// Bytes waiting.
+    pub fn pending_bytes(&self) -> usize {
+        self.his_pending.len() + self.rows.bytes()
+    }
+
+    /// Waits until all that was written is on the disk.
+    pub fn sync(&self) -> Result<(), Error> {
+        self.his.sync()?;
+        self.ovr.sync()?;
+        self.cancels.sync()
+    }
+
+    /// True when whole blocks fill `.ovr` up to `end`. (They do not when the blocks were merged and the program
+    /// was killed before that was marked.)
+    pub fn overview_ends_at(&self, end: u64) -> Result<bool, Error> {
+        if self.ovr.length()? < end {
+            return Ok(false);
+        }
+        let map = self.ovr.file.map(end).map_err(|source| Error::io("map", &self.ovr.path, source))?;
+        Ok(overview::blocks(map.bytes()).map(|block| block.bytes.len() as u64).sum::<u64>() == end)
+    }
+
+    /// Merges the blocks of `.ovr` into one, in place of the old file.
+    pub fn merge_overview(&mut self, disk: &dyn Disk) -> Result<(), Error> {
+        merge_overview(disk, &self.ovr.path, self.ovr.end)?;
+        let path = self.ovr.path.clone();
+        self.ovr = Growing::open(disk, path, Open::Write, 0)?;
+        self.ovr.end = self.ovr.length()?;
+        Ok(())
+    }
+}
+
+/// Merges the blocks of an `.ovr` file into one, under a temporary name first, durably.
+pub fn merge_overview(disk: &dyn Disk, path: &Path, end: u64) -> Result<(), Error> {
+    let at = |doing| move |source| Error::io(doing, path, source);
+    let old = disk.open(path, Open::Read).map_err(at("open"))?;
+    let map = old.map(end).map_err(at("map"))?;
+    if overview::blocks(map.bytes()).nth(1).is_none() {
+        return Ok(());
+    }
+    let fresh_path = path.with_extension("ovr.new");
+    let fresh = disk.open(&fresh_path, Open::Truncate).map_err(at("make anew"))?;
+    overview::merge(map.bytes(), |offset, piece| fresh.write_at(piece, offset)).map_err(at("merge"))?;
+    fresh.sync().map_err(at("sync"))?;
+    disk.rename(&fresh_path, path).map_err(at("put in place"))
+}
+
+/// The articles' own file of the current segment.
+#[derive(Debug)]
+pub struct Art {
+    /// The file.
+    pub growing: Growing,
+    /// Base and span.
+    pub header: SegmentHeader,
+    /// Records that wait for the commit.
+    pub pending: Vec<u8>,
+}
+
+impl Art {
+    /// Opens the `.art` file at `base`.
+    pub fn open(disk: &Arc<dyn Disk>, segments: &Path, base: u64, end: u64) -> Result<Art, Error> {
+        let path = segment_path(segments, base, View::Art);
+        let growing = Growing::open(&**disk, path, Open::Write, end)?;
+        let header = SegmentHeader::read(&*growing.file, &growing.path)?;
+        if header.base != base {
+            return Err(Error::Damaged { path: growing.path, offset: 16, what: "its header names another segment" });
+        }
+        Ok(Art { growing, header, pending: Vec::new() })
+    }
+
+    /// The offset in the file of the next record.
+    pub fn next(&self) -> u64 {
+        self.growing.end + self.pending.len() as u64
+    }
+
+    /// The position of the next record.
+    pub fn next_position(&self) -> Position {
+        Position(self.header.base + self.next())
+    }
+
+    /// True when a record of at most `bytes` still fits.
+    pub fn has_room(&self, bytes: u64) -> bool {
+        self.next() + bytes <= self.header.span
+    }
+}

@@ -1,0 +1,151 @@
+//! The disk, as the store sees it: few operations, so that a double can stand in and fail on purpose.
+
+use std::fmt::Debug;
+use std::fs;
+use std::io;
+use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
+
+use crate::map::{MapRef, MapWords};
+
+/// How to open a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Open {
+    /// For reading; it must exist.
+    Read,
+    /// For reading and writing; it must exist.
+    Write,
+    /// For reading and writing; made when missing.
+    Create,
+    /// For reading and writing; made, or emptied.
+    Truncate,
+}
+
+/// An open file. Offsets are bytes from its start.
+pub trait File: Send + Sync + Debug {
+    /// Its length, bytes.
+    fn length(&self) -> io::Result<u64>;
+    /// Fills as much of `buffer` as the file has; returns how much.
+    fn read_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<usize>;
+    /// Writes all of `bytes`.
+    fn write_at(&self, bytes: &[u8], offset: u64) -> io::Result<()>;
+    /// Cuts or extends it.
+    fn set_length(&self, length: u64) -> io::Result<()>;
+    /// Returns when its data and its length are on the disk (fdatasync).
+    fn sync(&self) -> io::Result<()>;
+    /// Maps `length` bytes for reading. Bytes beyond the file's end must not be touched.
+    fn map(&self, length: u64) -> io::Result<MapRef>;
+    /// Maps `length` bytes as words, for writing too where the file was opened so; the file must be that long.
+    fn map_words(&self, length: u64) -> io::Result<MapWords>;
+    /// (modification time in nanoseconds, length, inode): changes when somebody else writes it.
+    fn identity(&self) -> io::Result<[u64; 3]>;
+}
+
+/// The directory operations.
+pub trait Disk: Send + Sync + Debug {
+    /// Opens a file.
+    fn open(&self, path: &Path, how: Open) -> io::Result<Box<dyn File>>;
+    /// Renames a file over another.
+    fn rename(&self, from: &Path, to: &Path) -> io::Result<()>;
+    /// Removes a file.
+    fn remove(&self, path: &Path) -> io::Result<()>;
+    /// Returns when the entries of a directory are on the disk.
+    fn sync_directory(&self, path: &Path) -> io::Result<()>;
+    /// The names in a directory, in no order.
+    fn list(&self, path: &Path) -> io::Result<Vec<PathBuf>>;
+    /// Changes at every start of the machine: tells whether what was only in core may have been lost.
+    fn boot_id(&self) -> [u64; 2];
+}
+
+/// The machine's own disk.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct RealDisk;
+
+impl Disk for RealDisk {
+    fn open(&self, path: &Path, how: Open) -> io::Result<Box<dyn File>> {
+        let mut options = fs::OpenOptions::new();
+        options.read(true).write(how != Open::Read);
+        options.create(matches!(how, Open::Create | Open::Truncate)).truncate(how == Open::Truncate);
+        Ok(Box::new(RealFile { file: options.open(path)?, how }))
+    }
+
+    fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
+        fs::rename(from, to)
+    }
+
+    fn remove(&self, path: &Path) -> io::Result<()> {
+        fs::remove_file(path)
+    }
+
+    fn sync_directory(&self, path: &Path) -> io::Result<()> {
+        fs::File::open(path)?.sync_all()
+    }
+
+    fn list(&self, path: &Path) -> io::Result<Vec<PathBuf>> {
+        fs::read_dir(path)?.map(|entry| Ok(PathBuf::from(entry?.file_name()))).collect()
+    }
+
+    fn boot_id(&self) -> [u64; 2] {
+        // 36 characters: five groups of hexadecimal digits. Unreadable (no /proc): never the same.
+        let text = fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default();
+        let digits: String = text.chars().filter(char::is_ascii_hexdigit).collect();
+        let half = |range| digits.get(range).and_then(|hex| u64::from_str_radix(hex, 16).ok()).unwrap_or(0);
+        [half(0..16), half(16..32)]
+    }
+}
+
+#[derive(Debug)]
+struct RealFile {
+    file: fs::File,
+    how: Open,
+}
+
+impl File for RealFile {
+    fn length(&self) -> io::Result<u64> {
+        Ok(self.file.metadata()?.len())
+    }
+
+    fn read_at(&self, mut buffer: &mut [u8], mut offset: u64) -> io::Result<usize> {
+        let mut total = 0;
+        while !buffer.is_empty() {
+            match self.file.read_at(buffer, offset) {
+                Ok(0) => break,
+                Ok(count) => {
+                    total += count;
+                    offset += count as u64;
+                    buffer = buffer.get_mut(count..).unwrap_or_default();
+                }
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(total)
+    }
+
+    fn write_at(&self, bytes: &[u8], offset: u64) -> io::Result<()> {
+        self.file.write_all_at(bytes, offset)
+    }
+
+    fn set_length(&self, length: u64) -> io::Result<()> {
+        self.file.set_len(length)
+    }
+
+    fn sync(&self) -> io::Result<()> {
+        self.file.sync_data()
+    }
+
+    fn map(&self, length: u64) -> io::Result<MapRef> {
+        MapRef::new(&self.file, length)
+    }
+
+    fn map_words(&self, length: u64) -> io::Result<MapWords> {
+        MapWords::new(&self.file, length, self.how != Open::Read)
+    }
+
+    fn identity(&self) -> io::Result<[u64; 3]> {
+        use std::os::unix::fs::MetadataExt;
+        let meta = self.file.metadata()?;
+        let nanoseconds = (meta.mtime() as u64).wrapping_mul(1_000_000_000).wrapping_add(meta.mtime_nsec() as u64);
+        Ok([nanoseconds, meta.len(), meta.ino()])
+    }
+}

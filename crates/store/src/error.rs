@@ -1,0 +1,92 @@
+//! What can go wrong in the store, and whose fault it is.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use crate::Position;
+
+/// An error of the store. The message says what to do next.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// The directory has no `segments`: it is not a news directory.
+    #[error("{dir} is not a news directory: make one with `broadsheet init --dir {dir} --active FILE`", dir = .0.display())]
+    NotANewsDirectory(PathBuf),
+    /// Another program holds the lock and the caller did not want to wait.
+    #[error("{} is locked by another program; wait for it to end", .0.display())]
+    Locked(PathBuf),
+    /// The operating system refused. `doing` is a verb phrase.
+    #[error("cannot {doing} {}: {source}{}", path.display(), hint(source))]
+    Io {
+        /// What was being done, as a verb phrase.
+        doing: &'static str,
+        /// The file it was done to.
+        path: PathBuf,
+        /// The system's own error.
+        source: io::Error,
+    },
+    /// A file of ours does not hold what its checksum or its form promises.
+    #[error("{} is damaged at byte {offset}: {what}; run `broadsheet fsck --repair`", path.display())]
+    Damaged {
+        /// The damaged file.
+        path: PathBuf,
+        /// Where in the file.
+        offset: u64,
+        /// What is wrong there.
+        what: &'static str,
+    },
+    /// A file of ours was written by a newer release.
+    #[error("{} has format version {found}; this release reads up to {known}: use a newer broadsheet", path.display())]
+    Version {
+        /// The file.
+        path: PathBuf,
+        /// The version it has.
+        found: u16,
+        /// The newest version we know.
+        known: u16,
+    },
+    /// An earlier commit failed, so what is in core no longer matches the disk.
+    #[error("filing stopped after an earlier failure; start again: recovery keeps all that was committed")]
+    Stopped,
+    /// One record does not fit in a segment.
+    #[error("an article of {bytes} bytes does not fit in a segment of {segment_bytes}; raise store.segment_bytes")]
+    TooLarge {
+        /// The size of the record, bytes.
+        bytes: u64,
+        /// The room in an empty segment, bytes.
+        segment_bytes: u64,
+    },
+    /// The active file cannot be used.
+    #[error("{}: {what}", path.display())]
+    Active {
+        /// The file.
+        path: PathBuf,
+        /// Its fault, with the line number.
+        what: String,
+    },
+    /// Nothing is stored at this position (any more).
+    #[error("no article at position {}", .0.0)]
+    NoArticle(Position),
+}
+
+fn hint(source: &io::Error) -> &'static str {
+    match source.kind() {
+        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
+            "; make room and give the same batch again: what was committed stays, and is refused as duplicate"
+        }
+        io::ErrorKind::PermissionDenied => "; run as the owner of the news directory",
+        _ => "",
+    }
+}
+
+impl Error {
+    /// Wraps a system error with what was being done to which file.
+    pub fn io(doing: &'static str, path: &Path, source: io::Error) -> Error {
+        Error::Io { doing, path: path.to_owned(), source }
+    }
+
+    /// True when the disk (or quota) is full: the same batch can be given again after space returns.
+    pub fn is_disk_full(&self) -> bool {
+        matches!(self, Error::Io { source, .. }
+            if matches!(source.kind(), io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded))
+    }
+}

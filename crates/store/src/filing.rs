@@ -1,0 +1,130 @@
+//! What the relay hands over for one article, and how it becomes a record.
+
+use crate::Position;
+use crate::history::push_filed;
+use crate::record::{self, Commit, HEADER_BYTES, Kind, Lengths, TERMINATOR};
+use crate::row::OverviewFields;
+
+/// A piece of an article.
+#[derive(Debug, Clone, Copy)]
+pub enum Piece<'a> {
+    /// Lines that end in LF.
+    Native(&'a [u8]),
+    /// Lines that end in CRLF, dot-stuffed.
+    Wire(&'a [u8]),
+}
+
+impl<'a> Piece<'a> {
+    /// Bytes as given.
+    pub fn bytes(self) -> &'a [u8] {
+        match self {
+            Piece::Native(bytes) | Piece::Wire(bytes) => bytes,
+        }
+    }
+
+    /// Bytes in native form.
+    fn native_length(self) -> usize {
+        match self {
+            Piece::Native(bytes) => bytes.len(),
+            Piece::Wire(bytes) => article::wire::native_len(bytes),
+        }
+    }
+
+    /// Appends it in wire form; returns the lines it ends.
+    fn push_wire(self, out: &mut Vec<u8>, at_line_start: bool) -> u32 {
+        match self {
+            Piece::Native(bytes) if at_line_start => article::wire::push_wire(out, bytes),
+            Piece::Native(bytes) => {
+                // In the middle of a line a leading dot is not the line's first character.
+                let (first, rest) = bytes.split_at_checked(1).unwrap_or((bytes, b""));
+                match first {
+                    b"." => out.extend_from_slice(first),
+                    _ => return article::wire::push_wire(out, bytes),
+                }
+                article::wire::push_wire(out, rest)
+            }
+            Piece::Wire(bytes) => {
+                out.extend_from_slice(bytes);
+                memchr::memchr_iter(b'\n', bytes).count() as u32
+            }
+        }
+    }
+}
+
+/// One article to be filed.
+#[derive(Debug, Clone, Copy)]
+pub struct Filing<'a> {
+    /// Its message-id.
+    pub id: &'a [u8],
+    /// When it came, epoch seconds.
+    pub arrival: i64,
+    /// Its explicit expiry date, epoch seconds.
+    pub expires: Option<i64>,
+    /// The groups it is filed in and its numbers there.
+    pub links: &'a [(&'a [u8], u64)],
+    /// The sites that get it, a blank between them.
+    pub sites: &'a [u8],
+    /// The header in pieces, the blank line included. A piece may end within a line.
+    pub header: &'a [Piece<'a>],
+    /// The body.
+    pub body: Piece<'a>,
+    /// What its overview row is made of.
+    pub overview: OverviewFields<'a>,
+}
+
+/// Where the parts of a record came to lie in the buffer, and what was counted.
+#[derive(Debug, Clone, Copy)]
+pub struct Laid {
+    /// Start of the history line.
+    pub line_start: usize,
+    /// Bytes of the history line.
+    pub line_length: usize,
+    /// Bytes of the wire form, without its terminator.
+    pub wire_bytes: u64,
+    /// Lines of the body.
+    pub lines: u32,
+}
+
+impl Filing<'_> {
+    /// More bytes than its record can have.
+    pub fn record_bytes_max(&self) -> u64 {
+        let article: usize = self.header.iter().map(|piece| piece.bytes().len()).sum::<usize>() + self.body.bytes().len();
+        let links: usize = self.links.iter().map(|(name, _)| name.len() + 22).sum();
+        // Native to wire at most doubles (a body of bare newlines).
+        (HEADER_BYTES + self.id.len() + 100 + links + self.sites.len() + 2 * article + 16) as u64
+    }
+
+    /// Appends the record of this article, which will lie at `position`.
+    pub fn push_record(&self, out: &mut Vec<u8>, position: Position, commit: Commit) -> Laid {
+        let start = record::begin(out);
+        let line_start = out.len();
+        let size = self.header.iter().map(|piece| piece.native_length()).sum::<usize>() + self.body.native_length();
+        push_filed(out, self.id, (self.arrival, self.expires), size as u64, position, self.links);
+        let line_length = out.len() - line_start;
+        out.extend_from_slice(self.sites);
+        let wire_start = out.len();
+        for piece in self.header {
+            let at_line_start = out.len() == wire_start || out.last() == Some(&b'\n');
+            piece.push_wire(out, at_line_start);
+        }
+        let wire_header = out.len() - wire_start;
+        let mut lines = self.body.push_wire(out, true);
+        let no_final_newline = !out.ends_with(b"\r\n");
+        if no_final_newline {
+            out.extend_from_slice(b"\r\n");
+            lines += 1;
+        }
+        let wire_bytes = (out.len() - wire_start) as u64;
+        out.extend_from_slice(TERMINATOR);
+        let lengths = Lengths {
+            line: line_length,
+            sites: self.sites.len(),
+            wire: out.len() - wire_start,
+            wire_header,
+            lines,
+            no_final_newline,
+        };
+        record::finish(out, start, Kind::Article, commit, lengths);
+        Laid { line_start, line_length, wire_bytes, lines }
+    }
+}

@@ -1,0 +1,152 @@
+//! The history line: C News's format with one more subfield, the position.
+//!
+//! `<id> TAB arrival~expires~size~position TAB group/number group/number`
+//!
+//! Without a third field the id was seen but not filed (cancelled in advance, refused, expired).
+
+use crate::Position;
+use crate::bytes::{decimal, push_decimal, push_signed, signed};
+
+/// The longest history line read, bytes: an id, four numbers, and every group of a wide cross-post.
+pub const LINE_BYTES_MAX: usize = 1 << 20;
+
+/// One parsed history line, borrowing from its text.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct HistoryLine<'a> {
+    /// The message-id, with its brackets.
+    pub id: &'a [u8],
+    /// When it came, epoch seconds. `None`: unreadable (expire then drops it, as C News did).
+    pub arrival: Option<i64>,
+    /// The explicit expiry date, epoch seconds; `None` for `-` or nothing.
+    pub expires: Option<i64>,
+    /// Bytes as filed, native form, Path and Xref included.
+    pub size: Option<u64>,
+    /// Where the article is in the log.
+    pub position: Option<Position>,
+    /// `group/number group/number`; empty when nothing was filed.
+    pub links: &'a [u8],
+}
+
+impl<'a> HistoryLine<'a> {
+    /// Reads one line, with or without its newline. `None` when it has not 2 or 3 fields ("garbled").
+    pub fn parse(line: &'a [u8]) -> Option<HistoryLine<'a>> {
+        let line = line.strip_suffix(b"\n").unwrap_or(line);
+        let mut fields = line.splitn(4, |&b| b == b'\t');
+        let id = fields.next()?;
+        let dates = fields.next()?;
+        let links = fields.next().unwrap_or_default();
+        if id.is_empty() || fields.next().is_some() {
+            return None;
+        }
+        let mut parts = dates.split(|&b| b == b'~');
+        Some(HistoryLine {
+            id,
+            arrival: parts.next().and_then(signed),
+            expires: parts.next().and_then(signed),
+            size: parts.next().and_then(decimal),
+            position: parts.next().and_then(decimal).map(Position),
+            links,
+        })
+    }
+
+    /// The groups and numbers it was filed under; unreadable ones are skipped.
+    /// Separators are blanks or commas, as in C News; the last slash stands before the number.
+    pub fn links(&self) -> impl Iterator<Item = (&'a [u8], u64)> + use<'a> {
+        self.links.split(|&b| b == b' ' || b == b',').filter_map(|link| {
+            let slash = memchr::memrchr(b'/', link)?;
+            let (group, number) = link.split_at_checked(slash)?;
+            Some((group, decimal(number.get(1..)?)?))
+        })
+    }
+
+    /// True when an article was filed under this id, whether or not it is still alive.
+    pub fn is_filed(&self) -> bool {
+        !self.links.is_empty()
+    }
+}
+
+/// Appends the line of an article that was filed.
+pub fn push_filed(
+    out: &mut Vec<u8>,
+    id: &[u8],
+    dates: (i64, Option<i64>),
+    size: u64,
+    position: Position,
+    links: &[(&[u8], u64)],
+) {
+    push_start(out, id, dates);
+    out.push(b'~');
+    push_decimal(out, size);
+    out.push(b'~');
+    push_decimal(out, position.0);
+    let mut separator = b'\t';
+    for (group, number) in links {
+        out.push(separator);
+        out.extend_from_slice(group);
+        out.push(b'/');
+        push_decimal(out, *number);
+        separator = b' ';
+    }
+    out.push(b'\n');
+}
+
+/// Appends the line of an id that was seen but not filed.
+pub fn push_seen(out: &mut Vec<u8>, id: &[u8], dates: (i64, Option<i64>)) {
+    push_start(out, id, dates);
+    out.push(b'\n');
+}
+
+fn push_start(out: &mut Vec<u8>, id: &[u8], (arrival, expires): (i64, Option<i64>)) {
+    push_clean_id(out, id);
+    out.push(b'\t');
+    push_signed(out, arrival);
+    out.push(b'~');
+    match expires {
+        Some(date) => push_signed(out, date),
+        None => out.push(b'-'),
+    }
+}
+
+/// In ids a tab or newline becomes a blank (C News's history.c), so that a line keeps its fields.
+fn push_clean_id(out: &mut Vec<u8>, id: &[u8]) {
+    if memchr::memchr2(b'\t', b'\n', id).is_none() {
+        out.extend_from_slice(id);
+    } else {
+        out.extend(id.iter().map(|&b| if b == b'\t' || b == b'\n' { b' ' } else { b }));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_filed_line_goes_there_and_back() {
+        let mut out = Vec::new();
+        push_filed(&mut out, b"<1@a>", (100, Some(200)), 3000, Position(64), &[(b"a.b", 7), (b"c/d", 8)]);
+        assert_eq!(out, b"<1@a>\t100~200~3000~64\ta.b/7 c/d/8\n");
+        let line = HistoryLine::parse(&out).unwrap();
+        assert_eq!(line.arrival, Some(100));
+        assert_eq!(line.position, Some(Position(64)));
+        assert_eq!(line.links().collect::<Vec<_>>(), [(&b"a.b"[..], 7), (&b"c/d"[..], 8)]);
+    }
+
+    #[test]
+    fn a_seen_line_has_no_third_field() {
+        let mut out = Vec::new();
+        push_seen(&mut out, b"<1\t@a>", (5, None));
+        assert_eq!(out, b"<1 @a>\t5~-\n");
+        let line = HistoryLine::parse(&out).unwrap();
+        assert!(!line.is_filed());
+        assert_eq!(line.expires, None);
+    }
+
+    #[test]
+    fn lines_of_c_news_are_read() {
+        let line = HistoryLine::parse(b"<x@y>\t746021362~-~\tcomp.lang.c/12, comp.std.c/3").unwrap();
+        assert_eq!((line.size, line.position), (None, None));
+        assert_eq!(line.links().count(), 2);
+        assert_eq!(HistoryLine::parse(b"<x@y>"), None);
+        assert_eq!(HistoryLine::parse(b"a\tb\tc\td"), None);
+    }
+}

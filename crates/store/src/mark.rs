@@ -1,0 +1,44 @@
+//! How far the derived files reach.
+
+/// The ends of the current segment's files. Everything before them is applied: the history lines, the
+/// overview rows, the index, the high marks in active, the cancels.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Mark {
+    /// Counts the marks set, so that the newer of two is known.
+    pub turn: u64,
+    /// The base of the current segment.
+    pub base: u64,
+    /// End of its `.art`, bytes in the file.
+    pub art_end: u64,
+    /// End of its `.his`.
+    pub his_end: u64,
+    /// End of its `.ovr`.
+    pub ovr_end: u64,
+    /// End of `cancels`.
+    pub cancels_end: u64,
+}
+
+impl Mark {
+    /// Words of a mark in the index's header: the six numbers, one to spare, a check.
+    pub const WORDS: usize = 8;
+
+    /// The mark as it is laid down.
+    pub fn to_words(self) -> [u64; Mark::WORDS] {
+        let numbers = [self.turn, self.base, self.art_end, self.his_end, self.ovr_end, self.cancels_end, 0];
+        let check = check(&numbers);
+        let [a, b, c, d, e, f, g] = numbers;
+        [a, b, c, d, e, f, g, check]
+    }
+
+    /// The mark, if it is whole.
+    pub fn from_words(words: &[u64; Mark::WORDS]) -> Option<Mark> {
+        let [turn, base, art_end, his_end, ovr_end, cancels_end, spare, checked] = *words;
+        let right = check(&[turn, base, art_end, his_end, ovr_end, cancels_end, spare]) == checked;
+        (right && turn != 0).then_some(Mark { turn, base, art_end, his_end, ovr_end, cancels_end })
+    }
+}
+
+fn check(numbers: &[u64; 7]) -> u64 {
+    let sum = numbers.iter().fold(0, |sum, number| crc32c::crc32c_append(sum, &number.to_le_bytes()));
+    u64::from(sum) | (1 << 32)
+}

@@ -1,0 +1,88 @@
+//! The history of sealed segments, mapped when first asked for.
+
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, OnceLock};
+
+use crate::disk::{Disk, Open};
+use crate::map::MapRef;
+use crate::position::{View, segment_path};
+use crate::{Error, segment};
+
+/// The history files of all segments but the current one. Nothing is opened or listed before it is needed.
+#[derive(Debug)]
+pub struct Older {
+    disk: Arc<dyn Disk>,
+    segments: PathBuf,
+    current: u64,
+    bases: OnceLock<Vec<(u64, OnceLock<MapRef>)>>,
+}
+
+impl Older {
+    /// The sealed segments below `current`.
+    pub fn new(disk: Arc<dyn Disk>, segments: &Path, current: u64) -> Older {
+        Older { disk, segments: segments.to_owned(), current, bases: OnceLock::new() }
+    }
+
+    fn bases(&self) -> Result<&[(u64, OnceLock<MapRef>)], Error> {
+        if let Some(bases) = self.bases.get() {
+            return Ok(bases);
+        }
+        let listed = segment::list(&*self.disk, &self.segments)?;
+        let bases = listed.into_iter().filter(|&base| base < self.current).map(|base| (base, OnceLock::new())).collect();
+        Ok(self.bases.get_or_init(|| bases))
+    }
+
+    /// The lowest base there is: addresses below it are stale.
+    pub fn oldest(&self) -> Result<u64, Error> {
+        Ok(self.bases()?.first().map_or(self.current, |(base, _)| *base))
+    }
+
+    /// As [`Older::oldest`] when the segments were listed already; else 0, so that nothing counts as stale.
+    pub fn oldest_if_known(&self) -> u64 {
+        self.bases.get().map_or(0, |bases| bases.first().map_or(self.current, |(base, _)| *base))
+    }
+
+    /// The text of the history line at an address of a sealed segment, to the end of its file.
+    /// `None`: stale, the segment is gone.
+    pub fn text_at(&self, address: u64) -> Result<Option<&[u8]>, Error> {
+        let bases = self.bases()?;
+        let after = bases.partition_point(|(base, _)| *base <= address);
+        let Some((base, cell)) = after.checked_sub(1).and_then(|place| bases.get(place)) else { return Ok(None) };
+        let map = match cell.get() {
+            Some(map) => map,
+            None => {
+                let fresh = self.map(*base)?;
+                cell.get_or_init(|| fresh)
+            }
+        };
+        Ok(map.bytes().get((address - base) as usize..))
+    }
+
+    fn map(&self, base: u64) -> Result<MapRef, Error> {
+        let path = segment_path(&self.segments, base, View::His);
+        let at = |source| Error::io("read (run `broadsheet fsck --repair` to make it again)", &path, source);
+        let file = self.disk.open(&path, Open::Read).map_err(at)?;
+        file.length().and_then(|length| file.map(length)).map_err(at)
+    }
+
+    /// Every history line of the sealed segments with its address, oldest first.
+    pub fn each_line(&self, mut each: impl FnMut(u64, &[u8]) -> Result<(), Error>) -> Result<(), Error> {
+        for (base, _) in self.bases()? {
+            let map = self.map(*base)?;
+            for (offset, line) in lines(map.bytes()) {
+                each(base + offset, line)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The lines of a text with their offsets, without their newlines.
+pub fn lines(text: &[u8]) -> impl Iterator<Item = (u64, &[u8])> {
+    let mut start = 0;
+    memchr::memchr_iter(b'\n', text).filter_map(move |end| {
+        let line = (start as u64, text.get(start..end)?);
+        start = end + 1;
+        Some(line)
+    })
+}

@@ -1,0 +1,58 @@
+//! Positions in the log, and the names of segments.
+
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
+
+/// The place of a record in the log, in bytes from its beginning. It names an article for ever.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Position(pub u64);
+
+/// Positions stop here: the index keeps 48 bits of an address (256 TiB of log).
+pub const POSITION_MAX: u64 = (1 << 48) - 1;
+
+/// The three views a segment holds of the same articles.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum View {
+    /// The articles: the truth.
+    Art,
+    /// History lines.
+    His,
+    /// Overview rows.
+    Ovr,
+}
+
+impl View {
+    /// The file name's ending, without the dot.
+    pub fn suffix(self) -> &'static str {
+        match self {
+            View::Art => "art",
+            View::His => "his",
+            View::Ovr => "ovr",
+        }
+    }
+}
+
+/// The path of one view of the segment that begins at `base`.
+pub fn segment_path(segments: &Path, base: u64, view: View) -> PathBuf {
+    segments.join(format!("{base:020}.{}", view.suffix()))
+}
+
+/// The base in the name of an `.art` file; `None` for any other name.
+pub fn base_of(name: &OsStr) -> Option<u64> {
+    let digits = name.to_str()?.strip_suffix(".art")?;
+    (digits.len() == 20 && digits.bytes().all(|b| b.is_ascii_digit())).then(|| digits.parse().ok())?
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_segment_is_named_by_its_first_byte() {
+        let path = segment_path(Path::new("segments"), 268_435_456, View::Art);
+        assert_eq!(path.to_str(), Some("segments/00000000000268435456.art"));
+        assert_eq!(base_of(path.file_name().unwrap()), Some(268_435_456));
+        assert_eq!(base_of(OsStr::new("00000000000268435456.his")), None);
+        assert_eq!(base_of(OsStr::new("x.art")), None);
+    }
+}

@@ -1,0 +1,228 @@
+//! Reading without the lock: articles by id or number, overview rows, history lines.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use article::message_id;
+use groups::active::Active;
+
+use crate::active_file::read_table;
+use crate::cancels::Cancels;
+use crate::disk::{Disk, Open, RealDisk};
+use crate::history::HistoryLine;
+use crate::index::Index;
+use crate::map::MapRef;
+use crate::mark::Mark;
+use crate::older::Older;
+use crate::overview::{self, Row};
+use crate::position::{View, segment_path};
+use crate::record::{HEADER_BYTES, Head, Record};
+use crate::spool::{Options, Spool};
+use crate::{Error, Position, segment};
+
+/// A news directory as it was published when this was opened.
+#[derive(Debug)]
+pub struct Reader {
+    disk: Arc<dyn Disk>,
+    segments: PathBuf,
+    index: Index,
+    mark: Mark,
+    histories: Older,
+    bases: Vec<u64>,
+    active: Active,
+    cancelled: Cancels,
+}
+
+/// One record read from the log.
+#[derive(Debug, Clone)]
+pub struct Stored {
+    bytes: Vec<u8>,
+}
+
+impl Stored {
+    /// The record.
+    pub fn record(&self) -> Record<'_> {
+        // The constructor looked at it; an empty record stands for the impossible.
+        Record::trust(&self.bytes).unwrap_or_default()
+    }
+}
+
+impl Reader {
+    /// Opens a news directory. Where a crash left work to do and the lock is free, that is done first.
+    pub fn open(dir: &Path) -> Result<Reader, Error> {
+        Reader::open_on(Arc::new(RealDisk), dir)
+    }
+
+    /// As [`Reader::open`], on another disk.
+    pub fn open_on(disk: Arc<dyn Disk>, dir: &Path) -> Result<Reader, Error> {
+        let segments = dir.join("segments");
+        if !segments.is_dir() {
+            return Err(Error::NotANewsDirectory(dir.to_owned()));
+        }
+        let path = dir.join("index");
+        let known = Index::open(&*disk, &path, Open::Read)?.filter(|index| index.applied(disk.boot_id()).is_some());
+        let index = match known {
+            Some(index) => index,
+            None => {
+                drop(Spool::open_on(disk.clone(), dir, Options { wait: true, ..Options::default() })?);
+                Index::open(&*disk, &path, Open::Read)?.ok_or_else(|| missing(&path))?
+            }
+        };
+        let mark = index.published().ok_or_else(|| missing(&path))?;
+        let active_path = dir.join("active");
+        let file = disk.open(&active_path, Open::Read).map_err(|source| Error::io("open", &active_path, source))?;
+        let active = read_table(&*file, &active_path)?;
+        let mut bases = segment::list(&*disk, &segments)?;
+        bases.retain(|&base| base <= mark.base);
+        let histories = Older::new(disk.clone(), &segments, mark.base + 1);
+        let cancelled = read_cancels(&*disk, dir, mark.cancels_end)?;
+        Ok(Reader { disk, segments, index, mark, histories, bases, active, cancelled })
+    }
+
+    /// The active table as it was when this was opened.
+    pub fn active(&self) -> &Active {
+        &self.active
+    }
+
+    /// Segments, bytes of the log in them, ids in the index (stale ones included).
+    pub fn extent(&self) -> (usize, u64, u64) {
+        let first = self.bases.first().copied().unwrap_or(self.mark.base);
+        (self.bases.len(), self.mark.base + self.mark.art_end - first, self.index.used())
+    }
+
+    /// The history line of an id.
+    pub fn find(&self, id: &[u8]) -> Result<Option<HistoryLine<'_>>, Error> {
+        let mut found = None;
+        let mut fault = None;
+        self.index.find(message_id::hash(id), |address| match self.histories.text_at(address) {
+            Ok(text) => {
+                found = text.and_then(|text| crate::spool::first_line(text, id)).filter(|_| self.is_published(address));
+                found.is_some()
+            }
+            Err(error) => {
+                fault = Some(error);
+                true
+            }
+        });
+        match fault {
+            Some(error) => Err(error),
+            None => Ok(found.and_then(HistoryLine::parse)),
+        }
+    }
+
+    fn is_published(&self, address: u64) -> bool {
+        address.checked_sub(self.mark.base).is_none_or(|offset| offset < self.mark.his_end)
+    }
+
+    /// Calls `each` for every history line, oldest first.
+    pub fn each_history_line(&self, mut each: impl FnMut(&[u8]) -> Result<(), Error>) -> Result<(), Error> {
+        self.histories.each_line(|address, line| if self.is_published(address) { each(line) } else { Ok(()) })
+    }
+
+    /// True when an article can still be read: it was filed, is in reach of a low mark in one of its groups, and was not cancelled.
+    pub fn is_alive(&self, line: &HistoryLine<'_>) -> bool {
+        let Some(position) = line.position else { return false };
+        !self.cancelled.contains(position) && line.links().any(|(group, number)| number >= self.low(group))
+    }
+
+    fn low(&self, group: &[u8]) -> u64 {
+        self.active.find(group).map_or(0, |id| self.active.low(id))
+    }
+
+    /// The article with an id, if it is alive.
+    pub fn article(&self, id: &[u8]) -> Result<Option<Stored>, Error> {
+        match self.find(id)? {
+            Some(line) if self.is_alive(&line) => line.position.map(|position| self.read(position)).transpose(),
+            _ => Ok(None),
+        }
+    }
+
+    /// The article with a number in a group, if it is alive.
+    pub fn article_by_number(&self, group: &[u8], number: u64) -> Result<Option<Stored>, Error> {
+        if number < self.low(group) {
+            return Ok(None);
+        }
+        for &base in self.bases.iter().rev() {
+            let map = self.overview_map(base)?;
+            for block in overview::blocks(map.bytes()) {
+                let Some(rows) = block.find(group) else { continue };
+                let Some(row) = rows.range(number, number).next() else { continue };
+                let position = Position(base + u64::from(row.record));
+                if self.cancelled.contains(position) {
+                    return Ok(None);
+                }
+                return self.read(position).map(Some);
+            }
+        }
+        Ok(None)
+    }
+
+    /// Calls `each` for every overview row of a group with a number in `low..=high`, ascending.
+    pub fn overview(
+        &self,
+        group: &[u8],
+        (low, high): (u64, u64),
+        mut each: impl FnMut(Row<'_>) -> std::io::Result<()>,
+    ) -> Result<(), Error> {
+        let low = low.max(self.low(group));
+        for &base in &self.bases {
+            let map = self.overview_map(base)?;
+            for block in overview::blocks(map.bytes()) {
+                let Some(rows) = block.find(group) else { continue };
+                for row in rows.range(low, high) {
+                    if !self.cancelled.contains(Position(base + u64::from(row.record))) {
+                        each(row).map_err(|source| Error::io("write the rows of", &self.segments, source))?;
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn overview_map(&self, base: u64) -> Result<MapRef, Error> {
+        let path = segment_path(&self.segments, base, View::Ovr);
+        let at = |source| Error::io("read (run `broadsheet fsck --repair` to make it again)", &path, source);
+        let file = self.disk.open(&path, Open::Read).map_err(at)?;
+        let length = file.length().map_err(at)?;
+        let end = if base == self.mark.base { length.min(self.mark.ovr_end) } else { length };
+        file.map(end).map_err(at)
+    }
+
+    /// The record at a position.
+    pub fn read(&self, position: Position) -> Result<Stored, Error> {
+        let place = self.bases.partition_point(|&base| base <= position.0);
+        let base = place.checked_sub(1).and_then(|place| self.bases.get(place)).ok_or(Error::NoArticle(position))?;
+        let path = segment_path(&self.segments, *base, View::Art);
+        let at = |source| Error::io("read", &path, source);
+        let file = self.disk.open(&path, Open::Read).map_err(at)?;
+        let offset = position.0 - base;
+        let mut bytes = vec![0; HEADER_BYTES];
+        let got = file.read_at(&mut bytes, offset).map_err(at)?;
+        if got < HEADER_BYTES || bytes.iter().all(|&b| b == 0) {
+            return Err(Error::NoArticle(position));
+        }
+        let damaged = || Error::Damaged { path: path.clone(), offset, what: "the checksum of the article is wrong" };
+        let head = Head::parse(&bytes).ok_or_else(damaged)?;
+        bytes.resize(head.length as usize, 0);
+        file.read_at(&mut bytes, offset).map_err(at)?;
+        Record::parse(&bytes).ok_or_else(damaged)?;
+        Ok(Stored { bytes })
+    }
+}
+
+fn missing(path: &Path) -> Error {
+    Error::Damaged { path: path.to_owned(), offset: 0, what: "it tells no end of the log" }
+}
+
+fn read_cancels(disk: &dyn Disk, dir: &Path, end: u64) -> Result<Cancels, Error> {
+    let path = dir.join("cancels");
+    if end == 0 {
+        return Ok(Cancels::default());
+    }
+    let at = |source| Error::io("read", &path, source);
+    let file = disk.open(&path, Open::Read).map_err(at)?;
+    let mut text = vec![0; end as usize];
+    let got = file.read_at(&mut text, 0).map_err(at)?;
+    text.truncate(got);
+    Ok(Cancels::parse(&text))
+}

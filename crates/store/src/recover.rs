@@ -1,0 +1,537 @@
+//! Opening a news directory, and making the derived files agree with the log.
+//!
+//! Three cases. The index says that its marks are from this run of the machine, and every file ends where the marks say:
+//! nothing to do. The files are longer (a program was killed) or the marks are from an earlier run (the power
+//! failed): the log is replayed from the last mark that is sure. No index: it is made again from the history
+//! lines, and the last segment is replayed whole.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use groups::active::{Active, Flag};
+
+use crate::active_file::ActiveFile;
+use crate::bytes::decimal;
+use crate::cancels::Cancels;
+use crate::current::{Art, Derived, Growing};
+use crate::disk::{Disk, Open};
+use crate::history::HistoryLine;
+use crate::index::Index;
+use crate::lock::Lock;
+use crate::mark::Mark;
+use crate::older::Older;
+use crate::position::{View, segment_path};
+use crate::record::{Kind, Record};
+use crate::row::push_row_of;
+use crate::segment::{self, FIRST_BASE, SEGMENT_HEADER_BYTES, SegmentHeader, Step, Walk};
+use crate::spool::{Options, SEGMENT_BYTES_MAX, SEGMENT_BYTES_MIN, Spool};
+use crate::{Error, Position};
+
+/// Derived lines and rows are written out each time this many bytes of them wait during a replay.
+const REPLAY_PIECE_BYTES: usize = 8 << 20;
+
+/// Opens the news directory `dir`.
+pub fn open(disk: Arc<dyn Disk>, dir: &Path, mut options: Options) -> Result<Spool, Error> {
+    options.segment_bytes = options.segment_bytes.clamp(SEGMENT_BYTES_MIN, SEGMENT_BYTES_MAX).next_multiple_of(4096);
+    let segments = dir.join("segments");
+    if !segments.is_dir() {
+        return Err(Error::NotANewsDirectory(dir.to_owned()));
+    }
+    let lock = Lock::take(dir, options.wait)?;
+    let boot = disk.boot_id();
+    let index_path = dir.join("index");
+    let mut notices = Vec::new();
+    let found = Index::open(&*disk, &index_path, Open::Write)?;
+    let start = match &found {
+        Some(index) => match (index.applied(boot), index.checkpoint()) {
+            (Some(mark), _) => Start { mark, sure: true, cancels_known: true },
+            (None, Some(mark)) => Start { mark, sure: false, cancels_known: true },
+            (None, None) => Start::from_first(&*disk, &segments)?,
+        },
+        None => Start::from_last(&disk, dir, &segments, options, &mut notices)?,
+    };
+    let active = open_active(&disk, dir, &segments, &mut notices)?;
+    let art = Art::open(&disk, &segments, start.mark.base, start.mark.art_end)?;
+    let derived = Derived::open(&*disk, dir, art.header, &start.mark)?;
+    let older = Older::new(disk.clone(), &segments, start.mark.base);
+    let index = match found {
+        Some(index) => index,
+        None => index_of_older(&*disk, &index_path, &older)?,
+    };
+    let checkpointed = start.mark.art_end;
+    let mut spool = Spool {
+        disk,
+        dir: dir.to_owned(),
+        options,
+        boot,
+        active,
+        index,
+        art,
+        derived,
+        older,
+        stamp: 0,
+        checkpointed,
+        stopped: false,
+        notices,
+        _lock: lock,
+    };
+    spool.catch_up(&start)?;
+    spool.take_up_active()?;
+    Ok(spool)
+}
+
+/// Where the replay begins.
+struct Start {
+    mark: Mark,
+    /// The mark was set in this run of the machine: what is before it needs no look.
+    sure: bool,
+    /// The file `cancels` is good up to the mark; else the whole log is asked.
+    cancels_known: bool,
+}
+
+impl Start {
+    fn at(base: u64) -> Start {
+        let mark = Mark { turn: 1, base, art_end: SEGMENT_HEADER_BYTES, his_end: 0, ovr_end: 0, cancels_end: 0 };
+        Start { mark, sure: false, cancels_known: true }
+    }
+
+    /// The index has no mark: the first run was cut short.
+    fn from_first(disk: &dyn Disk, segments: &Path) -> Result<Start, Error> {
+        Ok(Start::at(segment::list(disk, segments)?.first().copied().unwrap_or(FIRST_BASE)))
+    }
+
+    /// There is no index: a new news directory, or a lost file.
+    fn from_last(
+        disk: &Arc<dyn Disk>,
+        dir: &Path,
+        segments: &Path,
+        options: Options,
+        notices: &mut Vec<String>,
+    ) -> Result<Start, Error> {
+        let bases = segment::list(&**disk, segments)?;
+        let Some((&last, sealed)) = bases.split_last() else {
+            segment::create(&**disk, segments, SegmentHeader { base: FIRST_BASE, span: options.segment_bytes })?;
+            return Ok(Start::at(FIRST_BASE));
+        };
+        notices.push("the index was missing or damaged: made again from the history lines".into());
+        for &base in sealed {
+            if disk.open(&segment_path(segments, base, View::His), Open::Read).is_err() {
+                rebuild_views(disk, dir, base)?;
+                notices.push(format!("segments/{base:020}.his was missing: made again from .art"));
+            }
+        }
+        Ok(Start { cancels_known: false, ..Start::at(last) })
+    }
+}
+
+fn index_of_older(disk: &dyn Disk, path: &Path, older: &Older) -> Result<Index, Error> {
+    let mut ids = 0;
+    older.each_line(|_, _| {
+        ids += 1;
+        Ok(())
+    })?;
+    loop {
+        let fresh = Index::create(disk, path, ids)?;
+        let mut full = false;
+        older.each_line(|address, line| {
+            if let Some(id) = line.split(|&b| b == b'\t').next() {
+                full |= !fresh.insert(article::message_id::hash(id), address, 0);
+            }
+            Ok(())
+        })?;
+        if full {
+            ids = fresh.slots() * 2;
+            continue;
+        }
+        fresh.publish(disk)?;
+        return Ok(fresh);
+    }
+}
+
+/// Opens active; when it is missing, makes it again from the log.
+fn open_active(disk: &Arc<dyn Disk>, dir: &Path, segments: &Path, notices: &mut Vec<String>) -> Result<ActiveFile, Error> {
+    match ActiveFile::open(disk, dir) {
+        Err(Error::Io { source, .. }) if source.kind() == std::io::ErrorKind::NotFound => {
+            let table = rebuild_active(disk, segments)?;
+            notices.push("active was missing: made again from the log".into());
+            ActiveFile::create(disk, dir, table)
+        }
+        other => other,
+    }
+}
+
+/// The active table as the log tells it: the last whole copy, then every change and every number since.
+pub fn rebuild_active(disk: &Arc<dyn Disk>, segments: &Path) -> Result<Active, Error> {
+    let mut table = None;
+    let mut from = 0;
+    let bases = segment::list(&**disk, segments)?;
+    for (place, &base) in bases.iter().enumerate().rev() {
+        let mut has_copy = false;
+        each_record(disk, segments, base, |_, record| has_copy |= record.head.kind == Kind::Active)?;
+        if has_copy {
+            from = place;
+            break;
+        }
+    }
+    for &base in bases.get(from..).unwrap_or_default() {
+        each_record(disk, segments, base, |_, record| match (record.head.kind, &mut table) {
+            (Kind::Active, _) => table = Active::parse(record.line().to_vec()).ok().or(table.take()),
+            (_, Some(table)) => apply_to_active(table, record),
+            _ => {}
+        })?;
+    }
+    table.ok_or_else(|| Error::Active {
+        path: segments.with_file_name("active"),
+        what: "missing, and the log has no copy of it: give one with `broadsheet init --active FILE`".into(),
+    })
+}
+
+/// Calls `each` for every sound record of a segment, with its offset.
+pub fn each_record(
+    disk: &Arc<dyn Disk>,
+    segments: &Path,
+    base: u64,
+    mut each: impl FnMut(u64, &Record<'_>),
+) -> Result<(), Error> {
+    let path = segment_path(segments, base, View::Art);
+    let at = |doing| { let path = path.clone(); move |source| Error::io(doing, &path, source) };
+    let file = disk.open(&path, Open::Read).map_err(at("open"))?;
+    let mut walk = Walk::new(&*file, SEGMENT_HEADER_BYTES, u64::MAX).map_err(at("read"))?;
+    while let Some(step) = walk.next().map_err(at("read"))? {
+        if let Step::Record(offset, record) = step {
+            each(offset, &record);
+        }
+    }
+    Ok(())
+}
+
+fn apply_to_active(table: &mut Active, record: &Record<'_>) {
+    match record.head.kind {
+        Kind::Article => raise_high_marks(table, record.line()),
+        Kind::LowMarks => apply_low_marks(table, record.line()),
+        Kind::Group => apply_group_line(table, record.line()),
+        Kind::Seen | Kind::Cancel | Kind::Active | Kind::Pad => {}
+    }
+}
+
+fn raise_high_marks(table: &mut Active, line: &[u8]) {
+    let Some(line) = HistoryLine::parse(line) else { return };
+    for (name, number) in line.links() {
+        if let Some(id) = table.find(name)
+            && table.high(id) < number
+        {
+            table.set_high(id, number);
+        }
+    }
+}
+
+/// Raises low marks from lines of `group low`.
+pub fn apply_low_marks(table: &mut Active, text: &[u8]) {
+    for line in text.split(|&b| b == b'\n') {
+        let mut words = line.split(|&b| b == b' ');
+        let (Some(name), Some(low)) = (words.next(), words.next().and_then(decimal)) else { continue };
+        if let Some(id) = table.find(name)
+            && table.low(id) < low
+        {
+            table.set_low(id, low);
+        }
+    }
+}
+
+fn apply_group_line(table: &mut Active, text: &[u8]) {
+    let text = text.strip_suffix(b"\n").unwrap_or(text);
+    if let Some(name) = text.strip_prefix(b"- ") {
+        apply_group(table, name, None);
+    } else if let Some(line) = text.strip_prefix(b"+ ") {
+        let Ok(one) = Active::parse([line, b"\n"].concat()) else { return };
+        for id in one.ids() {
+            apply_group(table, one.name(id), Some(one.flag(id)));
+        }
+    }
+}
+
+/// Adds a group or changes its flag; without a flag, removes it. Doing it twice changes nothing.
+pub fn apply_group(table: &mut Active, name: &[u8], flag: Option<Flag<'_>>) {
+    match (table.find(name), flag) {
+        (Some(id), Some(flag)) => table.set_flag(id, flag),
+        (Some(_), None) => table.remove(name),
+        (None, Some(flag)) => {
+            table.add(name, flag);
+        }
+        (None, None) => {}
+    }
+}
+
+impl Spool {
+    /// Replays what the derived files lack, through all later segments.
+    fn catch_up(&mut self, start: &Start) -> Result<(), Error> {
+        if start.sure && self.ends_agree()? {
+            return Ok(());
+        }
+        let mut from = start.mark;
+        let length = self.art.growing.length()?;
+        if length < from.art_end {
+            if !self.options.repair {
+                let path = self.art.growing.path.clone();
+                return Err(Error::Damaged { path, offset: length, what: "it ends before what was committed to it" });
+            }
+            self.notices.push(format!("{} lost its tail from byte {length} on", self.art.growing.path.display()));
+            from = Mark { cancels_end: from.cancels_end, ..Start::at(from.base).mark };
+        }
+        if self.derived.his.length()? < from.his_end || !self.derived.overview_ends_at(from.ovr_end)? {
+            self.notices.push(format!("the views of segment {:020} did not fit: made again from .art", from.base));
+            from = Mark { cancels_end: from.cancels_end, ..Start::at(from.base).mark };
+        }
+        let cancels_known = start.cancels_known && self.derived.cancels.length()? >= from.cancels_end;
+        if !cancels_known {
+            from.cancels_end = 0;
+        }
+        self.derived = Derived::open(&*self.disk, &self.dir, self.art.header, &from)?;
+        if !cancels_known {
+            self.collect_cancels()?;
+        }
+        self.art.growing.end = from.art_end;
+        let segments = self.dir.join("segments");
+        let bases: Vec<u64> =
+            segment::list(&*self.disk, &segments)?.into_iter().filter(|&base| base > from.base).collect();
+        let mut articles = self.replay(bases.is_empty())?;
+        for (place, &base) in bases.iter().enumerate() {
+            self.derived.merge_overview(&*self.disk)?;
+            let cancels_end = self.derived.cancels.end;
+            let mark = Mark { cancels_end, ..Start::at(base).mark };
+            self.art = match Art::open(&self.disk, &segments, base, mark.art_end) {
+                Ok(art) => art,
+                // Its creation was cut short, so nothing was ever committed to it.
+                Err(Error::Damaged { .. }) if place + 1 == bases.len() => {
+                    let header = SegmentHeader { base, span: self.options.segment_bytes };
+                    segment::create(&*self.disk, &segments, header)?;
+                    Art::open(&self.disk, &segments, base, mark.art_end)?
+                }
+                Err(error) => return Err(error),
+            };
+            self.derived = Derived::open(&*self.disk, &self.dir, self.art.header, &mark)?;
+            self.older = Older::new(self.disk.clone(), &segments, base);
+            articles += self.replay(place + 1 == bases.len())?;
+        }
+        self.publish()?;
+        self.checkpoint()?;
+        if articles > 0 {
+            self.notices.push(format!("{articles} articles were taken up again from the log after an interruption"));
+        }
+        Ok(())
+    }
+
+    fn ends_agree(&self) -> Result<bool, Error> {
+        let ends = [&self.art.growing, &self.derived.his, &self.derived.ovr, &self.derived.cancels];
+        for growing in ends {
+            if growing.length()? != growing.end {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
+    /// Replays the current segment from its `end` on, and cuts what a torn commit left. Returns the articles.
+    fn replay(&mut self, last: bool) -> Result<u64, Error> {
+        self.derived.cut()?;
+        let path = self.art.growing.path.clone();
+        let at = |doing| { let path = path.clone(); move |source| Error::io(doing, &path, source) };
+        let file = self.disk.open(&path, Open::Read).map_err(at("open"))?;
+        let end = self.sound_end(&*file, last)?;
+        let mut walk = Walk::new(&*file, self.art.growing.end, end).map_err(at("read"))?;
+        let mut articles = 0;
+        while let Some(step) = walk.next().map_err(at("read"))? {
+            if let Step::Record(offset, record) = step {
+                articles += u64::from(record.head.kind == Kind::Article);
+                self.stamp = self.stamp.max(record.head.stamp);
+                self.apply(offset, &record)?;
+                if self.derived.pending_bytes() > REPLAY_PIECE_BYTES {
+                    self.derived.flush()?;
+                }
+            }
+        }
+        self.derived.flush()?;
+        if self.art.growing.length()? != end {
+            self.art.growing.cut(end)?;
+            self.art.growing.sync()?;
+        }
+        self.art.growing.end = end;
+        Ok(articles)
+    }
+
+    /// Where the committed records of a segment end. A gap with a later commit behind it is damage and stays (fsck
+    /// tells of it); a gap that no later commit follows is a commit that was torn, and ends the log.
+    fn sound_end(&mut self, file: &dyn crate::disk::File, last: bool) -> Result<u64, Error> {
+        let path = self.art.growing.path.clone();
+        let at = |source| Error::io("read", &path, source);
+        let mut walk = Walk::new(file, self.art.growing.end, u64::MAX).map_err(at)?;
+        let mut end = self.art.growing.end;
+        let mut torn_from = None;
+        let mut commit = None;
+        while let Some(step) = walk.next().map_err(at)? {
+            match step {
+                Step::Gap { from, .. } => torn_from = torn_from.or(Some(from)),
+                Step::Record(offset, record) => {
+                    let commit_start = offset.saturating_sub(u64::from(record.head.commit_back));
+                    if torn_from.is_some_and(|from| commit_start <= from) {
+                        continue;
+                    }
+                    // Left over from an attempt that failed and was made again at the same place.
+                    if commit.is_some_and(|(start, stamp)| start == commit_start && stamp != record.head.stamp) {
+                        torn_from = torn_from.or(Some(offset));
+                        continue;
+                    }
+                    commit = Some((commit_start, record.head.stamp));
+                    if let Some(from) = torn_from.take() {
+                        self.notices.push(format!("{} is damaged at byte {from}: run `broadsheet fsck`", path.display()));
+                    }
+                    end = offset + u64::from(record.head.length);
+                }
+            }
+        }
+        // A sealed segment is whole: what cannot be read there is damage, not a torn commit.
+        Ok(if last { end } else { file.length().map_err(at)? })
+    }
+
+    /// Makes the derived files know one record of the current segment.
+    fn apply(&mut self, offset: u64, record: &Record<'_>) -> Result<(), Error> {
+        if record.head.kind.has_history_line() {
+            let Some(line) = HistoryLine::parse(record.line()) else { return Ok(()) };
+            if record.head.kind == Kind::Article {
+                self.derived.rows.add(offset as u32, line.links(), |out| {
+                    push_row_of(out, record, line.id);
+                });
+            }
+            let address = self.art.header.base + self.derived.next_line();
+            self.derived.push_line(record.line());
+            self.remember_address(line.id, address)?;
+        }
+        if record.head.kind == Kind::Cancel
+            && let Some((position, id)) = Cancels::parse_line(record.line().strip_suffix(b"\n").unwrap_or_default())
+        {
+            self.derived.push_cancel(Position(position), id);
+        }
+        apply_to_active(&mut self.active.table, record);
+        Ok(())
+    }
+
+    /// Cancels of every segment: the file that held them is gone.
+    fn collect_cancels(&mut self) -> Result<(), Error> {
+        let segments = self.dir.join("segments");
+        let mut found = Vec::new();
+        for base in segment::list(&*self.disk, &segments)? {
+            each_record(&self.disk, &segments, base, |_, record| {
+                let line = record.line().strip_suffix(b"\n").unwrap_or_default();
+                if record.head.kind == Kind::Cancel
+                    && let Some((position, id)) = Cancels::parse_line(line)
+                {
+                    found.push((Position(position), id.to_vec()));
+                }
+            })?;
+        }
+        self.derived.cancels.cut(0)?;
+        for (position, id) in found {
+            self.derived.push_cancel(position, &id);
+        }
+        Ok(())
+    }
+
+    /// When somebody else wrote active since we did: numbers already given are not given again, and the log gets
+    /// a copy, so that a rebuild knows the change.
+    fn take_up_active(&mut self) -> Result<(), Error> {
+        if self.active.identity()? == self.index.active_identity() {
+            return Ok(());
+        }
+        let segments = self.dir.join("segments");
+        if self.art.growing.end > SEGMENT_HEADER_BYTES
+            && let Ok(told) = rebuild_active(&self.disk, &segments)
+        {
+            for id in told.ids() {
+                if let Some(here) = self.active.table.find(told.name(id))
+                    && self.active.table.high(here) < told.high(id)
+                {
+                    let name = String::from_utf8_lossy(told.name(id)).into_owned();
+                    self.notices.push(format!("active: the high mark of {name} was below numbers given: raised"));
+                    self.active.table.set_high(here, told.high(id));
+                }
+            }
+        }
+        self.log_active();
+        self.commit()?;
+        Ok(())
+    }
+}
+
+/// Makes `.his` and `.ovr` of a sealed segment again from its `.art`.
+pub fn rebuild_views(disk: &Arc<dyn Disk>, dir: &Path, base: u64) -> Result<u64, Error> {
+    let segments = dir.join("segments");
+    let mut views = Views::open(disk, &segments, base)?;
+    let mut fault = None;
+    let mut articles = 0;
+    each_record(disk, &segments, base, |offset, record| {
+        articles += u64::from(record.head.kind == Kind::Article);
+        if let Err(error) = views.add(offset, record) {
+            fault = fault.take().or(Some(error));
+        }
+    })?;
+    match fault {
+        Some(error) => Err(error),
+        None => views.finish(&**disk).map(|()| articles),
+    }
+}
+
+/// The views of a sealed segment, being made again under temporary names.
+struct Views {
+    his: Growing,
+    ovr: Growing,
+    lines: Vec<u8>,
+    rows: crate::overview::Rows,
+    block: Vec<u8>,
+    targets: [std::path::PathBuf; 2],
+}
+
+impl Views {
+    fn open(disk: &Arc<dyn Disk>, segments: &Path, base: u64) -> Result<Views, Error> {
+        let targets = [View::His, View::Ovr].map(|view| segment_path(segments, base, view));
+        let [his, ovr] = &targets;
+        let fresh = |path: &Path| Growing::open(&**disk, path.with_extension("remake"), Open::Truncate, 0);
+        let (his, ovr) = (fresh(&his.with_extension("his.x"))?, fresh(&ovr.with_extension("ovr.x"))?);
+        Ok(Views { his, ovr, lines: Vec::new(), rows: Default::default(), block: Vec::new(), targets })
+    }
+
+    fn add(&mut self, offset: u64, record: &Record<'_>) -> Result<(), Error> {
+        if !record.head.kind.has_history_line() {
+            return Ok(());
+        }
+        self.lines.extend_from_slice(record.line());
+        if let Some(line) = HistoryLine::parse(record.line())
+            && record.head.kind == Kind::Article
+        {
+            self.rows.add(offset as u32, line.links(), |out| {
+                push_row_of(out, record, line.id);
+            });
+        }
+        if self.lines.len() + self.rows.bytes() > REPLAY_PIECE_BYTES { self.flush() } else { Ok(()) }
+    }
+
+    fn flush(&mut self) -> Result<(), Error> {
+        self.his.append(&self.lines)?;
+        self.lines.clear();
+        self.block.clear();
+        if !self.rows.is_empty() {
+            self.rows.build(&mut self.block);
+        }
+        self.ovr.append(&self.block)
+    }
+
+    fn finish(mut self, disk: &dyn Disk) -> Result<(), Error> {
+        self.flush()?;
+        crate::current::merge_overview(disk, &self.ovr.path, self.ovr.end)?;
+        let [his, ovr] = &self.targets;
+        for (from, to) in [(&self.his, his), (&self.ovr, ovr)] {
+            from.sync()?;
+            disk.rename(&from.path, to).map_err(|source| Error::io("put in place", to, source))?;
+        }
+        Ok(())
+    }
+}

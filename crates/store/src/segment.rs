@@ -1,0 +1,175 @@
+//! One segment on the disk: its `.art` header, and a walk over its records.
+
+use std::path::Path;
+
+use crate::bytes::{put_u32, put_u64, u32_at, u64_at};
+use crate::disk::{Disk, File, Open};
+use crate::position::{View, segment_path};
+use crate::record::{ALIGN, HEADER_BYTES, Head, Record};
+use crate::Error;
+
+/// Bytes before the first record of an `.art` file.
+pub const SEGMENT_HEADER_BYTES: u64 = 64;
+/// The newest format of `.art` this release knows.
+pub const VERSION: u16 = 1;
+/// The position of the first segment: zero is never an address.
+pub const FIRST_BASE: u64 = 4096;
+
+const MAGIC: &[u8; 8] = b"BSsegmnt";
+const WINDOW_BYTES: usize = 1 << 20;
+
+/// The header of an `.art` file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct SegmentHeader {
+    /// The log position of its first byte.
+    pub base: u64,
+    /// Positions set aside for it: the next segment begins at `base + span` at the earliest.
+    pub span: u64,
+}
+
+impl SegmentHeader {
+    /// The header as it is laid down.
+    pub fn to_bytes(self) -> [u8; SEGMENT_HEADER_BYTES as usize] {
+        let mut bytes = [0; SEGMENT_HEADER_BYTES as usize];
+        if let Some(place) = bytes.get_mut(..8) {
+            place.copy_from_slice(MAGIC);
+        }
+        put_u32(&mut bytes, 8, u32::from(VERSION));
+        put_u64(&mut bytes, 16, self.base);
+        put_u64(&mut bytes, 24, self.span);
+        let sum = crc32c::crc32c(bytes.get(..60).unwrap_or_default());
+        put_u32(&mut bytes, 60, sum);
+        bytes
+    }
+
+    /// Reads and checks the header of an open `.art` file.
+    pub fn read(file: &dyn File, path: &Path) -> Result<SegmentHeader, Error> {
+        let mut bytes = [0; SEGMENT_HEADER_BYTES as usize];
+        file.read_at(&mut bytes, 0).map_err(|source| Error::io("read", path, source))?;
+        let damaged = |what| Error::Damaged { path: path.to_owned(), offset: 0, what };
+        if bytes.get(..8) != Some(MAGIC) || u32_at(&bytes, 60) != Some(crc32c::crc32c(bytes.get(..60).unwrap_or_default())) {
+            return Err(damaged("the segment's header is not ours"));
+        }
+        let version = u32_at(&bytes, 8).unwrap_or(0) as u16;
+        if version > VERSION {
+            return Err(Error::Version { path: path.to_owned(), found: version, known: VERSION });
+        }
+        let (Some(base), Some(span)) = (u64_at(&bytes, 16), u64_at(&bytes, 24)) else {
+            return Err(damaged("the segment's header is short"));
+        };
+        Ok(SegmentHeader { base, span })
+    }
+}
+
+/// The bases of all segments, ascending.
+pub fn list(disk: &dyn Disk, segments: &Path) -> Result<Vec<u64>, Error> {
+    let names = disk.list(segments).map_err(|source| Error::io("list", segments, source))?;
+    let mut bases: Vec<u64> = names.iter().filter_map(|name| crate::position::base_of(name.as_os_str())).collect();
+    bases.sort_unstable();
+    Ok(bases)
+}
+
+/// What a walk meets.
+#[derive(Debug)]
+pub enum Step<'a> {
+    /// A record, and its offset in the file.
+    Record(u64, Record<'a>),
+    /// Bytes `from..to` of the file are not records; the walk goes on behind them.
+    Gap {
+        /// First byte that is not understood.
+        from: u64,
+        /// The next record, or the end of the file.
+        to: u64,
+        /// All zero: never written, or punched by expire.
+        empty: bool,
+    },
+}
+
+/// A walk over the records of an `.art` file, in order. Memory: a window of 1 MiB, more only for a larger record.
+#[derive(Debug)]
+pub struct Walk<'f> {
+    file: &'f dyn File,
+    window: Vec<u8>,
+    /// Offset in the file of the window's first byte.
+    start: u64,
+    /// The walk stands here, offset in the file.
+    at: u64,
+    end: u64,
+}
+
+impl<'f> Walk<'f> {
+    /// Walks from `from` to the file's end or `to`, whichever comes first.
+    pub fn new(file: &'f dyn File, from: u64, to: u64) -> std::io::Result<Walk<'f>> {
+        let end = file.length()?.min(to);
+        Ok(Walk { file, window: Vec::new(), start: from, at: from.max(SEGMENT_HEADER_BYTES), end })
+    }
+
+    /// The next step; `None` at the end.
+    pub fn next(&mut self) -> std::io::Result<Option<Step<'_>>> {
+        if self.at >= self.end {
+            return Ok(None);
+        }
+        let at = self.at;
+        if let Some(length) = self.record_length(at)? {
+            self.at = at + length;
+            let begin = (at - self.start) as usize;
+            return Ok(self.window.get(begin..).and_then(Record::trust).map(|record| Step::Record(at, record)));
+        }
+        let mut to = at;
+        let mut empty = true;
+        loop {
+            // The first step looks at the bytes of the bad header itself.
+            empty = empty && self.fill(to, ALIGN)?.iter().all(|&b| b == 0);
+            to += ALIGN as u64;
+            if to >= self.end {
+                to = self.end;
+                break;
+            }
+            if self.fill(to, 4)? == b"BSr1" && self.record_length(to)?.is_some() {
+                break;
+            }
+        }
+        self.at = to;
+        Ok(Some(Step::Gap { from: at, to, empty }))
+    }
+
+    /// The length of the record at `at` if it is whole and right.
+    fn record_length(&mut self, at: u64) -> std::io::Result<Option<u64>> {
+        let Some(head) = Head::parse(self.fill(at, HEADER_BYTES)?) else { return Ok(None) };
+        if at + u64::from(head.length) > self.end {
+            return Ok(None);
+        }
+        let whole = self.fill(at, head.length as usize)?;
+        Ok(Record::parse(whole).map(|record| u64::from(record.head.length)))
+    }
+
+    /// Up to `length` bytes at `at`, fewer only at the end.
+    fn fill(&mut self, at: u64, length: usize) -> std::io::Result<&[u8]> {
+        let have = self.start + self.window.len() as u64;
+        let wanted = (at + length as u64).min(self.end);
+        if at < self.start || wanted > have {
+            let bytes = (length.max(WINDOW_BYTES) as u64).min(self.end - at) as usize;
+            self.window.resize(bytes, 0);
+            let got = self.file.read_at(&mut self.window, at)?;
+            self.window.truncate(got);
+            self.start = at;
+        }
+        let begin = (at - self.start) as usize;
+        let stop = (begin + length).min(self.window.len());
+        Ok(self.window.get(begin..stop).unwrap_or_default())
+    }
+}
+
+/// Makes the three files of a new segment, durably.
+pub fn create(disk: &dyn Disk, segments: &Path, header: SegmentHeader) -> Result<(), Error> {
+    for view in [View::His, View::Ovr, View::Art] {
+        let path = segment_path(segments, header.base, view);
+        let at = |doing| { let path = path.clone(); move |source| Error::io(doing, &path, source) };
+        let file = disk.open(&path, Open::Truncate).map_err(at("make"))?;
+        if view == View::Art {
+            file.write_at(&header.to_bytes(), 0).map_err(at("write"))?;
+            file.sync().map_err(at("sync"))?;
+        }
+    }
+    disk.sync_directory(segments).map_err(|source| Error::io("sync", segments, source))
+}

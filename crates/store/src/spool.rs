@@ -1,0 +1,444 @@
+//! The one writer of the log.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use article::message_id;
+use groups::active::{Active, Flag};
+
+use crate::active_file::ActiveFile;
+use crate::cancels::Cancels;
+use crate::current::{Art, Derived};
+use crate::disk::Disk;
+use crate::filing::Filing;
+use crate::history::{HistoryLine, push_seen};
+use crate::index::Index;
+use crate::lock::Lock;
+use crate::mark::Mark;
+use crate::older::Older;
+use crate::position::POSITION_MAX;
+use crate::record::{self, Commit, Kind};
+use crate::row::push_row;
+use crate::segment::{self, SEGMENT_HEADER_BYTES, SegmentHeader};
+use crate::{Error, Position, recover};
+
+/// When an article counts as filed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Durability {
+    /// After a commit of its own.
+    Each,
+    /// After the commit it belongs to: one fdatasync for many.
+    #[default]
+    Commit,
+    /// When the system has it in core: a power cut may lose it, a killed program does not.
+    None,
+}
+
+/// How the store works.
+#[derive(Debug, Clone, Copy)]
+pub struct Options {
+    /// When an article counts as filed.
+    pub durability: Durability,
+    /// A segment is sealed before it grows beyond this, bytes. 1 MiB to 2 GiB.
+    pub segment_bytes: u64,
+    /// Derived files are synced each time the log grew by this, bytes: bounds the replay after a power cut.
+    pub checkpoint_bytes: u64,
+    /// Wait for the lock, or fail.
+    pub wait: bool,
+    /// Go on where articles were lost by damage, as `fsck --repair` does; else opening fails and says so.
+    pub repair: bool,
+}
+
+impl Default for Options {
+    fn default() -> Options {
+        Options { durability: Durability::Commit, segment_bytes: 256 << 20, checkpoint_bytes: 64 << 20, wait: true, repair: false }
+    }
+}
+
+/// Smallest segment, bytes.
+pub const SEGMENT_BYTES_MIN: u64 = 1 << 20;
+/// Largest segment, bytes: offsets in it are 32 bits.
+pub const SEGMENT_BYTES_MAX: u64 = 2 << 30;
+/// Longest `active` that is logged as one record at the start of a segment, as a part of the segment.
+const SNAPSHOT_PART_MAX: u64 = 4;
+
+/// What one commit made durable.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Committed {
+    /// Bytes of the log.
+    pub bytes: u64,
+    /// Where the log ends now.
+    pub end: Position,
+}
+
+/// The writer. There is one, because it holds the lock.
+#[derive(Debug)]
+pub struct Spool {
+    pub(crate) disk: Arc<dyn Disk>,
+    pub(crate) dir: PathBuf,
+    pub(crate) options: Options,
+    pub(crate) boot: [u64; 2],
+    pub(crate) active: ActiveFile,
+    pub(crate) index: Index,
+    pub(crate) art: Art,
+    pub(crate) derived: Derived,
+    pub(crate) older: Older,
+    pub(crate) stamp: u64,
+    pub(crate) checkpointed: u64,
+    pub(crate) stopped: bool,
+    pub(crate) notices: Vec<String>,
+    pub(crate) _lock: Lock,
+}
+
+impl Spool {
+    /// Takes the lock and opens the news directory; after a crash, replays what the derived files lack.
+    pub fn open(dir: &Path, options: Options) -> Result<Spool, Error> {
+        Spool::open_on(Arc::new(crate::disk::RealDisk), dir, options)
+    }
+
+    /// As [`Spool::open`], on another disk.
+    pub fn open_on(disk: Arc<dyn Disk>, dir: &Path, options: Options) -> Result<Spool, Error> {
+        recover::open(disk, dir, options)
+    }
+
+    /// What opening found and mended, in sentences for the administrator.
+    pub fn notices(&self) -> &[String] {
+        &self.notices
+    }
+
+    /// The news directory.
+    pub fn dir(&self) -> &Path {
+        &self.dir
+    }
+
+    /// The active table.
+    pub fn active(&self) -> &Active {
+        &self.active.table
+    }
+
+    /// The active table, to take numbers from. Changes of groups go through [`Spool::set_group`].
+    pub fn active_mut(&mut self) -> &mut Active {
+        &mut self.active.table
+    }
+
+    /// The cancelled articles.
+    pub fn cancelled(&self) -> &Cancels {
+        &self.derived.cancelled
+    }
+
+    /// The history line of an id, uncommitted ones included.
+    pub fn find(&self, id: &[u8]) -> Result<Option<HistoryLine<'_>>, Error> {
+        let mut found = None;
+        let mut fault = None;
+        self.index.find(message_id::hash(id), |address| match self.text_at(address) {
+            Ok(text) => {
+                found = text.and_then(|text| first_line(text, id));
+                found.is_some()
+            }
+            Err(error) => {
+                fault = Some(error);
+                true
+            }
+        });
+        match fault {
+            Some(error) => Err(error),
+            None => Ok(found.and_then(HistoryLine::parse)),
+        }
+    }
+
+    /// True when an id was seen, filed or not.
+    pub fn has(&self, id: &[u8]) -> Result<bool, Error> {
+        Ok(self.find(id)?.is_some())
+    }
+
+    pub(crate) fn text_at(&self, address: u64) -> Result<Option<&[u8]>, Error> {
+        match address.checked_sub(self.art.header.base) {
+            Some(offset) => Ok(self.derived.text_at(offset)),
+            None => self.older.text_at(address),
+        }
+    }
+
+    fn commit_of_record(&mut self) -> Commit {
+        if self.art.pending.is_empty() {
+            // Never used before, even by a commit that failed and may have left traces on the disk.
+            let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |age| age.as_micros() as u64);
+            self.stamp = now.max(self.stamp + 1);
+        }
+        Commit { stamp: self.stamp, start: 0 }
+    }
+
+    fn make_room(&mut self, bytes: u64) -> Result<(), Error> {
+        if self.stopped {
+            return Err(Error::Stopped);
+        }
+        if self.art.has_room(bytes) {
+            return Ok(());
+        }
+        self.commit()?;
+        self.seal()?;
+        if self.art.has_room(bytes) {
+            return Ok(());
+        }
+        Err(Error::TooLarge { bytes, segment_bytes: self.art.header.span })
+    }
+
+    /// Files an article: its record waits for the next commit, its id is known from now on.
+    pub fn append(&mut self, filing: &Filing<'_>) -> Result<Position, Error> {
+        self.make_room(filing.record_bytes_max())?;
+        let commit = self.commit_of_record();
+        let position = self.art.next_position();
+        let offset = self.art.next() as u32;
+        let laid = filing.push_record(&mut self.art.pending, position, commit);
+        let line = self.art.pending.get(laid.line_start..laid.line_start + laid.line_length).unwrap_or_default();
+        let address = self.art.header.base + self.derived.next_line();
+        self.derived.push_line(line);
+        self.derived.rows.add(offset, filing.links.iter().copied(), |out| {
+            push_row(out, &filing.overview, laid.wire_bytes, u64::from(laid.lines));
+        });
+        self.remember_address(filing.id, address)?;
+        if self.options.durability == Durability::Each {
+            self.commit()?;
+        }
+        Ok(position)
+    }
+
+    /// Remembers an id that was seen but not filed.
+    pub fn remember(&mut self, id: &[u8], arrival: i64, expires: Option<i64>) -> Result<(), Error> {
+        self.make_room((id.len() + 256) as u64)?;
+        let commit = self.commit_of_record();
+        let mut line = Vec::with_capacity(id.len() + 32);
+        push_seen(&mut line, id, (arrival, expires));
+        record::push_text(&mut self.art.pending, Kind::Seen, commit, &line);
+        let address = self.art.header.base + self.derived.next_line();
+        self.derived.push_line(&line);
+        self.remember_address(id, address)
+    }
+
+    /// Cancels the article at a position: it is no longer shown; its history line stays (C News's cancel).
+    pub fn cancel(&mut self, position: Position, id: &[u8]) -> Result<(), Error> {
+        self.make_room((id.len() + 256) as u64)?;
+        let commit = self.commit_of_record();
+        let mut text = Vec::with_capacity(id.len() + 32);
+        Cancels::push_line(&mut text, position, id);
+        record::push_text(&mut self.art.pending, Kind::Cancel, commit, &text);
+        self.derived.push_cancel(position, id);
+        Ok(())
+    }
+
+    /// Adds a group, or changes its flag. Waits for the next commit.
+    pub fn set_group(&mut self, name: &[u8], flag: Flag<'_>) -> Result<(), Error> {
+        self.make_room((name.len() + 512) as u64)?;
+        recover::apply_group(&mut self.active.table, name, Some(flag));
+        let Some(id) = self.active.table.find(name) else { return Ok(()) };
+        let mut text = b"+ ".to_vec();
+        self.active.table.push_line(id, &mut text);
+        self.log_text(Kind::Group, &text);
+        Ok(())
+    }
+
+    /// Removes a group from active. Its articles stay until they expire. Waits for the next commit.
+    pub fn remove_group(&mut self, name: &[u8]) -> Result<(), Error> {
+        self.make_room((name.len() + 512) as u64)?;
+        recover::apply_group(&mut self.active.table, name, None);
+        self.log_text(Kind::Group, &[b"- ", name, b"\n"].concat());
+        Ok(())
+    }
+
+    /// Raises low marks; waits for the next commit. Groups that are not in active are passed over.
+    pub fn set_low_marks(&mut self, marks: &[(&[u8], u64)]) -> Result<(), Error> {
+        for some in marks.chunks(1000) {
+            let mut text = Vec::new();
+            for (name, low) in some {
+                text.extend_from_slice(name);
+                text.push(b' ');
+                crate::bytes::push_decimal(&mut text, *low);
+                text.push(b'\n');
+            }
+            self.make_room(text.len() as u64 + 256)?;
+            recover::apply_low_marks(&mut self.active.table, &text);
+            self.log_text(Kind::LowMarks, &text);
+        }
+        Ok(())
+    }
+
+    fn log_text(&mut self, kind: Kind, text: &[u8]) {
+        let commit = self.commit_of_record();
+        record::push_text(&mut self.art.pending, kind, commit, text);
+    }
+
+    /// Logs the whole active file, so that a rebuild need not go back beyond this segment.
+    pub(crate) fn log_active(&mut self) {
+        let image = self.active.table.image().to_vec();
+        if (image.len() as u64) < self.art.header.span / SNAPSHOT_PART_MAX {
+            self.log_text(Kind::Active, &image);
+        }
+    }
+
+    pub(crate) fn remember_address(&mut self, id: &[u8], address: u64) -> Result<(), Error> {
+        let hash = message_id::hash(id);
+        let oldest = self.oldest_for_insert();
+        if self.index.insert(hash, address, oldest) {
+            return Ok(());
+        }
+        // The new line is among the waiting ones, so growing puts it in.
+        self.grow_index()
+    }
+
+    fn oldest_for_insert(&self) -> u64 {
+        // Listing the segments is put off until something else needs it; slots are re-used from then on.
+        self.older.oldest_if_known()
+    }
+
+    /// Makes a larger index from the history lines.
+    pub(crate) fn grow_index(&mut self) -> Result<(), Error> {
+        // By two fifths: from 16 bytes an id down to 11, then again.
+        let expected = self.index.used() / 5 * 7;
+        let fresh = self.build_index(expected)?;
+        fresh.inherit(&self.index);
+        fresh.publish(&*self.disk)?;
+        self.index = fresh;
+        Ok(())
+    }
+
+    fn build_index(&self, mut expected: u64) -> Result<Index, Error> {
+        let path = self.dir.join("index");
+        'larger: loop {
+            let fresh = Index::create(&*self.disk, &path, expected)?;
+            let mut full = false;
+            let mut put = |address, line: &[u8]| {
+                if let Some(id) = line.split(|&b| b == b'\t').next() {
+                    full |= !fresh.insert(message_id::hash(id), address, 0);
+                }
+                Ok(())
+            };
+            self.older.each_line(&mut put)?;
+            for (offset, line) in self.derived.lines() {
+                put(self.art.header.base + offset, line)?;
+            }
+            if full {
+                expected = expected.saturating_mul(2).max(fresh.slots());
+                continue 'larger;
+            }
+            return Ok(fresh);
+        }
+    }
+
+    /// Bytes that wait for the next commit.
+    pub fn pending_bytes(&self) -> usize {
+        self.art.pending.len() + self.derived.pending_bytes()
+    }
+
+    /// Makes everything appended so far durable: one write and one fdatasync. After an error nothing more is
+    /// accepted; what earlier commits made durable stays.
+    pub fn commit(&mut self) -> Result<Committed, Error> {
+        if self.stopped {
+            return Err(Error::Stopped);
+        }
+        let bytes = self.art.pending.len() as u64;
+        if bytes > 0 {
+            self.stopped = true;
+            self.art.growing.append(&self.art.pending)?;
+            self.art.pending.clear();
+            if self.options.durability != Durability::None {
+                // After a failed sync the state on the disk is unknown, and asking again would not tell:
+                // the next start looks at what is there.
+                self.art.growing.sync()?;
+            }
+            self.publish()?;
+            self.stopped = false;
+            if self.art.growing.end - self.checkpointed >= self.options.checkpoint_bytes {
+                self.checkpoint()?;
+            }
+        }
+        Ok(Committed { bytes, end: Position(self.art.header.base + self.art.growing.end) })
+    }
+
+    /// Writes the derived files and tells readers how far they may look.
+    pub(crate) fn publish(&mut self) -> Result<(), Error> {
+        self.derived.flush()?;
+        self.active.flush()?;
+        self.index.set_active_identity(self.active.identity()?);
+        self.index.set_applied(&self.mark(), self.boot);
+        Ok(())
+    }
+
+    fn mark(&self) -> Mark {
+        Mark {
+            turn: 0,
+            base: self.art.header.base,
+            art_end: self.art.growing.end,
+            his_end: self.derived.his.end,
+            ovr_end: self.derived.ovr.end,
+            cancels_end: self.derived.cancels.end,
+        }
+    }
+
+    /// Syncs the derived files, so that a replay after a power cut begins here.
+    pub fn checkpoint(&mut self) -> Result<(), Error> {
+        if self.options.durability == Durability::None {
+            self.art.growing.sync()?;
+        }
+        self.derived.sync()?;
+        self.active.sync()?;
+        self.index.set_checkpoint(&self.mark())?;
+        self.checkpointed = self.art.growing.end;
+        Ok(())
+    }
+
+    /// Ends the current segment and begins the next. Nothing may wait for a commit.
+    pub fn seal(&mut self) -> Result<(), Error> {
+        self.stopped = true;
+        self.derived.merge_overview(&*self.disk)?;
+        self.checkpoint()?;
+        let old = self.art.header;
+        let header = SegmentHeader { base: old.base + old.span, span: self.options.segment_bytes };
+        if header.base + header.span > POSITION_MAX {
+            return Err(Error::TooLarge { bytes: header.base, segment_bytes: header.span });
+        }
+        let segments = self.dir.join("segments");
+        segment::create(&*self.disk, &segments, header)?;
+        self.enter(&segments, header)?;
+        self.stopped = false;
+        self.log_active();
+        Ok(())
+    }
+
+    /// Makes a freshly made segment the current one.
+    fn enter(&mut self, segments: &Path, header: SegmentHeader) -> Result<(), Error> {
+        let mark = Mark { base: header.base, art_end: SEGMENT_HEADER_BYTES, his_end: 0, ovr_end: 0, ..self.mark() };
+        self.art = Art::open(&self.disk, segments, header.base, mark.art_end)?;
+        self.derived = Derived::open(&*self.disk, &self.dir, header, &mark)?;
+        self.older = Older::new(self.disk.clone(), segments, header.base);
+        self.checkpointed = mark.art_end;
+        self.index.set_applied(&self.mark(), self.boot);
+        Ok(())
+    }
+
+    /// How full the index is: slots used, slots in all, bytes of its file.
+    pub fn index_size(&self) -> (u64, u64, u64) {
+        (self.index.used(), self.index.slots(), self.index.file_bytes())
+    }
+
+    /// Throws the index away and makes it again from the history lines.
+    pub fn rebuild_index(&mut self) -> Result<u64, Error> {
+        let fresh = self.build_index(self.index.used())?;
+        fresh.inherit(&self.index);
+        let ids = fresh.used();
+        fresh.publish(&*self.disk)?;
+        self.index = fresh;
+        Ok(ids)
+    }
+
+}
+
+/// The first line of a text if it is the line of `id`. The id ends at the first tab.
+pub(crate) fn first_line<'a>(text: &'a [u8], id: &[u8]) -> Option<&'a [u8]> {
+    // Ids longer than this window are rare; then the whole text is searched.
+    let tab = memchr::memchr(b'\t', text.get(..id.len() + 1)?)?;
+    if !message_id::same(text.get(..tab)?, id) {
+        return None;
+    }
+    let end = memchr::memchr(b'\n', text).unwrap_or(text.len());
+    text.get(..end)
+}

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use groups::active::Active;
+use groups::Active;
 
 use crate::Error;
 use crate::disk::{Disk, File, Open};
@@ -22,16 +22,28 @@ impl ActiveFile {
     /// Reads `active` in the news directory.
     pub fn open(disk: &Arc<dyn Disk>, dir: &Path) -> Result<ActiveFile, Error> {
         let path = dir.join("active");
-        let file = disk.open(&path, Open::Write).map_err(|source| Error::io("open", &path, source))?;
+        let file = disk
+            .open(&path, Open::Write)
+            .map_err(|source| Error::io("open", &path, source))?;
         let table = read_table(&*file, &path)?;
-        Ok(ActiveFile { disk: disk.clone(), path, file, table })
+        Ok(ActiveFile {
+            disk: disk.clone(),
+            path,
+            file,
+            table,
+        })
     }
 
     /// Writes `active` anew from a table.
     pub fn create(disk: &Arc<dyn Disk>, dir: &Path, table: Active) -> Result<ActiveFile, Error> {
         let path = dir.join("active");
         let file = replace(&**disk, &path, table.image())?;
-        Ok(ActiveFile { disk: disk.clone(), path, file, table })
+        Ok(ActiveFile {
+            disk: disk.clone(),
+            path,
+            file,
+            table,
+        })
     }
 
     /// Writes what changed since the last time: in place where the lines kept their places, as C News did; else
@@ -39,30 +51,40 @@ impl ActiveFile {
     pub fn flush(&mut self) -> Result<(), Error> {
         if self.table.layout_changed() {
             self.file = replace(&*self.disk, &self.path, self.table.image())?;
-            self.table.take_dirty();
+            self.table.layout_saved();
             return Ok(());
         }
-        let Some(dirty) = self.table.take_dirty() else { return Ok(()) };
+        let Some(dirty) = self.table.take_dirty() else {
+            return Ok(());
+        };
         let start = dirty.start as u64;
         let bytes = self.table.image().get(dirty).unwrap_or_default();
-        self.file.write_at(bytes, start).map_err(|source| Error::io("write", &self.path, source))
+        self.file
+            .write_at(bytes, start)
+            .map_err(|source| Error::io("write", &self.path, source))
     }
 
     /// Waits until it is on the disk.
     pub fn sync(&self) -> Result<(), Error> {
-        self.file.sync().map_err(|source| Error::io("sync", &self.path, source))
+        self.file
+            .sync()
+            .map_err(|source| Error::io("sync", &self.path, source))
     }
 
     /// Changes when somebody else writes the file.
     pub fn identity(&self) -> Result<[u64; 3], Error> {
-        self.file.identity().map_err(|source| Error::io("look at", &self.path, source))
+        self.file
+            .identity()
+            .map_err(|source| Error::io("look at", &self.path, source))
     }
 }
 
 fn replace(disk: &dyn Disk, path: &Path, text: &[u8]) -> Result<Box<dyn File>, Error> {
     let at = |doing| move |source| Error::io(doing, path, source);
     let fresh_path = path.with_extension("new");
-    let fresh = disk.open(&fresh_path, Open::Truncate).map_err(at("make anew"))?;
+    let fresh = disk
+        .open(&fresh_path, Open::Truncate)
+        .map_err(at("make anew"))?;
     fresh.write_at(text, 0).map_err(at("write"))?;
     fresh.sync().map_err(at("sync"))?;
     disk.rename(&fresh_path, path).map_err(at("put in place"))?;
@@ -71,9 +93,16 @@ fn replace(disk: &dyn Disk, path: &Path, text: &[u8]) -> Result<Box<dyn File>, E
 
 /// Reads and parses an active file; its faults name the file and the line.
 pub fn read_table(file: &dyn File, path: &Path) -> Result<Active, Error> {
-    let length = file.length().map_err(|source| Error::io("read the length of", path, source))?;
+    let length = file
+        .length()
+        .map_err(|source| Error::io("read the length of", path, source))?;
     let mut text = vec![0; length as usize];
-    let got = file.read_at(&mut text, 0).map_err(|source| Error::io("read", path, source))?;
+    let got = file
+        .read_at(&mut text, 0)
+        .map_err(|source| Error::io("read", path, source))?;
     text.truncate(got);
-    Active::parse(text).map_err(|fault| Error::Active { path: path.to_owned(), what: fault.to_string() })
+    Active::parse(text).map_err(|fault| Error::Active {
+        path: path.to_owned(),
+        what: fault.to_string(),
+    })
 }

@@ -14,7 +14,10 @@ pub struct Cancels {
 impl Cancels {
     /// Reads the file's text; a line that cannot be read is passed over (the log has it).
     pub fn parse(text: &[u8]) -> Cancels {
-        let positions = text.split(|&b| b == b'\n').filter_map(|line| Some(Cancels::parse_line(line)?.0)).collect();
+        let positions = text
+            .split(|&b| b == b'\n')
+            .filter_map(|line| Some(Cancels::parse_line(line)?.0))
+            .collect();
         Cancels { positions }
     }
 

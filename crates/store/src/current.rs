@@ -26,13 +26,17 @@ pub struct Growing {
 impl Growing {
     /// Opens a file of ours that grows; what lies beyond `end` is not ours and is cut off.
     pub fn open(disk: &dyn Disk, path: PathBuf, how: Open, end: u64) -> Result<Growing, Error> {
-        let file = disk.open(&path, how).map_err(|source| Error::io("open", &path, source))?;
+        let file = disk
+            .open(&path, how)
+            .map_err(|source| Error::io("open", &path, source))?;
         Ok(Growing { path, file, end })
     }
 
     /// The file's own length.
     pub fn length(&self) -> Result<u64, Error> {
-        self.file.length().map_err(|source| Error::io("read the length of", &self.path, source))
+        self.file
+            .length()
+            .map_err(|source| Error::io("read the length of", &self.path, source))
     }
 
     /// Writes at the end. After an error the file is cut back, so that nothing half-written stays.
@@ -52,12 +56,16 @@ impl Growing {
     /// Makes `end` the file's end.
     pub fn cut(&mut self, end: u64) -> Result<(), Error> {
         self.end = end;
-        self.file.set_length(end).map_err(|source| Error::io("cut", &self.path, source))
+        self.file
+            .set_length(end)
+            .map_err(|source| Error::io("cut", &self.path, source))
     }
 
     /// Waits until what was written is on the disk.
     pub fn sync(&self) -> Result<(), Error> {
-        self.file.sync().map_err(|source| Error::io("sync", &self.path, source))
+        self.file
+            .sync()
+            .map_err(|source| Error::io("sync", &self.path, source))
     }
 }
 
@@ -82,15 +90,26 @@ pub struct Derived {
 
 impl Derived {
     /// Opens the views of the segment at `mark.base` and cuts them to the mark.
-    pub fn open(disk: &dyn Disk, dir: &Path, header: SegmentHeader, mark: &Mark) -> Result<Derived, Error> {
+    pub fn open(
+        disk: &dyn Disk,
+        dir: &Path,
+        header: SegmentHeader,
+        mark: &Mark,
+    ) -> Result<Derived, Error> {
         let segments = dir.join("segments");
         let view = |view| segment_path(&segments, header.base, view);
         let his = Growing::open(disk, view(View::His), Open::Create, mark.his_end)?;
         let ovr = Growing::open(disk, view(View::Ovr), Open::Create, mark.ovr_end)?;
         let cancels = Growing::open(disk, dir.join("cancels"), Open::Create, mark.cancels_end)?;
-        let his_map = his.file.map(header.span).map_err(|source| Error::io("map", &his.path, source))?;
+        let his_map = his
+            .file
+            .map(header.span)
+            .map_err(|source| Error::io("map", &his.path, source))?;
         let mut text = vec![0; mark.cancels_end as usize];
-        let read = cancels.file.read_at(&mut text, 0).map_err(|source| Error::io("read", &cancels.path, source))?;
+        let read = cancels
+            .file
+            .read_at(&mut text, 0)
+            .map_err(|source| Error::io("read", &cancels.path, source))?;
         text.truncate(read);
         Ok(Derived {
             his,
@@ -129,16 +148,24 @@ impl Derived {
     /// The text from an offset in `.his` on, written or still waiting. `None`: beyond the end.
     pub fn text_at(&self, offset: u64) -> Option<&[u8]> {
         match offset.checked_sub(self.his.end) {
-            None => self.his_map.bytes().get(offset as usize..self.his.end as usize),
+            None => self
+                .his_map
+                .bytes()
+                .get(offset as usize..self.his.end as usize),
             Some(waiting) => self.his_pending.get(waiting as usize..),
         }
     }
 
     /// Every history line of this segment, waiting ones included, with its offset.
     pub fn lines(&self) -> impl Iterator<Item = (u64, &[u8])> {
-        let written = self.his_map.bytes().get(..self.his.end as usize).unwrap_or_default();
+        let written = self
+            .his_map
+            .bytes()
+            .get(..self.his.end as usize)
+            .unwrap_or_default();
         let start = self.his.end;
-        let waiting = crate::older::lines(&self.his_pending).map(move |(offset, line)| (start + offset, line));
+        let waiting = crate::older::lines(&self.his_pending)
+            .map(move |(offset, line)| (start + offset, line));
         crate::older::lines(written).chain(waiting)
     }
 
@@ -181,8 +208,15 @@ impl Derived {
         if self.ovr.length()? < end {
             return Ok(false);
         }
-        let map = self.ovr.file.map(end).map_err(|source| Error::io("map", &self.ovr.path, source))?;
-        Ok(overview::blocks(map.bytes()).map(|block| block.bytes.len() as u64).sum::<u64>() == end)
+        let map = self
+            .ovr
+            .file
+            .map(end)
+            .map_err(|source| Error::io("map", &self.ovr.path, source))?;
+        Ok(overview::blocks(map.bytes())
+            .map(|block| block.bytes.len() as u64)
+            .sum::<u64>()
+            == end)
     }
 
     /// Merges the blocks of `.ovr` into one, in place of the old file.
@@ -204,8 +238,11 @@ pub fn merge_overview(disk: &dyn Disk, path: &Path, end: u64) -> Result<(), Erro
         return Ok(());
     }
     let fresh_path = path.with_extension("ovr.new");
-    let fresh = disk.open(&fresh_path, Open::Truncate).map_err(at("make anew"))?;
-    overview::merge(map.bytes(), |offset, piece| fresh.write_at(piece, offset)).map_err(at("merge"))?;
+    let fresh = disk
+        .open(&fresh_path, Open::Truncate)
+        .map_err(at("make anew"))?;
+    overview::merge(map.bytes(), |offset, piece| fresh.write_at(piece, offset))
+        .map_err(at("merge"))?;
     fresh.sync().map_err(at("sync"))?;
     disk.rename(&fresh_path, path).map_err(at("put in place"))
 }
@@ -228,9 +265,17 @@ impl Art {
         let growing = Growing::open(&**disk, path, Open::Write, end)?;
         let header = SegmentHeader::read(&*growing.file, &growing.path)?;
         if header.base != base {
-            return Err(Error::Damaged { path: growing.path, offset: 16, what: "its header names another segment" });
+            return Err(Error::Damaged {
+                path: growing.path,
+                offset: 16,
+                what: "its header names another segment",
+            });
         }
-        Ok(Art { growing, header, pending: Vec::new() })
+        Ok(Art {
+            growing,
+            header,
+            pending: Vec::new(),
+        })
     }
 
     /// The offset in the file of the next record.

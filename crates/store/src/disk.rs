@@ -65,8 +65,13 @@ impl Disk for RealDisk {
     fn open(&self, path: &Path, how: Open) -> io::Result<Box<dyn File>> {
         let mut options = fs::OpenOptions::new();
         options.read(true).write(how != Open::Read);
-        options.create(matches!(how, Open::Create | Open::Truncate)).truncate(how == Open::Truncate);
-        Ok(Box::new(RealFile { file: options.open(path)?, how }))
+        options
+            .create(matches!(how, Open::Create | Open::Truncate))
+            .truncate(how == Open::Truncate);
+        Ok(Box::new(RealFile {
+            file: options.open(path)?,
+            how,
+        }))
     }
 
     fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
@@ -82,14 +87,21 @@ impl Disk for RealDisk {
     }
 
     fn list(&self, path: &Path) -> io::Result<Vec<PathBuf>> {
-        fs::read_dir(path)?.map(|entry| Ok(PathBuf::from(entry?.file_name()))).collect()
+        fs::read_dir(path)?
+            .map(|entry| Ok(PathBuf::from(entry?.file_name())))
+            .collect()
     }
 
     fn boot_id(&self) -> [u64; 2] {
         // 36 characters: five groups of hexadecimal digits. Unreadable (no /proc): never the same.
         let text = fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default();
         let digits: String = text.chars().filter(char::is_ascii_hexdigit).collect();
-        let half = |range| digits.get(range).and_then(|hex| u64::from_str_radix(hex, 16).ok()).unwrap_or(0);
+        let half = |range| {
+            digits
+                .get(range)
+                .and_then(|hex| u64::from_str_radix(hex, 16).ok())
+                .unwrap_or(0)
+        };
         [half(0..16), half(16..32)]
     }
 }
@@ -145,7 +157,9 @@ impl File for RealFile {
     fn identity(&self) -> io::Result<[u64; 3]> {
         use std::os::unix::fs::MetadataExt;
         let meta = self.file.metadata()?;
-        let nanoseconds = (meta.mtime() as u64).wrapping_mul(1_000_000_000).wrapping_add(meta.mtime_nsec() as u64);
+        let nanoseconds = (meta.mtime() as u64)
+            .wrapping_mul(1_000_000_000)
+            .wrapping_add(meta.mtime_nsec() as u64);
         Ok([nanoseconds, meta.len(), meta.ino()])
     }
 }

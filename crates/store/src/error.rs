@@ -45,10 +45,14 @@ pub enum Error {
         known: u16,
     },
     /// An earlier commit failed, so what is in core no longer matches the disk.
-    #[error("filing stopped after an earlier failure; start again: recovery keeps all that was committed")]
+    #[error(
+        "filing stopped after an earlier failure; start again: recovery keeps all that was committed"
+    )]
     Stopped,
     /// One record does not fit in a segment.
-    #[error("an article of {bytes} bytes does not fit in a segment of {segment_bytes}; raise store.segment_bytes")]
+    #[error(
+        "an article of {bytes} bytes does not fit in a segment of {segment_bytes}; raise store.segment_bytes"
+    )]
     TooLarge {
         /// The size of the record, bytes.
         bytes: u64,
@@ -63,6 +67,9 @@ pub enum Error {
         /// Its fault, with the line number.
         what: String,
     },
+    /// A group cannot be added or changed.
+    #[error(transparent)]
+    Group(#[from] groups::AddFault),
     /// Nothing is stored at this position (any more).
     #[error("no article at position {}", .0.0)]
     NoArticle(Position),
@@ -81,7 +88,11 @@ fn hint(source: &io::Error) -> &'static str {
 impl Error {
     /// Wraps a system error with what was being done to which file.
     pub fn io(doing: &'static str, path: &Path, source: io::Error) -> Error {
-        Error::Io { doing, path: path.to_owned(), source }
+        Error::Io {
+            doing,
+            path: path.to_owned(),
+            source,
+        }
     }
 
     /// True when the disk (or quota) is full: the same batch can be given again after space returns.

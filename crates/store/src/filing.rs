@@ -88,7 +88,12 @@ pub struct Laid {
 impl Filing<'_> {
     /// More bytes than its record can have.
     pub fn record_bytes_max(&self) -> u64 {
-        let article: usize = self.header.iter().map(|piece| piece.bytes().len()).sum::<usize>() + self.body.bytes().len();
+        let article: usize = self
+            .header
+            .iter()
+            .map(|piece| piece.bytes().len())
+            .sum::<usize>()
+            + self.body.bytes().len();
         let links: usize = self.links.iter().map(|(name, _)| name.len() + 22).sum();
         // Native to wire at most doubles (a body of bare newlines).
         (HEADER_BYTES + self.id.len() + 100 + links + self.sites.len() + 2 * article + 16) as u64
@@ -98,8 +103,20 @@ impl Filing<'_> {
     pub fn push_record(&self, out: &mut Vec<u8>, position: Position, commit: Commit) -> Laid {
         let start = record::begin(out);
         let line_start = out.len();
-        let size = self.header.iter().map(|piece| piece.native_length()).sum::<usize>() + self.body.native_length();
-        push_filed(out, self.id, (self.arrival, self.expires), size as u64, position, self.links);
+        let size = self
+            .header
+            .iter()
+            .map(|piece| piece.native_length())
+            .sum::<usize>()
+            + self.body.native_length();
+        push_filed(
+            out,
+            self.id,
+            (self.arrival, self.expires),
+            size as u64,
+            position,
+            self.links,
+        );
         let line_length = out.len() - line_start;
         out.extend_from_slice(self.sites);
         let wire_start = out.len();
@@ -125,6 +142,11 @@ impl Filing<'_> {
             no_final_newline,
         };
         record::finish(out, start, Kind::Article, commit, lengths);
-        Laid { line_start, line_length, wire_bytes, lines }
+        Laid {
+            line_start,
+            line_length,
+            wire_bytes,
+            lines,
+        }
     }
 }

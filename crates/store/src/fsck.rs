@@ -57,13 +57,20 @@ impl Report {
     fn tell(&mut self, path: &Path, offset: u64, what: impl Into<String>, mended: bool) {
         self.faults += 1;
         if self.findings.len() < FINDINGS_MAX {
-            self.findings.push(Finding { path: path.to_owned(), offset, what: what.into(), mended });
+            self.findings.push(Finding {
+                path: path.to_owned(),
+                offset,
+                what: what.into(),
+                mended,
+            });
         }
     }
 
     /// True when nothing is wrong, or all of it was mended.
     pub fn is_clean(&self) -> bool {
-        self.faults == 0 || (self.faults <= FINDINGS_MAX as u64 && self.findings.iter().all(|finding| finding.mended))
+        self.faults == 0
+            || (self.faults <= FINDINGS_MAX as u64
+                && self.findings.iter().all(|finding| finding.mended))
     }
 }
 
@@ -78,15 +85,33 @@ pub fn fsck_on(disk: Arc<dyn Disk>, dir: &Path, repair: bool) -> Result<Report, 
     if repair {
         mend_active(&disk, dir, &mut report)?;
     }
-    let mut spool = Spool::open_on(disk.clone(), dir, Options { repair, ..Options::default() })?;
+    let mut spool = Spool::open_on(
+        disk.clone(),
+        dir,
+        Options {
+            repair,
+            ..Options::default()
+        },
+    )?;
     report.notices = spool.notices.clone();
     let segments = dir.join("segments");
     let mut highs: HashMap<Vec<u8>, u64> = HashMap::new();
     let mut current_views_bad = false;
     for base in segment::list(&*disk, &segments)? {
         let is_current = base == spool.art.header.base;
-        let end = if is_current { spool.art.growing.end } else { u64::MAX };
-        let views_bad = check_segment(&disk, &segments, (base, end), &mut highs, &mut report, repair)?;
+        let end = if is_current {
+            spool.art.growing.end
+        } else {
+            u64::MAX
+        };
+        let views_bad = check_segment(
+            &disk,
+            &segments,
+            (base, end),
+            &mut highs,
+            &mut report,
+            repair,
+        )?;
         report.segments += 1;
         if views_bad && repair && !is_current {
             rebuild_views(&disk, dir, base)?;
@@ -97,8 +122,16 @@ pub fn fsck_on(disk: Arc<dyn Disk>, dir: &Path, repair: bool) -> Result<Report, 
         // Without its index the store replays the current segment whole, and makes the index anew.
         drop(spool);
         let index = dir.join("index");
-        disk.remove(&index).map_err(|source| Error::io("remove", &index, source))?;
-        spool = Spool::open_on(disk.clone(), dir, Options { repair, ..Options::default() })?;
+        disk.remove(&index)
+            .map_err(|source| Error::io("remove", &index, source))?;
+        spool = Spool::open_on(
+            disk.clone(),
+            dir,
+            Options {
+                repair,
+                ..Options::default()
+            },
+        )?;
     }
     check_index(&mut spool, &mut report, repair)?;
     check_active(&mut spool, &highs, &mut report, repair)?;
@@ -108,12 +141,26 @@ pub fn fsck_on(disk: Arc<dyn Disk>, dir: &Path, repair: bool) -> Result<Report, 
 /// A damaged active is put aside and made again from the log, before anything else needs it.
 fn mend_active(disk: &Arc<dyn Disk>, dir: &Path, report: &mut Report) -> Result<(), Error> {
     let path = dir.join("active");
-    let Err(Error::Active { what, .. }) = ActiveFile::open(disk, dir) else { return Ok(()) };
+    let what = match ActiveFile::open(disk, dir) {
+        Err(Error::Active { what, .. }) => what,
+        Ok(file) => match file.table.faults() {
+            [] => return Ok(()),
+            [first, ..] => first.to_string(),
+        },
+        // Missing: opening the spool makes it again.
+        Err(_) => return Ok(()),
+    };
     let table = rebuild_active(disk, &dir.join("segments"))?;
     let aside = dir.join("bad").join("active");
-    disk.rename(&path, &aside).map_err(|source| Error::io("put aside", &path, source))?;
+    disk.rename(&path, &aside)
+        .map_err(|source| Error::io("put aside", &path, source))?;
     ActiveFile::create(disk, dir, table)?;
-    report.tell(&path, 0, format!("{what}: made again from the log, the old one is bad/active"), true);
+    report.tell(
+        &path,
+        0,
+        format!("{what}: made again from the log, the old one is bad/active"),
+        true,
+    );
     Ok(())
 }
 
@@ -136,8 +183,13 @@ fn check_segment(
 ) -> Result<bool, Error> {
     let path = segment_path(segments, base, View::Art);
     let at = |source| Error::io("read", &path, source);
-    let file = disk.open(&path, if repair { Open::Write } else { Open::Read }).map_err(at)?;
-    let (his_path, ovr_path) = (segment_path(segments, base, View::His), segment_path(segments, base, View::Ovr));
+    let file = disk
+        .open(&path, if repair { Open::Write } else { Open::Read })
+        .map_err(at)?;
+    let (his_path, ovr_path) = (
+        segment_path(segments, base, View::His),
+        segment_path(segments, base, View::Ovr),
+    );
     let ovr_map = map_whole(&**disk, &ovr_path);
     let his_map = map_whole(&**disk, &his_path);
     for (map, view) in [(&ovr_map, &ovr_path), (&his_map, &his_path)] {
@@ -155,7 +207,12 @@ fn check_segment(
         report.tell(&ovr_path, 0, "a block of rows is damaged", repair);
         views_bad = true;
     }
-    let mut expected = Expected { his_map: his_map.map_or_else(empty, Ok)?, his_at: 0, his_bad: None, links: 0 };
+    let mut expected = Expected {
+        his_map: his_map.map_or_else(empty, Ok)?,
+        his_at: 0,
+        his_bad: None,
+        links: 0,
+    };
     let mut walk = Walk::new(&*file, SEGMENT_HEADER_BYTES, end).map_err(at)?;
     let mut gaps = Vec::new();
     let mut row = Vec::new();
@@ -177,24 +234,50 @@ fn check_segment(
         }
     }
     if let Some(offset) = rows_bad {
-        report.tell(&ovr_path, 0, format!("the rows of the article at byte {offset} of .art are not its own"), repair);
+        report.tell(
+            &ovr_path,
+            0,
+            format!("the rows of the article at byte {offset} of .art are not its own"),
+            repair,
+        );
         views_bad = true;
     }
-    let rows: u64 = blocks.iter().flat_map(|block| block.groups()).map(|group| group.len() as u64).sum();
+    let rows: u64 = blocks
+        .iter()
+        .flat_map(|block| block.groups())
+        .map(|group| group.len() as u64)
+        .sum();
     if !views_bad && rows != expected.links {
-        report.tell(&ovr_path, 0, format!("it has {rows} rows, .art tells of {}", expected.links), repair);
+        report.tell(
+            &ovr_path,
+            0,
+            format!("it has {rows} rows, .art tells of {}", expected.links),
+            repair,
+        );
         views_bad = true;
     }
     if expected.his_bad.is_none() && expected.his_at != expected.his_map.bytes().len() as u64 {
         expected.his_bad = Some(expected.his_at);
     }
     if let Some(offset) = expected.his_bad {
-        report.tell(&his_path, offset, "it does not hold the lines that .art tells of", repair);
+        report.tell(
+            &his_path,
+            offset,
+            "it does not hold the lines that .art tells of",
+            repair,
+        );
         views_bad = true;
     }
     for (from, to) in gaps {
-        let what = format!("{} bytes are not a sound record: an article was lost to damage", to - from);
-        let what = if repair { format!("{what}; its bytes are kept in bad/, feed it again") } else { what };
+        let what = format!(
+            "{} bytes are not a sound record: an article was lost to damage",
+            to - from
+        );
+        let what = if repair {
+            format!("{what}; its bytes are kept in bad/, feed it again")
+        } else {
+            what
+        };
         report.tell(&path, from, what, repair);
         if repair {
             put_aside(disk, segments, &path, &*file, (from, to))?;
@@ -236,14 +319,24 @@ fn check_line(
     }
     report.articles += 1;
     if line.position.map(|position| position.0) != Some(base + offset) {
-        report.tell(path, offset, "its history line names another position", false);
+        report.tell(
+            path,
+            offset,
+            "its history line names another position",
+            false,
+        );
     }
     for (group, number) in line.links() {
         expected.links += 1;
         match highs.get_mut(group) {
             Some(high) if *high >= number => {
                 let group = String::from_utf8_lossy(group);
-                report.tell(path, offset, format!("{group}/{number} was given before"), false);
+                report.tell(
+                    path,
+                    offset,
+                    format!("{group}/{number} was given before"),
+                    false,
+                );
             }
             Some(high) => *high = number,
             None => {
@@ -253,16 +346,30 @@ fn check_line(
     }
 }
 
-fn rows_agree(blocks: &[overview::Block<'_>], offset: u64, record: &Record<'_>, row: &mut Vec<u8>) -> bool {
-    let Some(line) = HistoryLine::parse(record.line()) else { return false };
+fn rows_agree(
+    blocks: &[overview::Block<'_>],
+    offset: u64,
+    record: &Record<'_>,
+    row: &mut Vec<u8>,
+) -> bool {
+    let Some(line) = HistoryLine::parse(record.line()) else {
+        return false;
+    };
     row.clear();
     push_row_of(row, record, line.id);
     line.links().all(|(group, number)| {
         blocks.iter().any(|block| {
-            block.find(group).and_then(|rows| rows.range(number, number).next()).is_some_and(|found| {
-                let text = found.text.iter().position(|&b| b == b'\t').and_then(|tab| found.text.get(tab..));
-                u64::from(found.record) == offset && text == Some(row.as_slice())
-            })
+            block
+                .find(group)
+                .and_then(|rows| rows.range(number, number).next())
+                .is_some_and(|found| {
+                    let text = found
+                        .text
+                        .iter()
+                        .position(|&b| b == b'\t')
+                        .and_then(|tab| found.text.get(tab..));
+                    u64::from(found.record) == offset && text == Some(row.as_slice())
+                })
         })
     })
 }
@@ -278,16 +385,33 @@ fn put_aside(
     let at = |source| Error::io("mend", path, source);
     let mut bytes = vec![0; (to - from) as usize];
     file.read_at(&mut bytes, from).map_err(at)?;
-    let name = path.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
-    let aside = segments.with_file_name("bad").join(format!("art.{name}.{from}"));
-    let copy = disk.open(&aside, Open::Truncate).map_err(|source| Error::io("make", &aside, source))?;
-    copy.write_at(&bytes, 0).and_then(|()| copy.sync()).map_err(|source| Error::io("write", &aside, source))?;
+    let name = path
+        .file_stem()
+        .map(|stem| stem.to_string_lossy().into_owned())
+        .unwrap_or_default();
+    let aside = segments
+        .with_file_name("bad")
+        .join(format!("art.{name}.{from}"));
+    let copy = disk
+        .open(&aside, Open::Truncate)
+        .map_err(|source| Error::io("make", &aside, source))?;
+    copy.write_at(&bytes, 0)
+        .and_then(|()| copy.sync())
+        .map_err(|source| Error::io("write", &aside, source))?;
     let mut pad = Vec::with_capacity(bytes.len());
     let start = begin(&mut pad);
     pad.resize(bytes.len().max(pad.len()), 0);
-    finish(&mut pad, start, Kind::Pad, Commit { stamp: 0, start }, Lengths::default());
+    finish(
+        &mut pad,
+        start,
+        Kind::Pad,
+        Commit { stamp: 0, start },
+        Lengths::default(),
+    );
     if pad.len() == bytes.len() {
-        file.write_at(&pad, from).and_then(|()| file.sync()).map_err(at)?;
+        file.write_at(&pad, from)
+            .and_then(|()| file.sync())
+            .map_err(at)?;
     }
     Ok(())
 }
@@ -300,7 +424,13 @@ fn check_index(spool: &mut Spool, report: &mut Report, repair: bool) -> Result<(
     let base = spool.art.header.base;
     let mut check = |address: u64, line: &[u8]| {
         let id = line.split(|&b| b == b'\t').next().unwrap_or_default();
-        let believe = |hit: u64| spool.text_at(hit).ok().flatten().is_some_and(|text| first_line(text, id).is_some());
+        let believe = |hit: u64| {
+            spool
+                .text_at(hit)
+                .ok()
+                .flatten()
+                .is_some_and(|text| first_line(text, id).is_some())
+        };
         match spool.index.find(article::message_id::hash(id), believe) {
             Some(hit) if hit == address => {}
             None => missing += 1,
@@ -315,13 +445,23 @@ fn check_index(spool: &mut Spool, report: &mut Report, repair: bool) -> Result<(
         check(base + offset, line)?;
     }
     for (address, id) in twice {
-        report.tell(&path, address, format!("{} is in history twice", String::from_utf8_lossy(&id)), false);
+        report.tell(
+            &path,
+            address,
+            format!("{} is in history twice", String::from_utf8_lossy(&id)),
+            false,
+        );
     }
     if missing > 0 {
         if repair {
             spool.rebuild_index()?;
         }
-        report.tell(&path, 0, format!("{missing} ids of history are not found through it"), repair);
+        report.tell(
+            &path,
+            0,
+            format!("{missing} ids of history are not found through it"),
+            repair,
+        );
     }
     Ok(())
 }
@@ -334,12 +474,22 @@ fn check_active(
     repair: bool,
 ) -> Result<(), Error> {
     let path = spool.dir.join("active");
+    for fault in spool.active().faults() {
+        report.tell(&path, 0, fault.to_string(), false);
+    }
     for (name, &high) in highs {
-        let Some(id) = spool.active().find(name) else { continue };
+        let Some(id) = spool.active().find(name) else {
+            continue;
+        };
         let told = spool.active().high(id);
         if told < high {
             let name = String::from_utf8_lossy(name);
-            report.tell(&path, 0, format!("{name}: the high mark is {told}, but {high} was given"), repair);
+            report.tell(
+                &path,
+                0,
+                format!("{name}: the high mark is {told}, but {high} was given"),
+                repair,
+            );
             if repair {
                 spool.active_mut().set_high(id, high);
             }

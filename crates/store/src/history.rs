@@ -52,11 +52,13 @@ impl<'a> HistoryLine<'a> {
     /// The groups and numbers it was filed under; unreadable ones are skipped.
     /// Separators are blanks or commas, as in C News; the last slash stands before the number.
     pub fn links(&self) -> impl Iterator<Item = (&'a [u8], u64)> + use<'a> {
-        self.links.split(|&b| b == b' ' || b == b',').filter_map(|link| {
-            let slash = memchr::memrchr(b'/', link)?;
-            let (group, number) = link.split_at_checked(slash)?;
-            Some((group, decimal(number.get(1..)?)?))
-        })
+        self.links
+            .split(|&b| b == b' ' || b == b',')
+            .filter_map(|link| {
+                let slash = memchr::memrchr(b'/', link)?;
+                let (group, number) = link.split_at_checked(slash)?;
+                Some((group, decimal(number.get(1..)?)?))
+            })
     }
 
     /// True when an article was filed under this id, whether or not it is still alive.
@@ -112,7 +114,10 @@ fn push_clean_id(out: &mut Vec<u8>, id: &[u8]) {
     if memchr::memchr2(b'\t', b'\n', id).is_none() {
         out.extend_from_slice(id);
     } else {
-        out.extend(id.iter().map(|&b| if b == b'\t' || b == b'\n' { b' ' } else { b }));
+        out.extend(
+            id.iter()
+                .map(|&b| if b == b'\t' || b == b'\n' { b' ' } else { b }),
+        );
     }
 }
 
@@ -123,12 +128,22 @@ mod tests {
     #[test]
     fn a_filed_line_goes_there_and_back() {
         let mut out = Vec::new();
-        push_filed(&mut out, b"<1@a>", (100, Some(200)), 3000, Position(64), &[(b"a.b", 7), (b"c/d", 8)]);
+        push_filed(
+            &mut out,
+            b"<1@a>",
+            (100, Some(200)),
+            3000,
+            Position(64),
+            &[(b"a.b", 7), (b"c/d", 8)],
+        );
         assert_eq!(out, b"<1@a>\t100~200~3000~64\ta.b/7 c/d/8\n");
         let line = HistoryLine::parse(&out).unwrap();
         assert_eq!(line.arrival, Some(100));
         assert_eq!(line.position, Some(Position(64)));
-        assert_eq!(line.links().collect::<Vec<_>>(), [(&b"a.b"[..], 7), (&b"c/d"[..], 8)]);
+        assert_eq!(
+            line.links().collect::<Vec<_>>(),
+            [(&b"a.b"[..], 7), (&b"c/d"[..], 8)]
+        );
     }
 
     #[test]
@@ -143,7 +158,8 @@ mod tests {
 
     #[test]
     fn lines_of_c_news_are_read() {
-        let line = HistoryLine::parse(b"<x@y>\t746021362~-~\tcomp.lang.c/12, comp.std.c/3").unwrap();
+        let line =
+            HistoryLine::parse(b"<x@y>\t746021362~-~\tcomp.lang.c/12, comp.std.c/3").unwrap();
         assert_eq!((line.size, line.position), (None, None));
         assert_eq!(line.links().count(), 2);
         assert_eq!(HistoryLine::parse(b"<x@y>"), None);

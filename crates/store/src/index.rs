@@ -59,7 +59,12 @@ impl Index {
         let length = file_length(buckets);
         file.set_length(length).map_err(at("extend"))?;
         let map = file.map_words(length).map_err(at("map"))?;
-        let index = Index { path: path.to_owned(), file, map, buckets };
+        let index = Index {
+            path: path.to_owned(),
+            file,
+            map,
+            buckets,
+        };
         index.set(WORD_BUCKETS, buckets);
         index.set(WORD_CHECK, header_check(buckets));
         index.set(WORD_MAGIC, MAGIC);
@@ -70,9 +75,11 @@ impl Index {
     pub fn publish(&self, disk: &dyn Disk) -> Result<(), Error> {
         let at = |doing| move |source| Error::io(doing, &self.path, source);
         self.file.sync().map_err(at("sync"))?;
-        disk.rename(&self.path.with_extension("new"), &self.path).map_err(at("put in place"))?;
+        disk.rename(&self.path.with_extension("new"), &self.path)
+            .map_err(at("put in place"))?;
         let parent = self.path.parent().unwrap_or(Path::new("."));
-        disk.sync_directory(parent).map_err(at("sync the directory of"))
+        disk.sync_directory(parent)
+            .map_err(at("sync the directory of"))
     }
 
     /// Opens the table. `None`: missing or damaged in its header, so to be made again.
@@ -89,7 +96,12 @@ impl Index {
         }
         let buckets = (length - (HEADER_WORDS as u64) * 8) / 64;
         let map = file.map_words(length).map_err(at("map"))?;
-        let index = Index { path: path.to_owned(), file, map, buckets };
+        let index = Index {
+            path: path.to_owned(),
+            file,
+            map,
+            buckets,
+        };
         let sound = index.get(WORD_MAGIC) == MAGIC
             && index.get(WORD_BUCKETS) == buckets
             && index.get(WORD_CHECK) == header_check(buckets);
@@ -101,7 +113,9 @@ impl Index {
     }
 
     fn get(&self, word: usize) -> u64 {
-        self.words().get(word).map_or(0, |w| w.load(Ordering::Acquire))
+        self.words()
+            .get(word)
+            .map_or(0, |w| w.load(Ordering::Acquire))
     }
 
     fn set(&self, word: usize, value: u64) {
@@ -112,14 +126,20 @@ impl Index {
 
     fn bucket(&self, number: u64) -> &[AtomicU64] {
         let start = HEADER_WORDS + (number * BUCKET_SLOTS) as usize;
-        self.words().get(start..start + BUCKET_SLOTS as usize).unwrap_or_default()
+        self.words()
+            .get(start..start + BUCKET_SLOTS as usize)
+            .unwrap_or_default()
     }
 
     fn probe(&self, hash: u64) -> impl Iterator<Item = &[AtomicU64]> {
         let first = ((u128::from(hash) * u128::from(self.buckets)) >> 64) as u64;
         (0..PROBES_MAX).map(move |step| {
             let number = first + step;
-            self.bucket(if number < self.buckets { number } else { number - self.buckets })
+            self.bucket(if number < self.buckets {
+                number
+            } else {
+                number - self.buckets
+            })
         })
     }
 
@@ -185,12 +205,6 @@ impl Index {
         file_length(self.buckets)
     }
 
-    /// Every address in the table, in no order.
-    pub fn addresses(&self) -> impl Iterator<Item = u64> {
-        let slots = self.words().get(HEADER_WORDS..).unwrap_or_default();
-        slots.iter().map(|slot| slot.load(Ordering::Relaxed)).filter(|&v| v != 0).map(|v| v & ADDRESS_MASK)
-    }
-
     /// How far the derived files reach, as far as this run of the machine knows. `None`: not in this one.
     pub fn applied(&self, boot: [u64; 2]) -> Option<Mark> {
         let here = [self.get(WORD_BOOT), self.get(WORD_BOOT + 1)];
@@ -241,7 +255,11 @@ impl Index {
 
     /// Records that everything up to `mark` is on the disk: the table is synced before and after.
     pub fn set_checkpoint(&self, mark: &Mark) -> Result<(), Error> {
-        let sync = || self.file.sync().map_err(|source| Error::io("sync", &self.path, source));
+        let sync = || {
+            self.file
+                .sync()
+                .map_err(|source| Error::io("sync", &self.path, source))
+        };
         sync()?;
         self.set_mark(WORD_CHECKPOINT, mark);
         sync()
@@ -249,7 +267,11 @@ impl Index {
 
     /// The identity active had when we last wrote it.
     pub fn active_identity(&self) -> [u64; 3] {
-        [self.get(WORD_ACTIVE), self.get(WORD_ACTIVE + 1), self.get(WORD_ACTIVE + 2)]
+        [
+            self.get(WORD_ACTIVE),
+            self.get(WORD_ACTIVE + 1),
+            self.get(WORD_ACTIVE + 2),
+        ]
     }
 
     /// Remembers the identity of active as we leave it.
@@ -302,7 +324,10 @@ mod tests {
         }
         assert_eq!(count, index.slots() * LOAD_PERCENT_MAX / 100);
         for n in 0..count {
-            assert_eq!(index.find(spread(n), |address| address == n + 4096), Some(n + 4096));
+            assert_eq!(
+                index.find(spread(n), |address| address == n + 4096),
+                Some(n + 4096)
+            );
         }
         assert_eq!(index.find(spread(count + 1), |_| false), None);
     }
@@ -319,7 +344,11 @@ mod tests {
         }
         assert!(index.used() < used + 1000, "{} {used}", index.used());
         for n in 20_000..24_000 {
-            assert!(index.find(spread(n), |address| address == n + 4096).is_some());
+            assert!(
+                index
+                    .find(spread(n), |address| address == n + 4096)
+                    .is_some()
+            );
         }
     }
 
@@ -328,18 +357,39 @@ mod tests {
         let (dir, index) = table();
         index.publish(&RealDisk).unwrap();
         let path = dir.path().join("index");
-        assert!(Index::open(&RealDisk, &path, Open::Write).unwrap().is_some());
+        assert!(
+            Index::open(&RealDisk, &path, Open::Write)
+                .unwrap()
+                .is_some()
+        );
         index.set(WORD_BUCKETS, 5);
-        assert!(Index::open(&RealDisk, &path, Open::Write).unwrap().is_none());
+        assert!(
+            Index::open(&RealDisk, &path, Open::Write)
+                .unwrap()
+                .is_none()
+        );
     }
 
     #[test]
     fn marks_are_whole_or_not_there() {
         let (_dir, index) = table();
         assert_eq!(index.applied([1, 1]), None);
-        let mark = Mark { turn: 0, base: 4096, art_end: 64, his_end: 1, ovr_end: 2, cancels_end: 3 };
+        let mark = Mark {
+            turn: 0,
+            base: 4096,
+            art_end: 64,
+            his_end: 1,
+            ovr_end: 2,
+            cancels_end: 3,
+        };
         index.set_applied(&mark, [1, 1]);
-        index.set_applied(&Mark { art_end: 128, ..mark }, [1, 1]);
+        index.set_applied(
+            &Mark {
+                art_end: 128,
+                ..mark
+            },
+            [1, 1],
+        );
         assert_eq!(index.applied([1, 1]).unwrap().art_end, 128);
         assert_eq!(index.applied([1, 2]), None);
         // The newer one torn: the older one counts.

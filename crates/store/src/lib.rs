@@ -28,12 +28,12 @@ mod spool;
 
 pub use cancels::Cancels;
 pub use error::Error;
-pub use fsck::fsck;
 pub use filing::{Filing, Piece};
+pub use fsck::fsck;
 pub use history::HistoryLine;
 pub use lock::Lock;
-pub use position::{POSITION_MAX, Position};
 pub use overview::Row;
+pub use position::{POSITION_MAX, Position};
 pub use reader::{Reader, Stored};
 pub use record::{Head, Kind, Record};
 pub use row::OverviewFields;

@@ -23,7 +23,11 @@ impl Lock {
             .write(true)
             .open(&path)
             .map_err(|source| Error::io("open", &path, source))?;
-        let how = if wait { FlockOperation::LockExclusive } else { FlockOperation::NonBlockingLockExclusive };
+        let how = if wait {
+            FlockOperation::LockExclusive
+        } else {
+            FlockOperation::NonBlockingLockExclusive
+        };
         loop {
             match flock(&file, how) {
                 Ok(()) => return Ok(Lock { _file: file }),

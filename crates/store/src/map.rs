@@ -46,7 +46,11 @@ impl MapWords {
         }
         let mut options = memmap2::MmapOptions::new();
         options.len(length);
-        Ok(MapWords(if write { options.map_raw(file)? } else { options.map_raw_read_only(file)? }))
+        Ok(MapWords(if write {
+            options.map_raw(file)?
+        } else {
+            options.map_raw_read_only(file)?
+        }))
     }
 
     /// The map as 64-bit words, native byte order.

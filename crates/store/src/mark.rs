@@ -24,7 +24,15 @@ impl Mark {
 
     /// The mark as it is laid down.
     pub fn to_words(self) -> [u64; Mark::WORDS] {
-        let numbers = [self.turn, self.base, self.art_end, self.his_end, self.ovr_end, self.cancels_end, 0];
+        let numbers = [
+            self.turn,
+            self.base,
+            self.art_end,
+            self.his_end,
+            self.ovr_end,
+            self.cancels_end,
+            0,
+        ];
         let check = check(&numbers);
         let [a, b, c, d, e, f, g] = numbers;
         [a, b, c, d, e, f, g, check]
@@ -32,13 +40,31 @@ impl Mark {
 
     /// The mark, if it is whole.
     pub fn from_words(words: &[u64; Mark::WORDS]) -> Option<Mark> {
-        let [turn, base, art_end, his_end, ovr_end, cancels_end, spare, checked] = *words;
+        let [
+            turn,
+            base,
+            art_end,
+            his_end,
+            ovr_end,
+            cancels_end,
+            spare,
+            checked,
+        ] = *words;
         let right = check(&[turn, base, art_end, his_end, ovr_end, cancels_end, spare]) == checked;
-        (right && turn != 0).then_some(Mark { turn, base, art_end, his_end, ovr_end, cancels_end })
+        (right && turn != 0).then_some(Mark {
+            turn,
+            base,
+            art_end,
+            his_end,
+            ovr_end,
+            cancels_end,
+        })
     }
 }
 
 fn check(numbers: &[u64; 7]) -> u64 {
-    let sum = numbers.iter().fold(0, |sum, number| crc32c::crc32c_append(sum, &number.to_le_bytes()));
+    let sum = numbers.iter().fold(0, |sum, number| {
+        crc32c::crc32c_append(sum, &number.to_le_bytes())
+    });
     u64::from(sum) | (1 << 32)
 }

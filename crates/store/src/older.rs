@@ -20,7 +20,12 @@ pub struct Older {
 impl Older {
     /// The sealed segments below `current`.
     pub fn new(disk: Arc<dyn Disk>, segments: &Path, current: u64) -> Older {
-        Older { disk, segments: segments.to_owned(), current, bases: OnceLock::new() }
+        Older {
+            disk,
+            segments: segments.to_owned(),
+            current,
+            bases: OnceLock::new(),
+        }
     }
 
     fn bases(&self) -> Result<&[(u64, OnceLock<MapRef>)], Error> {
@@ -28,18 +33,20 @@ impl Older {
             return Ok(bases);
         }
         let listed = segment::list(&*self.disk, &self.segments)?;
-        let bases = listed.into_iter().filter(|&base| base < self.current).map(|base| (base, OnceLock::new())).collect();
+        let bases = listed
+            .into_iter()
+            .filter(|&base| base < self.current)
+            .map(|base| (base, OnceLock::new()))
+            .collect();
         Ok(self.bases.get_or_init(|| bases))
     }
 
-    /// The lowest base there is: addresses below it are stale.
-    pub fn oldest(&self) -> Result<u64, Error> {
-        Ok(self.bases()?.first().map_or(self.current, |(base, _)| *base))
-    }
-
-    /// As [`Older::oldest`] when the segments were listed already; else 0, so that nothing counts as stale.
+    /// The lowest base there is when the segments were listed already: addresses below it are stale. Else 0, so
+    /// that nothing counts as stale.
     pub fn oldest_if_known(&self) -> u64 {
-        self.bases.get().map_or(0, |bases| bases.first().map_or(self.current, |(base, _)| *base))
+        self.bases.get().map_or(0, |bases| {
+            bases.first().map_or(self.current, |(base, _)| *base)
+        })
     }
 
     /// The text of the history line at an address of a sealed segment, to the end of its file.
@@ -47,7 +54,9 @@ impl Older {
     pub fn text_at(&self, address: u64) -> Result<Option<&[u8]>, Error> {
         let bases = self.bases()?;
         let after = bases.partition_point(|(base, _)| *base <= address);
-        let Some((base, cell)) = after.checked_sub(1).and_then(|place| bases.get(place)) else { return Ok(None) };
+        let Some((base, cell)) = after.checked_sub(1).and_then(|place| bases.get(place)) else {
+            return Ok(None);
+        };
         let map = match cell.get() {
             Some(map) => map,
             None => {
@@ -60,13 +69,24 @@ impl Older {
 
     fn map(&self, base: u64) -> Result<MapRef, Error> {
         let path = segment_path(&self.segments, base, View::His);
-        let at = |source| Error::io("read (run `broadsheet fsck --repair` to make it again)", &path, source);
+        let at = |source| {
+            Error::io(
+                "read (run `broadsheet fsck --repair` to make it again)",
+                &path,
+                source,
+            )
+        };
         let file = self.disk.open(&path, Open::Read).map_err(at)?;
-        file.length().and_then(|length| file.map(length)).map_err(at)
+        file.length()
+            .and_then(|length| file.map(length))
+            .map_err(at)
     }
 
     /// Every history line of the sealed segments with its address, oldest first.
-    pub fn each_line(&self, mut each: impl FnMut(u64, &[u8]) -> Result<(), Error>) -> Result<(), Error> {
+    pub fn each_line(
+        &self,
+        mut each: impl FnMut(u64, &[u8]) -> Result<(), Error>,
+    ) -> Result<(), Error> {
         for (base, _) in self.bases()? {
             let map = self.map(*base)?;
             for (offset, line) in lines(map.bytes()) {

@@ -46,22 +46,36 @@ impl Rows {
         let text_length = self.text.len() as u32 - text;
         for (name, number) in links {
             let group = self.group(name);
-            self.entries.push(Entry { group, text, text_length, record, number });
+            self.entries.push(Entry {
+                group,
+                text,
+                text_length,
+                record,
+                number,
+            });
         }
     }
 
     fn group(&mut self, name: &[u8]) -> u32 {
-        let Rows { names, groups, by_name, .. } = self;
+        let Rows {
+            names,
+            groups,
+            by_name,
+            ..
+        } = self;
         let of = |&group: &u32| {
             let (start, length) = groups.get(group as usize).copied().unwrap_or_default();
-            names.get(start as usize..(start + length) as usize).unwrap_or_default()
+            names
+                .get(start as usize..(start + length) as usize)
+                .unwrap_or_default()
         };
         let hash = u64::from(crc32c::crc32c(name)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
         if let Some(&found) = by_name.find(hash, |group| of(group) == name) {
             return found;
         }
         let fresh = groups.len() as u32;
-        let rehash = |group: &u32| u64::from(crc32c::crc32c(of(group))).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        let rehash =
+            |group: &u32| u64::from(crc32c::crc32c(of(group))).wrapping_mul(0x9e37_79b9_7f4a_7c15);
         by_name.insert_unique(hash, fresh, rehash);
         groups.push((names.len() as u32, name.len() as u32));
         names.extend_from_slice(name);
@@ -89,7 +103,9 @@ impl Rows {
 
     fn name(&self, group: u32) -> &[u8] {
         let (start, length) = self.groups.get(group as usize).copied().unwrap_or_default();
-        self.names.get(start as usize..(start + length) as usize).unwrap_or_default()
+        self.names
+            .get(start as usize..(start + length) as usize)
+            .unwrap_or_default()
     }
 
     /// Appends the block to `out` and forgets the rows.
@@ -135,7 +151,11 @@ impl Rows {
         for entry in &entries {
             push_decimal(out, entry.number);
             let from = entry.text as usize;
-            out.extend_from_slice(self.text.get(from..from + entry.text_length as usize).unwrap_or_default());
+            out.extend_from_slice(
+                self.text
+                    .get(from..from + entry.text_length as usize)
+                    .unwrap_or_default(),
+            );
         }
         let counts = (order.len() as u32, entries.len() as u32, name_at);
         entries.clear();
@@ -189,7 +209,13 @@ impl<'a> Block<'a> {
         let (groups, rest) = bytes.get(BLOCK_HEADER_BYTES..)?.split_at_checked(groups)?;
         let (entries, rest) = rest.split_at_checked(entries)?;
         let (names, text) = rest.split_at_checked(names)?;
-        Some(Block { bytes, groups, entries, names, text })
+        Some(Block {
+            bytes,
+            groups,
+            entries,
+            names,
+            text,
+        })
     }
 
     /// True when the checksum is right.
@@ -224,7 +250,9 @@ impl<'a> Block<'a> {
         let name_length = u32_at(self.groups, at + 4)? as usize;
         let first = u32_at(self.groups, at + 8)? as usize;
         let count = u32_at(self.groups, at + 12)? as usize;
-        let entries = self.entries.get(first.checked_mul(ENTRY_BYTES)?..(first + count).checked_mul(ENTRY_BYTES)?)?;
+        let entries = self
+            .entries
+            .get(first.checked_mul(ENTRY_BYTES)?..(first + count).checked_mul(ENTRY_BYTES)?)?;
         let text_end = match u32_at(self.entries, (first + count) * ENTRY_BYTES + 8) {
             Some(end) => end as usize,
             None => self.text.len(),
@@ -265,11 +293,6 @@ impl<'a> GroupRows<'a> {
         self.entries.len() / ENTRY_BYTES
     }
 
-    /// True when there are none.
-    pub fn is_empty(&self) -> bool {
-        self.entries.is_empty()
-    }
-
     fn number(&self, place: usize) -> u64 {
         u64_at(self.entries, place * ENTRY_BYTES).unwrap_or(0)
     }
@@ -286,7 +309,9 @@ impl<'a> GroupRows<'a> {
         Some(Row {
             number: self.number(place),
             record: u32_at(self.entries, place * ENTRY_BYTES + 12)?,
-            text: self.text.get(self.text_start(place)..self.text_start(place + 1))?,
+            text: self
+                .text
+                .get(self.text_start(place)..self.text_start(place + 1))?,
         })
     }
 
@@ -307,7 +332,9 @@ impl<'a> GroupRows<'a> {
     /// The rows with numbers in `low..=high`, ascending.
     pub fn range(&self, low: u64, high: u64) -> impl Iterator<Item = Row<'a>> + use<'a> {
         let rows = *self;
-        (rows.place_of(low)..rows.len()).map_while(move |place| rows.row(place)).take_while(move |row| row.number <= high)
+        (rows.place_of(low)..rows.len())
+            .map_while(move |place| rows.row(place))
+            .take_while(move |row| row.number <= high)
     }
 }
 
@@ -322,11 +349,19 @@ pub fn blocks(mut bytes: &[u8]) -> impl Iterator<Item = Block<'_>> {
 
 /// Merges the blocks of a file into one and hands it to `write` piece by piece, header last (at offset 0).
 /// Memory: 24 bytes a group in each block, and one piece of 1 MiB.
-pub fn merge<E>(bytes: &[u8], mut write: impl FnMut(u64, &[u8]) -> Result<(), E>) -> Result<u64, E> {
+pub fn merge<E>(
+    bytes: &[u8],
+    mut write: impl FnMut(u64, &[u8]) -> Result<(), E>,
+) -> Result<u64, E> {
     let mut groups: Vec<GroupRows<'_>> = blocks(bytes).flat_map(|block| block.groups()).collect();
     // Stable: within a group the blocks stay in order, so the numbers ascend.
     groups.sort_by(|a, b| a.name.cmp(b.name));
-    let mut piece = Pieces { at: BLOCK_HEADER_BYTES as u64, sum: 0, buffer: Vec::with_capacity(PIECE_BYTES), write: &mut write };
+    let mut piece = Pieces {
+        at: BLOCK_HEADER_BYTES as u64,
+        sum: 0,
+        buffer: Vec::with_capacity(PIECE_BYTES),
+        write: &mut write,
+    };
     let (mut entries, mut names, mut count) = (0u32, 0u32, 0u32);
     for same in groups.chunk_by(|a, b| a.name == b.name) {
         let name = same.first().map_or(&b""[..], |rows| rows.name);
@@ -349,14 +384,22 @@ pub fn merge<E>(bytes: &[u8], mut write: impl FnMut(u64, &[u8]) -> Result<(), E>
         piece.push(same.first().map_or(&b""[..], |rows| rows.name))?;
     }
     for rows in &groups {
-        piece.push(rows.text.get(rows.text_start(0)..rows.text_end).unwrap_or_default())?;
+        piece.push(
+            rows.text
+                .get(rows.text_start(0)..rows.text_end)
+                .unwrap_or_default(),
+        )?;
     }
     piece.flush()?;
     let (length, body_sum) = (piece.at, piece.sum);
     let mut header = [0; BLOCK_HEADER_BYTES];
     put_header(&mut header, length, count, entries, names);
     let head_sum = crc32c::crc32c(header.get(8..).unwrap_or_default());
-    let sum = crc32c::crc32c_combine(head_sum, body_sum, (length - BLOCK_HEADER_BYTES as u64) as usize);
+    let sum = crc32c::crc32c_combine(
+        head_sum,
+        body_sum,
+        (length - BLOCK_HEADER_BYTES as u64) as usize,
+    );
     put_u32(&mut header, 4, sum);
     write(0, &header)?;
     Ok(length)
@@ -396,9 +439,13 @@ mod tests {
     fn block(rows: &[(&str, u64, u32)]) -> Vec<u8> {
         let mut builder = Rows::default();
         for (group, number, record) in rows {
-            builder.add(*record, std::iter::once((group.as_bytes(), *number)), |out| {
-                out.extend_from_slice(format!("\t{group} {record}\r\n").as_bytes());
-            });
+            builder.add(
+                *record,
+                std::iter::once((group.as_bytes(), *number)),
+                |out| {
+                    out.extend_from_slice(format!("\t{group} {record}\r\n").as_bytes());
+                },
+            );
         }
         let mut out = Vec::new();
         builder.build(&mut out);
@@ -410,7 +457,10 @@ mod tests {
         let bytes = block(&[("b", 1, 10), ("a", 5, 20), ("b", 2, 30), ("a", 99, 40)]);
         let block = Block::parse(&bytes).unwrap();
         assert!(block.is_sound());
-        assert_eq!(block.groups().map(|g| g.name).collect::<Vec<_>>(), [b"a", b"b"]);
+        assert_eq!(
+            block.groups().map(|g| g.name).collect::<Vec<_>>(),
+            [b"a", b"b"]
+        );
         let rows = block.find(b"b").unwrap();
         let texts: Vec<_> = rows.range(2, 9).map(|row| (row.record, row.text)).collect();
         assert_eq!(texts, [(30, &b"2\tb 30\r\n"[..])]);
@@ -432,7 +482,14 @@ mod tests {
         let one = Block::parse(&merged).unwrap();
         assert!(one.is_sound());
         assert_eq!(one.bytes.len(), merged.len());
-        let all: Vec<_> = one.groups().flat_map(|g| g.range(0, u64::MAX).map(|r| (r.number, r.record)).collect::<Vec<_>>()).collect();
+        let all: Vec<_> = one
+            .groups()
+            .flat_map(|g| {
+                g.range(0, u64::MAX)
+                    .map(|r| (r.number, r.record))
+                    .collect::<Vec<_>>()
+            })
+            .collect();
         assert_eq!(all, [(5, 20), (6, 40), (1, 10), (2, 50), (3, 60), (1, 30)]);
     }
 

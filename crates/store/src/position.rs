@@ -40,7 +40,8 @@ pub fn segment_path(segments: &Path, base: u64, view: View) -> PathBuf {
 /// The base in the name of an `.art` file; `None` for any other name.
 pub fn base_of(name: &OsStr) -> Option<u64> {
     let digits = name.to_str()?.strip_suffix(".art")?;
-    (digits.len() == 20 && digits.bytes().all(|b| b.is_ascii_digit())).then(|| digits.parse().ok())?
+    (digits.len() == 20 && digits.bytes().all(|b| b.is_ascii_digit()))
+        .then(|| digits.parse().ok())?
 }
 
 #[cfg(test)]

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use article::message_id;
-use groups::active::Active;
+use groups::Active;
 
 use crate::active_file::read_table;
 use crate::cancels::Cancels;
@@ -60,23 +60,42 @@ impl Reader {
             return Err(Error::NotANewsDirectory(dir.to_owned()));
         }
         let path = dir.join("index");
-        let known = Index::open(&*disk, &path, Open::Read)?.filter(|index| index.applied(disk.boot_id()).is_some());
+        let known = Index::open(&*disk, &path, Open::Read)?
+            .filter(|index| index.applied(disk.boot_id()).is_some());
         let index = match known {
             Some(index) => index,
             None => {
-                drop(Spool::open_on(disk.clone(), dir, Options { wait: true, ..Options::default() })?);
+                drop(Spool::open_on(
+                    disk.clone(),
+                    dir,
+                    Options {
+                        wait: true,
+                        ..Options::default()
+                    },
+                )?);
                 Index::open(&*disk, &path, Open::Read)?.ok_or_else(|| missing(&path))?
             }
         };
         let mark = index.published().ok_or_else(|| missing(&path))?;
         let active_path = dir.join("active");
-        let file = disk.open(&active_path, Open::Read).map_err(|source| Error::io("open", &active_path, source))?;
+        let file = disk
+            .open(&active_path, Open::Read)
+            .map_err(|source| Error::io("open", &active_path, source))?;
         let active = read_table(&*file, &active_path)?;
         let mut bases = segment::list(&*disk, &segments)?;
         bases.retain(|&base| base <= mark.base);
         let histories = Older::new(disk.clone(), &segments, mark.base + 1);
         let cancelled = read_cancels(&*disk, dir, mark.cancels_end)?;
-        Ok(Reader { disk, segments, index, mark, histories, bases, active, cancelled })
+        Ok(Reader {
+            disk,
+            segments,
+            index,
+            mark,
+            histories,
+            bases,
+            active,
+            cancelled,
+        })
     }
 
     /// The active table as it was when this was opened.
@@ -87,21 +106,29 @@ impl Reader {
     /// Segments, bytes of the log in them, ids in the index (stale ones included).
     pub fn extent(&self) -> (usize, u64, u64) {
         let first = self.bases.first().copied().unwrap_or(self.mark.base);
-        (self.bases.len(), self.mark.base + self.mark.art_end - first, self.index.used())
+        (
+            self.bases.len(),
+            self.mark.base + self.mark.art_end - first,
+            self.index.used(),
+        )
     }
 
     /// The history line of an id.
     pub fn find(&self, id: &[u8]) -> Result<Option<HistoryLine<'_>>, Error> {
         let mut found = None;
         let mut fault = None;
-        self.index.find(message_id::hash(id), |address| match self.histories.text_at(address) {
-            Ok(text) => {
-                found = text.and_then(|text| crate::spool::first_line(text, id)).filter(|_| self.is_published(address));
-                found.is_some()
-            }
-            Err(error) => {
-                fault = Some(error);
-                true
+        self.index.find(message_id::hash(id), |address| {
+            match self.histories.text_at(address) {
+                Ok(text) => {
+                    found = text
+                        .and_then(|text| crate::spool::first_line(text, id))
+                        .filter(|_| self.is_published(address));
+                    found.is_some()
+                }
+                Err(error) => {
+                    fault = Some(error);
+                    true
+                }
             }
         });
         match fault {
@@ -111,18 +138,34 @@ impl Reader {
     }
 
     fn is_published(&self, address: u64) -> bool {
-        address.checked_sub(self.mark.base).is_none_or(|offset| offset < self.mark.his_end)
+        address
+            .checked_sub(self.mark.base)
+            .is_none_or(|offset| offset < self.mark.his_end)
     }
 
     /// Calls `each` for every history line, oldest first.
-    pub fn each_history_line(&self, mut each: impl FnMut(&[u8]) -> Result<(), Error>) -> Result<(), Error> {
-        self.histories.each_line(|address, line| if self.is_published(address) { each(line) } else { Ok(()) })
+    pub fn each_history_line(
+        &self,
+        mut each: impl FnMut(&[u8]) -> Result<(), Error>,
+    ) -> Result<(), Error> {
+        self.histories.each_line(|address, line| {
+            if self.is_published(address) {
+                each(line)
+            } else {
+                Ok(())
+            }
+        })
     }
 
     /// True when an article can still be read: it was filed, is in reach of a low mark in one of its groups, and was not cancelled.
     pub fn is_alive(&self, line: &HistoryLine<'_>) -> bool {
-        let Some(position) = line.position else { return false };
-        !self.cancelled.contains(position) && line.links().any(|(group, number)| number >= self.low(group))
+        let Some(position) = line.position else {
+            return false;
+        };
+        !self.cancelled.contains(position)
+            && line
+                .links()
+                .any(|(group, number)| number >= self.low(group))
     }
 
     fn low(&self, group: &[u8]) -> u64 {
@@ -132,7 +175,10 @@ impl Reader {
     /// The article with an id, if it is alive.
     pub fn article(&self, id: &[u8]) -> Result<Option<Stored>, Error> {
         match self.find(id)? {
-            Some(line) if self.is_alive(&line) => line.position.map(|position| self.read(position)).transpose(),
+            Some(line) if self.is_alive(&line) => line
+                .position
+                .map(|position| self.read(position))
+                .transpose(),
             _ => Ok(None),
         }
     }
@@ -145,8 +191,12 @@ impl Reader {
         for &base in self.bases.iter().rev() {
             let map = self.overview_map(base)?;
             for block in overview::blocks(map.bytes()) {
-                let Some(rows) = block.find(group) else { continue };
-                let Some(row) = rows.range(number, number).next() else { continue };
+                let Some(rows) = block.find(group) else {
+                    continue;
+                };
+                let Some(row) = rows.range(number, number).next() else {
+                    continue;
+                };
                 let position = Position(base + u64::from(row.record));
                 if self.cancelled.contains(position) {
                     return Ok(None);
@@ -168,10 +218,17 @@ impl Reader {
         for &base in &self.bases {
             let map = self.overview_map(base)?;
             for block in overview::blocks(map.bytes()) {
-                let Some(rows) = block.find(group) else { continue };
+                let Some(rows) = block.find(group) else {
+                    continue;
+                };
                 for row in rows.range(low, high) {
-                    if !self.cancelled.contains(Position(base + u64::from(row.record))) {
-                        each(row).map_err(|source| Error::io("write the rows of", &self.segments, source))?;
+                    if !self
+                        .cancelled
+                        .contains(Position(base + u64::from(row.record)))
+                    {
+                        each(row).map_err(|source| {
+                            Error::io("write the rows of", &self.segments, source)
+                        })?;
                     }
                 }
             }
@@ -181,17 +238,30 @@ impl Reader {
 
     fn overview_map(&self, base: u64) -> Result<MapRef, Error> {
         let path = segment_path(&self.segments, base, View::Ovr);
-        let at = |source| Error::io("read (run `broadsheet fsck --repair` to make it again)", &path, source);
+        let at = |source| {
+            Error::io(
+                "read (run `broadsheet fsck --repair` to make it again)",
+                &path,
+                source,
+            )
+        };
         let file = self.disk.open(&path, Open::Read).map_err(at)?;
         let length = file.length().map_err(at)?;
-        let end = if base == self.mark.base { length.min(self.mark.ovr_end) } else { length };
+        let end = if base == self.mark.base {
+            length.min(self.mark.ovr_end)
+        } else {
+            length
+        };
         file.map(end).map_err(at)
     }
 
     /// The record at a position.
     pub fn read(&self, position: Position) -> Result<Stored, Error> {
         let place = self.bases.partition_point(|&base| base <= position.0);
-        let base = place.checked_sub(1).and_then(|place| self.bases.get(place)).ok_or(Error::NoArticle(position))?;
+        let base = place
+            .checked_sub(1)
+            .and_then(|place| self.bases.get(place))
+            .ok_or(Error::NoArticle(position))?;
         let path = segment_path(&self.segments, *base, View::Art);
         let at = |source| Error::io("read", &path, source);
         let file = self.disk.open(&path, Open::Read).map_err(at)?;
@@ -201,7 +271,11 @@ impl Reader {
         if got < HEADER_BYTES || bytes.iter().all(|&b| b == 0) {
             return Err(Error::NoArticle(position));
         }
-        let damaged = || Error::Damaged { path: path.clone(), offset, what: "the checksum of the article is wrong" };
+        let damaged = || Error::Damaged {
+            path: path.clone(),
+            offset,
+            what: "the checksum of the article is wrong",
+        };
         let head = Head::parse(&bytes).ok_or_else(damaged)?;
         bytes.resize(head.length as usize, 0);
         file.read_at(&mut bytes, offset).map_err(at)?;
@@ -211,7 +285,11 @@ impl Reader {
 }
 
 fn missing(path: &Path) -> Error {
-    Error::Damaged { path: path.to_owned(), offset: 0, what: "it tells no end of the log" }
+    Error::Damaged {
+        path: path.to_owned(),
+        offset: 0,
+        what: "it tells no end of the log",
+    }
 }
 
 fn read_cancels(disk: &dyn Disk, dir: &Path, end: u64) -> Result<Cancels, Error> {

@@ -103,8 +103,12 @@ impl Head {
             .iter()
             .fold(HEADER_BYTES as u64, |sum, &n| sum + u64::from(n));
         let padded = used.next_multiple_of(ALIGN as u64);
-        let fits = padded == u64::from(head.length) || (head.kind == Kind::Pad && padded <= u64::from(head.length));
-        (fits && head.length.is_multiple_of(ALIGN as u32) && head.wire_header_length <= head.wire_length).then_some(head)
+        let fits = padded == u64::from(head.length)
+            || (head.kind == Kind::Pad && padded <= u64::from(head.length));
+        (fits
+            && head.length.is_multiple_of(ALIGN as u32)
+            && head.wire_header_length <= head.wire_length)
+            .then_some(head)
     }
 }
 
@@ -127,24 +131,33 @@ impl<'a> Record<'a> {
     /// As [`Record::parse`] for bytes whose checksum was found right a moment ago.
     pub fn trust(bytes: &'a [u8]) -> Option<Record<'a>> {
         let head = Head::parse(bytes)?;
-        Some(Record { head, text: bytes.get(HEADER_BYTES..head.length as usize)? })
+        Some(Record {
+            head,
+            text: bytes.get(HEADER_BYTES..head.length as usize)?,
+        })
     }
 
     /// The history line with its newline, or what the kind says.
     pub fn line(&self) -> &'a [u8] {
-        self.text.get(..self.head.line_length as usize).unwrap_or_default()
+        self.text
+            .get(..self.head.line_length as usize)
+            .unwrap_or_default()
     }
 
     /// The sites that get the article, a blank between them.
     pub fn sites(&self) -> &'a [u8] {
         let start = self.head.line_length as usize;
-        self.text.get(start..start + self.head.sites_length as usize).unwrap_or_default()
+        self.text
+            .get(start..start + self.head.sites_length as usize)
+            .unwrap_or_default()
     }
 
     /// The article in wire form, terminator included.
     pub fn wire(&self) -> &'a [u8] {
         let start = self.head.line_length as usize + self.head.sites_length as usize;
-        self.text.get(start..start + self.head.wire_length as usize).unwrap_or_default()
+        self.text
+            .get(start..start + self.head.wire_length as usize)
+            .unwrap_or_default()
     }
 
     /// The article in wire form without its terminator.
@@ -202,7 +215,9 @@ pub fn finish(out: &mut Vec<u8>, start: usize, kind: Kind, commit: Commit, lengt
     while !(out.len() - start).is_multiple_of(ALIGN) {
         out.push(0);
     }
-    let Some(record) = out.get_mut(start..) else { return };
+    let Some(record) = out.get_mut(start..) else {
+        return;
+    };
     let length = record.len() as u32;
     put_u32(record, 0, MAGIC);
     put_u32(record, 8, length);
@@ -224,7 +239,16 @@ pub fn finish(out: &mut Vec<u8>, start: usize, kind: Kind, commit: Commit, lengt
 pub fn push_text(out: &mut Vec<u8>, kind: Kind, commit: Commit, text: &[u8]) {
     let start = begin(out);
     out.extend_from_slice(text);
-    finish(out, start, kind, commit, Lengths { line: text.len(), ..Lengths::default() });
+    finish(
+        out,
+        start,
+        kind,
+        commit,
+        Lengths {
+            line: text.len(),
+            ..Lengths::default()
+        },
+    );
 }
 
 #[cfg(test)]
@@ -237,9 +261,21 @@ mod tests {
         out.extend_from_slice(b"<1@a>\t1~-~5~64\ta/1\n");
         out.extend_from_slice(b"x y");
         out.extend_from_slice(b"A: b\r\n\r\n..c\r\n.\r\n");
-        let lengths =
-            Lengths { line: 19, sites: 3, wire: 16, wire_header: 8, lines: 1, no_final_newline: true };
-        finish(&mut out, start, Kind::Article, Commit { stamp: 9, start: 0 }, lengths);
+        let lengths = Lengths {
+            line: 19,
+            sites: 3,
+            wire: 16,
+            wire_header: 8,
+            lines: 1,
+            no_final_newline: true,
+        };
+        finish(
+            &mut out,
+            start,
+            Kind::Article,
+            Commit { stamp: 9, start: 0 },
+            lengths,
+        );
         out
     }
 

@@ -8,7 +8,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use groups::active::{Active, Flag};
+use groups::{Active, AddFault, Flag};
 
 use crate::active_file::ActiveFile;
 use crate::bytes::decimal;
@@ -32,7 +32,10 @@ const REPLAY_PIECE_BYTES: usize = 8 << 20;
 
 /// Opens the news directory `dir`.
 pub fn open(disk: Arc<dyn Disk>, dir: &Path, mut options: Options) -> Result<Spool, Error> {
-    options.segment_bytes = options.segment_bytes.clamp(SEGMENT_BYTES_MIN, SEGMENT_BYTES_MAX).next_multiple_of(4096);
+    options.segment_bytes = options
+        .segment_bytes
+        .clamp(SEGMENT_BYTES_MIN, SEGMENT_BYTES_MAX)
+        .next_multiple_of(4096);
     let segments = dir.join("segments");
     if !segments.is_dir() {
         return Err(Error::NotANewsDirectory(dir.to_owned()));
@@ -44,13 +47,28 @@ pub fn open(disk: Arc<dyn Disk>, dir: &Path, mut options: Options) -> Result<Spo
     let found = Index::open(&*disk, &index_path, Open::Write)?;
     let start = match &found {
         Some(index) => match (index.applied(boot), index.checkpoint()) {
-            (Some(mark), _) => Start { mark, sure: true, cancels_known: true },
-            (None, Some(mark)) => Start { mark, sure: false, cancels_known: true },
+            (Some(mark), _) => Start {
+                mark,
+                sure: true,
+                cancels_known: true,
+            },
+            (None, Some(mark)) => Start {
+                mark,
+                sure: false,
+                cancels_known: true,
+            },
             (None, None) => Start::from_first(&*disk, &segments)?,
         },
         None => Start::from_last(&disk, dir, &segments, options, &mut notices)?,
     };
     let active = open_active(&disk, dir, &segments, &mut notices)?;
+    notices.extend(
+        active
+            .table
+            .faults()
+            .iter()
+            .map(|fault| format!("{fault}: mend it, or run `broadsheet fsck --repair`")),
+    );
     let art = Art::open(&disk, &segments, start.mark.base, start.mark.art_end)?;
     let derived = Derived::open(&*disk, dir, art.header, &start.mark)?;
     let older = Older::new(disk.clone(), &segments, start.mark.base);
@@ -91,13 +109,29 @@ struct Start {
 
 impl Start {
     fn at(base: u64) -> Start {
-        let mark = Mark { turn: 1, base, art_end: SEGMENT_HEADER_BYTES, his_end: 0, ovr_end: 0, cancels_end: 0 };
-        Start { mark, sure: false, cancels_known: true }
+        let mark = Mark {
+            turn: 1,
+            base,
+            art_end: SEGMENT_HEADER_BYTES,
+            his_end: 0,
+            ovr_end: 0,
+            cancels_end: 0,
+        };
+        Start {
+            mark,
+            sure: false,
+            cancels_known: true,
+        }
     }
 
     /// The index has no mark: the first run was cut short.
     fn from_first(disk: &dyn Disk, segments: &Path) -> Result<Start, Error> {
-        Ok(Start::at(segment::list(disk, segments)?.first().copied().unwrap_or(FIRST_BASE)))
+        Ok(Start::at(
+            segment::list(disk, segments)?
+                .first()
+                .copied()
+                .unwrap_or(FIRST_BASE),
+        ))
     }
 
     /// There is no index: a new news directory, or a lost file.
@@ -110,17 +144,32 @@ impl Start {
     ) -> Result<Start, Error> {
         let bases = segment::list(&**disk, segments)?;
         let Some((&last, sealed)) = bases.split_last() else {
-            segment::create(&**disk, segments, SegmentHeader { base: FIRST_BASE, span: options.segment_bytes })?;
+            segment::create(
+                &**disk,
+                segments,
+                SegmentHeader {
+                    base: FIRST_BASE,
+                    span: options.segment_bytes,
+                },
+            )?;
             return Ok(Start::at(FIRST_BASE));
         };
         notices.push("the index was missing or damaged: made again from the history lines".into());
         for &base in sealed {
-            if disk.open(&segment_path(segments, base, View::His), Open::Read).is_err() {
+            if disk
+                .open(&segment_path(segments, base, View::His), Open::Read)
+                .is_err()
+            {
                 rebuild_views(disk, dir, base)?;
-                notices.push(format!("segments/{base:020}.his was missing: made again from .art"));
+                notices.push(format!(
+                    "segments/{base:020}.his was missing: made again from .art"
+                ));
             }
         }
-        Ok(Start { cancels_known: false, ..Start::at(last) })
+        Ok(Start {
+            cancels_known: false,
+            ..Start::at(last)
+        })
     }
 }
 
@@ -149,7 +198,12 @@ fn index_of_older(disk: &dyn Disk, path: &Path, older: &Older) -> Result<Index, 
 }
 
 /// Opens active; when it is missing, makes it again from the log.
-fn open_active(disk: &Arc<dyn Disk>, dir: &Path, segments: &Path, notices: &mut Vec<String>) -> Result<ActiveFile, Error> {
+fn open_active(
+    disk: &Arc<dyn Disk>,
+    dir: &Path,
+    segments: &Path,
+    notices: &mut Vec<String>,
+) -> Result<ActiveFile, Error> {
     match ActiveFile::open(disk, dir) {
         Err(Error::Io { source, .. }) if source.kind() == std::io::ErrorKind::NotFound => {
             let table = rebuild_active(disk, segments)?;
@@ -167,22 +221,30 @@ pub fn rebuild_active(disk: &Arc<dyn Disk>, segments: &Path) -> Result<Active, E
     let bases = segment::list(&**disk, segments)?;
     for (place, &base) in bases.iter().enumerate().rev() {
         let mut has_copy = false;
-        each_record(disk, segments, base, |_, record| has_copy |= record.head.kind == Kind::Active)?;
+        each_record(disk, segments, base, |_, record| {
+            has_copy |= record.head.kind == Kind::Active
+        })?;
         if has_copy {
             from = place;
             break;
         }
     }
     for &base in bases.get(from..).unwrap_or_default() {
-        each_record(disk, segments, base, |_, record| match (record.head.kind, &mut table) {
-            (Kind::Active, _) => table = Active::parse(record.line().to_vec()).ok().or(table.take()),
-            (_, Some(table)) => apply_to_active(table, record),
-            _ => {}
+        each_record(disk, segments, base, |_, record| {
+            match (record.head.kind, &mut table) {
+                (Kind::Active, _) => {
+                    table = Active::parse(record.line().to_vec()).ok().or(table.take())
+                }
+                (_, Some(table)) => apply_to_active(table, record),
+                _ => {}
+            }
         })?;
     }
     table.ok_or_else(|| Error::Active {
         path: segments.with_file_name("active"),
-        what: "missing, and the log has no copy of it: give one with `broadsheet init --active FILE`".into(),
+        what:
+            "missing, and the log has no copy of it: give one with `broadsheet init --active FILE`"
+                .into(),
     })
 }
 
@@ -194,7 +256,10 @@ pub fn each_record(
     mut each: impl FnMut(u64, &Record<'_>),
 ) -> Result<(), Error> {
     let path = segment_path(segments, base, View::Art);
-    let at = |doing| { let path = path.clone(); move |source| Error::io(doing, &path, source) };
+    let at = |doing| {
+        let path = path.clone();
+        move |source| Error::io(doing, &path, source)
+    };
     let file = disk.open(&path, Open::Read).map_err(at("open"))?;
     let mut walk = Walk::new(&*file, SEGMENT_HEADER_BYTES, u64::MAX).map_err(at("read"))?;
     while let Some(step) = walk.next().map_err(at("read"))? {
@@ -215,7 +280,9 @@ fn apply_to_active(table: &mut Active, record: &Record<'_>) {
 }
 
 fn raise_high_marks(table: &mut Active, line: &[u8]) {
-    let Some(line) = HistoryLine::parse(line) else { return };
+    let Some(line) = HistoryLine::parse(line) else {
+        return;
+    };
     for (name, number) in line.links() {
         if let Some(id) = table.find(name)
             && table.high(id) < number
@@ -229,7 +296,9 @@ fn raise_high_marks(table: &mut Active, line: &[u8]) {
 pub fn apply_low_marks(table: &mut Active, text: &[u8]) {
     for line in text.split(|&b| b == b'\n') {
         let mut words = line.split(|&b| b == b' ');
-        let (Some(name), Some(low)) = (words.next(), words.next().and_then(decimal)) else { continue };
+        let (Some(name), Some(low)) = (words.next(), words.next().and_then(decimal)) else {
+            continue;
+        };
         if let Some(id) = table.find(name)
             && table.low(id) < low
         {
@@ -240,25 +309,37 @@ pub fn apply_low_marks(table: &mut Active, text: &[u8]) {
 
 fn apply_group_line(table: &mut Active, text: &[u8]) {
     let text = text.strip_suffix(b"\n").unwrap_or(text);
+    // A change that cannot be made again (the group is there, or gone) was made by hand meanwhile.
     if let Some(name) = text.strip_prefix(b"- ") {
-        apply_group(table, name, None);
+        let _ = apply_group(table, name, (0, 1), None);
     } else if let Some(line) = text.strip_prefix(b"+ ") {
-        let Ok(one) = Active::parse([line, b"\n"].concat()) else { return };
+        let Ok(one) = Active::parse([line, b"\n"].concat()) else {
+            return;
+        };
         for id in one.ids() {
-            apply_group(table, one.name(id), Some(one.flag(id)));
+            let _ = apply_group(
+                table,
+                one.name(id),
+                (one.high(id), one.low(id)),
+                Some(one.flag(id)),
+            );
         }
     }
 }
 
-/// Adds a group or changes its flag; without a flag, removes it. Doing it twice changes nothing.
-pub fn apply_group(table: &mut Active, name: &[u8], flag: Option<Flag<'_>>) {
+/// Adds a group with its numbers, or changes the flag of one that is there; without a flag, removes it. Doing it
+/// twice changes nothing.
+pub fn apply_group(
+    table: &mut Active,
+    name: &[u8],
+    (high, low): (u64, u64),
+    flag: Option<Flag<'_>>,
+) -> Result<(), AddFault> {
     match (table.find(name), flag) {
         (Some(id), Some(flag)) => table.set_flag(id, flag),
-        (Some(_), None) => table.remove(name),
-        (None, Some(flag)) => {
-            table.add(name, flag);
-        }
-        (None, None) => {}
+        (Some(id), None) => table.remove(id),
+        (None, Some(flag)) => table.add_numbered(name, high, low, flag).map(drop),
+        (None, None) => Ok(()),
     }
 }
 
@@ -273,16 +354,35 @@ impl Spool {
         if length < from.art_end {
             if !self.options.repair {
                 let path = self.art.growing.path.clone();
-                return Err(Error::Damaged { path, offset: length, what: "it ends before what was committed to it" });
+                return Err(Error::Damaged {
+                    path,
+                    offset: length,
+                    what: "it ends before what was committed to it",
+                });
             }
-            self.notices.push(format!("{} lost its tail from byte {length} on", self.art.growing.path.display()));
-            from = Mark { cancels_end: from.cancels_end, ..Start::at(from.base).mark };
+            self.notices.push(format!(
+                "{} lost its tail from byte {length} on",
+                self.art.growing.path.display()
+            ));
+            from = Mark {
+                cancels_end: from.cancels_end,
+                ..Start::at(from.base).mark
+            };
         }
-        if self.derived.his.length()? < from.his_end || !self.derived.overview_ends_at(from.ovr_end)? {
-            self.notices.push(format!("the views of segment {:020} did not fit: made again from .art", from.base));
-            from = Mark { cancels_end: from.cancels_end, ..Start::at(from.base).mark };
+        if self.derived.his.length()? < from.his_end
+            || !self.derived.overview_ends_at(from.ovr_end)?
+        {
+            self.notices.push(format!(
+                "the views of segment {:020} did not fit: made again from .art",
+                from.base
+            ));
+            from = Mark {
+                cancels_end: from.cancels_end,
+                ..Start::at(from.base).mark
+            };
         }
-        let cancels_known = start.cancels_known && self.derived.cancels.length()? >= from.cancels_end;
+        let cancels_known =
+            start.cancels_known && self.derived.cancels.length()? >= from.cancels_end;
         if !cancels_known {
             from.cancels_end = 0;
         }
@@ -292,18 +392,26 @@ impl Spool {
         }
         self.art.growing.end = from.art_end;
         let segments = self.dir.join("segments");
-        let bases: Vec<u64> =
-            segment::list(&*self.disk, &segments)?.into_iter().filter(|&base| base > from.base).collect();
+        let bases: Vec<u64> = segment::list(&*self.disk, &segments)?
+            .into_iter()
+            .filter(|&base| base > from.base)
+            .collect();
         let mut articles = self.replay(bases.is_empty())?;
         for (place, &base) in bases.iter().enumerate() {
             self.derived.merge_overview(&*self.disk)?;
             let cancels_end = self.derived.cancels.end;
-            let mark = Mark { cancels_end, ..Start::at(base).mark };
+            let mark = Mark {
+                cancels_end,
+                ..Start::at(base).mark
+            };
             self.art = match Art::open(&self.disk, &segments, base, mark.art_end) {
                 Ok(art) => art,
                 // Its creation was cut short, so nothing was ever committed to it.
                 Err(Error::Damaged { .. }) if place + 1 == bases.len() => {
-                    let header = SegmentHeader { base, span: self.options.segment_bytes };
+                    let header = SegmentHeader {
+                        base,
+                        span: self.options.segment_bytes,
+                    };
                     segment::create(&*self.disk, &segments, header)?;
                     Art::open(&self.disk, &segments, base, mark.art_end)?
                 }
@@ -316,13 +424,20 @@ impl Spool {
         self.publish()?;
         self.checkpoint()?;
         if articles > 0 {
-            self.notices.push(format!("{articles} articles were taken up again from the log after an interruption"));
+            self.notices.push(format!(
+                "{articles} articles were taken up again from the log after an interruption"
+            ));
         }
         Ok(())
     }
 
     fn ends_agree(&self) -> Result<bool, Error> {
-        let ends = [&self.art.growing, &self.derived.his, &self.derived.ovr, &self.derived.cancels];
+        let ends = [
+            &self.art.growing,
+            &self.derived.his,
+            &self.derived.ovr,
+            &self.derived.cancels,
+        ];
         for growing in ends {
             if growing.length()? != growing.end {
                 return Ok(false);
@@ -335,7 +450,10 @@ impl Spool {
     fn replay(&mut self, last: bool) -> Result<u64, Error> {
         self.derived.cut()?;
         let path = self.art.growing.path.clone();
-        let at = |doing| { let path = path.clone(); move |source| Error::io(doing, &path, source) };
+        let at = |doing| {
+            let path = path.clone();
+            move |source| Error::io(doing, &path, source)
+        };
         let file = self.disk.open(&path, Open::Read).map_err(at("open"))?;
         let end = self.sound_end(&*file, last)?;
         let mut walk = Walk::new(&*file, self.art.growing.end, end).map_err(at("read"))?;
@@ -377,26 +495,37 @@ impl Spool {
                         continue;
                     }
                     // Left over from an attempt that failed and was made again at the same place.
-                    if commit.is_some_and(|(start, stamp)| start == commit_start && stamp != record.head.stamp) {
+                    if commit.is_some_and(|(start, stamp)| {
+                        start == commit_start && stamp != record.head.stamp
+                    }) {
                         torn_from = torn_from.or(Some(offset));
                         continue;
                     }
                     commit = Some((commit_start, record.head.stamp));
                     if let Some(from) = torn_from.take() {
-                        self.notices.push(format!("{} is damaged at byte {from}: run `broadsheet fsck`", path.display()));
+                        self.notices.push(format!(
+                            "{} is damaged at byte {from}: run `broadsheet fsck`",
+                            path.display()
+                        ));
                     }
                     end = offset + u64::from(record.head.length);
                 }
             }
         }
         // A sealed segment is whole: what cannot be read there is damage, not a torn commit.
-        Ok(if last { end } else { file.length().map_err(at)? })
+        Ok(if last {
+            end
+        } else {
+            file.length().map_err(at)?
+        })
     }
 
     /// Makes the derived files know one record of the current segment.
     fn apply(&mut self, offset: u64, record: &Record<'_>) -> Result<(), Error> {
         if record.head.kind.has_history_line() {
-            let Some(line) = HistoryLine::parse(record.line()) else { return Ok(()) };
+            let Some(line) = HistoryLine::parse(record.line()) else {
+                return Ok(());
+            };
             if record.head.kind == Kind::Article {
                 self.derived.rows.add(offset as u32, line.links(), |out| {
                     push_row_of(out, record, line.id);
@@ -407,7 +536,8 @@ impl Spool {
             self.remember_address(line.id, address)?;
         }
         if record.head.kind == Kind::Cancel
-            && let Some((position, id)) = Cancels::parse_line(record.line().strip_suffix(b"\n").unwrap_or_default())
+            && let Some((position, id)) =
+                Cancels::parse_line(record.line().strip_suffix(b"\n").unwrap_or_default())
         {
             self.derived.push_cancel(Position(position), id);
         }
@@ -451,7 +581,9 @@ impl Spool {
                     && self.active.table.high(here) < told.high(id)
                 {
                     let name = String::from_utf8_lossy(told.name(id)).into_owned();
-                    self.notices.push(format!("active: the high mark of {name} was below numbers given: raised"));
+                    self.notices.push(format!(
+                        "active: the high mark of {name} was below numbers given: raised"
+                    ));
                     self.active.table.set_high(here, told.high(id));
                 }
             }
@@ -494,9 +626,20 @@ impl Views {
     fn open(disk: &Arc<dyn Disk>, segments: &Path, base: u64) -> Result<Views, Error> {
         let targets = [View::His, View::Ovr].map(|view| segment_path(segments, base, view));
         let [his, ovr] = &targets;
-        let fresh = |path: &Path| Growing::open(&**disk, path.with_extension("remake"), Open::Truncate, 0);
-        let (his, ovr) = (fresh(&his.with_extension("his.x"))?, fresh(&ovr.with_extension("ovr.x"))?);
-        Ok(Views { his, ovr, lines: Vec::new(), rows: Default::default(), block: Vec::new(), targets })
+        let fresh =
+            |path: &Path| Growing::open(&**disk, path.with_extension("remake"), Open::Truncate, 0);
+        let (his, ovr) = (
+            fresh(&his.with_extension("his.x"))?,
+            fresh(&ovr.with_extension("ovr.x"))?,
+        );
+        Ok(Views {
+            his,
+            ovr,
+            lines: Vec::new(),
+            rows: Default::default(),
+            block: Vec::new(),
+            targets,
+        })
     }
 
     fn add(&mut self, offset: u64, record: &Record<'_>) -> Result<(), Error> {
@@ -511,7 +654,11 @@ impl Views {
                 push_row_of(out, record, line.id);
             });
         }
-        if self.lines.len() + self.rows.bytes() > REPLAY_PIECE_BYTES { self.flush() } else { Ok(()) }
+        if self.lines.len() + self.rows.bytes() > REPLAY_PIECE_BYTES {
+            self.flush()
+        } else {
+            Ok(())
+        }
     }
 
     fn flush(&mut self) -> Result<(), Error> {
@@ -530,7 +677,8 @@ impl Views {
         let [his, ovr] = &self.targets;
         for (from, to) in [(&self.his, his), (&self.ovr, ovr)] {
             from.sync()?;
-            disk.rename(&from.path, to).map_err(|source| Error::io("put in place", to, source))?;
+            disk.rename(&from.path, to)
+                .map_err(|source| Error::io("put in place", to, source))?;
         }
         Ok(())
     }

@@ -40,7 +40,13 @@ impl<'a> OverviewFields<'a> {
 /// Appends a row without its number: a tab, then the fields, then CRLF. `bytes` counts the wire form without its
 /// terminator, `lines` the lines of the body (RFC 3977, 8.1).
 pub fn push_row(out: &mut Vec<u8>, fields: &OverviewFields<'_>, bytes: u64, lines: u64) {
-    for value in [fields.subject, fields.from, fields.date, fields.id, fields.references] {
+    for value in [
+        fields.subject,
+        fields.from,
+        fields.date,
+        fields.id,
+        fields.references,
+    ] {
         out.push(b'\t');
         push_value(out, value);
     }
@@ -59,8 +65,16 @@ pub fn push_row(out: &mut Vec<u8>, fields: &OverviewFields<'_>, bytes: u64, line
 pub fn push_row_of(out: &mut Vec<u8>, record: &Record<'_>, id: &[u8]) -> bool {
     let wire = record.wire_article();
     let article = Article::parse(wire, Form::Wire);
-    let fields = OverviewFields { id, ..OverviewFields::of(&article, id) };
-    push_row(out, &fields, wire.len() as u64, u64::from(record.head.lines));
+    let fields = OverviewFields {
+        id,
+        ..OverviewFields::of(&article, id)
+    };
+    push_row(
+        out,
+        &fields,
+        wire.len() as u64,
+        u64::from(record.head.lines),
+    );
     !wire.is_empty()
 }
 
@@ -79,7 +93,13 @@ fn push_value(out: &mut Vec<u8>, value: &[u8]) {
 }
 
 fn push_clean(out: &mut Vec<u8>, value: &[u8]) {
-    out.extend(value.iter().map(|&b| if matches!(b, b'\t' | b'\r' | b'\n' | 0) { b' ' } else { b }));
+    out.extend(value.iter().map(|&b| {
+        if matches!(b, b'\t' | b'\r' | b'\n' | 0) {
+            b' '
+        } else {
+            b
+        }
+    }));
 }
 
 #[cfg(test)]

@@ -2,11 +2,11 @@
 
 use std::path::Path;
 
+use crate::Error;
 use crate::bytes::{put_u32, put_u64, u32_at, u64_at};
 use crate::disk::{Disk, File, Open};
 use crate::position::{View, segment_path};
 use crate::record::{ALIGN, HEADER_BYTES, Head, Record};
-use crate::Error;
 
 /// Bytes before the first record of an `.art` file.
 pub const SEGMENT_HEADER_BYTES: u64 = 64;
@@ -45,14 +45,25 @@ impl SegmentHeader {
     /// Reads and checks the header of an open `.art` file.
     pub fn read(file: &dyn File, path: &Path) -> Result<SegmentHeader, Error> {
         let mut bytes = [0; SEGMENT_HEADER_BYTES as usize];
-        file.read_at(&mut bytes, 0).map_err(|source| Error::io("read", path, source))?;
-        let damaged = |what| Error::Damaged { path: path.to_owned(), offset: 0, what };
-        if bytes.get(..8) != Some(MAGIC) || u32_at(&bytes, 60) != Some(crc32c::crc32c(bytes.get(..60).unwrap_or_default())) {
+        file.read_at(&mut bytes, 0)
+            .map_err(|source| Error::io("read", path, source))?;
+        let damaged = |what| Error::Damaged {
+            path: path.to_owned(),
+            offset: 0,
+            what,
+        };
+        if bytes.get(..8) != Some(MAGIC)
+            || u32_at(&bytes, 60) != Some(crc32c::crc32c(bytes.get(..60).unwrap_or_default()))
+        {
             return Err(damaged("the segment's header is not ours"));
         }
         let version = u32_at(&bytes, 8).unwrap_or(0) as u16;
         if version > VERSION {
-            return Err(Error::Version { path: path.to_owned(), found: version, known: VERSION });
+            return Err(Error::Version {
+                path: path.to_owned(),
+                found: version,
+                known: VERSION,
+            });
         }
         let (Some(base), Some(span)) = (u64_at(&bytes, 16), u64_at(&bytes, 24)) else {
             return Err(damaged("the segment's header is short"));
@@ -63,8 +74,13 @@ impl SegmentHeader {
 
 /// The bases of all segments, ascending.
 pub fn list(disk: &dyn Disk, segments: &Path) -> Result<Vec<u64>, Error> {
-    let names = disk.list(segments).map_err(|source| Error::io("list", segments, source))?;
-    let mut bases: Vec<u64> = names.iter().filter_map(|name| crate::position::base_of(name.as_os_str())).collect();
+    let names = disk
+        .list(segments)
+        .map_err(|source| Error::io("list", segments, source))?;
+    let mut bases: Vec<u64> = names
+        .iter()
+        .filter_map(|name| crate::position::base_of(name.as_os_str()))
+        .collect();
     bases.sort_unstable();
     Ok(bases)
 }
@@ -101,7 +117,13 @@ impl<'f> Walk<'f> {
     /// Walks from `from` to the file's end or `to`, whichever comes first.
     pub fn new(file: &'f dyn File, from: u64, to: u64) -> std::io::Result<Walk<'f>> {
         let end = file.length()?.min(to);
-        Ok(Walk { file, window: Vec::new(), start: from, at: from.max(SEGMENT_HEADER_BYTES), end })
+        Ok(Walk {
+            file,
+            window: Vec::new(),
+            start: from,
+            at: from.max(SEGMENT_HEADER_BYTES),
+            end,
+        })
     }
 
     /// The next step; `None` at the end.
@@ -113,7 +135,11 @@ impl<'f> Walk<'f> {
         if let Some(length) = self.record_length(at)? {
             self.at = at + length;
             let begin = (at - self.start) as usize;
-            return Ok(self.window.get(begin..).and_then(Record::trust).map(|record| Step::Record(at, record)));
+            return Ok(self
+                .window
+                .get(begin..)
+                .and_then(Record::trust)
+                .map(|record| Step::Record(at, record)));
         }
         let mut to = at;
         let mut empty = true;
@@ -130,12 +156,18 @@ impl<'f> Walk<'f> {
             }
         }
         self.at = to;
-        Ok(Some(Step::Gap { from: at, to, empty }))
+        Ok(Some(Step::Gap {
+            from: at,
+            to,
+            empty,
+        }))
     }
 
     /// The length of the record at `at` if it is whole and right.
     fn record_length(&mut self, at: u64) -> std::io::Result<Option<u64>> {
-        let Some(head) = Head::parse(self.fill(at, HEADER_BYTES)?) else { return Ok(None) };
+        let Some(head) = Head::parse(self.fill(at, HEADER_BYTES)?) else {
+            return Ok(None);
+        };
         if at + u64::from(head.length) > self.end {
             return Ok(None);
         }
@@ -164,12 +196,16 @@ impl<'f> Walk<'f> {
 pub fn create(disk: &dyn Disk, segments: &Path, header: SegmentHeader) -> Result<(), Error> {
     for view in [View::His, View::Ovr, View::Art] {
         let path = segment_path(segments, header.base, view);
-        let at = |doing| { let path = path.clone(); move |source| Error::io(doing, &path, source) };
+        let at = |doing| {
+            let path = path.clone();
+            move |source| Error::io(doing, &path, source)
+        };
         let file = disk.open(&path, Open::Truncate).map_err(at("make"))?;
         if view == View::Art {
             file.write_at(&header.to_bytes(), 0).map_err(at("write"))?;
             file.sync().map_err(at("sync"))?;
         }
     }
-    disk.sync_directory(segments).map_err(|source| Error::io("sync", segments, source))
+    disk.sync_directory(segments)
+        .map_err(|source| Error::io("sync", segments, source))
 }

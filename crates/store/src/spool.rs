@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use article::message_id;
-use groups::active::{Active, Flag};
+use groups::{Active, Flag};
 
 use crate::active_file::ActiveFile;
 use crate::cancels::Cancels;
@@ -52,7 +52,13 @@ pub struct Options {
 
 impl Default for Options {
     fn default() -> Options {
-        Options { durability: Durability::Commit, segment_bytes: 256 << 20, checkpoint_bytes: 64 << 20, wait: true, repair: false }
+        Options {
+            durability: Durability::Commit,
+            segment_bytes: 256 << 20,
+            checkpoint_bytes: 64 << 20,
+            wait: true,
+            repair: false,
+        }
     }
 }
 
@@ -131,14 +137,16 @@ impl Spool {
     pub fn find(&self, id: &[u8]) -> Result<Option<HistoryLine<'_>>, Error> {
         let mut found = None;
         let mut fault = None;
-        self.index.find(message_id::hash(id), |address| match self.text_at(address) {
-            Ok(text) => {
-                found = text.and_then(|text| first_line(text, id));
-                found.is_some()
-            }
-            Err(error) => {
-                fault = Some(error);
-                true
+        self.index.find(message_id::hash(id), |address| {
+            match self.text_at(address) {
+                Ok(text) => {
+                    found = text.and_then(|text| first_line(text, id));
+                    found.is_some()
+                }
+                Err(error) => {
+                    fault = Some(error);
+                    true
+                }
             }
         });
         match fault {
@@ -162,10 +170,15 @@ impl Spool {
     fn commit_of_record(&mut self) -> Commit {
         if self.art.pending.is_empty() {
             // Never used before, even by a commit that failed and may have left traces on the disk.
-            let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |age| age.as_micros() as u64);
+            let now = SystemTime::now()
+                .duration_since(UNIX_EPOCH)
+                .map_or(0, |age| age.as_micros() as u64);
             self.stamp = now.max(self.stamp + 1);
         }
-        Commit { stamp: self.stamp, start: 0 }
+        Commit {
+            stamp: self.stamp,
+            start: 0,
+        }
     }
 
     fn make_room(&mut self, bytes: u64) -> Result<(), Error> {
@@ -180,7 +193,10 @@ impl Spool {
         if self.art.has_room(bytes) {
             return Ok(());
         }
-        Err(Error::TooLarge { bytes, segment_bytes: self.art.header.span })
+        Err(Error::TooLarge {
+            bytes,
+            segment_bytes: self.art.header.span,
+        })
     }
 
     /// Files an article: its record waits for the next commit, its id is known from now on.
@@ -190,12 +206,23 @@ impl Spool {
         let position = self.art.next_position();
         let offset = self.art.next() as u32;
         let laid = filing.push_record(&mut self.art.pending, position, commit);
-        let line = self.art.pending.get(laid.line_start..laid.line_start + laid.line_length).unwrap_or_default();
+        let line = self
+            .art
+            .pending
+            .get(laid.line_start..laid.line_start + laid.line_length)
+            .unwrap_or_default();
         let address = self.art.header.base + self.derived.next_line();
         self.derived.push_line(line);
-        self.derived.rows.add(offset, filing.links.iter().copied(), |out| {
-            push_row(out, &filing.overview, laid.wire_bytes, u64::from(laid.lines));
-        });
+        self.derived
+            .rows
+            .add(offset, filing.links.iter().copied(), |out| {
+                push_row(
+                    out,
+                    &filing.overview,
+                    laid.wire_bytes,
+                    u64::from(laid.lines),
+                );
+            });
         self.remember_address(filing.id, address)?;
         if self.options.durability == Durability::Each {
             self.commit()?;
@@ -229,10 +256,18 @@ impl Spool {
     /// Adds a group, or changes its flag. Waits for the next commit.
     pub fn set_group(&mut self, name: &[u8], flag: Flag<'_>) -> Result<(), Error> {
         self.make_room((name.len() + 512) as u64)?;
-        recover::apply_group(&mut self.active.table, name, Some(flag));
-        let Some(id) = self.active.table.find(name) else { return Ok(()) };
-        let mut text = b"+ ".to_vec();
-        self.active.table.push_line(id, &mut text);
+        recover::apply_group(&mut self.active.table, name, (0, 1), Some(flag))?;
+        let table = &self.active.table;
+        let Some(id) = table.find(name) else {
+            return Ok(());
+        };
+        let mut text = [b"+ ", name, b" "].concat();
+        crate::bytes::push_decimal(&mut text, table.high(id));
+        text.push(b' ');
+        crate::bytes::push_decimal(&mut text, table.low(id));
+        text.push(b' ');
+        flag.push(&mut text);
+        text.push(b'\n');
         self.log_text(Kind::Group, &text);
         Ok(())
     }
@@ -240,7 +275,7 @@ impl Spool {
     /// Removes a group from active. Its articles stay until they expire. Waits for the next commit.
     pub fn remove_group(&mut self, name: &[u8]) -> Result<(), Error> {
         self.make_room((name.len() + 512) as u64)?;
-        recover::apply_group(&mut self.active.table, name, None);
+        recover::apply_group(&mut self.active.table, name, (0, 1), None)?;
         self.log_text(Kind::Group, &[b"- ", name, b"\n"].concat());
         Ok(())
     }
@@ -351,7 +386,10 @@ impl Spool {
                 self.checkpoint()?;
             }
         }
-        Ok(Committed { bytes, end: Position(self.art.header.base + self.art.growing.end) })
+        Ok(Committed {
+            bytes,
+            end: Position(self.art.header.base + self.art.growing.end),
+        })
     }
 
     /// Writes the derived files and tells readers how far they may look.
@@ -392,9 +430,15 @@ impl Spool {
         self.derived.merge_overview(&*self.disk)?;
         self.checkpoint()?;
         let old = self.art.header;
-        let header = SegmentHeader { base: old.base + old.span, span: self.options.segment_bytes };
+        let header = SegmentHeader {
+            base: old.base + old.span,
+            span: self.options.segment_bytes,
+        };
         if header.base + header.span > POSITION_MAX {
-            return Err(Error::TooLarge { bytes: header.base, segment_bytes: header.span });
+            return Err(Error::TooLarge {
+                bytes: header.base,
+                segment_bytes: header.span,
+            });
         }
         let segments = self.dir.join("segments");
         segment::create(&*self.disk, &segments, header)?;
@@ -406,7 +450,13 @@ impl Spool {
 
     /// Makes a freshly made segment the current one.
     fn enter(&mut self, segments: &Path, header: SegmentHeader) -> Result<(), Error> {
-        let mark = Mark { base: header.base, art_end: SEGMENT_HEADER_BYTES, his_end: 0, ovr_end: 0, ..self.mark() };
+        let mark = Mark {
+            base: header.base,
+            art_end: SEGMENT_HEADER_BYTES,
+            his_end: 0,
+            ovr_end: 0,
+            ..self.mark()
+        };
         self.art = Art::open(&self.disk, segments, header.base, mark.art_end)?;
         self.derived = Derived::open(&*self.disk, &self.dir, header, &mark)?;
         self.older = Older::new(self.disk.clone(), segments, header.base);
@@ -417,7 +467,11 @@ impl Spool {
 
     /// How full the index is: slots used, slots in all, bytes of its file.
     pub fn index_size(&self) -> (u64, u64, u64) {
-        (self.index.used(), self.index.slots(), self.index.file_bytes())
+        (
+            self.index.used(),
+            self.index.slots(),
+            self.index.file_bytes(),
+        )
     }
 
     /// Throws the index away and makes it again from the history lines.
@@ -429,7 +483,6 @@ impl Spool {
         self.index = fresh;
         Ok(ids)
     }
-
 }
 
 /// The first line of a text if it is the line of `id`. The id ends at the first tab.

@@ -21,7 +21,10 @@ fn what_is_filed_is_read_back() {
     let stored = reader.article(b"<both@x>").unwrap().unwrap();
     let mut native = Vec::new();
     stored.record().push_native(&mut native);
-    assert_eq!(String::from_utf8(native).unwrap(), news::article("<both@x>"));
+    assert_eq!(
+        String::from_utf8(native).unwrap(),
+        news::article("<both@x>")
+    );
     let by_number = reader.article_by_number(b"c", 1).unwrap().unwrap();
     assert_eq!(by_number.record().line(), stored.record().line());
     let mut rows = Vec::new();
@@ -33,7 +36,10 @@ fn what_is_filed_is_read_back() {
         .unwrap();
     let rows = String::from_utf8(rows).unwrap();
     assert_eq!(rows.lines().count(), 2);
-    assert!(rows.starts_with("20\tsubject <20@x>\tu@x\tthen\t<20@x>\t\t"), "{rows}");
+    assert!(
+        rows.starts_with("20\tsubject <20@x>\tu@x\tthen\t<20@x>\t\t"),
+        "{rows}"
+    );
     assert!(reader.article(b"<none@x>").unwrap().is_none());
     assert!(store::fsck(news.dir(), false).unwrap().is_clean());
 }
@@ -41,7 +47,10 @@ fn what_is_filed_is_read_back() {
 #[test]
 fn many_small_segments_hold_what_one_would() {
     let news = News::new(&["a.b", "c"]);
-    let options = Options { segment_bytes: 1 << 20, ..Options::default() };
+    let options = Options {
+        segment_bytes: 1 << 20,
+        ..Options::default()
+    };
     let mut spool = Spool::open(news.dir(), options).unwrap();
     let filler = "x".repeat(3000);
     for n in 1..=2000 {
@@ -58,7 +67,10 @@ fn many_small_segments_hold_what_one_would() {
     let reader = Reader::open(news.dir()).unwrap();
     assert!(reader.extent().0 > 5);
     for n in [1, 777, 2000] {
-        assert!(reader.article_by_number(b"a.b", n).unwrap().is_some(), "{n}");
+        assert!(
+            reader.article_by_number(b"a.b", n).unwrap().is_some(),
+            "{n}"
+        );
     }
     let mut numbers = Vec::new();
     reader

@@ -1,5 +1,5 @@
 //! A news directory for tests.
-#![allow(dead_code)]
+#![allow(dead_code, clippy::unwrap_used)]
 
 use std::path::Path;
 
@@ -15,7 +15,10 @@ impl News {
         let dir = tempfile::tempdir().unwrap();
         std::fs::create_dir(dir.path().join("segments")).unwrap();
         std::fs::create_dir(dir.path().join("bad")).unwrap();
-        let active: String = groups.iter().map(|group| format!("{group} 0000000000 00001 y\n")).collect();
+        let active: String = groups
+            .iter()
+            .map(|group| format!("{group} 0000000000 00001 y\n"))
+            .collect();
         std::fs::write(dir.path().join("active"), active).unwrap();
         News { dir }
     }
@@ -29,7 +32,13 @@ impl News {
         self.file_with(spool, id, groups, "")
     }
 
-    pub fn file_with(&self, spool: &mut Spool, id: &str, groups: &[&str], filler: &str) -> Position {
+    pub fn file_with(
+        &self,
+        spool: &mut Spool,
+        id: &str,
+        groups: &[&str],
+        filler: &str,
+    ) -> Position {
         self.try_file(spool, id, groups, filler).unwrap()
     }
 
@@ -43,7 +52,10 @@ impl News {
         let mut links = Vec::new();
         for group in groups {
             let found = spool.active().find(group.as_bytes()).unwrap();
-            links.push((group.as_bytes(), spool.active_mut().take_number(found).unwrap()));
+            links.push((
+                group.as_bytes(),
+                spool.active_mut().take_number(found).unwrap(),
+            ));
         }
         let text = article(id) + filler;
         let (header, body) = text.split_at(text.find("\n\n").unwrap() + 2);
@@ -70,5 +82,7 @@ impl News {
 
 /// The native text of the article with an id.
 pub fn article(id: &str) -> String {
-    format!("Path: x!u\nFrom: u@x\nSubject: subject {id}\nDate: then\nMessage-ID: {id}\n\nbody of {id}\n.dot\n..two\nend")
+    format!(
+        "Path: x!u\nFrom: u@x\nSubject: subject {id}\nDate: then\nMessage-ID: {id}\n\nbody of {id}\n.dot\n..two\nend"
+    )
 }

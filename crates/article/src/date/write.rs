@@ -1,0 +1,48 @@
+//! Dates written for headers.
+
+use super::civil::Civil;
+
+const WEEKDAYS: [&str; 7] = ["Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"];
+const MONTHS: [&str; 12] = [
+    "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec",
+];
+
+/// Appends `seconds` since 1970 as news writes it: `Mon, 20 Dec 1993 04:39:21 GMT`.
+///
+/// Times before 1970 are written as its start, those after 9999 as its end.
+pub fn write_utc(out: &mut Vec<u8>, seconds: i64) {
+    write_clock(out, seconds);
+    out.extend_from_slice(b" GMT");
+}
+
+/// Appends `seconds` since 1970 by a clock `east_seconds` ahead of UTC, with a numeric zone and its
+/// name as a comment: `Sat, 3 Mar 1973 01:46:40 -0800 (PST)`. An empty `name` is left out. UTC is written -0000, as INN
+/// does and RFC 5322 (3.3) wants of a system that does not tell its zone.
+pub fn write_numeric(out: &mut Vec<u8>, seconds: i64, east_seconds: i32, name: &str) {
+    write_clock(out, seconds.saturating_add(i64::from(east_seconds)));
+    let sign = if east_seconds > 0 { '+' } else { '-' };
+    let minutes = east_seconds.unsigned_abs() / 60;
+    out.extend_from_slice(format!(" {sign}{:02}{:02}", minutes / 60, minutes % 60).as_bytes());
+    if !name.is_empty() {
+        out.extend_from_slice(format!(" ({name})").as_bytes());
+    }
+}
+
+fn write_clock(out: &mut Vec<u8>, seconds: i64) {
+    let (date, weekday) = Civil::at(seconds);
+    let weekday = WEEKDAYS.get(weekday).unwrap_or(&"Sun");
+    let month = (date.month as usize)
+        .checked_sub(1)
+        .and_then(|index| MONTHS.get(index))
+        .unwrap_or(&"Jan");
+    let Civil {
+        year,
+        day,
+        hour,
+        minute,
+        second,
+        ..
+    } = date;
+    let text = format!("{weekday}, {day} {month} {year:04} {hour:02}:{minute:02}:{second:02}");
+    out.extend_from_slice(text.as_bytes());
+}

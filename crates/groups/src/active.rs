@@ -65,13 +65,16 @@ pub struct BadLine {
 }
 
 /// Where a group's line begins in the image and how long its fields are.
-/// Twelve bytes or so a group; the numbers stay in the text.
+/// Twelve bytes a group; the numbers stay in the text.
 #[derive(Debug, Clone, Copy)]
 struct Entry {
     start: u32,
-    /// `None` once the group is removed.
-    fields: Option<Fields>,
+    /// The flag is 0 once the group is removed.
+    fields: Fields,
 }
+
+/// Stands for the flag of a group that is gone.
+const REMOVED: u8 = 0;
 
 /// The groups of a news system.
 #[derive(Debug)]
@@ -135,7 +138,7 @@ impl Active {
     pub fn ids(&self) -> impl Iterator<Item = GroupId> + '_ {
         (0u32..)
             .zip(&self.entries)
-            .filter(|(_, entry)| entry.fields.is_some())
+            .filter(|(_, entry)| entry.fields.flag != REMOVED)
             .map(|(id, _)| GroupId(id))
     }
 
@@ -231,7 +234,7 @@ impl Active {
     #[inline]
     fn fields(&self, id: GroupId) -> Option<(usize, Fields)> {
         let entry = self.entries.get(id.0 as usize)?;
-        Some((entry.start as usize, entry.fields?))
+        (entry.fields.flag != REMOVED).then_some((entry.start as usize, entry.fields))
     }
 
     #[inline]
@@ -240,11 +243,10 @@ impl Active {
     }
 
     fn number(&self, id: GroupId, field: fn(&Fields) -> Range<usize>) -> u64 {
-        let number = self.fields(id).and_then(|(start, fields)| {
+        self.fields(id).map_or(0, |(start, fields)| {
             let range = field(&fields);
-            line::parse_number(self.text(start + range.start..start + range.end))
-        });
-        number.unwrap_or(0)
+            line::value_of(self.text(start + range.start..start + range.end))
+        })
     }
 
     #[inline]
@@ -288,7 +290,7 @@ impl Active {
                         slot.insert(entries.len() as u32);
                         entries.push(Entry {
                             start: start as u32,
-                            fields: Some(fields),
+                            fields,
                         });
                     }
                     hashbrown::hash_table::Entry::Occupied(slot) => {
@@ -387,7 +389,7 @@ fn name_in<'a>(image: &'a [u8], entries: &[Entry], id: u32) -> &'a [u8] {
         .get(id as usize)
         .and_then(|entry| {
             let start = entry.start as usize;
-            image.get(start..start + usize::from(entry.fields?.name_len))
+            image.get(start..start + usize::from(entry.fields.name_len))
         })
         .unwrap_or(b"")
 }

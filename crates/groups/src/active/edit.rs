@@ -5,7 +5,7 @@ use std::ops::Range;
 use thiserror::Error;
 
 use super::line::{self, Fields, Flag, NUMBER_MAX};
-use super::{Active, Entry, GroupId, IMAGE_BYTES_MAX, WIDENED_DIGITS, hash, name_in};
+use super::{Active, Entry, GroupId, IMAGE_BYTES_MAX, REMOVED, WIDENED_DIGITS, hash, name_in};
 use crate::name;
 
 /// Widths of a new group's two numbers (C News: `0000000000 00001`).
@@ -39,7 +39,7 @@ impl Active {
         let (start, fields) = self.fields(id)?;
         let field = fields.high();
         let range = start + field.start..start + field.end;
-        let number = line::parse_number(self.text(range.clone()))?.checked_add(1)?;
+        let number = line::value_of(self.text(range.clone())).checked_add(1)?;
         // Usually only the last digit changes.
         if let Some(last) = self.image.get_mut(range.end - 1)
             && *last != b'9'
@@ -86,7 +86,7 @@ impl Active {
         fields.flag = flag.letter();
         fields.flag_len = u16::try_from(text.len()).map_err(|_| AddFault::TooLarge)?;
         if let Some(entry) = self.entries.get_mut(id.0 as usize) {
-            entry.fields = Some(fields);
+            entry.fields = fields;
         }
         Ok(())
     }
@@ -146,7 +146,7 @@ impl Active {
         let id = self.entries.len() as u32;
         self.entries.push(Entry {
             start: start as u32,
-            fields: Some(fields),
+            fields,
         });
         let Self {
             image,
@@ -186,7 +186,7 @@ impl Active {
             found.remove();
         }
         if let Some(entry) = self.entries.get_mut(id.0 as usize) {
-            entry.fields = None;
+            entry.fields.flag = REMOVED;
         }
         self.removed += 1;
         let end = start + fields.flag_text().end + 1;
@@ -260,9 +260,10 @@ impl Active {
         let mut copied = 0usize;
         let mut live_end = 0usize;
         for entry in &mut self.entries {
-            let Some(fields) = &mut entry.fields else {
+            let fields = &mut entry.fields;
+            if fields.flag == REMOVED {
                 continue;
-            };
+            }
             let start = entry.start as usize;
             if keep_faults {
                 image.extend_from_slice(old.get(copied..start).unwrap_or(b""));

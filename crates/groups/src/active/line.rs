@@ -106,15 +106,15 @@ pub(super) struct Fields {
 #[inline]
 pub(super) fn strict(line: &[u8]) -> Option<Fields> {
     // From the end: most lines close with a blank and one letter.
-    let (head, flag) = match line {
-        [head @ .., b' ', letter] => (head, std::slice::from_ref(letter)),
+    let (head, flag_len, flag) = match line {
+        [head @ .., b' ', letter @ (b'y' | b'n' | b'm' | b'x' | b'j')] => (head, 1, *letter),
         _ => {
             let at = memchr::memrchr(b' ', line)?;
             let (head, flag) = line.split_at_checked(at)?;
-            (head, flag.get(1..)?)
+            let flag = flag.get(1..)?;
+            (head, flag.len(), Flag::parse(flag)?.letter())
         }
     };
-    let letter = Flag::parse(flag)?.letter();
     let (head, low_len) = number_before(head)?;
     let (name, high_len) = number_before(head)?;
     if !name::is_safe(name) {
@@ -124,26 +124,50 @@ pub(super) fn strict(line: &[u8]) -> Option<Fields> {
         name_len: u16::try_from(name.len()).ok()?,
         high_len,
         low_len,
-        flag_len: u16::try_from(flag.len()).ok()?,
-        flag: letter,
+        flag_len: u16::try_from(flag_len).ok()?,
+        flag,
     })
 }
 
 /// Takes ` digits` off the end: what comes before it, and the count of digits.
 #[inline]
 fn number_before(text: &[u8]) -> Option<(&[u8], u8)> {
-    let len = text
-        .iter()
-        .rev()
-        .take_while(|byte| byte.is_ascii_digit())
-        .count();
-    let (before, digits) = text.split_at_checked(text.len() - len)?;
+    let mut before = text;
+    while let Some((rest, word)) = before.split_last_chunk::<8>()
+        && are_digits(u64::from_le_bytes(*word))
+    {
+        before = rest;
+    }
+    while let [rest @ .., b'0'..=b'9'] = before {
+        before = rest;
+    }
+    let (_, digits) = text.split_at_checked(before.len())?;
+    let len = digits.len();
     let before = before.strip_suffix(b" ")?;
     // Eighteen digits cannot be too many; more are read to see.
     if len == 0 || (len > 18 && parse_number(digits).is_none()) {
         return None;
     }
     Some((before, u8::try_from(len).ok()?))
+}
+
+/// Whether eight bytes are all decimal digits.
+#[inline]
+fn are_digits(word: u64) -> bool {
+    const SIXES: u64 = 0x0606_0606_0606_0606;
+    const HIGH_HALVES: u64 = 0xf0f0_f0f0_f0f0_f0f0;
+    const THREES: u64 = 0x3030_3030_3030_3030;
+    (word & HIGH_HALVES) == THREES && (word.wrapping_add(SIXES) & HIGH_HALVES) == THREES
+}
+
+/// Value of a field that was read before and so is known to be a number.
+#[inline]
+pub(super) fn value_of(digits: &[u8]) -> u64 {
+    digits.iter().fold(0u64, |number, &byte| {
+        number
+            .wrapping_mul(10)
+            .wrapping_add(u64::from(byte.wrapping_sub(b'0')))
+    })
 }
 
 /// Reads a line that is not laid out as written: blanks and tabs in any number
@@ -265,6 +289,17 @@ mod tests {
         }
         assert!(loose(b"comp\t 0  0 y \r").is_ok());
         assert!(loose(b"comp 0 0 z").is_err());
+    }
+
+    #[test]
+    fn eight_digits_at_once() {
+        for place in 0..8 {
+            for byte in 0..=255u8 {
+                let mut word = *b"01234567";
+                word[place] = byte;
+                assert_eq!(are_digits(u64::from_le_bytes(word)), byte.is_ascii_digit());
+            }
+        }
     }
 
     #[test]

@@ -7,6 +7,7 @@ mod machine;
 mod measure;
 mod report;
 mod run;
+mod site;
 
 use std::io::{self, BufWriter, Write};
 use std::path::PathBuf;
@@ -27,7 +28,7 @@ bench run [--quick] [--rounds N] [--binary FILE] [--dir DIR] [--no-peer] [--keep
     times broadsheet's rnews, beside INN's where it is installed, and prints
     every run. --binary: the broadsheet to time (target/release/broadsheet);
     --dir: where to work on a disk (target/bench); --keep: leave the runs there.
-bench index [--ids N]
+bench index [--ids N] [--binary FILE] [--dir DIR] [--keep]
     bytes an id and time a look-up of the index.
 ";
 
@@ -63,8 +64,20 @@ fn command() -> Result<()> {
 
 /// `bench run`.
 fn time(mut arguments: lexopt::Parser) -> Result<()> {
+    let (plan, _) = planned(&mut arguments)?;
+    run::run(&plan)
+}
+
+/// `bench index`.
+fn look_up(mut arguments: lexopt::Parser) -> Result<()> {
+    let (plan, ids) = planned(&mut arguments)?;
+    run::index_alone(&plan, ids)
+}
+
+fn planned(arguments: &mut lexopt::Parser) -> Result<(run::Plan, u64)> {
     let target =
         std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| PathBuf::from("target"), PathBuf::from);
+    let mut ids = index::IDS;
     let mut plan = run::Plan {
         binary: target.join("release/broadsheet"),
         dir: PathBuf::from("target/bench"),
@@ -81,26 +94,14 @@ fn time(mut arguments: lexopt::Parser) -> Result<()> {
             Long("dir") => plan.dir = arguments.value()?.into(),
             Long("no-peer") => plan.no_peer = true,
             Long("keep") => plan.keep = true,
+            Long("ids") => ids = arguments.value()?.parse()?,
             other => return Err(other.unexpected().into()),
         }
     }
     if plan.rounds == 0 {
         plan.rounds = if plan.quick { 3 } else { 9 };
     }
-    run::run(&plan)
-}
-
-/// `bench index`.
-fn look_up(mut arguments: lexopt::Parser) -> Result<()> {
-    let mut ids = index::IDS;
-    while let Some(argument) = arguments.next()? {
-        match argument {
-            Long("ids") => ids = arguments.value()?.parse()?,
-            other => return Err(other.unexpected().into()),
-        }
-    }
-    print!("{}", index::rows(ids)?);
-    Ok(())
+    Ok((plan, ids))
 }
 
 /// `bench generate`.

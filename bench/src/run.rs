@@ -1,14 +1,16 @@
 //! `bench run`: the real binary, row by row, each run in a fresh directory.
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::Command;
+use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
-use bench::generate::{self, Kind, SEED};
+use bench::generate::Kind;
 
-use crate::measure::{Input, Outcome, Usages, measured};
+use crate::measure::{Input, Usages};
 use crate::report::{Goal, Runs, every_run, figure, median, medians};
+use crate::site::{Batch, Expected, Site, just_emptied, settle};
 use crate::{index, inn, limit, machine};
 
 /// What `bench run` was asked to do.
@@ -30,8 +32,8 @@ pub struct Plan {
 /// The paper's batch is small: several runs a round.
 const PAPER_RUNS: u32 = 5;
 
-/// Where tmpfs is looked for.
-const TMPFS: &str = "/dev/shm";
+/// INN takes part in the first rounds only.
+const PEER_ROUNDS: u32 = 3;
 
 const FILE_DISK: Goal = Goal {
     reach: 9.7,
@@ -62,198 +64,51 @@ const MEMORY_MB: Goal = Goal {
     aim: 64.0,
 };
 
-/// Two places to work in, emptied only when everything has been measured: ext4
-/// makes files several times slower just after many were deleted.
-struct Site {
-    binary: PathBuf,
-    disk: PathBuf,
-    memory: Option<PathBuf>,
-    made: u32,
-    keep: bool,
-}
-
-impl Drop for Site {
-    fn drop(&mut self) {
-        if !self.keep {
-            for dir in [Some(&self.disk), self.memory.as_ref()]
-                .into_iter()
-                .flatten()
-            {
-                let _ = fs::remove_dir_all(dir);
-            }
-        }
-    }
-}
-
-/// A batch on disk and the files that go with it.
-struct Batch {
-    dir: PathBuf,
-    articles: u64,
-    bytes: u64,
-}
-
-/// A news system made by `broadsheet init`.
-struct System {
-    /// The directory made for this run; the news directory is in it.
-    dir: PathBuf,
-}
-
-impl Site {
-    fn batch(&self, kind: Kind, name: &str) -> Result<Batch> {
-        let dir = self.disk.join(name);
-        let totals = generate::files(kind, SEED, &dir)
-            .with_context(|| format!("making the batch {name}"))?;
-        Ok(Batch {
-            dir,
-            articles: totals.articles,
-            bytes: totals.bytes,
-        })
-    }
-
-    /// A fresh directory.
-    fn fresh(&mut self, on: &Path) -> Result<PathBuf> {
-        self.made += 1;
-        let dir = on.join(format!("run-{}", self.made));
-        fs::create_dir_all(&dir).with_context(|| format!("making {}", dir.display()))?;
-        Ok(dir)
-    }
-
-    /// A fresh news system for this batch.
-    fn system(&mut self, on: &Path, batch: &Batch) -> Result<System> {
-        let dir = self.fresh(on)?;
-        let news = dir.join("news");
-        let output = Command::new(&self.binary)
-            .args(["init", "--name", "news.example.org", "--dir"])
-            .arg(&news)
-            .arg("--active")
-            .arg(batch.dir.join("active"))
-            .arg("--newsgroups")
-            .arg(batch.dir.join("newsgroups"))
-            .output()
-            .with_context(|| format!("running {}", self.binary.display()))?;
-        if !output.status.success() {
-            bail!(
-                "broadsheet init failed: {}",
-                String::from_utf8_lossy(&output.stderr)
-            );
-        }
-        fs::copy(batch.dir.join("sys"), news.join("sys"))
-            .context("putting the sys file in its place")?;
-        settle();
-        Ok(System { dir })
-    }
-
-    /// One `rnews`, with `prefix` before it (a tracer), and its check.
-    fn rnews(
-        &self,
-        system: &System,
-        prefix: &[&str],
-        input: Input<'_>,
-        expected: &Expected,
-    ) -> Result<Usages> {
-        let binary = self.binary.to_string_lossy();
-        let news = system.dir.join("news");
-        let news = news.to_string_lossy();
-        let command: Vec<&str> = prefix
-            .iter()
-            .copied()
-            .chain([&*binary, "rnews", "--dir", &*news, "--json"])
-            .collect();
-        let outcome = measured(&system.dir, &command, input)?;
-        expected.check(&outcome).with_context(|| {
-            format!("{} < batch, in {}", command.join(" "), system.dir.display())
-        })?;
-        Ok(outcome.usages)
-    }
-}
-
-/// Lets earlier runs' bytes reach the disk, so that they are not paid for by this one.
-fn settle() {
-    nix::unistd::sync();
-}
-
-/// What the JSON line has to say: a fast run that filed nothing is no result.
-struct Expected {
-    articles: u64,
-    accepted: u64,
-    duplicates: u64,
-}
-
-impl Expected {
-    fn all_filed(articles: u64) -> Self {
-        Expected {
-            articles,
-            accepted: articles,
-            duplicates: 0,
-        }
-    }
-
-    fn all_duplicates(articles: u64) -> Self {
-        Expected {
-            articles,
-            accepted: 0,
-            duplicates: articles,
-        }
-    }
-
-    fn check(&self, outcome: &Outcome) -> Result<()> {
-        if outcome.status != 0 {
-            bail!("exit status {} where 0 was expected", outcome.status);
-        }
-        let last = outcome
-            .output
-            .lines()
-            .rfind(|line| !line.trim().is_empty())
-            .unwrap_or("");
-        let said: serde_json::Value = serde_json::from_str(last)
-            .with_context(|| format!("no JSON in the last line: {last}"))?;
-        for (name, expected) in [
-            ("articles", self.articles),
-            ("accepted", self.accepted),
-            ("duplicates", self.duplicates),
-        ] {
-            let found = said.get(name).and_then(serde_json::Value::as_u64);
-            if found != Some(expected) {
-                bail!("{name} should be {expected}: {last}");
-            }
-        }
-        Ok(())
-    }
-}
-
 /// Runs everything and prints it.
 ///
 /// # Errors
 /// When the binary is missing, fails, or does not file what it should.
 pub fn run(plan: &Plan) -> Result<()> {
-    let memory = Path::new(TMPFS)
-        .is_dir()
-        .then(|| Path::new(TMPFS).join(format!("broadsheet-bench-{}", std::process::id())));
-    let disk = plan.dir.join(format!("bench-{}", std::process::id()));
-    fs::create_dir_all(&disk).with_context(|| format!("making {}", disk.display()))?;
-    let mut site = Site {
-        binary: plan.binary.clone(),
-        disk,
-        memory,
-        made: 0,
-        keep: plan.keep,
-    };
-    print!("{}", machine::description());
+    let mut site = Site::new(plan)?;
+    print!(
+        "{}{}",
+        machine::description(),
+        just_emptied(&plan.dir).unwrap_or_default()
+    );
     let command: Vec<String> = std::env::args().collect();
     println!("command  {}\n", command.join(" "));
 
     let ten = site.batch(Kind::TenThousand, "ten-thousand")?;
     let paper = site.batch(Kind::Paper, "paper")?;
-    let mut rows = rounds(plan, &mut site, &ten, &paper)?;
-    let skipped = match plan.no_peer {
-        true => String::from("INN: left out as asked\n"),
-        false => peer(plan, &mut site, &ten, &mut rows)?,
-    };
+    let rows = rounds(plan, &mut site, &ten, &paper)?;
     print!("{}\n{}", every_run(&rows), medians(&rows));
-    print!("{skipped}{}", ratio_to_limit(&rows));
+    print!("{}{}", beside_inn(plan, &rows), ratio_to_limit(&rows));
     print!("{}", system_calls(&mut site, &ten)?);
     print!("{}", memory_of_large(plan, &mut site)?);
-    print!("{}", index::rows(index::IDS)?);
+    let ids = if plan.quick {
+        index::IDS / 10
+    } else {
+        index::IDS
+    };
+    print!("{}", index_rows(&mut site, ids)?);
+    Ok(())
+}
+
+/// The index in a news directory of its own.
+fn index_rows(site: &mut Site, ids: u64) -> Result<String> {
+    let disk = site.disk.clone();
+    let batch = site.batch(Kind::Demo, "demo")?;
+    let system = site.system(&disk, &batch)?;
+    index::rows(&system.dir.join("news"), ids)
+}
+
+/// `bench index`: that row alone.
+///
+/// # Errors
+/// Those of the store, and a binary that is missing.
+pub fn index_alone(plan: &Plan, ids: u64) -> Result<()> {
+    let mut site = Site::new(plan)?;
+    print!("{}{}", machine::description(), index_rows(&mut site, ids)?);
     Ok(())
 }
 
@@ -288,6 +143,7 @@ fn rounds(plan: &Plan, site: &mut Site, ten: &Batch, paper: &Batch) -> Result<Ve
     );
     let batch = ten.dir.join("batch");
     let bytes = fs::read(&batch).context("reading the batch back")?;
+    let mut peer = Peer::new(plan, &kind, ten);
     for round in 1..=plan.rounds {
         eprintln!("round {round} of {}", plan.rounds);
         let system = site.system(&disk, ten)?;
@@ -329,8 +185,17 @@ fn rounds(plan: &Plan, site: &mut Site, ten: &Batch, paper: &Batch) -> Result<Ve
                 &Expected::all_filed(paper.articles),
             )?);
         }
+        peer.round(site, ten)?;
     }
-    Ok(vec![filed, bare, refused, quick, small])
+    Ok(vec![
+        filed,
+        bare,
+        refused,
+        quick,
+        small,
+        peer.filed,
+        peer.refused,
+    ])
 }
 
 /// Durable filing in real time, run by run against the limit of the same round.
@@ -350,27 +215,47 @@ fn ratio_to_limit(rows: &[Runs]) -> String {
     )
 }
 
-/// INN beside us, where it is there.
-fn peer(plan: &Plan, site: &mut Site, ten: &Batch, rows: &mut Vec<Runs>) -> Result<String> {
-    if let Some(reason) = inn::unusable() {
-        return Ok(format!("{reason}: skipped\n"));
+/// INN beside us, in the same rounds.
+struct Peer {
+    /// How many more rounds; INN's take the most time of all.
+    left: u32,
+    filed: Runs,
+    refused: Runs,
+}
+
+impl Peer {
+    fn new(plan: &Plan, kind: &str, ten: &Batch) -> Self {
+        let left = if plan.no_peer || inn::unusable().is_some() {
+            0
+        } else {
+            plan.rounds.min(PEER_ROUNDS)
+        };
+        let filed = Runs::of(
+            format!("INN: file {}, {kind}, rnews + innd", ten.articles),
+            ten.articles,
+            None,
+        );
+        Peer {
+            left,
+            filed,
+            refused: Runs::of("INN: refuse them as duplicates", ten.articles, None),
+        }
     }
-    let kind = machine::file_system(&site.disk);
-    let mut filed = Runs::of(
-        format!("INN: file {}, {kind}, rnews + innd", ten.articles),
-        ten.articles,
-        None,
-    );
-    let mut refused = Runs::of("INN: refuse them as duplicates", ten.articles, None);
-    for round in 1..=if plan.quick { 1 } else { plan.rounds.min(3) } {
-        eprintln!("INN, round {round}");
+
+    /// A fresh INN files the batch, then refuses it.
+    fn round(&mut self, site: &mut Site, ten: &Batch) -> Result<()> {
+        if self.left == 0 {
+            return Ok(());
+        }
+        self.left -= 1;
         let disk = site.disk.clone();
         let dir = site.fresh(&disk)?;
         let server = inn::Server::start(&dir, &ten.dir).context("starting INN")?;
+        let batch = ten.dir.join("batch");
         settle();
-        filed.runs.push(server.feed(&ten.dir.join("batch"))?);
+        self.filed.runs.push(server.feed(&batch)?);
         settle();
-        refused.runs.push(server.feed(&ten.dir.join("batch"))?);
+        self.refused.runs.push(server.feed(&batch)?);
         let held = server.stop()?;
         if held != ten.articles {
             bail!(
@@ -379,9 +264,24 @@ fn peer(plan: &Plan, site: &mut Site, ten: &Batch, rows: &mut Vec<Runs>) -> Resu
                 dir.display()
             );
         }
+        Ok(())
     }
-    rows.extend([filed, refused]);
-    Ok(String::new())
+}
+
+/// How many times the CPU time INN needs, or why there is nothing to compare.
+fn beside_inn(plan: &Plan, rows: &[Runs]) -> String {
+    if plan.no_peer {
+        return String::from("INN: left out as asked\n");
+    }
+    if let Some(reason) = inn::unusable() {
+        return format!("{reason}: skipped\n");
+    }
+    let cpu = |row: usize| rows.get(row).map_or(0.0, |runs| runs.median(Usages::cpu));
+    format!(
+        "INN's cpu time is {:.1} × ours to file on disk, {:.1} × to refuse duplicates\n",
+        cpu(5) / cpu(0),
+        cpu(6) / cpu(2)
+    )
 }
 
 /// System calls an article, counted in a run of its own because counting slows it.
@@ -456,8 +356,7 @@ fn memory_of_large(plan: &Plan, site: &mut Site) -> Result<String> {
             batch.bytes as f64 / 1e9
         );
         text.push_str(&figure(&what, megabytes, "MB", MEMORY_MB));
-        let an_article =
-            |time: std::time::Duration| time.as_secs_f64() * 1e6 / batch.articles as f64;
+        let an_article = |time: Duration| time.as_secs_f64() * 1e6 / batch.articles as f64;
         text.push_str(&format!(
             "    {} articles in {:.2} s; cpu {:.3} µs and real {:.3} µs an article\n",
             batch.articles,

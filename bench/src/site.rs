@@ -1,0 +1,241 @@
+//! Where a bench works: fresh directories, news systems made in them, and one
+//! checked `rnews`.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Duration;
+
+use anyhow::{Context, Result, bail};
+use bench::generate::{self, Kind, SEED};
+
+use crate::measure::{Input, Outcome, Usages, measured};
+use crate::run::Plan;
+
+/// Where tmpfs is looked for.
+const TMPFS: &str = "/dev/shm";
+
+/// Two places to work in, emptied only when everything has been measured: ext4
+/// makes files several times slower just after many were deleted.
+pub struct Site {
+    binary: PathBuf,
+    /// On the file system of the checkout.
+    pub disk: PathBuf,
+    /// On tmpfs, where there is one.
+    pub memory: Option<PathBuf>,
+    made: u32,
+    keep: bool,
+}
+
+/// Says by its age when a bench last deleted its files.
+const EMPTIED: &str = "emptied";
+
+/// How long making files may be slow after many were deleted.
+const SLOW_AFTER_DELETION: Duration = Duration::from_secs(600);
+
+/// A warning where an earlier bench has just deleted INN's thousands of files.
+pub fn just_emptied(dir: &Path) -> Option<String> {
+    let age = fs::metadata(dir.join(EMPTIED))
+        .ok()?
+        .modified()
+        .ok()?
+        .elapsed()
+        .ok()?;
+    (age < SLOW_AFTER_DELETION).then(|| {
+        format!("note     a bench deleted its files here {} s ago: making files (INN) may be slower for some minutes\n", age.as_secs())
+    })
+}
+
+/// A batch on disk and the files that go with it.
+pub struct Batch {
+    /// Holds `batch`, `active`, `newsgroups` and `sys`.
+    pub dir: PathBuf,
+    /// How many articles the batch has.
+    pub articles: u64,
+    /// Bytes of the batch.
+    pub bytes: u64,
+}
+
+/// A news system made by `broadsheet init`.
+pub struct System {
+    /// The directory made for this run; the news directory is in it.
+    pub dir: PathBuf,
+}
+
+impl Site {
+    /// Directories of this process's own, made below `plan.dir` and on tmpfs where there is one.
+    ///
+    /// # Errors
+    /// When the binary is missing or a directory cannot be made.
+    pub fn new(plan: &Plan) -> Result<Self> {
+        let memory = Path::new(TMPFS)
+            .is_dir()
+            .then(|| Path::new(TMPFS).join(format!("broadsheet-bench-{}", std::process::id())));
+        let disk = plan.dir.join(format!("bench-{}", std::process::id()));
+        let binary = plan
+            .binary
+            .canonicalize()
+            .with_context(|| format!("no {}: build it first", plan.binary.display()))?;
+        fs::create_dir_all(&disk).with_context(|| format!("making {}", disk.display()))?;
+        Ok(Site {
+            binary,
+            disk,
+            memory,
+            made: 0,
+            keep: plan.keep,
+        })
+    }
+
+    /// Makes a batch on disk.
+    ///
+    /// # Errors
+    /// Those of the file system.
+    pub fn batch(&self, kind: Kind, name: &str) -> Result<Batch> {
+        let dir = self.disk.join(name);
+        let totals = generate::files(kind, SEED, &dir)
+            .with_context(|| format!("making the batch {name}"))?;
+        Ok(Batch {
+            dir,
+            articles: totals.articles,
+            bytes: totals.bytes,
+        })
+    }
+
+    /// A fresh directory in `on`.
+    ///
+    /// # Errors
+    /// Those of the file system.
+    pub fn fresh(&mut self, on: &Path) -> Result<PathBuf> {
+        self.made += 1;
+        let dir = on.join(format!("run-{}", self.made));
+        fs::create_dir_all(&dir).with_context(|| format!("making {}", dir.display()))?;
+        Ok(dir)
+    }
+
+    /// A fresh news system in `on` for this batch.
+    ///
+    /// # Errors
+    /// When `broadsheet init` fails.
+    pub fn system(&mut self, on: &Path, batch: &Batch) -> Result<System> {
+        let dir = self.fresh(on)?;
+        let news = dir.join("news");
+        let output = Command::new(&self.binary)
+            .args(["init", "--name", "news.example.org", "--dir"])
+            .arg(&news)
+            .arg("--active")
+            .arg(batch.dir.join("active"))
+            .arg("--newsgroups")
+            .arg(batch.dir.join("newsgroups"))
+            .output()
+            .with_context(|| format!("running {}", self.binary.display()))?;
+        if !output.status.success() {
+            bail!(
+                "broadsheet init failed: {}",
+                String::from_utf8_lossy(&output.stderr)
+            );
+        }
+        fs::copy(batch.dir.join("sys"), news.join("sys"))
+            .context("putting the sys file in its place")?;
+        settle();
+        Ok(System { dir })
+    }
+
+    /// One `rnews`, with `prefix` before it (a tracer), and its check.
+    ///
+    /// # Errors
+    /// When it fails, or its JSON line does not say what is expected.
+    pub fn rnews(
+        &self,
+        system: &System,
+        prefix: &[&str],
+        input: Input<'_>,
+        expected: &Expected,
+    ) -> Result<Usages> {
+        let binary = self.binary.to_string_lossy();
+        let news = system.dir.join("news");
+        let news = news.to_string_lossy();
+        let command: Vec<&str> = prefix
+            .iter()
+            .copied()
+            .chain([&*binary, "rnews", "--dir", &*news, "--json"])
+            .collect();
+        let outcome = measured(&system.dir, &command, input)?;
+        expected.check(&outcome).with_context(|| {
+            format!("{} < batch, in {}", command.join(" "), system.dir.display())
+        })?;
+        Ok(outcome.usages)
+    }
+}
+
+impl Drop for Site {
+    fn drop(&mut self) {
+        if !self.keep {
+            let _ = fs::write(
+                self.disk.with_file_name(EMPTIED),
+                "when a bench last deleted its files here\n",
+            );
+            for dir in [Some(&self.disk), self.memory.as_ref()]
+                .into_iter()
+                .flatten()
+            {
+                let _ = fs::remove_dir_all(dir);
+            }
+        }
+    }
+}
+
+/// Lets earlier runs' bytes reach the disk, so that they are not paid for by this one.
+pub fn settle() {
+    nix::unistd::sync();
+}
+
+/// What the JSON line has to say: a fast run that filed nothing is no result.
+pub struct Expected {
+    articles: u64,
+    accepted: u64,
+    duplicates: u64,
+}
+
+impl Expected {
+    /// Every article is new.
+    pub fn all_filed(articles: u64) -> Self {
+        Expected {
+            articles,
+            accepted: articles,
+            duplicates: 0,
+        }
+    }
+
+    /// Every article was there before.
+    pub fn all_duplicates(articles: u64) -> Self {
+        Expected {
+            articles,
+            accepted: 0,
+            duplicates: articles,
+        }
+    }
+
+    fn check(&self, outcome: &Outcome) -> Result<()> {
+        if outcome.status != 0 {
+            bail!("exit status {} where 0 was expected", outcome.status);
+        }
+        let last = outcome
+            .output
+            .lines()
+            .rfind(|line| !line.trim().is_empty())
+            .unwrap_or("");
+        let said: serde_json::Value = serde_json::from_str(last)
+            .with_context(|| format!("no JSON in the last line: {last}"))?;
+        for (name, expected) in [
+            ("articles", self.articles),
+            ("accepted", self.accepted),
+            ("duplicates", self.duplicates),
+        ] {
+            let found = said.get(name).and_then(serde_json::Value::as_u64);
+            if found != Some(expected) {
+                bail!("{name} should be {expected}: {last}");
+            }
+        }
+        Ok(())
+    }
+}

@@ -91,7 +91,7 @@ packages:
 	  echo "skipped: installing $${missing[*]} (neither root nor sudo without a password)"
 	elif ! { "$${as_root[@]}" apt-get update -qq &&
 	         "$${as_root[@]}" env DEBIAN_FRONTEND=noninteractive \
-	           apt-get install -y -qq --no-install-recommends "$${missing[@]}"; } > /dev/null; then
+	           apt-get install -y -qq --no-install-recommends "$${missing[@]}"; } > /dev/null 2>&1; then
 	  echo "skipped: installing $${missing[*]} (apt-get failed)"
 	fi
 

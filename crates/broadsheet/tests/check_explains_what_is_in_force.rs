@@ -55,3 +55,21 @@ fn json_says_the_same() {
     assert_eq!(said["files"][0]["file"], "active");
     assert_eq!(said["files"][0]["fault"], false);
 }
+
+#[test]
+fn bad_lines_of_active_are_named() {
+    let program = Program::with_news(ACTIVE);
+    program.write(
+        "news/active",
+        b"comp.lang.c 1 1 y\nbad line\nloop.a 0 1 =loop.b\nloop.b 0 1 =loop.a\njunk 0 1 n\n",
+    );
+    let told = program.run(&["check", "--dir", "news"]);
+    assert_eq!(told.status, 1);
+    for said in [
+        "active line 2",
+        "no group `control'",
+        "`loop.a' is an alias that leads to no group",
+    ] {
+        assert!(told.out.contains(said), "{said}: {told:?}");
+    }
+}

@@ -5,7 +5,9 @@ use std::io::{self, Write};
 use std::path::Path;
 
 use anyhow::{Context, bail};
+use groups::Active;
 
+use crate::control_files::NEEDED;
 use crate::directory::{NewsDirectory, SUBDIRECTORIES};
 use crate::exit::Status;
 use crate::flags::{Command, DIR, Flag, Given, Operands};
@@ -48,12 +50,6 @@ const SYS: &str = include_str!("../template/sys");
 const EXPLIST: &str = include_str!("../template/explist");
 const MAILPATHS: &str = include_str!("../template/mailpaths");
 
-/// Groups that must exist, with their lines for a new system. `n` keeps local posters out.
-const ALWAYS: &[(&str, &str)] = &[
-    ("control", "control 0000000000 00001 n\n"),
-    ("junk", "junk 0000000000 00001 n\n"),
-];
-
 fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
     let directory = NewsDirectory::meant(given)?;
     let settings = Settings {
@@ -64,7 +60,7 @@ fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
         Some(path) => read(Path::new(path))?,
         None => Vec::new(),
     };
-    let active = with_control_and_junk(active);
+    let (text, active) = with_needed_groups(active)?;
     let newsgroups = match given.value("newsgroups") {
         Some(path) => read(Path::new(path))?,
         None => Vec::new(),
@@ -81,7 +77,7 @@ fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
         let path = directory.file(name);
         fs::write(&path, bytes).with_context(|| format!("cannot write {}", path.display()))
     };
-    write("active", &active)?;
+    write("active", &text)?;
     write("newsgroups", &newsgroups)?;
     write("sys", SYS.as_bytes())?;
     write("explist", EXPLIST.as_bytes())?;
@@ -89,7 +85,7 @@ fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
     // The settings come last: a directory that has them is whole.
     write(settings::FILE, template(&settings).as_bytes())?;
 
-    let groups = active.iter().filter(|&&byte| byte == b'\n').count();
+    let groups = active.len();
     writeln!(
         out,
         "{}: a news directory for {} with {groups} groups",
@@ -101,6 +97,13 @@ fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
         "Look over {}, sys and explist there; then `broadsheet check'.",
         settings::FILE
     )?;
+    if active.fault_count() > 0 {
+        writeln!(
+            out,
+            "active: {} lines were copied but cannot be used; `broadsheet check' names them.",
+            active.fault_count()
+        )?;
+    }
     Ok(Status::OK)
 }
 
@@ -147,20 +150,20 @@ fn must_be_new(root: &Path) -> anyhow::Result<()> {
     );
 }
 
-/// The active file with the two groups C News needs, added at the end where they are missing.
-fn with_control_and_junk(mut active: Vec<u8>) -> Vec<u8> {
-    if active.last().is_some_and(|&byte| byte != b'\n') {
-        active.push(b'\n');
+/// The active file with the groups that must be there added at the end where they are missing,
+/// with flag `n`, which keeps local posters out; and what cannot be used of it.
+fn with_needed_groups(mut text: Vec<u8>) -> anyhow::Result<(Vec<u8>, Active)> {
+    if text.last().is_some_and(|&byte| byte != b'\n') {
+        text.push(b'\n');
     }
-    for (group, line) in ALWAYS {
-        let there = active
-            .split(|&byte| byte == b'\n')
-            .any(|line| line.split(u8::is_ascii_whitespace).next() == Some(group.as_bytes()));
-        if !there {
-            active.extend_from_slice(line.as_bytes());
+    let given = Active::parse(text.clone())?;
+    for group in NEEDED {
+        if given.find(group.as_bytes()).is_none() {
+            text.extend_from_slice(format!("{group} 0000000000 00001 n\n").as_bytes());
         }
     }
-    active
+    let active = Active::parse(text.clone())?;
+    Ok((text, active))
 }
 
 #[cfg(test)]
@@ -168,12 +171,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn control_and_junk_are_added_only_where_missing() {
-        let added = with_control_and_junk(b"control.cancel 0 1 n\njunk 5 1 y".to_vec());
+    fn needed_groups_are_added_only_where_missing() {
+        let (text, active) =
+            with_needed_groups(b"control.cancel 0 1 n\njunk 5 1 y".to_vec()).unwrap();
         assert_eq!(
-            added,
+            text,
             b"control.cancel 0 1 n\njunk 5 1 y\ncontrol 0000000000 00001 n\n"
         );
-        assert_eq!(with_control_and_junk(added.clone()), added);
+        assert_eq!(active.len(), 3);
+        assert_eq!(with_needed_groups(text.clone()).unwrap().0, text);
     }
 }

@@ -33,7 +33,50 @@ struct Fixed {
 }
 
 /// The limits that are part of the program.
-const FIXED: &[Fixed] = &[];
+static FIXED: &[Fixed] = &[
+    Fixed {
+        name: "batch line",
+        value: article::batch::BATCH_LINE_BYTES_MAX as u64,
+        unit: Unit::Bytes,
+        help: "A longer `#! rnews N' line is a bad line.",
+    },
+    Fixed {
+        name: "wrappers",
+        value: article::wrap::LAYERS_MAX as u64,
+        unit: Unit::Count("layers"),
+        help: "A batch wrapped in more layers of compression goes to bad/.",
+    },
+    Fixed {
+        name: "expansion without a look at the ratio",
+        value: article::wrap::RATIO_FREE_BYTES,
+        unit: Unit::Bytes,
+        help: "limits.expansion_ratio_max does not count before a batch has grown to this.",
+    },
+    Fixed {
+        name: "zstd window",
+        value: 1 << article::wrap::ZSTD_WINDOW_LOG_MAX,
+        unit: Unit::Bytes,
+        help: "A zstd batch that asks for more memory goes to bad/.",
+    },
+    Fixed {
+        name: "xz memory",
+        value: article::wrap::XZ_MEMORY_BYTES_MAX,
+        unit: Unit::Bytes,
+        help: "An xz batch that asks for more memory goes to bad/.",
+    },
+    Fixed {
+        name: "active file",
+        value: groups::active::IMAGE_BYTES_MAX as u64,
+        unit: Unit::Bytes,
+        help: "A larger active file is not read.",
+    },
+    Fixed {
+        name: "alias hops",
+        value: groups::active::ALIAS_HOPS_MAX as u64,
+        unit: Unit::Count("hops"),
+        help: "A group that is an alias through more hops is unknown, as in C News.",
+    },
+];
 
 struct Row {
     name: String,

@@ -5,6 +5,14 @@
 //! back as text for somebody else to write.
 
 pub mod active;
+pub mod matcher;
 pub mod name;
+pub mod pattern;
+pub mod sys;
+pub mod wildmat;
 
 pub use active::{Active, ActiveFault, AddFault, Flag, GroupId};
+pub use matcher::Matcher;
+pub use pattern::Pattern;
+pub use sys::{Site, Sys, SysFault};
+pub use wildmat::Wildmat;

@@ -1,5 +1,7 @@
 //! The `active` table: loading, look-ups, numbers in place, edits.
 
+#![allow(clippy::indexing_slicing, clippy::unwrap_used, clippy::panic)] // test code may panic
+
 use std::collections::BTreeMap;
 
 use groups::active::{ALIAS_HOPS_MAX, LineFault, NUMBER_MAX};

@@ -1,0 +1,159 @@
+//! C News newsgroup patterns: `comp,!comp.sys,alt.all.test`.
+//!
+//! A list of patterns of words between dots; `all` stands for exactly one word,
+//! `!` in front makes a pattern exclude. A pattern shorter than the group takes
+//! in everything below it. Each pattern that fits scores 20 for a literal word
+//! and 19 for an `all`; the highest score decides.
+//!
+//! The list is kept as a tree of words, and a group is walked down it with the
+//! branch `all` taken before the literal one. Both corners in which the
+//! original departs from its manual follow from that: a pattern given twice is
+//! one place in the tree, where the last sign written stays; and among equal
+//! scores the first one met stands, so the pattern whose `all` comes earliest
+//! wins.
+
+/// Points for a word that is the same.
+const LITERAL_POINTS: u32 = 20;
+/// Points for a word that `all` stands for.
+const ALL_POINTS: u32 = 19;
+
+/// A compiled list of C News patterns.
+#[derive(Debug, Clone, Default)]
+pub struct Pattern {
+    /// The tree; its root is the first node. Empty if the list is.
+    nodes: Vec<Node>,
+}
+
+#[derive(Debug, Clone, Default)]
+struct Node {
+    /// Whether a pattern that ends here includes or excludes.
+    verdict: Option<bool>,
+    /// Where `all` leads.
+    all: Option<u32>,
+    /// Where literal words lead, sorted by word.
+    literal: Vec<(Box<[u8]>, u32)>,
+}
+
+impl Pattern {
+    /// Compiles a comma-separated list. Empty patterns are left out; anything
+    /// else means something, so this cannot fail. Case counts.
+    pub fn parse(list: &[u8]) -> Self {
+        let mut pattern = Self::default();
+        for item in list.split(|&byte| byte == b',') {
+            let (includes, words) = match item {
+                [b'!', words @ ..] => (false, words),
+                words => (true, words),
+            };
+            if !words.is_empty() {
+                pattern.insert(words, includes);
+            }
+        }
+        pattern
+    }
+
+    /// Whether the list takes this group in. No group has an empty name.
+    pub fn matches(&self, group: &[u8]) -> bool {
+        !group.is_empty() && self.verdict(group) == Some(true)
+    }
+
+    /// Whether the list takes in any group of a Newsgroups value (names parted
+    /// by commas, no blanks): a group that is excluded does not veto the others.
+    pub fn matches_any(&self, newsgroups: &[u8]) -> bool {
+        newsgroups
+            .split(|&byte| byte == b',')
+            .any(|group| self.matches(group))
+    }
+
+    /// The sign of the pattern with the highest score; `None` if none fits.
+    ///
+    /// Each node is visited once at most, so the work is bounded by the list.
+    fn verdict(&self, group: &[u8]) -> Option<bool> {
+        let mut best: Option<(u32, bool)> = None;
+        // Literal branches put off while an `all` beside them is followed.
+        let mut waiting: Vec<(u32, Option<&[u8]>, u32)> = Vec::new();
+        let mut at = (0u32, Some(group), 0u32);
+        loop {
+            let (index, rest, score) = at;
+            let node = self.nodes.get(index as usize)?;
+            if let Some(includes) = node.verdict
+                && best.is_none_or(|(highest, _)| score > highest)
+            {
+                best = Some((score, includes));
+            }
+            let mut next = None;
+            if let Some(rest) = rest {
+                let (word, rest) = split_word(rest);
+                next = node.all.map(|all| (all, rest, score + ALL_POINTS));
+                if let Some(literal) = node.literal(word) {
+                    let literal = (literal, rest, score + LITERAL_POINTS);
+                    match next {
+                        Some(_) => waiting.push(literal),
+                        None => next = Some(literal),
+                    }
+                }
+            }
+            match next.or_else(|| waiting.pop()) {
+                Some(branch) => at = branch,
+                None => return best.map(|(_, includes)| includes),
+            }
+        }
+    }
+
+    fn insert(&mut self, words: &[u8], includes: bool) {
+        if self.nodes.is_empty() {
+            self.nodes.push(Node::default());
+        }
+        let mut at = 0u32;
+        for word in words.split(|&byte| byte == b'.') {
+            // A list holds at most as many words as bytes; sys and command
+            // lines are far below 2^32.
+            let new = self.nodes.len() as u32;
+            let Some(node) = self.nodes.get_mut(at as usize) else {
+                return;
+            };
+            let next = if word == b"all" {
+                *node.all.get_or_insert(new)
+            } else {
+                match node.find(word) {
+                    Ok(next) => next,
+                    Err(place) => {
+                        node.literal.insert(place, (word.into(), new));
+                        new
+                    }
+                }
+            };
+            if next == new {
+                self.nodes.push(Node::default());
+            }
+            at = next;
+        }
+        if let Some(node) = self.nodes.get_mut(at as usize) {
+            node.verdict = Some(includes);
+        }
+    }
+}
+
+impl Node {
+    fn literal(&self, word: &[u8]) -> Option<u32> {
+        if self.literal.is_empty() {
+            return None;
+        }
+        self.find(word).ok()
+    }
+
+    /// The node a literal word leads to, or the place to put it.
+    fn find(&self, word: &[u8]) -> Result<u32, usize> {
+        let place = self
+            .literal
+            .binary_search_by(|(other, _)| (**other).cmp(word))?;
+        self.literal.get(place).map(|&(_, next)| next).ok_or(place)
+    }
+}
+
+/// The first word of a name, and what follows its dot.
+fn split_word(name: &[u8]) -> (&[u8], Option<&[u8]>) {
+    match memchr::memchr(b'.', name).and_then(|dot| name.split_at_checked(dot)) {
+        Some((word, rest)) => (word, rest.get(1..)),
+        None => (name, None),
+    }
+}

@@ -40,13 +40,49 @@ pub(super) struct Compress {
     /// The code before, and the first byte of its string; none at the start and after a clear.
     last: Option<u16>,
     last_first: u8,
-    /// By code: the code of all but the last byte in the high bits, the last byte in the low eight.
-    strings: Box<[u32; TABLE]>,
-    /// By code: length of its string; at most 65281.
-    lengths: Box<[u16; TABLE]>,
+    /// By code.
+    strings: Box<[Entry; TABLE]>,
     /// A string that did not fit into the output, and how much of it is delivered.
     spilled: Vec<u8>,
     spilled_given: usize,
+}
+
+/// A code's string, eight bytes an entry: a chain of one entry a byte would cost a look into memory
+/// for each.
+#[derive(Clone, Copy)]
+struct Entry {
+    /// The last one to eight bytes, the first of them lowest.
+    tail: u64,
+    /// The code of all before the tail, a whole number of eights; meaningless if there is nothing.
+    before: u16,
+    /// Length of the string; at most 65281.
+    length: u16,
+}
+
+impl Entry {
+    /// How many bytes the tail of a string of `length` holds.
+    #[inline]
+    fn tail_bytes(length: usize) -> usize {
+        (length.wrapping_sub(1) & 7) + 1
+    }
+
+    /// This string, which `code` stands for, and one byte more.
+    #[inline]
+    fn longer(self, code: u16, byte: u8) -> Entry {
+        let length = self.length.saturating_add(1);
+        match Entry::tail_bytes(usize::from(self.length)) {
+            8 => Entry {
+                tail: u64::from(byte),
+                before: code,
+                length,
+            },
+            held => Entry {
+                tail: self.tail | u64::from(byte) << (8 * held),
+                before: self.before,
+                length,
+            },
+        }
+    }
 }
 
 /// Why a code could not be used.
@@ -54,9 +90,15 @@ struct BadCode(String);
 
 impl Compress {
     pub(super) fn new() -> Compress {
-        let mut strings = Box::new([0; TABLE]);
-        for (byte, string) in (0_u32..256).zip(strings.iter_mut()) {
-            *string = byte;
+        let mut strings = Box::new(
+            [Entry {
+                tail: 0,
+                before: 0,
+                length: 1,
+            }; TABLE],
+        );
+        for (byte, entry) in (0_u64..256).zip(strings.iter_mut()) {
+            entry.tail = byte;
         }
         Compress {
             header_seen: 0,
@@ -71,7 +113,6 @@ impl Compress {
             last: None,
             last_first: 0,
             strings,
-            lengths: Box::new([1; TABLE]),
             spilled: Vec::new(),
             spilled_given: 0,
         }
@@ -102,9 +143,26 @@ impl Compress {
     /// The next code, with `input` moved past what was read. None: more input is needed.
     #[inline]
     fn next_code(&mut self, input: &mut &[u8]) -> Option<u16> {
+        if self.padding > 0 || self.bits_held < self.width {
+            self.refill(input);
+            if self.padding > 0 || self.bits_held < self.width {
+                return None;
+            }
+        }
+        let code = self.bits & ((1_u64 << self.width) - 1);
+        self.drop_bits(self.width);
+        self.codes_at_width += 1;
+        Some(code as u16) // at most 16 bits
+    }
+
+    /// Drops the padding and reads as many whole bytes as fit.
+    #[inline]
+    fn refill(&mut self, input: &mut &[u8]) {
         loop {
+            let dropped = self.padding.min(self.bits_held);
+            self.drop_bits(dropped);
+            self.padding -= dropped;
             if let Some((eight, _)) = input.split_first_chunk::<8>() {
-                // As many whole bytes as fit are kept; the bits above them are masked off.
                 let bytes = (63 - self.bits_held) / 8;
                 let fresh = u64::from_le_bytes(*eight) & ((1_u64 << (bytes * 8)) - 1);
                 self.bits |= fresh << self.bits_held;
@@ -120,23 +178,10 @@ impl Compress {
                     *input = rest;
                 }
             }
-            if self.padding == 0 {
-                break;
-            }
-            let dropped = self.padding.min(self.bits_held);
-            self.drop_bits(dropped);
-            self.padding -= dropped;
-            if self.padding > 0 && input.is_empty() {
-                return None;
+            if self.padding == 0 || self.bits_held == 0 {
+                return;
             }
         }
-        if self.bits_held < self.width {
-            return None;
-        }
-        let code = self.bits & ((1_u64 << self.width) - 1);
-        self.drop_bits(self.width);
-        self.codes_at_width += 1;
-        Some(code as u16) // at most 16 bits
     }
 
     #[inline]
@@ -159,15 +204,12 @@ impl Compress {
         if self.free >> self.width_max > 0 {
             return; // the table is full
         }
-        let length = self
-            .lengths
-            .get(usize::from(prefix))
-            .map_or(1, |length| length.saturating_add(1));
+        let Some(entry) = self.strings.get(usize::from(prefix)) else {
+            return;
+        };
+        let longer = entry.longer(prefix, byte);
         if let Some(place) = self.strings.get_mut(self.free) {
-            *place = u32::from(prefix) << 8 | u32::from(byte);
-        }
-        if let Some(place) = self.lengths.get_mut(self.free) {
-            *place = length;
+            *place = longer;
         }
         self.free += 1;
         if self.free >> self.width > 0 && self.width < self.width_max {
@@ -175,18 +217,35 @@ impl Compress {
         }
     }
 
-    /// Writes the string of `code` over all of `place`, last byte first; gives its first byte.
+    /// Writes the string of `code`, `length` bytes, to the start of `place`; gives its first byte. Up
+    /// to seven bytes behind it are written over, where there are any.
     #[inline]
-    fn write(strings: &[u32; TABLE], code: u16, place: &mut [u8]) -> u8 {
+    fn write(strings: &[Entry; TABLE], code: u16, length: usize, place: &mut [u8]) -> u8 {
         let mut code = code;
-        let mut byte = 0;
-        for slot in place.iter_mut().rev() {
-            let string = strings.get(usize::from(code)).copied().unwrap_or(0);
-            byte = string as u8; // the low eight bits
-            *slot = byte;
-            code = (string >> 8) as u16; // a code
+        let mut end = length;
+        loop {
+            let Some(entry) = strings.get(usize::from(code)) else {
+                return 0;
+            };
+            let tail_bytes = Entry::tail_bytes(end);
+            let start = end.saturating_sub(tail_bytes);
+            let bytes = entry.tail.to_le_bytes();
+            match place.get_mut(start..).and_then(<[u8]>::first_chunk_mut) {
+                Some(eight) => *eight = bytes,
+                None => {
+                    let slots = place.get_mut(start..end).unwrap_or_default();
+                    slots
+                        .iter_mut()
+                        .zip(bytes)
+                        .for_each(|(to, from)| *to = from);
+                }
+            }
+            if start == 0 {
+                return bytes.first().copied().unwrap_or(0);
+            }
+            code = entry.before;
+            end = start;
         }
-        byte
     }
 
     /// Puts the string of `code` into `out`, or what does not fit into `spilled`; gives how many
@@ -213,18 +272,17 @@ impl Compress {
             _ => {}
         }
         let length = self
-            .lengths
+            .strings
             .get(usize::from(code))
-            .map_or(1, |&length| usize::from(length));
-        let (first, given) = match out.get_mut(..length) {
-            Some(place) => (Compress::write(&self.strings, code, place), length),
-            None => {
-                self.spilled.clear();
-                self.spilled.resize(length, 0);
-                self.spilled_given = 0;
-                let first = Compress::write(&self.strings, code, &mut self.spilled);
-                (first, self.give_spilled(out))
-            }
+            .map_or(1, |entry| usize::from(entry.length));
+        let (first, given) = if length <= out.len() {
+            (Compress::write(&self.strings, code, length, out), length)
+        } else {
+            self.spilled.clear();
+            self.spilled.resize(length, 0);
+            self.spilled_given = 0;
+            let first = Compress::write(&self.strings, code, length, &mut self.spilled);
+            (first, self.give_spilled(out))
         };
         if let Some(last) = self.last {
             self.define(last, first);

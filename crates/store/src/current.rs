@@ -4,10 +4,11 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::cancels::Cancels;
-use crate::disk::{Disk, File, Open};
+use crate::disk::{BLOCK_BYTES, Disk, File, Open};
 use crate::map::MapRef;
 use crate::mark::Mark;
 use crate::overview::{self, Rows};
+use crate::pending::{Pending, split_at_block};
 use crate::position::{View, segment_path};
 use crate::segment::SegmentHeader;
 use crate::{Error, Position};
@@ -50,6 +51,26 @@ impl Growing {
             return Err(Error::io("write", &self.path, source));
         }
         self.end += bytes.len() as u64;
+        Ok(())
+    }
+
+    /// As [`Growing::append`], most of it past the page cache where the file system can: a large commit is read again
+    /// later or never, and the copy would cost more than all else that is done to an article.
+    pub fn append_large(&mut self, bytes: &[u8]) -> Result<(), Error> {
+        let Some((head, rest)) = split_at_block(bytes, self.end) else {
+            return self.append(bytes);
+        };
+        let start = self.end;
+        self.append(head)?;
+        match self.file.write_direct(rest, self.end) {
+            Ok(true) => self.end += rest.len() as u64,
+            Ok(false) => self.append(rest)?,
+            Err(source) => {
+                self.end = start;
+                let _ = self.file.set_length(start);
+                return Err(Error::io("write", &self.path, source));
+            }
+        }
         Ok(())
     }
 
@@ -247,6 +268,9 @@ pub fn merge_overview(disk: &dyn Disk, path: &Path, end: u64) -> Result<(), Erro
     disk.rename(&fresh_path, path).map_err(at("put in place"))
 }
 
+/// Kept free at the end of a segment for the pad of its last commit.
+const PAD_BYTES_MAX: u64 = 2 * BLOCK_BYTES as u64;
+
 /// The articles' own file of the current segment.
 #[derive(Debug)]
 pub struct Art {
@@ -255,7 +279,7 @@ pub struct Art {
     /// Base and span.
     pub header: SegmentHeader,
     /// Records that wait for the commit.
-    pub pending: Vec<u8>,
+    pub pending: Pending,
 }
 
 impl Art {
@@ -274,7 +298,7 @@ impl Art {
         Ok(Art {
             growing,
             header,
-            pending: Vec::new(),
+            pending: Pending::default(),
         })
     }
 
@@ -290,6 +314,6 @@ impl Art {
 
     /// True when a record of at most `bytes` still fits.
     pub fn has_room(&self, bytes: u64) -> bool {
-        self.next() + bytes <= self.header.span
+        self.next() + bytes + PAD_BYTES_MAX <= self.header.span
     }
 }

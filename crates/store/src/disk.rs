@@ -3,10 +3,14 @@
 use std::fmt::Debug;
 use std::fs;
 use std::io;
-use std::os::unix::fs::FileExt;
+use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 
 use crate::map::{MapRef, MapWords};
+
+/// What a write past the page cache must be aligned to, bytes: no disk of today has larger blocks.
+pub const BLOCK_BYTES: usize = 4096;
 
 /// How to open a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -29,6 +33,12 @@ pub trait File: Send + Sync + Debug {
     fn read_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<usize>;
     /// Writes all of `bytes`.
     fn write_at(&self, bytes: &[u8], offset: u64) -> io::Result<()>;
+    /// Writes all of `bytes` past the page cache; their address, length and offset are multiples of
+    /// [`BLOCK_BYTES`]. False: nothing was written, this file cannot do that.
+    fn write_direct(&self, bytes: &[u8], offset: u64) -> io::Result<bool> {
+        let _ = (bytes, offset);
+        Ok(false)
+    }
     /// Cuts or extends it.
     fn set_length(&self, length: u64) -> io::Result<()>;
     /// Returns when its data and its length are on the disk (fdatasync).
@@ -71,6 +81,8 @@ impl Disk for RealDisk {
         Ok(Box::new(RealFile {
             file: options.open(path)?,
             how,
+            path: path.to_owned(),
+            direct: OnceLock::new(),
         }))
     }
 
@@ -110,6 +122,23 @@ impl Disk for RealDisk {
 struct RealFile {
     file: fs::File,
     how: Open,
+    path: PathBuf,
+    /// The same file, opened past the page cache when first asked for; `None` where that cannot be.
+    direct: OnceLock<Option<fs::File>>,
+}
+
+impl RealFile {
+    fn direct(&self) -> Option<&fs::File> {
+        let open = || {
+            let flags = rustix::fs::OFlags::DIRECT.bits() as i32;
+            fs::OpenOptions::new()
+                .write(true)
+                .custom_flags(flags)
+                .open(&self.path)
+                .ok()
+        };
+        self.direct.get_or_init(open).as_ref()
+    }
 }
 
 impl File for RealFile {
@@ -136,6 +165,18 @@ impl File for RealFile {
 
     fn write_at(&self, bytes: &[u8], offset: u64) -> io::Result<()> {
         self.file.write_all_at(bytes, offset)
+    }
+
+    fn write_direct(&self, bytes: &[u8], offset: u64) -> io::Result<bool> {
+        let Some(file) = self.direct() else {
+            return Ok(false);
+        };
+        match file.write_all_at(bytes, offset) {
+            Ok(()) => Ok(true),
+            // The file system takes the flag but not the write.
+            Err(error) if error.kind() == io::ErrorKind::InvalidInput => Ok(false),
+            Err(error) => Err(error),
+        }
     }
 
     fn set_length(&self, length: u64) -> io::Result<()> {

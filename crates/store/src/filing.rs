@@ -5,7 +5,7 @@ use crate::history::push_filed;
 use crate::record::{self, Commit, HEADER_BYTES, Kind, Lengths, TERMINATOR};
 use crate::row::OverviewFields;
 
-/// A piece of an article.
+/// A piece of an article: whole lines, but for the last line of the last piece.
 #[derive(Debug, Clone, Copy)]
 pub enum Piece<'a> {
     /// Lines that end in LF.
@@ -30,22 +30,24 @@ impl<'a> Piece<'a> {
         }
     }
 
-    /// Appends it in wire form; returns the lines it ends.
-    fn push_wire(self, out: &mut Vec<u8>, at_line_start: bool) -> u32 {
+    /// True when its last line has no end, which the wire form hides.
+    fn lacks_line_end(self) -> bool {
         match self {
-            Piece::Native(bytes) if at_line_start => article::wire::push_wire(out, bytes),
-            Piece::Native(bytes) => {
-                // In the middle of a line a leading dot is not the line's first character.
-                let (first, rest) = bytes.split_at_checked(1).unwrap_or((bytes, b""));
-                match first {
-                    b"." => out.extend_from_slice(first),
-                    _ => return article::wire::push_wire(out, bytes),
-                }
-                article::wire::push_wire(out, rest)
-            }
+            Piece::Native(bytes) => article::wire::lacks_final_newline(bytes),
+            Piece::Wire(bytes) => !bytes.is_empty() && !bytes.ends_with(b"\r\n"),
+        }
+    }
+
+    /// Appends it in wire form, its last line ended; returns its lines.
+    fn push_wire(self, out: &mut Vec<u8>) -> u32 {
+        match self {
+            Piece::Native(bytes) => article::wire::push_wire(out, bytes),
             Piece::Wire(bytes) => {
                 out.extend_from_slice(bytes);
-                memchr::memchr_iter(b'\n', bytes).count() as u32
+                if self.lacks_line_end() {
+                    out.extend_from_slice(b"\r\n");
+                }
+                memchr::memchr_iter(b'\n', bytes).count() as u32 + u32::from(self.lacks_line_end())
             }
         }
     }
@@ -64,7 +66,7 @@ pub struct Filing<'a> {
     pub links: &'a [(&'a [u8], u64)],
     /// The sites that get it, a blank between them.
     pub sites: &'a [u8],
-    /// The header in pieces, the blank line included. A piece may end within a line.
+    /// The header in pieces of whole lines, the blank line included.
     pub header: &'a [Piece<'a>],
     /// The body.
     pub body: Piece<'a>,
@@ -121,16 +123,15 @@ impl Filing<'_> {
         out.extend_from_slice(self.sites);
         let wire_start = out.len();
         for piece in self.header {
-            let at_line_start = out.len() == wire_start || out.last() == Some(&b'\n');
-            piece.push_wire(out, at_line_start);
+            piece.push_wire(out);
         }
         let wire_header = out.len() - wire_start;
-        let mut lines = self.body.push_wire(out, true);
-        let no_final_newline = !out.ends_with(b"\r\n");
-        if no_final_newline {
-            out.extend_from_slice(b"\r\n");
-            lines += 1;
-        }
+        let lines = self.body.push_wire(out);
+        let last = match self.header.last() {
+            Some(last) if self.body.bytes().is_empty() => *last,
+            _ => self.body,
+        };
+        let no_final_newline = last.lacks_line_end();
         let wire_bytes = (out.len() - wire_start) as u64;
         out.extend_from_slice(TERMINATOR);
         let lengths = Lengths {

@@ -13,6 +13,8 @@ pub const LINE_BYTES_MAX: usize = 1 << 20;
 /// One parsed history line, borrowing from its text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct HistoryLine<'a> {
+    /// The whole line, without its newline.
+    pub text: &'a [u8],
     /// The message-id, with its brackets.
     pub id: &'a [u8],
     /// When it came, epoch seconds. `None`: unreadable (expire then drops it, as C News did).
@@ -40,6 +42,7 @@ impl<'a> HistoryLine<'a> {
         }
         let mut parts = dates.split(|&b| b == b'~');
         Some(HistoryLine {
+            text: line,
             id,
             arrival: parts.next().and_then(signed),
             expires: parts.next().and_then(signed),

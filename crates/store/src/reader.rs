@@ -157,6 +157,20 @@ impl Reader {
         })
     }
 
+    /// The newest history line, if there is one in the current segment.
+    pub fn newest_line(&self) -> Result<Option<Vec<u8>>, Error> {
+        let Some(text) = self.histories.text_at(self.mark.base)? else {
+            return Ok(None);
+        };
+        let text = text.get(..self.mark.his_end as usize).unwrap_or_default();
+        Ok(text
+            .strip_suffix(b"\n")
+            .unwrap_or(text)
+            .rsplit(|&b| b == b'\n')
+            .next()
+            .map(<[u8]>::to_vec))
+    }
+
     /// True when an article can still be read: it was filed, is in reach of a low mark in one of its groups, and was not cancelled.
     pub fn is_alive(&self, line: &HistoryLine<'_>) -> bool {
         let Some(position) = line.position else {

@@ -168,10 +168,7 @@ impl<'a> Record<'a> {
 
     /// Appends the article in native form, exactly as it was filed.
     pub fn push_native(&self, out: &mut Vec<u8>) {
-        article::wire::push_native(out, self.wire_article());
-        if self.head.no_final_newline && out.last() == Some(&b'\n') {
-            out.pop();
-        }
+        article::wire::push_native_flagged(out, self.wire_article(), self.head.no_final_newline);
     }
 }
 

@@ -91,6 +91,7 @@ pub fn open(disk: Arc<dyn Disk>, dir: &Path, mut options: Options) -> Result<Spo
         checkpointed,
         stopped: false,
         notices,
+        taken_up: 0,
         _lock: lock,
     };
     spool.catch_up(&start)?;
@@ -423,6 +424,7 @@ impl Spool {
         }
         self.publish()?;
         self.checkpoint()?;
+        self.taken_up = articles;
         if articles > 0 {
             self.notices.push(format!(
                 "{articles} articles were taken up again from the log after an interruption"

@@ -66,6 +66,8 @@ impl Default for Options {
 pub const SEGMENT_BYTES_MIN: u64 = 1 << 20;
 /// Largest segment, bytes: offsets in it are 32 bits.
 pub const SEGMENT_BYTES_MAX: u64 = 2 << 30;
+/// Commits of at least this many bytes go past the page cache.
+pub const DIRECT_BYTES_MIN: usize = 256 << 10;
 /// Longest `active` that is logged as one record at the start of a segment, as a part of the segment.
 const SNAPSHOT_PART_MAX: u64 = 4;
 
@@ -94,6 +96,7 @@ pub struct Spool {
     pub(crate) checkpointed: u64,
     pub(crate) stopped: bool,
     pub(crate) notices: Vec<String>,
+    pub(crate) taken_up: u64,
     pub(crate) _lock: Lock,
 }
 
@@ -111,6 +114,11 @@ impl Spool {
     /// What opening found and mended, in sentences for the administrator.
     pub fn notices(&self) -> &[String] {
         &self.notices
+    }
+
+    /// Articles that opening took up again from the log.
+    pub fn taken_up(&self) -> u64 {
+        self.taken_up
     }
 
     /// The news directory.
@@ -174,10 +182,11 @@ impl Spool {
                 .duration_since(UNIX_EPOCH)
                 .map_or(0, |age| age.as_micros() as u64);
             self.stamp = now.max(self.stamp + 1);
+            self.art.pending.restart(self.art.growing.end);
         }
         Commit {
             stamp: self.stamp,
-            start: 0,
+            start: self.art.pending.out().1,
         }
     }
 
@@ -205,12 +214,8 @@ impl Spool {
         let commit = self.commit_of_record();
         let position = self.art.next_position();
         let offset = self.art.next() as u32;
-        let laid = filing.push_record(&mut self.art.pending, position, commit);
-        let line = self
-            .art
-            .pending
-            .get(laid.line_start..laid.line_start + laid.line_length)
-            .unwrap_or_default();
+        let laid = filing.push_record(self.art.pending.out().0, position, commit);
+        let line = self.art.pending.piece(laid.line_start, laid.line_length);
         let address = self.art.header.base + self.derived.next_line();
         self.derived.push_line(line);
         self.derived
@@ -236,7 +241,7 @@ impl Spool {
         let commit = self.commit_of_record();
         let mut line = Vec::with_capacity(id.len() + 32);
         push_seen(&mut line, id, (arrival, expires));
-        record::push_text(&mut self.art.pending, Kind::Seen, commit, &line);
+        record::push_text(self.art.pending.out().0, Kind::Seen, commit, &line);
         let address = self.art.header.base + self.derived.next_line();
         self.derived.push_line(&line);
         self.remember_address(id, address)
@@ -248,7 +253,7 @@ impl Spool {
         let commit = self.commit_of_record();
         let mut text = Vec::with_capacity(id.len() + 32);
         Cancels::push_line(&mut text, position, id);
-        record::push_text(&mut self.art.pending, Kind::Cancel, commit, &text);
+        record::push_text(self.art.pending.out().0, Kind::Cancel, commit, &text);
         self.derived.push_cancel(position, id);
         Ok(())
     }
@@ -299,7 +304,7 @@ impl Spool {
 
     fn log_text(&mut self, kind: Kind, text: &[u8]) {
         let commit = self.commit_of_record();
-        record::push_text(&mut self.art.pending, kind, commit, text);
+        record::push_text(self.art.pending.out().0, kind, commit, text);
     }
 
     /// Logs the whole active file, so that a rebuild need not go back beyond this segment.
@@ -373,8 +378,7 @@ impl Spool {
         let bytes = self.art.pending.len() as u64;
         if bytes > 0 {
             self.stopped = true;
-            self.art.growing.append(&self.art.pending)?;
-            self.art.pending.clear();
+            self.write_pending()?;
             if self.options.durability != Durability::None {
                 // After a failed sync the state on the disk is unknown, and asking again would not tell:
                 // the next start looks at what is there.
@@ -390,6 +394,20 @@ impl Spool {
             bytes,
             end: Position(self.art.header.base + self.art.growing.end),
         })
+    }
+
+    fn write_pending(&mut self) -> Result<(), Error> {
+        let Art {
+            growing, pending, ..
+        } = &mut self.art;
+        if pending.len() < DIRECT_BYTES_MIN || self.options.durability == Durability::None {
+            growing.append(pending.bytes())?;
+        } else {
+            pending.pad(growing.end, self.stamp);
+            growing.append_large(pending.bytes())?;
+        }
+        pending.restart(growing.end);
+        Ok(())
     }
 
     /// Writes the derived files and tells readers how far they may look.

@@ -1,0 +1,227 @@
+//! The dates field of a rule: `default`, `default-high` or `low-default-high`.
+
+use std::fmt;
+
+use thiserror::Error;
+
+use crate::life::{Life, LifeFault};
+
+/// How long articles ruled by a line live.
+///
+/// Invariant: `low <= default <= high`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Dates {
+    low: Life,
+    default: Life,
+    high: Life,
+}
+
+/// The ends that dates get when they do not give their own: the last
+/// `/bounds/` line, or from nothing to `never`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Bounds {
+    /// The least life.
+    pub low: Life,
+    /// The longest life.
+    pub high: Life,
+}
+
+impl Default for Bounds {
+    fn default() -> Self {
+        Self {
+            low: Life::ZERO,
+            high: Life::Never,
+        }
+    }
+}
+
+/// Why dates cannot be used.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum DatesFault {
+    /// A part is no length of time.
+    #[error(transparent)]
+    Life(#[from] LifeFault),
+    /// More than three parts.
+    #[error("`{0}' has more than three dates; use low-default-high")]
+    Parts(String),
+    /// `low <= default <= high` does not hold as written.
+    #[error("dates out of order: {shorter_name} {shorter} is more than {longer_name} {longer}")]
+    Order {
+        /// The end that should be the shorter.
+        shorter_name: &'static str,
+        /// Its value.
+        shorter: Life,
+        /// The end that should be the longer.
+        longer_name: &'static str,
+        /// Its value.
+        longer: Life,
+    },
+}
+
+impl Dates {
+    /// Dates from what was written, the rest from the bounds. Ends that were not
+    /// written stretch to keep the order; written ones do not.
+    ///
+    /// # Errors
+    /// [`DatesFault::Order`] if the written parts are out of order.
+    pub fn new(
+        low: Option<Life>,
+        default: Life,
+        high: Option<Life>,
+        bounds: Bounds,
+    ) -> Result<Self, DatesFault> {
+        let dates = Self {
+            low: low.unwrap_or_else(|| bounds.low.min(default)),
+            default,
+            high: high.unwrap_or_else(|| bounds.high.max(default)),
+        };
+        ordered(("low", dates.low), ("default", dates.default))?;
+        ordered(("default", dates.default), ("high", dates.high))?;
+        Ok(dates)
+    }
+
+    /// Reads `default`, `default-high` or `low-default-high`.
+    ///
+    /// # Errors
+    /// [`DatesFault`] names the part that is wrong.
+    pub fn parse(text: &[u8], bounds: Bounds) -> Result<Self, DatesFault> {
+        let mut parts = text.split(|byte| *byte == b'-').map(Life::parse);
+        let mut next = || parts.next().transpose();
+        let (first, second, third) = (next()?, next()?, next()?);
+        if next().is_ok_and(|fourth| fourth.is_none()) {
+            return match (first, second, third) {
+                (Some(low), Some(default), Some(high)) => {
+                    Self::new(Some(low), default, Some(high), bounds)
+                }
+                (Some(default), high, _) => Self::new(None, default, high, bounds),
+                // `split` always gives a first part.
+                (None, ..) => Err(LifeFault::NotDays(String::new()).into()),
+            };
+        }
+        Err(DatesFault::Parts(
+            String::from_utf8_lossy(text).into_owned(),
+        ))
+    }
+
+    /// Younger than this, an article stays whatever its Expires says.
+    pub fn low(&self) -> Life {
+        self.low
+    }
+
+    /// The life of an article without a usable Expires.
+    pub fn default(&self) -> Life {
+        self.default
+    }
+
+    /// Older than this, an article goes whatever its Expires says.
+    pub fn high(&self) -> Life {
+        self.high
+    }
+
+    /// The ends alone, as a `/bounds/` line gives them.
+    pub fn bounds(&self) -> Bounds {
+        Bounds {
+            low: self.low,
+            high: self.high,
+        }
+    }
+}
+
+/// `low-default-high`, as `explist` reads it.
+impl fmt::Display for Dates {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}-{}-{}", self.low, self.default, self.high)
+    }
+}
+
+fn ordered(
+    (shorter_name, shorter): (&'static str, Life),
+    (longer_name, longer): (&'static str, Life),
+) -> Result<(), DatesFault> {
+    if shorter <= longer {
+        return Ok(());
+    }
+    Err(DatesFault::Order {
+        shorter_name,
+        shorter,
+        longer_name,
+        longer,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn shown(text: &str, bounds: Bounds) -> String {
+        match Dates::parse(text.as_bytes(), bounds) {
+            Ok(dates) => dates.to_string(),
+            Err(fault) => fault.to_string(),
+        }
+    }
+
+    #[test]
+    fn ends_not_given_come_from_the_bounds_and_stretch() {
+        let bounds = Bounds {
+            low: Life::days(5),
+            high: Life::days(30),
+        };
+        for (text, plain, bounded) in [
+            ("14", "0-14-never", "5-14-30"),
+            ("2", "0-2-never", "2-2-30"),
+            ("90", "0-90-never", "5-90-90"),
+            ("never", "0-never-never", "5-never-never"),
+            ("14-20", "0-14-20", "5-14-20"),
+            ("2-3", "0-2-3", "2-2-3"),
+            ("14-never", "0-14-never", "5-14-never"),
+            ("1-2-3", "1-2-3", "1-2-3"),
+            ("2-2-2", "2-2-2", "2-2-2"),
+            (
+                "never-never-never",
+                "never-never-never",
+                "never-never-never",
+            ),
+        ] {
+            assert_eq!(shown(text, Bounds::default()), plain, "{text}");
+            assert_eq!(shown(text, bounds), bounded, "{text}");
+        }
+    }
+
+    #[test]
+    fn written_disorder_and_odd_shapes_are_faults() {
+        for (text, want) in [
+            (
+                "20-14",
+                "dates out of order: default 20 is more than high 14",
+            ),
+            ("2-1-3", "dates out of order: low 2 is more than default 1"),
+            ("1-3-2", "dates out of order: default 3 is more than high 2"),
+            (
+                "1-never-2",
+                "dates out of order: default never is more than high 2",
+            ),
+            (
+                "1-2-3-4",
+                "`1-2-3-4' has more than three dates; use low-default-high",
+            ),
+            (
+                "1-2-3-",
+                "`1-2-3-' has more than three dates; use low-default-high",
+            ),
+            (
+                "1--3",
+                "`' is neither a number of days (like 14 or 0.5) nor `never'",
+            ),
+            (
+                "",
+                "`' is neither a number of days (like 14 or 0.5) nor `never'",
+            ),
+            (
+                "x",
+                "`x' is neither a number of days (like 14 or 0.5) nor `never'",
+            ),
+        ] {
+            assert_eq!(shown(text, Bounds::default()), want, "{text}");
+        }
+    }
+}

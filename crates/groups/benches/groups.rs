@@ -8,7 +8,7 @@ use std::io::Read;
 use std::path::PathBuf;
 use std::time::Instant;
 
-use groups::Active;
+use groups::{Active, Bits, Matrix, Pattern, Sys, Wildmat};
 
 fn main() {
     let text = isc_active().unwrap_or_else(generated_active);
@@ -37,6 +37,71 @@ fn main() {
     });
     best("take_number, a group", 20, names.len(), || {
         spread(&ids).filter_map(|id| active.take_number(id)).max()
+    });
+    let pattern = Pattern::parse(b"comp,news,rec,!rec.games,alt.all.test,!alt.sex,local");
+    best("C News pattern, a group", 20, names.len(), || {
+        names.iter().filter(|name| pattern.matches(name)).count()
+    });
+    let wildmat =
+        Wildmat::parse(b"comp.*,news.*,rec.*,!rec.games.*,alt.*.test,!*binaries*,local.*");
+    best("wildmat, a group", 20, names.len(), || {
+        names.iter().filter(|name| wildmat.matches(name)).count()
+    });
+    for sites in [5, 50, 500] {
+        select(&active, &ids, sites);
+    }
+}
+
+/// Articles with two groups each, over a thousand groups.
+fn select(active: &Active, ids: &[groups::GroupId], sites: usize) {
+    const HIERARCHIES: [&str; 9] = [
+        "comp", "news", "rec", "sci", "soc", "talk", "misc", "alt", "de",
+    ];
+    let mut text = String::from("ME:all::\n");
+    for site in 0..sites {
+        let subs: Vec<&str> = HIERARCHIES
+            .iter()
+            .cycle()
+            .skip(site)
+            .take(7)
+            .copied()
+            .collect();
+        text += &format!(
+            "site{site}:{},!comp.sys{site}/world,na:f:\n",
+            subs.join(",")
+        );
+    }
+    let Ok(sys) = Sys::parse(text.as_bytes(), b"here") else {
+        return;
+    };
+    let some: Vec<_> = spread(ids).collect();
+    let pairs: Vec<_> = some
+        .iter()
+        .zip(some.iter().rev())
+        .map(|(&a, &b)| [a, b])
+        .collect();
+    let mut matrix = Matrix::new(active, &sys);
+    let mut out = Bits::new();
+    let mut run = |distribution: Option<&[u8]>| {
+        let mut selected = 0usize;
+        for pair in &pairs {
+            matrix.select(active, pair, &[], distribution, false, &mut out);
+            selected += usize::from(out.contains(1));
+        }
+        selected
+    };
+    let start = Instant::now();
+    black_box(run(None));
+    let first = start.elapsed().as_nanos() as f64 / some.len() as f64;
+    println!("{sites} sites: row of a group, first time: {first:.0} ns");
+    best(
+        "  select, an article with 2 groups",
+        20,
+        pairs.len(),
+        || run(None),
+    );
+    best("  select, with a Distribution", 20, pairs.len(), || {
+        run(Some(b"na"))
     });
 }
 

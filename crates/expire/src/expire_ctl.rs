@@ -4,14 +4,15 @@
 //! first, so the lines come out in reverse; the patterns of an INN line count
 //! one by one (`a,!b` is: what matches a, and what does not match b), so each
 //! becomes a line of its own; and a group that no INN line matches is kept for
-//! ever, so a last line says so. What `explist` cannot say is never guessed at:
+//! ever, so a last line says so. (One thing is only nearly the same: `/remember/`
+//! counts from posting there, `/expired/` from arrival here.) What `explist` cannot say is never guessed at:
 //! it is left as a comment where it stood and reported as a fault.
 
 mod wild;
 
 use crate::dates::{Bounds, Dates};
 use crate::explist::shown;
-use crate::life::Life;
+use crate::life::{DAY_SECONDS, Life, LifeFault};
 
 /// INN takes more days than this for `never`.
 const NEVER_DAYS: u64 = 49_710;
@@ -191,11 +192,12 @@ fn life(text: &[u8]) -> Result<Life, String> {
     if text.eq_ignore_ascii_case(b"never") {
         return Ok(Life::Never);
     }
-    let life = Life::parse(text).map_err(|fault| fault.to_string())?;
-    Ok(match life {
-        Life::Seconds(seconds) if seconds > NEVER_DAYS * crate::life::DAY_SECONDS => Life::Never,
-        life => life,
-    })
+    match Life::parse(text) {
+        Ok(Life::Seconds(seconds)) if seconds > NEVER_DAYS * DAY_SECONDS => Ok(Life::Never),
+        Ok(life) => Ok(life),
+        Err(LifeFault::TooLong(_)) => Ok(Life::Never),
+        Err(fault) => Err(fault.to_string()),
+    }
 }
 
 fn lines(faults: &[Fault]) -> String {

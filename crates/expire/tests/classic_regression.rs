@@ -3,6 +3,8 @@
 //! Times in days: 0.01 = 864 s, 0.05 = 4320, 0.08 = 6912, 0.1 = 8640, 0.11 = 9504;
 //! so the cut-offs are 9136, 5680, 3088, 1360 and 496.
 
+#![allow(clippy::unwrap_used, clippy::indexing_slicing)] // helpers of tests, too
+
 use expire::policy::Facts;
 use expire::{Cutoffs, Explist, Layout, Policy, Verdict};
 use groups::{Active, GroupId};

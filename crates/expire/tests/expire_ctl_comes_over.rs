@@ -1,5 +1,7 @@
 //! INN's `expire.ctl` becomes an `explist` that rules each group the same way.
 
+#![allow(clippy::unwrap_used, clippy::indexing_slicing)] // helpers of tests, too
+
 use expire::expire_ctl::convert;
 use expire::{Explist, Policy};
 use groups::Active;
@@ -16,7 +18,7 @@ fn lines_come_out_in_reverse_and_exact() {
 /remember/:11
 *:A:1:10:never          # the default
 *:M:1:30:365
-local.*,local:A:NEVER:never:99999
+local.*,local:A:NEVER:99999:99999999999
 alt.binaries.*:U:0:0.5:2
 ";
     assert_eq!(

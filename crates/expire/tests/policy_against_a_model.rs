@@ -1,6 +1,8 @@
 //! The policy against a slow, obvious model, over random policies, groups,
 //! articles and clocks.
 
+#![allow(clippy::unwrap_used, clippy::indexing_slicing)] // helpers of tests, too
+
 use expire::policy::Facts;
 use expire::{Complaint, Cutoffs, Explist, Policy, Verdict};
 use groups::Active;

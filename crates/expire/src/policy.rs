@@ -150,7 +150,8 @@ impl Cutoffs {
         let low = dates.low().before(now);
         // "At or before now - high" as "before the second after it".
         let high = dates.high().before(now).saturating_add(1).min(low);
-        let default = dates.default().before(now).max(high).min(low);
+        // Not above `low`, since lives are in order.
+        let default = dates.default().before(now).max(high);
         Self { high, default, low }
     }
 

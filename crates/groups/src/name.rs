@@ -58,15 +58,15 @@ fn has_safe_bytes(name: &[u8]) -> bool {
     let mut dot_before = 0u64;
     for word in words {
         let word = u64::from_le_bytes(*word);
-        let dots = bytes_equal(word, b'.');
+        let dots = bytes_equal(word, b'.') & TOPS;
         found |= unsafe_in(word) | (dots & ((dots << 8) | dot_before));
         dot_before = dots >> 56;
     }
     // The last eight bytes overlap the words, so no pair of dots is missed.
     let word = u64::from_le_bytes(*tail);
-    let dots = bytes_equal(word, b'.');
+    let dots = bytes_equal(word, b'.') & TOPS;
     found |= unsafe_in(word) | (dots & (dots << 8));
-    found == 0
+    found & TOPS == 0
 }
 
 fn is_safe_byte(byte: u8) -> bool {
@@ -76,27 +76,28 @@ fn is_safe_byte(byte: u8) -> bool {
 const ONES: u64 = 0x0101_0101_0101_0101;
 const TOPS: u64 = 0x8080_8080_8080_8080;
 
-/// Non-zero if one of the eight bytes is not [safe](is_safe_byte).
+/// Top bits set for those of the eight bytes that are not
+/// [safe](is_safe_byte); the other bits mean nothing.
 #[inline]
 fn unsafe_in(word: u64) -> u64 {
     // Below `"`: controls, blank and `!`.
-    let below = word.wrapping_sub(ONES * 0x22) & !word & TOPS;
+    let below = word.wrapping_sub(ONES * 0x22) & !word;
     below
         | bytes_equal(word, 0x7f)
         | bytes_equal(word, b'/')
         | bytes_equal(word, b'\\')
         | bytes_equal(word, b',')
-        | bytes_equal(word, b':')
-        | bytes_equal(word, b'*')
+        // `:` and `*` differ in one bit only.
+        | bytes_equal(word | (ONES * 0x10), b':')
 }
 
-/// Marks the top bit of each byte equal to `byte`. A borrow may also mark the
-/// byte after an equal one, if that one differs in the lowest bit only; for
-/// `.` that is `/`, which is unsafe anyway.
+/// Top bit set for each byte equal to `byte`; the other bits mean nothing. A
+/// borrow may also mark the byte after an equal one, if that one differs in the
+/// lowest bit only; for `.` that is `/`, which is unsafe anyway.
 #[inline]
 fn bytes_equal(word: u64, byte: u8) -> u64 {
     let difference = word ^ (ONES * u64::from(byte));
-    difference.wrapping_sub(ONES) & !difference & TOPS
+    difference.wrapping_sub(ONES) & !difference
 }
 
 /// The rule of C News that a new name breaks.

@@ -5,6 +5,7 @@
 use std::hint::black_box;
 use std::time::Instant;
 
+use article::wire::{native_len, push_native, push_wire};
 use article::{Article, Form, Header};
 
 /// How often a piece of work is repeated; the best of several rounds counts.
@@ -30,6 +31,29 @@ fn main() {
             .filter_map(|&h| article.value(h))
             .map(<[u8]>::len);
         black_box(lengths.sum::<usize>() + usize::from(article.required().is_ok()))
+    });
+    let mut out = Vec::with_capacity(8192);
+    push_wire(&mut out, &native);
+    let on_the_wire = out.clone();
+    measure("parse, wire", on_the_wire.len(), || {
+        Article::parse(black_box(&on_the_wire), Form::Wire).body()
+    });
+    measure("native to wire", native.len(), || {
+        out.clear();
+        push_wire(&mut out, black_box(&native)) as usize
+    });
+    measure("wire to native", on_the_wire.len(), || {
+        out.clear();
+        push_native(&mut out, black_box(&on_the_wire));
+        out.len()
+    });
+    measure("length of the native form", on_the_wire.len(), || {
+        native_len(black_box(&on_the_wire))
+    });
+    measure("copy (for comparison)", native.len(), || {
+        out.clear();
+        out.extend_from_slice(black_box(&native));
+        out.len()
     });
 }
 

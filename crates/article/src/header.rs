@@ -1,5 +1,7 @@
 //! The headers that the news system itself looks at.
 
+use crate::scan::first_block;
+
 /// Defines [`Header`]: one row a header, in the order of the enum.
 macro_rules! headers {
     ($($(#[$doc:meta])* $variant:ident $name:literal,)*) => {
@@ -25,23 +27,6 @@ macro_rules! headers {
             pub const fn name(self) -> &'static str {
                 match self {
                     $(Header::$variant => $name,)*
-                }
-            }
-
-            /// The known header whose name begins like `key` (see [`key`]).
-            ///
-            /// No two known names share a key, so one comparison of the rest of
-            /// the name settles it.
-            // The constants bear the names of the variants.
-            #[allow(non_upper_case_globals)]
-            #[inline]
-            fn by_key(key: u64) -> Option<Header> {
-                $(
-                    const $variant: u64 = key_of($name);
-                )*
-                match key {
-                    $($variant => Some(Header::$variant),)*
-                    _ => None,
                 }
             }
         }
@@ -115,54 +100,105 @@ impl Header {
 
     /// The known header of this name, without colon, in any case.
     pub fn from_name(name: &[u8]) -> Option<Header> {
-        Self::from_word(key(name), name)
+        Self::from_key(Key::of(&first_block(name), name.len())?)
     }
 
-    /// [`Header::from_name`] where the caller has the key at hand.
+    /// The known header of this key: one look into a table, one comparison.
     #[inline]
-    pub(crate) fn from_word(key: u64, name: &[u8]) -> Option<Header> {
-        let header = Self::by_key(key)?;
-        let known = header.name().as_bytes();
-        if name.len() <= 8 {
-            // The key holds the whole name; NUL never occurs in a name.
-            return (name.len() == known.len()).then_some(header);
-        }
-        let same = name.get(8..)?.eq_ignore_ascii_case(known.get(8..)?);
-        same.then_some(header)
+    pub(crate) fn from_key(key: Key) -> Option<Header> {
+        let slot = SLOTS.get(key.slot())?;
+        if slot.key == key { slot.header } else { None }
     }
 }
 
-/// Sets the bit that tells `A` from `a` in every byte.
-///
-/// This is exact for names: the bytes of a known name other than letters have the
-/// bit set already, and what they could be mistaken for are control characters,
-/// which a name cannot hold.
-pub(crate) const FOLD: u64 = u64::from_le_bytes([0x20; 8]);
-
-/// The first eight bytes of a name, folded, zeros where it is shorter.
-fn key(name: &[u8]) -> u64 {
-    let mut word = [0u8; 8];
-    for (to, from) in word.iter_mut().zip(name) {
-        *to = from | 0x20;
-    }
-    u64::from_le_bytes(word)
-}
-
-/// [`key`] at compile time.
-const fn key_of(name: &str) -> u64 {
-    let mut rest = name.as_bytes();
-    let mut key = 0u64;
-    let mut shift = 0;
-    while let [first, tail @ ..] = rest {
-        if shift == 64 {
-            break;
-        }
-        key |= ((*first | 0x20) as u64) << shift;
-        shift += 8;
+/// The bytes of a key that belong to a name, for each length that a known name can
+/// have; a look into a table is quicker than a shift of this width.
+static MASKS: [u128; 16] = {
+    let mut masks = [0u128; 16];
+    let mut mask = 0u128;
+    let mut rest: &mut [u128] = &mut masks;
+    while let [here, tail @ ..] = rest {
+        *here = mask;
+        mask = mask << 8 | 0xff;
         rest = tail;
     }
-    key
+    masks
+};
+
+/// A name of at most 15 bytes in lower case, with zeros behind it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Key(u128);
+
+impl Key {
+    /// The bit that tells `A` from `a`, in every byte.
+    ///
+    /// To set it is exact for names: their bytes other than letters have it set
+    /// already, or could be mistaken only for control characters, which cannot
+    /// stand in a name.
+    const FOLD: u128 = u128::from_le_bytes([0x20; 16]);
+
+    /// The key of the first `len` bytes, or `None` if no known name is as long.
+    #[inline]
+    pub(crate) fn of(bytes: &[u8; 16], len: usize) -> Option<Key> {
+        let mask = MASKS.get(len)?;
+        Some(Key((u128::from_le_bytes(*bytes) | Self::FOLD) & mask))
+    }
+
+    /// [`Key::of`] a known name, at compile time.
+    const fn of_known(name: &str) -> Key {
+        let mut rest = name.as_bytes();
+        let mut key = 0;
+        let mut shift = 0;
+        while let [first, tail @ ..] = rest {
+            key |= ((*first | 0x20) as u128) << shift;
+            shift += 8;
+            rest = tail;
+        }
+        Key(key)
+    }
+
+    /// The slot of a key: no two known names meet, as a test makes sure.
+    ///
+    /// The factor was found by trying; a new header may ask for another one.
+    #[inline]
+    const fn slot(self) -> usize {
+        ((self.0 as u64).wrapping_mul(0xa531_9f47_82fe_3a4b) >> (64 - SLOT_BITS)) as usize
+    }
 }
+
+const SLOT_BITS: u32 = 6;
+
+#[derive(Clone, Copy)]
+struct Slot {
+    key: Key,
+    header: Option<Header>,
+}
+
+/// The known headers by [`Key::slot`].
+static SLOTS: [Slot; 1 << SLOT_BITS] = {
+    let mut slots = [Slot {
+        key: Key(0),
+        header: None,
+    }; 1 << SLOT_BITS];
+    let mut rest: &mut [Slot] = &mut slots;
+    let mut index = 0;
+    while let [slot, tail @ ..] = rest {
+        let mut headers = Header::ALL;
+        while let [header, others @ ..] = headers {
+            let key = Key::of_known(header.name());
+            if key.slot() == index {
+                *slot = Slot {
+                    key,
+                    header: Some(*header),
+                };
+            }
+            headers = others;
+        }
+        index += 1;
+        rest = tail;
+    }
+    slots
+};
 
 #[cfg(test)]
 mod tests {

@@ -7,7 +7,9 @@ pub mod batch;
 pub mod date;
 pub mod header;
 pub mod parse;
+mod scan;
 pub mod syntax;
+pub mod wire;
 pub mod wrap;
 
 pub use header::Header;

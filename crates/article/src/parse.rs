@@ -5,7 +5,8 @@ use std::ops::Range;
 
 use memchr::memchr;
 
-use crate::header::{FOLD, Header};
+use crate::header::{Header, Key};
+use crate::scan::{LineFeeds, first_block, name_ends};
 
 /// How the lines of an article end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -86,12 +87,15 @@ impl Span {
     }
 }
 
+/// The slot of [`Article::spans`] that fields of no interest share.
+const UNKNOWN: usize = Header::COUNT;
+
 /// An article whose header has been found, borrowed from its bytes.
 #[derive(Clone, Debug)]
 pub struct Article<'a> {
     bytes: &'a [u8],
     form: Form,
-    spans: [Span; Header::COUNT],
+    spans: [Span; Header::COUNT + 1],
     header_len: usize,
     body: usize,
     xrefs: u32,
@@ -110,70 +114,94 @@ impl<'a> Article<'a> {
         let mut article = Article {
             bytes,
             form,
-            spans: [Span::default(); Header::COUNT],
+            spans: [Span::default(); Header::COUNT + 1],
             header_len: 0,
             body: 0,
             xrefs: 0,
             fault: None,
         };
         match form {
-            Form::Native => article.scan::<NativeLines>(),
-            Form::Wire => article.scan::<WireLines>(),
+            Form::Native => article.scan::<false>(),
+            Form::Wire => article.scan::<true>(),
         }
         article
     }
 
-    fn scan<L: Lines>(&mut self) {
+    #[inline]
+    fn scan<const WIRE: bool>(&mut self) {
         let window = self.bytes.get(..HEADER_BYTES_MAX).unwrap_or(self.bytes);
-        let mut rest = window;
-        loop {
-            let at = window.len() - rest.len();
-            if rest.is_empty() || rest.starts_with(L::END) {
-                self.header_len = at;
-                self.body = (at + L::END.len()).min(window.len());
-                if rest.is_empty() && window.len() < self.bytes.len() {
-                    self.fault.get_or_insert(Fault::HeaderTooLong);
-                }
+        let mut feeds = LineFeeds::new(window);
+        let mut open = None;
+        let mut start = 0;
+        while start < window.len() {
+            let end = match feeds.next() {
+                Some(lf) if !ends_line(WIRE, window, start, lf) => continue,
+                Some(lf) => lf + 1,
+                None => window.len(),
+            };
+            let is_short = end - start <= if WIRE { 3 } else { 1 };
+            if is_short && self.ends_header::<WIRE>(window, start, end) {
                 return;
             }
-            let name = Name::of(rest);
-            if name.is_header {
-                let len = L::field_len(rest, name.len);
-                self.note(name.header(rest), at, at + len);
-                rest = rest.get(len..).unwrap_or_default();
-            } else {
-                let len = L::line_len(rest, 0);
-                let line = rest.get(..len).unwrap_or_default();
-                if L::is_terminator(line) {
-                    self.header_len = at;
-                    self.body = at;
-                    return;
-                }
-                let line = line.strip_suffix(L::END).unwrap_or(line);
-                self.fault.get_or_insert(Fault::NotAHeader(line));
-                rest = rest.get(len..).unwrap_or_default();
-            }
+            self.take_line(window, start, end, &mut open);
+            start = end;
+        }
+        self.header_len = window.len();
+        self.body = window.len();
+        if window.len() < self.bytes.len() {
+            self.fault.get_or_insert(Fault::HeaderTooLong);
         }
     }
 
-    #[inline]
-    fn note(&mut self, header: Option<Header>, start: usize, end: usize) {
-        let Some(header) = header else { return };
-        let Some(span) = self.spans.get_mut(header as usize) else {
-            return;
+    /// Whether a line ends the header: the blank line, or on the wire the dot that
+    /// ends an article without body.
+    fn ends_header<const WIRE: bool>(&mut self, text: &[u8], start: usize, end: usize) -> bool {
+        let line = text.get(start..end).unwrap_or_default();
+        self.header_len = start;
+        self.body = match line {
+            b"\r\n" if WIRE => end,
+            b".\r\n" if WIRE => start,
+            b"\n" if !WIRE => end,
+            _ => return false,
         };
-        if header.is_required() && !span.is_absent() {
-            self.fault.get_or_insert(Fault::Duplicate(header));
+        true
+    }
+
+    /// Takes one line of the header in; `open` is the slot that a continuation
+    /// line belongs to.
+    #[inline(always)]
+    fn take_line(&mut self, text: &'a [u8], start: usize, end: usize, open: &mut Option<usize>) {
+        let rest = text.get(start..).unwrap_or_default();
+        if let Some(b' ' | b'\t') = rest.first()
+            && let Some(span) = open.and_then(|slot| self.spans.get_mut(slot))
+        {
+            span.end = end as u32;
             return;
         }
-        // Both fit: the window is at most HEADER_BYTES_MAX long.
-        *span = Span {
-            start: start as u32,
-            end: end as u32,
+        let Some((_, key)) = name(rest) else {
+            *open = None;
+            let line = text.get(start..end).unwrap_or_default();
+            self.fault
+                .get_or_insert(Fault::NotAHeader(without_end(line, self.form)));
+            return;
         };
-        if header == Header::Xref {
-            self.xrefs = self.xrefs.saturating_add(1);
+        let header = key.and_then(Header::from_key);
+        let mut slot = header.map_or(UNKNOWN, |header| header as usize);
+        if slot < Header::REQUIRED && self.spans.get(slot).is_some_and(|span| !span.is_absent()) {
+            if let Some(header) = header {
+                self.fault.get_or_insert(Fault::Duplicate(header));
+            }
+            slot = UNKNOWN;
         }
+        self.xrefs += u32::from(slot == Header::Xref as usize);
+        if let Some(span) = self.spans.get_mut(slot) {
+            // Both fit: the window is at most HEADER_BYTES_MAX long.
+            *span = Span {
+                start: start as u32,
+                end: end as u32,
+            };
+        }
+        *open = Some(slot);
     }
 
     /// The first fault of the header's form, if any.
@@ -308,172 +336,73 @@ impl<'a> Iterator for Fields<'a> {
     fn next(&mut self) -> Option<Self::Item> {
         loop {
             let rest = self.header.get(self.at..).filter(|rest| !rest.is_empty())?;
-            let name = Name::of(rest);
-            let len = match (self.form, name.is_header) {
-                (Form::Native, true) => NativeLines::field_len(rest, name.len),
-                (Form::Native, false) => NativeLines::line_len(rest, 0),
-                (Form::Wire, true) => WireLines::field_len(rest, name.len),
-                (Form::Wire, false) => WireLines::line_len(rest, 0),
-            };
+            let name = name(rest);
+            let mut len = line_len(rest, 0, self.form);
+            while name.is_some()
+                && let Some(b' ' | b'\t') = rest.get(len)
+            {
+                len = line_len(rest, len, self.form);
+            }
             let line = self.at..self.at + len;
             self.at = line.end;
-            if name.is_header {
-                let value = trim(rest.get(name.len + 1..len)?);
-                return Some((line, rest.get(..name.len)?, value));
+            if let Some((name_len, _)) = name {
+                let value = trim(rest.get(name_len + 1..len)?);
+                return Some((line, rest.get(..name_len)?, value));
             }
         }
     }
 }
 
-/// The way lines end in one form; both are compiled into the scanner.
-trait Lines {
-    /// A line end, and so the blank line after the header.
-    const END: &'static [u8];
-
-    /// The length of the first line of `text` with its end, looking for the end
-    /// from `from` on; all of `text` if there is no end.
-    fn line_len(text: &[u8], from: usize) -> usize;
-
-    /// Whether this line ends an article on the network.
-    fn is_terminator(line: &[u8]) -> bool;
-
-    /// The length of the field that `text` begins with, whose name is `name_len` long.
-    #[inline]
-    fn field_len(text: &[u8], name_len: usize) -> usize {
-        let mut len = Self::line_len(text, name_len);
-        while let Some(b' ' | b'\t') = text.get(len) {
-            len = Self::line_len(text, len);
-        }
-        len
-    }
-}
-
-struct NativeLines;
-
-impl Lines for NativeLines {
-    const END: &'static [u8] = b"\n";
-
-    #[inline]
-    fn line_len(text: &[u8], from: usize) -> usize {
-        let tail = text.get(from..).unwrap_or_default();
-        memchr(b'\n', tail).map_or(text.len(), |lf| from + lf + 1)
-    }
-
-    fn is_terminator(_: &[u8]) -> bool {
-        false
-    }
-}
-
-struct WireLines;
-
-impl Lines for WireLines {
-    const END: &'static [u8] = b"\r\n";
-
-    #[inline]
-    fn line_len(text: &[u8], mut from: usize) -> usize {
-        loop {
-            let len = NativeLines::line_len(text, from);
-            let line = text.get(..len).unwrap_or_default();
-            if len == text.len() || line.ends_with(b"\r\n") {
-                return len;
-            }
-            from = len;
-        }
-    }
-
-    fn is_terminator(line: &[u8]) -> bool {
-        line == b".\r\n"
-    }
-}
-
-/// What stands before the first colon or white space of a line.
-struct Name {
-    len: usize,
-    /// Whether a colon and white space (or the end of the text) follow.
-    is_header: bool,
-    /// The first eight bytes of the line, folded, without those after the name.
-    key: u64,
-}
-
-const ONES: u64 = u64::from_le_bytes([0x01; 8]);
-const HIGHS: u64 = u64::from_le_bytes([0x80; 8]);
-const COLONS: u64 = u64::from_le_bytes([b':'; 8]);
-
-impl Name {
-    /// Looks at eight bytes a step.
-    #[inline]
-    fn of(text: &[u8]) -> Name {
-        let mut key = 0;
-        let mut len = 0;
-        let mut rest = text;
-        while let Some((word, tail)) = rest.split_first_chunk::<8>() {
-            let word = u64::from_le_bytes(*word);
-            let stop = stops(word);
-            let here = (stop.trailing_zeros() / 8) as usize;
-            if len == 0 {
-                key = head(word | FOLD, here);
-            }
-            len += here;
-            if stop != 0 {
-                return Name::ending(text, len, key);
-            }
-            rest = tail;
-        }
-        Self::of_tail(text, rest, len, key)
-    }
-
-    /// The last, short word of a text.
-    #[cold]
-    fn of_tail(text: &[u8], rest: &[u8], mut len: usize, mut key: u64) -> Name {
-        let here = rest
-            .iter()
-            .take_while(|&&byte| byte != b':' && byte > b' ')
-            .count();
-        if len == 0 {
-            for (place, byte) in rest.iter().take(here).enumerate() {
-                key |= u64::from(byte | 0x20) << (8 * place);
-            }
-        }
-        len += here;
-        Name::ending(text, len, key)
-    }
-
-    #[inline]
-    fn ending(text: &[u8], len: usize, key: u64) -> Name {
-        let is_header = len > 0
-            && text.get(len) == Some(&b':')
-            && text.get(len + 1).is_none_or(|&byte| is_space(byte));
-        Name {
-            len,
-            is_header,
-            key,
-        }
-    }
-
-    #[inline]
-    fn header(&self, text: &[u8]) -> Option<Header> {
-        Header::from_word(self.key, text.get(..self.len)?)
-    }
-}
-
-/// The lowest set bit marks the first byte that is a colon or below `!`.
-///
-/// Borrows can set bits above that one, never below it.
+/// Whether the LF at `lf` ends the line that starts at `start`.
 #[inline]
-fn stops(word: u64) -> u64 {
-    let colon = word ^ COLONS;
-    let is_colon = colon.wrapping_sub(ONES) & !colon;
-    let is_below = word.wrapping_sub(ONES * 0x21) & !word;
-    (is_colon | is_below) & HIGHS
+fn ends_line(is_wire: bool, text: &[u8], start: usize, lf: usize) -> bool {
+    !is_wire || (lf > start && text.get(lf - 1) == Some(&b'\r'))
 }
 
-/// The first `len` bytes of a word, at most eight.
+/// The offset behind the line that starts at `start`.
+fn line_len(text: &[u8], start: usize, form: Form) -> usize {
+    let mut from = start;
+    while let Some(lf) = text.get(from..).and_then(|tail| memchr(b'\n', tail)) {
+        let lf = from + lf;
+        if ends_line(form == Form::Wire, text, start, lf) {
+            return lf + 1;
+        }
+        from = lf + 1;
+    }
+    text.len()
+}
+
+fn without_end(line: &[u8], form: Form) -> &[u8] {
+    let end: &[u8] = if form == Form::Wire { b"\r\n" } else { b"\n" };
+    line.strip_suffix(end).unwrap_or(line)
+}
+
+/// The length of the header name that a line begins with, and its key if a known
+/// name can be as long; `None` if the line is no header.
 #[inline]
-fn head(word: u64, len: usize) -> u64 {
-    if len >= 8 {
-        word
+fn name(text: &[u8]) -> Option<(usize, Option<Key>)> {
+    let chunk = first_block::<16>(text);
+    let ends = name_ends(&chunk);
+    let len = if ends == 0 {
+        long_name_len(text)
     } else {
-        word & ((1 << (8 * len)) - 1)
+        ends.trailing_zeros() as usize
+    };
+    let is_header = len > 0
+        && text.get(len) == Some(&b':')
+        && text.get(len + 1).is_none_or(|&byte| is_space(byte));
+    is_header.then(|| (len, Key::of(&chunk, len)))
+}
+
+/// The length of a name that is longer than a chunk.
+fn long_name_len(text: &[u8]) -> usize {
+    let mut len = 0;
+    loop {
+        let ends = name_ends(&first_block(text.get(len..).unwrap_or_default()));
+        if ends != 0 {
+            return len + ends.trailing_zeros() as usize;
+        }
+        len += 16;
     }
 }
 

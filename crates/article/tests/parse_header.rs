@@ -1,4 +1,6 @@
 //! The header scanner follows the rules of C News and finds what is there.
+// A test fails by panicking.
+#![allow(clippy::indexing_slicing, clippy::panic)]
 
 mod shared_tables;
 
@@ -139,10 +141,8 @@ fn every_xref_line_is_listed() {
     let article = native(text);
     let lines: Vec<_> = article.xref_lines().map(|line| &text[line]).collect();
     assert_eq!(lines, [&b"Xref: a b:1\n"[..], b"xref: d e:2\n f:3\n"]);
-    assert_eq!(
-        native(b"Xref: a b:1\n\n").xref_lines().collect::<Vec<_>>(),
-        [0..12]
-    );
+    let only: Vec<_> = native(b"Xref: a b:1\n\n").xref_lines().collect();
+    assert_eq!((only.len(), only[0].clone()), (1, 0..12));
     assert_eq!(native(PLAIN).xref_lines().count(), 0);
 }
 

@@ -1,0 +1,136 @@
+//! Many bytes looked at in one step: the inner loops of the header scanner and of
+//! the change to wire form.
+//!
+//! On x86-64 these become the SSE2 instructions that every such machine has.
+
+use wide::u8x16;
+
+/// The bytes of one step of [`line_feeds`].
+pub(crate) const BLOCK: usize = 64;
+
+/// A bit for every LF among 64 bytes, the first byte being the lowest bit.
+#[inline]
+pub(crate) fn line_feeds(block: &[u8; BLOCK]) -> u64 {
+    let (quarters, _) = block.as_chunks::<16>();
+    let mut bits = 0;
+    for (place, quarter) in quarters.iter().enumerate() {
+        bits |= u64::from(equal(quarter, b'\n')) << (16 * place);
+    }
+    bits
+}
+
+/// A bit for every byte among 16 that ends a header name: a colon, a blank or a
+/// control character.
+#[inline]
+pub(crate) fn name_ends(chunk: &[u8; 16]) -> u32 {
+    equal(chunk, b':') | at_most(chunk, b' ')
+}
+
+/// The first block of a text; short texts are filled up with zeros.
+#[inline]
+pub(crate) fn first_block<const N: usize>(text: &[u8]) -> [u8; N] {
+    match text.first_chunk::<N>() {
+        Some(block) => *block,
+        None => short_block(text),
+    }
+}
+
+#[cold]
+fn short_block<const N: usize>(text: &[u8]) -> [u8; N] {
+    let mut block = [0; N];
+    for (to, from) in block.iter_mut().zip(text) {
+        *to = *from;
+    }
+    block
+}
+
+/// The positions of the line feeds of a text.
+pub(crate) struct LineFeeds<'a> {
+    /// What follows the block in hand.
+    rest: &'a [u8],
+    /// The line feeds of the block in hand that are still to come.
+    bits: u64,
+    /// The offset of the block in hand.
+    at: usize,
+    /// The offset of `rest`.
+    next: usize,
+}
+
+impl<'a> LineFeeds<'a> {
+    #[inline]
+    pub(crate) fn new(text: &'a [u8]) -> Self {
+        LineFeeds {
+            rest: text,
+            bits: 0,
+            at: 0,
+            next: 0,
+        }
+    }
+}
+
+impl Iterator for LineFeeds<'_> {
+    type Item = usize;
+
+    #[inline]
+    fn next(&mut self) -> Option<usize> {
+        while self.bits == 0 {
+            self.at = self.next;
+            if let Some((block, rest)) = self.rest.split_first_chunk::<BLOCK>() {
+                self.bits = line_feeds(block);
+                self.rest = rest;
+                self.next += BLOCK;
+            } else if self.rest.is_empty() {
+                return None;
+            } else {
+                self.bits = line_feeds(&short_block(self.rest));
+                self.next += self.rest.len();
+                self.rest = &[];
+            }
+        }
+        let place = self.bits.trailing_zeros() as usize;
+        self.bits &= self.bits - 1;
+        Some(self.at + place)
+    }
+}
+
+/// A bit for every byte that equals `byte`.
+#[inline]
+fn equal(chunk: &[u8; 16], byte: u8) -> u32 {
+    u8x16::new(*chunk).simd_eq(u8x16::splat(byte)).to_bitmask()
+}
+
+/// A bit for every byte that is `byte` or less, unsigned.
+#[inline]
+fn at_most(chunk: &[u8; 16], byte: u8) -> u32 {
+    let bytes = u8x16::new(*chunk);
+    bytes.min(u8x16::splat(byte)).simd_eq(bytes).to_bitmask()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn sixteen_bytes_at_a_time_agree_with_one(
+            chunk: [u8; 16], byte in 0u8..128, near in 0u8..3,
+        ) {
+            let mut chunk = chunk;
+            chunk[3] = byte;
+            chunk[12] = byte.wrapping_add(near).wrapping_sub(1);
+            let slow = |test: &dyn Fn(u8) -> bool| {
+                chunk.iter().enumerate().fold(0, |bits, (at, &b)| bits | u32::from(test(b)) << at)
+            };
+            prop_assert_eq!(equal(&chunk, byte), slow(&|b| b == byte));
+            prop_assert_eq!(at_most(&chunk, byte), slow(&|b| b <= byte));
+        }
+
+        #[test]
+        fn line_feeds_are_found(text in "[a\n]{0,300}") {
+            let found: Vec<_> = LineFeeds::new(text.as_bytes()).collect();
+            let expected: Vec<_> = text.match_indices('\n').map(|(at, _)| at).collect();
+            prop_assert_eq!(found, expected);
+        }
+    }
+}

@@ -1,0 +1,140 @@
+//! Native to wire form and back, without loss.
+// A test fails by panicking.
+#![allow(clippy::indexing_slicing, clippy::panic)]
+
+mod shared_tables;
+
+use article::wire::{
+    lacks_final_newline, native_len, push_native, push_native_flagged, push_wire, wire_len,
+};
+use proptest::prelude::*;
+use shared_tables::{bytes, rows};
+
+fn wire(native: &[u8]) -> (Vec<u8>, u32) {
+    let mut out = Vec::new();
+    let lines = push_wire(&mut out, native);
+    (out, lines)
+}
+
+fn native(wire: &[u8]) -> Vec<u8> {
+    let mut out = Vec::new();
+    push_native(&mut out, wire);
+    assert_eq!(out.len(), native_len(wire));
+    out
+}
+
+#[test]
+fn dots_are_doubled_and_lines_end_in_crlf() {
+    assert_eq!(
+        wire(b"a\n.\n..b\n\nc.\n"),
+        (b"a\r\n..\r\n...b\r\n\r\nc.\r\n".to_vec(), 5)
+    );
+    assert_eq!(wire(b""), (Vec::new(), 0));
+    assert_eq!(wire(b"\n"), (b"\r\n".to_vec(), 1));
+    assert_eq!(
+        wire(b"a\r\n\rb\0\xff\n"),
+        (b"a\r\r\n\rb\0\xff\r\n".to_vec(), 2)
+    );
+}
+
+#[test]
+fn a_last_line_without_lf_is_completed_and_told_of() {
+    assert_eq!(wire(b"a\n.b"), (b"a\r\n..b\r\n".to_vec(), 2));
+    assert_eq!(wire(b"."), (b"..\r\n".to_vec(), 1));
+    assert!(lacks_final_newline(b"a") && !lacks_final_newline(b"a\n") && !lacks_final_newline(b""));
+    let mut out = b"x\n".to_vec();
+    push_native_flagged(&mut out, b"a\r\nb\r\n", true);
+    assert_eq!(out, b"x\na\nb");
+}
+
+#[test]
+fn a_bare_lf_on_the_wire_ends_no_line() {
+    assert_eq!(native(b"a\n..b\r\nc\r\n"), b"a\n..b\nc\n");
+    assert_eq!(native(b"\n\r\n"), b"\n\n");
+    assert_eq!(native(b"\r\n"), b"\n");
+    assert_eq!(
+        native(b".a\r\n"),
+        b".a\n",
+        "a dot that should have been doubled is kept"
+    );
+    assert_eq!(
+        native(b"a\r\n.\r\nb\r\n"),
+        b"a\n",
+        "a line of one dot ends the text"
+    );
+    assert_eq!(native(b".."), b".");
+    assert_eq!(native(b".\r"), b".\r");
+}
+
+#[test]
+fn conversions_are_as_listed() {
+    let Some(rows) = rows("cases/inn/wire.tsv") else {
+        return;
+    };
+    for row in rows {
+        let text = bytes(&row[2]).expect("text");
+        match row[1].as_str() {
+            "to_native" => assert_eq!(Some(native(&text)), bytes(&row[3]), "row {}", row[0]),
+            "from_native" => {
+                let mut out = wire(&text).0;
+                // The table's text has the final line of one dot, which is the
+                // business of whoever sends it.
+                out.extend_from_slice(b".\r\n");
+                assert_eq!(Some(out), bytes(&row[3]), "row {}", row[0]);
+            }
+            _ => {}
+        }
+    }
+}
+
+fn slow_wire(native: &[u8]) -> Vec<u8> {
+    let mut out = Vec::new();
+    for line in native.split_inclusive(|&byte| byte == b'\n') {
+        if line[0] == b'.' {
+            out.push(b'.');
+        }
+        out.extend(line.strip_suffix(b"\n").unwrap_or(line));
+        out.extend(b"\r\n");
+    }
+    out
+}
+
+fn text() -> impl Strategy<Value = Vec<u8>> {
+    let piece = prop_oneof![
+        Just(b"\n".to_vec()),
+        Just(b".".to_vec()),
+        Just(b"\r".to_vec()),
+        prop::collection::vec(any::<u8>(), 0..10),
+        (0usize..200).prop_map(|len| vec![b'x'; len]),
+    ];
+    prop::collection::vec(piece, 0..60).prop_map(|pieces| pieces.concat())
+}
+
+proptest! {
+    #[test]
+    fn any_bytes_come_back_from_the_wire(text in text()) {
+        let (there, lines) = wire(&text);
+        prop_assert_eq!(&there, &slow_wire(&text));
+        prop_assert_eq!(there.len(), wire_len(&text));
+        prop_assert!(there.is_empty() || there.ends_with(b"\r\n"));
+        prop_assert_eq!(lines as usize, text.split_inclusive(|&byte| byte == b'\n').count());
+        let mut back = Vec::new();
+        push_native_flagged(&mut back, &there, lacks_final_newline(&text));
+        prop_assert_eq!(back, text);
+    }
+
+    #[test]
+    fn chunks_of_whole_lines_add_up(text in text(), cut in 0usize..200) {
+        let cut = text.iter().enumerate().filter(|&(_, &byte)| byte == b'\n').map(|(at, _)| at + 1)
+            .nth(cut % 8).unwrap_or(0);
+        let mut pieces = Vec::new();
+        let lines = push_wire(&mut pieces, &text[..cut]) + push_wire(&mut pieces, &text[cut..]);
+        prop_assert_eq!((pieces, lines), wire(&text));
+    }
+
+    #[test]
+    fn any_wire_text_is_taken(text in text()) {
+        let back = native(&text);
+        prop_assert!(back.len() <= text.len());
+    }
+}

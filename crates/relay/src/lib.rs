@@ -1,5 +1,11 @@
 //! Decide and file: what C News called relaynews.
 //!
-//! [`log`] is the classic log of what was decided.
+//!
 
+pub mod kept;
 pub mod log;
+pub mod rules;
+pub mod tap;
+
+pub use log::Now;
+pub use rules::Rules;

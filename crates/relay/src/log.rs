@@ -8,6 +8,7 @@
 //! compare between sites.
 
 use std::io::{self, Write};
+use std::time::{SystemTime, UNIX_EPOCH};
 
 /// A moment: seconds since the epoch and the milliseconds into that second.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -16,6 +17,19 @@ pub struct Now {
     pub seconds: i64,
     /// Milliseconds into the second, 0 to 999.
     pub millis: u16,
+}
+
+impl Now {
+    /// The system's clock.
+    pub fn read() -> Now {
+        let since = SystemTime::now()
+            .duration_since(UNIX_EPOCH)
+            .unwrap_or_default();
+        Now {
+            seconds: i64::try_from(since.as_secs()).unwrap_or(i64::MAX),
+            millis: u16::try_from(since.subsec_millis()).unwrap_or(999),
+        }
+    }
 }
 
 /// The longest text of one log line in bytes; a longer one is cut and ends in `...`.
@@ -152,7 +166,10 @@ fn push_visible(out: &mut Vec<u8>, bytes: &[u8], bytes_max: usize) {
         Some((shown, rest)) => (shown, !rest.is_empty()),
         None => (bytes, false),
     };
-    if shown.iter().fold(false, |any, byte| any | is_control(*byte)) {
+    if shown
+        .iter()
+        .fold(false, |any, byte| any | is_control(*byte))
+    {
         for byte in shown {
             if is_control(*byte) {
                 out.extend_from_slice(&[b'^', byte ^ 0x40]);
@@ -261,7 +278,13 @@ mod tests {
     #[test]
     fn long_texts_are_cut() {
         let mut log = Log::new();
-        log.line(NOW, b"a", Code::Refused, b"<1@a>", &[b'x'; TEXT_BYTES_MAX + 1]);
+        log.line(
+            NOW,
+            b"a",
+            Code::Refused,
+            b"<1@a>",
+            &[b'x'; TEXT_BYTES_MAX + 1],
+        );
         assert!(log.pending().ends_with(b"x...\n"));
         assert!(log.pending().len() < TEXT_BYTES_MAX + 64);
     }

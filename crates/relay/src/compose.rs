@@ -1,0 +1,214 @@
+//! The article as filed: Xref first, our name in front of Path, old Xref lines gone, all else as it
+//! came.
+
+use std::io::Write;
+use std::ops::Range;
+
+use article::{Article, Form, Header};
+use store::Piece;
+
+use crate::short::ShortList;
+
+/// The pieces of a header: Xref, what is before Path, Path, what is between it and an old Xref, and
+/// what follows. More old Xref lines make more pieces.
+pub type Pieces<'a> = ShortList<Piece<'a>, 8>;
+
+/// The two lines that are written anew, with room that is used again for the next article.
+#[derive(Debug, Default)]
+pub struct NewLines {
+    /// The Xref field with its line end.
+    xref: Vec<u8>,
+    /// Where the group names stand in `xref`.
+    names: Vec<Range<usize>>,
+    numbers: Vec<u64>,
+    /// Where the Xref value stands in `xref`.
+    value: Range<usize>,
+    /// The Path field with its line end; empty if it is left as it is.
+    path: Vec<u8>,
+}
+
+/// `Xref: `
+const XREF: &[u8] = b"Xref: ";
+
+impl NewLines {
+    /// Begins the Xref of an article.
+    pub fn begin_xref(&mut self, host: &[u8]) {
+        self.names.clear();
+        self.numbers.clear();
+        self.xref.clear();
+        self.xref.extend_from_slice(XREF);
+        self.xref.extend_from_slice(host);
+    }
+
+    /// Adds a group and the number it gave the article.
+    pub fn push_link(&mut self, group: &[u8], number: u64) {
+        self.xref.push(b' ');
+        let start = self.xref.len();
+        self.xref.extend_from_slice(group);
+        self.names.push(start..self.xref.len());
+        self.numbers.push(number);
+        // Writing to a vector cannot fail.
+        let _ = write!(self.xref, ":{number}");
+    }
+
+    /// Ends the Xref line the way lines end in this form.
+    pub fn end_xref(&mut self, form: Form) {
+        self.value = XREF.len()..self.xref.len();
+        self.xref.extend_from_slice(match form {
+            Form::Native => b"\n",
+            Form::Wire => b"\r\n",
+        });
+    }
+
+    /// The whole Xref line.
+    pub fn xref_line(&self) -> &[u8] {
+        &self.xref
+    }
+
+    /// The value of the Xref line.
+    pub fn xref_value(&self) -> &[u8] {
+        self.xref.get(self.value.clone()).unwrap_or_default()
+    }
+
+    /// How many groups the article is filed in.
+    pub fn link_count(&self) -> usize {
+        self.names.len()
+    }
+
+    /// The groups and numbers, in the order they were pushed.
+    pub fn links(&self) -> impl Iterator<Item = (&[u8], u64)> {
+        let name = |range: &Range<usize>| self.xref.get(range.clone()).unwrap_or_default();
+        self.names
+            .iter()
+            .map(name)
+            .zip(self.numbers.iter().copied())
+    }
+
+    /// Makes the Path line with `host!` in front of its value.
+    pub fn make_path(&mut self, article: &Article<'_>, host: &[u8]) {
+        self.path.clear();
+        let (Some(line), Some(value)) = (
+            article.line(Header::Path),
+            article.value_range(Header::Path),
+        ) else {
+            return;
+        };
+        let bytes = article.bytes();
+        let part = |range: Range<usize>| bytes.get(range).unwrap_or_default();
+        self.path.extend_from_slice(part(line.start..value.start));
+        self.path.extend_from_slice(host);
+        self.path.push(b'!');
+        self.path.extend_from_slice(part(value.start..line.end));
+    }
+
+    /// Leaves Path as it is (a mirror).
+    pub fn keep_path(&mut self) {
+        self.path.clear();
+    }
+
+    /// The header as filed, the blank line after it included.
+    pub fn pieces<'a>(&'a self, article: &Article<'a>, with_xref: bool) -> Pieces<'a> {
+        let mut pieces = Pieces::new(Piece::Native(b""));
+        let form = article.form();
+        let mut push = |bytes: &'a [u8]| {
+            if !bytes.is_empty() {
+                pieces.push(piece(form, bytes));
+            }
+        };
+        let part = |range: Range<usize>| article.bytes().get(range).unwrap_or_default();
+        if with_xref {
+            push(&self.xref);
+        }
+        let mut path = article.line(Header::Path).filter(|_| !self.path.is_empty());
+        let mut at = 0;
+        for old in article.xref_lines() {
+            if let Some(line) = path.take_if(|line| line.start < old.start) {
+                push(part(at..line.start));
+                push(&self.path);
+                at = line.end;
+            }
+            push(part(at..old.start));
+            at = old.end;
+        }
+        if let Some(line) = path {
+            push(part(at..line.start));
+            push(&self.path);
+            at = line.end;
+        }
+        push(part(at..article.body()));
+        pieces
+    }
+}
+
+/// A piece in the form of its article.
+pub fn piece(form: Form, bytes: &[u8]) -> Piece<'_> {
+    match form {
+        Form::Native => Piece::Native(bytes),
+        Form::Wire => Piece::Wire(bytes),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn filed(text: &str, form: Form, with_xref: bool) -> String {
+        let article = Article::parse(text.as_bytes(), form);
+        let mut lines = NewLines::default();
+        lines.begin_xref(b"us");
+        lines.push_link(b"a.b", 7);
+        lines.push_link(b"c", 12);
+        lines.end_xref(form);
+        assert_eq!(lines.xref_value(), b"us a.b:7 c:12");
+        assert_eq!(
+            lines.links().collect::<Vec<_>>(),
+            [(&b"a.b"[..], 7), (&b"c"[..], 12)]
+        );
+        lines.make_path(&article, b"us");
+        let pieces = lines.pieces(&article, with_xref);
+        let bytes: Vec<u8> = pieces
+            .items()
+            .iter()
+            .flat_map(|piece| match piece {
+                Piece::Native(bytes) | Piece::Wire(bytes) => bytes.to_vec(),
+            })
+            .collect();
+        String::from_utf8(bytes).unwrap()
+    }
+
+    #[test]
+    fn xref_comes_first_and_path_gets_our_name() {
+        assert_eq!(
+            filed(
+                "Subject: s\nPath:  x!y\nFrom: f\n\nbody\n",
+                Form::Native,
+                true
+            ),
+            "Xref: us a.b:7 c:12\nSubject: s\nPath:  us!x!y\nFrom: f\n\n"
+        );
+    }
+
+    #[test]
+    fn every_old_xref_goes() {
+        let one = "Xref: o q:1\nPath: x\nA: a\n\n";
+        let many = "Xref: o q:1\n r:2\nA: a\nxref: o\nPath: x\nXREF: p\n\n";
+        assert_eq!(filed(one, Form::Native, false), "Path: us!x\nA: a\n\n");
+        assert_eq!(filed(many, Form::Native, false), "A: a\nPath: us!x\n\n");
+    }
+
+    #[test]
+    fn folds_stay() {
+        assert_eq!(
+            filed("Path: x!\n y\nA: a\n\n", Form::Native, false),
+            "Path: us!x!\n y\nA: a\n\n"
+        );
+    }
+
+    #[test]
+    fn wire_form_stays_wire_form() {
+        assert_eq!(
+            filed("Path: x\r\nA: a\r\n\r\n", Form::Wire, true),
+            "Xref: us a.b:7 c:12\r\nPath: us!x\r\nA: a\r\n\r\n"
+        );
+    }
+}

@@ -1,0 +1,121 @@
+//! What an article asks the news system to do, besides being filed.
+
+use article::{Article, Header};
+
+/// A control message, as far as it is understood here.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ControlMessage<'a> {
+    /// Cancel the articles of these ids, which white space separates.
+    Cancel(&'a [u8]),
+    /// Almost a cancel: the command is missing or in the wrong case. Logged, and nothing is done.
+    MalformedCancel(&'a [u8]),
+    /// Anything else: newgroup, rmgroup, sendsys, version, checkgroups, ihave, sendme and whatever
+    /// somebody thought of.
+    Other(&'a [u8]),
+}
+
+impl<'a> ControlMessage<'a> {
+    /// The control message of an article: its Control, or else the later of Also-Control and
+    /// Supersedes, for C News keeps these two in one place. Supersedes is a cancel of the ids in it.
+    pub fn of(article: &Article<'a>) -> Option<ControlMessage<'a>> {
+        let value = |header| article.value(header).filter(|value| !value.is_empty());
+        if let Some(control) = value(Header::Control) {
+            return Some(ControlMessage::parse(control));
+        }
+        let also = value(Header::AlsoControl);
+        let supersedes = value(Header::Supersedes);
+        let place = |header| article.line(header).map(|line| line.start);
+        match (also, supersedes) {
+            (Some(also), Some(_)) if place(Header::AlsoControl) > place(Header::Supersedes) => {
+                Some(ControlMessage::parse(also))
+            }
+            (_, Some(ids)) => Some(ControlMessage::Cancel(ids)),
+            (Some(also), None) => Some(ControlMessage::parse(also)),
+            (None, None) => None,
+        }
+    }
+
+    /// Reads the value of a Control header.
+    pub fn parse(value: &'a [u8]) -> ControlMessage<'a> {
+        const CANCEL: &[u8] = b"cancel";
+        if let Some(ids) = value.strip_prefix(CANCEL)
+            && ids.first().is_some_and(u8::is_ascii_whitespace)
+        {
+            return ControlMessage::Cancel(ids);
+        }
+        let is_nearly_cancel =
+            value
+                .split_at_checked(CANCEL.len())
+                .is_some_and(|(command, rest)| {
+                    command.eq_ignore_ascii_case(CANCEL)
+                        && !rest.first().is_some_and(u8::is_ascii_alphabetic)
+                });
+        if is_nearly_cancel || value.starts_with(b"<") {
+            return ControlMessage::MalformedCancel(value);
+        }
+        ControlMessage::Other(value)
+    }
+}
+
+/// The ids in the value of a cancel.
+pub fn ids(value: &[u8]) -> impl Iterator<Item = &[u8]> {
+    value
+        .split(u8::is_ascii_whitespace)
+        .filter(|id| !id.is_empty())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use article::Form;
+
+    #[test]
+    fn commands() {
+        use ControlMessage::*;
+        for (value, wanted) in [
+            (&b"cancel <1@a>"[..], Cancel(b" <1@a>")),
+            (b"cancel\t<1@a>", Cancel(b"\t<1@a>")),
+            (b"cancel", MalformedCancel(b"cancel")),
+            (b"Cancel <1@a>", MalformedCancel(b"Cancel <1@a>")),
+            (b"cancel<1@a>", MalformedCancel(b"cancel<1@a>")),
+            (b"<1@a>", MalformedCancel(b"<1@a>")),
+            (b"cancelled", Other(b"cancelled")),
+            (b"newgroup a.b", Other(b"newgroup a.b")),
+        ] {
+            assert_eq!(ControlMessage::parse(value), wanted);
+        }
+    }
+
+    #[test]
+    fn ids_of_a_folded_cancel() {
+        let found: Vec<_> = ids(b" <1@a>\n\t<2@a>  <3@a>").collect();
+        assert_eq!(found, [&b"<1@a>"[..], b"<2@a>", b"<3@a>"]);
+    }
+
+    fn of(header: &str) -> Option<ControlMessage<'_>> {
+        ControlMessage::of(&Article::parse(header.as_bytes(), Form::Native))
+    }
+
+    #[test]
+    fn the_headers_that_matter() {
+        use ControlMessage::*;
+        assert_eq!(of("Supersedes: <1@a>\n\n"), Some(Cancel(b"<1@a>")));
+        assert_eq!(
+            of("Also-Control: cancel <1@a>\n\n"),
+            Some(Cancel(b" <1@a>"))
+        );
+        assert_eq!(
+            of("Control: newgroup a\nSupersedes: <1@a>\n\n"),
+            Some(Other(b"newgroup a"))
+        );
+        assert_eq!(
+            of("Also-Control: cancel <1@a>\nSupersedes: <2@a>\n\n"),
+            Some(Cancel(b"<2@a>"))
+        );
+        assert_eq!(
+            of("Supersedes: <2@a>\nAlso-Control: cancel <1@a>\n\n"),
+            Some(Cancel(b" <1@a>"))
+        );
+        assert_eq!(of("Control:\nSubject: cmsg cancel <1@a>\n\n"), None);
+    }
+}

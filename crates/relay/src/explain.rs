@@ -1,0 +1,179 @@
+//! What rnews would do with an article, and why. Nothing is changed.
+
+use article::{Article, Form, Header, date, newsgroups, old};
+use groups::active::Flag;
+use groups::sys::Sys;
+
+use crate::control::{ControlMessage, ids};
+use crate::decide::{Arrival, Decision, Scratch, State, decide, hop_count};
+use crate::file::site;
+use crate::rules::Rules;
+use crate::sites::Subscribers;
+
+/// One group of the Newsgroups header.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct GroupExplained {
+    /// Its name as the article has it.
+    pub name: Vec<u8>,
+    /// Its flag in active (`y`, `m`, `=other` …); `None` if it is not there.
+    pub flag: Option<Vec<u8>>,
+    /// The group that articles for it are filed in; `None` if it is unknown, x'ed, or for junk.
+    pub filed_as: Option<Vec<u8>>,
+    /// Whether our own subscription has it.
+    pub subscribed: bool,
+}
+
+/// What would happen.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Outlook {
+    /// It would be filed in its groups.
+    Accept,
+    /// It would be filed in `control` only.
+    Control,
+    /// It would be filed in `junk` only.
+    Junk,
+    /// It would be refused.
+    Refuse,
+}
+
+/// Everything there is to say about an article.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Explanation {
+    /// Its message-id; empty if it has none.
+    pub message_id: Vec<u8>,
+    /// Its Date in epoch seconds, if it can be read.
+    pub date: Option<i64>,
+    /// Its explicit expiry date in epoch seconds, if it has one that can be read.
+    pub expires: Option<i64>,
+    /// The groups it names, in its order.
+    pub groups: Vec<GroupExplained>,
+    /// How many sites it came through; 0 for a local article.
+    pub hops: usize,
+    /// SITE of its log line.
+    pub site: Vec<u8>,
+    /// What would be done.
+    pub outlook: Outlook,
+    /// The text of the log line after MSGID: the sites, or the reason.
+    pub text: Vec<u8>,
+    /// Whether the id of a refused article would be remembered.
+    pub remembered: bool,
+    /// Where it would be filed, by name.
+    pub filed_in: Vec<Vec<u8>>,
+    /// The x'ed groups, each of which gives an `a` line.
+    pub excluded: Vec<Vec<u8>>,
+    /// The sites that would get it.
+    pub sites: Vec<Vec<u8>>,
+    /// The ids it would cancel.
+    pub cancels: Vec<Vec<u8>>,
+    /// Its Path as it would be filed.
+    pub path: Vec<u8>,
+}
+
+/// Explains one article as it came.
+///
+/// # Errors
+/// Those of `seen`.
+pub fn explain<E>(
+    bytes: &[u8],
+    form: Form,
+    arrival: Arrival,
+    state: &mut State<'_>,
+    sys: &Sys,
+    rules: &Rules,
+    seen: impl Fn(&[u8]) -> Result<bool, E>,
+) -> Result<Explanation, E> {
+    let mut converted = Vec::new();
+    let article = if old::is_old(bytes) {
+        old::convert(bytes, &mut converted);
+        Article::parse(&converted, form)
+    } else {
+        Article::parse(bytes, form)
+    };
+    explain_article(&article, arrival, state, sys, rules, seen)
+}
+
+fn explain_article<E>(
+    article: &Article<'_>,
+    arrival: Arrival,
+    state: &mut State<'_>,
+    sys: &Sys,
+    rules: &Rules,
+    seen: impl Fn(&[u8]) -> Result<bool, E>,
+) -> Result<Explanation, E> {
+    let mut scratch = Scratch::default();
+    let decision = decide(article, arrival, state, rules, seen, &mut scratch)?;
+    let active = state.active;
+    let names = |groups: &[groups::active::GroupId]| -> Vec<Vec<u8>> {
+        groups.iter().map(|id| active.name(*id).to_vec()).collect()
+    };
+    let mut sites = Vec::new();
+    let (outlook, text, remembered) = match decision {
+        Decision::Refuse { reason, remember } => (Outlook::Refuse, reason.text(), remember),
+        Decision::Accept { control, junk } => {
+            Subscribers::new(sys).push_sites(article, sys, scratch.selected(), &mut sites);
+            let outlook = match (control, junk) {
+                (_, true) => Outlook::Junk,
+                (true, _) => Outlook::Control,
+                _ => Outlook::Accept,
+            };
+            (outlook, sites.clone(), false)
+        }
+    };
+    let accepted = outlook != Outlook::Refuse;
+    let value = |header| article.value(header).unwrap_or_default();
+    let cancels = match ControlMessage::of(article) {
+        Some(ControlMessage::Cancel(value)) if accepted => ids(value).map(<[u8]>::to_vec).collect(),
+        _ => Vec::new(),
+    };
+    let when = |header| {
+        article
+            .value(header)
+            .and_then(|value| date::parse(value, state.zone))
+    };
+    Ok(Explanation {
+        message_id: value(Header::MessageId).to_vec(),
+        date: when(Header::Date),
+        expires: when(Header::Expires),
+        groups: groups_explained(article, state),
+        hops: hop_count(article),
+        site: site(article).to_vec(),
+        outlook,
+        text,
+        remembered,
+        filed_in: names(scratch.filed()),
+        excluded: names(scratch.excluded()),
+        sites: sites
+            .split(|byte| *byte == b' ')
+            .filter(|site| !site.is_empty())
+            .map(<[u8]>::to_vec)
+            .collect(),
+        cancels,
+        path: [&rules.host, &b"!"[..], value(Header::Path)].concat(),
+    })
+}
+
+fn groups_explained(article: &Article<'_>, state: &mut State<'_>) -> Vec<GroupExplained> {
+    let newsgroups = article.value(Header::Newsgroups).unwrap_or_default();
+    let active = state.active;
+    newsgroups::split(newsgroups)
+        .map(|name| {
+            let id = active.find(name);
+            let resolved = id
+                .and_then(|id| active.resolve(id))
+                .filter(|id| !matches!(active.flag(*id), Flag::Excluded | Flag::Junked));
+            GroupExplained {
+                name: name.to_vec(),
+                flag: id.map(|id| {
+                    let mut flag = Vec::new();
+                    active.flag(id).push(&mut flag);
+                    flag
+                }),
+                filed_as: resolved.map(|id| active.name(id).to_vec()),
+                subscribed: match id {
+                    Some(id) => state.matrix.accepts(active, id),
+                    None => state.matrix.accepts_unknown(name),
+                },
+            }
+        })
+        .collect()
+}

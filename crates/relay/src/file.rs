@@ -1,0 +1,417 @@
+//! Filing: one article at a time into the spool, with its log lines and what it cancels.
+
+use std::fs::{File, OpenOptions};
+
+use article::date::FixedOffset;
+use article::path::Path as ArticlePath;
+use article::{Article, Form, Header, date, message_id, old};
+use groups::matrix::Matrix;
+use groups::sys::Sys;
+use store::{Filing, OverviewFields, Spool};
+
+use crate::compose::{NewLines, piece};
+use crate::control::{ControlMessage, ids};
+use crate::decide::{Arrival, Decision, Scratch, State, decide};
+use crate::error::Error;
+use crate::log::{Code, LOCAL, Log, Now};
+use crate::mirror;
+use crate::reason::Reason;
+use crate::rules::Rules;
+use crate::short::ShortList;
+use crate::sites::Subscribers;
+
+/// What became of an article.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Verdict {
+    /// Filed in its groups, or in `control`.
+    Filed,
+    /// Filed in `junk`.
+    Junked,
+    /// Refused: its id is in the history.
+    Duplicate,
+    /// Refused for another reason.
+    Refused,
+    /// Not filed, and an administrator should know why; the log says it.
+    NeedsAttention,
+}
+
+/// How a [`Filer`] works, besides its [`Rules`].
+#[derive(Debug, Clone)]
+pub struct FilerOptions {
+    /// Take groups and numbers from the incoming Xref when it is of this site, and leave Path alone
+    /// (`-b SITE` of relaynews).
+    pub mirror: Option<Vec<u8>>,
+    /// The zone of the machine, for dates that have none.
+    pub zone: FixedOffset,
+    /// Log lines in this zone instead of UTC.
+    pub log_zone: Option<crate::log::ZoneOffset>,
+}
+
+impl Default for FilerOptions {
+    fn default() -> FilerOptions {
+        FilerOptions {
+            mirror: None,
+            zone: FixedOffset(0),
+            log_zone: None,
+        }
+    }
+}
+
+/// The log's name in the news directory.
+pub const LOG: &str = "log";
+
+/// Files articles. There is one, because it owns the one writer of the spool.
+#[derive(Debug)]
+pub struct Filer {
+    spool: Spool,
+    sys: Sys,
+    matrix: Matrix,
+    subscribers: Subscribers,
+    rules: Rules,
+    options: FilerOptions,
+    log: Log,
+    log_file: File,
+    log_path: std::path::PathBuf,
+    scratch: Scratch,
+    lines: NewLines,
+    sites: Vec<u8>,
+    text: Vec<u8>,
+    converted: Vec<u8>,
+}
+
+impl Filer {
+    /// A filer into `spool`, whose log is opened for appending.
+    ///
+    /// # Errors
+    /// When the log cannot be opened.
+    pub fn new(
+        spool: Spool,
+        sys: Sys,
+        rules: Rules,
+        options: FilerOptions,
+    ) -> Result<Filer, Error> {
+        let log_path = spool.dir().join(LOG);
+        let log_file = OpenOptions::new()
+            .append(true)
+            .create(true)
+            .open(&log_path)
+            .map_err(|source| Error::Open {
+                path: log_path.clone(),
+                source,
+            })?;
+        let matrix = Matrix::new(spool.active(), &sys);
+        let subscribers = Subscribers::new(&sys);
+        Ok(Filer {
+            spool,
+            sys,
+            matrix,
+            subscribers,
+            rules,
+            log: options.log_zone.map_or_else(Log::new, Log::with_zone),
+            options,
+            log_file,
+            log_path,
+            scratch: Scratch::default(),
+            lines: NewLines::default(),
+            sites: Vec::new(),
+            text: Vec::new(),
+            converted: Vec::new(),
+        })
+    }
+
+    /// The rules in force.
+    pub fn rules(&self) -> &Rules {
+        &self.rules
+    }
+
+    /// The spool that is filed into.
+    pub fn spool(&self) -> &Spool {
+        &self.spool
+    }
+
+    /// The news directory.
+    pub fn dir(&self) -> &std::path::Path {
+        self.spool.dir()
+    }
+
+    /// Bytes that wait for the next commit.
+    pub fn pending_bytes(&self) -> usize {
+        self.spool.pending_bytes()
+    }
+
+    /// Bytes of log lines that wait for the next commit.
+    pub fn log_bytes(&self) -> usize {
+        self.log.pending().len()
+    }
+
+    /// Makes everything filed so far durable, then writes its log lines.
+    ///
+    /// # Errors
+    /// Those of the store and of the log. After an error filing is over.
+    pub fn commit(&mut self) -> Result<(), Error> {
+        self.spool.commit()?;
+        self.log
+            .write_to(&mut self.log_file)
+            .map_err(|source| Error::Log {
+                path: self.log_path.clone(),
+                source,
+            })
+    }
+
+    /// Forgets the log lines of what will not be committed any more.
+    pub fn abandon(&mut self) {
+        self.log.clear();
+    }
+
+    /// Adds a log line of the caller's.
+    pub fn log(&mut self, now: Now, site: &[u8], code: Code, id: &[u8], text: &[u8]) {
+        self.log.line(now, site, code, id, text);
+    }
+
+    /// Files one article, or refuses it; what happened is in the log at the next commit.
+    ///
+    /// A News articles and headers of B News are taken too: they are rewritten first.
+    ///
+    /// # Errors
+    /// Only what stops the store. After an error filing is over.
+    pub fn file(&mut self, bytes: &[u8], form: Form, now: Now) -> Result<Verdict, Error> {
+        if !old::is_old(bytes) {
+            return self.consider(&Article::parse(bytes, form), now);
+        }
+        let mut converted = std::mem::take(&mut self.converted);
+        converted.clear();
+        old::convert(bytes, &mut converted);
+        let verdict = self.consider(&Article::parse(&converted, form), now);
+        self.converted = converted;
+        verdict
+    }
+
+    /// Logs an article that the batch ends in the middle of. It is not filed: C News filed what there
+    /// was of it, and then refused the whole article as a duplicate when the batch came again.
+    pub fn short(&mut self, bytes: &[u8], missing: u64, now: Now) {
+        let article = Article::parse(bytes, Form::Native);
+        let id = article.value(Header::MessageId).unwrap_or_default();
+        let text = format!("short by {missing} bytes");
+        self.log
+            .line(now, site(&article), Code::BadInput, id, text.as_bytes());
+    }
+
+    fn consider(&mut self, article: &Article<'_>, now: Now) -> Result<Verdict, Error> {
+        let site = site(article);
+        let id = article.value(Header::MessageId).unwrap_or_default();
+        let mut state = State {
+            active: self.spool.active(),
+            matrix: &mut self.matrix,
+            zone: &self.options.zone,
+        };
+        let arrival = Arrival {
+            seconds: now.seconds,
+        };
+        let seen = |id: &[u8]| self.spool.has(id);
+        let decision = decide(
+            article,
+            arrival,
+            &mut state,
+            &self.rules,
+            seen,
+            &mut self.scratch,
+        )?;
+        for group in self.scratch.excluded() {
+            self.text.clear();
+            self.text.extend_from_slice(b"group `");
+            self.text
+                .extend_from_slice(self.spool.active().name(*group));
+            self.text.extend_from_slice(b"' is 'x'ed");
+            self.log.line(now, site, Code::Active, id, &self.text);
+        }
+        match decision {
+            Decision::Refuse { reason, remember } => {
+                if remember {
+                    let expires = self.expires(article);
+                    self.spool.remember(id, now.seconds, expires)?;
+                }
+                self.text.clear();
+                reason.write(&mut self.text);
+                self.log.line(now, site, Code::Refused, id, &self.text);
+                Ok(match reason {
+                    Reason::Duplicate => Verdict::Duplicate,
+                    Reason::NoJunk(_) => Verdict::NeedsAttention,
+                    _ => Verdict::Refused,
+                })
+            }
+            Decision::Accept { junk, .. } => {
+                if !self.take_numbers(article, site, id, now) {
+                    return Ok(Verdict::Refused);
+                }
+                self.append(article, site, id, junk, now)
+            }
+        }
+    }
+
+    /// Takes a number in each group, or the incoming ones of a mirror, and makes the Xref line.
+    fn take_numbers(&mut self, article: &Article<'_>, site: &[u8], id: &[u8], now: Now) -> bool {
+        self.lines.begin_xref(&self.rules.host);
+        let taken = match &self.options.mirror {
+            None => {
+                for group in self.scratch.filed() {
+                    let active = self.spool.active_mut();
+                    if let Some(number) = active.take_number(*group) {
+                        self.lines.push_link(active.name(*group), number);
+                    }
+                }
+                // Fails only after 2^63 articles in one group.
+                Ok(())
+            }
+            Some(mirrored) => {
+                mirror::take_numbers(article, mirrored, self.spool.active_mut(), &mut self.lines)
+            }
+        };
+        self.lines.end_xref(article.form());
+        let fault = match taken {
+            Err(fault) => fault.to_string(),
+            Ok(()) if self.lines.link_count() == 0 => "no number left in any group".to_owned(),
+            Ok(()) => return true,
+        };
+        self.log
+            .line(now, site, Code::BadInput, id, fault.as_bytes());
+        false
+    }
+
+    /// Hands the article to the store, logs it, and does what it asks for.
+    fn append(
+        &mut self,
+        article: &Article<'_>,
+        site: &[u8],
+        id: &[u8],
+        junk: bool,
+        now: Now,
+    ) -> Result<Verdict, Error> {
+        self.sites.clear();
+        self.subscribers
+            .push_sites(article, &self.sys, self.scratch.selected(), &mut self.sites);
+        match &self.options.mirror {
+            None => self.lines.make_path(article, &self.rules.host),
+            Some(_) => self.lines.keep_path(),
+        }
+        let expires = self.expires(article);
+        let mut links = ShortList::<(&[u8], u64), 16>::new((b"", 0));
+        for link in self.lines.links() {
+            links.push(link);
+        }
+        let with_xref = self.rules.xref_single || self.lines.link_count() > 1;
+        let pieces = self.lines.pieces(article, with_xref);
+        let body = article.bytes().get(article.body()..).unwrap_or_default();
+        let mut overview = OverviewFields::of(article, id);
+        overview.xref = if with_xref {
+            self.lines.xref_value()
+        } else {
+            b""
+        };
+        let filing = Filing {
+            id,
+            arrival: now.seconds,
+            expires,
+            links: links.items(),
+            sites: &self.sites,
+            header: pieces.items(),
+            body: piece(article.form(), body),
+            overview,
+        };
+        match self.spool.append(&filing) {
+            Ok(_) => {}
+            Err(error @ store::Error::TooLarge { .. }) => {
+                // Concerns this article only. Its numbers stay unused: others may follow them already.
+                let text = error.to_string();
+                self.log.line(now, site, Code::Refused, id, text.as_bytes());
+                return Ok(Verdict::NeedsAttention);
+            }
+            Err(error) => return Err(error.into()),
+        }
+        self.log.line(now, site, Code::Filed, id, &self.sites);
+        if junk {
+            self.text.clear();
+            self.text.extend_from_slice(b"junked due to groups `");
+            let groups = article.value(Header::Newsgroups).unwrap_or_default();
+            self.text.extend_from_slice(groups);
+            self.text.push(b'\'');
+            self.log.line(now, site, Code::Junked, id, &self.text);
+        }
+        if let Some(message) = ControlMessage::of(article) {
+            self.obey(message, site, id, now)?;
+        }
+        Ok(if junk {
+            Verdict::Junked
+        } else {
+            Verdict::Filed
+        })
+    }
+
+    /// Does what a control message asks for, after the message itself has been filed.
+    fn obey(
+        &mut self,
+        message: ControlMessage<'_>,
+        site: &[u8],
+        id: &[u8],
+        now: Now,
+    ) -> Result<(), Error> {
+        let (text, value): (&[u8], &[u8]) = match message {
+            ControlMessage::Cancel(value) => {
+                for cancelled in ids(value) {
+                    self.cancel(cancelled, site, id, now)?;
+                }
+                return Ok(());
+            }
+            ControlMessage::MalformedCancel(value) => (b"malformed cancel `", value),
+            // newgroup, rmgroup, checkgroups, sendsys, version, ihave and sendme are filed in
+            // `control` and relayed, but nothing acts on them yet.
+            ControlMessage::Other(value) => (b"not acted on: control `", value),
+        };
+        self.text.clear();
+        self.text.extend_from_slice(text);
+        self.text.extend_from_slice(value);
+        self.text.push(b'\'');
+        self.log.line(now, site, Code::Control, id, &self.text);
+        Ok(())
+    }
+
+    /// Cancels one id. As in C News nobody asks who the author was: anybody can forge news.
+    fn cancel(&mut self, cancelled: &[u8], site: &[u8], id: &[u8], now: Now) -> Result<(), Error> {
+        if message_id::check(cancelled).is_err()
+            || cancelled.len() > self.rules.message_id_bytes_max
+        {
+            self.text.clear();
+            self.text.extend_from_slice(b"malformed cancel `");
+            self.text.extend_from_slice(cancelled);
+            self.text.push(b'\'');
+            self.log.line(now, site, Code::Control, id, &self.text);
+            return Ok(());
+        }
+        let found = self
+            .spool
+            .find(cancelled)?
+            .map(|line| line.position.filter(|_| line.is_filed()));
+        match found {
+            Some(Some(position)) => self.spool.cancel(position, cancelled)?,
+            // Seen and not filed, or cancelled in advance before: nothing to do.
+            Some(None) => {}
+            None => {
+                self.spool.remember(cancelled, now.seconds, None)?;
+                self.log.line(now, LOCAL, Code::Filed, cancelled, b"");
+            }
+        }
+        Ok(())
+    }
+
+    /// The explicit expiry date, if it can be read.
+    fn expires(&self, article: &Article<'_>) -> Option<i64> {
+        let value = article.value(Header::Expires)?;
+        date::parse(value, &self.options.zone)
+    }
+}
+
+/// SITE of the log: the first host in Path, or `(local)` if there is none.
+pub fn site<'a>(article: &Article<'a>) -> &'a [u8] {
+    ArticlePath::of(article)
+        .and_then(|path| path.first_site())
+        .unwrap_or(LOCAL)
+}

@@ -1,0 +1,107 @@
+//! The inputs of a run: files, and standard input, which may be a file too.
+
+use std::fs::File;
+use std::io::{self, Read, Seek};
+use std::os::fd::AsFd;
+use std::path::{Path, PathBuf};
+
+use crate::log::Now;
+
+/// Where a batch comes from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Input {
+    /// A file.
+    File(PathBuf),
+    /// Standard input: a pipe, a terminal, or a file that can be read again.
+    Stdin,
+}
+
+/// One input, opened.
+pub(crate) struct Source {
+    /// For messages.
+    pub name: String,
+    pub file: File,
+    /// What the kept batch is called.
+    pub stem: String,
+    pub again: Again,
+}
+
+/// How to have the batch once more.
+pub(crate) enum Again {
+    /// It is a file of this name.
+    Path(PathBuf),
+    /// It can be read again from this offset.
+    From(u64),
+    /// It cannot: it comes through a pipe.
+    Never,
+}
+
+impl Source {
+    /// Opens an input; the error comes with the input's name.
+    pub fn open(input: &Input, now: Now) -> Result<Source, (String, io::Error)> {
+        match input {
+            Input::File(path) => {
+                let name = path.display().to_string();
+                let file = File::open(path).map_err(|error| (name.clone(), error))?;
+                let is_regular = file.metadata().is_ok_and(|data| data.is_file());
+                Ok(Source {
+                    name,
+                    file,
+                    stem: stem(now, path.file_name().map(Path::new)),
+                    again: if is_regular {
+                        Again::Path(path.clone())
+                    } else {
+                        Again::Never
+                    },
+                })
+            }
+            Input::Stdin => {
+                let name = "standard input".to_owned();
+                let fail = |error| ("standard input".to_owned(), error);
+                let mut file = File::from(io::stdin().as_fd().try_clone_to_owned().map_err(fail)?);
+                let is_regular = file.metadata().is_ok_and(|data| data.is_file());
+                let again = match file.stream_position() {
+                    Ok(start) if is_regular => Again::From(start),
+                    _ => Again::Never,
+                };
+                Ok(Source {
+                    name,
+                    file,
+                    stem: stem(now, None),
+                    again,
+                })
+            }
+        }
+    }
+
+    /// The file again from `start`. Its place is shared with the batch being read, so this reads by
+    /// position and leaves that alone.
+    pub fn once_more(&self, start: u64) -> ReadAt<'_> {
+        ReadAt {
+            file: &self.file,
+            at: start,
+        }
+    }
+}
+
+/// Reads a file by position.
+pub(crate) struct ReadAt<'a> {
+    file: &'a File,
+    at: u64,
+}
+
+impl Read for ReadAt<'_> {
+    fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
+        let count = std::os::unix::fs::FileExt::read_at(self.file, out, self.at)?;
+        self.at = self.at.saturating_add(count as u64);
+        Ok(count)
+    }
+}
+
+/// What a kept batch is called: the time in epoch seconds, and the file's name or the process.
+fn stem(now: Now, name: Option<&Path>) -> String {
+    match name {
+        Some(name) => format!("{}.{}", now.seconds, name.display()),
+        None => format!("{}.{}", now.seconds, std::process::id()),
+    }
+}

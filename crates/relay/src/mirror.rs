@@ -1,0 +1,78 @@
+//! A mirror: groups and numbers as the site that is mirrored gave them (`-b SITE` of relaynews).
+//!
+//! C News left `active` alone then, for it was copied over from the other site. Here nobody copies
+//! it, so the high marks follow the incoming numbers. A number at or below the high mark counts as
+//! taken: the mirrored site files in order, and its articles come in that order.
+
+use article::xref::Xref;
+use article::{Article, Header};
+use groups::active::{Active, Flag};
+
+use crate::compose::NewLines;
+
+/// Why an article cannot be filed where its Xref says, in C News's words.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum MirrorFault {
+    /// It has no Xref.
+    #[error("no Xref: in believe-Xref mode")]
+    NoXref,
+    /// The Xref was written by another site.
+    #[error("article received from wrong site `{0}' in believe-Xref mode")]
+    WrongSite(String),
+    /// The number is given out already.
+    #[error("article #{number} in group `{group}' supplied but occupied!")]
+    Occupied {
+        /// The group.
+        group: String,
+        /// The number.
+        number: u64,
+    },
+    /// None of the groups is one of ours.
+    #[error("no known groups in Xref: in believe-Xref mode")]
+    NoGroups,
+}
+
+/// Puts the groups and numbers of the incoming Xref into `lines` and moves the high marks. Groups
+/// that are unknown or x'ed are passed over. After a fault no high mark has moved.
+///
+/// # Errors
+/// As [`MirrorFault`] tells.
+pub fn take_numbers(
+    article: &Article<'_>,
+    site: &[u8],
+    active: &mut Active,
+    lines: &mut NewLines,
+) -> Result<(), MirrorFault> {
+    let value = article.value(Header::Xref).ok_or(MirrorFault::NoXref)?;
+    let shown = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    let xref = Xref::parse(value);
+    if xref.host() != site {
+        return Err(MirrorFault::WrongSite(shown(xref.host())));
+    }
+    let mut links = Vec::new();
+    for (group, number) in xref.links() {
+        let Some(id) = active.find(group).and_then(|id| active.resolve(id)) else {
+            continue;
+        };
+        if active.flag(id) == Flag::Excluded {
+            continue;
+        }
+        if number <= active.high(id) {
+            return Err(MirrorFault::Occupied {
+                group: shown(group),
+                number,
+            });
+        }
+        links.push((id, number));
+    }
+    links.sort_unstable_by(|(a, _), (b, _)| active.name(*a).cmp(active.name(*b)));
+    links.dedup_by_key(|(id, _)| *id);
+    if links.is_empty() {
+        return Err(MirrorFault::NoGroups);
+    }
+    for (id, number) in links {
+        active.set_high(id, number);
+        lines.push_link(active.name(id), number);
+    }
+    Ok(())
+}

@@ -1,0 +1,471 @@
+//! A run of rnews: batches in, articles filed, commits now and then, bad batches kept.
+//!
+//! *Invariant:* when a run ends with status 0, everything it accepted is durable. Whatever the
+//! status, no batch is lost: what could not be filed is still in the input file, or in `bad/`.
+
+use std::io::{self, Read};
+use std::path::PathBuf;
+
+use article::Form;
+use article::batch::{Batch, BatchLimits, Item};
+use article::wrap::{self, WrapError, WrapLimits};
+
+use crate::error::Error;
+use crate::file::{Filer, Verdict};
+pub use crate::input::Input;
+use crate::input::{Again, Source};
+use crate::kept;
+use crate::log::{Code, LOCAL, Now};
+use crate::tap::Tap;
+
+/// Default of [`Options::commit_bytes`]: 8 MiB.
+pub const COMMIT_BYTES: usize = 8 << 20;
+/// Log lines are written, with a commit before them, when there are so many bytes of them.
+pub const LOG_BYTES: usize = 1 << 20;
+/// What is safe of a pipe is let go in steps of so many bytes.
+const FORGET_BYTES: usize = 1 << 20;
+/// [`Watch::progress`] is called once in so many articles.
+pub const PROGRESS_ARTICLES: u64 = 512;
+
+/// How a run works.
+#[derive(Debug, Clone, Copy)]
+pub struct Options {
+    /// Commit when so many bytes wait.
+    pub commit_bytes: usize,
+    /// Commit after each article (`--sync each`).
+    pub sync_each: bool,
+    /// A refusal makes the status 1 (`-s`).
+    pub strict: bool,
+    /// Remove input files that gave no trouble (`-u`).
+    pub unlink: bool,
+    /// Bounds on compressed batches.
+    pub wrap: WrapLimits,
+    /// The clock, read once an article.
+    pub clock: fn() -> Now,
+}
+
+impl Default for Options {
+    fn default() -> Options {
+        Options {
+            commit_bytes: COMMIT_BYTES,
+            sync_each: false,
+            strict: false,
+            unlink: false,
+            wrap: WrapLimits::default(),
+            clock: Now::read,
+        }
+    }
+}
+
+/// Who is told what happens during a run.
+pub trait Watch {
+    /// Something the administrator should know; one sentence or two, without a newline.
+    fn message(&mut self, text: &str);
+
+    /// How far the run is: bytes of articles, and articles.
+    fn progress(&mut self, _bytes: u64, _articles: u64) {}
+}
+
+/// What a run did.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct Summary {
+    /// Articles met, whatever became of them.
+    pub articles: u64,
+    /// Articles filed, those in junk among them.
+    pub accepted: u64,
+    /// Articles refused because their ids were in the history.
+    pub duplicates: u64,
+    /// Articles refused for other reasons, and those cut off or too large.
+    pub refused: u64,
+    /// Articles filed in junk.
+    pub junked: u64,
+    /// Bytes of the articles as received.
+    pub bytes: u64,
+    /// How long it took, in seconds.
+    pub seconds: f64,
+}
+
+/// How a run ended, in relaynews's exit statuses.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Status {
+    /// 0: everything was read, and all that was accepted is durable.
+    Fine,
+    /// 1: a batch was bad or short, or with `-s` an article was refused.
+    Bad,
+    /// 2: something needs attention.
+    Attention,
+}
+
+impl Status {
+    /// The exit status.
+    pub fn code(self) -> u8 {
+        match self {
+            Status::Fine => 0,
+            Status::Bad => 1,
+            Status::Attention => 2,
+        }
+    }
+}
+
+/// The end of a run.
+#[derive(Debug)]
+pub struct Outcome {
+    /// What was done.
+    pub summary: Summary,
+    /// How it ended.
+    pub status: Status,
+}
+
+/// Files every batch of `inputs` in order.
+///
+/// What is wrong with an article or a batch is told to `watch` and goes on with the next. What stops
+/// the store (a full disk) ends the run with [`Status::Attention`]; what was committed stays.
+pub fn run(
+    inputs: &[Input],
+    filer: &mut Filer,
+    options: &Options,
+    watch: &mut dyn Watch,
+) -> Outcome {
+    let started = std::time::Instant::now();
+    let mut run = Run {
+        filer,
+        options,
+        watch,
+        summary: Summary::default(),
+        status: Status::Fine,
+    };
+    for input in inputs {
+        if let Err(error) = run.input(input) {
+            run.filer.abandon();
+            run.worse(Status::Attention);
+            run.watch.message(&error.to_string());
+            break;
+        }
+    }
+    let Run {
+        mut summary,
+        status,
+        ..
+    } = run;
+    summary.seconds = started.elapsed().as_secs_f64();
+    Outcome { summary, status }
+}
+
+struct Run<'a> {
+    filer: &'a mut Filer,
+    options: &'a Options,
+    watch: &'a mut dyn Watch,
+    summary: Summary,
+    status: Status,
+}
+
+/// What is known of the batch being read.
+struct Trouble {
+    /// How this input ended so far.
+    status: Status,
+    /// The kept batch and the offset of its first byte in the input.
+    kept: Option<(PathBuf, u64)>,
+    /// The file a compressed pipe is copied to while it is read.
+    copy: Option<PathBuf>,
+}
+
+impl Run<'_> {
+    fn worse(&mut self, status: Status) {
+        self.status = self.status.max(status);
+    }
+
+    /// One input from opening to the last commit. An error stops the run.
+    fn input(&mut self, input: &Input) -> Result<(), Error> {
+        let source = match Source::open(input, (self.options.clock)()) {
+            Ok(source) => source,
+            Err((name, error)) => {
+                self.worse(Status::Attention);
+                self.watch
+                    .message(&format!("cannot open {name}: {error}; the others go on"));
+                return Ok(());
+            }
+        };
+        let mut trouble = Trouble {
+            status: Status::Fine,
+            kept: None,
+            copy: None,
+        };
+        let tap = match source.again {
+            Again::Never => Tap::holding(),
+            _ => Tap::off(),
+        };
+        let refused_before = self.summary.refused + self.summary.duplicates;
+        let done = self.read(&source, &tap, &mut trouble);
+        if let Err(error) = tap.close() {
+            self.lost(&source, &error);
+        }
+        if let Some(copy) = &trouble.copy {
+            // Kept batches were moved out of in.coming; what is still there is filed.
+            let _ = std::fs::remove_file(copy);
+        }
+        self.worse(trouble.status);
+        done?;
+        let refused = self.summary.refused + self.summary.duplicates - refused_before;
+        if self.options.strict && refused > 0 {
+            trouble.status = trouble.status.max(Status::Bad);
+            self.worse(Status::Bad);
+        }
+        if self.options.unlink && trouble.status == Status::Fine {
+            self.unlink(&source);
+        }
+        Ok(())
+    }
+
+    fn unlink(&mut self, source: &Source) {
+        if let Again::Path(path) = &source.again
+            && let Err(error) = std::fs::remove_file(path)
+        {
+            self.worse(Status::Attention);
+            let name = &source.name;
+            self.watch
+                .message(&format!("cannot remove {name}, which is filed: {error}"));
+        }
+    }
+
+    fn read(&mut self, source: &Source, tap: &Tap, trouble: &mut Trouble) -> Result<(), Error> {
+        let reader = tap.fit(&source.file);
+        let unwrapped = match wrap::open(reader, self.options.wrap) {
+            Ok(unwrapped) => unwrapped,
+            Err(error) => {
+                self.keep(source, tap, 0, trouble);
+                self.bad(source, trouble, Status::Bad, &error.to_string());
+                return Ok(());
+            }
+        };
+        let is_wrapped = !unwrapped.layers().is_empty();
+        if is_wrapped && tap.is_holding() && !self.copy(source, tap, trouble) {
+            return Ok(());
+        }
+        let limits = BatchLimits {
+            article_bytes_max: self.filer.rules().article_bytes_max,
+            ..BatchLimits::default()
+        };
+        let mut batch = Batch::new(unwrapped, limits);
+        let done = self.items(source, &mut batch, tap, trouble);
+        if done.is_err() && matches!(source.again, Again::Never) {
+            // Filing stopped. The rest of a pipe would be lost: let it flow into the kept file.
+            self.keep(source, tap, 0, trouble);
+            let drained = io::copy(&mut tap.fit(&source.file), &mut io::sink());
+            match (&trouble.kept, drained) {
+                (Some((path, _)), Ok(_)) => self.watch.message(&format!(
+                    "{}: what was not committed is kept in {}; give it again",
+                    source.name,
+                    path.display()
+                )),
+                (_, Err(error)) => self.lost(source, &error),
+                (None, Ok(_)) => {}
+            }
+        }
+        done
+    }
+
+    /// Every item of a batch, and the last commit.
+    fn items<R: Read>(
+        &mut self,
+        source: &Source,
+        batch: &mut Batch<R>,
+        tap: &Tap,
+        trouble: &mut Trouble,
+    ) -> Result<(), Error> {
+        loop {
+            let now = (self.options.clock)();
+            match batch.next() {
+                Ok(Some(Item::Article { bytes, .. })) => {
+                    self.article(bytes, now)?;
+                    if self.is_commit_due() {
+                        self.filer.commit()?;
+                    }
+                    if self.filer.pending_bytes() == 0 && tap.is_holding() {
+                        tap.forget_before(batch.offset(), FORGET_BYTES);
+                    }
+                }
+                Ok(Some(Item::TooLarge { size, offset })) => {
+                    let limit = self.filer.rules().article_bytes_max;
+                    let text = format!("article too large: {size} bytes, the limit is {limit}");
+                    self.count_refused(0);
+                    self.filer
+                        .log(now, LOCAL, Code::Refused, b"", text.as_bytes());
+                    let name = &source.name;
+                    self.watch
+                        .message(&format!("{name}: at byte {offset}: {text}; refused"));
+                }
+                Ok(Some(Item::OutOfStep { offset, line })) => {
+                    let line = String::from_utf8_lossy(line).escape_debug().to_string();
+                    let text = format!("unbatcher out of synch in file {}", source.name);
+                    self.filer
+                        .log(now, LOCAL, Code::BadInput, b"", text.as_bytes());
+                    // What came before the fault is made safe, so that keeping what follows is enough.
+                    self.filer.commit()?;
+                    self.keep(source, tap, offset, trouble);
+                    self.bad(
+                        source,
+                        trouble,
+                        Status::Attention,
+                        &format!("out of step at byte {offset}: `{line}' is no `#! rnews' line"),
+                    );
+                }
+                Ok(Some(Item::Short {
+                    missing,
+                    bytes,
+                    offset,
+                })) => {
+                    self.count_refused(bytes.len());
+                    self.filer.short(bytes, missing, now);
+                    self.filer.commit()?;
+                    let start = start_of_entry(bytes.len(), missing, offset);
+                    self.keep(source, tap, start, trouble);
+                    self.bad(
+                        source,
+                        trouble,
+                        Status::Bad,
+                        &format!("short by {missing} bytes, in the article at byte {offset}"),
+                    );
+                }
+                Ok(None) => break,
+                Err(error) => {
+                    let at = batch.offset();
+                    self.filer.commit()?;
+                    self.keep(source, tap, at, trouble);
+                    let status = match WrapError::of(&error) {
+                        Some(_) => Status::Bad,
+                        None => Status::Attention,
+                    };
+                    self.bad(
+                        source,
+                        trouble,
+                        status,
+                        &format!("cannot be read on after byte {at}: {error}"),
+                    );
+                    break;
+                }
+            }
+        }
+        self.filer.commit()?;
+        self.watch
+            .progress(self.summary.bytes, self.summary.articles);
+        Ok(())
+    }
+
+    fn article(&mut self, bytes: &[u8], now: Now) -> Result<(), Error> {
+        self.summary.articles += 1;
+        self.summary.bytes += bytes.len() as u64;
+        match self.filer.file(bytes, Form::Native, now)? {
+            Verdict::Filed => self.summary.accepted += 1,
+            Verdict::Junked => {
+                self.summary.accepted += 1;
+                self.summary.junked += 1;
+            }
+            Verdict::Duplicate => self.summary.duplicates += 1,
+            Verdict::Refused => self.summary.refused += 1,
+            Verdict::NeedsAttention => {
+                self.summary.refused += 1;
+                self.worse(Status::Attention);
+            }
+        }
+        if self.summary.articles.is_multiple_of(PROGRESS_ARTICLES) {
+            self.watch
+                .progress(self.summary.bytes, self.summary.articles);
+        }
+        Ok(())
+    }
+
+    fn count_refused(&mut self, bytes: usize) {
+        self.summary.articles += 1;
+        self.summary.refused += 1;
+        self.summary.bytes += bytes as u64;
+    }
+
+    fn is_commit_due(&self) -> bool {
+        self.options.sync_each
+            || self.filer.pending_bytes() >= self.options.commit_bytes
+            || self.filer.log_bytes() >= LOG_BYTES
+    }
+
+    /// Copies a compressed pipe to in.coming while it is read, so that it can be kept whole.
+    fn copy(&mut self, source: &Source, tap: &Tap, trouble: &mut Trouble) -> bool {
+        let dir = self.filer.dir().join(kept::INCOMING);
+        let name = format!("nspool.{}", std::process::id());
+        let made = kept::create(&dir, &name).and_then(|(file, path)| {
+            trouble.copy = Some(path);
+            tap.pour_into(file, 0)
+        });
+        if let Err(error) = made {
+            self.worse(Status::Attention);
+            self.watch.message(&format!(
+                "{}: cannot copy it to {} while it is read: {error}; nothing was filed of it, send it again",
+                source.name,
+                dir.display()
+            ));
+            return false;
+        }
+        true
+    }
+
+    /// Keeps the batch in bad/, once: whole if it can be had again, else from `offset` on.
+    fn keep(&mut self, source: &Source, tap: &Tap, offset: u64, trouble: &mut Trouble) {
+        if trouble.kept.is_some() {
+            return;
+        }
+        let bad = self.filer.dir().join(kept::BAD);
+        let kept = match (&source.again, trouble.copy.take()) {
+            (Again::Path(path), _) => {
+                kept::keep_file(&bad, &source.stem, path).map(|path| (path, 0))
+            }
+            (Again::From(start), _) => {
+                kept::keep_reader(&bad, &source.stem, &mut source.once_more(*start))
+                    .map(|path| (path, 0))
+            }
+            // The copy is still being written; it goes on under its new name.
+            (Again::Never, Some(copy)) => {
+                kept::move_file(&bad, &source.stem, &copy).map(|path| (path, 0))
+            }
+            (Again::Never, None) => kept::create(&bad, &source.stem)
+                .and_then(|(file, path)| Ok((path, tap.pour_into(file, offset)?))),
+        };
+        match kept {
+            Ok(kept) => trouble.kept = Some(kept),
+            Err(error) => self.lost(source, &error),
+        }
+    }
+
+    /// Says what is wrong with a batch and where it is kept.
+    fn bad(&mut self, source: &Source, trouble: &mut Trouble, status: Status, what: &str) {
+        trouble.status = trouble.status.max(status);
+        let kept = match &trouble.kept {
+            Some((path, 0)) => format!("the batch is kept in {}", path.display()),
+            Some((path, from)) => {
+                format!(
+                    "the batch is kept from byte {from} on in {}",
+                    path.display()
+                )
+            }
+            None => "the batch is not kept".to_owned(),
+        };
+        self.watch
+            .message(&format!("{}: {what}; {kept}", source.name));
+    }
+
+    fn lost(&mut self, source: &Source, error: &io::Error) {
+        self.worse(Status::Attention);
+        let hint = match source.again {
+            Again::Never => "send it again",
+            _ => "it is still where it was",
+        };
+        self.watch.message(&format!(
+            "cannot keep {} in bad/: {error}; {hint}",
+            source.name
+        ));
+    }
+}
+
+/// Where the `#! rnews N` line of a short article begins, given that the line was the usual one.
+fn start_of_entry(held: usize, missing: u64, offset: u64) -> u64 {
+    let size = missing.saturating_add(held as u64);
+    let line = format!("#! rnews {size}\n").len() as u64;
+    offset.saturating_sub(line)
+}

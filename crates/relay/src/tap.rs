@@ -1,0 +1,176 @@
+//! A tap on a pipe: a batch that can be read only once, kept as far as it is not yet safe.
+//!
+//! A file or a redirected file can be read again from its start, so nothing is held of those. Of a
+//! pipe the tap holds what was read since the last commit, and hands it to a file when the batch
+//! turns out to be bad or filing has to stop; what comes after flows into that file as it is read.
+
+use std::cell::RefCell;
+use std::fs::File;
+use std::io::{self, Read, Write};
+use std::rc::Rc;
+
+/// What is kept of the bytes that pass.
+#[derive(Debug)]
+enum Keeping {
+    /// Nothing: the input can be read again.
+    Nothing,
+    /// The bytes from this offset on, in memory.
+    Held { from: u64, bytes: Vec<u8> },
+    /// Everything that passes goes to this file.
+    File(File),
+}
+
+/// The handle by which the run turns the tap, while the batch reads through [`Tapped`].
+#[derive(Debug, Clone)]
+pub struct Tap(Rc<RefCell<Keeping>>);
+
+/// A reader with a tap on it.
+#[derive(Debug)]
+pub struct Tapped<R> {
+    reader: R,
+    tap: Tap,
+}
+
+impl Tap {
+    /// A tap that keeps nothing.
+    pub fn off() -> Tap {
+        Tap(Rc::new(RefCell::new(Keeping::Nothing)))
+    }
+
+    /// A tap that holds what passes, from the start on.
+    pub fn holding() -> Tap {
+        Tap(Rc::new(RefCell::new(Keeping::Held {
+            from: 0,
+            bytes: Vec::new(),
+        })))
+    }
+
+    /// The tap fitted to a reader.
+    pub fn fit<R: Read>(&self, reader: R) -> Tapped<R> {
+        Tapped {
+            reader,
+            tap: self.clone(),
+        }
+    }
+
+    /// Whether bytes are held in memory.
+    pub fn is_holding(&self) -> bool {
+        matches!(*self.0.borrow(), Keeping::Held { .. })
+    }
+
+    /// Bytes before this offset are safe and need not be held. They are let go once they are
+    /// `at_least` many: letting go moves what stays.
+    pub fn forget_before(&self, offset: u64, at_least: usize) {
+        if let Keeping::Held { from, bytes } = &mut *self.0.borrow_mut() {
+            let gone = usize::try_from(offset.saturating_sub(*from)).unwrap_or(usize::MAX);
+            if gone >= at_least {
+                bytes.drain(..gone.min(bytes.len()));
+                *from = offset.max(*from);
+            }
+        }
+    }
+
+    /// Bytes held in memory now.
+    pub fn held_bytes(&self) -> usize {
+        match &*self.0.borrow() {
+            Keeping::Held { bytes, .. } => bytes.len(),
+            _ => 0,
+        }
+    }
+
+    /// Writes what is held from `offset` on into `file`; what passes from now on follows it there.
+    /// Gives the offset of the first byte in the file.
+    ///
+    /// # Errors
+    /// Those of writing.
+    pub fn pour_into(&self, mut file: File, offset: u64) -> io::Result<u64> {
+        let mut keeping = self.0.borrow_mut();
+        let mut first = offset;
+        if let Keeping::Held { from, bytes } = &*keeping {
+            first = offset.max(*from);
+            let skip = usize::try_from(first - *from).unwrap_or(usize::MAX);
+            file.write_all(bytes.get(skip..).unwrap_or_default())?;
+        }
+        *keeping = Keeping::File(file);
+        Ok(first)
+    }
+
+    /// Ends the file that the tap flows into, if it does, and makes it durable: it is the only copy.
+    ///
+    /// # Errors
+    /// Those of syncing.
+    pub fn close(&self) -> io::Result<()> {
+        match self.0.replace(Keeping::Nothing) {
+            Keeping::File(file) => file.sync_all(),
+            _ => Ok(()),
+        }
+    }
+}
+
+impl<R: Read> Read for Tapped<R> {
+    fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
+        let count = self.reader.read(out)?;
+        let passed = out.get(..count).unwrap_or_default();
+        match &mut *self.tap.0.borrow_mut() {
+            Keeping::Nothing => {}
+            Keeping::Held { bytes, .. } => bytes.extend_from_slice(passed),
+            Keeping::File(file) => file.write_all(passed)?,
+        }
+        Ok(count)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(reader: &mut impl Read, count: usize) {
+        let mut room = vec![0; count];
+        reader.read_exact(&mut room).unwrap();
+    }
+
+    fn text(path: &std::path::Path) -> String {
+        std::fs::read_to_string(path).unwrap()
+    }
+
+    #[test]
+    fn holds_from_the_last_safe_byte_and_flows_on() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("kept");
+        let tap = Tap::holding();
+        let mut reader = tap.fit(&b"0123456789"[..]);
+        read(&mut reader, 5);
+        tap.forget_before(1, 2);
+        assert_eq!(tap.held_bytes(), 5);
+        tap.forget_before(2, 2);
+        assert_eq!(tap.held_bytes(), 3);
+        let first = tap.pour_into(File::create(&path).unwrap(), 3).unwrap();
+        assert_eq!((first, text(&path).as_str()), (3, "34"));
+        read(&mut reader, 4);
+        assert_eq!(text(&path), "345678");
+        tap.close().unwrap();
+        read(&mut reader, 1);
+        assert_eq!(text(&path), "345678");
+    }
+
+    #[test]
+    fn what_was_forgotten_cannot_be_poured() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("kept");
+        let tap = Tap::holding();
+        let mut reader = tap.fit(&b"0123456789"[..]);
+        read(&mut reader, 5);
+        tap.forget_before(4, 1);
+        let first = tap.pour_into(File::create(&path).unwrap(), 0).unwrap();
+        assert_eq!((first, text(&path).as_str()), (4, "4"));
+    }
+
+    #[test]
+    fn off_keeps_nothing() {
+        let tap = Tap::off();
+        let mut reader = tap.fit(&b"0123456789"[..]);
+        read(&mut reader, 5);
+        assert_eq!(tap.held_bytes(), 0);
+        assert!(!tap.is_holding());
+    }
+}

@@ -6,11 +6,16 @@
 pub mod batch;
 pub mod date;
 pub mod header;
+pub mod message_id;
+pub mod newsgroups;
+pub mod old;
 pub mod parse;
+pub mod path;
 mod scan;
 pub mod syntax;
 pub mod wire;
 pub mod wrap;
+pub mod xref;
 
 pub use header::Header;
 pub use parse::{Article, Fault, Form};

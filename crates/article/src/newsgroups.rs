@@ -1,0 +1,18 @@
+//! The Newsgroups header: a list of names with commas between them.
+
+/// The names in order. Empty ones are passed over, as C News did; blanks within a name stay, for the
+/// relay to refuse.
+pub fn split(value: &[u8]) -> impl Iterator<Item = &[u8]> {
+    value.split(|&b| b == b',').filter(|name| !name.is_empty())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn empty_names_are_passed_over() {
+        let names: Vec<_> = split(b",test.a,,b c,").collect();
+        assert_eq!(names, [&b"test.a"[..], b"b c"]);
+    }
+}

@@ -1,0 +1,64 @@
+//! The Xref header: where an article was filed, `host group:number group:number`.
+
+/// A parsed Xref value, borrowing from its text.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Xref<'a> {
+    host: &'a [u8],
+    links: &'a [u8],
+}
+
+impl<'a> Xref<'a> {
+    /// Reads a value; what cannot be read in it is left out.
+    pub fn parse(value: &'a [u8]) -> Xref<'a> {
+        let end = value
+            .iter()
+            .position(u8::is_ascii_whitespace)
+            .unwrap_or(value.len());
+        let (host, links) = value.split_at_checked(end).unwrap_or((value, b""));
+        Xref { host, links }
+    }
+
+    /// Who wrote it.
+    pub fn host(&self) -> &'a [u8] {
+        self.host
+    }
+
+    /// Groups and numbers. An element that is not `group:number` is passed over.
+    pub fn links(&self) -> impl Iterator<Item = (&'a [u8], u64)> + use<'a> {
+        let elements = self.links.split(u8::is_ascii_whitespace);
+        elements.filter_map(|element| {
+            let mut parts = element.split(|&b| b == b':');
+            let (group, number) = (parts.next()?, parts.next()?);
+            let plain = !group.is_empty() && parts.next().is_none() && !number.is_empty();
+            (plain && number.iter().all(u8::is_ascii_digit)).then_some(())?;
+            Some((group, std::str::from_utf8(number).ok()?.parse().ok()?))
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn links(value: &[u8]) -> Vec<(&[u8], u64)> {
+        Xref::parse(value).links().collect()
+    }
+
+    #[test]
+    fn host_and_links_are_read() {
+        let value = b"news.example.org comp.lang.c:12 \t comp.std.c:3";
+        assert_eq!(Xref::parse(value).host(), b"news.example.org");
+        assert_eq!(
+            links(value),
+            [(&b"comp.lang.c"[..], 12), (b"comp.std.c", 3)]
+        );
+        assert!(links(b"").is_empty());
+        assert!(links(b"host").is_empty());
+    }
+
+    #[test]
+    fn malformed_elements_are_passed_over() {
+        let value = b"h blah a:b:2 ok:4  ok:-1 x:2 x x:1roger x: :3 big:99999999999999999999999";
+        assert_eq!(links(value), [(&b"ok"[..], 4), (b"x", 2)]);
+    }
+}

@@ -60,6 +60,37 @@ impl NewsDirectory {
         self.root.join(name)
     }
 
+    /// Reads `active`, as it stands in the file.
+    ///
+    /// # Errors
+    /// The file cannot be read or is too large.
+    pub fn active(&self) -> anyhow::Result<groups::Active> {
+        let path = self.file("active");
+        let text = std::fs::read(&path).map_err(|error| {
+            anyhow::Error::new(error).context(format!("cannot read {}", path.display()))
+        })?;
+        Ok(groups::Active::parse(text)?)
+    }
+
+    /// Reads `sys`; a missing one takes everything and sends nothing.
+    ///
+    /// # Errors
+    /// The file cannot be read, or a line of it is wrong: named.
+    pub fn sys(&self, settings: &settings::Settings) -> anyhow::Result<groups::sys::Sys> {
+        let path = self.file("sys");
+        let text = match std::fs::read(&path) {
+            Ok(text) => text,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Vec::new(),
+            Err(error) => {
+                return Err(
+                    anyhow::Error::new(error).context(format!("cannot read {}", path.display()))
+                );
+            }
+        };
+        groups::sys::Sys::parse(&text, settings.name.as_bytes())
+            .map_err(|fault| anyhow::anyhow!("{}: {fault}", path.display()))
+    }
+
     /// Reads `broadsheet.toml`.
     ///
     /// # Errors

@@ -95,6 +95,47 @@ impl Sync {
     }
 }
 
+impl Settings {
+    /// What an article must keep to.
+    pub fn rules(&self) -> relay::Rules {
+        let count = |number: u64| usize::try_from(number).unwrap_or(usize::MAX);
+        let seconds = |number: u64| i64::try_from(number).unwrap_or(i64::MAX);
+        let age = self.limits.article_age_days_max;
+        relay::Rules {
+            article_bytes_max: count(self.limits.article_bytes_max),
+            header_bytes_max: count(self.limits.header_bytes_max),
+            groups_max: count(self.limits.groups_per_article_max),
+            message_id_bytes_max: count(self.limits.message_id_bytes_max),
+            future_seconds_max: seconds(self.limits.clock_skew_seconds),
+            age_seconds_max: (age > 0).then(|| seconds(age.saturating_mul(86_400))),
+            ..relay::Rules::new(self.name.as_bytes())
+        }
+    }
+
+    /// How far a wrapped batch may grow.
+    pub fn wrap_limits(&self) -> article::wrap::WrapLimits {
+        article::wrap::WrapLimits {
+            expanded_bytes_max: self.limits.expansion_bytes_max,
+            ratio_max: self.limits.expansion_ratio_max,
+            ..article::wrap::WrapLimits::default()
+        }
+    }
+
+    /// What the store is to be opened with.
+    pub fn store_options(&self) -> store::Options {
+        store::Options {
+            durability: match self.store.sync {
+                Sync::Each => store::Durability::Each,
+                Sync::Commit => store::Durability::Commit,
+                Sync::None => store::Durability::None,
+            },
+            segment_bytes: self.store.segment_bytes,
+            checkpoint_bytes: self.store.checkpoint_bytes,
+            ..store::Options::default()
+        }
+    }
+}
+
 impl Default for Settings {
     fn default() -> Settings {
         Settings {

@@ -64,6 +64,14 @@ pub fn bytes(count: u64) -> String {
     }
 }
 
+/// `1.5 MiB`: to one decimal, for people.
+pub fn rough_bytes(count: u64) -> String {
+    match UNITS.iter().find(|(_, unit)| count >= *unit) {
+        Some((name, unit)) => format!("{:.1} {name}", count as f64 / *unit as f64),
+        None => format!("{count} bytes"),
+    }
+}
+
 /// Reads `8 MiB`, `8MiB`, `512 KiB`, `20 GiB` or `4096`. `None` for anything else or an overflow.
 pub fn parse_bytes(text: &str) -> Option<u64> {
     let text = text.trim();

@@ -83,12 +83,10 @@ pub fn explain<E>(
     seen: impl Fn(&[u8]) -> Result<bool, E>,
 ) -> Result<Explanation, E> {
     let mut converted = Vec::new();
-    let article = if old::is_old(bytes) {
-        old::convert(bytes, &mut converted);
-        Article::parse(&converted, form)
-    } else {
-        Article::parse(bytes, form)
-    };
+    let mut article = Article::parse(bytes, form);
+    if old::convert(&article, &mut converted) {
+        article = Article::parse(&converted, form);
+    }
     explain_article(&article, arrival, state, sys, rules, seen)
 }
 

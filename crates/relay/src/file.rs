@@ -175,13 +175,20 @@ impl Filer {
     /// # Errors
     /// Only what stops the store. After an error filing is over.
     pub fn file(&mut self, bytes: &[u8], form: Form, now: Now) -> Result<Verdict, Error> {
-        if !old::is_old(bytes) {
-            return self.consider(&Article::parse(bytes, form), now);
+        let article = Article::parse(bytes, form);
+        let is_whole = [Header::MessageId, Header::Date, Header::Subject]
+            .iter()
+            .all(|header| article.value(*header).is_some());
+        if is_whole {
+            return self.consider(&article, now);
         }
         let mut converted = std::mem::take(&mut self.converted);
         converted.clear();
-        old::convert(bytes, &mut converted);
-        let verdict = self.consider(&Article::parse(&converted, form), now);
+        let verdict = if old::convert(&article, &mut converted) {
+            self.consider(&Article::parse(&converted, form), now)
+        } else {
+            self.consider(&article, now)
+        };
         self.converted = converted;
         verdict
     }

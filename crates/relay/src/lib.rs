@@ -1,11 +1,43 @@
 //! Decide and file: what C News called relaynews.
 //!
+//! | file | idea |
+//! |---|---|
+//! | [`decide`] | whether an article is accepted and where it goes; pure |
+//! | [`reason`] | why it is refused, in C News's words |
+//! | [`rules`] | the limits |
+//! | [`sites`] | which sites get it |
+//! | [`compose`] | the article as filed: Xref, Path |
+//! | [`control`] | what a control message asks for |
+//! | [`file`](mod@file) | numbers, the spool, the log, cancels |
+//! | [`mirror`] | numbers taken from another site's Xref |
+//! | [`rnews`] | a run over batches |
+//! | [`kept`], [`tap`] | bad batches are kept |
+//! | [`explain`](mod@explain) | what would be done, and why |
+//! | [`log`] | the classic log |
 //!
+//! *Architecture Invariant:* only [`file`](mod@file) changes anything, and only [`rnews`] reads
+//! batches; a socket can hand articles to a [`Filer`] as well.
 
+pub mod compose;
+pub mod control;
+pub mod decide;
+mod error;
+pub mod explain;
+pub mod file;
+mod input;
 pub mod kept;
 pub mod log;
+pub mod mirror;
+pub mod reason;
+pub mod rnews;
 pub mod rules;
+mod short;
+pub mod sites;
 pub mod tap;
 
+pub use decide::{Arrival, Decision, State, decide};
+pub use error::Error;
+pub use explain::{Explanation, explain};
+pub use file::{Filer, FilerOptions, Verdict};
 pub use log::Now;
 pub use rules::Rules;

@@ -17,6 +17,8 @@ pub struct Subscribers {
     /// The lines (counted from 0) that drop out when this host is in Path: its own, and those that
     /// exclude it.
     closed_by: HashMap<Vec<u8>, Vec<u32>>,
+    /// Names that are not one run of host characters (`a_b`), which the walk along Path cannot meet.
+    odd: Vec<Vec<u8>>,
     /// Lines whose site has an earlier line.
     again: Vec<bool>,
     /// The lines that dropped out of the article at hand.
@@ -41,8 +43,15 @@ impl Subscribers {
                 lines.or_default().push(line);
             }
         }
+        let is_host = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'-');
+        let odd = closed_by
+            .keys()
+            .filter(|name| !name.iter().all(is_host))
+            .cloned()
+            .collect();
         Subscribers {
             closed_by,
+            odd,
             again,
             closed: Vec::new(),
         }
@@ -64,7 +73,9 @@ impl Subscribers {
         self.closed.clear();
         let path = ArticlePath::of(article);
         if let Some(path) = &path {
-            for host in path.sites() {
+            let odd = self.odd.iter().map(Vec::as_slice);
+            let odd = odd.filter(|name| path.contains_site(name));
+            for host in path.sites().chain(odd) {
                 if let Some(lines) = self.closed_by.get(host) {
                     self.closed.extend_from_slice(lines);
                 }

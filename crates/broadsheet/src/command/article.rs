@@ -1,8 +1,12 @@
 //! `broadsheet article`
 
-use super::not_built;
+use std::io::Write;
+
+use store::{Reader, Stored};
+
+use crate::directory::NewsDirectory;
 use crate::exit::{Meaning, Status};
-use crate::flags::{Command, DIR, Flag, Operands};
+use crate::flags::{Command, DIR, Flag, Given, Operands};
 
 /// The table.
 pub static COMMAND: Command = Command {
@@ -32,5 +36,45 @@ Message-ID, and quote it for the shell:
         status: Status::NO,
         when: "there is no such article",
     }],
-    run: |given, _out| not_built(given),
+    run,
 };
+
+fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
+    let directory = NewsDirectory::meant(given)?;
+    let reader = Reader::open(directory.root())?;
+    let mut status = Status::OK;
+    let mut native = Vec::new();
+    for operand in &given.operands {
+        let Some(stored) = find(&reader, operand.as_encoded_bytes())? else {
+            eprintln!("broadsheet: no article {}", operand.display());
+            status = Status::NO;
+            continue;
+        };
+        if given.has("wire") {
+            out.write_all(stored.record().wire())?;
+        } else {
+            native.clear();
+            stored.record().push_native(&mut native);
+            out.write_all(&native)?;
+        }
+    }
+    Ok(status)
+}
+
+/// The article an operand names: an id in its brackets, or group and number with a slash or a colon between.
+fn find(reader: &Reader, operand: &[u8]) -> Result<Option<Stored>, store::Error> {
+    if operand.first() == Some(&b'<') {
+        return reader.article(operand);
+    }
+    let Some(at) = operand.iter().rposition(|&b| b == b'/' || b == b':') else {
+        return Ok(None);
+    };
+    let (group, number) = operand.split_at_checked(at).unwrap_or_default();
+    let number = number
+        .get(1..)
+        .and_then(|digits| std::str::from_utf8(digits).ok()?.parse().ok());
+    match number {
+        Some(number) => reader.article_by_number(group, number),
+        None => Ok(None),
+    }
+}

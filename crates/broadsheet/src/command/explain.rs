@@ -1,8 +1,19 @@
 //! `broadsheet explain`
 
-use super::not_built;
+use std::fs::File;
+use std::io::{self, Read, Write};
+
+use anyhow::Context;
+use article::Form;
+use article::date::FixedOffset;
+use groups::matrix::Matrix;
+use relay::decide::{Arrival, State};
+use relay::explain::{Explanation, Outlook, explain};
+use store::Reader;
+
+use crate::directory::NewsDirectory;
 use crate::exit::{Meaning, Status};
-use crate::flags::{Command, DIR, JSON, Operands};
+use crate::flags::{Command, DIR, Given, JSON, Operands};
 
 /// The table.
 pub static COMMAND: Command = Command {
@@ -10,17 +21,172 @@ pub static COMMAND: Command = Command {
     also: &[],
     summary: "say what rnews would do with an article, and why",
     about: "\
-Reads one article from FILE or standard input and prints its id, date, groups, hops and the
-verdict in the log's own words. Nothing is changed.",
+Reads one article from FILE or standard input and tells its id, date, groups, hops and verdict,
+with the text that rnews would write to `log'. Files nothing.
+
+  broadsheet explain article.txt",
     operands: Operands {
         shown: "FILE",
         least: 0,
         most: 1,
     },
     flags: &[DIR, JSON],
-    exits: &[Meaning {
-        status: Status::NO,
-        when: "the article would be refused",
-    }],
-    run: |given, _out| not_built(given),
+    exits: &[
+        Meaning {
+            status: Status::OK,
+            when: "the article would be accepted",
+        },
+        Meaning {
+            status: Status::NO,
+            when: "it would be refused",
+        },
+    ],
+    run,
 };
+
+fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
+    let directory = NewsDirectory::meant(given)?;
+    let settings = directory.settings()?.settings;
+    let bytes = read(given, settings.limits.article_bytes_max)?;
+    let sys = directory.sys(&settings)?;
+    let reader = Reader::open(directory.root())?;
+    let mut matrix = Matrix::new(reader.active(), &sys);
+    let zone = FixedOffset(0);
+    let mut state = State {
+        active: reader.active(),
+        matrix: &mut matrix,
+        zone: &zone,
+    };
+    let arrival = Arrival {
+        seconds: relay::Now::read().seconds,
+    };
+    let seen = |id: &[u8]| reader.find(id).map(|line| line.is_some());
+    let told = explain(
+        &bytes,
+        Form::Native,
+        arrival,
+        &mut state,
+        &sys,
+        &settings.rules(),
+        seen,
+    )?;
+    if given.has("json") {
+        writeln!(out, "{}", json(&told))?;
+    } else {
+        write_text(&told, out)?;
+    }
+    Ok(if told.outlook == Outlook::Refuse {
+        Status::NO
+    } else {
+        Status::OK
+    })
+}
+
+/// The article; of one over the limit enough to show that it is.
+fn read(given: &Given, article_bytes_max: u64) -> anyhow::Result<Vec<u8>> {
+    let source: Box<dyn Read> = match given.operands.first() {
+        Some(path) if path != "-" => {
+            Box::new(File::open(path).with_context(|| format!("cannot read {}", path.display()))?)
+        }
+        _ => Box::new(io::stdin().lock()),
+    };
+    let mut bytes = Vec::new();
+    source
+        .take(article_bytes_max.saturating_add(1))
+        .read_to_end(&mut bytes)?;
+    Ok(bytes)
+}
+
+fn verdict(outlook: Outlook) -> &'static str {
+    match outlook {
+        Outlook::Accept => "accepted",
+        Outlook::Control => "accepted, control message",
+        Outlook::Junk => "accepted, junk",
+        Outlook::Refuse => "refused",
+    }
+}
+
+fn shown(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+fn list(items: &[Vec<u8>]) -> Vec<String> {
+    items.iter().map(|item| shown(item)).collect()
+}
+
+fn json(told: &Explanation) -> serde_json::Value {
+    let groups: Vec<_> = told
+        .groups
+        .iter()
+        .map(|group| {
+            serde_json::json!({
+                "group": shown(&group.name),
+                "flag": group.flag.as_deref().map(shown),
+                "filed_as": group.filed_as.as_deref().map(shown),
+                "subscribed": group.subscribed,
+            })
+        })
+        .collect();
+    serde_json::json!({
+        "id": shown(&told.message_id),
+        "date": told.date,
+        "expires": told.expires,
+        "groups": groups,
+        "hops": told.hops,
+        "site": shown(&told.site),
+        "verdict": verdict(told.outlook),
+        "text": shown(&told.text),
+        "remembered": told.remembered,
+        "filed_in": list(&told.filed_in),
+        "excluded": list(&told.excluded),
+        "sites": list(&told.sites),
+        "cancels": list(&told.cancels),
+        "path": shown(&told.path),
+    })
+}
+
+fn write_text(told: &Explanation, out: &mut dyn Write) -> io::Result<()> {
+    let seconds = |date: Option<i64>| date.map_or_else(|| "-".to_owned(), |date| date.to_string());
+    let mut line = |what: &str, value: &str| writeln!(out, "{what:10} {value}");
+    line("id", &shown(&told.message_id))?;
+    line("date", &seconds(told.date))?;
+    line("expires", &seconds(told.expires))?;
+    for group in &told.groups {
+        let flag = group
+            .flag
+            .as_deref()
+            .map_or_else(|| "not in active".to_owned(), shown);
+        let filed = match &group.filed_as {
+            Some(filed) => format!("filed as {}", shown(filed)),
+            None => "not filed".to_owned(),
+        };
+        let subscribed = if group.subscribed {
+            ""
+        } else {
+            ", not subscribed"
+        };
+        line(
+            "group",
+            &format!("{} ({flag}; {filed}{subscribed})", shown(&group.name)),
+        )?;
+    }
+    line("hops", &told.hops.to_string())?;
+    line("from site", &shown(&told.site))?;
+    line("verdict", verdict(told.outlook))?;
+    let what = if told.outlook == Outlook::Refuse {
+        "reason"
+    } else {
+        "sites"
+    };
+    line(what, &shown(&told.text))?;
+    if told.remembered {
+        line("history", "the id would be remembered")?;
+    }
+    for id in &told.cancels {
+        line("cancels", &shown(id))?;
+    }
+    if told.outlook != Outlook::Refuse {
+        line("path", &shown(&told.path))?;
+    }
+    Ok(())
+}

@@ -1,8 +1,10 @@
 //! `broadsheet fsck`
 
-use super::not_built;
+use std::io::Write;
+
+use crate::directory::NewsDirectory;
 use crate::exit::{Meaning, Status};
-use crate::flags::{Command, DIR, Flag, JSON, Operands};
+use crate::flags::{Command, DIR, Flag, Given, JSON, Operands};
 
 /// The table.
 pub static COMMAND: Command = Command {
@@ -25,5 +27,53 @@ articles.",
         status: Status::NO,
         when: "damage was found, and not or not wholly repaired",
     }],
-    run: |given, _out| not_built(given),
+    run,
 };
+
+fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
+    let directory = NewsDirectory::meant(given)?;
+    let report = store::fsck(directory.root(), given.has("repair"))?;
+    let clean = report.is_clean();
+    if given.has("json") {
+        let findings: Vec<_> = report
+            .findings
+            .iter()
+            .map(|f| serde_json::json!({ "file": f.path, "offset": f.offset, "what": f.what, "mended": f.mended }))
+            .collect();
+        let answer = serde_json::json!({
+            "clean": clean, "segments": report.segments, "articles": report.articles, "history_lines": report.lines,
+            "bytes": report.bytes, "holes": report.holes, "faults": report.faults, "findings": findings,
+            "notices": report.notices,
+        });
+        writeln!(out, "{answer}")?;
+    } else {
+        for notice in &report.notices {
+            writeln!(out, "{notice}")?;
+        }
+        for finding in &report.findings {
+            let mended = if finding.mended { " (mended)" } else { "" };
+            writeln!(
+                out,
+                "{} at byte {}: {}{mended}",
+                finding.path.display(),
+                finding.offset,
+                finding.what
+            )?;
+        }
+        let told = report.findings.len() as u64;
+        if report.faults > told {
+            writeln!(out, "and {} more", report.faults - told)?;
+        }
+        let verdict = if clean {
+            "clean"
+        } else {
+            "not clean: run `broadsheet fsck --repair'"
+        };
+        writeln!(
+            out,
+            "{} segments, {} articles, {} history lines, {} bytes: {verdict}",
+            report.segments, report.articles, report.lines, report.bytes
+        )?;
+    }
+    Ok(if clean { Status::OK } else { Status::NO })
+}

@@ -1,19 +1,101 @@
 //! `broadsheet group add`
 
-use super::not_built;
+use std::fs::OpenOptions;
+use std::io::Write;
+use std::path::Path;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use anyhow::Context;
+use store::Spool;
+
+use super::group_set::parse_flag;
+use crate::directory::NewsDirectory;
 use crate::exit::{Meaning, Status};
-use crate::flags::{Command, DIR, Flag, Operands};
+use crate::flags::{Command, DIR, Flag, Given, Operands};
 
 /// The table.
 pub static COMMAND: Command = Command {
     words: &["group", "add"],
-    also: &[],
+    also: &["addgroup"],
     summary: "add a group",
     about: "\
 Adds one group to `active', `active.times' and, with --description, to `newsgroups'. The name
 must follow the rules that newgroup control messages follow.",
-    operands: Operands { shown: "GROUP", least: 1, most: 1 },
-    flags: &[DIR, Flag::new("flag", "y open (without this flag), n no local posting, m moderated, x excluded, j junk, =GROUP alias.").value("FLAG"), Flag::new("description", "The line for the newsgroups file.").value("TEXT"), Flag::new("creator", "Who asked for it, for active.times.").value("WHO")],
-    exits: &[Meaning { status: Status::NO, when: "the name is not allowed, or the group is there already" }],
-    run: |given, _out| not_built(given),
+    operands: Operands {
+        shown: "GROUP [FLAG]",
+        least: 1,
+        most: 2,
+    },
+    flags: &[
+        DIR,
+        Flag::new(
+            "flag",
+            "y open (without this flag), n no local posting, m moderated, x excluded, j junk, \
+             =GROUP alias.",
+        )
+        .value("FLAG"),
+        Flag::new("description", "The line for the newsgroups file.").value("TEXT"),
+        Flag::new("creator", "Who asked for it, for active.times.").value("WHO"),
+        Flag::new(
+            "any-name",
+            "Take a name that the rules for new groups refuse, as old hierarchies have.",
+        ),
+    ],
+    exits: &[Meaning {
+        status: Status::NO,
+        when: "the name is not allowed, or the group is there already",
+    }],
+    run,
 };
+
+fn run(given: &Given, _out: &mut dyn Write) -> anyhow::Result<Status> {
+    let directory = NewsDirectory::meant(given)?;
+    let options = directory.settings()?.settings.store_options();
+    let Some(name) = given.operands.first() else {
+        return Ok(Status::NO);
+    };
+    let shown = name.display();
+    let name = name.as_encoded_bytes();
+    let text = given
+        .value("flag")
+        .or(given.operands.get(1).map(std::ffi::OsString::as_os_str));
+    let flag = parse_flag(given, text.unwrap_or("y".as_ref()))?;
+    if !given.has("any-name")
+        && let Err(fault) = groups::name::check_new(name)
+    {
+        eprintln!("broadsheet: {shown}: {fault} (--any-name takes it all the same)");
+        return Ok(Status::NO);
+    }
+    let mut spool = Spool::open(directory.root(), options)?;
+    if spool.active().find(name).is_some() {
+        eprintln!(
+            "broadsheet: {shown} is in active already; `broadsheet group set' changes its flag"
+        );
+        return Ok(Status::NO);
+    }
+    spool.set_group(name, flag)?;
+    spool.commit()?;
+    let seconds = SystemTime::now()
+        .duration_since(UNIX_EPOCH)
+        .map_or(0, |age| age.as_secs());
+    let creator = given.value("creator").unwrap_or("news".as_ref());
+    let line = format!(" {seconds} {}\n", creator.display());
+    append(&directory.file("active.times"), &[name, line.as_bytes()])?;
+    if let Some(description) = given.value("description") {
+        append(
+            &directory.file("newsgroups"),
+            &[name, b"\t", description.as_encoded_bytes(), b"\n"],
+        )?;
+    }
+    Ok(Status::OK)
+}
+
+fn append(path: &Path, parts: &[&[u8]]) -> anyhow::Result<()> {
+    let doing = || format!("cannot add a line to {}", path.display());
+    let mut file = OpenOptions::new()
+        .create(true)
+        .append(true)
+        .open(path)
+        .with_context(doing)?;
+    file.write_all(&parts.concat()).with_context(doing)
+}

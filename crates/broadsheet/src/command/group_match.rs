@@ -1,8 +1,11 @@
 //! `broadsheet group match`
 
-use super::not_built;
+use std::io::Write;
+
+use groups::{Matcher, Pattern, Wildmat};
+
 use crate::exit::{Meaning, Status};
-use crate::flags::{Command, Flag, JSON, Operands};
+use crate::flags::{Command, Flag, Given, JSON, Operands};
 
 /// The table.
 pub static COMMAND: Command = Command {
@@ -11,7 +14,8 @@ pub static COMMAND: Command = Command {
     summary: "say which groups a pattern matches",
     about: "\
 Prints a line for each GROUP: the word `match' or `fail', a tab, the group. PATTERN is a list as
-in `sys' and `explist': `comp,!comp.sys'.
+in `sys' and `explist': `comp,!comp.sys'. GROUP may be a list as in Newsgroups: then one of its
+groups is enough.
 
   broadsheet group match 'comp,!comp.sys' comp.lang.c comp.sys.mac",
     operands: Operands {
@@ -36,5 +40,39 @@ in `sys' and `explist': `comp,!comp.sys'.
             when: "at least one does not",
         },
     ],
-    run: |given, _out| not_built(given),
+    run,
 };
+
+fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
+    let Some((pattern, names)) = given.operands.split_first() else {
+        return Ok(Status::NO);
+    };
+    let matcher = matcher(given, pattern.as_encoded_bytes());
+    let mut status = Status::OK;
+    for name in names {
+        let matches = matcher.matches_any(name.as_encoded_bytes());
+        if !matches {
+            status = Status::NO;
+        }
+        if given.has("json") {
+            writeln!(
+                out,
+                "{}",
+                serde_json::json!({ "group": name.to_string_lossy(), "match": matches })
+            )?;
+        } else {
+            let verdict = if matches { "match" } else { "fail" };
+            writeln!(out, "{verdict}\t{}", name.display())?;
+        }
+    }
+    Ok(status)
+}
+
+/// A pattern in the language that `--wildmat` chooses.
+pub fn matcher(given: &Given, pattern: &[u8]) -> Matcher {
+    if given.has("wildmat") {
+        Matcher::Wildmat(Wildmat::parse(pattern))
+    } else {
+        Matcher::CNews(Pattern::parse(pattern))
+    }
+}

@@ -1,13 +1,18 @@
 //! `broadsheet group set`
 
-use super::not_built;
+use std::ffi::OsStr;
+use std::io::Write;
+
+use store::Spool;
+
+use crate::directory::NewsDirectory;
 use crate::exit::{Meaning, Status};
-use crate::flags::{Command, DIR, Operands};
+use crate::flags::{Command, DIR, Given, Operands, UsageError};
 
 /// The table.
 pub static COMMAND: Command = Command {
     words: &["group", "set"],
-    also: &[],
+    also: &["newsflag"],
     summary: "change a group's flag",
     about: "\
 FLAG is y open, n no local posting, m moderated, x excluded, j junk, or =GROUP, an alias.",
@@ -21,5 +26,40 @@ FLAG is y open, n no local posting, m moderated, x excluded, j junk, or =GROUP, 
         status: Status::NO,
         when: "there is no such group, or the alias would loop",
     }],
-    run: |given, _out| not_built(given),
+    run,
 };
+
+fn run(given: &Given, _out: &mut dyn Write) -> anyhow::Result<Status> {
+    let directory = NewsDirectory::meant(given)?;
+    let options = directory.settings()?.settings.store_options();
+    let [name, flag] = given.operands.as_slice() else {
+        return Ok(Status::NO);
+    };
+    let flag = parse_flag(given, flag)?;
+    let mut spool = Spool::open(directory.root(), options)?;
+    let Some(id) = spool.active().find(name.as_encoded_bytes()) else {
+        eprintln!("broadsheet: no group {}", name.display());
+        return Ok(Status::NO);
+    };
+    spool.set_group(name.as_encoded_bytes(), flag)?;
+    if spool.active().resolve(id).is_none() {
+        // Nothing was committed, so nothing has changed.
+        eprintln!(
+            "broadsheet: {}: this alias leads to no group, or back to itself",
+            name.display()
+        );
+        return Ok(Status::NO);
+    }
+    spool.commit()?;
+    Ok(Status::OK)
+}
+
+/// The flag a word stands for.
+pub fn parse_flag<'a>(given: &Given, text: &'a OsStr) -> Result<groups::Flag<'a>, UsageError> {
+    groups::Flag::parse(text.as_encoded_bytes()).ok_or_else(|| {
+        given.usage(format!(
+            "a flag is y, n, m, x, j or =GROUP, not `{}'",
+            text.display()
+        ))
+    })
+}

@@ -1,7 +1,12 @@
 //! `broadsheet history dump`
 
-use super::not_built;
-use crate::flags::{Command, DIR, Operands};
+use std::io::Write;
+
+use store::Reader;
+
+use crate::directory::NewsDirectory;
+use crate::exit::Status;
+use crate::flags::{Command, DIR, Given, Operands};
 
 /// The table.
 pub static COMMAND: Command = Command {
@@ -13,5 +18,24 @@ One line an article in the classic form, oldest first.",
     operands: Operands::NONE,
     flags: &[DIR],
     exits: &[],
-    run: |given, _out| not_built(given),
+    run,
 };
+
+fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
+    let directory = NewsDirectory::meant(given)?;
+    let reader = Reader::open(directory.root())?;
+    let mut written = Ok(());
+    reader.each_history_line(|line| {
+        if written.is_ok() {
+            written = out.write_all(line).and_then(|()| {
+                out.write_all(
+                    b"
+",
+                )
+            });
+        }
+        Ok(())
+    })?;
+    written?;
+    Ok(Status::OK)
+}

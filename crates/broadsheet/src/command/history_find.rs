@@ -1,8 +1,12 @@
 //! `broadsheet history find`
 
-use super::not_built;
+use std::io::Write;
+
+use store::{HistoryLine, Reader};
+
+use crate::directory::NewsDirectory;
 use crate::exit::{Meaning, Status};
-use crate::flags::{Command, DIR, JSON, Operands};
+use crate::flags::{Command, DIR, Given, JSON, Operands};
 
 /// The table.
 pub static COMMAND: Command = Command {
@@ -10,8 +14,8 @@ pub static COMMAND: Command = Command {
     also: &[],
     summary: "look up Message-IDs",
     about: "\
-Prints the history line of each id: the id, arrival~expires~size, and group/number for each
-group it is filed in. A line without groups is an article seen but not kept.",
+Prints the history line of each id: the id, arrival~expires~size~position, and group/number for
+each group it is filed in. A line without groups is an article seen but not kept.",
     operands: Operands {
         shown: "ID...",
         least: 1,
@@ -22,5 +26,44 @@ group it is filed in. A line without groups is an article seen but not kept.",
         status: Status::NO,
         when: "an id is unknown",
     }],
-    run: |given, _out| not_built(given),
+    run,
 };
+
+fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
+    let directory = NewsDirectory::meant(given)?;
+    let reader = Reader::open(directory.root())?;
+    let mut status = Status::OK;
+    for id in &given.operands {
+        match reader.find(id.as_encoded_bytes())? {
+            Some(line) if given.has("json") => {
+                let answer = json(&line, reader.is_alive(&line));
+                writeln!(out, "{answer}")?;
+            }
+            Some(line) => {
+                out.write_all(line.text)?;
+                out.write_all(b"\n")?;
+            }
+            None => {
+                eprintln!("broadsheet: {} is not in history", id.display());
+                status = Status::NO;
+            }
+        }
+    }
+    Ok(status)
+}
+
+fn json(line: &HistoryLine<'_>, alive: bool) -> serde_json::Value {
+    let links: Vec<_> = line
+        .links()
+        .map(|(group, number)| serde_json::json!({ "group": String::from_utf8_lossy(group), "number": number }))
+        .collect();
+    serde_json::json!({
+        "id": String::from_utf8_lossy(line.id),
+        "arrival": line.arrival,
+        "expires": line.expires,
+        "bytes": line.size,
+        "position": line.position.map(|position| position.0),
+        "groups": links,
+        "alive": alive,
+    })
+}

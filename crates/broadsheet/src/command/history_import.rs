@@ -1,8 +1,21 @@
 //! `broadsheet history import`
 
-use super::not_built;
+use std::fs::File;
+use std::io::{BufRead, BufReader, Write};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use anyhow::Context;
+use article::date::{self, Utc};
+use store::{Spool, history};
+
+use crate::directory::NewsDirectory;
 use crate::exit::{Meaning, Status};
-use crate::flags::{Command, DIR, Operands};
+use crate::flags::{Command, DIR, Given, Operands};
+
+/// Lines that could not be read are named up to this many; the rest are counted.
+const NAMED_MAX: u64 = 20;
+/// Ids remembered before they are committed.
+const COMMIT_IDS: u64 = 100_000;
 
 /// The table.
 pub static COMMAND: Command = Command {
@@ -11,7 +24,9 @@ pub static COMMAND: Command = Command {
     summary: "take over the history of another news system",
     about: "\
 Reads the text history file of C News or INN (old human dates are understood) and remembers
-its ids, so that their articles are refused as duplicates. No articles are copied.",
+its ids, so that their articles are refused as duplicates. No articles are copied. INN since 2.0
+keeps hashes instead of ids (lines that begin with a square bracket); those cannot be taken over:
+feed its articles instead.",
     operands: Operands {
         shown: "FILE",
         least: 1,
@@ -22,5 +37,103 @@ its ids, so that their articles are refused as duplicates. No articles are copie
         status: Status::NO,
         when: "lines of FILE could not be read; each is named",
     }],
-    run: |given, _out| not_built(given),
+    run,
 };
+
+#[derive(Default)]
+struct Counts {
+    taken: u64,
+    known: u64,
+    bad: u64,
+}
+
+fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
+    let directory = NewsDirectory::meant(given)?;
+    let options = directory.settings()?.settings.store_options();
+    let Some(path) = given.operands.first() else {
+        return Ok(Status::NO);
+    };
+    let file = File::open(path).with_context(|| format!("cannot read {}", path.display()))?;
+    let mut reader = BufReader::with_capacity(1 << 20, file);
+    let mut spool = Spool::open(directory.root(), options)?;
+    let now = SystemTime::now()
+        .duration_since(UNIX_EPOCH)
+        .map_or(0, |age| age.as_secs() as i64);
+    let mut counts = Counts::default();
+    let mut line = Vec::new();
+    for number in 1u64.. {
+        line.clear();
+        // A line without an end in sight is cut; what is left of it is then bad lines.
+        let limit = history::LINE_BYTES_MAX as u64;
+        if std::io::Read::take(&mut reader, limit).read_until(b'\n', &mut line)? == 0 {
+            break;
+        }
+        match take(&mut spool, &line, now)? {
+            Taken::New => counts.taken += 1,
+            Taken::Known => counts.known += 1,
+            Taken::Bad(why) => {
+                counts.bad += 1;
+                if counts.bad <= NAMED_MAX {
+                    eprintln!("broadsheet: {} line {number}: {why}", path.display());
+                }
+            }
+        }
+        if counts.taken % COMMIT_IDS == COMMIT_IDS - 1 {
+            spool.commit()?;
+        }
+    }
+    spool.commit()?;
+    writeln!(
+        out,
+        "{} ids taken over, {} known already, {} lines not read",
+        counts.taken, counts.known, counts.bad
+    )?;
+    Ok(if counts.bad == 0 {
+        Status::OK
+    } else {
+        Status::NO
+    })
+}
+
+enum Taken {
+    New,
+    Known,
+    Bad(&'static str),
+}
+
+fn take(spool: &mut Spool, line: &[u8], now: i64) -> Result<Taken, store::Error> {
+    let line = line.strip_suffix(b"\n").unwrap_or(line);
+    if line.first() == Some(&b'[') {
+        return Ok(Taken::Bad(
+            "a hash, not an id (INN 2): feed the article instead",
+        ));
+    }
+    let mut fields = line.split(|&b| b == b'\t');
+    let (Some(id), Some(dates)) = (fields.next(), fields.next()) else {
+        return Ok(Taken::Bad(
+            "garbled: a history line has two or three fields, tabs between them",
+        ));
+    };
+    if article::message_id::check(id).is_err() {
+        return Ok(Taken::Bad("its first field is no Message-ID"));
+    }
+    if spool.has(id)? {
+        return Ok(Taken::Known);
+    }
+    let mut dates = dates.split(|&b| b == b'~');
+    let arrival = dates.next().and_then(epoch).unwrap_or(now);
+    let expires = dates.next().and_then(epoch);
+    spool.remember(id, arrival, expires)?;
+    Ok(Taken::New)
+}
+
+/// A date of a history line: decimal seconds, or human text as before 1987.
+fn epoch(text: &[u8]) -> Option<i64> {
+    match std::str::from_utf8(text)
+        .ok()
+        .and_then(|text| text.parse().ok())
+    {
+        Some(seconds) => Some(seconds),
+        None => date::parse(text, &Utc),
+    }
+}

@@ -1,12 +1,18 @@
 //! `broadsheet rnews`, also `relaynews`: files batches.
 
-use std::io::Write;
+use std::io::{IsTerminal, Write};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
-use super::not_built;
+use indicatif::{ProgressBar, ProgressStyle};
+use relay::file::{Filer, FilerOptions};
+use relay::rnews::{Input, Options, Summary, Watch};
+use store::Spool;
+
 use crate::directory::NewsDirectory;
 use crate::exit::{Meaning, Status};
 use crate::flags::{Command, DIR, Flag, Given, Operands, UsageError};
+use crate::settings::Sync;
 
 /// The table.
 pub static COMMAND: Command = Command {
@@ -77,16 +83,124 @@ Only one at a time files articles: a second rnews waits for the first.
     run,
 };
 
-fn run(given: &Given, _out: &mut dyn Write) -> anyhow::Result<Status> {
+fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
     let directory = NewsDirectory::meant(given)?;
-    let _settings = directory.settings()?.settings;
-    let _older_days = given.number("older")?;
-    let _files = files(given)?;
-    not_built(given)
+    let mut settings = directory.settings()?.settings;
+    if let Some(word) = given.value("sync").and_then(|word| word.to_str()) {
+        settings.store.sync = Sync::of(word).unwrap_or(settings.store.sync);
+    }
+    if let Some(days) = given.number("older")? {
+        settings.limits.article_age_days_max = days;
+    }
+    let inputs = inputs(given)?;
+    let spool = Spool::open(directory.root(), settings.store_options())?;
+    for notice in spool.notices() {
+        eprintln!("broadsheet: {notice}");
+    }
+    let sys = directory.sys(&settings)?;
+    let mut rules = settings.rules();
+    rules.remember_refused = !given.has("no-history");
+    rules.xref_single = !given.has("no-xref");
+    let filing = FilerOptions {
+        mirror: given
+            .value("mirror")
+            .map(|site| site.as_encoded_bytes().to_vec()),
+        ..FilerOptions::default()
+    };
+    let mut filer = Filer::new(spool, sys, rules, filing)?;
+    let options = Options {
+        commit_bytes: usize::try_from(settings.store.commit_bytes).unwrap_or(usize::MAX),
+        sync_each: settings.store.sync == Sync::Each,
+        strict: given.has("strict"),
+        unlink: given.has("unlink"),
+        wrap: settings.wrap_limits(),
+        ..Options::default()
+    };
+    let mut watch = Watcher::new(&inputs);
+    let outcome = relay::rnews::run(&inputs, &mut filer, &options, &mut watch);
+    watch.end();
+    if given.has("json") {
+        writeln!(out, "{}", json(&outcome.summary))?;
+    }
+    Ok(match outcome.status {
+        relay::rnews::Status::Fine => Status::OK,
+        relay::rnews::Status::Bad => Status::NO,
+        relay::rnews::Status::Attention => Status::ATTENTION,
+    })
+}
+
+fn json(summary: &Summary) -> serde_json::Value {
+    serde_json::json!({
+        "articles": summary.articles,
+        "accepted": summary.accepted,
+        "duplicates": summary.duplicates,
+        "refused": summary.refused,
+        "junked": summary.junked,
+        "bytes": summary.bytes,
+        "seconds": summary.seconds,
+    })
+}
+
+/// Messages to standard error; a bar on a terminal, for a run that takes a while.
+struct Watcher {
+    bar: Option<ProgressBar>,
+}
+
+/// Runs shorter than this show no bar.
+const BAR_AFTER: Duration = Duration::from_millis(500);
+
+impl Watcher {
+    fn new(inputs: &[Input]) -> Watcher {
+        if !std::io::stderr().is_terminal() {
+            return Watcher { bar: None };
+        }
+        let size = |input: &Input| match input {
+            Input::File(path) => std::fs::metadata(path).map_or(0, |meta| meta.len()),
+            Input::Stdin => 0,
+        };
+        // What a compressed batch grows to is not known, so the bar may run over its end.
+        let bytes: u64 = inputs.iter().map(size).sum();
+        let bar = if bytes > 0 {
+            ProgressBar::new(bytes)
+        } else {
+            ProgressBar::no_length()
+        };
+        let style =
+            ProgressStyle::with_template("{bytes}/{total_bytes} {wide_bar} {bytes_per_sec} {msg}");
+        if let Ok(style) = style {
+            bar.set_style(style);
+        }
+        Watcher { bar: Some(bar) }
+    }
+
+    fn end(&self) {
+        if let Some(bar) = &self.bar {
+            bar.finish_and_clear();
+        }
+    }
+}
+
+impl Watch for Watcher {
+    fn message(&mut self, text: &str) {
+        let tell = || eprintln!("broadsheet: {text}");
+        match &self.bar {
+            Some(bar) => bar.suspend(tell),
+            None => tell(),
+        }
+    }
+
+    fn progress(&mut self, bytes: u64, articles: u64) {
+        if let Some(bar) = &self.bar
+            && bar.elapsed() > BAR_AFTER
+        {
+            bar.set_position(bytes);
+            bar.set_message(format!("{articles} articles"));
+        }
+    }
 }
 
 /// The inputs, with `-c` put before relative names; none means standard input, as does `-`.
-fn files(given: &Given) -> Result<Vec<PathBuf>, UsageError> {
+fn inputs(given: &Given) -> Result<Vec<Input>, UsageError> {
     let from = given.value("relative-to").map(Path::new);
     if let Some(from) = from.filter(|from| !from.is_absolute()) {
         return Err(given.usage(format!(
@@ -94,9 +208,13 @@ fn files(given: &Given) -> Result<Vec<PathBuf>, UsageError> {
             from.display()
         )));
     }
+    if given.operands.is_empty() {
+        return Ok(vec![Input::Stdin]);
+    }
     let place = |name: &std::ffi::OsString| match from {
-        Some(from) if name != "-" => from.join(name),
-        _ => PathBuf::from(name),
+        _ if name == "-" => Input::Stdin,
+        Some(from) => Input::File(from.join(name)),
+        None => Input::File(PathBuf::from(name)),
     };
     Ok(given.operands.iter().map(place).collect())
 }

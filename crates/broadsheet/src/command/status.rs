@@ -1,7 +1,14 @@
 //! `broadsheet status`
 
-use super::not_built;
-use crate::flags::{Command, DIR, JSON, Operands};
+use std::io::Write;
+use std::path::Path;
+
+use store::{HistoryLine, Reader};
+
+use crate::directory::NewsDirectory;
+use crate::exit::Status;
+use crate::flags::{Command, DIR, Given, JSON, Operands};
+use crate::text;
 
 /// The table.
 pub static COMMAND: Command = Command {
@@ -13,5 +20,50 @@ Articles, groups, segments, the newest arrival, batches waiting in in.coming/ an
     operands: Operands::NONE,
     flags: &[DIR, JSON],
     exits: &[],
-    run: |given, _out| not_built(given),
+    run,
 };
+
+fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
+    let directory = NewsDirectory::meant(given)?;
+    let reader = Reader::open(directory.root())?;
+    let (segments, log_bytes, ids) = reader.extent();
+    let arrival = reader
+        .newest_line()?
+        .and_then(|line| HistoryLine::parse(&line)?.arrival);
+    let (waiting, bad) = (
+        files_in(&directory.file("in.coming")),
+        files_in(&directory.file("bad")),
+    );
+    let groups = reader.active().len();
+    if given.has("json") {
+        let answer = serde_json::json!({
+            "groups": groups, "ids": ids, "segments": segments, "log_bytes": log_bytes,
+            "newest_arrival": arrival, "in_coming": waiting, "bad": bad,
+        });
+        writeln!(out, "{answer}")?;
+        return Ok(Status::OK);
+    }
+    let newest = arrival.map_or_else(|| "none yet".to_owned(), utc);
+    for (what, value) in [
+        ("groups", groups.to_string()),
+        ("ids remembered", ids.to_string()),
+        ("segments", segments.to_string()),
+        ("log", text::rough_bytes(log_bytes)),
+        ("newest arrival", newest),
+        ("batches waiting", waiting.to_string()),
+        ("batches in bad/", bad.to_string()),
+    ] {
+        writeln!(out, "{what:16} {value}")?;
+    }
+    Ok(Status::OK)
+}
+
+fn utc(seconds: i64) -> String {
+    let mut text = Vec::new();
+    article::date::write_utc(&mut text, seconds);
+    String::from_utf8_lossy(&text).into_owned()
+}
+
+fn files_in(path: &Path) -> usize {
+    std::fs::read_dir(path).map_or(0, |entries| entries.count())
+}

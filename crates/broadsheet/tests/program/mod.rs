@@ -60,6 +60,22 @@ impl Program {
         self.run_as(Path::new(env!("CARGO_BIN_EXE_broadsheet")), words, b"")
     }
 
+    /// Runs it and gives back what it printed, byte for byte; it must end with 0.
+    pub fn run_bytes(&self, words: &[&str]) -> Vec<u8> {
+        let done = Command::new(env!("CARGO_BIN_EXE_broadsheet"))
+            .args(words)
+            .current_dir(self.room.path())
+            .env_remove("BROADSHEET_DIR")
+            .output()
+            .expect("the program starts");
+        assert!(
+            done.status.success(),
+            "{words:?}: {}",
+            String::from_utf8_lossy(&done.stderr)
+        );
+        done.stdout
+    }
+
     /// Runs it with these words and `input` on standard input.
     pub fn feed(&self, words: &[&str], input: &[u8]) -> Told {
         self.run_as(Path::new(env!("CARGO_BIN_EXE_broadsheet")), words, input)
@@ -104,4 +120,19 @@ pub fn golden(name: &str, said: &str) {
         kept == said,
         "{name} differs; if it should, run with UPDATE_GOLDEN=1.\n--- kept\n{kept}\n--- said\n{said}"
     );
+}
+
+/// The folder of real articles and conformance facts that lies beside the project on the founders' machines.
+/// `None`, and a line that says so, where it is absent: the project must pass without it.
+pub fn shared(part: &str) -> Option<PathBuf> {
+    let root = std::env::var_os("BROADSHEET_SHARED").map_or_else(
+        || Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared"),
+        PathBuf::from,
+    );
+    let path = root.join(part);
+    if path.exists() {
+        return Some(path);
+    }
+    eprintln!("skipped: {part} is not present beside the project (BROADSHEET_SHARED)");
+    None
 }

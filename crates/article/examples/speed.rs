@@ -5,8 +5,9 @@
 use std::hint::black_box;
 use std::time::Instant;
 
+use article::path::Path;
 use article::wire::{native_len, push_native, push_wire};
-use article::{Article, Form, Header};
+use article::{Article, Form, Header, message_id};
 
 /// How often a piece of work is repeated; the best of several rounds counts.
 const ROUNDS: usize = 15;
@@ -49,6 +50,27 @@ fn main() {
     });
     measure("length of the native form", on_the_wire.len(), || {
         native_len(black_box(&on_the_wire))
+    });
+    let article = Article::parse(&native, Form::Native);
+    let id = article.value(Header::MessageId).unwrap_or_default();
+    measure("hash of the id", id.len(), || {
+        message_id::hash(black_box(id)) as usize
+    });
+    let path = article.value(Header::Path).unwrap_or_default();
+    measure("hops, and five sites in the Path", path.len(), || {
+        let path = Path::new(black_box(path), None);
+        let sites = [
+            "a.example",
+            "b.example",
+            "cc.example",
+            "site",
+            "relay.example.com",
+        ];
+        path.hop_count()
+            + sites
+                .iter()
+                .filter(|site| path.contains_site(site.as_bytes()))
+                .count()
     });
     measure("copy (for comparison)", native.len(), || {
         out.clear();

@@ -121,6 +121,65 @@ fn small(word: u64) -> u64 {
     word | (capital >> 2)
 }
 
+/// The longest id that may be named on the network, in bytes, with its brackets (RFC 3977, 3.6). Articles
+/// in batches may have longer ones.
+pub const NETWORK_BYTES_MAX: usize = 250;
+
+/// Whether an id is of the form that new articles must have: dots and atoms, `@`, and
+/// dots and atoms or a bracketed literal (RFC 5536, 3.1.3), in at most [`NETWORK_BYTES_MAX`].
+pub fn valid_strict(id: &[u8]) -> bool {
+    let Some(inside) = bracketed(id) else {
+        return false;
+    };
+    let Some(at) = memchr::memchr(b'@', inside) else {
+        return false;
+    };
+    let Some((local, domain)) = inside.split_at_checked(at) else {
+        return false;
+    };
+    is_dot_atom(local) && domain.strip_prefix(b"@").is_some_and(valid_domain_strict)
+}
+
+/// Whether an id can be named on the network at all: visible ASCII between brackets
+/// without another `>` (RFC 3977, 9.8), in at most [`NETWORK_BYTES_MAX`].
+pub fn valid_lax(id: &[u8]) -> bool {
+    bracketed(id).is_some_and(valid_domain_lax)
+}
+
+/// Whether this may stand behind the `@` of a strictly valid id.
+pub fn valid_domain_strict(domain: &[u8]) -> bool {
+    match domain {
+        [b'[', text @ .., b']'] => text
+            .iter()
+            .all(|byte| byte.is_ascii_graphic() && !matches!(byte, b'>' | b'[' | b'\\' | b']')),
+        _ => is_dot_atom(domain),
+    }
+}
+
+/// Whether this may stand behind the `@` of an id that is valid in the lax way.
+pub fn valid_domain_lax(domain: &[u8]) -> bool {
+    !domain.is_empty()
+        && domain
+            .iter()
+            .all(|&byte| byte.is_ascii_graphic() && byte != b'>')
+}
+
+fn bracketed(id: &[u8]) -> Option<&[u8]> {
+    match id {
+        [b'<', inside @ .., b'>'] if id.len() <= NETWORK_BYTES_MAX => Some(inside),
+        _ => None,
+    }
+}
+
+fn is_dot_atom(text: &[u8]) -> bool {
+    text.split(|&byte| byte == b'.').all(|atom| {
+        !atom.is_empty()
+            && atom
+                .iter()
+                .all(|byte| byte.is_ascii_alphanumeric() || b"!#$%&'*+-/=?^_`{|}~".contains(byte))
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

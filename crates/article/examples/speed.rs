@@ -57,6 +57,10 @@ fn main() {
         message_id::hash(black_box(id)) as usize
     });
     let path = article.value(Header::Path).unwrap_or_default();
+    measure("hops, and a walk along Path", path.len(), || {
+        let path = Path::new(black_box(path), None);
+        path.hop_count() + path.sites().map(<[u8]>::len).sum::<usize>()
+    });
     measure("hops, and five sites in the Path", path.len(), || {
         let path = Path::new(black_box(path), None);
         let sites = [

@@ -64,6 +64,13 @@ impl ActiveFile {
             .map_err(|source| Error::io("write", &self.path, source))
     }
 
+    /// Writes all of it anew, durably.
+    pub fn rewrite(&mut self) -> Result<(), Error> {
+        self.file = replace(&*self.disk, &self.path, self.table.image())?;
+        self.table.layout_saved();
+        Ok(())
+    }
+
     /// Waits until it is on the disk.
     pub fn sync(&self) -> Result<(), Error> {
         self.file
@@ -88,6 +95,10 @@ fn replace(disk: &dyn Disk, path: &Path, text: &[u8]) -> Result<Box<dyn File>, E
     fresh.write_at(text, 0).map_err(at("write"))?;
     fresh.sync().map_err(at("sync"))?;
     disk.rename(&fresh_path, path).map_err(at("put in place"))?;
+    // A checkpoint relies on the file being this one: the log before it is not read again.
+    let parent = path.parent().unwrap_or(Path::new("."));
+    disk.sync_directory(parent)
+        .map_err(at("sync the directory of"))?;
     Ok(fresh)
 }
 

@@ -7,7 +7,7 @@ use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
-use crate::map::{MapRef, MapWords};
+pub use crate::map::{MapRef, MapWords};
 
 /// What a write past the page cache must be aligned to, bytes: no disk of today has larger blocks.
 pub const BLOCK_BYTES: usize = 4096;
@@ -41,6 +41,11 @@ pub trait File: Send + Sync + Debug {
     }
     /// Cuts or extends it.
     fn set_length(&self, length: u64) -> io::Result<()>;
+    /// Extends it and sets the space aside, so that storing into a map of it does not meet a full disk (which
+    /// would end the program).
+    fn allocate(&self, length: u64) -> io::Result<()> {
+        self.set_length(length)
+    }
     /// Returns when its data and its length are on the disk (fdatasync).
     fn sync(&self) -> io::Result<()>;
     /// Maps `length` bytes for reading. Bytes beyond the file's end must not be touched.
@@ -181,6 +186,16 @@ impl File for RealFile {
 
     fn set_length(&self, length: u64) -> io::Result<()> {
         self.file.set_len(length)
+    }
+
+    fn allocate(&self, length: u64) -> io::Result<()> {
+        use rustix::fs::{FallocateFlags, fallocate};
+        match fallocate(&self.file, FallocateFlags::empty(), 0, length) {
+            Ok(()) => Ok(()),
+            // The file system cannot set space aside.
+            Err(rustix::io::Errno::OPNOTSUPP) => self.file.set_len(length),
+            Err(errno) => Err(errno.into()),
+        }
     }
 
     fn sync(&self) -> io::Result<()> {

@@ -57,7 +57,7 @@ impl Index {
         let at = |doing| move |source| Error::io(doing, path, source);
         let file = disk.open(&fresh, Open::Truncate).map_err(at("make"))?;
         let length = file_length(buckets);
-        file.set_length(length).map_err(at("extend"))?;
+        file.allocate(length).map_err(at("extend"))?;
         let map = file.map_words(length).map_err(at("map"))?;
         let index = Index {
             path: path.to_owned(),
@@ -183,6 +183,8 @@ impl Index {
                     return true;
                 }
                 if value == fresh {
+                    // Written again all the same: a failed sync may have left the page unwritten.
+                    slot.store(fresh, Ordering::Relaxed);
                     return true;
                 }
             }
@@ -244,6 +246,12 @@ impl Index {
         for (offset, value) in (place..).zip(Mark { turn, ..*mark }.to_words()) {
             self.set(offset, value);
         }
+    }
+
+    /// The next start shall not believe the applied mark, and replay from the checkpoint.
+    pub fn doubt_applied(&self) {
+        self.set(WORD_BOOT, 0);
+        self.set(WORD_BOOT + 1, 0);
     }
 
     /// Publishes how far the derived files reach.

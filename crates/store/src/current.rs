@@ -269,7 +269,7 @@ pub fn merge_overview(disk: &dyn Disk, path: &Path, end: u64) -> Result<(), Erro
 }
 
 /// Kept free at the end of a segment for the pad of its last commit.
-const PAD_BYTES_MAX: u64 = 2 * BLOCK_BYTES as u64;
+pub const PAD_BYTES_MAX: u64 = 2 * BLOCK_BYTES as u64;
 
 /// The articles' own file of the current segment.
 #[derive(Debug)]

@@ -293,6 +293,11 @@ impl<'a> GroupRows<'a> {
         self.entries.len() / ENTRY_BYTES
     }
 
+    /// The greatest number among them.
+    pub fn last_number(&self) -> u64 {
+        self.number(self.len().saturating_sub(1))
+    }
+
     fn number(&self, place: usize) -> u64 {
         u64_at(self.entries, place * ENTRY_BYTES).unwrap_or(0)
     }

@@ -85,8 +85,8 @@ impl Pending {
 pub fn split_at_block(bytes: &[u8], offset: u64) -> Option<(&[u8], &[u8])> {
     let head = (offset.next_multiple_of(BLOCK_BYTES as u64) - offset) as usize;
     let (head, rest) = bytes.split_at_checked(head)?;
-    let aligned =
-        rest.as_ptr() as usize % BLOCK_BYTES == 0 && rest.len().is_multiple_of(BLOCK_BYTES);
+    let aligned = (rest.as_ptr() as usize).is_multiple_of(BLOCK_BYTES)
+        && rest.len().is_multiple_of(BLOCK_BYTES);
     (aligned && !rest.is_empty()).then_some((head, rest))
 }
 

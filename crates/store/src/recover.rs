@@ -8,7 +8,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use groups::{Active, AddFault, Flag};
+use groups::{Active, AddFault, Flag, GroupId};
 
 use crate::active_file::ActiveFile;
 use crate::bytes::decimal;
@@ -69,14 +69,17 @@ pub fn open(disk: Arc<dyn Disk>, dir: &Path, mut options: Options) -> Result<Spo
             .iter()
             .map(|fault| format!("{fault}: mend it, or run `broadsheet fsck --repair`")),
     );
-    let art = Art::open(&disk, &segments, start.mark.base, start.mark.art_end)?;
+    let art = open_art(&disk, &segments, &start.mark, options)?;
     let derived = Derived::open(&*disk, dir, art.header, &start.mark)?;
     let older = Older::new(disk.clone(), &segments, start.mark.base);
     let index = match found {
         Some(index) => index,
         None => index_of_older(&*disk, &index_path, &older)?,
     };
-    let checkpointed = start.mark.art_end;
+    let checkpointed = index
+        .checkpoint()
+        .filter(|mark| mark.base == start.mark.base)
+        .map_or(SEGMENT_HEADER_BYTES, |mark| mark.art_end);
     let mut spool = Spool {
         disk,
         dir: dir.to_owned(),
@@ -172,6 +175,35 @@ impl Start {
             ..Start::at(last)
         })
     }
+}
+
+/// Opens the `.art` file of a mark. Where the file was not even given its header, its creation was cut short and
+/// nothing was ever committed to it: it is made again.
+fn open_art(
+    disk: &Arc<dyn Disk>,
+    segments: &Path,
+    mark: &Mark,
+    options: Options,
+) -> Result<Art, Error> {
+    let path = segment_path(segments, mark.base, View::Art);
+    let fault = match Art::open(disk, segments, mark.base, mark.art_end) {
+        Err(fault @ Error::Damaged { .. }) => fault,
+        other => return other,
+    };
+    let length = disk
+        .open(&path, Open::Read)
+        .and_then(|file| file.length())
+        .map_err(|source| Error::io("read", &path, source))?;
+    let is_last = segment::list(&**disk, segments)?.last() == Some(&mark.base);
+    if !is_last || length > SEGMENT_HEADER_BYTES || mark.art_end > SEGMENT_HEADER_BYTES {
+        return Err(fault);
+    }
+    let header = SegmentHeader {
+        base: mark.base,
+        span: options.segment_bytes,
+    };
+    segment::create(&**disk, segments, header)?;
+    Art::open(disk, segments, mark.base, mark.art_end)
 }
 
 fn index_of_older(disk: &dyn Disk, path: &Path, older: &Older) -> Result<Index, Error> {
@@ -397,30 +429,32 @@ impl Spool {
             .into_iter()
             .filter(|&base| base > from.base)
             .collect();
-        let mut articles = self.replay(bases.is_empty())?;
+        // Written in this run of the machine, but perhaps not yet on the disk.
+        let mut doubtful = start.sure.then_some(start.mark.art_end);
+        let mut articles = self.replay(bases.is_empty(), doubtful)?;
         for (place, &base) in bases.iter().enumerate() {
             self.derived.merge_overview(&*self.disk)?;
+            self.derived.sync()?;
+            doubtful = doubtful.map(|_| SEGMENT_HEADER_BYTES);
             let cancels_end = self.derived.cancels.end;
             let mark = Mark {
                 cancels_end,
                 ..Start::at(base).mark
             };
-            self.art = match Art::open(&self.disk, &segments, base, mark.art_end) {
-                Ok(art) => art,
-                // Its creation was cut short, so nothing was ever committed to it.
-                Err(Error::Damaged { .. }) if place + 1 == bases.len() => {
-                    let header = SegmentHeader {
-                        base,
-                        span: self.options.segment_bytes,
-                    };
-                    segment::create(&*self.disk, &segments, header)?;
-                    Art::open(&self.disk, &segments, base, mark.art_end)?
-                }
-                Err(error) => return Err(error),
-            };
+            self.art = open_art(&self.disk, &segments, &mark, self.options)?;
             self.derived = Derived::open(&*self.disk, &self.dir, self.art.header, &mark)?;
             self.older = Older::new(self.disk.clone(), &segments, base);
-            articles += self.replay(place + 1 == bases.len())?;
+            articles += self.replay(place + 1 == bases.len(), doubtful)?;
+        }
+        if !start.sure {
+            // Where a number in it did not change it may still not be on the disk.
+            self.active.rewrite()?;
+        }
+        // A file put in its place just before the interruption may not be there for good yet.
+        for directory in [&segments, &self.dir] {
+            self.disk
+                .sync_directory(directory)
+                .map_err(|source| Error::io("sync", directory, source))?;
         }
         self.publish()?;
         self.checkpoint()?;
@@ -448,8 +482,9 @@ impl Spool {
         Ok(true)
     }
 
-    /// Replays the current segment from its `end` on, and cuts what a torn commit left. Returns the articles.
-    fn replay(&mut self, last: bool) -> Result<u64, Error> {
+    /// Replays the current segment from its `end` on, and cuts what a torn commit left. What is `doubtful`, from
+    /// that byte on, is written again: a sync of it may have failed, and the next would not tell. Returns the articles.
+    fn replay(&mut self, last: bool, doubtful: Option<u64>) -> Result<u64, Error> {
         self.derived.cut()?;
         let path = self.art.growing.path.clone();
         let at = |doing| {
@@ -473,10 +508,32 @@ impl Spool {
         self.derived.flush()?;
         if self.art.growing.length()? != end {
             self.art.growing.cut(end)?;
-            self.art.growing.sync()?;
         }
+        if let Some(from) = doubtful {
+            self.write_again(from, end)?;
+        }
+        // From now on these articles count as filed, so they must be on the disk before anything says so.
+        self.art.growing.sync()?;
         self.art.growing.end = end;
         Ok(articles)
+    }
+
+    fn write_again(&mut self, mut from: u64, end: u64) -> Result<(), Error> {
+        let growing = &self.art.growing;
+        let at = |source| Error::io("write again", &growing.path, source);
+        let mut piece = vec![0; (end.saturating_sub(from)).min(1 << 20) as usize];
+        while from < end {
+            let wanted = (end - from).min(1 << 20) as usize;
+            piece.resize(wanted, 0);
+            let got = growing.file.read_at(&mut piece, from).map_err(at)?;
+            piece.truncate(got);
+            if got == 0 {
+                break;
+            }
+            growing.file.write_at(&piece, from).map_err(at)?;
+            from += got as u64;
+        }
+        Ok(())
     }
 
     /// Where the committed records of a segment end. A gap with a later commit behind it is damage and stays (fsck
@@ -589,9 +646,33 @@ impl Spool {
                     self.active.table.set_high(here, told.high(id));
                 }
             }
+            self.raise_groups_unknown_to(&told)?;
         }
         self.log_active();
         self.commit()?;
+        Ok(())
+    }
+
+    /// Groups that somebody added by hand may have been there before: their numbers are not given again.
+    fn raise_groups_unknown_to(&mut self, told: &Active) -> Result<(), Error> {
+        let table = &self.active.table;
+        let is_fresh = |id: &GroupId| told.find(table.name(*id)).is_none();
+        let mut fresh: Vec<(GroupId, u64)> =
+            table.ids().filter(is_fresh).map(|id| (id, 0)).collect();
+        if fresh.is_empty() {
+            return Ok(());
+        }
+        self.each_block(|block| {
+            for (id, high) in &mut fresh {
+                let rows = block.find(table.name(*id));
+                *high = rows.map_or(*high, |rows| rows.last_number().max(*high));
+            }
+        })?;
+        for (id, high) in fresh {
+            if self.active.table.high(id) < high {
+                self.active.table.set_high(id, high);
+            }
+        }
         Ok(())
     }
 }

@@ -9,15 +9,16 @@ use groups::{Active, Flag};
 
 use crate::active_file::ActiveFile;
 use crate::cancels::Cancels;
-use crate::current::{Art, Derived};
-use crate::disk::Disk;
+use crate::current::{Art, Derived, PAD_BYTES_MAX};
+use crate::disk::{Disk, Open};
 use crate::filing::Filing;
 use crate::history::{HistoryLine, push_seen};
 use crate::index::Index;
 use crate::lock::Lock;
 use crate::mark::Mark;
 use crate::older::Older;
-use crate::position::POSITION_MAX;
+use crate::overview::{self, Block};
+use crate::position::{POSITION_MAX, View, segment_path};
 use crate::record::{self, Commit, Kind};
 use crate::row::push_row;
 use crate::segment::{self, SEGMENT_HEADER_BYTES, SegmentHeader};
@@ -197,6 +198,13 @@ impl Spool {
         if self.art.has_room(bytes) {
             return Ok(());
         }
+        if SEGMENT_HEADER_BYTES + bytes + PAD_BYTES_MAX > self.options.segment_bytes {
+            // A new segment would not help.
+            return Err(Error::TooLarge {
+                bytes,
+                segment_bytes: self.options.segment_bytes,
+            });
+        }
         self.commit()?;
         self.seal()?;
         if self.art.has_room(bytes) {
@@ -261,7 +269,15 @@ impl Spool {
     /// Adds a group, or changes its flag. Waits for the next commit.
     pub fn set_group(&mut self, name: &[u8], flag: Flag<'_>) -> Result<(), Error> {
         self.make_room((name.len() + 512) as u64)?;
-        recover::apply_group(&mut self.active.table, name, (0, 1), Some(flag))?;
+        let mut high = 0;
+        if self.active.table.find(name).is_none() {
+            // It may have been there before: its numbers are not given again.
+            self.commit()?;
+            self.each_block(|block| {
+                high = high.max(block.find(name).map_or(0, |rows| rows.last_number()));
+            })?;
+        }
+        recover::apply_group(&mut self.active.table, name, (high, 1), Some(flag))?;
         let table = &self.active.table;
         let Some(id) = table.find(name) else {
             return Ok(());
@@ -302,6 +318,28 @@ impl Spool {
         Ok(())
     }
 
+    /// Every block of overview rows of every segment. Rows that wait for a commit are not among them.
+    pub(crate) fn each_block(&self, mut each: impl FnMut(&Block<'_>)) -> Result<(), Error> {
+        let segments = self.dir.join("segments");
+        for base in segment::list(&*self.disk, &segments)? {
+            let path = segment_path(&segments, base, View::Ovr);
+            let at = |source| {
+                Error::io(
+                    "read (run `broadsheet fsck --repair` to make it again)",
+                    &path,
+                    source,
+                )
+            };
+            let file = self.disk.open(&path, Open::Read).map_err(at)?;
+            let map = file
+                .length()
+                .and_then(|length| file.map(length))
+                .map_err(at)?;
+            overview::blocks(map.bytes()).for_each(|block| each(&block));
+        }
+        Ok(())
+    }
+
     fn log_text(&mut self, kind: Kind, text: &[u8]) {
         let commit = self.commit_of_record();
         record::push_text(self.art.pending.out().0, kind, commit, text);
@@ -321,8 +359,10 @@ impl Spool {
         if self.index.insert(hash, address, oldest) {
             return Ok(());
         }
-        // The new line is among the waiting ones, so growing puts it in.
-        self.grow_index()
+        // The new line is among the waiting ones, so growing puts it in. Where it cannot, the id would not be found.
+        let grown = self.grow_index();
+        self.stopped |= grown.is_err();
+        grown
     }
 
     fn oldest_for_insert(&self) -> u64 {
@@ -385,10 +425,12 @@ impl Spool {
                 self.art.growing.sync()?;
             }
             self.publish()?;
-            self.stopped = false;
-            if self.art.growing.end - self.checkpointed >= self.options.checkpoint_bytes {
+            if self.art.growing.end.saturating_sub(self.checkpointed)
+                >= self.options.checkpoint_bytes
+            {
                 self.checkpoint()?;
             }
+            self.stopped = false;
         }
         Ok(Committed {
             bytes,
@@ -432,6 +474,17 @@ impl Spool {
 
     /// Syncs the derived files, so that a replay after a power cut begins here.
     pub fn checkpoint(&mut self) -> Result<(), Error> {
+        let done = self.sync_all();
+        if done.is_err() {
+            // What a failed sync should have written may never be, and the next one would not tell: the next start
+            // writes everything since the last checkpoint again.
+            self.stopped = true;
+            self.index.doubt_applied();
+        }
+        done
+    }
+
+    fn sync_all(&mut self) -> Result<(), Error> {
         if self.options.durability == Durability::None {
             self.art.growing.sync()?;
         }

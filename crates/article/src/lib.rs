@@ -5,6 +5,7 @@
 
 pub mod batch;
 pub mod date;
+pub mod decimal;
 pub mod header;
 pub mod message_id;
 pub mod newsgroups;

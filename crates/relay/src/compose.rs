@@ -1,10 +1,9 @@
 //! The article as filed: Xref first, our name in front of Path, old Xref lines gone, all else as it
 //! came.
 
-use std::io::Write;
 use std::ops::Range;
 
-use article::{Article, Form, Header};
+use article::{Article, Form, Header, decimal};
 use store::Piece;
 
 use crate::short::ShortList;
@@ -47,8 +46,8 @@ impl NewLines {
         self.xref.extend_from_slice(group);
         self.names.push(start..self.xref.len());
         self.numbers.push(number);
-        // Writing to a vector cannot fail.
-        let _ = write!(self.xref, ":{number}");
+        self.xref.push(b':');
+        decimal::push(&mut self.xref, number);
     }
 
     /// Ends the Xref line the way lines end in this form.

@@ -81,7 +81,10 @@ impl Subscribers {
                 }
             }
         }
-        let hops = path.as_ref().map_or(0, |path| path.hop_count());
+        // Counted once, and only when a line asks.
+        let mut counted = None;
+        let mut hops =
+            || *counted.get_or_insert_with(|| path.as_ref().map_or(0, |path| path.hop_count()));
         for line in wanting {
             let Some(site) = sys.sites().get(line) else {
                 continue;
@@ -89,7 +92,7 @@ impl Subscribers {
             let is_too_far = site
                 .flags
                 .hops_max
-                .is_some_and(|hops_max| hops > hops_max as usize);
+                .is_some_and(|hops_max| hops() > hops_max as usize);
             let is_closed = self.closed.iter().any(|closed| *closed as usize == line);
             let is_again = self.again.get(line).copied().unwrap_or_default()
                 && out

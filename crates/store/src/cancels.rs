@@ -2,8 +2,9 @@
 
 use std::collections::HashSet;
 
+use article::decimal;
+
 use crate::Position;
-use crate::bytes::{decimal, push_decimal};
 
 /// The positions that were cancelled.
 #[derive(Debug, Default, Clone)]
@@ -25,12 +26,12 @@ impl Cancels {
     pub fn parse_line(line: &[u8]) -> Option<(u64, &[u8])> {
         let tab = memchr::memchr(b'\t', line)?;
         let (position, id) = line.split_at_checked(tab)?;
-        Some((decimal(position)?, id.get(1..)?))
+        Some((decimal::parse(position)?, id.get(1..)?))
     }
 
     /// Appends one line.
     pub fn push_line(out: &mut Vec<u8>, position: Position, id: &[u8]) {
-        push_decimal(out, position.0);
+        decimal::push(out, position.0);
         out.push(b'\t');
         out.extend(id.iter().map(|&b| if b == b'\n' { b' ' } else { b }));
         out.push(b'\n');

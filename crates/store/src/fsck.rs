@@ -13,7 +13,7 @@ use crate::record::{Commit, Kind, Lengths, Record, begin, finish};
 use crate::recover::{rebuild_active, rebuild_views};
 use crate::row::push_row_of;
 use crate::segment::{SEGMENT_HEADER_BYTES, Step, Walk};
-use crate::spool::{Options, Spool, first_line};
+use crate::spool::{Options, Spool, is_line_of};
 use crate::{Error, segment};
 
 /// Findings told one by one; more are only counted.
@@ -429,7 +429,7 @@ fn check_index(spool: &mut Spool, report: &mut Report, repair: bool) -> Result<(
                 .text_at(hit)
                 .ok()
                 .flatten()
-                .is_some_and(|text| first_line(text, id).is_some())
+                .is_some_and(|text| is_line_of(text, id))
         };
         match spool.index.find(article::message_id::hash(id), believe) {
             Some(hit) if hit == address => {}

@@ -4,8 +4,9 @@
 //!
 //! Without a third field the id was seen but not filed (cancelled in advance, refused, expired).
 
+use article::decimal;
+
 use crate::Position;
-use crate::bytes::{decimal, push_decimal, push_signed, signed};
 
 /// The longest history line read, bytes: an id, four numbers, and every group of a wide cross-post.
 pub const LINE_BYTES_MAX: usize = 1 << 20;
@@ -44,10 +45,10 @@ impl<'a> HistoryLine<'a> {
         Some(HistoryLine {
             text: line,
             id,
-            arrival: parts.next().and_then(signed),
-            expires: parts.next().and_then(signed),
-            size: parts.next().and_then(decimal),
-            position: parts.next().and_then(decimal).map(Position),
+            arrival: parts.next().and_then(decimal::parse_signed),
+            expires: parts.next().and_then(decimal::parse_signed),
+            size: parts.next().and_then(decimal::parse),
+            position: parts.next().and_then(decimal::parse).map(Position),
             links,
         })
     }
@@ -60,7 +61,7 @@ impl<'a> HistoryLine<'a> {
             .filter_map(|link| {
                 let slash = memchr::memrchr(b'/', link)?;
                 let (group, number) = link.split_at_checked(slash)?;
-                Some((group, decimal(number.get(1..)?)?))
+                Some((group, decimal::parse(number.get(1..)?)?))
             })
     }
 
@@ -81,15 +82,15 @@ pub fn push_filed(
 ) {
     push_start(out, id, dates);
     out.push(b'~');
-    push_decimal(out, size);
+    decimal::push(out, size);
     out.push(b'~');
-    push_decimal(out, position.0);
+    decimal::push(out, position.0);
     let mut separator = b'\t';
     for (group, number) in links {
         out.push(separator);
         out.extend_from_slice(group);
         out.push(b'/');
-        push_decimal(out, *number);
+        decimal::push(out, *number);
         separator = b' ';
     }
     out.push(b'\n');
@@ -104,10 +105,10 @@ pub fn push_seen(out: &mut Vec<u8>, id: &[u8], dates: (i64, Option<i64>)) {
 fn push_start(out: &mut Vec<u8>, id: &[u8], (arrival, expires): (i64, Option<i64>)) {
     push_clean_id(out, id);
     out.push(b'\t');
-    push_signed(out, arrival);
+    decimal::push_signed(out, arrival);
     out.push(b'~');
     match expires {
-        Some(date) => push_signed(out, date),
+        Some(date) => decimal::push_signed(out, date),
         None => out.push(b'-'),
     }
 }

@@ -5,7 +5,9 @@
 
 use hashbrown::HashTable;
 
-use crate::bytes::{push_decimal, put_u32, put_u64, u32_at, u64_at};
+use article::decimal;
+
+use crate::bytes::{put_u32, put_u64, u32_at, u64_at};
 
 const MAGIC: u32 = u32::from_le_bytes(*b"BSov");
 /// Bytes of a block's header.
@@ -149,7 +151,7 @@ impl Rows {
             out.extend_from_slice(self.name(group));
         }
         for entry in &entries {
-            push_decimal(out, entry.number);
+            decimal::push(out, entry.number);
             let from = entry.text as usize;
             out.extend_from_slice(
                 self.text

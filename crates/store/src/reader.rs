@@ -17,7 +17,7 @@ use crate::older::Older;
 use crate::overview::{self, Row};
 use crate::position::{View, segment_path};
 use crate::record::{HEADER_BYTES, Head, Record};
-use crate::spool::{Options, Spool};
+use crate::spool::{Options, Spool, first_line, is_line_of};
 use crate::{Error, Position, segment};
 
 /// A news directory as it was published when this was opened.
@@ -121,7 +121,8 @@ impl Reader {
             match self.histories.text_at(address) {
                 Ok(text) => {
                     found = text
-                        .and_then(|text| crate::spool::first_line(text, id))
+                        .filter(|text| is_line_of(text, id))
+                        .and_then(first_line)
                         .filter(|_| self.is_published(address));
                     found.is_some()
                 }

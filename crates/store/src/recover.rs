@@ -10,8 +10,9 @@ use std::sync::Arc;
 
 use groups::{Active, AddFault, Flag, GroupId};
 
+use article::decimal;
+
 use crate::active_file::ActiveFile;
-use crate::bytes::decimal;
 use crate::cancels::Cancels;
 use crate::current::{Art, Derived, Growing};
 use crate::disk::{Disk, Open};
@@ -329,7 +330,7 @@ fn raise_high_marks(table: &mut Active, line: &[u8]) {
 pub fn apply_low_marks(table: &mut Active, text: &[u8]) {
     for line in text.split(|&b| b == b'\n') {
         let mut words = line.split(|&b| b == b' ');
-        let (Some(name), Some(low)) = (words.next(), words.next().and_then(decimal)) else {
+        let (Some(name), Some(low)) = (words.next(), words.next().and_then(decimal::parse)) else {
             continue;
         };
         if let Some(id) = table.find(name)

@@ -1,8 +1,7 @@
 //! The text of an overview row (RFC 3977, 8.3), made from an article's header.
 
-use article::{Article, Form, Header};
+use article::{Article, Form, Header, decimal};
 
-use crate::bytes::push_decimal;
 use crate::record::Record;
 
 /// The header values a row is made of, as they stand in the article (folds included); empty when missing.
@@ -51,9 +50,9 @@ pub fn push_row(out: &mut Vec<u8>, fields: &OverviewFields<'_>, bytes: u64, line
         push_value(out, value);
     }
     out.push(b'\t');
-    push_decimal(out, bytes);
+    decimal::push(out, bytes);
     out.push(b'\t');
-    push_decimal(out, lines);
+    decimal::push(out, lines);
     if !fields.xref.is_empty() {
         out.extend_from_slice(b"\tXref: ");
         push_value(out, fields.xref);
@@ -78,8 +77,19 @@ pub fn push_row_of(out: &mut Vec<u8>, record: &Record<'_>, id: &[u8]) -> bool {
     !wire.is_empty()
 }
 
-/// Unfolds (RFC 3977, 8.3.2: a line end before a blank is dropped) and makes every tab, CR, LF, NUL a blank.
+/// Appends a value. Most have nothing below a blank in them and are copied as they are.
 fn push_value(out: &mut Vec<u8>, value: &[u8]) {
+    let lowest = value.iter().fold(u8::MAX, |lowest, &b| lowest.min(b));
+    if lowest >= b' ' {
+        out.extend_from_slice(value);
+    } else {
+        push_unfolded(out, value);
+    }
+}
+
+/// Unfolds (RFC 3977, 8.3.2: a line end before a blank is dropped) and makes every tab, CR, LF, NUL a blank.
+#[cold]
+fn push_unfolded(out: &mut Vec<u8>, value: &[u8]) {
     let mut rest = value;
     while let Some(at) = memchr::memchr(b'\n', rest) {
         let (before, after) = rest.split_at_checked(at).unwrap_or((rest, b""));
@@ -93,13 +103,14 @@ fn push_value(out: &mut Vec<u8>, value: &[u8]) {
 }
 
 fn push_clean(out: &mut Vec<u8>, value: &[u8]) {
-    out.extend(value.iter().map(|&b| {
+    let clean = |&b: &u8| {
         if matches!(b, b'\t' | b'\r' | b'\n' | 0) {
             b' '
         } else {
             b
         }
-    }));
+    };
+    out.extend(value.iter().map(clean));
 }
 
 #[cfg(test)]

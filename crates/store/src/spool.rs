@@ -144,12 +144,25 @@ impl Spool {
 
     /// The history line of an id, uncommitted ones included.
     pub fn find(&self, id: &[u8]) -> Result<Option<HistoryLine<'_>>, Error> {
+        Ok(self
+            .text_of(id)?
+            .and_then(first_line)
+            .and_then(HistoryLine::parse))
+    }
+
+    /// True when an id was seen, filed or not.
+    pub fn has(&self, id: &[u8]) -> Result<bool, Error> {
+        Ok(self.text_of(id)?.is_some())
+    }
+
+    /// The history from the line of an id on.
+    fn text_of(&self, id: &[u8]) -> Result<Option<&[u8]>, Error> {
         let mut found = None;
         let mut fault = None;
         self.index.find(message_id::hash(id), |address| {
             match self.text_at(address) {
                 Ok(text) => {
-                    found = text.and_then(|text| first_line(text, id));
+                    found = text.filter(|text| is_line_of(text, id));
                     found.is_some()
                 }
                 Err(error) => {
@@ -158,15 +171,7 @@ impl Spool {
                 }
             }
         });
-        match fault {
-            Some(error) => Err(error),
-            None => Ok(found.and_then(HistoryLine::parse)),
-        }
-    }
-
-    /// True when an id was seen, filed or not.
-    pub fn has(&self, id: &[u8]) -> Result<bool, Error> {
-        Ok(self.find(id)?.is_some())
+        fault.map_or(Ok(found), Err)
     }
 
     pub(crate) fn text_at(&self, address: u64) -> Result<Option<&[u8]>, Error> {
@@ -283,9 +288,9 @@ impl Spool {
             return Ok(());
         };
         let mut text = [b"+ ", name, b" "].concat();
-        crate::bytes::push_decimal(&mut text, table.high(id));
+        article::decimal::push(&mut text, table.high(id));
         text.push(b' ');
-        crate::bytes::push_decimal(&mut text, table.low(id));
+        article::decimal::push(&mut text, table.low(id));
         text.push(b' ');
         flag.push(&mut text);
         text.push(b'\n');
@@ -308,7 +313,7 @@ impl Spool {
             for (name, low) in some {
                 text.extend_from_slice(name);
                 text.push(b' ');
-                crate::bytes::push_decimal(&mut text, *low);
+                article::decimal::push(&mut text, *low);
                 text.push(b'\n');
             }
             self.make_room(text.len() as u64 + 256)?;
@@ -556,13 +561,15 @@ impl Spool {
     }
 }
 
-/// The first line of a text if it is the line of `id`. The id ends at the first tab.
-pub(crate) fn first_line<'a>(text: &'a [u8], id: &[u8]) -> Option<&'a [u8]> {
-    // Ids longer than this window are rare; then the whole text is searched.
-    let tab = memchr::memchr(b'\t', text.get(..id.len() + 1)?)?;
-    if !message_id::same(text.get(..tab)?, id) {
-        return None;
-    }
-    let end = memchr::memchr(b'\n', text).unwrap_or(text.len());
-    text.get(..end)
+/// True when a text begins with the line of `id`. The id ends at the first tab.
+pub(crate) fn is_line_of(text: &[u8], id: &[u8]) -> bool {
+    text.get(id.len()) == Some(&b'\t')
+        && text
+            .get(..id.len())
+            .is_some_and(|told| message_id::same(told, id))
+}
+
+/// The first line of a text, without its newline.
+pub(crate) fn first_line(text: &[u8]) -> Option<&[u8]> {
+    text.get(..memchr::memchr(b'\n', text).unwrap_or(text.len()))
 }

@@ -42,36 +42,40 @@ impl Growing {
 
     /// Writes at the end. After an error the file is cut back, so that nothing half-written stays.
     pub fn append(&mut self, bytes: &[u8]) -> Result<(), Error> {
-        if bytes.is_empty() {
-            return Ok(());
-        }
-        if let Err(source) = self.file.write_at(bytes, self.end) {
-            // If even this fails, recovery does it at the next start.
-            let _ = self.file.set_length(self.end);
-            return Err(Error::io("write", &self.path, source));
-        }
+        self.write_behind(bytes, 0, false)?;
         self.end += bytes.len() as u64;
         Ok(())
     }
 
-    /// As [`Growing::append`], most of it past the page cache where the file system can: a large commit is read again
-    /// later or never, and the copy would cost more than all else that is done to an article.
-    pub fn append_large(&mut self, bytes: &[u8]) -> Result<(), Error> {
-        let Some((head, rest)) = split_at_block(bytes, self.end) else {
-            return self.append(bytes);
+    /// Writes `skip` bytes behind the end, which stays where it is; `direct`: most of it past the page cache where
+    /// the file system can (a large commit is read again later or never, and the copy would cost more than all
+    /// else that is done to an article). After an error the file is cut back to the end.
+    pub fn write_behind(&self, bytes: &[u8], skip: u64, direct: bool) -> Result<(), Error> {
+        let at = self.end + skip;
+        let written = match split_at_block(bytes, at).filter(|_| direct) {
+            None => self.write(bytes, at),
+            Some((head, rest)) => self.write(head, at).and_then(|()| {
+                let at = at + head.len() as u64;
+                if self.file.write_direct(rest, at)? {
+                    Ok(())
+                } else {
+                    self.write(rest, at)
+                }
+            }),
         };
-        let start = self.end;
-        self.append(head)?;
-        match self.file.write_direct(rest, self.end) {
-            Ok(true) => self.end += rest.len() as u64,
-            Ok(false) => self.append(rest)?,
-            Err(source) => {
-                self.end = start;
-                let _ = self.file.set_length(start);
-                return Err(Error::io("write", &self.path, source));
-            }
+        written.map_err(|source| {
+            // If even this fails, recovery does it at the next start.
+            let _ = self.file.set_length(self.end);
+            Error::io("write", &self.path, source)
+        })
+    }
+
+    fn write(&self, bytes: &[u8], at: u64) -> std::io::Result<()> {
+        if bytes.is_empty() {
+            Ok(())
+        } else {
+            self.file.write_at(bytes, at)
         }
-        Ok(())
     }
 
     /// Makes `end` the file's end.
@@ -268,6 +272,8 @@ pub fn merge_overview(disk: &dyn Disk, path: &Path, end: u64) -> Result<(), Erro
     disk.rename(&fresh_path, path).map_err(at("put in place"))
 }
 
+/// Commits of at least this many bytes go past the page cache.
+pub const DIRECT_BYTES_MIN: usize = 256 << 10;
 /// Kept free at the end of a segment for the pad of its last commit.
 pub const PAD_BYTES_MAX: u64 = 2 * BLOCK_BYTES as u64;
 
@@ -304,7 +310,32 @@ impl Art {
 
     /// The offset in the file of the next record.
     pub fn next(&self) -> u64 {
-        self.growing.end + self.pending.len() as u64
+        self.growing.end + self.pending.spilled() + self.pending.len() as u64
+    }
+
+    /// Writes whole blocks out ahead of the commit. Until the commit they count for nothing: a crash leaves a torn
+    /// commit, as it would in the middle of one large write.
+    pub fn spill(&mut self, direct: bool) -> Result<(), Error> {
+        let spilled = self.pending.spilled();
+        let length = self.pending.block_bytes(self.growing.end + spilled);
+        let blocks = self.pending.bytes().get(..length).unwrap_or_default();
+        self.growing.write_behind(blocks, spilled, direct)?;
+        self.pending.drop_written(length);
+        Ok(())
+    }
+
+    /// Writes all that waits; returns when the system has it.
+    pub fn write_pending(&mut self, direct: bool, stamp: u64) -> Result<(), Error> {
+        let spilled = self.pending.spilled();
+        let direct = direct && (spilled > 0 || self.pending.len() >= DIRECT_BYTES_MIN);
+        if direct {
+            self.pending.pad(self.growing.end + spilled, stamp);
+        }
+        self.growing
+            .write_behind(self.pending.bytes(), spilled, direct)?;
+        self.growing.end += spilled + self.pending.len() as u64;
+        self.pending.restart(self.growing.end);
+        Ok(())
     }
 
     /// The position of the next record.

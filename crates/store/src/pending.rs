@@ -4,9 +4,11 @@
 use crate::disk::BLOCK_BYTES;
 use crate::record::{self, Commit, HEADER_BYTES, Kind, Lengths};
 
-/// Set aside for the buffer, bytes: an ordinary commit (8 MiB) and what an article may add to it. Only what is used
-/// is ever touched.
-const RESERVE_BYTES: usize = 10 << 20;
+/// From so many bytes on, whole blocks are written out ahead of the commit: the buffer stays in the processor's cache
+/// and small, however large the commit.
+pub const SPILL_BYTES: usize = 512 << 10;
+/// Set aside for the buffer, bytes: what is spilled at once and an ordinary article. Only what is used is ever touched.
+const RESERVE_BYTES: usize = 1 << 20;
 
 /// The buffer.
 #[derive(Debug, Default)]
@@ -14,6 +16,8 @@ pub struct Pending {
     buffer: Vec<u8>,
     /// Bytes at the start of the buffer that are not used, for the alignment.
     lead: usize,
+    /// Bytes of this commit that were written out already.
+    spilled: u64,
 }
 
 impl Pending {
@@ -27,6 +31,30 @@ impl Pending {
         self.lead = (wanted + BLOCK_BYTES - have) % BLOCK_BYTES;
         self.buffer.clear();
         self.buffer.resize(self.lead, 0);
+        self.spilled = 0;
+    }
+
+    /// Bytes of this commit that were written out already; the others follow them in the file.
+    pub fn spilled(&self) -> u64 {
+        self.spilled
+    }
+
+    /// How many bytes of the records, which begin at `from` in the file, are whole blocks.
+    pub fn block_bytes(&self, from: u64) -> usize {
+        self.len() - ((from + self.len() as u64) % BLOCK_BYTES as u64) as usize
+    }
+
+    /// The first `length` bytes of the records are in the file now, up to a block boundary.
+    pub fn drop_written(&mut self, length: usize) {
+        self.spilled += length as u64;
+        let rest = self.lead + length..self.buffer.len();
+        let kept = rest.len();
+        let have = self.buffer.as_ptr() as usize % BLOCK_BYTES;
+        let lead = (BLOCK_BYTES - have) % BLOCK_BYTES;
+        // Never beyond the records: whole blocks lie in front of the rest.
+        self.buffer.copy_within(rest, lead.min(self.lead + length));
+        self.lead = lead.min(self.lead + length);
+        self.buffer.truncate(self.lead + kept);
     }
 
     /// The records.
@@ -44,9 +72,15 @@ impl Pending {
         self.len() == 0
     }
 
-    /// Where records are appended, and where the commit begins in it.
-    pub fn out(&mut self) -> (&mut Vec<u8>, usize) {
-        (&mut self.buffer, self.lead)
+    /// Where records are appended.
+    pub fn out(&mut self) -> &mut Vec<u8> {
+        &mut self.buffer
+    }
+
+    /// Where the commit would begin in the buffer if nothing of it had been written out: may lie before its
+    /// beginning, so it only makes sense in wrapping differences.
+    pub fn commit_start(&self) -> usize {
+        self.lead.wrapping_sub(self.spilled as usize)
     }
 
     /// The piece of the buffer that a record was laid in.
@@ -54,7 +88,7 @@ impl Pending {
         self.buffer.get(start..start + length).unwrap_or_default()
     }
 
-    /// Adds a pad record, so that the commit ends with a block of the file, whose length is now `end`.
+    /// Adds a pad record, so that the commit ends with a block of the file; the records begin at `end` in it.
     pub fn pad(&mut self, end: u64, stamp: u64) {
         let over = ((end + self.len() as u64) % BLOCK_BYTES as u64) as usize;
         let mut room = (BLOCK_BYTES - over) % BLOCK_BYTES;
@@ -66,7 +100,7 @@ impl Pending {
         }
         let commit = Commit {
             stamp,
-            start: self.lead,
+            start: self.commit_start(),
         };
         let start = record::begin(&mut self.buffer);
         self.buffer.resize(start + room, 0);
@@ -100,8 +134,13 @@ mod tests {
         for end in [64u64, 4096, 4097 * 8, 8192 - 8, 100_000] {
             let mut pending = Pending::default();
             pending.restart(end);
-            let (out, start) = pending.out();
-            record::push_text(out, Kind::Seen, Commit { stamp: 1, start }, &[b'x'; 9000]);
+            let start = pending.commit_start();
+            record::push_text(
+                pending.out(),
+                Kind::Seen,
+                Commit { stamp: 1, start },
+                &[b'x'; 9000],
+            );
             let text = pending.len();
             pending.pad(end, 1);
             assert!(

@@ -194,7 +194,8 @@ pub struct Lengths {
 pub struct Commit {
     /// As in [`Head`].
     pub stamp: u64,
-    /// Where the commit begins in the buffer that the record is appended to.
+    /// Where the commit begins in the buffer that the record is appended to; before its beginning (wrapping) when
+    /// the commit's first part was written out already.
     pub start: usize,
 }
 
@@ -227,7 +228,7 @@ pub fn finish(out: &mut Vec<u8>, start: usize, kind: Kind, commit: Commit, lengt
     put_u32(record, 32, lengths.wire as u32);
     put_u32(record, 36, lengths.wire_header as u32);
     put_u32(record, 40, lengths.lines);
-    put_u32(record, 44, (start - commit.start) as u32);
+    put_u32(record, 44, start.wrapping_sub(commit.start) as u32);
     let sum = crc32c::crc32c(record.get(8..).unwrap_or_default());
     put_u32(record, 4, sum);
 }

@@ -18,6 +18,7 @@ use crate::lock::Lock;
 use crate::mark::Mark;
 use crate::older::Older;
 use crate::overview::{self, Block};
+use crate::pending::SPILL_BYTES;
 use crate::position::{POSITION_MAX, View, segment_path};
 use crate::record::{self, Commit, Kind};
 use crate::row::push_row;
@@ -67,8 +68,6 @@ impl Default for Options {
 pub const SEGMENT_BYTES_MIN: u64 = 1 << 20;
 /// Largest segment, bytes: offsets in it are 32 bits.
 pub const SEGMENT_BYTES_MAX: u64 = 2 << 30;
-/// Commits of at least this many bytes go past the page cache.
-pub const DIRECT_BYTES_MIN: usize = 256 << 10;
 /// Longest `active` that is logged as one record at the start of a segment, as a part of the segment.
 const SNAPSHOT_PART_MAX: u64 = 4;
 
@@ -98,7 +97,7 @@ pub struct Spool {
     pub(crate) stopped: bool,
     pub(crate) notices: Vec<String>,
     pub(crate) taken_up: u64,
-    pub(crate) _lock: Lock,
+    pub(crate) lock: Lock,
 }
 
 impl Spool {
@@ -109,7 +108,11 @@ impl Spool {
 
     /// As [`Spool::open`], on another disk.
     pub fn open_on(disk: Arc<dyn Disk>, dir: &Path, options: Options) -> Result<Spool, Error> {
-        recover::open(disk, dir, options)
+        if !dir.join("segments").is_dir() {
+            return Err(Error::NotANewsDirectory(dir.to_owned()));
+        }
+        let lock = Lock::take(dir, options.wait)?;
+        recover::open(disk, dir, options, lock)
     }
 
     /// What opening found and mended, in sentences for the administrator.
@@ -182,7 +185,7 @@ impl Spool {
     }
 
     fn commit_of_record(&mut self) -> Commit {
-        if self.art.pending.is_empty() {
+        if self.art.pending.is_empty() && self.art.pending.spilled() == 0 {
             // Never used before, even by a commit that failed and may have left traces on the disk.
             let now = SystemTime::now()
                 .duration_since(UNIX_EPOCH)
@@ -192,7 +195,7 @@ impl Spool {
         }
         Commit {
             stamp: self.stamp,
-            start: self.art.pending.out().1,
+            start: self.art.pending.commit_start(),
         }
     }
 
@@ -227,7 +230,7 @@ impl Spool {
         let commit = self.commit_of_record();
         let position = self.art.next_position();
         let offset = self.art.next() as u32;
-        let laid = filing.push_record(self.art.pending.out().0, position, commit);
+        let laid = filing.push_record(self.art.pending.out(), position, commit);
         let line = self.art.pending.piece(laid.line_start, laid.line_length);
         let address = self.art.header.base + self.derived.next_line();
         self.derived.push_line(line);
@@ -244,6 +247,10 @@ impl Spool {
         self.remember_address(filing.id, address)?;
         if self.options.durability == Durability::Each {
             self.commit()?;
+        } else if self.art.pending.len() >= SPILL_BYTES {
+            self.stopped = true;
+            self.art.spill(self.goes_direct())?;
+            self.stopped = false;
         }
         Ok(position)
     }
@@ -254,7 +261,7 @@ impl Spool {
         let commit = self.commit_of_record();
         let mut line = Vec::with_capacity(id.len() + 32);
         push_seen(&mut line, id, (arrival, expires));
-        record::push_text(self.art.pending.out().0, Kind::Seen, commit, &line);
+        record::push_text(self.art.pending.out(), Kind::Seen, commit, &line);
         let address = self.art.header.base + self.derived.next_line();
         self.derived.push_line(&line);
         self.remember_address(id, address)
@@ -266,7 +273,7 @@ impl Spool {
         let commit = self.commit_of_record();
         let mut text = Vec::with_capacity(id.len() + 32);
         Cancels::push_line(&mut text, position, id);
-        record::push_text(self.art.pending.out().0, Kind::Cancel, commit, &text);
+        record::push_text(self.art.pending.out(), Kind::Cancel, commit, &text);
         self.derived.push_cancel(position, id);
         Ok(())
     }
@@ -347,11 +354,15 @@ impl Spool {
 
     fn log_text(&mut self, kind: Kind, text: &[u8]) {
         let commit = self.commit_of_record();
-        record::push_text(self.art.pending.out().0, kind, commit, text);
+        record::push_text(self.art.pending.out(), kind, commit, text);
     }
 
     /// Logs the whole active file, so that a rebuild need not go back beyond this segment.
     pub(crate) fn log_active(&mut self) {
+        if !self.active.table.faults().is_empty() {
+            // The last good copy is what a repair needs.
+            return;
+        }
         let image = self.active.table.image().to_vec();
         if (image.len() as u64) < self.art.header.span / SNAPSHOT_PART_MAX {
             self.log_text(Kind::Active, &image);
@@ -411,7 +422,7 @@ impl Spool {
 
     /// Bytes that wait for the next commit.
     pub fn pending_bytes(&self) -> usize {
-        self.art.pending.len() + self.derived.pending_bytes()
+        (self.art.next() - self.art.growing.end) as usize + self.derived.pending_bytes()
     }
 
     /// Makes everything appended so far durable: one write and one fdatasync. After an error nothing more is
@@ -420,10 +431,10 @@ impl Spool {
         if self.stopped {
             return Err(Error::Stopped);
         }
-        let bytes = self.art.pending.len() as u64;
+        let bytes = self.art.next() - self.art.growing.end;
         if bytes > 0 {
             self.stopped = true;
-            self.write_pending()?;
+            self.art.write_pending(self.goes_direct(), self.stamp)?;
             if self.options.durability != Durability::None {
                 // After a failed sync the state on the disk is unknown, and asking again would not tell:
                 // the next start looks at what is there.
@@ -443,18 +454,8 @@ impl Spool {
         })
     }
 
-    fn write_pending(&mut self) -> Result<(), Error> {
-        let Art {
-            growing, pending, ..
-        } = &mut self.art;
-        if pending.len() < DIRECT_BYTES_MIN || self.options.durability == Durability::None {
-            growing.append(pending.bytes())?;
-        } else {
-            pending.pad(growing.end, self.stamp);
-            growing.append_large(pending.bytes())?;
-        }
-        pending.restart(growing.end);
-        Ok(())
+    fn goes_direct(&self) -> bool {
+        self.options.durability != Durability::None
     }
 
     /// Writes the derived files and tells readers how far they may look.

@@ -4,17 +4,17 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use crate::active_file::ActiveFile;
+use crate::cancels::Cancels;
 use crate::disk::{Disk, Open, RealDisk};
 use crate::history::HistoryLine;
+use crate::lock::Lock;
 use crate::overview;
 use crate::position::{View, segment_path};
-use crate::record::{Commit, Kind, Lengths, Record, begin, finish};
-use crate::recover::{rebuild_active, rebuild_views};
+use crate::record::{Kind, Record};
 use crate::row::push_row_of;
-use crate::segment::{SEGMENT_HEADER_BYTES, Step, Walk};
+use crate::segment::{SEGMENT_HEADER_BYTES, SegmentHeader, Step, Walk};
 use crate::spool::{Options, Spool, is_line_of};
-use crate::{Error, segment};
+use crate::{Error, mend, recover, segment};
 
 /// Findings told one by one; more are only counted.
 pub const FINDINGS_MAX: usize = 1000;
@@ -54,7 +54,7 @@ pub struct Report {
 }
 
 impl Report {
-    fn tell(&mut self, path: &Path, offset: u64, what: impl Into<String>, mended: bool) {
+    pub(crate) fn tell(&mut self, path: &Path, offset: u64, what: impl Into<String>, mended: bool) {
         self.faults += 1;
         if self.findings.len() < FINDINGS_MAX {
             self.findings.push(Finding {
@@ -81,22 +81,23 @@ pub fn fsck(dir: &Path, repair: bool) -> Result<Report, Error> {
 
 /// As [`fsck`], on another disk.
 pub fn fsck_on(disk: Arc<dyn Disk>, dir: &Path, repair: bool) -> Result<Report, Error> {
-    let mut report = Report::default();
-    if repair {
-        mend_active(&disk, dir, &mut report)?;
-    }
-    let mut spool = Spool::open_on(
-        disk.clone(),
-        dir,
-        Options {
-            repair,
-            ..Options::default()
-        },
-    )?;
-    report.notices = spool.notices.clone();
     let segments = dir.join("segments");
-    let mut highs: HashMap<Vec<u8>, u64> = HashMap::new();
-    let mut current_views_bad = false;
+    if !segments.is_dir() {
+        return Err(Error::NotANewsDirectory(dir.to_owned()));
+    }
+    let mut report = Report::default();
+    let options = Options {
+        repair,
+        ..Options::default()
+    };
+    let lock = Lock::take(dir, options.wait)?;
+    if repair {
+        mend::before_opening(&disk, dir, &mut report)?;
+    }
+    let mut spool = recover::open(disk.clone(), dir, options, lock)?;
+    report.notices = spool.notices.clone();
+    let mut seen = Seen::default();
+    let mut bad = Vec::new();
     for base in segment::list(&*disk, &segments)? {
         let is_current = base == spool.art.header.base;
         let end = if is_current {
@@ -104,64 +105,42 @@ pub fn fsck_on(disk: Arc<dyn Disk>, dir: &Path, repair: bool) -> Result<Report, 
         } else {
             u64::MAX
         };
-        let views_bad = check_segment(
+        if check_segment(
             &disk,
             &segments,
             (base, end),
-            &mut highs,
+            &mut seen,
             &mut report,
             repair,
-        )?;
-        report.segments += 1;
-        if views_bad && repair && !is_current {
-            rebuild_views(&disk, dir, base)?;
+        )? {
+            bad.push(base);
         }
-        current_views_bad |= views_bad && is_current;
+        report.segments += 1;
     }
-    if current_views_bad && repair {
-        // Without its index the store replays the current segment whole, and makes the index anew.
-        drop(spool);
-        let index = dir.join("index");
-        disk.remove(&index)
-            .map_err(|source| Error::io("remove", &index, source))?;
-        spool = Spool::open_on(
-            disk.clone(),
-            dir,
-            Options {
-                repair,
-                ..Options::default()
-            },
-        )?;
+    if repair && !bad.is_empty() {
+        spool = mend::views(spool, &bad)?;
     }
-    check_index(&mut spool, &mut report, repair)?;
-    check_active(&mut spool, &highs, &mut report, repair)?;
+    for path in mend::orphans(&*disk, &segments)? {
+        report.tell(&path, 0, mend::ORPHAN, false);
+    }
+    check_cancels(&mut spool, &seen, &mut report, repair)?;
+    if repair || bad.is_empty() {
+        check_index(&mut spool, &mut report, repair)?;
+    }
+    check_active(&mut spool, &seen.highs, &mut report, repair)?;
+    if repair {
+        spool.checkpoint()?;
+    }
     Ok(report)
 }
 
-/// A damaged active is put aside and made again from the log, before anything else needs it.
-fn mend_active(disk: &Arc<dyn Disk>, dir: &Path, report: &mut Report) -> Result<(), Error> {
-    let path = dir.join("active");
-    let what = match ActiveFile::open(disk, dir) {
-        Err(Error::Active { what, .. }) => what,
-        Ok(file) => match file.table.faults() {
-            [] => return Ok(()),
-            [first, ..] => first.to_string(),
-        },
-        // Missing: opening the spool makes it again.
-        Err(_) => return Ok(()),
-    };
-    let table = rebuild_active(disk, &dir.join("segments"))?;
-    let aside = dir.join("bad").join("active");
-    disk.rename(&path, &aside)
-        .map_err(|source| Error::io("put aside", &path, source))?;
-    ActiveFile::create(disk, dir, table)?;
-    report.tell(
-        &path,
-        0,
-        format!("{what}: made again from the log, the old one is bad/active"),
-        true,
-    );
-    Ok(())
+/// What the log tells, gathered on the way.
+#[derive(Debug, Default)]
+struct Seen {
+    /// The highest number of each group.
+    highs: HashMap<Vec<u8>, u64>,
+    /// The lines of `cancels`, by position.
+    cancels: HashMap<u64, Vec<u8>>,
 }
 
 /// The views a segment's `.art` tells of, compared piece by piece with those on the disk.
@@ -177,7 +156,7 @@ fn check_segment(
     disk: &Arc<dyn Disk>,
     segments: &Path,
     (base, end): (u64, u64),
-    highs: &mut HashMap<Vec<u8>, u64>,
+    seen: &mut Seen,
     report: &mut Report,
     repair: bool,
 ) -> Result<bool, Error> {
@@ -186,6 +165,9 @@ fn check_segment(
     let file = disk
         .open(&path, if repair { Open::Write } else { Open::Read })
         .map_err(at)?;
+    if let Err(error) = SegmentHeader::read(&*file, &path) {
+        report.tell(&path, 0, error.to_string(), false);
+    }
     let (his_path, ovr_path) = (
         segment_path(segments, base, View::His),
         segment_path(segments, base, View::Ovr),
@@ -223,7 +205,13 @@ fn check_segment(
             Step::Gap { from, to, .. } => gaps.push((from, to)),
             Step::Record(offset, record) => {
                 report.bytes += u64::from(record.head.length);
+                let highs = &mut seen.highs;
                 check_line(&path, (base, offset), &record, &mut expected, highs, report);
+                if record.head.kind == Kind::Cancel
+                    && let Some((position, _)) = Cancels::parse_line(record.line())
+                {
+                    seen.cancels.insert(position, record.line().to_vec());
+                }
                 if record.head.kind == Kind::Article
                     && !views_bad
                     && !rows_agree(&blocks, offset, &record, &mut row)
@@ -280,7 +268,7 @@ fn check_segment(
         };
         report.tell(&path, from, what, repair);
         if repair {
-            put_aside(disk, segments, &path, &*file, (from, to))?;
+            mend::put_aside(disk, segments, &path, &*file, (from, to))?;
             views_bad = true;
         }
     }
@@ -374,44 +362,50 @@ fn rows_agree(
     })
 }
 
-/// Copies damaged bytes to `bad/` and lays a pad record over them, so that the log is whole again.
-fn put_aside(
-    disk: &Arc<dyn Disk>,
-    segments: &Path,
-    path: &Path,
-    file: &dyn crate::disk::File,
-    (from, to): (u64, u64),
+/// Every cancel of the log must be in `cancels`, and no other but those of segments that are gone.
+fn check_cancels(
+    spool: &mut Spool,
+    seen: &Seen,
+    report: &mut Report,
+    repair: bool,
 ) -> Result<(), Error> {
-    let at = |source| Error::io("mend", path, source);
-    let mut bytes = vec![0; (to - from) as usize];
-    file.read_at(&mut bytes, from).map_err(at)?;
-    let name = path
-        .file_stem()
-        .map(|stem| stem.to_string_lossy().into_owned())
-        .unwrap_or_default();
-    let aside = segments
-        .with_file_name("bad")
-        .join(format!("art.{name}.{from}"));
-    let copy = disk
-        .open(&aside, Open::Truncate)
-        .map_err(|source| Error::io("make", &aside, source))?;
-    copy.write_at(&bytes, 0)
-        .and_then(|()| copy.sync())
-        .map_err(|source| Error::io("write", &aside, source))?;
-    let mut pad = Vec::with_capacity(bytes.len());
-    let start = begin(&mut pad);
-    pad.resize(bytes.len().max(pad.len()), 0);
-    finish(
-        &mut pad,
-        start,
-        Kind::Pad,
-        Commit { stamp: 0, start },
-        Lengths::default(),
-    );
-    if pad.len() == bytes.len() {
-        file.write_at(&pad, from)
-            .and_then(|()| file.sync())
-            .map_err(at)?;
+    let growing = &spool.derived.cancels;
+    let path = growing.path.clone();
+    let at = |source| Error::io("read", &path, source);
+    let mut text = vec![0; growing.length()? as usize];
+    let got = growing.file.read_at(&mut text, 0).map_err(at)?;
+    text.truncate(got);
+    let oldest = segment::list(&*spool.disk, &spool.dir.join("segments"))?
+        .first()
+        .copied()
+        .unwrap_or(0);
+    let mut missing = seen.cancels.clone();
+    let mut bad = None;
+    for (offset, line) in crate::older::lines(&text) {
+        let known =
+            Cancels::parse_line(line).map(|(position, _)| (position, missing.remove(&position)));
+        let right = match known {
+            Some((_, Some(told))) => told.strip_suffix(b"\n") == Some(line),
+            Some((position, None)) => position < oldest,
+            None => false,
+        };
+        if !right {
+            bad = bad.or(Some(offset));
+        }
+    }
+    if bad.is_none() && (!missing.is_empty() || !(text.is_empty() || text.ends_with(b"\n"))) {
+        bad = Some(text.len() as u64);
+    }
+    if let Some(offset) = bad {
+        if repair {
+            spool.rewrite_cancels()?;
+        }
+        report.tell(
+            &path,
+            offset,
+            "it does not hold the cancels that .art tells of",
+            repair,
+        );
     }
     Ok(())
 }

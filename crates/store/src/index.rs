@@ -104,7 +104,8 @@ impl Index {
         };
         let sound = index.get(WORD_MAGIC) == MAGIC
             && index.get(WORD_BUCKETS) == buckets
-            && index.get(WORD_CHECK) == header_check(buckets);
+            && index.get(WORD_CHECK) == header_check(buckets)
+            && index.used() <= index.slots();
         Ok(sound.then_some(index))
     }
 

@@ -16,6 +16,7 @@ mod index;
 mod lock;
 mod map;
 mod mark;
+mod mend;
 mod older;
 mod overview;
 mod pending;

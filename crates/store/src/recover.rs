@@ -32,20 +32,24 @@ use crate::{Error, Position};
 const REPLAY_PIECE_BYTES: usize = 8 << 20;
 
 /// Opens the news directory `dir`.
-pub fn open(disk: Arc<dyn Disk>, dir: &Path, mut options: Options) -> Result<Spool, Error> {
+pub fn open(
+    disk: Arc<dyn Disk>,
+    dir: &Path,
+    mut options: Options,
+    lock: Lock,
+) -> Result<Spool, Error> {
     options.segment_bytes = options
         .segment_bytes
         .clamp(SEGMENT_BYTES_MIN, SEGMENT_BYTES_MAX)
         .next_multiple_of(4096);
     let segments = dir.join("segments");
-    if !segments.is_dir() {
-        return Err(Error::NotANewsDirectory(dir.to_owned()));
-    }
-    let lock = Lock::take(dir, options.wait)?;
     let boot = disk.boot_id();
     let index_path = dir.join("index");
     let mut notices = Vec::new();
-    let found = Index::open(&*disk, &index_path, Open::Write)?;
+    let mut found = Index::open(&*disk, &index_path, Open::Write)?;
+    if options.repair && !knows_segment(&*disk, &segments, &found)? {
+        found = None;
+    }
     let start = match &found {
         Some(index) => match (index.applied(boot), index.checkpoint()) {
             (Some(mark), _) => Start {
@@ -96,11 +100,23 @@ pub fn open(disk: Arc<dyn Disk>, dir: &Path, mut options: Options) -> Result<Spo
         stopped: false,
         notices,
         taken_up: 0,
-        _lock: lock,
+        lock,
     };
+    let is_edited = spool.active_is_edited(start.sure)?;
     spool.catch_up(&start)?;
-    spool.take_up_active()?;
+    if is_edited {
+        spool.take_up_active()?;
+    }
     Ok(spool)
+}
+
+/// False when the segment that the index calls the current one is gone.
+fn knows_segment(disk: &dyn Disk, segments: &Path, index: &Option<Index>) -> Result<bool, Error> {
+    let bases = segment::list(disk, segments)?;
+    let marks = index
+        .iter()
+        .flat_map(|index| [index.published(), index.checkpoint()]);
+    Ok(marks.flatten().all(|mark| bases.contains(&mark.base)))
 }
 
 /// Where the replay begins.
@@ -189,6 +205,13 @@ fn open_art(
     let path = segment_path(segments, mark.base, View::Art);
     let fault = match Art::open(disk, segments, mark.base, mark.art_end) {
         Err(fault @ Error::Damaged { .. }) => fault,
+        Err(Error::Io { source, .. }) if source.kind() == std::io::ErrorKind::NotFound => {
+            return Err(Error::Damaged {
+                path,
+                offset: 0,
+                what: "it is missing",
+            });
+        }
         other => return other,
     };
     let length = disk
@@ -422,6 +445,10 @@ impl Spool {
         }
         self.derived = Derived::open(&*self.disk, &self.dir, self.art.header, &from)?;
         if !cancels_known {
+            if start.cancels_known {
+                self.notices
+                    .push("cancels had lost its tail: made again from the log".into());
+            }
             self.collect_cancels()?;
         }
         self.art.growing.end = from.art_end;
@@ -549,6 +576,12 @@ impl Spool {
         while let Some(step) = walk.next().map_err(at)? {
             match step {
                 Step::Gap { from, .. } => torn_from = torn_from.or(Some(from)),
+                // Laid over damage by fsck.
+                Step::Record(offset, record)
+                    if record.head.kind == Kind::Pad && record.head.stamp == 0 =>
+                {
+                    end = offset + u64::from(record.head.length);
+                }
                 Step::Record(offset, record) => {
                     let commit_start = offset.saturating_sub(u64::from(record.head.commit_back));
                     if torn_from.is_some_and(|from| commit_start <= from) {
@@ -605,6 +638,13 @@ impl Spool {
         Ok(())
     }
 
+    /// Makes `cancels` again from the log.
+    pub(crate) fn rewrite_cancels(&mut self) -> Result<(), Error> {
+        self.derived.cancelled = Cancels::default();
+        self.collect_cancels()?;
+        self.publish()
+    }
+
     /// Cancels of every segment: the file that held them is gone.
     fn collect_cancels(&mut self) -> Result<(), Error> {
         let segments = self.dir.join("segments");
@@ -626,16 +666,39 @@ impl Spool {
         Ok(())
     }
 
-    /// When somebody else wrote active since we did: numbers already given are not given again, and the log gets
-    /// a copy, so that a rebuild knows the change.
+    /// True when somebody else wrote active since we did. After a power cut its time says nothing; the replay
+    /// sees to the numbers then.
+    fn active_is_edited(&self, is_sure: bool) -> Result<bool, Error> {
+        let [known, now] = [self.index.active_identity(), self.active.identity()?];
+        Ok(known != now && (is_sure || known[1] != now[1]))
+    }
+
+    /// Somebody else wrote active: numbers already given are not given again, and the log gets a copy, so that a
+    /// rebuild knows the change.
     fn take_up_active(&mut self) -> Result<(), Error> {
-        if self.active.identity()? == self.index.active_identity() {
-            return Ok(());
-        }
         let segments = self.dir.join("segments");
         if self.art.growing.end > SEGMENT_HEADER_BYTES
             && let Ok(told) = rebuild_active(&self.disk, &segments)
         {
+            if self.active.table.is_empty() && !told.is_empty() {
+                self.notices
+                    .push("active was empty: made again from the log".into());
+                self.active.table = told;
+                self.active.rewrite()?;
+                return self.publish();
+            }
+            let table = &self.active.table;
+            let mut gone = told
+                .ids()
+                .map(|id| told.name(id))
+                .filter(|name| table.find(name).is_none());
+            if let Some(first) = gone.next() {
+                let first = String::from_utf8_lossy(first).into_owned();
+                let more = gone.count();
+                self.notices.push(format!(
+                    "active has no line for {first} and {more} more groups any more; if that was not meant, add them again"
+                ));
+            }
             for id in told.ids() {
                 if let Some(here) = self.active.table.find(told.name(id))
                     && self.active.table.high(here) < told.high(id)

@@ -141,6 +141,11 @@ impl Double {
         }
     }
 
+    /// The directory.
+    pub fn root(&self) -> &Path {
+        &self.root
+    }
+
     /// The same disk as the store wants it.
     pub fn disk(&self) -> Arc<dyn Disk> {
         Arc::new(self.clone())

@@ -1,0 +1,213 @@
+//! What `fsck --repair` does to files that cannot be used as they are.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use crate::Error;
+use crate::active_file::ActiveFile;
+use crate::disk::{Disk, Open};
+use crate::fsck::Report;
+use crate::older::Older;
+use crate::position::{View, segment_path};
+use crate::record::{Commit, HEADER_BYTES, Kind, Lengths, begin, finish};
+use crate::recover::{self, rebuild_active, rebuild_views};
+use crate::segment::{self, SegmentHeader};
+use crate::spool::{Options, Spool};
+
+/// What is told of a view whose `.art` is gone.
+pub const ORPHAN: &str = "its .art is missing: all articles of this segment are lost";
+
+/// Mends what would keep a spool from opening: `active`, headers of segments, views that are missing.
+pub fn before_opening(disk: &Arc<dyn Disk>, dir: &Path, report: &mut Report) -> Result<(), Error> {
+    let segments = dir.join("segments");
+    for path in orphans(&**disk, &segments)? {
+        set_aside(&**disk, dir, &path)?;
+        report.tell(&path, 0, format!("{ORPHAN}; put in bad/"), true);
+    }
+    let bases = segment::list(&**disk, &segments)?;
+    for (place, &base) in bases.iter().enumerate() {
+        mend_header(&**disk, &segments, base, bases.get(place + 1), report)?;
+    }
+    mend_active(disk, dir, report)?;
+    let Some((_, sealed)) = bases.split_last() else {
+        return Ok(());
+    };
+    for &base in sealed {
+        let mut lacks = false;
+        for view in [View::His, View::Ovr] {
+            let path = segment_path(&segments, base, view);
+            if disk.open(&path, Open::Read).is_err() {
+                report.tell(&path, 0, "it was missing: made again from .art", true);
+                lacks = true;
+            }
+        }
+        if lacks {
+            rebuild_views(disk, dir, base)?;
+        }
+    }
+    Ok(())
+}
+
+/// `.his` and `.ovr` files without their `.art`. Empty ones are left from a segment whose making was cut short.
+pub fn orphans(disk: &dyn Disk, segments: &Path) -> Result<Vec<PathBuf>, Error> {
+    let bases: BTreeSet<u64> = segment::list(disk, segments)?.into_iter().collect();
+    let names = disk
+        .list(segments)
+        .map_err(|source| Error::io("list", segments, source))?;
+    let is_orphan = |name: &PathBuf| {
+        let is_view = [View::His, View::Ovr]
+            .iter()
+            .any(|view| name.extension().is_some_and(|end| end == view.suffix()));
+        is_view
+            && crate::position::base_of(name.with_extension("art").as_os_str())
+                .is_some_and(|base| !bases.contains(&base))
+    };
+    let has_bytes = |path: &PathBuf| {
+        disk.open(path, Open::Read)
+            .and_then(|file| file.length())
+            .map_or(true, |length| length > 0)
+    };
+    let mut found: Vec<PathBuf> = names
+        .into_iter()
+        .filter(is_orphan)
+        .map(|name| segments.join(name))
+        .filter(has_bytes)
+        .collect();
+    found.sort();
+    Ok(found)
+}
+
+fn set_aside(disk: &dyn Disk, dir: &Path, path: &Path) -> Result<(), Error> {
+    let name = path.file_name().unwrap_or_default();
+    disk.rename(path, &dir.join("bad").join(name))
+        .map_err(|source| Error::io("put aside", path, source))
+}
+
+/// A header holds nothing but what the names of the segments tell.
+fn mend_header(
+    disk: &dyn Disk,
+    segments: &Path,
+    base: u64,
+    next: Option<&u64>,
+    report: &mut Report,
+) -> Result<(), Error> {
+    let path = segment_path(segments, base, View::Art);
+    let at = |source| Error::io("mend", &path, source);
+    let file = disk.open(&path, Open::Write).map_err(at)?;
+    let told = match SegmentHeader::read(&*file, &path) {
+        Ok(header) if header.base == base => return Ok(()),
+        Ok(_) => "its header named another segment".to_owned(),
+        Err(Error::Damaged { what, .. }) => what.to_owned(),
+        Err(error) => return Err(error),
+    };
+    let length = file.length().map_err(at)?;
+    let span = match next {
+        Some(next) => next - base,
+        None => Options::default()
+            .segment_bytes
+            .max(length.next_multiple_of(4096)),
+    };
+    file.write_at(&SegmentHeader { base, span }.to_bytes(), 0)
+        .and_then(|()| file.sync())
+        .map_err(at)?;
+    report.tell(&path, 0, format!("{told}: written anew"), true);
+    Ok(())
+}
+
+/// A damaged active is put aside and made again from the log, before anything else needs it.
+fn mend_active(disk: &Arc<dyn Disk>, dir: &Path, report: &mut Report) -> Result<(), Error> {
+    let path = dir.join("active");
+    let what = match ActiveFile::open(disk, dir) {
+        Err(Error::Active { what, .. }) => what,
+        Ok(file) => match file.table.faults() {
+            [] => return Ok(()),
+            [first, ..] => first.to_string(),
+        },
+        // Missing: opening the spool makes it again.
+        Err(_) => return Ok(()),
+    };
+    let table = rebuild_active(disk, &dir.join("segments"))?;
+    let aside = dir.join("bad").join("active");
+    disk.rename(&path, &aside)
+        .map_err(|source| Error::io("put aside", &path, source))?;
+    ActiveFile::create(disk, dir, table)?;
+    report.tell(
+        &path,
+        0,
+        format!("{what}: made again from the log, the old one is bad/active"),
+        true,
+    );
+    Ok(())
+}
+
+/// Makes the views of these segments again. Those of the current one by a replay: without its index the store
+/// replays the last segment whole, and makes the index anew.
+pub fn views(mut spool: Spool, bad: &[u64]) -> Result<Spool, Error> {
+    let (disk, dir, options) = (spool.disk.clone(), spool.dir.clone(), spool.options);
+    let current = spool.art.header.base;
+    for &base in bad {
+        if base != current {
+            rebuild_views(&disk, &dir, base)?;
+        }
+    }
+    if !bad.contains(&current) {
+        // The maps show the old files.
+        spool.older = Older::new(disk, &dir.join("segments"), current);
+        return Ok(spool);
+    }
+    let Spool { lock, .. } = spool;
+    let index = dir.join("index");
+    disk.remove(&index)
+        .map_err(|source| Error::io("remove", &index, source))?;
+    recover::open(disk, &dir, options, lock)
+}
+
+/// Copies damaged bytes to `bad/` and lays a pad record over them, so that the log is whole again; at the end of the
+/// file they are cut off.
+pub fn put_aside(
+    disk: &Arc<dyn Disk>,
+    segments: &Path,
+    path: &Path,
+    file: &dyn crate::disk::File,
+    (from, to): (u64, u64),
+) -> Result<(), Error> {
+    let at = |source| Error::io("mend", path, source);
+    let length = file.length().map_err(at)?;
+    let mut bytes = vec![0; (to - from) as usize];
+    file.read_at(&mut bytes, from).map_err(at)?;
+    let name = path
+        .file_stem()
+        .map(|stem| stem.to_string_lossy().into_owned())
+        .unwrap_or_default();
+    let aside = segments
+        .with_file_name("bad")
+        .join(format!("art.{name}.{from}"));
+    let copy = disk
+        .open(&aside, Open::Truncate)
+        .map_err(|source| Error::io("make", &aside, source))?;
+    copy.write_at(&bytes, 0)
+        .and_then(|()| copy.sync())
+        .map_err(|source| Error::io("write", &aside, source))?;
+    let mended = if to >= length {
+        file.set_length(from)
+    } else {
+        file.write_at(&pad(bytes.len()), from)
+    };
+    mended.and_then(|()| file.sync()).map_err(at)
+}
+
+/// A pad record of so many bytes; zeros, a hole, where none fits.
+fn pad(length: usize) -> Vec<u8> {
+    let mut pad = Vec::with_capacity(length);
+    if length >= HEADER_BYTES && length.is_multiple_of(crate::record::ALIGN) {
+        let start = begin(&mut pad);
+        pad.resize(length, 0);
+        // Stamp 0: it belongs to no commit.
+        let commit = Commit { stamp: 0, start };
+        finish(&mut pad, start, Kind::Pad, commit, Lengths::default());
+    } else {
+        pad.resize(length, 0);
+    }
+    pad
+}

@@ -81,10 +81,12 @@ pub enum Item<'a> {
 /// Input whose first byte is not `#` is one article, all of it (so C News decides). Input that only
 /// lost its first `#! rnews` line is recognised and treated as a batch out of step.
 #[derive(Debug)]
-pub struct Batch<R> {
+pub struct Batch<'m, R> {
     reader: R,
     buffer: Vec<u8>,
-    /// `buffer[start..end]` is read but not yet delivered; `start <= end <= buffer.len()`.
+    /// The whole batch, where it lies in memory already; then `buffer` is empty and nothing is read.
+    lent: Option<&'m [u8]>,
+    /// `buffer[start..end]` (or of `lent`) is read but not yet delivered; `start <= end <= buffer.len()`.
     start: usize,
     end: usize,
     /// Offset in the batch of `buffer[0]`.
@@ -126,13 +128,33 @@ enum Found {
     },
 }
 
-impl<R: Read> Batch<R> {
+impl<'m> Batch<'m, io::Empty> {
+    /// A batch that lies in memory, such as a mapped file: nothing is copied.
+    pub fn of_bytes(bytes: &'m [u8], limits: BatchLimits) -> Batch<'m, io::Empty> {
+        Batch {
+            buffer: Vec::new(),
+            lent: Some(bytes),
+            end: bytes.len(),
+            at_end: true,
+            ..Batch::new(
+                io::empty(),
+                BatchLimits {
+                    buffer_bytes: 0,
+                    ..limits
+                },
+            )
+        }
+    }
+}
+
+impl<R: Read> Batch<'_, R> {
     /// A batch read from `reader`. Nothing is read before the first [`Batch::next`].
-    pub fn new(reader: R, limits: BatchLimits) -> Batch<R> {
+    pub fn new(reader: R, limits: BatchLimits) -> Batch<'static, R> {
         let buffer_bytes = limits.buffer_bytes.max(2 * BATCH_LINE_BYTES_MAX);
         Batch {
             reader,
             buffer: vec![0; buffer_bytes],
+            lent: None,
             start: 0,
             end: 0,
             base: 0,
@@ -229,7 +251,8 @@ impl<R: Read> Batch<R> {
             }
             Some(_) => {
                 self.fill_to(self.buffer.len());
-                if !lost_its_first_line(self.unread()) {
+                let head = self.unread();
+                if !lost_its_first_line(head.get(..BUFFER_BYTES).unwrap_or(head)) {
                     return self.bare();
                 }
                 State::Line
@@ -384,8 +407,14 @@ impl<R: Read> Batch<R> {
         }
     }
 
+    #[inline]
+    fn held(&self) -> &[u8] {
+        self.lent.unwrap_or(&self.buffer)
+    }
+
+    #[inline]
     fn unread(&self) -> &[u8] {
-        self.buffer.get(self.start..self.end).unwrap_or_default()
+        self.held().get(self.start..self.end).unwrap_or_default()
     }
 
     fn offset_of(&self, index: usize) -> u64 {
@@ -394,7 +423,7 @@ impl<R: Read> Batch<R> {
 
     #[inline]
     fn lend(&self, found: Found) -> Item<'_> {
-        let slice = |range: Range<usize>| self.buffer.get(range).unwrap_or_default();
+        let slice = |range: Range<usize>| self.held().get(range).unwrap_or_default();
         match found {
             Found::Article(range) => Item::Article {
                 offset_in_batch: self.offset_of(range.start),

@@ -57,7 +57,10 @@ fn all<R: Read>(batch: &mut Batch<R>) -> Vec<Seen> {
 }
 
 fn read(bytes: &[u8]) -> Vec<Seen> {
-    all(&mut Batch::new(bytes, BatchLimits::default()))
+    let read = all(&mut Batch::new(bytes, BatchLimits::default()));
+    let lent = all(&mut Batch::of_bytes(bytes, BatchLimits::default()));
+    assert_eq!(read, lent, "where the batch lies makes no difference");
+    read
 }
 
 fn article(text: &str) -> Seen {

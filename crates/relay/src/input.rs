@@ -5,6 +5,8 @@ use std::io::{self, Read, Seek};
 use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
 
+use store::MapRef;
+
 use crate::log::Now;
 
 /// Where a batch comes from.
@@ -72,6 +74,18 @@ impl Source {
                 })
             }
         }
+    }
+
+    /// The whole file mapped into memory, which saves copying it: only of a regular file that is read from its
+    /// start. `None`: to be read in the ordinary way.
+    pub fn map(&self) -> Option<MapRef> {
+        if matches!(self.again, Again::Never | Again::From(1..)) {
+            return None;
+        }
+        let map = MapRef::whole(&self.file).ok()?;
+        // Whoever shares standard input with us finds it read.
+        (&self.file).seek(io::SeekFrom::End(0)).ok()?;
+        Some(map)
     }
 
     /// The file again from `start`. Its place is shared with the batch being read, so this reads by

@@ -10,6 +10,8 @@ use article::Form;
 use article::batch::{Batch, BatchLimits, Item};
 use article::wrap::{self, WrapError, WrapLimits};
 
+use store::MapRef;
+
 use crate::error::Error;
 use crate::file::{Filer, Verdict};
 pub use crate::input::Input;
@@ -24,6 +26,8 @@ pub const COMMIT_BYTES: usize = 8 << 20;
 pub const LOG_BYTES: usize = 1 << 20;
 /// What is safe of a pipe is let go in steps of so many bytes.
 const FORGET_BYTES: usize = 1 << 20;
+/// Of a pipe at most about so many bytes are held in memory; then comes a commit, or a file takes them.
+pub const HELD_BYTES_MAX: usize = 32 << 20;
 /// [`Watch::progress`] is called once in so many articles.
 pub const PROGRESS_ARTICLES: u64 = 512;
 
@@ -165,8 +169,8 @@ struct Trouble {
     status: Status,
     /// The kept batch and the offset of its first byte in the input.
     kept: Option<(PathBuf, u64)>,
-    /// The file a compressed pipe is copied to while it is read.
-    copy: Option<PathBuf>,
+    /// The file that a pipe is copied to while it is read, and the offset of its first byte in the input.
+    copy: Option<(PathBuf, u64)>,
 }
 
 impl Run<'_> {
@@ -199,7 +203,7 @@ impl Run<'_> {
         if let Err(error) = tap.close() {
             self.lost(&source, &error);
         }
-        if let Some(copy) = &trouble.copy {
+        if let Some((copy, _)) = &trouble.copy {
             // Kept batches were moved out of in.coming; what is still there is filed.
             let _ = std::fs::remove_file(copy);
         }
@@ -238,15 +242,23 @@ impl Run<'_> {
             }
         };
         let is_wrapped = !unwrapped.layers().is_empty();
-        if is_wrapped && tap.is_holding() && !self.copy(source, tap, trouble) {
+        if is_wrapped && tap.is_holding() && !self.copy(source, tap, 0, trouble) {
             return Ok(());
         }
         let limits = BatchLimits {
             article_bytes_max: self.filer.rules().article_bytes_max,
             ..BatchLimits::default()
         };
-        let mut batch = Batch::new(unwrapped, limits);
-        let done = self.items(source, &mut batch, tap, trouble);
+        let done = match source.map().filter(|_| !is_wrapped) {
+            Some(map) => {
+                let mut batch = Batch::of_bytes(map.bytes(), limits);
+                self.items(source, &mut batch, tap, trouble, Some(&map))
+            }
+            None => {
+                let mut batch = Batch::new(unwrapped, limits);
+                self.items(source, &mut batch, tap, trouble, None)
+            }
+        };
         if done.is_err() && matches!(source.again, Again::Never) {
             // Filing stopped. The rest of a pipe would be lost: let it flow into the kept file.
             self.keep(source, tap, 0, trouble);
@@ -268,16 +280,17 @@ impl Run<'_> {
     fn items<R: Read>(
         &mut self,
         source: &Source,
-        batch: &mut Batch<R>,
+        batch: &mut Batch<'_, R>,
         tap: &Tap,
         trouble: &mut Trouble,
+        map: Option<&MapRef>,
     ) -> Result<(), Error> {
         loop {
             let now = (self.options.clock)();
             match batch.next() {
                 Ok(Some(Item::Article { bytes, .. })) => {
                     self.article(bytes, now)?;
-                    if self.is_commit_due() {
+                    if self.is_commit_due() || tap.held_bytes() >= HELD_BYTES_MAX {
                         self.filer.commit()?;
                     }
                     if self.filer.pending_bytes() == 0 && tap.is_holding() {
@@ -293,6 +306,15 @@ impl Run<'_> {
                     let name = &source.name;
                     self.watch
                         .message(&format!("{name}: at byte {offset}: {text}; refused"));
+                    if tap.is_holding() && size >= HELD_BYTES_MAX as u64 {
+                        // Its size may be a lie that swallows the rest of the batch, so what is skipped is kept
+                        // until the end is seen; but not in memory.
+                        self.filer.commit()?;
+                        let start = start_of_entry(0, size, offset);
+                        if !self.copy(source, tap, start, trouble) {
+                            return Ok(());
+                        }
+                    }
                 }
                 Ok(Some(Item::OutOfStep { offset, line })) => {
                     let line = String::from_utf8_lossy(line).escape_debug().to_string();
@@ -386,18 +408,19 @@ impl Run<'_> {
             || self.filer.log_bytes() >= LOG_BYTES
     }
 
-    /// Copies a compressed pipe to in.coming while it is read, so that it can be kept whole.
-    fn copy(&mut self, source: &Source, tap: &Tap, trouble: &mut Trouble) -> bool {
+    /// Copies a pipe from `offset` on to in.coming while it is read, so that it can be kept if it turns
+    /// out to be bad: a compressed one, or one whose next article is too large to be held.
+    fn copy(&mut self, source: &Source, tap: &Tap, offset: u64, trouble: &mut Trouble) -> bool {
         let dir = self.filer.dir().join(kept::INCOMING);
         let name = format!("nspool.{}", std::process::id());
         let made = kept::create(&dir, &name).and_then(|(file, path)| {
-            trouble.copy = Some(path);
-            tap.pour_into(file, 0)
+            trouble.copy = Some((path, offset));
+            tap.pour_into(file, offset)
         });
         if let Err(error) = made {
             self.worse(Status::Attention);
             self.watch.message(&format!(
-                "{}: cannot copy it to {} while it is read: {error}; nothing was filed of it, send it again",
+                "{}: cannot copy it to {} while it is read: {error}; nothing was filed from byte {offset} on, send it again",
                 source.name,
                 dir.display()
             ));
@@ -421,8 +444,8 @@ impl Run<'_> {
                     .map(|path| (path, 0))
             }
             // The copy is still being written; it goes on under its new name.
-            (Again::Never, Some(copy)) => {
-                kept::move_file(&bad, &source.stem, &copy).map(|path| (path, 0))
+            (Again::Never, Some((copy, from))) => {
+                kept::move_file(&bad, &source.stem, &copy).map(|path| (path, from))
             }
             (Again::Never, None) => kept::create(&bad, &source.stem)
                 .and_then(|(file, path)| Ok((path, tap.pour_into(file, offset)?))),

@@ -35,6 +35,7 @@ pub use filing::{Filing, Piece};
 pub use fsck::fsck;
 pub use history::HistoryLine;
 pub use lock::Lock;
+pub use map::MapRef;
 pub use overview::Row;
 pub use position::{POSITION_MAX, Position};
 pub use reader::{Reader, Stored};

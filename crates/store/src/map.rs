@@ -10,7 +10,7 @@ use std::io;
 use std::sync::atomic::AtomicU64;
 
 /// A file mapped for reading.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct MapRef(Option<memmap2::Mmap>);
 
 impl MapRef {
@@ -24,6 +24,22 @@ impl MapRef {
         // published end.
         let map = unsafe { memmap2::MmapOptions::new().len(length).map(file)? };
         Ok(MapRef(Some(map)))
+    }
+
+    /// Maps a whole file. Nobody may cut it meanwhile: the program would end as if killed.
+    pub fn whole(file: &fs::File) -> io::Result<MapRef> {
+        MapRef::new(file, file.metadata()?.len())
+    }
+
+    /// Tells the system that the pages in front of `offset` are not needed for now. They can still be read: the
+    /// file has them.
+    pub fn forget_before(&self, offset: u64) {
+        if let Some(map) = &self.0 {
+            let length = (offset as usize).min(map.len());
+            // SAFETY: the map is of a file and never written, so a page that is dropped comes back as it was.
+            // An error only means that more memory stays in use.
+            let _ = unsafe { map.unchecked_advise_range(memmap2::UncheckedAdvice::DontNeed, 0, length) };
+        }
     }
 
     /// The mapped bytes.

@@ -3,7 +3,17 @@
 /// The names in order. Empty ones are passed over, as C News did; blanks within a name stay, for the
 /// relay to refuse.
 pub fn split(value: &[u8]) -> impl Iterator<Item = &[u8]> {
-    value.split(|&b| b == b',').filter(|name| !name.is_empty())
+    let mut rest = Some(value);
+    let names = std::iter::from_fn(move || {
+        let list = rest?;
+        let (name, behind) = match memchr::memchr(b',', list) {
+            Some(at) => (list.get(..at)?, list.get(at + 1..)),
+            None => (list, None),
+        };
+        rest = behind;
+        Some(name)
+    });
+    names.filter(|name| !name.is_empty())
 }
 
 #[cfg(test)]

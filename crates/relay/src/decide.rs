@@ -271,7 +271,12 @@ fn may_come_in<'a>(
         return Err(Reason::AncientDate(date));
     }
     // The value was trimmed, so this finds blanks between groups, and folds.
-    if required.newsgroups.iter().any(u8::is_ascii_whitespace) {
+    let is_space = |b: &u8| b.is_ascii_whitespace();
+    if required
+        .newsgroups
+        .iter()
+        .fold(false, |any, b| any | is_space(b))
+    {
         return Err(Reason::SpaceInGroups(required.newsgroups));
     }
     Ok(())

@@ -6,9 +6,9 @@ use crate::record::{self, Commit, HEADER_BYTES, Kind, Lengths};
 
 /// From so many bytes on, whole blocks are written out ahead of the commit: the buffer stays in the processor's cache
 /// and small, however large the commit.
-pub const SPILL_BYTES: usize = 512 << 10;
+pub const SPILL_BYTES: usize = 1 << 20;
 /// Set aside for the buffer, bytes: what is spilled at once and an ordinary article. Only what is used is ever touched.
-const RESERVE_BYTES: usize = 1 << 20;
+const RESERVE_BYTES: usize = 3 << 19;
 
 /// The buffer.
 #[derive(Debug, Default)]

@@ -12,7 +12,7 @@ pub mod newsgroups;
 pub mod old;
 pub mod parse;
 pub mod path;
-mod scan;
+pub mod scan;
 pub mod syntax;
 pub mod wire;
 pub mod wrap;

@@ -2,6 +2,8 @@
 
 use thiserror::Error;
 
+use crate::scan::lowest;
+
 /// Why C News refuses an id; the text is that of its log.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
 pub enum IdFault {
@@ -24,9 +26,8 @@ pub fn check(id: &[u8]) -> Result<(), IdFault> {
     if memchr::memchr(b'@', id).is_none() {
         return Err(IdFault::NoAt);
     }
-    // Every byte is looked at, so that many are looked at in one step.
-    let is_space = |b: u8| b == b' ' || b.wrapping_sub(b'\t') < 5;
-    if id.iter().fold(false, |any, &b| any | is_space(b)) {
+    let is_space = |b: &u8| b.is_ascii_whitespace() || *b == 0x0b;
+    if lowest(id) <= b' ' && id.iter().any(is_space) {
         return Err(IdFault::Whitespace);
     }
     if id.first() != Some(&b'<') || id.last() != Some(&b'>') {

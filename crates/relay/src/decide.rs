@@ -10,6 +10,7 @@
 //! that decide in the same order decide alike.
 
 use article::path::Path;
+use article::scan::lowest;
 use article::{Article, Header, date, message_id, newsgroups};
 use groups::active::{Active, Flag, GroupId};
 use groups::matrix::{Bits, ME_BIT, Matrix};
@@ -271,11 +272,8 @@ fn may_come_in<'a>(
         return Err(Reason::AncientDate(date));
     }
     // The value was trimmed, so this finds blanks between groups, and folds.
-    let is_space = |b: &u8| b.is_ascii_whitespace();
-    if required
-        .newsgroups
-        .iter()
-        .fold(false, |any, b| any | is_space(b))
+    if lowest(required.newsgroups) <= b' '
+        && required.newsgroups.iter().any(u8::is_ascii_whitespace)
     {
         return Err(Reason::SpaceInGroups(required.newsgroups));
     }

@@ -8,6 +8,8 @@
 //! compare between sites.
 
 use std::io::{self, Write};
+
+use article::scan::lowest;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 /// A moment: seconds since the epoch and the milliseconds into that second.
@@ -166,10 +168,14 @@ fn push_visible(out: &mut Vec<u8>, bytes: &[u8], bytes_max: usize) {
         Some((shown, rest)) => (shown, !rest.is_empty()),
         None => (bytes, false),
     };
-    if shown
-        .iter()
-        .fold(false, |any, byte| any | is_control(*byte))
-    {
+    // DEL turned over is 0, so one look at the lowest byte finds it.
+    let has_delete = || {
+        shown
+            .iter()
+            .fold(u8::MAX, |lowest, byte| lowest.min(byte ^ 0x7f))
+            == 0
+    };
+    if lowest(shown) < b' ' || has_delete() {
         for byte in shown {
             if is_control(*byte) {
                 out.extend_from_slice(&[b'^', byte ^ 0x40]);

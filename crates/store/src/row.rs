@@ -2,6 +2,8 @@
 
 use article::{Article, Form, Header, decimal};
 
+use article::scan::lowest;
+
 use crate::record::Record;
 
 /// The header values a row is made of, as they stand in the article (folds included); empty when missing.
@@ -79,8 +81,7 @@ pub fn push_row_of(out: &mut Vec<u8>, record: &Record<'_>, id: &[u8]) -> bool {
 
 /// Appends a value. Most have nothing below a blank in them and are copied as they are.
 fn push_value(out: &mut Vec<u8>, value: &[u8]) {
-    let lowest = value.iter().fold(u8::MAX, |lowest, &b| lowest.min(b));
-    if lowest >= b' ' {
+    if lowest(value) >= b' ' {
         out.extend_from_slice(value);
     } else {
         push_unfolded(out, value);

@@ -36,6 +36,7 @@ const WORD_CHECK: usize = 2;
 const WORD_USED: usize = 3;
 const WORD_BOOT: usize = 4;
 const WORD_ACTIVE: usize = 6;
+const WORD_SYNCED: usize = 9;
 const WORD_APPLIED: usize = 16;
 const WORD_CHECKPOINT: usize = 32;
 
@@ -217,6 +218,19 @@ impl Index {
     /// How far readers may look: the applied mark whatever the boot.
     pub fn published(&self) -> Option<Mark> {
         self.mark(WORD_APPLIED)
+    }
+
+    /// How far `.art` is known to have been on the disk, whatever the boot.
+    pub fn synced(&self) -> Option<Mark> {
+        self.checkpoint()
+            .into_iter()
+            .chain(self.published().filter(|_| self.get(WORD_SYNCED) == 1))
+            .max_by_key(|mark| (mark.base, mark.art_end))
+    }
+
+    /// Tells whether `.art` is synced before the applied mark is set, from now on.
+    pub fn set_synced(&self, is_synced: bool) {
+        self.set(WORD_SYNCED, u64::from(is_synced));
     }
 
     /// How far the derived files are known to be on the disk.

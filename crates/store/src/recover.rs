@@ -571,10 +571,22 @@ impl Spool {
         let at = |source| Error::io("read", &path, source);
         let mut walk = Walk::new(file, self.art.growing.end, u64::MAX).map_err(at)?;
         let mut end = self.art.growing.end;
+        let synced = self
+            .index
+            .synced()
+            .filter(|mark| mark.base == self.art.header.base)
+            .map_or(0, |mark| mark.art_end);
         let mut torn_from = None;
         let mut commit = None;
         while let Some(step) = walk.next().map_err(at)? {
             match step {
+                Step::Gap { from, to, empty } if from < synced => {
+                    // It was whole once, whether or not a later commit tells so.
+                    end = to.min(synced);
+                    if !empty {
+                        self.notices.push(damage_notice(&path, from));
+                    }
+                }
                 Step::Gap { from, .. } => torn_from = torn_from.or(Some(from)),
                 // Laid over damage by fsck.
                 Step::Record(offset, record)
@@ -596,10 +608,7 @@ impl Spool {
                     }
                     commit = Some((commit_start, record.head.stamp));
                     if let Some(from) = torn_from.take() {
-                        self.notices.push(format!(
-                            "{} is damaged at byte {from}: run `broadsheet fsck`",
-                            path.display()
-                        ));
+                        self.notices.push(damage_notice(&path, from));
                     }
                     end = offset + u64::from(record.head.length);
                 }
@@ -739,6 +748,13 @@ impl Spool {
         }
         Ok(())
     }
+}
+
+fn damage_notice(path: &Path, from: u64) -> String {
+    format!(
+        "{} is damaged at byte {from}: run `broadsheet fsck`",
+        path.display()
+    )
 }
 
 /// Makes `.his` and `.ovr` of a sealed segment again from its `.art`.

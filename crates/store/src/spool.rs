@@ -463,6 +463,8 @@ impl Spool {
         self.derived.flush()?;
         self.active.flush()?;
         self.index.set_active_identity(self.active.identity()?);
+        self.index
+            .set_synced(self.options.durability != Durability::None);
         self.index.set_applied(&self.mark(), self.boot);
         Ok(())
     }

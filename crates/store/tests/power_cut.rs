@@ -10,7 +10,7 @@ use double::dice::{Dice, first_seed, rounds};
 use double::{Double, Fault};
 use news::News;
 use store::Spool;
-use story::{GROUPS, Story, small};
+use story::{GROUPS, Story, large, small};
 
 /// Calls of the disk in a life of [`STEPS`] steps, about.
 const CALLS: u64 = 600;
@@ -29,7 +29,10 @@ fn what_was_reported_survives_power_cuts() {
 fn one_round(seed: u64) {
     let mut dice = Dice::new(seed);
     let news = News::new(&GROUPS);
-    let mut story = Story::default();
+    let mut story = Story {
+        is_patient: seed % 4 == 3,
+        ..Story::default()
+    };
     let mut directory: Option<tempfile::TempDir> = None;
     let lives = 1 + dice.below(4);
     for life in 0..lives {
@@ -37,7 +40,7 @@ fn one_round(seed: u64) {
         let dir = directory.as_ref().map_or(news.dir(), |dir| dir.path());
         let double = Double::new(dir);
         // Later lives often end while they recover.
-        let calls = if life > 0 && dice.chance(60) {
+        let calls = if story.is_patient || life > 0 && dice.chance(60) {
             RECOVERY_CALLS
         } else {
             CALLS
@@ -59,7 +62,8 @@ fn live(
     story: &mut Story,
     dice: &mut Dice,
 ) -> Result<(), store::Error> {
-    let mut spool = Spool::open_on(double.disk(), dir, small())?;
+    let options = if story.is_patient { large() } else { small() };
+    let mut spool = Spool::open_on(double.disk(), dir, options)?;
     story.look_what_is_left(&spool)?;
     for _ in 0..STEPS {
         story.step(&mut spool, dice)?;

@@ -32,6 +32,15 @@ pub fn small() -> Options {
     }
 }
 
+/// Larger segments, for commits that are written out piece by piece before they are due.
+pub fn large() -> Options {
+    Options {
+        segment_bytes: 6 << 20,
+        checkpoint_bytes: 2 << 20,
+        ..small()
+    }
+}
+
 #[derive(Debug, Clone)]
 pub struct Filed {
     pub id: String,
@@ -54,7 +63,9 @@ pub enum Deed {
 pub struct Story {
     pub deeds: Vec<Deed>,
     pub reported: usize,
-    next_id: u64,
+    pub next_id: u64,
+    /// Commits are rare.
+    pub is_patient: bool,
 }
 
 impl Story {
@@ -66,6 +77,7 @@ impl Story {
             74..79 => self.cancel(spool, dice),
             79..82 => self.raise_low(spool, dice),
             82..86 => self.change_group(spool, dice),
+            _ if self.is_patient && dice.chance(85) => self.file(spool, dice),
             _ => self.commit(spool),
         }
     }

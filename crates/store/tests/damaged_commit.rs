@@ -1,0 +1,60 @@
+//! A record damaged in the last commit costs that record and no other of its commit, even after the machine was started
+//! again.
+
+#![allow(clippy::unwrap_used, clippy::indexing_slicing)]
+
+mod double;
+mod news;
+
+use double::Double;
+use news::News;
+use store::fsck::fsck_on;
+use store::{Options, Reader, Spool};
+
+/// Files three commits of five articles; flips a bit of one article of the last commit.
+fn damaged(article: usize) -> (News, Vec<String>) {
+    let news = News::new(&["a.b"]);
+    let mut spool = Spool::open(news.dir(), Options::default()).unwrap();
+    let mut positions = Vec::new();
+    let mut ids = Vec::new();
+    for number in 0..15 {
+        let id = format!("<{number}@x>");
+        positions.push(news.file(&mut spool, &id, &["a.b"]));
+        ids.push(id);
+        if number % 5 == 4 {
+            spool.commit().unwrap();
+        }
+    }
+    drop(spool);
+    let art = news.dir().join("segments/00000000000000004096.art");
+    let mut bytes = std::fs::read(&art).unwrap();
+    bytes[(positions[article].0 - 4096) as usize + 60] ^= 4;
+    std::fs::write(&art, bytes).unwrap();
+    ids.remove(article);
+    (news, ids)
+}
+
+#[test]
+fn damage_in_the_last_commit_costs_one_article() {
+    for article in [10, 12, 14] {
+        for is_started_again in [false, true] {
+            let (news, rest) = damaged(article);
+            let what = format!("article {article}, started again: {is_started_again}");
+            let disk: std::sync::Arc<dyn store::disk::Disk> = if is_started_again {
+                Double::new(news.dir()).disk()
+            } else {
+                std::sync::Arc::new(store::disk::RealDisk)
+            };
+            let told = fsck_on(disk.clone(), news.dir(), false).unwrap();
+            assert!(!told.is_clean(), "{what}: {told:?}");
+            fsck_on(disk.clone(), news.dir(), true).unwrap();
+            let told = fsck_on(disk.clone(), news.dir(), false).unwrap();
+            assert!(told.faults == 0, "{what}: {told:?}");
+            let reader = Reader::open_on(disk, news.dir()).unwrap();
+            for id in &rest {
+                let stored = reader.article(id.as_bytes()).unwrap();
+                assert!(stored.is_some(), "{what}: {id} is lost");
+            }
+        }
+    }
+}

@@ -168,14 +168,7 @@ fn push_visible(out: &mut Vec<u8>, bytes: &[u8], bytes_max: usize) {
         Some((shown, rest)) => (shown, !rest.is_empty()),
         None => (bytes, false),
     };
-    // DEL turned over is 0, so one look at the lowest byte finds it.
-    let has_delete = || {
-        shown
-            .iter()
-            .fold(u8::MAX, |lowest, byte| lowest.min(byte ^ 0x7f))
-            == 0
-    };
-    if lowest(shown) < b' ' || has_delete() {
+    if lowest(shown) < b' ' || memchr::memchr(DELETE, shown).is_some() {
         for byte in shown {
             if is_control(*byte) {
                 out.extend_from_slice(&[b'^', byte ^ 0x40]);
@@ -191,8 +184,10 @@ fn push_visible(out: &mut Vec<u8>, bytes: &[u8], bytes_max: usize) {
     }
 }
 
+const DELETE: u8 = 0x7f;
+
 fn is_control(byte: u8) -> bool {
-    byte < b' ' || byte == 0x7f
+    byte < b' ' || byte == DELETE
 }
 
 /// `Mon dd hh:mm:ss.` of a time in epoch seconds, the day padded with a blank as ctime(3) does.

@@ -5,6 +5,8 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
+pub mod articles;
+
 /// A temporary directory to run the program in; removed at the end.
 pub struct Program {
     room: tempfile::TempDir,
@@ -16,6 +18,18 @@ pub struct Told {
     pub status: i32,
     pub out: String,
     pub err: String,
+}
+
+impl Told {
+    /// The object that `--json` printed last.
+    pub fn summary(&self) -> serde_json::Value {
+        serde_json::from_str(self.out.lines().last().unwrap_or_default()).expect(&self.err)
+    }
+
+    /// One number of the summary.
+    pub fn count(&self, of: &str) -> u64 {
+        self.summary()[of].as_u64().expect(of)
+    }
 }
 
 impl Program {
@@ -53,6 +67,39 @@ impl Program {
     pub fn read(&self, name: &str) -> String {
         let bytes = std::fs::read(self.path(name)).expect(name);
         String::from_utf8_lossy(&bytes).into_owned()
+    }
+
+    /// The program with these words, to be started in the temporary directory.
+    pub fn command(&self, words: &[&str]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_broadsheet"));
+        command
+            .args(words)
+            .current_dir(self.room.path())
+            .env_remove("BROADSHEET_DIR");
+        command
+    }
+
+    /// Gives `batch` to `rnews --json` on a pipe.
+    pub fn rnews(&self, batch: &[u8]) -> Told {
+        self.feed(&["rnews", "--dir", "news", "--json"], batch)
+    }
+
+    /// The `fsck` of the news directory finds nothing.
+    pub fn assert_clean(&self) {
+        let told = self.run(&["fsck", "--dir", "news"]);
+        assert_eq!(told.status, 0, "{told:?}");
+    }
+
+    /// Files in a directory, sorted; none when it is absent.
+    pub fn files(&self, folder: &str) -> Vec<PathBuf> {
+        let Ok(entries) = std::fs::read_dir(self.path(folder)) else {
+            return Vec::new();
+        };
+        let mut paths: Vec<_> = entries
+            .map(|entry| entry.expect("an entry").path())
+            .collect();
+        paths.sort();
+        paths
     }
 
     /// Runs it with these words and no input.

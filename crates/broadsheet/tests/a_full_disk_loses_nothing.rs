@@ -1,0 +1,140 @@
+//! Disk full: filing stops and says so, what was committed stays, and after space has returned the
+//! same batch files the rest, without duplicates.
+
+mod program;
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use program::articles::{batch, many};
+use program::{Program, Told};
+
+const ARTICLES: usize = 1500;
+
+/// A small file system in memory, gone at the end.
+struct Small(PathBuf);
+
+impl Small {
+    fn mount(at: &Path, size: &str) -> Option<Small> {
+        let options = format!("size={size}");
+        let done = Command::new("mount")
+            .args(["-t", "tmpfs", "-o", &options, "tmpfs"])
+            .arg(at)
+            .output();
+        done.is_ok_and(|done| done.status.success())
+            .then(|| Small(at.to_owned()))
+    }
+
+    fn grow(&self, size: &str) {
+        let options = format!("remount,size={size}");
+        let done = Command::new("mount")
+            .args(["-o", &options])
+            .arg(&self.0)
+            .status();
+        assert!(done.unwrap().success());
+    }
+}
+
+impl Drop for Small {
+    fn drop(&mut self) {
+        let _ = Command::new("umount").arg("-l").arg(&self.0).status();
+    }
+}
+
+/// Small commits, so that some come before the disk is full.
+fn with_small_commits() -> Program {
+    let program = Program::with_news("comp.test 0000000000 00001 y\n");
+    let settings = program
+        .read("news/broadsheet.toml")
+        .replace("commit_bytes = \"8 MiB\"", "commit_bytes = \"128 KiB\"");
+    assert!(settings.contains("128 KiB"));
+    program.write("news/broadsheet.toml", settings.as_bytes());
+    program
+}
+
+fn the_rest_is_filed(program: &Program, stopped: &Told, words: &[&str], text: &[u8]) {
+    let again = program.feed(words, text);
+    assert_eq!(again.status, 0, "{again:?}");
+    let filed = again.count("duplicates");
+    assert!(filed > 0 && filed < ARTICLES as u64, "{again:?}");
+    assert_eq!(
+        again.count("accepted"),
+        ARTICLES as u64 - filed,
+        "{stopped:?} {again:?}"
+    );
+    let rows = program.run(&["overview", "--dir", "news", "comp.test"]).out;
+    let mut ids: Vec<&str> = rows
+        .lines()
+        .map(|row| row.split('\t').nth(4).unwrap())
+        .collect();
+    ids.sort_unstable();
+    ids.dedup();
+    assert_eq!(ids.len(), ARTICLES);
+    assert_eq!(rows.lines().count(), ARTICLES);
+    program.assert_clean();
+}
+
+#[test]
+fn on_a_full_file_system() {
+    let program = with_small_commits();
+    // The news directory goes onto the small file system.
+    std::fs::rename(program.path("news"), program.path("made")).unwrap();
+    std::fs::create_dir(program.path("news")).unwrap();
+    let Some(small) = Small::mount(&program.path("news"), "4m") else {
+        eprintln!("skipped: a disk that is full (mounting a tmpfs is not allowed)");
+        return;
+    };
+    let copied = Command::new("cp")
+        .args(["-a", "made/.", "news"])
+        .current_dir(program.path(""))
+        .status();
+    assert!(copied.unwrap().success());
+    let text = batch(&many("full", ARTICLES, "comp.test", 3000));
+    let words = ["rnews", "--dir", "news", "--json"];
+    let stopped = program.feed(&words, &text);
+    assert_eq!(stopped.status, 2, "{stopped:?}");
+    assert!(
+        stopped.err.contains("No space left on device"),
+        "{stopped:?}"
+    );
+    assert!(stopped.err.contains("make room"), "{stopped:?}");
+    // Readers go on meanwhile.
+    let rows = program.run(&["overview", "--dir", "news", "comp.test"]);
+    assert_eq!(rows.status, 0, "{rows:?}");
+    assert!(rows.out.lines().count() > 0);
+
+    small.grow("64m");
+    the_rest_is_filed(&program, &stopped, &words, &text);
+    drop(small);
+}
+
+#[test]
+fn on_a_file_that_may_not_grow() {
+    let program = with_small_commits();
+    let text = batch(&many("limit", ARTICLES, "comp.test", 3000));
+    program.write("batch", &text);
+    // 2 MiB a file. The shell ignores SIGXFSZ, and so does what it starts: writes then fail (EFBIG).
+    let script = format!(
+        "trap '' XFSZ; ulimit -f 4096; exec {} rnews --dir news --json batch",
+        env!("CARGO_BIN_EXE_broadsheet")
+    );
+    let done = Command::new("sh")
+        .args(["-c", &script])
+        .current_dir(program.path(""))
+        .output()
+        .unwrap();
+    let stopped = Told {
+        status: done.status.code().unwrap_or(-1),
+        out: String::from_utf8_lossy(&done.stdout).into_owned(),
+        err: String::from_utf8_lossy(&done.stderr).into_owned(),
+    };
+    assert_eq!(stopped.status, 2, "{stopped:?}");
+    assert!(stopped.err.contains("File too large"), "{stopped:?}");
+    assert!(program.path("batch").exists());
+    the_rest_is_filed(
+        &program,
+        &stopped,
+        &["rnews", "--dir", "news", "--json", "batch"],
+        b"",
+    );
+}

@@ -32,7 +32,8 @@ impl<'a> Path<'a> {
             .and_then(approving_site)
             .and_then(|site| end_of_host(sites, site));
         Path {
-            sites: cut.and_then(|end| sites.get(..end)).unwrap_or(sites),
+            // With the delimiter behind it, which is the hop from there.
+            sites: cut.and_then(|end| sites.get(..=end)).unwrap_or(sites),
         }
     }
 
@@ -147,7 +148,7 @@ mod tests {
             b"us!hub!mod.site!author!user",
             Some(b"Mod <mod@mod.site> (x)"),
         );
-        assert_eq!(path.hop_count(), 2);
+        assert_eq!(path.hop_count(), 3);
         assert!(path.contains_site(b"hub"));
         assert!(!path.contains_site(b"author"));
         let elsewhere = Path::new(b"us!hub!user", Some(b"mod@else"));

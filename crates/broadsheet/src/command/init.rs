@@ -82,6 +82,8 @@ fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
     write("sys", SYS.as_bytes())?;
     write("explist", EXPLIST.as_bytes())?;
     write("mailpaths", MAILPATHS.as_bytes())?;
+    // The first segment and the index are made here, so that the first rnews need not wait for them.
+    drop(store::Spool::open(root, settings.store_options())?);
     // The settings come last: a directory that has them is whole.
     write(settings::FILE, template(&settings).as_bytes())?;
 

@@ -49,32 +49,34 @@ pub fn before_opening(disk: &Arc<dyn Disk>, dir: &Path, report: &mut Report) -> 
     Ok(())
 }
 
-/// `.his` and `.ovr` files without their `.art`. Empty ones are left from a segment whose making was cut short.
+/// The views of segments whose `.art` is lost. Expire takes `.ovr` before `.art` and may keep `.his`, and an empty
+/// `.ovr` is left from a segment whose making was cut short: those are in order.
 pub fn orphans(disk: &dyn Disk, segments: &Path) -> Result<Vec<PathBuf>, Error> {
-    let bases: BTreeSet<u64> = segment::list(disk, segments)?.into_iter().collect();
-    let names = disk
+    let arts: BTreeSet<PathBuf> = segment::list(disk, segments)?
+        .into_iter()
+        .map(|base| segment_path(segments, base, View::Art))
+        .collect();
+    let mut names = disk
         .list(segments)
         .map_err(|source| Error::io("list", segments, source))?;
-    let is_orphan = |name: &PathBuf| {
-        let is_view = [View::His, View::Ovr]
-            .iter()
-            .any(|view| name.extension().is_some_and(|end| end == view.suffix()));
-        is_view
-            && crate::position::base_of(name.with_extension("art").as_os_str())
-                .is_some_and(|base| !bases.contains(&base))
-    };
-    let has_bytes = |path: &PathBuf| {
-        disk.open(path, Open::Read)
-            .and_then(|file| file.length())
-            .map_or(true, |length| length > 0)
-    };
-    let mut found: Vec<PathBuf> = names
-        .into_iter()
-        .filter(is_orphan)
-        .map(|name| segments.join(name))
-        .filter(has_bytes)
-        .collect();
-    found.sort();
+    names.sort();
+    let length = |path: &Path| disk.open(path, Open::Read).and_then(|file| file.length());
+    let mut found = Vec::new();
+    for name in names {
+        let art = segments.join(name.with_extension(View::Art.suffix()));
+        let ovr = segments.join(&name);
+        let is_ovr = name
+            .extension()
+            .is_some_and(|end| end == View::Ovr.suffix());
+        if !is_ovr || arts.contains(&art) || length(&ovr).is_ok_and(|length| length == 0) {
+            continue;
+        }
+        let his = ovr.with_extension(View::His.suffix());
+        found.push(ovr);
+        if length(&his).is_ok() {
+            found.push(his);
+        }
+    }
     Ok(found)
 }
 

@@ -96,8 +96,7 @@ packages:
 	fi
 
 bench:
-	@$(CARGO) build --release -p broadsheet
-	$(CARGO) run --release -p bench -- run $(BENCH)
+	@bench/run $(BENCH)
 
 man:
 	@$(CARGO) run -q -p broadsheet -- man --out "$(TARGET)/man8"

@@ -292,6 +292,10 @@ impl Run<'_> {
                     self.article(bytes, now)?;
                     if self.is_commit_due() || tap.held_bytes() >= HELD_BYTES_MAX {
                         self.filer.commit()?;
+                        if let Some(map) = map {
+                            // What is filed need not take up memory any more.
+                            map.forget_before(batch.offset());
+                        }
                     }
                     if self.filer.pending_bytes() == 0 && tap.is_holding() {
                         tap.forget_before(batch.offset(), FORGET_BYTES);

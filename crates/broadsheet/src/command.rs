@@ -26,8 +26,7 @@ mod version;
 use std::ffi::{OsStr, OsString};
 use std::path::Path;
 
-use crate::exit::{NotBuilt, Status};
-use crate::flags::{Command, Given, UsageError};
+use crate::flags::{Command, UsageError};
 use crate::nearest;
 
 /// Commands of one kind, as help lists them.
@@ -154,14 +153,6 @@ fn unknown(first: &str, second: Option<&str>) -> UsageError {
     let known = all().flat_map(|command| command.words.iter().take(1).chain(command.also));
     let hint = nearest::hint(first, "", known.copied());
     UsageError::before(format!("unknown command `{first}'{hint}"))
-}
-
-/// The body of a command whose work is not in this build yet.
-fn not_built(given: &Given) -> anyhow::Result<Status> {
-    Err(NotBuilt {
-        command: given.command.name(),
-    }
-    .into())
 }
 
 #[cfg(test)]

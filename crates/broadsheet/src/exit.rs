@@ -21,8 +21,6 @@ impl Status {
     pub const ATTENTION: Status = Status(2);
     /// The command line makes no sense (`EX_USAGE`).
     pub const USAGE: Status = Status(64);
-    /// This build cannot do that (`EX_UNAVAILABLE`).
-    pub const UNAVAILABLE: Status = Status(69);
     /// `broadsheet.toml` has faults (`EX_CONFIG`).
     pub const SETTINGS: Status = Status(78);
     /// Standard output was closed early, as by `| head`: what a shell shows for SIGPIPE.
@@ -59,14 +57,6 @@ pub const COMMON: &[Meaning] = &[
     },
 ];
 
-/// A command whose work is not in this build.
-#[derive(Debug, thiserror::Error)]
-#[error("{command}: not built yet")]
-pub struct NotBuilt {
-    /// The command's words.
-    pub command: String,
-}
-
 /// Writes the error on standard error, as one message, and gives the status to end with.
 pub fn report(error: &anyhow::Error) -> Status {
     let status = status_of(error);
@@ -81,8 +71,6 @@ fn status_of(error: &anyhow::Error) -> Status {
         Status::USAGE
     } else if error.is::<Faults>() {
         Status::SETTINGS
-    } else if error.is::<NotBuilt>() {
-        Status::UNAVAILABLE
     } else if error
         .downcast_ref::<io::Error>()
         .is_some_and(|e| e.kind() == io::ErrorKind::BrokenPipe)

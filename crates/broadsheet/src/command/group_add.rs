@@ -1,5 +1,6 @@
 //! `broadsheet group add`
 
+use std::ffi::OsStr;
 use std::fs::OpenOptions;
 use std::io::Write;
 use std::path::Path;
@@ -60,6 +61,14 @@ fn run(given: &Given, _out: &mut dyn Write) -> anyhow::Result<Status> {
         .value("flag")
         .or(given.operands.get(1).map(std::ffi::OsString::as_os_str));
     let flag = parse_flag(given, text.unwrap_or("y".as_ref()))?;
+    for word in ["description", "creator"] {
+        let is_a_line = |text: &OsStr| !text.as_encoded_bytes().iter().any(u8::is_ascii_control);
+        if !given.value(word).is_none_or(is_a_line) {
+            return Err(given
+                .usage(format!("--{word} wants one line of text"))
+                .into());
+        }
+    }
     if !given.has("any-name")
         && let Err(fault) = groups::name::check_new(name)
     {

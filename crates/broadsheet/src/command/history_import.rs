@@ -49,27 +49,38 @@ struct Counts {
 
 fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
     let directory = NewsDirectory::meant(given)?;
-    let options = directory.settings()?.settings.store_options();
+    let settings = directory.settings()?.settings;
     let Some(path) = given.operands.first() else {
         return Ok(Status::NO);
     };
     let file = File::open(path).with_context(|| format!("cannot read {}", path.display()))?;
     let mut reader = BufReader::with_capacity(1 << 20, file);
-    let mut spool = Spool::open(directory.root(), options)?;
+    let mut spool = Spool::open(directory.root(), settings.store_options())?;
     let now = SystemTime::now()
         .duration_since(UNIX_EPOCH)
         .map_or(0, |age| age.as_secs() as i64);
+    let id_bytes_max = usize::try_from(settings.limits.message_id_bytes_max).unwrap_or(usize::MAX);
     let mut counts = Counts::default();
     let mut line = Vec::new();
     for number in 1u64.. {
         line.clear();
-        // A line without an end in sight is cut; what is left of it is then bad lines.
         let limit = history::LINE_BYTES_MAX as u64;
         if std::io::Read::take(&mut reader, limit).read_until(b'\n', &mut line)? == 0 {
             break;
         }
-        match take(&mut spool, &line, now)? {
-            Taken::New => counts.taken += 1,
+        let taken = if line.len() as u64 == limit && line.last() != Some(&b'\n') {
+            reader.skip_until(b'\n')?;
+            Taken::Bad("too long for a history line")
+        } else {
+            take(&mut spool, &line, now, id_bytes_max)?
+        };
+        match taken {
+            Taken::New => {
+                counts.taken += 1;
+                if counts.taken.is_multiple_of(COMMIT_IDS) {
+                    spool.commit()?;
+                }
+            }
             Taken::Known => counts.known += 1,
             Taken::Bad(why) => {
                 counts.bad += 1;
@@ -77,9 +88,6 @@ fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
                     eprintln!("broadsheet: {} line {number}: {why}", path.display());
                 }
             }
-        }
-        if counts.taken % COMMIT_IDS == COMMIT_IDS - 1 {
-            spool.commit()?;
         }
     }
     spool.commit()?;
@@ -101,7 +109,12 @@ enum Taken {
     Bad(&'static str),
 }
 
-fn take(spool: &mut Spool, line: &[u8], now: i64) -> Result<Taken, store::Error> {
+fn take(
+    spool: &mut Spool,
+    line: &[u8],
+    now: i64,
+    id_bytes_max: usize,
+) -> Result<Taken, store::Error> {
     let line = line.strip_suffix(b"\n").unwrap_or(line);
     if line.first() == Some(&b'[') {
         return Ok(Taken::Bad(
@@ -116,6 +129,11 @@ fn take(spool: &mut Spool, line: &[u8], now: i64) -> Result<Taken, store::Error>
     };
     if article::message_id::check(id).is_err() {
         return Ok(Taken::Bad("its first field is no Message-ID"));
+    }
+    if id.len() > id_bytes_max {
+        return Ok(Taken::Bad(
+            "its Message-ID is longer than limits.message_id_bytes_max, so that no such article would be filed",
+        ));
     }
     if spool.has(id)? {
         return Ok(Taken::Known);

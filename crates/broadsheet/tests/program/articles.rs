@@ -11,7 +11,7 @@ pub fn with(id: &str, groups: &str, header: &str, body: &[u8]) -> Vec<u8> {
         "Path: far!near!user\n\
          From: User <user@example.com>\n\
          Newsgroups: {groups}\n\
-         Subject: about {id}\n\
+         Subject: a test\n\
          Message-ID: {id}\n\
          Date: Mon, 20 Dec 1993 04:39:21 GMT\n\
          {header}\n"

@@ -1,0 +1,101 @@
+//! The administrator edits `active` between two runs: it is taken up, with a notice, and no number is given
+//! twice even where the file says so.
+
+mod program;
+
+use program::Program;
+use program::articles::{article, batch, id, many};
+
+fn file(program: &Program, id: &str, group: &str) -> program::Told {
+    let told = program.rnews(&batch(&[article(id, group)]));
+    assert_eq!((told.status, told.count("accepted")), (0, 1), "{told:?}");
+    told
+}
+
+fn links(program: &Program, id: &str) -> String {
+    let line = program.run(&["history", "find", "--dir", "news", id]).out;
+    line.trim_end()
+        .split('\t')
+        .nth(2)
+        .unwrap_or_default()
+        .to_owned()
+}
+
+#[test]
+fn numbers_are_never_given_again() {
+    let program = Program::with_news("comp.test 0000000000 00001 y\n");
+    assert_eq!(
+        program
+            .rnews(&batch(&many("a", 10, "comp.test", 50)))
+            .count("accepted"),
+        10
+    );
+    assert_eq!(links(&program, &id("a", 10)), "comp.test/10");
+
+    // A lower high mark, a new group in front, another flag.
+    let edited = program.read("news/active").replace(
+        "comp.test 0000000010",
+        "comp.aaa 0000000000 00001 y\ncomp.test 0000000003",
+    );
+    program.write("news/active", edited.as_bytes());
+    let told = file(&program, "<1@example.com>", "comp.test,comp.aaa");
+    assert!(told.err.contains("active"), "a notice: {told:?}");
+    assert!(!told.err.contains("panicked"), "{told:?}");
+    assert_eq!(
+        links(&program, "<1@example.com>"),
+        "comp.aaa/1 comp.test/11"
+    );
+    assert!(
+        program
+            .read("news/active")
+            .contains("comp.test 0000000011 ")
+    );
+
+    // A higher one is believed: numbers may be left out.
+    let edited = program
+        .read("news/active")
+        .replace("comp.test 0000000011", "comp.test 0000000500");
+    program.write("news/active", edited.as_bytes());
+    file(&program, "<2@example.com>", "comp.test");
+    assert_eq!(links(&program, "<2@example.com>"), "comp.test/501");
+    let quiet = file(&program, "<3@example.com>", "comp.test");
+    assert_eq!(quiet.err, "", "what has been taken up is not told again");
+    program.assert_clean();
+}
+
+#[test]
+fn a_group_taken_out_is_gone_and_its_articles_stay() {
+    let program =
+        Program::with_news("comp.test 0000000000 00001 y\ncomp.misc 0000000000 00001 y\n");
+    file(&program, "<1@example.com>", "comp.test,comp.misc");
+    let kept: String = program
+        .read("news/active")
+        .lines()
+        .filter(|line| !line.starts_with("comp.misc "))
+        .map(|line| format!("{line}\n"))
+        .collect();
+    program.write("news/active", kept.as_bytes());
+    let told = program.rnews(&batch(&[article("<2@example.com>", "comp.misc")]));
+    assert_eq!(told.count("junked"), 1, "{told:?}");
+    assert_eq!(
+        program
+            .run(&["article", "--dir", "news", "<1@example.com>"])
+            .status,
+        0
+    );
+    program.assert_clean();
+}
+
+#[test]
+fn a_spoilt_active_stops_nothing_silently() {
+    let program = Program::with_news("comp.test 0000000000 00001 y\n");
+    file(&program, "<1@example.com>", "comp.test");
+    let mut text = program.read("news/active").into_bytes();
+    text.extend_from_slice(b"no marks at all\n\0\0\0\ncomp.test 0000000099 00001 y\n");
+    program.write("news/active", &text);
+    let told = program.run(&["check", "--dir", "news"]);
+    assert_eq!(told.status, 1, "{told:?}");
+    let told = program.rnews(&batch(&[article("<2@example.com>", "comp.test")]));
+    assert_eq!(told.count("accepted"), 1, "{told:?}");
+    assert!(told.err.contains("active"), "{told:?}");
+}

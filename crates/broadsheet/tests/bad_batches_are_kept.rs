@@ -1,0 +1,214 @@
+//! A batch that cannot be read to its end is kept in bad/, and a message names it. What could be read is
+//! filed. The exit statuses are those of relaynews: 1 for a short batch, 2 for one out of step.
+
+mod program;
+
+use std::io::Write;
+
+use program::articles::{article, batch, many};
+use program::{Program, Told};
+
+fn news() -> Program {
+    Program::with_news("comp.test 0000000000 00001 y\n")
+}
+
+/// The one kept batch, which the message must name.
+fn kept(program: &Program, told: &Told) -> Vec<u8> {
+    let kept = program.files("news/bad");
+    assert_eq!(kept.len(), 1, "{told:?}");
+    let name = kept[0].file_name().unwrap().to_string_lossy();
+    assert!(told.err.contains(&format!("news/bad/{name}")), "{told:?}");
+    assert!(program.files("news/in.coming").is_empty());
+    std::fs::read(&kept[0]).unwrap()
+}
+
+/// Runs the batch from a pipe, and from a file, in news directories of their own.
+fn both_ways(text: &[u8], look: impl Fn(&Program, &Told, bool)) {
+    let program = news();
+    let told = program.rnews(text);
+    look(&program, &told, true);
+    program.assert_clean();
+    let program = news();
+    program.write("batch", text);
+    let told = program.run(&["rnews", "--dir", "news", "--json", "-u", "batch"]);
+    assert!(program.path("batch").exists(), "-u leaves what was bad");
+    look(&program, &told, false);
+    program.assert_clean();
+}
+
+#[test]
+fn a_line_out_of_step() {
+    let mut text = batch(&many("a", 3, "comp.test", 100));
+    let good = text.len();
+    text.extend_from_slice(b"this is no batch line\nnor is this\n\n");
+    text.extend_from_slice(&batch(&many("b", 3, "comp.test", 100)));
+    both_ways(&text, |program, told, piped| {
+        assert_eq!((told.status, told.count("accepted")), (2, 6), "{told:?}");
+        assert!(
+            told.err.contains(&format!(
+                "out of step at byte {good}: `this is no batch line'"
+            )),
+            "{told:?}"
+        );
+        assert!(
+            program
+                .read("news/log")
+                .contains("(local) b <> unbatcher out of synch in file ")
+        );
+        // Of a pipe what was committed before is gone, and need not be kept.
+        let kept = kept(program, told);
+        assert!(if piped {
+            text.ends_with(&kept) && kept.starts_with(b"this is")
+        } else {
+            kept == text
+        });
+    });
+}
+
+#[test]
+fn a_wrong_count() {
+    // The count is two too small: the rest of the article is out of step.
+    let one = article("<1@example.com>", "comp.test");
+    let mut text = format!("#! rnews {}\n", one.len() - 2).into_bytes();
+    text.extend_from_slice(&one);
+    text.extend_from_slice(&batch(&[article("<2@example.com>", "comp.test")]));
+    both_ways(&text, |program, told, _| {
+        assert_eq!((told.status, told.count("accepted")), (2, 2), "{told:?}");
+        kept(program, told);
+    });
+}
+
+#[test]
+fn a_batch_cut_off() {
+    let whole = batch(&many("a", 3, "comp.test", 100));
+    let text = &whole[..whole.len() - 40];
+    both_ways(text, |program, told, piped| {
+        assert_eq!((told.status, told.count("accepted")), (1, 2), "{told:?}");
+        assert!(told.err.contains("short by 40 bytes"), "{told:?}");
+        assert!(
+            program
+                .read("news/log")
+                .contains(" b <a.3@example.com> short by 40 bytes")
+        );
+        let kept = kept(program, told);
+        assert!(if piped {
+            kept.starts_with(b"#! rnews ") && text.ends_with(&kept)
+        } else {
+            kept == text
+        });
+        // When it comes again, whole, the rest of it is filed.
+        let again = program.rnews(&whole);
+        assert_eq!(
+            (
+                again.status,
+                again.count("accepted"),
+                again.count("duplicates")
+            ),
+            (0, 1, 2)
+        );
+    });
+}
+
+#[test]
+fn a_batch_cut_off_in_its_line() {
+    let mut text = batch(&many("a", 2, "comp.test", 100));
+    text.extend_from_slice(b"#! rne");
+    both_ways(&text, |program, told, _| {
+        assert_eq!((told.status, told.count("accepted")), (2, 2), "{told:?}");
+        kept(program, told);
+    });
+}
+
+fn gzipped(text: &[u8]) -> Vec<u8> {
+    let mut packer = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+    packer.write_all(text).unwrap();
+    packer.finish().unwrap()
+}
+
+/// Codes of `compress`, all of 9 bits and each for one byte: nothing shrinks, but it is its format. The
+/// table is cleared before codes of 10 bits are due.
+fn compressed(text: &[u8]) -> Vec<u8> {
+    let mut out = vec![0x1f, 0x9d, 0x80 | 16];
+    for piece in text.chunks(200) {
+        // Codes go out in groups of eight; a clear code ends the last group.
+        let mut codes: Vec<u16> = piece.iter().map(|&byte| u16::from(byte)).collect();
+        codes.push(256);
+        codes.resize(codes.len().next_multiple_of(8), 0);
+        for group in codes.chunks(8) {
+            let mut bits: u128 = 0;
+            for (place, code) in group.iter().enumerate() {
+                bits |= u128::from(*code) << (9 * place);
+            }
+            out.extend_from_slice(&bits.to_le_bytes()[..9]);
+        }
+    }
+    out
+}
+
+#[test]
+fn whole_compressed_batches_are_filed() {
+    let text = batch(&many("a", 20, "comp.test", 300));
+    for packed in [gzipped(&text), compressed(&text)] {
+        let program = news();
+        let told = program.rnews(&packed);
+        assert_eq!((told.status, told.count("accepted")), (0, 20), "{told:?}");
+        assert!(program.files("news/bad").is_empty() && program.files("news/in.coming").is_empty());
+    }
+}
+
+#[test]
+fn torn_compressed_batches_are_kept_whole() {
+    let text = batch(&many("a", 200, "comp.test", 300));
+    // compress has no checksum: without its last byte nothing may be amiss.
+    for (name, packed, spare) in [
+        ("gunbatch", gzipped(&text), 1),
+        ("cunbatch", compressed(&text), 9),
+    ] {
+        for line in [String::new(), format!("#! {name}\n")] {
+            for cut in [packed.len() / 2, packed.len() - spare, 12] {
+                let mut torn = line.clone().into_bytes();
+                torn.extend_from_slice(&packed[..cut]);
+                both_ways(&torn, |program, told, _| {
+                    assert_ne!(told.status, 0, "{name} cut at {cut}: {told:?}");
+                    assert!(kept(program, told) == torn, "{name} cut at {cut}: {told:?}");
+                });
+            }
+        }
+    }
+}
+
+/// As in C News, where an empty batch was often sent compressed.
+#[test]
+fn less_than_five_compressed_bytes_are_an_empty_batch() {
+    let program = news();
+    let told = program.rnews(b"#! cunbatch\n\x1f\x9d\x90");
+    assert_eq!((told.status, told.count("articles")), (0, 0), "{told:?}");
+    assert!(program.files("news/bad").is_empty());
+}
+
+#[test]
+fn spoilt_compressed_batches_are_kept_whole() {
+    let text = batch(&many("a", 200, "comp.test", 300));
+    let mut spoilt = gzipped(&text);
+    let middle = spoilt.len() / 2;
+    for byte in &mut spoilt[middle..middle + 8] {
+        *byte ^= 0x55;
+    }
+    both_ways(&spoilt, |program, told, _| {
+        assert_ne!(told.status, 0, "{told:?}");
+        assert!(kept(program, told) == spoilt);
+    });
+}
+
+#[test]
+fn one_bad_batch_does_not_stop_the_others() {
+    let program = news();
+    program.write("one", b"#! rnews 500\nshort\n");
+    program.write("two", &batch(&[article("<2@example.com>", "comp.test")]));
+    let told = program.run(&[
+        "rnews", "--dir", "news", "--json", "-u", "absent", "one", "two",
+    ]);
+    assert_eq!((told.status, told.count("accepted")), (2, 1), "{told:?}");
+    assert!(told.err.contains("cannot open absent"), "{told:?}");
+    assert!(program.path("one").exists() && !program.path("two").exists());
+}

@@ -1,0 +1,188 @@
+//! Every file of the store missing, cut or spoilt: fsck names the file, `--repair` makes it good from the
+//! articles where that is possible, and nothing panics.
+
+mod program;
+
+use std::path::{Path, PathBuf};
+
+use program::articles::{batch, filed, id, many};
+use program::{Program, Told};
+
+const ARTICLES: usize = 40;
+
+fn news() -> Program {
+    let program = Program::with_news("comp.test 0000000000 00001 y\n");
+    let told = program.rnews(&batch(&many("a", ARTICLES, "comp.test", 500)));
+    assert_eq!(told.count("accepted"), ARTICLES as u64);
+    program
+}
+
+fn segment(program: &Program, kind: &str) -> PathBuf {
+    program
+        .files("news/segments")
+        .into_iter()
+        .find(|path| path.extension().is_some_and(|end| end == kind))
+        .expect(kind)
+}
+
+fn fsck(program: &Program, repair: bool) -> Told {
+    let mut words = vec!["fsck", "--dir", "news"];
+    if repair {
+        words.push("--repair");
+    }
+    let told = program.run(&words);
+    assert!(
+        !told.err.contains("panicked") && told.status != 101,
+        "{told:?}"
+    );
+    assert!((0..=2).contains(&told.status), "{told:?}");
+    told
+}
+
+/// Every article is there, byte for byte, and the next one is filed.
+fn assert_whole(program: &Program) {
+    let articles = many("a", ARTICLES, "comp.test", 500);
+    for (at, given) in articles.iter().enumerate() {
+        let out = program.run_bytes(&["article", "--dir", "news", &id("a", at + 1)]);
+        assert!(out == filed(given, &format!("comp.test:{}", at + 1)));
+    }
+    let rows = program.run(&["overview", "--dir", "news", "comp.test"]).out;
+    assert_eq!(rows.lines().count(), ARTICLES);
+    let again = program.rnews(&batch(&articles));
+    assert_eq!(again.count("duplicates"), ARTICLES as u64, "{again:?}");
+    let next = program.rnews(&batch(&many("b", 1, "comp.test", 10)));
+    assert_eq!(next.count("accepted"), 1);
+    let line = program
+        .run(&["history", "find", "--dir", "news", &id("b", 1)])
+        .out;
+    assert!(
+        line.ends_with(&format!("comp.test/{}\n", ARTICLES + 1)),
+        "{line}"
+    );
+    program.assert_clean();
+}
+
+/// The file, as fsck names it: of a segment the number is enough, where all its views are made again.
+fn name(path: &Path) -> String {
+    path.file_stem().unwrap().to_string_lossy().into_owned()
+}
+
+/// Files that can be made again from the articles.
+fn derived(program: &Program) -> Vec<PathBuf> {
+    vec![
+        segment(program, "his"),
+        segment(program, "ovr"),
+        program.path("news/index"),
+        program.path("news/active"),
+    ]
+}
+
+#[test]
+fn a_missing_file() {
+    for at in 0..4 {
+        let program = news();
+        let path = derived(&program).swap_remove(at);
+        std::fs::remove_file(&path).unwrap();
+        let told = fsck(&program, false);
+        assert!(
+            (told.out.clone() + &told.err).contains(&name(&path)),
+            "{} is named: {told:?}",
+            path.display()
+        );
+        fsck(&program, true);
+        program.assert_clean();
+        assert!(path.exists());
+        assert_whole(&program);
+    }
+}
+
+#[test]
+fn a_file_cut_short() {
+    for at in 0..4 {
+        for part in [0, 1, 2] {
+            let program = news();
+            let path = derived(&program).swap_remove(at);
+            let bytes = std::fs::read(&path).unwrap();
+            std::fs::write(&path, &bytes[..bytes.len() * part / 3]).unwrap();
+            let told = fsck(&program, false);
+            assert!(
+                (told.out.clone() + &told.err).contains(&name(&path)),
+                "{} cut to {part}/3 is named: {told:?}",
+                path.display()
+            );
+            fsck(&program, true);
+            program.assert_clean();
+            assert_whole(&program);
+        }
+    }
+}
+
+#[test]
+fn a_flipped_bit_in_a_derived_file() {
+    for at in 0..2 {
+        let length = {
+            let program = news();
+            std::fs::metadata(&derived(&program)[at]).unwrap().len()
+        };
+        for step in 0..12 {
+            let program = news();
+            let path = derived(&program).swap_remove(at);
+            let mut bytes = std::fs::read(&path).unwrap();
+            let place = (length as usize).min(bytes.len()) * step / 12;
+            bytes[place] ^= 0x04;
+            std::fs::write(&path, &bytes).unwrap();
+            let told = fsck(&program, false);
+            assert!(
+                (told.out.clone() + &told.err).contains(&name(&path)),
+                "{} byte {place}: {told:?}",
+                path.display()
+            );
+            assert_ne!(told.status, 0);
+            fsck(&program, true);
+            program.assert_clean();
+            assert_whole(&program);
+        }
+    }
+}
+
+/// What cannot be made again is told, and the other articles stay.
+#[test]
+fn a_flipped_bit_in_the_articles() {
+    for step in 1..12 {
+        let program = news();
+        let path = segment(&program, "art");
+        let mut bytes = std::fs::read(&path).unwrap();
+        let place = bytes.len() * step / 12;
+        bytes[place] ^= 0x04;
+        std::fs::write(&path, &bytes).unwrap();
+        let told = fsck(&program, false);
+        assert_ne!(told.status, 0, "byte {place}: {told:?}");
+        assert!(
+            (told.out.clone() + &told.err).contains(&name(&path)),
+            "{told:?}"
+        );
+        let repaired = fsck(&program, true);
+        assert!(
+            repaired.out.contains("lost"),
+            "what cannot be mended is not hidden: {repaired:?}"
+        );
+        assert!(
+            !program.files("news/bad").is_empty(),
+            "the damaged bytes are kept"
+        );
+        let alive = (1..=ARTICLES)
+            .filter(|number| {
+                program
+                    .run(&["article", "--dir", "news", &id("a", *number)])
+                    .status
+                    == 0
+            })
+            .count();
+        assert!(
+            alive >= ARTICLES - 2,
+            "byte {place}: {alive} of {ARTICLES} are left"
+        );
+        let next = program.rnews(&batch(&many("b", 1, "comp.test", 10)));
+        assert_eq!((next.status, next.count("accepted")), (0, 1), "{next:?}");
+    }
+}

@@ -1,0 +1,155 @@
+//! `broadsheet group add`, `set`, `list` and `remove`, and what the three files say after each.
+
+mod program;
+
+use program::Program;
+use program::articles::{article, batch};
+
+fn news() -> Program {
+    Program::with_news("comp.test 0000000000 00001 y\n")
+}
+
+fn group(program: &Program, words: &[&str]) -> program::Told {
+    let mut all = vec!["group"];
+    all.extend(&words[..1]);
+    all.extend(["--dir", "news"]);
+    all.extend(&words[1..]);
+    program.run(&all)
+}
+
+#[test]
+fn a_group_is_added_filed_into_and_removed() {
+    let program = news();
+    let told = group(
+        &program,
+        &[
+            "add",
+            "comp.new",
+            "--description",
+            "New things",
+            "--creator",
+            "me",
+        ],
+    );
+    assert_eq!(told.status, 0, "{told:?}");
+    assert!(
+        program
+            .read("news/active")
+            .contains("comp.new 0000000000 00001 y\n")
+    );
+    assert!(
+        program
+            .read("news/newsgroups")
+            .ends_with("comp.new\tNew things\n")
+    );
+    let times = program.read("news/active.times");
+    let words: Vec<&str> = times.lines().last().unwrap().split(' ').collect();
+    assert_eq!((words[0], words[2]), ("comp.new", "me"));
+    assert!(words[1].parse::<u64>().unwrap() > 1_600_000_000);
+    assert_eq!(
+        group(&program, &["add", "comp.new"]).status,
+        1,
+        "it is there already"
+    );
+
+    let text = batch(&[article("<1@example.com>", "comp.new,comp.test")]);
+    assert_eq!(program.rnews(&text).count("accepted"), 1);
+    let listed = group(&program, &["list", "comp"]).out;
+    assert_eq!(
+        listed,
+        "comp.test 0000000001 00001 y\ncomp.new 0000000001 00001 y\n"
+    );
+
+    assert_eq!(group(&program, &["remove", "comp.new"]).status, 0);
+    for file in ["active", "active.times", "newsgroups"] {
+        assert!(
+            !program.read(&format!("news/{file}")).contains("comp.new"),
+            "{file}"
+        );
+    }
+    assert_eq!(group(&program, &["remove", "comp.new"]).status, 1);
+    assert_eq!(
+        program
+            .run(&["article", "--dir", "news", "comp.test/1"])
+            .status,
+        0,
+        "cross-posted"
+    );
+    program.assert_clean();
+
+    // When it comes back its old numbers are not given again.
+    assert_eq!(group(&program, &["add", "comp.new"]).status, 0);
+    let text = batch(&[article("<2@example.com>", "comp.new")]);
+    assert_eq!(program.rnews(&text).count("accepted"), 1);
+    let found = program
+        .run(&["history", "find", "--dir", "news", "<2@example.com>"])
+        .out;
+    assert!(found.ends_with("\tcomp.new/2\n"), "{found}");
+    program.assert_clean();
+}
+
+#[test]
+fn flags_change_what_is_filed() {
+    let program = news();
+    for (flag, accepted) in [("x", 0), ("m", 0), ("y", 1), ("n", 1), ("=junk", 1)] {
+        assert_eq!(
+            group(&program, &["set", "comp.test", flag]).status,
+            0,
+            "{flag}"
+        );
+        let listed = group(&program, &["list", "comp"]).out;
+        assert!(listed.ends_with(&format!(" {flag}\n")), "{listed}");
+        let id = format!("<{}@example.com>", flag.trim_start_matches('='));
+        let told = program.rnews(&batch(&[article(&id, "comp.test")]));
+        assert_eq!(told.count("accepted"), accepted, "{flag}: {told:?}");
+    }
+    assert_eq!(group(&program, &["set", "comp.absent", "y"]).status, 1);
+    assert_eq!(
+        group(&program, &["set", "comp.test", "=comp.test"]).status,
+        1,
+        "a loop"
+    );
+    assert!(
+        group(&program, &["list", "comp"]).out.ends_with(" =junk\n"),
+        "it is as it was"
+    );
+    assert_eq!(group(&program, &["set", "comp.test", "z"]).status, 64);
+    program.assert_clean();
+}
+
+#[test]
+fn names_that_break_the_rules_are_refused() {
+    let program = news();
+    for name in [
+        "../../x",
+        "a..b",
+        ".a",
+        "a.",
+        "comp.123",
+        "Comp.test",
+        "comp.all",
+        "a b",
+        "a\tb",
+        "a\nb x 1 y",
+        "",
+    ] {
+        let told = group(&program, &["add", name]);
+        assert_eq!(told.status, 1, "{name:?}: {told:?}");
+    }
+    // Old hierarchies have such names; but never what the files or a path could not hold.
+    assert_eq!(
+        group(&program, &["add", "Comp.123", "--any-name"]).status,
+        0
+    );
+    for name in ["../../x", "a b", "a\nb 1 1 y", "", "a..b", "/etc"] {
+        let told = group(&program, &["add", "--any-name", name]);
+        assert_ne!(told.status, 0, "{name:?}: {told:?}");
+    }
+    assert_eq!(group(&program, &["remove", "junk"]).status, 1);
+    for flag in ["--description", "--creator"] {
+        let told = group(&program, &["add", "comp.two", flag, "one\ncomp.evil\tx"]);
+        assert_eq!(told.status, 64, "a line of another group: {told:?}");
+    }
+    program.assert_clean();
+    assert_eq!(program.run(&["check", "--dir", "news"]).status, 0);
+}

@@ -1,0 +1,61 @@
+//! A link called rnews, with BROADSHEET_DIR, files a batch as in 1987.
+
+mod program;
+
+use std::io::Write;
+use std::process::{Command, Stdio};
+
+use program::Program;
+use program::articles::{article, batch};
+
+#[test]
+fn from_standard_input_and_from_files() {
+    let program = Program::with_news("comp.test 0000000000 00001 y\n");
+    program.write("batch", &batch(&[article("<2@example.com>", "comp.test")]));
+    for (name, words) in [
+        ("rnews", vec![]),
+        ("relaynews", vec!["batch"]),
+        ("cunbatch", vec![]),
+    ] {
+        let link = program.path(name);
+        std::os::unix::fs::symlink(env!("CARGO_BIN_EXE_broadsheet"), &link).unwrap();
+        let mut child = Command::new(&link)
+            .args(&words)
+            .current_dir(program.path(""))
+            .env("BROADSHEET_DIR", program.path("news"))
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut input = child.stdin.take().unwrap();
+        if words.is_empty() {
+            let id = format!("<{name}@example.com>");
+            input
+                .write_all(&batch(&[article(&id, "comp.test")]))
+                .unwrap();
+        }
+        drop(input);
+        let done = child.wait_with_output().unwrap();
+        assert!(done.status.success(), "{name}: {done:?}");
+        assert!(
+            done.stdout.is_empty() && done.stderr.is_empty(),
+            "it is quiet: {done:?}"
+        );
+    }
+    let rows = program.run(&["overview", "--dir", "news", "comp.test"]).out;
+    assert_eq!(rows.lines().count(), 3, "{rows}");
+}
+
+#[test]
+fn without_a_news_directory_it_says_what_to_do() {
+    let program = Program::new();
+    let link = program.path("rnews");
+    std::os::unix::fs::symlink(env!("CARGO_BIN_EXE_broadsheet"), &link).unwrap();
+    let told = program.run_as(&link, &[], b"");
+    assert_eq!(told.status, 64);
+    assert!(told.err.contains("BROADSHEET_DIR"), "{told:?}");
+    let told = program.run_as(&link, &["--dir", "nowhere"], b"");
+    assert_ne!(told.status, 0);
+    assert!(told.err.contains("broadsheet init"), "{told:?}");
+}

@@ -2,6 +2,9 @@
 
 use std::io;
 
+use expire::{Explist, Policy};
+use groups::newsgroups::Newsgroups;
+use groups::sys::Sys;
 use groups::{Active, Flag};
 
 use crate::directory::NewsDirectory;
@@ -23,16 +26,20 @@ pub struct Finding {
 }
 
 /// Looks over all of them.
-pub fn findings(directory: &NewsDirectory, _settings: &Settings) -> Vec<Finding> {
-    let look = |file, told: fn(Vec<u8>) -> Result<String, String>| Finding {
+pub fn findings(directory: &NewsDirectory, settings: &Settings) -> Vec<Finding> {
+    let look = |file, told: &dyn Fn(Vec<u8>) -> Result<String, String>| Finding {
         file,
         told: read(directory, file).and_then(told),
     };
+    let groups = read(directory, "active")
+        .ok()
+        .and_then(|text| Active::parse(text).ok())
+        .unwrap_or_else(Active::empty);
     vec![
-        look("active", active),
-        look("newsgroups", lines),
-        look("sys", lines),
-        look("explist", lines),
+        look("active", &active),
+        look("newsgroups", &|text| newsgroups(text, &groups)),
+        look("sys", &|text| sys(&text, &settings.name)),
+        look("explist", &|text| explist(&text, &groups)),
     ]
 }
 
@@ -99,13 +106,53 @@ fn count_by_flag(active: &Active) -> String {
     format!("{} groups: {}", active.len(), counted.join(", "))
 }
 
-fn lines(text: Vec<u8>) -> Result<String, String> {
-    let lines = text
-        .split(|&byte| byte == b'\n')
-        .filter(|line| !line.is_empty() && !line.starts_with(b"#"))
-        .count();
-    Ok(format!(
-        "{lines} {}",
-        if lines == 1 { "line" } else { "lines" }
-    ))
+/// `826 groups described, 3 of them not in active`. The list may well be larger than what is carried.
+fn newsgroups(text: Vec<u8>, active: &Active) -> Result<String, String> {
+    let descriptions = Newsgroups::parse(text).map_err(|fault| fault.to_string())?;
+    let faults: Vec<String> = descriptions
+        .faults()
+        .iter()
+        .map(|line| format!("newsgroups line {line}: no `GROUP tab DESCRIPTION'"))
+        .collect();
+    let untold = descriptions.fault_count().saturating_sub(faults.len());
+    told_or_faults(faults, untold, || {
+        let absent = descriptions
+            .iter()
+            .filter(|(group, _)| active.find(group).is_none())
+            .count();
+        let described = counted(descriptions.iter().count(), "group");
+        match absent {
+            0 => format!("{described} described"),
+            absent => format!("{described} described, {absent} of them not in active"),
+        }
+    })
+}
+
+/// `3 sites`: those that something is sent to. A fault stops rnews, so it is told as rnews tells it.
+fn sys(text: &[u8], name: &str) -> Result<String, String> {
+    let sys = Sys::parse(text, name.as_bytes()).map_err(|fault| fault.to_string())?;
+    let has_own = sys.sites().iter().any(|site| site.is_me);
+    let sites = sys.sites().iter().filter(|site| !site.is_me).count();
+    let taken = if has_own {
+        "groups are taken as the line of ME says"
+    } else {
+        "all groups are taken, as there is no line of ME"
+    };
+    Ok(format!("{} to send to; {taken}", counted(sites, "site")))
+}
+
+/// Every group has to be covered; a line that rules no group is only told.
+fn explist(text: &[u8], active: &Active) -> Result<String, String> {
+    // `@` stands for the directory of `expire -a`, which is not known here; any will do.
+    let list = Explist::parse(text, "explist", Some(b"/")).map_err(|fault| fault.to_string())?;
+    let (policy, warnings) = Policy::compile(list, active).map_err(|fault| fault.to_string())?;
+    let mut told = counted(policy.rules().len(), "rule");
+    for warning in warnings.iter().take(FAULTS_TOLD_MAX) {
+        told.push_str(&format!("\n    note: {warning}"));
+    }
+    Ok(told)
+}
+
+fn counted(count: usize, what: &str) -> String {
+    format!("{count} {what}{}", if count == 1 { "" } else { "s" })
 }

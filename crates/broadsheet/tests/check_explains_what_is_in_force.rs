@@ -1,5 +1,6 @@
 //! `broadsheet check`: every setting with its value and origin, every control file looked over.
 
+
 mod program;
 use program::{Program, golden};
 
@@ -69,6 +70,53 @@ fn bad_lines_of_active_are_named() {
         "active line 2",
         "no group `control'",
         "`loop.a' is an alias that leads to no group",
+    ] {
+        assert!(told.out.contains(said), "{said}: {told:?}");
+    }
+}
+
+#[test]
+fn faults_of_the_other_files_are_named_as_their_users_name_them() {
+    let program = Program::with_news(ACTIVE);
+    program.write(
+        "news/newsgroups",
+        b"comp.lang.c\tThe language\n../../x\tno\nother.group\tNot carried\n",
+    );
+    program.write("news/sys", b"ME:all\nsite:comp:f:\nbroken:comp:Z:\n");
+    program.write("news/explist", b"comp x 5 -\n");
+    let told = program.run(&["check", "--dir", "news"]);
+    assert_eq!(told.status, 1);
+    for said in [
+        "newsgroups: FAULT: newsgroups line 2: ",
+        "sys: FAULT: sys line 3: unknown flag `Z'",
+        "explist: FAULT: ",
+        "3 faults\n",
+    ] {
+        assert!(told.out.contains(said), "{said}: {told:?}");
+    }
+    let rnews = program.run(&["rnews", "--dir", "news"]);
+    assert_eq!(rnews.status, 2);
+    assert!(
+        rnews.err.contains("sys line 3: unknown flag `Z'"),
+        "{rnews:?}"
+    );
+}
+
+#[test]
+fn an_idle_rule_is_no_fault() {
+    let program = Program::with_news(ACTIVE);
+    program.write("news/explist", b"nowhere x 5 -\nall x 5 -\n");
+    program.write(
+        "news/newsgroups",
+        b"comp.lang.c\tThe language\nother.group\tNot carried\n",
+    );
+    program.write("news/sys", b"ME:all\nsite:comp:f:\nother:all:f:\n");
+    let told = program.run(&["check", "--dir", "news"]);
+    assert_eq!(told.status, 0, "{told:?}");
+    for said in [
+        "newsgroups: 2 groups described, 1 of them not in active\n",
+        "sys: 2 sites to send to; ",
+        "explist: 2 rules\n    note: explist:1: `nowhere' rules no group\n",
     ] {
         assert!(told.out.contains(said), "{said}: {told:?}");
     }

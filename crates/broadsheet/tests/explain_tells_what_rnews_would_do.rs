@@ -1,5 +1,8 @@
 //! `broadsheet explain`: what rnews would do with an article, in words and in JSON, and that rnews does it.
 
+// A test fails by panicking.
+#![allow(clippy::indexing_slicing, clippy::unwrap_used, clippy::panic)]
+
 mod program;
 
 use program::articles::{article, batch, with};
@@ -110,7 +113,7 @@ fn nothing_is_filed() {
         assert_eq!(program.feed(&["explain", "--dir", "news"], &text).status, 0);
     }
     assert!(!program.path("news/log").exists());
-    assert_eq!(program.rnews(&batch(&[text.clone()])).count("accepted"), 1);
+    assert_eq!(program.rnews(&batch(std::slice::from_ref(&text))).count("accepted"), 1);
     let told = program.feed(&["explain", "--dir", "news"], &text);
     assert_eq!(told.status, 1);
     assert!(told.out.contains("duplicate"), "{told:?}");

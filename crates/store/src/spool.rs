@@ -68,6 +68,8 @@ impl Default for Options {
 pub const SEGMENT_BYTES_MIN: u64 = 1 << 20;
 /// Largest segment, bytes: offsets in it are 32 bits.
 pub const SEGMENT_BYTES_MAX: u64 = 2 << 30;
+/// An index with fewer ids doubles when it is full.
+pub const SMALL_IDS: u64 = 500_000;
 /// Longest `active` that is logged as one record at the start of a segment, as a part of the segment.
 const SNAPSHOT_PART_MAX: u64 = 4;
 
@@ -388,8 +390,10 @@ impl Spool {
 
     /// Makes a larger index from the history lines.
     pub(crate) fn grow_index(&mut self) -> Result<(), Error> {
-        // By two fifths: from 16 bytes an id down to 11, then again.
-        let expected = self.index.used() / 5 * 7;
+        // By two fifths: from 16 bytes an id down to 11, then again. A small one doubles: growing reads every
+        // history line, and a few megabytes do not matter.
+        let used = self.index.used();
+        let expected = if used < SMALL_IDS { used * 2 } else { used / 5 * 7 };
         let fresh = self.build_index(expected)?;
         fresh.inherit(&self.index);
         fresh.publish(&*self.disk)?;

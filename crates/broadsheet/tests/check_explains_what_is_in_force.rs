@@ -1,6 +1,5 @@
 //! `broadsheet check`: every setting with its value and origin, every control file looked over.
 
-
 mod program;
 use program::{Program, golden};
 

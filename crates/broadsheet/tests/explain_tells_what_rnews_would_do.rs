@@ -113,7 +113,12 @@ fn nothing_is_filed() {
         assert_eq!(program.feed(&["explain", "--dir", "news"], &text).status, 0);
     }
     assert!(!program.path("news/log").exists());
-    assert_eq!(program.rnews(&batch(std::slice::from_ref(&text))).count("accepted"), 1);
+    assert_eq!(
+        program
+            .rnews(&batch(std::slice::from_ref(&text)))
+            .count("accepted"),
+        1
+    );
     let told = program.feed(&["explain", "--dir", "news"], &text);
     assert_eq!(told.status, 1);
     assert!(told.out.contains("duplicate"), "{told:?}");

@@ -46,3 +46,129 @@ fn json_has_the_same_rows() {
         assert!(!row["for"].as_str().unwrap().is_empty(), "{row}");
     }
 }
+
+/// Constants that are the default of a setting, which is what is printed.
+const DEFAULTS: &[(&str, &str)] = &[
+    (
+        "article::batch::ARTICLE_BYTES_MAX",
+        "limits.article_bytes_max",
+    ),
+    (
+        "article::wrap::EXPANDED_BYTES_MAX",
+        "limits.expansion_bytes_max",
+    ),
+    ("article::wrap::RATIO_MAX", "limits.expansion_ratio_max"),
+    (
+        "relay::rules::ARTICLE_BYTES_MAX",
+        "limits.article_bytes_max",
+    ),
+    ("relay::rules::HEADER_BYTES_MAX", "limits.header_bytes_max"),
+    ("relay::rules::GROUPS_MAX", "limits.groups_per_article_max"),
+    (
+        "relay::rules::MESSAGE_ID_BYTES_MAX",
+        "limits.message_id_bytes_max",
+    ),
+    (
+        "relay::rules::FUTURE_SECONDS_MAX",
+        "limits.clock_skew_seconds",
+    ),
+];
+
+/// Constants that their crate gives out under another name.
+const ALSO: &[(&str, &str)] = &[
+    (
+        "groups::active::line::NUMBER_MAX",
+        "groups::active::NUMBER_MAX",
+    ),
+    (
+        "groups::active::line::DIGITS_MAX",
+        "groups::active::DIGITS_MAX",
+    ),
+    (
+        "store::spool::SEGMENT_BYTES_MAX",
+        "store::SEGMENT_BYTES_MAX",
+    ),
+    ("store::position::POSITION_MAX", "store::POSITION_MAX"),
+    ("store::current::PAD_BYTES_MAX", "store::PAD_BYTES_MAX"),
+    ("store::index::PROBES_MAX", "store::INDEX_PROBES_MAX"),
+    (
+        "store::index::LOAD_PERCENT_MAX",
+        "store::INDEX_LOAD_PERCENT_MAX",
+    ),
+];
+
+#[test]
+fn every_limit_in_the_sources_is_printed() {
+    let told = Program::new().run(&["limits", "--json"]);
+    let rows: serde_json::Value = serde_json::from_str(&told.out).expect("JSON");
+    let of = |key: &str| -> Vec<String> {
+        rows.as_array()
+            .expect("an array")
+            .iter()
+            .filter_map(|row| Some(row[key].as_str()?.to_owned()))
+            .collect()
+    };
+    let (constants, names) = (of("constant"), of("limit"));
+    let found = limits_in_the_sources();
+    assert!(found.len() > 30, "{found:?}");
+    for constant in &found {
+        let setting = DEFAULTS.iter().find(|(default, _)| default == constant);
+        let also = ALSO.iter().find(|(inner, _)| inner == constant);
+        let printed = match (setting, also) {
+            (Some((_, setting)), _) => names.iter().any(|name| name == setting),
+            (_, Some((_, outer))) => constants.iter().any(|printed| printed == outer),
+            _ => constants.contains(constant),
+        };
+        assert!(
+            printed,
+            "`broadsheet limits' does not tell of {constant}: see fixed_limits.rs"
+        );
+    }
+    for (constant, _) in DEFAULTS.iter().chain(ALSO) {
+        assert!(
+            found.iter().any(|found| found == constant),
+            "{constant} is no more"
+        );
+    }
+}
+
+/// `crate::module::NAME` of every `pub const NAME_MAX` of the workspace's crates.
+fn limits_in_the_sources() -> Vec<String> {
+    let crates = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    let mut folders = vec![crates.clone()];
+    let mut found = Vec::new();
+    while let Some(folder) = folders.pop() {
+        for entry in std::fs::read_dir(folder).expect("a folder") {
+            let path = entry.expect("an entry").path();
+            if path.is_dir() {
+                folders.push(path);
+                continue;
+            }
+            let Some(place) = path
+                .strip_prefix(&crates)
+                .ok()
+                .and_then(|path| path.to_str())
+            else {
+                continue;
+            };
+            let Some((krate, module)) = place
+                .strip_suffix(".rs")
+                .and_then(|place| place.split_once("/src/"))
+            else {
+                continue;
+            };
+            let module = module.replace('/', "::");
+            let text = std::fs::read_to_string(&path).expect("a source");
+            for line in text.lines() {
+                let name = line
+                    .trim_start()
+                    .strip_prefix("pub const ")
+                    .and_then(|rest| rest.split_once(':'));
+                if let Some((name, _)) = name.filter(|(name, _)| name.ends_with("_MAX")) {
+                    found.push(format!("{krate}::{module}::{name}"));
+                }
+            }
+        }
+    }
+    found
+}

@@ -30,10 +30,12 @@ mod segment;
 mod spool;
 
 pub use cancels::Cancels;
+pub use current::PAD_BYTES_MAX;
 pub use error::Error;
 pub use filing::{Filing, Piece};
 pub use fsck::fsck;
 pub use history::HistoryLine;
+pub use index::{LOAD_PERCENT_MAX as INDEX_LOAD_PERCENT_MAX, PROBES_MAX as INDEX_PROBES_MAX};
 pub use lock::Lock;
 pub use map::MapRef;
 pub use overview::Row;

@@ -1,0 +1,71 @@
+//! The limits that are part of the program: no setting changes them.
+
+use crate::settings::Unit;
+
+/// A limit that no setting changes.
+pub struct Fixed {
+    /// Where it stands in the sources.
+    pub constant: &'static str,
+    /// Its name for people.
+    pub name: &'static str,
+    /// How many.
+    pub value: u64,
+    /// Of what.
+    pub unit: Unit,
+    /// What it is for, or what happens beyond it.
+    pub help: &'static str,
+}
+
+macro_rules! fixed {
+    ($($constant:path, $unit:expr, $name:literal, $help:literal;)*) => {
+        /// All of them, in the order of an article's way.
+        pub static FIXED: &[Fixed] = &[$(Fixed {
+            constant: stringify!($constant),
+            name: $name,
+            value: $constant as u64,
+            unit: $unit,
+            help: $help,
+        }),*];
+    };
+}
+
+fixed! {
+    article::batch::BATCH_LINE_BYTES_MAX, Unit::Bytes, "batch line", "A longer `#! rnews N' line is a bad line.";
+    article::batch::LEADING_BLANK_BYTES_MAX, Unit::Bytes, "empty lines before a batch", "So much of them is forgiven.";
+    article::wrap::LAYERS_MAX, Unit::Count("layers"), "wrappers", "A batch wrapped in more layers of compression goes to bad/.";
+    article::wrap::RATIO_FREE_BYTES, Unit::Bytes, "expansion without a look at the ratio", "limits.expansion_ratio_max does not count before a batch has grown to this.";
+    article::wrap::ZSTD_WINDOW_LOG_MAX, Unit::Count("bits"), "zstd window, as a power of two", "A zstd batch that asks for a window of more than 2 to the power of this goes to bad/.";
+    article::wrap::XZ_MEMORY_BYTES_MAX, Unit::Bytes, "xz memory", "An xz batch that asks for more memory goes to bad/.";
+    article::parse::HEADER_BYTES_MAX, Unit::Bytes, "header that is looked at", "What lies beyond counts as body; limits.header_bytes_max refuses such an article before.";
+    article::parse::FAULT_LINE_SHOWN_BYTES_MAX, Unit::Bytes, "faulty header line in a message", "So much of it is shown.";
+    article::message_id::NETWORK_BYTES_MAX, Unit::Bytes, "Message-ID on the network", "A longer one cannot be asked for over NNTP (RFC 3977, 3.6).";
+    relay::rnews::HELD_BYTES_MAX, Unit::Bytes, "pipe held in memory", "Of a batch on a pipe so much is held, at most about, until it is durable; then comes a commit, or a file in in.coming/ takes it.";
+    relay::log::TEXT_BYTES_MAX, Unit::Bytes, "text of a log line", "A longer one is cut and ends in `...'.";
+    relay::log::FIELD_BYTES_MAX, Unit::Bytes, "site or Message-ID of a log line", "A longer one is cut.";
+    groups::active::IMAGE_BYTES_MAX, Unit::Bytes, "active file", "A larger active file is not read.";
+    groups::active::NUMBER_MAX, Unit::Count("articles"), "articles of a group", "When a group has reached it nothing is filed there any more.";
+    groups::active::DIGITS_MAX, Unit::Count("digits"), "number in active", "A line with a longer number is a bad line.";
+    groups::active::ALIAS_HOPS_MAX, Unit::Count("hops"), "alias hops", "A group that is an alias through more hops is unknown, as in C News.";
+    groups::active::FAULTS_KEPT_MAX, Unit::Count("lines"), "bad lines of active", "So many are told one by one; more are only counted.";
+    groups::name::NAME_BYTES_MAX, Unit::Bytes, "group name", "A longer name is not taken into active; a command could not name it (RFC 3977, 3.1).";
+    groups::name::SAFE_PART_BYTES_MAX, Unit::Bytes, "part of a group name", "A longer part between dots could not be the name of a directory.";
+    groups::name::NEW_PART_BYTES_MAX, Unit::Bytes, "part of a new group's name", "A group with a longer part between dots is not made, as in C News (`group add --any-name' does).";
+    groups::newsgroups::TEXT_BYTES_MAX, Unit::Bytes, "newsgroups file", "A larger newsgroups file is not read.";
+    groups::newsgroups::DESCRIPTION_BYTES_MAX, Unit::Bytes, "description of a group", "A longer one is cut.";
+    groups::newsgroups::FAULTS_KEPT_MAX, Unit::Count("lines"), "bad lines of newsgroups", "So many are told one by one; more are only counted.";
+    groups::sys::LINE_BYTES_MAX, Unit::Bytes, "line of sys", "A longer line, its continuations included, is a fault.";
+    groups::sys::SITES_MAX, Unit::Count("sites"), "sites in sys", "More are a fault.";
+    groups::matrix::MEMO_NAMES_MAX, Unit::Count("names"), "unknown groups remembered", "Of so many groups outside active, and of so many distributions, is remembered which sites want them; then it starts anew.";
+    groups::matrix::MEMO_NAME_BYTES_MAX, Unit::Bytes, "unknown group remembered", "A longer name is worked out each time.";
+    store::SEGMENT_BYTES_MIN, Unit::Bytes, "smallest segment", "store.segment_bytes cannot be less.";
+    store::SEGMENT_BYTES_MAX, Unit::Bytes, "largest segment", "store.segment_bytes cannot be more: offsets in a segment are 32 bits.";
+    store::PAD_BYTES_MAX, Unit::Bytes, "pad at the end of a segment", "So much of a segment is kept free for it.";
+    store::POSITION_MAX, Unit::Bytes, "log", "Everything ever filed must fit: the index keeps 48 bits of an address.";
+    store::history::LINE_BYTES_MAX, Unit::Bytes, "history line", "A longer line is not read.";
+    store::fsck::FINDINGS_MAX, Unit::Count("findings"), "findings of fsck", "So many are told one by one; more are only counted.";
+    store::INDEX_PROBES_MAX, Unit::Count("buckets"), "buckets of the index for one id", "When so many are full the table is made larger.";
+    store::INDEX_LOAD_PERCENT_MAX, Unit::Count("percent"), "load of the index", "The table is made larger when so much of it is used.";
+    expire::explist::FILE_BYTES_MAX, Unit::Bytes, "explist", "A larger explist is not read.";
+    expire::explist::RULES_MAX, Unit::Count("rules"), "rules of explist", "More are a fault.";
+    expire::life::DAYS_MAX, Unit::Count("days"), "life of an article", "A longer life is written `never'.";
+}

@@ -38,7 +38,9 @@ impl MapRef {
             let length = (offset as usize).min(map.len());
             // SAFETY: the map is of a file and never written, so a page that is dropped comes back as it was.
             // An error only means that more memory stays in use.
-            let _ = unsafe { map.unchecked_advise_range(memmap2::UncheckedAdvice::DontNeed, 0, length) };
+            let _ = unsafe {
+                map.unchecked_advise_range(memmap2::UncheckedAdvice::DontNeed, 0, length)
+            };
         }
     }
 

@@ -393,7 +393,11 @@ impl Spool {
         // By two fifths: from 16 bytes an id down to 11, then again. A small one doubles: growing reads every
         // history line, and a few megabytes do not matter.
         let used = self.index.used();
-        let expected = if used < SMALL_IDS { used * 2 } else { used / 5 * 7 };
+        let expected = if used < SMALL_IDS {
+            used * 2
+        } else {
+            used / 5 * 7
+        };
         let fresh = self.build_index(expected)?;
         fresh.inherit(&self.index);
         fresh.publish(&*self.disk)?;

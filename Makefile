@@ -51,7 +51,7 @@ demo:
 
 test: packages check
 	@mkdir -p "$(TARGET)"
-	$(CARGO) test --workspace -- --show-output 2>&1 | tee "$(TARGET)/test.log"
+	$(CARGO) test --workspace --no-fail-fast -- --show-output 2>&1 | tee "$(TARGET)/test.log"
 	passed=$$(awk '/^test result:/ { sum += $$4 } END { print sum + 0 }' "$(TARGET)/test.log")
 	sort -u "$(TARGET)/test.log" | grep '^skipped:' || echo "Nothing was skipped."
 	echo "$$passed tests passed."

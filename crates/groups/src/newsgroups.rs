@@ -159,16 +159,17 @@ impl Newsgroups {
         self.replace(place, &line)
     }
 
-    /// Removes a group's line; `false` if it has none.
+    /// Removes a group's line, and later ones that name it again; `false` if it has none.
     ///
     /// # Errors
     /// None in practice: the text only gets shorter.
     pub fn remove(&mut self, group: &[u8]) -> Result<bool, NewsgroupsFault> {
-        let Some(line) = self.find(group) else {
-            return Ok(false);
-        };
-        self.replace(self.whole(line), b"")?;
-        Ok(true)
+        let mut found = false;
+        while let Some(line) = self.find(group) {
+            self.replace(self.whole(line), b"")?;
+            found = true;
+        }
+        Ok(found)
     }
 
     /// A line from its name to its newline, blanks after the description too.

@@ -175,11 +175,18 @@ impl Active {
         }
     }
 
-    /// Removes a group's line. Its id is never used again.
+    /// Removes a group's line. Its id is never used again. If lines that could not be taken name the group too,
+    /// all such lines go: one would bring the group back when the file is next read.
     ///
     /// # Errors
     /// If the group is gone already.
     pub fn remove(&mut self, id: GroupId) -> Result<(), AddFault> {
+        if self.fields(id).is_none() {
+            return Err(AddFault::Unknown);
+        }
+        if self.fault_count > 0 && self.is_named_twice(id) {
+            self.drop_faults();
+        }
         let (start, fields) = self.fields(id).ok_or(AddFault::Unknown)?;
         let name_hash = hash(&self.hasher, self.name(id));
         if let Ok(found) = self.by_name.find_entry(name_hash, |&other| other == id.0) {
@@ -191,6 +198,17 @@ impl Active {
         self.removed += 1;
         let end = start + fields.flag_text().end + 1;
         self.splice(start..end, b"", id.0 as usize + 1)
+    }
+
+    /// Whether a second line begins with a group's name.
+    fn is_named_twice(&self, id: GroupId) -> bool {
+        let name = self.name(id);
+        let names_it = |line: &&[u8]| {
+            line.strip_prefix(name)
+                .is_some_and(|rest| rest.first().is_none_or(u8::is_ascii_whitespace))
+        };
+        let lines = self.image.split(|&byte| byte == b'\n');
+        lines.filter(names_it).nth(1).is_some()
     }
 
     /// Throws out the lines that could not be read; they stay in the file

@@ -1,0 +1,467 @@
+//! What is fuzzed: a function for each parser. `cargo fuzz` calls them from `fuzz_targets/`, and the test
+//! `parsers_withstand_anything` calls them with the kept corpus and mutations of it, on every change.
+//!
+//! None may panic, whatever it is given; and each holds the parser to something that must be so.
+
+use std::io::Read;
+
+use article::batch::{Batch, BatchLimits, Item};
+use article::path::Path;
+use article::wrap::{self, WrapLimits};
+use article::xref::Xref;
+use article::{Article, Form, Header, date, message_id, old, wire};
+use groups::newsgroups::Newsgroups;
+use groups::sys::Sys;
+use groups::{Active, Bits, Matrix, Pattern, Wildmat, name};
+use store::history;
+use store::{HistoryLine, Position};
+
+/// Takes any bytes; panics if something is wrong.
+pub type Target = fn(&[u8]);
+
+/// Every target, by the name of its file in `fuzz_targets/` and of its folder in `corpus/`.
+pub const TARGETS: &[(&str, Target)] = &[
+    ("header", header),
+    ("old_article", old_article),
+    ("batch", batch),
+    ("wrapped", wrapped),
+    ("wrap_compress", wrap_compress),
+    ("wrap_c7", wrap_c7),
+    ("wrap_gzip", wrap_gzip),
+    ("wrap_zstd", wrap_zstd),
+    ("wrap_bzip2", wrap_bzip2),
+    ("wrap_xz", wrap_xz),
+    ("sys", sys),
+    ("active", active),
+    ("newsgroups", newsgroups),
+    ("history_line", history_line),
+    ("pattern", pattern),
+    ("wildmat", wildmat),
+    ("date", date),
+    ("message_id", message_id),
+    ("path_and_xref", path_and_xref),
+    ("wire", wire),
+    ("explist", explist),
+];
+
+/// The header of an article, in both forms.
+pub fn header(data: &[u8]) {
+    for form in [Form::Native, Form::Wire] {
+        let article = Article::parse(data, form);
+        assert!(article.header_len() <= article.body() && article.body() <= data.len());
+        for header in Header::ALL {
+            let (line, value) = (article.line(*header), article.value_range(*header));
+            assert_eq!(line.is_some(), value.is_some());
+            if let (Some(line), Some(value)) = (line, value) {
+                assert!(line.start <= value.start && value.end <= line.end);
+                assert!(line.end <= article.header_len());
+                assert_eq!(data.get(value), article.value(*header));
+            }
+        }
+        for (line, found, value) in article.fields() {
+            assert!(line.end <= article.header_len());
+            assert!(!found.is_empty() && value.len() < line.len());
+        }
+        for line in article.xref_lines() {
+            assert!(data[line][..4].eq_ignore_ascii_case(b"xref"));
+        }
+        let _ = (article.required(), article.fault().map(ToString::to_string));
+        if let Some(path) = Path::of(&article) {
+            assert!(path.hop_count() <= data.len());
+        }
+        for group in
+            article::newsgroups::split(article.value(Header::Newsgroups).unwrap_or_default())
+        {
+            assert!(!group.is_empty());
+        }
+    }
+}
+
+/// Articles of A News and B News: what is converted needs no converting any more, and ends as it did.
+pub fn old_article(data: &[u8]) {
+    let article = Article::parse(data, Form::Native);
+    let mut out = Vec::new();
+    if old::convert(&article, &mut out) {
+        assert!(!out.is_empty());
+        let again = Article::parse(&out, Form::Native);
+        assert!(!old::convert(&again, &mut Vec::new()));
+    } else {
+        assert!(out.is_empty());
+    }
+}
+
+/// Gives at most so many bytes at a time.
+struct Slow<'a>(&'a [u8], usize);
+
+impl Read for Slow<'_> {
+    fn read(&mut self, out: &mut [u8]) -> std::io::Result<usize> {
+        let count = self.1.min(out.len()).min(self.0.len());
+        let (now, later) = self.0.split_at(count);
+        out[..count].copy_from_slice(now);
+        self.0 = later;
+        Ok(count)
+    }
+}
+
+/// The framing of a batch: it comes apart the same way from memory and from any pipe, and loses no byte.
+pub fn batch(data: &[u8]) {
+    let limits = BatchLimits {
+        buffer_bytes: 512,
+        article_bytes_max: 4096,
+    };
+    let items = |batch: &mut dyn FnMut() -> Option<String>| {
+        let mut items = Vec::new();
+        while let Some(item) = batch() {
+            items.push(item);
+            assert!(items.len() <= data.len() + 1);
+        }
+        items
+    };
+    let mut lent = Batch::of_bytes(data, limits);
+    let whole = items(&mut || {
+        let item = lent.next().expect("memory does not fail")?;
+        if let Item::Article {
+            bytes,
+            offset_in_batch,
+        } = item
+        {
+            let at = usize::try_from(offset_in_batch).expect("within the data");
+            assert_eq!(&data[at..at + bytes.len()], bytes);
+            assert!(bytes.len() <= 4096);
+        }
+        Some(format!("{item:?}"))
+    });
+    for step in [1, 7, 4096] {
+        let mut read = Batch::new(Slow(data, step), limits);
+        let pieces = items(&mut || Some(format!("{:?}", read.next().expect("no failure")?)));
+        // Of a bare article over the limit only so much is read; in memory all of it is seen.
+        if !whole.iter().any(|item| item.starts_with("TooLarge")) {
+            assert_eq!(pieces, whole, "in steps of {step}");
+        }
+    }
+}
+
+const EXPANDED_BYTES_MAX: u64 = 1 << 20;
+const ROOM_BYTES: usize = 64 << 10;
+
+fn unwrap(data: &[u8]) {
+    let limits = WrapLimits {
+        expanded_bytes_max: EXPANDED_BYTES_MAX,
+        ratio_max: 200,
+        layers_max: 3,
+    };
+    let mut results = Vec::new();
+    for step in [usize::MAX, 3] {
+        let Ok(mut opened) = wrap::open(Slow(data, step), limits) else {
+            results.push(None);
+            continue;
+        };
+        let wrapped = !opened.layers().is_empty() || opened.is_empty_wrapper();
+        let mut out = Vec::new();
+        let mut room = vec![0; ROOM_BYTES];
+        let done = loop {
+            match opened.read(&mut room) {
+                Ok(0) => break Ok(()),
+                Ok(count) => out.extend_from_slice(&room[..count]),
+                Err(error) => break Err(error),
+            }
+            // What is over the limit may be given out once, with the error behind it.
+            assert!(!wrapped || out.len() as u64 <= EXPANDED_BYTES_MAX + ROOM_BYTES as u64);
+        };
+        assert!(!wrapped || done.is_err() || out.len() as u64 <= EXPANDED_BYTES_MAX);
+        // What has no wrapper comes out as it is; but a `#! cunbatch` line goes even from a batch that was never
+        // wrapped, as C News has it.
+        assert!(wrapped || done.is_err() || data.ends_with(&out));
+        results.push(done.is_ok().then_some(out));
+    }
+    assert_eq!(results.first(), results.last(), "however it is read");
+}
+
+/// Any input, wrapped or not.
+pub fn wrapped(data: &[u8]) {
+    unwrap(data);
+}
+
+fn wrapped_as(line: &str, magic: &[u8], data: &[u8]) {
+    unwrap(&[line.as_bytes(), magic, data].concat());
+}
+
+/// LZW as `compress` writes it.
+pub fn wrap_compress(data: &[u8]) {
+    wrapped_as("", b"\x1f\x9d", data);
+    wrapped_as("#! cunbatch\n", b"", data);
+}
+
+/// The 7-bit code.
+pub fn wrap_c7(data: &[u8]) {
+    wrapped_as("#! c7unbatch\n", b"", data);
+}
+
+/// gzip.
+pub fn wrap_gzip(data: &[u8]) {
+    wrapped_as("", b"\x1f\x8b", data);
+    wrapped_as("#! gunbatch\n", b"", data);
+}
+
+/// Zstandard.
+pub fn wrap_zstd(data: &[u8]) {
+    wrapped_as("#! zunbatch\n", b"\x28\xb5\x2f\xfd", data);
+}
+
+/// bzip2.
+pub fn wrap_bzip2(data: &[u8]) {
+    wrapped_as("", b"BZh", data);
+}
+
+/// xz.
+pub fn wrap_xz(data: &[u8]) {
+    wrapped_as("", b"\xfd7zXZ\0", data);
+}
+
+const ACTIVE: &[u8] =
+    b"comp.a 0000000000 00001 y\ncomp.b 0000000007 00003 m\nalt.c 0000000000 00001 x\n\
+    d 0000000000 00001 =comp.a\ne 0000000000 00001 =e\n";
+
+fn known_groups() -> Active {
+    Active::parse(ACTIVE.to_vec()).expect("it is small")
+}
+
+/// The sys file, and the matrix made of it.
+pub fn sys(data: &[u8]) {
+    let Ok(sys) = Sys::parse(data, b"news.example.org") else {
+        return;
+    };
+    for site in sys.sites() {
+        assert!(!site.name.is_empty());
+        assert!(site.batch_file().is_none() || site.flags.batch.is_some());
+    }
+    let active = known_groups();
+    let mut matrix = Matrix::new(&active, &sys);
+    let ids: Vec<_> = active.ids().collect();
+    let mut bits = Bits::new();
+    let unknown: [&[u8]; 2] = [b"comp.unknown", b"x"];
+    for moderated in [false, true] {
+        matrix.select(&active, &ids, &unknown, None, moderated, &mut bits);
+        for site in bits.sites() {
+            assert!(!sys.sites()[site].is_me, "nothing is sent to ourselves");
+        }
+    }
+    // What the matrix says of a group is what the pattern says.
+    for id in &ids {
+        assert_eq!(
+            matrix.accepts(&active, *id),
+            sys.subscription().matches(active.name(*id))
+        );
+    }
+}
+
+/// The active file: read, numbered, changed, and read again.
+pub fn active(data: &[u8]) {
+    let Ok(mut active) = Active::parse(data.to_vec()) else {
+        return;
+    };
+    let ids: Vec<_> = active.ids().collect();
+    for id in &ids {
+        let name = active.name(*id).to_vec();
+        assert_eq!(active.find(&name), Some(*id));
+        assert!(name::is_safe(&name));
+        let high = active.high(*id);
+        match active.take_number(*id) {
+            Some(number) => {
+                assert!(number > high);
+                assert_eq!(active.high(*id), number);
+            }
+            None => assert_eq!(active.high(*id), high),
+        }
+        let _ = active.resolve(*id);
+    }
+    if let Some(first) = ids.first() {
+        let _ = active.remove(*first);
+    }
+    let _ = active.add(b"a.new.group", groups::Flag::parse(b"m").expect("a flag"));
+    let again = Active::parse(active.image().to_vec()).expect("our own image");
+    assert_eq!(again.len(), active.len());
+    for id in active.ids() {
+        let other = again.find(active.name(id)).expect("it is in the image");
+        assert_eq!(again.high(other), active.high(id));
+        assert_eq!(again.low(other), active.low(id));
+        assert_eq!(again.flag(other), active.flag(id));
+    }
+}
+
+/// The newsgroups file: read, changed, and read again.
+pub fn newsgroups(data: &[u8]) {
+    let Ok(mut list) = Newsgroups::parse(data.to_vec()) else {
+        return;
+    };
+    let names: Vec<Vec<u8>> = list.iter().map(|(name, _)| name.to_vec()).collect();
+    if let Some(first) = names.first() {
+        assert_eq!(list.remove(first), Ok(true));
+        assert_eq!(list.description(first), None);
+    }
+    list.set(b"comp.set", b"one line\nand what would be another")
+        .expect("a safe name");
+    let again = Newsgroups::parse(list.text().to_vec()).expect("our own text");
+    assert_eq!(again.iter().count(), list.iter().count());
+    assert_eq!(
+        again.description(b"comp.set"),
+        list.description(b"comp.set")
+    );
+}
+
+/// A history line, ours or another's; and what we write of it reads the same.
+pub fn history_line(data: &[u8]) {
+    let Some(line) = HistoryLine::parse(data) else {
+        return;
+    };
+    let links: Vec<(&[u8], u64)> = line.links().collect();
+    assert!(links.len() <= data.len());
+    let (Some(arrival), Some(size), Some(position)) = (line.arrival, line.size, line.position)
+    else {
+        return;
+    };
+    let is_plain = |text: &[u8]| !text.iter().any(|byte| b"\t\n ,~\r\0".contains(byte));
+    if links.is_empty() || !is_plain(line.id) || !links.iter().all(|(group, _)| is_plain(group)) {
+        return;
+    }
+    let mut text = Vec::new();
+    history::push_filed(
+        &mut text,
+        line.id,
+        (arrival, line.expires),
+        size,
+        Position(position.0),
+        &links,
+    );
+    let again = HistoryLine::parse(&text).expect("our own line");
+    assert_eq!(
+        (again.id, again.arrival, again.expires),
+        (line.id, Some(arrival), line.expires)
+    );
+    assert_eq!((again.size, again.position), (Some(size), Some(position)));
+    assert_eq!(again.links().collect::<Vec<_>>(), links);
+}
+
+/// The pattern and the text to match: the two sides of the first line end.
+fn two(data: &[u8]) -> (&[u8], &[u8]) {
+    let at = data
+        .iter()
+        .position(|byte| *byte == b'\n')
+        .unwrap_or(data.len());
+    (&data[..at], data.get(at + 1..).unwrap_or_default())
+}
+
+/// C News's patterns: a list matches if any of its groups does.
+pub fn pattern(data: &[u8]) {
+    let (list, groups) = two(data);
+    let pattern = Pattern::parse(list);
+    let any = article::newsgroups::split(groups).any(|group| pattern.matches(group));
+    assert_eq!(pattern.matches_any(groups), any);
+}
+
+/// INN's patterns, the three kinds.
+pub fn wildmat(data: &[u8]) {
+    let (list, text) = two(data);
+    // Stars multiply the work; INN's own is bounded by the length of a command.
+    let list = &list[..list.len().min(512)];
+    let text = &text[..text.len().min(512)];
+    for wildmat in [
+        Wildmat::parse(list),
+        Wildmat::parse_poison(list),
+        Wildmat::parse_simple(list),
+    ] {
+        let _ = (
+            wildmat.matches(text),
+            wildmat.outcome(text),
+            wildmat.matches_any(text),
+        );
+    }
+}
+
+/// A date of any shape: within its bounds, and the same when written our way and read again.
+pub fn date(data: &[u8]) {
+    for zone in [date::FixedOffset(0), date::FixedOffset(-12_345)] {
+        let Some(seconds) = date::parse(data, &zone) else {
+            continue;
+        };
+        assert!(
+            (0..=253_402_300_799).contains(&seconds),
+            "1970 to 9999: {seconds}"
+        );
+        let mut written = Vec::new();
+        date::write_utc(&mut written, seconds);
+        assert_eq!(date::parse(&written, &zone), Some(seconds));
+        assert_eq!(date::parse_strict(&written), Some(seconds));
+    }
+    let _ = date::parse_strict(data);
+}
+
+/// A message-id: what is the same hashes the same, and folding the domain changes nothing.
+pub fn message_id(data: &[u8]) {
+    let _ = message_id::check(data).map_err(|fault| fault.to_string());
+    if message_id::valid_strict(data) {
+        assert!(message_id::valid_lax(data) && message_id::check(data).is_ok());
+    }
+    assert!(message_id::same(data, data));
+    let (one, other) = two(data);
+    assert_eq!(message_id::same(one, other), message_id::same(other, one));
+    if message_id::same(one, other) {
+        assert_eq!(message_id::hash(one), message_id::hash(other));
+    }
+    if let Some(at) = data.iter().rposition(|byte| *byte == b'@') {
+        let mut folded = data.to_vec();
+        folded[at..].make_ascii_uppercase();
+        assert!(message_id::same(data, &folded));
+        assert_eq!(message_id::hash(data), message_id::hash(&folded));
+    }
+}
+
+/// Path and Xref.
+pub fn path_and_xref(data: &[u8]) {
+    let (value, approval) = two(data);
+    for path in [Path::new(value, None), Path::new(value, Some(approval))] {
+        for site in path.sites() {
+            assert!(!site.is_empty() && path.contains_site(site));
+        }
+        assert!(path.hop_count() <= value.len());
+        assert!(path.hop_count() > 0 || path.first_site().is_none());
+    }
+    let xref = Xref::parse(value);
+    for (group, number) in xref.links() {
+        assert!(!group.is_empty() && !group.contains(&b' '));
+        let _ = number;
+    }
+    assert!(xref.host().len() <= value.len());
+}
+
+/// Native form to wire form and back; and wire form, whatever came, to native form.
+pub fn wire(data: &[u8]) {
+    let mut sent = Vec::new();
+    let lines = wire::push_wire(&mut sent, data);
+    assert_eq!(sent.len(), wire::wire_len(data));
+    assert!(sent.is_empty() || sent.ends_with(b"\r\n"));
+    assert!(!sent.starts_with(b".\r\n") && !sent.windows(5).any(|five| five == b"\r\n.\r\n"));
+    assert!(lines as usize <= data.len());
+    let mut back = Vec::new();
+    wire::push_native_flagged(&mut back, &sent, wire::lacks_final_newline(data));
+    assert_eq!(back, data);
+
+    let mut native = Vec::new();
+    wire::push_native(&mut native, data);
+    assert_eq!(native.len(), wire::native_len(data));
+}
+
+/// The policy of expire, and expire.ctl of INN made into one.
+pub fn explist(data: &[u8]) {
+    if let Ok(list) = expire::Explist::parse(data, "explist", Some(b"/archive"))
+        && let Ok((policy, _)) = expire::Policy::compile(list, &known_groups())
+    {
+        for id in known_groups().ids() {
+            assert!(policy.rule(id).is_some(), "every group is ruled");
+            let _ = policy.cutoffs(id, 756_362_361);
+        }
+    }
+    if let Ok(text) = expire::expire_ctl::convert(data) {
+        let _ = expire::Explist::parse(&text, "explist", None);
+    }
+}

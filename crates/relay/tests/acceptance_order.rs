@@ -1,0 +1,103 @@
+//! Every test of acceptance has its text, and the tests run in the order of relaynews: an article
+//! with all faults from some test on is refused for the first of them.
+
+#![allow(clippy::indexing_slicing, clippy::unwrap_used, clippy::panic)] // test code may panic
+
+mod newsroom;
+
+use newsroom::{Newsroom, article};
+
+/// One fault, and the text it gives. In the order of the tests.
+const FAULTS: &[(&str, &str)] = &[
+    ("Message-ID", "no Message-ID: header"),
+    ("Newsgroups", "no Newsgroups: header"),
+    ("Path", "no Path: header"),
+    ("Subject", "no Subject: header"),
+    ("Date", "no Date: header"),
+    ("From", "no From: header"),
+];
+
+#[test]
+fn required_headers_in_their_order() {
+    for (at, (_, text)) in FAULTS.iter().enumerate() {
+        let missing: Vec<&str> = FAULTS.iter().skip(at).map(|(name, _)| *name).collect();
+        let wanted = format!("refuse {text}");
+        assert_eq!(Newsroom::new().verdict(&article(&missing)), wanted);
+        let empty: Vec<String> = missing.iter().map(|name| format!("{name}: ")).collect();
+        let empty: Vec<&str> = empty.iter().map(String::as_str).collect();
+        let wanted = wanted.replace("no ", "empty ");
+        assert_eq!(Newsroom::new().verdict(&article(&empty)), wanted);
+    }
+}
+
+/// Faults that can stand in one article together, each after those it must come before.
+const REST: &[(&str, &str)] = &[
+    ("Message-ID: a b", "no @ in Message-ID"),
+    ("Message-ID: a @b", "whitespace in Message-ID"),
+    ("Message-ID: a@b", "Message-ID not bracketed by <>"),
+    (
+        "Newsgroups: comp.lang.c,comp.mod",
+        "unapproved article in moderated group(s) `comp.lang.c,comp.mod'",
+    ),
+    ("Date: yesterday", "unparsable Date: `yesterday'"),
+    (
+        "Date: 2 Jun 2001 12:00:01 GMT",
+        "Date: too far in the future: `2 Jun 2001 12:00:01 GMT'",
+    ),
+    (
+        "Date: 1 Apr 2001 12:00:00 GMT",
+        "ancient date `1 Apr 2001 12:00:00 GMT'",
+    ),
+    (
+        "Newsgroups: misc.test, comp.lang.c",
+        "space in groups `misc.test, comp.lang.c'",
+    ),
+    ("Message-ID: <old@a.example>", "duplicate"),
+    (
+        "Newsgroups: misc.test,alt.unknown",
+        "no subscribed groups in `misc.test,alt.unknown', remembered",
+    ),
+    (
+        "Newsgroups: comp.x,comp.xalias",
+        "all groups `comp.x,comp.xalias' excluded in active, remembered x comp.x",
+    ),
+];
+
+#[test]
+fn the_other_tests_in_their_order() {
+    let mut newsroom = Newsroom::new();
+    newsroom.rules.age_seconds_max = Some(30 * 86_400);
+    for (at, (_, text)) in REST.iter().enumerate() {
+        // Later faults first, so that of one header the earlier fault stays.
+        let changes: Vec<&str> = REST.iter().skip(at).rev().map(|(line, _)| *line).collect();
+        let wanted = format!("refuse {text}");
+        assert_eq!(newsroom.verdict(&article(&changes)), wanted);
+    }
+    assert_eq!(newsroom.verdict(&article(&[])), "accept comp.lang.c");
+}
+
+#[test]
+fn a_faulty_header_comes_before_all_of_these() {
+    let twice = format!("Subject: a\n{}", article(&["Message-ID", "Newsgroups"]));
+    assert_eq!(
+        Newsroom::new().verdict(&twice),
+        "refuse duplicate required header `Subject'"
+    );
+    let no_header = article(&["Message-ID", "Hello world"]);
+    assert_eq!(
+        Newsroom::new().verdict(&no_header),
+        "refuse article \"header\" contains non-RFC-1036-header line `Hello world'"
+    );
+}
+
+#[test]
+fn no_limit_on_age_unless_asked_for() {
+    let old = article(&["Date: 1 Jan 1985 00:00:00 GMT"]);
+    assert_eq!(Newsroom::new().verdict(&old), "accept comp.lang.c");
+}
+
+#[test]
+fn one_day_ahead_is_allowed() {
+    let ahead = article(&["Date: 2 Jun 2001 12:00:00 GMT"]);
+    assert_eq!(Newsroom::new().verdict(&ahead), "accept comp.lang.c");
+}

@@ -1,0 +1,211 @@
+//! A batch that cannot be read to its end is kept in bad/, and what is good of it is filed.
+
+#![allow(clippy::indexing_slicing, clippy::unwrap_used, clippy::panic)] // test code may panic
+
+mod newsdir;
+
+use std::fs;
+use std::io::Write;
+use std::path::PathBuf;
+use std::process::Command;
+
+use newsdir::{Newsdir, article, batch};
+use relay::rnews::{Input, Options, Status};
+
+fn two() -> (String, String) {
+    (
+        article("<1@a>", "comp.std", &[]),
+        article("<2@a>", "comp.std", &[]),
+    )
+}
+
+/// The only batch in bad/.
+fn kept(newsdir: &Newsdir) -> Vec<u8> {
+    let names = newsdir.bad();
+    assert_eq!(names.len(), 1, "{names:?}");
+    fs::read(newsdir.path().join("bad").join(&names[0])).unwrap()
+}
+
+/// A pipe that gives these bytes, by name.
+fn pipe(newsdir: &Newsdir, bytes: Vec<u8>) -> (Input, std::thread::JoinHandle<()>) {
+    let path: PathBuf = newsdir.path().join("pipe");
+    let made = Command::new("mkfifo").arg(&path).status().unwrap();
+    assert!(made.success());
+    let writer = path.clone();
+    let thread = std::thread::spawn(move || {
+        let mut pipe = fs::OpenOptions::new().write(true).open(writer).unwrap();
+        // A reader that gives up early breaks the pipe; the test then shows it.
+        let _ = pipe.write_all(&bytes);
+    });
+    (Input::File(path), thread)
+}
+
+fn gzip(bytes: &[u8]) -> Vec<u8> {
+    let mut out = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+    out.write_all(bytes).unwrap();
+    out.finish().unwrap()
+}
+
+#[test]
+fn out_of_step() {
+    let newsdir = Newsdir::new();
+    let (one, two) = two();
+    let mut bytes = batch(&[&one]);
+    let at = bytes.len();
+    bytes.extend_from_slice(b"what is this?\n");
+    bytes.extend_from_slice(&batch(&[&two]));
+    let input = newsdir.input("batch", &bytes);
+    let (outcome, told) = newsdir.rnews(&[input], Options::default());
+    assert_eq!(outcome.status, Status::Attention);
+    assert_eq!(outcome.summary.accepted, 2);
+    assert_eq!(kept(&newsdir), bytes);
+    assert_eq!(told.len(), 1);
+    for part in [
+        "batch: out of step at byte ",
+        &at.to_string(),
+        "`what is this?'",
+        "bad/991396800.batch",
+    ] {
+        assert!(told[0].contains(part), "{told:?}");
+    }
+    assert!(newsdir.log()[1].starts_with("(local) b <> unbatcher out of synch in file "));
+}
+
+#[test]
+fn short_and_the_short_article_is_not_filed() {
+    let newsdir = Newsdir::new();
+    let (one, two) = two();
+    let mut bytes = batch(&[&one, &two]);
+    bytes.truncate(bytes.len() - 3);
+    let input = newsdir.input("batch", &bytes);
+    let (outcome, told) = newsdir.rnews(&[input], Options::default());
+    assert_eq!(outcome.status, Status::Bad);
+    assert_eq!((outcome.summary.accepted, outcome.summary.refused), (1, 1));
+    assert_eq!(kept(&newsdir), bytes);
+    assert!(told[0].contains("short by 3 bytes"), "{told:?}");
+    assert_eq!(newsdir.log()[1], "near.example b <2@a> short by 3 bytes");
+    // The whole batch, sent again, brings what was missing.
+    let again = newsdir.input("again", &batch(&[&one, &two]));
+    let (outcome, _) = newsdir.rnews(&[again], Options::default());
+    assert_eq!(
+        (outcome.summary.accepted, outcome.summary.duplicates),
+        (1, 1)
+    );
+}
+
+#[test]
+fn torn_compression() {
+    let newsdir = Newsdir::new();
+    let (one, two) = two();
+    let mut bytes = gzip(&batch(&[&one, &two]));
+    bytes.truncate(bytes.len() - 8);
+    let input = newsdir.input("batch", &bytes);
+    let (outcome, told) = newsdir.rnews(&[input], Options::default());
+    assert_eq!(outcome.status, Status::Bad);
+    assert_eq!(kept(&newsdir), bytes);
+    assert!(told[0].contains("torn"), "{told:?}");
+}
+
+#[test]
+fn a_bad_pipe_is_kept_from_the_fault_on() {
+    let newsdir = Newsdir::new();
+    let (one, two) = two();
+    let mut rest = b"what is this?\n".to_vec();
+    // More than a pipe or a buffer holds follows, so some of it is read after the fault.
+    let more: Vec<String> = (0..5000)
+        .map(|at| article(&format!("<more{at}@a>"), "comp.std", &["X-Fill: x"]))
+        .collect();
+    let more: Vec<&str> = more.iter().map(String::as_str).collect();
+    rest.extend_from_slice(&batch(&more));
+    let whole = [batch(&[&one, &two]), rest.clone()].concat();
+    let (input, writer) = pipe(&newsdir, whole);
+    let (outcome, told) = newsdir.rnews(&[input], Options::default());
+    writer.join().unwrap();
+    assert_eq!(outcome.status, Status::Attention);
+    assert_eq!(outcome.summary.accepted, 5002);
+    assert!(kept(&newsdir) == rest);
+    assert!(told[0].contains("from byte"), "{told:?}");
+}
+
+#[test]
+fn a_short_pipe_is_kept_from_its_last_entry_on() {
+    let newsdir = Newsdir::new();
+    let (one, two) = two();
+    let mut second = batch(&[&two]);
+    second.truncate(second.len() - 3);
+    let (input, writer) = pipe(&newsdir, [batch(&[&one]), second.clone()].concat());
+    let (outcome, _) = newsdir.rnews(&[input], Options::default());
+    writer.join().unwrap();
+    assert_eq!(outcome.status, Status::Bad);
+    assert_eq!(String::from_utf8(kept(&newsdir)), String::from_utf8(second));
+}
+
+#[test]
+fn a_torn_compressed_pipe_is_kept_whole() {
+    let newsdir = Newsdir::new();
+    let (one, two) = two();
+    let mut bytes = gzip(&batch(&[&one, &two]));
+    bytes.truncate(bytes.len() - 8);
+    let (input, writer) = pipe(&newsdir, bytes.clone());
+    let (outcome, _) = newsdir.rnews(&[input], Options::default());
+    writer.join().unwrap();
+    assert_eq!(outcome.status, Status::Bad);
+    assert_eq!(kept(&newsdir), bytes);
+    let incoming = newsdir.path().join("in.coming");
+    assert_eq!(fs::read_dir(incoming).unwrap().count(), 0);
+}
+
+#[test]
+fn a_good_compressed_pipe_leaves_nothing_behind() {
+    let newsdir = Newsdir::new();
+    let (one, two) = two();
+    let (input, writer) = pipe(&newsdir, gzip(&batch(&[&one, &two])));
+    let (outcome, told) = newsdir.rnews(&[input], Options::default());
+    writer.join().unwrap();
+    assert_eq!((outcome.status, told), (Status::Fine, vec![]));
+    assert_eq!(outcome.summary.accepted, 2);
+    let incoming = newsdir.path().join("in.coming");
+    assert_eq!(fs::read_dir(incoming).unwrap().count(), 0);
+    assert!(newsdir.bad().is_empty());
+}
+
+#[test]
+fn when_filing_stops_the_rest_of_a_pipe_is_kept() {
+    let newsdir = Newsdir::new();
+    // A log on a full disk stops the run at its first commit.
+    std::os::unix::fs::symlink("/dev/full", newsdir.path().join("log")).unwrap();
+    let articles: Vec<String> = (0..3000)
+        .map(|at| article(&format!("<{at}@a>"), "comp.std", &[]))
+        .collect();
+    let texts: Vec<&str> = articles.iter().map(String::as_str).collect();
+    let bytes = batch(&texts);
+    let (input, writer) = pipe(&newsdir, bytes.clone());
+    let options = Options {
+        commit_bytes: 10_000,
+        ..Options::default()
+    };
+    let (outcome, told) = newsdir.rnews(&[input], options);
+    writer.join().unwrap();
+    assert_eq!(outcome.status, Status::Attention);
+    assert!(kept(&newsdir) == bytes);
+    assert!(
+        told.iter().any(|text| text.contains("give it again")),
+        "{told:?}"
+    );
+    assert!(told.iter().any(|text| text.contains("log")), "{told:?}");
+}
+
+#[test]
+fn when_filing_stops_a_file_stays_where_it_is() {
+    let newsdir = Newsdir::new();
+    std::os::unix::fs::symlink("/dev/full", newsdir.path().join("log")).unwrap();
+    let (one, two) = two();
+    let input = newsdir.input("batch", &batch(&[&one, &two]));
+    let unlink = Options {
+        unlink: true,
+        ..Options::default()
+    };
+    let (outcome, _) = newsdir.rnews(&[input], unlink);
+    assert_eq!(outcome.status, Status::Attention);
+    assert!(newsdir.path().join("batch").exists());
+}

@@ -1,0 +1,106 @@
+//! Cancels, Supersedes and other control messages, as far as filing is concerned.
+
+#![allow(clippy::indexing_slicing, clippy::unwrap_used, clippy::panic)] // test code may panic
+
+mod newsdir;
+
+use newsdir::{Newsdir, article};
+use relay::Verdict;
+
+#[test]
+fn a_cancelled_article_is_gone_and_its_id_stays() {
+    let newsdir = Newsdir::new();
+    let text = article("<1@a>", "comp.std", &[]);
+    newsdir.file(&[
+        &text,
+        &article("<2@a>", "comp.std", &["Control: cancel <1@a>"]),
+    ]);
+    assert_eq!(newsdir.article("<1@a>"), "");
+    assert_eq!(newsdir.links("<1@a>").unwrap(), "comp.std/1");
+    assert_eq!(newsdir.links("<2@a>").unwrap(), "control/1");
+    assert_eq!(newsdir.file(&[&text]), [Verdict::Duplicate]);
+}
+
+#[test]
+fn an_article_cancelled_in_advance_is_a_duplicate() {
+    let newsdir = Newsdir::new();
+    newsdir.file(&[&article(
+        "<2@a>",
+        "comp.std",
+        &["Control: cancel <1@a> <3@a>"],
+    )]);
+    assert_eq!(
+        newsdir.log(),
+        [
+            "near.example + <2@a> all.example",
+            "(local) + <1@a>",
+            "(local) + <3@a>"
+        ]
+    );
+    assert_eq!(newsdir.links("<1@a>").unwrap(), "");
+    assert_eq!(
+        newsdir.file(&[&article("<3@a>", "comp.std", &[])]),
+        [Verdict::Duplicate]
+    );
+}
+
+#[test]
+fn supersedes_files_the_article_and_cancels_the_old_one() {
+    let newsdir = Newsdir::new();
+    newsdir.file(&[
+        &article("<1@a>", "comp.std", &[]),
+        &article("<2@a>", "comp.std", &["Supersedes: <1@a>"]),
+    ]);
+    assert_eq!(newsdir.article("<1@a>"), "");
+    let filed = newsdir.article("<2@a>");
+    assert!(filed.contains("Supersedes: <1@a>\n"), "{filed}");
+    assert_eq!(newsdir.links("<2@a>").unwrap(), "comp.std/2");
+}
+
+#[test]
+fn a_malformed_cancel_does_nothing_but_a_log_line() {
+    let newsdir = Newsdir::new();
+    newsdir.file(&[
+        &article("<1@a>", "comp.std", &[]),
+        &article("<2@a>", "comp.std", &["Control: Cancel <1@a>"]),
+        &article("<3@a>", "comp.std", &["Control: cancel 1@a"]),
+    ]);
+    assert_ne!(newsdir.article("<1@a>"), "");
+    assert_eq!(
+        newsdir.log()[1..],
+        [
+            "near.example + <2@a> all.example",
+            "near.example c <2@a> malformed cancel `Cancel <1@a>'",
+            "near.example + <3@a> all.example",
+            "near.example c <3@a> malformed cancel `1@a'",
+        ]
+    );
+}
+
+#[test]
+fn a_refused_cancel_cancels_nothing() {
+    let newsdir = Newsdir::new();
+    newsdir.file(&[
+        &article("<1@a>", "comp.std", &[]),
+        &article("<2@a>", "comp.mod", &["Control: cancel <1@a>"]),
+    ]);
+    assert_ne!(newsdir.article("<1@a>"), "");
+}
+
+#[test]
+fn other_control_messages_are_filed_and_logged() {
+    let newsdir = Newsdir::new();
+    newsdir.file(&[&article(
+        "<2@a>",
+        "comp.std",
+        &["Control: newgroup comp.new"],
+    )]);
+    assert_eq!(newsdir.links("<2@a>").unwrap(), "control/1");
+    assert_eq!(
+        newsdir.log(),
+        [
+            "near.example + <2@a> all.example",
+            "near.example c <2@a> not acted on: control `newgroup comp.new'"
+        ]
+    );
+}

@@ -1,0 +1,42 @@
+//! An article from here (no hop in its Path) is not held to our subscription, but its groups must
+//! be in active.
+
+#![allow(clippy::indexing_slicing, clippy::unwrap_used, clippy::panic)] // test code may panic
+
+mod newsroom;
+
+use newsroom::{Newsroom, article};
+
+fn verdict(path: &str, newsgroups: &str) -> String {
+    Newsroom::new().verdict(&article(&[
+        &format!("Path: {path}"),
+        &format!("Newsgroups: {newsgroups}"),
+    ]))
+}
+
+#[test]
+fn a_local_article_is_filed_where_we_do_not_subscribe() {
+    assert_eq!(verdict("user", "misc.test"), "accept misc.test");
+    assert_eq!(
+        verdict("far!user", "misc.test"),
+        "refuse no subscribed groups in `misc.test', remembered"
+    );
+}
+
+#[test]
+fn a_local_article_in_an_unknown_group_is_refused() {
+    assert_eq!(
+        verdict("user", "alt.none"),
+        "refuse all groups `alt.none' excluded in active, remembered"
+    );
+}
+
+#[test]
+fn refused_ids_are_forgotten_on_request() {
+    let mut newsroom = Newsroom::new();
+    newsroom.rules.remember_refused = false;
+    assert_eq!(
+        newsroom.verdict(&article(&["Newsgroups: misc.test"])),
+        "refuse no subscribed groups in `misc.test'"
+    );
+}

@@ -171,6 +171,8 @@ struct Trouble {
     kept: Option<(PathBuf, u64)>,
     /// The file that a pipe is copied to while it is read, and the offset of its first byte in the input.
     copy: Option<(PathBuf, u64)>,
+    /// It has been said that the batch is out of step.
+    is_out_of_step: bool,
 }
 
 impl Run<'_> {
@@ -193,6 +195,7 @@ impl Run<'_> {
             status: Status::Fine,
             kept: None,
             copy: None,
+            is_out_of_step: false,
         };
         let tap = match source.again {
             Again::Never => Tap::holding(),
@@ -249,7 +252,9 @@ impl Run<'_> {
             article_bytes_max: self.filer.rules().article_bytes_max,
             ..BatchLimits::default()
         };
-        let done = match source.map().filter(|_| !is_wrapped) {
+        // Mapping leaves the file read to its end, so it is not even tried for what must be unwrapped.
+        let map = if is_wrapped { None } else { source.map() };
+        let done = match map {
             Some(map) => {
                 let mut batch = Batch::of_bytes(map.bytes(), limits);
                 self.items(source, &mut batch, tap, trouble, Some(&map))
@@ -325,6 +330,12 @@ impl Run<'_> {
                     let text = format!("unbatcher out of synch in file {}", source.name);
                     self.filer
                         .log(now, LOCAL, Code::BadInput, b"", text.as_bytes());
+                    if trouble.is_out_of_step {
+                        // C News complains once. A batch with a blank line behind each article would
+                        // else mean a message and a commit for each; the log has them all.
+                        continue;
+                    }
+                    trouble.is_out_of_step = true;
                     // What came before the fault is made safe, so that keeping what follows is enough.
                     self.filer.commit()?;
                     self.keep(source, tap, offset, trouble);

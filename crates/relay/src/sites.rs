@@ -12,35 +12,57 @@ use groups::sys::Sys;
 use hashbrown::HashMap;
 
 /// The sys file, turned around: which lines a host in Path closes.
+///
+/// Path may repeat a host ten thousand times, and thousands of lines may exclude it, so each host
+/// counts once an article, and a closed line is a mark and not an entry in a list.
 #[derive(Debug)]
 pub struct Subscribers {
-    /// The lines (counted from 0) that drop out when this host is in Path: its own, and those that
-    /// exclude it.
-    closed_by: HashMap<Vec<u8>, Vec<u32>>,
+    /// What drops out when this host is in Path.
+    closed_by: HashMap<Vec<u8>, Closes>,
     /// Names that are not one run of host characters (`a_b`), which the walk along Path cannot meet.
     odd: Vec<Vec<u8>>,
-    /// Lines whose site has an earlier line.
-    again: Vec<bool>,
-    /// The lines that dropped out of the article at hand.
-    closed: Vec<u32>,
+    lines: Vec<Line>,
+    /// Counts the articles; 0 is before the first.
+    turn: u64,
+}
+
+#[derive(Debug, Default)]
+struct Closes {
+    /// The lines (counted from 0) that are the host's own, and those that exclude it.
+    lines: Vec<u32>,
+    /// The last article whose Path has the host.
+    met: u64,
+}
+
+#[derive(Debug)]
+struct Line {
+    /// The first line of the same site, which may be this one.
+    first: u32,
+    /// The last article that the line dropped out of.
+    closed: u64,
+    /// The last article that the site gets; only kept in its first line.
+    given: u64,
 }
 
 impl Subscribers {
     /// Made once a sys file.
     pub fn new(sys: &Sys) -> Subscribers {
-        let mut closed_by: HashMap<Vec<u8>, Vec<u32>> = HashMap::new();
-        let mut again = Vec::with_capacity(sys.sites().len());
+        let mut closed_by: HashMap<Vec<u8>, Closes> = HashMap::new();
+        let mut marks = Vec::with_capacity(sys.sites().len());
         for (line, site) in (0..).zip(sys.sites()) {
-            let own = closed_by.entry_ref(site.name.as_slice());
-            let own = own.or_default();
+            let own = &mut closed_by.entry_ref(site.name.as_slice()).or_default().lines;
             own.push(line);
-            again.push(own.len() > 1);
+            marks.push(Line {
+                first: own.first().copied().unwrap_or(line),
+                closed: 0,
+                given: 0,
+            });
         }
-        // After all names, so that `again` is about names only.
+        // After all names, so that `first` is about names only.
         for (line, site) in (0..).zip(sys.sites()) {
             for excluded in &site.exclusions {
-                let lines = closed_by.entry_ref(excluded.as_slice());
-                lines.or_default().push(line);
+                let closes = closed_by.entry_ref(excluded.as_slice()).or_default();
+                closes.lines.push(line);
             }
         }
         let is_host = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'-');
@@ -52,8 +74,8 @@ impl Subscribers {
         Subscribers {
             closed_by,
             odd,
-            again,
-            closed: Vec::new(),
+            lines: marks,
+            turn: 0,
         }
     }
 
@@ -70,14 +92,22 @@ impl Subscribers {
         if wanting.peek().is_none() {
             return;
         }
-        self.closed.clear();
+        self.turn += 1;
         let path = ArticlePath::of(article);
         if let Some(path) = &path {
             let odd = self.odd.iter().map(Vec::as_slice);
             let odd = odd.filter(|name| path.contains_site(name));
             for host in path.sites().chain(odd) {
-                if let Some(lines) = self.closed_by.get(host) {
-                    self.closed.extend_from_slice(lines);
+                let Some(closes) = self.closed_by.get_mut(host) else {
+                    continue;
+                };
+                if std::mem::replace(&mut closes.met, self.turn) == self.turn {
+                    continue;
+                }
+                for line in &closes.lines {
+                    if let Some(line) = self.lines.get_mut(*line as usize) {
+                        line.closed = self.turn;
+                    }
                 }
             }
         }
@@ -93,12 +123,15 @@ impl Subscribers {
                 .flags
                 .hops_max
                 .is_some_and(|hops_max| hops() > hops_max as usize);
-            let is_closed = self.closed.iter().any(|closed| *closed as usize == line);
-            let is_again = self.again.get(line).copied().unwrap_or_default()
-                && out
-                    .split(|byte| *byte == b' ')
-                    .any(|name| name == site.name);
-            if is_too_far || is_closed || is_again || site.is_me {
+            let Some(&Line { first, closed, .. }) = self.lines.get(line) else {
+                continue;
+            };
+            if is_too_far || closed == self.turn || site.is_me {
+                continue;
+            }
+            if let Some(first) = self.lines.get_mut(first as usize)
+                && std::mem::replace(&mut first.given, self.turn) == self.turn
+            {
                 continue;
             }
             if !out.is_empty() {

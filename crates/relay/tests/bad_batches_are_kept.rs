@@ -72,6 +72,29 @@ fn out_of_step() {
 }
 
 #[test]
+fn out_of_step_at_every_article_is_told_once() {
+    let newsdir = Newsdir::new();
+    let (one, two) = two();
+    // A blank line behind each article, as some batchers wrote.
+    let mut bytes = Vec::new();
+    for article in [&one, &two, &one, &two] {
+        bytes.extend_from_slice(&batch(&[article]));
+        bytes.push(b'\n');
+    }
+    let input = newsdir.input("batch", &bytes);
+    let (outcome, told) = newsdir.rnews(&[input], Options::default());
+    assert_eq!(outcome.status, Status::Attention);
+    assert_eq!(
+        (outcome.summary.accepted, outcome.summary.duplicates),
+        (2, 2)
+    );
+    assert_eq!(told.len(), 1, "{told:?}");
+    let log = newsdir.log();
+    let faults = log.iter().filter(|line| line.contains(" b <> ")).count();
+    assert_eq!(faults, 4);
+}
+
+#[test]
 fn short_and_the_short_article_is_not_filed() {
     let newsdir = Newsdir::new();
     let (one, two) = two();

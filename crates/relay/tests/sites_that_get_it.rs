@@ -103,3 +103,27 @@ fn by_groups_that_are_not_in_active() {
     let sys = "a:alt/all::\nb:misc/all::\n";
     assert_eq!(sites(sys, "near!user", "comp.std,alt.none", &[]), "a");
 }
+
+#[test]
+fn a_path_of_one_host_ten_thousand_times_costs_no_product() {
+    // Thousands of lines that exclude the host, as many that do not: minutes, if Path's hosts and the
+    // lines were multiplied.
+    let mut sys = String::new();
+    for site in 0..1_000 {
+        sys.push_str(&format!("out{site}/hub:all/all::\nin{site}:all/all::\n"));
+    }
+    let path = format!("{}user", "hub!".repeat(12_000));
+    let sites = sites(&sys, &path, "comp.std", &[]);
+    // The log cuts a long text; its beginning is enough.
+    assert!(sites.starts_with("in0 in1 in2 "), "{sites}");
+    assert!(!sites.contains("out"));
+}
+
+#[test]
+fn a_site_of_many_lines_is_named_once() {
+    let sys =
+        "b/x:comp/all::\na:all/all::\nb:all/all::\n".to_owned() + &"a:comp/all::\n".repeat(50);
+    assert_eq!(sites(&sys, "near!user", "comp.std", &[]), "b a");
+    // The first line of b drops out, the second does not.
+    assert_eq!(sites(&sys, "near!x!user", "comp.std", &[]), "a b");
+}

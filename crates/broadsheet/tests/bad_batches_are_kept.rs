@@ -148,14 +148,61 @@ fn compressed(text: &[u8]) -> Vec<u8> {
     out
 }
 
+/// Articles that hardly shrink, so that their compressed batch is read in many pieces.
+fn stubborn(count: usize) -> Vec<Vec<u8>> {
+    let mut state: u32 = 1;
+    let mut letter = || {
+        state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+        b'!' + (state >> 24) as u8 % 90
+    };
+    (0..count)
+        .map(|number| {
+            let mut article = article(&format!("<{number}@example.com>"), "comp.test");
+            article.extend((0..3000).map(|at| if at % 70 == 69 { b'\n' } else { letter() }));
+            article
+        })
+        .collect()
+}
+
 #[test]
-fn whole_compressed_batches_are_filed() {
-    let text = batch(&many("a", 20, "comp.test", 300));
-    for packed in [gzipped(&text), compressed(&text)] {
-        let program = news();
-        let told = program.rnews(&packed);
-        assert_eq!((told.status, told.count("accepted")), (0, 20), "{told:?}");
-        assert!(program.files("news/bad").is_empty() && program.files("news/in.coming").is_empty());
+fn whole_compressed_batches_are_filed_however_they_come() {
+    let text = batch(&stubborn(150));
+    let small = batch(&many("a", 150, "comp.test", 100));
+    for (name, packed) in [
+        ("plain", text.clone()),
+        ("gzip", gzipped(&text)),
+        ("compress", compressed(&text)),
+        ("small gzip", gzipped(&small)),
+    ] {
+        let words = ["rnews", "--dir", "news", "--json"];
+        for how in ["pipe", "file", "redirected file"] {
+            let program = news();
+            program.write("batch", &packed);
+            let told = match how {
+                "pipe" => program.rnews(&packed),
+                "file" => program.run(&[&words[..], &["batch"]].concat()),
+                _ => {
+                    let done = program
+                        .command(&words)
+                        .stdin(std::fs::File::open(program.path("batch")).unwrap())
+                        .output()
+                        .unwrap();
+                    Told {
+                        status: done.status.code().unwrap_or(-1),
+                        out: String::from_utf8_lossy(&done.stdout).into_owned(),
+                        err: String::from_utf8_lossy(&done.stderr).into_owned(),
+                    }
+                }
+            };
+            assert_eq!(
+                (told.status, told.count("accepted")),
+                (0, 150),
+                "{name}, {how}: {told:?}"
+            );
+            assert!(
+                program.files("news/bad").is_empty() && program.files("news/in.coming").is_empty()
+            );
+        }
     }
 }
 

@@ -92,6 +92,12 @@ pub fn wire_len(native: &[u8]) -> usize {
     len + unended
 }
 
+/// How many lines of wire text begin with a doubled dot. The size of an article that readers are told leaves the
+/// added ones out (RFC 3977, 8.1).
+pub fn doubled_dots(wire: &[u8]) -> usize {
+    usize::from(wire.starts_with(b"..")) + memchr::memmem::find_iter(wire, b"\r\n..").count()
+}
+
 /// The text of a line of wire text, without a doubled dot and without CRLF.
 struct WireLine {
     start: usize,

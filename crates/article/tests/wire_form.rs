@@ -5,7 +5,8 @@
 mod shared_tables;
 
 use article::wire::{
-    lacks_final_newline, native_len, push_native, push_native_flagged, push_wire, wire_len,
+    doubled_dots, lacks_final_newline, native_len, push_native, push_native_flagged, push_wire,
+    wire_len,
 };
 use proptest::prelude::*;
 use shared_tables::{bytes, rows};
@@ -21,6 +22,14 @@ fn native(wire: &[u8]) -> Vec<u8> {
     push_native(&mut out, wire);
     assert_eq!(out.len(), native_len(wire));
     out
+}
+
+#[test]
+fn doubled_dots_are_counted() {
+    let (wire, lines) = wire(b"..\n.\na.b\n\n.c\n");
+    assert_eq!(doubled_dots(&wire), 3);
+    assert_eq!(wire.len() - doubled_dots(&wire), 13 + lines as usize);
+    assert_eq!(doubled_dots(b""), 0);
 }
 
 #[test]

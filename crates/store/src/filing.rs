@@ -38,16 +38,24 @@ impl<'a> Piece<'a> {
         }
     }
 
-    /// Appends it in wire form, its last line ended; returns its lines.
-    fn push_wire(self, out: &mut Vec<u8>) -> u32 {
+    /// Appends it in wire form, its last line ended; returns its lines, and how many of them begin with a doubled dot.
+    fn push_wire(self, out: &mut Vec<u8>) -> (u32, usize) {
+        let before = out.len();
+        let unended = usize::from(self.lacks_line_end());
         match self {
-            Piece::Native(bytes) => article::wire::push_wire(out, bytes),
+            Piece::Native(bytes) => {
+                let lines = article::wire::push_wire(out, bytes);
+                // A line grows by its CR, the last one perhaps by its LF too; the rest are dots.
+                let plain = bytes.len() + lines as usize + unended;
+                (lines, (out.len() - before).saturating_sub(plain))
+            }
             Piece::Wire(bytes) => {
                 out.extend_from_slice(bytes);
-                if self.lacks_line_end() {
+                if unended > 0 {
                     out.extend_from_slice(b"\r\n");
                 }
-                memchr::memchr_iter(b'\n', bytes).count() as u32 + u32::from(self.lacks_line_end())
+                let lines = memchr::memchr_iter(b'\n', bytes).count() + unended;
+                (lines as u32, article::wire::doubled_dots(bytes))
             }
         }
     }
@@ -81,8 +89,8 @@ pub struct Laid {
     pub line_start: usize,
     /// Bytes of the history line.
     pub line_length: usize,
-    /// Bytes of the wire form, without its terminator.
-    pub wire_bytes: u64,
+    /// Bytes as readers count them: lines end in CRLF, without doubled dots and terminator (RFC 3977, 8.1).
+    pub bytes: u64,
     /// Lines of the body.
     pub lines: u32,
 }
@@ -122,17 +130,19 @@ impl Filing<'_> {
         let line_length = out.len() - line_start;
         out.extend_from_slice(self.sites);
         let wire_start = out.len();
+        let mut dots = 0;
         for piece in self.header {
-            piece.push_wire(out);
+            dots += piece.push_wire(out).1;
         }
         let wire_header = out.len() - wire_start;
-        let lines = self.body.push_wire(out);
+        let (lines, dots_of_body) = self.body.push_wire(out);
+        dots += dots_of_body;
         let last = match self.header.last() {
             Some(last) if self.body.bytes().is_empty() => *last,
             _ => self.body,
         };
         let no_final_newline = last.lacks_line_end();
-        let wire_bytes = (out.len() - wire_start) as u64;
+        let bytes = (out.len() - wire_start - dots) as u64;
         out.extend_from_slice(TERMINATOR);
         let lengths = Lengths {
             line: line_length,
@@ -146,7 +156,7 @@ impl Filing<'_> {
         Laid {
             line_start,
             line_length,
-            wire_bytes,
+            bytes,
             lines,
         }
     }

@@ -3,6 +3,7 @@
 use article::{Article, Form, Header, decimal};
 
 use article::scan::lowest;
+use article::wire::doubled_dots;
 
 use crate::record::Record;
 
@@ -38,8 +39,8 @@ impl<'a> OverviewFields<'a> {
     }
 }
 
-/// Appends a row without its number: a tab, then the fields, then CRLF. `bytes` counts the wire form without its
-/// terminator, `lines` the lines of the body (RFC 3977, 8.1).
+/// Appends a row without its number: a tab, then the fields, then CRLF. `bytes` counts the wire form without
+/// doubled dots and terminator, `lines` the lines of the body (RFC 3977, 8.1).
 pub fn push_row(out: &mut Vec<u8>, fields: &OverviewFields<'_>, bytes: u64, lines: u64) {
     for value in [
         fields.subject,
@@ -73,7 +74,7 @@ pub fn push_row_of(out: &mut Vec<u8>, record: &Record<'_>, id: &[u8]) -> bool {
     push_row(
         out,
         &fields,
-        wire.len() as u64,
+        (wire.len() - doubled_dots(wire)) as u64,
         u64::from(record.head.lines),
     );
     !wire.is_empty()

@@ -3,6 +3,7 @@
 mod article;
 mod check;
 mod completion;
+mod expire;
 mod explain;
 mod fsck;
 mod group_add;
@@ -67,6 +68,7 @@ pub static SECTIONS: &[Section] = &[
         commands: &[
             &status::COMMAND,
             &fsck::COMMAND,
+            &expire::COMMAND,
             &history_find::COMMAND,
             &history_dump::COMMAND,
             &history_import::COMMAND,

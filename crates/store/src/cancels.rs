@@ -47,6 +47,11 @@ impl Cancels {
         self.positions.insert(position.0)
     }
 
+    /// All of them, in no order.
+    pub fn positions(&self) -> impl Iterator<Item = Position> {
+        self.positions.iter().copied().map(Position)
+    }
+
     /// How many.
     pub fn len(&self) -> usize {
         self.positions.len()

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use crate::cancels::Cancels;
 use crate::disk::{BLOCK_BYTES, Disk, File, Open};
+use crate::exceptions::Exceptions;
 use crate::map::MapRef;
 use crate::mark::Mark;
 use crate::overview::{self, Rows};
@@ -111,6 +112,9 @@ pub struct Derived {
     cancels_pending: Vec<u8>,
     /// The same, in core.
     pub cancelled: Cancels,
+    /// History lines that expire decides one by one.
+    pub exp: Growing,
+    exceptions: Exceptions,
 }
 
 impl Derived {
@@ -126,6 +130,7 @@ impl Derived {
         let his = Growing::open(disk, view(View::His), Open::Create, mark.his_end)?;
         let ovr = Growing::open(disk, view(View::Ovr), Open::Create, mark.ovr_end)?;
         let cancels = Growing::open(disk, dir.join("cancels"), Open::Create, mark.cancels_end)?;
+        let exp = Growing::open(disk, view(View::Exp), Open::Create, mark.exp_end)?;
         let his_map = his
             .file
             .map(header.span)
@@ -146,12 +151,19 @@ impl Derived {
             cancels,
             cancels_pending: Vec::new(),
             cancelled: Cancels::parse(&text),
+            exp,
+            exceptions: Exceptions::after(mark.newest),
         })
     }
 
     /// Cuts off what lies beyond the ends.
     pub fn cut(&mut self) -> Result<(), Error> {
-        for growing in [&mut self.his, &mut self.ovr, &mut self.cancels] {
+        for growing in [
+            &mut self.his,
+            &mut self.ovr,
+            &mut self.cancels,
+            &mut self.exp,
+        ] {
             if growing.length()? != growing.end {
                 let end = growing.end;
                 growing.cut(end)?;
@@ -168,6 +180,17 @@ impl Derived {
     /// Adds a history line (newline included).
     pub fn push_line(&mut self, line: &[u8]) {
         self.his_pending.extend_from_slice(line);
+    }
+
+    /// Adds the history line of an article (newline included) that arrived then, with that explicit expiry date.
+    pub fn push_filed(&mut self, line: &[u8], arrival: i64, expires: Option<i64>) {
+        self.push_line(line);
+        self.exceptions.look_at(line, arrival, expires);
+    }
+
+    /// The latest arrival among the articles without Expires, as the mark keeps it.
+    pub fn newest(&self) -> u64 {
+        self.exceptions.newest()
     }
 
     /// The text from an offset in `.his` on, written or still waiting. `None`: beyond the end.
@@ -212,6 +235,8 @@ impl Derived {
         }
         self.cancels.append(&self.cancels_pending)?;
         self.cancels_pending.clear();
+        self.exp.append(self.exceptions.lines())?;
+        self.exceptions.clear();
         Ok(())
     }
 
@@ -224,6 +249,7 @@ impl Derived {
     pub fn sync(&self) -> Result<(), Error> {
         self.his.sync()?;
         self.ovr.sync()?;
+        self.exp.sync()?;
         self.cancels.sync()
     }
 

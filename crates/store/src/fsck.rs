@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use crate::cancels::Cancels;
 use crate::disk::{Disk, Open, RealDisk};
+use crate::expired::Expired;
 use crate::history::HistoryLine;
 use crate::lock::Lock;
 use crate::overview;
@@ -90,15 +91,36 @@ pub fn fsck_on(disk: Arc<dyn Disk>, dir: &Path, repair: bool) -> Result<Report, 
         repair,
         ..Options::default()
     };
+    // What expire removes would look like damage.
+    let _no_expire = Lock::take_named(dir, "lock.expire", options.wait)?;
     let lock = Lock::take(dir, options.wait)?;
     if repair {
         mend::before_opening(&disk, dir, &mut report)?;
     }
+    let expired_path = dir.join("expired");
+    let expired_bad =
+        map_whole(&*disk, &expired_path).is_some() && Expired::read(&*disk, dir)?.is_none();
     let mut spool = recover::open(disk.clone(), dir, options, lock)?;
+    if expired_bad {
+        report.tell(
+            &expired_path,
+            0,
+            "it is damaged; the log tells what has expired",
+            repair,
+        );
+        if repair {
+            spool.expired.state_mut()?;
+            spool.expired.flush()?;
+        }
+    }
     report.notices = spool.notices.clone();
     let mut seen = Seen::default();
     let mut bad = Vec::new();
     for base in segment::list(&*disk, &segments)? {
+        if base > spool.art.header.base {
+            // Its making was cut short before anything was filed in it; the next one takes its place.
+            continue;
+        }
         let is_current = base == spool.art.header.base;
         let end = if is_current {
             spool.art.growing.end
@@ -109,6 +131,7 @@ pub fn fsck_on(disk: Arc<dyn Disk>, dir: &Path, repair: bool) -> Result<Report, 
             &disk,
             &segments,
             (base, end),
+            spool.expired.state()?,
             &mut seen,
             &mut report,
             repair,
@@ -156,6 +179,7 @@ fn check_segment(
     disk: &Arc<dyn Disk>,
     segments: &Path,
     (base, end): (u64, u64),
+    expired: &Expired,
     seen: &mut Seen,
     report: &mut Report,
     repair: bool,
@@ -207,6 +231,7 @@ fn check_segment(
                 report.bytes += u64::from(record.head.length);
                 let highs = &mut seen.highs;
                 check_line(&path, (base, offset), &record, &mut expected, highs, report);
+                expected.links += kept_links(&record, expired);
                 if record.head.kind == Kind::Cancel
                     && let Some((position, _)) = Cancels::parse_line(record.line())
                 {
@@ -214,7 +239,7 @@ fn check_segment(
                 }
                 if record.head.kind == Kind::Article
                     && !views_bad
-                    && !rows_agree(&blocks, offset, &record, &mut row)
+                    && !rows_agree(&blocks, offset, &record, expired, &mut row)
                 {
                     rows_bad = rows_bad.or(Some(offset));
                 }
@@ -233,7 +258,12 @@ fn check_segment(
     let rows: u64 = blocks
         .iter()
         .flat_map(|block| block.groups())
-        .map(|group| group.len() as u64)
+        .map(|group| {
+            // Of what has expired there may be rows or not.
+            let rows = group.range(0, u64::MAX);
+            rows.filter(|row| expired.keeps(group.name, row.number))
+                .count() as u64
+        })
         .sum();
     if !views_bad && rows != expected.links {
         report.tell(
@@ -315,7 +345,6 @@ fn check_line(
         );
     }
     for (group, number) in line.links() {
-        expected.links += 1;
         match highs.get_mut(group) {
             Some(high) if *high >= number => {
                 let group = String::from_utf8_lossy(group);
@@ -334,10 +363,21 @@ fn check_line(
     }
 }
 
+/// Links of an article that have not expired.
+fn kept_links(record: &Record<'_>, expired: &Expired) -> u64 {
+    let line = HistoryLine::parse(record.line()).filter(|_| record.head.kind == Kind::Article);
+    line.map_or(0, |line| {
+        line.links()
+            .filter(|(group, number)| expired.keeps(group, *number))
+            .count() as u64
+    })
+}
+
 fn rows_agree(
     blocks: &[overview::Block<'_>],
     offset: u64,
     record: &Record<'_>,
+    expired: &Expired,
     row: &mut Vec<u8>,
 ) -> bool {
     let Some(line) = HistoryLine::parse(record.line()) else {
@@ -346,19 +386,20 @@ fn rows_agree(
     row.clear();
     push_row_of(row, record, line.id);
     line.links().all(|(group, number)| {
-        blocks.iter().any(|block| {
-            block
-                .find(group)
-                .and_then(|rows| rows.range(number, number).next())
-                .is_some_and(|found| {
-                    let text = found
-                        .text
-                        .iter()
-                        .position(|&b| b == b'\t')
-                        .and_then(|tab| found.text.get(tab..));
-                    u64::from(found.record) == offset && text == Some(row.as_slice())
-                })
-        })
+        !expired.keeps(group, number)
+            || blocks.iter().any(|block| {
+                block
+                    .find(group)
+                    .and_then(|rows| rows.range(number, number).next())
+                    .is_some_and(|found| {
+                        let text = found
+                            .text
+                            .iter()
+                            .position(|&b| b == b'\t')
+                            .and_then(|tab| found.text.get(tab..));
+                        u64::from(found.record) == offset && text == Some(row.as_slice())
+                    })
+            })
     })
 }
 
@@ -375,10 +416,7 @@ fn check_cancels(
     let mut text = vec![0; growing.length()? as usize];
     let got = growing.file.read_at(&mut text, 0).map_err(at)?;
     text.truncate(got);
-    let oldest = segment::list(&*spool.disk, &spool.dir.join("segments"))?
-        .first()
-        .copied()
-        .unwrap_or(0);
+    let bases = segment::list(&*spool.disk, &spool.dir.join("segments"))?;
     let mut missing = seen.cancels.clone();
     let mut bad = None;
     for (offset, line) in crate::older::lines(&text) {
@@ -386,7 +424,7 @@ fn check_cancels(
             Cancels::parse_line(line).map(|(position, _)| (position, missing.remove(&position)));
         let right = match known {
             Some((_, Some(told))) => told.strip_suffix(b"\n") == Some(line),
-            Some((position, None)) => position < oldest,
+            Some((position, None)) => !has_article(spool, &bases, position),
             None => false,
         };
         if !right {
@@ -410,6 +448,18 @@ fn check_cancels(
     Ok(())
 }
 
+/// True when a position lies in a segment that is there.
+fn has_article(spool: &Spool, bases: &[u64], position: u64) -> bool {
+    let place = bases.partition_point(|base| *base <= position);
+    let Some(base) = place.checked_sub(1).and_then(|place| bases.get(place)) else {
+        return false;
+    };
+    let path = segment_path(&spool.dir.join("segments"), *base, View::Art);
+    let file = spool.disk.open(&path, Open::Read);
+    file.and_then(|file| file.length())
+        .is_ok_and(|length| position - base < length)
+}
+
 /// Every history line must be found through the index, at its own address.
 fn check_index(spool: &mut Spool, report: &mut Report, repair: bool) -> Result<(), Error> {
     let path = spool.dir.join("index");
@@ -417,13 +467,14 @@ fn check_index(spool: &mut Spool, report: &mut Report, repair: bool) -> Result<(
     let mut twice = Vec::new();
     let base = spool.art.header.base;
     let mut check = |address: u64, line: &[u8]| {
+        if spool.is_forgotten(line)? {
+            return Ok(());
+        }
         let id = line.split(|&b| b == b'\t').next().unwrap_or_default();
         let believe = |hit: u64| {
-            spool
-                .text_at(hit)
-                .ok()
-                .flatten()
-                .is_some_and(|text| is_line_of(text, id))
+            spool.text_at(hit).ok().flatten().is_some_and(|text| {
+                is_line_of(text, id) && !spool.is_forgotten(text).unwrap_or(false)
+            })
         };
         match spool.index.find(article::message_id::hash(id), believe) {
             Some(hit) if hit == address => {}

@@ -150,17 +150,15 @@ impl Index {
     pub fn find(&self, hash: u64, mut believe: impl FnMut(u64) -> bool) -> Option<u64> {
         let tag = hash & 0xffff;
         for bucket in self.probe(hash) {
-            let mut vacant = false;
             for slot in bucket {
                 let value = slot.load(Ordering::Relaxed);
+                // Slots are filled in order and never emptied: behind a free one all are free.
                 if value == 0 {
-                    vacant = true;
-                } else if value >> ADDRESS_BITS == tag && believe(value & ADDRESS_MASK) {
+                    return None;
+                }
+                if value >> ADDRESS_BITS == tag && believe(value & ADDRESS_MASK) {
                     return Some(value & ADDRESS_MASK);
                 }
-            }
-            if vacant {
-                return None;
             }
         }
         None
@@ -404,6 +402,8 @@ mod tests {
             his_end: 1,
             ovr_end: 2,
             cancels_end: 3,
+            exp_end: 4,
+            newest: 5,
         };
         index.set_applied(&mark, [1, 1]);
         index.set_applied(

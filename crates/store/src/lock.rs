@@ -16,7 +16,12 @@ pub struct Lock {
 impl Lock {
     /// Takes the lock of a news directory; waits for it if `wait`, else fails with [`Error::Locked`].
     pub fn take(dir: &Path, wait: bool) -> Result<Lock, Error> {
-        let path = dir.join("lock");
+        Lock::take_named(dir, "lock", wait)
+    }
+
+    /// As [`Lock::take`], for another file: `lock.expire` keeps two runs of expire apart.
+    pub fn take_named(dir: &Path, name: &str, wait: bool) -> Result<Lock, Error> {
+        let path = dir.join(name);
         let file = OpenOptions::new()
             .create(true)
             .truncate(false)

@@ -16,10 +16,14 @@ pub struct Mark {
     pub ovr_end: u64,
     /// End of `cancels`.
     pub cancels_end: u64,
+    /// End of its `.exp`; below 2^32.
+    pub exp_end: u64,
+    /// The latest arrival among its articles without Expires, epoch seconds, within 32 bits.
+    pub newest: u64,
 }
 
 impl Mark {
-    /// Words of a mark in the index's header: the six numbers, one to spare, a check.
+    /// Words of a mark in the index's header: the six numbers, two in one word, a check.
     pub const WORDS: usize = 8;
 
     /// The mark as it is laid down.
@@ -31,7 +35,7 @@ impl Mark {
             self.his_end,
             self.ovr_end,
             self.cancels_end,
-            0,
+            (self.newest << 32) | (self.exp_end & HALF),
         ];
         let check = check(&numbers);
         let [a, b, c, d, e, f, g] = numbers;
@@ -47,10 +51,10 @@ impl Mark {
             his_end,
             ovr_end,
             cancels_end,
-            spare,
+            halves,
             checked,
         ] = *words;
-        let right = check(&[turn, base, art_end, his_end, ovr_end, cancels_end, spare]) == checked;
+        let right = check(&[turn, base, art_end, his_end, ovr_end, cancels_end, halves]) == checked;
         (right && turn != 0).then_some(Mark {
             turn,
             base,
@@ -58,9 +62,13 @@ impl Mark {
             his_end,
             ovr_end,
             cancels_end,
+            exp_end: halves & HALF,
+            newest: halves >> 32,
         })
     }
 }
+
+const HALF: u64 = u32::MAX as u64;
 
 fn check(numbers: &[u64; 7]) -> u64 {
     let sum = numbers.iter().fold(0, |sum, number| {

@@ -32,7 +32,8 @@ impl Older {
         if let Some(bases) = self.bases.get() {
             return Ok(bases);
         }
-        let listed = segment::list(&*self.disk, &self.segments)?;
+        // A lost `.his` of a segment that has its articles is told when it is opened.
+        let listed = segment::list_views(&*self.disk, &self.segments, &[View::His, View::Art])?;
         let bases = listed
             .into_iter()
             .filter(|&base| base < self.current)
@@ -76,7 +77,17 @@ impl Older {
                 source,
             )
         };
-        let file = self.disk.open(&path, Open::Read).map_err(at)?;
+        let file = match self.disk.open(&path, Open::Read) {
+            Ok(file) => file,
+            Err(source) => {
+                let art = segment_path(&self.segments, base, View::Art);
+                if self.disk.open(&art, Open::Read).is_ok() {
+                    return Err(at(source));
+                }
+                // Expire removed both since they were listed: nothing is known there any more.
+                return Ok(MapRef::default());
+            }
+        };
         file.length()
             .and_then(|length| file.map(length))
             .map_err(at)

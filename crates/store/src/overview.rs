@@ -231,6 +231,11 @@ impl<'a> Block<'a> {
         (0..self.groups.len() / GROUP_BYTES).filter_map(move |place| block.group(place))
     }
 
+    /// Rows in all.
+    pub fn rows(&self) -> u64 {
+        (self.entries.len() / ENTRY_BYTES) as u64
+    }
+
     /// The rows of one group.
     pub fn find(&self, name: &[u8]) -> Option<GroupRows<'a>> {
         let (mut low, mut high) = (0, self.groups.len() / GROUP_BYTES);
@@ -290,6 +295,11 @@ pub struct Row<'a> {
 }
 
 impl<'a> GroupRows<'a> {
+    /// True when there are none.
+    pub fn is_empty(&self) -> bool {
+        self.entries.is_empty()
+    }
+
     /// How many rows.
     pub fn len(&self) -> usize {
         self.entries.len() / ENTRY_BYTES
@@ -328,6 +338,26 @@ impl<'a> GroupRows<'a> {
         while low < high {
             let middle = low + (high - low) / 2;
             if self.number(middle) < number {
+                low = middle + 1;
+            } else {
+                high = middle;
+            }
+        }
+        low
+    }
+
+    /// The number at a place, counted from zero; 0 beyond the end.
+    pub fn number_at(&self, place: usize) -> u64 {
+        self.number(place)
+    }
+
+    /// The place of the first row whose record begins at `record` or behind it: numbers and records grow together.
+    pub fn place_of_record(&self, record: u64) -> usize {
+        let (mut low, mut high) = (0, self.len());
+        while low < high {
+            let middle = low + (high - low) / 2;
+            let at = u32_at(self.entries, middle * ENTRY_BYTES + 12).map_or(u64::MAX, u64::from);
+            if at < record {
                 low = middle + 1;
             } else {
                 high = middle;

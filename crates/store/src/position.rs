@@ -10,7 +10,7 @@ pub struct Position(pub u64);
 /// Positions stop here: the index keeps 48 bits of an address (256 TiB of log).
 pub const POSITION_MAX: u64 = (1 << 48) - 1;
 
-/// The three views a segment holds of the same articles.
+/// The views a segment holds of the same articles.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum View {
     /// The articles: the truth.
@@ -19,6 +19,8 @@ pub enum View {
     His,
     /// Overview rows.
     Ovr,
+    /// History lines that expire decides one by one.
+    Exp,
 }
 
 impl View {
@@ -28,6 +30,7 @@ impl View {
             View::Art => "art",
             View::His => "his",
             View::Ovr => "ovr",
+            View::Exp => "exp",
         }
     }
 }
@@ -37,9 +40,12 @@ pub fn segment_path(segments: &Path, base: u64, view: View) -> PathBuf {
     segments.join(format!("{base:020}.{}", view.suffix()))
 }
 
-/// The base in the name of an `.art` file; `None` for any other name.
-pub fn base_of(name: &OsStr) -> Option<u64> {
-    let digits = name.to_str()?.strip_suffix(".art")?;
+/// The base in the name of a file of one view; `None` for any other name.
+pub fn base_of_view(name: &OsStr, view: View) -> Option<u64> {
+    let digits = name
+        .to_str()?
+        .strip_suffix(view.suffix())?
+        .strip_suffix('.')?;
     (digits.len() == 20 && digits.bytes().all(|b| b.is_ascii_digit()))
         .then(|| digits.parse().ok())?
 }
@@ -52,8 +58,14 @@ mod tests {
     fn a_segment_is_named_by_its_first_byte() {
         let path = segment_path(Path::new("segments"), 268_435_456, View::Art);
         assert_eq!(path.to_str(), Some("segments/00000000000268435456.art"));
-        assert_eq!(base_of(path.file_name().unwrap()), Some(268_435_456));
-        assert_eq!(base_of(OsStr::new("00000000000268435456.his")), None);
-        assert_eq!(base_of(OsStr::new("x.art")), None);
+        assert_eq!(
+            base_of_view(path.file_name().unwrap(), View::Art),
+            Some(268_435_456)
+        );
+        assert_eq!(
+            base_of_view(OsStr::new("00000000000268435456.his"), View::Art),
+            None
+        );
+        assert_eq!(base_of_view(OsStr::new("x.art"), View::Art), None);
     }
 }

@@ -9,6 +9,7 @@ use groups::Active;
 use crate::active_file::read_table;
 use crate::cancels::Cancels;
 use crate::disk::{Disk, Open, RealDisk};
+use crate::expired::Expired;
 use crate::history::HistoryLine;
 use crate::index::Index;
 use crate::map::MapRef;
@@ -18,6 +19,7 @@ use crate::overview::{self, Row};
 use crate::position::{View, segment_path};
 use crate::record::{HEADER_BYTES, Head, Record};
 use crate::spool::{Options, Spool, first_line, is_line_of};
+use crate::survey::Survey;
 use crate::{Error, Position, segment};
 
 /// A news directory as it was published when this was opened.
@@ -31,6 +33,7 @@ pub struct Reader {
     bases: Vec<u64>,
     active: Active,
     cancelled: Cancels,
+    expired: Expired,
 }
 
 /// One record read from the log.
@@ -62,9 +65,10 @@ impl Reader {
         let path = dir.join("index");
         let known = Index::open(&*disk, &path, Open::Read)?
             .filter(|index| index.applied(disk.boot_id()).is_some());
-        let index = match known {
-            Some(index) => index,
-            None => {
+        let told = Expired::read(&*disk, dir)?;
+        let (index, expired) = match (known, told) {
+            (Some(index), Some(expired)) => (index, expired),
+            _ => {
                 drop(Spool::open_on(
                     disk.clone(),
                     dir,
@@ -73,7 +77,14 @@ impl Reader {
                         ..Options::default()
                     },
                 )?);
-                Index::open(&*disk, &path, Open::Read)?.ok_or_else(|| missing(&path))?
+                let index =
+                    Index::open(&*disk, &path, Open::Read)?.ok_or_else(|| missing(&path))?;
+                let expired = Expired::read(&*disk, dir)?.ok_or_else(|| Error::Damaged {
+                    path: dir.join("expired"),
+                    offset: 0,
+                    what: "it does not tell what has expired",
+                })?;
+                (index, expired)
             }
         };
         let mark = index.published().ok_or_else(|| missing(&path))?;
@@ -95,6 +106,7 @@ impl Reader {
             bases,
             active,
             cancelled,
+            expired,
         })
     }
 
@@ -123,7 +135,8 @@ impl Reader {
                     found = text
                         .filter(|text| is_line_of(text, id))
                         .and_then(first_line)
-                        .filter(|_| self.is_published(address));
+                        .filter(|_| self.is_published(address))
+                        .filter(|line| !self.is_forgotten(line));
                     found.is_some()
                 }
                 Err(error) => {
@@ -138,6 +151,10 @@ impl Reader {
         }
     }
 
+    fn is_forgotten(&self, line: &[u8]) -> bool {
+        HistoryLine::parse(line).is_some_and(|line| self.expired.forgets(&line))
+    }
+
     fn is_published(&self, address: u64) -> bool {
         address
             .checked_sub(self.mark.base)
@@ -150,7 +167,7 @@ impl Reader {
         mut each: impl FnMut(&[u8]) -> Result<(), Error>,
     ) -> Result<(), Error> {
         self.histories.each_line(|address, line| {
-            if self.is_published(address) {
+            if self.is_published(address) && !self.is_forgotten(line) {
                 each(line)
             } else {
                 Ok(())
@@ -172,19 +189,23 @@ impl Reader {
             .map(<[u8]>::to_vec))
     }
 
-    /// True when an article can still be read: it was filed, is in reach of a low mark in one of its groups, and was not cancelled.
+    /// True when an article can still be read: it was filed, has not expired in all its groups, and was not cancelled.
     pub fn is_alive(&self, line: &HistoryLine<'_>) -> bool {
         let Some(position) = line.position else {
             return false;
         };
-        !self.cancelled.contains(position)
-            && line
-                .links()
-                .any(|(group, number)| number >= self.low(group))
+        line.links()
+            .any(|(group, number)| self.is_alive_in(group, number, position))
     }
 
-    fn low(&self, group: &[u8]) -> u64 {
-        self.active.find(group).map_or(0, |id| self.active.low(id))
+    /// True when an article can still be read under a number in a group. All that ask whether an article is there ask this.
+    pub fn is_alive_in(&self, group: &[u8], number: u64, position: Position) -> bool {
+        self.expired.keeps(group, number) && !self.cancelled.contains(position)
+    }
+
+    /// What has expired.
+    pub fn expired(&self) -> &Expired {
+        &self.expired
     }
 
     /// The article with an id, if it is alive.
@@ -200,7 +221,7 @@ impl Reader {
 
     /// The article with a number in a group, if it is alive.
     pub fn article_by_number(&self, group: &[u8], number: u64) -> Result<Option<Stored>, Error> {
-        if number < self.low(group) {
+        if !self.expired.keeps(group, number) {
             return Ok(None);
         }
         for &base in self.bases.iter().rev() {
@@ -213,7 +234,7 @@ impl Reader {
                     continue;
                 };
                 let position = Position(base + u64::from(row.record));
-                if self.cancelled.contains(position) {
+                if !self.is_alive_in(group, number, position) {
                     return Ok(None);
                 }
                 return self.read(position).map(Some);
@@ -229,7 +250,7 @@ impl Reader {
         (low, high): (u64, u64),
         mut each: impl FnMut(Row<'_>) -> std::io::Result<()>,
     ) -> Result<(), Error> {
-        let low = low.max(self.low(group));
+        let low = low.max(self.expired.low(group));
         for &base in &self.bases {
             let map = self.overview_map(base)?;
             for block in overview::blocks(map.bytes()) {
@@ -237,10 +258,8 @@ impl Reader {
                     continue;
                 };
                 for row in rows.range(low, high) {
-                    if !self
-                        .cancelled
-                        .contains(Position(base + u64::from(row.record)))
-                    {
+                    let position = Position(base + u64::from(row.record));
+                    if self.is_alive_in(group, row.number, position) {
                         each(row).map_err(|source| {
                             Error::io("write the rows of", &self.segments, source)
                         })?;
@@ -249,6 +268,48 @@ impl Reader {
             }
         }
         Ok(())
+    }
+
+    /// The bases of the segments, ascending; the last is still being filed into.
+    pub fn segments(&self) -> &[u64] {
+        &self.bases
+    }
+
+    /// True when every id in a `.his` file may be forgotten.
+    pub(crate) fn forgets_all(&self, path: &Path) -> Result<bool, Error> {
+        let at = |source| Error::io("read", path, source);
+        let file = match self.disk.open(path, Open::Read) {
+            Err(source) if source.kind() == std::io::ErrorKind::NotFound => return Ok(false),
+            opened => opened.map_err(at)?,
+        };
+        let map = file
+            .length()
+            .and_then(|length| file.map(length))
+            .map_err(at)?;
+        let forgets = |(_, line)| self.is_forgotten(line);
+        Ok(crate::older::lines(map.bytes()).all(forgets))
+    }
+
+    /// What expire looks at in one segment.
+    pub fn survey(&self, base: u64) -> Result<Survey, Error> {
+        let map = |view, end: u64| {
+            let path = segment_path(&self.segments, base, view);
+            let at = |source| {
+                Error::io(
+                    "read (run `broadsheet fsck --repair` to make it again)",
+                    &path,
+                    source,
+                )
+            };
+            let file = self.disk.open(&path, Open::Read).map_err(at)?;
+            let length = file.length().map_err(at)?.min(end);
+            Ok::<_, Error>((file.map(length).map_err(at)?, length as usize))
+        };
+        let is_current = base == self.mark.base;
+        let until = |end| if is_current { end } else { u64::MAX };
+        let his = map(View::His, until(self.mark.his_end))?;
+        let (exp, _) = map(View::Exp, until(self.mark.exp_end))?;
+        Ok(Survey::new(base, his, self.overview_map(base)?, exp))
     }
 
     fn overview_map(&self, base: u64) -> Result<MapRef, Error> {
@@ -260,7 +321,17 @@ impl Reader {
                 source,
             )
         };
-        let file = self.disk.open(&path, Open::Read).map_err(at)?;
+        let file = match self.disk.open(&path, Open::Read) {
+            Ok(file) => file,
+            Err(source) => {
+                let art = segment_path(&self.segments, base, View::Art);
+                if self.disk.open(&art, Open::Read).is_ok() {
+                    return Err(at(source));
+                }
+                // Expire removed the segment since this was opened.
+                return Ok(MapRef::default());
+            }
+        };
         let length = file.length().map_err(at)?;
         let end = if base == self.mark.base {
             length.min(self.mark.ovr_end)
@@ -279,7 +350,12 @@ impl Reader {
             .ok_or(Error::NoArticle(position))?;
         let path = segment_path(&self.segments, *base, View::Art);
         let at = |source| Error::io("read", &path, source);
-        let file = self.disk.open(&path, Open::Read).map_err(at)?;
+        let file = match self.disk.open(&path, Open::Read) {
+            Err(source) if source.kind() == std::io::ErrorKind::NotFound => {
+                return Err(Error::NoArticle(position));
+            }
+            opened => opened.map_err(at)?,
+        };
         let offset = position.0 - base;
         let mut bytes = vec![0; HEADER_BYTES];
         let got = file.read_at(&mut bytes, offset).map_err(at)?;

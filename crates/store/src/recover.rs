@@ -12,10 +12,13 @@ use groups::{Active, AddFault, Flag, GroupId};
 
 use article::decimal;
 
+pub use crate::views::rebuild_views;
+
 use crate::active_file::ActiveFile;
 use crate::cancels::Cancels;
-use crate::current::{Art, Derived, Growing};
+use crate::current::{Art, Derived};
 use crate::disk::{Disk, Open};
+use crate::expired::ExpiredFile;
 use crate::history::HistoryLine;
 use crate::index::Index;
 use crate::lock::Lock;
@@ -85,6 +88,7 @@ pub fn open(
         .checkpoint()
         .filter(|mark| mark.base == start.mark.base)
         .map_or(SEGMENT_HEADER_BYTES, |mark| mark.art_end);
+    let expired = ExpiredFile::new(&disk, dir);
     let mut spool = Spool {
         disk,
         dir: dir.to_owned(),
@@ -95,6 +99,7 @@ pub fn open(
         art,
         derived,
         older,
+        expired,
         stamp: 0,
         checkpointed,
         stopped: false,
@@ -103,6 +108,16 @@ pub fn open(
         lock,
     };
     let is_edited = spool.active_is_edited(start.sure)?;
+    if spool.expired.is_missing() {
+        // A new news directory, or a lost file: made again from the log.
+        if spool.index.published().is_some() {
+            spool
+                .notices
+                .push("expired was missing: made again from the log".into());
+        }
+        spool.expired.state_mut()?;
+        spool.expired.flush()?;
+    }
     spool.catch_up(&start)?;
     if is_edited {
         spool.take_up_active()?;
@@ -137,6 +152,8 @@ impl Start {
             his_end: 0,
             ovr_end: 0,
             cancels_end: 0,
+            exp_end: 0,
+            newest: 0,
         };
         Start {
             mark,
@@ -349,13 +366,14 @@ fn raise_high_marks(table: &mut Active, line: &[u8]) {
     }
 }
 
-/// Raises low marks from lines of `group low`.
+/// Raises low marks from lines of `group low` or `group cut low`; other lines are for [`crate::Expired`].
 pub fn apply_low_marks(table: &mut Active, text: &[u8]) {
     for line in text.split(|&b| b == b'\n') {
         let mut words = line.split(|&b| b == b' ');
-        let (Some(name), Some(low)) = (words.next(), words.next().and_then(decimal::parse)) else {
+        let (Some(name), Some(cut)) = (words.next(), words.next().and_then(decimal::parse)) else {
             continue;
         };
+        let low = words.next().and_then(decimal::parse).unwrap_or(cut);
         if let Some(id) = table.find(name)
             && table.low(id) < low
         {
@@ -427,6 +445,7 @@ impl Spool {
             };
         }
         if self.derived.his.length()? < from.his_end
+            || self.derived.exp.length()? < from.exp_end
             || !self.derived.overview_ends_at(from.ovr_end)?
         {
             self.notices.push(format!(
@@ -501,6 +520,7 @@ impl Spool {
             &self.derived.his,
             &self.derived.ovr,
             &self.derived.cancels,
+            &self.derived.exp,
         ];
         for growing in ends {
             if growing.length()? != growing.end {
@@ -634,7 +654,13 @@ impl Spool {
                 });
             }
             let address = self.art.header.base + self.derived.next_line();
-            self.derived.push_line(record.line());
+            match line.arrival {
+                Some(arrival) if record.head.kind == Kind::Article => {
+                    self.derived
+                        .push_filed(record.line(), arrival, line.expires);
+                }
+                _ => self.derived.push_line(record.line()),
+            }
             self.remember_address(line.id, address)?;
         }
         if record.head.kind == Kind::Cancel
@@ -642,6 +668,9 @@ impl Spool {
                 Cancels::parse_line(record.line().strip_suffix(b"\n").unwrap_or_default())
         {
             self.derived.push_cancel(Position(position), id);
+        }
+        if record.head.kind == Kind::LowMarks {
+            self.expired.state_mut()?.apply(record.line());
         }
         apply_to_active(&mut self.active.table, record);
         Ok(())
@@ -742,6 +771,8 @@ impl Spool {
             }
         })?;
         for (id, high) in fresh {
+            let name = self.active.table.name(id);
+            let high = high.max(self.expired.state()?.cut(name).saturating_sub(1));
             if self.active.table.high(id) < high {
                 self.active.table.set_high(id, high);
             }
@@ -755,94 +786,4 @@ fn damage_notice(path: &Path, from: u64) -> String {
         "{} is damaged at byte {from}: run `broadsheet fsck`",
         path.display()
     )
-}
-
-/// Makes `.his` and `.ovr` of a sealed segment again from its `.art`.
-pub fn rebuild_views(disk: &Arc<dyn Disk>, dir: &Path, base: u64) -> Result<u64, Error> {
-    let segments = dir.join("segments");
-    let mut views = Views::open(disk, &segments, base)?;
-    let mut fault = None;
-    let mut articles = 0;
-    each_record(disk, &segments, base, |offset, record| {
-        articles += u64::from(record.head.kind == Kind::Article);
-        if let Err(error) = views.add(offset, record) {
-            fault = fault.take().or(Some(error));
-        }
-    })?;
-    match fault {
-        Some(error) => Err(error),
-        None => views.finish(&**disk).map(|()| articles),
-    }
-}
-
-/// The views of a sealed segment, being made again under temporary names.
-struct Views {
-    his: Growing,
-    ovr: Growing,
-    lines: Vec<u8>,
-    rows: crate::overview::Rows,
-    block: Vec<u8>,
-    targets: [std::path::PathBuf; 2],
-}
-
-impl Views {
-    fn open(disk: &Arc<dyn Disk>, segments: &Path, base: u64) -> Result<Views, Error> {
-        let targets = [View::His, View::Ovr].map(|view| segment_path(segments, base, view));
-        let [his, ovr] = &targets;
-        let fresh =
-            |path: &Path| Growing::open(&**disk, path.with_extension("remake"), Open::Truncate, 0);
-        let (his, ovr) = (
-            fresh(&his.with_extension("his.x"))?,
-            fresh(&ovr.with_extension("ovr.x"))?,
-        );
-        Ok(Views {
-            his,
-            ovr,
-            lines: Vec::new(),
-            rows: Default::default(),
-            block: Vec::new(),
-            targets,
-        })
-    }
-
-    fn add(&mut self, offset: u64, record: &Record<'_>) -> Result<(), Error> {
-        if !record.head.kind.has_history_line() {
-            return Ok(());
-        }
-        self.lines.extend_from_slice(record.line());
-        if let Some(line) = HistoryLine::parse(record.line())
-            && record.head.kind == Kind::Article
-        {
-            self.rows.add(offset as u32, line.links(), |out| {
-                push_row_of(out, record, line.id);
-            });
-        }
-        if self.lines.len() + self.rows.bytes() > REPLAY_PIECE_BYTES {
-            self.flush()
-        } else {
-            Ok(())
-        }
-    }
-
-    fn flush(&mut self) -> Result<(), Error> {
-        self.his.append(&self.lines)?;
-        self.lines.clear();
-        self.block.clear();
-        if !self.rows.is_empty() {
-            self.rows.build(&mut self.block);
-        }
-        self.ovr.append(&self.block)
-    }
-
-    fn finish(mut self, disk: &dyn Disk) -> Result<(), Error> {
-        self.flush()?;
-        crate::current::merge_overview(disk, &self.ovr.path, self.ovr.end)?;
-        let [his, ovr] = &self.targets;
-        for (from, to) in [(&self.his, his), (&self.ovr, ovr)] {
-            from.sync()?;
-            disk.rename(&from.path, to)
-                .map_err(|source| Error::io("put in place", to, source))?;
-        }
-        Ok(())
-    }
 }

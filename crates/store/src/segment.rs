@@ -74,14 +74,23 @@ impl SegmentHeader {
 
 /// The bases of all segments, ascending.
 pub fn list(disk: &dyn Disk, segments: &Path) -> Result<Vec<u64>, Error> {
+    list_views(disk, segments, &[View::Art])
+}
+
+/// The bases of all files of some views, ascending. The history of a segment may outlive its articles.
+pub fn list_views(disk: &dyn Disk, segments: &Path, views: &[View]) -> Result<Vec<u64>, Error> {
     let names = disk
         .list(segments)
         .map_err(|source| Error::io("list", segments, source))?;
     let mut bases: Vec<u64> = names
         .iter()
-        .filter_map(|name| crate::position::base_of(name.as_os_str()))
+        .filter_map(|name| {
+            let mut found = views.iter();
+            found.find_map(|view| crate::position::base_of_view(name.as_os_str(), *view))
+        })
         .collect();
     bases.sort_unstable();
+    bases.dedup();
     Ok(bases)
 }
 
@@ -192,9 +201,9 @@ impl<'f> Walk<'f> {
     }
 }
 
-/// Makes the three files of a new segment, durably.
+/// Makes the files of a new segment, durably.
 pub fn create(disk: &dyn Disk, segments: &Path, header: SegmentHeader) -> Result<(), Error> {
-    for view in [View::His, View::Ovr, View::Art] {
+    for view in [View::His, View::Ovr, View::Exp, View::Art] {
         let path = segment_path(segments, header.base, view);
         let at = |doing| {
             let path = path.clone();

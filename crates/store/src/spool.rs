@@ -11,6 +11,7 @@ use crate::active_file::ActiveFile;
 use crate::cancels::Cancels;
 use crate::current::{Art, Derived, PAD_BYTES_MAX};
 use crate::disk::{Disk, Open};
+use crate::expired::ExpiredFile;
 use crate::filing::Filing;
 use crate::history::{HistoryLine, push_seen};
 use crate::index::Index;
@@ -94,6 +95,7 @@ pub struct Spool {
     pub(crate) art: Art,
     pub(crate) derived: Derived,
     pub(crate) older: Older,
+    pub(crate) expired: ExpiredFile,
     pub(crate) stamp: u64,
     pub(crate) checkpointed: u64,
     pub(crate) stopped: bool,
@@ -168,6 +170,11 @@ impl Spool {
             match self.text_at(address) {
                 Ok(text) => {
                     found = text.filter(|text| is_line_of(text, id));
+                    match found.map(|text| self.is_forgotten(text)) {
+                        Some(Ok(true)) => found = None,
+                        Some(Err(error)) => fault = Some(error),
+                        _ => {}
+                    }
                     found.is_some()
                 }
                 Err(error) => {
@@ -177,6 +184,16 @@ impl Spool {
             }
         });
         fault.map_or(Ok(found), Err)
+    }
+
+    /// True when expire lets the id of the first line of a text be forgotten: it may come again.
+    pub(crate) fn is_forgotten(&self, text: &[u8]) -> Result<bool, Error> {
+        let expired = self.expired.state()?;
+        if expired.forget_before() == i64::MIN {
+            return Ok(false);
+        }
+        let line = first_line(text).and_then(HistoryLine::parse);
+        Ok(line.is_some_and(|line| expired.forgets(&line)))
     }
 
     pub(crate) fn text_at(&self, address: u64) -> Result<Option<&[u8]>, Error> {
@@ -201,7 +218,7 @@ impl Spool {
         }
     }
 
-    fn make_room(&mut self, bytes: u64) -> Result<(), Error> {
+    pub(crate) fn make_room(&mut self, bytes: u64) -> Result<(), Error> {
         if self.stopped {
             return Err(Error::Stopped);
         }
@@ -235,11 +252,17 @@ impl Spool {
         let laid = filing.push_record(self.art.pending.out(), position, commit);
         let line = self.art.pending.piece(laid.line_start, laid.line_length);
         let address = self.art.header.base + self.derived.next_line();
-        self.derived.push_line(line);
+        self.derived
+            .push_filed(line, filing.arrival, filing.expires);
         self.derived
             .rows
             .add(offset, filing.links.iter().copied(), |out| {
-                push_row(out, &filing.overview, laid.bytes, u64::from(laid.lines));
+                push_row(
+                    out,
+                    &filing.overview,
+                    laid.bytes,
+                    u64::from(laid.lines),
+                );
             });
         self.remember_address(filing.id, address)?;
         if self.options.durability == Durability::Each {
@@ -285,6 +308,7 @@ impl Spool {
             self.each_block(|block| {
                 high = high.max(block.find(name).map_or(0, |rows| rows.last_number()));
             })?;
+            high = high.max(self.expired.state()?.cut(name).saturating_sub(1));
         }
         recover::apply_group(&mut self.active.table, name, (high, 1), Some(flag))?;
         let table = &self.active.table;
@@ -320,9 +344,7 @@ impl Spool {
                 article::decimal::push(&mut text, *low);
                 text.push(b'\n');
             }
-            self.make_room(text.len() as u64 + 256)?;
-            recover::apply_low_marks(&mut self.active.table, &text);
-            self.log_text(Kind::LowMarks, &text);
+            self.log_lines(&mut text)?;
         }
         Ok(())
     }
@@ -349,7 +371,7 @@ impl Spool {
         Ok(())
     }
 
-    fn log_text(&mut self, kind: Kind, text: &[u8]) {
+    pub(crate) fn log_text(&mut self, kind: Kind, text: &[u8]) {
         let commit = self.commit_of_record();
         record::push_text(self.art.pending.out(), kind, commit, text);
     }
@@ -406,6 +428,9 @@ impl Spool {
             let fresh = Index::create(&*self.disk, &path, expected)?;
             let mut full = false;
             let mut put = |address, line: &[u8]| {
+                if self.is_forgotten(line)? {
+                    return Ok(());
+                }
                 if let Some(id) = line.split(|&b| b == b'\t').next() {
                     full |= !fresh.insert(message_id::hash(id), address, 0);
                 }
@@ -465,6 +490,7 @@ impl Spool {
     pub(crate) fn publish(&mut self) -> Result<(), Error> {
         self.derived.flush()?;
         self.active.flush()?;
+        self.expired.flush()?;
         self.index.set_active_identity(self.active.identity()?);
         self.index
             .set_synced(self.options.durability != Durability::None);
@@ -480,6 +506,8 @@ impl Spool {
             his_end: self.derived.his.end,
             ovr_end: self.derived.ovr.end,
             cancels_end: self.derived.cancels.end,
+            exp_end: self.derived.exp.end,
+            newest: self.derived.newest(),
         }
     }
 
@@ -526,8 +554,7 @@ impl Spool {
         segment::create(&*self.disk, &segments, header)?;
         self.enter(&segments, header)?;
         self.stopped = false;
-        self.log_active();
-        Ok(())
+        self.log_state()
     }
 
     /// Makes a freshly made segment the current one.
@@ -537,6 +564,8 @@ impl Spool {
             art_end: SEGMENT_HEADER_BYTES,
             his_end: 0,
             ovr_end: 0,
+            exp_end: 0,
+            newest: 0,
             ..self.mark()
         };
         self.art = Art::open(&self.disk, segments, header.base, mark.art_end)?;

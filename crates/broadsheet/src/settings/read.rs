@@ -155,6 +155,10 @@ impl Reading<'_> {
     fn top(&mut self, table: &DeTable<'_>) {
         for (key, value) in table {
             let name = key.get_ref().as_ref();
+            if matches!(name, "expire" | "expiry") {
+                // Read by expire itself, when it runs.
+                continue;
+            }
             if let Some((section, _)) = SECTIONS.iter().find(|(section, _)| *section == name) {
                 match value.get_ref() {
                     DeValue::Table(table) => self.section(section, table),

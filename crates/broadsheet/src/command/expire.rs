@@ -1,0 +1,183 @@
+//! `broadsheet expire`
+
+use std::io::Write;
+use std::path::Path;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use anyhow::Context;
+use expire::{Explist, Order, Outcome, Space, Tables};
+
+use crate::directory::NewsDirectory;
+use crate::exit::Status;
+use crate::flags::{Command, DIR, Flag, Given, JSON, Operands};
+use crate::{settings, text};
+
+/// The table.
+pub static COMMAND: Command = Command {
+    words: &["expire"],
+    also: &["doexpire"],
+    summary: "remove articles that are old enough to go",
+    about: "\
+Goes by the [[expire]] tables of broadsheet.toml, or, without any, by `explist' (or CTLFILE), as C
+News did. Decides without looking at what is kept; rnews and readers go on meanwhile. Without a
+policy that covers every group nothing is removed.
+
+Groups whose rule names an archive directory are held: this build does not copy articles yet.",
+    operands: Operands {
+        shown: "[CTLFILE]",
+        least: 0,
+        most: 1,
+    },
+    flags: &[
+        DIR,
+        JSON,
+        Flag::classic(
+            'n',
+            "dry-run",
+            "Print what would go, by hierarchy, and remove nothing. (C News gave a time with -n: that is --now.)",
+        ),
+        Flag::new("now", "Decide as if it were this time, seconds since 1970.").value("TIME"),
+        Flag::new(
+            "force",
+            "Remove even more than [expiry] max_fraction of all articles.",
+        ),
+        Flag::new(
+            "what-if",
+            "Print what would go by this policy file, and remove nothing.",
+        )
+        .value("FILE"),
+        Flag::classic(
+            'a',
+            "archive",
+            "The archive directory for `@' in the policy.",
+        )
+        .value("ARCHIVE"),
+        Flag::classic('c', "check", "Check the policy only."),
+        Flag::refused('p', "print-index", "this build does not archive yet"),
+        Flag::refused('t', "trace", "say -n"),
+        Flag::refused(
+            'l',
+            "leader-last",
+            "no name of an article leads the others here",
+        ),
+        Flag::refused('v', "verbose", "the summary is always printed"),
+        Flag::refused(
+            'g',
+            "complain",
+            "an Expires that cannot be read is told by `broadsheet explain'",
+        ),
+        Flag::refused('r', "no-rebuild", "history is not rewritten"),
+    ],
+    exits: &[],
+    run,
+};
+
+fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
+    let directory = NewsDirectory::meant(given)?;
+    let options = directory.settings()?.settings.store_options();
+    let (list, space) = policy(given, &directory)?;
+    if given.has("check") {
+        let (_, warnings) = expire::Policy::compile(list, &directory.active()?)?;
+        for warning in warnings {
+            eprintln!("broadsheet: {warning}");
+        }
+        return Ok(Status::OK);
+    }
+    let now = match given.number("now")? {
+        Some(now) => i64::try_from(now)?,
+        None => SystemTime::now()
+            .duration_since(UNIX_EPOCH)
+            .map_or(0, |age| age.as_secs() as i64),
+    };
+    let order = Order {
+        now,
+        dry: given.has("dry-run") || given.has("what-if"),
+        force: given.has("force"),
+        max_fraction: space.max_fraction,
+        options,
+    };
+    let outcome = expire::run(directory.root(), list, &order)?;
+    tell(&outcome, order.dry, given.has("json"), out)?;
+    Ok(Status::OK)
+}
+
+/// The policy meant: `--what-if`, CTLFILE, the tables of broadsheet.toml, or explist, the first of these that there is.
+fn policy(given: &Given, directory: &NewsDirectory) -> anyhow::Result<(Explist, Space)> {
+    let archive = given.value("archive").map(|path| path.as_encoded_bytes());
+    let path = directory.file(settings::FILE);
+    let text = std::fs::read_to_string(&path)
+        .with_context(|| format!("cannot read {}", path.display()))?;
+    let name = path.display().to_string();
+    let tables = Tables::read(&text, &name)?;
+    let named = given
+        .value("what-if")
+        .or(given.operands.first().map(|file| file.as_os_str()));
+    let list = match named {
+        Some(file) => Explist::read(Path::new(file), archive)?,
+        None if tables.has_rules() => tables.explist(&text, &name, archive)?,
+        None => Explist::read(&directory.file("explist"), archive)?,
+    };
+    Ok((list, tables.space()))
+}
+
+fn tell(outcome: &Outcome, dry: bool, json: bool, out: &mut dyn Write) -> anyhow::Result<()> {
+    for warning in &outcome.warnings {
+        eprintln!("broadsheet: {warning}");
+    }
+    let plan = &outcome.plan;
+    if json {
+        let by_hierarchy: serde_json::Map<String, serde_json::Value> = plan
+            .hierarchies
+            .iter()
+            .map(|(name, going)| {
+                let told = serde_json::json!({ "articles": going.links, "bytes": going.bytes });
+                (String::from_utf8_lossy(name).into_owned(), told)
+            })
+            .collect();
+        let answer = serde_json::json!({
+            "dry": dry, "articles": plan.going, "of": plan.live, "bytes": plan.bytes, "hierarchies": by_hierarchy,
+            "in_future": plan.in_future, "groups_held": outcome.held, "segments_removed": outcome.segments_removed,
+            "bytes_freed": outcome.bytes_freed,
+        });
+        writeln!(out, "{answer}")?;
+        return Ok(());
+    }
+    if outcome.held > 0 {
+        eprintln!(
+            "broadsheet: {} groups are to be archived, which this build cannot: they are held",
+            outcome.held
+        );
+    }
+    if plan.in_future > 0 {
+        eprintln!(
+            "broadsheet: {} articles arrived in the future and stay: was the clock set back?",
+            plan.in_future
+        );
+    }
+    for (name, going) in &plan.hierarchies {
+        let size = text::rough_bytes(going.bytes);
+        writeln!(
+            out,
+            "{:24} {:>10} {:>12}",
+            String::from_utf8_lossy(name),
+            going.links,
+            size
+        )?;
+    }
+    let word = if dry { "would go" } else { "gone" };
+    let size = text::rough_bytes(plan.bytes);
+    writeln!(
+        out,
+        "{} of {} articles {word} ({size}), counted in each group",
+        plan.going, plan.live
+    )?;
+    if outcome.segments_removed > 0 {
+        let size = text::rough_bytes(outcome.bytes_freed);
+        writeln!(
+            out,
+            "{} segments removed, {size} given back",
+            outcome.segments_removed
+        )?;
+    }
+    Ok(())
+}

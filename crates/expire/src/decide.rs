@@ -1,0 +1,375 @@
+//! What goes. The work grows with that and not with what is kept: in each segment the cut-off of every life is found by
+//! binary search on arrival, every group's number there by another, and from the segment on in which something is kept
+//! nothing is looked at, but for the exceptions, which are listed.
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+
+use groups::{Active, GroupId};
+use store::{Error, Expired, Expiry, GroupRows, HistoryLine, Reader, Survey};
+
+use crate::policy::{Cutoffs, Policy};
+
+/// What a run would do.
+#[derive(Debug, Default)]
+pub struct Plan {
+    /// For the store to take over.
+    pub expiry: Expiry,
+    /// By hierarchy (the first word of a group's name), what goes.
+    pub hierarchies: BTreeMap<Vec<u8>, Going>,
+    /// Links (an article in a group) that go.
+    pub going: u64,
+    /// Links there are now, at most.
+    pub live: u64,
+    /// Bytes of rows that go, cross-posts counted in each group.
+    pub bytes: u64,
+    /// Articles that seem to have come in the future: they stay. Was the clock set back?
+    pub in_future: u64,
+    /// Links of groups that no rule names; they stay.
+    pub unruled: u64,
+}
+
+/// What goes in one hierarchy.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Going {
+    /// Links.
+    pub links: u64,
+    /// Bytes, cross-posts counted in each group.
+    pub bytes: u64,
+}
+
+/// Decides what goes at `now`. `held`: groups for which it is true stay as they are.
+///
+/// # Errors
+/// A file of the store cannot be read.
+pub fn decide(
+    reader: &Reader,
+    policy: &Policy,
+    now: i64,
+    held: impl Fn(GroupId) -> bool,
+) -> Result<Plan, Error> {
+    let mut run = Run::new(reader, policy, now, &held);
+    let mut surveys = Vec::new();
+    for &base in reader.segments() {
+        let survey = reader.survey(base)?;
+        run.by_default(&survey);
+        surveys.push(survey);
+    }
+    run.keep_what_came_in_future(&surveys);
+    for survey in &surveys {
+        for line in survey.exceptions() {
+            run.exception(&line);
+        }
+    }
+    Ok(run.finish(&surveys))
+}
+
+/// Groups whose articles without Expires are cut off at the same time.
+struct Class {
+    cutoff: i64,
+    /// No segment below this position need be looked at.
+    from: u64,
+    settled: Option<u64>,
+    /// Segments and records from which on articles came in the future.
+    future: Vec<(u64, u64)>,
+}
+
+struct Run<'r> {
+    policy: &'r Policy,
+    active: &'r Active,
+    expired: &'r Expired,
+    now: i64,
+    classes: Vec<Class>,
+    by_cutoff: HashMap<i64, usize>,
+    /// By group id.
+    class_of: Vec<Option<usize>>,
+    /// Removed groups, by name.
+    others: HashMap<Vec<u8>, (Option<usize>, Cutoffs)>,
+    cuts: HashMap<Vec<u8>, u64>,
+    kept: HashSet<(Vec<u8>, u64)>,
+    gone: HashSet<(Vec<u8>, u64)>,
+    in_future: u64,
+    unruled: u64,
+}
+
+impl<'r> Run<'r> {
+    fn new(
+        reader: &'r Reader,
+        policy: &'r Policy,
+        now: i64,
+        held: &dyn Fn(GroupId) -> bool,
+    ) -> Run<'r> {
+        let active = reader.active();
+        let mut run = Run {
+            policy,
+            active,
+            expired: reader.expired(),
+            now,
+            classes: Vec::new(),
+            by_cutoff: HashMap::new(),
+            class_of: vec![None; active.id_end()],
+            others: HashMap::new(),
+            cuts: HashMap::new(),
+            kept: HashSet::new(),
+            gone: HashSet::new(),
+            in_future: 0,
+            unruled: 0,
+        };
+        for id in active.ids().filter(|id| !held(*id)) {
+            let cutoffs = policy.cutoffs(id, now);
+            if cutoffs == Cutoffs::KEEP {
+                continue;
+            }
+            let class = run.class(cutoffs.default);
+            let settled = run.expired.settled(active.name(id));
+            if let Some(class) = run.classes.get_mut(class) {
+                class.from = class.from.min(settled);
+            }
+            if let Some(slot) = run.class_of.get_mut(id.0 as usize) {
+                *slot = Some(class);
+            }
+        }
+        run
+    }
+
+    fn class(&mut self, cutoff: i64) -> usize {
+        let fresh = self.classes.len();
+        let place = *self.by_cutoff.entry(cutoff).or_insert(fresh);
+        if place == fresh {
+            self.classes.push(Class {
+                cutoff,
+                from: u64::MAX,
+                settled: None,
+                future: Vec::new(),
+            });
+        }
+        place
+    }
+
+    /// The class and the cut-offs of a group, in active or not. `None`: it is held, or nothing rules it.
+    fn rule_of(&mut self, name: &[u8]) -> Option<(usize, Cutoffs)> {
+        if let Some(id) = self.active.find(name) {
+            let class = self.class_of.get(id.0 as usize).copied().flatten()?;
+            return Some((class, self.policy.cutoffs(id, self.now)));
+        }
+        if let Some((class, cutoffs)) = self.others.get(name) {
+            return class.map(|class| (class, *cutoffs));
+        }
+        // A group that was removed counts as unmoderated. With an archive, it is held.
+        let rule = self.policy.rule_of_name(name, false);
+        let cutoffs = rule
+            .filter(|rule| rule.archive.is_none())
+            .map(|rule| Cutoffs::new(&rule.dates, self.now));
+        let class = cutoffs.map(|cutoffs| self.class(cutoffs.default));
+        let known = (class, cutoffs.unwrap_or(Cutoffs::KEEP));
+        if let Some(class) = class.and_then(|class| self.classes.get_mut(class)) {
+            class.from = 0;
+        }
+        self.others.insert(name.to_vec(), known);
+        class.map(|class| (class, known.1))
+    }
+
+    fn cut(&self, name: &[u8]) -> u64 {
+        let fresh = self.cuts.get(name).copied();
+        fresh.unwrap_or_else(|| self.expired.cut(name))
+    }
+
+    /// Articles without Expires, in one segment.
+    fn by_default(&mut self, survey: &Survey) {
+        let base = survey.base();
+        // For each class, the record from which on its articles stay; `None`: this segment is not its business.
+        let mut stay: Vec<Option<u64>> = Vec::new();
+        for class in &mut self.classes {
+            if class.settled.is_some() || class.from > base {
+                stay.push(None);
+                continue;
+            }
+            let boundary = survey.boundary(class.cutoff);
+            stay.push(Some(boundary.map_or(u64::MAX, |found| found.record)));
+            match boundary {
+                Some(found) if found.arrival > self.now => class.future.push((base, found.record)),
+                Some(_) => class.settled = Some(base),
+                None => {}
+            }
+        }
+        if stay.iter().all(Option::is_none) {
+            return;
+        }
+        for rows in survey.groups() {
+            let Some((class, _)) = self.rule_of(rows.name) else {
+                continue;
+            };
+            let Some(Some(record)) = stay.get(class).copied() else {
+                continue;
+            };
+            self.cut_rows(&rows, record);
+        }
+    }
+
+    fn cut_rows(&mut self, rows: &GroupRows<'_>, record: u64) {
+        let dead = rows.place_of_record(record);
+        let Some(last) = dead.checked_sub(1).map(|last| rows.number_at(last)) else {
+            return;
+        };
+        if last >= self.cut(rows.name) {
+            self.cuts.insert(rows.name.to_vec(), last + 1);
+        }
+        let first = rows.number_at(0);
+        for number in self.expired.survivors(rows.name) {
+            // Kept as it came in the future; that has come. Exceptions are decided after this.
+            if (first..=last).contains(&number) {
+                self.gone.insert((rows.name.to_vec(), number));
+            }
+        }
+    }
+
+    /// A cut may go over articles of a time when the clock was ahead: they stay until their time.
+    fn keep_what_came_in_future(&mut self, surveys: &[Survey]) {
+        let future: Vec<(usize, u64, u64)> = (0..)
+            .zip(&self.classes)
+            .flat_map(|(place, class)| {
+                class
+                    .future
+                    .iter()
+                    .map(move |(base, record)| (place, *base, *record))
+            })
+            .collect();
+        for (class, base, record) in future {
+            let Some(survey) = surveys.iter().find(|survey| survey.base() == base) else {
+                continue;
+            };
+            for rows in survey.groups() {
+                if self.rule_of(rows.name).is_none_or(|(own, _)| own != class) {
+                    continue;
+                }
+                for row in (rows.place_of_record(record)..rows.len()).filter_map(|at| rows.row(at))
+                {
+                    self.in_future += 1;
+                    if row.number < self.cut(rows.name) && self.expired.keeps(rows.name, row.number)
+                    {
+                        self.kept.insert((rows.name.to_vec(), row.number));
+                    }
+                }
+            }
+        }
+    }
+
+    /// An article that is decided by itself.
+    fn exception(&mut self, line: &HistoryLine<'_>) {
+        let arrival = line.arrival.unwrap_or(crate::policy::ARRIVAL_UNREADABLE);
+        self.in_future += u64::from(arrival > self.now);
+        for (group, number) in line.links() {
+            if !self.expired.keeps(group, number) {
+                continue;
+            }
+            let link = || (group.to_vec(), number);
+            let Some((_, cutoffs)) = self.rule_of(group) else {
+                continue;
+            };
+            if arrival < 0 || cutoffs.remove(arrival, line.expires, self.now) {
+                self.kept.remove(&link());
+                self.gone.insert(link());
+            } else {
+                self.gone.remove(&link());
+                if number < self.cut(group) {
+                    self.kept.insert(link());
+                }
+            }
+        }
+    }
+
+    fn finish(mut self, surveys: &[Survey]) -> Plan {
+        let mut plan = Plan {
+            in_future: self.in_future,
+            unruled: self.unruled,
+            ..Plan::default()
+        };
+        let live = |id| (self.active.high(id) + 1).saturating_sub(self.active.low(id).max(1));
+        let by_marks: u64 = self.active.ids().map(live).sum();
+        plan.live = by_marks.min(surveys.iter().map(Survey::rows).sum());
+        for survey in surveys {
+            self.count(survey, &mut plan);
+        }
+        let was_cut = |name: &[u8], number: u64, cuts: &HashMap<Vec<u8>, u64>| {
+            cuts.get(name).is_some_and(|cut| number < *cut) && self.expired.cut(name) <= number
+        };
+        let survives =
+            |name: &[u8], number| self.expired.survivors(name).any(|known| known == number);
+        let mut gone: Vec<_> = std::mem::take(&mut self.gone).into_iter().collect();
+        gone.retain(|(name, number)| !was_cut(name, *number, &self.cuts));
+        let mut survivors: Vec<_> = std::mem::take(&mut self.kept).into_iter().collect();
+        survivors.retain(|(name, number)| !survives(name, *number));
+        let mut cuts: Vec<_> = self.cuts.drain().collect();
+        gone.sort_unstable();
+        survivors.sort_unstable();
+        cuts.sort_unstable();
+        let mut settled = Vec::new();
+        for id in self.active.ids() {
+            let class = self.class_of.get(id.0 as usize).copied().flatten();
+            let Some(class) = class.and_then(|class| self.classes.get(class)) else {
+                continue;
+            };
+            let first = class.future.first().map_or(u64::MAX, |(base, _)| *base);
+            // Without an article that stays, the newest segment may still get some.
+            let newest = surveys.last().map_or(0, Survey::base);
+            let base = class.settled.unwrap_or(newest).min(first);
+            if self.expired.settled(self.active.name(id)) != base {
+                settled.push((self.active.name(id).to_vec(), base));
+            }
+        }
+        plan.expiry = Expiry {
+            survivors,
+            cuts,
+            gone,
+            forget_before: None,
+            settled,
+        };
+        plan
+    }
+
+    /// Counts what goes in one segment.
+    fn count(&self, survey: &Survey, plan: &mut Plan) {
+        if self.cuts.is_empty() && self.gone.is_empty() {
+            return;
+        }
+        let gone_by_name: HashSet<&[u8]> =
+            self.gone.iter().map(|(name, _)| name.as_slice()).collect();
+        for rows in survey.groups() {
+            let (old, new) = (self.expired.cut(rows.name), self.cut(rows.name));
+            let mut going = Going::default();
+            let mut add = |row: &store::Row<'_>| {
+                going.links += 1;
+                going.bytes += bytes_of(row.text);
+            };
+            if new > old {
+                for row in rows.range(old, new - 1) {
+                    if self.expired.keeps(rows.name, row.number)
+                        && !self.kept.contains(&(rows.name.to_vec(), row.number))
+                    {
+                        add(&row);
+                    }
+                }
+            }
+            if gone_by_name.contains(rows.name) {
+                for (_, number) in self.gone.iter().filter(|(name, _)| name == rows.name) {
+                    if *number >= new || *number < old {
+                        rows.range(*number, *number).for_each(|row| add(&row));
+                    }
+                }
+            }
+            if going.links > 0 {
+                let word = rows.name.split(|&b| b == b'.').next().unwrap_or_default();
+                let told = plan.hierarchies.entry(word.to_vec()).or_default();
+                told.links += going.links;
+                told.bytes += going.bytes;
+                plan.going += going.links;
+                plan.bytes += going.bytes;
+            }
+        }
+    }
+}
+
+/// The bytes that an overview row tells: its seventh field.
+fn bytes_of(row: &[u8]) -> u64 {
+    let field = row.split(|&b| b == b'\t').nth(6);
+    field.and_then(article::decimal::parse).unwrap_or(0)
+}

@@ -1,0 +1,114 @@
+//! One run of expire: decide without the lock, then have the store take it over.
+
+use std::path::Path;
+
+use store::{Options, Reader, Spool};
+
+use crate::decide::{Plan, decide};
+use crate::policy::{Policy, Warning};
+use crate::{Error, Explist};
+
+/// Between two runs that remove nothing, the horizon of memory moves only when it has moved this far, seconds.
+const FORGET_STEP_SECONDS: i64 = 600;
+
+/// What is wanted.
+#[derive(Debug, Clone, Copy)]
+pub struct Order {
+    /// The time to decide by, epoch seconds.
+    pub now: i64,
+    /// Decide only.
+    pub dry: bool,
+    /// Also when more than `max_fraction` would go.
+    pub force: bool,
+    /// Part of all links that one run may remove, 0 to 1.
+    pub max_fraction: f64,
+    /// How the store is opened.
+    pub options: Options,
+}
+
+/// What a run did, or would do.
+#[derive(Debug)]
+pub struct Outcome {
+    /// What goes.
+    pub plan: Plan,
+    /// What to tell of the policy.
+    pub warnings: Vec<Warning>,
+    /// Groups that were held, because their rule archives and this build does not copy yet.
+    pub held: u64,
+    /// Segments removed.
+    pub segments_removed: u64,
+    /// Bytes of articles given back.
+    pub bytes_freed: u64,
+}
+
+/// Runs expire over a news directory.
+///
+/// # Errors
+/// No usable policy; too much would go; the store's own errors. Nothing has been removed then.
+pub fn run(dir: &Path, list: Explist, order: &Order) -> Result<Outcome, Failure> {
+    let _one = store::Lock::take_named(dir, "lock.expire", false)?;
+    let reader = Reader::open(dir)?;
+    let (policy, warnings) = Policy::compile(list, reader.active())?;
+    let active = reader.active();
+    let archives = |id| policy.rule(id).is_some_and(|rule| rule.archive.is_some());
+    let held = active.ids().filter(|id| archives(*id)).count() as u64;
+    let mut plan = decide(&reader, &policy, order.now, archives)?;
+    let part = plan.going as f64 / plan.live.max(1) as f64;
+    if !order.dry && !order.force && plan.going > 0 && part > order.max_fraction {
+        return Err(Failure::TooMuch {
+            going: plan.going,
+            live: plan.live,
+            max_percent: order.max_fraction * 100.0,
+        });
+    }
+    let forget = policy.forget_before(order.now).min(order.now);
+    let known = reader.expired().forget_before();
+    if !plan.expiry.removes_nothing()
+        || forget < known
+        || forget.saturating_sub(known) >= FORGET_STEP_SECONDS
+    {
+        plan.expiry.forget_before = (forget != known).then_some(forget);
+    }
+    let mut outcome = Outcome {
+        plan,
+        warnings,
+        held,
+        segments_removed: 0,
+        bytes_freed: 0,
+    };
+    drop(reader);
+    if order.dry {
+        return Ok(outcome);
+    }
+    if !outcome.plan.expiry.is_empty() {
+        let mut spool = Spool::open(dir, order.options)?;
+        spool.expire(&outcome.plan.expiry)?;
+    }
+    let freed = store::reclaim(dir, order.options)?;
+    outcome.segments_removed = freed.segments;
+    outcome.bytes_freed = freed.bytes;
+    Ok(outcome)
+}
+
+/// Why expire did not run.
+#[derive(Debug, thiserror::Error)]
+pub enum Failure {
+    /// The policy.
+    #[error(transparent)]
+    Policy(#[from] Error),
+    /// The store.
+    #[error(transparent)]
+    Store(#[from] store::Error),
+    /// More would go than one run may remove.
+    #[error(
+        "{going} of {live} articles would go, more than {max_percent:.0} %; look with `broadsheet expire -n', then say --force"
+    )]
+    TooMuch {
+        /// Links that would go.
+        going: u64,
+        /// Links there are.
+        live: u64,
+        /// The limit, percent.
+        max_percent: f64,
+    },
+}

@@ -1,0 +1,235 @@
+//! The mechanism against a slow model: random articles, cross-posts, Expires, clocks and policies; runs of expire between
+//! batches of filing; after each, every article is asked for in every group. Where the clock was set back, an article may
+//! stay longer by as much, and never goes early.
+
+#![allow(clippy::unwrap_used, clippy::indexing_slicing, clippy::panic)]
+
+use std::collections::BTreeSet;
+use std::path::Path;
+
+use expire::policy::Facts;
+use expire::{Explist, Order, Policy, Verdict};
+use proptest::prelude::*;
+use store::{Filing, Options, OverviewFields, Piece, Position, Reader, Spool};
+
+const GROUPS: [&str; 4] = ["a.x", "a.y", "b", "c.moderated"];
+
+#[derive(Debug, Clone)]
+struct Arriving {
+    groups: BTreeSet<usize>,
+    /// Seconds since the article before; the clock may be set back.
+    after: i64,
+    /// Seconds from arrival to Expires.
+    expires: Option<i64>,
+    filler: usize,
+}
+
+#[derive(Debug, Clone)]
+struct Round {
+    articles: Vec<Arriving>,
+    /// Days that articles of each group live, and what remembers.
+    days: [u8; 4],
+    low: u8,
+    high: u8,
+}
+
+struct Filed {
+    id: String,
+    arrival: i64,
+    expires: Option<i64>,
+    position: Position,
+    links: Vec<(usize, u64, bool)>,
+}
+
+fn arriving() -> impl Strategy<Value = Arriving> {
+    let groups = prop::collection::btree_set(0..4usize, 1..4);
+    let after = prop_oneof![20 => 0..40_000i64, 1 => -200_000..0i64];
+    let expires = prop_oneof![4 => Just(None), 1 => (-50_000..2_000_000i64).prop_map(Some)];
+    (groups, after, expires, 0..40_000usize).prop_map(|(groups, after, expires, filler)| Arriving {
+        groups,
+        after,
+        expires,
+        filler,
+    })
+}
+
+fn round() -> impl Strategy<Value = Round> {
+    let articles = prop::collection::vec(arriving(), 0..60);
+    (articles, [1..9u8, 1..9, 1..20, 1..3], 0..2u8, 9..30u8).prop_map(
+        |(articles, days, low, high)| Round {
+            articles,
+            days,
+            low,
+            high,
+        },
+    )
+}
+
+fn file(spool: &mut Spool, filed: &mut Vec<Filed>, wanted: &Arriving, arrival: i64) {
+    let id = format!("<{}@x>", filed.len());
+    let mut links = Vec::new();
+    for &group in &wanted.groups {
+        let found = spool.active().find(GROUPS[group].as_bytes()).unwrap();
+        links.push((group, spool.active_mut().take_number(found).unwrap()));
+    }
+    let named: Vec<(&[u8], u64)> = links
+        .iter()
+        .map(|(group, number)| (GROUPS[*group].as_bytes(), *number))
+        .collect();
+    let expires = wanted.expires.map(|after| arrival + after);
+    let header = format!("Subject: s\nMessage-ID: {id}\n\n");
+    let body = "x".repeat(wanted.filler) + "\n";
+    let position = spool
+        .append(&Filing {
+            id: id.as_bytes(),
+            arrival,
+            expires,
+            links: &named,
+            sites: b"",
+            header: &[Piece::Native(header.as_bytes())],
+            body: Piece::Native(body.as_bytes()),
+            overview: OverviewFields {
+                subject: b"s",
+                id: id.as_bytes(),
+                ..OverviewFields::default()
+            },
+        })
+        .unwrap();
+    filed.push(Filed {
+        id,
+        arrival,
+        expires,
+        position,
+        links: links
+            .into_iter()
+            .map(|(group, number)| (group, number, true))
+            .collect(),
+    });
+}
+
+fn check(dir: &Path, filed: &[Filed], forget_before: i64) {
+    let reader = Reader::open(dir).unwrap();
+    for article in filed {
+        let alive = article.links.iter().any(|(_, _, alive)| *alive);
+        let found = reader.article(article.id.as_bytes()).unwrap();
+        assert_eq!(found.is_some(), alive, "{}", article.id);
+        let known = reader.find(article.id.as_bytes()).unwrap().is_some();
+        assert_eq!(
+            known,
+            alive || article.arrival >= forget_before,
+            "{}",
+            article.id
+        );
+        for (group, number, alive) in &article.links {
+            let name = GROUPS[*group].as_bytes();
+            let found = reader.article_by_number(name, *number).unwrap();
+            assert_eq!(found.is_some(), *alive, "{} {number}", GROUPS[*group]);
+            let mut rows = 0;
+            reader
+                .overview(name, (*number, *number), |_| {
+                    rows += 1;
+                    Ok(())
+                })
+                .unwrap();
+            assert_eq!(rows, usize::from(*alive), "{} {number}", GROUPS[*group]);
+            assert!(!alive || reader.active().low(reader.active().find(name).unwrap()) <= *number);
+            assert_eq!(reader.is_alive_in(name, *number, article.position), *alive);
+        }
+    }
+    drop(reader);
+    let report = store::fsck(dir, false).unwrap();
+    assert!(report.is_clean(), "{report:?}");
+}
+
+fn story(rounds: &[Round]) {
+    let news = tempfile::tempdir().unwrap();
+    let dir = news.path();
+    for name in ["segments", "bad"] {
+        std::fs::create_dir(dir.join(name)).unwrap();
+    }
+    let active: String = GROUPS
+        .iter()
+        .map(|group| {
+            let flag = if *group == "c.moderated" { 'm' } else { 'y' };
+            format!("{group} 0000000000 00001 {flag}\n")
+        })
+        .collect();
+    std::fs::write(dir.join("active"), active).unwrap();
+    let options = Options {
+        segment_bytes: 1 << 20,
+        ..Options::default()
+    };
+    let mut filed: Vec<Filed> = Vec::new();
+    let mut clock = 10_000_000i64;
+    let mut set_back = 0;
+    for (place, round) in rounds.iter().enumerate() {
+        let mut spool = Spool::open(dir, options).unwrap();
+        for wanted in &round.articles {
+            clock += wanted.after;
+            set_back -= wanted.after.min(0);
+            file(&mut spool, &mut filed, wanted, clock);
+        }
+        spool.commit().unwrap();
+        drop(spool);
+        let [x, y, b, m] = round.days;
+        let (low, high) = (round.low, round.high);
+        let explist = format!(
+            "/expired/ x 10 -\n/bounds/ x {low}-9-{high} -\nc m {m} -\na.x x {x} -\na.y x {y} -\nall x {b} -\n"
+        );
+        let list = || Explist::parse(explist.as_bytes(), "explist", None).unwrap();
+        let order = Order {
+            now: clock,
+            dry: false,
+            force: true,
+            max_fraction: 0.6,
+            options,
+        };
+        let dry = expire::run(dir, list(), &Order { dry: true, ..order }).unwrap();
+        let outcome = expire::run(dir, list(), &order).unwrap();
+        assert_eq!(dry.plan.going, outcome.plan.going);
+
+        let table = Reader::open(dir).unwrap();
+        let (policy, _) = Policy::compile(list(), table.active()).unwrap();
+        let mut going = 0;
+        for article in &mut filed {
+            let facts = Facts {
+                arrival: article.arrival,
+                expires: article.expires,
+                expires_unreadable: false,
+            };
+            let later = Facts {
+                arrival: facts.arrival + set_back,
+                ..facts
+            };
+            for (group, number, alive) in &mut article.links {
+                let name = GROUPS[*group].as_bytes();
+                let id = table.active().find(name).unwrap();
+                let stays = |facts| policy.decide(facts, id, clock).verdict == Verdict::Keep;
+                let mut goes = !stays(facts);
+                if goes && *alive && stays(later) {
+                    goes = !table.is_alive_in(name, *number, article.position);
+                }
+                going += u64::from(goes && *alive);
+                *alive &= !goes;
+            }
+        }
+        let forget_before = table.expired().forget_before();
+        drop(table);
+        assert!(forget_before <= policy.forget_before(clock));
+        check(dir, &filed, forget_before);
+        assert_eq!(outcome.plan.going, going, "round {place}");
+        // Everything derived from the log may be lost.
+        if place % 2 == 1 {
+            std::fs::remove_file(dir.join("expired")).unwrap();
+            check(dir, &filed, forget_before);
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 24, ..ProptestConfig::default() })]
+    #[test]
+    fn what_goes_agrees_with_a_model(rounds in prop::collection::vec(round(), 1..6)) {
+        story(&rounds);
+    }
+}

@@ -1,0 +1,76 @@
+//! `.exp`: the history lines that expire decides one by one, found without looking at all the others.
+//!
+//! These are articles with an explicit expiry date, and articles that seem to have arrived before one filed earlier
+//! (the clock was set back). For all others of a segment, position and arrival grow together, so that one binary search
+//! finds where a policy's cut-off lies.
+
+/// Sorts out the lines of one segment.
+#[derive(Debug, Default)]
+pub struct Exceptions {
+    newest: u64,
+    lines: Vec<u8>,
+}
+
+impl Exceptions {
+    /// Behind articles of which the latest arrived at `newest` (see [`Exceptions::newest`]).
+    pub fn after(newest: u64) -> Exceptions {
+        Exceptions {
+            newest,
+            lines: Vec::new(),
+        }
+    }
+
+    /// Looks at the next line (newline included), of an article with this arrival and expiry date.
+    #[inline]
+    pub fn look_at(&mut self, line: &[u8], arrival: i64, expires: Option<i64>) {
+        let told = within(arrival);
+        if expires.is_some() || told < self.newest || told != arrival.unsigned_abs() {
+            self.lines.extend_from_slice(line);
+        } else {
+            self.newest = told;
+        }
+    }
+
+    /// The lines kept since the last [`Exceptions::clear`].
+    pub fn lines(&self) -> &[u8] {
+        &self.lines
+    }
+
+    /// Forgets the lines, not the order.
+    pub fn clear(&mut self) {
+        self.lines.clear();
+    }
+
+    /// The latest arrival so far among those that are no exceptions, epoch seconds.
+    pub fn newest(&self) -> u64 {
+        self.newest
+    }
+}
+
+/// An arrival as the mark can keep it.
+fn within(arrival: i64) -> u64 {
+    u64::from(u32::try_from(arrival.max(0)).unwrap_or(u32::MAX))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_breaks_the_order_or_has_a_date_is_kept() {
+        let mut told = Exceptions::default();
+        for (line, arrival, expires) in [
+            ("a", 100, None),
+            ("b", 100, None),
+            ("c", 90, None),
+            ("d", 500, Some(7)),
+            ("e", 101, None),
+            ("f", -3, None),
+            ("g", 1 << 40, None),
+        ] {
+            told.look_at(line.as_bytes(), arrival, expires);
+        }
+        assert_eq!(told.lines(), b"cdfg");
+        assert_eq!(told.newest(), 101);
+    }
+}

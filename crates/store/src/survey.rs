@@ -1,0 +1,123 @@
+//! What expire looks at in a segment: its groups, where a cut-off lies, and the lines to be decided one by one. No article
+//! is opened, and what stays is not looked at.
+
+use std::collections::HashSet;
+
+use crate::disk::MapRef;
+use crate::history::HistoryLine;
+use crate::overview::{self, GroupRows};
+
+/// The views of one segment, mapped.
+#[derive(Debug)]
+pub struct Survey {
+    pub(crate) base: u64,
+    pub(crate) his: MapRef,
+    pub(crate) his_end: usize,
+    pub(crate) ovr: MapRef,
+    pub(crate) exp: MapRef,
+    /// Positions of lines that break the order of arrival.
+    pub(crate) unordered: HashSet<u64>,
+}
+
+/// Where a cut-off lies in a segment.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Boundary {
+    /// The offset of the first record that did not arrive before it.
+    pub record: u64,
+    /// When that arrived, epoch seconds.
+    pub arrival: i64,
+}
+
+impl Survey {
+    /// The position of the segment's first byte.
+    pub fn base(&self) -> u64 {
+        self.base
+    }
+
+    /// The first article whose arrival, in order, is at or after `time`. `None`: all of them arrived before.
+    /// Exceptions ([`Survey::exceptions`]) are passed over.
+    pub fn boundary(&self, time: i64) -> Option<Boundary> {
+        let text = self.his.bytes().get(..self.his_end).unwrap_or_default();
+        let (mut low, mut high) = (0, text.len());
+        let mut found = None;
+        while low < high {
+            let middle = low + (high - low) / 2;
+            let before = text.get(low..middle).unwrap_or_default();
+            let start = memchr::memrchr(b'\n', before).map_or(low, |at| low + at + 1);
+            match self.ordered_line(text, start, high) {
+                None => high = start,
+                Some((_, boundary)) if boundary.arrival >= time => {
+                    found = Some(boundary);
+                    high = start;
+                }
+                Some((end, _)) => low = end,
+            }
+        }
+        found
+    }
+
+    /// The first line of `start..stop` that is in order, and where it ends.
+    fn ordered_line(&self, text: &[u8], start: usize, stop: usize) -> Option<(usize, Boundary)> {
+        let mut at = start;
+        while at < stop {
+            let rest = text.get(at..stop)?;
+            let length = memchr::memchr(b'\n', rest).map_or(rest.len(), |end| end + 1);
+            let line = rest.get(..length).and_then(HistoryLine::parse);
+            at += length;
+            if let Some(line) = line
+                && line.expires.is_none()
+                && let (Some(arrival), Some(position)) = (line.arrival, line.position)
+                && !self.unordered.contains(&position.0)
+            {
+                let record = position.0.saturating_sub(self.base);
+                return Some((at, Boundary { record, arrival }));
+            }
+        }
+        None
+    }
+
+    /// The groups with their rows; a group may come more than once, its numbers ascend all the same.
+    pub fn groups(&self) -> impl Iterator<Item = GroupRows<'_>> {
+        overview::blocks(self.ovr.bytes()).flat_map(|block| block.groups())
+    }
+
+    /// Rows in all.
+    pub fn rows(&self) -> u64 {
+        overview::blocks(self.ovr.bytes())
+            .map(|block| block.rows())
+            .sum()
+    }
+
+    /// The articles that are decided one by one: with an explicit expiry date, or out of the order of arrival.
+    pub fn exceptions(&self) -> impl Iterator<Item = HistoryLine<'_>> {
+        crate::older::lines(self.exp.bytes()).filter_map(|(_, line)| HistoryLine::parse(line))
+    }
+
+    /// Every history line of the segment.
+    pub fn lines(&self) -> impl Iterator<Item = HistoryLine<'_>> {
+        let text = self.his.bytes().get(..self.his_end).unwrap_or_default();
+        crate::older::lines(text).filter_map(|(_, line)| HistoryLine::parse(line))
+    }
+
+    pub(crate) fn new(
+        base: u64,
+        (his, his_end): (MapRef, usize),
+        ovr: MapRef,
+        exp: MapRef,
+    ) -> Survey {
+        let mut survey = Survey {
+            base,
+            his,
+            his_end,
+            ovr,
+            exp,
+            unordered: HashSet::new(),
+        };
+        survey.unordered = survey
+            .exceptions()
+            .filter(|line| line.expires.is_none())
+            .filter_map(|line| Some(line.position?.0))
+            .collect();
+        survey
+    }
+}

@@ -45,7 +45,12 @@ impl Source {
             Input::File(path) => {
                 let name = path.display().to_string();
                 let file = File::open(path).map_err(|error| (name.clone(), error))?;
-                let is_regular = file.metadata().is_ok_and(|data| data.is_file());
+                let data = file.metadata().map_err(|error| (name.clone(), error))?;
+                if data.is_dir() {
+                    // It opens, but there is nothing in it to read or to keep.
+                    return Err((name, io::ErrorKind::IsADirectory.into()));
+                }
+                let is_regular = data.is_file();
                 Ok(Source {
                     name,
                     file,

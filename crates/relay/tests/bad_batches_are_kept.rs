@@ -117,6 +117,41 @@ fn short_and_the_short_article_is_not_filed() {
 }
 
 #[test]
+fn a_wrapped_file_larger_than_the_first_read_is_read_to_its_end() {
+    let newsdir = Newsdir::new();
+    let (one, two) = two();
+    // A body that hardly shrinks, so that the second article lies far behind what is read first.
+    let mut seed: u32 = 1;
+    let body: String = (0..400_000)
+        .map(|_| {
+            seed = seed.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+            char::from(b'0' + (seed >> 26) as u8)
+        })
+        .collect();
+    let bytes = gzip(&batch(&[&format!("{one}{body}\n"), &two]));
+    assert!(bytes.len() > 200_000);
+    let input = newsdir.input("batch", &bytes);
+    let (outcome, told) = newsdir.rnews(&[input], Options::default());
+    assert_eq!(told, Vec::<String>::new());
+    assert_eq!(outcome.status, Status::Fine);
+    assert_eq!(outcome.summary.accepted, 2);
+}
+
+#[test]
+fn a_directory_is_no_batch_and_nothing_is_kept_of_it() {
+    let newsdir = Newsdir::new();
+    let (one, _) = two();
+    let good = newsdir.input("batch", &batch(&[&one]));
+    let inputs = [Input::File(newsdir.path().join("segments")), good];
+    let (outcome, told) = newsdir.rnews(&inputs, Options::default());
+    assert_eq!(outcome.status, Status::Attention);
+    assert_eq!(outcome.summary.accepted, 1);
+    assert!(told[0].contains("directory"), "{told:?}");
+    let bad = newsdir.path().join("bad");
+    assert!(!bad.exists() || fs::read_dir(bad).unwrap().next().is_none());
+}
+
+#[test]
 fn torn_compression() {
     let newsdir = Newsdir::new();
     let (one, two) = two();

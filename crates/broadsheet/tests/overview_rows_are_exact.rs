@@ -23,14 +23,14 @@ fn rows_as_nntp_sends_them() {
         article("<2@example.com>", "comp.misc"),
     ]));
     assert_eq!(told.count("accepted"), 2, "{told:?}");
-    // As INN counts: the wire form, without the line of one dot that ends it.
+    // RFC 3977, 8.1: the wire form, without the line of one dot that ends it and without doubled dots.
     let size = |id: &str| {
         program
             .run_bytes(&["article", "--dir", "news", "--wire", id])
             .len()
             - ".\r\n".len()
     };
-    let first = size("<odd@example.com>");
+    let first = size("<odd@example.com>") - 1;
     let second = size("<2@example.com>");
     let odd_row = |number: usize| {
         let mut row = format!("{number}\tfolded  and  with   odd").into_bytes();

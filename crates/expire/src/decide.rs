@@ -24,8 +24,6 @@ pub struct Plan {
     pub bytes: u64,
     /// Articles that seem to have come in the future: they stay. Was the clock set back?
     pub in_future: u64,
-    /// Links of groups that no rule names; they stay.
-    pub unruled: u64,
 }
 
 /// What goes in one hierarchy.
@@ -88,7 +86,6 @@ struct Run<'r> {
     kept: HashSet<(Vec<u8>, u64)>,
     gone: HashSet<(Vec<u8>, u64)>,
     in_future: u64,
-    unruled: u64,
 }
 
 impl<'r> Run<'r> {
@@ -112,7 +109,6 @@ impl<'r> Run<'r> {
             kept: HashSet::new(),
             gone: HashSet::new(),
             in_future: 0,
-            unruled: 0,
         };
         for id in active.ids().filter(|id| !held(*id)) {
             let cutoffs = policy.cutoffs(id, now);
@@ -280,7 +276,6 @@ impl<'r> Run<'r> {
     fn finish(mut self, surveys: &[Survey]) -> Plan {
         let mut plan = Plan {
             in_future: self.in_future,
-            unruled: self.unruled,
             ..Plan::default()
         };
         let live = |id| (self.active.high(id) + 1).saturating_sub(self.active.low(id).max(1));

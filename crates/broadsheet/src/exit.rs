@@ -61,9 +61,22 @@ pub const COMMON: &[Meaning] = &[
 pub fn report(error: &anyhow::Error) -> Status {
     let status = status_of(error);
     if status != Status::PIPE_CLOSED {
-        eprintln!("broadsheet: {error:#}");
+        eprintln!("broadsheet: {}", text_of(error));
     }
     status
+}
+
+/// The error with its causes. Many of our messages quote their cause in the middle of a sentence; such
+/// a cause is not said again.
+fn text_of(error: &anyhow::Error) -> String {
+    let mut text = error.to_string();
+    for cause in error.chain().skip(1).map(ToString::to_string) {
+        if !text.contains(&cause) {
+            text.push_str(": ");
+            text.push_str(&cause);
+        }
+    }
+    text
 }
 
 fn status_of(error: &anyhow::Error) -> Status {
@@ -78,5 +91,29 @@ fn status_of(error: &anyhow::Error) -> Status {
         Status::PIPE_CLOSED
     } else {
         Status::ATTENTION
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[derive(Debug, thiserror::Error)]
+    #[error("cannot open lock: {source}; run as the owner")]
+    struct Quotes {
+        source: io::Error,
+    }
+
+    #[test]
+    fn a_quoted_cause_is_not_said_twice() {
+        let source = io::Error::other("permission denied");
+        let error = anyhow::Error::new(Quotes { source });
+        assert_eq!(
+            text_of(&error),
+            "cannot open lock: permission denied; run as the owner"
+        );
+        let error =
+            anyhow::Error::new(io::Error::other("the disk is full")).context("cannot do it");
+        assert_eq!(text_of(&error), "cannot do it: the disk is full");
     }
 }

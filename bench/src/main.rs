@@ -1,5 +1,6 @@
 //! `bench generate` makes batches, `bench run` times the real binary with them.
 
+mod expire;
 mod index;
 mod inn;
 mod limit;
@@ -30,6 +31,8 @@ bench run [--quick] [--rounds N] [--binary FILE] [--dir DIR] [--no-peer] [--keep
     --dir: where to work on a disk (target/bench); --keep: leave the runs there.
 bench index [--ids N] [--binary FILE] [--dir DIR] [--keep]
     bytes an id and time a look-up of the index.
+bench expire [--binary FILE] [--dir DIR] [--keep]
+    times expire when nothing goes and when a fifth goes.
 ";
 
 fn main() -> ExitCode {
@@ -48,6 +51,7 @@ fn command() -> Result<()> {
         Some(Value(word)) if word == "generate" => make(arguments),
         Some(Value(word)) if word == "run" => time(arguments),
         Some(Value(word)) if word == "index" => look_up(arguments),
+        Some(Value(word)) if word == "expire" => expire_alone(arguments),
         Some(Value(word)) if word == "measure" => {
             let report = arguments.value()?;
             let command: Vec<_> = arguments.raw_args()?.collect();
@@ -72,6 +76,12 @@ fn time(mut arguments: lexopt::Parser) -> Result<()> {
 fn look_up(mut arguments: lexopt::Parser) -> Result<()> {
     let (plan, ids) = planned(&mut arguments)?;
     run::index_alone(&plan, ids)
+}
+
+/// `bench expire`.
+fn expire_alone(mut arguments: lexopt::Parser) -> Result<()> {
+    let (plan, _) = planned(&mut arguments)?;
+    run::expire_alone(&plan)
 }
 
 fn planned(arguments: &mut lexopt::Parser) -> Result<(run::Plan, u64)> {

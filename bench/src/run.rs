@@ -11,7 +11,7 @@ use bench::generate::Kind;
 use crate::measure::{Input, Usages};
 use crate::report::{Goal, Runs, every_run, figure, median, medians};
 use crate::site::{Batch, Expected, Site, just_emptied, settle};
-use crate::{index, inn, limit, machine};
+use crate::{expire, index, inn, limit, machine};
 
 /// What `bench run` was asked to do.
 pub struct Plan {
@@ -91,6 +91,21 @@ pub fn run(plan: &Plan) -> Result<()> {
         index::IDS
     };
     print!("{}", index_rows(&mut site, ids)?);
+    print!("{}", expire::rows(&mut site, expire::ARTICLES)?);
+    Ok(())
+}
+
+/// `bench expire`: those rows alone.
+///
+/// # Errors
+/// When the binary is missing or fails.
+pub fn expire_alone(plan: &Plan) -> Result<()> {
+    let mut site = Site::new(plan)?;
+    print!(
+        "{}{}",
+        machine::description(),
+        expire::rows(&mut site, expire::ARTICLES)?
+    );
     Ok(())
 }
 

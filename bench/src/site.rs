@@ -18,7 +18,7 @@ const TMPFS: &str = "/dev/shm";
 /// Two places to work in, emptied only when everything has been measured: ext4
 /// makes files several times slower just after many were deleted.
 pub struct Site {
-    binary: PathBuf,
+    pub binary: PathBuf,
     /// On the file system of the checkout.
     pub disk: PathBuf,
     /// On tmpfs, where there is one.

@@ -47,6 +47,8 @@ demo:
 	run broadsheet rnews --json made/batch
 	run broadsheet fsck
 	run broadsheet status
+	printf '\nWhat would go by the policy in explist: nothing yet, the articles have just come.\n'
+	run broadsheet expire -n
 	printf '\nIt is all in %s; the program is %s.\n' "$(DEMO)/news" "$(TARGET)/release/broadsheet"
 
 test: packages check

@@ -257,12 +257,7 @@ impl Spool {
         self.derived
             .rows
             .add(offset, filing.links.iter().copied(), |out| {
-                push_row(
-                    out,
-                    &filing.overview,
-                    laid.bytes,
-                    u64::from(laid.lines),
-                );
+                push_row(out, &filing.overview, laid.bytes, u64::from(laid.lines));
             });
         self.remember_address(filing.id, address)?;
         if self.options.durability == Durability::Each {

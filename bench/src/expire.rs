@@ -46,11 +46,19 @@ const ROWS: [Row; 3] = [
     },
 ];
 
-/// Every fifth group keeps a day, the others thirty.
+/// A fifth of the groups keep half a day, the others thirty. Taken are groups without others below them, because a
+/// pattern takes those in too.
 fn mixed(groups: &[String]) -> String {
-    let short: String = groups
+    let is_leaf = |group: &&String| {
+        let below = format!("{group}.");
+        !groups.iter().any(|other| other.starts_with(&below))
+    };
+    let leaves: Vec<&String> = groups.iter().filter(is_leaf).collect();
+    let wanted = groups.len() / 5;
+    let short: String = leaves
         .iter()
-        .step_by(5)
+        .step_by((leaves.len() / wanted.max(1)).max(1))
+        .take(wanted)
         .map(|group| format!("{group} x 0.5 -\n"))
         .collect();
     format!("/expired/ x 14 -\n{short}all x 30 -\n")

@@ -47,7 +47,7 @@ Only one at a time files articles: a second rnews waits for the first.
         .value("each|commit|none"),
         Flag::classic('h', "no-history", "Do not remember the ids of refused articles."),
         Flag::classic('s', "strict", "End with 1 when any article was refused."),
-        Flag::classic('u', "unlink", "Remove each input file whose articles were all filed without trouble."),
+        Flag::classic('u', "unlink", "Remove each input file that was read to its end; refused articles go with it."),
         Flag::classic('x', "no-xref", "Write no Xref into articles filed in one group only."),
         Flag::classic(
             'b',

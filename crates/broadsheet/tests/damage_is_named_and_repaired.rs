@@ -169,6 +169,7 @@ fn a_flipped_bit_in_the_articles() {
             repaired.out.contains("lost"),
             "what cannot be mended is not hidden: {repaired:?}"
         );
+        assert_eq!(repaired.status, 1, "nor called well: {repaired:?}");
         assert!(
             !program.files("news/bad").is_empty(),
             "the damaged bytes are kept"

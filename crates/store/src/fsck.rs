@@ -46,6 +46,8 @@ pub struct Report {
     pub bytes: u64,
     /// Holes: runs of zeros where expire gave space back.
     pub holes: u64,
+    /// Places where articles were lost to damage; nothing can bring them back but another copy.
+    pub lost: u64,
     /// What opening mended by itself.
     pub notices: Vec<String>,
     /// What is wrong, the first [`FINDINGS_MAX`].
@@ -296,6 +298,7 @@ fn check_segment(
         } else {
             what
         };
+        report.lost += 1;
         report.tell(&path, from, what, repair);
         if repair {
             mend::put_aside(disk, segments, &path, &*file, (from, to))?;

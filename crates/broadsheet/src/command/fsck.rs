@@ -42,7 +42,7 @@ fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
             .collect();
         let answer = serde_json::json!({
             "clean": clean, "segments": report.segments, "articles": report.articles, "history_lines": report.lines,
-            "bytes": report.bytes, "holes": report.holes, "faults": report.faults, "findings": findings,
+            "bytes": report.bytes, "holes": report.holes, "lost": report.lost, "faults": report.faults, "findings": findings,
             "notices": report.notices,
         });
         writeln!(out, "{answer}")?;
@@ -64,10 +64,10 @@ fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
         if report.faults > told {
             writeln!(out, "and {} more", report.faults - told)?;
         }
-        let verdict = if clean {
-            "clean"
-        } else {
-            "not clean: run `broadsheet fsck --repair'"
+        let verdict = match (clean, report.lost) {
+            (true, 0) => "clean",
+            (true, _) => "clean from now on, but articles were lost: see bad/",
+            (false, _) => "not clean: run `broadsheet fsck --repair'",
         };
         writeln!(
             out,
@@ -75,5 +75,7 @@ fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
             report.segments, report.articles, report.lines, report.bytes
         )?;
     }
-    Ok(if clean { Status::OK } else { Status::NO })
+    // What was lost is not repaired, even where the files are in order again.
+    let whole = clean && report.lost == 0;
+    Ok(if whole { Status::OK } else { Status::NO })
 }

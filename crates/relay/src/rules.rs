@@ -2,8 +2,8 @@
 
 /// Default of [`Rules::article_bytes_max`]: 8 MiB.
 pub const ARTICLE_BYTES_MAX: usize = 8 << 20;
-/// Default of [`Rules::header_bytes_max`]: 256 KiB. Real headers stay below 8 KiB.
-pub const HEADER_BYTES_MAX: usize = 256 << 10;
+/// Default of [`Rules::header_bytes_max`]: 128 KiB. Real headers stay below 8 KiB.
+pub const HEADER_BYTES_MAX: usize = 128 << 10;
 /// Default of [`Rules::groups_max`].
 pub const GROUPS_MAX: usize = 256;
 /// Default of [`Rules::message_id_bytes_max`]: an id longer than this cannot be named over NNTP

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
-use crate::disk::{Disk, Open};
+use crate::disk::Disk;
 use crate::map::MapRef;
 use crate::position::{View, segment_path};
 use crate::{Error, segment};
@@ -69,25 +69,12 @@ impl Older {
     }
 
     fn map(&self, base: u64) -> Result<MapRef, Error> {
+        let opened = segment::open_view(&*self.disk, &self.segments, base, View::His)?;
+        let Some(file) = opened else {
+            return Ok(MapRef::default());
+        };
         let path = segment_path(&self.segments, base, View::His);
-        let at = |source| {
-            Error::io(
-                "read (run `broadsheet fsck --repair` to make it again)",
-                &path,
-                source,
-            )
-        };
-        let file = match self.disk.open(&path, Open::Read) {
-            Ok(file) => file,
-            Err(source) => {
-                let art = segment_path(&self.segments, base, View::Art);
-                if self.disk.open(&art, Open::Read).is_ok() {
-                    return Err(at(source));
-                }
-                // Expire removed both since they were listed: nothing is known there any more.
-                return Ok(MapRef::default());
-            }
-        };
+        let at = |source| Error::io(segment::REMAKE, &path, source);
         file.length()
             .and_then(|length| file.map(length))
             .map_err(at)

@@ -313,25 +313,12 @@ impl Reader {
     }
 
     fn overview_map(&self, base: u64) -> Result<MapRef, Error> {
+        let opened = segment::open_view(&*self.disk, &self.segments, base, View::Ovr)?;
+        let Some(file) = opened else {
+            return Ok(MapRef::default());
+        };
         let path = segment_path(&self.segments, base, View::Ovr);
-        let at = |source| {
-            Error::io(
-                "read (run `broadsheet fsck --repair` to make it again)",
-                &path,
-                source,
-            )
-        };
-        let file = match self.disk.open(&path, Open::Read) {
-            Ok(file) => file,
-            Err(source) => {
-                let art = segment_path(&self.segments, base, View::Art);
-                if self.disk.open(&art, Open::Read).is_ok() {
-                    return Err(at(source));
-                }
-                // Expire removed the segment since this was opened.
-                return Ok(MapRef::default());
-            }
-        };
+        let at = |source| Error::io(segment::REMAKE, &path, source);
         let length = file.length().map_err(at)?;
         let end = if base == self.mark.base {
             length.min(self.mark.ovr_end)

@@ -94,6 +94,31 @@ pub fn list_views(disk: &dyn Disk, segments: &Path, views: &[View]) -> Result<Ve
     Ok(bases)
 }
 
+/// Opens a derived view of a segment for reading, with its path. `None`: expire has removed the segment since it was
+/// listed, so nothing is known there any more; a view that is missing beside its `.art` is an error.
+pub fn open_view(
+    disk: &dyn Disk,
+    segments: &Path,
+    base: u64,
+    view: View,
+) -> Result<Option<Box<dyn File>>, Error> {
+    let path = segment_path(segments, base, view);
+    match disk.open(&path, Open::Read) {
+        Ok(file) => Ok(Some(file)),
+        Err(_)
+            if disk
+                .open(&segment_path(segments, base, View::Art), Open::Read)
+                .is_err() =>
+        {
+            Ok(None)
+        }
+        Err(source) => Err(Error::io(REMAKE, &path, source)),
+    }
+}
+
+/// What was being done to a view that cannot be read, and what helps.
+pub const REMAKE: &str = "read (run `broadsheet fsck --repair` to make it again)";
+
 /// What a walk meets.
 #[derive(Debug)]
 pub enum Step<'a> {

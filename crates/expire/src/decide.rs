@@ -281,8 +281,13 @@ impl<'r> Run<'r> {
         let live = |id| (self.active.high(id) + 1).saturating_sub(self.active.low(id).max(1));
         let by_marks: u64 = self.active.ids().map(live).sum();
         plan.live = by_marks.min(surveys.iter().map(Survey::rows).sum());
+        let mut touched = Vec::new();
         for survey in surveys {
+            let before = plan.going;
             self.count(survey, &mut plan);
+            if plan.going > before {
+                touched.push(survey.base());
+            }
         }
         let was_cut = |name: &[u8], number: u64, cuts: &HashMap<Vec<u8>, u64>| {
             cuts.get(name).is_some_and(|cut| number < *cut) && self.expired.cut(name) <= number
@@ -317,6 +322,7 @@ impl<'r> Run<'r> {
             gone,
             forget_before: None,
             settled,
+            touched,
         };
         plan
     }

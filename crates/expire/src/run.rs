@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use store::{Options, Reader, Spool};
+use store::{Options, Reader, Reclaimed, Spool};
 
 use crate::decide::{Plan, decide};
 use crate::policy::{Policy, Warning};
@@ -22,6 +22,8 @@ pub struct Order {
     pub force: bool,
     /// Part of all links that one run may remove, 0 to 1.
     pub max_fraction: f64,
+    /// Part of a segment, 0 to 1, above which its scattered dead articles are worth writing it anew.
+    pub dead_fraction: f64,
     /// How the store is opened.
     pub options: Options,
 }
@@ -35,10 +37,8 @@ pub struct Outcome {
     pub warnings: Vec<Warning>,
     /// Groups that were held, because their rule archives and this build does not copy yet.
     pub held: u64,
-    /// Segments removed.
-    pub segments_removed: u64,
-    /// Bytes of articles given back.
-    pub bytes_freed: u64,
+    /// The space that was given back.
+    pub reclaimed: Reclaimed,
 }
 
 /// Runs expire over a news directory.
@@ -73,8 +73,7 @@ pub fn run(dir: &Path, list: Explist, order: &Order) -> Result<Outcome, Failure>
         plan,
         warnings,
         held,
-        segments_removed: 0,
-        bytes_freed: 0,
+        reclaimed: Reclaimed::default(),
     };
     drop(reader);
     if order.dry {
@@ -84,9 +83,9 @@ pub fn run(dir: &Path, list: Explist, order: &Order) -> Result<Outcome, Failure>
         let mut spool = Spool::open(dir, order.options)?;
         spool.expire(&outcome.plan.expiry)?;
     }
-    let freed = store::reclaim(dir, order.options)?;
-    outcome.segments_removed = freed.segments;
-    outcome.bytes_freed = freed.bytes;
+    if !outcome.plan.expiry.is_empty() || store::is_unreclaimed(dir)? {
+        outcome.reclaimed = store::reclaim(dir, order.options, order.dead_fraction)?;
+    }
     Ok(outcome)
 }
 

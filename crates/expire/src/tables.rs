@@ -6,6 +6,7 @@
 //! expired_days = 14                   # the /expired/ line
 //! bounds = { low = 0, high = 90 }     # the /bounds/ line, for every rule
 //! max_fraction = 0.6                  # a run that would remove more needs --force
+//! dead_fraction = 0.15                # a segment with more dead articles than this is written anew
 //! keep_free = "20 GiB"                # expire by space, too
 //! max_size = "500 GiB"
 //! archive_directory = "archive"       # for archive = "@" and "segments"
@@ -41,6 +42,9 @@ pub use values::{Days, Patterns, Size};
 
 /// Part of the spool that one run may remove without `--force`, unless set.
 pub const MAX_FRACTION: f64 = 0.6;
+/// Part of a segment above which its scattered dead articles are worth writing it anew, unless set. Less wears the disk
+/// more: to free a seventh of a segment the rest is copied.
+pub const DEAD_FRACTION: f64 = 0.15;
 
 /// The parts of `broadsheet.toml` that belong to expire; other keys at the top
 /// are somebody else's and are passed over, unknown ones inside are errors.
@@ -102,6 +106,8 @@ pub struct ExpiryTable {
     pub bounds: Option<BoundsTable>,
     /// Part of the spool, 0 to 1, that one run may remove without `--force`.
     pub max_fraction: Option<f64>,
+    /// Part of a segment, 0 to 1, above which its scattered dead articles are worth writing it anew.
+    pub dead_fraction: Option<f64>,
     /// Bytes of the file system to keep free.
     pub keep_free: Option<Size>,
     /// Bytes that the segments may take.
@@ -129,6 +135,8 @@ pub struct Space {
     pub max_size: Option<u64>,
     /// Part of the spool that one run may remove without `--force`.
     pub max_fraction: f64,
+    /// Part of a segment, 0 to 1, above which its scattered dead articles are worth writing it anew.
+    pub dead_fraction: f64,
 }
 
 impl Default for Space {
@@ -137,6 +145,7 @@ impl Default for Space {
             keep_free: None,
             max_size: None,
             max_fraction: MAX_FRACTION,
+            dead_fraction: DEAD_FRACTION,
         }
     }
 }
@@ -155,12 +164,20 @@ impl Tables {
         };
         let tables: Self =
             toml::from_str(text).map_err(|error| fault(error.to_string().trim_end().to_owned()))?;
-        match tables.expiry.max_fraction {
-            Some(part) if !(0.0..=1.0).contains(&part) => Err(fault(format!(
-                "[expiry] max_fraction is {part}; it is a part of the whole, from 0 to 1"
-            ))),
-            _ => Ok(tables),
+        let fractions = [
+            ("max_fraction", tables.expiry.max_fraction),
+            ("dead_fraction", tables.expiry.dead_fraction),
+        ];
+        for (name, part) in fractions {
+            if let Some(part) = part
+                && !(0.0..=1.0).contains(&part)
+            {
+                return Err(fault(format!(
+                    "[expiry] {name} is {part}; it is a part of the whole, from 0 to 1"
+                )));
+            }
         }
+        Ok(tables)
     }
 
     /// Whether there is any rule; without one the `explist` file counts.
@@ -175,6 +192,7 @@ impl Tables {
             keep_free: table.keep_free.map(|size| size.0),
             max_size: table.max_size.map(|size| size.0),
             max_fraction: table.max_fraction.unwrap_or(MAX_FRACTION),
+            dead_fraction: table.dead_fraction.unwrap_or(DEAD_FRACTION),
         }
     }
 

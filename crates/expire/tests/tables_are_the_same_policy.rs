@@ -79,6 +79,7 @@ fn the_policy_is_the_same() {
         keep_free: Some(20 << 30),
         max_size: None,
         max_fraction: 0.6,
+        dead_fraction: 0.15,
     };
     assert_eq!(tables.space(), space);
 }

@@ -11,6 +11,7 @@ use crate::mark::Mark;
 use crate::overview::{self, Rows};
 use crate::pending::{Pending, split_at_block};
 use crate::position::{View, segment_path};
+use crate::replace::replace;
 use crate::segment::SegmentHeader;
 use crate::{Error, Position};
 
@@ -288,14 +289,9 @@ pub fn merge_overview(disk: &dyn Disk, path: &Path, end: u64) -> Result<(), Erro
     if overview::blocks(map.bytes()).nth(1).is_none() {
         return Ok(());
     }
-    let fresh_path = path.with_extension("ovr.new");
-    let fresh = disk
-        .open(&fresh_path, Open::Truncate)
-        .map_err(at("make anew"))?;
-    overview::merge(map.bytes(), |offset, piece| fresh.write_at(piece, offset))
-        .map_err(at("merge"))?;
-    fresh.sync().map_err(at("sync"))?;
-    disk.rename(&fresh_path, path).map_err(at("put in place"))
+    replace(disk, path, |fresh| {
+        overview::merge(map.bytes(), |offset, piece| fresh.write_at(piece, offset)).map(drop)
+    })
 }
 
 /// Commits of at least this many bytes go past the page cache.

@@ -46,6 +46,16 @@ pub trait File: Send + Sync + Debug {
     fn allocate(&self, length: u64) -> io::Result<()> {
         self.set_length(length)
     }
+    /// Gives the space of these bytes, whole blocks of [`BLOCK_BYTES`], back to the file system; they read as zeros from then
+    /// on. False: nothing was done, the file system cannot.
+    fn punch(&self, offset: u64, length: u64) -> io::Result<bool> {
+        let _ = (offset, length);
+        Ok(false)
+    }
+    /// Bytes of the disk that it takes up.
+    fn allocated(&self) -> io::Result<u64> {
+        self.length()
+    }
     /// Returns when its data and its length are on the disk (fdatasync).
     fn sync(&self) -> io::Result<()>;
     /// Maps `length` bytes for reading. Bytes beyond the file's end must not be touched.
@@ -196,6 +206,22 @@ impl File for RealFile {
             Err(rustix::io::Errno::OPNOTSUPP) => self.file.set_len(length),
             Err(errno) => Err(errno.into()),
         }
+    }
+
+    fn punch(&self, offset: u64, length: u64) -> io::Result<bool> {
+        use rustix::fs::{FallocateFlags, fallocate};
+        let flags = FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE;
+        match fallocate(&self.file, flags, offset, length) {
+            Ok(()) => Ok(true),
+            Err(rustix::io::Errno::OPNOTSUPP | rustix::io::Errno::NOSYS) => Ok(false),
+            Err(errno) => Err(errno.into()),
+        }
+    }
+
+    fn allocated(&self) -> io::Result<u64> {
+        use std::os::unix::fs::MetadataExt;
+        // stat(2) counts in units of 512 bytes, whatever the file system's blocks.
+        Ok(self.file.metadata()?.blocks() * 512)
     }
 
     fn sync(&self) -> io::Result<()> {

@@ -14,6 +14,7 @@ use crate::disk::{Disk, Open};
 use crate::history::HistoryLine;
 use crate::record::Kind;
 use crate::recover::each_record;
+use crate::replace::replace;
 use crate::{Error, segment};
 
 const MAGIC: &[u8] = b"BSexpired1 ";
@@ -61,6 +62,15 @@ impl Expired {
     /// The number below which a group has only survivors.
     pub fn cut(&self, group: &[u8]) -> u64 {
         self.groups.get(group).map_or(0, |gone| gone.cut)
+    }
+
+    /// The highest number that is known to have been given: a group that comes back does not give it again.
+    pub fn highest(&self, group: &[u8]) -> u64 {
+        let Some(gone) = self.groups.get(group) else {
+            return 0;
+        };
+        let early = gone.early.last().copied().unwrap_or(0);
+        gone.cut.saturating_sub(1).max(early)
     }
 
     /// Numbers below the cut that are kept.
@@ -200,6 +210,11 @@ impl Expired {
         Some(told)
     }
 
+    /// True when nothing has expired.
+    pub fn is_fresh(&self) -> bool {
+        self.groups.is_empty()
+    }
+
     /// Nothing has expired, nothing is forgotten.
     pub fn fresh() -> Expired {
         Expired {
@@ -323,24 +338,11 @@ impl ExpiredFile {
             return Ok(());
         }
         let path = self.dir.join(NAME);
-        let fresh_path = self.dir.join("expired.new");
-        let at = |doing| {
-            let path = path.clone();
-            move |source| Error::io(doing, &path, source)
-        };
         let image = self.state()?.image();
-        let fresh = self
-            .disk
-            .open(&fresh_path, Open::Truncate)
-            .map_err(at("make anew"))?;
-        fresh.write_at(&image, 0).map_err(at("write"))?;
-        fresh.sync().map_err(at("sync"))?;
-        self.disk
-            .rename(&fresh_path, &path)
-            .map_err(at("put in place"))?;
+        replace(&*self.disk, &path, |file| file.write_at(&image, 0))?;
         self.disk
             .sync_directory(&self.dir)
-            .map_err(at("sync the directory of"))?;
+            .map_err(|source| Error::io("sync the directory of", &path, source))?;
         self.changed = false;
         Ok(())
     }

@@ -5,7 +5,7 @@ use crate::expired::{END_OF_COPY, push_cut, push_link};
 use crate::record::{Kind, Record};
 use crate::segment::{SEGMENT_HEADER_BYTES, Step, Walk};
 use crate::spool::{Committed, Spool};
-use crate::{Error, Expired, recover, segment};
+use crate::{Error, Expired, recover, segment, unreclaimed};
 
 /// Lines of one record of expire, bytes: what fits in the smallest segment with room to spare.
 const PIECE_BYTES: usize = 128 << 10;
@@ -23,6 +23,8 @@ pub struct Expiry {
     pub forget_before: Option<i64>,
     /// Below this position nothing of a group is left to be decided by its default.
     pub settled: Vec<(Vec<u8>, u64)>,
+    /// The bases of the segments in which something goes: their space is to be given back.
+    pub touched: Vec<u64>,
 }
 
 impl Expiry {
@@ -49,6 +51,9 @@ impl Spool {
     /// Takes over what a run of expire decided, raises the low marks, and commits. From then on the articles are gone; their
     /// space is given back later ([`crate::reclaim`]).
     pub fn expire(&mut self, expiry: &Expiry) -> Result<Committed, Error> {
+        if !expiry.touched.is_empty() {
+            unreclaimed::add(&*self.disk, &self.dir, &expiry.touched)?;
+        }
         // Whatever part of this an interruption leaves in the log, nothing goes that should stay: what survives comes
         // before the cut that would take it.
         let mut text = Vec::new();
@@ -148,17 +153,11 @@ impl Spool {
         let Some(&newest) = dead.iter().max() else {
             return Ok(true);
         };
+        if !self.stand_alone_behind(newest)? {
+            return Ok(false);
+        }
         let segments = self.dir.join("segments");
         let bases = segment::list(&*self.disk, &segments)?;
-        if !self.has_copy_after(newest, &bases)? {
-            self.commit()?;
-            self.seal()?;
-            self.commit()?;
-            let current = self.art.header.base;
-            if !self.begins_with_copy(current)? {
-                return Ok(false);
-            }
-        }
         let stays = |position: u64| {
             let place = bases.partition_point(|base| *base <= position);
             let base = place.checked_sub(1).and_then(|place| bases.get(place));
@@ -180,6 +179,29 @@ impl Spool {
         self.commit()?;
         self.checkpoint()?;
         Ok(true)
+    }
+
+    /// Sees to it that nothing in the segments up to `newest` is needed for active, for what has expired, or by a restart.
+    /// False: that cannot be, the segments are too small for the copies.
+    pub(crate) fn stand_alone_behind(&mut self, newest: u64) -> Result<bool, Error> {
+        let bases = segment::list(&*self.disk, &self.dir.join("segments"))?;
+        if !self.has_copy_after(newest, &bases)? {
+            self.seal_now()?;
+            if !self.begins_with_copy(self.art.header.base)? {
+                return Ok(false);
+            }
+        }
+        self.commit()?;
+        self.checkpoint()?;
+        Ok(true)
+    }
+
+    /// Seals the current segment, whatever waits.
+    pub(crate) fn seal_now(&mut self) -> Result<(), Error> {
+        self.commit()?;
+        self.seal()?;
+        self.commit()?;
+        Ok(())
     }
 
     fn has_copy_after(&self, base: u64, bases: &[u64]) -> Result<bool, Error> {

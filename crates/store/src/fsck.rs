@@ -4,8 +4,10 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use crate::alive::Alive;
 use crate::cancels::Cancels;
 use crate::disk::{Disk, Open, RealDisk};
+use crate::exceptions::Exceptions;
 use crate::expired::Expired;
 use crate::history::HistoryLine;
 use crate::lock::Lock;
@@ -15,7 +17,8 @@ use crate::record::{Kind, Record};
 use crate::row::push_row_of;
 use crate::segment::{SEGMENT_HEADER_BYTES, SegmentHeader, Step, Walk};
 use crate::spool::{Options, Spool, is_line_of};
-use crate::{Error, mend, recover, segment};
+use crate::views::look_at;
+use crate::{Error, Position, mend, recover, repack, segment};
 
 /// Findings told one by one; more are only counted.
 pub const FINDINGS_MAX: usize = 1000;
@@ -133,7 +136,10 @@ pub fn fsck_on(disk: Arc<dyn Disk>, dir: &Path, repair: bool) -> Result<Report, 
             &disk,
             &segments,
             (base, end),
-            spool.expired.state()?,
+            Alive {
+                expired: spool.expired.state()?,
+                cancelled: &spool.derived.cancelled,
+            },
             &mut seen,
             &mut report,
             repair,
@@ -142,13 +148,14 @@ pub fn fsck_on(disk: Arc<dyn Disk>, dir: &Path, repair: bool) -> Result<Report, 
         }
         report.segments += 1;
     }
+    // First, as views that are made again keep the ids of cancelled articles.
+    check_cancels(&mut spool, &seen, &mut report, repair)?;
     if repair && !bad.is_empty() {
         spool = mend::views(spool, &bad)?;
     }
     for path in mend::orphans(&*disk, &segments)? {
         report.tell(&path, 0, mend::ORPHAN, false);
     }
-    check_cancels(&mut spool, &seen, &mut report, repair)?;
     if repair || bad.is_empty() {
         check_index(&mut spool, &mut report, repair)?;
     }
@@ -176,12 +183,32 @@ struct Expected {
     links: u64,
 }
 
+impl Expected {
+    /// Passes over lines of dead articles, whose records may be gone, up to `line`. True when it is there.
+    fn finds(&mut self, line: &[u8], alive: Alive<'_>) -> bool {
+        loop {
+            let rest = self.his_map.bytes().get(self.his_at as usize..);
+            let rest = rest.unwrap_or_default();
+            if !line.is_empty() && rest.starts_with(line) {
+                return true;
+            }
+            let Some((_, first)) = crate::older::lines(rest).next() else {
+                return rest.is_empty() && line.is_empty();
+            };
+            if !HistoryLine::parse(first).is_some_and(|line| alive.is_dead(&line)) {
+                return false;
+            }
+            self.his_at += first.len() as u64 + 1;
+        }
+    }
+}
+
 /// Checks one segment; returns true when `.his` or `.ovr` are to be made again.
 fn check_segment(
     disk: &Arc<dyn Disk>,
     segments: &Path,
     (base, end): (u64, u64),
-    expired: &Expired,
+    alive: Alive<'_>,
     seen: &mut Seen,
     report: &mut Report,
     repair: bool,
@@ -229,11 +256,19 @@ fn check_segment(
         match step {
             Step::Gap { empty: true, .. } => report.holes += 1,
             Step::Gap { from, to, .. } => gaps.push((from, to)),
+            Step::Record(_, record) if record.head.kind == Kind::Hole => report.holes += 1,
             Step::Record(offset, record) => {
                 report.bytes += u64::from(record.head.length);
-                let highs = &mut seen.highs;
-                check_line(&path, (base, offset), &record, &mut expected, highs, report);
-                expected.links += kept_links(&record, expired);
+                check_line(
+                    &path,
+                    (base, offset),
+                    &record,
+                    &mut expected,
+                    alive,
+                    &mut seen.highs,
+                    report,
+                );
+                expected.links += kept_links(&record, alive);
                 if record.head.kind == Kind::Cancel
                     && let Some((position, _)) = Cancels::parse_line(record.line())
                 {
@@ -241,7 +276,7 @@ fn check_segment(
                 }
                 if record.head.kind == Kind::Article
                     && !views_bad
-                    && !rows_agree(&blocks, offset, &record, expired, &mut row)
+                    && !rows_agree(&blocks, offset, &record, alive, &mut row)
                 {
                     rows_bad = rows_bad.or(Some(offset));
                 }
@@ -263,8 +298,11 @@ fn check_segment(
         .map(|group| {
             // Of what has expired there may be rows or not.
             let rows = group.range(0, u64::MAX);
-            rows.filter(|row| expired.keeps(group.name, row.number))
-                .count() as u64
+            rows.filter(|row| {
+                let position = Position(base + u64::from(row.record));
+                alive.is_in(group.name, row.number, position)
+            })
+            .count() as u64
         })
         .sum();
     if !views_bad && rows != expected.links {
@@ -276,7 +314,7 @@ fn check_segment(
         );
         views_bad = true;
     }
-    if expected.his_bad.is_none() && expected.his_at != expected.his_map.bytes().len() as u64 {
+    if expected.his_bad.is_none() && !expected.finds(b"", alive) {
         expected.his_bad = Some(expected.his_at);
     }
     if let Some(offset) = expected.his_bad {
@@ -288,24 +326,88 @@ fn check_segment(
         );
         views_bad = true;
     }
-    for (from, to) in gaps {
-        let what = format!(
-            "{} bytes are not a sound record: an article was lost to damage",
-            to - from
+    let exp_path = segment_path(segments, base, View::Exp);
+    if !views_bad && !exceptions_agree(&**disk, &exp_path, &expected.his_map, alive) {
+        report.tell(
+            &exp_path,
+            0,
+            "it does not hold the exceptions that .his tells of",
+            repair,
         );
-        let what = if repair {
-            format!("{what}; its bytes are kept in bad/, feed it again")
+        views_bad = true;
+    }
+    for (from, to) in gaps {
+        let bytes = to - from;
+        let what = format!("{bytes} bytes are not a sound record");
+        let what = if all_dead(&expected.his_map, base, walk.positions((from, to)), alive) {
+            format!("{what}: only dead articles lay there, nothing is lost")
         } else {
-            what
+            report.lost += 1;
+            let kept = if repair {
+                "; its bytes are kept in bad/, feed it again"
+            } else {
+                ""
+            };
+            format!("{what}: an article was lost to damage{kept}")
         };
-        report.lost += 1;
         report.tell(&path, from, what, repair);
         if repair {
             mend::put_aside(disk, segments, &path, &*file, (from, to))?;
             views_bad = true;
         }
     }
+    if walk.lost_its_table() {
+        report.tell(
+            &path,
+            0,
+            "the table that tells where its articles lie is damaged",
+            repair,
+        );
+        if repair {
+            repack::repack(disk, segments, base, alive)?;
+        }
+    }
     Ok(views_bad)
+}
+
+/// True when `.exp` has the lines of `.his` that belong there, but perhaps for those of dead articles.
+fn exceptions_agree(
+    disk: &dyn Disk,
+    path: &Path,
+    his: &crate::map::MapRef,
+    alive: Alive<'_>,
+) -> bool {
+    let Some(exp) = map_whole(disk, path) else {
+        return false;
+    };
+    let mut wanted = Exceptions::default();
+    for (start, line) in crate::older::lines(his.bytes()) {
+        let whole = his
+            .bytes()
+            .get(start as usize..start as usize + line.len() + 1);
+        look_at(&mut wanted, whole.unwrap_or_default());
+    }
+    let mut there = crate::older::lines(exp.bytes())
+        .map(|(_, line)| line)
+        .peekable();
+    let all = crate::older::lines(wanted.lines()).all(|(_, line)| {
+        there.next_if_eq(&line).is_some()
+            || HistoryLine::parse(line).is_some_and(|line| alive.is_dead(&line))
+    });
+    all && there.next().is_none()
+}
+
+/// True when the articles at these positions of a segment, one at least, are all dead.
+fn all_dead(his: &crate::map::MapRef, base: u64, (from, to): (u64, u64), alive: Alive<'_>) -> bool {
+    let mut there = crate::older::lines(his.bytes())
+        .filter_map(|(_, line)| HistoryLine::parse(line))
+        .filter(|line| {
+            let offset = line.position.and_then(|at| at.0.checked_sub(base));
+            offset.is_some_and(|offset| (from..to).contains(&offset))
+        })
+        .map(|line| alive.is_dead(&line))
+        .peekable();
+    there.peek().is_some() && there.all(|dead| dead)
 }
 
 fn map_whole(disk: &dyn Disk, path: &Path) -> Option<crate::map::MapRef> {
@@ -318,6 +420,7 @@ fn check_line(
     (base, offset): (u64, u64),
     record: &Record<'_>,
     expected: &mut Expected,
+    alive: Alive<'_>,
     highs: &mut HashMap<Vec<u8>, u64>,
     report: &mut Report,
 ) {
@@ -325,9 +428,7 @@ fn check_line(
         return;
     }
     report.lines += 1;
-    let at = expected.his_at as usize;
-    let have = expected.his_map.bytes().get(at..at + record.line().len());
-    if have != Some(record.line()) {
+    if !expected.finds(record.line(), alive) {
         expected.his_bad = expected.his_bad.or(Some(expected.his_at));
     }
     expected.his_at += record.line().len() as u64;
@@ -366,12 +467,13 @@ fn check_line(
     }
 }
 
-/// Links of an article that have not expired.
-fn kept_links(record: &Record<'_>, expired: &Expired) -> u64 {
-    let line = HistoryLine::parse(record.line()).filter(|_| record.head.kind == Kind::Article);
+/// Links under which an article can still be read.
+fn kept_links(record: &Record<'_>, alive: Alive<'_>) -> u64 {
+    let line = HistoryLine::parse(record.line())
+        .filter(|line| record.head.kind == Kind::Article && alive.has(line));
     line.map_or(0, |line| {
         line.links()
-            .filter(|(group, number)| expired.keeps(group, *number))
+            .filter(|(group, number)| alive.expired.keeps(group, *number))
             .count() as u64
     })
 }
@@ -380,16 +482,19 @@ fn rows_agree(
     blocks: &[overview::Block<'_>],
     offset: u64,
     record: &Record<'_>,
-    expired: &Expired,
+    alive: Alive<'_>,
     row: &mut Vec<u8>,
 ) -> bool {
     let Some(line) = HistoryLine::parse(record.line()) else {
         return false;
     };
+    if alive.is_dead(&line) {
+        return true;
+    }
     row.clear();
     push_row_of(row, record, line.id);
     line.links().all(|(group, number)| {
-        !expired.keeps(group, number)
+        !alive.expired.keeps(group, number)
             || blocks.iter().any(|block| {
                 block
                     .find(group)

@@ -4,6 +4,7 @@
 //! `cancels` hold nothing that cannot be made again from there. See docs/formats/.
 
 mod active_file;
+mod alive;
 mod bytes;
 mod cancels;
 mod current;
@@ -20,19 +21,25 @@ mod lock;
 mod map;
 mod mark;
 mod mend;
+mod moved;
 mod older;
 mod overview;
 mod pending;
 mod position;
+mod punch;
 mod reader;
 mod rebuild;
 mod reclaim;
 mod record;
 mod recover;
+mod repack;
+mod replace;
 mod row;
 mod segment;
+mod shrink;
 mod spool;
 mod survey;
+mod unreclaimed;
 mod views;
 
 pub use cancels::Cancels;
@@ -50,7 +57,7 @@ pub use overview::{GroupRows, Row};
 pub use position::{POSITION_MAX, Position};
 pub use reader::{Reader, Stored};
 pub use rebuild::{Rebuilt, rebuild};
-pub use reclaim::{Reclaimed, reclaim};
+pub use reclaim::{Reclaimed, SEAL_BYTES_MIN, is_unreclaimed, reclaim, reclaim_on};
 pub use record::{Head, Kind, Record};
 pub use row::OverviewFields;
 pub use spool::{Committed, Durability, Options, SEGMENT_BYTES_MAX, SEGMENT_BYTES_MIN, Spool};

@@ -12,7 +12,7 @@ use crate::older::Older;
 use crate::position::{View, segment_path};
 use crate::record::{Commit, HEADER_BYTES, Kind, Lengths, begin, finish};
 use crate::recover::{self, rebuild_active, rebuild_views};
-use crate::segment::{self, SegmentHeader};
+use crate::segment::{self, SEGMENT_HEADER_BYTES, SegmentHeader, Step, Walk};
 use crate::spool::{Options, Spool};
 
 /// What is told of a view whose `.art` is gone.
@@ -110,11 +110,30 @@ fn mend_header(
             .segment_bytes
             .max(length.next_multiple_of(4096)),
     };
-    file.write_at(&SegmentHeader { base, span }.to_bytes(), 0)
+    let moved_at = find_table(&*file).map_err(at)?;
+    let header = SegmentHeader {
+        base,
+        span,
+        moved_at,
+    };
+    file.write_at(&header.to_bytes(), 0)
         .and_then(|()| file.sync())
         .map_err(at)?;
     report.tell(&path, 0, format!("{told}: written anew"), true);
     Ok(())
+}
+
+/// Where the table of a segment lies; 0: it was not repacked.
+fn find_table(file: &dyn crate::disk::File) -> std::io::Result<u64> {
+    let mut walk = Walk::as_it_lies(file, SEGMENT_HEADER_BYTES, u64::MAX)?;
+    while let Some(step) = walk.next()? {
+        if let Step::Record(at, record) = step
+            && record.head.kind == Kind::Moved
+        {
+            return Ok(at);
+        }
+    }
+    Ok(0)
 }
 
 /// A damaged active is put aside and made again from the log, before anything else needs it.

@@ -366,6 +366,29 @@ impl<'a> GroupRows<'a> {
         low
     }
 
+    /// The rows whose numbers are wanted, in runs of neighbours.
+    pub fn runs(self, wanted: impl Fn(u64) -> bool) -> Vec<GroupRows<'a>> {
+        let mut runs = Vec::new();
+        let mut first = 0;
+        while first < self.len() {
+            let length = (first..self.len())
+                .take_while(|place| wanted(self.number(*place)))
+                .count();
+            let bytes = first * ENTRY_BYTES..(first + length) * ENTRY_BYTES;
+            if length > 0
+                && let Some(entries) = self.entries.get(bytes)
+            {
+                runs.push(GroupRows {
+                    entries,
+                    text_end: self.text_start(first + length),
+                    ..self
+                });
+            }
+            first += length.max(1);
+        }
+        runs
+    }
+
     /// The rows with numbers in `low..=high`, ascending.
     pub fn range(&self, low: u64, high: u64) -> impl Iterator<Item = Row<'a>> + use<'a> {
         let rows = *self;
@@ -386,11 +409,18 @@ pub fn blocks(mut bytes: &[u8]) -> impl Iterator<Item = Block<'_>> {
 
 /// Merges the blocks of a file into one and hands it to `write` piece by piece, header last (at offset 0).
 /// Memory: 24 bytes a group in each block, and one piece of 1 MiB.
-pub fn merge<E>(
-    bytes: &[u8],
+pub fn merge<E>(bytes: &[u8], write: impl FnMut(u64, &[u8]) -> Result<(), E>) -> Result<u64, E> {
+    merge_rows(
+        blocks(bytes).flat_map(|block| block.groups()).collect(),
+        write,
+    )
+}
+
+/// As [`merge`], of some rows; those of one group are given ascending.
+pub fn merge_rows<E>(
+    mut groups: Vec<GroupRows<'_>>,
     mut write: impl FnMut(u64, &[u8]) -> Result<(), E>,
 ) -> Result<u64, E> {
-    let mut groups: Vec<GroupRows<'_>> = blocks(bytes).flat_map(|block| block.groups()).collect();
     // Stable: within a group the blocks stay in order, so the numbers ascend.
     groups.sort_by(|a, b| a.name.cmp(b.name));
     let mut piece = Pieces {

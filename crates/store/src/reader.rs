@@ -7,6 +7,7 @@ use article::message_id;
 use groups::Active;
 
 use crate::active_file::read_table;
+use crate::alive::Alive;
 use crate::cancels::Cancels;
 use crate::disk::{Disk, Open, RealDisk};
 use crate::expired::Expired;
@@ -14,10 +15,11 @@ use crate::history::HistoryLine;
 use crate::index::Index;
 use crate::map::MapRef;
 use crate::mark::Mark;
+use crate::moved::Tables;
 use crate::older::Older;
 use crate::overview::{self, Row};
 use crate::position::{View, segment_path};
-use crate::record::{HEADER_BYTES, Head, Record};
+use crate::record::{HEADER_BYTES, Head, Kind, Record};
 use crate::spool::{Options, Spool, first_line, is_line_of};
 use crate::survey::Survey;
 use crate::{Error, Position, segment};
@@ -34,6 +36,7 @@ pub struct Reader {
     active: Active,
     cancelled: Cancels,
     expired: Expired,
+    tables: Tables,
 }
 
 /// One record read from the log.
@@ -107,6 +110,7 @@ impl Reader {
             active,
             cancelled,
             expired,
+            tables: Tables::default(),
         })
     }
 
@@ -191,16 +195,19 @@ impl Reader {
 
     /// True when an article can still be read: it was filed, has not expired in all its groups, and was not cancelled.
     pub fn is_alive(&self, line: &HistoryLine<'_>) -> bool {
-        let Some(position) = line.position else {
-            return false;
-        };
-        line.links()
-            .any(|(group, number)| self.is_alive_in(group, number, position))
+        self.alive().has(line)
+    }
+
+    pub(crate) fn alive(&self) -> Alive<'_> {
+        Alive {
+            expired: &self.expired,
+            cancelled: &self.cancelled,
+        }
     }
 
     /// True when an article can still be read under a number in a group. All that ask whether an article is there ask this.
     pub fn is_alive_in(&self, group: &[u8], number: u64, position: Position) -> bool {
-        self.expired.keeps(group, number) && !self.cancelled.contains(position)
+        self.alive().is_in(group, number, position)
     }
 
     /// What has expired.
@@ -328,8 +335,16 @@ impl Reader {
         file.map(end).map_err(at)
     }
 
-    /// The record at a position.
+    /// The record of an article at a position.
     pub fn read(&self, position: Position) -> Result<Stored, Error> {
+        match self.read_once(position) {
+            // Expire may have punched a hole here between the reading of the header and of the rest.
+            Err(Error::Damaged { .. }) => self.read_once(position),
+            read => read,
+        }
+    }
+
+    fn read_once(&self, position: Position) -> Result<Stored, Error> {
         let place = self.bases.partition_point(|&base| base <= position.0);
         let base = place
             .checked_sub(1)
@@ -343,7 +358,10 @@ impl Reader {
             }
             opened => opened.map_err(at)?,
         };
-        let offset = position.0 - base;
+        let offset = self
+            .tables
+            .in_file(&*file, &path, position.0 - base)?
+            .ok_or(Error::NoArticle(position))?;
         let mut bytes = vec![0; HEADER_BYTES];
         let got = file.read_at(&mut bytes, offset).map_err(at)?;
         if got < HEADER_BYTES || bytes.iter().all(|&b| b == 0) {
@@ -355,6 +373,9 @@ impl Reader {
             what: "the checksum of the article is wrong",
         };
         let head = Head::parse(&bytes).ok_or_else(damaged)?;
+        if head.kind == Kind::Hole {
+            return Err(Error::NoArticle(position));
+        }
         bytes.resize(head.length as usize, 0);
         file.read_at(&mut bytes, offset).map_err(at)?;
         Record::parse(&bytes).ok_or_else(damaged)?;
@@ -370,14 +391,15 @@ fn missing(path: &Path) -> Error {
     }
 }
 
-fn read_cancels(disk: &dyn Disk, dir: &Path, end: u64) -> Result<Cancels, Error> {
+/// The cancels up to `end` of their file.
+pub fn read_cancels(disk: &dyn Disk, dir: &Path, end: u64) -> Result<Cancels, Error> {
     let path = dir.join("cancels");
     if end == 0 {
         return Ok(Cancels::default());
     }
     let at = |source| Error::io("read", &path, source);
     let file = disk.open(&path, Open::Read).map_err(at)?;
-    let mut text = vec![0; end as usize];
+    let mut text = vec![0; file.length().map_err(at)?.min(end) as usize];
     let got = file.read_at(&mut text, 0).map_err(at)?;
     text.truncate(got);
     Ok(Cancels::parse(&text))

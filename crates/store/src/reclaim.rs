@@ -1,106 +1,233 @@
-//! Giving back the space of what has expired, off the lock: segments in which nothing is alive are removed. May be killed
-//! at any moment; the next run finishes.
+//! Giving back the space of what has expired, off the lock: segments in which nothing is alive are removed, the others that
+//! lost articles shrink. May be killed at any moment; the next run finishes.
 
-use std::path::Path;
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::disk::{Disk, Open, RealDisk};
 use crate::position::{View, segment_path};
+use crate::replace::{fresh_path, replace};
 use crate::segment::list_views;
+use crate::shrink::{dead_part_of_current, shrink};
 use crate::spool::{Options, Spool};
-use crate::{Error, Reader};
+use crate::{Error, Reader, unreclaimed};
+
+/// A current segment smaller than this is not sealed early, bytes, however much of it is dead.
+pub const SEAL_BYTES_MIN: u64 = 1 << 20;
 
 /// What was given back.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Reclaimed {
     /// Segments removed.
     pub segments: u64,
-    /// Bytes of their articles.
+    /// Segments written anew without what was dead.
+    pub repacked: u64,
+    /// Holes made in others.
+    pub holes: u64,
+    /// Bytes of the disk given back.
     pub bytes: u64,
+    /// Dead bytes that stay for now, in segments of which too little is dead.
+    pub held: u64,
+    /// The file system cannot make holes: those segments stay as they are until more of them is dead.
+    pub no_holes: bool,
+    /// Segments that could not be shrunk, and why. They are tried again by the next run.
+    pub faults: Vec<String>,
 }
 
-/// Removes the segments in which no article is left, oldest or not; and their history when all its ids may be forgotten.
-/// One run at a time (`lock.expire`).
-pub fn reclaim(dir: &Path, options: Options) -> Result<Reclaimed, Error> {
-    let disk: Arc<dyn Disk> = Arc::new(RealDisk);
-    let reader = Reader::open_on(disk.clone(), dir)?;
+/// Gives back what [`Spool::expire`] made free. `dead_part`: the part of a segment, 0 to 1, above which scattered dead
+/// articles are worth writing it anew. One run at a time (`lock.expire`).
+pub fn reclaim(dir: &Path, options: Options, dead_part: f64) -> Result<Reclaimed, Error> {
+    reclaim_on(Arc::new(RealDisk), dir, options, dead_part)
+}
+
+/// True when there may be space to give back.
+pub fn is_unreclaimed(dir: &Path) -> Result<bool, Error> {
+    let listed = unreclaimed::read(&RealDisk, dir)?;
+    Ok(listed.is_none_or(|bases| !bases.is_empty()))
+}
+
+/// As [`reclaim`], on another disk.
+pub fn reclaim_on(
+    disk: Arc<dyn Disk>,
+    dir: &Path,
+    options: Options,
+    dead_part: f64,
+) -> Result<Reclaimed, Error> {
     let segments = dir.join("segments");
-    let (_, sealed) = reader.segments().split_last().unwrap_or((&0, &[]));
-    let mut dead = Vec::new();
-    for &base in sealed {
-        if is_dead(&reader, base)? {
-            dead.push(base);
+    let listed = unreclaimed::read(&*disk, dir)?;
+    let mut reader = Reader::open_on(disk.clone(), dir)?;
+    let current = reader.segments().last().copied().unwrap_or(0);
+    let is_listed = |base: &u64| listed.as_ref().is_none_or(|bases| bases.contains(base));
+    let mut left = BTreeSet::new();
+    if is_listed(&current) {
+        let (part, bytes) = dead_part_of_current(&*disk, &segments, &reader, current)?;
+        if part > dead_part && bytes >= SEAL_BYTES_MIN {
+            Spool::open_on(disk.clone(), dir, options)?.seal_now()?;
+            reader = Reader::open_on(disk.clone(), dir)?;
+        } else if part > 0.0 {
+            left.insert(current);
         }
     }
-    let mut told = Reclaimed::default();
-    if !dead.is_empty() {
-        let mut spool = Spool::open_on(disk.clone(), dir, options)?;
-        if !spool.let_go(&dead)? {
-            return Ok(told);
+    let mut job = Job {
+        disk,
+        dir,
+        segments,
+        reader,
+        options,
+        told: Reclaimed::default(),
+    };
+    let (_, sealed) = job.reader.segments().split_last().unwrap_or((&0, &[]));
+    let sealed: Vec<u64> = sealed.iter().copied().filter(is_listed).collect();
+    let (mut dead, mut half) = (Vec::new(), Vec::new());
+    for base in sealed {
+        match job.is_dead(base) {
+            Ok(true) => dead.push(base),
+            Ok(false) => half.push(base),
+            Err(error) => job.fault(&mut left, base, &error),
         }
     }
-    for base in dead {
-        let art = segment_path(&segments, base, View::Art);
-        told.segments += 1;
-        told.bytes += disk
-            .open(&art, Open::Read)
-            .and_then(|file| file.length())
-            .unwrap_or(0);
-        // First its rows, none of which is to be seen any more: an empty file tells readers and fsck the same.
-        let ovr = segment_path(&segments, base, View::Ovr);
-        empty(&*disk, &ovr).map_err(|source| Error::io("empty", &ovr, source))?;
-        disk.remove(&art)
-            .map_err(|source| Error::io("remove", &art, source))?;
+    if !job.remove(&dead)? {
+        left.extend(&dead);
     }
-    sweep(&*disk, &reader, &segments)?;
-    Ok(told)
+    job.shrink(&half, dead_part, &mut left)?;
+    job.sweep()?;
+    if listed.as_ref() != Some(&left) {
+        unreclaimed::write(&*job.disk, dir, &left)?;
+    }
+    Ok(job.told)
 }
 
-/// Puts an empty file in place of one that readers may have mapped.
-fn empty(disk: &dyn Disk, path: &Path) -> std::io::Result<()> {
-    let fresh = path.with_extension("ovr.new");
-    disk.open(&fresh, Open::Truncate)?;
-    disk.rename(&fresh, path)
+struct Job<'d> {
+    disk: Arc<dyn Disk>,
+    dir: &'d Path,
+    segments: PathBuf,
+    reader: Reader,
+    options: Options,
+    told: Reclaimed,
 }
 
-/// True when nothing of a sealed segment is kept. Looks no further than the first article that is.
-fn is_dead(reader: &Reader, base: u64) -> Result<bool, Error> {
-    let survey = reader.survey(base)?;
-    let expired = reader.expired();
-    let kept = survey.groups().any(|rows| {
-        let cut = expired.cut(rows.name);
-        let (first, last) = (rows.number_at(0), rows.last_number());
-        let survives = expired
-            .survivors(rows.name)
-            .any(|number| (first..=last).contains(&number));
-        survives
-            || rows
-                .range(cut, last)
-                .any(|row| expired.keeps(rows.name, row.number))
-    });
-    Ok(!kept)
-}
+impl Job<'_> {
+    fn fault(&mut self, left: &mut BTreeSet<u64>, base: u64, error: &Error) {
+        left.insert(base);
+        self.told.faults.push(error.to_string());
+    }
 
-/// Removes what is left of segments whose articles are gone.
-fn sweep(disk: &dyn Disk, reader: &Reader, segments: &Path) -> Result<(), Error> {
-    let whole = list_views(disk, segments, &[View::Art])?;
-    let newest = reader.segments().last().copied().unwrap_or(0);
-    for base in list_views(disk, segments, &[View::Ovr, View::Exp, View::His])? {
-        if base >= newest || whole.contains(&base) {
-            continue;
+    /// Removes segments in which nothing is left. False: they are needed still.
+    fn remove(&mut self, dead: &[u64]) -> Result<bool, Error> {
+        if dead.is_empty() {
+            return Ok(true);
         }
-        for view in [View::Ovr, View::Exp] {
-            let path = segment_path(segments, base, view);
-            if disk.open(&path, Open::Read).is_ok() {
-                disk.remove(&path)
-                    .map_err(|source| Error::io("remove", &path, source))?;
+        let mut spool = Spool::open_on(self.disk.clone(), self.dir, self.options)?;
+        if !spool.let_go(dead)? {
+            return Ok(false);
+        }
+        drop(spool);
+        for &base in dead {
+            let before = self.takes_up(base);
+            // First its rows, none of which is to be seen any more: an empty file tells readers and fsck the same.
+            let ovr = segment_path(&self.segments, base, View::Ovr);
+            replace(&*self.disk, &ovr, |_| Ok(()))?;
+            let art = segment_path(&self.segments, base, View::Art);
+            self.disk
+                .remove(&art)
+                .map_err(|source| Error::io("remove", &art, source))?;
+            self.told.segments += 1;
+            self.told.bytes += before.saturating_sub(self.takes_up(base));
+        }
+        Ok(true)
+    }
+
+    /// Shrinks segments of which a part is alive. What goes wrong with one leaves it as it was.
+    fn shrink(&mut self, half: &[u64], part: f64, left: &mut BTreeSet<u64>) -> Result<(), Error> {
+        let Some(&newest) = half.iter().max() else {
+            return Ok(());
+        };
+        let mut spool = Spool::open_on(self.disk.clone(), self.dir, self.options)?;
+        if !spool.stand_alone_behind(newest)? {
+            left.extend(half);
+            return Ok(());
+        }
+        drop(spool);
+        for &base in half {
+            let before = self.takes_up(base);
+            match shrink(&self.disk, &self.segments, &self.reader, base, part) {
+                Ok(shrunk) => {
+                    self.told.repacked += u64::from(shrunk.repacked);
+                    self.told.holes += shrunk.holes;
+                    self.told.held += shrunk.held;
+                    self.told.no_holes |= shrunk.refused > 0;
+                }
+                Err(error) => self.fault(left, base, &error),
+            }
+            self.told.bytes += before.saturating_sub(self.takes_up(base));
+        }
+        Ok(())
+    }
+
+    /// Bytes of the disk that the files of a segment take up.
+    fn takes_up(&self, base: u64) -> u64 {
+        [View::Art, View::Ovr, View::His, View::Exp]
+            .iter()
+            .filter_map(|view| {
+                let path = segment_path(&self.segments, base, *view);
+                self.disk.open(&path, Open::Read).ok()?.allocated().ok()
+            })
+            .sum()
+    }
+
+    /// True when nothing of a sealed segment is kept. Looks no further than the first article that is.
+    fn is_dead(&self, base: u64) -> Result<bool, Error> {
+        let survey = self.reader.survey(base)?;
+        let expired = self.reader.expired();
+        let kept = survey.groups().any(|rows| {
+            let cut = expired.cut(rows.name);
+            let (first, last) = (rows.number_at(0), rows.last_number());
+            let survives = expired
+                .survivors(rows.name)
+                .any(|number| (first..=last).contains(&number));
+            survives
+                || rows
+                    .range(cut, last)
+                    .any(|row| expired.keeps(rows.name, row.number))
+        });
+        Ok(!kept)
+    }
+
+    /// Removes what is left of segments whose articles are gone, and of a shrinking that was killed; the history of a
+    /// segment when all its ids may be forgotten.
+    fn sweep(&self) -> Result<(), Error> {
+        let whole = list_views(&*self.disk, &self.segments, &[View::Art])?;
+        let newest = self.reader.segments().last().copied().unwrap_or(0);
+        for base in list_views(
+            &*self.disk,
+            &self.segments,
+            &[View::Art, View::Ovr, View::Exp, View::His],
+        )? {
+            if base >= newest {
+                continue;
+            }
+            self.remove_if_there(&fresh_path(&segment_path(&self.segments, base, View::Art)))?;
+            if whole.contains(&base) {
+                continue;
+            }
+            for view in [View::Ovr, View::Exp] {
+                self.remove_if_there(&segment_path(&self.segments, base, view))?;
+            }
+            let path = segment_path(&self.segments, base, View::His);
+            if self.reader.forgets_all(&path)? {
+                self.remove_if_there(&path)?;
             }
         }
-        let path = segment_path(segments, base, View::His);
-        if reader.forgets_all(&path)? {
-            disk.remove(&path)
-                .map_err(|source| Error::io("remove", &path, source))?;
+        Ok(())
+    }
+
+    fn remove_if_there(&self, path: &Path) -> Result<(), Error> {
+        match self.disk.remove(path) {
+            Err(source) if source.kind() != std::io::ErrorKind::NotFound => {
+                Err(Error::io("remove", path, source))
+            }
+            _ => Ok(()),
         }
     }
-    Ok(())
 }

@@ -31,6 +31,10 @@ pub enum Kind {
     /// Nothing: fills up to a block of the disk.
     #[default]
     Pad = 7,
+    /// The table of a repacked segment: which stretch of positions lies where in the file.
+    Moved = 8,
+    /// Articles that are gone and whose space was given back: what follows the header is not looked at.
+    Hole = 9,
 }
 
 impl Kind {
@@ -43,6 +47,8 @@ impl Kind {
             5 => Kind::LowMarks,
             6 => Kind::Active,
             7 => Kind::Pad,
+            8 => Kind::Moved,
+            9 => Kind::Hole,
             _ => return None,
         })
     }
@@ -81,6 +87,14 @@ pub struct Head {
 }
 
 impl Head {
+    /// Bytes that the checksum covers, the checksum's own eight in front included: of a hole, its header only.
+    pub fn covered(&self) -> usize {
+        match self.kind {
+            Kind::Hole => HEADER_BYTES,
+            _ => self.length as usize,
+        }
+    }
+
     /// Reads a header and checks that its lengths agree; not the checksum.
     pub fn parse(bytes: &[u8]) -> Option<Head> {
         if u32_at(bytes, 0)? != MAGIC {
@@ -104,7 +118,7 @@ impl Head {
             .fold(HEADER_BYTES as u64, |sum, &n| sum + u64::from(n));
         let padded = used.next_multiple_of(ALIGN as u64);
         let fits = padded == u64::from(head.length)
-            || (head.kind == Kind::Pad && padded <= u64::from(head.length));
+            || (matches!(head.kind, Kind::Pad | Kind::Hole) && padded <= u64::from(head.length));
         (fits
             && head.length.is_multiple_of(ALIGN as u32)
             && head.wire_header_length <= head.wire_length)
@@ -117,14 +131,15 @@ impl Head {
 pub struct Record<'a> {
     /// Its header.
     pub head: Head,
-    text: &'a [u8],
+    /// All of it but what follows the header of a hole.
+    bytes: &'a [u8],
 }
 
 impl<'a> Record<'a> {
     /// The record at the start of `bytes`. `None`: torn, damaged or not a record.
     pub fn parse(bytes: &'a [u8]) -> Option<Record<'a>> {
         let record = Record::trust(bytes)?;
-        let summed = bytes.get(8..record.head.length as usize)?;
+        let summed = bytes.get(8..record.head.covered())?;
         (crc32c::crc32c(summed) == record.head.checksum).then_some(record)
     }
 
@@ -133,31 +148,35 @@ impl<'a> Record<'a> {
         let head = Head::parse(bytes)?;
         Some(Record {
             head,
-            text: bytes.get(HEADER_BYTES..head.length as usize)?,
+            bytes: bytes.get(..head.covered())?,
         })
+    }
+
+    /// The record as it lies on the disk, header and padding included; of a hole, its header.
+    pub fn bytes(&self) -> &'a [u8] {
+        self.bytes
+    }
+
+    fn text(&self, start: usize, length: u32) -> &'a [u8] {
+        let start = HEADER_BYTES + start;
+        let text = self.bytes.get(start..start + length as usize);
+        text.unwrap_or_default()
     }
 
     /// The history line with its newline, or what the kind says.
     pub fn line(&self) -> &'a [u8] {
-        self.text
-            .get(..self.head.line_length as usize)
-            .unwrap_or_default()
+        self.text(0, self.head.line_length)
     }
 
     /// The sites that get the article, a blank between them.
     pub fn sites(&self) -> &'a [u8] {
-        let start = self.head.line_length as usize;
-        self.text
-            .get(start..start + self.head.sites_length as usize)
-            .unwrap_or_default()
+        self.text(self.head.line_length as usize, self.head.sites_length)
     }
 
     /// The article in wire form, terminator included.
     pub fn wire(&self) -> &'a [u8] {
         let start = self.head.line_length as usize + self.head.sites_length as usize;
-        self.text
-            .get(start..start + self.head.wire_length as usize)
-            .unwrap_or_default()
+        self.text(start, self.head.wire_length)
     }
 
     /// The article in wire form without its terminator.
@@ -231,6 +250,19 @@ pub fn finish(out: &mut Vec<u8>, start: usize, kind: Kind, commit: Commit, lengt
     put_u32(record, 44, start.wrapping_sub(commit.start) as u32);
     let sum = crc32c::crc32c(record.get(8..).unwrap_or_default());
     put_u32(record, 4, sum);
+}
+
+/// The header of a hole of `length` bytes, a multiple of [`ALIGN`]. It belongs to no commit.
+pub fn hole(length: u32) -> [u8; HEADER_BYTES] {
+    let mut bytes = [0; HEADER_BYTES];
+    put_u32(&mut bytes, 0, MAGIC);
+    put_u32(&mut bytes, 8, length);
+    if let Some(kind) = bytes.get_mut(12) {
+        *kind = Kind::Hole as u8;
+    }
+    let sum = crc32c::crc32c(bytes.get(8..).unwrap_or_default());
+    put_u32(&mut bytes, 4, sum);
+    bytes
 }
 
 /// Appends a record that is only text.

@@ -5,6 +5,7 @@
 //! failed): the log is replayed from the last mark that is sure. No index: it is made again from the history
 //! lines, and the last segment is replayed whole.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -29,7 +30,7 @@ use crate::record::{Kind, Record};
 use crate::row::push_row_of;
 use crate::segment::{self, FIRST_BASE, SEGMENT_HEADER_BYTES, SegmentHeader, Step, Walk};
 use crate::spool::{Options, SEGMENT_BYTES_MAX, SEGMENT_BYTES_MIN, Spool};
-use crate::{Error, Position};
+use crate::{Error, Position, unreclaimed};
 
 /// Derived lines and rows are written out each time this many bytes of them wait during a replay.
 const REPLAY_PIECE_BYTES: usize = 8 << 20;
@@ -115,8 +116,11 @@ pub fn open(
                 .notices
                 .push("expired was missing: made again from the log".into());
         }
-        spool.expired.state_mut()?;
+        let nothing_expired = spool.expired.state_mut()?.is_fresh();
         spool.expired.flush()?;
+        if nothing_expired {
+            unreclaimed::write(&*spool.disk, dir, &BTreeSet::new())?;
+        }
     }
     spool.catch_up(&start)?;
     if is_edited {
@@ -185,10 +189,7 @@ impl Start {
             segment::create(
                 &**disk,
                 segments,
-                SegmentHeader {
-                    base: FIRST_BASE,
-                    span: options.segment_bytes,
-                },
+                SegmentHeader::plain(FIRST_BASE, options.segment_bytes),
             )?;
             return Ok(Start::at(FIRST_BASE));
         };
@@ -239,10 +240,7 @@ fn open_art(
     if !is_last || length > SEGMENT_HEADER_BYTES || mark.art_end > SEGMENT_HEADER_BYTES {
         return Err(fault);
     }
-    let header = SegmentHeader {
-        base: mark.base,
-        span: options.segment_bytes,
-    };
+    let header = SegmentHeader::plain(mark.base, options.segment_bytes);
     segment::create(&**disk, segments, header)?;
     Art::open(disk, segments, mark.base, mark.art_end)
 }
@@ -349,7 +347,7 @@ fn apply_to_active(table: &mut Active, record: &Record<'_>) {
         Kind::Article => raise_high_marks(table, record.line()),
         Kind::LowMarks => apply_low_marks(table, record.line()),
         Kind::Group => apply_group_line(table, record.line()),
-        Kind::Seen | Kind::Cancel | Kind::Active | Kind::Pad => {}
+        Kind::Seen | Kind::Cancel | Kind::Active | Kind::Pad | Kind::Moved | Kind::Hole => {}
     }
 }
 
@@ -772,7 +770,7 @@ impl Spool {
         })?;
         for (id, high) in fresh {
             let name = self.active.table.name(id);
-            let high = high.max(self.expired.state()?.cut(name).saturating_sub(1));
+            let high = high.max(self.expired.state()?.highest(name));
             if self.active.table.high(id) < high {
                 self.active.table.set_high(id, high);
             }

@@ -5,13 +5,17 @@ use std::path::Path;
 use crate::Error;
 use crate::bytes::{put_u32, put_u64, u32_at, u64_at};
 use crate::disk::{Disk, File, Open};
+use crate::history::HistoryLine;
+use crate::moved::Moved;
 use crate::position::{View, segment_path};
-use crate::record::{ALIGN, HEADER_BYTES, Head, Record};
+use crate::record::{ALIGN, HEADER_BYTES, Head, Kind, Record};
 
 /// Bytes before the first record of an `.art` file.
 pub const SEGMENT_HEADER_BYTES: u64 = 64;
 /// The newest format of `.art` this release knows.
-pub const VERSION: u16 = 1;
+pub const VERSION: u16 = 2;
+/// The format of segments that are not repacked.
+const VERSION_PLAIN: u16 = 1;
 /// The position of the first segment: zero is never an address.
 pub const FIRST_BASE: u64 = 4096;
 
@@ -25,18 +29,35 @@ pub struct SegmentHeader {
     pub base: u64,
     /// Positions set aside for it: the next segment begins at `base + span` at the earliest.
     pub span: u64,
+    /// Where in the file the table of a repacked segment lies; 0: each record lies at its position.
+    pub moved_at: u64,
 }
 
 impl SegmentHeader {
+    /// The header of a segment whose records lie at their positions.
+    pub fn plain(base: u64, span: u64) -> SegmentHeader {
+        SegmentHeader {
+            base,
+            span,
+            moved_at: 0,
+        }
+    }
+
     /// The header as it is laid down.
     pub fn to_bytes(self) -> [u8; SEGMENT_HEADER_BYTES as usize] {
         let mut bytes = [0; SEGMENT_HEADER_BYTES as usize];
         if let Some(place) = bytes.get_mut(..8) {
             place.copy_from_slice(MAGIC);
         }
-        put_u32(&mut bytes, 8, u32::from(VERSION));
+        let version = if self.moved_at == 0 {
+            VERSION_PLAIN
+        } else {
+            VERSION
+        };
+        put_u32(&mut bytes, 8, u32::from(version));
         put_u64(&mut bytes, 16, self.base);
         put_u64(&mut bytes, 24, self.span);
+        put_u64(&mut bytes, 32, self.moved_at);
         let sum = crc32c::crc32c(bytes.get(..60).unwrap_or_default());
         put_u32(&mut bytes, 60, sum);
         bytes
@@ -65,10 +86,15 @@ impl SegmentHeader {
                 known: VERSION,
             });
         }
-        let (Some(base), Some(span)) = (u64_at(&bytes, 16), u64_at(&bytes, 24)) else {
+        let words = (u64_at(&bytes, 16), u64_at(&bytes, 24), u64_at(&bytes, 32));
+        let (Some(base), Some(span), Some(moved_at)) = words else {
             return Err(damaged("the segment's header is short"));
         };
-        Ok(SegmentHeader { base, span })
+        Ok(SegmentHeader {
+            base,
+            span,
+            moved_at,
+        })
     }
 }
 
@@ -122,7 +148,7 @@ pub const REMAKE: &str = "read (run `broadsheet fsck --repair` to make it again)
 /// What a walk meets.
 #[derive(Debug)]
 pub enum Step<'a> {
-    /// A record, and its offset in the file.
+    /// A record, and its position in the segment, which is its offset in the file where that was not repacked.
     Record(u64, Record<'a>),
     /// Bytes `from..to` of the file are not records; the walk goes on behind them.
     Gap {
@@ -145,19 +171,66 @@ pub struct Walk<'f> {
     /// The walk stands here, offset in the file.
     at: u64,
     end: u64,
+    table: Table,
+}
+
+/// How the walk tells positions.
+#[derive(Debug)]
+enum Table {
+    /// As they lie in the file.
+    Plain,
+    /// As the table of a repacked segment says.
+    Moved(Moved),
+    /// The table is damaged: articles tell their own, within the segment of this base; others follow the one before.
+    Lost { base: u64, next: u64 },
 }
 
 impl<'f> Walk<'f> {
-    /// Walks from `from` to the file's end or `to`, whichever comes first.
+    /// Walks from `from` to the file's end or `to`, whichever comes first. From the first record on, a repacked segment's
+    /// records tell the positions they had before.
     pub fn new(file: &'f dyn File, from: u64, to: u64) -> std::io::Result<Walk<'f>> {
-        let end = file.length()?.min(to);
+        let mut walk = Walk::as_it_lies(file, from, to)?;
+        // A segment that is still being filed into is never repacked.
+        if from <= SEGMENT_HEADER_BYTES
+            && let Ok(header) = SegmentHeader::read(file, Path::new(""))
+            && header.moved_at != 0
+        {
+            walk.end = walk.end.min(header.moved_at);
+            walk.table = match Moved::read(file, header.moved_at)? {
+                Some(moved) => Table::Moved(moved),
+                None => Table::Lost {
+                    base: header.base,
+                    next: SEGMENT_HEADER_BYTES,
+                },
+            };
+        }
+        Ok(walk)
+    }
+
+    /// As [`Walk::new`], but records tell where they lie in the file.
+    pub fn as_it_lies(file: &'f dyn File, from: u64, to: u64) -> std::io::Result<Walk<'f>> {
         Ok(Walk {
             file,
             window: Vec::new(),
             start: from,
             at: from.max(SEGMENT_HEADER_BYTES),
-            end,
+            end: file.length()?.min(to),
+            table: Table::Plain,
         })
+    }
+
+    /// True when the table of a repacked segment is damaged.
+    pub fn lost_its_table(&self) -> bool {
+        matches!(self.table, Table::Lost { .. })
+    }
+
+    /// The positions, within the segment, of bytes of the file.
+    pub fn positions(&self, (from, to): (u64, u64)) -> (u64, u64) {
+        match &self.table {
+            Table::Moved(moved) if to >= self.end => (moved.position(from), u64::MAX),
+            Table::Moved(moved) => (moved.position(from), moved.position(to)),
+            Table::Plain | Table::Lost { .. } => (from, to),
+        }
     }
 
     /// The next step; `None` at the end.
@@ -169,11 +242,9 @@ impl<'f> Walk<'f> {
         if let Some(length) = self.record_length(at)? {
             self.at = at + length;
             let begin = (at - self.start) as usize;
-            return Ok(self
-                .window
-                .get(begin..)
-                .and_then(Record::trust)
-                .map(|record| Step::Record(at, record)));
+            let record = self.window.get(begin..).and_then(Record::trust);
+            let table = &mut self.table;
+            return Ok(record.map(|record| Step::Record(table.position(at, &record), record)));
         }
         let mut to = at;
         let mut empty = true;
@@ -205,7 +276,7 @@ impl<'f> Walk<'f> {
         if at + u64::from(head.length) > self.end {
             return Ok(None);
         }
-        let whole = self.fill(at, head.length as usize)?;
+        let whole = self.fill(at, head.covered())?;
         Ok(Record::parse(whole).map(|record| u64::from(record.head.length)))
     }
 
@@ -223,6 +294,23 @@ impl<'f> Walk<'f> {
         let begin = (at - self.start) as usize;
         let stop = (begin + length).min(self.window.len());
         Ok(self.window.get(begin..stop).unwrap_or_default())
+    }
+}
+
+impl Table {
+    fn position(&mut self, at: u64, record: &Record<'_>) -> u64 {
+        match self {
+            Table::Plain => at,
+            Table::Moved(moved) => moved.position(at),
+            Table::Lost { base, next } => {
+                let told = HistoryLine::parse(record.line())
+                    .filter(|_| record.head.kind == Kind::Article)
+                    .and_then(|line| line.position?.0.checked_sub(*base));
+                let position = told.unwrap_or(*next);
+                *next = position + u64::from(record.head.length);
+                position
+            }
+        }
     }
 }
 

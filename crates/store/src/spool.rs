@@ -303,7 +303,7 @@ impl Spool {
             self.each_block(|block| {
                 high = high.max(block.find(name).map_or(0, |rows| rows.last_number()));
             })?;
-            high = high.max(self.expired.state()?.cut(name).saturating_sub(1));
+            high = high.max(self.expired.state()?.highest(name));
         }
         recover::apply_group(&mut self.active.table, name, (high, 1), Some(flag))?;
         let table = &self.active.table;
@@ -535,10 +535,7 @@ impl Spool {
         self.derived.merge_overview(&*self.disk)?;
         self.checkpoint()?;
         let old = self.art.header;
-        let header = SegmentHeader {
-            base: old.base + old.span,
-            span: self.options.segment_bytes,
-        };
+        let header = SegmentHeader::plain(old.base + old.span, self.options.segment_bytes);
         if header.base + header.span > POSITION_MAX {
             return Err(Error::TooLarge {
                 bytes: header.base,

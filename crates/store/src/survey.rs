@@ -90,7 +90,13 @@ impl Survey {
 
     /// The articles that are decided one by one: with an explicit expiry date, or out of the order of arrival.
     pub fn exceptions(&self) -> impl Iterator<Item = HistoryLine<'_>> {
-        crate::older::lines(self.exp.bytes()).filter_map(|(_, line)| HistoryLine::parse(line))
+        self.exception_lines().map(|(_, line)| line)
+    }
+
+    /// The same with their text.
+    pub(crate) fn exception_lines(&self) -> impl Iterator<Item = (&[u8], HistoryLine<'_>)> {
+        crate::older::lines(self.exp.bytes())
+            .filter_map(|(_, text)| Some((text, HistoryLine::parse(text)?)))
     }
 
     /// Every history line of the segment.

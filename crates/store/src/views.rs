@@ -1,24 +1,27 @@
 //! Making the views of a sealed segment again from its `.art`.
 
+use std::collections::VecDeque;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::Error;
+use crate::alive::Alive;
 use crate::current::Growing;
 use crate::disk::{Disk, Open};
 use crate::exceptions::Exceptions;
 use crate::expired::Expired;
 use crate::history::HistoryLine;
 use crate::position::{View, segment_path};
+use crate::reader::read_cancels;
 use crate::record::{Kind, Record};
-use crate::row::push_row_of;
+use crate::row::{OverviewFields, push_row, push_row_of};
 use crate::segment::{SEGMENT_HEADER_BYTES, Step, Walk};
 
 /// Rows are written out each time this many bytes of them wait.
 const PIECE_BYTES: usize = 8 << 20;
 
-/// Makes `.his`, `.ovr` and `.exp` of a sealed segment again from its `.art`. Where expire gave articles' space back,
-/// their lines are taken from the old `.his`, as far as that can be read: their ids are still remembered.
+/// Makes `.his`, `.ovr` and `.exp` of a sealed segment again from its `.art`. Where the space of dead articles was given
+/// back, their lines are taken from the old `.his`, as far as that can be read: their ids are still remembered.
 pub fn rebuild_views(disk: &Arc<dyn Disk>, dir: &Path, base: u64) -> Result<u64, Error> {
     let segments = dir.join("segments");
     let path = segment_path(&segments, base, View::Art);
@@ -26,24 +29,24 @@ pub fn rebuild_views(disk: &Arc<dyn Disk>, dir: &Path, base: u64) -> Result<u64,
     let file = disk.open(&path, Open::Read).map_err(at)?;
     let mut walk = Walk::new(&*file, SEGMENT_HEADER_BYTES, u64::MAX).map_err(at)?;
     let mut views = Views::open(disk, &segments, base)?;
-    let mut gaps = Vec::new();
+    let expired = match Expired::read(&**disk, dir)? {
+        Some(expired) => expired,
+        None => Expired::fold(disk, &segments)?,
+    };
+    let alive = Alive {
+        expired: &expired,
+        // Lost, it is made again when the spool is opened.
+        cancelled: &read_cancels(&**disk, dir, u64::MAX).unwrap_or_default(),
+    };
+    views.find_gone(&**disk, alive)?;
     let mut articles = 0;
     while let Some(step) = walk.next().map_err(at)? {
-        match step {
-            Step::Gap { from, to, .. } => gaps.push((from, to)),
-            Step::Record(offset, record) => {
-                articles += u64::from(record.head.kind == Kind::Article);
-                views.add(offset, &record)?;
-            }
+        if let Step::Record(offset, record) = step {
+            articles += u64::from(record.head.kind == Kind::Article);
+            views.add(offset, &record)?;
         }
     }
-    if !gaps.is_empty() {
-        let expired = match Expired::read(&**disk, dir)? {
-            Some(expired) => expired,
-            None => Expired::fold(disk, &segments)?,
-        };
-        views.take_over(&**disk, &gaps, &expired)?;
-    }
+    views.take_over(u64::MAX)?;
     views.finish(&**disk).map(|()| articles)
 }
 
@@ -53,8 +56,9 @@ struct Views {
     his: Growing,
     ovr: Growing,
     exp: Growing,
-    /// Every line with the offset of its record.
-    lines: Vec<(u64, Vec<u8>)>,
+    lines: Vec<u8>,
+    /// Lines of dead articles, by position; their records may be gone.
+    gone: VecDeque<(u64, Vec<u8>)>,
     rows: crate::overview::Rows,
     block: Vec<u8>,
     targets: [PathBuf; 3],
@@ -76,6 +80,7 @@ impl Views {
             ovr: fresh(ovr)?,
             exp: fresh(exp)?,
             lines: Vec::new(),
+            gone: VecDeque::new(),
             rows: Default::default(),
             block: Vec::new(),
             targets,
@@ -86,7 +91,9 @@ impl Views {
         if !record.head.kind.has_history_line() {
             return Ok(());
         }
-        self.lines.push((offset, record.line().to_vec()));
+        self.take_over(offset)?;
+        self.next_gone(offset + 1);
+        self.lines.extend_from_slice(record.line());
         if let Some(line) = HistoryLine::parse(record.line())
             && record.head.kind == Kind::Article
         {
@@ -101,14 +108,9 @@ impl Views {
         }
     }
 
-    /// Takes over from the old `.his` what lies in the gaps and has expired. (A gap whose article has not is damage: it
-    /// may come again, so its id must not be known.)
-    fn take_over(
-        &mut self,
-        disk: &dyn Disk,
-        gaps: &[(u64, u64)],
-        expired: &Expired,
-    ) -> Result<(), Error> {
+    /// Finds in the old `.his` the lines of dead articles. (Where one that is alive has no record there was damage: it may
+    /// come again, so its id must not be known.)
+    fn find_gone(&mut self, disk: &dyn Disk, alive: Alive<'_>) -> Result<(), Error> {
         let [path, ..] = &self.targets;
         let Ok(old) = disk.open(path, Open::Read) else {
             return Ok(());
@@ -118,21 +120,37 @@ impl Views {
             .and_then(|length| old.map(length))
             .map_err(|source| Error::io("read", path, source))?;
         for (_, text) in crate::older::lines(map.bytes()) {
-            let Some(line) = HistoryLine::parse(text) else {
-                continue;
-            };
-            let offset = line
-                .position
-                .and_then(|position| position.0.checked_sub(self.base));
-            let Some(offset) = offset else { continue };
-            let place = gaps.partition_point(|(_, to)| *to <= offset);
-            let in_gap = gaps.get(place).is_some_and(|(from, _)| *from <= offset);
-            if in_gap && !expired.keeps_any(&line) {
-                self.lines.push((offset, [text, b"\n"].concat()));
+            let line = HistoryLine::parse(text).filter(|line| alive.is_dead(line));
+            let offset = line.and_then(|line| line.position?.0.checked_sub(self.base));
+            let after = self.gone.back().map_or(0, |(last, _)| last + 1);
+            if let Some(offset) = offset.filter(|offset| *offset >= after) {
+                self.gone.push_back((offset, [text, b"\n"].concat()));
             }
         }
-        self.lines.sort_by_key(|(offset, _)| *offset);
         Ok(())
+    }
+
+    /// Takes over the lines of dead articles in front of a position whose records are gone. Their numbers must stay known
+    /// until expire has passed them (a cancelled article waits for that), so they get a row each.
+    fn take_over(&mut self, before: u64) -> Result<(), Error> {
+        while let Some((offset, text)) = self.next_gone(before) {
+            if let Some(line) = HistoryLine::parse(&text) {
+                self.rows.add(offset as u32, line.links(), |out| {
+                    let fields = OverviewFields {
+                        id: line.id,
+                        ..OverviewFields::default()
+                    };
+                    push_row(out, &fields, line.size.unwrap_or(0), 0);
+                });
+            }
+            self.lines.extend_from_slice(&text);
+        }
+        Ok(())
+    }
+
+    fn next_gone(&mut self, before: u64) -> Option<(u64, Vec<u8>)> {
+        let is_due = self.gone.front().is_some_and(|(at, _)| *at < before);
+        is_due.then(|| self.gone.pop_front()).flatten()
     }
 
     fn flush_rows(&mut self) -> Result<(), Error> {
@@ -147,12 +165,10 @@ impl Views {
         self.flush_rows()?;
         crate::current::merge_overview(disk, &self.ovr.path, self.ovr.end)?;
         let mut exceptions = Exceptions::default();
-        let mut text = Vec::new();
-        for (_, line) in &self.lines {
-            text.extend_from_slice(line);
+        for line in self.lines.split_inclusive(|&b| b == b'\n') {
             look_at(&mut exceptions, line);
         }
-        self.his.append(&text)?;
+        self.his.append(&self.lines)?;
         self.exp.append(exceptions.lines())?;
         for (from, to) in [&self.his, &self.ovr, &self.exp].iter().zip(&self.targets) {
             from.sync()?;

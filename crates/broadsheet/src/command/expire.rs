@@ -94,11 +94,15 @@ fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
         dry: given.has("dry-run") || given.has("what-if"),
         force: given.has("force"),
         max_fraction: space.max_fraction,
+        dead_fraction: space.dead_fraction,
         options,
     };
     let outcome = expire::run(directory.root(), list, &order)?;
     tell(&outcome, order.dry, given.has("json"), out)?;
-    Ok(Status::OK)
+    Ok(match outcome.reclaimed.faults.is_empty() {
+        true => Status::OK,
+        false => Status::ATTENTION,
+    })
 }
 
 /// The policy meant: `--what-if`, CTLFILE, the tables of broadsheet.toml, or explist, the first of these that there is.
@@ -124,7 +128,15 @@ fn tell(outcome: &Outcome, dry: bool, json: bool, out: &mut dyn Write) -> anyhow
     for warning in &outcome.warnings {
         eprintln!("broadsheet: {warning}");
     }
-    let plan = &outcome.plan;
+    let (plan, freed) = (&outcome.plan, &outcome.reclaimed);
+    for fault in &freed.faults {
+        eprintln!("broadsheet: {fault}");
+    }
+    if freed.no_holes {
+        eprintln!(
+            "broadsheet: this file system makes no holes: long runs of dead articles wait for the rest of their segments"
+        );
+    }
     if json {
         let by_hierarchy: serde_json::Map<String, serde_json::Value> = plan
             .hierarchies
@@ -136,8 +148,9 @@ fn tell(outcome: &Outcome, dry: bool, json: bool, out: &mut dyn Write) -> anyhow
             .collect();
         let answer = serde_json::json!({
             "dry": dry, "articles": plan.going, "of": plan.live, "bytes": plan.bytes, "hierarchies": by_hierarchy,
-            "in_future": plan.in_future, "groups_held": outcome.held, "segments_removed": outcome.segments_removed,
-            "bytes_freed": outcome.bytes_freed,
+            "in_future": plan.in_future, "groups_held": outcome.held, "segments_removed": freed.segments,
+            "segments_repacked": freed.repacked, "holes": freed.holes, "bytes_freed": freed.bytes, "bytes_held": freed.held,
+            "faults": freed.faults,
         });
         writeln!(out, "{answer}")?;
         return Ok(());
@@ -171,12 +184,14 @@ fn tell(outcome: &Outcome, dry: bool, json: bool, out: &mut dyn Write) -> anyhow
         "{} of {} articles {word} ({size}), counted in each group",
         plan.going, plan.live
     )?;
-    if outcome.segments_removed > 0 {
-        let size = text::rough_bytes(outcome.bytes_freed);
+    if freed.bytes > 0 {
         writeln!(
             out,
-            "{} segments removed, {size} given back",
-            outcome.segments_removed
+            "{} given back: {} segments removed, {} written anew, {} holes",
+            text::rough_bytes(freed.bytes),
+            freed.segments,
+            freed.repacked,
+            freed.holes
         )?;
     }
     Ok(())

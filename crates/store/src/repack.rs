@@ -1,0 +1,99 @@
+//! Repacking: a sealed segment is written anew without its dead records. Positions stay as they were, told by a table at
+//! the end of the file ([`crate::moved`]).
+
+use std::path::Path;
+use std::sync::Arc;
+
+use crate::Error;
+use crate::alive::Alive;
+use crate::current::{Art, Growing};
+use crate::disk::{Disk, Open};
+use crate::history::HistoryLine;
+use crate::moved::Moved;
+use crate::pending::{Pending, SPILL_BYTES};
+use crate::position::{View, segment_path};
+use crate::record::{self, Commit, Kind, Record};
+use crate::replace::fresh_path;
+use crate::segment::{SEGMENT_HEADER_BYTES, SegmentHeader, Step, Walk};
+
+/// Writes the `.art` of a sealed segment anew without what is dead, and puts it in the old one's place, durably.
+///
+/// # Errors
+/// A damaged segment is left alone: what is in its gaps would be lost for good. After any error the old file is still there.
+pub fn repack(
+    disk: &Arc<dyn Disk>,
+    segments: &Path,
+    base: u64,
+    alive: Alive<'_>,
+) -> Result<(), Error> {
+    let path = segment_path(segments, base, View::Art);
+    let fresh = fresh_path(&path);
+    let done = write(disk, &path, &fresh, alive).and_then(|()| {
+        disk.rename(&fresh, &path)
+            .and_then(|()| disk.sync_directory(segments))
+            .map_err(|source| Error::io("put in place", &path, source))
+    });
+    if done.is_err() {
+        // The disk may be full of it. Where even this fails, the next run of expire sweeps it away.
+        let _ = disk.remove(&fresh);
+    }
+    done
+}
+
+fn write(disk: &Arc<dyn Disk>, path: &Path, fresh: &Path, alive: Alive<'_>) -> Result<(), Error> {
+    let at = |source| Error::io("read", path, source);
+    let old = disk.open(path, Open::Read).map_err(at)?;
+    let header = SegmentHeader::read(&*old, path)?;
+    let mut walk = Walk::new(&*old, SEGMENT_HEADER_BYTES, u64::MAX).map_err(at)?;
+    let mut art = Art {
+        growing: Growing::open(&**disk, fresh.to_owned(), Open::Truncate, 0)?,
+        header,
+        pending: Pending::default(),
+    };
+    art.pending.restart(0);
+    art.pending.out().extend_from_slice(&header.to_bytes());
+    let mut moved = Moved::default();
+    while let Some(step) = walk.next().map_err(at)? {
+        match step {
+            Step::Gap { empty: true, .. } => {}
+            Step::Gap { from, .. } => {
+                return Err(Error::Damaged {
+                    path: path.to_owned(),
+                    offset: from,
+                    what: "it cannot be repacked",
+                });
+            }
+            Step::Record(position, record) if !is_gone(&record, alive) => {
+                moved.note(position, art.next(), record.bytes().len() as u64);
+                art.pending.out().extend_from_slice(record.bytes());
+                if art.pending.len() >= SPILL_BYTES {
+                    art.spill(true)?;
+                }
+            }
+            Step::Record(..) => {}
+        }
+    }
+    let moved_at = art.next();
+    // It belongs to no commit.
+    let commit = Commit {
+        stamp: 0,
+        start: art.pending.commit_start(),
+    };
+    record::push_text(art.pending.out(), Kind::Moved, commit, &moved.to_bytes());
+    art.write_pending(true, 0)?;
+    let header = SegmentHeader { moved_at, ..header };
+    art.growing
+        .file
+        .write_at(&header.to_bytes(), 0)
+        .map_err(|source| Error::io("write", fresh, source))?;
+    art.growing.sync()
+}
+
+/// True for records that nobody needs any more: dead articles, and what only filled space.
+pub fn is_gone(record: &Record<'_>, alive: Alive<'_>) -> bool {
+    match record.head.kind {
+        Kind::Article => HistoryLine::parse(record.line()).is_some_and(|line| alive.is_dead(&line)),
+        Kind::Pad | Kind::Hole | Kind::Moved => true,
+        Kind::Seen | Kind::Cancel | Kind::Group | Kind::LowMarks | Kind::Active => false,
+    }
+}

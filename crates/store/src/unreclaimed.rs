@@ -1,0 +1,90 @@
+//! The file `unreclaimed`: the segments whose dead articles still take up space. It is written before an expiry counts, so
+//! that a run that was killed is finished by the next; missing or damaged, all segments are looked at.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+
+use article::decimal;
+
+use crate::Error;
+use crate::disk::{Disk, Open};
+
+const NAME: &str = "unreclaimed";
+const MAGIC: &[u8] = b"BSunreclaimed1 ";
+
+/// The bases of those segments. `None`: not known.
+pub fn read(disk: &dyn Disk, dir: &Path) -> Result<Option<BTreeSet<u64>>, Error> {
+    let path = dir.join(NAME);
+    let at = |source| Error::io("read", &path, source);
+    let file = match disk.open(&path, Open::Read) {
+        Ok(file) => file,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(at(error)),
+    };
+    let mut text = vec![0; file.length().map_err(at)? as usize];
+    let got = file.read_at(&mut text, 0).map_err(at)?;
+    text.truncate(got);
+    Ok(parse(&text))
+}
+
+fn parse(text: &[u8]) -> Option<BTreeSet<u64>> {
+    let rest = text.strip_prefix(MAGIC)?;
+    let end = memchr::memchr(b'\n', rest)?;
+    let (sum, lines) = rest.split_at_checked(end)?;
+    let lines = lines.get(1..)?;
+    if decimal::parse(sum)? != u64::from(crc32c::crc32c(lines)) {
+        return None;
+    }
+    crate::older::lines(lines)
+        .map(|(_, line)| decimal::parse(line))
+        .collect()
+}
+
+/// Adds segments. Where the file is missing it stays so: all count already.
+pub fn add(disk: &dyn Disk, dir: &Path, bases: &[u64]) -> Result<(), Error> {
+    let Some(known) = read(disk, dir)? else {
+        return Ok(());
+    };
+    let mut all = known.clone();
+    all.extend(bases);
+    if all == known {
+        return Ok(());
+    }
+    write(disk, dir, &all)
+}
+
+/// Writes the file anew, durably.
+pub fn write(disk: &dyn Disk, dir: &Path, bases: &BTreeSet<u64>) -> Result<(), Error> {
+    let mut lines = Vec::new();
+    for base in bases {
+        decimal::push(&mut lines, *base);
+        lines.push(b'\n');
+    }
+    let mut text = MAGIC.to_vec();
+    decimal::push(&mut text, u64::from(crc32c::crc32c(&lines)));
+    text.push(b'\n');
+    text.extend_from_slice(&lines);
+    crate::replace::replace(disk, &dir.join(NAME), |file| file.write_at(&text, 0))?;
+    disk.sync_directory(dir)
+        .map_err(|source| Error::io("sync", dir, source))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::disk::RealDisk;
+
+    #[test]
+    fn what_is_written_is_read_and_damage_is_noticed() {
+        let dir = tempfile::tempdir().unwrap();
+        assert_eq!(read(&RealDisk, dir.path()).unwrap(), None);
+        let bases: BTreeSet<u64> = [4096, 1 << 40].into();
+        write(&RealDisk, dir.path(), &bases).unwrap();
+        assert_eq!(read(&RealDisk, dir.path()).unwrap(), Some(bases));
+        let path = dir.path().join(NAME);
+        let mut text = std::fs::read(&path).unwrap();
+        *text.last_mut().unwrap() ^= 1;
+        std::fs::write(&path, text).unwrap();
+        assert_eq!(read(&RealDisk, dir.path()).unwrap(), None);
+    }
+}

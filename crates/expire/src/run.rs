@@ -1,6 +1,7 @@
 //! One run of expire: decide without the lock, then have the store take it over.
 
 use std::path::Path;
+use std::time::{Duration, Instant};
 
 use store::{Options, Reader, Reclaimed, Spool};
 
@@ -39,6 +40,10 @@ pub struct Outcome {
     pub held: u64,
     /// The space that was given back.
     pub reclaimed: Reclaimed,
+    /// How long it took until what goes was gone.
+    pub deciding: Duration,
+    /// How long it took after that to give its space back.
+    pub reclaiming: Duration,
 }
 
 /// Runs expire over a news directory.
@@ -46,6 +51,7 @@ pub struct Outcome {
 /// # Errors
 /// No usable policy; too much would go; the store's own errors. Nothing has been removed then.
 pub fn run(dir: &Path, list: Explist, order: &Order) -> Result<Outcome, Failure> {
+    let started = Instant::now();
     let _one = store::Lock::take_named(dir, "lock.expire", false)?;
     let reader = Reader::open(dir)?;
     let (policy, warnings) = Policy::compile(list, reader.active())?;
@@ -74,6 +80,8 @@ pub fn run(dir: &Path, list: Explist, order: &Order) -> Result<Outcome, Failure>
         warnings,
         held,
         reclaimed: Reclaimed::default(),
+        deciding: started.elapsed(),
+        reclaiming: Duration::ZERO,
     };
     drop(reader);
     if order.dry {
@@ -82,9 +90,11 @@ pub fn run(dir: &Path, list: Explist, order: &Order) -> Result<Outcome, Failure>
     if !outcome.plan.expiry.is_empty() {
         let mut spool = Spool::open(dir, order.options)?;
         spool.expire(&outcome.plan.expiry)?;
+        outcome.deciding = started.elapsed();
     }
     if !outcome.plan.expiry.is_empty() || store::is_unreclaimed(dir)? {
         outcome.reclaimed = store::reclaim(dir, order.options, order.dead_fraction)?;
+        outcome.reclaiming = started.elapsed().saturating_sub(outcome.deciding);
     }
     Ok(outcome)
 }

@@ -98,6 +98,10 @@ fn dead_runs(
                     ),
                 });
             }
+            // Damage among dead articles: whatever it was, nobody asks for it.
+            Step::Gap { to, .. } if run.is_some() => {
+                run = run.map(|(start, _, records)| (start, to, records));
+            }
             Step::Record(..) | Step::Gap { .. } => close(run.take()),
         }
     }

@@ -123,18 +123,21 @@ impl Job<'_> {
             return Ok(false);
         }
         drop(spool);
+        let before: u64 = dead.iter().map(|base| self.takes_up(*base)).sum();
+        // First their rows, none of which is to be seen any more: an empty file tells readers and fsck the same.
         for &base in dead {
-            let before = self.takes_up(base);
-            // First its rows, none of which is to be seen any more: an empty file tells readers and fsck the same.
             let ovr = segment_path(&self.segments, base, View::Ovr);
             replace(&*self.disk, &ovr, |_| Ok(()))?;
-            let art = segment_path(&self.segments, base, View::Art);
-            self.disk
-                .remove(&art)
-                .map_err(|source| Error::io("remove", &art, source))?;
-            self.told.segments += 1;
-            self.told.bytes += before.saturating_sub(self.takes_up(base));
         }
+        self.disk
+            .sync_directory(&self.segments)
+            .map_err(|source| Error::io("sync", &self.segments, source))?;
+        for &base in dead {
+            self.remove_if_there(&segment_path(&self.segments, base, View::Art))?;
+            self.told.segments += 1;
+        }
+        let after: u64 = dead.iter().map(|base| self.takes_up(*base)).sum();
+        self.told.bytes += before.saturating_sub(after);
         Ok(true)
     }
 

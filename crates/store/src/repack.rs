@@ -16,7 +16,7 @@ use crate::record::{self, Commit, Kind, Record};
 use crate::replace::fresh_path;
 use crate::segment::{SEGMENT_HEADER_BYTES, SegmentHeader, Step, Walk};
 
-/// Writes the `.art` of a sealed segment anew without what is dead, and puts it in the old one's place, durably.
+/// Writes the `.art` of a sealed segment anew without what is dead, and puts it in the old one's place.
 ///
 /// # Errors
 /// A damaged segment is left alone: what is in its gaps would be lost for good. After any error the old file is still there.
@@ -29,8 +29,8 @@ pub fn repack(
     let path = segment_path(segments, base, View::Art);
     let fresh = fresh_path(&path);
     let done = write(disk, &path, &fresh, alive).and_then(|()| {
+        // Which of the two files is found after a power cut does not matter.
         disk.rename(&fresh, &path)
-            .and_then(|()| disk.sync_directory(segments))
             .map_err(|source| Error::io("put in place", &path, source))
     });
     if done.is_err() {

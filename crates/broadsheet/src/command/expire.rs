@@ -129,6 +129,7 @@ fn tell(outcome: &Outcome, dry: bool, json: bool, out: &mut dyn Write) -> anyhow
         eprintln!("broadsheet: {warning}");
     }
     let (plan, freed) = (&outcome.plan, &outcome.reclaimed);
+    let ms = |took: std::time::Duration| (took.as_secs_f64() * 1e6).round() / 1e3;
     for fault in &freed.faults {
         eprintln!("broadsheet: {fault}");
     }
@@ -150,7 +151,7 @@ fn tell(outcome: &Outcome, dry: bool, json: bool, out: &mut dyn Write) -> anyhow
             "dry": dry, "articles": plan.going, "of": plan.live, "bytes": plan.bytes, "hierarchies": by_hierarchy,
             "in_future": plan.in_future, "groups_held": outcome.held, "segments_removed": freed.segments,
             "segments_repacked": freed.repacked, "holes": freed.holes, "bytes_freed": freed.bytes, "bytes_held": freed.held,
-            "faults": freed.faults,
+            "faults": freed.faults, "decided_ms": ms(outcome.deciding), "reclaimed_ms": ms(outcome.reclaiming),
         });
         writeln!(out, "{answer}")?;
         return Ok(());

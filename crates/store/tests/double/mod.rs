@@ -433,6 +433,10 @@ impl File for DoubleFile {
                 state.inodes[self.number].change(Change::Write(offset, bytes.to_vec()));
                 return Err(error);
             }
+            // What is written in place needs no space, or (where the file system copies on writing) is not begun.
+            Err((Fault::Enospc, error)) if offset + bytes.len() as u64 <= self.real.length()? => {
+                return Err(error);
+            }
             Err((Fault::Enospc, error)) => (&bytes[..bytes.len() / 3], Err(error)),
             Err((Fault::Eio, error)) => return Err(error),
         };
@@ -448,6 +452,24 @@ impl File for DoubleFile {
 
     fn set_length(&self, length: u64) -> io::Result<()> {
         self.resize(Call::Length, length)
+    }
+
+    /// A hole reads as zeros; it is made whole or not at all, but not for sure before the next sync.
+    fn punch(&self, offset: u64, length: u64) -> io::Result<bool> {
+        assert!(offset.is_multiple_of(4096) && length.is_multiple_of(4096));
+        let zeros = vec![0; length as usize];
+        let mut state = self.double.state();
+        match state.call(Call::Write, &self.path) {
+            Ok(()) => {}
+            Err((Fault::PowerCut, error)) => {
+                state.inodes[self.number].change(Change::Write(offset, zeros));
+                return Err(error);
+            }
+            Err((_, error)) => return Err(error),
+        }
+        self.real.write_at(&zeros, offset)?;
+        state.inodes[self.number].change(Change::Write(offset, zeros));
+        Ok(true)
     }
 
     fn sync(&self) -> io::Result<()> {

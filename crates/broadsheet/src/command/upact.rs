@@ -1,0 +1,139 @@
+//! `broadsheet upact`
+
+use std::io::Write;
+
+use groups::Active;
+use serde_json::json;
+use store::{LowMark, Reader, Spool};
+
+use crate::directory::NewsDirectory;
+use crate::exit::Status;
+use crate::flags::{Command, DIR, Flag, Given, JSON, Operands};
+
+/// The table.
+pub static COMMAND: Command = Command {
+    words: &["upact"],
+    also: &["updatemin", "recovact"],
+    summary: "raise the low marks of active to the articles that are there",
+    about: "\
+Sets each group's low mark to the lowest article that is there, and that of an empty group to one
+more than its high mark. Expire raises low marks itself; this is for groups whose lowest articles
+were cancelled, and for an `active' that was edited or brought over. A low mark never goes back
+(RFC 3977, 6.1.1.2): where it stands above an article, that is told. rnews and readers go on
+meanwhile; a group that was empty and has got an article since keeps its mark until the next run.",
+    operands: Operands::NONE,
+    flags: &[
+        DIR,
+        JSON,
+        Flag::new("verbose", "Print each change."),
+        Flag::classic(
+            'b',
+            "both",
+            "Without effect: a high mark below a number that was given is raised by whatever opens the store \
+             to write, this command too.",
+        ),
+        Flag::classic(
+            'p',
+            "p",
+            "Taken for the sake of old scripts, without effect: no directories are read here.",
+        ),
+        Flag::classic('s', "s", "As -p."),
+        Flag::refused('#', "hash", "no directories are read here; leave it out"),
+    ],
+    exits: &[],
+    run,
+};
+
+/// One mark that was changed.
+struct Change {
+    group: Vec<u8>,
+    mark: &'static str,
+    from: u64,
+    to: u64,
+}
+
+fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
+    let directory = NewsDirectory::meant(given)?;
+    let options = directory.settings()?.settings.store_options();
+    let reader = Reader::open(directory.root())?;
+    let marks = reader.low_marks()?;
+    let mut spool = Spool::open(directory.root(), options)?;
+    let mut changes = raised_on_opening(reader.active(), spool.active());
+    let rising = rising(&marks, spool.active());
+    let told: Vec<(&[u8], u64)> = rising
+        .iter()
+        .map(|mark| (mark.group.as_slice(), mark.lowest))
+        .collect();
+    spool.set_low_marks(&told)?;
+    spool.commit()?;
+    let notices = spool.notices().to_vec();
+    drop(spool);
+    for notice in notices {
+        eprintln!("broadsheet: {notice}");
+    }
+    for mark in marks.iter().filter(|mark| mark.was > mark.lowest) {
+        eprintln!(
+            "broadsheet: the low mark of {} is {}, above article {}, which is still there; if readers never saw \
+             that mark, lower it in active by hand",
+            mark.group.escape_ascii(),
+            mark.was,
+            mark.lowest
+        );
+    }
+    changes.extend(rising.iter().map(|mark| Change {
+        group: mark.group.clone(),
+        mark: "low",
+        from: mark.was,
+        to: mark.lowest,
+    }));
+    tell(&changes, given, out)?;
+    Ok(Status::OK)
+}
+
+/// Marks that rise, in the table as it is under the lock.
+fn rising<'m>(marks: &'m [LowMark], active: &Active) -> Vec<&'m LowMark> {
+    let rises = |mark: &&LowMark| {
+        active.find(&mark.group).is_some_and(|id| {
+            // As in C News: when the high mark has gone on meanwhile, an empty group need not be empty any more.
+            let still = !mark.is_empty || active.high(id) == mark.high;
+            still && active.low(id) < mark.lowest
+        })
+    };
+    marks.iter().filter(rises).collect()
+}
+
+/// High marks of a table that was edited: opening the store raised those that were below numbers given.
+fn raised_on_opening(before: &Active, after: &Active) -> Vec<Change> {
+    let change = |id| {
+        let group = before.name(id);
+        let (from, to) = (before.high(id), after.high(after.find(group)?));
+        (from < to).then(|| Change {
+            group: group.to_vec(),
+            mark: "high",
+            from,
+            to,
+        })
+    };
+    before.ids().filter_map(change).collect()
+}
+
+fn tell(changes: &[Change], given: &Given, out: &mut dyn Write) -> anyhow::Result<()> {
+    if given.has("json") {
+        let all: Vec<_> = changes
+            .iter()
+            .map(|change| {
+                json!({
+                    "group": String::from_utf8_lossy(&change.group), "mark": change.mark,
+                    "from": change.from, "to": change.to,
+                })
+            })
+            .collect();
+        writeln!(out, "{}", json!({ "changes": all }))?;
+    } else if given.has("verbose") {
+        for change in changes {
+            out.write_all(&change.group)?;
+            writeln!(out, " {} {} -> {}", change.mark, change.from, change.to)?;
+        }
+    }
+    Ok(())
+}

@@ -140,7 +140,7 @@ fn a_policy_that_cannot_be_read_removes_nothing() {
     huge.set_len(1 << 40).unwrap();
     refused("larger than");
     program.write("news/explist", b"all x 0 -\n");
-    std::fs::set_permissions(&path, std::os::unix::fs::PermissionsExt::from_mode(0)).unwrap();
+    std::fs::set_permissions(&path, std::os::unix::fs::PermissionsExt::from_mode(0o000)).unwrap();
     if std::fs::read(&path).is_err() {
         refused("cannot read");
     } else {

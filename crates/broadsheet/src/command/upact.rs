@@ -137,3 +137,37 @@ fn tell(changes: &[Change], given: &Given, out: &mut dyn Write) -> anyhow::Resul
     }
     Ok(())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn mark(group: &str, lowest: u64, high: u64, is_empty: bool) -> LowMark {
+        LowMark {
+            group: group.into(),
+            was: 1,
+            lowest,
+            high,
+            is_empty,
+        }
+    }
+
+    /// C News's regression: max bumped meanwhile keeps the old min.
+    #[test]
+    fn a_group_that_was_empty_and_has_got_an_article_keeps_its_mark() {
+        let active =
+            Active::parse(b"still 7 1 y\ngot.one 8 1 y\nfull 9 1 y\nright 9 3 y\n".to_vec());
+        let marks = [
+            mark("still", 8, 7, true),
+            mark("got.one", 8, 7, true),
+            mark("full", 3, 8, false),
+            mark("right", 3, 9, false),
+            mark("taken.out", 3, 9, false),
+        ];
+        let names: Vec<Vec<u8>> = rising(&marks, &active.unwrap())
+            .iter()
+            .map(|mark| mark.group.clone())
+            .collect();
+        assert_eq!(names, [b"still".to_vec(), b"full".to_vec()]);
+    }
+}

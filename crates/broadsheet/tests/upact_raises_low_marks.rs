@@ -64,7 +64,7 @@ fn set_marks(program: &Program, group: &str, high: u64, low: u64) {
 #[test]
 fn an_empty_group_gets_one_more_than_its_high_mark_and_others_stay() {
     let program = news();
-    let told = upact(&program, &["-b", "-p", "-s", "--verbose"]);
+    let told = upact(&program, &["-bpsv"]);
     assert_eq!(told.out, "old.group low 1 -> 501\n");
     assert_eq!(marks(&program, "old.group"), (500, 501));
     assert_eq!(

@@ -25,7 +25,10 @@ meanwhile; a group that was empty and has got an article since keeps its mark un
     flags: &[
         DIR,
         JSON,
-        Flag::new("verbose", "Print each change."),
+        Flag {
+            short: Some('v'),
+            ..Flag::new("verbose", "Print each change.")
+        },
         Flag::classic(
             'b',
             "both",

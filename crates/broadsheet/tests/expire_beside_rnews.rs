@@ -93,6 +93,13 @@ fn each_finishes_its_work() {
             }
         });
         scope.spawn(|| {
+            // A group is emptied and filled all the time: no mark may rise above an article that came meanwhile.
+            while filing.load(Ordering::SeqCst) {
+                let told = program.run(&["upact", "--dir", "news"]);
+                assert_eq!((told.status, told.err.as_str()), (0, ""), "{told:?}");
+            }
+        });
+        scope.spawn(|| {
             let mut stayed = 0;
             while filing.load(Ordering::SeqCst) {
                 let here = numbers(&program, "stay.here");

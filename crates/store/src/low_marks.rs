@@ -3,6 +3,8 @@
 
 use std::collections::HashMap;
 
+use groups::Active;
+
 use crate::{Error, Position, Reader, Spool};
 
 /// What one group's low mark should be.
@@ -21,11 +23,14 @@ pub struct LowMark {
 }
 
 impl Reader {
-    /// The low marks of all groups of active, in its order. Looks at the first living row of each group only.
+    /// The low marks of all groups of an active table, in its order. Looks at the first living row of each group only.
+    ///
+    /// The table must be a [`Spool`]'s of before this was opened, so that all articles it counts are seen here. Who sets
+    /// the mark of an empty group must look that its high mark is still the same.
     ///
     /// # Errors
     /// A view of a segment cannot be read.
-    pub fn low_marks(&self) -> Result<Vec<LowMark>, Error> {
+    pub fn low_marks(&self, active: &Active) -> Result<Vec<LowMark>, Error> {
         let mut found: HashMap<Vec<u8>, Numbers> = HashMap::new();
         for &base in self.segments() {
             for rows in self.survey(base)?.groups() {
@@ -46,7 +51,6 @@ impl Reader {
                 }
             }
         }
-        let active = self.active();
         let marks = active.ids().map(|id| {
             let name = active.name(id);
             let numbers = found.get(name).copied().unwrap_or_default();

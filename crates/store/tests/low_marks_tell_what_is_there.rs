@@ -37,7 +37,12 @@ fn told(news: &News) -> Vec<(String, u64, bool)> {
         assert_eq!(mark.lowest, seen.unwrap_or(mark.high + 1), "{name}");
         (name, mark.lowest, mark.is_empty)
     };
-    reader.low_marks().unwrap().into_iter().map(tell).collect()
+    reader
+        .low_marks(reader.active())
+        .unwrap()
+        .into_iter()
+        .map(tell)
+        .collect()
 }
 
 fn of(group: &str, lowest: u64, is_empty: bool) -> (String, u64, bool) {

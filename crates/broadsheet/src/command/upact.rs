@@ -58,10 +58,15 @@ struct Change {
 fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
     let directory = NewsDirectory::meant(given)?;
     let options = directory.settings()?.settings.store_options();
-    let reader = Reader::open(directory.root())?;
-    let marks = reader.low_marks()?;
+    let edited = directory.active()?;
+    // Opening mends what was edited, and nothing that this table counts is under way: the reader will see all of it.
+    let spool = Spool::open(directory.root(), options)?;
+    let notices = spool.notices().to_vec();
+    let mut changes = raised_on_opening(&edited, spool.active());
+    let before = Active::parse(spool.active().image().to_vec())?;
+    drop(spool);
+    let marks = Reader::open(directory.root())?.low_marks(&before)?;
     let mut spool = Spool::open(directory.root(), options)?;
-    let mut changes = raised_on_opening(reader.active(), spool.active());
     let rising = rising(&marks, spool.active());
     let told: Vec<(&[u8], u64)> = rising
         .iter()
@@ -69,7 +74,6 @@ fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
         .collect();
     spool.set_low_marks(&told)?;
     spool.commit()?;
-    let notices = spool.notices().to_vec();
     drop(spool);
     for notice in notices {
         eprintln!("broadsheet: {notice}");

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 
 use groups::Active;
 
-use crate::{Error, Position, Reader, Spool};
+use crate::{Error, Position, Reader, Spool, overview};
 
 /// What one group's low mark should be.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -33,7 +33,9 @@ impl Reader {
     pub fn low_marks(&self, active: &Active) -> Result<Vec<LowMark>, Error> {
         let mut found: HashMap<Vec<u8>, Numbers> = HashMap::new();
         for &base in self.segments() {
-            for rows in self.survey(base)?.groups() {
+            // Nothing is there any more where expire has removed the segment since.
+            let map = self.overview_map(base)?;
+            for rows in overview::blocks(map.bytes()).flat_map(|block| block.groups()) {
                 let numbers = match found.get_mut(rows.name) {
                     Some(numbers) => numbers,
                     None => found.entry(rows.name.to_vec()).or_default(),

@@ -319,7 +319,7 @@ impl Reader {
         Ok(Survey::new(base, his, self.overview_map(base)?, exp))
     }
 
-    fn overview_map(&self, base: u64) -> Result<MapRef, Error> {
+    pub(crate) fn overview_map(&self, base: u64) -> Result<MapRef, Error> {
         let opened = segment::open_view(&*self.disk, &self.segments, base, View::Ovr)?;
         let Some(file) = opened else {
             return Ok(MapRef::default());

@@ -129,3 +129,26 @@ fn raising_takes_nothing_away_and_outlives_the_loss_of_active() {
     assert_eq!((low(&spool, "a"), low(&spool, "b")), (4, 9));
     assert_eq!(spool.active().high(spool.active().find(b"a").unwrap()), 5);
 }
+
+#[test]
+fn segments_may_go_after_the_reader_was_opened() {
+    let news = News::new(&["a"]);
+    let mut spool = Spool::open(news.dir(), small()).unwrap();
+    let filler = "x".repeat(200_000);
+    for number in 1..=12 {
+        news.file_with(&mut spool, &format!("<{number}@x>"), &["a"], &filler);
+    }
+    spool.commit().unwrap();
+    let reader = Reader::open(news.dir()).unwrap();
+    let expiry = Expiry {
+        cuts: vec![(b"a".to_vec(), 13)],
+        forget_before: Some(i64::MAX),
+        ..Expiry::default()
+    };
+    spool.expire(&expiry).unwrap();
+    drop(spool);
+    assert!(store::reclaim(news.dir(), small()).unwrap().segments > 0);
+    let marks = reader.low_marks(reader.active()).unwrap();
+    assert!(marks[0].lowest > 1, "{marks:?}");
+    assert_eq!(told(&news), [of("a", 13, true)]);
+}

@@ -165,6 +165,8 @@ fn each_finishes_its_work() {
 #[test]
 fn segments_go_while_others_look() {
     let program = news();
+    // Their history goes as well.
+    program.write("news/explist", b"/expired/ x 0 -\nall x 1 -\n");
     let filing = AtomicBool::new(true);
     let removed = AtomicUsize::new(0);
     let expire = || {
@@ -195,6 +197,8 @@ fn segments_go_while_others_look() {
                 numbers(&program, "go.fast");
                 let told = program.run(&["history", "find", "--dir", "news", &id("go0", 1)]);
                 assert!(told.status < 2, "{told:?}");
+                let told = program.run(&["history", "dump", "--dir", "news"]);
+                assert_eq!((told.status, told.err.as_str()), (0, ""), "{told:?}");
             }
         });
     });

@@ -5,6 +5,7 @@ mod check;
 mod completion;
 mod expire;
 mod explain;
+mod expov;
 mod fsck;
 mod group_add;
 mod group_list;
@@ -12,16 +13,19 @@ mod group_match;
 mod group_remove;
 mod group_set;
 mod help;
+mod histinfo;
 mod history_dump;
 mod history_find;
 mod history_import;
 mod history_rebuild;
+mod import_expire_ctl;
 mod init;
 mod limits;
 mod man;
 mod overview;
 mod rnews;
 mod status;
+mod upact;
 mod version;
 
 use std::ffi::{OsStr, OsString};
@@ -69,11 +73,16 @@ pub static SECTIONS: &[Section] = &[
             &status::COMMAND,
             &fsck::COMMAND,
             &expire::COMMAND,
+            &import_expire_ctl::COMMAND,
             &history_find::COMMAND,
             &history_dump::COMMAND,
             &history_import::COMMAND,
             &history_rebuild::COMMAND,
         ],
+    },
+    Section {
+        title: "Classic tools",
+        commands: &[&histinfo::COMMAND, &upact::COMMAND, &expov::COMMAND],
     },
     Section {
         title: "About",
@@ -125,11 +134,9 @@ pub fn named(words: &[&str]) -> Option<(&'static Command, usize)> {
         .or_else(|| Some((classic(words.first()?)?, 1)))
 }
 
-/// The command a classic program's name stands for.
+/// The command that a program's name stands for: a classic name, or the word of a command that has only one.
 fn classic(name: &str) -> Option<&'static Command> {
-    all().find(|command| {
-        command.also.contains(&name) || (!command.also.is_empty() && command.words == [name])
-    })
+    all().find(|command| command.also.contains(&name) || command.words == [name])
 }
 
 fn unknown(first: &str, second: Option<&str>) -> UsageError {

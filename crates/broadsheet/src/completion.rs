@@ -24,6 +24,9 @@ fn offered(command: &Command) -> impl Iterator<Item = &'static Flag> {
         .filter(|flag| flag.kind != Kind::Refused)
 }
 
+/// Commands whose own word is that of a classic program, so that a link may have it.
+const CLASSIC_WORDS: &str = "rnews expire histinfo upact expov";
+
 /// First words, each once, in table order.
 fn first_words() -> Vec<&'static str> {
     let mut words: Vec<&'static str> = Vec::new();
@@ -114,7 +117,7 @@ fn bash(out: &mut dyn Write) -> io::Result<()> {
         .collect();
     writeln!(
         out,
-        "complete -F _broadsheet broadsheet rnews {}",
+        "complete -F _broadsheet broadsheet {CLASSIC_WORDS} {}",
         also.join(" ")
     )
 }
@@ -163,7 +166,11 @@ fn zsh(out: &mut dyn Write) -> io::Result<()> {
     let also: Vec<&str> = command::all()
         .flat_map(|command| command.also.iter().copied())
         .collect();
-    writeln!(out, "#compdef broadsheet rnews {}", also.join(" "))?;
+    writeln!(
+        out,
+        "#compdef broadsheet {CLASSIC_WORDS} {}",
+        also.join(" ")
+    )?;
     writeln!(
         out,
         "# zsh completion for broadsheet; written by `broadsheet completion zsh'"

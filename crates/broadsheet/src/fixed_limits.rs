@@ -65,7 +65,7 @@ fixed! {
     store::fsck::FINDINGS_MAX, Unit::Count("findings"), "findings of fsck", "So many are told one by one; more are only counted.";
     store::INDEX_PROBES_MAX, Unit::Count("buckets"), "buckets of the index for one id", "When so many are full the table is made larger.";
     store::INDEX_LOAD_PERCENT_MAX, Unit::Count("percent"), "load of the index", "The table is made larger when so much of it is used.";
-    expire::explist::FILE_BYTES_MAX, Unit::Bytes, "explist", "A larger explist is not read.";
+    expire::explist::FILE_BYTES_MAX, Unit::Bytes, "explist", "A larger explist, or expire.ctl to import, is not read.";
     expire::explist::RULES_MAX, Unit::Count("rules"), "rules of explist", "More are a fault.";
     expire::life::DAYS_MAX, Unit::Count("days"), "life of an article", "A longer life is written `never'.";
 }

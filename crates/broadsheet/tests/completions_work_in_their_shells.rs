@@ -83,6 +83,14 @@ fn bash_offers_commands_flags_and_choices() {
         offered(&program, &["/usr/bin/relaynews", "--older", "1", "--js"]),
         ["--json"]
     );
+    assert_eq!(
+        offered(&program, &["broadsheet", "import", "e"]),
+        ["expire.ctl"]
+    );
+    assert_eq!(
+        offered(&program, &["broadsheet", "import", "expire.ctl", "--i"]),
+        ["--install"]
+    );
     assert!(
         !offered(&program, &["rnews", "--"]).contains(&"--debug".to_owned()),
         "refused flags are not offered"

@@ -22,7 +22,7 @@ pub struct Plan {
     pub live: u64,
     /// Bytes of rows that go, cross-posts counted in each group.
     pub bytes: u64,
-    /// Articles that seem to have come in the future: they stay. Was the clock set back?
+    /// Links of articles that seem to have come in the future: they stay. Was the clock set back?
     pub in_future: u64,
 }
 
@@ -233,15 +233,24 @@ impl<'r> Run<'r> {
             let Some(survey) = surveys.iter().find(|survey| survey.base() == base) else {
                 continue;
             };
+            // They are decided, and counted, one by one.
+            let exceptions: HashSet<u64> = survey
+                .exceptions()
+                .filter_map(|line| line.position?.0.checked_sub(base))
+                .collect();
             for rows in survey.groups() {
                 if self.rule_of(rows.name).is_none_or(|(own, _)| own != class) {
                     continue;
                 }
                 for row in (rows.place_of_record(record)..rows.len()).filter_map(|at| rows.row(at))
                 {
-                    self.in_future += 1;
-                    if row.number < self.cut(rows.name) && self.expired.keeps(rows.name, row.number)
+                    if exceptions.contains(&u64::from(row.record))
+                        || !self.expired.keeps(rows.name, row.number)
                     {
+                        continue;
+                    }
+                    self.in_future += 1;
+                    if row.number < self.cut(rows.name) {
                         self.kept.insert((rows.name.to_vec(), row.number));
                     }
                 }
@@ -252,11 +261,11 @@ impl<'r> Run<'r> {
     /// An article that is decided by itself.
     fn exception(&mut self, line: &HistoryLine<'_>) {
         let arrival = line.arrival.unwrap_or(crate::policy::ARRIVAL_UNREADABLE);
-        self.in_future += u64::from(arrival > self.now);
         for (group, number) in line.links() {
             if !self.expired.keeps(group, number) {
                 continue;
             }
+            self.in_future += u64::from(arrival > self.now);
             let link = || (group.to_vec(), number);
             let Some((_, cutoffs)) = self.rule_of(group) else {
                 continue;

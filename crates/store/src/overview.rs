@@ -398,6 +398,14 @@ impl<'a> GroupRows<'a> {
     }
 }
 
+/// Bytes of the block that begins with this header; 0 where none begins.
+pub fn block_bytes(header: &[u8; BLOCK_HEADER_BYTES]) -> u64 {
+    match u32_at(header, 0) {
+        Some(MAGIC) => u64_at(header, 8).unwrap_or(0),
+        _ => 0,
+    }
+}
+
 /// The blocks of a file, up to the first that cannot be read.
 pub fn blocks(mut bytes: &[u8]) -> impl Iterator<Item = Block<'_>> {
     std::iter::from_fn(move || {

@@ -319,7 +319,7 @@ impl Reader {
         Ok(Survey::new(base, his, self.overview_map(base)?, exp))
     }
 
-    fn overview_map(&self, base: u64) -> Result<MapRef, Error> {
+    pub(crate) fn overview_map(&self, base: u64) -> Result<MapRef, Error> {
         let opened = segment::open_view(&*self.disk, &self.segments, base, View::Ovr)?;
         let Some(file) = opened else {
             return Ok(MapRef::default());
@@ -327,11 +327,17 @@ impl Reader {
         let path = segment_path(&self.segments, base, View::Ovr);
         let at = |source| Error::io(segment::REMAKE, &path, source);
         let length = file.length().map_err(at)?;
-        let end = if base == self.mark.base {
-            length.min(self.mark.ovr_end)
-        } else {
-            length
-        };
+        let mut end = length;
+        if base == self.mark.base {
+            let mut head = [0; overview::BLOCK_HEADER_BYTES];
+            file.read_at(&mut head, 0).map_err(at)?;
+            // Sealed since this was opened: all rows lie in one block now, which may be longer than all there were then.
+            let is_merged =
+                self.mark.ovr_end > 0 && overview::block_bytes(&head) > self.mark.ovr_end;
+            if !is_merged {
+                end = length.min(self.mark.ovr_end);
+            }
+        }
         file.map(end).map_err(at)
     }
 

@@ -329,21 +329,6 @@ impl Spool {
         Ok(())
     }
 
-    /// Raises low marks; waits for the next commit. Groups that are not in active are passed over.
-    pub fn set_low_marks(&mut self, marks: &[(&[u8], u64)]) -> Result<(), Error> {
-        for some in marks.chunks(1000) {
-            let mut text = Vec::new();
-            for (name, low) in some {
-                text.extend_from_slice(name);
-                text.push(b' ');
-                article::decimal::push(&mut text, *low);
-                text.push(b'\n');
-            }
-            self.log_lines(&mut text)?;
-        }
-        Ok(())
-    }
-
     /// Every block of overview rows of every segment. Rows that wait for a commit are not among them.
     pub(crate) fn each_block(&self, mut each: impl FnMut(&Block<'_>)) -> Result<(), Error> {
         let segments = self.dir.join("segments");

@@ -1,5 +1,6 @@
 //! `broadsheet history find`
 
+use std::borrow::Cow;
 use std::io::Write;
 
 use store::{HistoryLine, Reader};
@@ -11,11 +12,12 @@ use crate::flags::{Command, DIR, Given, JSON, Operands};
 /// The table.
 pub static COMMAND: Command = Command {
     words: &["history", "find"],
-    also: &[],
+    also: &["newshist"],
     summary: "look up Message-IDs",
     about: "\
 Prints the history line of each id: the id, arrival~expires~size~position, and group/number for
-each group it is filed in. A line without groups is an article seen but not kept.",
+each group it is filed in. A line without groups is an article seen but not kept. The brackets of
+an id may be left out.",
     operands: Operands {
         shown: "ID...",
         least: 1,
@@ -34,7 +36,7 @@ fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
     let reader = Reader::open(directory.root())?;
     let mut status = Status::OK;
     for id in &given.operands {
-        match reader.find(id.as_encoded_bytes())? {
+        match reader.find(&bracketed(id.as_encoded_bytes()))? {
             Some(line) if given.has("json") => {
                 let answer = json(&line, reader.is_alive(&line));
                 writeln!(out, "{answer}")?;
@@ -50,6 +52,14 @@ fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
         }
     }
     Ok(status)
+}
+
+/// An id in its brackets; the shell makes leaving them out convenient.
+fn bracketed(id: &[u8]) -> Cow<'_, [u8]> {
+    match id {
+        [b'<', ..] => Cow::Borrowed(id),
+        bare => Cow::Owned([b"<", bare, b">"].concat()),
+    }
 }
 
 fn json(line: &HistoryLine<'_>, alive: bool) -> serde_json::Value {

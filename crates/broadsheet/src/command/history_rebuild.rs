@@ -4,17 +4,25 @@ use std::io::Write;
 
 use crate::directory::NewsDirectory;
 use crate::exit::Status;
-use crate::flags::{Command, DIR, Given, Operands};
+use crate::flags::{Command, DIR, Flag, Given, Operands};
 
 /// The table.
 pub static COMMAND: Command = Command {
     words: &["history", "rebuild"],
-    also: &[],
+    also: &["mkhistory"],
     summary: "make history and index again from the articles",
     about: "\
 The articles in segments/ are the truth; history, overview and index are derived from them.",
     operands: Operands::NONE,
-    flags: &[DIR],
+    flags: &[
+        DIR,
+        Flag::classic(
+            's',
+            "size",
+            "Taken for the sake of old scripts, without effect: the index sizes itself.",
+        )
+        .value("MULTIPLE"),
+    ],
     exits: &[],
     run,
 };

@@ -1,0 +1,220 @@
+//! `broadsheet import expire.ctl`
+
+use std::fs::{self, File};
+use std::io::{ErrorKind, Read, Write};
+use std::path::Path;
+
+use anyhow::Context;
+use expire::explist::FILE_BYTES_MAX;
+use expire::{Explist, Policy, Tables, expire_ctl};
+use serde_json::json;
+
+use crate::directory::NewsDirectory;
+use crate::exit::{Meaning, Status};
+use crate::flags::{Command, DIR, Flag, Given, JSON, Operands};
+use crate::settings;
+
+/// The table.
+pub static COMMAND: Command = Command {
+    words: &["import", "expire.ctl"],
+    also: &[],
+    summary: "turn INN's expire.ctl into an explist",
+    about: "\
+Prints the explist that means the same as FILE. In expire.ctl the last line that matches a group
+rules it, in explist the first, so the lines come out in reverse; a group that no line matches is
+kept for ever, as INN keeps it. `/remember/' becomes `/expired/': it counts from arrival here, from
+posting there. A line that explist cannot say is a fault: all of them are named, and nothing is
+printed or installed.
+
+  broadsheet import expire.ctl /etc/news/expire.ctl --install
+  broadsheet expire -n",
+    operands: Operands {
+        shown: "FILE",
+        least: 1,
+        most: 1,
+    },
+    flags: &[
+        DIR,
+        JSON,
+        Flag::new(
+            "install",
+            "Put it in the news directory as `explist', after a check that it covers every group. The old one \
+             stays as `explist.old'.",
+        ),
+        Flag::new(
+            "partial",
+            "Print what could be brought over in spite of faults, with a comment where each line stood. Do not \
+             expire by it as it is.",
+        ),
+    ],
+    exits: &[Meaning {
+        status: Status::NO,
+        when: "FILE has faults, or [[expire]] rules would win over an installed explist",
+    }],
+    run,
+};
+
+/// What came of it.
+#[derive(Default)]
+struct Import {
+    explist: Vec<u8>,
+    /// With the line in FILE, where it is one line's fault.
+    faults: Vec<(Option<usize>, String)>,
+    warnings: Vec<String>,
+    is_installed: bool,
+}
+
+fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
+    if given.has("install") && given.has("partial") {
+        return Err(given
+            .usage("--install puts in place only what is whole; leave out --partial")
+            .into());
+    }
+    let directory = match given.has("install") {
+        true => Some(NewsDirectory::meant(given)?),
+        false => NewsDirectory::maybe(given),
+    };
+    let Some(path) = given.operands.first().map(Path::new) else {
+        return Ok(Status::NO);
+    };
+    let mut import = converted(&read(path)?);
+    if import.faults.is_empty()
+        && let Some(directory) = &directory
+    {
+        check(&mut import, directory)?;
+    }
+    if import.faults.is_empty()
+        && given.has("install")
+        && let Some(directory) = &directory
+    {
+        if tables_rule(directory)? {
+            let why = format!(
+                "not installed: {} has [[expire]] rules, and explist does not count beside them; take them out first",
+                directory.file(settings::FILE).display()
+            );
+            import.faults.push((None, why));
+        } else {
+            install(&directory.file("explist"), &import.explist)?;
+            import.is_installed = true;
+        }
+    }
+    tell(&import, path, given, out)?;
+    Ok(if import.faults.is_empty() {
+        Status::OK
+    } else {
+        Status::NO
+    })
+}
+
+fn read(path: &Path) -> anyhow::Result<Vec<u8>> {
+    let doing = || format!("cannot read {}", path.display());
+    let mut text = Vec::new();
+    let mut file = File::open(path)
+        .with_context(doing)?
+        .take(FILE_BYTES_MAX + 1);
+    file.read_to_end(&mut text).with_context(doing)?;
+    if text.len() as u64 > FILE_BYTES_MAX {
+        anyhow::bail!(
+            "{} is larger than {FILE_BYTES_MAX} bytes; is it an expire.ctl?",
+            path.display()
+        );
+    }
+    Ok(text)
+}
+
+fn converted(text: &[u8]) -> Import {
+    match expire_ctl::convert(text) {
+        Ok(explist) => Import {
+            explist,
+            ..Import::default()
+        },
+        Err(part) => Import {
+            explist: part.explist,
+            faults: part
+                .faults
+                .into_iter()
+                .map(|fault| (Some(fault.line), fault.why))
+                .collect(),
+            ..Import::default()
+        },
+    }
+}
+
+/// Reads the result as expire will, over the groups there are.
+fn check(import: &mut Import, directory: &NewsDirectory) -> anyhow::Result<()> {
+    let active = directory.active()?;
+    let compiled = Explist::parse(&import.explist, "the new explist", None)
+        .and_then(|list| Policy::compile(list, &active));
+    match compiled {
+        Ok((_, warnings)) => import
+            .warnings
+            .extend(warnings.iter().map(ToString::to_string)),
+        Err(fault) => import.faults.push((None, fault.to_string())),
+    }
+    Ok(())
+}
+
+fn tables_rule(directory: &NewsDirectory) -> anyhow::Result<bool> {
+    let path = directory.file(settings::FILE);
+    let text =
+        fs::read_to_string(&path).with_context(|| format!("cannot read {}", path.display()))?;
+    Ok(Tables::read(&text, &path.display().to_string())?.has_rules())
+}
+
+/// Puts the new file in the old one's place, so that there is a whole one at any moment; the old one stays as `.old`.
+fn install(path: &Path, text: &[u8]) -> anyhow::Result<()> {
+    let fresh_path = path.with_extension("new");
+    let writing = || format!("cannot write {}", fresh_path.display());
+    let mut fresh = File::create(&fresh_path).with_context(writing)?;
+    fresh.write_all(text).with_context(writing)?;
+    fresh.sync_all().with_context(writing)?;
+    let old = path.with_extension("old");
+    let kept = match fs::remove_file(&old) {
+        Err(error) if error.kind() != ErrorKind::NotFound => Err(error),
+        _ => fs::hard_link(path, &old),
+    };
+    match kept {
+        Err(error) if error.kind() != ErrorKind::NotFound => {
+            return Err(error)
+                .with_context(|| format!("cannot keep {} as {}", path.display(), old.display()));
+        }
+        _ => {}
+    }
+    let placing = || format!("cannot put {} in place", path.display());
+    fs::rename(&fresh_path, path).with_context(placing)?;
+    let directory = path.parent().unwrap_or(Path::new("."));
+    File::open(directory)
+        .and_then(|directory| directory.sync_all())
+        .with_context(placing)
+}
+
+fn tell(import: &Import, path: &Path, given: &Given, out: &mut dyn Write) -> anyhow::Result<()> {
+    let shows = !import.is_installed && (import.faults.is_empty() || given.has("partial"));
+    if given.has("json") {
+        let faults: Vec<_> = import
+            .faults
+            .iter()
+            .map(|(line, why)| json!({ "line": line, "why": why }))
+            .collect();
+        let explist = shows.then(|| String::from_utf8_lossy(&import.explist));
+        let answer = json!({
+            "file": path.to_string_lossy(), "faults": faults, "warnings": import.warnings,
+            "installed": import.is_installed, "explist": explist,
+        });
+        writeln!(out, "{answer}")?;
+        return Ok(());
+    }
+    for warning in &import.warnings {
+        eprintln!("broadsheet: {warning}");
+    }
+    for (line, why) in &import.faults {
+        match line {
+            Some(line) => eprintln!("broadsheet: {}:{line}: {why}", path.display()),
+            None => eprintln!("broadsheet: {why}"),
+        }
+    }
+    if shows {
+        out.write_all(&import.explist)?;
+    }
+    Ok(())
+}

@@ -1,0 +1,99 @@
+//! The classic tools that are other commands here, or nothing at all: by first word and by a link of their name.
+
+// A test fails by panicking.
+#![allow(clippy::indexing_slicing, clippy::unwrap_used, clippy::panic)]
+
+mod program;
+
+use program::Program;
+use program::articles::{batch, id, many};
+
+fn news() -> Program {
+    let program = Program::with_news("comp.test 0 1 y\n");
+    assert_eq!(
+        program
+            .rnews(&batch(&many("a", 3, "comp.test", 20)))
+            .count("accepted"),
+        3
+    );
+    program
+}
+
+#[test]
+fn each_answers_to_a_link_of_its_name() {
+    let program = Program::new();
+    for name in [
+        "histinfo",
+        "newshist",
+        "mkhistory",
+        "upact",
+        "updatemin",
+        "recovact",
+        "expov",
+        "doexpire",
+        "expire",
+    ] {
+        let link = program.path(name);
+        std::os::unix::fs::symlink(env!("CARGO_BIN_EXE_broadsheet"), &link).unwrap();
+        let told = program.run_as(&link, &["--help"], b"");
+        assert_eq!(
+            (told.status, told.out),
+            (0, program.run(&["help", name]).out),
+            "{name}"
+        );
+    }
+}
+
+#[test]
+fn newshist_is_history_find() {
+    let program = news();
+    let known = program.run(&["history", "find", "--dir", "news", &id("a", 1), &id("a", 3)]);
+    assert_eq!((known.status, known.out.lines().count()), (0, 2));
+    let told = program.run(&["newshist", "--dir", "news", "a.1@example.com", &id("a", 3)]);
+    assert_eq!(
+        (told.status, told.out),
+        (0, known.out),
+        "with brackets or without"
+    );
+    let told = program.run(&["newshist", "--dir", "news", "a.4@example.com", &id("a", 2)]);
+    assert_eq!((told.status, told.out.lines().count()), (1, 1));
+    assert!(
+        told.err.contains("a.4@example.com is not in history"),
+        "{told:?}"
+    );
+}
+
+#[test]
+fn mkhistory_makes_history_again_whatever_size_it_is_told() {
+    let program = news();
+    let known = program.run(&["history", "dump", "--dir", "news"]).out;
+    std::fs::remove_file(program.path("news/index")).unwrap();
+    let told = program.run(&["mkhistory", "--dir", "news", "-s", "3"]);
+    assert_eq!(told.status, 0, "{told:?}");
+    assert!(told.out.contains("3 articles, 3 ids"), "{told:?}");
+    assert_eq!(
+        program.run(&["history", "dump", "--dir", "news"]).out,
+        known
+    );
+    program.assert_clean();
+}
+
+#[test]
+fn expov_changes_nothing_and_says_so() {
+    let program = news();
+    let rows = program.run(&["overview", "--dir", "news", "comp.test"]).out;
+    let told = program.run(&["expov", "--dir", "news", "comp.test", "comp/other"]);
+    assert_eq!((told.status, told.out.as_str()), (0, ""), "{told:?}");
+    assert!(told.err.contains("expire"), "{told:?}");
+    let told = program.run(&["expov", "--dir", "news", "--quiet"]);
+    assert_eq!((told.status, told.err.as_str()), (0, ""));
+    assert_eq!(
+        program.run(&["overview", "--dir", "news", "comp.test"]).out,
+        rows
+    );
+    assert_eq!(
+        program.run(&["expov", "--dir", "elsewhere"]).status,
+        2,
+        "no news directory"
+    );
+}

@@ -129,13 +129,13 @@ impl Job<'_> {
             let ovr = segment_path(&self.segments, base, View::Ovr);
             replace(&*self.disk, &ovr, |_| Ok(()))?;
         }
-        self.disk
-            .sync_directory(&self.segments)
-            .map_err(|source| Error::io("sync", &self.segments, source))?;
+        self.sync_directory()?;
         for &base in dead {
             self.remove_if_there(&segment_path(&self.segments, base, View::Art))?;
             self.told.segments += 1;
         }
+        // And the articles before what is left of their segments ([`Job::sweep`]).
+        self.sync_directory()?;
         let after: u64 = dead.iter().map(|base| self.takes_up(*base)).sum();
         self.told.bytes += before.saturating_sub(after);
         Ok(true)
@@ -223,6 +223,12 @@ impl Job<'_> {
             }
         }
         Ok(())
+    }
+
+    fn sync_directory(&self) -> Result<(), Error> {
+        self.disk
+            .sync_directory(&self.segments)
+            .map_err(|source| Error::io("sync", &self.segments, source))
     }
 
     fn remove_if_there(&self, path: &Path) -> Result<(), Error> {

@@ -19,6 +19,8 @@ use store::{Error, Expiry, Position, Reader, Reclaimed, Spool, reclaim_on};
 use story::{Deed, GROUPS, Story, native, small};
 
 const STEPS: u64 = 160;
+/// Where the first segment ends, of [`small`] ones.
+const FIRST_END: u64 = 4096 + (1 << 20);
 
 /// A story, and what is to go of it.
 struct Told {
@@ -51,8 +53,15 @@ impl Told {
             let cut = dice.below(spool.active().high(id) + 2);
             told.cuts.insert(name, cut);
         }
+        let first_goes = dice.chance(50);
         for deed in &told.story.deeds {
             match deed {
+                Deed::Article(filed) if first_goes && filed.position.0 < FIRST_END => {
+                    for (name, number) in &filed.links {
+                        let cut = told.cuts.entry(name.clone()).or_default();
+                        *cut = (*cut).max(number + 1);
+                    }
+                }
                 Deed::Cancel(position, _) => {
                     told.cancelled.insert(*position);
                 }

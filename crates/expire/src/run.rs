@@ -69,9 +69,9 @@ pub fn run(dir: &Path, list: Explist, order: &Order) -> Result<Outcome, Failure>
     }
     let forget = policy.forget_before(order.now).min(order.now);
     let known = reader.expired().forget_before();
-    if !plan.expiry.removes_nothing()
-        || forget < known
-        || forget.saturating_sub(known) >= FORGET_STEP_SECONDS
+    // What is forgotten stays so: its lines may be gone.
+    if forget > known
+        && (!plan.expiry.removes_nothing() || forget.saturating_sub(known) >= FORGET_STEP_SECONDS)
     {
         plan.expiry.forget_before = (forget != known).then_some(forget);
     }
@@ -92,7 +92,7 @@ pub fn run(dir: &Path, list: Explist, order: &Order) -> Result<Outcome, Failure>
         spool.expire(&outcome.plan.expiry)?;
         outcome.deciding = started.elapsed();
     }
-    if !outcome.plan.expiry.is_empty() || store::is_unreclaimed(dir)? {
+    if !outcome.plan.expiry.is_empty() || store::is_unreclaimed(dir, forget.max(known))? {
         outcome.reclaimed = store::reclaim(dir, order.options, order.dead_fraction)?;
         outcome.reclaiming = started.elapsed().saturating_sub(outcome.deciding);
     }

@@ -1,6 +1,6 @@
 //! Checks every file of the store against `.art`, and mends what can be mended.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -17,6 +17,7 @@ use crate::record::{Kind, Record};
 use crate::row::push_row_of;
 use crate::segment::{SEGMENT_HEADER_BYTES, SegmentHeader, Step, Walk};
 use crate::spool::{Options, Spool, is_line_of};
+use crate::thinned::History;
 use crate::views::look_at;
 use crate::{Error, Position, mend, recover, repack, segment};
 
@@ -184,22 +185,32 @@ struct Expected {
 }
 
 impl Expected {
-    /// Passes over lines of dead articles, whose records may be gone, up to `line`. True when it is there.
+    /// Goes past `line`, and past lines of dead articles in front of it, whose records may be gone. True when it was there,
+    /// or was left out of a thinned history.
     fn finds(&mut self, line: &[u8], alive: Alive<'_>) -> bool {
+        let history = History::of_map(&self.his_map);
+        let before = self.his_at;
         loop {
-            let rest = self.his_map.bytes().get(self.his_at as usize..);
+            let rest = history.text().get(self.his_at as usize..);
             let rest = rest.unwrap_or_default();
             if !line.is_empty() && rest.starts_with(line) {
+                self.his_at += line.len() as u64;
                 return true;
             }
-            let Some((_, first)) = crate::older::lines(rest).next() else {
-                return rest.is_empty() && line.is_empty();
-            };
-            if !HistoryLine::parse(first).is_some_and(|line| alive.is_dead(&line)) {
-                return false;
+            let first = crate::older::lines(rest).next();
+            if first.is_none() && line.is_empty() {
+                return rest.is_empty();
             }
-            self.his_at += first.len() as u64 + 1;
+            let is_dead = |line| HistoryLine::parse(line).is_some_and(|line| alive.is_dead(&line));
+            match first {
+                Some((_, first)) if is_dead(first) => self.his_at += first.len() as u64 + 1,
+                _ => break,
+            }
         }
+        self.his_at = before;
+        let left_out =
+            |line| HistoryLine::parse(line).is_some_and(|line| alive.expired.forgets(&line));
+        history.is_thinned() && left_out(line)
     }
 }
 
@@ -248,6 +259,9 @@ fn check_segment(
         his_bad: None,
         links: 0,
     };
+    if !History::of_map(&expected.his_map).is_sound() {
+        expected.his_bad = Some(0);
+    }
     let mut walk = Walk::new(&*file, SEGMENT_HEADER_BYTES, end).map_err(at)?;
     let mut gaps = Vec::new();
     let mut row = Vec::new();
@@ -327,7 +341,14 @@ fn check_segment(
         views_bad = true;
     }
     let exp_path = segment_path(segments, base, View::Exp);
-    if !views_bad && !exceptions_agree(&**disk, &exp_path, &expected.his_map, alive) {
+    if !views_bad
+        && !exceptions_agree(
+            &**disk,
+            &exp_path,
+            History::of_map(&expected.his_map),
+            alive,
+        )
+    {
         report.tell(
             &exp_path,
             0,
@@ -339,7 +360,12 @@ fn check_segment(
     for (from, to) in gaps {
         let bytes = to - from;
         let what = format!("{bytes} bytes are not a sound record");
-        let what = if all_dead(&expected.his_map, base, walk.positions((from, to)), alive) {
+        let what = if all_dead(
+            History::of_map(&expected.his_map),
+            base,
+            walk.positions((from, to)),
+            alive,
+        ) {
             format!("{what}: only dead articles lay there, nothing is lost")
         } else {
             report.lost += 1;
@@ -371,35 +397,28 @@ fn check_segment(
 }
 
 /// True when `.exp` has the lines of `.his` that belong there, but perhaps for those of dead articles.
-fn exceptions_agree(
-    disk: &dyn Disk,
-    path: &Path,
-    his: &crate::map::MapRef,
-    alive: Alive<'_>,
-) -> bool {
+fn exceptions_agree(disk: &dyn Disk, path: &Path, his: History<'_>, alive: Alive<'_>) -> bool {
     let Some(exp) = map_whole(disk, path) else {
         return false;
     };
     let mut wanted = Exceptions::default();
-    for (start, line) in crate::older::lines(his.bytes()) {
-        let whole = his
-            .bytes()
-            .get(start as usize..start as usize + line.len() + 1);
-        look_at(&mut wanted, whole.unwrap_or_default());
+    for line in his.text().split_inclusive(|&b| b == b'\n') {
+        look_at(&mut wanted, line);
     }
-    let mut there = crate::older::lines(exp.bytes())
-        .map(|(_, line)| line)
-        .peekable();
-    let all = crate::older::lines(wanted.lines()).all(|(_, line)| {
-        there.next_if_eq(&line).is_some()
-            || HistoryLine::parse(line).is_some_and(|line| alive.is_dead(&line))
-    });
-    all && there.next().is_none()
+    let lines = |text| crate::older::lines(text).map(|(_, line)| line);
+    let there: HashSet<&[u8]> = lines(exp.bytes()).collect();
+    let wanted: HashSet<&[u8]> = lines(wanted.lines()).collect();
+    let is_dead = |line: &&[u8]| HistoryLine::parse(line).is_some_and(|line| alive.is_dead(&line));
+    let is_whole = exp.bytes().is_empty() || exp.bytes().ends_with(b"\n");
+    // Of a thinned history the lines are gone that some others came too early for.
+    is_whole
+        && wanted.difference(&there).all(is_dead)
+        && (his.is_thinned() || there.is_subset(&wanted))
 }
 
 /// True when the articles at these positions of a segment, one at least, are all dead.
-fn all_dead(his: &crate::map::MapRef, base: u64, (from, to): (u64, u64), alive: Alive<'_>) -> bool {
-    let mut there = crate::older::lines(his.bytes())
+fn all_dead(his: History<'_>, base: u64, (from, to): (u64, u64), alive: Alive<'_>) -> bool {
+    let mut there = crate::older::lines(his.text())
         .filter_map(|(_, line)| HistoryLine::parse(line))
         .filter(|line| {
             let offset = line.position.and_then(|at| at.0.checked_sub(base));
@@ -431,7 +450,6 @@ fn check_line(
     if !expected.finds(record.line(), alive) {
         expected.his_bad = expected.his_bad.or(Some(expected.his_at));
     }
-    expected.his_at += record.line().len() as u64;
     let Some(line) = HistoryLine::parse(record.line()) else {
         report.tell(path, offset, "its history line is garbled", false);
         return;

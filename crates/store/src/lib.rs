@@ -40,6 +40,7 @@ mod segment;
 mod shrink;
 mod spool;
 mod survey;
+mod thinned;
 mod unreclaimed;
 mod views;
 

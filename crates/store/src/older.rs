@@ -6,6 +6,7 @@ use std::sync::{Arc, OnceLock};
 use crate::disk::Disk;
 use crate::map::MapRef;
 use crate::position::{View, segment_path};
+use crate::thinned::History;
 use crate::{Error, segment};
 
 /// The history files of all segments but the current one. Nothing is opened or listed before it is needed.
@@ -65,7 +66,7 @@ impl Older {
                 cell.get_or_init(|| fresh)
             }
         };
-        Ok(map.bytes().get((address - base) as usize..))
+        Ok(History::of_map(map).text_at(address - base))
     }
 
     fn map(&self, base: u64) -> Result<MapRef, Error> {
@@ -87,7 +88,7 @@ impl Older {
     ) -> Result<(), Error> {
         for (base, _) in self.bases()? {
             let map = self.map(*base)?;
-            for (offset, line) in lines(map.bytes()) {
+            for (offset, line) in History::of_map(&map).lines() {
                 each(base + offset, line)?;
             }
         }

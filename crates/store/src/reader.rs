@@ -22,6 +22,7 @@ use crate::position::{View, segment_path};
 use crate::record::{HEADER_BYTES, Head, Kind, Record};
 use crate::spool::{Options, Spool, first_line, is_line_of};
 use crate::survey::Survey;
+use crate::thinned::History;
 use crate::{Error, Position, segment};
 
 /// A news directory as it was published when this was opened.
@@ -155,7 +156,7 @@ impl Reader {
         }
     }
 
-    fn is_forgotten(&self, line: &[u8]) -> bool {
+    pub(crate) fn is_forgotten(&self, line: &[u8]) -> bool {
         HistoryLine::parse(line).is_some_and(|line| self.expired.forgets(&line))
     }
 
@@ -294,7 +295,7 @@ impl Reader {
             .and_then(|length| file.map(length))
             .map_err(at)?;
         let forgets = |(_, line)| self.is_forgotten(line);
-        Ok(crate::older::lines(map.bytes()).all(forgets))
+        Ok(crate::older::lines(History::of_map(&map).text()).all(forgets))
     }
 
     /// What expire looks at in one segment.

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use crate::lock::Lock;
 use crate::recover::rebuild_views;
 use crate::spool::{Options, Spool};
 use crate::{Error, segment};
@@ -23,6 +24,8 @@ pub fn rebuild(dir: &Path) -> Result<Rebuilt, Error> {
         repair: true,
         ..Options::default()
     };
+    // Expire gives space back off the store's own lock.
+    let _no_expire = Lock::take_named(dir, "lock.expire", options.wait)?;
     let spool = Spool::open(dir, options)?;
     let mut told = Rebuilt::default();
     for base in segment::list(&*spool.disk, &dir.join("segments"))? {

@@ -1,7 +1,6 @@
 //! Giving back the space of what has expired, off the lock: segments in which nothing is alive are removed, the others that
 //! lost articles shrink. May be killed at any moment; the next run finishes.
 
-use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -11,6 +10,7 @@ use crate::replace::{fresh_path, replace};
 use crate::segment::list_views;
 use crate::shrink::{dead_part_of_current, shrink};
 use crate::spool::{Options, Spool};
+use crate::unreclaimed::{Due, NOW};
 use crate::{Error, Reader, unreclaimed};
 
 /// A current segment smaller than this is not sealed early, bytes, however much of it is dead.
@@ -41,10 +41,10 @@ pub fn reclaim(dir: &Path, options: Options, dead_part: f64) -> Result<Reclaimed
     reclaim_on(Arc::new(RealDisk), dir, options, dead_part)
 }
 
-/// True when there may be space to give back.
-pub fn is_unreclaimed(dir: &Path) -> Result<bool, Error> {
+/// True when there may be space to give back, now that ids that arrived before a time may be forgotten.
+pub fn is_unreclaimed(dir: &Path, forget_before: i64) -> Result<bool, Error> {
     let listed = unreclaimed::read(&RealDisk, dir)?;
-    Ok(listed.is_none_or(|bases| !bases.is_empty()))
+    Ok(listed.is_none_or(|due| due.values().any(|time| *time <= forget_before)))
 }
 
 /// As [`reclaim`], on another disk.
@@ -58,15 +58,20 @@ pub fn reclaim_on(
     let listed = unreclaimed::read(&*disk, dir)?;
     let mut reader = Reader::open_on(disk.clone(), dir)?;
     let current = reader.segments().last().copied().unwrap_or(0);
-    let is_listed = |base: &u64| listed.as_ref().is_none_or(|bases| bases.contains(base));
-    let mut left = BTreeSet::new();
+    let forget_before = reader.expired().forget_before();
+    let is_listed = |base: &u64| {
+        let listed = listed.as_ref();
+        listed.is_none_or(|due| due.get(base).is_some_and(|time| *time <= forget_before))
+    };
+    let mut left = listed.clone().unwrap_or_default();
+    left.retain(|base, _| !is_listed(base));
     if is_listed(&current) {
         let (part, bytes) = dead_part_of_current(&*disk, &segments, &reader, current)?;
         if part > dead_part && bytes >= SEAL_BYTES_MIN {
             Spool::open_on(disk.clone(), dir, options)?.seal_now()?;
             reader = Reader::open_on(disk.clone(), dir)?;
         } else if part > 0.0 {
-            left.insert(current);
+            left.insert(current, NOW);
         }
     }
     let mut job = Job {
@@ -88,7 +93,7 @@ pub fn reclaim_on(
         }
     }
     if !job.remove(&dead)? {
-        left.extend(&dead);
+        left.extend(dead.iter().map(|base| (*base, NOW)));
     }
     job.shrink(&half, dead_part, &mut left)?;
     job.sweep()?;
@@ -108,8 +113,8 @@ struct Job<'d> {
 }
 
 impl Job<'_> {
-    fn fault(&mut self, left: &mut BTreeSet<u64>, base: u64, error: &Error) {
-        left.insert(base);
+    fn fault(&mut self, left: &mut Due, base: u64, error: &Error) {
+        left.insert(base, NOW);
         self.told.faults.push(error.to_string());
     }
 
@@ -142,13 +147,13 @@ impl Job<'_> {
     }
 
     /// Shrinks segments of which a part is alive. What goes wrong with one leaves it as it was.
-    fn shrink(&mut self, half: &[u64], part: f64, left: &mut BTreeSet<u64>) -> Result<(), Error> {
+    fn shrink(&mut self, half: &[u64], part: f64, left: &mut Due) -> Result<(), Error> {
         let Some(&newest) = half.iter().max() else {
             return Ok(());
         };
         let mut spool = Spool::open_on(self.disk.clone(), self.dir, self.options)?;
         if !spool.stand_alone_behind(newest)? {
-            left.extend(half);
+            left.extend(half.iter().map(|base| (*base, NOW)));
             return Ok(());
         }
         drop(spool);
@@ -160,6 +165,7 @@ impl Job<'_> {
                     self.told.holes += shrunk.holes;
                     self.told.held += shrunk.held;
                     self.told.no_holes |= shrunk.refused > 0;
+                    left.extend(shrunk.due.map(|due| (base, due)));
                 }
                 Err(error) => self.fault(left, base, &error),
             }

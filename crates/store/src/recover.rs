@@ -5,7 +5,6 @@
 //! failed): the log is replayed from the last mark that is sure. No index: it is made again from the history
 //! lines, and the last segment is replayed whole.
 
-use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -119,7 +118,7 @@ pub fn open(
         let nothing_expired = spool.expired.state_mut()?.is_fresh();
         spool.expired.flush()?;
         if nothing_expired {
-            unreclaimed::write(&*spool.disk, dir, &BTreeSet::new())?;
+            unreclaimed::write(&*spool.disk, dir, &unreclaimed::Due::new())?;
         }
     }
     spool.catch_up(&start)?;

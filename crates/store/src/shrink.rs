@@ -13,6 +13,7 @@ use crate::position::{View, segment_path};
 use crate::replace::replace;
 use crate::segment::SegmentHeader;
 use crate::survey::Survey;
+use crate::thinned::thin;
 use crate::{Error, Reader, punch, repack};
 
 /// What shrinking a segment came to.
@@ -26,6 +27,8 @@ pub struct Shrunk {
     pub refused: u64,
     /// Dead bytes that stay for now, because they lie scattered and are few.
     pub held: u64,
+    /// When ids that arrived before this time may be forgotten, its history can shrink.
+    pub due: Option<i64>,
 }
 
 /// Shrinks the views of a sealed segment. `dead_part`: the part of a segment, 0 to 1, above which scattered dead records
@@ -47,8 +50,12 @@ pub fn shrink(
         // Its table is damaged: fsck tells, and mends it.
         return Ok(Shrunk::default());
     };
+    let mut told = Shrunk {
+        due: thin_history(&**disk, segments, &survey, reader, dead_part)?,
+        ..Shrunk::default()
+    };
     if found.runs.is_empty() {
-        return Ok(Shrunk::default());
+        return Ok(told);
     }
     drop_rows(&**disk, segments, &survey, reader, dead_part)?;
     drop_exceptions(&**disk, segments, &survey, reader)?;
@@ -57,15 +64,10 @@ pub fn shrink(
     if scattered as f64 > dead_part * (found.live + scattered) as f64 {
         drop(file);
         repack::repack(disk, segments, base, reader.alive())?;
-        return Ok(Shrunk {
-            repacked: true,
-            ..Shrunk::default()
-        });
+        told.repacked = true;
+        return Ok(told);
     }
-    let mut told = Shrunk {
-        held: scattered,
-        ..Shrunk::default()
-    };
+    told.held = scattered;
     for run in found.runs.iter().filter(|run| worth(run) > 0) {
         let punched = punch::punch(&*file, *run, reader.alive()).map_err(at)?;
         told.holes += punched.holes;
@@ -178,6 +180,34 @@ fn drop_rows(
     replace(disk, &path, |file| {
         overview::merge_rows(kept, |at, piece| file.write_at(piece, at)).map(drop)
     })
+}
+
+/// Writes `.his` anew without the lines that may be forgotten, if they are a part of it worth that. Returns when there will
+/// be others.
+fn thin_history(
+    disk: &dyn Disk,
+    segments: &Path,
+    survey: &Survey,
+    reader: &Reader,
+    dead_part: f64,
+) -> Result<Option<i64>, Error> {
+    let expired = reader.expired();
+    let (mut all, mut forgotten) = (0, 0);
+    let mut due = None;
+    for line in survey.lines() {
+        all += 1;
+        if expired.forgets(&line) {
+            forgotten += 1;
+        } else if !expired.keeps_any(&line) {
+            due = due.max(line.arrival.map(|arrival| arrival.saturating_add(1)));
+        }
+    }
+    if f64::from(forgotten) > dead_part * f64::from(all) {
+        let path = segment_path(segments, survey.base(), View::His);
+        let text = thin(survey.history_lines(), |line| !reader.is_forgotten(line));
+        replace(disk, &path, |file| file.write_at(&text, 0))?;
+    }
+    Ok(due)
 }
 
 /// Writes `.exp` anew without what has expired, but for what only broke the order of arrival: a search must pass it over.

@@ -6,6 +6,7 @@ use std::collections::HashSet;
 use crate::disk::MapRef;
 use crate::history::HistoryLine;
 use crate::overview::{self, GroupRows};
+use crate::thinned::History;
 
 /// The views of one segment, mapped.
 #[derive(Debug)]
@@ -37,7 +38,7 @@ impl Survey {
     /// The first article whose arrival, in order, is at or after `time`. `None`: all of them arrived before.
     /// Exceptions ([`Survey::exceptions`]) are passed over.
     pub fn boundary(&self, time: i64) -> Option<Boundary> {
-        let text = self.his.bytes().get(..self.his_end).unwrap_or_default();
+        let text = History::of(self.history()).text();
         let (mut low, mut high) = (0, text.len());
         let mut found = None;
         while low < high {
@@ -99,10 +100,19 @@ impl Survey {
             .filter_map(|(_, text)| Some((text, HistoryLine::parse(text)?)))
     }
 
-    /// Every history line of the segment.
+    /// Every history line of the segment that was not left out.
     pub fn lines(&self) -> impl Iterator<Item = HistoryLine<'_>> {
-        let text = self.his.bytes().get(..self.his_end).unwrap_or_default();
-        crate::older::lines(text).filter_map(|(_, line)| HistoryLine::parse(line))
+        self.history_lines()
+            .filter_map(|(_, line)| HistoryLine::parse(line))
+    }
+
+    /// The text of the same, each with its offset in the whole history.
+    pub(crate) fn history_lines(&self) -> impl Iterator<Item = (u64, &[u8])> {
+        History::of(self.history()).lines()
+    }
+
+    fn history(&self) -> &[u8] {
+        self.his.bytes().get(..self.his_end).unwrap_or_default()
     }
 
     pub(crate) fn new(

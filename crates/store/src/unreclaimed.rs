@@ -1,7 +1,8 @@
-//! The file `unreclaimed`: the segments whose dead articles still take up space. It is written before an expiry counts, so
-//! that a run that was killed is finished by the next; missing or damaged, all segments are looked at.
+//! The file `unreclaimed`: the segments whose dead articles still take up space, or whose history will have lines to forget.
+//! It is written before an expiry counts, so that a run that was killed is finished by the next; missing or damaged, all
+//! segments are looked at.
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 use std::path::Path;
 
 use article::decimal;
@@ -12,8 +13,14 @@ use crate::disk::{Disk, Open};
 const NAME: &str = "unreclaimed";
 const MAGIC: &[u8] = b"BSunreclaimed1 ";
 
-/// The bases of those segments. `None`: not known.
-pub fn read(disk: &dyn Disk, dir: &Path) -> Result<Option<BTreeSet<u64>>, Error> {
+/// The bases of segments, and when they are to be looked at: when ids that arrived before that time may be forgotten.
+pub type Due = BTreeMap<u64, i64>;
+
+/// Whatever may be forgotten.
+pub const NOW: i64 = i64::MIN;
+
+/// Those segments. `None`: not known.
+pub fn read(disk: &dyn Disk, dir: &Path) -> Result<Option<Due>, Error> {
     let path = dir.join(NAME);
     let at = |source| Error::io("read", &path, source);
     let file = match disk.open(&path, Open::Read) {
@@ -27,7 +34,7 @@ pub fn read(disk: &dyn Disk, dir: &Path) -> Result<Option<BTreeSet<u64>>, Error>
     Ok(parse(&text))
 }
 
-fn parse(text: &[u8]) -> Option<BTreeSet<u64>> {
+fn parse(text: &[u8]) -> Option<Due> {
     let rest = text.strip_prefix(MAGIC)?;
     let end = memchr::memchr(b'\n', rest)?;
     let (sum, lines) = rest.split_at_checked(end)?;
@@ -36,17 +43,20 @@ fn parse(text: &[u8]) -> Option<BTreeSet<u64>> {
         return None;
     }
     crate::older::lines(lines)
-        .map(|(_, line)| decimal::parse(line))
+        .map(|(_, line)| {
+            let (base, due) = line.split_at_checked(memchr::memchr(b' ', line)?)?;
+            Some((decimal::parse(base)?, decimal::parse_signed(due.get(1..)?)?))
+        })
         .collect()
 }
 
-/// Adds segments. Where the file is missing it stays so: all count already.
+/// Adds segments to be looked at at once. Where the file is missing it stays so: all count already.
 pub fn add(disk: &dyn Disk, dir: &Path, bases: &[u64]) -> Result<(), Error> {
     let Some(known) = read(disk, dir)? else {
         return Ok(());
     };
     let mut all = known.clone();
-    all.extend(bases);
+    all.extend(bases.iter().map(|base| (*base, NOW)));
     if all == known {
         return Ok(());
     }
@@ -54,10 +64,12 @@ pub fn add(disk: &dyn Disk, dir: &Path, bases: &[u64]) -> Result<(), Error> {
 }
 
 /// Writes the file anew, durably.
-pub fn write(disk: &dyn Disk, dir: &Path, bases: &BTreeSet<u64>) -> Result<(), Error> {
+pub fn write(disk: &dyn Disk, dir: &Path, due: &Due) -> Result<(), Error> {
     let mut lines = Vec::new();
-    for base in bases {
+    for (base, time) in due {
         decimal::push(&mut lines, *base);
+        lines.push(b' ');
+        decimal::push_signed(&mut lines, *time);
         lines.push(b'\n');
     }
     let mut text = MAGIC.to_vec();
@@ -78,7 +90,7 @@ mod tests {
     fn what_is_written_is_read_and_damage_is_noticed() {
         let dir = tempfile::tempdir().unwrap();
         assert_eq!(read(&RealDisk, dir.path()).unwrap(), None);
-        let bases: BTreeSet<u64> = [4096, 1 << 40].into();
+        let bases: Due = [(4096, NOW), (1 << 40, 77)].into();
         write(&RealDisk, dir.path(), &bases).unwrap();
         assert_eq!(read(&RealDisk, dir.path()).unwrap(), Some(bases));
         let path = dir.path().join(NAME);

@@ -16,6 +16,7 @@ use crate::reader::read_cancels;
 use crate::record::{Kind, Record};
 use crate::row::{OverviewFields, push_row, push_row_of};
 use crate::segment::{SEGMENT_HEADER_BYTES, Step, Walk};
+use crate::thinned::History;
 
 /// Rows are written out each time this many bytes of them wait.
 const PIECE_BYTES: usize = 8 << 20;
@@ -119,7 +120,7 @@ impl Views {
             .length()
             .and_then(|length| old.map(length))
             .map_err(|source| Error::io("read", path, source))?;
-        for (_, text) in crate::older::lines(map.bytes()) {
+        for (_, text) in crate::older::lines(History::of_map(&map).text()) {
             let line = HistoryLine::parse(text).filter(|line| alive.is_dead(line));
             let offset = line.and_then(|line| line.position?.0.checked_sub(self.base));
             let after = self.gone.back().map_or(0, |(last, _)| last + 1);

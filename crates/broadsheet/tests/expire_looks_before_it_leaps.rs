@@ -131,6 +131,14 @@ fn another_policy_stands_beside_the_one_in_force() {
     assert_eq!(told["what_if"]["articles"], 1, "{told}");
     let told = expire(&program, &["-n"], 2);
     assert!(told.out.contains("4 of 6 links"), "nothing went: {told:?}");
+    std::fs::remove_file(program.path("news/explist")).unwrap();
+    let told = expire(&program, &words, 2);
+    assert_eq!(told.status, 0, "{told:?}");
+    assert!(told.err.contains("no policy in force"), "{told:?}");
+    assert!(
+        told.out.contains("1 articles would go, 3 of 6 links"),
+        "{told:?}"
+    );
 }
 
 #[test]

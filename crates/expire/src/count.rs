@@ -34,12 +34,13 @@ pub fn hierarchy(group: &[u8]) -> &[u8] {
     group.split(|&b| b == b'.').next().unwrap_or_default()
 }
 
-/// Counts what goes by the plan in these segments.
+/// Counts what goes by the plan in these segments, anew: its figures follow from its expiry alone.
 pub(crate) fn count<'s>(
     reader: &Reader,
     surveys: impl Iterator<Item = &'s Survey>,
     plan: &mut Plan,
 ) {
+    (plan.total, plan.hierarchies) = Default::default();
     if plan.expiry.removes_nothing() {
         return;
     }
@@ -65,14 +66,14 @@ pub(crate) fn count<'s>(
         });
         add(&mut hierarchies, group, &going);
     }
-    plan.total = Going::default();
+    let mut total = Going::default();
     for told in hierarchies.values() {
-        plan.total.articles += told.articles;
-        plan.total.links += told.links;
-        plan.total.bytes += told.bytes;
-        plan.total.room += told.room;
+        total.articles += told.articles;
+        total.links += told.links;
+        total.bytes += told.bytes;
+        total.room += told.room;
     }
-    plan.hierarchies = hierarchies;
+    (plan.total, plan.hierarchies) = (total, hierarchies);
 }
 
 fn add(hierarchies: &mut Hierarchies, group: &[u8], going: &Going) {

@@ -93,17 +93,8 @@ pub fn run(dir: &Path, list: Explist, order: &Order) -> Result<Outcome, Failure>
         shortage = decide_by_space(store, limits, &mut policy, order.now, &is_held, &mut plan);
     }
     let only_look = order.dry || order.trace;
-    let part = plan.total.links as f64 / plan.live.max(1) as f64;
-    if !only_look && !order.force && plan.total.links > 0 && part > order.space.max_fraction {
-        return Err(Failure::TooMuch {
-            going: plan.total.links,
-            live: plan.live,
-            max_percent: order.space.max_fraction * 100.0,
-            why: match &shortage {
-                Some(_) => " because space is short",
-                None => "",
-            },
-        });
+    if !only_look && !order.force {
+        check_fraction(&plan, shortage.is_some(), order.space.max_fraction)?;
     }
     tell_oldest(&reader, &surveys, only_look, &mut plan);
     let removals = match order.trace {
@@ -146,6 +137,24 @@ pub fn run(dir: &Path, list: Explist, order: &Order) -> Result<Outcome, Failure>
         outcome.reclaiming = started.elapsed().saturating_sub(outcome.deciding);
     }
     Ok(outcome)
+}
+
+/// Refuses when more would go than one run may remove.
+fn check_fraction(plan: &Plan, is_short: bool, max_fraction: f64) -> Result<(), Failure> {
+    let part = plan.total.links as f64 / plan.live.max(1) as f64;
+    if plan.total.links == 0 || part <= max_fraction {
+        return Ok(());
+    }
+    Err(Failure::TooMuch {
+        going: plan.total.links,
+        live: plan.live,
+        max_percent: max_fraction * 100.0,
+        why: if is_short {
+            " because space is short"
+        } else {
+            ""
+        },
+    })
 }
 
 /// Notes the oldest article that stays in each hierarchy that loses something; when only looking, in each there is.

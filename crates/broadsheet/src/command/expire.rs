@@ -143,9 +143,15 @@ pub fn carry_out(
         }
         told.flush()?;
     } else if what_if.is_some() {
-        let (list, _) = policy(given, file, &directory).context("the policy in force")?;
-        let in_force = expire::run(directory.root(), list, &order)?;
-        expiry_report::compare(&in_force, &outcome, json, out)?;
+        let in_force = policy(given, file, &directory)
+            .and_then(|(list, _)| Ok(expire::run(directory.root(), list, &order)?));
+        match in_force {
+            Ok(in_force) => expiry_report::compare(&in_force, &outcome, json, out)?,
+            Err(error) => {
+                eprintln!("broadsheet: there is no policy in force to compare with: {error:#}");
+                expiry_report::tell(&outcome, true, json, out)?;
+            }
+        }
     } else {
         expiry_report::tell(&outcome, order.dry, json, out)?;
     }

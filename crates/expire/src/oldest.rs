@@ -15,7 +15,7 @@ pub(crate) fn oldest_kept(
     hierarchies: &[Vec<u8>],
 ) -> BTreeMap<Vec<u8>, i64> {
     let mut told = BTreeMap::new();
-    let mut open: Vec<&Vec<u8>> = hierarchies.iter().collect();
+    let mut open: HashSet<&Vec<u8>> = hierarchies.iter().collect();
     for survey in surveys {
         let look = Look {
             reader,
@@ -23,16 +23,30 @@ pub(crate) fn oldest_kept(
             survey,
             exceptions: exceptions(reader, survey, after, hierarchies, &mut told),
         };
-        open.retain(|name| {
+        // Where the clock was set back between two segments, the later one may hold what arrived earlier.
+        let begins = survey
+            .boundary(i64::MIN)
+            .map_or(i64::MAX, |line| line.arrival);
+        let set_back = told.values().any(|oldest| begins < *oldest);
+        if open.is_empty() && !set_back {
+            continue;
+        }
+        for name in hierarchies {
+            let earlier = told.get(name).is_some_and(|oldest| begins < *oldest);
+            if !open.contains(name) && !earlier {
+                continue;
+            }
             let records = survey
                 .groups_of(name)
                 .filter_map(|rows| look.first_kept(&rows));
-            let first = records.min();
-            if let Some(arrival) = first.and_then(|record| survey.arrival_at(record)) {
+            let Some(first) = records.min() else {
+                continue;
+            };
+            open.remove(name);
+            if let Some(arrival) = survey.arrival_at(first) {
                 note(&mut told, name, arrival);
             }
-            first.is_none()
-        });
+        }
     }
     told
 }

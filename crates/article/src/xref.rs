@@ -24,7 +24,7 @@ impl<'a> Xref<'a> {
     }
 
     /// Groups and numbers. An element that is not `group:number` is passed over.
-    pub fn links(&self) -> impl Iterator<Item = (&'a [u8], u64)> + use<'a> {
+    pub fn links(&self) -> impl Iterator<Item = (&'a [u8], u64)> + Clone + use<'a> {
         let elements = self.links.split(u8::is_ascii_whitespace);
         elements.filter_map(|element| {
             let mut parts = element.split(|&b| b == b':');

@@ -4,6 +4,7 @@ mod article;
 mod check;
 mod completion;
 mod expire;
+mod expire_if_low;
 mod explain;
 mod expov;
 mod fsck;
@@ -73,6 +74,7 @@ pub static SECTIONS: &[Section] = &[
             &status::COMMAND,
             &fsck::COMMAND,
             &expire::COMMAND,
+            &expire_if_low::COMMAND,
             &import_expire_ctl::COMMAND,
             &history_find::COMMAND,
             &history_dump::COMMAND,

@@ -10,6 +10,7 @@ mod completion;
 mod control_files;
 mod directory;
 mod exit;
+mod expiry_report;
 mod fixed_limits;
 mod flags;
 mod help;

@@ -72,6 +72,13 @@ pub fn rough_bytes(count: u64) -> String {
     }
 }
 
+/// A moment, seconds since 1970, as news writes it: `Mon, 20 Dec 1993 04:39:21 GMT`.
+pub fn utc(seconds: i64) -> String {
+    let mut text = Vec::new();
+    article::date::write_utc(&mut text, seconds);
+    String::from_utf8_lossy(&text).into_owned()
+}
+
 /// Reads `8 MiB`, `8MiB`, `512 KiB`, `20 GiB` or `4096`. `None` for anything else or an overflow.
 pub fn parse_bytes(text: &str) -> Option<u64> {
     let text = text.trim();

@@ -215,7 +215,10 @@ fn what_seems_to_have_come_in_the_future_stays_and_is_reported() {
                 .contains("12 articles arrived in the future and stay"),
             "{told:?}"
         );
-        assert!(told.out.starts_with("0 of 12 articles gone"), "{told:?}");
+        assert!(
+            told.out.contains("0 articles gone, 0 of 12 links"),
+            "{told:?}"
+        );
     }
     let told = expire(&program, 0, &["--force", "--json"]);
     assert_eq!((told.count("articles"), told.count("in_future")), (0, 12));
@@ -243,8 +246,7 @@ fn more_than_a_part_of_all_needs_force() {
     let told = expire(&program, now() + 2 * DAY, &[]);
     assert_eq!(told.status, 2, "{told:?}");
     assert!(
-        told.err
-            .contains("10 of 10 articles would go, more than 60 %"),
+        told.err.contains("10 of 10 links would go, more than 60 %"),
         "{told:?}"
     );
     assert!(
@@ -253,7 +255,7 @@ fn more_than_a_part_of_all_needs_force() {
     );
     let told = expire(&program, now() + 2 * DAY, &["-n"]);
     assert!(
-        told.status == 0 && told.out.contains("10 of 10 articles would go"),
+        told.status == 0 && told.out.contains("10 articles would go, 10 of 10 links"),
         "{told:?}"
     );
     assert_eq!(state(&program), before);
@@ -272,15 +274,15 @@ fn more_than_a_part_of_all_needs_force() {
     with_part("0.6");
     let told = expire(&program, now() + 2 * DAY, &[]);
     assert!(
-        told.status == 0 && told.out.contains("6 of 10 articles gone"),
+        told.status == 0 && told.out.contains("6 articles gone, 6 of 10 links"),
         "{told:?}"
     );
     program.write("news/explist", seven);
     let told = expire(&program, now() + 2 * DAY, &[]);
-    assert!(told.err.contains("4 of 4 articles would go"), "{told:?}");
+    assert!(told.err.contains("4 of 4 links would go"), "{told:?}");
     let told = expire(&program, now() + 2 * DAY, &["--force"]);
     assert!(
-        told.status == 0 && told.out.contains("4 of 4 articles gone"),
+        told.status == 0 && told.out.contains("4 articles gone, 4 of 4 links"),
         "{told:?}"
     );
     assert_eq!(

@@ -4,7 +4,7 @@ use std::fmt;
 
 use thiserror::Error;
 
-use crate::life::{Life, LifeFault};
+use crate::life::{Life, LifeFault, Share};
 
 /// How long articles ruled by a line live.
 ///
@@ -116,6 +116,15 @@ impl Dates {
     /// Older than this, an article goes whatever its Expires says.
     pub fn high(&self) -> Life {
         self.high
+    }
+
+    /// The same with the default and the longest life shortened, never below `low`. What never goes stays for ever.
+    pub fn shortened(&self, share: Share) -> Self {
+        Self {
+            low: self.low,
+            default: self.default.shortened(share).max(self.low),
+            high: self.high.shortened(share).max(self.low),
+        }
     }
 
     /// The ends alone, as a `/bounds/` line gives them.

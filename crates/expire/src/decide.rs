@@ -2,11 +2,12 @@
 //! binary search on arrival, every group's number there by another, and from the segment on in which something is kept
 //! nothing is looked at, but for the exceptions, which are listed.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 
 use groups::{Active, GroupId};
 use store::{Error, Expired, Expiry, GroupRows, HistoryLine, Reader, Survey};
 
+use crate::count::{self, Going, Hierarchies};
 use crate::policy::{Cutoffs, Policy};
 
 /// What a run would do.
@@ -14,25 +15,14 @@ use crate::policy::{Cutoffs, Policy};
 pub struct Plan {
     /// For the store to take over.
     pub expiry: Expiry,
-    /// By hierarchy (the first word of a group's name), what goes.
-    pub hierarchies: BTreeMap<Vec<u8>, Going>,
-    /// Links (an article in a group) that go.
-    pub going: u64,
-    /// Links there are now, at most.
+    /// By hierarchy, what goes.
+    pub hierarchies: Hierarchies,
+    /// What goes in all.
+    pub total: Going,
+    /// Links (an article in a group) there are now, at most.
     pub live: u64,
-    /// Bytes of rows that go, cross-posts counted in each group.
-    pub bytes: u64,
     /// Links of articles that seem to have come in the future: they stay. Was the clock set back?
     pub in_future: u64,
-}
-
-/// What goes in one hierarchy.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Going {
-    /// Links.
-    pub links: u64,
-    /// Bytes, cross-posts counted in each group.
-    pub bytes: u64,
 }
 
 /// Decides what goes at `now`. `held`: groups for which it is true stay as they are.
@@ -45,20 +35,34 @@ pub fn decide(
     now: i64,
     held: impl Fn(GroupId) -> bool,
 ) -> Result<Plan, Error> {
-    let mut run = Run::new(reader, policy, now, &held);
-    let mut surveys = Vec::new();
-    for &base in reader.segments() {
-        let survey = reader.survey(base)?;
-        run.by_default(&survey);
-        surveys.push(survey);
+    let bases = reader.segments().iter();
+    let surveys: Result<Vec<Survey>, Error> = bases.map(|&base| reader.survey(base)).collect();
+    Ok(decide_on(reader, &surveys?, policy, now, &held))
+}
+
+/// As [`decide`], on surveys of all segments that were made before.
+pub(crate) fn decide_on(
+    reader: &Reader,
+    surveys: &[Survey],
+    policy: &Policy,
+    now: i64,
+    held: &dyn Fn(GroupId) -> bool,
+) -> Plan {
+    let mut run = Run::new(reader, policy, now, held);
+    for survey in surveys {
+        run.by_default(survey);
     }
-    run.keep_what_came_in_future(&surveys);
-    for survey in &surveys {
+    run.keep_what_came_in_future(surveys);
+    for survey in surveys {
         for line in survey.exceptions() {
-            run.exception(&line);
+            run.exception(survey.base(), &line);
         }
     }
-    Ok(run.finish(&surveys))
+    let mut plan = run.finish(surveys);
+    let touched = plan.expiry.touched.clone();
+    let is_touched = |survey: &&Survey| touched.binary_search(&survey.base()).is_ok();
+    count::count(reader, surveys.iter().filter(is_touched), &mut plan);
+    plan
 }
 
 /// Groups whose articles without Expires are cut off at the same time.
@@ -85,6 +89,8 @@ struct Run<'r> {
     cuts: HashMap<Vec<u8>, u64>,
     kept: HashSet<(Vec<u8>, u64)>,
     gone: HashSet<(Vec<u8>, u64)>,
+    /// Segments in which something goes.
+    touched: BTreeSet<u64>,
     in_future: u64,
 }
 
@@ -108,6 +114,7 @@ impl<'r> Run<'r> {
             cuts: HashMap::new(),
             kept: HashSet::new(),
             gone: HashSet::new(),
+            touched: BTreeSet::new(),
             in_future: 0,
         };
         for id in active.ids().filter(|id| !held(*id)) {
@@ -154,7 +161,7 @@ impl<'r> Run<'r> {
         let rule = self.policy.rule_of_name(name, false);
         let cutoffs = rule
             .filter(|rule| rule.archive.is_none())
-            .map(|rule| Cutoffs::new(&rule.dates, self.now));
+            .map(|rule| self.policy.cutoffs_of(rule, self.now));
         let class = cutoffs.map(|cutoffs| self.class(cutoffs.default));
         let known = (class, cutoffs.unwrap_or(Cutoffs::KEEP));
         if let Some(class) = class.and_then(|class| self.classes.get_mut(class)) {
@@ -197,23 +204,25 @@ impl<'r> Run<'r> {
             let Some(Some(record)) = stay.get(class).copied() else {
                 continue;
             };
-            self.cut_rows(&rows, record);
+            self.cut_rows(base, &rows, record);
         }
     }
 
-    fn cut_rows(&mut self, rows: &GroupRows<'_>, record: u64) {
+    fn cut_rows(&mut self, base: u64, rows: &GroupRows<'_>, record: u64) {
         let dead = rows.place_of_record(record);
         let Some(last) = dead.checked_sub(1).map(|last| rows.number_at(last)) else {
             return;
         };
         if last >= self.cut(rows.name) {
             self.cuts.insert(rows.name.to_vec(), last + 1);
+            self.touched.insert(base);
         }
         let first = rows.number_at(0);
         for number in self.expired.survivors(rows.name) {
             // Kept as it came in the future; that has come. Exceptions are decided after this.
             if (first..=last).contains(&number) {
                 self.gone.insert((rows.name.to_vec(), number));
+                self.touched.insert(base);
             }
         }
     }
@@ -259,7 +268,7 @@ impl<'r> Run<'r> {
     }
 
     /// An article that is decided by itself.
-    fn exception(&mut self, line: &HistoryLine<'_>) {
+    fn exception(&mut self, base: u64, line: &HistoryLine<'_>) {
         let arrival = line.arrival.unwrap_or(crate::policy::ARRIVAL_UNREADABLE);
         for (group, number) in line.links() {
             if !self.expired.keeps(group, number) {
@@ -273,6 +282,7 @@ impl<'r> Run<'r> {
             if arrival < 0 || cutoffs.remove(arrival, line.expires, self.now) {
                 self.kept.remove(&link());
                 self.gone.insert(link());
+                self.touched.insert(base);
             } else {
                 self.gone.remove(&link());
                 if number < self.cut(group) {
@@ -290,14 +300,6 @@ impl<'r> Run<'r> {
         let live = |id| (self.active.high(id) + 1).saturating_sub(self.active.low(id).max(1));
         let by_marks: u64 = self.active.ids().map(live).sum();
         plan.live = by_marks.min(surveys.iter().map(Survey::rows).sum());
-        let mut touched = Vec::new();
-        for survey in surveys {
-            let before = plan.going;
-            self.count(survey, &mut plan);
-            if plan.going > before {
-                touched.push(survey.base());
-            }
-        }
         let was_cut = |name: &[u8], number: u64, cuts: &HashMap<Vec<u8>, u64>| {
             cuts.get(name).is_some_and(|cut| number < *cut) && self.expired.cut(name) <= number
         };
@@ -331,55 +333,8 @@ impl<'r> Run<'r> {
             gone,
             forget_before: None,
             settled,
-            touched,
+            touched: self.touched.into_iter().collect(),
         };
         plan
     }
-
-    /// Counts what goes in one segment.
-    fn count(&self, survey: &Survey, plan: &mut Plan) {
-        if self.cuts.is_empty() && self.gone.is_empty() {
-            return;
-        }
-        let gone_by_name: HashSet<&[u8]> =
-            self.gone.iter().map(|(name, _)| name.as_slice()).collect();
-        for rows in survey.groups() {
-            let (old, new) = (self.expired.cut(rows.name), self.cut(rows.name));
-            let mut going = Going::default();
-            let mut add = |row: &store::Row<'_>| {
-                going.links += 1;
-                going.bytes += bytes_of(row.text);
-            };
-            if new > old {
-                for row in rows.range(old, new - 1) {
-                    if self.expired.keeps(rows.name, row.number)
-                        && !self.kept.contains(&(rows.name.to_vec(), row.number))
-                    {
-                        add(&row);
-                    }
-                }
-            }
-            if gone_by_name.contains(rows.name) {
-                for (_, number) in self.gone.iter().filter(|(name, _)| name == rows.name) {
-                    if *number >= new || *number < old {
-                        rows.range(*number, *number).for_each(|row| add(&row));
-                    }
-                }
-            }
-            if going.links > 0 {
-                let word = rows.name.split(|&b| b == b'.').next().unwrap_or_default();
-                let told = plan.hierarchies.entry(word.to_vec()).or_default();
-                told.links += going.links;
-                told.bytes += going.bytes;
-                plan.going += going.links;
-                plan.bytes += going.bytes;
-            }
-        }
-    }
-}
-
-/// The bytes that an overview row tells: its seventh field.
-fn bytes_of(row: &[u8]) -> u64 {
-    let field = row.split(|&b| b == b'\t').nth(6);
-    field.and_then(article::decimal::parse).unwrap_or(0)
 }

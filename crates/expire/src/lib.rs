@@ -12,23 +12,30 @@
 //! damage to a policy file may ever end in "expire everything".
 
 pub mod archive;
+pub mod count;
 pub mod dates;
 pub mod decide;
 pub mod error;
 pub mod expire_ctl;
 pub mod explist;
 pub mod life;
+mod oldest;
 pub mod policy;
 mod reach;
 pub mod run;
+pub mod space;
 pub mod tables;
+mod trace;
 
 pub use archive::{Archive, Layout};
+pub use count::{Going, Hierarchies};
 pub use dates::{Bounds, Dates};
 pub use decide::{Plan, decide};
 pub use error::{Error, LineFault};
 pub use explist::{Explist, Moderation, Rule};
-pub use life::Life;
+pub use life::{Life, Share};
 pub use policy::{Complaint, Cutoffs, Decision, Policy, Verdict, Warning};
 pub use run::{Order, Outcome, run};
+pub use space::{Room, Shortage, Shorter};
 pub use tables::{Space, Tables};
+pub use trace::Removal;

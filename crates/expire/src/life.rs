@@ -35,6 +35,35 @@ pub enum LifeFault {
     TooLong(String),
 }
 
+/// A part of every life, from nothing to all of it, in steps of one in [`Share::STEPS`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Share(u32);
+
+impl Share {
+    /// Steps of a whole: fine enough that one shortens a life of twelve days by a second.
+    pub const STEPS: u32 = 1 << 20;
+
+    /// All of it.
+    pub const WHOLE: Self = Self(Self::STEPS);
+
+    /// So many steps; no more than the whole.
+    pub fn steps(steps: u32) -> Self {
+        Self(steps.min(Self::STEPS))
+    }
+
+    /// Of a number of seconds; parts of a second are cut off.
+    pub fn of(self, seconds: u64) -> u64 {
+        let part = u128::from(seconds) * u128::from(self.0) / u128::from(Self::STEPS);
+        // No more than the whole, so it fits.
+        u64::try_from(part).unwrap_or(seconds)
+    }
+
+    /// Percent of the whole.
+    pub fn percent(self) -> f64 {
+        f64::from(self.0) * 100.0 / f64::from(Self::STEPS)
+    }
+}
+
 impl Life {
     /// No time at all.
     pub const ZERO: Self = Self::Seconds(0);
@@ -77,6 +106,14 @@ impl Life {
         Ok(Self::Seconds(
             days * DAY_SECONDS + fraction_seconds(fraction),
         ))
+    }
+
+    /// A share of it. `never` stays whole.
+    pub fn shortened(self, share: Share) -> Self {
+        match self {
+            Self::Never => Self::Never,
+            Self::Seconds(seconds) => Self::Seconds(share.of(seconds)),
+        }
     }
 
     /// The time this long before `now`; dates before the epoch become the epoch,

@@ -21,7 +21,7 @@ use crate::archive::Archive;
 use crate::dates::Dates;
 use crate::error::Error;
 use crate::explist::{Explist, Rule, shown};
-use crate::life::Life;
+use crate::life::{Life, Share};
 use crate::reach::Reach;
 
 /// An arrival date that could not be read.
@@ -37,6 +37,8 @@ pub struct Policy {
     /// By group id: index of the ruling line, or [`NO_RULE`].
     ruling: Vec<u32>,
     expired: Option<Life>,
+    /// What space leaves of every life.
+    share: Share,
 }
 
 struct Compiled {
@@ -188,6 +190,7 @@ impl Policy {
                 .collect(),
             ruling: vec![NO_RULE; active.id_end()],
             expired,
+            share: Share::WHOLE,
         };
         let mut used = vec![false; policy.rules.len()];
         let (mut first_uncovered, mut uncovered) = (None, 0usize);
@@ -268,7 +271,29 @@ impl Policy {
     /// A group's cut-offs at a moment; [`Cutoffs::KEEP`] without a ruling line.
     pub fn cutoffs(&self, group: GroupId, now: i64) -> Cutoffs {
         self.rule(group)
-            .map_or(Cutoffs::KEEP, |rule| Cutoffs::new(&rule.dates, now))
+            .map_or(Cutoffs::KEEP, |rule| self.cutoffs_of(rule, now))
+    }
+
+    /// The cut-offs of a line at a moment, its lives shortened to the share that space leaves of them.
+    pub fn cutoffs_of(&self, rule: &Rule, now: i64) -> Cutoffs {
+        Cutoffs::new(&rule.dates.shortened(self.share), now)
+    }
+
+    /// From now on [`Policy::cutoffs`] are of lives shortened to this share ([`Dates::shortened`]).
+    pub fn shorten(&mut self, share: Share) {
+        self.share = share;
+    }
+
+    /// The lines that rule a group, in their order.
+    pub fn used_rules(&self) -> impl Iterator<Item = &Rule> {
+        let mut used = vec![false; self.rules.len()];
+        for index in &self.ruling {
+            if let Some(used) = used.get_mut(*index as usize) {
+                *used = true;
+            }
+        }
+        let rules = self.rules().zip(used).filter(|(_, used)| *used);
+        rules.map(|(rule, _)| rule)
     }
 
     /// The horizon of memory: a history line without an article (expired,

@@ -3,10 +3,15 @@
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use store::{Options, Reader, Reclaimed, Spool};
+use store::{Options, Reader, Reclaimed, Spool, Survey};
 
-use crate::decide::{Plan, decide};
+use crate::count::hierarchy;
+use crate::decide::{Plan, decide_on};
+use crate::oldest::oldest_kept;
 use crate::policy::{Policy, Warning};
+use crate::space::{Room, Shortage, decide_by_space};
+use crate::tables::Space;
+use crate::trace::{Removal, removals};
 use crate::{Error, Explist};
 
 /// Between two runs that remove nothing, the horizon of memory moves only when it has moved this far, seconds.
@@ -21,10 +26,12 @@ pub struct Order {
     pub dry: bool,
     /// Also when more than `max_fraction` would go.
     pub force: bool,
-    /// Part of all links that one run may remove, 0 to 1.
-    pub max_fraction: f64,
-    /// Part of a segment, 0 to 1, above which its scattered dead articles are worth writing it anew.
-    pub dead_fraction: f64,
+    /// Tell each removal ([`Outcome::removals`]), those of groups that archive too, and decide only.
+    pub trace: bool,
+    /// Limits on space, the part of all links that one run may remove, and when a segment is written anew.
+    pub space: Space,
+    /// What the disk has. `None`: the system is asked when `space` has a limit.
+    pub room: Option<Room>,
     /// How the store is opened.
     pub options: Options,
 }
@@ -38,6 +45,14 @@ pub struct Outcome {
     pub warnings: Vec<Warning>,
     /// Groups that were held, because their rule archives and this build does not copy yet.
     pub held: u64,
+    /// What space asked for beyond the dates. `None`: nothing.
+    pub shortage: Option<Shortage>,
+    /// What goes, one by one, if that was wanted.
+    pub removals: Vec<Removal>,
+    /// Ids in the index before the run, stale ones included.
+    pub ids: u64,
+    /// Segments before the run.
+    pub segments: u64,
     /// The space that was given back.
     pub reclaimed: Reclaimed,
     /// How long it took until what goes was gone.
@@ -54,19 +69,39 @@ pub fn run(dir: &Path, list: Explist, order: &Order) -> Result<Outcome, Failure>
     let started = Instant::now();
     let _one = store::Lock::take_named(dir, "lock.expire", false)?;
     let reader = Reader::open(dir)?;
-    let (policy, warnings) = Policy::compile(list, reader.active())?;
+    let (mut policy, warnings) = Policy::compile(list, reader.active())?;
     let active = reader.active();
-    let archives = |id| policy.rule(id).is_some_and(|rule| rule.archive.is_some());
-    let held = active.ids().filter(|id| archives(*id)).count() as u64;
-    let mut plan = decide(&reader, &policy, order.now, archives)?;
-    let part = plan.going as f64 / plan.live.max(1) as f64;
-    if !order.dry && !order.force && plan.going > 0 && part > order.max_fraction {
-        return Err(Failure::TooMuch {
-            going: plan.going,
-            live: plan.live,
-            max_percent: order.max_fraction * 100.0,
-        });
+    let mut archives: Vec<_> = active
+        .ids()
+        .filter(|id| !order.trace && policy.rule(*id).is_some_and(|rule| rule.archive.is_some()))
+        .collect();
+    archives.sort_unstable();
+    let held = archives.len() as u64;
+    let is_held = |id| archives.binary_search(&id).is_ok();
+    let bases = reader.segments().iter();
+    let surveys: Result<Vec<Survey>, _> = bases.map(|&base| reader.survey(base)).collect();
+    let surveys = surveys?;
+    let mut plan = decide_on(&reader, &surveys, &policy, order.now, &is_held);
+    let mut shortage = None;
+    if order.space.has_limit() {
+        let room = match order.room {
+            Some(room) => room,
+            None => Room::of(&dir.join("segments")).map_err(Failure::Room)?,
+        };
+        let store = (&reader, surveys.as_slice());
+        let limits = (&order.space, room);
+        shortage = decide_by_space(store, limits, &mut policy, order.now, &is_held, &mut plan);
     }
+    let only_look = order.dry || order.trace;
+    if !only_look && !order.force {
+        check_fraction(&plan, shortage.is_some(), order.space.max_fraction)?;
+    }
+    tell_oldest(&reader, &surveys, only_look, &mut plan);
+    let removals = match order.trace {
+        true => removals(&reader, &surveys, &policy, &plan),
+        false => Vec::new(),
+    };
+    let (segments, _, ids) = reader.extent();
     let forget = policy.forget_before(order.now).min(order.now);
     let known = reader.expired().forget_before();
     // What is forgotten stays so: its lines may be gone.
@@ -79,12 +114,17 @@ pub fn run(dir: &Path, list: Explist, order: &Order) -> Result<Outcome, Failure>
         plan,
         warnings,
         held,
+        shortage,
+        removals,
+        ids,
+        segments: segments as u64,
         reclaimed: Reclaimed::default(),
         deciding: started.elapsed(),
         reclaiming: Duration::ZERO,
     };
+    drop(surveys);
     drop(reader);
-    if order.dry {
+    if only_look {
         return Ok(outcome);
     }
     if !outcome.plan.expiry.is_empty() {
@@ -93,10 +133,49 @@ pub fn run(dir: &Path, list: Explist, order: &Order) -> Result<Outcome, Failure>
         outcome.deciding = started.elapsed();
     }
     if !outcome.plan.expiry.is_empty() || store::is_unreclaimed(dir, forget.max(known))? {
-        outcome.reclaimed = store::reclaim(dir, order.options, order.dead_fraction)?;
+        outcome.reclaimed = store::reclaim(dir, order.options, order.space.dead_fraction)?;
         outcome.reclaiming = started.elapsed().saturating_sub(outcome.deciding);
     }
     Ok(outcome)
+}
+
+/// Refuses when more would go than one run may remove.
+fn check_fraction(plan: &Plan, is_short: bool, max_fraction: f64) -> Result<(), Failure> {
+    let part = plan.total.links as f64 / plan.live.max(1) as f64;
+    if plan.total.links == 0 || part <= max_fraction {
+        return Ok(());
+    }
+    Err(Failure::TooMuch {
+        going: plan.total.links,
+        live: plan.live,
+        max_percent: max_fraction * 100.0,
+        why: if is_short {
+            " because space is short"
+        } else {
+            ""
+        },
+    })
+}
+
+/// Notes the oldest article that stays in each hierarchy that loses something; when only looking, in each there is.
+fn tell_oldest(reader: &Reader, surveys: &[Survey], all: bool, plan: &mut Plan) {
+    if all {
+        let active = reader.active();
+        for id in active.ids() {
+            let name = hierarchy(active.name(id)).to_vec();
+            plan.hierarchies.entry(name).or_default();
+        }
+    }
+    let names: Vec<Vec<u8>> = plan.hierarchies.keys().cloned().collect();
+    if names.is_empty() {
+        return;
+    }
+    let after = reader.expired().after(&plan.expiry);
+    let oldest = oldest_kept(reader, surveys, &after, &names);
+    for (name, told) in &mut plan.hierarchies {
+        told.oldest_kept = oldest.get(name).copied();
+    }
+    plan.total.oldest_kept = oldest.values().min().copied();
 }
 
 /// Why expire did not run.
@@ -110,7 +189,7 @@ pub enum Failure {
     Store(#[from] store::Error),
     /// More would go than one run may remove.
     #[error(
-        "{going} of {live} articles would go, more than {max_percent:.0} %; look with `broadsheet expire -n', then say --force"
+        "{going} of {live} links would go{why}, more than {max_percent:.0} %; look with `broadsheet expire -n', then say --force"
     )]
     TooMuch {
         /// Links that would go.
@@ -119,5 +198,10 @@ pub enum Failure {
         live: u64,
         /// The limit, percent.
         max_percent: f64,
+        /// What else asked for it than dates.
+        why: &'static str,
     },
+    /// The disk.
+    #[error("cannot learn how much of the disk is free: {0}")]
+    Room(std::io::Error),
 }

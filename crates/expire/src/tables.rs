@@ -139,6 +139,13 @@ pub struct Space {
     pub dead_fraction: f64,
 }
 
+impl Space {
+    /// True when space may ask for more than the dates.
+    pub fn has_limit(&self) -> bool {
+        self.keep_free.is_some() || self.max_size.is_some()
+    }
+}
+
 impl Default for Space {
     fn default() -> Self {
         Self {

@@ -79,6 +79,12 @@ impl Expired {
         gone.flat_map(|gone| gone.survivors.range(..gone.cut).copied())
     }
 
+    /// Numbers at or above the cut that are gone.
+    pub fn early(&self, group: &[u8]) -> impl Iterator<Item = u64> {
+        let gone = self.groups.get(group).into_iter();
+        gone.flat_map(|gone| gone.early.iter().copied())
+    }
+
     /// The position below which no article of a group need be looked at to decide it by default.
     pub fn settled(&self, group: &[u8]) -> u64 {
         self.groups.get(group).map_or(0, |gone| gone.settled)

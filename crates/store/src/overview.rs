@@ -238,17 +238,25 @@ impl<'a> Block<'a> {
 
     /// The rows of one group.
     pub fn find(&self, name: &[u8]) -> Option<GroupRows<'a>> {
-        let (mut low, mut high) = (0, self.groups.len() / GROUP_BYTES);
+        self.groups_from(name)
+            .next()
+            .filter(|rows| rows.name == name)
+    }
+
+    /// The groups from a name on, in order of name.
+    pub fn groups_from(&self, name: &[u8]) -> impl Iterator<Item = GroupRows<'a>> + use<'a> {
+        let count = self.groups.len() / GROUP_BYTES;
+        let (mut low, mut high) = (0, count);
         while low < high {
             let middle = low + (high - low) / 2;
-            let rows = self.group(middle)?;
-            match rows.name.cmp(name) {
-                std::cmp::Ordering::Equal => return Some(rows),
-                std::cmp::Ordering::Less => low = middle + 1,
-                std::cmp::Ordering::Greater => high = middle,
+            // A block that is damaged has no groups here.
+            match self.group(middle) {
+                Some(rows) if rows.name < name => low = middle + 1,
+                _ => high = middle,
             }
         }
-        None
+        let block = *self;
+        (low..count).map_while(move |place| block.group(place))
     }
 
     fn group(&self, place: usize) -> Option<GroupRows<'a>> {

@@ -211,6 +211,11 @@ impl Reader {
         self.alive().is_in(group, number, position)
     }
 
+    /// True when the article at a position was cancelled.
+    pub fn is_cancelled(&self, position: Position) -> bool {
+        self.cancelled.contains(position)
+    }
+
     /// What has expired.
     pub fn expired(&self) -> &Expired {
         &self.expired
@@ -281,6 +286,17 @@ impl Reader {
     /// The bases of the segments, ascending; the last is still being filed into.
     pub fn segments(&self) -> &[u64] {
         &self.bases
+    }
+
+    /// How long the file of a segment's articles is, and how many bytes of the disk it takes up: fewer when it has holes.
+    /// Nothing when it is gone.
+    pub fn art_bytes(&self, base: u64) -> (u64, u64) {
+        let path = segment_path(&self.segments, base, View::Art);
+        let told = self.disk.open(&path, Open::Read).and_then(|file| {
+            let length = file.length()?;
+            Ok((length, file.allocated()?))
+        });
+        told.unwrap_or_default()
     }
 
     /// True when every id in a `.his` file may be forgotten.

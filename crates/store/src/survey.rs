@@ -38,6 +38,18 @@ impl Survey {
     /// The first article whose arrival, in order, is at or after `time`. `None`: all of them arrived before.
     /// Exceptions ([`Survey::exceptions`]) are passed over.
     pub fn boundary(&self, time: i64) -> Option<Boundary> {
+        self.first(|line| line.arrival >= time)
+    }
+
+    /// When the article arrived whose record begins at an offset, epoch seconds. `None`: no such article, or it is an
+    /// exception.
+    pub fn arrival_at(&self, record: u64) -> Option<i64> {
+        let found = self.first(|line| line.record >= record)?;
+        (found.record == record).then_some(found.arrival)
+    }
+
+    /// The first line that is no exception for which `reached` is true, if it stays true from there on.
+    fn first(&self, reached: impl Fn(&Boundary) -> bool) -> Option<Boundary> {
         let text = History::of(self.history()).text();
         let (mut low, mut high) = (0, text.len());
         let mut found = None;
@@ -47,7 +59,7 @@ impl Survey {
             let start = memchr::memrchr(b'\n', before).map_or(low, |at| low + at + 1);
             match self.ordered_line(text, start, high) {
                 None => high = start,
-                Some((_, boundary)) if boundary.arrival >= time => {
+                Some((_, boundary)) if reached(&boundary) => {
                     found = Some(boundary);
                     high = start;
                 }
@@ -80,6 +92,18 @@ impl Survey {
     /// The groups with their rows; a group may come more than once, its numbers ascend all the same.
     pub fn groups(&self) -> impl Iterator<Item = GroupRows<'_>> {
         overview::blocks(self.ovr.bytes()).flat_map(|block| block.groups())
+    }
+
+    /// The groups of one hierarchy, the part of their names before the first dot. Others are not looked at.
+    pub fn groups_of(&self, hierarchy: &[u8]) -> impl Iterator<Item = GroupRows<'_>> {
+        let own = hierarchy.to_vec();
+        let below = [hierarchy, b"."].concat();
+        overview::blocks(self.ovr.bytes()).flat_map(move |block| {
+            let below = below.clone();
+            let others = block.groups_from(&below);
+            let own = block.find(&own).into_iter();
+            own.chain(others.take_while(move |rows| rows.name.starts_with(&below)))
+        })
     }
 
     /// Rows in all.

@@ -10,6 +10,9 @@ use crate::MapRef;
 const HEAD_BYTES: usize = 11;
 const STRETCH_BYTES: usize = 16;
 
+/// Where a stretch began in the whole history, and where it begins in the text.
+type Stretch = (u64, u64);
+
 /// The text of a `.his` file, thinned or whole.
 #[derive(Debug, Clone, Copy)]
 pub struct History<'a> {
@@ -89,7 +92,7 @@ impl<'a> History<'a> {
         &self,
         value: u64,
         key: impl Fn((u64, u64)) -> u64,
-    ) -> Option<((u64, u64), Option<(u64, u64)>)> {
+    ) -> Option<(Stretch, Option<Stretch>)> {
         let (mut low, mut high) = (0, self.stretches());
         while low < high {
             let middle = low + (high - low) / 2;

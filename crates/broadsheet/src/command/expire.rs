@@ -1,16 +1,17 @@
 //! `broadsheet expire`
 
-use std::io::Write;
+use std::ffi::OsStr;
+use std::io::{BufWriter, Write};
 use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use anyhow::Context;
-use expire::{Explist, Order, Outcome, Space, Tables};
+use expire::{Explist, Order, Space, Tables};
 
 use crate::directory::NewsDirectory;
-use crate::exit::Status;
+use crate::exit::{Meaning, Status};
 use crate::flags::{Command, DIR, Flag, Given, JSON, Operands};
-use crate::{settings, text};
+use crate::{expiry_report, settings};
 
 /// The table.
 pub static COMMAND: Command = Command {
@@ -22,66 +23,101 @@ Goes by the [[expire]] tables of broadsheet.toml, or, without any, by `explist' 
 News did. Decides without looking at what is kept; rnews and readers go on meanwhile. Without a
 policy that covers every group nothing is removed.
 
+With [expiry] keep_free or max_size in broadsheet.toml more goes when the disk is too full: all lives are shortened by the
+same factor, the largest that gives enough, but never below the least life of a rule. What `never' goes stays.
+
+The table at the end counts an article once, when it leaves the last of its groups, in the hierarchy of the first group it
+still was in; links are articles counted in each group. `oldest kept' is the arrival of the oldest article that stays in
+the hierarchy.
+
 Groups whose rule names an archive directory are held: this build does not copy articles yet.",
     operands: Operands {
         shown: "[CTLFILE]",
         least: 0,
         most: 1,
     },
-    flags: &[
-        DIR,
-        JSON,
-        Flag::classic(
-            'n',
-            "dry-run",
-            "Print what would go, by hierarchy, and remove nothing. (C News gave a time with -n: that is --now.)",
-        ),
-        Flag::new("now", "Decide as if it were this time, seconds since 1970.").value("TIME"),
-        Flag::new(
-            "force",
-            "Remove even more than [expiry] max_fraction of all articles.",
-        ),
-        Flag::new(
-            "what-if",
-            "Print what would go by this policy file, and remove nothing.",
-        )
-        .value("FILE"),
-        Flag::classic(
-            'a',
-            "archive",
-            "The archive directory for `@' in the policy.",
-        )
-        .value("ARCHIVE"),
-        Flag::classic('c', "check", "Check the policy only."),
-        Flag::refused('p', "print-index", "this build does not archive yet"),
-        Flag::refused('t', "trace", "say -n"),
-        Flag::refused(
-            'l',
-            "leader-last",
-            "no name of an article leads the others here",
-        ),
-        Flag::refused('v', "verbose", "the summary is always printed"),
-        Flag::refused(
-            'g',
-            "complain",
-            "an Expires that cannot be read is told by `broadsheet explain'",
-        ),
-        Flag::refused('r', "no-rebuild", "history is not rewritten"),
-    ],
-    exits: &[],
+    flags: FLAGS,
+    exits: EXITS,
     run,
 };
 
+/// The flags, of `expire-if-low` too.
+pub const FLAGS: &[Flag] = &[
+    DIR,
+    JSON,
+    Flag::classic(
+        'n',
+        "dry-run",
+        "Print what would go, by hierarchy, and remove nothing. (C News gave a time with -n: that is --now.)",
+    ),
+    Flag::new("now", "Decide as if it were this time, seconds since 1970.").value("TIME"),
+    Flag::new(
+        "force",
+        "Remove even more than [expiry] max_fraction of all links.",
+    ),
+    Flag::new(
+        "what-if",
+        "Print what would go by this policy file, beside what would go by the one in force, and remove nothing.",
+    )
+    .value("FILE"),
+    Flag::classic(
+        'a',
+        "archive",
+        "The archive directory for `@' in the policy.",
+    )
+    .value("ARCHIVE"),
+    Flag::classic('c', "check", "Check the policy only."),
+    Flag::classic(
+        't',
+        "trace",
+        "Print each removal on standard error, `copy N DIR ; remove N' or `remove N', and remove nothing.",
+    ),
+    Flag::classic('v', "verbose", "Print counters on standard error at the end."),
+    Flag::classic(
+        'l',
+        "leader-last",
+        "Changes nothing: no name of an article leads the others here.",
+    ),
+    Flag::classic('r', "no-rebuild", "Changes nothing: history is not rewritten."),
+    Flag::refused('p', "print-index", "this build does not archive yet"),
+    Flag::refused(
+        'g',
+        "complain",
+        "history does not keep an Expires that cannot be read (such an article goes by the default); `broadsheet explain' shows it",
+    ),
+];
+
+/// What it may end with.
+pub const EXITS: &[Meaning] = &[Meaning {
+    status: Status::NO,
+    when: "what could go went, but more space was asked for",
+}];
+
 fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
+    let file = given.operands.first().map(|file| file.as_os_str());
+    carry_out(given, file, 0, out)
+}
+
+/// Expire by a policy file, or by the policy in force; at least so many bytes are to be free after it.
+pub fn carry_out(
+    given: &Given,
+    file: Option<&OsStr>,
+    free_bytes_least: u64,
+    out: &mut dyn Write,
+) -> anyhow::Result<Status> {
     let directory = NewsDirectory::meant(given)?;
     let options = directory.settings()?.settings.store_options();
-    let (list, space) = policy(given, &directory)?;
+    let what_if = given.value("what-if");
+    let (list, mut space) = policy(given, what_if.or(file), &directory)?;
     if given.has("check") {
         let (_, warnings) = expire::Policy::compile(list, &directory.active()?)?;
         for warning in warnings {
             eprintln!("broadsheet: {warning}");
         }
         return Ok(Status::OK);
+    }
+    if free_bytes_least > 0 {
+        space.keep_free = Some(space.keep_free.unwrap_or(0).max(free_bytes_least));
     }
     let now = match given.number("now")? {
         Some(now) => i64::try_from(now)?,
@@ -91,109 +127,61 @@ fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
     };
     let order = Order {
         now,
-        dry: given.has("dry-run") || given.has("what-if"),
+        dry: given.has("dry-run") || what_if.is_some(),
+        trace: given.has("trace"),
         force: given.has("force"),
-        max_fraction: space.max_fraction,
-        dead_fraction: space.dead_fraction,
+        space,
+        room: None,
         options,
     };
     let outcome = expire::run(directory.root(), list, &order)?;
-    tell(&outcome, order.dry, given.has("json"), out)?;
+    let json = given.has("json");
+    if order.trace {
+        let mut told = BufWriter::new(std::io::stderr());
+        for removal in &outcome.removals {
+            writeln!(told, "{removal}")?;
+        }
+        told.flush()?;
+    } else if what_if.is_some() {
+        let in_force = policy(given, file, &directory)
+            .and_then(|(list, _)| Ok(expire::run(directory.root(), list, &order)?));
+        match in_force {
+            Ok(in_force) => expiry_report::compare(&in_force, &outcome, json, out)?,
+            Err(error) => {
+                eprintln!("broadsheet: there is no policy in force to compare with: {error:#}");
+                expiry_report::tell(&outcome, true, json, out)?;
+            }
+        }
+    } else {
+        expiry_report::tell(&outcome, order.dry, json, out)?;
+    }
+    if given.has("verbose") {
+        expiry_report::count(&outcome);
+    }
+    let missing = outcome.shortage.is_some_and(|told| told.missing > 0);
     Ok(match outcome.reclaimed.faults.is_empty() {
-        true => Status::OK,
         false => Status::ATTENTION,
+        true if missing => Status::NO,
+        true => Status::OK,
     })
 }
 
-/// The policy meant: `--what-if`, CTLFILE, the tables of broadsheet.toml, or explist, the first of these that there is.
-fn policy(given: &Given, directory: &NewsDirectory) -> anyhow::Result<(Explist, Space)> {
+/// The policy meant: a file that was named, the tables of broadsheet.toml, or explist, the first of these that there is.
+fn policy(
+    given: &Given,
+    named: Option<&OsStr>,
+    directory: &NewsDirectory,
+) -> anyhow::Result<(Explist, Space)> {
     let archive = given.value("archive").map(|path| path.as_encoded_bytes());
     let path = directory.file(settings::FILE);
     let text = std::fs::read_to_string(&path)
         .with_context(|| format!("cannot read {}", path.display()))?;
     let name = path.display().to_string();
     let tables = Tables::read(&text, &name)?;
-    let named = given
-        .value("what-if")
-        .or(given.operands.first().map(|file| file.as_os_str()));
     let list = match named {
         Some(file) => Explist::read(Path::new(file), archive)?,
         None if tables.has_rules() => tables.explist(&text, &name, archive)?,
         None => Explist::read(&directory.file("explist"), archive)?,
     };
     Ok((list, tables.space()))
-}
-
-fn tell(outcome: &Outcome, dry: bool, json: bool, out: &mut dyn Write) -> anyhow::Result<()> {
-    for warning in &outcome.warnings {
-        eprintln!("broadsheet: {warning}");
-    }
-    let (plan, freed) = (&outcome.plan, &outcome.reclaimed);
-    let ms = |took: std::time::Duration| (took.as_secs_f64() * 1e6).round() / 1e3;
-    for fault in &freed.faults {
-        eprintln!("broadsheet: {fault}");
-    }
-    if freed.no_holes {
-        eprintln!(
-            "broadsheet: this file system makes no holes: long runs of dead articles wait for the rest of their segments"
-        );
-    }
-    if json {
-        let by_hierarchy: serde_json::Map<String, serde_json::Value> = plan
-            .hierarchies
-            .iter()
-            .map(|(name, going)| {
-                let told = serde_json::json!({ "articles": going.links, "bytes": going.bytes });
-                (String::from_utf8_lossy(name).into_owned(), told)
-            })
-            .collect();
-        let answer = serde_json::json!({
-            "dry": dry, "articles": plan.going, "of": plan.live, "bytes": plan.bytes, "hierarchies": by_hierarchy,
-            "in_future": plan.in_future, "groups_held": outcome.held, "segments_removed": freed.segments,
-            "segments_repacked": freed.repacked, "holes": freed.holes, "bytes_freed": freed.bytes, "bytes_held": freed.held,
-            "faults": freed.faults, "decided_ms": ms(outcome.deciding), "reclaimed_ms": ms(outcome.reclaiming),
-        });
-        writeln!(out, "{answer}")?;
-        return Ok(());
-    }
-    if outcome.held > 0 {
-        eprintln!(
-            "broadsheet: {} groups are to be archived, which this build cannot: they are held",
-            outcome.held
-        );
-    }
-    if plan.in_future > 0 {
-        eprintln!(
-            "broadsheet: {} articles arrived in the future and stay: was the clock set back?",
-            plan.in_future
-        );
-    }
-    for (name, going) in &plan.hierarchies {
-        let size = text::rough_bytes(going.bytes);
-        writeln!(
-            out,
-            "{:24} {:>10} {:>12}",
-            String::from_utf8_lossy(name),
-            going.links,
-            size
-        )?;
-    }
-    let word = if dry { "would go" } else { "gone" };
-    let size = text::rough_bytes(plan.bytes);
-    writeln!(
-        out,
-        "{} of {} articles {word} ({size}), counted in each group",
-        plan.going, plan.live
-    )?;
-    if freed.bytes > 0 {
-        writeln!(
-            out,
-            "{} given back: {} segments removed, {} written anew, {} holes",
-            text::rough_bytes(freed.bytes),
-            freed.segments,
-            freed.repacked,
-            freed.holes
-        )?;
-    }
-    Ok(())
 }

@@ -43,7 +43,7 @@ fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
         writeln!(out, "{answer}")?;
         return Ok(Status::OK);
     }
-    let newest = arrival.map_or_else(|| "none yet".to_owned(), utc);
+    let newest = arrival.map_or_else(|| "none yet".to_owned(), text::utc);
     for (what, value) in [
         ("groups", groups.to_string()),
         ("ids remembered", ids.to_string()),
@@ -56,12 +56,6 @@ fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
         writeln!(out, "{what:16} {value}")?;
     }
     Ok(Status::OK)
-}
-
-fn utc(seconds: i64) -> String {
-    let mut text = Vec::new();
-    article::date::write_utc(&mut text, seconds);
-    String::from_utf8_lossy(&text).into_owned()
 }
 
 fn files_in(path: &Path) -> usize {

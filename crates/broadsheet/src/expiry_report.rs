@@ -1,0 +1,282 @@
+//! What expire did or would do, for people and for programs.
+
+use std::collections::BTreeSet;
+use std::io::Write;
+
+use expire::{Going, Life, Outcome, Shortage};
+use serde_json::{Value, json};
+
+use crate::text::{rough_bytes, utc};
+
+/// Lines of the policy whose shortened lives are told one by one.
+const SHORTER_SHOWN: usize = 20;
+
+/// How many articles go, and when the oldest of the rest came: the columns after the first.
+const HEADING: &str = "  articles        bytes  oldest kept";
+
+/// The whole story of one run.
+pub fn tell(outcome: &Outcome, dry: bool, json: bool, out: &mut dyn Write) -> anyhow::Result<()> {
+    warn(outcome);
+    if json {
+        writeln!(out, "{}", as_json(outcome, dry))?;
+        return Ok(());
+    }
+    tell_space(outcome.shortage.as_ref(), dry, out)?;
+    let plan = &outcome.plan;
+    if plan.total.links > 0 {
+        writeln!(out, "{:24}{HEADING}", "hierarchy")?;
+        for (name, going) in plan.hierarchies.iter().filter(|(_, going)| going.links > 0) {
+            let name = String::from_utf8_lossy(name);
+            writeln!(out, "{name:24}{}", columns(going))?;
+        }
+        writeln!(out, "{:24}{}", "total", columns(&plan.total))?;
+    }
+    let word = if dry { "would go" } else { "gone" };
+    let (articles, links, live) = (plan.total.articles, plan.total.links, plan.live);
+    writeln!(out, "{articles} articles {word}, {links} of {live} links")?;
+    let freed = &outcome.reclaimed;
+    if freed.bytes > 0 {
+        writeln!(
+            out,
+            "{} given back: {} segments removed, {} written anew, {} holes",
+            rough_bytes(freed.bytes),
+            freed.segments,
+            freed.repacked,
+            freed.holes
+        )?;
+    }
+    Ok(())
+}
+
+/// The policy in force beside another one, both only looked at.
+pub fn compare(
+    in_force: &Outcome,
+    other: &Outcome,
+    json: bool,
+    out: &mut dyn Write,
+) -> anyhow::Result<()> {
+    warn(other);
+    if json {
+        let answer =
+            json!({ "in_force": as_json(in_force, true), "what_if": as_json(other, true) });
+        writeln!(out, "{answer}")?;
+        return Ok(());
+    }
+    for (name, outcome) in [("in force", in_force), ("what-if", other)] {
+        if outcome.shortage.is_some() {
+            write!(out, "{name}: ")?;
+            tell_space(outcome.shortage.as_ref(), true, out)?;
+        }
+    }
+    let (old, new) = (&in_force.plan.hierarchies, &other.plan.hierarchies);
+    let names: BTreeSet<&Vec<u8>> = old.keys().chain(new.keys()).collect();
+    writeln!(out, "{:24} {:10}{HEADING}", "hierarchy", "policy")?;
+    for name in names {
+        let old = old.get(name).copied().unwrap_or_default();
+        let new = new.get(name).copied().unwrap_or_default();
+        if old.links > 0 || new.links > 0 {
+            beside(&String::from_utf8_lossy(name), &old, &new, out)?;
+        }
+    }
+    beside("total", &in_force.plan.total, &other.plan.total, out)?;
+    let links = |outcome: &Outcome| (outcome.plan.total.links, outcome.plan.live);
+    let ((old, live), (new, _)) = (links(in_force), links(other));
+    writeln!(
+        out,
+        "{old} of {live} links would go by the policy in force, {new} by the other"
+    )?;
+    Ok(())
+}
+
+/// Counters on standard error, as `expire -v` of C News gave them.
+pub fn count(outcome: &Outcome) {
+    let (total, live) = (&outcome.plan.total, outcome.plan.live);
+    eprintln!(
+        "broadsheet: {} links kept, {} gone ({} articles); {} ids remembered; {} segments, {} removed",
+        live.saturating_sub(total.links),
+        total.links,
+        total.articles,
+        outcome.ids,
+        outcome.segments,
+        outcome.reclaimed.segments
+    );
+}
+
+fn beside(name: &str, old: &Going, new: &Going, out: &mut dyn Write) -> std::io::Result<()> {
+    writeln!(out, "{name:24} {:10}{}", "in force", columns(old))?;
+    writeln!(out, "{:24} {:10}{}", "", "what-if", columns(new))?;
+    if (old.articles, old.bytes) == (new.articles, new.bytes) {
+        return Ok(());
+    }
+    let sign = |old: u64, new: u64| if new < old { "-" } else { "+" };
+    let articles = format!(
+        "{}{}",
+        sign(old.articles, new.articles),
+        old.articles.abs_diff(new.articles)
+    );
+    let bytes = format!(
+        "{}{}",
+        sign(old.bytes, new.bytes),
+        rough_bytes(old.bytes.abs_diff(new.bytes))
+    );
+    writeln!(
+        out,
+        "{:24} {:10}{articles:>10} {bytes:>12}",
+        "", "difference"
+    )
+}
+
+fn columns(going: &Going) -> String {
+    let oldest = going.oldest_kept.map_or_else(|| "-".to_owned(), utc);
+    let size = rough_bytes(going.bytes);
+    format!("{:>10} {size:>12}  {oldest}", going.articles)
+}
+
+fn warn(outcome: &Outcome) {
+    for warning in &outcome.warnings {
+        eprintln!("broadsheet: {warning}");
+    }
+    for fault in &outcome.reclaimed.faults {
+        eprintln!("broadsheet: {fault}");
+    }
+    if outcome.reclaimed.no_holes {
+        eprintln!(
+            "broadsheet: this file system makes no holes: long runs of dead articles wait for the rest of their segments"
+        );
+    }
+    if outcome.held > 0 {
+        eprintln!(
+            "broadsheet: {} groups are to be archived, which this build cannot: they are held",
+            outcome.held
+        );
+    }
+    if outcome.plan.in_future > 0 {
+        eprintln!(
+            "broadsheet: {} articles arrived in the future and stay: was the clock set back?",
+            outcome.plan.in_future
+        );
+    }
+    let missing = outcome.shortage.as_ref().map_or(0, |told| told.missing);
+    if missing > 0 {
+        eprintln!(
+            "broadsheet: space: {} are still missing: what is left is younger than its least life, or never goes",
+            rough_bytes(missing)
+        );
+    }
+}
+
+fn tell_space(shortage: Option<&Shortage>, dry: bool, out: &mut dyn Write) -> std::io::Result<()> {
+    let Some(told) = shortage else {
+        return Ok(());
+    };
+    let (must, are) = if dry {
+        ("must go", "")
+    } else {
+        ("had to go", "were ")
+    };
+    writeln!(
+        out,
+        "space: {} more {must}; lives {are}shortened to {:.1} %",
+        rough_bytes(told.wanted),
+        told.share.percent()
+    )?;
+    for line in told.shorter.iter().take(SHORTER_SHOWN) {
+        let patterns = String::from_utf8_lossy(&line.patterns);
+        writeln!(
+            out,
+            "space: {patterns} {} -> {}",
+            days(line.from),
+            days(line.to)
+        )?;
+    }
+    let more = told.shorter.len().saturating_sub(SHORTER_SHOWN);
+    if more > 0 {
+        writeln!(out, "space: and {more} lines of the policy more")?;
+    }
+    Ok(())
+}
+
+/// `9.9 days`; short lives to more places.
+fn days(life: Life) -> String {
+    let Some(days) = days_of(life) else {
+        return "never".to_owned();
+    };
+    let places = match days {
+        whole if whole.fract() == 0.0 => 0,
+        short if short < 1.0 => 3,
+        _ => 1,
+    };
+    format!("{days:.places$} days")
+}
+
+fn days_of(life: Life) -> Option<f64> {
+    match life {
+        Life::Never => None,
+        Life::Seconds(seconds) => Some(seconds as f64 / expire::life::DAY_SECONDS as f64),
+    }
+}
+
+fn as_json(outcome: &Outcome, dry: bool) -> Value {
+    let (plan, freed) = (&outcome.plan, &outcome.reclaimed);
+    let ms = |took: std::time::Duration| (took.as_secs_f64() * 1e6).round() / 1e3;
+    let told = plan.hierarchies.iter().filter(|(_, going)| going.links > 0);
+    let by_hierarchy: serde_json::Map<String, Value> = told
+        .map(|(name, going)| {
+            let name = String::from_utf8_lossy(name).into_owned();
+            (name, of_going(going))
+        })
+        .collect();
+    let mut answer = of_going(&plan.total);
+    let rest = json!({
+        "dry": dry, "of_links": plan.live, "hierarchies": by_hierarchy, "in_future": plan.in_future,
+        "groups_held": outcome.held, "segments_removed": freed.segments, "segments_repacked": freed.repacked,
+        "holes": freed.holes, "bytes_freed": freed.bytes, "bytes_held": freed.held, "faults": freed.faults,
+        "decided_ms": ms(outcome.deciding), "reclaimed_ms": ms(outcome.reclaiming),
+        "space": outcome.shortage.as_ref().map(of_shortage),
+    });
+    if let (Some(answer), Value::Object(rest)) = (answer.as_object_mut(), rest) {
+        answer.extend(rest);
+    }
+    answer
+}
+
+fn of_going(going: &Going) -> Value {
+    json!({
+        "articles": going.articles, "links": going.links, "bytes": going.bytes, "oldest_kept": going.oldest_kept,
+    })
+}
+
+fn of_shortage(told: &Shortage) -> Value {
+    let lives: Vec<Value> = told
+        .shorter
+        .iter()
+        .map(|line| {
+            json!({
+                "patterns": String::from_utf8_lossy(&line.patterns), "days": days_of(line.from),
+                "days_left": days_of(line.to),
+            })
+        })
+        .collect();
+    json!({
+        "bytes_wanted": told.wanted, "bytes_missing": told.missing,
+        "lives_percent": told.share.percent(), "lives": lives,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lives_are_told_in_days() {
+        for (seconds, want) in [
+            (14 * 86_400, "14 days"),
+            (855_360, "9.9 days"),
+            (864, "0.010 days"),
+            (0, "0 days"),
+        ] {
+            assert_eq!(days(Life::Seconds(seconds)), want);
+        }
+        assert_eq!(days(Life::Never), "never");
+    }
+}

@@ -1,0 +1,69 @@
+//! What goes, one by one, as C News's `expire -t` told it.
+
+use store::{Reader, Survey};
+
+use crate::archive::{Archive, Layout};
+use crate::count::Leaving;
+use crate::decide::Plan;
+use crate::policy::Policy;
+
+/// An article that leaves a group.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Removal {
+    /// The group.
+    pub group: Vec<u8>,
+    /// Its number there.
+    pub number: u64,
+    /// Where it is to be copied first.
+    pub archive: Option<Archive>,
+}
+
+/// `copy group/number DIR ; remove group/number`, or only the second: the file's name in the classic spool, with slashes
+/// for the dots of the group; DIR as in `explist`.
+impl std::fmt::Display for Removal {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let name = String::from_utf8_lossy(&self.group).replace('.', "/");
+        let number = self.number;
+        if let Some(archive) = &self.archive {
+            let flat = if archive.layout == Layout::Flat {
+                "="
+            } else {
+                ""
+            };
+            let path = String::from_utf8_lossy(&archive.path);
+            write!(f, "copy {name}/{number} {flat}{path} ; ")?;
+        }
+        write!(f, "remove {name}/{number}")
+    }
+}
+
+/// Everything that goes by the plan, in the order of history.
+pub(crate) fn removals(
+    reader: &Reader,
+    surveys: &[Survey],
+    policy: &Policy,
+    plan: &Plan,
+) -> Vec<Removal> {
+    let after = reader.expired().after(&plan.expiry);
+    let leaving = Leaving::new(reader, &after, plan);
+    let mut told = Vec::new();
+    for survey in surveys {
+        let mut here = Vec::new();
+        leaving.each(survey, |link| {
+            here.push((link.position.0, link.group, link.row.number))
+        });
+        here.sort_unstable();
+        for (_, group, number) in here {
+            let rule = match reader.active().find(group) {
+                Some(id) => policy.rule(id),
+                None => policy.rule_of_name(group, false),
+            };
+            told.push(Removal {
+                group: group.to_vec(),
+                number,
+                archive: rule.and_then(|rule| rule.archive.clone()),
+            });
+        }
+    }
+    told
+}

@@ -1,0 +1,271 @@
+//! Expiry by space against a slow model: every article is given the share of its life at which it goes, they are sorted
+//! by it, and taken until there is enough room.
+
+#![allow(clippy::unwrap_used, clippy::indexing_slicing)]
+
+use std::collections::BTreeSet;
+use std::path::Path;
+
+use expire::count::room_of;
+use expire::{Explist, Order, Outcome, Room, Share, Space};
+use proptest::prelude::*;
+use store::{Filing, Options, OverviewFields, Piece, Reader, Spool};
+
+const NOW: i64 = 10_000_000;
+const DAY: i64 = 86_400;
+/// Groups with low, default and high, days; `None`: never.
+const GROUPS: [(&str, i64, Option<i64>, Option<i64>); 4] = [
+    ("a.short", 1, Some(5), Some(9)),
+    ("a.long", 2, Some(30), Some(60)),
+    ("b.open", 0, Some(12), None),
+    ("c.kept", 0, None, None),
+];
+
+#[derive(Debug, Clone)]
+struct Arriving {
+    groups: BTreeSet<usize>,
+    age: i64,
+    expires: Option<i64>,
+    filler: usize,
+}
+
+fn arriving() -> impl Strategy<Value = Arriving> {
+    let groups = prop_oneof![
+        3 => (0..4usize).prop_map(|group| BTreeSet::from([group])),
+        1 => prop::collection::btree_set(0..4usize, 1..4),
+    ];
+    let expires = prop_oneof![4 => Just(None), 1 => (-40 * DAY..80 * DAY).prop_map(Some)];
+    // Some came in the future.
+    (groups, -DAY..70 * DAY, expires, 0..5_000usize).prop_map(|(groups, age, expires, filler)| {
+        Arriving {
+            groups,
+            age,
+            expires,
+            filler,
+        }
+    })
+}
+
+fn options() -> Options {
+    Options {
+        segment_bytes: 1 << 20,
+        ..Options::default()
+    }
+}
+
+fn order(keep_free: u64, room: Room) -> Order {
+    Order {
+        now: NOW,
+        dry: true,
+        trace: false,
+        force: true,
+        space: Space {
+            keep_free: Some(keep_free),
+            ..Space::default()
+        },
+        room: Some(room),
+        options: options(),
+    }
+}
+
+fn explist() -> Explist {
+    let days = |days: Option<i64>| days.map_or("never".to_owned(), |days| days.to_string());
+    let lines: String = GROUPS
+        .iter()
+        .map(|(name, low, default, high)| {
+            format!("{name} x {low}-{}-{} -\n", days(*default), days(*high))
+        })
+        .collect();
+    Explist::parse(lines.as_bytes(), "explist", None).unwrap()
+}
+
+/// Files them, oldest first, and gives back the first link of each.
+fn file(dir: &Path, articles: &[Arriving]) -> Vec<(usize, u64)> {
+    for name in ["segments", "bad"] {
+        std::fs::create_dir(dir.join(name)).unwrap();
+    }
+    let active: String = GROUPS
+        .iter()
+        .map(|(name, ..)| format!("{name} 0000000000 00001 y\n"))
+        .collect();
+    std::fs::write(dir.join("active"), active).unwrap();
+    let mut spool = Spool::open(dir, options()).unwrap();
+    let mut first = Vec::new();
+    for (place, article) in articles.iter().enumerate() {
+        let id = format!("<{place}@x>");
+        let mut links = Vec::new();
+        for &group in &article.groups {
+            let found = spool.active().find(GROUPS[group].0.as_bytes()).unwrap();
+            links.push((group, spool.active_mut().take_number(found).unwrap()));
+        }
+        first.push(links[0]);
+        let named: Vec<(&[u8], u64)> = links
+            .iter()
+            .map(|(group, number)| (GROUPS[*group].0.as_bytes(), *number))
+            .collect();
+        let places = links
+            .iter()
+            .map(|(group, number)| format!(" {}:{number}", GROUPS[*group].0));
+        let xref = format!("h{}", places.collect::<String>());
+        let header = format!("Xref: {xref}\nSubject: s\nMessage-ID: {id}\n\n");
+        let body = "x".repeat(article.filler) + "\n";
+        spool
+            .append(&Filing {
+                id: id.as_bytes(),
+                arrival: NOW - article.age,
+                expires: article.expires.map(|after| NOW + after),
+                links: &named,
+                sites: b"",
+                header: &[Piece::Native(header.as_bytes())],
+                body: Piece::Native(body.as_bytes()),
+                overview: OverviewFields {
+                    id: id.as_bytes(),
+                    xref: xref.as_bytes(),
+                    ..OverviewFields::default()
+                },
+            })
+            .unwrap();
+    }
+    spool.commit().unwrap();
+    first
+}
+
+/// Whether a link goes when lives have so many steps left.
+fn goes(article: &Arriving, group: usize, steps: u32) -> bool {
+    let (_, low, default, high) = GROUPS[group];
+    let low = low * DAY;
+    let left = |days: Option<i64>| {
+        days.map(|days| {
+            let seconds = i128::from(days * DAY) * i128::from(steps) / i128::from(Share::STEPS);
+            i64::try_from(seconds).unwrap().max(low)
+        })
+    };
+    match article.expires {
+        None => left(default).is_some_and(|life| article.age > life),
+        Some(after) => {
+            let too_old = left(high).is_some_and(|life| article.age >= life);
+            article.age > low && (too_old || after <= 0)
+        }
+    }
+}
+
+/// The most steps left with which an article goes from all its groups.
+fn last_share(article: &Arriving) -> Option<u32> {
+    let gone = |steps| {
+        article
+            .groups
+            .iter()
+            .all(|group| goes(article, *group, steps))
+    };
+    if !gone(0) {
+        return None;
+    }
+    let (mut low, mut high) = (0, Share::STEPS + 1);
+    while high - low > 1 {
+        let middle = low + (high - low) / 2;
+        if gone(middle) {
+            low = middle
+        } else {
+            high = middle
+        }
+    }
+    Some(low)
+}
+
+fn rooms(dir: &Path, first: &[(usize, u64)]) -> Vec<u64> {
+    let reader = Reader::open(dir).unwrap();
+    let room = |(group, number): &(usize, u64)| {
+        let mut room = 0;
+        let name = GROUPS[*group].0.as_bytes();
+        reader
+            .overview(name, (*number, *number), |row| {
+                room = room_of(row.text);
+                Ok(())
+            })
+            .unwrap();
+        room
+    };
+    first.iter().map(room).collect()
+}
+
+/// What the model takes when so many bytes are wanted: the steps left, and the bytes.
+fn model(articles: &[Arriving], rooms: &[u64], wanted: u64) -> (u32, u64) {
+    let mut order: Vec<(u32, u64)> = articles
+        .iter()
+        .zip(rooms)
+        .filter_map(|(article, room)| Some((last_share(article)?, *room)))
+        .collect();
+    order.sort_unstable_by_key(|(steps, _)| std::cmp::Reverse(*steps));
+    let (mut taken, mut at) = (0, Share::STEPS);
+    for (steps, room) in order {
+        if taken >= wanted && steps < at {
+            return (at, taken);
+        }
+        taken += room;
+        at = steps;
+    }
+    (if taken >= wanted { at } else { 0 }, taken)
+}
+
+fn ask(dir: &Path, wanted: u64) -> Outcome {
+    let room = Room {
+        free: 1 << 30,
+        used: 0,
+    };
+    expire::run(dir, explist(), &order((1 << 30) + wanted, room)).unwrap()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 48, ..ProptestConfig::default() })]
+    #[test]
+    fn the_oldest_by_its_life_goes_first(
+        mut articles in prop::collection::vec(arriving(), 1..80),
+        percent in 0..120u64,
+    ) {
+        articles.sort_by_key(|article| std::cmp::Reverse(article.age));
+        let news = tempfile::tempdir().unwrap();
+        let first = file(news.path(), &articles);
+        let rooms = rooms(news.path(), &first);
+        let wanted = rooms.iter().sum::<u64>() * percent / 100;
+        let outcome = ask(news.path(), wanted);
+        let (steps, taken) = model(&articles, &rooms, wanted);
+        prop_assert_eq!(outcome.plan.total.room, taken);
+        match outcome.shortage {
+            None => prop_assert_eq!(steps, Share::STEPS),
+            Some(told) => {
+                prop_assert_eq!(told.share, Share::steps(steps));
+                prop_assert_eq!(told.missing, wanted.saturating_sub(taken));
+            }
+        }
+    }
+}
+
+#[test]
+fn what_is_not_yet_given_back_counts_as_free() {
+    let article = |age: i64| Arriving {
+        groups: BTreeSet::from([0]),
+        age: age * DAY / 10,
+        expires: None,
+        filler: 20_000,
+    };
+    // Ten of 20 kB: one segment, in which something stays.
+    let articles: Vec<Arriving> = (20..30).rev().map(article).collect();
+    let news = tempfile::tempdir().unwrap();
+    file(news.path(), &articles);
+    let used = Room::of(&news.path().join("segments")).unwrap().used;
+    let limits = Order {
+        dry: false,
+        space: Space {
+            max_size: Some(used - 50_000),
+            ..Space::default()
+        },
+        room: None,
+        ..order(0, Room { free: 0, used: 0 })
+    };
+    let first = expire::run(news.path(), explist(), &limits).unwrap();
+    assert_eq!(first.plan.total.articles, 3, "{:?}", first.shortage);
+    assert_eq!(first.reclaimed.segments, 0);
+    let again = expire::run(news.path(), explist(), &limits).unwrap();
+    assert_eq!(again.plan.total.articles, 0, "{:?}", again.shortage);
+    assert_eq!(again.shortage, None);
+}

@@ -4,7 +4,7 @@
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
-use groups::{Active, GroupId};
+use groups::Active;
 use store::{Error, Expired, Expiry, GroupRows, HistoryLine, Reader, Survey};
 
 use crate::policy::{Cutoffs, Policy};
@@ -35,17 +35,12 @@ pub struct Going {
     pub bytes: u64,
 }
 
-/// Decides what goes at `now`. `held`: groups for which it is true stay as they are.
+/// Decides what goes at `now`.
 ///
 /// # Errors
 /// A file of the store cannot be read.
-pub fn decide(
-    reader: &Reader,
-    policy: &Policy,
-    now: i64,
-    held: impl Fn(GroupId) -> bool,
-) -> Result<Plan, Error> {
-    let mut run = Run::new(reader, policy, now, &held);
+pub fn decide(reader: &Reader, policy: &Policy, now: i64) -> Result<Plan, Error> {
+    let mut run = Run::new(reader, policy, now);
     let mut surveys = Vec::new();
     for &base in reader.segments() {
         let survey = reader.survey(base)?;
@@ -89,12 +84,7 @@ struct Run<'r> {
 }
 
 impl<'r> Run<'r> {
-    fn new(
-        reader: &'r Reader,
-        policy: &'r Policy,
-        now: i64,
-        held: &dyn Fn(GroupId) -> bool,
-    ) -> Run<'r> {
+    fn new(reader: &'r Reader, policy: &'r Policy, now: i64) -> Run<'r> {
         let active = reader.active();
         let mut run = Run {
             policy,
@@ -110,7 +100,7 @@ impl<'r> Run<'r> {
             gone: HashSet::new(),
             in_future: 0,
         };
-        for id in active.ids().filter(|id| !held(*id)) {
+        for id in active.ids() {
             let cutoffs = policy.cutoffs(id, now);
             if cutoffs == Cutoffs::KEEP {
                 continue;
@@ -141,7 +131,7 @@ impl<'r> Run<'r> {
         place
     }
 
-    /// The class and the cut-offs of a group, in active or not. `None`: it is held, or nothing rules it.
+    /// The class and the cut-offs of a group, in active or not. `None`: nothing rules it.
     fn rule_of(&mut self, name: &[u8]) -> Option<(usize, Cutoffs)> {
         if let Some(id) = self.active.find(name) {
             let class = self.class_of.get(id.0 as usize).copied().flatten()?;
@@ -150,11 +140,9 @@ impl<'r> Run<'r> {
         if let Some((class, cutoffs)) = self.others.get(name) {
             return class.map(|class| (class, *cutoffs));
         }
-        // A group that was removed counts as unmoderated. With an archive, it is held.
+        // A group that was removed counts as unmoderated.
         let rule = self.policy.rule_of_name(name, false);
-        let cutoffs = rule
-            .filter(|rule| rule.archive.is_none())
-            .map(|rule| Cutoffs::new(&rule.dates, self.now));
+        let cutoffs = rule.map(|rule| Cutoffs::new(&rule.dates, self.now));
         let class = cutoffs.map(|cutoffs| self.class(cutoffs.default));
         let known = (class, cutoffs.unwrap_or(Cutoffs::KEEP));
         if let Some(class) = class.and_then(|class| self.classes.get_mut(class)) {
@@ -379,7 +367,7 @@ impl<'r> Run<'r> {
 }
 
 /// The bytes that an overview row tells: its seventh field.
-fn bytes_of(row: &[u8]) -> u64 {
+pub(crate) fn bytes_of(row: &[u8]) -> u64 {
     let field = row.split(|&b| b == b'\t').nth(6);
     field.and_then(article::decimal::parse).unwrap_or(0)
 }

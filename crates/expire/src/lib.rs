@@ -7,11 +7,13 @@
 //! articles are decided without looking at them.
 //!
 //! [`decide`] finds what goes, by the views of the segments and without the lock; [`run()`] has
-//! the store take that over, which holds the lock for milliseconds.
+//! the store take that over, which holds the lock for milliseconds; before that, [`archiving`] copies what a
+//! rule wants kept elsewhere.
 //! Safety rule of the room: whatever cannot be understood refuses to run; no
 //! damage to a policy file may ever end in "expire everything".
 
 pub mod archive;
+pub mod archiving;
 pub mod dates;
 pub mod decide;
 pub mod error;
@@ -24,6 +26,7 @@ pub mod run;
 pub mod tables;
 
 pub use archive::{Archive, Layout};
+pub use archiving::{Archived, Archiving};
 pub use dates::{Bounds, Dates};
 pub use decide::{Plan, decide};
 pub use error::{Error, LineFault};

@@ -1,10 +1,11 @@
-//! One run of expire: decide without the lock, then have the store take it over.
+//! One run of expire: decide without the lock, archive, then have the store take it over.
 
 use std::path::Path;
 use std::time::{Duration, Instant};
 
 use store::{Options, Reader, Reclaimed, Spool};
 
+use crate::archiving::{self, Archived, Archiving};
 use crate::decide::{Plan, decide};
 use crate::policy::{Policy, Warning};
 use crate::{Error, Explist};
@@ -36,11 +37,11 @@ pub struct Outcome {
     pub plan: Plan,
     /// What to tell of the policy.
     pub warnings: Vec<Warning>,
-    /// Groups that were held, because their rule archives and this build does not copy yet.
-    pub held: u64,
+    /// What was copied to archives first, or would be.
+    pub archived: Archived,
     /// The space that was given back.
     pub reclaimed: Reclaimed,
-    /// How long it took until what goes was gone.
+    /// How long it took until what goes was gone, archiving included.
     pub deciding: Duration,
     /// How long it took after that to give its space back.
     pub reclaiming: Duration,
@@ -49,16 +50,21 @@ pub struct Outcome {
 /// Runs expire over a news directory.
 ///
 /// # Errors
-/// No usable policy; too much would go; the store's own errors. Nothing has been removed then.
-pub fn run(dir: &Path, list: Explist, order: &Order) -> Result<Outcome, Failure> {
+/// No usable policy; too much would go; the index lines cannot be written; the store's own errors. Nothing has been
+/// removed then. A copy that fails is no such error: it is told in the outcome, and its article stays.
+pub fn run(
+    dir: &Path,
+    list: Explist,
+    order: &Order,
+    archiving: Archiving<'_>,
+) -> Result<Outcome, Failure> {
     let started = Instant::now();
     let _one = store::Lock::take_named(dir, "lock.expire", false)?;
     let reader = Reader::open(dir)?;
     let (policy, warnings) = Policy::compile(list, reader.active())?;
-    let active = reader.active();
-    let archives = |id| policy.rule(id).is_some_and(|rule| rule.archive.is_some());
-    let held = active.ids().filter(|id| archives(*id)).count() as u64;
-    let mut plan = decide(&reader, &policy, order.now, archives)?;
+    let mut plan = decide(&reader, &policy, order.now)?;
+    let mut archive = archiving::Run::new(dir, (&reader, &policy), order.options, &archiving);
+    archive.hold(&mut plan)?;
     let part = plan.going as f64 / plan.live.max(1) as f64;
     if !order.dry && !order.force && plan.going > 0 && part > order.max_fraction {
         return Err(Failure::TooMuch {
@@ -67,6 +73,10 @@ pub fn run(dir: &Path, list: Explist, order: &Order) -> Result<Outcome, Failure>
             max_percent: order.max_fraction * 100.0,
         });
     }
+    if !order.dry {
+        archive.copy(&mut plan, archiving.index)?;
+    }
+    let archived = archive.finish();
     let forget = policy.forget_before(order.now).min(order.now);
     let known = reader.expired().forget_before();
     if !plan.expiry.removes_nothing()
@@ -78,7 +88,7 @@ pub fn run(dir: &Path, list: Explist, order: &Order) -> Result<Outcome, Failure>
     let mut outcome = Outcome {
         plan,
         warnings,
-        held,
+        archived,
         reclaimed: Reclaimed::default(),
         deciding: started.elapsed(),
         reclaiming: Duration::ZERO,
@@ -108,6 +118,11 @@ pub enum Failure {
     /// The store.
     #[error(transparent)]
     Store(#[from] store::Error),
+    /// The index lines of what is archived (`-p`).
+    #[error(
+        "cannot print what is archived: {0}; nothing was removed, what was copied is found again by the next run"
+    )]
+    Index(#[source] std::io::Error),
     /// More would go than one run may remove.
     #[error(
         "{going} of {live} articles would go, more than {max_percent:.0} %; look with `broadsheet expire -n', then say --force"

@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use expire::policy::Facts;
-use expire::{Explist, Order, Policy, Verdict};
+use expire::{Archiving, Explist, Order, Policy, Verdict};
 use proptest::prelude::*;
 use store::{Filing, Options, OverviewFields, Piece, Position, Reader, Spool};
 
@@ -213,8 +213,14 @@ fn story(rounds: &[Round]) {
             dead_fraction: round.dead_fraction,
             options,
         };
-        let dry = expire::run(dir, list(), &Order { dry: true, ..order }).unwrap();
-        let outcome = expire::run(dir, list(), &order).unwrap();
+        let dry = expire::run(
+            dir,
+            list(),
+            &Order { dry: true, ..order },
+            Archiving::default(),
+        )
+        .unwrap();
+        let outcome = expire::run(dir, list(), &order, Archiving::default()).unwrap();
         assert_eq!(dry.plan.going, outcome.plan.going);
 
         let table = Reader::open(dir).unwrap();

@@ -42,6 +42,25 @@ impl Expiry {
     }
 }
 
+impl Expired {
+    /// What will have expired when `expiry` is taken over.
+    pub fn after(&self, expiry: &Expiry) -> Expired {
+        let mut lines = Vec::new();
+        for (group, number) in &expiry.survivors {
+            push_link(&mut lines, b'+', group, *number);
+        }
+        for (group, cut) in &expiry.cuts {
+            push_cut(&mut lines, group, *cut, *cut);
+        }
+        for (group, number) in &expiry.gone {
+            push_link(&mut lines, b'-', group, *number);
+        }
+        let mut told = self.clone();
+        told.apply(&lines);
+        told
+    }
+}
+
 impl Spool {
     /// What has expired so far.
     pub fn expired(&self) -> Result<&Expired, Error> {
@@ -62,15 +81,7 @@ impl Spool {
             self.log_when_long(&mut text)?;
         }
         self.log_lines(&mut text)?;
-        let mut told = self.expired.state()?.clone();
-        let mut lines = Vec::new();
-        for (group, cut) in &expiry.cuts {
-            push_cut(&mut lines, group, *cut, *cut);
-        }
-        for (group, number) in &expiry.gone {
-            push_link(&mut lines, b'-', group, *number);
-        }
-        told.apply(&lines);
+        let told = self.expired.state()?.after(expiry);
         for (group, _) in &expiry.cuts {
             push_cut(&mut text, group, told.cut(group), told.low(group));
             self.log_when_long(&mut text)?;

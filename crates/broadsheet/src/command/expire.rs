@@ -5,12 +5,15 @@ use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use anyhow::Context;
-use expire::{Explist, Order, Outcome, Space, Tables};
+use expire::{Archiving, Explist, Order, Outcome, Space, Tables};
 
+use crate::command::init;
 use crate::directory::NewsDirectory;
-use crate::exit::Status;
+use crate::exit::{Meaning, Status};
 use crate::flags::{Command, DIR, Flag, Given, JSON, Operands};
 use crate::{settings, text};
+
+mod archive;
 
 /// The table.
 pub static COMMAND: Command = Command {
@@ -22,7 +25,9 @@ Goes by the [[expire]] tables of broadsheet.toml, or, without any, by `explist' 
 News did. Decides without looking at what is kept; rnews and readers go on meanwhile. Without a
 policy that covers every group nothing is removed.
 
-Groups whose rule names an archive directory are held: this build does not copy articles yet.",
+What goes from a group whose rule names an archive is copied there first: to files as in a classic
+spool, or, with archive = \"segments\", into a second news directory. What cannot be copied stays, and
+after three failures everything that should be archived does; see docs/operations.md.",
     operands: Operands {
         shown: "[CTLFILE]",
         least: 0,
@@ -53,7 +58,15 @@ Groups whose rule names an archive directory are held: this build does not copy 
         )
         .value("ARCHIVE"),
         Flag::classic('c', "check", "Check the policy only."),
-        Flag::refused('p', "print-index", "this build does not archive yet"),
+        Flag::classic(
+            'p',
+            "print-index",
+            "Print a line for each archived copy: path, id, date of arrival, subject, a tab between them.",
+        ),
+        Flag::new(
+            "hold",
+            "Hold what should be archived: it stays, and nothing is copied. (C News said -h.)",
+        ),
         Flag::refused('t', "trace", "say -n"),
         Flag::refused(
             'l',
@@ -68,20 +81,27 @@ Groups whose rule names an archive directory are held: this build does not copy 
         ),
         Flag::refused('r', "no-rebuild", "history is not rewritten"),
     ],
-    exits: &[],
+    exits: &[Meaning {
+        status: Status::ATTENTION,
+        when: "something could not be archived and stays, or a common fault: the message says what",
+    }],
     run,
 };
 
 fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
     let directory = NewsDirectory::meant(given)?;
-    let options = directory.settings()?.settings.store_options();
+    let settings = directory.settings()?.settings;
+    let options = settings.store_options();
     let (list, space) = policy(given, &directory)?;
     if given.has("check") {
-        let (_, warnings) = expire::Policy::compile(list, &directory.active()?)?;
+        let (policy, warnings) = expire::Policy::compile(list, &directory.active()?)?;
         for warning in warnings {
             eprintln!("broadsheet: {warning}");
         }
-        return Ok(Status::OK);
+        return Ok(archive::faults(&expire::archiving::unusable(
+            &policy,
+            directory.root(),
+        )));
     }
     let now = match given.number("now")? {
         Some(now) => i64::try_from(now)?,
@@ -97,9 +117,18 @@ fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
         dead_fraction: space.dead_fraction,
         options,
     };
-    let outcome = expire::run(directory.root(), list, &order)?;
+    let archiving = Archiving {
+        hold: given.has("hold"),
+        make: &|root, active| Ok(init::make_archive(root, &settings, active)?),
+        index: given.has("print-index").then_some(&mut *out),
+    };
+    let outcome = expire::run(directory.root(), list, &order, archiving)?;
     tell(&outcome, order.dry, given.has("json"), out)?;
-    Ok(match outcome.reclaimed.faults.is_empty() {
+    for fault in &outcome.archived.faults {
+        eprintln!("broadsheet: {fault}");
+    }
+    let is_well = outcome.archived.faults.is_empty() && outcome.reclaimed.faults.is_empty();
+    Ok(match is_well {
         true => Status::OK,
         false => Status::ATTENTION,
     })
@@ -149,19 +178,16 @@ fn tell(outcome: &Outcome, dry: bool, json: bool, out: &mut dyn Write) -> anyhow
             .collect();
         let answer = serde_json::json!({
             "dry": dry, "articles": plan.going, "of": plan.live, "bytes": plan.bytes, "hierarchies": by_hierarchy,
-            "in_future": plan.in_future, "groups_held": outcome.held, "segments_removed": freed.segments,
+            "in_future": plan.in_future, "archived": outcome.archived.copies,
+            "archive_failed": outcome.archived.failed, "archive_missing": outcome.archived.missing,
+            "held": outcome.archived.held, "segments_removed": freed.segments,
             "segments_repacked": freed.repacked, "holes": freed.holes, "bytes_freed": freed.bytes, "bytes_held": freed.held,
             "faults": freed.faults, "decided_ms": ms(outcome.deciding), "reclaimed_ms": ms(outcome.reclaiming),
         });
         writeln!(out, "{answer}")?;
         return Ok(());
     }
-    if outcome.held > 0 {
-        eprintln!(
-            "broadsheet: {} groups are to be archived, which this build cannot: they are held",
-            outcome.held
-        );
-    }
+    archive::tell(&outcome.archived, dry, out)?;
     if plan.in_future > 0 {
         eprintln!(
             "broadsheet: {} articles arrived in the future and stay: was the clock set back?",

@@ -83,7 +83,7 @@ after three failures everything that should be archived does; see docs/operation
     ],
     exits: &[Meaning {
         status: Status::ATTENTION,
-        when: "something could not be archived and stays, or a common fault: the message says what",
+        when: "something could not be archived and stays, or needs attention otherwise: the message says what",
     }],
     run,
 };

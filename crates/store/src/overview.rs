@@ -424,13 +424,15 @@ pub fn merge<E>(bytes: &[u8], write: impl FnMut(u64, &[u8]) -> Result<(), E>) ->
     )
 }
 
-/// As [`merge`], of some rows; those of one group are given ascending.
+/// As [`merge`], of some rows.
 pub fn merge_rows<E>(
-    mut groups: Vec<GroupRows<'_>>,
+    groups: Vec<GroupRows<'_>>,
     mut write: impl FnMut(u64, &[u8]) -> Result<(), E>,
 ) -> Result<u64, E> {
+    let mut groups: Vec<Placed<'_>> = groups.into_iter().map(|rows| (0, rows)).collect();
     // Stable: within a group the blocks stay in order.
-    groups.sort_by(|a, b| a.name.cmp(b.name));
+    groups.sort_by(|(_, a), (_, b)| a.name.cmp(b.name));
+    let same_name = |(_, a): &Placed<'_>, (_, b): &Placed<'_>| a.name == b.name;
     let mut piece = Pieces {
         at: BLOCK_HEADER_BYTES as u64,
         sum: 0,
@@ -438,9 +440,9 @@ pub fn merge_rows<E>(
         write: &mut write,
     };
     let (mut entries, mut names, mut count) = (0u32, 0u32, 0u32);
-    for same in groups.chunk_by(|a, b| a.name == b.name) {
-        let name = same.first().map_or(&b""[..], |rows| rows.name);
-        let rows: usize = same.iter().map(GroupRows::len).sum();
+    for same in groups.chunk_by(same_name) {
+        let name = same.first().map_or(&b""[..], |(_, rows)| rows.name);
+        let rows: usize = same.iter().map(|(_, rows)| rows.len()).sum();
         for number in [names, name.len() as u32, entries, rows as u32] {
             piece.push(&number.to_le_bytes())?;
         }
@@ -449,8 +451,9 @@ pub fn merge_rows<E>(
         count += 1;
     }
     let mut text_at = 0u32;
-    for same in groups.chunk_by(|a, b| a.name == b.name) {
-        each_ascending(same, |row| {
+    let whole = (0, u64::MAX);
+    for same in groups.chunk_by(same_name) {
+        each_ascending(same, whole, |_, row| {
             piece.push(&row.number.to_le_bytes())?;
             piece.push(&text_at.to_le_bytes())?;
             piece.push(&row.record.to_le_bytes())?;
@@ -458,15 +461,15 @@ pub fn merge_rows<E>(
             Ok(())
         })?;
     }
-    for same in groups.chunk_by(|a, b| a.name == b.name) {
-        piece.push(same.first().map_or(&b""[..], |rows| rows.name))?;
+    for same in groups.chunk_by(same_name) {
+        piece.push(same.first().map_or(&b""[..], |(_, rows)| rows.name))?;
     }
-    for same in groups.chunk_by(|a, b| a.name == b.name) {
+    for same in groups.chunk_by(same_name) {
         if !ascend(same) {
-            each_ascending(same, |row| piece.push(row.text))?;
+            each_ascending(same, whole, |_, row| piece.push(row.text))?;
             continue;
         }
-        for rows in same {
+        for (_, rows) in same {
             piece.push(
                 rows.text
                     .get(rows.text_start(0)..rows.text_end)
@@ -489,25 +492,31 @@ pub fn merge_rows<E>(
     Ok(length)
 }
 
+/// Rows of a group, with the base of the segment they are from, where that matters.
+pub type Placed<'a> = (u64, GroupRows<'a>);
+
 /// True when the numbers of a group's blocks ascend from block to block. Only in an archive they may not: an article that
 /// was to stay longer comes into it later.
-fn ascend(same: &[GroupRows<'_>]) -> bool {
+fn ascend(same: &[Placed<'_>]) -> bool {
     same.windows(2)
-        .all(|two| matches!(two, [a, b] if a.last_number() < b.number_at(0)))
+        .all(|two| matches!(two, [(_, a), (_, b)] if a.last_number() < b.number_at(0)))
 }
 
-/// The rows of one group, from all its blocks, by number.
-fn each_ascending<'a, E>(
-    same: &[GroupRows<'a>],
-    each: impl FnMut(Row<'a>) -> Result<(), E>,
+/// The rows of one group with numbers in `low..=high`, from all its blocks, by number; with each the base of its segment.
+pub fn each_ascending<'a, E>(
+    same: &[Placed<'a>],
+    (low, high): (u64, u64),
+    mut each: impl FnMut(u64, Row<'a>) -> Result<(), E>,
 ) -> Result<(), E> {
-    let rows = same.iter().flat_map(|rows| rows.range(0, u64::MAX));
+    let mut rows = same
+        .iter()
+        .flat_map(|(base, rows)| rows.range(low, high).map(|row| (*base, row)));
     if ascend(same) {
-        return rows.into_iter().try_for_each(each);
+        return rows.try_for_each(|(base, row)| each(base, row));
     }
     let mut rows: Vec<_> = rows.collect();
-    rows.sort_by_key(|row| row.number);
-    rows.into_iter().try_for_each(each)
+    rows.sort_by_key(|(_, row)| row.number);
+    rows.into_iter().try_for_each(|(base, row)| each(base, row))
 }
 
 const PIECE_BYTES: usize = 1 << 20;

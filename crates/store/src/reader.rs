@@ -258,23 +258,22 @@ impl Reader {
         mut each: impl FnMut(Row<'_>) -> std::io::Result<()>,
     ) -> Result<(), Error> {
         let low = low.max(self.expired.low(group));
+        let mut maps = Vec::with_capacity(self.bases.len());
         for &base in &self.bases {
-            let map = self.overview_map(base)?;
-            for block in overview::blocks(map.bytes()) {
-                let Some(rows) = block.find(group) else {
-                    continue;
-                };
-                for row in rows.range(low, high) {
-                    let position = Position(base + u64::from(row.record));
-                    if self.is_alive_in(group, row.number, position) {
-                        each(row).map_err(|source| {
-                            Error::io("write the rows of", &self.segments, source)
-                        })?;
-                    }
-                }
-            }
+            maps.push((base, self.overview_map(base)?));
         }
-        Ok(())
+        let mut rows = Vec::new();
+        for (base, map) in &maps {
+            let blocks = overview::blocks(map.bytes());
+            rows.extend(blocks.filter_map(|block| Some((*base, block.find(group)?))));
+        }
+        overview::each_ascending(&rows, (low, high), |base, row| {
+            let position = Position(base + u64::from(row.record));
+            if !self.is_alive_in(group, row.number, position) {
+                return Ok(());
+            }
+            each(row).map_err(|source| Error::io("write the rows of", &self.segments, source))
+        })
     }
 
     /// The bases of the segments, ascending; the last is still being filed into.

@@ -51,8 +51,14 @@ impl Files {
         let path = folder.join(number.to_string());
         let twin = self.last.take().filter(|(last, _)| *last == position);
         let linked = twin.is_some_and(|(_, twin)| fs::hard_link(twin, &path).is_ok());
-        if !linked && !is_there(&path, native)? {
-            self.write(&folder, &path, native)?;
+        if !linked {
+            let fresh = fresh_name(&path);
+            if is_there(&path, native)? {
+                // A kill may have come just before this.
+                let _ = fs::remove_file(fresh);
+            } else {
+                self.write(&fresh, &path, native)?;
+            }
         }
         self.touched.insert(folder);
         self.last = Some((position, path));
@@ -78,38 +84,34 @@ impl Files {
         parts.fold(self.root.clone(), |path, part| path.join(part))
     }
 
-    fn write(&mut self, folder: &Path, path: &Path, native: &[u8]) -> Result<(), CopyFault> {
-        let mut name = std::ffi::OsString::from(".");
-        name.push(path.file_name().unwrap_or_default());
-        name.push(".new");
-        let fresh = folder.join(name);
-        let mut file = match open_new(&fresh) {
+    fn write(&mut self, fresh: &Path, path: &Path, native: &[u8]) -> Result<(), CopyFault> {
+        let mut file = match open_new(fresh) {
             // As C News: directories are made only when it does not work without.
             Err(fault) if fault.kind() == ErrorKind::NotFound && !self.flat => {
-                self.make(folder)?;
-                open_new(&fresh)
+                self.make(path.parent().unwrap_or(&self.root).to_owned())?;
+                open_new(fresh)
             }
             opened => opened,
         }
-        .map_err(|fault| CopyFault::io("make", &fresh, fault))?;
+        .map_err(|fault| CopyFault::io("make", fresh, fault))?;
         let done = file
             .write_all(native)
             .and_then(|()| file.sync_all())
-            .map_err(|fault| CopyFault::io("write", &fresh, fault))
-            .and_then(|()| put_in_place(&fresh, path, native));
+            .map_err(|fault| CopyFault::io("write", fresh, fault))
+            .and_then(|()| put_in_place(fresh, path, native));
         // After a failure it would only take space, of which there may be none.
-        let removed = fs::remove_file(&fresh);
+        let removed = fs::remove_file(fresh);
         done?;
         match removed {
             Err(fault) if fault.kind() != ErrorKind::NotFound => {
-                Err(CopyFault::io("remove", &fresh, fault))
+                Err(CopyFault::io("remove", fresh, fault))
             }
             _ => Ok(()),
         }
     }
 
     /// Makes the directories of a group. The archive's own must be there.
-    fn make(&mut self, folder: &Path) -> Result<(), CopyFault> {
+    fn make(&mut self, folder: PathBuf) -> Result<(), CopyFault> {
         let under: Vec<&Path> = folder
             .ancestors()
             .take_while(|path| *path != self.root)
@@ -124,6 +126,14 @@ impl Files {
         }
         Ok(())
     }
+}
+
+/// What a file is called until all of it is on the disk.
+fn fresh_name(path: &Path) -> PathBuf {
+    let mut name = std::ffi::OsString::from(".");
+    name.push(path.file_name().unwrap_or_default());
+    name.push(".new");
+    path.with_file_name(name)
 }
 
 /// A new file, also where a run that was killed left one of this name.

@@ -7,7 +7,7 @@
 mod fault;
 mod files;
 mod going;
-mod index_line;
+pub mod index_line;
 mod place;
 mod second_news;
 mod stay;
@@ -23,7 +23,6 @@ use crate::policy::Policy;
 use crate::run::Failure;
 
 pub use fault::CopyFault;
-pub use index_line::SUBJECT_BYTES_MAX;
 pub use second_news::Make;
 
 use going::{Leaving, Link};

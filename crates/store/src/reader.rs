@@ -67,7 +67,8 @@ impl Reader {
         }
         let path = dir.join("index");
         let known = Index::open(&*disk, &path, Open::Read)?
-            .filter(|index| index.applied(disk.boot_id()).is_some());
+            .filter(|index| index.applied(disk.boot_id()).is_some())
+            .filter(|index| is_reached(&*disk, &segments, index));
         let told = Expired::read(&*disk, dir)?;
         let (index, expired) = match (known, told) {
             (Some(index), Some(expired)) => (index, expired),
@@ -386,6 +387,16 @@ impl Reader {
         Record::parse(&bytes).ok_or_else(damaged)?;
         Ok(Stored { bytes })
     }
+}
+
+/// False when the current segment's history lines end before the mark: they are being made again after a crash, or that was
+/// cut short.
+fn is_reached(disk: &dyn Disk, segments: &Path, index: &Index) -> bool {
+    index.published().is_none_or(|mark| {
+        let path = segment_path(segments, mark.base, View::His);
+        let length = disk.open(&path, Open::Read).and_then(|his| his.length());
+        length.is_ok_and(|length| length >= mark.his_end)
+    })
 }
 
 fn missing(path: &Path) -> Error {

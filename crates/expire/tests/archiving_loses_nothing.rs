@@ -102,6 +102,7 @@ fn expire(room: &Room, now: i64, hold: bool) -> (expire::Outcome, Policy) {
         dry: false,
         force: true,
         max_fraction: 0.6,
+        dead_fraction: 0.1,
         options: options(),
     };
     let archiving = Archiving {

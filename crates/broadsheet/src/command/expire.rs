@@ -124,12 +124,9 @@ fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
     };
     let outcome = expire::run(directory.root(), list, &order, archiving)?;
     tell(&outcome, order.dry, given.has("json"), out)?;
-    for fault in &outcome.archived.faults {
-        eprintln!("broadsheet: {fault}");
-    }
-    let is_well = outcome.archived.faults.is_empty() && outcome.reclaimed.faults.is_empty();
-    Ok(match is_well {
-        true => Status::OK,
+    let archived = archive::faults(&outcome.archived.faults);
+    Ok(match outcome.reclaimed.faults.is_empty() {
+        true => archived,
         false => Status::ATTENTION,
     })
 }

@@ -74,6 +74,7 @@ impl Room {
             dry,
             force: true,
             max_fraction: 0.6,
+            dead_fraction: 0.1,
             options: options(),
         };
         expire::run(&self.news(), list, &order, archiving).unwrap()

@@ -395,7 +395,9 @@ fn is_reached(disk: &dyn Disk, segments: &Path, index: &Index) -> bool {
     index.published().is_none_or(|mark| {
         let path = segment_path(segments, mark.base, View::His);
         let length = disk.open(&path, Open::Read).and_then(|his| his.length());
-        length.is_ok_and(|length| length >= mark.his_end)
+        let is_short = length.is_ok_and(|length| length < mark.his_end);
+        // Where it cannot be asked, reading will say so.
+        !is_short
     })
 }
 

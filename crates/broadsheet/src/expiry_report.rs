@@ -6,6 +6,7 @@ use std::io::Write;
 use expire::{Going, Life, Outcome, Shortage};
 use serde_json::{Value, json};
 
+use crate::archive_report;
 use crate::text::{rough_bytes, utc};
 
 /// Lines of the policy whose shortened lives are told one by one.
@@ -22,6 +23,7 @@ pub fn tell(outcome: &Outcome, dry: bool, json: bool, out: &mut dyn Write) -> an
         return Ok(());
     }
     tell_space(outcome.shortage.as_ref(), dry, out)?;
+    archive_report::tell(&outcome.archived, dry, out)?;
     let plan = &outcome.plan;
     if plan.total.links > 0 {
         writeln!(out, "{:24}{HEADING}", "hierarchy")?;
@@ -144,12 +146,6 @@ fn warn(outcome: &Outcome) {
             "broadsheet: this file system makes no holes: long runs of dead articles wait for the rest of their segments"
         );
     }
-    if outcome.held > 0 {
-        eprintln!(
-            "broadsheet: {} groups are to be archived, which this build cannot: they are held",
-            outcome.held
-        );
-    }
     if outcome.plan.in_future > 0 {
         eprintln!(
             "broadsheet: {} articles arrived in the future and stay: was the clock set back?",
@@ -217,7 +213,7 @@ fn days_of(life: Life) -> Option<f64> {
 }
 
 fn as_json(outcome: &Outcome, dry: bool) -> Value {
-    let (plan, freed) = (&outcome.plan, &outcome.reclaimed);
+    let (plan, freed, archived) = (&outcome.plan, &outcome.reclaimed, &outcome.archived);
     let ms = |took: std::time::Duration| (took.as_secs_f64() * 1e6).round() / 1e3;
     let told = plan.hierarchies.iter().filter(|(_, going)| going.links > 0);
     let by_hierarchy: serde_json::Map<String, Value> = told
@@ -229,7 +225,8 @@ fn as_json(outcome: &Outcome, dry: bool) -> Value {
     let mut answer = of_going(&plan.total);
     let rest = json!({
         "dry": dry, "of_links": plan.live, "hierarchies": by_hierarchy, "in_future": plan.in_future,
-        "groups_held": outcome.held, "segments_removed": freed.segments, "segments_repacked": freed.repacked,
+        "archived": archived.copies, "archive_failed": archived.failed, "archive_missing": archived.missing,
+        "held": archived.held, "segments_removed": freed.segments, "segments_repacked": freed.repacked,
         "holes": freed.holes, "bytes_freed": freed.bytes, "bytes_held": freed.held, "faults": freed.faults,
         "decided_ms": ms(outcome.deciding), "reclaimed_ms": ms(outcome.reclaiming),
         "space": outcome.shortage.as_ref().map(of_shortage),

@@ -67,5 +67,7 @@ fixed! {
     store::INDEX_LOAD_PERCENT_MAX, Unit::Count("percent"), "load of the index", "The table is made larger when so much of it is used.";
     expire::explist::FILE_BYTES_MAX, Unit::Bytes, "explist", "A larger explist, or expire.ctl to import, is not read.";
     expire::explist::RULES_MAX, Unit::Count("rules"), "rules of explist", "More are a fault.";
+    expire::archiving::COPY_FAILURES_MAX, Unit::Count("copies"), "failed copies to archives", "After so many a run of expire archives nothing more, and all that should be archived stays, as in C News.";
+    expire::archiving::index_line::SUBJECT_BYTES_MAX, Unit::Bytes, "subject in a line of expire -p", "A longer one is cut and ends in `...', as in C News.";
     expire::life::DAYS_MAX, Unit::Count("days"), "life of an article", "A longer life is written `never'.";
 }

@@ -5,6 +5,7 @@
 //! (`flags`), its `run` does the work and writes to standard output; what goes wrong becomes one
 //! line on standard error and an exit status (`exit`).
 
+mod archive_report;
 mod command;
 mod completion;
 mod control_files;

@@ -14,7 +14,7 @@ pub struct Archive {
 pub enum Layout {
     /// `group/as/directories/number`, as the classic spool.
     Tree,
-    /// `group.as.one.name/number` (a leading `=` in `explist`).
+    /// `number` in the directory itself, whatever the group (a leading `=` in `explist`): for one group.
     Flat,
     /// A second news directory, which can be served later.
     Segments,

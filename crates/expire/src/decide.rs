@@ -148,7 +148,7 @@ impl<'r> Run<'r> {
         place
     }
 
-    /// The class and the cut-offs of a group, in active or not. `None`: it is held, or nothing rules it.
+    /// The class and the cut-offs of a group, in active or not. `None`: nothing rules it.
     fn rule_of(&mut self, name: &[u8]) -> Option<(usize, Cutoffs)> {
         if let Some(id) = self.active.find(name) {
             let class = self.class_of.get(id.0 as usize).copied().flatten()?;
@@ -157,11 +157,9 @@ impl<'r> Run<'r> {
         if let Some((class, cutoffs)) = self.others.get(name) {
             return class.map(|class| (class, *cutoffs));
         }
-        // A group that was removed counts as unmoderated. With an archive, it is held.
+        // A group that was removed counts as unmoderated.
         let rule = self.policy.rule_of_name(name, false);
-        let cutoffs = rule
-            .filter(|rule| rule.archive.is_none())
-            .map(|rule| self.policy.cutoffs_of(rule, self.now));
+        let cutoffs = rule.map(|rule| self.policy.cutoffs_of(rule, self.now));
         let class = cutoffs.map(|cutoffs| self.class(cutoffs.default));
         let known = (class, cutoffs.unwrap_or(Cutoffs::KEEP));
         if let Some(class) = class.and_then(|class| self.classes.get_mut(class)) {

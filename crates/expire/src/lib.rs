@@ -7,11 +7,13 @@
 //! articles are decided without looking at them.
 //!
 //! [`decide`] finds what goes, by the views of the segments and without the lock; [`run()`] has
-//! the store take that over, which holds the lock for milliseconds.
+//! the store take that over, which holds the lock for milliseconds; before that, [`archiving`] copies what a
+//! rule wants kept elsewhere.
 //! Safety rule of the room: whatever cannot be understood refuses to run; no
 //! damage to a policy file may ever end in "expire everything".
 
 pub mod archive;
+pub mod archiving;
 pub mod count;
 pub mod dates;
 pub mod decide;
@@ -28,6 +30,7 @@ pub mod tables;
 mod trace;
 
 pub use archive::{Archive, Layout};
+pub use archiving::{Archived, Archiving};
 pub use count::{Going, Hierarchies};
 pub use dates::{Bounds, Dates};
 pub use decide::{Plan, decide};

@@ -1,10 +1,11 @@
-//! One run of expire: decide without the lock, then have the store take it over.
+//! One run of expire: decide without the lock, archive, then have the store take it over.
 
 use std::path::Path;
 use std::time::{Duration, Instant};
 
 use store::{Options, Reader, Reclaimed, Spool, Survey};
 
+use crate::archiving::{self, Archived, Archiving};
 use crate::count::hierarchy;
 use crate::decide::{Plan, decide_on};
 use crate::oldest::oldest_kept;
@@ -43,8 +44,8 @@ pub struct Outcome {
     pub plan: Plan,
     /// What to tell of the policy.
     pub warnings: Vec<Warning>,
-    /// Groups that were held, because their rule archives and this build does not copy yet.
-    pub held: u64,
+    /// What was copied to archives first, or would be.
+    pub archived: Archived,
     /// What space asked for beyond the dates. `None`: nothing.
     pub shortage: Option<Shortage>,
     /// What goes, one by one, if that was wanted.
@@ -55,7 +56,7 @@ pub struct Outcome {
     pub segments: u64,
     /// The space that was given back.
     pub reclaimed: Reclaimed,
-    /// How long it took until what goes was gone.
+    /// How long it took until what goes was gone, archiving included.
     pub deciding: Duration,
     /// How long it took after that to give its space back.
     pub reclaiming: Duration,
@@ -64,24 +65,26 @@ pub struct Outcome {
 /// Runs expire over a news directory.
 ///
 /// # Errors
-/// No usable policy; too much would go; the store's own errors. Nothing has been removed then.
-pub fn run(dir: &Path, list: Explist, order: &Order) -> Result<Outcome, Failure> {
+/// No usable policy; too much would go; the index lines cannot be written; the store's own errors. Nothing has been
+/// removed then. A copy that fails is no such error: it is told in the outcome, and its article stays.
+pub fn run(
+    dir: &Path,
+    list: Explist,
+    order: &Order,
+    archiving: Archiving<'_>,
+) -> Result<Outcome, Failure> {
     let started = Instant::now();
     let _one = store::Lock::take_named(dir, "lock.expire", false)?;
     let reader = Reader::open(dir)?;
     let (mut policy, warnings) = Policy::compile(list, reader.active())?;
-    let active = reader.active();
-    let mut archives: Vec<_> = active
-        .ids()
-        .filter(|id| !order.trace && policy.rule(*id).is_some_and(|rule| rule.archive.is_some()))
-        .collect();
-    archives.sort_unstable();
-    let held = archives.len() as u64;
-    let is_held = |id| archives.binary_search(&id).is_ok();
     let bases = reader.segments().iter();
     let surveys: Result<Vec<Survey>, _> = bases.map(|&base| reader.survey(base)).collect();
     let surveys = surveys?;
-    let mut plan = decide_on(&reader, &surveys, &policy, order.now, &is_held);
+    let mut plan = decide_on(&reader, &surveys, &policy, order.now, &|_| false);
+    let mut archive = archiving::Run::new(dir, (&reader, &policy), order.options, &archiving);
+    if !order.trace {
+        archive.hold((&policy, &surveys), &mut plan)?;
+    }
     let mut shortage = None;
     if order.space.has_limit() {
         let room = match order.room {
@@ -90,16 +93,28 @@ pub fn run(dir: &Path, list: Explist, order: &Order) -> Result<Outcome, Failure>
         };
         let store = (&reader, surveys.as_slice());
         let limits = (&order.space, room);
+        let held = archive.held_groups(&policy);
+        let is_held = |id| held.binary_search(&id).is_ok();
         shortage = decide_by_space(store, limits, &mut policy, order.now, &is_held, &mut plan);
+        if shortage.is_some() && !order.trace {
+            archive.hold((&policy, &surveys), &mut plan)?;
+        }
     }
     let only_look = order.dry || order.trace;
     if !only_look && !order.force {
         check_fraction(&plan, shortage.is_some(), order.space.max_fraction)?;
     }
+    if !only_look {
+        archive.copy((&policy, &surveys), &mut plan, archiving.index)?;
+    }
     tell_oldest(&reader, &surveys, only_look, &mut plan);
     let removals = match order.trace {
         true => removals(&reader, &surveys, &policy, &plan),
         false => Vec::new(),
+    };
+    let archived = match order.trace {
+        true => Archived::default(),
+        false => archive.finish(),
     };
     let (segments, _, ids) = reader.extent();
     let forget = policy.forget_before(order.now).min(order.now);
@@ -113,7 +128,7 @@ pub fn run(dir: &Path, list: Explist, order: &Order) -> Result<Outcome, Failure>
     let mut outcome = Outcome {
         plan,
         warnings,
-        held,
+        archived,
         shortage,
         removals,
         ids,
@@ -187,6 +202,11 @@ pub enum Failure {
     /// The store.
     #[error(transparent)]
     Store(#[from] store::Error),
+    /// The index lines of what is archived (`-p`).
+    #[error(
+        "cannot print what is archived: {0}; nothing was removed, what was copied is found again by the next run"
+    )]
+    Index(#[source] std::io::Error),
     /// More would go than one run may remove.
     #[error(
         "{going} of {live} links would go{why}, more than {max_percent:.0} %; look with `broadsheet expire -n', then say --force"

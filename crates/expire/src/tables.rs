@@ -78,7 +78,7 @@ pub struct RuleTable {
     /// A directory, `@` for the one of `[expiry]`, or `segments` for a news
     /// directory there.
     pub archive: Option<String>,
-    /// The archive is flat: a directory a group, dots kept.
+    /// The archive is flat: articles lie in the directory itself, under their numbers. For one group.
     #[serde(default)]
     pub flat: bool,
 }

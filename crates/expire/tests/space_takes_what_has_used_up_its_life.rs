@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use expire::count::room_of;
-use expire::{Explist, Order, Outcome, Room, Share, Space};
+use expire::{Archiving, Explist, Order, Outcome, Room, Share, Space};
 use proptest::prelude::*;
 use store::{Filing, Options, OverviewFields, Piece, Reader, Spool};
 
@@ -212,7 +212,13 @@ fn ask(dir: &Path, wanted: u64) -> Outcome {
         free: 1 << 30,
         used: 0,
     };
-    expire::run(dir, explist(), &order((1 << 30) + wanted, room)).unwrap()
+    expire::run(
+        dir,
+        explist(),
+        &order((1 << 30) + wanted, room),
+        Archiving::default(),
+    )
+    .unwrap()
 }
 
 proptest! {
@@ -262,10 +268,10 @@ fn what_is_not_yet_given_back_counts_as_free() {
         room: None,
         ..order(0, Room { free: 0, used: 0 })
     };
-    let first = expire::run(news.path(), explist(), &limits).unwrap();
+    let first = expire::run(news.path(), explist(), &limits, Archiving::default()).unwrap();
     assert_eq!(first.plan.total.articles, 3, "{:?}", first.shortage);
     assert_eq!(first.reclaimed.segments, 0);
-    let again = expire::run(news.path(), explist(), &limits).unwrap();
+    let again = expire::run(news.path(), explist(), &limits, Archiving::default()).unwrap();
     assert_eq!(again.plan.total.articles, 0, "{:?}", again.shortage);
     assert_eq!(again.shortage, None);
 }

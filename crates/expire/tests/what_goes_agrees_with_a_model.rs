@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use expire::policy::Facts;
-use expire::{Explist, Going, Order, Policy, Space, Verdict};
+use expire::{Archiving, Explist, Going, Order, Policy, Space, Verdict};
 use proptest::prelude::*;
 use store::{Filing, Options, OverviewFields, Piece, Position, Reader, Spool};
 
@@ -243,8 +243,14 @@ fn story(rounds: &[Round]) {
             room: None,
             options,
         };
-        let dry = expire::run(dir, list(), &Order { dry: true, ..order }).unwrap();
-        let outcome = expire::run(dir, list(), &order).unwrap();
+        let dry = expire::run(
+            dir,
+            list(),
+            &Order { dry: true, ..order },
+            Archiving::default(),
+        )
+        .unwrap();
+        let outcome = expire::run(dir, list(), &order, Archiving::default()).unwrap();
         let counts = |going: &Going| (going.articles, going.links, going.bytes);
         assert_eq!(counts(&dry.plan.total), counts(&outcome.plan.total));
 

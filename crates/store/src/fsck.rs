@@ -9,6 +9,7 @@ use crate::cancels::Cancels;
 use crate::disk::{Disk, Open, RealDisk};
 use crate::exceptions::Exceptions;
 use crate::expired::Expired;
+use crate::given::Given;
 use crate::history::HistoryLine;
 use crate::lock::Lock;
 use crate::overview;
@@ -160,7 +161,7 @@ pub fn fsck_on(disk: Arc<dyn Disk>, dir: &Path, repair: bool) -> Result<Report, 
     if repair || bad.is_empty() {
         check_index(&mut spool, &mut report, repair)?;
     }
-    check_active(&mut spool, &seen.highs, &mut report, repair)?;
+    check_active(&mut spool, &seen.given, &mut report, repair)?;
     if repair {
         spool.checkpoint()?;
     }
@@ -170,8 +171,8 @@ pub fn fsck_on(disk: Arc<dyn Disk>, dir: &Path, repair: bool) -> Result<Report, 
 /// What the log tells, gathered on the way.
 #[derive(Debug, Default)]
 struct Seen {
-    /// The highest number of each group.
-    highs: HashMap<Vec<u8>, u64>,
+    /// The numbers of each group.
+    given: HashMap<Vec<u8>, Given>,
     /// The lines of `cancels`, by position.
     cancels: HashMap<u64, Vec<u8>>,
 }
@@ -279,7 +280,7 @@ fn check_segment(
                     &record,
                     &mut expected,
                     alive,
-                    &mut seen.highs,
+                    &mut seen.given,
                     report,
                 );
                 expected.links += kept_links(&record, alive);
@@ -440,7 +441,7 @@ fn check_line(
     record: &Record<'_>,
     expected: &mut Expected,
     alive: Alive<'_>,
-    highs: &mut HashMap<Vec<u8>, u64>,
+    given: &mut HashMap<Vec<u8>, Given>,
     report: &mut Report,
 ) {
     if !record.head.kind.has_history_line() {
@@ -467,20 +468,14 @@ fn check_line(
         );
     }
     for (group, number) in line.links() {
-        match highs.get_mut(group) {
-            Some(high) if *high >= number => {
-                let group = String::from_utf8_lossy(group);
-                report.tell(
-                    path,
-                    offset,
-                    format!("{group}/{number} was given before"),
-                    false,
-                );
-            }
-            Some(high) => *high = number,
-            None => {
-                highs.insert(group.to_vec(), number);
-            }
+        let given = match given.get_mut(group) {
+            Some(given) => given,
+            None => given.entry(group.to_vec()).or_default(),
+        };
+        if !given.take(number) {
+            let group = String::from_utf8_lossy(group);
+            let twice = format!("{group}/{number} was given before");
+            report.tell(path, offset, twice, false);
         }
     }
 }
@@ -640,7 +635,7 @@ fn check_index(spool: &mut Spool, report: &mut Report, repair: bool) -> Result<(
 /// No group's high mark may be below a number given in it.
 fn check_active(
     spool: &mut Spool,
-    highs: &HashMap<Vec<u8>, u64>,
+    given: &HashMap<Vec<u8>, Given>,
     report: &mut Report,
     repair: bool,
 ) -> Result<(), Error> {
@@ -648,7 +643,8 @@ fn check_active(
     for fault in spool.active().faults() {
         report.tell(&path, 0, fault.to_string(), false);
     }
-    for (name, &high) in highs {
+    for (name, given) in given {
+        let high = given.high();
         let Some(id) = spool.active().find(name) else {
             continue;
         };

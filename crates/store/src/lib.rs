@@ -15,6 +15,7 @@ mod expired;
 mod expiry;
 mod filing;
 pub mod fsck;
+mod given;
 pub mod history;
 mod index;
 mod lock;

@@ -68,7 +68,8 @@ impl Reader {
         }
         let path = dir.join("index");
         let known = Index::open(&*disk, &path, Open::Read)?
-            .filter(|index| index.applied(disk.boot_id()).is_some());
+            .filter(|index| index.applied(disk.boot_id()).is_some())
+            .filter(|index| is_reached(&*disk, &segments, index));
         let told = Expired::read(&*disk, dir)?;
         let (index, expired) = match (known, told) {
             (Some(index), Some(expired)) => (index, expired),
@@ -264,23 +265,22 @@ impl Reader {
         mut each: impl FnMut(Row<'_>) -> std::io::Result<()>,
     ) -> Result<(), Error> {
         let low = low.max(self.expired.low(group));
+        let mut maps = Vec::with_capacity(self.bases.len());
         for &base in &self.bases {
-            let map = self.overview_map(base)?;
-            for block in overview::blocks(map.bytes()) {
-                let Some(rows) = block.find(group) else {
-                    continue;
-                };
-                for row in rows.range(low, high) {
-                    let position = Position(base + u64::from(row.record));
-                    if self.is_alive_in(group, row.number, position) {
-                        each(row).map_err(|source| {
-                            Error::io("write the rows of", &self.segments, source)
-                        })?;
-                    }
-                }
-            }
+            maps.push((base, self.overview_map(base)?));
         }
-        Ok(())
+        let mut rows = Vec::new();
+        for (base, map) in &maps {
+            let blocks = overview::blocks(map.bytes());
+            rows.extend(blocks.filter_map(|block| Some((*base, block.find(group)?))));
+        }
+        overview::each_ascending(&rows, (low, high), |base, row| {
+            let position = Position(base + u64::from(row.record));
+            if !self.is_alive_in(group, row.number, position) {
+                return Ok(());
+            }
+            each(row).map_err(|source| Error::io("write the rows of", &self.segments, source))
+        })
     }
 
     /// The bases of the segments, ascending; the last is still being filed into.
@@ -404,6 +404,18 @@ impl Reader {
         Record::parse(&bytes).ok_or_else(damaged)?;
         Ok(Stored { bytes })
     }
+}
+
+/// False when the current segment's history lines end before the mark: they are being made again after a crash, or that was
+/// cut short.
+fn is_reached(disk: &dyn Disk, segments: &Path, index: &Index) -> bool {
+    index.published().is_none_or(|mark| {
+        let path = segment_path(segments, mark.base, View::His);
+        let length = disk.open(&path, Open::Read).and_then(|his| his.length());
+        let is_short = length.is_ok_and(|length| length < mark.his_end);
+        // Where it cannot be asked, reading will say so.
+        !is_short
+    })
 }
 
 fn missing(path: &Path) -> Error {

@@ -6,12 +6,13 @@ use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use anyhow::Context;
-use expire::{Explist, Order, Space, Tables};
+use expire::{Archiving, Explist, Order, Space, Tables};
 
+use crate::command::init;
 use crate::directory::NewsDirectory;
 use crate::exit::{Meaning, Status};
 use crate::flags::{Command, DIR, Flag, Given, JSON, Operands};
-use crate::{expiry_report, settings};
+use crate::{archive_report, expiry_report, settings};
 
 /// The table.
 pub static COMMAND: Command = Command {
@@ -30,7 +31,9 @@ The table at the end counts an article once, when it leaves the last of its grou
 still was in; links are articles counted in each group. `oldest kept' is the arrival of the oldest article that stays in
 the hierarchy.
 
-Groups whose rule names an archive directory are held: this build does not copy articles yet.",
+What goes from a group whose rule names an archive is copied there first: to files as in a classic
+spool, or, with archive = \"segments\", into a second news directory. What cannot be copied stays, and
+after three failures everything that should be archived does; see docs/operations.md.",
     operands: Operands {
         shown: "[CTLFILE]",
         least: 0,
@@ -79,7 +82,15 @@ pub const FLAGS: &[Flag] = &[
         "Changes nothing: no name of an article leads the others here.",
     ),
     Flag::classic('r', "no-rebuild", "Changes nothing: history is not rewritten."),
-    Flag::refused('p', "print-index", "this build does not archive yet"),
+    Flag::classic(
+        'p',
+        "print-index",
+        "Print a line for each archived copy: path, id, date of arrival, subject, a tab between them.",
+    ),
+    Flag::new(
+        "hold",
+        "Hold what should be archived: it stays, and nothing is copied. (C News said -h.)",
+    ),
     Flag::refused(
         'g',
         "complain",
@@ -88,10 +99,16 @@ pub const FLAGS: &[Flag] = &[
 ];
 
 /// What it may end with.
-pub const EXITS: &[Meaning] = &[Meaning {
-    status: Status::NO,
-    when: "what could go went, but more space was asked for",
-}];
+pub const EXITS: &[Meaning] = &[
+    Meaning {
+        status: Status::NO,
+        when: "what could go went, but more space was asked for",
+    },
+    Meaning {
+        status: Status::ATTENTION,
+        when: "something could not be archived and stays, or needs attention otherwise: the message says what",
+    },
+];
 
 fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
     let file = given.operands.first().map(|file| file.as_os_str());
@@ -106,15 +123,19 @@ pub fn carry_out(
     out: &mut dyn Write,
 ) -> anyhow::Result<Status> {
     let directory = NewsDirectory::meant(given)?;
-    let options = directory.settings()?.settings.store_options();
+    let settings = directory.settings()?.settings;
+    let options = settings.store_options();
     let what_if = given.value("what-if");
     let (list, mut space) = policy(given, what_if.or(file), &directory)?;
     if given.has("check") {
-        let (_, warnings) = expire::Policy::compile(list, &directory.active()?)?;
+        let (policy, warnings) = expire::Policy::compile(list, &directory.active()?)?;
         for warning in warnings {
             eprintln!("broadsheet: {warning}");
         }
-        return Ok(Status::OK);
+        return Ok(archive_report::faults(&expire::archiving::unusable(
+            &policy,
+            directory.root(),
+        )));
     }
     if free_bytes_least > 0 {
         space.keep_free = Some(space.keep_free.unwrap_or(0).max(free_bytes_least));
@@ -134,7 +155,14 @@ pub fn carry_out(
         room: None,
         options,
     };
-    let outcome = expire::run(directory.root(), list, &order)?;
+    let hold = given.has("hold");
+    let make = |root: &Path, active: &[u8]| Ok(init::make_archive(root, &settings, active)?);
+    let archiving = Archiving {
+        hold,
+        make: &make,
+        index: given.has("print-index").then_some(&mut *out),
+    };
+    let outcome = expire::run(directory.root(), list, &order, archiving)?;
     let json = given.has("json");
     if order.trace {
         let mut told = BufWriter::new(std::io::stderr());
@@ -143,8 +171,14 @@ pub fn carry_out(
         }
         told.flush()?;
     } else if what_if.is_some() {
-        let in_force = policy(given, file, &directory)
-            .and_then(|(list, _)| Ok(expire::run(directory.root(), list, &order)?));
+        let in_force = policy(given, file, &directory).and_then(|(list, _)| {
+            let archiving = Archiving {
+                hold,
+                make: &make,
+                index: None,
+            };
+            Ok(expire::run(directory.root(), list, &order, archiving)?)
+        });
         match in_force {
             Ok(in_force) => expiry_report::compare(&in_force, &outcome, json, out)?,
             Err(error) => {
@@ -159,7 +193,9 @@ pub fn carry_out(
         expiry_report::count(&outcome);
     }
     let missing = outcome.shortage.is_some_and(|told| told.missing > 0);
+    let archived = archive_report::faults(&outcome.archived.faults);
     Ok(match outcome.reclaimed.faults.is_empty() {
+        true if archived != Status::OK => archived,
         false => Status::ATTENTION,
         true if missing => Status::NO,
         true => Status::OK,

@@ -48,6 +48,7 @@ exist, or be empty. `control' and `junk' are added to the groups where they are 
 
 const SYS: &str = include_str!("../template/sys");
 const EXPLIST: &str = include_str!("../template/explist");
+const ARCHIVE_EXPLIST: &str = include_str!("../template/explist.archive");
 const MAILPATHS: &str = include_str!("../template/mailpaths");
 
 fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
@@ -68,24 +69,13 @@ fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
 
     must_be_new(directory.root())?;
     let root = directory.root();
-    fs::create_dir_all(root).with_context(|| format!("cannot make {}", root.display()))?;
-    for name in SUBDIRECTORIES {
-        let path = directory.file(name);
-        fs::create_dir(&path).with_context(|| format!("cannot make {}", path.display()))?;
-    }
-    let write = |name: &str, bytes: &[u8]| {
-        let path = directory.file(name);
-        fs::write(&path, bytes).with_context(|| format!("cannot write {}", path.display()))
-    };
-    write("active", &text)?;
-    write("newsgroups", &newsgroups)?;
-    write("sys", SYS.as_bytes())?;
-    write("explist", EXPLIST.as_bytes())?;
-    write("mailpaths", MAILPATHS.as_bytes())?;
-    // The first segment and the index are made here, so that the first rnews need not wait for them.
-    drop(store::Spool::open(root, settings.store_options())?);
-    // The settings come last: a directory that has them is whole.
-    write(settings::FILE, template(&settings).as_bytes())?;
+    let files = [
+        ("active", text.as_slice()),
+        ("newsgroups", &newsgroups),
+        ("sys", SYS.as_bytes()),
+        ("explist", EXPLIST.as_bytes()),
+    ];
+    make(root, &settings, &files)?;
 
     let groups = active.len();
     writeln!(
@@ -107,6 +97,39 @@ fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
         )?;
     }
     Ok(Status::OK)
+}
+
+/// Makes a news directory for an archive of expire: with groups of `active` and those that every one needs, and an explist
+/// that keeps everything.
+pub fn make_archive(root: &Path, settings: &Settings, active: &[u8]) -> anyhow::Result<()> {
+    let (active, _) = with_needed_groups(active.to_vec())?;
+    let files = [
+        ("active", active.as_slice()),
+        ("newsgroups", b""),
+        ("sys", SYS.as_bytes()),
+        ("explist", ARCHIVE_EXPLIST.as_bytes()),
+    ];
+    make(root, settings, &files)
+}
+
+fn make(root: &Path, settings: &Settings, files: &[(&str, &[u8])]) -> anyhow::Result<()> {
+    fs::create_dir_all(root).with_context(|| format!("cannot make {}", root.display()))?;
+    for name in SUBDIRECTORIES {
+        let path = root.join(name);
+        fs::create_dir(&path).with_context(|| format!("cannot make {}", path.display()))?;
+    }
+    let write = |name: &str, bytes: &[u8]| {
+        let path = root.join(name);
+        fs::write(&path, bytes).with_context(|| format!("cannot write {}", path.display()))
+    };
+    for (name, bytes) in files {
+        write(name, bytes)?;
+    }
+    write("mailpaths", MAILPATHS.as_bytes())?;
+    // The first segment and the index are made here, so that the first rnews need not wait for them.
+    drop(store::Spool::open(root, settings.store_options())?);
+    // The settings come last: a directory that has them is whole.
+    write(settings::FILE, template(settings).as_bytes())
 }
 
 fn name(given: &Given) -> anyhow::Result<String> {

@@ -1,0 +1,145 @@
+//! `archive = "segments"`: what expires is filed in a second news directory, where every command can read it.
+
+// A test fails by panicking.
+#![allow(clippy::unwrap_used, clippy::indexing_slicing)]
+
+mod program;
+
+use program::Program;
+use program::articles::{batch, with};
+
+const TABLES: &str = "
+[expiry]
+archive_directory = \"old\"
+
+[[expire]]
+patterns = \"test\"
+keep_days = 10
+archive = \"segments\"
+
+[[expire]]
+patterns = \"all\"
+keep_days = 20
+";
+
+const DAY: i64 = 86_400;
+
+fn now() -> i64 {
+    std::time::UNIX_EPOCH.elapsed().unwrap().as_secs() as i64
+}
+
+fn expire_after(program: &Program, days: i64) -> program::Told {
+    let time = (now() + days * DAY).to_string();
+    let told = program.run(&[
+        "expire", "--dir", "news", "--force", "--json", "--now", &time,
+    ]);
+    assert_eq!((told.status, told.err.as_str()), (0, ""), "{told:?}");
+    told
+}
+
+#[test]
+fn what_expires_is_read_there() {
+    let program = Program::with_news("test.a 0 1 y\ntest.b 0 1 m\nother 0 1 y\n");
+    let tables = program.read("news/broadsheet.toml") + TABLES;
+    program.write("news/broadsheet.toml", tables.as_bytes());
+    let mut late = b"Expires: ".to_vec();
+    article::date::write_utc(&mut late, now() + 30 * DAY);
+    late.push(b'\n');
+    let late = String::from_utf8(late).unwrap();
+    let told = program.rnews(&batch(&[
+        with("<1@x>", "test.a", &late, b"one\n"),
+        with("<2@x>", "test.a,other", "", b"..two\n.\nno end"),
+        with("<3@x>", "test.a,test.b", "Approved: x\n", b""),
+        with("<4@x>", "other", "", b"four\n"),
+    ]));
+    assert_eq!(told.status, 0, "{told:?}");
+    let article = |dir: &str, which: &str| program.run_bytes(&["article", "--dir", dir, which]);
+    let filed: Vec<_> = ["<1@x>", "<2@x>", "<3@x>"]
+        .iter()
+        .map(|id| article("news", id))
+        .collect();
+
+    let told = program.run(&["expire", "--dir", "news", "-c"]);
+    assert_eq!((told.status, told.err.as_str()), (0, ""), "{told:?}");
+    let told = expire_after(&program, 11);
+    assert_eq!((told.count("links"), told.count("archived")), (3, 3));
+    // Two of them stay in `other` still; this comes late, with a lower number.
+    let told = expire_after(&program, 31);
+    assert_eq!((told.count("links"), told.count("archived")), (3, 1));
+
+    for (id, bytes) in ["<1@x>", "<2@x>", "<3@x>"].iter().zip(&filed) {
+        assert_eq!(&article("news/old", id), bytes, "{id}");
+        assert_eq!(program.run(&["article", "--dir", "news", id]).status, 1);
+    }
+    assert_eq!(article("news/old", "test.b/1"), filed[2]);
+    assert_eq!(
+        article("news/old", "other/1"),
+        filed[1],
+        "in all its groups"
+    );
+    let told = program.run(&["article", "--dir", "news/old", "<4@x>"]);
+    assert_eq!(told.status, 1, "no rule archives it: {told:?}");
+    let rows = program
+        .run(&["overview", "--dir", "news/old", "test.a"])
+        .out;
+    let numbers: Vec<_> = rows
+        .lines()
+        .map(|row| row.split('\t').next().unwrap())
+        .collect();
+    assert_eq!(numbers, ["1", "2", "3"]);
+    let active = program.read("news/old/active");
+    assert!(active.contains("test.a 0000000003 00001 n\n"), "{active}");
+    for dir in ["news", "news/old"] {
+        let told = program.run(&["fsck", "--dir", dir]);
+        assert_eq!(told.status, 0, "{told:?}");
+    }
+    let told = program.run(&["check", "--dir", "news/old"]);
+    assert_eq!(told.status, 0, "{told:?}");
+
+    let time = (now() + 9999 * DAY).to_string();
+    let told = program.run(&["expire", "--dir", "news/old", "--now", &time, "--json"]);
+    assert_eq!(
+        (told.status, told.count("articles")),
+        (0, 0),
+        "all of it stays: {told:?}"
+    );
+}
+
+#[test]
+fn the_news_directory_is_no_archive_of_its_own() {
+    let program = Program::with_news("test.a 0 1 y\n");
+    let tables = program.read("news/broadsheet.toml") + &TABLES.replace("\"old\"", "\".\"");
+    program.write("news/broadsheet.toml", tables.as_bytes());
+    program.rnews(&batch(&[with("<1@x>", "test.a", "", b"one\n")]));
+    let time = (now() + 11 * DAY).to_string();
+    let told = program.run(&[
+        "expire", "--dir", "news", "--force", "--json", "--now", &time,
+    ]);
+    assert_eq!((told.status, told.count("held")), (2, 1), "{told:?}");
+    assert!(
+        told.err.contains("is the news directory itself"),
+        "{told:?}"
+    );
+    program.run_bytes(&["article", "--dir", "news", "<1@x>"]);
+}
+
+#[test]
+fn what_is_no_news_directory_is_left_alone() {
+    let program = Program::with_news("test.a 0 1 y\n");
+    let tables = program.read("news/broadsheet.toml") + TABLES;
+    program.write("news/broadsheet.toml", tables.as_bytes());
+    std::fs::create_dir(program.path("news/old")).unwrap();
+    program.write("news/old/diary", b"mine\n");
+    program.rnews(&batch(&[with("<1@x>", "test.a", "", b"one\n")]));
+    let time = (now() + 11 * DAY).to_string();
+    let told = program.run(&[
+        "expire", "--dir", "news", "--force", "--json", "--now", &time,
+    ]);
+    assert_eq!(
+        (told.status, told.count("archive_failed")),
+        (2, 1),
+        "{told:?}"
+    );
+    assert_eq!(program.files("news/old").len(), 1);
+    program.run_bytes(&["article", "--dir", "news", "<1@x>"]);
+}

@@ -1,0 +1,180 @@
+//! A news directory with articles of chosen arrival, and runs of expire over it.
+#![allow(dead_code, reason = "each test file uses the part it needs")]
+#![allow(clippy::unwrap_used, clippy::indexing_slicing, clippy::panic)] // helpers of tests
+
+use std::path::{Path, PathBuf};
+
+use article::{Article, Form};
+use expire::{Archiving, Explist, Order, Outcome, Space};
+use store::{Filing, Options, OverviewFields, Piece, Position, Reader, Spool};
+
+/// Everything that arrived before 90 days before this goes by the policies here.
+pub const NOW: i64 = 100 * 86_400;
+/// An arrival that is old enough to go by 10 days, and one that is not.
+pub const OLD: i64 = 5 * 86_400;
+pub const FRESH: i64 = 99 * 86_400;
+
+pub struct Room {
+    folder: tempfile::TempDir,
+}
+
+impl Room {
+    /// With these groups.
+    pub fn new(groups: &[&str]) -> Room {
+        let room = Room {
+            folder: tempfile::tempdir().unwrap(),
+        };
+        make_news(&room.news(), groups);
+        room
+    }
+
+    pub fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    pub fn news(&self) -> PathBuf {
+        self.path("news")
+    }
+
+    pub fn folder(&self, name: &str) -> PathBuf {
+        let path = self.path(name);
+        std::fs::create_dir_all(&path).unwrap();
+        path
+    }
+
+    pub fn spool(&self) -> Spool {
+        Spool::open(&self.news(), options()).unwrap()
+    }
+
+    pub fn reader(&self) -> Reader {
+        Reader::open(&self.news()).unwrap()
+    }
+
+    /// Files articles, each in groups, with the next numbers there. Ids are `<name@x>`.
+    pub fn file(&self, articles: &[(&str, &str, i64)]) -> Vec<Position> {
+        let mut spool = self.spool();
+        let filed = articles
+            .iter()
+            .map(|(name, groups, arrival)| file(&mut spool, name, groups, *arrival, None))
+            .collect();
+        spool.commit().unwrap();
+        filed
+    }
+
+    /// A run of expire by a policy in which `DIR` stands for this room.
+    pub fn run(&self, policy: &str) -> Outcome {
+        self.run_with(policy, false, Archiving::default())
+    }
+
+    pub fn run_with(&self, policy: &str, dry: bool, archiving: Archiving<'_>) -> Outcome {
+        let text = policy.replace("DIR", self.folder.path().to_str().unwrap());
+        let list = Explist::parse(text.as_bytes(), "explist", None).unwrap();
+        let order = Order {
+            now: NOW,
+            dry,
+            force: true,
+            trace: false,
+            space: Space {
+                dead_fraction: 0.1,
+                ..Space::default()
+            },
+            room: None,
+            options: options(),
+        };
+        expire::run(&self.news(), list, &order, archiving).unwrap()
+    }
+
+    /// True for each link that can still be read.
+    pub fn stay(&self, links: &[&str]) -> Vec<bool> {
+        let reader = self.reader();
+        let there = |link: &&str| {
+            let (group, number) = link.split_once('/').unwrap();
+            let found = reader.article_by_number(group.as_bytes(), number.parse().unwrap());
+            found.unwrap().is_some()
+        };
+        links.iter().map(there).collect()
+    }
+
+    /// Every file under a directory, by its path there, sorted.
+    pub fn files(&self, name: &str) -> Vec<String> {
+        let root = self.path(name);
+        let mut found = Vec::new();
+        let mut folders = vec![root.clone()];
+        while let Some(folder) = folders.pop() {
+            for entry in std::fs::read_dir(folder).unwrap() {
+                let path = entry.unwrap().path();
+                if path.is_dir() {
+                    folders.push(path);
+                } else {
+                    found.push(path.strip_prefix(&root).unwrap().display().to_string());
+                }
+            }
+        }
+        found.sort();
+        found
+    }
+
+    pub fn assert_clean(&self) {
+        let report = store::fsck(&self.news(), false).unwrap();
+        assert!(report.is_clean(), "{report:?}");
+    }
+}
+
+pub fn options() -> Options {
+    Options {
+        segment_bytes: 1 << 20,
+        ..Options::default()
+    }
+}
+
+pub fn make_news(dir: &Path, groups: &[&str]) {
+    for name in ["segments", "bad"] {
+        std::fs::create_dir_all(dir.join(name)).unwrap();
+    }
+    let line = |group: &&str| format!("{group} 0000000000 00001 y\n");
+    let active: String = groups.iter().map(line).collect();
+    std::fs::write(dir.join("active"), active).unwrap();
+    drop(Spool::open(dir, options()).unwrap());
+}
+
+/// What is filed under a name.
+pub fn text(name: &str) -> String {
+    format!("Subject: {name}\nMessage-ID: <{name}@x>\n\n.body of {name}\nwithout an end")
+}
+
+pub fn file(
+    spool: &mut Spool,
+    name: &str,
+    groups: &str,
+    arrival: i64,
+    expires: Option<i64>,
+) -> Position {
+    let links: Vec<_> = groups
+        .split(',')
+        .map(|group| {
+            let id = spool.active().find(group.as_bytes()).unwrap();
+            (
+                group.as_bytes(),
+                spool.active_mut().take_number(id).unwrap(),
+            )
+        })
+        .collect();
+    let id = format!("<{name}@x>");
+    let text = text(name);
+    let (header, body) = text.split_at(text.find("\n\n").unwrap() + 2);
+    spool
+        .append(&Filing {
+            id: id.as_bytes(),
+            arrival,
+            expires,
+            links: &links,
+            sites: b"",
+            header: &[Piece::Native(header.as_bytes())],
+            body: Piece::Native(body.as_bytes()),
+            overview: OverviewFields::of(
+                &Article::parse(text.as_bytes(), Form::Native),
+                id.as_bytes(),
+            ),
+        })
+        .unwrap()
+}

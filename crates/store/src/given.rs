@@ -1,0 +1,61 @@
+//! Which numbers of a group were given: what fsck remembers to find one that was given twice.
+
+use std::collections::BTreeMap;
+
+/// The numbers of one group that were met. They ascend, as a rule, so what is kept is the gaps: in an archive an article
+/// may come late, with a number that was passed over.
+#[derive(Debug, Default)]
+pub struct Given {
+    high: u64,
+    /// From the first number of each gap to its last.
+    gaps: BTreeMap<u64, u64>,
+}
+
+impl Given {
+    /// The greatest number met.
+    pub fn high(&self) -> u64 {
+        self.high
+    }
+
+    /// Notes a number; false: it was given before.
+    pub fn take(&mut self, number: u64) -> bool {
+        if number > self.high {
+            let first = self.high + 1;
+            if first < number {
+                self.gaps.insert(first, number - 1);
+            }
+            self.high = number;
+            return true;
+        }
+        let gap = self.gaps.range(..=number).next_back();
+        let Some((&first, &last)) = gap.filter(|(_, last)| **last >= number) else {
+            return false;
+        };
+        self.gaps.remove(&first);
+        if first < number {
+            self.gaps.insert(first, number - 1);
+        }
+        if number < last {
+            self.gaps.insert(number + 1, last);
+        }
+        true
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn a_number_is_given_once(numbers in prop::collection::vec(1..30u64, 0..60)) {
+            let mut given = Given::default();
+            let mut model = std::collections::HashSet::new();
+            for number in numbers {
+                prop_assert_eq!(given.take(number), model.insert(number));
+                prop_assert_eq!(Some(&given.high()), model.iter().max());
+            }
+        }
+    }
+}

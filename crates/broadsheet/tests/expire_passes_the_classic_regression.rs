@@ -238,5 +238,8 @@ fn expire_passes_the_classic_regression() {
 
     let told = expire(&["-p", "explist.reg"]);
     assert_eq!(told.status, 0, "{told:?}");
-    assert!(told.out.starts_with("0 articles gone"), "nothing goes twice: {told:?}");
+    assert!(
+        told.out.starts_with("0 articles gone"),
+        "nothing goes twice: {told:?}"
+    );
 }

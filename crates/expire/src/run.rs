@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use store::{Options, Reader, Reclaimed, Spool, Survey};
+use store::{Eagerness, Options, Reader, Reclaimed, Spool, Survey};
 
 use crate::archiving::{self, Archived, Archiving};
 use crate::count::hierarchy;
@@ -17,6 +17,10 @@ use crate::{Error, Explist};
 
 /// Between two runs that remove nothing, the horizon of memory moves only when it has moved this far, seconds.
 const FORGET_STEP_SECONDS: i64 = 600;
+
+/// When space is short, a segment is written anew for so small a part of it: what has expired is counted as free, so it
+/// must come back.
+const SHORT_DEAD_FRACTION: f64 = 0.02;
 
 /// What is wanted.
 #[derive(Debug, Clone, Copy)]
@@ -85,12 +89,13 @@ pub fn run(
     if !order.trace {
         archive.hold((&policy, &surveys), &mut plan)?;
     }
-    let mut shortage = None;
+    let (mut shortage, mut is_short) = (None, false);
     if order.space.has_limit() {
         let room = match order.room {
             Some(room) => room,
             None => Room::of(&dir.join("segments")).map_err(Failure::Room)?,
         };
+        is_short = room.missing(&order.space, 0) > 0;
         let store = (&reader, surveys.as_slice());
         let limits = (&order.space, room);
         let held = archive.held_groups(&policy);
@@ -147,8 +152,16 @@ pub fn run(
         spool.expire(&outcome.plan.expiry)?;
         outcome.deciding = started.elapsed();
     }
-    if !outcome.plan.expiry.is_empty() || store::is_unreclaimed(dir, forget.max(known))? {
-        outcome.reclaimed = store::reclaim(dir, order.options, order.space.dead_fraction)?;
+    let eagerness = match is_short {
+        true => Eagerness {
+            dead_part: order.space.dead_fraction.min(SHORT_DEAD_FRACTION),
+            everywhere: true,
+        },
+        false => Eagerness::usual(order.space.dead_fraction),
+    };
+    let is_work = is_short || !outcome.plan.expiry.is_empty();
+    if is_work || store::is_unreclaimed(dir, forget.max(known))? {
+        outcome.reclaimed = store::reclaim(dir, order.options, eagerness)?;
         outcome.reclaiming = started.elapsed().saturating_sub(outcome.deciding);
     }
     Ok(outcome)

@@ -61,7 +61,7 @@ pub use overview::{GroupRows, Row};
 pub use position::{POSITION_MAX, Position};
 pub use reader::{Reader, Stored};
 pub use rebuild::{Rebuilt, rebuild};
-pub use reclaim::{Reclaimed, SEAL_BYTES_MIN, is_unreclaimed, reclaim, reclaim_on};
+pub use reclaim::{Eagerness, Reclaimed, SEAL_BYTES_MIN, is_unreclaimed, reclaim, reclaim_on};
 pub use record::{Head, Kind, Record};
 pub use row::OverviewFields;
 pub use spool::{Committed, Durability, Options, SEGMENT_BYTES_MAX, SEGMENT_BYTES_MIN, Spool};

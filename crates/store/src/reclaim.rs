@@ -35,10 +35,28 @@ pub struct Reclaimed {
     pub faults: Vec<String>,
 }
 
-/// Gives back what [`Spool::expire`] made free. `dead_part`: the part of a segment, 0 to 1, above which scattered dead
-/// articles are worth writing it anew. One run at a time (`lock.expire`).
-pub fn reclaim(dir: &Path, options: Options, dead_part: f64) -> Result<Reclaimed, Error> {
-    reclaim_on(Arc::new(RealDisk), dir, options, dead_part)
+/// How eagerly space is given back.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Eagerness {
+    /// The part of a segment, 0 to 1, above which scattered dead articles are worth writing it anew.
+    pub dead_part: f64,
+    /// Look at all segments, also those in which nothing went since the last time.
+    pub everywhere: bool,
+}
+
+impl Eagerness {
+    /// Segments in which something went, when so large a part is dead.
+    pub fn usual(dead_part: f64) -> Eagerness {
+        Eagerness {
+            dead_part,
+            everywhere: false,
+        }
+    }
+}
+
+/// Gives back what [`Spool::expire`] made free. One run at a time (`lock.expire`).
+pub fn reclaim(dir: &Path, options: Options, eagerness: Eagerness) -> Result<Reclaimed, Error> {
+    reclaim_on(Arc::new(RealDisk), dir, options, eagerness)
 }
 
 /// True when there may be space to give back, now that ids that arrived before a time may be forgotten.
@@ -52,10 +70,14 @@ pub fn reclaim_on(
     disk: Arc<dyn Disk>,
     dir: &Path,
     options: Options,
-    dead_part: f64,
+    Eagerness {
+        dead_part,
+        everywhere,
+    }: Eagerness,
 ) -> Result<Reclaimed, Error> {
     let segments = dir.join("segments");
-    let listed = unreclaimed::read(&*disk, dir)?;
+    let known = unreclaimed::read(&*disk, dir)?;
+    let listed = known.clone().filter(|_| !everywhere);
     let mut reader = Reader::open_on(disk.clone(), dir)?;
     let current = reader.segments().last().copied().unwrap_or(0);
     let forget_before = reader.expired().forget_before();
@@ -97,7 +119,7 @@ pub fn reclaim_on(
     }
     job.shrink(&half, dead_part, &mut left)?;
     job.sweep()?;
-    if listed.as_ref() != Some(&left) {
+    if known.as_ref() != Some(&left) {
         unreclaimed::write(&*job.disk, dir, &left)?;
     }
     Ok(job.told)

@@ -15,7 +15,7 @@ use double::dice::{Dice, first_seed, rounds};
 use double::{Double, Fault};
 use news::News;
 use store::disk::{Disk, RealDisk};
-use store::{Error, Expiry, Position, Reader, Reclaimed, Spool, reclaim_on};
+use store::{Eagerness, Error, Expiry, Position, Reader, Reclaimed, Spool, reclaim_on};
 use story::{Deed, GROUPS, Story, native, small};
 
 const STEPS: u64 = 160;
@@ -115,7 +115,7 @@ impl Told {
         let mut spool = Spool::open_on(disk.clone(), dir, small())?;
         spool.expire(&expiry)?;
         drop(spool);
-        let told = reclaim_on(disk.clone(), dir, small(), self.dead_part)?;
+        let told = reclaim_on(disk.clone(), dir, small(), Eagerness::usual(self.dead_part))?;
         match told.faults.first() {
             Some(fault) => Err(Error::Io {
                 doing: "give back the space of",

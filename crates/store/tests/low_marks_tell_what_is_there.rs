@@ -148,7 +148,7 @@ fn segments_may_go_after_the_reader_was_opened() {
     };
     spool.expire(&expiry).unwrap();
     drop(spool);
-    let reclaimed = store::reclaim(news.dir(), small(), 0.3).unwrap();
+    let reclaimed = store::reclaim(news.dir(), small(), store::Eagerness::usual(0.3)).unwrap();
     assert!(reclaimed.segments > 0, "{reclaimed:?}");
     let marks = reader.low_marks(reader.active()).unwrap();
     assert!(marks[0].lowest > 1, "{marks:?}");

@@ -225,6 +225,14 @@ impl Derived {
         }
     }
 
+    /// Takes up a file of cancels that was put in the place of the old one. None may wait.
+    pub fn take_up_cancels(&mut self, disk: &dyn Disk, text: &[u8]) -> Result<(), Error> {
+        let path = self.cancels.path.clone();
+        self.cancels = Growing::open(disk, path, Open::Write, text.len() as u64)?;
+        self.cancelled = Cancels::parse(text);
+        Ok(())
+    }
+
     /// Writes everything that waits: a write a file, no sync.
     pub fn flush(&mut self) -> Result<(), Error> {
         self.his.append(&self.his_pending)?;

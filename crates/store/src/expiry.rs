@@ -3,6 +3,7 @@
 
 use crate::expired::{END_OF_COPY, push_cut, push_link};
 use crate::record::{Kind, Record};
+use crate::replace::replace;
 use crate::segment::{SEGMENT_HEADER_BYTES, Step, Walk};
 use crate::spool::{Committed, Spool};
 use crate::{Error, Expired, recover, segment, unreclaimed};
@@ -174,13 +175,7 @@ impl Spool {
             let base = place.checked_sub(1).and_then(|place| bases.get(place));
             base.is_some_and(|base| *base < newest && !dead.contains(base))
         };
-        let cancels = &self.derived.cancels;
-        let mut text = vec![0; cancels.end as usize];
-        let got = cancels
-            .file
-            .read_at(&mut text, 0)
-            .map_err(|source| Error::io("read", &cancels.path, source))?;
-        text.truncate(got);
+        let text = self.cancels_text()?;
         for (_, line) in crate::older::lines(&text) {
             if crate::Cancels::parse_line(line).is_some_and(|(position, _)| stays(position)) {
                 self.make_room(line.len() as u64 + 256)?;
@@ -190,6 +185,42 @@ impl Spool {
         self.commit()?;
         self.checkpoint()?;
         Ok(true)
+    }
+
+    /// Writes `cancels` anew without those of segments before the oldest that is left, once they are the greater part of it.
+    /// Killed in between, the next start makes it again from the log.
+    pub(crate) fn prune_cancels(&mut self) -> Result<(), Error> {
+        let bases = segment::list(&*self.disk, &self.dir.join("segments"))?;
+        let oldest = bases.first().copied().unwrap_or(0);
+        let text = self.cancels_text()?;
+        let stays = |line: &[u8]| {
+            crate::Cancels::parse_line(line).is_some_and(|(position, _)| position >= oldest)
+        };
+        let kept: Vec<u8> = text
+            .split_inclusive(|&b| b == b'\n')
+            .filter(|line| stays(line))
+            .flatten()
+            .copied()
+            .collect();
+        if text.is_empty() || kept.len() * 2 > text.len() {
+            return Ok(());
+        }
+        let path = self.derived.cancels.path.clone();
+        replace(&*self.disk, &path, |file| file.write_at(&kept, 0))?;
+        self.derived.take_up_cancels(&*self.disk, &kept)?;
+        self.publish()?;
+        self.checkpoint()
+    }
+
+    fn cancels_text(&self) -> Result<Vec<u8>, Error> {
+        let cancels = &self.derived.cancels;
+        let mut text = vec![0; cancels.end as usize];
+        let got = cancels
+            .file
+            .read_at(&mut text, 0)
+            .map_err(|source| Error::io("read", &cancels.path, source))?;
+        text.truncate(got);
+        Ok(text)
     }
 
     /// Sees to it that nothing in the segments up to `newest` is needed for active, for what has expired, or by a restart.

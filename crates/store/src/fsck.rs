@@ -538,21 +538,25 @@ fn check_cancels(
     let got = growing.file.read_at(&mut text, 0).map_err(at)?;
     text.truncate(got);
     let bases = segment::list(&*spool.disk, &spool.dir.join("segments"))?;
-    let mut missing = seen.cancels.clone();
+    let mut there = HashSet::new();
     let mut bad = None;
     for (offset, line) in crate::older::lines(&text) {
-        let known =
-            Cancels::parse_line(line).map(|(position, _)| (position, missing.remove(&position)));
-        let right = match known {
-            Some((_, Some(told))) => told.strip_suffix(b"\n") == Some(line),
-            Some((position, None)) => !has_article(spool, &bases, position),
-            None => false,
-        };
+        let right = Cancels::parse_line(line).is_some_and(|(position, _)| {
+            there.insert(position);
+            match seen.cancels.get(&position) {
+                Some(told) => told.strip_suffix(b"\n") == Some(line),
+                None => !has_article(spool, &bases, position),
+            }
+        });
         if !right {
             bad = bad.or(Some(offset));
         }
     }
-    if bad.is_none() && (!missing.is_empty() || !(text.is_empty() || text.ends_with(b"\n"))) {
+    // Those of segments that are gone may be missing.
+    let is_missing =
+        |position: &u64| !there.contains(position) && has_article(spool, &bases, *position);
+    let is_whole = text.is_empty() || text.ends_with(b"\n");
+    if bad.is_none() && (!is_whole || seen.cancels.keys().any(is_missing)) {
         bad = Some(text.len() as u64);
     }
     if let Some(offset) = bad {
@@ -577,8 +581,10 @@ fn has_article(spool: &Spool, bases: &[u64], position: u64) -> bool {
     };
     let path = segment_path(&spool.dir.join("segments"), *base, View::Art);
     let file = spool.disk.open(&path, Open::Read);
-    file.and_then(|file| file.length())
-        .is_ok_and(|length| position - base < length)
+    let header = file
+        .ok()
+        .and_then(|file| SegmentHeader::read(&*file, &path).ok());
+    header.is_some_and(|header| position - base < header.span)
 }
 
 /// Every history line must be found through the index, at its own address.

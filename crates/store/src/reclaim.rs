@@ -163,6 +163,7 @@ impl Job<'_> {
         }
         // And the articles before what is left of their segments ([`Job::sweep`]).
         self.sync_directory()?;
+        Spool::open_on(self.disk.clone(), self.dir, self.options)?.prune_cancels()?;
         let after: u64 = dead.iter().map(|base| self.takes_up(*base)).sum();
         self.told.bytes += before.saturating_sub(after);
         Ok(true)

@@ -395,7 +395,11 @@ impl Spool {
         } else {
             used / 5 * 7
         };
-        let fresh = self.build_index(expected)?;
+        let mut fresh = self.build_index(expected)?;
+        if fresh.used() * 4 < fresh.slots() && fresh.used() > SMALL_IDS {
+            // Most were forgotten, or of segments that are gone.
+            fresh = self.build_index(fresh.used() / 5 * 7)?;
+        }
         fresh.inherit(&self.index);
         fresh.publish(&*self.disk)?;
         self.index = fresh;

@@ -18,20 +18,7 @@ const ARTICLES: usize = 40;
 
 /// With segments so small that many are sealed, and go.
 fn news() -> Program {
-    let program = Program::with_news(ACTIVE);
-    let settings = program
-        .read("news/broadsheet.toml")
-        .replace("segment_bytes = \"256 MiB\"", "segment_bytes = \"1 MiB\"")
-        .replace(
-            "article_bytes_max = \"8 MiB\"",
-            "article_bytes_max = \"256 KiB\"",
-        );
-    program.write("news/broadsheet.toml", settings.as_bytes());
-    // The first segment has its size from init; without it, the first who writes makes one by the settings.
-    for path in program.files("news/segments") {
-        std::fs::remove_file(path).unwrap();
-    }
-    std::fs::remove_file(program.path("news/index")).unwrap();
+    let program = Program::with_small_segments(ACTIVE);
     upact(&program);
     assert_eq!(program.run(&["check", "--dir", "news"]).status, 0);
     program.write(

@@ -54,3 +54,10 @@ pub fn filed(article: &[u8], links: &str) -> Vec<u8> {
     text.extend_from_slice(article.strip_prefix(b"Path: ").expect("Path comes first"));
     text
 }
+
+/// A date as headers have it, of seconds since 1970.
+pub fn date(seconds: u64) -> String {
+    let mut text = Vec::new();
+    article::date::write_utc(&mut text, seconds as i64);
+    String::from_utf8(text).expect("a date is ASCII")
+}

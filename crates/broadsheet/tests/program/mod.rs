@@ -57,6 +57,26 @@ impl Program {
         program
     }
 
+    /// As [`Program::with_news`], with segments of 1 MiB, so that a few articles fill several.
+    pub fn with_small_segments(active: &str) -> Program {
+        let program = Program::with_news(active);
+        let settings = program
+            .read("news/broadsheet.toml")
+            .replace("segment_bytes = \"256 MiB\"", "segment_bytes = \"1 MiB\"")
+            .replace(
+                "article_bytes_max = \"8 MiB\"",
+                "article_bytes_max = \"256 KiB\"",
+            );
+        assert!(settings.contains("\"1 MiB\"") && settings.contains("\"256 KiB\""));
+        program.write("news/broadsheet.toml", settings.as_bytes());
+        // The first segment has its size from init; without it, the first who writes makes one by the settings.
+        for path in program.files("news/segments") {
+            std::fs::remove_file(path).expect("removed");
+        }
+        std::fs::remove_file(program.path("news/index")).expect("removed");
+        program
+    }
+
     pub fn path(&self, name: &str) -> PathBuf {
         self.room.path().join(name)
     }

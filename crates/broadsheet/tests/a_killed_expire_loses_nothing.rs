@@ -1,0 +1,332 @@
+//! `expire` killed with -9, at random moments and before each of its system calls: fsck is clean, nothing that stays is
+//! lost, and in the end all is as if nobody had killed it.
+
+// A test fails by panicking.
+#![allow(clippy::indexing_slicing, clippy::unwrap_used, clippy::panic)]
+
+mod program;
+
+use std::collections::BTreeMap;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant, UNIX_EPOCH};
+
+use program::Program;
+use program::articles::{batch, date, id, with};
+
+const DAY: u64 = 86_400;
+const GROUPS: [&str; 5] = ["go.run", "go.some", "mid.one", "mid.two", "stay.here"];
+const POLICY: &str = "/expired/ x 6 -\n/bounds/ x 0-9-12 -\ngo.run x 1 -\ngo.some x 2 -\nmid.one x 4 -\nmid.two x 7 -\nstay.here x never -\nall x 9 -\n";
+/// Moments at which expire is told that it is, half days after filing.
+const MOMENTS: u64 = 20;
+/// Kills at random before each moment.
+const KILLS: u64 = 3;
+/// Of the system calls before which it is killed, so many, evenly chosen; BROADSHEET_TEST_ROUNDS tells another number.
+const CALLS: usize = 36;
+/// What changes the disk, or makes ready for it.
+const CHANGES: &str =
+    "openat,write,pwrite64,ftruncate,fallocate,fsync,fdatasync,?rename,?renameat,?unlink,?unlinkat";
+
+/// A news directory of small segments, and when it was filed.
+struct Story {
+    program: Program,
+    filed: u64,
+    ids: Vec<String>,
+}
+
+impl Story {
+    fn new() -> Story {
+        let active: String = GROUPS
+            .iter()
+            .map(|group| format!("{group} 0 1 y\n"))
+            .collect();
+        let program = Program::with_small_segments(&format!("control 0 1 n\njunk 0 1 n\n{active}"));
+        program.write("news/explist", POLICY.as_bytes());
+        let filed = UNIX_EPOCH.elapsed().unwrap().as_secs();
+        let mut ids = Vec::new();
+        for part in 0..6 {
+            let articles = articles(part, filed, &mut ids);
+            let told = program.rnews(&batch(&articles));
+            assert_eq!(
+                (told.status, told.count("accepted")),
+                (0, articles.len() as u64),
+                "{told:?}"
+            );
+        }
+        assert!(segments(&program, "news").len() > 4);
+        Story {
+            program,
+            filed,
+            ids,
+        }
+    }
+
+    fn moment(&self, half_days: u64) -> String {
+        // Seconds passed while filing.
+        (self.filed + half_days * DAY / 2 + 600).to_string()
+    }
+
+    fn copy(&self, from: &str, to: &str) {
+        let _ = std::fs::remove_dir_all(self.program.path(to));
+        let done = Command::new("cp")
+            .arg("-a")
+            .arg(self.program.path(from))
+            .arg(self.program.path(to))
+            .status();
+        assert!(done.unwrap().success());
+    }
+
+    /// One run that nobody kills.
+    fn expire(&self, dir: &str, half_days: u64) {
+        let now = self.moment(half_days);
+        let told = self
+            .program
+            .run(&["expire", "--dir", dir, "--force", "--now", &now]);
+        assert_eq!((told.status, told.err.as_str()), (0, ""), "{told:?}");
+    }
+
+    fn assert_clean(&self, dir: &str, what: &str) {
+        let told = self.program.run(&["fsck", "--dir", dir]);
+        assert_eq!(told.status, 0, "{what}: {told:?}");
+    }
+
+    /// All that one can see.
+    fn seen(&self, dir: &str) -> Seen {
+        let mut seen = Seen {
+            active: self.program.read(&format!("{dir}/active")),
+            ..Seen::default()
+        };
+        let mut living = Vec::new();
+        for group in GROUPS {
+            let rows = self.program.run(&["overview", "--dir", dir, group]);
+            assert_eq!((rows.status, rows.err.as_str()), (0, ""), "{rows:?}");
+            for row in rows.out.lines() {
+                let fields: Vec<&str> = row.split('\t').collect();
+                living.push(format!("{group}/{}", fields[0]));
+                living.push(fields[4].to_owned());
+            }
+            seen.rows.insert(group, rows.out);
+        }
+        let mut words = vec!["article", "--dir", dir];
+        words.extend(living.iter().map(String::as_str));
+        if !living.is_empty() {
+            seen.articles = self.program.run_bytes(&words);
+        }
+        let history = self.program.run(&["history", "dump", "--dir", dir]);
+        assert_eq!(
+            (history.status, history.err.as_str()),
+            (0, ""),
+            "{history:?}"
+        );
+        seen.history = history.out;
+        seen
+    }
+
+    /// After whatever happened one run finishes; then all is as it is without a kill.
+    fn finish(&self, dir: &str, half_days: u64, uncut: &Seen, what: &str) {
+        self.expire(dir, half_days);
+        assert_same(&self.seen(dir), uncut, what);
+        self.assert_clean(dir, what);
+        assert_swept(&self.program, dir, what);
+    }
+}
+
+#[derive(Default)]
+struct Seen {
+    active: String,
+    rows: BTreeMap<&'static str, String>,
+    /// Every living article, by number and by id, byte for byte.
+    articles: Vec<u8>,
+    history: String,
+}
+
+fn assert_same(seen: &Seen, uncut: &Seen, what: &str) {
+    assert_eq!(seen.active, uncut.active, "{what}");
+    for group in GROUPS {
+        assert!(
+            seen.rows[group] == uncut.rows[group],
+            "{what}: rows of {group}: {}\nuncut: {}",
+            seen.rows[group],
+            uncut.rows[group]
+        );
+    }
+    assert!(seen.articles == uncut.articles, "{what}: articles differ");
+    assert_eq!(seen.history, uncut.history, "{what}");
+}
+
+/// Runs of one group, then all groups mixed, posted across, some with an Expires.
+fn articles(part: usize, filed: u64, ids: &mut Vec<String>) -> Vec<Vec<u8>> {
+    let mut made = Vec::new();
+    for number in 0..60 {
+        let turn = part * 60 + number;
+        let groups = match number {
+            0..30 => "go.run".to_owned(),
+            _ if turn % 7 == 0 => format!("go.some,{}", GROUPS[2 + turn % 3]),
+            _ => GROUPS[1 + turn % 4].to_owned(),
+        };
+        let header = match turn % 11 {
+            0 => format!("Expires: {}\n", date(filed + turn as u64 % 13 * DAY)),
+            _ => String::new(),
+        };
+        let id = id(&format!("part{part}"), number);
+        let body = format!("{turn} lies here\n.\n").repeat(400 + turn * 37 % 900);
+        made.push(with(&id, &groups, &header, body.as_bytes()));
+        ids.push(id);
+    }
+    made
+}
+
+fn segments(program: &Program, dir: &str) -> Vec<String> {
+    let names = program.files(&format!("{dir}/segments"));
+    let name = |path: std::path::PathBuf| path.file_name().unwrap().to_string_lossy().into_owned();
+    let names = names.into_iter().map(name);
+    names.filter(|name| name.ends_with(".art")).collect()
+}
+
+/// Nothing half-written lies about.
+fn assert_swept(program: &Program, dir: &str, what: &str) {
+    for folder in [dir.to_owned(), format!("{dir}/segments")] {
+        for path in program.files(&folder) {
+            let is_left = path.extension().is_some_and(|end| end == "new");
+            assert!(!is_left, "{what}: {} was left", path.display());
+        }
+    }
+}
+
+#[test]
+fn killed_at_random_moments() {
+    let story = Story::new();
+    story.copy("news", "uncut");
+    story.copy("news", "killed");
+    let mut dice = 1987u64;
+    // How long a whole run takes here, which those that nobody kills show.
+    let mut whole = Duration::from_millis(20);
+    let (mut killed, mut runs) = (0, 0);
+    for moment in 1..=MOMENTS {
+        let began = Instant::now();
+        story.expire("uncut", moment);
+        whole = (whole + began.elapsed()) / 2;
+        let now = story.moment(moment);
+        for _ in 0..KILLS {
+            dice = dice
+                .wrapping_mul(0x5851_f42d_4c95_7f2d)
+                .wrapping_add(0x1405_7b7e_f767_814f);
+            let after = Duration::from_micros((dice >> 33) % whole.as_micros() as u64);
+            let began = Instant::now();
+            let mut child = story
+                .program
+                .command(&["expire", "--dir", "killed", "--force", "--now", &now])
+                .stdin(Stdio::null())
+                .stdout(Stdio::null())
+                .spawn()
+                .unwrap();
+            while began.elapsed() < after && child.try_wait().unwrap().is_none() {
+                std::thread::sleep(Duration::from_micros(50));
+            }
+            let _ = child.kill();
+            killed += u64::from(!child.wait().unwrap().success());
+            runs += 1;
+        }
+        story.assert_clean("killed", &format!("half day {moment}"));
+    }
+    eprintln!("{killed} of {runs} runs were killed");
+    assert!(killed > runs / 4, "the moments were too late");
+    let uncut = story.seen("uncut");
+    assert!(
+        (1..20).contains(&uncut.rows["go.run"].lines().count()),
+        "some go, some stay"
+    );
+    assert!(
+        uncut.history.lines().count() < story.ids.len(),
+        "some are forgotten"
+    );
+    story.finish("killed", MOMENTS, &uncut, "in the end");
+    let told = story
+        .program
+        .run(&["history", "rebuild", "--dir", "killed"]);
+    assert_eq!(told.status, 0, "{told:?}");
+    assert_same(&story.seen("killed"), &uncut, "rebuilt");
+}
+
+#[test]
+fn killed_before_each_of_its_calls() {
+    if Command::new("strace").arg("-V").output().is_err() {
+        eprintln!("skipped: no strace, so it cannot be killed at a certain call");
+        return;
+    }
+    let story = Story::new();
+    // Each of them has all there is: runs that are punched, segments that are written anew, removed, forgotten.
+    for (before, moment) in [(0, 5), (5, 16)] {
+        if before > 0 {
+            story.expire("news", before);
+        }
+        story.copy("news", "uncut");
+        let Some(calls) = calls(&story, "uncut", moment) else {
+            eprintln!("skipped: strace may not look at other programs here");
+            return;
+        };
+        let uncut = story.seen("uncut");
+        story.assert_clean("uncut", "uncut");
+        let wanted = rounds(CALLS / 2);
+        let mut met = 0;
+        for (name, count) in calls.iter().step_by(calls.len().div_ceil(wanted)) {
+            let what = format!("half day {moment}, before {name} {count}");
+            story.copy("news", "killed");
+            let inject = format!("inject={name}:signal=SIGKILL:when={count}");
+            let status = strace(&story, "killed", moment, &["-e", &inject]);
+            if status {
+                continue;
+            }
+            met += 1;
+            story.assert_clean("killed", &what);
+            story.finish("killed", moment, &uncut, &what);
+        }
+        eprintln!("killed before {met} of {} calls", calls.len());
+        assert!(met > wanted / 3, "killed {met} times only");
+    }
+}
+
+/// True when it came to its end.
+fn strace(story: &Story, dir: &str, half_days: u64, more: &[&str]) -> bool {
+    let now = story.moment(half_days);
+    let done = Command::new("strace")
+        .args(["-f", "-o", "trace", "-e"])
+        .arg(format!("trace={CHANGES}"))
+        .args(more)
+        .arg(env!("CARGO_BIN_EXE_broadsheet"))
+        .args(["expire", "--dir", dir, "--force", "--now", &now])
+        .current_dir(story.program.path("."))
+        .env_remove("BROADSHEET_DIR")
+        .output();
+    done.unwrap().status.success()
+}
+
+/// Each call that a run makes, by its name and how many of that name came before. `None`: strace does not work.
+fn calls(story: &Story, dir: &str, half_days: u64) -> Option<Vec<(String, usize)>> {
+    if !strace(story, dir, half_days, &[]) {
+        return None;
+    }
+    let mut counts: BTreeMap<String, usize> = BTreeMap::new();
+    let mut calls = Vec::new();
+    for line in story.program.read("trace").lines() {
+        let Some((name, rest)) = line
+            .split_once(' ')
+            .and_then(|(_, call)| call.trim_start().split_once('('))
+        else {
+            continue;
+        };
+        let count = counts.entry(name.to_owned()).or_default();
+        *count += 1;
+        // Before it looks at the news directory there is nothing to lose.
+        let is_early = name == "openat" && !rest.contains(dir);
+        if !is_early {
+            calls.push((name.to_owned(), *count));
+        }
+    }
+    Some(calls)
+}
+
+/// How many rounds: BROADSHEET_TEST_ROUNDS, else what is right for every day.
+fn rounds(usual: usize) -> usize {
+    let told = std::env::var("BROADSHEET_TEST_ROUNDS").ok();
+    told.and_then(|text| text.parse().ok()).unwrap_or(usual)
+}

@@ -39,7 +39,8 @@ impl Story {
             .iter()
             .map(|group| format!("{group} 0 1 y\n"))
             .collect();
-        let program = Program::with_small_segments(&format!("control 0 1 n\njunk 0 1 n\n{active}"));
+        let program =
+            Program::with_small_segments(&format!("control 0 1 n\njunk 0 1 n\n{active}"), 1);
         program.write("news/explist", POLICY.as_bytes());
         let filed = UNIX_EPOCH.elapsed().unwrap().as_secs();
         let mut ids = Vec::new();

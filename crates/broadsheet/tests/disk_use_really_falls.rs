@@ -21,7 +21,7 @@ const GROUPS: [&str; 5] = ["one.a", "one.b", "one.c", "one.d", "one.short"];
 const SLACK_BYTES: u64 = 64 << 10;
 
 fn news(policy: &str) -> Program {
-    let program = Program::with_small_segments(ACTIVE);
+    let program = Program::with_small_segments(ACTIVE, 1);
     program.write("news/explist", policy.as_bytes());
     program
 }

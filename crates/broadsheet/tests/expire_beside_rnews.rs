@@ -18,7 +18,7 @@ const ARTICLES: usize = 40;
 
 /// With segments so small that many are sealed, and go.
 fn news() -> Program {
-    let program = Program::with_small_segments(ACTIVE);
+    let program = Program::with_small_segments(ACTIVE, 1);
     upact(&program);
     assert_eq!(program.run(&["check", "--dir", "news"]).status, 0);
     program.write(

@@ -7,9 +7,9 @@
 mod program;
 
 use std::collections::{BTreeMap, HashSet};
-use std::io::Read;
 use std::path::{Path, PathBuf};
 
+use program::corpus::{batches, id, name, split_header, unbatch, unpack};
 use program::{Program, Told, shared};
 
 /// Real articles of feed/ that the rules refuse, by the reason as the log has it, and how many they are.
@@ -142,19 +142,6 @@ fn news(corpus: &Path) -> Program {
     Program::with_news(&active)
 }
 
-fn name(path: &Path) -> String {
-    path.file_name().unwrap().to_string_lossy().into_owned()
-}
-
-fn batches(folder: &Path) -> Vec<PathBuf> {
-    let mut paths: Vec<_> = std::fs::read_dir(folder)
-        .unwrap()
-        .map(|entry| entry.unwrap().path())
-        .collect();
-    paths.sort();
-    paths
-}
-
 fn rnews(program: &Program, batches: &[PathBuf]) -> Told {
     let mut words = vec!["rnews", "--dir", "news", "--json"];
     words.extend(batches.iter().map(|path| path.to_str().unwrap()));
@@ -183,14 +170,6 @@ fn refusals(program: &Program) -> BTreeMap<String, usize> {
         }
     }
     counts
-}
-
-fn unpack(path: &Path) -> Vec<u8> {
-    let mut text = Vec::new();
-    flate2::read::MultiGzDecoder::new(std::fs::File::open(path).unwrap())
-        .read_to_end(&mut text)
-        .unwrap();
-    text
 }
 
 /// Names of the moderated groups of active.corpus.
@@ -265,23 +244,6 @@ fn why_refused(article: &[u8], moderated: &HashSet<String>) -> Option<&'static s
     (is_folded || groups.contains(' ')).then_some("space in groups")
 }
 
-/// The articles of a well-formed batch.
-fn unbatch(mut text: &[u8]) -> Vec<Vec<u8>> {
-    let mut articles = Vec::new();
-    while let Some(rest) = text.strip_prefix(b"#! rnews ") {
-        let end = rest.iter().position(|&b| b == b'\n').unwrap();
-        let size: usize = std::str::from_utf8(&rest[..end])
-            .unwrap()
-            .trim()
-            .parse()
-            .unwrap();
-        articles.push(rest[end + 1..end + 1 + size].to_vec());
-        text = &rest[end + 1 + size..];
-    }
-    assert!(text.is_empty(), "a batch of the corpus is well-formed");
-    articles
-}
-
 /// Compares filed articles with what was given, Path and Xref aside; returns how many there were.
 fn compare(program: &Program, articles: &[Vec<u8>]) -> usize {
     let mut compared = 0;
@@ -316,14 +278,6 @@ fn split_filed(out: &mut &[u8], given: &[u8]) -> bool {
             .any(|window| window == b"Path: news.example.")
 }
 
-fn split_header(article: &[u8]) -> (&[u8], &[u8]) {
-    let end = article
-        .windows(2)
-        .position(|two| two == b"\n\n")
-        .map_or(article.len(), |at| at + 2);
-    article.split_at(end)
-}
-
 fn without_path_and_xref(header: &[u8]) -> Vec<u8> {
     let mut kept = Vec::new();
     let mut dropping = false;
@@ -337,15 +291,4 @@ fn without_path_and_xref(header: &[u8]) -> Vec<u8> {
         }
     }
     kept
-}
-
-fn id(article: &[u8]) -> String {
-    let (header, _) = split_header(article);
-    let header = String::from_utf8_lossy(header);
-    let line = header
-        .lines()
-        .find(|line| line.to_ascii_lowercase().starts_with("message-id:"));
-    line.and_then(|line| line.split_once(':'))
-        .map(|(_, id)| id.trim().to_owned())
-        .unwrap_or_default()
 }

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 pub mod articles;
+pub mod corpus;
 
 /// A temporary directory to run the program in; removed at the end.
 pub struct Program {
@@ -57,17 +58,20 @@ impl Program {
         program
     }
 
-    /// As [`Program::with_news`], with segments of 1 MiB, so that a few articles fill several.
-    pub fn with_small_segments(active: &str) -> Program {
+    /// As [`Program::with_news`], with segments of so many MiB, so that a few articles fill several.
+    pub fn with_small_segments(active: &str, mib: u64) -> Program {
         let program = Program::with_news(active);
         let settings = program
             .read("news/broadsheet.toml")
-            .replace("segment_bytes = \"256 MiB\"", "segment_bytes = \"1 MiB\"")
+            .replace(
+                "segment_bytes = \"256 MiB\"",
+                &format!("segment_bytes = \"{mib} MiB\""),
+            )
             .replace(
                 "article_bytes_max = \"8 MiB\"",
-                "article_bytes_max = \"256 KiB\"",
+                &format!("article_bytes_max = \"{} KiB\"", mib * 512),
             );
-        assert!(settings.contains("\"1 MiB\"") && settings.contains("\"256 KiB\""));
+        assert!(settings.contains(&format!("\"{mib} MiB\"")) && settings.contains(" KiB\""));
         program.write("news/broadsheet.toml", settings.as_bytes());
         // The first segment has its size from init; without it, the first who writes makes one by the settings.
         for path in program.files("news/segments") {

@@ -6,8 +6,9 @@ use std::sync::Arc;
 
 use crate::Error;
 use crate::active_file::ActiveFile;
-use crate::disk::{Disk, Open};
+use crate::disk::{Disk, File, Open};
 use crate::fsck::Report;
+use crate::history::HistoryLine;
 use crate::older::Older;
 use crate::position::{View, segment_path};
 use crate::record::{Commit, HEADER_BYTES, Kind, Lengths, begin, finish};
@@ -110,7 +111,7 @@ fn mend_header(
             .segment_bytes
             .max(length.next_multiple_of(4096)),
     };
-    let moved_at = find_table(&*file).map_err(at)?;
+    let moved_at = find_table(&*file, base).map_err(at)?;
     let header = SegmentHeader {
         base,
         span,
@@ -123,17 +124,26 @@ fn mend_header(
     Ok(())
 }
 
-/// Where the table of a segment lies; 0: it was not repacked.
-fn find_table(file: &dyn crate::disk::File) -> std::io::Result<u64> {
+/// Where the table of a segment lies, sound or not; 0: it was not repacked.
+fn find_table(file: &dyn File, base: u64) -> std::io::Result<u64> {
     let mut walk = Walk::as_it_lies(file, SEGMENT_HEADER_BYTES, u64::MAX)?;
+    let mut end = SEGMENT_HEADER_BYTES;
+    let mut is_moved = false;
     while let Some(step) = walk.next()? {
-        if let Step::Record(at, record) = step
-            && record.head.kind == Kind::Moved
-        {
+        let Step::Record(at, record) = step else {
+            continue;
+        };
+        if record.head.kind == Kind::Moved {
             return Ok(at);
         }
+        end = at + u64::from(record.head.length);
+        is_moved |= record.head.kind == Kind::Article
+            && HistoryLine::parse(record.line())
+                .and_then(|line| line.position)
+                .is_some_and(|position| position.0.checked_sub(base) != Some(at));
     }
-    Ok(0)
+    // Its articles lie elsewhere than they say: the table came behind the last of them, and is damaged as well.
+    Ok(if is_moved { end } else { 0 })
 }
 
 /// A damaged active is put aside and made again from the log, before anything else needs it.
@@ -190,7 +200,7 @@ pub fn put_aside(
     disk: &Arc<dyn Disk>,
     segments: &Path,
     path: &Path,
-    file: &dyn crate::disk::File,
+    file: &dyn File,
     (from, to): (u64, u64),
 ) -> Result<(), Error> {
     let at = |source| Error::io("mend", path, source);

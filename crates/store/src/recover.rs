@@ -50,7 +50,8 @@ pub fn open(
     let index_path = dir.join("index");
     let mut notices = Vec::new();
     let mut found = Index::open(&*disk, &index_path, Open::Write)?;
-    if options.repair && !knows_segment(&*disk, &segments, &found)? {
+    let is_newest_lost = options.repair && !knows_segment(&*disk, &segments, &found)?;
+    if is_newest_lost {
         found = None;
     }
     let start = match &found {
@@ -67,7 +68,7 @@ pub fn open(
             },
             (None, None) => Start::from_first(&*disk, &segments)?,
         },
-        None => Start::from_last(&disk, dir, &segments, options, &mut notices)?,
+        None => Start::from_last(&disk, dir, (options, is_newest_lost), &mut notices)?,
     };
     let active = open_active(&disk, dir, &segments, &mut notices)?;
     notices.extend(
@@ -179,21 +180,27 @@ impl Start {
     fn from_last(
         disk: &Arc<dyn Disk>,
         dir: &Path,
-        segments: &Path,
-        options: Options,
+        (options, is_newest_lost): (Options, bool),
         notices: &mut Vec<String>,
     ) -> Result<Start, Error> {
-        let bases = segment::list(&**disk, segments)?;
-        let Some((&last, sealed)) = bases.split_last() else {
-            segment::create(
-                &**disk,
-                segments,
-                SegmentHeader::plain(FIRST_BASE, options.segment_bytes),
-            )?;
+        let segments = &dir.join("segments");
+        let mut bases = segment::list(&**disk, segments)?;
+        let begin = |base| {
+            let header = SegmentHeader::plain(base, options.segment_bytes);
+            segment::create(&**disk, segments, header)
+        };
+        let Some(&last) = bases.last() else {
+            begin(FIRST_BASE)?;
             return Ok(Start::at(FIRST_BASE));
         };
+        let sealed_end = end_if_sealed(&**disk, segments, last, is_newest_lost)?;
+        if let Some(end) = sealed_end {
+            begin(end)?;
+        }
+        let current = sealed_end.unwrap_or(last);
+        bases.retain(|&base| base < current);
         notices.push("the index was missing or damaged: made again from the history lines".into());
-        for &base in sealed {
+        for base in bases {
             if disk
                 .open(&segment_path(segments, base, View::His), Open::Read)
                 .is_err()
@@ -206,9 +213,27 @@ impl Start {
         }
         Ok(Start {
             cancels_known: false,
-            ..Start::at(last)
+            ..Start::at(current)
         })
     }
+}
+
+/// Where the last segment ends, if the current one behind it is lost: what was sealed may have been punched or written anew,
+/// and nothing is filed into it any more.
+fn end_if_sealed(
+    disk: &dyn Disk,
+    segments: &Path,
+    last: u64,
+    is_newest_lost: bool,
+) -> Result<Option<u64>, Error> {
+    let path = segment_path(segments, last, View::Art);
+    let file = disk
+        .open(&path, Open::Read)
+        .map_err(|source| Error::io("read", &path, source))?;
+    // Without a header it may be the newest, whose making was cut short; if not, opening it tells.
+    let header = SegmentHeader::read(&*file, &path).ok();
+    let sealed = header.filter(|header| is_newest_lost || header.moved_at != 0);
+    Ok(sealed.map(|header| last + header.span))
 }
 
 /// Opens the `.art` file of a mark. Where the file was not even given its header, its creation was cut short and

@@ -107,6 +107,9 @@ pub fn fsck_on(disk: Arc<dyn Disk>, dir: &Path, repair: bool) -> Result<Report, 
     let expired_path = dir.join("expired");
     let expired_bad =
         map_whole(&*disk, &expired_path).is_some() && Expired::read(&*disk, dir)?.is_none();
+    // Where a segment with cancels is lost, opening makes the file again without them.
+    let cancels = map_whole(&*disk, &dir.join("cancels"));
+    let cancels = cancels.map_or_else(Vec::new, |map| map.bytes().to_vec());
     let mut spool = recover::open(disk.clone(), dir, options, lock)?;
     if expired_bad {
         report.tell(
@@ -151,7 +154,7 @@ pub fn fsck_on(disk: Arc<dyn Disk>, dir: &Path, repair: bool) -> Result<Report, 
         report.segments += 1;
     }
     // First, as views that are made again keep the ids of cancelled articles.
-    check_cancels(&mut spool, &seen, &mut report, repair)?;
+    check_cancels(&mut spool, &seen, &cancels, &mut report, repair)?;
     if repair && !bad.is_empty() {
         spool = mend::views(spool, &bad)?;
     }
@@ -528,6 +531,7 @@ fn rows_agree(
 fn check_cancels(
     spool: &mut Spool,
     seen: &Seen,
+    before: &[u8],
     report: &mut Report,
     repair: bool,
 ) -> Result<(), Error> {
@@ -552,6 +556,21 @@ fn check_cancels(
             bad = bad.or(Some(offset));
         }
     }
+    // Records of cancels were lost to damage: what they cancelled may have been given back, so it must not come to life.
+    let mut again: Vec<(Position, &[u8])> = Vec::new();
+    let before = if repair { before } else { b"" };
+    for (_, line) in crate::older::lines(before) {
+        if let Some((position, id)) = Cancels::parse_line(line)
+            && !seen.cancels.contains_key(&position)
+            && has_article(spool, &bases, position)
+            && spool.find(id)?.and_then(|line| line.position) == Some(Position(position))
+        {
+            again.push((Position(position), id));
+        }
+    }
+    if !again.is_empty() {
+        bad = bad.or(Some(0));
+    }
     // Those of segments that are gone may be missing.
     let is_missing =
         |position: &u64| !there.contains(position) && has_article(spool, &bases, *position);
@@ -562,6 +581,10 @@ fn check_cancels(
     if let Some(offset) = bad {
         if repair {
             spool.rewrite_cancels()?;
+            for (position, id) in again {
+                spool.cancel(position, id)?;
+            }
+            spool.commit()?;
         }
         report.tell(
             &path,

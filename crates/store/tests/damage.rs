@@ -16,7 +16,7 @@ use double::dice::{Dice, first_seed, rounds};
 use news::News;
 use store::disk::{Disk, RealDisk};
 use store::fsck::fsck_on;
-use store::{Position, Reader, Spool};
+use store::{Expiry, Position, Reader, Spool, reclaim_on};
 use story::{Deed, Filed, GROUPS, Story, native, small};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -45,9 +45,19 @@ const ALL: [Damage; 5] = [
 struct Sound {
     news: News,
     story: Story,
-    /// Where each record lies, and its length.
-    extents: Vec<(Position, u64)>,
+    /// Articles that are gone by expire, or cancelled before it: only their ids are there.
+    dead: HashSet<Position>,
+    extents: Vec<Extent>,
     files: Vec<PathBuf>,
+}
+
+/// Where the record of an article lies.
+struct Extent {
+    position: Position,
+    base: u64,
+    /// In the file of its segment.
+    at: u64,
+    length: u64,
 }
 
 impl Sound {
@@ -61,12 +71,72 @@ impl Sound {
         }
         story.commit(&mut spool).unwrap();
         drop(spool);
+        Sound::look(news, story, HashSet::new())
+    }
+
+    /// After expire: of the first segment a long run is punched out, the second is written anew.
+    fn spent() -> Sound {
+        let Sound { news, story, .. } = Sound::new();
+        let bases = segments(news.dir());
+        let mut dead = HashSet::new();
+        let mut gone = Vec::new();
+        for (place, filed) in story.articles().enumerate() {
+            let offset = filed.position.0 - segment_of(&bases, filed.position.0);
+            let goes = match bases.partition_point(|&base| base <= filed.position.0) {
+                1 => (100_000..700_000).contains(&offset),
+                2 => place % 2 == 0,
+                _ => false,
+            };
+            if goes {
+                dead.insert(filed.position);
+                let links = filed.links.iter();
+                gone.extend(links.map(|(name, number)| (name.clone().into_bytes(), *number)));
+            }
+        }
+        gone.sort();
+        let disk: Arc<dyn Disk> = Arc::new(RealDisk);
+        let expiry = Expiry {
+            gone,
+            touched: bases.clone(),
+            ..Expiry::default()
+        };
+        Spool::open(news.dir(), small())
+            .unwrap()
+            .expire(&expiry)
+            .unwrap();
+        let told = reclaim_on(disk, news.dir(), small(), 0.3).unwrap();
+        assert!(told.holes > 0 && told.repacked > 0, "{told:?}");
+        assert_eq!(segments(news.dir()), bases);
+        for deed in &story.deeds {
+            if let Deed::Cancel(position, _) = deed {
+                dead.insert(*position);
+            }
+        }
+        Sound::look(news, story, dead)
+    }
+
+    fn look(news: News, story: Story, dead: HashSet<Position>) -> Sound {
+        let bases = segments(news.dir());
+        let arts: Vec<Vec<u8>> = bases
+            .iter()
+            .map(|&base| fs::read(art(news.dir(), base)).unwrap())
+            .collect();
         let reader = Reader::open(news.dir()).unwrap();
         let extents = story
             .articles()
-            .map(|filed| {
-                let stored = reader.read(filed.position).unwrap();
-                (filed.position, u64::from(stored.record().head.length))
+            .filter_map(|filed| {
+                let stored = reader.read(filed.position).ok()?;
+                let bytes = stored.record().bytes().to_vec();
+                let place = bases.partition_point(|&base| base <= filed.position.0) - 1;
+                let at = arts[place]
+                    .windows(bytes.len())
+                    .position(|window| window == bytes);
+                Some(Extent {
+                    position: filed.position,
+                    base: bases[place],
+                    at: at.unwrap() as u64,
+                    length: bytes.len() as u64,
+                })
             })
             .collect();
         let mut files: Vec<PathBuf> = fs::read_dir(news.dir().join("segments"))
@@ -74,10 +144,11 @@ impl Sound {
             .map(|entry| Path::new("segments").join(entry.unwrap().file_name()))
             .collect();
         files.sort();
-        files.extend(["index", "active", "cancels"].map(PathBuf::from));
+        files.extend(["index", "active", "cancels", "expired"].map(PathBuf::from));
         Sound {
             news,
             story,
+            dead,
             extents,
             files,
         }
@@ -98,18 +169,28 @@ impl Sound {
         let Some(base) = base_of(file) else {
             return HashSet::new();
         };
-        let is_hit = |(position, length): &&(Position, u64)| {
-            segment_of(&segments(self.news.dir()), position.0) == base
+        let is_hit = |extent: &&Extent| {
+            extent.base == base
                 && places
                     .iter()
-                    .any(|&(from, to)| position.0 - base < to && position.0 - base + length > from)
+                    .any(|&(from, to)| extent.at < to && extent.at + extent.length > from)
         };
         self.extents
             .iter()
             .filter(is_hit)
-            .map(|(position, _)| *position)
+            .map(|extent| extent.position)
             .collect()
     }
+
+    /// The articles that are there still.
+    fn kept(&self) -> impl Iterator<Item = &Filed> {
+        let is_kept = |filed: &&Filed| !self.dead.contains(&filed.position);
+        self.story.articles().filter(is_kept)
+    }
+}
+
+fn art(dir: &Path, base: u64) -> PathBuf {
+    dir.join(format!("segments/{base:020}.art"))
 }
 
 fn segments(dir: &Path) -> Vec<u64> {
@@ -172,7 +253,75 @@ fn damage(path: &Path, how: Damage, dice: &mut Dice) -> Vec<(u64, u64)> {
 
 #[test]
 fn any_damage_is_told_and_mended() {
-    let sound = Sound::new();
+    damage_everywhere(&Sound::new());
+}
+
+#[test]
+fn any_damage_after_expire_is_told_and_mended() {
+    damage_everywhere(&Sound::spent());
+}
+
+/// What expire left behind says where others lie: without it nothing may be lost either.
+#[test]
+fn damage_to_holes_and_tables_loses_nothing() {
+    let sound = Sound::spent();
+    let mut met = HashSet::new();
+    for &base in &segments(sound.news.dir()) {
+        let bytes = fs::read(art(sound.news.dir(), base)).unwrap();
+        let mut marks = vec![(0, 64)];
+        for at in (64..bytes.len()).step_by(8) {
+            // Kinds 8 and 9 (docs/formats/segment.md): a table, of which all counts, and the header of a hole.
+            match (&bytes[at..].get(..4), bytes.get(at + 12)) {
+                (Some(b"BSr1"), Some(8)) => marks.push((at, bytes.len())),
+                (Some(b"BSr1"), Some(9)) => marks.push((at, at + 48)),
+                _ => {}
+            }
+        }
+        for &(from, to) in &marks {
+            met.insert(bytes[from + 12]);
+            for seed in first_seed()..first_seed() + rounds(6) {
+                let mut dice = Dice::new(seed * 1000 + from as u64);
+                one_mark(&sound, base, &[(from, to)], &mut dice, seed);
+            }
+        }
+        // All of them at once.
+        for seed in first_seed()..first_seed() + rounds(3) {
+            one_mark(&sound, base, &marks, &mut Dice::new(seed), seed);
+        }
+    }
+    assert!(met.contains(&8) && met.contains(&9));
+}
+
+/// Flips a bit of each of these marks of a segment.
+fn one_mark(sound: &Sound, base: u64, marks: &[(usize, usize)], dice: &mut Dice, seed: u64) {
+    let copy = sound.copy();
+    let path = art(copy.path(), base);
+    let mut bytes = fs::read(&path).unwrap();
+    let mut what = format!("seed {seed} {}:", path.display());
+    for &(from, to) in marks {
+        let at = from + dice.below((to - from) as u64) as usize;
+        bytes[at] ^= 1 << dice.below(8);
+        what += &format!(" {at} of {from}..{to}");
+    }
+    fs::write(&path, bytes).unwrap();
+    let disk: Arc<dyn Disk> = Arc::new(RealDisk);
+    let told = match fsck_on(disk.clone(), copy.path(), false) {
+        Ok(report) => format!("{report:?}"),
+        Err(error) => error.to_string(),
+    };
+    assert!(
+        told.contains(path.to_str().unwrap()),
+        "{what}: not told: {told}"
+    );
+    let mended = fsck_on(disk.clone(), copy.path(), true)
+        .unwrap_or_else(|error| panic!("{what}: repair: {error}"));
+    assert!(mended.is_clean() && mended.lost == 0, "{what}: {mended:?}");
+    let clean = fsck_on(disk.clone(), copy.path(), false).unwrap();
+    assert!(clean.faults == 0, "{what}: {clean:?}\nafter {mended:?}");
+    check(sound, &disk, copy.path(), &HashSet::new(), &what);
+}
+
+fn damage_everywhere(sound: &Sound) {
     assert!(sound.files.len() >= 12, "{:?}", sound.files);
     let first = first_seed();
     for seed in first..first + rounds(2) {
@@ -180,7 +329,7 @@ fn any_damage_is_told_and_mended() {
             for how in ALL {
                 if fs::metadata(sound.news.dir().join(file)).unwrap().len() > 0 {
                     let mut dice = Dice::new(seed * 1000 + place as u64 * 10 + how as u64);
-                    one_damage(&sound, file, how, &mut dice, seed);
+                    one_damage(sound, file, how, &mut dice, seed);
                 }
             }
         }
@@ -209,6 +358,9 @@ fn one_damage(sound: &Sound, file: &Path, how: Damage, dice: &mut Dice, seed: u6
     // Bits of the index that say nothing, and numbers in active that could have been meant so, cannot be told.
     let can_be_told = how != Damage::Flip && how != Damage::Zeros
         || !matches!(file.to_str(), Some("index" | "active"));
+    // Nothing else tells of the line of an article whose record is gone.
+    let can_be_told =
+        can_be_told && !(how == Damage::Flip && what.contains(".his") && !sound.dead.is_empty());
     // Readers may have started a recovery, which mends and tells as well.
     if changed && can_be_told && !is_read_first {
         let name = file.file_stem().unwrap().to_str().unwrap();
@@ -260,6 +412,12 @@ fn check(sound: &Sound, disk: &Arc<dyn Disk>, dir: &Path, hit: &HashSet<Position
         match deed {
             Deed::Article(filed) => {
                 let found = spool.find(filed.id.as_bytes()).unwrap();
+                // The ids of the dead are in .his alone, which goes to bad/ with the rest when .art is gone.
+                let in_his_only = sound.dead.contains(&filed.position)
+                    && (what.contains(".his") || what.contains(".art Remove"));
+                if in_his_only {
+                    continue;
+                }
                 let is_hit = hit.contains(&filed.position);
                 assert!(found.is_some() || is_hit, "{what}: {} is lost", filed.id);
                 assert!(
@@ -293,9 +451,15 @@ fn check(sound: &Sound, disk: &Arc<dyn Disk>, dir: &Path, hit: &HashSet<Position
     spool.commit().unwrap();
     drop(spool);
     let reader = Reader::open_on(disk.clone(), dir).unwrap();
+    for filed in sound.kept().filter(|filed| !hit.contains(&filed.position)) {
+        story::check_article(&reader, filed, what);
+    }
     for filed in sound.story.articles() {
-        if !hit.contains(&filed.position) {
-            story::check_article(&reader, filed, what);
+        if sound.dead.contains(&filed.position) {
+            let found = reader.article(filed.id.as_bytes()).unwrap();
+            // The cancel may have been hit.
+            let is_again = found.is_some() && !what.contains(".art");
+            assert!(!is_again, "{what}: {} is there again", filed.id);
         }
     }
 }

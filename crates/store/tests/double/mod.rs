@@ -93,6 +93,7 @@ struct State {
     live: HashMap<PathBuf, usize>,
     names: HashMap<PathBuf, Names>,
     is_cut: bool,
+    makes_no_holes: bool,
 }
 
 /// The disk. Clones are the same disk.
@@ -117,6 +118,7 @@ impl Double {
             live: HashMap::new(),
             names: HashMap::new(),
             is_cut: false,
+            makes_no_holes: false,
         };
         let mut directories = vec![root.to_owned()];
         while let Some(directory) = directories.pop() {
@@ -163,6 +165,11 @@ impl Double {
         state.calls = 0;
         state.plan = Some(Plan { at, fault, forever });
         state.last_fault = None;
+    }
+
+    /// From now on its file system cannot punch holes.
+    pub fn make_no_holes(&self) {
+        self.state().makes_no_holes = true;
     }
 
     /// No more faults.
@@ -459,6 +466,9 @@ impl File for DoubleFile {
         assert!(offset.is_multiple_of(4096) && length.is_multiple_of(4096));
         let zeros = vec![0; length as usize];
         let mut state = self.double.state();
+        if state.makes_no_holes {
+            return Ok(false);
+        }
         match state.call(Call::Write, &self.path) {
             Ok(()) => {}
             Err((Fault::PowerCut, error)) => {

@@ -269,13 +269,9 @@ fn damage_to_holes_and_tables_loses_nothing() {
     for &base in &segments(sound.news.dir()) {
         let bytes = fs::read(art(sound.news.dir(), base)).unwrap();
         let mut marks = vec![(0, 64)];
-        for at in (64..bytes.len()).step_by(8) {
-            // Kinds 8 and 9 (docs/formats/segment.md): a table, of which all counts, and the header of a hole.
-            match (&bytes[at..].get(..4), bytes.get(at + 12)) {
-                (Some(b"BSr1"), Some(8)) => marks.push((at, bytes.len())),
-                (Some(b"BSr1"), Some(9)) => marks.push((at, at + 48)),
-                _ => {}
-            }
+        for (kind, at, length) in left_by_expire(&bytes) {
+            let counts = if kind == HOLE { 48 } else { length };
+            marks.push((at, at + counts));
         }
         for &(from, to) in &marks {
             met.insert(bytes[from + 12]);
@@ -289,7 +285,24 @@ fn damage_to_holes_and_tables_loses_nothing() {
             one_mark(&sound, base, &marks, &mut Dice::new(seed), seed);
         }
     }
-    assert!(met.contains(&8) && met.contains(&9));
+    assert!(met.contains(&TABLE) && met.contains(&HOLE));
+}
+
+/// Kinds of records, as docs/formats/segment.md has them.
+const TABLE: u8 = 8;
+const HOLE: u8 = 9;
+
+/// Kind, place and length of the records in a segment's file that only expire writes.
+fn left_by_expire(bytes: &[u8]) -> Vec<(u8, usize, usize)> {
+    let places = (64..bytes.len().saturating_sub(48)).step_by(8);
+    places
+        .filter(|&at| bytes[at..].starts_with(b"BSr1"))
+        .filter(|&at| bytes[at + 12] == TABLE || bytes[at + 12] == HOLE)
+        .map(|at| {
+            let length = u32::from_le_bytes(bytes[at + 8..at + 12].try_into().unwrap());
+            (bytes[at + 12], at, length as usize)
+        })
+        .collect()
 }
 
 /// Flips a bit of each of these marks of a segment.
@@ -361,6 +374,18 @@ fn one_damage(sound: &Sound, file: &Path, how: Damage, dice: &mut Dice, seed: u6
     // Nothing else tells of the line of an article whose record is gone.
     let can_be_told =
         can_be_told && !(how == Damage::Flip && what.contains(".his") && !sound.dead.is_empty());
+    // What lies in a hole is nothing.
+    let holes = match base_of(file) {
+        Some(_) => left_by_expire(&before),
+        None => Vec::new(),
+    };
+    let is_in_hole = |&(from, to): &(u64, u64)| {
+        holes.iter().any(|&(kind, at, length)| {
+            let (start, end) = (at as u64 + 48, (at + length) as u64);
+            kind == HOLE && start <= from && to <= end
+        })
+    };
+    let can_be_told = can_be_told && !places.iter().all(is_in_hole);
     // Readers may have started a recovery, which mends and tells as well.
     if changed && can_be_told && !is_read_first {
         let name = file.file_stem().unwrap().to_str().unwrap();

@@ -161,7 +161,7 @@ fn articles(part: usize, filed: u64, ids: &mut Vec<String>) -> Vec<Vec<u8>> {
         let turn = part * 60 + number;
         let groups = match number {
             0..30 => "go.run".to_owned(),
-            _ if turn % 7 == 0 => format!("go.some,{}", GROUPS[2 + turn % 3]),
+            _ if turn.is_multiple_of(7) => format!("go.some,{}", GROUPS[2 + turn % 3]),
             _ => GROUPS[1 + turn % 4].to_owned(),
         };
         let header = match turn % 11 {

@@ -239,7 +239,9 @@ impl Job<'_> {
             if base >= newest {
                 continue;
             }
-            self.remove_if_there(&fresh_path(&segment_path(&self.segments, base, View::Art)))?;
+            for view in [View::Art, View::Ovr, View::Exp, View::His] {
+                self.remove_if_there(&fresh_path(&segment_path(&self.segments, base, view)))?;
+            }
             if whole.contains(&base) {
                 continue;
             }

@@ -14,7 +14,7 @@ use double::Double;
 use news::News;
 use store::disk::Disk;
 use store::fsck::fsck_on;
-use store::{Expiry, Reader, Reclaimed, Spool, reclaim_on};
+use store::{Eagerness, Expiry, Reader, Reclaimed, Spool, reclaim_on};
 use story::{native, small};
 
 /// Articles of either group in the first segment.
@@ -75,7 +75,13 @@ impl Site {
         let mut spool = Spool::open_on(self.disk.clone(), self.dir(), small()).unwrap();
         spool.expire(&expiry).unwrap();
         drop(spool);
-        let told = reclaim_on(self.disk.clone(), self.dir(), small(), 0.15).unwrap();
+        let told = reclaim_on(
+            self.disk.clone(),
+            self.dir(),
+            small(),
+            Eagerness::usual(0.15),
+        )
+        .unwrap();
         assert_eq!(told.faults, [""; 0]);
         told
     }
@@ -125,8 +131,14 @@ fn waiting() -> Site {
     assert_eq!(std::fs::metadata(site.first()).unwrap().len(), before);
     site.check(|group, _| group == "stays", "waiting");
     // Once told, and done what can be done, there is nothing to do for the next run.
-    assert!(!store::is_unreclaimed(site.dir()).unwrap());
-    let again = reclaim_on(site.disk.clone(), site.dir(), small(), 0.15).unwrap();
+    assert!(!store::is_unreclaimed(site.dir(), 0).unwrap());
+    let again = reclaim_on(
+        site.disk.clone(),
+        site.dir(),
+        small(),
+        Eagerness::usual(0.15),
+    )
+    .unwrap();
     assert_eq!(again, Reclaimed::default());
     site
 }

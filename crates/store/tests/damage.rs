@@ -16,7 +16,7 @@ use double::dice::{Dice, first_seed, rounds};
 use news::News;
 use store::disk::{Disk, RealDisk};
 use store::fsck::fsck_on;
-use store::{Expiry, Position, Reader, Spool, reclaim_on};
+use store::{Eagerness, Expiry, Position, Reader, Spool, reclaim_on};
 use story::{Deed, Filed, GROUPS, Story, native, small};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -104,7 +104,7 @@ impl Sound {
             .unwrap()
             .expire(&expiry)
             .unwrap();
-        let told = reclaim_on(disk, news.dir(), small(), 0.3).unwrap();
+        let told = reclaim_on(disk, news.dir(), small(), Eagerness::usual(0.3)).unwrap();
         assert!(told.holes > 0 && told.repacked > 0, "{told:?}");
         assert_eq!(segments(news.dir()), bases);
         for deed in &story.deeds {

@@ -347,7 +347,7 @@ fn each_goes_when_its_own_header_says_so() {
             .filter(|article| article.is_alive() && article.expires.is_some_and(|date| now >= date))
             .count();
         let going = decide(&mut filed, &groups, now);
-        assert_eq!(told.count("articles"), going, "{what}");
+        assert_eq!(told.count("links"), going, "{what}");
         let left = check(&program, &filed, now - 40 * DAY, &what);
         eprintln!(
             "{what}: {going} gone, {left} left; {} segments removed, {} written anew, {} holes",
@@ -424,7 +424,7 @@ fn what_came_with_an_expires_long_past_goes_at_once() {
     let [read, past, ..] = count_expires(filed.into_iter());
     assert!(past > 60 && past <= read, "{past}");
     // Those that others superseded were gone before, which a count of rows does not know.
-    let told = told.count("articles") as usize;
+    let told = told.count("links") as usize;
     assert!(
         told >= gone && told <= gone + cancelled,
         "{told} told, {gone} gone, {cancelled} gone before"

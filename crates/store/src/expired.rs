@@ -4,11 +4,12 @@
 //! and of the rest the *early* ones (an explicit Expires gone by) are gone too. The file is derived: lost, it is made
 //! again from the log, where each segment but the first begins with a copy.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
 use article::decimal;
+use hashbrown::HashMap;
 
 use crate::disk::{Disk, Open};
 use crate::history::HistoryLine;
@@ -24,7 +25,7 @@ pub const END_OF_COPY: &[u8] = b"=\n";
 /// What is gone in each group. Doing a change twice, or all changes since some time again in their order, changes nothing.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Expired {
-    groups: HashMap<Box<[u8]>, Gone>,
+    groups: HashMap<Vec<u8>, Gone>,
     /// Ids of articles that are gone are forgotten when they arrived before this.
     forget_before: i64,
 }
@@ -41,11 +42,12 @@ struct Gone {
 impl Expired {
     /// True when an article with this number in a group has not expired.
     pub fn keeps(&self, group: &[u8], number: u64) -> bool {
-        match self.groups.get(group) {
-            None => true,
-            Some(gone) if number >= gone.cut => !gone.early.contains(&number),
-            Some(gone) => gone.survivors.contains(&number),
-        }
+        self.in_group(group).keeps(number)
+    }
+
+    /// What has expired in one group, for who asks about many of its numbers.
+    pub fn in_group(&self, group: &[u8]) -> InGroup<'_> {
+        InGroup(self.groups.get(group))
     }
 
     /// True when an article is left in one of its groups. (It may have been cancelled.)
@@ -149,7 +151,7 @@ impl Expired {
     }
 
     fn gone(&mut self, group: &[u8]) -> &mut Gone {
-        self.groups.entry(group.into()).or_default()
+        self.groups.entry_ref(group).or_default()
     }
 
     /// Notes how far a group is settled; only the file keeps it, the log does not.
@@ -267,6 +269,22 @@ impl Expired {
             told.apply(text);
         }
         Ok(told)
+    }
+}
+
+/// What has expired in one group.
+#[derive(Debug, Clone, Copy)]
+pub struct InGroup<'e>(Option<&'e Gone>);
+
+impl InGroup<'_> {
+    /// True when the article with this number has not expired.
+    #[inline]
+    pub fn keeps(&self, number: u64) -> bool {
+        match self.0 {
+            None => true,
+            Some(gone) if number >= gone.cut => !gone.early.contains(&number),
+            Some(gone) => gone.survivors.contains(&number),
+        }
     }
 }
 

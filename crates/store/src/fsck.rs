@@ -394,7 +394,7 @@ fn check_segment(
             repair,
         );
         if repair {
-            repack::repack(disk, segments, base, alive)?;
+            repack::repack(disk, segments, base, alive, None)?;
         }
     }
     Ok(views_bad)

@@ -34,14 +34,18 @@ impl<'a> HistoryLine<'a> {
     /// Reads one line, with or without its newline. `None` when it has not 2 or 3 fields ("garbled").
     pub fn parse(line: &'a [u8]) -> Option<HistoryLine<'a>> {
         let line = line.strip_suffix(b"\n").unwrap_or(line);
-        let mut fields = line.splitn(4, |&b| b == b'\t');
-        let id = fields.next()?;
-        let dates = fields.next()?;
-        let links = fields.next().unwrap_or_default();
-        if id.is_empty() || fields.next().is_some() {
+        let (id, rest) = cut(line, b'\t');
+        let (dates, links) = cut(rest?, b'\t');
+        let links = links.unwrap_or_default();
+        if id.is_empty() || memchr::memchr(b'\t', links).is_some() {
             return None;
         }
-        let mut parts = dates.split(|&b| b == b'~');
+        let mut rest = Some(dates);
+        let mut parts = std::iter::from_fn(|| {
+            let (part, behind) = cut(rest?, b'~');
+            rest = behind;
+            Some(part)
+        });
         Some(HistoryLine {
             text: line,
             id,
@@ -56,19 +60,32 @@ impl<'a> HistoryLine<'a> {
     /// The groups and numbers it was filed under; unreadable ones are skipped.
     /// Separators are blanks or commas, as in C News; the last slash stands before the number.
     pub fn links(&self) -> impl Iterator<Item = (&'a [u8], u64)> + use<'a> {
-        self.links
-            .split(|&b| b == b' ' || b == b',')
-            .filter_map(|link| {
-                let slash = memchr::memrchr(b'/', link)?;
-                let (group, number) = link.split_at_checked(slash)?;
-                Some((group, decimal::parse(number.get(1..)?)?))
-            })
+        let mut rest = Some(self.links);
+        let links = std::iter::from_fn(move || {
+            let text = rest?;
+            let end = memchr::memchr2(b' ', b',', text).unwrap_or(text.len());
+            rest = text.get(end + 1..);
+            text.get(..end)
+        });
+        links.filter_map(|link| {
+            let slash = memchr::memrchr(b'/', link)?;
+            let (group, number) = link.split_at_checked(slash)?;
+            Some((group, decimal::parse(number.get(1..)?)?))
+        })
     }
 
     /// True when an article was filed under this id, whether or not it is still alive.
     pub fn is_filed(&self) -> bool {
         !self.links.is_empty()
     }
+}
+
+/// What stands before the first of a byte, and what behind it. Expire reads millions of lines: this looks at many bytes a
+/// step, where splitting by a closure looks at one.
+fn cut(text: &[u8], at: u8) -> (&[u8], Option<&[u8]>) {
+    let place = memchr::memchr(at, text).unwrap_or(text.len());
+    let (before, rest) = text.split_at_checked(place).unwrap_or((text, b""));
+    (before, rest.get(1..))
 }
 
 /// Appends the line of an article that was filed.

@@ -302,6 +302,15 @@ pub struct Row<'a> {
     pub text: &'a [u8],
 }
 
+impl Row<'_> {
+    /// The bytes of the article that the row tells: its seventh field (RFC 3977, 8.3).
+    pub fn article_bytes(&self) -> Option<u64> {
+        let mut tabs = memchr::memchr_iter(b'\t', self.text);
+        let start = tabs.nth(5)? + 1;
+        decimal::parse(self.text.get(start..tabs.next()?)?)
+    }
+}
+
 impl<'a> GroupRows<'a> {
     /// True when there are none.
     pub fn is_empty(&self) -> bool {

@@ -214,14 +214,12 @@ impl Job<'_> {
         let expired = self.reader.expired();
         let kept = survey.groups().any(|rows| {
             let cut = expired.cut(rows.name);
+            let in_group = expired.in_group(rows.name);
             let (first, last) = (rows.number_at(0), rows.last_number());
             let survives = expired
                 .survivors(rows.name)
                 .any(|number| (first..=last).contains(&number));
-            survives
-                || rows
-                    .range(cut, last)
-                    .any(|row| expired.keeps(rows.name, row.number))
+            survives || rows.range(cut, last).any(|row| in_group.keeps(row.number))
         });
         Ok(!kept)
     }

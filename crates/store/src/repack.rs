@@ -16,7 +16,9 @@ use crate::record::{self, Commit, Kind, Record};
 use crate::replace::fresh_path;
 use crate::segment::{SEGMENT_HEADER_BYTES, SegmentHeader, Step, Walk};
 
-/// Writes the `.art` of a sealed segment anew without what is dead, and puts it in the old one's place.
+/// Writes the `.art` of a sealed segment anew without what is dead, and puts it in the old one's place. `dead`: the
+/// positions in the segment, ascending, of the articles that are dead by their history lines; each is asked again before
+/// it is left out, by the line in its record, which has a checksum. `None`: all are asked.
 ///
 /// # Errors
 /// A damaged segment is left alone: what is in its gaps would be lost for good. After any error the old file is still there.
@@ -25,10 +27,11 @@ pub fn repack(
     segments: &Path,
     base: u64,
     alive: Alive<'_>,
+    dead: Option<&[u64]>,
 ) -> Result<(), Error> {
     let path = segment_path(segments, base, View::Art);
     let fresh = fresh_path(&path);
-    let done = write(disk, &path, &fresh, alive).and_then(|()| {
+    let done = write(disk, &path, &fresh, alive, dead).and_then(|()| {
         // Which of the two files is found after a power cut does not matter.
         disk.rename(&fresh, &path)
             .map_err(|source| Error::io("put in place", &path, source))
@@ -40,7 +43,13 @@ pub fn repack(
     done
 }
 
-fn write(disk: &Arc<dyn Disk>, path: &Path, fresh: &Path, alive: Alive<'_>) -> Result<(), Error> {
+fn write(
+    disk: &Arc<dyn Disk>,
+    path: &Path,
+    fresh: &Path,
+    alive: Alive<'_>,
+    dead: Option<&[u64]>,
+) -> Result<(), Error> {
     let at = |source| Error::io("read", path, source);
     let old = disk.open(path, Open::Read).map_err(at)?;
     let header = SegmentHeader::read(&*old, path)?;
@@ -53,6 +62,7 @@ fn write(disk: &Arc<dyn Disk>, path: &Path, fresh: &Path, alive: Alive<'_>) -> R
     art.pending.restart(0);
     art.pending.out().extend_from_slice(&header.to_bytes());
     let mut moved = Moved::default();
+    let mut dead = dead.map(|dead| dead.iter().copied().peekable());
     while let Some(step) = walk.next().map_err(at)? {
         match step {
             Step::Gap { empty: true, .. } => {}
@@ -63,14 +73,20 @@ fn write(disk: &Arc<dyn Disk>, path: &Path, fresh: &Path, alive: Alive<'_>) -> R
                     what: "it cannot be repacked",
                 });
             }
-            Step::Record(position, record) if !is_gone(&record, alive) => {
+            Step::Record(position, record) => {
+                let is_asked = dead.as_mut().is_none_or(|dead| {
+                    while dead.next_if(|dead| *dead < position).is_some() {}
+                    record.head.kind != Kind::Article || dead.peek() == Some(&position)
+                });
+                if is_asked && is_gone(&record, alive) {
+                    continue;
+                }
                 moved.note(position, art.next(), record.bytes().len() as u64);
                 art.pending.out().extend_from_slice(record.bytes());
                 if art.pending.len() >= SPILL_BYTES {
                     art.spill(true)?;
                 }
             }
-            Step::Record(..) => {}
         }
     }
     let moved_at = art.next();

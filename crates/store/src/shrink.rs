@@ -63,7 +63,7 @@ pub fn shrink(
     let scattered = found.bytes() - found.runs.iter().map(worth).sum::<u64>();
     if scattered as f64 > dead_part * (found.live + scattered) as f64 {
         drop(file);
-        repack::repack(disk, segments, base, reader.alive())?;
+        repack::repack(disk, segments, base, reader.alive(), Some(&found.positions))?;
         told.repacked = true;
         return Ok(told);
     }
@@ -99,6 +99,8 @@ pub fn dead_part_of_current(
 struct Dead {
     /// From the first dead record of a run to the next living article. Records of other kinds may lie between.
     runs: Vec<(u64, u64)>,
+    /// The dead, by their positions in the segment, ascending.
+    positions: Vec<u64>,
     /// Bytes of the living.
     live: u64,
 }
@@ -125,6 +127,7 @@ impl Dead {
         };
         let mut found = Dead {
             runs: Vec::new(),
+            positions: Vec::new(),
             live: 0,
         };
         // The article before, where it begins, and whether it is dead.
@@ -134,11 +137,17 @@ impl Dead {
             let Some(position) = line.position else {
                 continue;
             };
-            let at = in_file(position.0.saturating_sub(survey.base()));
+            let offset = position.0.saturating_sub(survey.base());
+            let at = in_file(offset);
             found.add(last, at);
-            last = Some((at, alive.is_dead(&line)));
+            let is_dead = alive.is_dead(&line);
+            if is_dead {
+                found.positions.push(offset);
+            }
+            last = Some((at, is_dead));
         }
         found.add(last, in_file(u64::from(u32::MAX)));
+        found.positions.sort_unstable();
         Ok(Some(found))
     }
 
@@ -169,7 +178,10 @@ fn drop_rows(
     let expired = reader.expired();
     let kept: Vec<GroupRows<'_>> = survey
         .groups()
-        .flat_map(|rows| rows.runs(|number| expired.keeps(rows.name, number)))
+        .flat_map(|rows| {
+            let in_group = expired.in_group(rows.name);
+            rows.runs(|number| in_group.keeps(number))
+        })
         .collect();
     let left: usize = kept.iter().map(GroupRows::len).sum();
     let all = survey.rows();

@@ -23,10 +23,24 @@ pub fn push_signed(out: &mut Vec<u8>, value: i64) {
     push(out, value.unsigned_abs());
 }
 
+/// So many digits cannot overflow.
+const DIGITS_SAFE: usize = 19;
+
 /// A whole field of decimal digits; `None` for anything else or on overflow.
 pub fn parse(field: &[u8]) -> Option<u64> {
     if field.is_empty() {
         return None;
+    }
+    if field.len() <= DIGITS_SAFE {
+        let mut value = 0;
+        for &b in field {
+            let digit = b.wrapping_sub(b'0');
+            if digit > 9 {
+                return None;
+            }
+            value = value * 10 + u64::from(digit);
+        }
+        return Some(value);
     }
     field.iter().try_fold(0u64, |value, &b| {
         b.is_ascii_digit().then_some(())?;

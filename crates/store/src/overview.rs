@@ -302,15 +302,6 @@ pub struct Row<'a> {
     pub text: &'a [u8],
 }
 
-impl Row<'_> {
-    /// The bytes of the article that the row tells: its seventh field (RFC 3977, 8.3).
-    pub fn article_bytes(&self) -> Option<u64> {
-        let mut tabs = memchr::memchr_iter(b'\t', self.text);
-        let start = tabs.nth(5)? + 1;
-        decimal::parse(self.text.get(start..tabs.next()?)?)
-    }
-}
-
 impl<'a> GroupRows<'a> {
     /// True when there are none.
     pub fn is_empty(&self) -> bool {
@@ -471,9 +462,9 @@ pub fn merge_rows<E>(
     let whole = (0, u64::MAX);
     for same in groups.chunk_by(same_name) {
         each_ascending(same, whole, |_, row| {
-            piece.push(&row.number.to_le_bytes())?;
-            piece.push(&text_at.to_le_bytes())?;
-            piece.push(&row.record.to_le_bytes())?;
+            let entry =
+                u128::from(row.number) | u128::from(text_at) << 64 | u128::from(row.record) << 96;
+            piece.push(&entry.to_le_bytes())?;
             text_at += row.text.len() as u32;
             Ok(())
         })?;

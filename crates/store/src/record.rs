@@ -138,18 +138,24 @@ pub struct Record<'a> {
 impl<'a> Record<'a> {
     /// The record at the start of `bytes`. `None`: torn, damaged or not a record.
     pub fn parse(bytes: &'a [u8]) -> Option<Record<'a>> {
-        let record = Record::trust(bytes)?;
-        let summed = bytes.get(8..record.head.covered())?;
-        (crc32c::crc32c(summed) == record.head.checksum).then_some(record)
+        Record::check(Head::parse(bytes)?, bytes)
+    }
+
+    /// The record at the start of `bytes` whose header was read already. `None`: torn or damaged.
+    pub fn check(head: Head, bytes: &'a [u8]) -> Option<Record<'a>> {
+        let bytes = bytes.get(..head.covered())?;
+        (crc32c::crc32c(bytes.get(8..)?) == head.checksum).then_some(Record { head, bytes })
     }
 
     /// As [`Record::parse`] for bytes whose checksum was found right a moment ago.
     pub fn trust(bytes: &'a [u8]) -> Option<Record<'a>> {
-        let head = Head::parse(bytes)?;
-        Some(Record {
-            head,
-            bytes: bytes.get(..head.covered())?,
-        })
+        Record::with_head(Head::parse(bytes)?, bytes)
+    }
+
+    /// The same where the header was read, too.
+    pub fn with_head(head: Head, bytes: &'a [u8]) -> Option<Record<'a>> {
+        let bytes = bytes.get(..head.covered())?;
+        Some(Record { head, bytes })
     }
 
     /// The record as it lies on the disk, header and padding included; of a hole, its header.

@@ -239,10 +239,11 @@ impl<'f> Walk<'f> {
             return Ok(None);
         }
         let at = self.at;
-        if let Some(length) = self.record_length(at)? {
-            self.at = at + length;
+        if let Some(head) = self.head_of_record(at)? {
+            self.at = at + u64::from(head.length);
             let begin = (at - self.start) as usize;
-            let record = self.window.get(begin..).and_then(Record::trust);
+            let bytes = self.window.get(begin..);
+            let record = bytes.and_then(|bytes| Record::with_head(head, bytes));
             let table = &mut self.table;
             return Ok(record.map(|record| Step::Record(table.position(at, &record), record)));
         }
@@ -256,7 +257,7 @@ impl<'f> Walk<'f> {
                 to = self.end;
                 break;
             }
-            if self.fill(to, 4)? == b"BSr1" && self.record_length(to)?.is_some() {
+            if self.fill(to, 4)? == b"BSr1" && self.head_of_record(to)?.is_some() {
                 break;
             }
         }
@@ -268,8 +269,8 @@ impl<'f> Walk<'f> {
         }))
     }
 
-    /// The length of the record at `at` if it is whole and right.
-    fn record_length(&mut self, at: u64) -> std::io::Result<Option<u64>> {
+    /// The header of the record at `at` if that is whole and right.
+    fn head_of_record(&mut self, at: u64) -> std::io::Result<Option<Head>> {
         let Some(head) = Head::parse(self.fill(at, HEADER_BYTES)?) else {
             return Ok(None);
         };
@@ -277,7 +278,7 @@ impl<'f> Walk<'f> {
             return Ok(None);
         }
         let whole = self.fill(at, head.covered())?;
-        Ok(Record::parse(whole).map(|record| u64::from(record.head.length)))
+        Ok(Record::check(head, whole).map(|record| record.head))
     }
 
     /// Up to `length` bytes at `at`, fewer only at the end.

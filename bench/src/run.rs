@@ -25,6 +25,8 @@ pub struct Plan {
     pub quick: bool,
     /// Leave INN out.
     pub no_peer: bool,
+    /// `bench expire` with ten million articles, too.
+    pub large: bool,
     /// Leave the directories behind.
     pub keep: bool,
 }
@@ -92,20 +94,22 @@ pub fn run(plan: &Plan) -> Result<()> {
     };
     print!("{}", index_rows(&mut site, ids)?);
     print!("{}", expire::rows(&mut site, expire::ARTICLES)?);
+    print!("{}", expire::beside_filing(&mut site)?);
     Ok(())
 }
 
-/// `bench expire`: those rows alone.
+/// `bench expire`: those rows alone, and on demand the large one.
 ///
 /// # Errors
 /// When the binary is missing or fails.
 pub fn expire_alone(plan: &Plan) -> Result<()> {
     let mut site = Site::new(plan)?;
-    print!(
-        "{}{}",
-        machine::description(),
-        expire::rows(&mut site, expire::ARTICLES)?
-    );
+    print!("{}", machine::description());
+    print!("{}", expire::rows(&mut site, expire::ARTICLES)?);
+    print!("{}", expire::beside_filing(&mut site)?);
+    if plan.large {
+        print!("{}", expire::large(&mut site)?);
+    }
     Ok(())
 }
 

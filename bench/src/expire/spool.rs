@@ -1,0 +1,265 @@
+//! Spools for expire to run over, and one run of it.
+
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use anyhow::{Context, Result, bail};
+use bench::generate::{Kind, SEED};
+
+use crate::measure::{Input, Usages, measured};
+use crate::site::{Batch, Expected, Site, System};
+
+/// Seconds of a day.
+pub const DAY: u64 = 86_400;
+
+/// The part of the articles that arrives first: one in so many.
+const FIRST_PART: u64 = 5;
+
+/// Changed lines of broadsheet.toml.
+pub type Settings<'s> = &'s [&'s str];
+
+/// A news system whose articles arrived at two times.
+pub struct Spool {
+    /// Where.
+    pub system: System,
+    /// Articles in it.
+    pub articles: u64,
+    /// When the first fifth had arrived and nothing of the rest, epoch seconds.
+    pub middle: u64,
+}
+
+impl Spool {
+    /// A fresh one with so many articles in the groups of `batch`. They are made while they are filed: no batch lies on
+    /// the disk.
+    ///
+    /// # Errors
+    /// When the binary fails or does not file all of them.
+    pub fn fill(
+        site: &mut Site,
+        batch: &Batch,
+        settings: Settings<'_>,
+        articles: u64,
+    ) -> Result<Spool> {
+        let disk = site.disk.clone();
+        let system = site.system(&disk, batch)?;
+        let news = system.dir.join("news");
+        set(&news, settings)?;
+        let first = articles / FIRST_PART;
+        let file = |seed: u64, articles| {
+            let input = Input::Pipe(made(seed, articles, group_names(batch)?.len())?);
+            site.rnews(&system, &[], input, &Expected::all_filed(articles))
+        };
+        file(SEED, first)?;
+        let middle = seconds();
+        std::thread::sleep(Duration::from_millis(2100));
+        file(SEED + 1, articles - first)?;
+        Ok(Spool {
+            system,
+            articles,
+            middle,
+        })
+    }
+
+    /// The same in another directory.
+    ///
+    /// # Errors
+    /// Those of copying.
+    pub fn copy(&self, site: &mut Site) -> Result<Spool> {
+        let dir = site.fresh(&site.disk.clone())?;
+        let status = Command::new("cp")
+            .arg("-a")
+            .arg(self.news())
+            .arg(dir.join("news"))
+            .status()
+            .context("running cp")?;
+        if !status.success() {
+            bail!("cannot copy {}", self.news().display());
+        }
+        Ok(Spool {
+            system: System { dir },
+            ..*self
+        })
+    }
+
+    /// The news directory.
+    pub fn news(&self) -> std::path::PathBuf {
+        self.system.dir.join("news")
+    }
+
+    /// The words of a command line that runs expire at a time.
+    ///
+    /// # Errors
+    /// When the policy cannot be written.
+    pub fn command(&self, site: &Site, policy: &str, now: u64) -> Result<Vec<String>> {
+        let news = self.news();
+        let path = news.join("explist");
+        fs::write(&path, policy).context("writing the policy")?;
+        let words = [
+            site.binary.to_string_lossy().into_owned(),
+            "expire".into(),
+            "--dir".into(),
+            news.to_string_lossy().into_owned(),
+            "--json".into(),
+            "--now".into(),
+            now.to_string(),
+            path.to_string_lossy().into_owned(),
+        ];
+        Ok(words.into())
+    }
+
+    /// Runs expire.
+    ///
+    /// # Errors
+    /// When it fails or tells nothing.
+    pub fn expire(&self, site: &Site, policy: &str, now: u64) -> Result<Told> {
+        let words = self.command(site, policy, now)?;
+        let words: Vec<&str> = words.iter().map(String::as_str).collect();
+        let outcome = measured(
+            &self.system.dir,
+            &words,
+            Input::File(Path::new("/dev/null")),
+        )?;
+        if outcome.status != 0 {
+            bail!("expire ended with {}: {}", outcome.status, outcome.output);
+        }
+        Told::read(outcome.usages, &outcome.output)
+    }
+
+    /// Bytes of the disk's blocks that the articles take up (`.art` alone), and all files of the segments.
+    ///
+    /// # Errors
+    /// Those of the file system.
+    pub fn disk_bytes(&self) -> Result<(u64, u64)> {
+        use std::os::unix::fs::MetadataExt;
+        let (mut articles, mut all) = (0, 0);
+        for entry in fs::read_dir(self.news().join("segments"))? {
+            let entry = entry?;
+            let bytes = entry.metadata()?.blocks() * 512;
+            all += bytes;
+            if entry.path().extension().is_some_and(|view| view == "art") {
+                articles += bytes;
+            }
+        }
+        Ok((articles, all))
+    }
+
+    /// Deletes it.
+    ///
+    /// # Errors
+    /// Those of the file system.
+    pub fn remove(self) -> Result<()> {
+        fs::remove_dir_all(&self.system.dir).context("deleting a spool")
+    }
+}
+
+/// What a run of expire told.
+#[derive(Clone, Debug, Default)]
+pub struct Told {
+    /// What the process used.
+    pub usages: Usages,
+    /// Articles that went.
+    pub articles: u64,
+    /// Until they were gone, ms.
+    pub decided_ms: f64,
+    /// After that, until their space was given back, ms.
+    pub reclaimed_ms: f64,
+    /// All it said.
+    pub line: String,
+}
+
+impl Told {
+    /// Reads the last line of the output.
+    ///
+    /// # Errors
+    /// When it is not what expire says.
+    pub fn read(usages: Usages, output: &str) -> Result<Told> {
+        let line = output.lines().last().unwrap_or_default();
+        let json: serde_json::Value = serde_json::from_str(line)?;
+        let number = |name: &str| {
+            let number = json.get(name).and_then(serde_json::Value::as_f64);
+            number.with_context(|| format!("expire tells no {name}"))
+        };
+        Ok(Told {
+            usages,
+            articles: number("articles")? as u64,
+            decided_ms: number("decided_ms")?,
+            reclaimed_ms: number("reclaimed_ms")?,
+            line: line.to_owned(),
+        })
+    }
+
+    /// µs an article to give the space back.
+    pub fn reclaimed_us(&self) -> f64 {
+        self.reclaimed_ms * 1e3 / self.articles.max(1) as f64
+    }
+}
+
+/// The command that writes tiny articles to its output.
+fn made(seed: u64, articles: u64, groups: usize) -> Result<Command> {
+    let mut command = Command::new(std::env::current_exe().context("finding the bench itself")?);
+    command.args(["generate", "tiny", "--out", "-"]);
+    for (flag, value) in [
+        ("--seed", seed),
+        ("--articles", articles),
+        ("--groups", groups as u64),
+    ] {
+        command.args([flag, &value.to_string()]);
+    }
+    command.stderr(std::process::Stdio::null());
+    Ok(command)
+}
+
+/// A batch of one article, for its groups.
+///
+/// # Errors
+/// Those of the file system.
+pub fn groups_of(site: &Site, groups: usize) -> Result<Batch> {
+    site.batch(
+        Kind::Tiny {
+            articles: 1,
+            groups,
+        },
+        &format!("groups-{groups}"),
+    )
+}
+
+/// The names in a batch's active file.
+///
+/// # Errors
+/// Those of the file system.
+pub fn group_names(batch: &Batch) -> Result<Vec<String>> {
+    let active = fs::read_to_string(batch.dir.join("active")).context("reading active")?;
+    let names = active.lines().filter_map(|line| line.split(' ').next());
+    let names = names.filter(|name| !["control", "junk"].contains(name));
+    Ok(names.map(str::to_owned).collect())
+}
+
+fn seconds() -> u64 {
+    SystemTime::now()
+        .duration_since(UNIX_EPOCH)
+        .map_or(0, |age| age.as_secs())
+}
+
+fn set(news: &Path, settings: Settings<'_>) -> Result<()> {
+    if settings.is_empty() {
+        return Ok(());
+    }
+    let path = news.join("broadsheet.toml");
+    let text = fs::read_to_string(&path)?;
+    let changed: Vec<&str> = text
+        .lines()
+        .map(|line| {
+            let key = |setting: &&&str| setting.split(' ').next() == line.split(' ').next();
+            settings.iter().find(key).map_or(line, |setting| *setting)
+        })
+        .collect();
+    fs::write(&path, changed.join("\n") + "\n")?;
+    // The first segment was made by init, at its size.
+    fs::remove_file(news.join("index"))?;
+    for entry in fs::read_dir(news.join("segments"))? {
+        fs::remove_file(entry?.path())?;
+    }
+    Ok(())
+}

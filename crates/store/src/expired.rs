@@ -11,6 +11,7 @@ use std::sync::{Arc, OnceLock};
 use article::decimal;
 use hashbrown::HashMap;
 
+use crate::bytes::cut;
 use crate::disk::{Disk, Open};
 use crate::history::HistoryLine;
 use crate::record::Kind;
@@ -37,6 +38,13 @@ struct Gone {
     early: BTreeSet<u64>,
     /// No article below this position is to be decided by the group's default: saves looking again.
     settled: u64,
+}
+
+impl Gone {
+    /// True when there is more to tell than how far it is settled.
+    fn lost_any(&self) -> bool {
+        self.cut > 0 || !self.survivors.is_empty() || !self.early.is_empty()
+    }
 }
 
 impl Expired {
@@ -112,14 +120,17 @@ impl Expired {
     /// Applies lines of the log: `group cut low`, `group low`, `+ group/number`, `- group/number`, `/expired/ time`.
     /// What cannot be read is passed over.
     pub fn apply(&mut self, text: &[u8]) {
-        for line in text.split(|&b| b == b'\n') {
+        let mut rest = Some(text);
+        while let Some(text) = rest {
+            let (line, behind) = cut(text, b'\n');
             self.apply_line(line);
+            rest = behind;
         }
     }
 
     fn apply_line(&mut self, line: &[u8]) -> Option<()> {
-        let mut words = line.split(|&b| b == b' ');
-        let (first, second) = (words.next()?, words.next()?);
+        let (first, rest) = cut(line, b' ');
+        let (second, rest) = cut(rest?, b' ');
         match first {
             b"+" | b"-" => {
                 let slash = memchr::memrchr(b'/', second)?;
@@ -137,7 +148,7 @@ impl Expired {
                 }
             }
             b"/expired/" => self.forget_before = decimal::parse_signed(second)?,
-            b"@" => self.gone(words.next()?).settled = decimal::parse(second)?,
+            b"@" => self.gone(cut(rest?, b' ').0).settled = decimal::parse(second)?,
             group => {
                 let cut = decimal::parse(second)?;
                 let gone = self.gone(group);
@@ -162,7 +173,9 @@ impl Expired {
     /// Appends everything as lines, in an order in which any part of them loses nothing: what survives, the cuts, what
     /// is gone early.
     pub fn push_lines(&self, out: &mut Vec<u8>) {
-        let mut groups: Vec<_> = self.groups.iter().collect();
+        // Of most groups only how far they are settled is known.
+        let groups = self.groups.iter();
+        let mut groups: Vec<_> = groups.filter(|(_, gone)| gone.lost_any()).collect();
         groups.sort_unstable_by_key(|(name, _)| *name);
         out.extend_from_slice(b"/expired/ ");
         decimal::push_signed(out, self.forget_before);

@@ -82,7 +82,11 @@ impl Spool {
             self.log_when_long(&mut text)?;
         }
         self.log_lines(&mut text)?;
-        let told = self.expired.state()?.after(expiry);
+        let told = match expiry.removes_nothing() {
+            // Nobody asks: the loops below have nothing to do.
+            true => Expired::fresh(),
+            false => self.expired.state()?.after(expiry),
+        };
         for (group, _) in &expiry.cuts {
             push_cut(&mut text, group, told.cut(group), told.low(group));
             self.log_when_long(&mut text)?;

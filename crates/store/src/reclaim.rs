@@ -78,6 +78,9 @@ pub fn reclaim_on(
     let segments = dir.join("segments");
     let known = unreclaimed::read(&*disk, dir)?;
     let listed = known.clone().filter(|_| !everywhere);
+    if listed.as_ref().is_some_and(|due| due.is_empty()) && !has_remains(&*disk, &segments)? {
+        return Ok(Reclaimed::default());
+    }
     let mut reader = Reader::open_on(disk.clone(), dir)?;
     let current = reader.segments().last().copied().unwrap_or(0);
     let forget_before = reader.expired().forget_before();
@@ -124,6 +127,15 @@ pub fn reclaim_on(
     }
     Ok(job.told)
 }
+
+/// True when there are views of segments whose articles are gone.
+fn has_remains(disk: &dyn Disk, segments: &Path) -> Result<bool, Error> {
+    let whole = list_views(disk, segments, &[View::Art])?;
+    let all = list_views(disk, segments, &VIEWS)?;
+    Ok(whole.len() < all.len())
+}
+
+const VIEWS: [View; 4] = [View::Art, View::Ovr, View::Exp, View::His];
 
 struct Job<'d> {
     disk: Arc<dyn Disk>,
@@ -199,7 +211,7 @@ impl Job<'_> {
 
     /// Bytes of the disk that the files of a segment take up.
     fn takes_up(&self, base: u64) -> u64 {
-        [View::Art, View::Ovr, View::His, View::Exp]
+        VIEWS
             .iter()
             .filter_map(|view| {
                 let path = segment_path(&self.segments, base, *view);
@@ -229,11 +241,7 @@ impl Job<'_> {
     fn sweep(&self) -> Result<(), Error> {
         let whole = list_views(&*self.disk, &self.segments, &[View::Art])?;
         let newest = self.reader.segments().last().copied().unwrap_or(0);
-        for base in list_views(
-            &*self.disk,
-            &self.segments,
-            &[View::Art, View::Ovr, View::Exp, View::His],
-        )? {
+        for base in list_views(&*self.disk, &self.segments, &VIEWS)? {
             if base >= newest {
                 continue;
             }

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use crate::Error;
 use crate::alive::Alive;
 use crate::current::{Art, Growing};
-use crate::disk::{Disk, Open};
+use crate::disk::{BLOCK_BYTES, Disk, Open};
 use crate::history::HistoryLine;
 use crate::moved::Moved;
 use crate::pending::{Pending, SPILL_BYTES};
@@ -62,6 +62,8 @@ fn write(
     art.pending.restart(0);
     art.pending.out().extend_from_slice(&header.to_bytes());
     let mut moved = Moved::default();
+    // The header is written again when all is known: as part of a whole block, which need not be read for that.
+    let mut first = Vec::new();
     let mut dead = dead.map(|dead| dead.iter().copied().peekable());
     while let Some(step) = walk.next().map_err(at)? {
         match step {
@@ -84,6 +86,7 @@ fn write(
                 moved.note(position, art.next(), record.bytes().len() as u64);
                 art.pending.out().extend_from_slice(record.bytes());
                 if art.pending.len() >= SPILL_BYTES {
+                    keep_first_block(&mut first, &art.pending);
                     art.spill(true)?;
                 }
             }
@@ -96,13 +99,23 @@ fn write(
         start: art.pending.commit_start(),
     };
     record::push_text(art.pending.out(), Kind::Moved, commit, &moved.to_bytes());
+    keep_first_block(&mut first, &art.pending);
     art.write_pending(true, 0)?;
-    let header = SegmentHeader { moved_at, ..header };
+    let header = SegmentHeader { moved_at, ..header }.to_bytes();
+    first.splice(..header.len().min(first.len()), header);
     art.growing
         .file
-        .write_at(&header.to_bytes(), 0)
+        .write_at(&first, 0)
         .map_err(|source| Error::io("write", fresh, source))?;
     art.growing.sync()
+}
+
+/// Keeps what the file begins with, if this is it.
+fn keep_first_block(first: &mut Vec<u8>, pending: &Pending) {
+    if first.is_empty() {
+        let bytes = pending.bytes();
+        first.extend_from_slice(bytes.get(..BLOCK_BYTES).unwrap_or(bytes));
+    }
 }
 
 /// True for records that nobody needs any more: dead articles, and what only filled space.

@@ -17,6 +17,9 @@ pub const DAY: u64 = 86_400;
 /// The part of the articles that arrives first: one in so many.
 const FIRST_PART: u64 = 5;
 
+/// Articles of one batch: made a minute apart from 2012 on, more would be of a date to come.
+const BATCH_MAX: u64 = 4_000_000;
+
 /// Changed lines of broadsheet.toml.
 pub type Settings<'s> = &'s [&'s str];
 
@@ -47,14 +50,21 @@ impl Spool {
         let news = system.dir.join("news");
         set(&news, settings)?;
         let first = articles / FIRST_PART;
-        let file = |seed: u64, articles| {
-            let input = Input::Pipe(made(seed, articles, group_names(batch)?.len())?);
-            site.rnews(&system, &[], input, &Expected::all_filed(articles))
+        let groups = group_names(batch)?.len();
+        let mut seed = SEED;
+        let mut file = |mut left: u64| {
+            while left > 0 {
+                let some = left.min(BATCH_MAX);
+                let input = Input::Pipe(made(seed, some, groups)?);
+                site.rnews(&system, &[], input, &Expected::all_filed(some))?;
+                (left, seed) = (left - some, seed + 1);
+            }
+            anyhow::Ok(())
         };
-        file(SEED, first)?;
+        file(first)?;
         let middle = seconds();
         std::thread::sleep(Duration::from_millis(2100));
-        file(SEED + 1, articles - first)?;
+        file(articles - first)?;
         Ok(Spool {
             system,
             articles,

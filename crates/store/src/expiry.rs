@@ -169,7 +169,7 @@ impl Spool {
         let Some(&newest) = dead.iter().max() else {
             return Ok(true);
         };
-        if !self.stand_alone_behind(newest)? {
+        if !self.has_copy_behind(newest)? {
             return Ok(false);
         }
         let segments = self.dir.join("segments");
@@ -186,6 +186,7 @@ impl Spool {
                 self.log_text(Kind::Cancel, &[line, b"\n"].concat());
             }
         }
+        // Once for all of it: the syncs of a checkpoint are most of the time for which expire holds the lock.
         self.commit()?;
         self.checkpoint()?;
         Ok(true)
@@ -230,16 +231,22 @@ impl Spool {
     /// Sees to it that nothing in the segments up to `newest` is needed for active, for what has expired, or by a restart.
     /// False: that cannot be, the segments are too small for the copies.
     pub(crate) fn stand_alone_behind(&mut self, newest: u64) -> Result<bool, Error> {
-        let bases = segment::list(&*self.disk, &self.dir.join("segments"))?;
-        if !self.has_copy_after(newest, &bases)? {
-            self.seal_now()?;
-            if !self.begins_with_copy(self.art.header.base)? {
-                return Ok(false);
-            }
+        if !self.has_copy_behind(newest)? {
+            return Ok(false);
         }
         self.commit()?;
         self.checkpoint()?;
         Ok(true)
+    }
+
+    /// True when a segment behind `newest` begins with copies; if none does, a new segment is begun.
+    fn has_copy_behind(&mut self, newest: u64) -> Result<bool, Error> {
+        let bases = segment::list(&*self.disk, &self.dir.join("segments"))?;
+        if self.has_copy_after(newest, &bases)? {
+            return Ok(true);
+        }
+        self.seal_now()?;
+        self.begins_with_copy(self.art.header.base)
     }
 
     /// Seals the current segment, whatever waits.

@@ -7,6 +7,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use crate::disk::{Disk, File, Open};
+use crate::history::HistoryLine;
 use crate::moved::Moved;
 use crate::overview::{self, GroupRows};
 use crate::position::{View, segment_path};
@@ -51,9 +52,10 @@ pub fn shrink(
         return Ok(Shrunk::default());
     };
     let mut told = Shrunk {
-        due: thin_history(&**disk, segments, &survey, reader, dead_part)?,
+        due: found.ids.due,
         ..Shrunk::default()
     };
+    thin_history(&**disk, segments, &survey, reader, (&found.ids, dead_part))?;
     if found.runs.is_empty() {
         return Ok(told);
     }
@@ -103,6 +105,17 @@ struct Dead {
     positions: Vec<u64>,
     /// Bytes of the living.
     live: u64,
+    ids: Ids,
+}
+
+/// The ids of a segment.
+#[derive(Default)]
+struct Ids {
+    all: u32,
+    /// Of these, those that may be forgotten.
+    forgotten: u32,
+    /// When there will be others.
+    due: Option<i64>,
 }
 
 impl Dead {
@@ -129,18 +142,22 @@ impl Dead {
             runs: Vec::new(),
             positions: Vec::new(),
             live: 0,
+            ids: Ids::default(),
         };
         // The article before, where it begins, and whether it is dead.
         let mut last: Option<(u64, bool)> = None;
         let alive = reader.alive();
         for line in survey.lines() {
+            // Asked once for all: it is most of the work of shrinking.
+            let is_kept = alive.expired.keeps_any(&line);
+            found.ids.add(&line, is_kept, alive.expired.forget_before());
             let Some(position) = line.position else {
                 continue;
             };
             let offset = position.0.saturating_sub(survey.base());
             let at = in_file(offset);
             found.add(last, at);
-            let is_dead = alive.is_dead(&line);
+            let is_dead = !is_kept || alive.cancelled.contains(position);
             if is_dead {
                 found.positions.push(offset);
             }
@@ -194,32 +211,35 @@ fn drop_rows(
     })
 }
 
-/// Writes `.his` anew without the lines that may be forgotten, if they are a part of it worth that. Returns when there will
-/// be others.
+impl Ids {
+    fn add(&mut self, line: &HistoryLine<'_>, is_kept: bool, forget_before: i64) {
+        self.all += 1;
+        if is_kept {
+            return;
+        }
+        if line.arrival.unwrap_or(i64::MIN) < forget_before {
+            self.forgotten += 1;
+        } else {
+            let due = line.arrival.map(|arrival| arrival.saturating_add(1));
+            self.due = self.due.max(due);
+        }
+    }
+}
+
+/// Writes `.his` anew without the lines that may be forgotten, if they are a part of it worth that.
 fn thin_history(
     disk: &dyn Disk,
     segments: &Path,
     survey: &Survey,
     reader: &Reader,
-    dead_part: f64,
-) -> Result<Option<i64>, Error> {
-    let expired = reader.expired();
-    let (mut all, mut forgotten) = (0, 0);
-    let mut due = None;
-    for line in survey.lines() {
-        all += 1;
-        if expired.forgets(&line) {
-            forgotten += 1;
-        } else if !expired.keeps_any(&line) {
-            due = due.max(line.arrival.map(|arrival| arrival.saturating_add(1)));
-        }
+    (ids, dead_part): (&Ids, f64),
+) -> Result<(), Error> {
+    if f64::from(ids.forgotten) <= dead_part * f64::from(ids.all) {
+        return Ok(());
     }
-    if f64::from(forgotten) > dead_part * f64::from(all) {
-        let path = segment_path(segments, survey.base(), View::His);
-        let text = thin(survey.history_lines(), |line| !reader.is_forgotten(line));
-        replace(disk, &path, |file| file.write_at(&text, 0))?;
-    }
-    Ok(due)
+    let path = segment_path(segments, survey.base(), View::His);
+    let text = thin(survey.history_lines(), |line| !reader.is_forgotten(line));
+    replace(disk, &path, |file| file.write_at(&text, 0))
 }
 
 /// Writes `.exp` anew without what has expired, but for what only broke the order of arrival: a search must pass it over.

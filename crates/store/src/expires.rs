@@ -31,7 +31,7 @@ impl<'a> Expires<'a> {
     /// True without an Expires. Only then does the order of arrival decide: see `.exp`.
     #[inline]
     pub fn is_absent(self) -> bool {
-        self == Expires::Absent
+        matches!(self, Expires::Absent)
     }
 
     /// Reads the subfield of a history line.

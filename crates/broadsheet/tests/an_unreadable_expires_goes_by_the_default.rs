@@ -156,3 +156,22 @@ fn what_was_cancelled_is_not_told() {
         .unwrap();
     assert_eq!(told.err, rest);
 }
+
+#[test]
+fn what_is_told_one_by_one_is_bounded() {
+    let program = Program::with_news("test.a 0000000000 00001 y\n");
+    let count = expire::complaints::TOLD_MAX + 2;
+    let article = |place| with(&id(place), "test.a", "Expires: never\n", b"hello\n");
+    let articles: Vec<_> = (0..count).map(article).collect();
+    assert_eq!(program.rnews(&batch(&articles)).status, 0);
+    program.write("news/explist", b"all x 10 -\n");
+    let told = expire(&program, 1, &["-g"]);
+    assert_eq!(told.status, 0, "{told:?}");
+    assert_eq!(told.count("expires_unreadable"), count as u64);
+    let lines: Vec<_> = told.err.lines().collect();
+    assert_eq!(lines.len(), expire::complaints::TOLD_MAX + 1);
+    assert_eq!(
+        lines.last().copied(),
+        Some("broadsheet: and 2 articles more whose Expires cannot be read")
+    );
+}

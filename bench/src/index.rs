@@ -41,7 +41,7 @@ mod filled {
 
     use anyhow::{Result, bail};
     use bench::generate::{Random, SEED, mix};
-    use store::{Options, Spool};
+    use store::{Expires, Options, Spool};
 
     use crate::measure::own_times;
     use crate::report::{Goal, figure};
@@ -81,7 +81,7 @@ mod filled {
         for number in 0..ids {
             id.clear();
             push_id(&mut id, number);
-            spool.remember(&id, ARRIVAL, None)?;
+            spool.remember(&id, ARRIVAL, Expires::Absent)?;
             if spool.pending_bytes() >= COMMIT_BYTES {
                 spool.commit()?;
             }

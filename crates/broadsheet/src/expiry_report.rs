@@ -1,9 +1,9 @@
 //! What expire did or would do, for people and for programs.
 
 use std::collections::BTreeSet;
-use std::io::Write;
+use std::io::{BufWriter, Write};
 
-use expire::{Going, Life, Outcome, Shortage};
+use expire::{Going, Life, Outcome, Shortage, Unreadable};
 use serde_json::{Value, json};
 
 use crate::archive_report;
@@ -102,6 +102,24 @@ pub fn count(outcome: &Outcome) {
         outcome.segments,
         outcome.reclaimed.segments
     );
+}
+
+/// Articles whose Expires cannot be read, on standard error (`-g`).
+pub fn complain(unreadable: &Unreadable) -> std::io::Result<()> {
+    let mut told = BufWriter::new(std::io::stderr());
+    for complaint in &unreadable.told {
+        writeln!(told, "broadsheet: {complaint}")?;
+    }
+    let more = unreadable
+        .count
+        .saturating_sub(unreadable.told.len() as u64);
+    if more > 0 {
+        writeln!(
+            told,
+            "broadsheet: and {more} articles more whose Expires cannot be read"
+        )?;
+    }
+    told.flush()
 }
 
 fn beside(name: &str, old: &Going, new: &Going, out: &mut dyn Write) -> std::io::Result<()> {
@@ -225,6 +243,7 @@ fn as_json(outcome: &Outcome, dry: bool) -> Value {
     let mut answer = of_going(&plan.total);
     let rest = json!({
         "dry": dry, "of_links": plan.live, "hierarchies": by_hierarchy, "in_future": plan.in_future,
+        "expires_unreadable": plan.unreadable.count,
         "archived": archived.copies, "archive_failed": archived.failed, "archive_missing": archived.missing,
         "held": archived.held, "segments_removed": freed.segments, "segments_repacked": freed.repacked,
         "holes": freed.holes, "bytes_freed": freed.bytes, "bytes_held": freed.held, "faults": freed.faults,

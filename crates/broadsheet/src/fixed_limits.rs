@@ -62,6 +62,7 @@ fixed! {
     store::PAD_BYTES_MAX, Unit::Bytes, "pad at the end of a segment", "So much of a segment is kept free for it.";
     store::POSITION_MAX, Unit::Bytes, "log", "Everything ever filed must fit: the index keeps 48 bits of an address.";
     store::history::LINE_BYTES_MAX, Unit::Bytes, "history line", "A longer line is not read.";
+    store::expires::TEXT_BYTES_MAX, Unit::Bytes, "Expires that is no date, in history", "A longer one is cut.";
     store::fsck::FINDINGS_MAX, Unit::Count("findings"), "findings of fsck", "So many are told one by one; more are only counted.";
     store::INDEX_PROBES_MAX, Unit::Count("buckets"), "buckets of the index for one id", "When so many are full the table is made larger.";
     store::INDEX_LOAD_PERCENT_MAX, Unit::Count("percent"), "load of the index", "The table is made larger when so much of it is used.";
@@ -69,5 +70,6 @@ fixed! {
     expire::explist::RULES_MAX, Unit::Count("rules"), "rules of explist", "More are a fault.";
     expire::archiving::COPY_FAILURES_MAX, Unit::Count("copies"), "failed copies to archives", "After so many a run of expire archives nothing more, and all that should be archived stays, as in C News.";
     expire::archiving::index_line::SUBJECT_BYTES_MAX, Unit::Bytes, "subject in a line of expire -p", "A longer one is cut and ends in `...', as in C News.";
+    expire::complaints::TOLD_MAX, Unit::Count("articles"), "articles that expire -g tells of", "So many are told one by one; more are only counted.";
     expire::life::DAYS_MAX, Unit::Count("days"), "life of an article", "A longer life is written `never'.";
 }

@@ -86,7 +86,7 @@ fn filed(program: &Program) {
     for case in CASES {
         if case.0 == "<gone98>" {
             // Seen only, and not yet to be forgotten.
-            spool.remember(b"<gone96>", 5000, None).unwrap();
+            spool.remember(b"<gone96>", 5000, None.into()).unwrap();
         }
         let links: Vec<_> = case
             .3
@@ -100,7 +100,7 @@ fn filed(program: &Program) {
             .append(&Filing {
                 id: case.0.as_bytes(),
                 arrival: case.1,
-                expires: case.2,
+                expires: case.2.into(),
                 links: &links,
                 sites: b"",
                 header: &[Piece::Native(header.as_bytes())],

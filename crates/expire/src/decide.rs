@@ -7,6 +7,7 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 use groups::{Active, GroupId};
 use store::{Error, Expired, Expiry, GroupRows, HistoryLine, Reader, Survey};
 
+use crate::complaints::Unreadable;
 use crate::count::{self, Going, Hierarchies};
 use crate::policy::{Cutoffs, Policy};
 
@@ -23,6 +24,8 @@ pub struct Plan {
     pub live: u64,
     /// Links of articles that seem to have come in the future: they stay. Was the clock set back?
     pub in_future: u64,
+    /// Articles whose Expires cannot be read (`-g`), those of held groups included.
+    pub unreadable: Unreadable,
 }
 
 /// Decides what goes at `now`. `held`: groups for which it is true stay as they are.
@@ -53,12 +56,15 @@ pub(crate) fn decide_on(
         run.by_default(survey);
     }
     run.keep_what_came_in_future(surveys);
+    let mut unreadable = Unreadable::default();
     for survey in surveys {
         for line in survey.exceptions() {
+            unreadable.look_at(reader, &line);
             run.exception(survey.base(), &line);
         }
     }
     let mut plan = run.finish(surveys);
+    plan.unreadable = unreadable;
     let touched = plan.expiry.touched.clone();
     let is_touched = |survey: &&Survey| touched.binary_search(&survey.base()).is_ok();
     count::count(reader, surveys.iter().filter(is_touched), &mut plan);
@@ -277,7 +283,7 @@ impl<'r> Run<'r> {
             let Some((_, cutoffs)) = self.rule_of(group) else {
                 continue;
             };
-            if arrival < 0 || cutoffs.remove(arrival, line.expires, self.now) {
+            if arrival < 0 || cutoffs.remove(arrival, line.expires.date(), self.now) {
                 self.kept.remove(&link());
                 self.gone.insert(link());
                 self.touched.insert(base);

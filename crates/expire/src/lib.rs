@@ -14,6 +14,7 @@
 
 pub mod archive;
 pub mod archiving;
+pub mod complaints;
 pub mod count;
 pub mod dates;
 pub mod decide;
@@ -31,6 +32,7 @@ mod trace;
 
 pub use archive::{Archive, Layout};
 pub use archiving::{Archived, Archiving};
+pub use complaints::Unreadable;
 pub use count::{Going, Hierarchies};
 pub use dates::{Bounds, Dates};
 pub use decide::{Plan, decide};

@@ -113,7 +113,7 @@ fn file(dir: &Path, articles: &[Arriving]) -> Vec<(usize, u64)> {
             .append(&Filing {
                 id: id.as_bytes(),
                 arrival: NOW - article.age,
-                expires: article.expires.map(|after| NOW + after),
+                expires: article.expires.map(|after| NOW + after).into(),
                 links: &named,
                 sites: b"",
                 header: &[Piece::Native(header.as_bytes())],

@@ -1,4 +1,4 @@
-//! The mechanism against a slow model: random articles, cross-posts, Expires, clocks and policies; runs of expire between
+//! The mechanism against a slow model: random articles, cross-posts, Expires (some of them no dates), clocks and policies; runs of expire between
 //! batches of filing; after each, every article is asked for in every group. Where the clock was set back, an article may
 //! stay longer by as much, and never goes early.
 
@@ -10,7 +10,7 @@ use std::path::Path;
 use expire::policy::Facts;
 use expire::{Archiving, Explist, Going, Order, Policy, Space, Verdict};
 use proptest::prelude::*;
-use store::{Filing, Options, OverviewFields, Piece, Position, Reader, Spool};
+use store::{Expires, Filing, Options, OverviewFields, Piece, Position, Reader, Spool};
 
 const GROUPS: [&str; 4] = ["a.x", "a.y", "b", "c.moderated"];
 
@@ -21,6 +21,8 @@ struct Arriving {
     after: i64,
     /// Seconds from arrival to Expires.
     expires: Option<i64>,
+    /// Without that: its Expires is no date.
+    unreadable: bool,
     filler: usize,
 }
 
@@ -42,6 +44,7 @@ struct Filed {
     text: String,
     arrival: i64,
     expires: Option<i64>,
+    unreadable: bool,
     position: Position,
     cancelled: bool,
     links: Vec<(usize, u64, bool)>,
@@ -71,11 +74,15 @@ fn arriving() -> impl Strategy<Value = Arriving> {
     let groups = prop::collection::btree_set(0..4usize, 1..4);
     let after = prop_oneof![20 => 0..40_000i64, 1 => -200_000..0i64];
     let expires = prop_oneof![4 => Just(None), 1 => (-50_000..2_000_000i64).prop_map(Some)];
-    (groups, after, expires, 0..40_000usize).prop_map(|(groups, after, expires, filler)| Arriving {
-        groups,
-        after,
-        expires,
-        filler,
+    let rest = (prop::bool::weighted(0.1), 0..40_000usize);
+    (groups, after, expires, rest).prop_map(|(groups, after, expires, (unreadable, filler))| {
+        Arriving {
+            groups,
+            after,
+            expires,
+            unreadable: unreadable && expires.is_none(),
+            filler,
+        }
     })
 }
 
@@ -117,7 +124,10 @@ fn file(spool: &mut Spool, filed: &mut Vec<Filed>, wanted: &Arriving, arrival: i
         .append(&Filing {
             id: id.as_bytes(),
             arrival,
-            expires,
+            expires: match wanted.unreadable {
+                true => Expires::Unreadable(b"some day"),
+                false => expires.into(),
+            },
             links: &named,
             sites: b"",
             header: &[Piece::Native(header.as_bytes())],
@@ -135,6 +145,7 @@ fn file(spool: &mut Spool, filed: &mut Vec<Filed>, wanted: &Arriving, arrival: i
         text: header + &body,
         arrival,
         expires,
+        unreadable: wanted.unreadable,
         position,
         cancelled: false,
         links: links
@@ -254,6 +265,10 @@ fn story(rounds: &[Round]) {
         let counts = |going: &Going| (going.articles, going.links, going.bytes);
         assert_eq!(counts(&dry.plan.total), counts(&outcome.plan.total));
 
+        let unreadable = filed.iter().filter(|article| article.unreadable);
+        let unreadable = unreadable.filter(|article| article.is_alive()).count();
+        assert_eq!(outcome.plan.unreadable.count, unreadable as u64);
+
         let table = Reader::open(dir).unwrap();
         let (policy, _) = Policy::compile(list(), table.active()).unwrap();
         let mut going = 0;
@@ -263,7 +278,7 @@ fn story(rounds: &[Round]) {
             let facts = Facts {
                 arrival: article.arrival,
                 expires: article.expires,
-                expires_unreadable: false,
+                expires_unreadable: article.unreadable,
             };
             let later = Facts {
                 arrival: facts.arrival + set_back,

@@ -7,7 +7,7 @@ use article::path::Path as ArticlePath;
 use article::{Article, Form, Header, date, message_id, old};
 use groups::matrix::Matrix;
 use groups::sys::Sys;
-use store::{Filing, OverviewFields, Spool};
+use store::{Expires, Filing, OverviewFields, Spool};
 
 use crate::compose::{NewLines, piece};
 use crate::control::{ControlMessage, ids};
@@ -402,17 +402,21 @@ impl Filer {
             // Seen and not filed, or cancelled in advance before: nothing to do.
             Some(None) => {}
             None => {
-                self.spool.remember(cancelled, now.seconds, None)?;
+                self.spool
+                    .remember(cancelled, now.seconds, Expires::Absent)?;
                 self.log.line(now, LOCAL, Code::Filed, cancelled, b"");
             }
         }
         Ok(())
     }
 
-    /// The explicit expiry date, if it can be read.
-    fn expires(&self, article: &Article<'_>) -> Option<i64> {
-        let value = article.value(Header::Expires)?;
-        date::parse(value, &self.options.zone)
+    /// What Expires says. An empty one counts as none.
+    fn expires<'a>(&self, article: &Article<'a>) -> Expires<'a> {
+        match article.value(Header::Expires) {
+            None | Some(b"") => Expires::Absent,
+            Some(value) => date::parse(value, &self.options.zone)
+                .map_or(Expires::Unreadable(value), Expires::At),
+        }
     }
 }
 

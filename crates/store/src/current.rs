@@ -13,7 +13,7 @@ use crate::pending::{Pending, split_at_block};
 use crate::position::{View, segment_path};
 use crate::replace::replace;
 use crate::segment::SegmentHeader;
-use crate::{Error, Position};
+use crate::{Error, Expires, Position};
 
 /// One file that grows at its end.
 #[derive(Debug)]
@@ -183,8 +183,8 @@ impl Derived {
         self.his_pending.extend_from_slice(line);
     }
 
-    /// Adds the history line of an article (newline included) that arrived then, with that explicit expiry date.
-    pub fn push_filed(&mut self, line: &[u8], arrival: i64, expires: Option<i64>) {
+    /// Adds the history line of an article (newline included) that arrived then, with that Expires.
+    pub fn push_filed(&mut self, line: &[u8], arrival: i64, expires: Expires<'_>) {
         self.push_line(line);
         self.exceptions.look_at(line, arrival, expires);
     }

@@ -1,8 +1,10 @@
 //! `.exp`: the history lines that expire decides one by one, found without looking at all the others.
 //!
-//! These are articles with an explicit expiry date, and articles that seem to have arrived before one filed earlier
+//! These are articles with an Expires, be it one that can be read or not, and articles that seem to have arrived before one filed earlier
 //! (the clock was set back). For all others of a segment, position and arrival grow together, so that one binary search
 //! finds where a policy's cut-off lies.
+
+use crate::Expires;
 
 /// Sorts out the lines of one segment.
 #[derive(Debug, Default)]
@@ -20,11 +22,11 @@ impl Exceptions {
         }
     }
 
-    /// Looks at the next line (newline included), of an article with this arrival and expiry date.
+    /// Looks at the next line (newline included), of an article with this arrival and Expires.
     #[inline]
-    pub fn look_at(&mut self, line: &[u8], arrival: i64, expires: Option<i64>) {
+    pub fn look_at(&mut self, line: &[u8], arrival: i64, expires: Expires<'_>) {
         let told = within(arrival);
-        if expires.is_some() || told < self.newest || told != arrival.unsigned_abs() {
+        if !expires.is_absent() || told < self.newest || told != arrival.unsigned_abs() {
             self.lines.extend_from_slice(line);
         } else {
             self.newest = told;
@@ -57,20 +59,21 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_breaks_the_order_or_has_a_date_is_kept() {
+    fn what_breaks_the_order_or_has_an_expires_is_kept() {
         let mut told = Exceptions::default();
         for (line, arrival, expires) in [
-            ("a", 100, None),
-            ("b", 100, None),
-            ("c", 90, None),
-            ("d", 500, Some(7)),
-            ("e", 101, None),
-            ("f", -3, None),
-            ("g", 1 << 40, None),
+            ("a", 100, Expires::Absent),
+            ("b", 100, Expires::Absent),
+            ("c", 90, Expires::Absent),
+            ("d", 500, Expires::At(7)),
+            ("u", 500, Expires::Unreadable(b"soon")),
+            ("e", 101, Expires::Absent),
+            ("f", -3, Expires::Absent),
+            ("g", 1 << 40, Expires::Absent),
         ] {
             told.look_at(line.as_bytes(), arrival, expires);
         }
-        assert_eq!(told.lines(), b"cdfg");
+        assert_eq!(told.lines(), b"cdufg");
         assert_eq!(told.newest(), 101);
     }
 }

@@ -1,9 +1,10 @@
 //! What the relay hands over for one article, and how it becomes a record.
 
-use crate::Position;
+use crate::expires::TEXT_BYTES_MAX;
 use crate::history::push_filed;
 use crate::record::{self, Commit, HEADER_BYTES, Kind, Lengths, TERMINATOR};
 use crate::row::OverviewFields;
+use crate::{Expires, Position};
 
 /// A piece of an article: whole lines, but for the last line of the last piece.
 #[derive(Debug, Clone, Copy)]
@@ -68,8 +69,8 @@ pub struct Filing<'a> {
     pub id: &'a [u8],
     /// When it came, epoch seconds.
     pub arrival: i64,
-    /// Its explicit expiry date, epoch seconds.
-    pub expires: Option<i64>,
+    /// What its Expires says.
+    pub expires: Expires<'a>,
     /// The groups it is filed in and its numbers there.
     pub links: &'a [(&'a [u8], u64)],
     /// The sites that get it, a blank between them.
@@ -106,7 +107,8 @@ impl Filing<'_> {
             + self.body.bytes().len();
         let links: usize = self.links.iter().map(|(name, _)| name.len() + 22).sum();
         // Native to wire at most doubles (a body of bare newlines).
-        (HEADER_BYTES + self.id.len() + 100 + links + self.sites.len() + 2 * article + 16) as u64
+        let line = self.id.len() + 100 + TEXT_BYTES_MAX + links;
+        (HEADER_BYTES + line + self.sites.len() + 2 * article + 16) as u64
     }
 
     /// Appends the record of this article, which will lie at `position`.

@@ -2,12 +2,13 @@
 //!
 //! `<id> TAB arrival~expires~size~position TAB group/number group/number`
 //!
+//! `expires` is decimal, the text of a header in which no date can be read, or `-`: see [`crate::expires`].
 //! Without a third field the id was seen but not filed (cancelled in advance, refused, expired).
 
 use article::decimal;
 
-use crate::Position;
 use crate::bytes::cut;
+use crate::{Expires, Position};
 
 /// The longest history line read, bytes: an id, four numbers, and every group of a wide cross-post.
 pub const LINE_BYTES_MAX: usize = 1 << 20;
@@ -21,8 +22,8 @@ pub struct HistoryLine<'a> {
     pub id: &'a [u8],
     /// When it came, epoch seconds. `None`: unreadable (expire then drops it, as C News did).
     pub arrival: Option<i64>,
-    /// The explicit expiry date, epoch seconds; `None` for `-` or nothing.
-    pub expires: Option<i64>,
+    /// What its Expires says; absent for `-` or nothing.
+    pub expires: Expires<'a>,
     /// Bytes as filed, native form, Path and Xref included.
     pub size: Option<u64>,
     /// Where the article is in the log.
@@ -47,7 +48,7 @@ impl<'a> HistoryLine<'a> {
             text: line,
             id,
             arrival: parts.next().and_then(decimal::parse_signed),
-            expires: parts.next().and_then(decimal::parse_signed),
+            expires: parts.next().map_or(Expires::Absent, Expires::of_subfield),
             size: parts.next().and_then(decimal::parse),
             position: parts.next().and_then(decimal::parse).map(Position),
             links,
@@ -81,7 +82,7 @@ impl<'a> HistoryLine<'a> {
 pub fn push_filed(
     out: &mut Vec<u8>,
     id: &[u8],
-    dates: (i64, Option<i64>),
+    dates: (i64, Expires<'_>),
     size: u64,
     position: Position,
     links: &[(&[u8], u64)],
@@ -103,20 +104,17 @@ pub fn push_filed(
 }
 
 /// Appends the line of an id that was seen but not filed.
-pub fn push_seen(out: &mut Vec<u8>, id: &[u8], dates: (i64, Option<i64>)) {
+pub fn push_seen(out: &mut Vec<u8>, id: &[u8], dates: (i64, Expires<'_>)) {
     push_start(out, id, dates);
     out.push(b'\n');
 }
 
-fn push_start(out: &mut Vec<u8>, id: &[u8], (arrival, expires): (i64, Option<i64>)) {
+fn push_start(out: &mut Vec<u8>, id: &[u8], (arrival, expires): (i64, Expires<'_>)) {
     push_clean_id(out, id);
     out.push(b'\t');
     decimal::push_signed(out, arrival);
     out.push(b'~');
-    match expires {
-        Some(date) => decimal::push_signed(out, date),
-        None => out.push(b'-'),
-    }
+    expires.push(out);
 }
 
 /// In ids a tab or newline becomes a blank (C News's history.c), so that a line keeps its fields.
@@ -141,7 +139,7 @@ mod tests {
         push_filed(
             &mut out,
             b"<1@a>",
-            (100, Some(200)),
+            (100, Expires::At(200)),
             3000,
             Position(64),
             &[(b"a.b", 7), (b"c/d", 8)],
@@ -159,11 +157,29 @@ mod tests {
     #[test]
     fn a_seen_line_has_no_third_field() {
         let mut out = Vec::new();
-        push_seen(&mut out, b"<1\t@a>", (5, None));
+        push_seen(&mut out, b"<1\t@a>", (5, Expires::Absent));
         assert_eq!(out, b"<1 @a>\t5~-\n");
         let line = HistoryLine::parse(&out).unwrap();
         assert!(!line.is_filed());
-        assert_eq!(line.expires, None);
+        assert_eq!(line.expires, Expires::Absent);
+    }
+
+    #[test]
+    fn an_expires_that_cannot_be_read_is_kept() {
+        let mut out = Vec::new();
+        let expires = Expires::Unreadable(b"when\tit~rains");
+        push_filed(
+            &mut out,
+            b"<1@a>",
+            (5, expires),
+            9,
+            Position(64),
+            &[(b"a", 1)],
+        );
+        assert_eq!(out, b"<1@a>\t5~when it rains~9~64\ta/1\n");
+        let line = HistoryLine::parse(&out).unwrap();
+        assert_eq!(line.expires, Expires::Unreadable(b"when it rains"));
+        assert_eq!((line.size, line.position), (Some(9), Some(Position(64))));
     }
 
     #[test]

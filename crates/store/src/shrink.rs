@@ -253,7 +253,7 @@ fn drop_exceptions(
     let mut kept = Vec::new();
     let mut dropped = false;
     for (text, line) in survey.exception_lines() {
-        if line.expires.is_some() && !expired.keeps_any(&line) {
+        if !line.expires.is_absent() && !expired.keeps_any(&line) {
             dropped = true;
         } else {
             kept.extend_from_slice(text);

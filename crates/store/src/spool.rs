@@ -24,7 +24,7 @@ use crate::position::{POSITION_MAX, View, segment_path};
 use crate::record::{self, Commit, Kind};
 use crate::row::push_row;
 use crate::segment::{self, SEGMENT_HEADER_BYTES, SegmentHeader};
-use crate::{Error, Position, recover};
+use crate::{Error, Expires, Position, recover};
 
 /// When an article counts as filed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -271,7 +271,7 @@ impl Spool {
     }
 
     /// Remembers an id that was seen but not filed.
-    pub fn remember(&mut self, id: &[u8], arrival: i64, expires: Option<i64>) -> Result<(), Error> {
+    pub fn remember(&mut self, id: &[u8], arrival: i64, expires: Expires<'_>) -> Result<(), Error> {
         self.make_room((id.len() + 256) as u64)?;
         let commit = self.commit_of_record();
         let mut line = Vec::with_capacity(id.len() + 32);

@@ -78,7 +78,7 @@ impl Survey {
             let line = rest.get(..length).and_then(HistoryLine::parse);
             at += length;
             if let Some(line) = line
-                && line.expires.is_none()
+                && line.expires.is_absent()
                 && let (Some(arrival), Some(position)) = (line.arrival, line.position)
                 && !self.unordered.contains(&position.0)
             {
@@ -113,7 +113,7 @@ impl Survey {
             .sum()
     }
 
-    /// The articles that are decided one by one: with an explicit expiry date, or out of the order of arrival.
+    /// The articles that are decided one by one: with an Expires, or out of the order of arrival.
     pub fn exceptions(&self) -> impl Iterator<Item = HistoryLine<'_>> {
         self.exception_lines().map(|(_, line)| line)
     }
@@ -155,7 +155,7 @@ impl Survey {
         };
         survey.unordered = survey
             .exceptions()
-            .filter(|line| line.expires.is_none())
+            .filter(|line| line.expires.is_absent())
             .filter_map(|line| Some(line.position?.0))
             .collect();
         survey

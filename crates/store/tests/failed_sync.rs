@@ -28,7 +28,7 @@ fn a_failed_sync_stops_filing() {
         Err(Error::Stopped)
     ));
     assert!(matches!(
-        spool.remember(b"<4@x>", 1, None),
+        spool.remember(b"<4@x>", 1, None.into()),
         Err(Error::Stopped)
     ));
     drop(spool);

@@ -91,10 +91,10 @@ pub const FLAGS: &[Flag] = &[
         "hold",
         "Hold what should be archived: it stays, and nothing is copied. (C News said -h.)",
     ),
-    Flag::refused(
+    Flag::classic(
         'g',
         "complain",
-        "history does not keep an Expires that cannot be read (such an article goes by the default); `broadsheet explain' shows it",
+        "Tell of each article whose Expires cannot be read, on standard error; the default life counts for it.",
     ),
 ];
 
@@ -163,6 +163,9 @@ pub fn carry_out(
         index: given.has("print-index").then_some(&mut *out),
     };
     let outcome = expire::run(directory.root(), list, &order, archiving)?;
+    if given.has("complain") {
+        expiry_report::complain(&outcome.plan.unreadable)?;
+    }
     let json = given.has("json");
     if order.trace {
         let mut told = BufWriter::new(std::io::stderr());

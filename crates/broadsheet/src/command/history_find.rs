@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::io::Write;
 
-use store::{HistoryLine, Reader};
+use store::{Expires, HistoryLine, Reader};
 
 use crate::directory::NewsDirectory;
 use crate::exit::{Meaning, Status};
@@ -17,7 +17,8 @@ pub static COMMAND: Command = Command {
     about: "\
 Prints the history line of each id: the id, arrival~expires~size~position, and group/number for
 each group it is filed in. A line without groups is an article seen but not kept. The brackets of
-an id may be left out.",
+an id may be left out. For expires stands what the header says when it is no date, and `-' without
+one.",
     operands: Operands {
         shown: "ID...",
         least: 1,
@@ -67,10 +68,15 @@ fn json(line: &HistoryLine<'_>, alive: bool) -> serde_json::Value {
         .links()
         .map(|(group, number)| serde_json::json!({ "group": String::from_utf8_lossy(group), "number": number }))
         .collect();
+    let unreadable = match line.expires {
+        Expires::Unreadable(text) => Some(String::from_utf8_lossy(text)),
+        Expires::Absent | Expires::At(_) => None,
+    };
     serde_json::json!({
         "id": String::from_utf8_lossy(line.id),
         "arrival": line.arrival,
-        "expires": line.expires,
+        "expires": line.expires.date(),
+        "expires_unreadable": unreadable,
         "bytes": line.size,
         "position": line.position.map(|position| position.0),
         "groups": links,

@@ -141,7 +141,7 @@ fn take(
     let mut dates = dates.split(|&b| b == b'~');
     let arrival = dates.next().and_then(epoch).unwrap_or(now);
     let expires = dates.next().and_then(epoch);
-    spool.remember(id, arrival, expires)?;
+    spool.remember(id, arrival, expires.into())?;
     Ok(Taken::New)
 }
 

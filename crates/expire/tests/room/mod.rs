@@ -166,7 +166,7 @@ pub fn file(
         .append(&Filing {
             id: id.as_bytes(),
             arrival,
-            expires,
+            expires: expires.into(),
             links: &links,
             sites: b"",
             header: &[Piece::Native(header.as_bytes())],

@@ -63,7 +63,7 @@ impl News {
         spool.append(&Filing {
             id: id.as_bytes(),
             arrival: 1000,
-            expires: None,
+            expires: None.into(),
             links: &links,
             sites: b"one two",
             header: &[Piece::Native(header.as_bytes())],

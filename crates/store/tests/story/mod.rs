@@ -12,7 +12,7 @@ use std::sync::Arc;
 
 use groups::Flag;
 use store::disk::Disk;
-use store::{Filing, Options, OverviewFields, Piece, Position, Reader, Spool};
+use store::{Expires, Filing, Options, OverviewFields, Piece, Position, Reader, Spool};
 
 use crate::double::dice::Dice;
 use crate::news;
@@ -143,7 +143,7 @@ impl Story {
 
     fn remember(&mut self, spool: &mut Spool) -> Result<(), store::Error> {
         let id = self.fresh_id();
-        spool.remember(id.as_bytes(), 77, None)?;
+        spool.remember(id.as_bytes(), 77, None.into())?;
         self.deeds.push(Deed::Seen(id));
         Ok(())
     }
@@ -400,7 +400,10 @@ pub fn append(
     spool.append(&Filing {
         id: id.as_bytes(),
         arrival: 1000,
-        expires: None,
+        expires: match id.contains('7') {
+            true => Expires::Unreadable(b"when\tit~rains"),
+            false => Expires::Absent,
+        },
         links: &links,
         sites: b"one two",
         header: &[

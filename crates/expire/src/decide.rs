@@ -191,7 +191,9 @@ impl<'r> Run<'r> {
                 continue;
             }
             let boundary = survey.boundary(class.cutoff);
-            stay.push(Some(boundary.map_or(u64::MAX, |found| found.record)));
+            stay.push(Some(
+                boundary.map_or_else(|| survey.end(), |found| found.record),
+            ));
             match boundary {
                 Some(found) if found.arrival > self.now => class.future.push((base, found.record)),
                 Some(_) => class.settled = Some(base),
@@ -205,6 +207,19 @@ impl<'r> Run<'r> {
             let Some((class, _)) = self.rule_of(rows.name) else {
                 continue;
             };
+            while stay.len() < self.classes.len() {
+                // Of a group that was removed, met just now.
+                let cutoff = self
+                    .classes
+                    .get(stay.len())
+                    .map_or(i64::MIN, |class| class.cutoff);
+                let boundary = survey.boundary(cutoff);
+                let in_time = boundary.filter(|found| found.arrival <= self.now);
+                let is_future = boundary.is_some() && in_time.is_none();
+                // What came in the future waits until that has come.
+                let record = boundary.map_or_else(|| survey.end(), |found| found.record);
+                stay.push(Some(if is_future { 0 } else { record }));
+            }
             let Some(Some(record)) = stay.get(class).copied() else {
                 continue;
             };
@@ -222,12 +237,10 @@ impl<'r> Run<'r> {
             self.touched.insert(base);
         }
         let first = rows.number_at(0);
-        for number in self.expired.survivors(rows.name) {
+        for number in self.expired.survivors_in(rows.name, (first, last)) {
             // Kept as it came in the future; that has come. Exceptions are decided after this.
-            if (first..=last).contains(&number) {
-                self.gone.insert((rows.name.to_vec(), number));
-                self.touched.insert(base);
-            }
+            self.gone.insert((rows.name.to_vec(), number));
+            self.touched.insert(base);
         }
     }
 
@@ -303,16 +316,18 @@ impl<'r> Run<'r> {
         };
         let live = |id| (self.active.high(id) + 1).saturating_sub(self.active.low(id).max(1));
         let by_marks: u64 = self.active.ids().map(live).sum();
-        plan.live = by_marks.min(surveys.iter().map(Survey::rows).sum());
+        // Groups that were removed have no marks.
+        let removed = if self.others.is_empty() { 0 } else { u64::MAX };
+        plan.live = by_marks
+            .max(removed)
+            .min(surveys.iter().map(Survey::rows).sum());
         let was_cut = |name: &[u8], number: u64, cuts: &HashMap<Vec<u8>, u64>| {
             cuts.get(name).is_some_and(|cut| number < *cut) && self.expired.cut(name) <= number
         };
-        let survives =
-            |name: &[u8], number| self.expired.survivors(name).any(|known| known == number);
         let mut gone: Vec<_> = std::mem::take(&mut self.gone).into_iter().collect();
         gone.retain(|(name, number)| !was_cut(name, *number, &self.cuts));
         let mut survivors: Vec<_> = std::mem::take(&mut self.kept).into_iter().collect();
-        survivors.retain(|(name, number)| !survives(name, *number));
+        survivors.retain(|(name, number)| !self.expired.survives(name, *number));
         let mut cuts: Vec<_> = self.cuts.drain().collect();
         gone.sort_unstable();
         survivors.sort_unstable();

@@ -83,6 +83,25 @@ impl Expired {
         gone.cut.saturating_sub(1).max(early)
     }
 
+    /// True when a number below the cut is kept.
+    pub fn survives(&self, group: &[u8], number: u64) -> bool {
+        let gone = self.groups.get(group);
+        gone.is_some_and(|gone| number < gone.cut && gone.survivors.contains(&number))
+    }
+
+    /// Numbers below the cut, between two numbers that count as well, that are kept.
+    pub fn survivors_in(
+        &self,
+        group: &[u8],
+        (first, last): (u64, u64),
+    ) -> impl Iterator<Item = u64> {
+        let gone = self.groups.get(group).filter(|_| first <= last);
+        gone.into_iter().flat_map(move |gone| {
+            let below = gone.survivors.range(first..=last);
+            below.copied().take_while(|number| *number < gone.cut)
+        })
+    }
+
     /// Numbers below the cut that are kept.
     pub fn survivors(&self, group: &[u8]) -> impl Iterator<Item = u64> {
         let gone = self.groups.get(group).into_iter();

@@ -5,7 +5,7 @@ use crate::expired::{END_OF_COPY, push_cut, push_link};
 use crate::record::{Kind, Record};
 use crate::replace::replace;
 use crate::segment::{SEGMENT_HEADER_BYTES, Step, Walk};
-use crate::spool::{Committed, Spool};
+use crate::spool::{Committed, SNAPSHOT_PART_MAX, Spool};
 use crate::{Error, Expired, recover, segment, unreclaimed};
 
 /// Lines of one record of expire, bytes: what fits in the smallest segment with room to spare.
@@ -71,6 +71,7 @@ impl Spool {
     /// Takes over what a run of expire decided, raises the low marks, and commits. From then on the articles are gone; their
     /// space is given back later ([`crate::reclaim`]).
     pub fn expire(&mut self, expiry: &Expiry) -> Result<Committed, Error> {
+        self.check_cuts(&expiry.cuts)?;
         if !expiry.touched.is_empty() {
             unreclaimed::add(&*self.disk, &self.dir, &expiry.touched)?;
         }
@@ -119,6 +120,23 @@ impl Spool {
         self.commit()
     }
 
+    /// No cut may lie above the next number: articles to come would be gone before they came.
+    fn check_cuts(&self, cuts: &[(Vec<u8>, u64)]) -> Result<(), Error> {
+        let table = &self.active.table;
+        for (group, cut) in cuts {
+            if let Some(id) = table.find(group)
+                && *cut > table.high(id).saturating_add(1)
+            {
+                return Err(Error::Damaged {
+                    path: self.dir.join("segments"),
+                    offset: 0,
+                    what: "an overview row has a number that active never gave",
+                });
+            }
+        }
+        Ok(())
+    }
+
     fn log_when_long(&mut self, text: &mut Vec<u8>) -> Result<(), Error> {
         if text.len() < PIECE_BYTES {
             return Ok(());
@@ -142,10 +160,8 @@ impl Spool {
     /// Logs copies of active and of what has expired, so that nothing before them is needed for either.
     pub(crate) fn log_state(&mut self) -> Result<(), Error> {
         self.log_active();
-        let mut lines = Vec::new();
-        self.expired.state()?.push_lines(&mut lines);
-        lines.extend_from_slice(END_OF_COPY);
-        if lines.len() as u64 > self.art.header.span / 2 {
+        let lines = self.copy_lines()?;
+        if lines.len() as u64 > self.art.header.span / SNAPSHOT_PART_MAX {
             // As with an active file that is too large for its segments: the old segments stay.
             return Ok(());
         }
@@ -160,6 +176,13 @@ impl Spool {
             rest = tail;
         }
         Ok(())
+    }
+
+    fn copy_lines(&self) -> Result<Vec<u8>, Error> {
+        let mut lines = Vec::new();
+        self.expired.state()?.push_lines(&mut lines);
+        lines.extend_from_slice(END_OF_COPY);
+        Ok(lines)
     }
 
     /// Prepares for segments to go for good: their cancels of articles in segments that stay are logged again, the log
@@ -244,6 +267,10 @@ impl Spool {
         let bases = segment::list(&*self.disk, &self.dir.join("segments"))?;
         if self.has_copy_after(newest, &bases)? {
             return Ok(true);
+        }
+        let (active, lines) = (self.active.table.image().len(), self.copy_lines()?.len());
+        if active.max(lines) as u64 >= self.options.segment_bytes / SNAPSHOT_PART_MAX {
+            return Ok(false);
         }
         self.seal_now()?;
         self.begins_with_copy(self.art.header.base)

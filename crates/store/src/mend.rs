@@ -9,7 +9,6 @@ use crate::active_file::ActiveFile;
 use crate::disk::{Disk, File, Open};
 use crate::fsck::Report;
 use crate::history::HistoryLine;
-use crate::older::Older;
 use crate::position::{View, segment_path};
 use crate::record::{Commit, HEADER_BYTES, Kind, Lengths, begin, finish};
 use crate::recover::{self, rebuild_active, rebuild_views};
@@ -44,6 +43,7 @@ pub fn before_opening(disk: &Arc<dyn Disk>, dir: &Path, report: &mut Report) -> 
             }
         }
         if lacks {
+            remove_index(&**disk, dir)?;
             rebuild_views(disk, dir, base)?;
         }
     }
@@ -174,24 +174,26 @@ fn mend_active(disk: &Arc<dyn Disk>, dir: &Path, report: &mut Report) -> Result<
 
 /// Makes the views of these segments again. Those of the current one by a replay: without its index the store
 /// replays the last segment whole, and makes the index anew.
-pub fn views(mut spool: Spool, bad: &[u64]) -> Result<Spool, Error> {
+pub fn views(spool: Spool, bad: &[u64]) -> Result<Spool, Error> {
     let (disk, dir, options) = (spool.disk.clone(), spool.dir.clone(), spool.options);
     let current = spool.art.header.base;
-    for &base in bad {
-        if base != current {
-            rebuild_views(&disk, &dir, base)?;
-        }
-    }
-    if !bad.contains(&current) {
-        // The maps show the old files.
-        spool.older = Older::new(disk, &dir.join("segments"), current);
-        return Ok(spool);
-    }
     let Spool { lock, .. } = spool;
-    let index = dir.join("index");
-    disk.remove(&index)
-        .map_err(|source| Error::io("remove", &index, source))?;
+    remove_index(&*disk, &dir)?;
+    for &base in bad.iter().filter(|base| **base != current) {
+        rebuild_views(&disk, &dir, base)?;
+    }
     recover::open(disk, &dir, options, lock)
+}
+
+/// Removes the index, durably, before views are made again: addresses of a history that was thinned change, and if the
+/// making is cut short the old index must not be believed.
+pub fn remove_index(disk: &dyn Disk, dir: &Path) -> Result<(), Error> {
+    let index = dir.join("index");
+    match disk.remove(&index) {
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(()),
+        removed => removed.and_then(|()| disk.sync_directory(dir)),
+    }
+    .map_err(|source| Error::io("remove", &index, source))
 }
 
 /// Copies damaged bytes to `bad/` and lays a pad record over them, so that the log is whole again; at the end of the

@@ -5,7 +5,7 @@ use std::path::Path;
 use crate::lock::Lock;
 use crate::recover::rebuild_views;
 use crate::spool::{Options, Spool};
-use crate::{Error, segment};
+use crate::{Error, mend, segment};
 
 /// What a rebuild went through.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -27,6 +27,7 @@ pub fn rebuild(dir: &Path) -> Result<Rebuilt, Error> {
     // Expire gives space back off the store's own lock.
     let _no_expire = Lock::take_named(dir, "lock.expire", options.wait)?;
     let spool = Spool::open(dir, options)?;
+    mend::remove_index(&*spool.disk, dir)?;
     let mut told = Rebuilt::default();
     for base in segment::list(&*spool.disk, &dir.join("segments"))? {
         told.segments += 1;
@@ -35,11 +36,6 @@ pub fn rebuild(dir: &Path) -> Result<Rebuilt, Error> {
         }
     }
     // Without an index the last segment is replayed whole.
-    let index = dir.join("index");
-    spool
-        .disk
-        .remove(&index)
-        .map_err(|source| Error::io("remove", &index, source))?;
     drop(spool);
     let spool = Spool::open(dir, options)?;
     told.articles += spool.taken_up();

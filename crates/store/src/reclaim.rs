@@ -7,7 +7,7 @@ use std::sync::Arc;
 use crate::disk::{Disk, Open, RealDisk};
 use crate::position::{View, segment_path};
 use crate::replace::{fresh_path, replace};
-use crate::segment::list_views;
+use crate::segment::{SEGMENT_HEADER_BYTES, list_views};
 use crate::shrink::{dead_part_of_current, shrink};
 use crate::spool::{Options, Spool};
 use crate::unreclaimed::{Due, NOW};
@@ -15,6 +15,9 @@ use crate::{Error, Reader, unreclaimed};
 
 /// A current segment smaller than this is not sealed early, bytes, however much of it is dead.
 pub const SEAL_BYTES_MIN: u64 = 1 << 20;
+
+/// Why nothing can be given back.
+const TOO_SMALL: &str = "no space is given back: a segment is too small for copies of active and of what has expired; raise store.segment_bytes";
 
 /// What was given back.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -159,6 +162,7 @@ impl Job<'_> {
         }
         let mut spool = Spool::open_on(self.disk.clone(), self.dir, self.options)?;
         if !spool.let_go(dead)? {
+            self.told.faults.push(TOO_SMALL.to_owned());
             return Ok(false);
         }
         drop(spool);
@@ -189,6 +193,7 @@ impl Job<'_> {
         let mut spool = Spool::open_on(self.disk.clone(), self.dir, self.options)?;
         if !spool.stand_alone_behind(newest)? {
             left.extend(half.iter().map(|base| (*base, NOW)));
+            self.told.faults.push(TOO_SMALL.to_owned());
             return Ok(());
         }
         drop(spool);
@@ -220,7 +225,8 @@ impl Job<'_> {
             .sum()
     }
 
-    /// True when nothing of a sealed segment is kept. Looks no further than the first article that is.
+    /// True when nothing of a sealed segment is kept. Looks no further than the first row that is; when there is none, history
+    /// must say the same: its articles are about to be removed.
     fn is_dead(&self, base: u64) -> Result<bool, Error> {
         let survey = self.reader.survey(base)?;
         let expired = self.reader.expired();
@@ -228,17 +234,48 @@ impl Job<'_> {
             let cut = expired.cut(rows.name);
             let in_group = expired.in_group(rows.name);
             let (first, last) = (rows.number_at(0), rows.last_number());
-            let survives = expired
-                .survivors(rows.name)
-                .any(|number| (first..=last).contains(&number));
+            let mut survivors = expired.survivors_in(rows.name, (first, last));
+            let survives = survivors.next().is_some();
             survives || rows.range(cut, last).any(|row| in_group.keeps(row.number))
         });
-        Ok(!kept)
+        if kept {
+            return Ok(false);
+        }
+        let damaged = |view, what| Error::Damaged {
+            path: segment_path(&self.segments, base, view),
+            offset: 0,
+            what,
+        };
+        if !survey.is_whole() {
+            return Err(damaged(View::Ovr, "its rows are not whole"));
+        }
+        let art = segment_path(&self.segments, base, View::Art);
+        let length = self
+            .disk
+            .open(&art, Open::Read)
+            .and_then(|file| file.length());
+        if survey.history_lines().next().is_none()
+            && !survey.is_thinned()
+            && length.is_ok_and(|length| length > SEGMENT_HEADER_BYTES)
+            && survey.has_articles(&*self.disk, &art)?
+        {
+            return Err(damaged(View::His, "it has no lines, and .art has articles"));
+        }
+        if survey
+            .lines()
+            .any(|line| line.is_filed() && expired.keeps_any(&line))
+        {
+            return Err(damaged(
+                View::Ovr,
+                "it has no rows of articles that are alive",
+            ));
+        }
+        Ok(true)
     }
 
     /// Removes what is left of segments whose articles are gone, and of a shrinking that was killed; the history of a
     /// segment when all its ids may be forgotten.
-    fn sweep(&self) -> Result<(), Error> {
+    fn sweep(&mut self) -> Result<(), Error> {
         let whole = list_views(&*self.disk, &self.segments, &[View::Art])?;
         let newest = self.reader.segments().last().copied().unwrap_or(0);
         for base in list_views(&*self.disk, &self.segments, &VIEWS)? {
@@ -249,6 +286,19 @@ impl Job<'_> {
                 self.remove_if_there(&fresh_path(&segment_path(&self.segments, base, view)))?;
             }
             if whole.contains(&base) {
+                continue;
+            }
+            let ovr = segment_path(&self.segments, base, View::Ovr);
+            let rows = self
+                .disk
+                .open(&ovr, Open::Read)
+                .and_then(|file| file.length());
+            if rows.is_ok_and(|length| length > 0) {
+                // Expire empties the rows before it removes the articles.
+                self.told.faults.push(format!(
+                    "{}: its .art is missing, and expire did not remove it: run `broadsheet fsck`",
+                    ovr.display()
+                ));
                 continue;
             }
             for view in [View::Ovr, View::Exp] {

@@ -129,14 +129,15 @@ pub fn open_view(
     view: View,
 ) -> Result<Option<Box<dyn File>>, Error> {
     let path = segment_path(segments, base, view);
+    let is_gone = |error: &std::io::Error| error.kind() == std::io::ErrorKind::NotFound;
     match disk.open(&path, Open::Read) {
         Ok(file) => Ok(Some(file)),
-        Err(_)
-            if disk
-                .open(&segment_path(segments, base, View::Art), Open::Read)
-                .is_err() =>
-        {
-            Ok(None)
+        Err(source) if is_gone(&source) => {
+            let art = segment_path(segments, base, View::Art);
+            match disk.open(&art, Open::Read) {
+                Err(error) if is_gone(&error) => Ok(None),
+                _ => Err(Error::io(REMAKE, &path, source)),
+            }
         }
         Err(source) => Err(Error::io(REMAKE, &path, source)),
     }
@@ -247,6 +248,14 @@ impl<'f> Walk<'f> {
             let table = &mut self.table;
             return Ok(record.map(|record| Step::Record(table.position(at, &record), record)));
         }
+        if let Some(to) = self.behind_damage(at)? {
+            self.at = to;
+            return Ok(Some(Step::Gap {
+                from: at,
+                to,
+                empty: false,
+            }));
+        }
         let mut to = at;
         let mut empty = true;
         loop {
@@ -267,6 +276,18 @@ impl<'f> Walk<'f> {
             to,
             empty,
         }))
+    }
+
+    /// Where a damaged record ends, if its header can still be believed: a sound record, or the end, lies there. What an
+    /// article says inside is then not looked at, whatever it looks like.
+    fn behind_damage(&mut self, at: u64) -> std::io::Result<Option<u64>> {
+        let Some(head) = Head::parse(self.fill(at, HEADER_BYTES)?) else {
+            return Ok(None);
+        };
+        let to = at + u64::from(head.length);
+        let believed =
+            to > at && (to == self.end || (to < self.end && self.head_of_record(to)?.is_some()));
+        Ok(believed.then_some(to))
     }
 
     /// The header of the record at `at` if that is whole and right.

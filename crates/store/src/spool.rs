@@ -10,7 +10,7 @@ use groups::{Active, Flag};
 use crate::active_file::ActiveFile;
 use crate::cancels::Cancels;
 use crate::current::{Art, Derived, PAD_BYTES_MAX};
-use crate::disk::{Disk, Open};
+use crate::disk::Disk;
 use crate::expired::ExpiredFile;
 use crate::filing::Filing;
 use crate::history::{HistoryLine, push_seen};
@@ -71,8 +71,10 @@ pub const SEGMENT_BYTES_MIN: u64 = 1 << 20;
 pub const SEGMENT_BYTES_MAX: u64 = 2 << 30;
 /// An index with fewer ids doubles when it is full.
 pub const SMALL_IDS: u64 = 500_000;
+/// An index with no more slots is never made smaller.
+const SMALL_SLOTS: u64 = 8 * crate::index::BUCKETS_MIN;
 /// Longest `active` that is logged as one record at the start of a segment, as a part of the segment.
-const SNAPSHOT_PART_MAX: u64 = 4;
+pub const SNAPSHOT_PART_MAX: u64 = 4;
 
 /// What one commit made durable.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -333,15 +335,11 @@ impl Spool {
     pub(crate) fn each_block(&self, mut each: impl FnMut(&Block<'_>)) -> Result<(), Error> {
         let segments = self.dir.join("segments");
         for base in segment::list(&*self.disk, &segments)? {
-            let path = segment_path(&segments, base, View::Ovr);
-            let at = |source| {
-                Error::io(
-                    "read (run `broadsheet fsck --repair` to make it again)",
-                    &path,
-                    source,
-                )
+            let Some(file) = segment::open_view(&*self.disk, &segments, base, View::Ovr)? else {
+                continue;
             };
-            let file = self.disk.open(&path, Open::Read).map_err(at)?;
+            let path = segment_path(&segments, base, View::Ovr);
+            let at = |source| Error::io(segment::REMAKE, &path, source);
             let map = file
                 .length()
                 .and_then(|length| file.map(length))
@@ -396,9 +394,9 @@ impl Spool {
             used / 5 * 7
         };
         let mut fresh = self.build_index(expected)?;
-        if fresh.used() * 4 < fresh.slots() && fresh.used() > SMALL_IDS {
+        if fresh.used() * 4 < fresh.slots() && fresh.slots() > SMALL_SLOTS {
             // Most were forgotten, or of segments that are gone.
-            fresh = self.build_index(fresh.used() / 5 * 7)?;
+            fresh = self.build_index(fresh.used() * 2)?;
         }
         fresh.inherit(&self.index);
         fresh.publish(&*self.disk)?;

@@ -2,10 +2,15 @@
 //! is opened, and what stays is not looked at.
 
 use std::collections::HashSet;
+use std::path::Path;
 
-use crate::disk::MapRef;
+use crate::Error;
+use crate::disk::{Disk, MapRef, Open};
+use crate::expired::Expired;
 use crate::history::HistoryLine;
 use crate::overview::{self, GroupRows};
+use crate::record::Kind;
+use crate::segment::{SEGMENT_HEADER_BYTES, Step, Walk};
 use crate::thinned::History;
 
 /// The views of one segment, mapped.
@@ -39,6 +44,37 @@ impl Survey {
     /// Exceptions ([`Survey::exceptions`]) are passed over.
     pub fn boundary(&self, time: i64) -> Option<Boundary> {
         self.first(|line| line.arrival >= time)
+    }
+
+    /// Behind the last article that history tells of, an offset: rows beyond it are of articles filed since, and nothing is
+    /// known of when those arrived.
+    pub fn end(&self) -> u64 {
+        let text = History::of(self.history()).text();
+        let last = text
+            .rsplit(|&b| b == b'\n')
+            .find_map(|line| HistoryLine::parse(line)?.position);
+        last.map_or(0, |position| position.0.saturating_sub(self.base) + 1)
+    }
+
+    /// True when each living article with an Expires is among the exceptions: else `.exp` is damaged.
+    pub fn has_its_exceptions(&self, expired: &Expired) -> bool {
+        let known: HashSet<u64> = self
+            .exceptions()
+            .filter_map(|line| Some(line.position?.0))
+            .collect();
+        self.lines()
+            .filter(|line| !line.expires.is_absent())
+            .all(|line| {
+                let position = line.position.map_or(0, |position| position.0);
+                known.contains(&position) || line.position.is_none() || !expired.keeps_any(&line)
+            })
+    }
+
+    /// When the last article in history arrived, epoch seconds.
+    pub fn last_arrival(&self) -> Option<i64> {
+        let text = History::of(self.history()).text();
+        text.rsplit(|&b| b == b'\n')
+            .find_map(|line| HistoryLine::parse(line)?.arrival)
     }
 
     /// When the article arrived whose record begins at an offset, epoch seconds. `None`: no such article, or it is an
@@ -104,6 +140,32 @@ impl Survey {
             let own = block.find(&own).into_iter();
             own.chain(others.take_while(move |rows| rows.name.starts_with(&below)))
         })
+    }
+
+    /// True when the file of rows is whole blocks with right checksums.
+    pub(crate) fn is_whole(&self) -> bool {
+        let mut length = 0;
+        overview::blocks(self.ovr.bytes()).all(|block| {
+            length += block.bytes.len();
+            block.is_sound()
+        }) && length == self.ovr.bytes().len()
+    }
+
+    pub(crate) fn is_thinned(&self) -> bool {
+        History::of(self.history()).is_thinned()
+    }
+
+    /// True when there is an article in an `.art` file, dead or not.
+    pub(crate) fn has_articles(&self, disk: &dyn Disk, path: &Path) -> Result<bool, Error> {
+        let at = |source| Error::io("read", path, source);
+        let file = disk.open(path, Open::Read).map_err(at)?;
+        let mut walk = Walk::new(&*file, SEGMENT_HEADER_BYTES, u64::MAX).map_err(at)?;
+        while let Some(step) = walk.next().map_err(at)? {
+            if matches!(step, Step::Record(_, record) if record.head.kind == Kind::Article) {
+                return Ok(true);
+            }
+        }
+        Ok(false)
     }
 
     /// Rows in all.

@@ -2,13 +2,13 @@
 
 use std::io;
 
-use expire::{Explist, Policy};
+use expire::{Explist, Policy, Tables};
 use groups::newsgroups::Newsgroups;
 use groups::sys::Sys;
 use groups::{Active, Flag};
 
 use crate::directory::NewsDirectory;
-use crate::settings::Settings;
+use crate::settings::{self, Settings};
 
 /// Faults of one file that are told one by one; of the rest only the number.
 const FAULTS_TOLD_MAX: usize = 10;
@@ -40,6 +40,7 @@ pub fn findings(directory: &NewsDirectory, settings: &Settings) -> Vec<Finding> 
         look("newsgroups", &|text| newsgroups(text, &groups)),
         look("sys", &|text| sys(&text, &settings.name)),
         look("explist", &|text| explist(&text, &groups)),
+        look(settings::FILE, &|text| tables(&text, &groups)),
     ]
 }
 
@@ -145,6 +146,22 @@ fn sys(text: &[u8], name: &str) -> Result<String, String> {
 fn explist(text: &[u8], active: &Active) -> Result<String, String> {
     // `@` stands for the directory of `expire -a`, which is not known here; any will do.
     let list = Explist::parse(text, "explist", Some(b"/")).map_err(|fault| fault.to_string())?;
+    policy(list, active)
+}
+
+/// The tables of expire in broadsheet.toml.
+fn tables(text: &[u8], active: &Active) -> Result<String, String> {
+    let text = str::from_utf8(text).map_err(|fault| fault.to_string())?;
+    let tables = Tables::read(text, settings::FILE).map_err(|fault| fault.to_string())?;
+    if !tables.has_rules() {
+        return Ok("no [[expire]] rules: explist counts".to_owned());
+    }
+    let list = tables.explist(text, settings::FILE, Some(b"/"));
+    let told = policy(list.map_err(|fault| fault.to_string())?, active)?;
+    Ok(format!("{told} of [[expire]]; explist does not count"))
+}
+
+fn policy(list: Explist, active: &Active) -> Result<String, String> {
     let (policy, warnings) = Policy::compile(list, active).map_err(|fault| fault.to_string())?;
     let mut told = counted(policy.rules().len(), "rule");
     for warning in warnings.iter().take(FAULTS_TOLD_MAX) {

@@ -82,7 +82,12 @@ fn text_of(error: &anyhow::Error) -> String {
 fn status_of(error: &anyhow::Error) -> Status {
     if error.is::<UsageError>() {
         Status::USAGE
-    } else if error.is::<Faults>() {
+    } else if error.is::<Faults>()
+        || matches!(
+            error.downcast_ref::<expire::Error>(),
+            Some(expire::Error::Toml { .. })
+        )
+    {
         Status::SETTINGS
     } else if error
         .downcast_ref::<io::Error>()

@@ -80,6 +80,9 @@ pub fn run(
     let started = Instant::now();
     let _one = store::Lock::take_named(dir, "lock.expire", false)?;
     let reader = Reader::open(dir)?;
+    if let Some(fault) = reader.active().faults().first() {
+        return Err(Failure::Active(fault.to_string()));
+    }
     let (mut policy, warnings) = Policy::compile(list, reader.active())?;
     let bases = reader.segments().iter();
     let surveys: Result<Vec<Survey>, _> = bases.map(|&base| reader.survey(base)).collect();
@@ -122,7 +125,13 @@ pub fn run(
         false => archive.finish(),
     };
     let (segments, _, ids) = reader.extent();
-    let forget = policy.forget_before(order.now).min(order.now);
+    check_exceptions(dir, &reader, &surveys, &plan)?;
+    // However far ahead a clock is, ids that are still to come will be remembered.
+    let newest = surveys.iter().rev().find_map(Survey::last_arrival);
+    let forget = policy
+        .forget_before(order.now)
+        .min(order.now)
+        .min(newest.unwrap_or(i64::MIN).saturating_add(1));
     let known = reader.expired().forget_before();
     // What is forgotten stays so: its lines may be gone.
     if forget > known
@@ -165,6 +174,26 @@ pub fn run(
         outcome.reclaiming = started.elapsed().saturating_sub(outcome.deciding);
     }
     Ok(outcome)
+}
+
+/// Refuses when a view does not name living articles with an Expires of their own: they would go by the default.
+fn check_exceptions(
+    dir: &Path,
+    reader: &Reader,
+    surveys: &[Survey],
+    plan: &Plan,
+) -> Result<(), store::Error> {
+    let touched = |survey: &&Survey| plan.expiry.touched.contains(&survey.base());
+    for survey in surveys.iter().filter(touched) {
+        if !survey.has_its_exceptions(reader.expired()) {
+            return Err(store::Error::Damaged {
+                path: dir.join(format!("segments/{:020}.exp", survey.base())),
+                offset: 0,
+                what: "it does not name all articles with an Expires",
+            });
+        }
+    }
+    Ok(())
 }
 
 /// Refuses when more would go than one run may remove.
@@ -234,6 +263,9 @@ pub enum Failure {
         /// What else asked for it than dates.
         why: &'static str,
     },
+    /// A group whose line in active cannot be read may be moderated or not, so no rule is sure to be its.
+    #[error("{0}: mend it, or run `broadsheet fsck --repair`; nothing goes before")]
+    Active(String),
     /// The disk.
     #[error("cannot learn how much of the disk is free: {0}")]
     Room(std::io::Error),

@@ -73,7 +73,11 @@ impl Spool {
     pub fn expire(&mut self, expiry: &Expiry) -> Result<Committed, Error> {
         self.check_cuts(&expiry.cuts)?;
         if !expiry.touched.is_empty() {
-            unreclaimed::add(&*self.disk, &self.dir, &expiry.touched)?;
+            let added = unreclaimed::add(&*self.disk, &self.dir, &expiry.touched);
+            if let Err(error) = added {
+                // Without the file all segments are looked at. On a full disk that is all that can be done.
+                unreclaimed::forget(&*self.disk, &self.dir).map_err(|_| error)?;
+            }
         }
         // Whatever part of this an interruption leaves in the log, nothing goes that should stay: what survives comes
         // before the cut that would take it.

@@ -353,3 +353,43 @@ pub fn create(disk: &dyn Disk, segments: &Path, header: SegmentHeader) -> Result
     disk.sync_directory(segments)
         .map_err(|source| Error::io("sync", segments, source))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::disk::RealDisk;
+    use crate::record::{Commit, push_text};
+
+    /// An article may hold what looks like a record. Damage in front of it must not make it one.
+    #[test]
+    fn what_an_article_says_is_never_a_record() {
+        let commit = |start| Commit { stamp: 1, start };
+        let mut forged = Vec::new();
+        push_text(&mut forged, Kind::LowMarks, commit(0), b"a.b 90000 90000\n");
+        let mut bytes = SegmentHeader::plain(FIRST_BASE, 4096).to_bytes().to_vec();
+        let start = bytes.len();
+        // A text that begins eight bytes behind the record's header, so that the forgery is aligned.
+        push_text(
+            &mut bytes,
+            Kind::Seen,
+            commit(start),
+            &[&[b'x'; 8], &forged[..]].concat(),
+        );
+        let end = bytes.len();
+        push_text(&mut bytes, Kind::Seen, commit(start), b"<2@x>\t1~-\n");
+        bytes[start + 50] ^= 1;
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("art");
+        std::fs::write(&path, &bytes).unwrap();
+        let file = RealDisk.open(&path, Open::Read).unwrap();
+        let mut walk = Walk::new(&*file, SEGMENT_HEADER_BYTES, u64::MAX).unwrap();
+        let mut met = Vec::new();
+        while let Some(step) = walk.next().unwrap() {
+            met.push(match step {
+                Step::Record(at, record) => (at as usize, Some(record.head.kind)),
+                Step::Gap { from, .. } => (from as usize, None),
+            });
+        }
+        assert_eq!(met, [(start, None), (end, Some(Kind::Seen))]);
+    }
+}

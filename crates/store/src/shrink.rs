@@ -55,27 +55,51 @@ pub fn shrink(
         due: found.ids.due,
         ..Shrunk::default()
     };
+    // Holes first: they need no space, so that a full disk has some for the views.
+    give_back(
+        disk,
+        segments,
+        reader,
+        (base, &*file),
+        &found,
+        dead_part,
+        &mut told,
+    )?;
     thin_history(&**disk, segments, &survey, reader, (&found.ids, dead_part))?;
     if found.runs.is_empty() {
         return Ok(told);
     }
     drop_rows(&**disk, segments, &survey, reader, dead_part)?;
     drop_exceptions(&**disk, segments, &survey, reader)?;
+    Ok(told)
+}
+
+/// Punches long runs of dead articles out of `.art`, or writes it anew without the scattered ones.
+fn give_back(
+    disk: &Arc<dyn Disk>,
+    segments: &Path,
+    reader: &Reader,
+    (base, file): (u64, &dyn File),
+    found: &Dead,
+    dead_part: f64,
+    told: &mut Shrunk,
+) -> Result<(), Error> {
+    let path = segment_path(segments, base, View::Art);
+    let at = |source| Error::io("shrink", &path, source);
     let worth = |(start, end): &(u64, u64)| punch::worth(*start, *end);
     let scattered = found.bytes() - found.runs.iter().map(worth).sum::<u64>();
     if scattered as f64 > dead_part * (found.live + scattered) as f64 {
-        drop(file);
         repack::repack(disk, segments, base, reader.alive(), Some(&found.positions))?;
         told.repacked = true;
-        return Ok(told);
+        return Ok(());
     }
     told.held = scattered;
     for run in found.runs.iter().filter(|run| worth(run) > 0) {
-        let punched = punch::punch(&*file, *run, reader.alive()).map_err(at)?;
+        let punched = punch::punch(file, *run, reader.alive()).map_err(at)?;
         told.holes += punched.holes;
         told.refused += punched.refused;
     }
-    Ok(told)
+    Ok(())
 }
 
 /// The part of the current segment that is dead, 0 to 1, and its bytes.

@@ -63,6 +63,14 @@ pub fn add(disk: &dyn Disk, dir: &Path, bases: &[u64]) -> Result<(), Error> {
     write(disk, dir, &all)
 }
 
+/// Removes the file, durably: all segments are to be looked at.
+pub fn forget(disk: &dyn Disk, dir: &Path) -> Result<(), Error> {
+    let path = dir.join(NAME);
+    disk.remove(&path)
+        .and_then(|()| disk.sync_directory(dir))
+        .map_err(|source| Error::io("remove", &path, source))
+}
+
 /// Writes the file anew, durably.
 pub fn write(disk: &dyn Disk, dir: &Path, due: &Due) -> Result<(), Error> {
     let mut lines = Vec::new();

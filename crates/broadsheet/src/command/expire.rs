@@ -141,7 +141,9 @@ pub fn carry_out(
         space.keep_free = Some(space.keep_free.unwrap_or(0).max(free_bytes_least));
     }
     let now = match given.number("now")? {
-        Some(now) => i64::try_from(now)?,
+        Some(now) => {
+            i64::try_from(now).map_err(|_| given.usage(format!("--now wants a time, not {now}")))?
+        }
         None => SystemTime::now()
             .duration_since(UNIX_EPOCH)
             .map_or(0, |age| age.as_secs() as i64),

@@ -123,6 +123,16 @@ fn read(path: &Path) -> anyhow::Result<Vec<u8>> {
 }
 
 fn converted(text: &[u8]) -> Import {
+    let says_something = |line: &[u8]| !matches!(line.trim_ascii().first(), None | Some(b'#'));
+    if !text.split(|&b| b == b'\n').any(says_something) {
+        let why =
+            "has no line: INN would keep everything for ever; say so in explist if that is meant"
+                .to_owned();
+        return Import {
+            faults: vec![(None, why)],
+            ..Import::default()
+        };
+    }
     match expire_ctl::convert(text) {
         Ok(explist) => Import {
             explist,

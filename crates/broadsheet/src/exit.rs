@@ -6,7 +6,7 @@
 use std::io;
 
 use crate::flags::UsageError;
-use crate::settings::Faults;
+use crate::settings::{self, Faults};
 
 /// What the process says when it ends.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -79,14 +79,22 @@ fn text_of(error: &anyhow::Error) -> String {
     text
 }
 
+/// True for a fault in the tables of expire in broadsheet.toml, not in explist.
+fn is_of_settings(error: &expire::Error) -> bool {
+    match error {
+        expire::Error::Toml { .. } => true,
+        expire::Error::Line { file, .. } => file.ends_with(settings::FILE),
+        _ => false,
+    }
+}
+
 fn status_of(error: &anyhow::Error) -> Status {
     if error.is::<UsageError>() {
         Status::USAGE
     } else if error.is::<Faults>()
-        || matches!(
-            error.downcast_ref::<expire::Error>(),
-            Some(expire::Error::Toml { .. })
-        )
+        || error
+            .downcast_ref::<expire::Error>()
+            .is_some_and(is_of_settings)
     {
         Status::SETTINGS
     } else if error

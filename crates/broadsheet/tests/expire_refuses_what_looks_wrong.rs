@@ -161,12 +161,12 @@ fn damaged_settings_remove_nothing_though_explist_is_well() {
         (String::new(), 78),
         (format!("{whole}\n[[expire"), 78),
         (format!("{whole}\n\u{0}\u{0}"), 78),
-        (format!("{whole}\n{rule}"), 2),
-        (format!("{whole}\n{rule}default = -1\n"), 2),
-        (format!("{whole}\n{rule}default = 0\ndefualt = 9\n"), 2),
+        (format!("{whole}\n{rule}"), 78),
+        (format!("{whole}\n{rule}default = -1\n"), 78),
+        (format!("{whole}\n{rule}default = 0\ndefualt = 9\n"), 78),
         (
             format!("{whole}\n{rule}default = 0\n[expiry]\nmax_fraction = 60\n"),
-            2,
+            78,
         ),
         (
             format!("{whole}\n[[expire]]\npatterns = \"test.a\"\ndefault = 0\n"),

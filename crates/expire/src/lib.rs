@@ -25,6 +25,7 @@ pub mod life;
 mod oldest;
 pub mod policy;
 mod reach;
+mod reserve;
 pub mod run;
 pub mod space;
 pub mod tables;

@@ -10,6 +10,7 @@ use crate::count::hierarchy;
 use crate::decide::{Plan, decide_on};
 use crate::oldest::oldest_kept;
 use crate::policy::{Policy, Warning};
+use crate::reserve;
 use crate::space::{Room, Shortage, decide_by_space};
 use crate::tables::Space;
 use crate::trace::{Removal, removals};
@@ -78,7 +79,9 @@ pub fn run(
     archiving: Archiving<'_>,
 ) -> Result<Outcome, Failure> {
     let started = Instant::now();
-    let _one = store::Lock::take_named(dir, "lock.expire", false)?;
+    let only_look = order.dry || order.trace;
+    let lock = || store::Lock::take_named(dir, "lock.expire", false);
+    let _one = (!only_look).then(lock).transpose()?;
     let reader = Reader::open(dir)?;
     if let Some(fault) = reader.active().faults().first() {
         return Err(Failure::Active(fault.to_string()));
@@ -108,7 +111,6 @@ pub fn run(
             archive.hold((&policy, &surveys), &mut plan)?;
         }
     }
-    let only_look = order.dry || order.trace;
     if !only_look && !order.force {
         check_fraction(&plan, shortage.is_some(), order.space.max_fraction)?;
     }
@@ -157,8 +159,11 @@ pub fn run(
         return Ok(outcome);
     }
     if !outcome.plan.expiry.is_empty() {
-        let mut spool = Spool::open(dir, order.options)?;
-        spool.expire(&outcome.plan.expiry)?;
+        let take_over = || Spool::open(dir, order.options)?.expire(&outcome.plan.expiry);
+        match take_over() {
+            Err(error) if error.is_disk_full() && reserve::give_up(dir) => take_over()?,
+            taken_over => taken_over?,
+        };
         outcome.deciding = started.elapsed();
     }
     let eagerness = match is_short {
@@ -173,6 +178,7 @@ pub fn run(
         outcome.reclaimed = store::reclaim(dir, order.options, eagerness)?;
         outcome.reclaiming = started.elapsed().saturating_sub(outcome.deciding);
     }
+    reserve::keep(dir);
     Ok(outcome)
 }
 

@@ -5,7 +5,7 @@ use crate::expired::{END_OF_COPY, push_cut, push_link};
 use crate::record::{Kind, Record};
 use crate::replace::replace;
 use crate::segment::{SEGMENT_HEADER_BYTES, Step, Walk};
-use crate::spool::{Committed, SNAPSHOT_PART_MAX, Spool};
+use crate::spool::{Committed, SNAPSHOT_PART, Spool};
 use crate::{Error, Expired, recover, segment, unreclaimed};
 
 /// Lines of one record of expire, bytes: what fits in the smallest segment with room to spare.
@@ -165,7 +165,7 @@ impl Spool {
     pub(crate) fn log_state(&mut self) -> Result<(), Error> {
         self.log_active();
         let lines = self.copy_lines()?;
-        if lines.len() as u64 > self.art.header.span / SNAPSHOT_PART_MAX {
+        if lines.len() as u64 > self.art.header.span / SNAPSHOT_PART {
             // As with an active file that is too large for its segments: the old segments stay.
             return Ok(());
         }
@@ -273,7 +273,7 @@ impl Spool {
             return Ok(true);
         }
         let (active, lines) = (self.active.table.image().len(), self.copy_lines()?.len());
-        if active.max(lines) as u64 >= self.options.segment_bytes / SNAPSHOT_PART_MAX {
+        if active.max(lines) as u64 >= self.options.segment_bytes / SNAPSHOT_PART {
             return Ok(false);
         }
         self.seal_now()?;

@@ -74,7 +74,7 @@ pub const SMALL_IDS: u64 = 500_000;
 /// An index with no more slots is never made smaller.
 const SMALL_SLOTS: u64 = 8 * crate::index::BUCKETS_MIN;
 /// Longest `active` that is logged as one record at the start of a segment, as a part of the segment.
-pub const SNAPSHOT_PART_MAX: u64 = 4;
+pub(crate) const SNAPSHOT_PART: u64 = 4;
 
 /// What one commit made durable.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -361,7 +361,7 @@ impl Spool {
             return;
         }
         let image = self.active.table.image().to_vec();
-        if (image.len() as u64) < self.art.header.span / SNAPSHOT_PART_MAX {
+        if (image.len() as u64) < self.art.header.span / SNAPSHOT_PART {
             self.log_text(Kind::Active, &image);
         }
     }

@@ -6,6 +6,7 @@ mod inn;
 mod limit;
 mod machine;
 mod measure;
+mod plan;
 mod report;
 mod run;
 mod site;
@@ -85,11 +86,11 @@ fn expire_alone(mut arguments: lexopt::Parser) -> Result<()> {
     run::expire_alone(&plan)
 }
 
-fn planned(arguments: &mut lexopt::Parser) -> Result<(run::Plan, u64)> {
+fn planned(arguments: &mut lexopt::Parser) -> Result<(plan::Plan, u64)> {
     let target =
         std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| PathBuf::from("target"), PathBuf::from);
     let mut ids = index::IDS;
-    let mut plan = run::Plan {
+    let mut plan = plan::Plan {
         binary: target.join("release/broadsheet"),
         dir: PathBuf::from("target/bench"),
         rounds: 0,

@@ -1,7 +1,6 @@
 //! `bench run`: the real binary, row by row, each run in a fresh directory.
 
 use std::fs;
-use std::path::PathBuf;
 use std::process::Command;
 use std::time::Duration;
 
@@ -9,27 +8,10 @@ use anyhow::{Context, Result, bail};
 use bench::generate::Kind;
 
 use crate::measure::{Input, Usages};
+use crate::plan::Plan;
 use crate::report::{Goal, Runs, every_run, figure, median, medians};
 use crate::site::{Batch, Expected, Site, just_emptied, settle};
 use crate::{expire, index, inn, limit, machine};
-
-/// What `bench run` was asked to do.
-pub struct Plan {
-    /// The broadsheet to time.
-    pub binary: PathBuf,
-    /// Where to work on a disk; the checkout's target directory by default.
-    pub dir: PathBuf,
-    /// How many rounds; each does every row once, so that rows alternate.
-    pub rounds: u32,
-    /// Fewer rounds, and a twelfth of the gigabyte.
-    pub quick: bool,
-    /// Leave INN out.
-    pub no_peer: bool,
-    /// `bench expire` with ten million articles, too.
-    pub large: bool,
-    /// Leave the directories behind.
-    pub keep: bool,
-}
 
 /// The paper's batch is small: several runs a round.
 const PAPER_RUNS: u32 = 5;

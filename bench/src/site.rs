@@ -10,7 +10,7 @@ use anyhow::{Context, Result, bail};
 use bench::generate::{self, Kind, SEED};
 
 use crate::measure::{Input, Outcome, Usages, measured};
-use crate::run::Plan;
+use crate::plan::Plan;
 
 /// Where tmpfs is looked for.
 const TMPFS: &str = "/dev/shm";

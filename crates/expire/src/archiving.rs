@@ -21,8 +21,8 @@ use store::{HistoryLine, Options, Reader, Stored, Survey};
 
 use crate::count;
 use crate::decide::Plan;
+use crate::failure::Failure;
 use crate::policy::Policy;
-use crate::run::Failure;
 
 pub use fault::CopyFault;
 pub use second_news::Make;

@@ -21,6 +21,7 @@ pub mod decide;
 pub mod error;
 pub mod expire_ctl;
 pub mod explist;
+pub mod failure;
 pub mod life;
 mod oldest;
 pub mod policy;

@@ -5,16 +5,17 @@ use std::time::{Duration, Instant};
 
 use store::{Eagerness, Options, Reader, Reclaimed, Spool, Survey};
 
+use crate::Explist;
 use crate::archiving::{self, Archived, Archiving};
 use crate::count::hierarchy;
 use crate::decide::{Plan, decide_on};
+use crate::failure::Failure;
 use crate::oldest::oldest_kept;
 use crate::policy::{Policy, Warning};
 use crate::reserve;
 use crate::space::{Room, Shortage, decide_by_space};
 use crate::tables::Space;
 use crate::trace::{Removal, removals};
-use crate::{Error, Explist};
 
 /// Between two runs that remove nothing, the horizon of memory moves only when it has moved this far, seconds.
 const FORGET_STEP_SECONDS: i64 = 600;
@@ -239,40 +240,4 @@ fn tell_oldest(reader: &Reader, surveys: &[Survey], all: bool, plan: &mut Plan) 
         told.oldest_kept = oldest.get(name).copied();
     }
     plan.total.oldest_kept = oldest.values().min().copied();
-}
-
-/// Why expire did not run.
-#[derive(Debug, thiserror::Error)]
-pub enum Failure {
-    /// The policy.
-    #[error(transparent)]
-    Policy(#[from] Error),
-    /// The store.
-    #[error(transparent)]
-    Store(#[from] store::Error),
-    /// The index lines of what is archived (`-p`).
-    #[error(
-        "cannot print what is archived: {0}; nothing was removed, what was copied is found again by the next run"
-    )]
-    Index(#[source] std::io::Error),
-    /// More would go than one run may remove.
-    #[error(
-        "{going} of {live} links would go{why}, more than {max_percent:.0} %; look with `broadsheet expire -n', then say --force"
-    )]
-    TooMuch {
-        /// Links that would go.
-        going: u64,
-        /// Links there are.
-        live: u64,
-        /// The limit, percent.
-        max_percent: f64,
-        /// What else asked for it than dates.
-        why: &'static str,
-    },
-    /// A group whose line in active cannot be read may be moderated or not, so no rule is sure to be its.
-    #[error("{0}: mend it, or run `broadsheet fsck --repair`; nothing goes before")]
-    Active(String),
-    /// The disk.
-    #[error("cannot learn how much of the disk is free: {0}")]
-    Room(std::io::Error),
 }

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use store::{Eagerness, Options, Reader, Reclaimed, Spool, Survey};
+use store::{Eagerness, Expiry, Options, Reader, Reclaimed, Spool, Survey};
 
 use crate::Explist;
 use crate::archiving::{self, Archived, Archiving};
@@ -112,6 +112,7 @@ pub fn run(
             archive.hold((&policy, &surveys), &mut plan)?;
         }
     }
+    check_exceptions(dir, &reader, &surveys, &plan)?;
     if !only_look && !order.force {
         check_fraction(&plan, shortage.is_some(), order.space.max_fraction)?;
     }
@@ -128,20 +129,7 @@ pub fn run(
         false => archive.finish(),
     };
     let (segments, _, ids) = reader.extent();
-    check_exceptions(dir, &reader, &surveys, &plan)?;
-    // However far ahead a clock is, ids that are still to come will be remembered.
-    let newest = surveys.iter().rev().find_map(Survey::last_arrival);
-    let forget = policy
-        .forget_before(order.now)
-        .min(order.now)
-        .min(newest.unwrap_or(i64::MIN).saturating_add(1));
-    let known = reader.expired().forget_before();
-    // What is forgotten stays so: its lines may be gone.
-    if forget > known
-        && (!plan.expiry.removes_nothing() || forget.saturating_sub(known) >= FORGET_STEP_SECONDS)
-    {
-        plan.expiry.forget_before = (forget != known).then_some(forget);
-    }
+    let forget_before = set_horizon((&reader, &surveys), &policy, order.now, &mut plan.expiry);
     let mut outcome = Outcome {
         plan,
         warnings,
@@ -159,28 +147,59 @@ pub fn run(
     if only_look {
         return Ok(outcome);
     }
-    if !outcome.plan.expiry.is_empty() {
-        let take_over = || Spool::open(dir, order.options)?.expire(&outcome.plan.expiry);
-        match take_over() {
-            Err(error) if error.is_disk_full() && reserve::give_up(dir) => take_over()?,
-            taken_over => taken_over?,
-        };
+    let removes = !outcome.plan.expiry.is_empty();
+    if removes {
+        take_over(dir, order.options, &outcome.plan.expiry)?;
         outcome.deciding = started.elapsed();
     }
-    let eagerness = match is_short {
-        true => Eagerness {
-            dead_part: order.space.dead_fraction.min(SHORT_DEAD_FRACTION),
-            everywhere: true,
-        },
-        false => Eagerness::usual(order.space.dead_fraction),
-    };
-    let is_work = is_short || !outcome.plan.expiry.is_empty();
-    if is_work || store::is_unreclaimed(dir, forget.max(known))? {
+    if removes || is_short || store::is_unreclaimed(dir, forget_before)? {
+        let eagerness = eagerness(&order.space, is_short);
         outcome.reclaimed = store::reclaim(dir, order.options, eagerness)?;
         outcome.reclaiming = started.elapsed().saturating_sub(outcome.deciding);
     }
     reserve::keep(dir);
     Ok(outcome)
+}
+
+/// Sets from when on ids are remembered, when that has moved far enough. Returns what holds after the run.
+fn set_horizon(
+    (reader, surveys): (&Reader, &[Survey]),
+    policy: &Policy,
+    now: i64,
+    expiry: &mut Expiry,
+) -> i64 {
+    // However far ahead a clock is, ids that are still to come will be remembered.
+    let newest = surveys.iter().rev().find_map(Survey::last_arrival);
+    let forget = policy
+        .forget_before(now)
+        .min(now)
+        .min(newest.unwrap_or(i64::MIN).saturating_add(1));
+    let known = reader.expired().forget_before();
+    // What is forgotten stays so: its lines may be gone.
+    let is_far = !expiry.removes_nothing() || forget.saturating_sub(known) >= FORGET_STEP_SECONDS;
+    if forget > known && is_far {
+        expiry.forget_before = Some(forget);
+    }
+    forget.max(known)
+}
+
+/// Has the store take over what goes; on a full disk, in the space that was kept back for it.
+fn take_over(dir: &Path, options: Options, expiry: &Expiry) -> Result<(), store::Error> {
+    let attempt = || Spool::open(dir, options)?.expire(expiry).map(drop);
+    match attempt() {
+        Err(error) if error.is_disk_full() && reserve::give_up(dir) => attempt(),
+        done => done,
+    }
+}
+
+fn eagerness(space: &Space, is_short: bool) -> Eagerness {
+    match is_short {
+        true => Eagerness {
+            dead_part: space.dead_fraction.min(SHORT_DEAD_FRACTION),
+            everywhere: true,
+        },
+        false => Eagerness::usual(space.dead_fraction),
+    }
 }
 
 /// Refuses when a view does not name living articles with an Expires of their own: they would go by the default.

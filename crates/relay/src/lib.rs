@@ -8,6 +8,7 @@
 //! | [`sites`] | which sites get it |
 //! | [`compose`] | the article as filed: Xref, Path |
 //! | [`control`] | what a control message asks for |
+//! | [`signed`], [`keyring`], [`verify`](mod@verify) | whether a control message comes from whom its groups trust |
 //! | [`file`](mod@file) | numbers, the spool, the log, cancels |
 //! | [`mirror`] | numbers taken from another site's Xref |
 //! | [`rnews`] | a run over batches |
@@ -15,7 +16,7 @@
 //! | [`explain`](mod@explain) | what would be done, and why |
 //! | [`log`] | the classic log |
 //!
-//! *Architecture Invariant:* only [`file`](mod@file) changes anything, and only [`rnews`] reads
+//! *Architecture Invariant:* only [`file`](mod@file) changes anything ([`keyring`] its keys, when asked), and only [`rnews`] reads
 //! batches; a socket can hand articles to a [`Filer`] as well.
 
 pub mod compose;
@@ -26,18 +27,23 @@ pub mod explain;
 pub mod file;
 mod input;
 pub mod kept;
+pub mod keyring;
 pub mod log;
 pub mod mirror;
 pub mod reason;
 pub mod rnews;
 pub mod rules;
 mod short;
+pub mod signed;
 pub mod sites;
 pub mod tap;
+pub mod verify;
 
 pub use decide::{Arrival, Decision, State, decide};
 pub use error::Error;
 pub use explain::{Explanation, explain};
 pub use file::{Filer, FilerOptions, Verdict};
+pub use keyring::{Keyring, TrustedKey};
 pub use log::Now;
 pub use rules::Rules;
+pub use verify::verify;

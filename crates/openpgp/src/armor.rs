@@ -1,0 +1,208 @@
+//! ASCII armour (RFC 4880, 6): base64 between two lines of dashes, with a checksum.
+
+use crate::Error;
+
+/// The longest file of keys that is read, in bytes.
+pub const FILE_BYTES_MAX: usize = 4 << 20;
+
+const BEGIN: &[u8] = b"-----BEGIN PGP ";
+const END: &[u8] = b"-----END PGP ";
+const ALPHABET: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+/// Characters of base64 in a line, as PGP and GnuPG write it.
+const LINE_CHARACTERS: usize = 64;
+
+/// Whether there is armour in the text.
+pub fn is_armored(text: &[u8]) -> bool {
+    lines(text).any(|line| line.starts_with(BEGIN))
+}
+
+/// The bytes of every block in the text, in order; what stands between blocks is passed over.
+///
+/// # Errors
+/// A block without end or blank line, one that is no base64, or one whose checksum does not fit.
+pub fn blocks(text: &[u8]) -> Result<Vec<Vec<u8>>, Error> {
+    if text.len() > FILE_BYTES_MAX {
+        return Err(Error::TooLarge {
+            what: "the text, in bytes,",
+            max: FILE_BYTES_MAX,
+        });
+    }
+    let mut lines = lines(text);
+    let mut found = Vec::new();
+    while lines.any(|line| line.starts_with(BEGIN)) {
+        found.push(block(&mut lines)?);
+    }
+    Ok(found)
+}
+
+fn block<'a>(lines: &mut impl Iterator<Item = &'a [u8]>) -> Result<Vec<u8>, Error> {
+    if !lines.any(<[u8]>::is_empty) {
+        return Err(Error::CutOff);
+    }
+    let (mut base64, mut checksum) = (Vec::new(), None);
+    for line in lines {
+        if line.starts_with(END) {
+            return decode(&base64, checksum);
+        }
+        match line.strip_prefix(b"=") {
+            Some(sum) => checksum = Some(sum),
+            None => base64.extend_from_slice(line),
+        }
+    }
+    Err(Error::CutOff)
+}
+
+fn lines(text: &[u8]) -> impl Iterator<Item = &[u8]> {
+    text.split(|&byte| byte == b'\n').map(<[u8]>::trim_ascii)
+}
+
+/// The bytes that base64 without white space stands for, tested by the checksum (four characters, without
+/// the `=` before them) where there is one.
+///
+/// # Errors
+/// Other characters, bits left over, or a checksum that does not fit.
+pub fn decode(base64: &[u8], checksum: Option<&[u8]>) -> Result<Vec<u8>, Error> {
+    let bytes = from_base64(base64)?;
+    let Some(checksum) = checksum else {
+        return Ok(bytes);
+    };
+    let [_, sum @ ..] = crc24(&bytes).to_be_bytes();
+    if from_base64(checksum)? == sum {
+        return Ok(bytes);
+    }
+    Err(Error::Checksum)
+}
+
+/// A block of armour with this label, such as `PUBLIC KEY BLOCK`.
+pub fn encode(label: &str, bytes: &[u8]) -> String {
+    let mut text = format!("-----BEGIN PGP {label}-----\n\n");
+    for line in bytes.chunks(LINE_CHARACTERS / 4 * 3) {
+        push_base64(&mut text, line);
+        text.push('\n');
+    }
+    let [_, sum @ ..] = crc24(bytes).to_be_bytes();
+    text.push('=');
+    push_base64(&mut text, &sum);
+    text.push_str(&format!("\n-----END PGP {label}-----\n"));
+    text
+}
+
+fn push_base64(text: &mut String, bytes: &[u8]) {
+    for three in bytes.chunks(3) {
+        let mut padded = [0; 4];
+        for (to, from) in padded.iter_mut().skip(1).zip(three) {
+            *to = *from;
+        }
+        let bits = u32::from_be_bytes(padded);
+        for place in 0..4 {
+            let six = (bits >> (18 - 6 * place)) as usize & 63;
+            let character = ALPHABET.get(six).copied().unwrap_or(b'=');
+            text.push(if place > three.len() {
+                '='
+            } else {
+                character.into()
+            });
+        }
+    }
+}
+
+fn from_base64(text: &[u8]) -> Result<Vec<u8>, Error> {
+    const BAD: Error = Error::Malformed("it is no base64");
+    if !text.len().is_multiple_of(4) {
+        return Err(BAD);
+    }
+    let digits = match text {
+        [digits @ .., b'=', b'='] | [digits @ .., b'='] => digits,
+        digits => digits,
+    };
+    let mut bytes = Vec::with_capacity(digits.len() / 4 * 3 + 3);
+    for four in digits.chunks(4) {
+        let mut bits: u32 = 0;
+        for &character in four {
+            bits = bits << 6 | u32::from(value(character).ok_or(BAD)?);
+        }
+        bits <<= 6 * (4 - four.len() as u32);
+        let [_, three @ ..] = bits.to_be_bytes();
+        let (whole, spare) = three.split_at_checked(four.len() * 3 / 4).ok_or(BAD)?;
+        if spare.iter().any(|&byte| byte != 0) {
+            return Err(BAD);
+        }
+        bytes.extend_from_slice(whole);
+    }
+    Ok(bytes)
+}
+
+fn value(character: u8) -> Option<u8> {
+    Some(match character {
+        b'A'..=b'Z' => character - b'A',
+        b'a'..=b'z' => character - b'a' + 26,
+        b'0'..=b'9' => character - b'0' + 52,
+        b'+' => 62,
+        b'/' => 63,
+        _ => return None,
+    })
+}
+
+/// The checksum of the armour (RFC 4880, 6.1).
+fn crc24(bytes: &[u8]) -> u32 {
+    const POLYNOMIAL: u32 = 0x0186_4cfb;
+    bytes.iter().fold(0x00b7_04ce, |mut sum, &byte| {
+        sum ^= u32::from(byte) << 16;
+        for _ in 0..8 {
+            sum <<= 1;
+            if sum & 0x0100_0000 != 0 {
+                sum ^= POLYNOMIAL;
+            }
+        }
+        sum
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn base64_both_ways() {
+        for (bytes, text) in [
+            (&b""[..], ""),
+            (b"f", "Zg=="),
+            (b"fo", "Zm8="),
+            (b"foo", "Zm9v"),
+            (b"\xff\xfe\xfd\xfc", "//79/A=="),
+        ] {
+            let mut made = String::new();
+            push_base64(&mut made, bytes);
+            assert_eq!(made, text);
+            assert_eq!(from_base64(text.as_bytes()).unwrap(), bytes);
+        }
+        for bad in [
+            "Zg", "Zg=", "Z===", "====", "Zh==", "Zm9=", "Zg==Zg==", "Z\n==",
+        ] {
+            assert!(from_base64(bad.as_bytes()).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn blocks_among_other_text() {
+        let one = encode("PUBLIC KEY BLOCK", b"one");
+        let two =
+            encode("SIGNATURE", &[7; 200]).replace("-----\n\n", "-----\r\nVersion: x\r\n \r\n");
+        let text = format!("Dear all\n{one}\nand\n{two}yours\n");
+        assert!(is_armored(text.as_bytes()));
+        assert_eq!(
+            blocks(text.as_bytes()).unwrap(),
+            [b"one".to_vec(), vec![7; 200]]
+        );
+        assert_eq!(blocks(b"none").unwrap(), Vec::<Vec<u8>>::new());
+    }
+
+    #[test]
+    fn damage_is_seen() {
+        let text = encode("SIGNATURE", b"some bytes");
+        let cut = text.find("-----END").unwrap();
+        assert_eq!(blocks(&text.as_bytes()[..cut]), Err(Error::CutOff));
+        let changed = text.replacen("c29t", "c39t", 1);
+        assert_eq!(blocks(changed.as_bytes()), Err(Error::Checksum));
+    }
+}

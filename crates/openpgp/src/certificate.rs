@@ -1,0 +1,102 @@
+//! Keys with their names, as key files hold them.
+
+use crate::packet::{self, Packet, Packets};
+use crate::{Error, PublicKey, armor};
+
+/// The most keys that are read from one file.
+pub const KEYS_MAX: usize = 1000;
+/// So many names of a key are kept.
+pub const USER_IDS_MAX: usize = 100;
+/// The signature by which a key takes itself back (RFC 4880, 5.2.1).
+const KEY_REVOCATION: u8 = 0x20;
+
+/// A public key and what came with it.
+#[derive(Debug, Clone)]
+pub struct Certificate {
+    /// The primary key.
+    pub key: PublicKey,
+    /// Its names. Nothing is proved by them.
+    pub user_ids: Vec<Vec<u8>>,
+    /// Whether a signature with it, which is not verified, says that the key is no longer good.
+    pub is_revoked: bool,
+    /// How many other keys lie under it; they are not used.
+    pub subkeys: usize,
+    /// All its packets, but those about trust.
+    pub packets: Vec<u8>,
+}
+
+impl Certificate {
+    /// Reads every key in a text with armour, or in bytes without. One that cannot be used is an error in its place.
+    ///
+    /// # Errors
+    /// No key at all, too many or too much, or damage that leaves unclear where the next one begins.
+    pub fn read_all(text: &[u8]) -> Result<Vec<Result<Certificate, Error>>, Error> {
+        let blocks = match armor::is_armored(text) {
+            true => armor::blocks(text)?,
+            false if text.len() > armor::FILE_BYTES_MAX => {
+                return Err(Error::TooLarge {
+                    what: "the file, in bytes,",
+                    max: armor::FILE_BYTES_MAX,
+                });
+            }
+            false => vec![text.to_vec()],
+        };
+        let mut found: Vec<Result<Certificate, Error>> = Vec::new();
+        for block in &blocks {
+            for read in Packets::of(block) {
+                add(&mut found, &read?)?;
+            }
+        }
+        match found.is_empty() {
+            true => Err(Error::Malformed("there is no public key in it")),
+            false => Ok(found),
+        }
+    }
+}
+
+fn add(found: &mut Vec<Result<Certificate, Error>>, packet: &Packet<'_>) -> Result<(), Error> {
+    if packet.tag == packet::SECRET_KEY {
+        return Err(Error::Secret);
+    }
+    if packet.tag == packet::PUBLIC_KEY {
+        if found.len() >= KEYS_MAX {
+            return Err(Error::TooLarge {
+                what: "the number of keys",
+                max: KEYS_MAX,
+            });
+        }
+        found.push(PublicKey::parse(packet.body).map(|key| Certificate {
+            key,
+            user_ids: Vec::new(),
+            is_revoked: false,
+            subkeys: 0,
+            packets: packet.whole.to_vec(),
+        }));
+        return Ok(());
+    }
+    // What follows a key that cannot be used is passed over with it.
+    let Some(Ok(certificate)) = found.last_mut() else {
+        return Ok(());
+    };
+    match packet.tag {
+        packet::TRUST => return Ok(()),
+        packet::USER_ID if certificate.user_ids.len() < USER_IDS_MAX => {
+            certificate.user_ids.push(packet.body.to_vec());
+        }
+        packet::PUBLIC_SUBKEY => certificate.subkeys += 1,
+        packet::SIGNATURE if kind(packet.body) == Some(KEY_REVOCATION) => {
+            certificate.is_revoked = true;
+        }
+        _ => {}
+    }
+    certificate.packets.extend_from_slice(packet.whole);
+    Ok(())
+}
+
+/// What a signature is over, by its number.
+fn kind(body: &[u8]) -> Option<u8> {
+    match body {
+        [2 | 3, _, kind, ..] | [4, kind, ..] => Some(*kind),
+        _ => None,
+    }
+}

@@ -1,0 +1,301 @@
+//! The keys of a news directory, and what each may do: a file a key in `keys/`.
+//!
+//! *Architecture Invariant:* who trusts a key is the administrator, by putting it here. Names and
+//! signatures inside keys prove nothing.
+
+use std::fs::{self, DirBuilder, File, OpenOptions};
+use std::io::{self, Read, Write};
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+
+use groups::Wildmat;
+use openpgp::{Certificate, Digest, PublicKey, armor};
+
+/// The directory of keys in a news directory.
+pub const DIRECTORY: &str = "keys";
+/// The most keys that are kept.
+pub const KEYS_MAX: usize = 1000;
+/// The longest list of hierarchies, in bytes.
+pub const HIERARCHIES_BYTES_MAX: usize = 8192;
+
+/// Files of keys end in this.
+const EXTENSION: &str = "asc";
+const HIERARCHIES: &str = "Hierarchies: ";
+const ALLOW: &str = "Allow: ";
+
+/// What cannot be done about keys.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// A file or the directory.
+    #[error("cannot {doing} {}: {source}", path.display())]
+    Io {
+        /// What was tried.
+        doing: &'static str,
+        /// On which file.
+        path: PathBuf,
+        /// The system's own error.
+        source: io::Error,
+    },
+    /// A file in the directory is not as `key import` writes it.
+    #[error("{} is no key file: {why}; take it away, or import the key again", path.display())]
+    Damaged {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong.
+        why: String,
+    },
+    /// Too many.
+    #[error("{} holds more than {KEYS_MAX} keys; remove some", path.display())]
+    TooMany {
+        /// The directory.
+        path: PathBuf,
+    },
+}
+
+/// Which weak hashes a key's signatures may be made over.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Allowed {
+    /// MD5, as PGP 2 used.
+    pub md5: bool,
+    /// SHA-1, as GnuPG used until about 2010.
+    pub sha1: bool,
+}
+
+impl Allowed {
+    /// Reads `md5`, `sha1` or both with a comma between them; nothing is nothing.
+    ///
+    /// # Errors
+    /// The word that is neither.
+    pub fn parse(list: &str) -> Result<Allowed, String> {
+        let mut allowed = Allowed::default();
+        for word in list.split(',').map(str::trim) {
+            match word {
+                "md5" => allowed.md5 = true,
+                "sha1" => allowed.sha1 = true,
+                "" => {}
+                other => return Err(other.to_owned()),
+            }
+        }
+        Ok(allowed)
+    }
+
+    /// The names, in a form that `parse` reads.
+    pub fn names(self) -> Vec<&'static str> {
+        let names = [(self.md5, "md5"), (self.sha1, "sha1")];
+        names
+            .into_iter()
+            .filter_map(|(is_allowed, name)| is_allowed.then_some(name))
+            .collect()
+    }
+
+    /// Whether signatures over this hash may count.
+    pub fn allows(self, digest: Digest) -> bool {
+        match digest {
+            Digest::Md5 => self.md5,
+            Digest::Sha1 => self.sha1,
+            other => !other.is_weak(),
+        }
+    }
+}
+
+/// A key that the administrator trusts, and for what.
+#[derive(Debug, Clone)]
+pub struct TrustedKey {
+    /// The key with its names.
+    pub certificate: Certificate,
+    /// The groups it may speak for, as a wildmat: `comp.*,news.*`.
+    pub hierarchies: String,
+    /// The weak hashes it may use.
+    pub allowed: Allowed,
+}
+
+impl TrustedKey {
+    /// The key itself.
+    pub fn key(&self) -> &PublicKey {
+        &self.certificate.key
+    }
+
+    /// The key id, 16 digits.
+    pub fn id(&self) -> String {
+        format!("{:016X}", self.key().id())
+    }
+
+    /// Its first name; control characters in it become blanks.
+    pub fn user_id(&self) -> String {
+        let name = self.certificate.user_ids.first();
+        let name = String::from_utf8_lossy(name.map_or(b"(no name)", Vec::as_slice));
+        let plain = |c: char| if c.is_control() { ' ' } else { c };
+        name.chars().map(plain).collect()
+    }
+
+    /// Whether somebody who says KEY may mean this one: its fingerprint, the last 8 or more digits of it or of
+    /// the key id, or a whole name.
+    pub fn is_meant_by(&self, key: &str) -> bool {
+        let digits: String = key.split_whitespace().collect::<String>().to_uppercase();
+        let digits = digits.strip_prefix("0X").unwrap_or(&digits);
+        let is_id = digits.len() >= 8
+            && (self.key().fingerprint().ends_with(digits) || self.id().ends_with(digits));
+        let mut names = self.certificate.user_ids.iter();
+        is_id || names.any(|name| name == key.as_bytes())
+    }
+
+    /// The parts of the list that take in the groups, or the first group that the key may not speak for.
+    pub fn speaks_for<'g>(&self, groups: &[&'g [u8]]) -> Result<Vec<&str>, &'g [u8]> {
+        let all = Wildmat::parse(self.hierarchies.as_bytes());
+        if let Some(foreign) = groups.iter().find(|group| !all.matches(group)) {
+            return Err(foreign);
+        }
+        let parts = self.hierarchies.split(',').filter(|part| {
+            let part = Wildmat::parse(part.as_bytes());
+            groups.iter().any(|group| part.matches(group))
+        });
+        Ok(parts.collect())
+    }
+
+    fn file_name(&self) -> String {
+        format!("{}.{EXTENSION}", self.key().fingerprint())
+    }
+
+    fn text(&self) -> String {
+        format!(
+            "{HIERARCHIES}{}\n{ALLOW}{}\n\n{}",
+            self.hierarchies,
+            self.allowed.names().join(","),
+            armor::encode("PUBLIC KEY BLOCK", &self.certificate.packets)
+        )
+    }
+
+    fn parse(text: &[u8]) -> Result<TrustedKey, String> {
+        let mut lines = text.split(|&byte| byte == b'\n');
+        let mut line = |what: &str| {
+            let line = lines.next().and_then(|line| str::from_utf8(line).ok());
+            line.and_then(|line| line.strip_prefix(what))
+                .map(str::to_owned)
+                .ok_or_else(|| format!("it does not begin with `{HIERARCHIES}' and `{ALLOW}'"))
+        };
+        let hierarchies = line(HIERARCHIES)?;
+        let allowed = Allowed::parse(&line(ALLOW)?)
+            .map_err(|word| format!("`{word}' is no hash that can be allowed"))?;
+        let mut found = Certificate::read_all(text).map_err(|error| error.to_string())?;
+        let certificate = match (found.pop(), found.is_empty()) {
+            (Some(read), true) => read.map_err(|error| error.to_string())?,
+            _ => return Err("there is more than one key in it".to_owned()),
+        };
+        Ok(TrustedKey {
+            certificate,
+            hierarchies,
+            allowed,
+        })
+    }
+}
+
+/// The keys of a news directory.
+#[derive(Debug, Default)]
+pub struct Keyring {
+    /// In the order of their fingerprints.
+    pub keys: Vec<TrustedKey>,
+}
+
+impl Keyring {
+    /// Reads `keys/` of a news directory; without it there are none.
+    ///
+    /// # Errors
+    /// A file that cannot be read or understood: a key that was to be trusted is not passed over in silence.
+    pub fn read(news: &Path) -> Result<Keyring, Error> {
+        let directory = news.join(DIRECTORY);
+        let entries = match fs::read_dir(&directory) {
+            Ok(entries) => entries,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Keyring::default()),
+            Err(error) => return Err(io_error("read", &directory)(error)),
+        };
+        let mut paths = Vec::new();
+        for entry in entries {
+            let path = entry.map_err(io_error("read", &directory))?.path();
+            if path.extension().is_some_and(|end| end == EXTENSION) {
+                paths.push(path);
+            }
+            if paths.len() > KEYS_MAX {
+                return Err(Error::TooMany { path: directory });
+            }
+        }
+        paths.sort();
+        let keys = paths.iter().map(|path| read_key(path));
+        Ok(Keyring {
+            keys: keys.collect::<Result<_, _>>()?,
+        })
+    }
+
+    /// Every key that may be meant by KEY.
+    pub fn meant_by(&self, key: &str) -> Vec<&TrustedKey> {
+        let keys = self.keys.iter();
+        keys.filter(|trusted| trusted.is_meant_by(key)).collect()
+    }
+
+    /// Keeps a key, in the place of the same key with other rights; whole and durable, or not at all.
+    ///
+    /// # Errors
+    /// The directory or file cannot be written.
+    pub fn keep(news: &Path, key: &TrustedKey) -> Result<(), Error> {
+        let directory = news.join(DIRECTORY);
+        match DirBuilder::new().mode(0o700).create(&directory) {
+            Err(error) if error.kind() != io::ErrorKind::AlreadyExists => {
+                return Err(io_error("make", &directory)(error));
+            }
+            _ => {}
+        }
+        let path = directory.join(key.file_name());
+        let fresh = path.with_extension("new");
+        let mut options = OpenOptions::new();
+        let mut file = options
+            .write(true)
+            .create(true)
+            .truncate(true)
+            .mode(0o600)
+            .open(&fresh)
+            .map_err(io_error("make", &fresh))?;
+        file.write_all(key.text().as_bytes())
+            .and_then(|()| file.sync_all())
+            .map_err(io_error("write", &fresh))?;
+        fs::rename(&fresh, &path).map_err(io_error("put in place", &path))?;
+        sync(&directory)
+    }
+
+    /// Forgets a key.
+    ///
+    /// # Errors
+    /// The file cannot be removed.
+    pub fn remove(news: &Path, key: &TrustedKey) -> Result<(), Error> {
+        let directory = news.join(DIRECTORY);
+        let path = directory.join(key.file_name());
+        fs::remove_file(&path).map_err(io_error("remove", &path))?;
+        sync(&directory)
+    }
+}
+
+fn sync(directory: &Path) -> Result<(), Error> {
+    File::open(directory)
+        .and_then(|open| open.sync_all())
+        .map_err(io_error("sync", directory))
+}
+
+fn read_key(path: &Path) -> Result<TrustedKey, Error> {
+    let mut text = Vec::new();
+    File::open(path)
+        .and_then(|file| {
+            file.take(armor::FILE_BYTES_MAX as u64 + 1)
+                .read_to_end(&mut text)
+        })
+        .map_err(io_error("read", path))?;
+    TrustedKey::parse(&text).map_err(|why| Error::Damaged {
+        path: path.to_owned(),
+        why,
+    })
+}
+
+fn io_error(doing: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Error {
+    move |source| Error::Io {
+        doing,
+        path: path.to_owned(),
+        source,
+    }
+}

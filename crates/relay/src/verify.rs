@@ -1,0 +1,208 @@
+//! Whether a control message comes from somebody who may speak for its groups.
+
+use article::{Article, Header};
+
+use crate::keyring::{Keyring, TrustedKey};
+use crate::signed::{self, Signed};
+
+/// Who speaks.
+#[derive(Debug)]
+pub struct Verified<'k> {
+    /// The key that signed it.
+    pub key: &'k TrustedKey,
+    /// The parts of the key's list that take in the groups of the message.
+    pub hierarchies: Vec<&'k str>,
+    /// What the signature says of itself.
+    pub signed: SignedAt,
+}
+
+/// What the signature says of itself.
+#[derive(Debug, Clone, Copy)]
+pub struct SignedAt {
+    /// When it was made, in seconds since 1970, if it says.
+    pub seconds: Option<u32>,
+    /// The hash it is made over.
+    pub digest: openpgp::Digest,
+}
+
+/// Why a message is not to be believed.
+#[derive(Debug, thiserror::Error)]
+pub enum Unverified {
+    /// There is nothing to believe.
+    #[error("it is no control message: it has no Control header")]
+    NoControl,
+    /// The header is faulty in a way that readers may read differently.
+    #[error("its header is faulty: {0}")]
+    Header(String),
+    /// No signature, or none that can be used.
+    #[error(transparent)]
+    Signed(#[from] signed::Fault),
+    /// What matters is not signed.
+    #[error("the signature does not cover the Control header, so it proves nothing")]
+    ControlUnsigned,
+    /// The key is not among ours.
+    #[error("{}; trust the key with `broadsheet key import'", unknown(*.0))]
+    UnknownKey(Option<u64>),
+    /// A key of that id is ours, but did not sign this.
+    #[error("the signature of {id} is bad: the message was changed, or it is forged")]
+    Bad {
+        /// The key id.
+        id: String,
+    },
+    /// The hash is one that can be forged.
+    #[error(
+        "it is signed over {digest}, which can be forged; if you accept that of {id}, import its key again with --allow {allow}"
+    )]
+    Weak {
+        /// The hash.
+        digest: &'static str,
+        /// The key id.
+        id: String,
+        /// What to allow.
+        allow: &'static str,
+    },
+    /// The signature has an end, which has come.
+    #[error("the signature of {id} has expired")]
+    Expired {
+        /// The key id.
+        id: String,
+    },
+    /// The command is not about groups.
+    #[error("`{0}' is about no group that a key could speak for")]
+    NoGroups(String),
+    /// The key may not speak for a group.
+    #[error("{id} is trusted for {hierarchies} and may not speak for {group}")]
+    Foreign {
+        /// The key id.
+        id: String,
+        /// What it is trusted for.
+        hierarchies: String,
+        /// The group.
+        group: String,
+    },
+}
+
+fn unknown(id: Option<u64>) -> String {
+    match id {
+        Some(id) => format!("it is signed by {id:016X}, which is not among the trusted keys"),
+        None => "none of the trusted keys signed it".to_owned(),
+    }
+}
+
+/// Verifies a control message in native form with the keys there are. `now` is in seconds since 1970.
+///
+/// # Errors
+/// Why it is not to be believed.
+pub fn verify<'k>(
+    article: &Article<'_>,
+    keyring: &'k Keyring,
+    now: i64,
+) -> Result<Verified<'k>, Unverified> {
+    if let Some(fault) = article.fault() {
+        return Err(Unverified::Header(fault.to_string()));
+    }
+    let control = article
+        .value(Header::Control)
+        .filter(|control| !control.is_empty())
+        .ok_or(Unverified::NoControl)?;
+    let signed = Signed::of(article)?;
+    if !signed.signs(b"Control") {
+        return Err(Unverified::ControlUnsigned);
+    }
+    let text = signed.text(article)?;
+    let key = signer(&signed, &text, keyring)?;
+    may_count(&signed, key, now)?;
+    let groups = groups(control, article)?;
+    let hierarchies = key
+        .speaks_for(&groups)
+        .map_err(|group| Unverified::Foreign {
+            id: key.id(),
+            hierarchies: key.hierarchies.clone(),
+            group: shown(group),
+        })?;
+    Ok(Verified {
+        key,
+        hierarchies,
+        signed: SignedAt {
+            seconds: signed.signature.created(),
+            digest: signed.signature.digest(),
+        },
+    })
+}
+
+/// The key that made the signature. Ids of old keys can be made to order, so all keys of that id are tried.
+fn signer<'k>(
+    signed: &Signed<'_>,
+    text: &[u8],
+    keyring: &'k Keyring,
+) -> Result<&'k TrustedKey, Unverified> {
+    let issuer = signed.signature.issuer();
+    let is_candidate = |trusted: &&TrustedKey| issuer.is_none_or(|id| trusted.key().id() == id);
+    let mut is_known = false;
+    for trusted in keyring.keys.iter().filter(is_candidate) {
+        is_known = true;
+        if signed.signature.verify(trusted.key(), text).is_ok() {
+            return Ok(trusted);
+        }
+    }
+    Err(match issuer {
+        Some(id) if is_known => Unverified::Bad {
+            id: format!("{id:016X}"),
+        },
+        issuer => Unverified::UnknownKey(issuer),
+    })
+}
+
+fn may_count(signed: &Signed<'_>, key: &TrustedKey, now: i64) -> Result<(), Unverified> {
+    let digest = signed.signature.digest();
+    if !key.allowed.allows(digest) {
+        return Err(Unverified::Weak {
+            digest: digest.name(),
+            id: key.id(),
+            allow: match digest {
+                openpgp::Digest::Md5 => "md5",
+                _ => "sha1",
+            },
+        });
+    }
+    let end = signed.signature.expires().map(i64::try_from);
+    match end {
+        Some(Ok(end)) if end <= now => Err(Unverified::Expired { id: key.id() }),
+        _ => Ok(()),
+    }
+}
+
+/// The groups that a control message is about: one that it makes or removes, or those of a list of groups
+/// (RFC 5537, 5.2).
+fn groups<'a>(control: &'a [u8], article: &Article<'a>) -> Result<Vec<&'a [u8]>, Unverified> {
+    let mut words = control
+        .split(u8::is_ascii_whitespace)
+        .filter(|word| !word.is_empty());
+    let command = words.next().unwrap_or_default();
+    let groups: Vec<&[u8]> = match command {
+        b"newgroup" | b"rmgroup" => words.take(1).collect(),
+        b"checkgroups" => {
+            let body = article.bytes().get(article.body()..).unwrap_or_default();
+            listed(body).collect()
+        }
+        _ => Vec::new(),
+    };
+    match groups.is_empty() {
+        true => Err(Unverified::NoGroups(shown(command))),
+        false => Ok(groups),
+    }
+}
+
+/// The first word of each line that is not empty.
+fn listed(body: &[u8]) -> impl Iterator<Item = &[u8]> {
+    body.split(|&byte| byte == b'\n').filter_map(|line| {
+        line.split(u8::is_ascii_whitespace)
+            .find(|word| !word.is_empty())
+    })
+}
+
+fn shown(bytes: &[u8]) -> String {
+    let text = String::from_utf8_lossy(bytes);
+    let plain = |c: char| if c.is_control() { ' ' } else { c };
+    text.chars().take(200).map(plain).collect()
+}

@@ -3,6 +3,7 @@
 mod article;
 mod check;
 mod completion;
+mod control_verify;
 mod expire;
 mod expire_if_low;
 mod explain;
@@ -21,6 +22,9 @@ mod history_import;
 mod history_rebuild;
 mod import_expire_ctl;
 mod init;
+mod key_import;
+mod key_list;
+mod key_remove;
 mod limits;
 mod man;
 mod overview;
@@ -66,6 +70,15 @@ pub static SECTIONS: &[Section] = &[
             &group_remove::COMMAND,
             &group_set::COMMAND,
             &group_match::COMMAND,
+        ],
+    },
+    Section {
+        title: "Control messages",
+        commands: &[
+            &control_verify::COMMAND,
+            &key_import::COMMAND,
+            &key_list::COMMAND,
+            &key_remove::COMMAND,
         ],
     },
     Section {

@@ -42,6 +42,17 @@ fixed! {
     relay::rnews::HELD_BYTES_MAX, Unit::Bytes, "pipe held in memory", "Of a batch on a pipe so much is held, at most about, until it is durable; then comes a commit, or a file in in.coming/ takes it.";
     relay::log::TEXT_BYTES_MAX, Unit::Bytes, "text of a log line", "A longer one is cut and ends in `...'.";
     relay::log::FIELD_BYTES_MAX, Unit::Bytes, "site or Message-ID of a log line", "A longer one is cut.";
+    openpgp::armor::FILE_BYTES_MAX, Unit::Bytes, "file of keys", "A larger file is not read by `key import'.";
+    openpgp::packet::PACKET_BYTES_MAX, Unit::Bytes, "packet of a key", "A file with a larger one is not read.";
+    openpgp::certificate::KEYS_MAX, Unit::Count("keys"), "keys in one file", "A file with more is not read.";
+    openpgp::certificate::USER_IDS_MAX, Unit::Count("names"), "names of a key", "More are passed over.";
+    openpgp::number::BITS_MAX, Unit::Count("bits"), "number in a key or signature", "One with a longer number is not used.";
+    openpgp::rsa::MODULUS_BITS_MIN, Unit::Count("bits"), "smallest RSA key", "A smaller one is not used.";
+    openpgp::rsa::EXPONENT_BITS_MAX, Unit::Count("bits"), "exponent of an RSA key", "A key with a longer one is not used.";
+    relay::keyring::KEYS_MAX, Unit::Count("keys"), "trusted keys", "More are not taken.";
+    relay::keyring::HIERARCHIES_BYTES_MAX, Unit::Bytes, "hierarchies of a key", "A longer list is not taken.";
+    relay::signed::SIGNATURE_CHARACTERS_MAX, Unit::Count("characters"), "signature in X-PGP-Sig", "A longer one is not looked at.";
+    relay::signed::HEADERS_MAX, Unit::Count("headers"), "headers that X-PGP-Sig names", "More make a message unverified.";
     groups::active::IMAGE_BYTES_MAX, Unit::Bytes, "active file", "A larger active file is not read.";
     groups::active::NUMBER_MAX, Unit::Count("articles"), "articles of a group", "When a group has reached it nothing is filed there any more.";
     groups::active::DIGITS_MAX, Unit::Count("digits"), "number in active", "A line with a longer number is a bad line.";

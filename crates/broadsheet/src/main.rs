@@ -15,6 +15,7 @@ mod expiry_report;
 mod fixed_limits;
 mod flags;
 mod help;
+mod key_report;
 mod man;
 mod nearest;
 mod settings;

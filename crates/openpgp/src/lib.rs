@@ -23,7 +23,7 @@ mod error;
 pub mod key;
 pub mod number;
 pub mod packet;
-mod rsa;
+pub mod rsa;
 pub mod signature;
 
 pub use certificate::Certificate;

@@ -1,0 +1,94 @@
+//! `broadsheet control verify`
+
+use std::io::{self, Read, Write};
+
+use article::{Article, Form, Header};
+use relay::verify::{Unverified, Verified};
+use relay::{Keyring, Now};
+use serde_json::json;
+
+use crate::directory::NewsDirectory;
+use crate::exit::{Meaning, Status};
+use crate::flags::{Command, DIR, Given, JSON, Operands};
+use crate::key_report;
+
+/// The table.
+pub static COMMAND: Command = Command {
+    words: &["control", "verify"],
+    also: &["pgpverify"],
+    summary: "say who signed a control message",
+    about: "\
+Reads one article from standard input and verifies its X-PGP-Sig with the keys of the news directory
+(`key list'). It is verified when a key signed the text, the Control header included; when the key may
+speak for each group that the message makes, removes or lists; and when the hash is not weak, or
+allowed for the key. Acts on nothing.
+
+  broadsheet article control/17 | broadsheet control verify",
+    operands: Operands::NONE,
+    flags: &[DIR, JSON],
+    exits: &[
+        Meaning {
+            status: Status::OK,
+            when: "it is verified",
+        },
+        Meaning {
+            status: Status::NO,
+            when: "it is not, for the reason printed",
+        },
+    ],
+    run,
+};
+
+fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
+    let directory = NewsDirectory::meant(given)?;
+    let article_bytes_max = directory.settings()?.settings.limits.article_bytes_max;
+    let keyring = Keyring::read(directory.root())?;
+    let mut bytes = Vec::new();
+    io::stdin()
+        .lock()
+        .take(article_bytes_max.saturating_add(1))
+        .read_to_end(&mut bytes)?;
+    if bytes.len() as u64 > article_bytes_max {
+        anyhow::bail!("the article is larger than limits.article_bytes_max, {article_bytes_max}");
+    }
+    let article = Article::parse(&bytes, Form::Native);
+    let verdict = relay::verify(&article, &keyring, Now::read().seconds);
+    if given.has("json") {
+        let id = article.value(Header::MessageId).unwrap_or_default();
+        let id = String::from_utf8_lossy(id).into_owned();
+        writeln!(out, "{}", json(&id, &verdict))?;
+    } else {
+        match &verdict {
+            Ok(verified) => writeln!(out, "{}", sentence(verified))?,
+            Err(why) => writeln!(out, "not verified: {why}")?,
+        }
+    }
+    Ok(match verdict {
+        Ok(_) => Status::OK,
+        Err(_) => Status::NO,
+    })
+}
+
+fn sentence(verified: &Verified<'_>) -> String {
+    let key = verified.key;
+    format!(
+        "verified by {} {} ({})",
+        key.id(),
+        key.user_id(),
+        verified.hierarchies.join(",")
+    )
+}
+
+fn json(id: &str, verdict: &Result<Verified<'_>, Unverified>) -> serde_json::Value {
+    match verdict {
+        Ok(verified) => json!({
+            "id": id,
+            "verified": true,
+            "key": key_report::json(verified.key),
+            "hierarchies": verified.hierarchies,
+            "signed": verified.signed.seconds,
+            "digest": verified.signed.digest.name(),
+        }),
+        Err(why) => json!({ "id": id, "verified": false, "why": why.to_string() }),
+    }
+}

@@ -8,6 +8,7 @@ const ORDER: &[&str] = &[
     "article",
     "groups",
     "store",
+    "openpgp",
     "relay",
     "expire",
     "feed",

@@ -42,6 +42,8 @@ pub const TARGETS: &[(&str, Target)] = &[
     ("path_and_xref", path_and_xref),
     ("wire", wire),
     ("explist", explist),
+    ("openpgp", openpgp),
+    ("signed_control", signed_control),
 ];
 
 /// The header of an article, in both forms.
@@ -463,5 +465,46 @@ pub fn explist(data: &[u8]) {
     }
     if let Ok(text) = expire::expire_ctl::convert(data) {
         let _ = expire::Explist::parse(&text, "explist", None);
+    }
+}
+
+/// Keys and signatures, in armour and without.
+pub fn openpgp(data: &[u8]) {
+    for found in ::openpgp::Certificate::read_all(data).into_iter().flatten() {
+        let Ok(certificate) = found else { continue };
+        let again = ::openpgp::Certificate::read_all(&certificate.packets);
+        let again = again.expect("its packets are a key file").remove(0);
+        assert_eq!(again.expect("the same key").key, certificate.key);
+    }
+    for block in ::openpgp::armor::blocks(data).unwrap_or_default() {
+        let text = ::openpgp::armor::encode("SIGNATURE", &block);
+        assert_eq!(
+            ::openpgp::armor::blocks(text.as_bytes()),
+            Ok(vec![block.clone()])
+        );
+        let _ = ::openpgp::Signature::read(&block);
+    }
+    let _ = ::openpgp::Signature::read(data);
+}
+
+/// A control message with a signature, and the one key that is trusted.
+pub fn signed_control(data: &[u8]) {
+    const KEY: &[u8] = include_bytes!("../crates/openpgp/tests/vectors/old.key.asc");
+    let mut keys = ::openpgp::Certificate::read_all(KEY).expect("a key");
+    let keyring = relay::Keyring {
+        keys: vec![relay::TrustedKey {
+            certificate: keys.remove(0).expect("a usable key"),
+            hierarchies: "example.*".to_owned(),
+            allowed: relay::keyring::Allowed {
+                md5: true,
+                sha1: true,
+            },
+        }],
+    };
+    let article = Article::parse(data, Form::Native);
+    if let Ok(verified) = relay::verify(&article, &keyring, 0) {
+        let signed = relay::signed::Signed::of(&article).expect("it is signed");
+        let text = signed.text(&article).expect("it has a text");
+        assert_eq!(signed.signature.verify(verified.key.key(), &text), Ok(()));
     }
 }

@@ -1,9 +1,8 @@
 //! OpenPGP public keys and detached signatures, as far as control messages need them: reading and
 //! verifying, never signing.
 //!
-//! Modern implementations no longer read what hierarchies of the 1990s signed with: version-3 keys and
-//! signatures (RFC 1991, RFC 4880 5.2.2 and 5.5.2), and MD5. So the packets are read here; what is
-//! arithmetic or hashing comes from crates. Nothing here does I/O or knows of news, and nothing here
+//! GnuPG no longer reads what hierarchies of the 1990s signed with: version-3 keys and signatures (RFC 4880,
+//! 5.2.2 and 5.5.2) over MD5. So the packets are read here; arithmetic and hashing come from crates. Nothing here does I/O or knows of news, and nothing here
 //! decides whom to trust: self-signatures, expiry of keys and subkeys are not looked at.
 //!
 //! | file | idea |

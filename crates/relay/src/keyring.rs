@@ -55,9 +55,9 @@ pub enum Error {
 /// Which weak hashes a key's signatures may be made over.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Allowed {
-    /// MD5, as PGP 2 used.
+    /// MD5, which PGP 2 used.
     pub md5: bool,
-    /// SHA-1, as GnuPG used until about 2010.
+    /// SHA-1, which GnuPG used by itself until about 2010.
     pub sha1: bool,
 }
 
@@ -140,14 +140,15 @@ impl TrustedKey {
     }
 
     /// The parts of the list that take in the groups, or the first group that the key may not speak for.
-    pub fn speaks_for<'g>(&self, groups: &[&'g [u8]]) -> Result<Vec<&str>, &'g [u8]> {
+    pub fn speaks_for<'g, G: AsRef<[u8]>>(&self, groups: &'g [G]) -> Result<Vec<&str>, &'g [u8]> {
         let all = Wildmat::parse(self.hierarchies.as_bytes());
-        if let Some(foreign) = groups.iter().find(|group| !all.matches(group)) {
+        let mut names = groups.iter().map(AsRef::as_ref);
+        if let Some(foreign) = names.find(|group| !all.matches(group)) {
             return Err(foreign);
         }
         let parts = self.hierarchies.split(',').filter(|part| {
             let part = Wildmat::parse(part.as_bytes());
-            groups.iter().any(|group| part.matches(group))
+            groups.iter().any(|group| part.matches(group.as_ref()))
         });
         Ok(parts.collect())
     }

@@ -1,5 +1,7 @@
 //! Whether a control message comes from somebody who may speak for its groups.
 
+use std::borrow::Cow;
+
 use article::{Article, Header};
 
 use crate::keyring::{Keyring, TrustedKey};
@@ -49,9 +51,9 @@ pub enum Unverified {
         /// The key id.
         id: String,
     },
-    /// The hash is one that can be forged.
+    /// Two texts with the same hash can be made, and the hash is not allowed all the same.
     #[error(
-        "it is signed over {digest}, which can be forged; if you accept that of {id}, import its key again with --allow {allow}"
+        "it is signed over {digest}, which is broken; if you accept that of {id}, import its key again with --allow {allow}"
     )]
     Weak {
         /// The hash.
@@ -172,18 +174,18 @@ fn may_count(signed: &Signed<'_>, key: &TrustedKey, now: i64) -> Result<(), Unve
     }
 }
 
-/// The groups that a control message is about: one that it makes or removes, or those of a list of groups
-/// (RFC 5537, 5.2).
-fn groups<'a>(control: &'a [u8], article: &Article<'a>) -> Result<Vec<&'a [u8]>, Unverified> {
+/// The groups that a control message is about: one that it makes or removes, or those of a list of groups and
+/// of the hierarchies that the list is said to be whole for, as `de.*` (RFC 5537, 5.2).
+fn groups<'a>(control: &'a [u8], article: &Article<'a>) -> Result<Vec<Cow<'a, [u8]>>, Unverified> {
     let mut words = control
         .split(u8::is_ascii_whitespace)
         .filter(|word| !word.is_empty());
     let command = words.next().unwrap_or_default();
-    let groups: Vec<&[u8]> = match command {
-        b"newgroup" | b"rmgroup" => words.take(1).collect(),
+    let groups: Vec<_> = match command {
+        b"newgroup" | b"rmgroup" => words.take(1).map(Cow::Borrowed).collect(),
         b"checkgroups" => {
             let body = article.bytes().get(article.body()..).unwrap_or_default();
-            listed(body).collect()
+            scope(words).chain(listed(body)).collect()
         }
         _ => Vec::new(),
     };
@@ -193,11 +195,19 @@ fn groups<'a>(control: &'a [u8], article: &Article<'a>) -> Result<Vec<&'a [u8]>,
     }
 }
 
+/// The hierarchies among the words behind `checkgroups`; `!` excludes one, `#` begins a serial number.
+fn scope<'a>(words: impl Iterator<Item = &'a [u8]>) -> impl Iterator<Item = Cow<'a, [u8]>> {
+    words
+        .filter(|word| !word.starts_with(b"!") && !word.starts_with(b"#"))
+        .map(|hierarchy| Cow::Owned([hierarchy, b".*"].concat()))
+}
+
 /// The first word of each line that is not empty.
-fn listed(body: &[u8]) -> impl Iterator<Item = &[u8]> {
+fn listed(body: &[u8]) -> impl Iterator<Item = Cow<'_, [u8]>> {
     body.split(|&byte| byte == b'\n').filter_map(|line| {
         line.split(u8::is_ascii_whitespace)
             .find(|word| !word.is_empty())
+            .map(Cow::Borrowed)
     })
 }
 
@@ -205,4 +215,37 @@ fn shown(bytes: &[u8]) -> String {
     let text = String::from_utf8_lossy(bytes);
     let plain = |c: char| if c.is_control() { ' ' } else { c };
     text.chars().take(200).map(plain).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use article::Form;
+
+    fn groups_of(control: &str, body: &str) -> Result<String, String> {
+        let text = format!("Control: {control}\n\n{body}");
+        let article = Article::parse(text.as_bytes(), Form::Native);
+        let control = article.value(Header::Control).unwrap();
+        match groups(control, &article) {
+            Ok(groups) => Ok(String::from_utf8(groups.join(&b' ')).unwrap()),
+            Err(why) => Err(why.to_string()),
+        }
+    }
+
+    #[test]
+    fn groups_that_a_message_is_about() {
+        for (control, wanted) in [
+            ("newgroup a.b moderated", "a.b"),
+            ("rmgroup\n\ta.b", "a.b"),
+            ("checkgroups", "x.y z"),
+            ("checkgroups de !de.alt fr #2009", "de.* fr.* x.y z"),
+        ] {
+            let groups = groups_of(control, "x.y\tText.\n\n  z Text.\n");
+            assert_eq!(groups.as_deref(), Ok(wanted), "{control}");
+        }
+        for control in ["newgroup", "sendsys", "cancel <1@a>", "Newgroup a.b"] {
+            assert!(groups_of(control, "x.y\n").is_err(), "{control}");
+        }
+        assert!(groups_of("checkgroups", "\n").is_err());
+    }
 }

@@ -15,7 +15,7 @@ use crate::key_report;
 /// The table.
 pub static COMMAND: Command = Command {
     words: &["control", "verify"],
-    also: &["pgpverify"],
+    also: &[],
     summary: "say who signed a control message",
     about: "\
 Reads one article from standard input and verifies its X-PGP-Sig with the keys of the news directory

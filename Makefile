@@ -11,7 +11,7 @@ DEMO := $(TARGET)/demo
 
 # A C compiler is needed to build; the others only let tests try more (manual
 # pages, completions) and those tests are skipped without them.
-PACKAGES := gcc libc6-dev groff-base zsh fish
+PACKAGES := gcc libc6-dev gnupg groff-base zsh fish
 
 help:
 	@cat <<'TEXT'

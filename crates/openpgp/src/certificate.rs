@@ -19,9 +19,7 @@ pub struct Certificate {
     pub user_ids: Vec<Vec<u8>>,
     /// Whether a signature with it, which is not verified, says that the key is no longer good.
     pub is_revoked: bool,
-    /// How many other keys lie under it; they are not used.
-    pub subkeys: usize,
-    /// All its packets, but those about trust.
+    /// All its packets, but those about trust. Other keys that lie under it are not used.
     pub packets: Vec<u8>,
 }
 
@@ -69,7 +67,6 @@ fn add(found: &mut Vec<Result<Certificate, Error>>, packet: &Packet<'_>) -> Resu
             key,
             user_ids: Vec::new(),
             is_revoked: false,
-            subkeys: 0,
             packets: packet.whole.to_vec(),
         }));
         return Ok(());
@@ -83,7 +80,6 @@ fn add(found: &mut Vec<Result<Certificate, Error>>, packet: &Packet<'_>) -> Resu
         packet::USER_ID if certificate.user_ids.len() < USER_IDS_MAX => {
             certificate.user_ids.push(packet.body.to_vec());
         }
-        packet::PUBLIC_SUBKEY => certificate.subkeys += 1,
         packet::SIGNATURE if kind(packet.body) == Some(KEY_REVOCATION) => {
             certificate.is_revoked = true;
         }

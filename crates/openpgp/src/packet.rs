@@ -16,8 +16,6 @@ pub const PUBLIC_KEY: u8 = 6;
 pub const TRUST: u8 = 12;
 /// A name beside a key.
 pub const USER_ID: u8 = 13;
-/// A key under a primary one.
-pub const PUBLIC_SUBKEY: u8 = 14;
 
 /// A packet in somebody's bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

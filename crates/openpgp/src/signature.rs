@@ -232,9 +232,15 @@ impl Said {
             match (kind & 0x7f, is_hashed) {
                 (2, true) => self.created = Some(body.long()?),
                 (3, true) => self.lasts = Some(body.long()?),
-                (16, _) => self.issuer = Some(u64::from_be_bytes(body.array()?)),
-                // Fingerprint, signer's name and uses of the key: nothing to obey.
-                (33 | 28 | 27, _) => {}
+                (16, _) => self.issued_by(body.take(8)?),
+                // The whole fingerprint; that of version 4 ends in the key id.
+                (33, _) => {
+                    if let [4, fingerprint @ ..] = body.0 {
+                        self.issued_by(fingerprint);
+                    }
+                }
+                // The signer's name and the uses of the key: nothing to obey.
+                (28 | 27, _) => {}
                 _ if is_hashed && kind & 0x80 != 0 => {
                     return Err(Error::Malformed(
                         "it has a critical part that is not understood here",
@@ -244,5 +250,11 @@ impl Said {
             }
         }
         Ok(())
+    }
+
+    /// The first word counts.
+    fn issued_by(&mut self, id: &[u8]) {
+        let id = id.last_chunk().map(|id| u64::from_be_bytes(*id));
+        self.issuer = self.issuer.or(id);
     }
 }

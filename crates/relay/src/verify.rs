@@ -42,9 +42,17 @@ pub enum Unverified {
     /// What matters is not signed.
     #[error("the signature does not cover the Control header, so it proves nothing")]
     ControlUnsigned,
+    /// The signature does not say which key made it.
+    #[error("the signature does not say which key made it")]
+    NoKey,
     /// The key is not among ours.
-    #[error("{}; trust the key with `broadsheet key import'", unknown(*.0))]
-    UnknownKey(Option<u64>),
+    #[error(
+        "it is signed by {id}, which is not among the trusted keys; trust it with `broadsheet key import'"
+    )]
+    UnknownKey {
+        /// The key id.
+        id: String,
+    },
     /// A key of that id is ours, but did not sign this.
     #[error("the signature of {id} is bad: the message was changed, or it is forged")]
     Bad {
@@ -82,13 +90,6 @@ pub enum Unverified {
         /// The group.
         group: String,
     },
-}
-
-fn unknown(id: Option<u64>) -> String {
-    match id {
-        Some(id) => format!("it is signed by {id:016X}, which is not among the trusted keys"),
-        None => "none of the trusted keys signed it".to_owned(),
-    }
 }
 
 /// Verifies a control message in native form with the keys there are. `now` is in seconds since 1970.
@@ -132,26 +133,25 @@ pub fn verify<'k>(
     })
 }
 
-/// The key that made the signature. Ids of old keys can be made to order, so all keys of that id are tried.
+/// The key that made the signature. Ids of old keys can be made to order, so all keys of that id are tried. A
+/// signature that names no key is not tried with all: a forged one should cost no more than a look.
 fn signer<'k>(
     signed: &Signed<'_>,
     text: &[u8],
     keyring: &'k Keyring,
 ) -> Result<&'k TrustedKey, Unverified> {
-    let issuer = signed.signature.issuer();
-    let is_candidate = |trusted: &&TrustedKey| issuer.is_none_or(|id| trusted.key().id() == id);
+    let id = signed.signature.issuer().ok_or(Unverified::NoKey)?;
     let mut is_known = false;
-    for trusted in keyring.keys.iter().filter(is_candidate) {
+    for trusted in keyring.keys.iter().filter(|key| key.key().id() == id) {
         is_known = true;
         if signed.signature.verify(trusted.key(), text).is_ok() {
             return Ok(trusted);
         }
     }
-    Err(match issuer {
-        Some(id) if is_known => Unverified::Bad {
-            id: format!("{id:016X}"),
-        },
-        issuer => Unverified::UnknownKey(issuer),
+    let id = format!("{id:016X}");
+    Err(match is_known {
+        true => Unverified::Bad { id },
+        false => Unverified::UnknownKey { id },
     })
 }
 

@@ -313,6 +313,11 @@ fn a_second_run_says_that_one_is_going_on() {
         "filing goes on"
     );
     drop(first);
-    assert_eq!(expire(&program, now() + LATER, &["--force"]).status, 0);
+    // A test beside this one may be between fork and exec, and hold a copy of what was let go until then.
+    let went = (0..50).any(|_| {
+        std::thread::sleep(std::time::Duration::from_millis(20));
+        expire(&program, now() + LATER, &["--force"]).status == 0
+    });
+    assert!(went);
     program.assert_clean();
 }

@@ -19,6 +19,11 @@ impl Lock {
         Lock::take_named(dir, "lock", wait)
     }
 
+    /// True when somebody holds the lock of a news directory now.
+    pub fn is_held(dir: &Path) -> bool {
+        matches!(Lock::take(dir, false), Err(Error::Locked(_)))
+    }
+
     /// As [`Lock::take`], for another file: `lock.expire` keeps two runs of expire apart.
     pub fn take_named(dir: &Path, name: &str, wait: bool) -> Result<Lock, Error> {
         let path = dir.join(name);

@@ -3,8 +3,10 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use crate::disk::{Disk, Open, RealDisk};
+use crate::lock::Lock;
 use crate::position::{View, segment_path};
 use crate::replace::{fresh_path, replace};
 use crate::segment::{SEGMENT_HEADER_BYTES, list_views};
@@ -16,6 +18,10 @@ use crate::{Error, Reader, unreclaimed};
 /// A current segment smaller than this is not sealed early, bytes, however much of it is dead.
 pub const SEAL_BYTES_MIN: u64 = 1 << 20;
 
+/// The longest pause for those who file, between two segments.
+const GIVE_WAY_MAX: Duration = Duration::from_secs(1);
+/// How many times as long such a pause is as the work before it took.
+const GIVE_WAY_TIMES: u32 = 4;
 /// Why nothing can be given back.
 const TOO_SMALL: &str = "no space is given back: a segment is too small for copies of active and of what has expired; raise store.segment_bytes";
 
@@ -174,8 +180,10 @@ impl Job<'_> {
         }
         self.sync_directory()?;
         for &base in dead {
+            let started = Instant::now();
             self.remove_if_there(&segment_path(&self.segments, base, View::Art))?;
             self.told.segments += 1;
+            self.give_way(started.elapsed());
         }
         // And the articles before what is left of their segments ([`Job::sweep`]).
         self.sync_directory()?;
@@ -198,6 +206,7 @@ impl Job<'_> {
         }
         drop(spool);
         for &base in half {
+            let started = Instant::now();
             let before = self.takes_up(base);
             match shrink(&self.disk, &self.segments, &self.reader, base, part) {
                 Ok(shrunk) => {
@@ -210,8 +219,17 @@ impl Job<'_> {
                 Err(error) => self.fault(left, base, &error),
             }
             self.told.bytes += before.saturating_sub(self.takes_up(base));
+            self.give_way(started.elapsed());
         }
         Ok(())
+    }
+
+    /// While somebody files, the disk is his for four fifths of the time: giving space back keeps it busy (a freed segment
+    /// is discarded before the next sync is answered), and nobody waits for that.
+    fn give_way(&self, took: Duration) {
+        if Lock::is_held(self.dir) {
+            std::thread::sleep((took * GIVE_WAY_TIMES).min(GIVE_WAY_MAX));
+        }
     }
 
     /// Bytes of the disk that the files of a segment take up.

@@ -16,7 +16,7 @@ use crate::disk::{Disk, Open};
 use crate::history::HistoryLine;
 use crate::record::Kind;
 use crate::recover::each_record;
-use crate::replace::replace;
+use crate::replace::{read_whole, replace};
 use crate::{Error, segment};
 
 const MAGIC: &[u8] = b"BSexpired1 ";
@@ -265,17 +265,8 @@ impl Expired {
 
     /// Reads the file of a news directory. `None`: missing or damaged.
     pub fn read(disk: &dyn Disk, dir: &Path) -> Result<Option<Expired>, Error> {
-        let path = dir.join(NAME);
-        let at = |source| Error::io("read", &path, source);
-        let file = match disk.open(&path, Open::Read) {
-            Ok(file) => file,
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
-            Err(error) => return Err(at(error)),
-        };
-        let mut image = vec![0; file.length().map_err(at)? as usize];
-        let got = file.read_at(&mut image, 0).map_err(at)?;
-        image.truncate(got);
-        Ok(Expired::parse(&image))
+        let image = read_whole(disk, &dir.join(NAME))?;
+        Ok(image.and_then(|image| Expired::parse(&image)))
     }
 
     /// Folds it from the log: from the last segment that begins with a whole copy.

@@ -9,6 +9,7 @@ mod bytes;
 mod cancels;
 mod current;
 pub mod disk;
+mod edited_active;
 mod error;
 mod exceptions;
 mod expired;

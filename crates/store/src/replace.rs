@@ -1,4 +1,5 @@
-//! Writing a file anew, durably, in place of an old one that readers may have open or mapped.
+//! Small files as a whole: reading one, and writing one anew, durably, in place of an old one that readers may have open or
+//! mapped.
 
 use std::path::{Path, PathBuf};
 
@@ -24,6 +25,20 @@ pub fn replace(
         let _ = disk.remove(&fresh);
     }
     done
+}
+
+/// The bytes of a file. `None`: it is missing.
+pub fn read_whole(disk: &dyn Disk, path: &Path) -> Result<Option<Vec<u8>>, Error> {
+    let at = |source| Error::io("read", path, source);
+    let file = match disk.open(path, Open::Read) {
+        Ok(file) => file,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(at(error)),
+    };
+    let mut bytes = vec![0; file.length().map_err(at)? as usize];
+    let got = file.read_at(&mut bytes, 0).map_err(at)?;
+    bytes.truncate(got);
+    Ok(Some(bytes))
 }
 
 /// Where a file is written before it takes its place.

@@ -8,7 +8,8 @@ use std::path::Path;
 use article::decimal;
 
 use crate::Error;
-use crate::disk::{Disk, Open};
+use crate::disk::Disk;
+use crate::replace::{read_whole, replace};
 
 const NAME: &str = "unreclaimed";
 const MAGIC: &[u8] = b"BSunreclaimed1 ";
@@ -21,17 +22,8 @@ pub const NOW: i64 = i64::MIN;
 
 /// Those segments. `None`: not known.
 pub fn read(disk: &dyn Disk, dir: &Path) -> Result<Option<Due>, Error> {
-    let path = dir.join(NAME);
-    let at = |source| Error::io("read", &path, source);
-    let file = match disk.open(&path, Open::Read) {
-        Ok(file) => file,
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
-        Err(error) => return Err(at(error)),
-    };
-    let mut text = vec![0; file.length().map_err(at)? as usize];
-    let got = file.read_at(&mut text, 0).map_err(at)?;
-    text.truncate(got);
-    Ok(parse(&text))
+    let text = read_whole(disk, &dir.join(NAME))?;
+    Ok(text.and_then(|text| parse(&text)))
 }
 
 fn parse(text: &[u8]) -> Option<Due> {
@@ -84,7 +76,7 @@ pub fn write(disk: &dyn Disk, dir: &Path, due: &Due) -> Result<(), Error> {
     decimal::push(&mut text, u64::from(crc32c::crc32c(&lines)));
     text.push(b'\n');
     text.extend_from_slice(&lines);
-    crate::replace::replace(disk, &dir.join(NAME), |file| file.write_at(&text, 0))?;
+    replace(disk, &dir.join(NAME), |file| file.write_at(&text, 0))?;
     disk.sync_directory(dir)
         .map_err(|source| Error::io("sync", dir, source))
 }

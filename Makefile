@@ -49,7 +49,7 @@ demo:
 	run broadsheet status
 	printf '\nWhat would go by the policy in explist: nothing yet, the articles have just come.\n'
 	run broadsheet expire -n
-	printf '\nA month later (--now): it goes, and its space comes back.\n'
+	printf '\nA month later (--now): all of it goes; low marks rise.\n'
 	run broadsheet expire --force --now "$$(( $$(date +%s) + 31 * 86400 ))"
 	run broadsheet group list comp
 	run broadsheet fsck

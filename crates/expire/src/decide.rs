@@ -213,12 +213,12 @@ impl<'r> Run<'r> {
                     .classes
                     .get(stay.len())
                     .map_or(i64::MIN, |class| class.cutoff);
-                let boundary = survey.boundary(cutoff);
-                let in_time = boundary.filter(|found| found.arrival <= self.now);
-                let is_future = boundary.is_some() && in_time.is_none();
-                // What came in the future waits until that has come.
-                let record = boundary.map_or_else(|| survey.end(), |found| found.record);
-                stay.push(Some(if is_future { 0 } else { record }));
+                stay.push(Some(match survey.boundary(cutoff) {
+                    None => survey.end(),
+                    // What came in the future waits until that has come.
+                    Some(found) if found.arrival > self.now => 0,
+                    Some(found) => found.record,
+                }));
             }
             let Some(Some(record)) = stay.get(class).copied() else {
                 continue;
@@ -316,11 +316,12 @@ impl<'r> Run<'r> {
         };
         let live = |id| (self.active.high(id) + 1).saturating_sub(self.active.low(id).max(1));
         let by_marks: u64 = self.active.ids().map(live).sum();
+        let rows = surveys.iter().map(Survey::rows).sum();
         // Groups that were removed have no marks.
-        let removed = if self.others.is_empty() { 0 } else { u64::MAX };
-        plan.live = by_marks
-            .max(removed)
-            .min(surveys.iter().map(Survey::rows).sum());
+        plan.live = match self.others.is_empty() {
+            true => by_marks.min(rows),
+            false => rows,
+        };
         let was_cut = |name: &[u8], number: u64, cuts: &HashMap<Vec<u8>, u64>| {
             cuts.get(name).is_some_and(|cut| number < *cut) && self.expired.cut(name) <= number
         };

@@ -47,24 +47,14 @@ pub fn shrink(
     let file = disk.open(&path, Open::Write).map_err(at)?;
     let header = SegmentHeader::read(&*file, &path)?;
     let found = Dead::find(&survey, reader, &*file, &header).map_err(at)?;
-    let Some(found) = found else {
-        // Its table is damaged: fsck tells, and mends it.
-        return Ok(Shrunk::default());
-    };
-    let mut told = Shrunk {
-        due: found.ids.due,
-        ..Shrunk::default()
-    };
+    let found = found.ok_or_else(|| Error::Damaged {
+        path: path.clone(),
+        offset: header.moved_at,
+        what: "the table that tells where its articles lie",
+    })?;
     // Holes first: they need no space, so that a full disk has some for the views.
-    give_back(
-        disk,
-        segments,
-        reader,
-        (base, &*file),
-        &found,
-        dead_part,
-        &mut told,
-    )?;
+    let mut told = give_back(disk, segments, reader, (base, &*file), &found, dead_part)?;
+    told.due = found.ids.due;
     thin_history(&**disk, segments, &survey, reader, (&found.ids, dead_part))?;
     if found.runs.is_empty() {
         return Ok(told);
@@ -82,24 +72,28 @@ fn give_back(
     (base, file): (u64, &dyn File),
     found: &Dead,
     dead_part: f64,
-    told: &mut Shrunk,
-) -> Result<(), Error> {
+) -> Result<Shrunk, Error> {
     let path = segment_path(segments, base, View::Art);
     let at = |source| Error::io("shrink", &path, source);
     let worth = |(start, end): &(u64, u64)| punch::worth(*start, *end);
     let scattered = found.bytes() - found.runs.iter().map(worth).sum::<u64>();
     if scattered as f64 > dead_part * (found.live + scattered) as f64 {
         repack::repack(disk, segments, base, reader.alive(), Some(&found.positions))?;
-        told.repacked = true;
-        return Ok(());
+        return Ok(Shrunk {
+            repacked: true,
+            ..Shrunk::default()
+        });
     }
-    told.held = scattered;
+    let mut told = Shrunk {
+        held: scattered,
+        ..Shrunk::default()
+    };
     for run in found.runs.iter().filter(|run| worth(run) > 0) {
         let punched = punch::punch(file, *run, reader.alive()).map_err(at)?;
         told.holes += punched.holes;
         told.refused += punched.refused;
     }
-    Ok(())
+    Ok(told)
 }
 
 /// The part of the current segment that is dead, 0 to 1, and its bytes.

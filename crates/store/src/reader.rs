@@ -28,16 +28,18 @@ use crate::{Error, Position, segment};
 /// A news directory as it was published when this was opened.
 #[derive(Debug)]
 pub struct Reader {
-    disk: Arc<dyn Disk>,
-    segments: PathBuf,
-    index: Index,
-    mark: Mark,
+    pub(crate) disk: Arc<dyn Disk>,
+    pub(crate) segments: PathBuf,
+    pub(crate) index: Index,
+    pub(crate) mark: Mark,
     histories: Older,
-    bases: Vec<u64>,
+    pub(crate) bases: Vec<u64>,
     active: Active,
     cancelled: Cancels,
     expired: Expired,
-    tables: Tables,
+    pub(crate) tables: Tables,
+    /// The file `expired` as it was read: changes when expire decides.
+    expired_identity: Option<[u64; 3]>,
 }
 
 /// One record read from the log.
@@ -70,6 +72,8 @@ impl Reader {
         let known = Index::open(&*disk, &path, Open::Read)?
             .filter(|index| index.applied(disk.boot_id()).is_some())
             .filter(|index| is_reached(&*disk, &segments, index));
+        // Before it is read: what is decided meanwhile is looked at again.
+        let expired_identity = identity(&*disk, &dir.join("expired"));
         let told = Expired::read(&*disk, dir)?;
         let (index, expired) = match (known, told) {
             (Some(index), Some(expired)) => (index, expired),
@@ -113,7 +117,42 @@ impl Reader {
             cancelled,
             expired,
             tables: Tables::default(),
+            expired_identity,
         })
+    }
+
+    /// Looks again: what was filed, cancelled and expired since this was opened, or refreshed, is known from then on. The active
+    /// table stays as it was. True when there is anything new. Costs a few system calls where there is not.
+    ///
+    /// # Errors
+    /// As [`Reader::open`]; nothing has changed then.
+    pub fn refresh(&mut self, dir: &Path) -> Result<bool, Error> {
+        let path = dir.join("index");
+        let index = Index::open(&*self.disk, &path, Open::Read)?.ok_or_else(|| missing(&path))?;
+        let mark = index.published().ok_or_else(|| missing(&path))?;
+        let expired_identity = identity(&*self.disk, &dir.join("expired"));
+        if mark == self.mark && expired_identity == self.expired_identity {
+            return Ok(false);
+        }
+        if mark.base != self.mark.base || expired_identity != self.expired_identity {
+            let mut bases = segment::list(&*self.disk, &self.segments)?;
+            bases.retain(|&base| base <= mark.base);
+            self.bases = bases;
+            self.tables = Tables::default();
+        }
+        if expired_identity != self.expired_identity {
+            let told = Expired::read(&*self.disk, dir)?;
+            // Half written anew after a crash: the next time.
+            self.expired = told.unwrap_or_else(|| std::mem::take(&mut self.expired));
+            self.expired_identity = expired_identity;
+        }
+        if mark.cancels_end != self.mark.cancels_end {
+            self.cancelled = read_cancels(&*self.disk, dir, mark.cancels_end)?;
+        }
+        self.histories = Older::new(self.disk.clone(), &self.segments, mark.base + 1);
+        self.index = index;
+        self.mark = mark;
+        Ok(true)
     }
 
     /// The active table as it was when this was opened.
@@ -416,6 +455,10 @@ fn is_reached(disk: &dyn Disk, segments: &Path, index: &Index) -> bool {
         // Where it cannot be asked, reading will say so.
         !is_short
     })
+}
+
+fn identity(disk: &dyn Disk, path: &Path) -> Option<[u64; 3]> {
+    disk.open(path, Open::Read).ok()?.identity().ok()
 }
 
 fn missing(path: &Path) -> Error {

@@ -190,10 +190,17 @@ impl<'f> Walk<'f> {
     /// Walks from `from` to the file's end or `to`, whichever comes first. From the first record on, a repacked segment's
     /// records tell the positions they had before.
     pub fn new(file: &'f dyn File, from: u64, to: u64) -> std::io::Result<Walk<'f>> {
-        let mut walk = Walk::as_it_lies(file, from, to)?;
         // A segment that is still being filed into is never repacked.
-        if from <= SEGMENT_HEADER_BYTES
-            && let Ok(header) = SegmentHeader::read(file, Path::new(""))
+        match from <= SEGMENT_HEADER_BYTES {
+            true => Walk::from_within(file, from, to),
+            false => Walk::as_it_lies(file, from, to),
+        }
+    }
+
+    /// As [`Walk::new`], also where a walk through a repacked segment begins behind its first record.
+    pub fn from_within(file: &'f dyn File, from: u64, to: u64) -> std::io::Result<Walk<'f>> {
+        let mut walk = Walk::as_it_lies(file, from, to)?;
+        if let Ok(header) = SegmentHeader::read(file, Path::new(""))
             && header.moved_at != 0
         {
             walk.end = walk.end.min(header.moved_at);
@@ -201,7 +208,7 @@ impl<'f> Walk<'f> {
                 Some(moved) => Table::Moved(moved),
                 None => Table::Lost {
                     base: header.base,
-                    next: SEGMENT_HEADER_BYTES,
+                    next: from.max(SEGMENT_HEADER_BYTES),
                 },
             };
         }

@@ -8,6 +8,10 @@ mod expire;
 mod expire_if_low;
 mod explain;
 mod expov;
+mod feed_list;
+mod feed_pause;
+mod feed_reset;
+mod feed_resume;
 mod fsck;
 mod group_add;
 mod group_list;
@@ -70,6 +74,15 @@ pub static SECTIONS: &[Section] = &[
             &group_remove::COMMAND,
             &group_set::COMMAND,
             &group_match::COMMAND,
+        ],
+    },
+    Section {
+        title: "Feeds",
+        commands: &[
+            &feed_list::COMMAND,
+            &feed_pause::COMMAND,
+            &feed_resume::COMMAND,
+            &feed_reset::COMMAND,
         ],
     },
     Section {

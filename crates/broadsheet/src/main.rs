@@ -12,6 +12,7 @@ mod control_files;
 mod directory;
 mod exit;
 mod expiry_report;
+mod feeds;
 mod fixed_limits;
 mod flags;
 mod help;

@@ -10,6 +10,7 @@ const ORDER: &[&str] = &[
     "store",
     "openpgp",
     "relay",
+    "inject",
     "expire",
     "feed",
     "nntp",

@@ -32,6 +32,13 @@ impl Reader {
         Position(self.mark.base + self.mark.art_end)
     }
 
+    /// Where the segment of a position begins, or the oldest there is.
+    pub fn base_of(&self, position: Position) -> Position {
+        let place = self.bases.partition_point(|&base| base <= position.0);
+        let base = place.checked_sub(1).and_then(|place| self.bases.get(place));
+        base.map_or(self.oldest(), |base| Position(*base))
+    }
+
     /// Calls `each` for every article whose position is in `from..until`, ascending, until it breaks. Whether an article is
     /// still alive ([`Reader::is_alive`]) is not asked. Damaged records and segments that are gone are passed over: `broadsheet fsck`
     /// tells of them.

@@ -136,6 +136,11 @@ impl Spool {
         &self.dir
     }
 
+    /// Where the log ends: what is committed lies before it.
+    pub fn end(&self) -> Position {
+        Position(self.art.header.base + self.art.growing.end)
+    }
+
     /// The active table.
     pub fn active(&self) -> &Active {
         &self.active.table

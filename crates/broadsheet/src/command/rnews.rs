@@ -11,6 +11,7 @@ use store::Spool;
 
 use crate::directory::NewsDirectory;
 use crate::exit::{Meaning, Status};
+use crate::feeds;
 use crate::flags::{Command, DIR, Flag, Given, Operands, UsageError};
 use crate::settings::Sync;
 
@@ -98,6 +99,7 @@ fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
         eprintln!("broadsheet: {notice}");
     }
     let sys = directory.sys(&settings)?;
+    feeds::enrol(&directory, &sys, spool.end())?;
     let mut rules = settings.rules();
     rules.remember_refused = !given.has("no-history");
     rules.xref_single = !given.has("no-xref");

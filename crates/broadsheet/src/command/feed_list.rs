@@ -1,0 +1,131 @@
+//! `broadsheet feed list`
+
+use std::ffi::OsString;
+use std::io::Write;
+use std::os::unix::ffi::OsStrExt;
+
+use feed::place::{self, Look};
+use feed::waiting::{self, Backlog, Site};
+use store::Reader;
+
+use crate::directory::NewsDirectory;
+use crate::exit::Status;
+use crate::feeds;
+use crate::flags::{Command, DIR, Given, JSON, Operands};
+use crate::text;
+
+/// The table.
+pub static COMMAND: Command = Command {
+    words: &["feed", "list"],
+    also: &[],
+    summary: "list the sites with what waits for them",
+    about: "\
+For each site, or each SITE: its state, the articles that wait for it and their bytes, when the oldest of them arrived, and
+what it has got so far. An article that expired or was cancelled while it waited does not count.",
+    operands: Operands {
+        shown: "SITE...",
+        least: 0,
+        most: usize::MAX,
+    },
+    flags: &[DIR, JSON],
+    exits: &[],
+    run,
+};
+
+fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
+    let directory = NewsDirectory::meant(given)?;
+    let settings = directory.settings()?.settings;
+    let sys = directory.sys(&settings)?;
+    let reader = Reader::open(directory.root())?;
+    feeds::enrol(&directory, &sys, reader.end())?;
+    let wanted = |name: &[u8]| {
+        given.operands.is_empty() || given.operands.iter().any(|word| word.as_bytes() == name)
+    };
+    let mut known = Vec::new();
+    for name in feeds::names(&sys).into_iter().filter(|name| wanted(name)) {
+        let look = place::look(directory.root(), name)?;
+        known.push((
+            name,
+            look.ok_or_else(|| feed::Error::Unknown(place::shown(name)))?,
+        ));
+    }
+    let is_known = |word: &&OsString| !known.iter().any(|(name, _)| *name == word.as_bytes());
+    if let Some(word) = given.operands.iter().find(is_known) {
+        return Err(feed::Error::Unknown(word.to_string_lossy().into_owned()).into());
+    }
+    let sites: Vec<Site<'_>> = known
+        .iter()
+        .map(|(name, look)| Site {
+            name,
+            cursor: look.cursor,
+        })
+        .collect();
+    let backlogs = waiting::count(&reader, &sites, &mut |_, _| false)?;
+    for ((name, look), backlog) in known.iter().zip(&backlogs) {
+        match given.has("json") {
+            true => writeln!(out, "{}", json(name, look, backlog))?,
+            false => write_text(out, name, look, backlog)?,
+        }
+    }
+    Ok(Status::OK)
+}
+
+fn state(look: &Look) -> String {
+    match &look.paused {
+        Some(why) if why.is_empty() => "paused".to_owned(),
+        Some(why) => format!("paused: {why}"),
+        None if look.busy => "being served".to_owned(),
+        None => "ready".to_owned(),
+    }
+}
+
+fn write_text(
+    out: &mut dyn Write,
+    name: &[u8],
+    look: &Look,
+    backlog: &Backlog,
+) -> std::io::Result<()> {
+    out.write_all(name)?;
+    writeln!(out, "  {}", state(look))?;
+    let oldest = backlog.oldest.map_or_else(String::new, |time| {
+        format!(", the oldest of {}", text::utc(time))
+    });
+    let (articles, bytes) = (backlog.articles, text::rough_bytes(backlog.bytes));
+    writeln!(out, "    waiting {articles} articles, {bytes}{oldest}")?;
+    if !look.deferred.is_empty() {
+        writeln!(out, "    deferred {} articles", look.deferred.len())?;
+    }
+    let cursor = &look.cursor;
+    let last = match i64::try_from(cursor.sent_at) {
+        Ok(time) if time > 0 => format!(", last at {}", text::utc(time)),
+        _ => String::new(),
+    };
+    let (sent, bytes) = (cursor.sent, text::rough_bytes(cursor.sent_bytes));
+    writeln!(out, "    sent {sent} articles, {bytes}{last}")?;
+    if cursor.skipped > 0 {
+        writeln!(out, "    gone before they were sent {}", cursor.skipped)?;
+    }
+    Ok(())
+}
+
+fn json(name: &[u8], look: &Look, backlog: &Backlog) -> serde_json::Value {
+    let cursor = &look.cursor;
+    serde_json::json!({
+        "site": place::shown(name),
+        "state": match () {
+            () if look.paused.is_some() => "paused",
+            () if look.busy => "busy",
+            () => "ready",
+        },
+        "paused": look.paused,
+        "articles": backlog.articles,
+        "bytes": backlog.bytes,
+        "oldest_arrival": backlog.oldest,
+        "deferred": look.deferred.len(),
+        "position": cursor.position.0,
+        "sent": cursor.sent,
+        "sent_bytes": cursor.sent_bytes,
+        "sent_at": (cursor.sent_at > 0).then_some(cursor.sent_at),
+        "skipped": cursor.skipped,
+    })
+}

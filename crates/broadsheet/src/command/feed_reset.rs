@@ -1,0 +1,98 @@
+//! `broadsheet feed reset`
+
+use std::io::Write;
+use std::os::unix::ffi::OsStrExt;
+
+use article::date::{self, FixedOffset};
+use feed::cursor::{Cursor, CursorFile};
+use feed::place::{self, Place};
+use feed::start::{self, Start};
+use store::{Position, Reader};
+
+use crate::directory::NewsDirectory;
+use crate::exit::Status;
+use crate::feeds;
+use crate::flags::{Command, DIR, Flag, Given, Operands};
+
+/// The table.
+pub static COMMAND: Command = Command {
+    words: &["feed", "reset"],
+    also: &[],
+    summary: "let a site begin elsewhere in the log",
+    about: "\
+Moves the site's cursor. Going back sends again what it has (it refuses duplicates); going ahead leaves out what lies between.
+Articles that were filed before the site was known are chosen by its subscription as it is now.
+
+  broadsheet feed reset SITE --to oldest
+  broadsheet feed reset SITE --to '20 Nov 2026'
+  broadsheet feed reset SITE --to '<id@host>'",
+    operands: Operands {
+        shown: "SITE...",
+        least: 1,
+        most: usize::MAX,
+    },
+    flags: &[
+        DIR,
+        Flag::new(
+            "to",
+            "`now', `oldest', a date (the first article that arrived then or later), a message-id, or a position of the log.",
+        )
+        .value("WHERE"),
+    ],
+    exits: &[],
+    run,
+};
+
+fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
+    let directory = NewsDirectory::meant(given)?;
+    let settings = directory.settings()?.settings;
+    let sys = directory.sys(&settings)?;
+    let reader = Reader::open(directory.root())?;
+    feeds::enrol(&directory, &sys, reader.end())?;
+    let to = given.value("to").ok_or_else(|| {
+        given.usage("where to? Say --to now, oldest, a date, a message-id or a position")
+    })?;
+    let position = position(&reader, to.as_bytes()).ok_or_else(|| {
+        given.usage(format!(
+            "--to `{}' is none of now, oldest, a date, a message-id that is known, a position",
+            to.to_string_lossy()
+        ))
+    })??;
+    let names = feeds::names(&sys);
+    for site in &given.operands {
+        let name = site.as_bytes();
+        match Place::take_only(directory.root(), name) {
+            Ok(mut place) => place.move_to(position)?,
+            Err(feed::Error::Cursor(_) | feed::Error::Unknown(_)) if names.contains(&name) => {
+                // Damaged or lost: nobody knows since when records name the site, so its subscription is asked about all of them.
+                let cursor = Cursor::new(position, reader.end());
+                let site = place::directory(directory.root(), name)?;
+                std::fs::create_dir_all(&site)?;
+                CursorFile::create(&site, cursor)?;
+            }
+            Err(error) => return Err(error.into()),
+        }
+        writeln!(out, "{}: position {}", site.to_string_lossy(), position.0)?;
+    }
+    Ok(Status::OK)
+}
+
+/// What a word stands for. `None`: nothing.
+fn position(reader: &Reader, word: &[u8]) -> Option<Result<Position, feed::Error>> {
+    if let Some(number) = article::decimal::parse(word) {
+        let within = reader.oldest().0..=reader.end().0;
+        return Some(Ok(Position(number.clamp(*within.start(), *within.end()))));
+    }
+    let start = match word {
+        b"now" => Start::Now,
+        b"oldest" => Start::Oldest,
+        id if id.starts_with(b"<") => {
+            return match reader.find(id) {
+                Ok(line) => line?.position.map(Ok),
+                Err(error) => Some(Err(error.into())),
+            };
+        }
+        date => Start::Date(date::parse(date, &FixedOffset(0))?),
+    };
+    Some(start::position(reader, start))
+}

@@ -1,0 +1,36 @@
+//! `broadsheet feed resume`
+
+use std::io::Write;
+use std::os::unix::ffi::OsStrExt;
+
+use crate::directory::NewsDirectory;
+use crate::exit::Status;
+use crate::flags::{Command, DIR, Given, Operands};
+
+/// The table.
+pub static COMMAND: Command = Command {
+    words: &["feed", "resume"],
+    also: &[],
+    summary: "let a paused site get its articles again",
+    about: "\
+The feed goes on where it stood; nothing that was filed meanwhile is left out.",
+    operands: Operands {
+        shown: "SITE...",
+        least: 1,
+        most: usize::MAX,
+    },
+    flags: &[DIR],
+    exits: &[],
+    run,
+};
+
+fn run(given: &Given, _: &mut dyn Write) -> anyhow::Result<Status> {
+    let directory = NewsDirectory::meant(given)?;
+    directory.settings()?;
+    for site in &given.operands {
+        if !feed::place::resume(directory.root(), site.as_bytes())? {
+            eprintln!("broadsheet: {} was not paused", site.to_string_lossy());
+        }
+    }
+    Ok(Status::OK)
+}

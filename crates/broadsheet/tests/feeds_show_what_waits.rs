@@ -1,0 +1,100 @@
+//! `feed list` tells what waits for each site; a new site gets what is filed from then on; a cursor can be put elsewhere.
+
+mod program;
+
+use program::{Program, articles};
+
+const ACTIVE: &str = "control 0 1 y\njunk 0 1 y\ncomp.a 0 1 y\nrec.b 0 1 y\n";
+
+fn waiting(program: &Program, site: &str) -> u64 {
+    let told = program.run(&["feed", "list", "--dir", "news", "--json", site]);
+    assert_eq!(told.status, 0, "{told:?}");
+    told.count("articles")
+}
+
+#[test]
+fn what_waits_is_told() {
+    let program = Program::with_news(ACTIVE);
+    program.write("news/sys", b"ME:all\none:comp/all:f:\ntwo:all:f:\n");
+    let batch = |prefix: &str, count, group: &str| {
+        articles::batch(&articles::many(prefix, count, group, 100))
+    };
+    let told = program.rnews(&batch("p", 5, "comp.a"));
+    assert_eq!(told.count("accepted"), 5, "{told:?}");
+    assert!(told.err.contains("one, two"), "{told:?}");
+    let told = program.rnews(&batch("q", 3, "rec.b"));
+    assert_eq!(told.err, "", "they are known");
+    assert_eq!(waiting(&program, "one"), 5);
+    assert_eq!(waiting(&program, "two"), 8);
+
+    program.write(
+        "news/sys",
+        b"ME:all\none:comp/all:f:\ntwo:all:f:\nthree:all:f:\n",
+    );
+    assert_eq!(waiting(&program, "three"), 0);
+    program.rnews(&batch("r", 2, "rec.b"));
+    assert_eq!(waiting(&program, "three"), 2);
+
+    for (to, left) in [
+        ("now", 0),
+        ("oldest", 10),
+        ("1 Jan 1990", 10),
+        ("1 Jan 2090", 0),
+    ] {
+        let told = program.run(&["feed", "reset", "--dir", "news", "two", "--to", to]);
+        assert_eq!(told.status, 0, "{told:?}");
+        assert_eq!(waiting(&program, "two"), left, "{to}");
+    }
+    let told = program.run(&["feed", "reset", "--dir", "news", "two", "--to", "nowhere"]);
+    assert_eq!(told.status, 64, "{told:?}");
+
+    let told = program.run(&[
+        "feed",
+        "pause",
+        "--dir",
+        "news",
+        "--why",
+        "line down",
+        "two",
+    ]);
+    assert_eq!(told.status, 0, "{told:?}");
+    let told = program.run(&["feed", "list", "--dir", "news", "two"]);
+    assert!(told.out.starts_with("two  paused: line down\n"), "{told:?}");
+    assert_eq!(
+        program
+            .run(&["feed", "resume", "--dir", "news", "two"])
+            .status,
+        0
+    );
+    let told = program.run(&["feed", "list", "--dir", "news", "two"]);
+    assert!(told.out.starts_with("two  ready\n"), "{told:?}");
+
+    for words in [["feed", "list"], ["feed", "pause"], ["feed", "resume"]] {
+        let told = program.run(&[words[0], words[1], "--dir", "news", "nobody"]);
+        assert_eq!(told.status, 2, "{told:?}");
+        assert!(told.err.contains("no feed `nobody'"), "{told:?}");
+    }
+}
+
+#[test]
+fn a_damaged_cursor_is_told_and_put_right() {
+    let program = Program::with_news(ACTIVE);
+    program.write("news/sys", b"ME:all\none:comp/all:f:\n");
+    program.rnews(&articles::batch(&articles::many("p", 1, "comp.a", 100)));
+    program.write("news/feeds/one/cursor", b"rubbish");
+    let told = program.run(&["feed", "list", "--dir", "news"]);
+    assert_eq!(told.status, 2, "{told:?}");
+    assert!(told.err.contains("feed reset"), "{told:?}");
+    std::fs::remove_file(program.path("news/feeds/one/cursor")).expect("removed");
+    let told = program.run(&["feed", "list", "--dir", "news"]);
+    assert_eq!(told.status, 2, "no cursor though it is known: {told:?}");
+    for is_there in [false, true] {
+        if is_there {
+            program.write("news/feeds/one/cursor", b"rubbish");
+        }
+        let told = program.run(&["feed", "reset", "--dir", "news", "one", "--to", "oldest"]);
+        assert_eq!(told.status, 0, "{told:?}");
+        assert_eq!(program.run(&["feed", "list", "--dir", "news"]).status, 0);
+        std::fs::remove_file(program.path("news/feeds/one/cursor")).expect("removed");
+    }
+}

@@ -1,0 +1,130 @@
+//! Articles the other side did not want yet: `feeds/SITE/deferred`, a line each, to be offered again.
+
+use std::path::Path;
+
+use article::decimal;
+use store::Position;
+use store::disk::RealDisk;
+
+use crate::error::Error;
+
+/// The file's name in the site's directory.
+pub const FILE: &str = "deferred";
+/// The most articles kept for one site.
+pub const DEFERRED_MAX: usize = 100_000;
+
+const MAGIC: &[u8] = b"BSdeferred1 ";
+
+/// One article to be offered again.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Deferred {
+    /// Where it is in the log.
+    pub position: Position,
+    /// Not before then, epoch seconds.
+    pub due: i64,
+    /// How often it was offered.
+    pub attempts: u64,
+}
+
+/// Reads the list; empty where there is none.
+///
+/// # Errors
+/// The file cannot be read, or is damaged.
+pub fn read(dir: &Path) -> Result<Vec<Deferred>, Error> {
+    let path = dir.join(FILE);
+    match store::read_whole(&RealDisk, &path)? {
+        None => Ok(Vec::new()),
+        Some(text) => Ok(parse(&text).ok_or(store::Error::Damaged {
+            path,
+            offset: 0,
+            what: "the list of deferred articles (remove it, and `broadsheet feed reset SITE` to send again what it may have held)",
+        })?),
+    }
+}
+
+fn parse(text: &[u8]) -> Option<Vec<Deferred>> {
+    let rest = text.strip_prefix(MAGIC)?;
+    let end = memchr::memchr(b'\n', rest)?;
+    let (sum, lines) = rest.split_at_checked(end)?;
+    let lines = lines.get(1..)?;
+    if decimal::parse(sum)? != u64::from(crc32c::crc32c(lines)) {
+        return None;
+    }
+    let lines = lines.split(|&byte| byte == b'\n');
+    let lines = lines.filter(|line| !line.is_empty());
+    lines
+        .map(|line| {
+            let mut words = line.split(|&byte| byte == b' ');
+            Some(Deferred {
+                position: Position(decimal::parse(words.next()?)?),
+                due: decimal::parse_signed(words.next()?)?,
+                attempts: decimal::parse(words.next()?)?,
+            })
+        })
+        .collect()
+}
+
+/// Writes the list anew, durably; an empty one removes the file.
+///
+/// # Errors
+/// The disk's, or [`Error::TooManyDeferred`].
+pub fn write(dir: &Path, site: &str, list: &[Deferred]) -> Result<(), Error> {
+    let path = dir.join(FILE);
+    if list.len() > DEFERRED_MAX {
+        return Err(Error::TooManyDeferred {
+            site: site.to_owned(),
+            limit: DEFERRED_MAX,
+        });
+    }
+    if list.is_empty() {
+        return match std::fs::remove_file(&path) {
+            Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+                Err(Error::io("remove", &path)(error))
+            }
+            _ => Ok(()),
+        };
+    }
+    let mut lines = Vec::with_capacity(list.len() * 32);
+    for one in list {
+        decimal::push(&mut lines, one.position.0);
+        lines.push(b' ');
+        decimal::push_signed(&mut lines, one.due);
+        lines.push(b' ');
+        decimal::push(&mut lines, one.attempts);
+        lines.push(b'\n');
+    }
+    let mut text = MAGIC.to_vec();
+    decimal::push(&mut text, u64::from(crc32c::crc32c(&lines)));
+    text.push(b'\n');
+    text.extend_from_slice(&lines);
+    store::replace(&RealDisk, &path, |file| file.write_at(&text, 0))?;
+    std::fs::File::open(dir)
+        .and_then(|dir| dir.sync_all())
+        .map_err(Error::io("sync", dir))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_written_is_read_and_damage_is_told() {
+        let dir = tempfile::tempdir().unwrap();
+        assert_eq!(read(dir.path()).unwrap(), []);
+        let list =
+            [(4096, -1, 0), (1 << 40, i64::MAX, 9)].map(|(position, due, attempts)| Deferred {
+                position: Position(position),
+                due,
+                attempts,
+            });
+        write(dir.path(), "x", &list).unwrap();
+        assert_eq!(read(dir.path()).unwrap(), list);
+        let path = dir.path().join(FILE);
+        let mut text = std::fs::read(&path).unwrap();
+        *text.last_mut().unwrap() ^= 1;
+        std::fs::write(&path, text).unwrap();
+        assert!(read(dir.path()).is_err());
+        write(dir.path(), "x", &[]).unwrap();
+        assert_eq!(read(dir.path()).unwrap(), []);
+    }
+}

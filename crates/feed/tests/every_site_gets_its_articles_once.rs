@@ -1,0 +1,203 @@
+//! However the log is cut into rounds, and wherever cursors stand, each site meets each of its living articles once, in order.
+
+// A test fails by panicking.
+#![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing)]
+
+mod log;
+
+use feed::roll::{self, Newcomer};
+use feed::start::Start;
+use feed::waiting::{self, Site};
+use feed::{Place, Progress};
+use log::News;
+use store::{Position, Record};
+
+const SITES: [&str; 3] = ["one", "two", "three"];
+
+fn nobody(_: &Record<'_>, _: &[u8]) -> bool {
+    false
+}
+
+fn enrol(news: &News, start: Start) -> Vec<Vec<u8>> {
+    let newcomers = SITES.map(|name| Newcomer {
+        name: name.as_bytes(),
+        start,
+    });
+    roll::enrol(news.dir(), news.spool.end(), &newcomers).unwrap()
+}
+
+#[test]
+fn in_rounds_of_any_size() {
+    for most in [1, 2, 5, 1000] {
+        let mut news = News::new();
+        news.file("one two three");
+        news.commit();
+        assert_eq!(enrol(&news, Start::Now).len(), 3);
+        assert!(enrol(&news, Start::Now).is_empty(), "they are known");
+        let mut wanted: [Vec<Position>; 3] = Default::default();
+        for number in 0..60u32 {
+            let names: Vec<&str> = (0..3)
+                .filter(|which| (number * 7) >> which & 1 == 1)
+                .map(|which| SITES[which])
+                .collect();
+            let position = news.file(&names.join(" "));
+            match number % 5 == 0 {
+                true => news
+                    .spool
+                    .cancel(position, format!("<{}@x>", number + 2).as_bytes())
+                    .unwrap(),
+                false => {
+                    for (which, site) in SITES.iter().enumerate() {
+                        if names.contains(site) {
+                            wanted[which].push(position);
+                        }
+                    }
+                }
+            }
+            if number % 11 == 0 {
+                news.commit();
+            }
+            if number == 30 {
+                news.commit();
+                news.spool.seal().unwrap();
+            }
+        }
+        news.commit();
+        let mut reader = news.reader();
+        let mut places =
+            SITES.map(|site| Place::take(news.dir(), site.as_bytes(), &mut reader).unwrap());
+        let mut got: [Vec<Position>; 3] = Default::default();
+        for turn in 0.. {
+            assert!(turn < 1000, "the rounds come to an end");
+            let sites: Vec<Site<'_>> = places
+                .iter()
+                .map(|place| Site {
+                    name: place.site(),
+                    cursor: *place.cursor(),
+                })
+                .collect();
+            let round = waiting::round(&reader, &sites, most, &mut nobody).unwrap();
+            let mut sent = 0;
+            for ((place, waiting), got) in places.iter_mut().zip(&round.sites).zip(&mut got) {
+                // The first site is slow: it takes one article a round.
+                let taken = if place.site() == b"one" {
+                    1
+                } else {
+                    usize::MAX
+                };
+                for item in waiting.items.iter().take(taken) {
+                    got.push(item.position);
+                    let progress = Progress {
+                        last: Some((item.position, item.stamp)),
+                        sent: 1,
+                        sent_bytes: item.bytes,
+                        skipped: item.gone,
+                        now: 5,
+                    };
+                    place.pass(item.next, progress, false).unwrap();
+                    sent += 1;
+                }
+                if waiting.items.len() <= taken {
+                    let progress = Progress {
+                        skipped: waiting.gone,
+                        ..Progress::default()
+                    };
+                    place.pass(round.end, progress, false).unwrap();
+                }
+            }
+            if round.complete && sent == 0 {
+                break;
+            }
+        }
+        assert_eq!(got, wanted, "{most} at a time");
+        for (which, place) in places.iter().enumerate() {
+            assert_eq!(place.cursor().sent, wanted[which].len() as u64);
+            assert_eq!(place.cursor().position, reader.end());
+            assert!(place.cursor().skipped > 0);
+        }
+    }
+}
+
+#[test]
+fn a_new_site_may_begin_earlier() {
+    let mut news = News::new();
+    let filed: Vec<Position> = (0..10).map(|_| news.file("old")).collect();
+    news.commit();
+    let begin = |name: &'static str, start| {
+        let newcomer = Newcomer {
+            name: name.as_bytes(),
+            start,
+        };
+        let end = news.spool.end();
+        assert_eq!(roll::enrol(news.dir(), end, &[newcomer]).unwrap().len(), 1);
+        let mut reader = news.reader();
+        let place = Place::take(news.dir(), name.as_bytes(), &mut reader).unwrap();
+        let site = Site {
+            name: place.site(),
+            cursor: *place.cursor(),
+        };
+        // Its records do not name it: another is asked.
+        let mut even = |record: &Record<'_>, _: &[u8]| record.line()[1].is_multiple_of(2);
+        let round = waiting::round(&reader, &[site], 100, &mut even).unwrap();
+        round.sites[0]
+            .items
+            .iter()
+            .map(|item| item.position)
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(begin("now", Start::Now), []);
+    assert_eq!(
+        begin("oldest", Start::Oldest),
+        [filed[1], filed[3], filed[5], filed[7]]
+    );
+    // The first arrived at 1001.
+    assert_eq!(begin("date", Start::Date(1005)), [filed[5], filed[7]]);
+    assert_eq!(begin("late", Start::Date(9999)), []);
+}
+
+#[test]
+fn one_at_a_time_serves_a_site() {
+    let news = News::new();
+    enrol(&news, Start::Now);
+    let mut reader = news.reader();
+    let place = Place::take(news.dir(), b"one", &mut reader).unwrap();
+    let again = Place::take(news.dir(), b"one", &mut reader);
+    assert!(matches!(again, Err(feed::Error::Busy(_))));
+    drop(place);
+    assert!(Place::take(news.dir(), b"one", &mut reader).is_ok());
+    let unknown = Place::take(news.dir(), b"four", &mut reader);
+    assert!(matches!(unknown, Err(feed::Error::Unknown(_))));
+    for name in ["../one", "", ".", "..", "a/b", "a\nb"] {
+        let refused = Place::take(news.dir(), name.as_bytes(), &mut reader);
+        assert!(matches!(refused, Err(feed::Error::Name(_))), "{name}");
+    }
+}
+
+#[test]
+fn a_log_that_lost_its_end_is_met_again() {
+    let mut news = News::new();
+    enrol(&news, Start::Now);
+    let first = news.file("one");
+    news.commit();
+    let mut reader = news.reader();
+    let mut place = Place::take(news.dir(), b"one", &mut reader).unwrap();
+    let beyond = Position(news.spool.end().0 + 512);
+    // As it is after a power cut with sync = "none": what was sent is not in the log any more, others are.
+    let last = Some((first, 1));
+    let progress = Progress {
+        last,
+        sent: 2,
+        ..Progress::default()
+    };
+    place.pass(beyond, progress, true).unwrap();
+    drop(place);
+    let place = Place::take(news.dir(), b"one", &mut reader).unwrap();
+    let site = Site {
+        name: place.site(),
+        cursor: *place.cursor(),
+    };
+    let selected = site.cursor.selected_from;
+    let round = waiting::round(&reader, &[site], 100, &mut nobody).unwrap();
+    assert!(selected <= first);
+    assert_eq!(round.sites[0].items.len(), 1);
+}

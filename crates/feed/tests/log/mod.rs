@@ -1,0 +1,76 @@
+//! A news directory whose articles are for chosen sites.
+#![allow(
+    dead_code,
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::indexing_slicing
+)]
+
+use std::path::Path;
+
+use store::{Filing, Options, OverviewFields, Piece, Position, Reader, Spool};
+
+pub struct News {
+    dir: tempfile::TempDir,
+    pub spool: Spool,
+    filed: u64,
+}
+
+impl News {
+    pub fn new() -> News {
+        let dir = tempfile::tempdir().unwrap();
+        std::fs::create_dir(dir.path().join("segments")).unwrap();
+        std::fs::create_dir(dir.path().join("feeds")).unwrap();
+        std::fs::write(dir.path().join("active"), "a 0000000000 00001 y\n").unwrap();
+        let spool = Spool::open(dir.path(), Options::default()).unwrap();
+        News {
+            dir,
+            spool,
+            filed: 0,
+        }
+    }
+
+    pub fn dir(&self) -> &Path {
+        self.dir.path()
+    }
+
+    /// Files an article for these sites, arrived a second after the one before. Waits for a commit.
+    pub fn file(&mut self, sites: &str) -> Position {
+        self.filed += 1;
+        let id = format!("<{}@x>", self.filed);
+        let text = format!(
+            "Path: x!u\nMessage-ID: {id}\n\n{}",
+            "line\n".repeat(self.filed as usize % 7)
+        );
+        let (header, body) = text.split_at(text.find("\n\n").unwrap() + 2);
+        let group = self.spool.active().find(b"a").unwrap();
+        let number = self.spool.active_mut().take_number(group).unwrap();
+        self.spool
+            .append(&Filing {
+                id: id.as_bytes(),
+                arrival: 1000 + self.filed as i64,
+                expires: None.into(),
+                links: &[(b"a", number)],
+                sites: sites.as_bytes(),
+                header: &[Piece::Native(header.as_bytes())],
+                body: Piece::Native(body.as_bytes()),
+                overview: OverviewFields {
+                    subject: b"s",
+                    from: b"u@x",
+                    date: b"then",
+                    id: id.as_bytes(),
+                    references: b"",
+                    xref: b"",
+                },
+            })
+            .unwrap()
+    }
+
+    pub fn commit(&mut self) {
+        self.spool.commit().unwrap();
+    }
+
+    pub fn reader(&self) -> Reader {
+        Reader::open(self.dir()).unwrap()
+    }
+}

@@ -1,4 +1,5 @@
-//! Wrapped batches: recognised by their first line or by their magic, expanded while they are read.
+//! Wrapped batches: recognised by their first line or by their magic, expanded while they are read; and the wrapping of
+//! batches to be sent ([`Packing`]).
 //!
 //! | first line | then | also recognised bare |
 //! |---|---|---|
@@ -19,6 +20,8 @@ mod codec;
 mod compress;
 mod expand;
 mod gzip;
+mod lzw;
+mod pack;
 mod peek;
 
 use std::fmt;
@@ -26,6 +29,8 @@ use std::io::{self, Read};
 
 use expand::Expander;
 use peek::Peeked;
+
+pub use pack::{Packer, Packing};
 
 /// Default of [`WrapLimits::expanded_bytes_max`]: 4 GiB.
 pub const EXPANDED_BYTES_MAX: u64 = 4 << 30;

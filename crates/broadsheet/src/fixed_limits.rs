@@ -53,6 +53,8 @@ fixed! {
     relay::keyring::HIERARCHIES_BYTES_MAX, Unit::Bytes, "hierarchies of a key", "A longer list is not taken.";
     relay::signed::SIGNATURE_CHARACTERS_MAX, Unit::Count("characters"), "signature in X-PGP-Sig", "A longer one is not looked at.";
     relay::signed::HEADERS_MAX, Unit::Count("headers"), "headers that X-PGP-Sig names", "More make a message unverified.";
+    relay::cancel_lock::HEADER_BYTES_MAX, Unit::Bytes, "Cancel-Lock or Cancel-Key", "A longer one fits nothing.";
+    relay::cancel_lock::ELEMENTS_MAX, Unit::Count("locks"), "locks or keys of an article", "More are not looked at.";
     groups::active::IMAGE_BYTES_MAX, Unit::Bytes, "active file", "A larger active file is not read.";
     groups::active::NUMBER_MAX, Unit::Count("articles"), "articles of a group", "When a group has reached it nothing is filed there any more.";
     groups::active::DIGITS_MAX, Unit::Count("digits"), "number in active", "A line with a longer number is a bad line.";

@@ -87,6 +87,13 @@ pub fn encode(label: &str, bytes: &[u8]) -> String {
     text
 }
 
+/// Bytes as base64 in one line (RFC 4648, 4).
+pub fn base64(bytes: &[u8]) -> String {
+    let mut text = String::new();
+    push_base64(&mut text, bytes);
+    text
+}
+
 fn push_base64(text: &mut String, bytes: &[u8]) {
     for three in bytes.chunks(3) {
         let mut padded = [0; 4];

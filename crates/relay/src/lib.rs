@@ -9,6 +9,7 @@
 //! | [`compose`] | the article as filed: Xref, Path |
 //! | [`control`] | what a control message asks for |
 //! | [`signed`], [`keyring`], [`verify`](mod@verify) | whether a control message comes from whom its groups trust |
+//! | [`cancel_lock`] | who may withdraw an article: Cancel-Lock and Cancel-Key |
 //! | [`file`](mod@file) | numbers, the spool, the log, cancels |
 //! | [`mirror`] | numbers taken from another site's Xref |
 //! | [`rnews`] | a run over batches |
@@ -19,6 +20,7 @@
 //! *Architecture Invariant:* only [`file`](mod@file) changes anything ([`keyring`] its keys, when asked), and only [`rnews`] reads
 //! batches; a socket can hand articles to a [`Filer`] as well.
 
+pub mod cancel_lock;
 pub mod compose;
 pub mod control;
 pub mod decide;

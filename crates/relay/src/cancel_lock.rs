@@ -1,0 +1,297 @@
+//! Cancel-Lock and Cancel-Key (RFC 8315): who may withdraw an article.
+//!
+//! An article carries locks, each the hash of a key that only its poster or its injecting site can make.
+//! Whoever shows a key that fits one of the locks may cancel or supersede the article.
+//!
+//! Keys are made from one secret of the site (RFC 8315, 4): `base64(HMAC-SHA-256(secret, user + id))`. The site's
+//! own key is that of the user without a name, so a site can withdraw what was posted through it, and each
+//! user what he posted himself.
+
+use std::fs::{self, DirBuilder, File, OpenOptions};
+use std::io::{self, Read, Write};
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+
+use article::syntax::strip_cfws;
+use hmac::{Hmac, KeyInit, Mac};
+use openpgp::armor;
+use sha1::Sha1;
+use sha2::{Digest, Sha256};
+
+use crate::keyring;
+
+/// The secret's name in the news directory.
+pub const SECRET: &str = "keys/cancel.secret";
+/// The most locks or keys of one header that are looked at; there is no reason for more than a few.
+pub const ELEMENTS_MAX: usize = 32;
+/// The longest Cancel-Lock or Cancel-Key that is looked at, in bytes.
+pub const HEADER_BYTES_MAX: usize = 8192;
+
+/// Bytes of a new secret: as many as the hash has.
+const SECRET_BYTES: usize = 32;
+/// The largest file of a secret that is read.
+const SECRET_BYTES_MAX: u64 = 4096;
+
+/// Whether one of the keys of a Cancel-Key header fits one of the locks of a Cancel-Lock header (RFC 8315, 3.5).
+///
+/// Schemes are `sha256` and, for older articles, `sha1`, in any case; others are passed over, and so is what is no
+/// lock or key. Headers longer than [`HEADER_BYTES_MAX`] fit nothing.
+pub fn matches(lock_header: &[u8], key_header: &[u8]) -> bool {
+    if lock_header.len() > HEADER_BYTES_MAX || key_header.len() > HEADER_BYTES_MAX {
+        return false;
+    }
+    let (locks, keys) = (strip_cfws(lock_header), strip_cfws(key_header));
+    elements(&keys).any(|(scheme, key)| {
+        let wanted = scheme.lock_of(key);
+        elements(&locks).any(|(of, lock)| of == scheme && lock == wanted.as_bytes())
+    })
+}
+
+/// How a lock is made from a key.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Scheme {
+    Sha1,
+    Sha256,
+}
+
+impl Scheme {
+    fn of_name(name: &[u8]) -> Option<Scheme> {
+        if name.eq_ignore_ascii_case(b"sha256") {
+            Some(Scheme::Sha256)
+        } else if name.eq_ignore_ascii_case(b"sha1") {
+            Some(Scheme::Sha1)
+        } else {
+            None
+        }
+    }
+
+    /// The hash of the key as it is written, in base64.
+    fn lock_of(self, key: &[u8]) -> String {
+        match self {
+            Scheme::Sha1 => armor::base64(&Sha1::digest(key)),
+            Scheme::Sha256 => armor::base64(&Sha256::digest(key)),
+        }
+    }
+}
+
+/// The elements of a header whose comments and folds are gone. What follows a second colon was a hint in older drafts of the
+/// standard and says nothing.
+fn elements(words: &[u8]) -> impl Iterator<Item = (Scheme, &[u8])> {
+    words
+        .split(|&byte| byte == b' ')
+        .take(ELEMENTS_MAX)
+        .filter_map(|word| {
+            let mut parts = word.split(|&byte| byte == b':');
+            let scheme = Scheme::of_name(parts.next()?)?;
+            let value = parts.next()?;
+            let is_base64 = |&byte: &u8| byte.is_ascii_alphanumeric() || b"+/=".contains(&byte);
+            (!value.is_empty() && value.iter().all(is_base64)).then_some((scheme, value))
+        })
+}
+
+/// The id that an article withdraws by its Control (`cancel ID`, in any case) or else its Supersedes: what a
+/// Cancel-Key in it is made for. A Control of another kind withdraws nothing.
+pub fn withdrawn<'a>(control: Option<&'a [u8]>, supersedes: Option<&'a [u8]>) -> Option<&'a [u8]> {
+    const CANCEL: &[u8] = b"cancel";
+    let value = match (control, supersedes) {
+        (Some(control), _) => {
+            let (command, rest) = control.trim_ascii().split_at_checked(CANCEL.len())?;
+            let is_cancel = command.eq_ignore_ascii_case(CANCEL)
+                && rest.first().is_some_and(u8::is_ascii_whitespace);
+            is_cancel.then_some(rest)?
+        }
+        (None, supersedes) => supersedes?,
+    };
+    let mut ids = value
+        .split(u8::is_ascii_whitespace)
+        .filter(|id| !id.is_empty());
+    let id = ids.next()?;
+    (ids.next().is_none() && article::message_id::check(id).is_ok()).then_some(id)
+}
+
+/// Whose key is made.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Holder<'a> {
+    /// The site that injected the article.
+    Site,
+    /// The user who posted it, by a name that no other user has. Without a name there is no key.
+    User(&'a [u8]),
+}
+
+/// What keys are made from. Whoever knows it can withdraw every article ever posted here.
+#[derive(Clone)]
+pub struct Secret(Vec<u8>);
+
+impl std::fmt::Debug for Secret {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Secret")
+    }
+}
+
+impl Secret {
+    /// A secret of these bytes.
+    pub fn new(bytes: &[u8]) -> Secret {
+        Secret(bytes.to_vec())
+    }
+
+    /// The secret of a news directory, made from the system's random numbers when there is none yet: a file only its owner can
+    /// read, durable before it is used.
+    ///
+    /// # Errors
+    /// The file cannot be made or read, or is empty.
+    pub fn of(dir: &Path) -> Result<Secret, keyring::Error> {
+        let path = dir.join(SECRET);
+        match read(&path)? {
+            Some(secret) => Ok(secret),
+            None => make(dir, &path),
+        }
+    }
+
+    /// The key that withdraws the article `id`, as it stands in Cancel-Key: `sha256:...`.
+    pub fn key(&self, holder: Holder<'_>, id: &[u8]) -> Option<String> {
+        let user = match holder {
+            Holder::Site => b"",
+            Holder::User(b"") => return None,
+            Holder::User(user) => user,
+        };
+        // A key of any length is taken.
+        let mut mac = Hmac::<Sha256>::new_from_slice(&self.0).ok()?;
+        mac.update(user);
+        mac.update(id);
+        let key = armor::base64(&mac.finalize().into_bytes());
+        Some(format!("sha256:{key}"))
+    }
+
+    /// The lock that this key opens, as it stands in Cancel-Lock: `sha256:...`.
+    pub fn lock(&self, holder: Holder<'_>, id: &[u8]) -> Option<String> {
+        let key = self.key(holder, id)?;
+        let (_, key) = key.split_once(':')?;
+        Some(format!("sha256:{}", Scheme::Sha256.lock_of(key.as_bytes())))
+    }
+}
+
+fn io_at(doing: &'static str, path: &Path) -> impl Fn(io::Error) -> keyring::Error {
+    let path = path.to_owned();
+    move |source| keyring::Error::Io {
+        doing,
+        path: path.clone(),
+        source,
+    }
+}
+
+fn read(path: &Path) -> Result<Option<Secret>, keyring::Error> {
+    let file = match File::open(path) {
+        Ok(file) => file,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(io_at("open", path)(error)),
+    };
+    let mut bytes = Vec::new();
+    file.take(SECRET_BYTES_MAX)
+        .read_to_end(&mut bytes)
+        .map_err(io_at("read", path))?;
+    let secret = bytes.trim_ascii();
+    if secret.is_empty() {
+        return Err(keyring::Error::Damaged {
+            path: path.to_owned(),
+            why: "it is empty".to_owned(),
+        });
+    }
+    Ok(Some(Secret::new(secret)))
+}
+
+/// Makes a new secret. Of two programs that make one at the same time both use the one that came first.
+fn make(dir: &Path, path: &Path) -> Result<Secret, keyring::Error> {
+    let keys = dir.join(keyring::DIRECTORY);
+    if !keys.is_dir() {
+        let made = DirBuilder::new().recursive(true).mode(0o700).create(&keys);
+        made.map_err(io_at("make", &keys))?;
+    }
+    let mut random = [0; SECRET_BYTES];
+    let source = Path::new("/dev/urandom");
+    File::open(source)
+        .and_then(|mut file| file.read_exact(&mut random))
+        .map_err(io_at("read", source))?;
+    let fresh = PathBuf::from(format!("{}.{}", path.display(), std::process::id()));
+    let written = OpenOptions::new()
+        .write(true)
+        .create(true)
+        .truncate(true)
+        .mode(0o600)
+        .open(&fresh)
+        .and_then(|mut file| {
+            file.write_all(format!("{}\n", armor::base64(&random)).as_bytes())?;
+            file.sync_all()
+        })
+        .map_err(io_at("write", &fresh));
+    // A link, not a rename: it never takes the place of another's.
+    let linked = written.and_then(|()| match fs::hard_link(&fresh, path) {
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
+        other => other.map_err(io_at("put in place", path)),
+    });
+    let _ = fs::remove_file(&fresh);
+    linked?;
+    File::open(&keys)
+        .and_then(|directory| directory.sync_all())
+        .map_err(io_at("sync", &keys))?;
+    read(path)?.ok_or_else(|| io_at("open", path)(io::ErrorKind::NotFound.into()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::PermissionsExt;
+
+    const ID: &[u8] = b"<12345@mid.example>";
+
+    #[test]
+    fn a_key_opens_its_own_lock_only() {
+        let secret = Secret::new(b"ExampleSecret");
+        let (site, jane) = (Holder::Site, Holder::User(b"jane"));
+        let lock = |holder| secret.lock(holder, ID).unwrap();
+        let key = |holder| secret.key(holder, ID).unwrap();
+        let both = format!("{} {}", lock(site), lock(jane));
+        assert!(matches(both.as_bytes(), key(site).as_bytes()));
+        assert!(matches(both.as_bytes(), key(jane).as_bytes()));
+        assert!(!matches(lock(site).as_bytes(), key(jane).as_bytes()));
+        let other = secret.key(site, b"<1@other>").unwrap();
+        assert!(!matches(both.as_bytes(), other.as_bytes()));
+        assert_eq!(secret.key(Holder::User(b""), ID), None);
+    }
+
+    #[test]
+    fn schemes_stand_in_any_case_and_unknown_ones_say_nothing() {
+        let secret = Secret::new(b"s");
+        let key = secret.key(Holder::Site, ID).unwrap();
+        let lock = secret.lock(Holder::Site, ID).unwrap();
+        let upper = lock.replace("sha256", "SHA256");
+        assert!(matches(upper.as_bytes(), key.as_bytes()));
+        let folded = format!("(old) md5:xx==\r\n\t sha512:q== {key}:hint (c)");
+        assert!(matches(lock.as_bytes(), folded.as_bytes()));
+        // The lock itself, or a key under another scheme, opens nothing.
+        assert!(!matches(lock.as_bytes(), lock.as_bytes()));
+        let renamed = key.replace("sha256", "sha1");
+        assert!(!matches(lock.as_bytes(), renamed.as_bytes()));
+        assert!(!matches(b"", b""));
+        assert!(!matches(b"sha256:", b"sha256:"));
+    }
+
+    #[test]
+    fn the_secret_is_made_once_and_only_its_owner_reads_it() {
+        let dir = tempfile::tempdir().unwrap();
+        let first = Secret::of(dir.path()).unwrap();
+        let again = Secret::of(dir.path()).unwrap();
+        assert_eq!(first.0, again.0);
+        let mode = fs::metadata(dir.path().join(SECRET))
+            .unwrap()
+            .permissions()
+            .mode();
+        assert_eq!(mode & 0o777, 0o600);
+        assert_eq!(
+            fs::read_dir(dir.path().join("keys")).unwrap().count(),
+            1,
+            "nothing is left over"
+        );
+        fs::write(dir.path().join(SECRET), "\n").unwrap();
+        assert!(Secret::of(dir.path()).is_err());
+    }
+}

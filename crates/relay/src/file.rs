@@ -124,6 +124,11 @@ impl Filer {
         &self.rules
     }
 
+    /// Files by other rules from now on.
+    pub fn set_rules(&mut self, rules: Rules) {
+        self.rules = rules;
+    }
+
     /// The spool that is filed into.
     pub fn spool(&self) -> &Spool {
         &self.spool

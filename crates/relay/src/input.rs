@@ -7,15 +7,18 @@ use std::path::{Path, PathBuf};
 
 use store::MapRef;
 
+use crate::handed::Handed;
 use crate::log::Now;
 
 /// Where a batch comes from.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone)]
 pub enum Input {
     /// A file.
     File(PathBuf),
     /// Standard input: a pipe, a terminal, or a file that can be read again.
     Stdin,
+    /// A file that another program opened.
+    Handed(Handed),
 }
 
 /// One input, opened.
@@ -65,17 +68,22 @@ impl Source {
             Input::Stdin => {
                 let name = "standard input".to_owned();
                 let fail = |error| ("standard input".to_owned(), error);
-                let mut file = File::from(io::stdin().as_fd().try_clone_to_owned().map_err(fail)?);
-                let is_regular = file.metadata().is_ok_and(|data| data.is_file());
-                let again = match file.stream_position() {
-                    Ok(start) if is_regular => Again::From(start),
-                    _ => Again::Never,
-                };
+                let file = File::from(io::stdin().as_fd().try_clone_to_owned().map_err(fail)?);
                 Ok(Source {
                     name,
+                    again: again_from_here(&file),
                     file,
                     stem: stem(now, None),
-                    again,
+                })
+            }
+            Input::Handed(handed) => {
+                let fail = |error| (handed.name.clone(), error);
+                let file = handed.file.try_clone().map_err(fail)?;
+                Ok(Source {
+                    name: handed.name.clone(),
+                    again: again_from_here(&file),
+                    file,
+                    stem: stem(now, Path::new(&handed.tail).file_name().map(Path::new)),
                 })
             }
         }
@@ -114,6 +122,15 @@ impl Read for ReadAt<'_> {
         let count = std::os::unix::fs::FileExt::read_at(self.file, out, self.at)?;
         self.at = self.at.saturating_add(count as u64);
         Ok(count)
+    }
+}
+
+/// How to have a file once more whose name is not known.
+fn again_from_here(mut file: &File) -> Again {
+    let is_regular = file.metadata().is_ok_and(|data| data.is_file());
+    match file.stream_position() {
+        Ok(start) if is_regular => Again::From(start),
+        _ => Again::Never,
     }
 }
 

@@ -27,6 +27,7 @@ pub mod decide;
 mod error;
 pub mod explain;
 pub mod file;
+mod handed;
 mod input;
 pub mod kept;
 pub mod keyring;

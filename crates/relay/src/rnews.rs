@@ -14,6 +14,8 @@ use store::MapRef;
 
 use crate::error::Error;
 use crate::file::{Filer, Verdict};
+use crate::handed::cannot_open;
+pub use crate::handed::{Handed, Opened};
 pub use crate::input::Input;
 use crate::input::{Again, Source};
 use crate::kept;
@@ -118,6 +120,10 @@ pub struct Outcome {
     pub summary: Summary,
     /// How it ended.
     pub status: Status,
+    /// Inputs that were read to their end and gave no trouble: those that `-u` removes.
+    pub untroubled: u64,
+    /// The store stopped filing: the inputs from here on were not read, and others fare no better.
+    pub is_stopped: bool,
 }
 
 /// Files every batch of `inputs` in order.
@@ -137,22 +143,31 @@ pub fn run(
         watch,
         summary: Summary::default(),
         status: Status::Fine,
+        untroubled: 0,
     };
+    let mut is_stopped = false;
     for input in inputs {
         if let Err(error) = run.input(input) {
             run.filer.abandon();
             run.worse(Status::Attention);
             run.watch.message(&error.to_string());
+            is_stopped = true;
             break;
         }
     }
     let Run {
         mut summary,
         status,
+        untroubled,
         ..
     } = run;
     summary.seconds = started.elapsed().as_secs_f64();
-    Outcome { summary, status }
+    Outcome {
+        summary,
+        status,
+        untroubled,
+        is_stopped,
+    }
 }
 
 struct Run<'a> {
@@ -161,6 +176,7 @@ struct Run<'a> {
     watch: &'a mut dyn Watch,
     summary: Summary,
     status: Status,
+    untroubled: u64,
 }
 
 /// What is known of the batch being read.
@@ -186,8 +202,7 @@ impl Run<'_> {
             Ok(source) => source,
             Err((name, error)) => {
                 self.worse(Status::Attention);
-                self.watch
-                    .message(&format!("cannot open {name}: {error}; the others go on"));
+                self.watch.message(&cannot_open(&name, &error));
                 return Ok(());
             }
         };
@@ -217,6 +232,7 @@ impl Run<'_> {
             trouble.status = trouble.status.max(Status::Bad);
             self.worse(Status::Bad);
         }
+        self.untroubled += u64::from(trouble.status == Status::Fine);
         if self.options.unlink && trouble.status == Status::Fine {
             self.unlink(&source);
         }

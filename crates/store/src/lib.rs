@@ -7,6 +7,7 @@ mod active_file;
 mod alive;
 mod bytes;
 mod cancels;
+pub mod control_socket;
 mod current;
 pub mod disk;
 mod edited_active;

@@ -1,35 +1,92 @@
 //! The one lock of the news system: `flock` on the file `lock`.
+//!
+//! A daemon holds it for as long as it runs, and lends it: who waits for the lock asks over the daemon's socket
+//! ([`crate::control_socket`]), the daemon closes its spool, and opens it again when the borrower has dropped his lock.
 
 use std::fs::{File, OpenOptions};
+use std::os::unix::fs::FileExt;
+use std::os::unix::net::UnixStream;
 use std::path::Path;
+use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::time::Duration;
 
 use rustix::fs::{FlockOperation, flock};
 
-use crate::Error;
+use crate::{Error, control_socket};
+
+/// What the file says while its holder has nothing to file. Only then: a holder that never says so is busy.
+const IDLE: &[u8; 5] = b"idle\n";
+const BUSY: &[u8; 5] = b"busy\n";
+/// How often somebody who waits looks whether there is a daemon to be asked.
+const LOOK_AGAIN: Duration = Duration::from_millis(200);
 
 /// Held for as long as it lives.
 #[derive(Debug)]
 pub struct Lock {
-    _file: File,
+    // In this order: the lock is free before the daemon hears that it is given back.
+    file: File,
+    _loan: Option<UnixStream>,
 }
 
 impl Lock {
     /// Takes the lock of a news directory; waits for it if `wait`, else fails with [`Error::Locked`].
+    ///
+    /// Who waits asks the daemon, when there is one, to lend it.
     pub fn take(dir: &Path, wait: bool) -> Result<Lock, Error> {
-        Lock::take_named(dir, "lock", wait)
+        let taken = match Lock::take_named(dir, "lock", false) {
+            Err(Error::Locked(_)) if wait => Lock::wait_or_borrow(dir),
+            taken => taken,
+        }?;
+        taken.say_idle(false)?;
+        Ok(taken)
     }
 
-    /// True when somebody holds the lock of a news directory now.
+    /// Takes the lock without asking anybody, and waits for it: what the daemon does.
+    pub fn take_as_daemon(dir: &Path) -> Result<Lock, Error> {
+        let lock = Lock::take_named(dir, "lock", true)?;
+        lock.say_idle(false)?;
+        Ok(lock)
+    }
+
+    /// True when somebody holds the lock of a news directory now, and has something to do.
     pub fn is_held(dir: &Path) -> bool {
-        matches!(Lock::take(dir, false), Err(Error::Locked(_)))
+        let is_taken = matches!(Lock::take_named(dir, "lock", false), Err(Error::Locked(_)));
+        let says_idle = || {
+            let mut said = *BUSY;
+            let read =
+                File::open(dir.join("lock")).and_then(|file| file.read_exact_at(&mut said, 0));
+            read.is_ok() && said == *IDLE
+        };
+        is_taken && !says_idle()
     }
 
-    /// As [`Lock::take`], for another file: `lock.expire` keeps two runs of expire apart.
+    /// Tells others ([`Lock::is_held`]) whether the holder has nothing to do now.
+    ///
+    /// # Errors
+    /// Those of the file system.
+    pub fn say_idle(&self, is_idle: bool) -> Result<(), Error> {
+        let word = if is_idle { IDLE } else { BUSY };
+        let mut said = [0; IDLE.len()];
+        let is_said = match self.file.read_exact_at(&mut said, 0) {
+            Ok(()) => said == *word,
+            // An empty file counts as busy.
+            Err(_) => !is_idle,
+        };
+        if is_said {
+            return Ok(());
+        }
+        self.file
+            .write_all_at(word, 0)
+            .map_err(|source| Error::io("write", Path::new("lock"), source))
+    }
+
+    /// As [`Lock::take`], for another file, whose holder is never asked: `lock.expire` keeps two runs of expire apart.
     pub fn take_named(dir: &Path, name: &str, wait: bool) -> Result<Lock, Error> {
         let path = dir.join(name);
         let file = OpenOptions::new()
             .create(true)
             .truncate(false)
+            .read(true)
             .write(true)
             .open(&path)
             .map_err(|source| Error::io("open", &path, source))?;
@@ -40,10 +97,39 @@ impl Lock {
         };
         loop {
             match flock(&file, how) {
-                Ok(()) => return Ok(Lock { _file: file }),
+                Ok(()) => return Ok(Lock { file, _loan: None }),
                 Err(rustix::io::Errno::INTR) => {}
                 Err(rustix::io::Errno::WOULDBLOCK) => return Err(Error::Locked(path)),
                 Err(errno) => return Err(Error::io("lock", &path, errno.into())),
+            }
+        }
+    }
+
+    /// Stands in the line of `flock`, and asks the daemon meanwhile. A daemon that was not there at first is found later,
+    /// and when it ends, or another takes its place, nobody is left standing.
+    fn wait_or_borrow(dir: &Path) -> Result<Lock, Error> {
+        let (sender, taken) = channel();
+        let place = dir.to_owned();
+        std::thread::Builder::new()
+            .name("lock".to_owned())
+            .spawn(move || sender.send(Lock::take_named(&place, "lock", true)))
+            .map_err(|source| Error::io("wait for", &dir.join("lock"), source))?;
+        let mut loan = None;
+        loop {
+            if loan.as_ref().is_none_or(control_socket::is_over) {
+                loan = control_socket::ask(dir).ok();
+            }
+            match taken.recv_timeout(LOOK_AGAIN) {
+                Ok(lock) => {
+                    return lock.map(|lock| Lock {
+                        _loan: loan,
+                        ..lock
+                    });
+                }
+                Err(RecvTimeoutError::Timeout) => {}
+                Err(RecvTimeoutError::Disconnected) => {
+                    return Err(Error::Locked(dir.join("lock")));
+                }
             }
         }
     }

@@ -121,6 +121,25 @@ impl Spool {
         recover::open(disk, dir, options, lock)
     }
 
+    /// As [`Spool::open`], with the lock taken already: by the daemon, which takes it without asking anybody.
+    ///
+    /// # Errors
+    /// As [`Spool::open`].
+    pub fn open_with(lock: Lock, dir: &Path, options: Options) -> Result<Spool, Error> {
+        if !dir.join("segments").is_dir() {
+            return Err(Error::NotANewsDirectory(dir.to_owned()));
+        }
+        recover::open(Arc::new(crate::disk::RealDisk), dir, options, lock)
+    }
+
+    /// Tells others whether nothing is being filed now, though the lock is held ([`Lock::is_held`]).
+    ///
+    /// # Errors
+    /// Those of the file system.
+    pub fn say_idle(&self, is_idle: bool) -> Result<(), Error> {
+        self.lock.say_idle(is_idle)
+    }
+
     /// What opening found and mended, in sentences for the administrator.
     pub fn notices(&self) -> &[String] {
         &self.notices

@@ -1,0 +1,68 @@
+//! Asking the daemon of a news directory for its lock.
+//!
+//! The daemon listens on `control.sock`. A line `lend` asks for the lock; when what is being filed is committed and the
+//! spool closed, the daemon answers `lent` and waits until the connection ends. A borrower that dies has ended it too.
+
+use std::fs::File;
+use std::io::{self, ErrorKind, Write};
+use std::os::fd::AsRawFd;
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::path::{Path, PathBuf};
+
+/// The daemon's socket in the news directory.
+pub const SOCKET: &str = "control.sock";
+/// What asks for the lock.
+pub const LEND: &[u8] = b"lend\n";
+/// The daemon's answer: the lock is free.
+pub const LENT: &[u8] = b"lent\n";
+/// The longest path of a socket, bytes (`sun_path` of unix(7), without its final NUL).
+const SOCKET_PATH_BYTES: usize = 107;
+
+/// Connects to the daemon.
+///
+/// # Errors
+/// Those of the system: there is no daemon, or it is not ours.
+pub fn connect(dir: &Path) -> io::Result<UnixStream> {
+    at_socket(dir, |path| UnixStream::connect(path))
+}
+
+/// Listens as the daemon does. A socket that is there is the caller's to remove.
+///
+/// # Errors
+/// Those of the system.
+pub fn listen(dir: &Path) -> io::Result<UnixListener> {
+    at_socket(dir, |path| UnixListener::bind(path))
+}
+
+/// A long path is gone to by way of its directory: the address of a socket has few bytes.
+fn at_socket<T>(dir: &Path, go: impl Fn(&Path) -> io::Result<T>) -> io::Result<T> {
+    let path = dir.join(SOCKET);
+    if path.as_os_str().len() <= SOCKET_PATH_BYTES {
+        return go(&path);
+    }
+    let held = File::open(dir)?;
+    let short: PathBuf = format!("/proc/self/fd/{}/{SOCKET}", held.as_raw_fd()).into();
+    go(&short)
+}
+
+/// Asks for the lock. The answer need not be waited for: the lock itself tells.
+pub(crate) fn ask(dir: &Path) -> io::Result<UnixStream> {
+    let mut stream = connect(dir)?;
+    stream.write_all(LEND)?;
+    stream.set_nonblocking(true)?;
+    Ok(stream)
+}
+
+/// True when the daemon closed the connection: it has ended, or does not lend.
+pub(crate) fn is_over(stream: &UnixStream) -> bool {
+    let mut said = [0; LENT.len()];
+    loop {
+        match io::Read::read(&mut &*stream, &mut said) {
+            Ok(0) => return true,
+            Ok(_) => {}
+            Err(error) if error.kind() == ErrorKind::WouldBlock => return false,
+            Err(error) if error.kind() == ErrorKind::Interrupted => {}
+            Err(_) => return true,
+        }
+    }
+}

@@ -27,6 +27,9 @@ mod key_list;
 mod key_remove;
 mod limits;
 mod man;
+mod newsrun;
+mod newsrunning;
+mod newsspool;
 mod overview;
 mod rnews;
 mod status;
@@ -57,6 +60,9 @@ pub static SECTIONS: &[Section] = &[
         title: "Articles",
         commands: &[
             &rnews::COMMAND,
+            &newsspool::COMMAND,
+            &newsrun::COMMAND,
+            &newsrunning::COMMAND,
             &explain::COMMAND,
             &article::COMMAND,
             &overview::COMMAND,

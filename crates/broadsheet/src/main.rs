@@ -12,6 +12,7 @@ mod control_files;
 mod directory;
 mod exit;
 mod expiry_report;
+mod filing;
 mod fixed_limits;
 mod flags;
 mod help;
@@ -19,6 +20,7 @@ mod key_report;
 mod man;
 mod nearest;
 mod settings;
+mod spooling;
 mod text;
 
 use std::ffi::OsString;

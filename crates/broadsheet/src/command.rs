@@ -31,6 +31,9 @@ mod key_list;
 mod key_remove;
 mod limits;
 mod man;
+mod newsrun;
+mod newsrunning;
+mod newsspool;
 mod overview;
 mod rnews;
 mod status;
@@ -61,6 +64,9 @@ pub static SECTIONS: &[Section] = &[
         title: "Articles",
         commands: &[
             &rnews::COMMAND,
+            &newsspool::COMMAND,
+            &newsrun::COMMAND,
+            &newsrunning::COMMAND,
             &explain::COMMAND,
             &article::COMMAND,
             &overview::COMMAND,

@@ -40,6 +40,10 @@ fixed! {
     article::parse::FAULT_LINE_SHOWN_BYTES_MAX, Unit::Bytes, "faulty header line in a message", "So much of it is shown.";
     article::message_id::NETWORK_BYTES_MAX, Unit::Bytes, "Message-ID on the network", "A longer one cannot be asked for over NNTP (RFC 3977, 3.6).";
     relay::rnews::HELD_BYTES_MAX, Unit::Bytes, "pipe held in memory", "Of a batch on a pipe so much is held, at most about, until it is durable; then comes a commit, or a file in in.coming/ takes it.";
+    relay::incoming::name::SUFFIX_BYTES_MAX, Unit::Bytes, "suffix of a batch in in.coming/", "A file with a longer one is not taken for a batch.";
+    relay::incoming::spool::SECONDS_AHEAD_MAX, Unit::Count("seconds"), "time ahead in a name in in.coming/", "So far ahead goes the time in the names of batches that come together, 62 in each second; beyond, spooling fails.";
+    relay::incoming::drain::NAMES_MAX, Unit::Count("files"), "names of in.coming/ held at a time", "With more files waiting, the directory is listed again.";
+    relay::incoming::drain::LEFT_MAX, Unit::Count("files"), "files of in.coming/ that cannot be filed", "After so many newsrun ends.";
     relay::log::TEXT_BYTES_MAX, Unit::Bytes, "text of a log line", "A longer one is cut and ends in `...'.";
     relay::log::FIELD_BYTES_MAX, Unit::Bytes, "site or Message-ID of a log line", "A longer one is cut.";
     openpgp::armor::FILE_BYTES_MAX, Unit::Bytes, "file of keys", "A larger file is not read by `key import'.";

@@ -13,6 +13,7 @@ mod directory;
 mod exit;
 mod expiry_report;
 mod feeds;
+mod filing;
 mod fixed_limits;
 mod flags;
 mod help;
@@ -20,6 +21,7 @@ mod key_report;
 mod man;
 mod nearest;
 mod settings;
+mod spooling;
 mod text;
 
 use std::ffi::OsString;

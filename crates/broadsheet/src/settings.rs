@@ -23,6 +23,8 @@ pub struct Settings {
     pub limits: Limits,
     /// `[store]`
     pub store: Store,
+    /// `[incoming]`
+    pub incoming: Incoming,
 }
 
 /// `[limits]`: what an article or a batch may be.
@@ -57,6 +59,15 @@ pub struct Store {
     pub checkpoint_bytes: u64,
     /// When articles are forced to the disk.
     pub sync: Sync,
+}
+
+/// `[incoming]`: batches that wait in in.coming/.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Incoming {
+    /// Bytes of the disk that stay free.
+    pub keep_free: u64,
+    /// Seconds that rnews waits for the lock before it leaves a batch in in.coming/; 0 for ever.
+    pub spool_after_seconds: u64,
 }
 
 /// When articles are forced to the disk.
@@ -134,6 +145,16 @@ impl Settings {
             ..store::Options::default()
         }
     }
+
+    /// How batches are filed.
+    pub fn rnews_options(&self) -> relay::rnews::Options {
+        relay::rnews::Options {
+            commit_bytes: usize::try_from(self.store.commit_bytes).unwrap_or(usize::MAX),
+            sync_each: self.store.sync == Sync::Each,
+            wrap: self.wrap_limits(),
+            ..relay::rnews::Options::default()
+        }
+    }
 }
 
 impl Default for Settings {
@@ -156,6 +177,10 @@ impl Default for Settings {
                 commit_bytes: 8 << 20,
                 checkpoint_bytes: 64 << 20,
                 sync: Sync::Commit,
+            },
+            incoming: Incoming {
+                keep_free: relay::incoming::spool::KEEP_FREE_BYTES,
+                spool_after_seconds: 0,
             },
         }
     }
@@ -387,6 +412,23 @@ pub static TABLE: &[Setting] = &[
                acknowledged). `rnews --sync' sets it for one run.",
         slot: |s| Slot::Sync(&mut s.store.sync),
     },
+    Setting {
+        section: "incoming",
+        key: "keep_free",
+        unit: Unit::Bytes,
+        range: (0, 1 << 60),
+        help: "A batch is not put into in.coming/ when less than this would stay free of the disk.",
+        slot: |s| Slot::Number(&mut s.incoming.keep_free),
+    },
+    Setting {
+        section: "incoming",
+        key: "spool_after_seconds",
+        unit: Unit::Count("seconds"),
+        range: (0, 86_400),
+        help: "When another program has been filing for so long, rnews leaves its batch in in.coming/ and ends with 0; \
+               0: it waits. Say 2 where newsrun is run regularly.",
+        slot: |s| Slot::Number(&mut s.incoming.spool_after_seconds),
+    },
 ];
 
 /// What each `[section]` is about; the comment above it in the file.
@@ -396,6 +438,7 @@ pub static SECTIONS: &[(&str, &str)] = &[
         "What an article or a batch may be. `broadsheet limits' prints these and the fixed ones.",
     ),
     ("store", "How articles are kept."),
+    ("incoming", "Batches that wait to be filed."),
 ];
 
 /// Rules that bind two settings together: what is wrong, and the key it is said of.

@@ -17,6 +17,19 @@ pub enum Error {
         /// The system's own error.
         source: io::Error,
     },
+    /// A batch would leave too little of the disk free, so it is not spooled.
+    #[error(
+        "no room for a batch in {}: {free} bytes are free and [incoming] keep_free keeps {keep_free}; make room, then give it again",
+        path.display()
+    )]
+    NoRoom {
+        /// The directory.
+        path: PathBuf,
+        /// Bytes that are free.
+        free: u64,
+        /// Bytes that are to stay free.
+        keep_free: u64,
+    },
     /// A file that has to be there cannot be opened.
     #[error("cannot open {}: {source}", path.display())]
     Open {
@@ -32,6 +45,7 @@ impl Error {
     pub fn is_disk_full(&self) -> bool {
         match self {
             Error::Store(error) => error.is_disk_full(),
+            Error::NoRoom { .. } => true,
             Error::Log { source, .. } | Error::Open { source, .. } => matches!(
                 source.kind(),
                 io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded

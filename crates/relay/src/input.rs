@@ -1,10 +1,13 @@
 //! The inputs of a run: files, and standard input, which may be a file too.
 
-use std::fs::File;
+use std::fs::{File, OpenOptions};
 use std::io::{self, Read, Seek};
 use std::os::fd::AsFd;
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
+use rustix::fs::OFlags;
+use rustix::io::Errno;
 use store::MapRef;
 
 use crate::handed::Handed;
@@ -15,6 +18,9 @@ use crate::log::Now;
 pub enum Input {
     /// A file.
     File(PathBuf),
+    /// A file of a spool directory: no link is followed, and nothing but a regular file is opened (a FIFO
+    /// would be waited at for ever).
+    Spooled(PathBuf),
     /// Standard input: a pipe, a terminal, or a file that can be read again.
     Stdin,
     /// A file that another program opened.
@@ -63,6 +69,16 @@ impl Source {
                     } else {
                         Again::Never
                     },
+                })
+            }
+            Input::Spooled(path) => {
+                let name = path.display().to_string();
+                let file = open_regular(path).map_err(|error| (name.clone(), error))?;
+                Ok(Source {
+                    name,
+                    file,
+                    stem: stem(now, path.file_name().map(Path::new)),
+                    again: Again::Path(path.clone()),
                 })
             }
             Input::Stdin => {
@@ -131,6 +147,24 @@ fn again_from_here(mut file: &File) -> Again {
     match file.stream_position() {
         Ok(start) if is_regular => Again::From(start),
         _ => Again::Never,
+    }
+}
+
+/// Opens a regular file itself, or fails at once.
+fn open_regular(path: &Path) -> io::Result<File> {
+    let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY;
+    let file = OpenOptions::new()
+        .read(true)
+        .custom_flags(flags.bits() as i32)
+        .open(path);
+    match file {
+        Ok(file) if file.metadata()?.is_file() => Ok(file),
+        // What open(2) says of a link with O_NOFOLLOW; of a socket it says ENXIO.
+        Err(error) if error.raw_os_error() == Some(Errno::LOOP.raw_os_error()) => {
+            Err(io::Error::other("it is a symbolic link, not a file"))
+        }
+        Err(error) if error.raw_os_error() != Some(Errno::NXIO.raw_os_error()) => Err(error),
+        _ => Err(io::Error::other("it is not a regular file")),
     }
 }
 

@@ -58,6 +58,17 @@ pub fn move_file(dir: &Path, stem: &str, file: &Path) -> io::Result<PathBuf> {
     Ok(path)
 }
 
+/// Returns when the name of a kept file is on the disk, so that another name of it may go.
+///
+/// # Errors
+/// Those of the file system.
+pub fn sync_place(kept: &Path) -> io::Result<()> {
+    match kept.parent() {
+        Some(dir) => File::open(dir)?.sync_all(),
+        None => Ok(()),
+    }
+}
+
 fn place<T>(
     dir: &Path,
     stem: &str,

@@ -14,6 +14,7 @@
 //! | [`mirror`] | numbers taken from another site's Xref |
 //! | [`rnews`] | a run over batches |
 //! | [`kept`], [`tap`] | bad batches are kept |
+//! | [`incoming`] | batches that wait in `in.coming` |
 //! | [`explain`](mod@explain) | what would be done, and why |
 //! | [`log`] | the classic log |
 //!
@@ -28,6 +29,7 @@ mod error;
 pub mod explain;
 pub mod file;
 mod handed;
+pub mod incoming;
 mod input;
 pub mod kept;
 pub mod keyring;

@@ -42,8 +42,10 @@ pub struct Options {
     pub sync_each: bool,
     /// A refusal makes the status 1 (`-s`).
     pub strict: bool,
-    /// Remove input files that gave no trouble (`-u`).
+    /// Remove input files that gave no trouble (`-u`), at the end of the run, when all of it is durable.
     pub unlink: bool,
+    /// Remove those that gave trouble as well, once they are kept whole in `bad/`.
+    pub unlink_kept: bool,
     /// Bounds on compressed batches.
     pub wrap: WrapLimits,
     /// The clock, read once an article.
@@ -57,6 +59,7 @@ impl Default for Options {
             sync_each: false,
             strict: false,
             unlink: false,
+            unlink_kept: false,
             wrap: WrapLimits::default(),
             clock: Now::read,
         }
@@ -91,6 +94,19 @@ pub struct Summary {
     pub seconds: f64,
 }
 
+impl Summary {
+    /// Adds what another run did.
+    pub fn add(&mut self, other: &Summary) {
+        self.articles += other.articles;
+        self.accepted += other.accepted;
+        self.duplicates += other.duplicates;
+        self.refused += other.refused;
+        self.junked += other.junked;
+        self.bytes += other.bytes;
+        self.seconds += other.seconds;
+    }
+}
+
 /// How a run ended, in relaynews's exit statuses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Status {
@@ -122,6 +138,8 @@ pub struct Outcome {
     pub status: Status,
     /// Inputs that were read to their end and gave no trouble: those that `-u` removes.
     pub untroubled: u64,
+    /// Inputs that are kept in `bad/`.
+    pub kept: u64,
     /// The store stopped filing: the inputs from here on were not read, and others fare no better.
     pub is_stopped: bool,
 }
@@ -144,21 +162,21 @@ pub fn run(
         summary: Summary::default(),
         status: Status::Fine,
         untroubled: 0,
+        kept: 0,
+        done: Vec::new(),
     };
-    let mut is_stopped = false;
-    for input in inputs {
-        if let Err(error) = run.input(input) {
-            run.filer.abandon();
-            run.worse(Status::Attention);
-            run.watch.message(&error.to_string());
-            is_stopped = true;
-            break;
-        }
+    let ended = inputs.iter().try_for_each(|input| run.input(input));
+    let ended = ended.and_then(|()| run.settle());
+    if let Err(error) = &ended {
+        run.filer.abandon();
+        run.worse(Status::Attention);
+        run.watch.message(&error.to_string());
     }
     let Run {
         mut summary,
         status,
         untroubled,
+        kept,
         ..
     } = run;
     summary.seconds = started.elapsed().as_secs_f64();
@@ -166,7 +184,8 @@ pub fn run(
         summary,
         status,
         untroubled,
-        is_stopped,
+        kept,
+        is_stopped: ended.is_err(),
     }
 }
 
@@ -177,6 +196,9 @@ struct Run<'a> {
     summary: Summary,
     status: Status,
     untroubled: u64,
+    kept: u64,
+    /// Input files that can go as soon as everything is durable.
+    done: Vec<PathBuf>,
 }
 
 /// What is known of the batch being read.
@@ -196,7 +218,21 @@ impl Run<'_> {
         self.status = self.status.max(status);
     }
 
-    /// One input from opening to the last commit. An error stops the run.
+    /// Makes everything durable, and then removes the files that are done with.
+    fn settle(&mut self) -> Result<(), Error> {
+        self.filer.commit()?;
+        for path in std::mem::take(&mut self.done) {
+            if let Err(error) = std::fs::remove_file(&path) {
+                self.worse(Status::Attention);
+                let name = path.display();
+                self.watch
+                    .message(&format!("cannot remove {name}, which is filed: {error}"));
+            }
+        }
+        Ok(())
+    }
+
+    /// One input from opening to its end. An error stops the run.
     fn input(&mut self, input: &Input) -> Result<(), Error> {
         let source = match Source::open(input, (self.options.clock)()) {
             Ok(source) => source,
@@ -233,20 +269,29 @@ impl Run<'_> {
             self.worse(Status::Bad);
         }
         self.untroubled += u64::from(trouble.status == Status::Fine);
-        if self.options.unlink && trouble.status == Status::Fine {
-            self.unlink(&source);
+        self.kept += u64::from(trouble.kept.is_some());
+        if let Again::Path(path) = source.again
+            && self.may_go(&trouble)
+        {
+            self.done.push(path);
         }
         Ok(())
     }
 
-    fn unlink(&mut self, source: &Source) {
-        if let Again::Path(path) = &source.again
-            && let Err(error) = std::fs::remove_file(path)
-        {
-            self.worse(Status::Attention);
-            let name = &source.name;
-            self.watch
-                .message(&format!("cannot remove {name}, which is filed: {error}"));
+    /// Is an input file no longer needed, once all is durable?
+    fn may_go(&mut self, trouble: &Trouble) -> bool {
+        match &trouble.kept {
+            None => self.options.unlink && trouble.status == Status::Fine,
+            Some((kept, 0)) if self.options.unlink_kept => match kept::sync_place(kept) {
+                Ok(()) => true,
+                Err(error) => {
+                    self.worse(Status::Attention);
+                    self.watch
+                        .message(&format!("cannot sync {}: {error}", kept.display()));
+                    false
+                }
+            },
+            Some(_) => false,
         }
     }
 
@@ -297,7 +342,7 @@ impl Run<'_> {
         done
     }
 
-    /// Every item of a batch, and the last commit.
+    /// Every item of a batch, and the last commit of a pipe.
     fn items<R: Read>(
         &mut self,
         source: &Source,
@@ -398,7 +443,10 @@ impl Run<'_> {
                 }
             }
         }
-        self.filer.commit()?;
+        // A file is there until the end of the run, so many small ones can share a commit.
+        if matches!(source.again, Again::Never) {
+            self.filer.commit()?;
+        }
         self.watch
             .progress(self.summary.bytes, self.summary.articles);
         Ok(())

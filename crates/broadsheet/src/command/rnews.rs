@@ -5,15 +5,15 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressStyle};
-use relay::file::{Filer, FilerOptions};
+use relay::file::FilerOptions;
 use relay::rnews::{Input, Options, Summary, Watch};
-use store::Spool;
 
 use crate::directory::NewsDirectory;
 use crate::exit::{Meaning, Status};
-use crate::feeds;
+use crate::filing;
 use crate::flags::{Command, DIR, Flag, Given, Operands, UsageError};
-use crate::settings::Sync;
+use crate::settings::{Settings, Sync};
+use crate::spooling;
 
 /// The table.
 pub static COMMAND: Command = Command {
@@ -28,7 +28,9 @@ command ends with 0, all of it is on the disk.
 
 A batch that cannot be read to its end is kept in bad/ under the news directory, and named.
 What happened to each article goes to `log' in the news directory, in the classic form.
-Only one at a time files articles: a second rnews waits for the first.
+Only one at a time files articles: a second rnews waits for the first, or, when that takes longer than
+incoming.spool_after_seconds says, leaves its batch in in.coming/ for `broadsheet newsrun'. With
+--spool it does so at once. Either way the batch is on the disk when the command ends with 0.
 
   broadsheet rnews --dir news < batch
   ln -s broadsheet rnews; BROADSHEET_DIR=news rnews batch1 batch2",
@@ -46,6 +48,10 @@ Only one at a time files articles: a second rnews waits for the first.
              each commit and at the end, or never.",
         )
         .value("each|commit|none"),
+        Flag::new(
+            "spool",
+            "File nothing now: put the batches into in.coming/, as newsspool does. With -u, files go once they are there.",
+        ),
         Flag::classic('h', "no-history", "Do not remember the ids of refused articles."),
         Flag::classic('s', "strict", "End with 1 when any article was refused."),
         Flag::classic('u', "unlink", "Remove each input file that was read to its end; refused articles go with it."),
@@ -94,12 +100,9 @@ fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
         settings.limits.article_age_days_max = days;
     }
     let inputs = inputs(given)?;
-    let spool = Spool::open(directory.root(), settings.store_options())?;
-    for notice in spool.notices() {
-        eprintln!("broadsheet: {notice}");
+    if given.has("spool") {
+        return spooled(given, &directory, &settings, &inputs, out);
     }
-    let sys = directory.sys(&settings)?;
-    feeds::enrol(&directory, &sys, spool.end())?;
     let mut rules = settings.rules();
     rules.remember_refused = !given.has("no-history");
     rules.xref_single = !given.has("no-xref");
@@ -109,14 +112,19 @@ fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
             .map(|site| site.as_encoded_bytes().to_vec()),
         ..FilerOptions::default()
     };
-    let mut filer = Filer::new(spool, sys, rules, filing)?;
+    // What the flags of this run ask for, newsrun would not know.
+    let is_plain = !["no-history", "no-xref", "mirror", "older", "strict"]
+        .iter()
+        .any(|flag| given.has(flag));
+    let patience = Duration::from_secs(settings.incoming.spool_after_seconds);
+    let patience = (is_plain && !patience.is_zero()).then_some(patience);
+    let Some(mut filer) = filing::open(&directory, &settings, rules, filing, patience)? else {
+        return spooled(given, &directory, &settings, &inputs, out);
+    };
     let options = Options {
-        commit_bytes: usize::try_from(settings.store.commit_bytes).unwrap_or(usize::MAX),
-        sync_each: settings.store.sync == Sync::Each,
         strict: given.has("strict"),
         unlink: given.has("unlink"),
-        wrap: settings.wrap_limits(),
-        ..Options::default()
+        ..settings.rnews_options()
     };
     let mut watch = Watcher::new(&inputs);
     let outcome = relay::rnews::run(&inputs, &mut filer, &options, &mut watch);
@@ -124,14 +132,34 @@ fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
     if given.has("json") {
         writeln!(out, "{}", json(&outcome.summary))?;
     }
-    Ok(match outcome.status {
+    Ok(status(outcome.status))
+}
+
+/// What the process says of a run.
+pub(super) fn status(of: relay::rnews::Status) -> Status {
+    match of {
         relay::rnews::Status::Fine => Status::OK,
         relay::rnews::Status::Bad => Status::NO,
         relay::rnews::Status::Attention => Status::ATTENTION,
-    })
+    }
 }
 
-fn json(summary: &Summary) -> serde_json::Value {
+fn spooled(
+    given: &Given,
+    directory: &NewsDirectory,
+    settings: &Settings,
+    inputs: &[Input],
+    out: &mut dyn Write,
+) -> anyhow::Result<Status> {
+    let options = spooling::options(settings, None);
+    let spooled = spooling::all(directory, inputs, options, given.has("unlink"))?;
+    if given.has("json") {
+        writeln!(out, "{}", spooled.json())?;
+    }
+    Ok(Status::OK)
+}
+
+pub(super) fn json(summary: &Summary) -> serde_json::Value {
     serde_json::json!({
         "articles": summary.articles,
         "accepted": summary.accepted,
@@ -157,8 +185,10 @@ impl Watcher {
             return Watcher { bar: None };
         }
         let size = |input: &Input| match input {
-            Input::File(path) => std::fs::metadata(path).map_or(0, |meta| meta.len()),
-            Input::Stdin => 0,
+            Input::File(path) | Input::Spooled(path) => {
+                std::fs::metadata(path).map_or(0, |meta| meta.len())
+            }
+            Input::Stdin | Input::Handed(_) => 0,
         };
         // What a compressed batch grows to is not known, so the bar may run over its end.
         let bytes: u64 = inputs.iter().map(size).sum();

@@ -1,0 +1,48 @@
+//! `broadsheet newsrunning`: holds newsrun up, or lets it go on.
+
+use std::io::Write;
+
+use relay::incoming::{is_stopped, set_stopped};
+
+use crate::directory::NewsDirectory;
+use crate::exit::Status;
+use crate::flags::{Command, DIR, Given, JSON, Operands};
+
+/// The table.
+pub static COMMAND: Command = Command {
+    words: &["newsrunning"],
+    also: &[],
+    summary: "hold newsrun up, or let it go on",
+    about: "\
+`off' makes the file in.coming/stop: from the next 50 batches on, newsrun files only those of grade 0, and the
+others wait. `on' removes it. Without a word it says which. Batches are taken into in.coming/ all the
+time, and rnews files as ever.
+
+  broadsheet newsrunning off",
+    operands: Operands { shown: "on|off", least: 0, most: 1 },
+    flags: &[DIR, JSON],
+    exits: &[],
+    run,
+};
+
+fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
+    let directory = NewsDirectory::meant(given)?;
+    directory.settings()?;
+    match given.operands.first() {
+        None => {
+            let is_on = !is_stopped(directory.root());
+            if given.has("json") {
+                writeln!(out, "{}", serde_json::json!({ "newsrunning": is_on }))?;
+            } else {
+                writeln!(out, "{}", if is_on { "on" } else { "off" })?;
+            }
+        }
+        Some(word) if word == "on" => set_stopped(directory.root(), false)?,
+        Some(word) if word == "off" => set_stopped(directory.root(), true)?,
+        Some(word) => {
+            let told = format!("on or off, not `{}'", word.display());
+            return Err(given.usage(told).into());
+        }
+    }
+    Ok(Status::OK)
+}

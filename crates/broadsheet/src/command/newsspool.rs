@@ -1,0 +1,82 @@
+//! `broadsheet newsspool`: batches into in.coming/.
+
+use std::io::Write;
+use std::path::PathBuf;
+
+use relay::incoming::Grade;
+use relay::rnews::Input;
+
+use super::newsrun;
+use crate::directory::NewsDirectory;
+use crate::exit::{self, Meaning, Status};
+use crate::flags::{Command, DIR, Flag, Given, JSON, Operands};
+use crate::spooling;
+
+/// The table.
+pub static COMMAND: Command = Command {
+    words: &["newsspool"],
+    also: &[],
+    summary: "put batches into in.coming/, to be filed later",
+    about: "\
+Copies each FILE, or standard input where there is none (or FILE is `-'), into in.coming/ under the
+news directory, for `broadsheet newsrun'. It waits for nobody: filing may go on meanwhile. When the command
+ends with 0, the batches are on the disk. They are copied as they are; an empty one is discarded.
+
+Where less than incoming.keep_free would stay free, the batch is not taken: the command ends with 2,
+and the sender is to try again.
+
+  uux -r -z far!newsspool < batch
+  broadsheet newsspool -g 0 < posted-here",
+    operands: Operands { shown: "FILE...", least: 0, most: usize::MAX },
+    flags: &[
+        DIR,
+        JSON,
+        Flag::classic('i', "immediate", "Then file what waits, as newsrun does."),
+        Flag::classic(
+            'g',
+            "grade",
+            "When its turn is: 0 to 9, before all that have no grade; 0 is filed even when newsrunning is off.",
+        )
+        .value("DIGIT"),
+    ],
+    exits: &[
+        Meaning { status: Status::OK, when: "all of it is on the disk" },
+        Meaning {
+            status: Status::ATTENTION,
+            when: "a batch could not be read or there is no room for it: give it again; those before it wait",
+        },
+    ],
+    run,
+};
+
+fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
+    let directory = NewsDirectory::meant(given)?;
+    let settings = directory.settings()?.settings;
+    let grade = match given.value("grade").map(|word| word.as_encoded_bytes()) {
+        None => None,
+        Some([digit]) if digit.is_ascii_digit() => Grade::of(*digit),
+        Some(_) => return Err(given.usage("-g wants one digit".to_owned()).into()),
+    };
+    let place = |name: &std::ffi::OsString| match name {
+        name if name == "-" => Input::Stdin,
+        name => Input::File(PathBuf::from(name)),
+    };
+    let mut inputs: Vec<Input> = given.operands.iter().map(place).collect();
+    if inputs.is_empty() {
+        inputs.push(Input::Stdin);
+    }
+    let options = spooling::options(&settings, grade);
+    let spooled = spooling::all(&directory, &inputs, options, false)?;
+    if given.has("json") {
+        writeln!(out, "{}", spooled.json())?;
+    }
+    if given.has("immediate") {
+        // The batch is safe: what filing says of it and of others is no answer to who gave it.
+        let rules = settings.rules();
+        let done = newsrun::drain(&directory, &settings, rules, newsrun::everything(&settings));
+        if let Err(error) = done {
+            exit::report(&error);
+        }
+    }
+    Ok(Status::OK)
+}

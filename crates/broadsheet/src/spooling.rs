@@ -1,0 +1,92 @@
+//! Putting inputs into in.coming/: what `rnews --spool` and `newsspool` share.
+
+use std::fs::File;
+use std::io::Read;
+use std::path::Path;
+
+use relay::incoming::{Grade, SpoolOptions, Spooled, spool};
+use relay::rnews::Input;
+
+use crate::directory::NewsDirectory;
+use crate::settings::Settings;
+
+/// What was put there.
+#[derive(Default)]
+pub struct Count {
+    /// Batches that wait now.
+    pub spooled: u64,
+    /// Batches with nothing in them, discarded.
+    pub empty: u64,
+    /// Bytes of those that wait.
+    pub bytes: u64,
+}
+
+impl Count {
+    /// For `--json`.
+    pub fn json(&self) -> serde_json::Value {
+        serde_json::json!({ "spooled": self.spooled, "empty": self.empty, "bytes": self.bytes })
+    }
+}
+
+/// How batches are spooled.
+pub fn options(settings: &Settings, grade: Option<Grade>) -> SpoolOptions {
+    SpoolOptions {
+        grade: grade.unwrap_or(Grade::NONE),
+        keep_free: settings.incoming.keep_free,
+    }
+}
+
+/// Spools every input, and removes those that are files if `unlink`.
+///
+/// # Errors
+/// The first input that cannot be read or spooled: named. Those before it wait.
+pub fn all(
+    directory: &NewsDirectory,
+    inputs: &[Input],
+    options: SpoolOptions,
+    unlink: bool,
+) -> anyhow::Result<Count> {
+    let mut count = Count::default();
+    for input in inputs {
+        let done = match input {
+            Input::Handed(handed) => {
+                let name = Path::new(&handed.name);
+                one(directory, name, &mut &*handed.file, options)?
+            }
+            Input::Stdin => {
+                let name = Path::new("standard input");
+                one(directory, name, &mut std::io::stdin().lock(), options)?
+            }
+            Input::File(path) | Input::Spooled(path) => {
+                let mut file = File::open(path).map_err(|error| {
+                    anyhow::Error::new(error).context(format!("cannot open {}", path.display()))
+                })?;
+                let done = one(directory, path, &mut file, options)?;
+                if unlink {
+                    std::fs::remove_file(path).map_err(|error| {
+                        let what = format!("cannot remove {}, which is spooled", path.display());
+                        anyhow::Error::new(error).context(what)
+                    })?;
+                }
+                done
+            }
+        };
+        match done {
+            Spooled::Waits { bytes, .. } => {
+                count.spooled += 1;
+                count.bytes += bytes;
+            }
+            Spooled::Empty => count.empty += 1,
+        }
+    }
+    Ok(count)
+}
+
+fn one(
+    directory: &NewsDirectory,
+    name: &Path,
+    from: &mut dyn Read,
+    options: SpoolOptions,
+) -> anyhow::Result<Spooled> {
+    Ok(spool(directory.root(), name, from, options)?)
+}

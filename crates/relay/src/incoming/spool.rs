@@ -1,0 +1,159 @@
+//! Putting a batch into `in.coming`.
+//!
+//! It is written to a temporary name, synced, linked to its own and the directory synced: when [`spool`] has returned, the
+//! batch is there whole, whatever happens. Nothing is taken off it.
+
+use std::fs::{self, File};
+use std::io::{self, ErrorKind, Read, Write};
+use std::path::{Path, PathBuf};
+
+use article::wrap::{self, WrapLimits};
+use store::Error as StoreError;
+
+use super::name::{self, Grade, Name};
+use super::place;
+use crate::log::Now;
+use crate::{Error, kept};
+
+/// Default of [`SpoolOptions::keep_free`]: 5 MiB, about what C News kept (5000 KB).
+pub const KEEP_FREE_BYTES: u64 = 5 << 20;
+/// Batches that come together may be given times so many seconds ahead, 62 in each.
+pub const SECONDS_AHEAD_MAX: u64 = 3600;
+/// Temporary files begin so.
+pub const TEMPORARY: &str = "nspool.";
+/// So much is looked at to see what a batch is wrapped in.
+const HEAD_BYTES: usize = 4096;
+/// So much is copied at a time, and the free space looked at before each.
+const COPY_BYTES: usize = 1 << 20;
+
+/// How a batch is spooled.
+#[derive(Debug, Clone, Copy)]
+pub struct SpoolOptions {
+    /// Its grade.
+    pub grade: Grade,
+    /// Bytes of the disk that stay free.
+    pub keep_free: u64,
+}
+
+impl Default for SpoolOptions {
+    fn default() -> SpoolOptions {
+        SpoolOptions {
+            grade: Grade::NONE,
+            keep_free: KEEP_FREE_BYTES,
+        }
+    }
+}
+
+/// What became of a batch.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Spooled {
+    /// It waits.
+    Waits {
+        /// Its file.
+        path: PathBuf,
+        /// Its size.
+        bytes: u64,
+    },
+    /// There was nothing in it, not even behind its compression (C News: fewer than 5 bytes): discarded.
+    Empty,
+}
+
+/// Copies a batch, `from` a reader called `what` in messages, into `in.coming` of the news directory `dir`.
+///
+/// # Errors
+/// [`Error::NoRoom`], and those of the file system; nothing is left in `in.coming` then.
+pub fn spool(
+    dir: &Path,
+    what: &Path,
+    from: &mut dyn Read,
+    options: SpoolOptions,
+) -> Result<Spooled, Error> {
+    let dir = place(dir);
+    let mut head = Vec::with_capacity(HEAD_BYTES);
+    fill(from, &mut head, HEAD_BYTES).map_err(|source| StoreError::io("read", what, source))?;
+    let suffix = match wrap::open(head.as_slice(), WrapLimits::default()) {
+        Ok(seen) if seen.is_empty_wrapper() || head.is_empty() => return Ok(Spooled::Empty),
+        Ok(seen) => name::suffix(seen.layers().first().copied()),
+        // To be told, and kept in bad/, when its turn comes.
+        Err(_) => name::suffix(None),
+    };
+    let stem = format!("{TEMPORARY}{}", std::process::id());
+    let (file, temporary) = kept::create(&dir, &stem)
+        .map_err(|source| StoreError::io("make a file in", &dir, source))?;
+    let done =
+        copy(&dir, what, head, from, file, &temporary, options.keep_free).and_then(|bytes| {
+            let path = link(&dir, &temporary, options.grade, suffix)?;
+            Ok(Spooled::Waits { path, bytes })
+        });
+    // Of a killed program it stays, and is removed a day later.
+    let _ = fs::remove_file(&temporary);
+    let done = done?;
+    super::sync(&dir)?;
+    Ok(done)
+}
+
+/// Copies `head` and what follows it, and syncs the file. Gives its size.
+fn copy(
+    dir: &Path,
+    what: &Path,
+    head: Vec<u8>,
+    from: &mut dyn Read,
+    mut file: File,
+    path: &Path,
+    keep_free: u64,
+) -> Result<u64, Error> {
+    let mut bytes: u64 = 0;
+    let mut piece = head;
+    while !piece.is_empty() {
+        let length = piece.len() as u64;
+        let free = free_bytes(dir)?;
+        if free < keep_free.saturating_add(length) {
+            return Err(Error::NoRoom {
+                path: dir.to_owned(),
+                free,
+                keep_free,
+            });
+        }
+        file.write_all(&piece)
+            .map_err(|source| StoreError::io("write", path, source))?;
+        bytes = bytes.saturating_add(length);
+        piece.clear();
+        fill(from, &mut piece, COPY_BYTES)
+            .map_err(|source| StoreError::io("read", what, source))?;
+    }
+    file.sync_all()
+        .map_err(|source| StoreError::io("sync", path, source))?;
+    Ok(bytes)
+}
+
+/// Reads up to `count` bytes: fewer only at the end.
+fn fill(from: &mut dyn Read, out: &mut Vec<u8>, count: usize) -> io::Result<usize> {
+    from.take(count as u64).read_to_end(out)
+}
+
+fn free_bytes(dir: &Path) -> Result<u64, Error> {
+    let told = rustix::fs::statvfs(dir)
+        .map_err(|errno| StoreError::io("ask the file system of", dir, errno.into()))?;
+    Ok(told.f_bavail.saturating_mul(told.f_frsize))
+}
+
+/// Gives the file a name that nothing has yet. A link never takes another's place, as a rename would.
+fn link(dir: &Path, temporary: &Path, grade: Grade, suffix: &str) -> Result<PathBuf, Error> {
+    let now = u64::try_from(Now::read().seconds).unwrap_or(0).max(1);
+    let mut name = Name {
+        grade,
+        time: now,
+        unique: 0,
+        suffix: suffix.to_owned(),
+    };
+    while name.time <= now.saturating_add(SECONDS_AHEAD_MAX) {
+        let path = dir.join(name.to_string());
+        match fs::hard_link(temporary, &path) {
+            Ok(()) => return Ok(path),
+            Err(error) if error.kind() == ErrorKind::AlreadyExists => name = name.next(),
+            Err(source) => return Err(StoreError::io("make", &path, source).into()),
+        }
+    }
+    let source = io::Error::new(ErrorKind::AlreadyExists, "no name is free; run newsrun");
+    Err(StoreError::io("make a file in", dir, source).into())
+}

@@ -7,7 +7,8 @@
 //! | [`rules`] | the limits |
 //! | [`sites`] | which sites get it |
 //! | [`compose`] | the article as filed: Xref, Path |
-//! | [`control`] | what a control message asks for |
+//! | [`control`] | what a control message asks for, who may, and doing it |
+//! | [`group_files`] | `newsgroups` and `active.times`, which go with `active` |
 //! | [`signed`], [`keyring`], [`verify`](mod@verify) | whether a control message comes from whom its groups trust |
 //! | [`file`](mod@file) | numbers, the spool, the log, cancels |
 //! | [`mirror`] | numbers taken from another site's Xref |
@@ -25,6 +26,7 @@ pub mod decide;
 mod error;
 pub mod explain;
 pub mod file;
+pub mod group_files;
 mod input;
 pub mod kept;
 pub mod keyring;

@@ -1,4 +1,25 @@
 //! What an article asks the news system to do, besides being filed.
+//!
+//! | file | idea |
+//! |---|---|
+//! | [`request`] | a control message, read |
+//! | [`policy`] | who may do what: `control.ctl`, `controlperm`, or keys alone |
+//! | [`groupinfo`], [`scope`] | what newgroup and checkgroups bring along |
+//! | [`judge`](mod@judge) | what a message comes to; pure |
+//! | [`changes`] | making it so |
+//! | [`serials`] | no older list comes back |
+//! | [`events`] | the control log |
+//! | [`desk`] | all of it together, for the filer and for commands |
+
+pub mod changes;
+pub mod desk;
+pub mod events;
+pub mod groupinfo;
+pub mod judge;
+pub mod policy;
+pub mod request;
+pub mod scope;
+pub mod serials;
 
 use article::{Article, Header};
 

@@ -30,6 +30,16 @@ pub enum Error {
         /// Bytes that are to stay free.
         keep_free: u64,
     },
+    /// A file that goes with active, or one of the control messages, cannot be read or written.
+    #[error("cannot {doing} {}: {source}; mend it, then give the batch again", path.display())]
+    GroupFile {
+        /// What was tried.
+        doing: &'static str,
+        /// The file.
+        path: PathBuf,
+        /// The system's own error.
+        source: io::Error,
+    },
     /// A file that has to be there cannot be opened.
     #[error("cannot open {}: {source}", path.display())]
     Open {
@@ -46,7 +56,9 @@ impl Error {
         match self {
             Error::Store(error) => error.is_disk_full(),
             Error::NoRoom { .. } => true,
-            Error::Log { source, .. } | Error::Open { source, .. } => matches!(
+            Error::Log { source, .. }
+            | Error::GroupFile { source, .. }
+            | Error::Open { source, .. } => matches!(
                 source.kind(),
                 io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded
             ),

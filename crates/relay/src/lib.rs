@@ -7,7 +7,8 @@
 //! | [`rules`] | the limits |
 //! | [`sites`] | which sites get it |
 //! | [`compose`] | the article as filed: Xref, Path |
-//! | [`control`] | what a control message asks for |
+//! | [`control`] | what a control message asks for, who may, and doing it |
+//! | [`group_files`] | `newsgroups` and `active.times`, which go with `active` |
 //! | [`signed`], [`keyring`], [`verify`](mod@verify) | whether a control message comes from whom its groups trust |
 //! | [`cancel_lock`] | who may withdraw an article: Cancel-Lock and Cancel-Key |
 //! | [`file`](mod@file) | numbers, the spool, the log, cancels |
@@ -28,6 +29,7 @@ pub mod decide;
 mod error;
 pub mod explain;
 pub mod file;
+pub mod group_files;
 mod handed;
 pub mod incoming;
 mod input;

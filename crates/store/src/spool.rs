@@ -17,10 +17,12 @@ use crate::history::{HistoryLine, push_seen};
 use crate::index::Index;
 use crate::lock::Lock;
 use crate::mark::Mark;
+use crate::moved::Tables;
 use crate::older::Older;
 use crate::overview::{self, Block};
 use crate::pending::SPILL_BYTES;
 use crate::position::{POSITION_MAX, View, segment_path};
+use crate::reader::{Stored, read_record};
 use crate::record::{self, Commit, Kind};
 use crate::row::push_row;
 use crate::segment::{self, SEGMENT_HEADER_BYTES, SegmentHeader};
@@ -168,6 +170,19 @@ impl Spool {
     /// The active table, to take numbers from. Changes of groups go through [`Spool::set_group`].
     pub fn active_mut(&mut self) -> &mut Active {
         &mut self.active.table
+    }
+
+    /// The article at a position; what waits for a commit is committed first. `None`: it is gone.
+    pub fn read(&mut self, position: Position) -> Result<Option<Stored>, Error> {
+        if position.0 >= self.art.header.base + self.art.growing.end {
+            self.commit()?;
+        }
+        let segments = self.dir.join("segments");
+        let bases = segment::list(&*self.disk, &segments)?;
+        match read_record(&*self.disk, &segments, &bases, &Tables::default(), position) {
+            Err(Error::NoArticle(_)) => Ok(None),
+            read => read.map(Some),
+        }
     }
 
     /// The cancelled articles.
@@ -321,16 +336,40 @@ impl Spool {
 
     /// Adds a group, or changes its flag. Waits for the next commit.
     pub fn set_group(&mut self, name: &[u8], flag: Flag<'_>) -> Result<(), Error> {
-        self.make_room((name.len() + 512) as u64)?;
-        let mut high = 0;
-        if self.active.table.find(name).is_none() {
-            // It may have been there before: its numbers are not given again.
+        self.set_groups(&[(name, flag)])
+    }
+
+    /// As [`Spool::set_group`] for several groups: what lies on the disk is looked through once for all of them.
+    pub fn set_groups(&mut self, groups: &[(&[u8], Flag<'_>)]) -> Result<(), Error> {
+        let is_fresh = |name: &[u8]| self.active.table.find(name).is_none();
+        let mut highs: Vec<(&[u8], u64)> = groups
+            .iter()
+            .filter(|(name, _)| is_fresh(name))
+            .map(|(name, _)| (*name, 0))
+            .collect();
+        if !highs.is_empty() {
+            // They may have been there before: their numbers are not given again.
             self.commit()?;
             self.each_block(|block| {
-                high = high.max(block.find(name).map_or(0, |rows| rows.last_number()));
+                for (name, high) in &mut highs {
+                    let rows = block.find(name);
+                    *high = rows.map_or(*high, |rows| rows.last_number().max(*high));
+                }
             })?;
-            high = high.max(self.expired.state()?.highest(name));
         }
+        for (name, flag) in groups {
+            let known = highs.iter().find(|(fresh, _)| fresh == name);
+            let high = match known {
+                Some((_, high)) => self.expired.state()?.highest(name).max(*high),
+                None => 0,
+            };
+            self.log_group(name, *flag, high)?;
+        }
+        Ok(())
+    }
+
+    fn log_group(&mut self, name: &[u8], flag: Flag<'_>, high: u64) -> Result<(), Error> {
+        self.make_room((name.len() + 512) as u64)?;
         recover::apply_group(&mut self.active.table, name, (high, 1), Some(flag))?;
         let table = &self.active.table;
         let Some(id) = table.find(name) else {

@@ -1,0 +1,113 @@
+//! Changes to groups that a control message comes to, and making them.
+
+use groups::Flag;
+use groups::times::Birth;
+use store::Spool;
+
+use crate::error::Error;
+use crate::group_files::Edits;
+
+/// What becomes of groups. Names and descriptions are sound: names by the rules, descriptions when they are written.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Changes {
+    /// Groups to be made: name, whether moderated.
+    pub added: Vec<(Vec<u8>, bool)>,
+    /// Groups to be made moderated or unmoderated.
+    pub flagged: Vec<(Vec<u8>, bool)>,
+    /// Groups to be removed.
+    pub removed: Vec<Vec<u8>>,
+    /// New descriptions.
+    pub described: Vec<(Vec<u8>, Vec<u8>)>,
+}
+
+impl Changes {
+    /// Whether there is nothing to do.
+    pub fn is_empty(&self) -> bool {
+        self.group_count() == 0 && self.described.is_empty()
+    }
+
+    /// Groups to be made, changed and removed, descriptions aside.
+    pub fn group_count(&self) -> usize {
+        self.added.len() + self.flagged.len() + self.removed.len()
+    }
+
+    /// How many of each, in words.
+    pub fn told(&self) -> String {
+        format!(
+            "{} to add, {} to change, {} to remove, {} to describe",
+            self.added.len(),
+            self.flagged.len(),
+            self.removed.len(),
+            self.described.len()
+        )
+    }
+
+    /// Each change on a line: `add GROUP y`, `change GROUP m`, `remove GROUP`, `describe GROUP TEXT`.
+    pub fn lines(&self) -> Vec<Vec<u8>> {
+        let flag = |moderated: bool| -> &[u8] { if moderated { b" m" } else { b" y" } };
+        let set = |verb: &'static [u8], groups: &[(Vec<u8>, bool)]| -> Vec<Vec<u8>> {
+            let line = |(name, moderated): &(Vec<u8>, bool)| {
+                [verb, name.as_slice(), flag(*moderated)].concat()
+            };
+            groups.iter().map(line).collect()
+        };
+        let mut lines = set(b"add ", &self.added);
+        lines.extend(set(b"change ", &self.flagged));
+        lines.extend(
+            self.removed
+                .iter()
+                .map(|name| [b"remove ", name.as_slice()].concat()),
+        );
+        lines.extend(
+            self.described
+                .iter()
+                .map(|(name, text)| [b"describe ", name.as_slice(), b" ", text].concat()),
+        );
+        lines
+    }
+
+    /// Makes them: `newsgroups` and `active.times` at once, `active` with the next commit of the spool. A kill in between
+    /// leaves a line too many in the first two, and the message comes again.
+    ///
+    /// # Errors
+    /// Those of the files and of the store.
+    pub fn make(&self, spool: &mut Spool, seconds: i64, creator: &[u8]) -> Result<(), Error> {
+        let seconds = u64::try_from(seconds).unwrap_or(0);
+        let births = self.added.iter().map(|(group, _)| Birth {
+            group,
+            seconds,
+            creator,
+        });
+        let removed = || self.removed.iter().map(Vec::as_slice);
+        let described = self
+            .described
+            .iter()
+            .map(|(group, text)| (group.as_slice(), Some(text.as_slice())));
+        let edits = Edits {
+            descriptions: described
+                .chain(removed().map(|group| (group, None)))
+                .collect(),
+            births: births.collect(),
+            removed: removed().collect(),
+        };
+        edits.write(spool.dir())?;
+        let set: Vec<(&[u8], Flag<'_>)> = self
+            .added
+            .iter()
+            .chain(&self.flagged)
+            .map(|(group, moderated)| {
+                let flag = if *moderated {
+                    Flag::Moderated
+                } else {
+                    Flag::Open
+                };
+                (group.as_slice(), flag)
+            })
+            .collect();
+        spool.set_groups(&set)?;
+        for group in removed() {
+            spool.remove_group(group)?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,233 @@
+//! The desk where control messages are judged: it has the policy, the keys and the logs at hand, and reads them again when they
+//! have changed.
+
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+
+use article::{Article, Form, date};
+use groups::{Newsgroups, Pattern};
+use store::Spool;
+
+use super::events::Events;
+use super::judge::{Done, Judged, State, judge};
+use super::policy::{CONTROL_CTL, CONTROL_CTL_LOCAL, CONTROLPERM, Policy};
+use super::request::Request;
+use super::serials::Serials;
+use crate::error::Error;
+use crate::group_files;
+use crate::keyring::{self, Keyring};
+
+/// What the administrator chose about control messages that make and remove groups.
+#[derive(Debug, Clone, Copy)]
+pub struct DeskOptions {
+    /// An older message is not acted upon, in seconds; `None`: any age.
+    pub age_seconds_max: Option<i64>,
+    /// Longest part between dots of a new group's name, in bytes.
+    pub name_part_bytes_max: usize,
+}
+
+/// Default of [`DeskOptions::age_seconds_max`]: ten days, as long as C News remembers ids.
+pub const AGE_SECONDS_MAX: i64 = 10 * 86_400;
+
+impl Default for DeskOptions {
+    fn default() -> DeskOptions {
+        DeskOptions {
+            age_seconds_max: Some(AGE_SECONDS_MAX),
+            name_part_bytes_max: groups::name::NEW_PART_BYTES_MAX,
+        }
+    }
+}
+
+/// Modification time with its nanoseconds, length and inode of each file; `None` where there is none.
+type Look = Option<[i64; 4]>;
+type Looks = Vec<Look>;
+
+/// Policy and keys as they were read.
+#[derive(Debug)]
+struct Books {
+    looks: Looks,
+    /// Or why they cannot be used.
+    read: Result<(Policy, Keyring), String>,
+}
+
+/// The desk of a news directory. Nothing is read before the first message comes.
+#[derive(Debug)]
+pub struct Desk {
+    news: PathBuf,
+    options: DeskOptions,
+    books: Option<Books>,
+    descriptions: Option<(Look, Newsgroups)>,
+    events: Events,
+}
+
+impl Desk {
+    /// Of a news directory.
+    pub fn new(news: &Path, options: DeskOptions) -> Desk {
+        Desk {
+            news: news.to_owned(),
+            options,
+            books: None,
+            descriptions: None,
+            events: Events::default(),
+        }
+    }
+
+    /// Judges the control message in an article. `trust`: the administrator answers for it. `None`: it has no Control header.
+    ///
+    /// # Errors
+    /// `newsgroups` or the serial numbers cannot be read.
+    pub fn judge(
+        &mut self,
+        article: &Article<'_>,
+        active: &groups::Active,
+        subscription: &Pattern,
+        (now, zone): (i64, &dyn date::LocalZone),
+        trust: bool,
+    ) -> Result<Option<Judged>, Error> {
+        let Some(request) = Request::of(article, zone) else {
+            return Ok(None);
+        };
+        let about_groups = matches!(request.kind, b"newgroup" | b"rmgroup" | b"checkgroups");
+        if about_groups && request.kind != b"rmgroup" {
+            self.read_descriptions()?;
+        }
+        let serials = match request.kind {
+            b"checkgroups" => Serials::read(&self.news)?,
+            _ => Serials::default(),
+        };
+        let options = self.options;
+        self.read_books();
+        let (policy, keyring) = match self.books.as_ref().map(|books| &books.read) {
+            Some(Ok((policy, keyring))) => (policy, keyring),
+            unreadable => {
+                let fault = match unreadable {
+                    Some(Err(fault)) => fault.as_str(),
+                    _ => "the policy was not read",
+                };
+                return Ok(Some(Judged {
+                    done: Done::Refused,
+                    changes: super::changes::Changes::default(),
+                    why: format!("nothing is acted upon until this is mended: {fault}"),
+                    verified: "-".to_owned(),
+                    serial: None,
+                }));
+            }
+        };
+        let state = State {
+            policy,
+            keyring,
+            active,
+            subscription,
+            descriptions: self.descriptions.as_ref().map(|(_, read)| read),
+            serials: &serials,
+            now,
+            age_seconds_max: options.age_seconds_max,
+            name_part_bytes_max: options.name_part_bytes_max,
+            trust,
+        };
+        // Signatures are over the native form.
+        let mut native = Vec::new();
+        Ok(Some(match article.form() {
+            Form::Native => judge(article, &request, &state),
+            Form::Wire => {
+                article::wire::push_native(&mut native, article.bytes());
+                let article = Article::parse(&native, Form::Native);
+                match Request::of(&article, zone) {
+                    Some(request) => judge(&article, &request, &state),
+                    None => return Ok(None),
+                }
+            }
+        }))
+    }
+
+    /// Does what was judged, and notes it. The groups in active wait for the next commit of the spool.
+    ///
+    /// # Errors
+    /// Those of the files and of the store.
+    pub fn carry_out(
+        &mut self,
+        spool: &mut Spool,
+        article: &Article<'_>,
+        judged: &Judged,
+        (now, zone): (i64, &dyn date::LocalZone),
+    ) -> Result<(), Error> {
+        let Some(request) = Request::of(article, zone) else {
+            return Ok(());
+        };
+        if judged.done == Done::Acted {
+            judged.changes.make(spool, now, &request.sender)?;
+        }
+        if matches!(judged.done, Done::Acted | Done::Nothing)
+            && let Some((hierarchies, serial)) = &judged.serial
+        {
+            Serials::read(&self.news)?.keep(&self.news, hierarchies, *serial)?;
+        }
+        if judged.done != Done::Dropped {
+            self.events.add(now, &request, judged);
+        }
+        Ok(())
+    }
+
+    /// Writes the lines of the control log.
+    ///
+    /// # Errors
+    /// The system's.
+    pub fn write_log(&mut self) -> Result<(), Error> {
+        self.events.write(&self.news)
+    }
+
+    /// Forgets the lines of what will not be committed.
+    pub fn abandon(&mut self) {
+        self.events.clear();
+    }
+
+    /// Bytes of lines that wait.
+    pub fn pending_bytes(&self) -> usize {
+        self.events.pending()
+    }
+
+    /// Policy and keys as they are now.
+    fn read_books(&mut self) {
+        let files = [
+            CONTROL_CTL,
+            CONTROL_CTL_LOCAL,
+            CONTROLPERM,
+            // Keys come and go by renaming, which changes their directory.
+            keyring::DIRECTORY,
+        ];
+        let looks: Looks = files.iter().map(|file| look(&self.news, file)).collect();
+        if self.books.as_ref().is_none_or(|books| books.looks != looks) {
+            let read = read(&self.news);
+            self.books = Some(Books { looks, read });
+        }
+    }
+
+    /// The descriptions as they are now.
+    fn read_descriptions(&mut self) -> Result<(), Error> {
+        let looks = look(&self.news, group_files::NEWSGROUPS);
+        if self
+            .descriptions
+            .as_ref()
+            .is_none_or(|(old, _)| *old != looks)
+        {
+            self.descriptions = Some((looks, group_files::descriptions(&self.news)?));
+        }
+        Ok(())
+    }
+}
+
+fn read(news: &Path) -> Result<(Policy, Keyring), String> {
+    let policy = Policy::read(news).map_err(|fault| fault.to_string())?;
+    let keyring = Keyring::read(news).map_err(|fault| fault.to_string())?;
+    Ok((policy, keyring))
+}
+
+fn look(news: &Path, file: &str) -> Look {
+    let meta = std::fs::metadata(news.join(file)).ok()?;
+    Some([
+        meta.mtime(),
+        meta.mtime_nsec(),
+        i64::try_from(meta.len()).unwrap_or(i64::MAX),
+        i64::from_ne_bytes(meta.ino().to_ne_bytes()),
+    ])
+}

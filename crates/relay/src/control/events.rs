@@ -1,0 +1,183 @@
+//! The control log: what was asked, by whom, and what was done; one line an event, in plain ASCII.
+
+use std::fs::{File, OpenOptions};
+use std::io::{self, Write};
+use std::path::Path;
+
+use super::judge::Judged;
+use super::request::Request;
+use crate::error::Error;
+use crate::group_files::fault;
+
+/// The log's name in the news directory.
+pub const FILE: &str = "control.log";
+/// Where the log is moved to when it is full; what was there before goes.
+pub const OLD: &str = "control.log.old";
+/// A log that has reached this many bytes is moved away before the next line.
+pub const LOG_BYTES_MAX: u64 = 8 << 20;
+/// Longest field of a line, in bytes before they are escaped; a longer one is cut and ends in `...`.
+pub const FIELD_BYTES_MAX: usize = 512;
+/// Fields of a line.
+pub const FIELDS: usize = 9;
+
+/// Lines that wait for the next commit.
+#[derive(Debug, Default)]
+pub struct Events {
+    pending: Vec<u8>,
+}
+
+impl Events {
+    /// Adds a line about a message.
+    pub fn add(&mut self, seconds: i64, request: &Request<'_>, judged: &Judged) {
+        article::decimal::push_signed(&mut self.pending, seconds);
+        let fields: [&[u8]; FIELDS - 1] = [
+            judged.done.word().as_bytes(),
+            request.id,
+            request.control,
+            request.group(),
+            request.from,
+            request.approved.unwrap_or_default(),
+            judged.verified.as_bytes(),
+            judged.why.as_bytes(),
+        ];
+        for field in fields {
+            self.pending.push(b'\t');
+            push_field(&mut self.pending, field);
+        }
+        self.pending.push(b'\n');
+    }
+
+    /// Forgets what waits.
+    pub fn clear(&mut self) {
+        self.pending.clear();
+    }
+
+    /// Bytes that wait.
+    pub fn pending(&self) -> usize {
+        self.pending.len()
+    }
+
+    /// Writes what waits, in one write and without a sync: it is for people.
+    ///
+    /// # Errors
+    /// The system's.
+    pub fn write(&mut self, news: &Path) -> Result<(), Error> {
+        if self.pending.is_empty() {
+            return Ok(());
+        }
+        let path = news.join(FILE);
+        let full = std::fs::metadata(&path).is_ok_and(|meta| meta.len() >= LOG_BYTES_MAX);
+        if full {
+            std::fs::rename(&path, news.join(OLD)).map_err(fault("move away", &path))?;
+        }
+        let open = OpenOptions::new().append(true).create(true).open(&path);
+        open.and_then(|mut file: File| file.write_all(&self.pending))
+            .map_err(fault("write", &path))?;
+        self.pending.clear();
+        Ok(())
+    }
+}
+
+/// One line, read back.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Event {
+    /// When, in seconds since 1970.
+    pub seconds: i64,
+    /// `acted`, `nothing`, `waits` or `refused`.
+    pub done: String,
+    /// The message's id.
+    pub id: String,
+    /// The value of Control.
+    pub control: String,
+    /// The group to be made or removed; empty for other messages.
+    pub group: String,
+    /// From.
+    pub from: String,
+    /// Approved; empty if it has none.
+    pub approved: String,
+    /// The key that signed it, `no: REASON`, or `-`.
+    pub verified: String,
+    /// What was done, or why not.
+    pub why: String,
+}
+
+impl Event {
+    /// Reads a line; bytes that are not ASCII stay escaped. `None`: it is no such line.
+    pub fn parse(line: &str) -> Option<Event> {
+        let mut fields = line.split('\t');
+        let seconds = fields.next()?.parse().ok()?;
+        let mut next = || fields.next().map(str::to_owned);
+        Some(Event {
+            seconds,
+            done: next()?,
+            id: next()?,
+            control: next()?,
+            group: next()?,
+            from: next()?,
+            approved: next()?,
+            verified: next()?,
+            why: next()?,
+        })
+    }
+}
+
+/// The newest lines, the oldest of them first; what is no line is passed over.
+///
+/// # Errors
+/// The log cannot be read; without one there are no lines.
+pub fn newest(news: &Path, count: usize) -> io::Result<Vec<Event>> {
+    let mut lines = Vec::new();
+    for file in [OLD, FILE] {
+        match std::fs::read(news.join(file)) {
+            Ok(text) => {
+                let text = String::from_utf8_lossy(&text);
+                lines.extend(text.lines().filter_map(Event::parse));
+            }
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            Err(error) => return Err(error),
+        }
+    }
+    let older = lines.len().saturating_sub(count);
+    Ok(lines.split_off(older))
+}
+
+fn push_field(out: &mut Vec<u8>, field: &[u8]) {
+    let shown = field.get(..FIELD_BYTES_MAX).unwrap_or(field);
+    for &byte in shown {
+        match byte {
+            b'\\' => out.extend_from_slice(b"\\\\"),
+            b' '..=b'~' => out.push(byte),
+            _ => out.extend_from_slice(format!("\\x{byte:02x}").as_bytes()),
+        }
+    }
+    if shown.len() < field.len() {
+        out.extend_from_slice(b"...");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_field_stays_one_field_of_one_line() {
+        let mut out = Vec::new();
+        push_field(&mut out, b"a\tb\n\\\xe9\x1b[2J");
+        assert_eq!(out, b"a\\x09b\\x0a\\\\\\xe9\\x1b[2J");
+        out.clear();
+        push_field(&mut out, &[b'x'; FIELD_BYTES_MAX + 1]);
+        assert!(out.ends_with(b"x...") && out.len() == FIELD_BYTES_MAX + 3);
+    }
+
+    #[test]
+    fn lines_are_read_back() {
+        let line = "1\tacted\t<1@a>\tnewgroup a.b\ta.b\tx@y\tz\t-\tmade, unmoderated";
+        let event = Event::parse(line).unwrap();
+        assert_eq!(
+            (event.seconds, event.why.as_str()),
+            (1, "made, unmoderated")
+        );
+        assert_eq!(Event::parse("1\tacted"), None);
+        assert_eq!(Event::parse(""), None);
+    }
+}

@@ -11,8 +11,8 @@ use article::wrap::{self, WrapLimits};
 use article::xref::Xref;
 use article::{Article, Form, Header, date, message_id, old, wire};
 use groups::newsgroups::Newsgroups;
-use groups::sys::Sys;
 use groups::{Active, Bits, Matrix, Pattern, Wildmat, name};
+use groups::{Sites, Tables};
 use store::history;
 use store::{HistoryLine, Position};
 
@@ -32,6 +32,7 @@ pub const TARGETS: &[(&str, Target)] = &[
     ("wrap_bzip2", wrap_bzip2),
     ("wrap_xz", wrap_xz),
     ("sys", sys),
+    ("site_tables", site_tables),
     ("active", active),
     ("newsgroups", newsgroups),
     ("history_line", history_line),
@@ -230,29 +231,42 @@ fn known_groups() -> Active {
 
 /// The sys file, and the matrix made of it.
 pub fn sys(data: &[u8]) {
-    let Ok(sys) = Sys::parse(data, b"news.example.org") else {
+    if let Ok(sites) = groups::sys::parse(data, b"news.example.org") {
+        matrix(&sites);
+    }
+}
+
+/// The tables of sites in broadsheet.toml, and the matrix made of them.
+pub fn site_tables(data: &[u8]) {
+    let Ok(tables) = Tables::parse(&String::from_utf8_lossy(data)) else {
         return;
     };
-    for site in sys.sites() {
+    if let Ok(sites) = Sites::read(b"", &tables, b"news.example.org") {
+        matrix(&sites);
+    }
+}
+
+fn matrix(sites: &Sites) {
+    for (index, site) in sites.sites().iter().enumerate() {
         assert!(!site.name.is_empty());
-        assert!(site.batch_file().is_none() || site.flags.batch.is_some());
+        assert!(!sites.feed_name(index).is_empty());
     }
     let active = known_groups();
-    let mut matrix = Matrix::new(&active, &sys);
+    let mut matrix = Matrix::new(&active, sites);
     let ids: Vec<_> = active.ids().collect();
     let mut bits = Bits::new();
     let unknown: [&[u8]; 2] = [b"comp.unknown", b"x"];
     for moderated in [false, true] {
         matrix.select(&active, &ids, &unknown, None, moderated, &mut bits);
         for site in bits.sites() {
-            assert!(!sys.sites()[site].is_me, "nothing is sent to ourselves");
+            assert!(!sites.sites()[site].is_me, "nothing is sent to ourselves");
         }
     }
     // What the matrix says of a group is what the pattern says.
     for id in &ids {
         assert_eq!(
             matrix.accepts(&active, *id),
-            sys.subscription().matches(active.name(*id))
+            sites.subscription().matches(active.name(*id))
         );
     }
 }

@@ -4,14 +4,16 @@ use std::io;
 
 use expire::{Explist, Policy, Tables};
 use groups::newsgroups::Newsgroups;
-use groups::sys::Sys;
-use groups::{Active, Flag};
+use groups::{Active, Flag, Sites};
 
 use crate::directory::NewsDirectory;
 use crate::settings::{self, Settings};
 
 /// Faults of one file that are told one by one; of the rest only the number.
 const FAULTS_TOLD_MAX: usize = 10;
+
+/// Sites that are told one by one; of the rest only the number.
+const SITES_TOLD_MAX: usize = 100;
 
 /// Groups without which nothing can be filed: control messages go to one, and what is taken but
 /// belongs nowhere to the other.
@@ -38,7 +40,10 @@ pub fn findings(directory: &NewsDirectory, settings: &Settings) -> Vec<Finding> 
     vec![
         look("active", &active),
         look("newsgroups", &|text| newsgroups(text, &groups)),
-        look("sys", &|text| sys(&text, &settings.name)),
+        Finding {
+            file: groups::sys::FILE,
+            told: sites(directory, settings),
+        },
         look("explist", &|text| explist(&text, &groups)),
         look(settings::FILE, &|text| tables(&text, &groups)),
     ]
@@ -129,17 +134,42 @@ fn newsgroups(text: Vec<u8>, active: &Active) -> Result<String, String> {
     })
 }
 
-/// `3 sites`: those that something is sent to. A fault stops rnews, so it is told as rnews tells it.
-fn sys(text: &[u8], name: &str) -> Result<String, String> {
-    let sys = Sys::parse(text, name.as_bytes()).map_err(|fault| fault.to_string())?;
-    let has_own = sys.sites().iter().any(|site| site.is_me);
-    let sites = sys.sites().iter().filter(|site| !site.is_me).count();
-    let taken = if has_own {
-        "groups are taken as the line of ME says"
-    } else {
-        "all groups are taken, as there is no line of ME"
+/// `3 sites to send to`, each with where it is written and how it travels: those of `sys` and of `[[site]]`
+/// together. A fault stops rnews, so it is told as rnews tells it.
+fn sites(directory: &NewsDirectory, settings: &Settings) -> Result<String, String> {
+    let text = match read(directory, groups::sys::FILE) {
+        // Whoever writes tables needs no sys.
+        Err(_)
+            if settings.sites != groups::Tables::default()
+                && !directory.file(groups::sys::FILE).exists() =>
+        {
+            Vec::new()
+        }
+        read => read?,
     };
-    Ok(format!("{} to send to; {taken}", counted(sites, "site")))
+    let sites = Sites::read(&text, &settings.sites, settings.name.as_bytes())
+        .map_err(|fault| fault.to_string())?;
+    let taken = match sites.subscription_place() {
+        Some(place) if place.file == groups::sys::FILE => {
+            "groups are taken as the line of ME says".to_owned()
+        }
+        Some(place) => format!("groups are taken as accept says ({place})"),
+        None => "all groups are taken, as there is no line of ME and no accept".to_owned(),
+    };
+    let feeds = sites.feeds().count();
+    let mut told = format!("{} to send to; {taken}", counted(feeds, "site"));
+    for (feed, site) in sites.feeds().take(SITES_TOLD_MAX) {
+        told.push_str(&format!(
+            "\n    {}: {} ({})",
+            feed.escape_ascii(),
+            site.via.word(),
+            site.place
+        ));
+    }
+    if let more @ 1.. = feeds.saturating_sub(SITES_TOLD_MAX) {
+        told.push_str(&format!("\n    and {more} more"));
+    }
+    Ok(told)
 }
 
 /// Every group has to be covered; a line that rules no group is only told.

@@ -72,11 +72,11 @@ impl NewsDirectory {
         Ok(groups::Active::parse(text)?)
     }
 
-    /// Reads `sys`; a missing one takes everything and sends nothing.
+    /// The sites: reads `sys`, and adds what `broadsheet.toml` says of sites. A missing `sys` is an empty one.
     ///
     /// # Errors
-    /// The file cannot be read, or a line of it is wrong: named.
-    pub fn sys(&self, settings: &settings::Settings) -> anyhow::Result<groups::sys::Sys> {
+    /// The file cannot be read, a line of it is wrong, or it does not go together with `broadsheet.toml`: named.
+    pub fn sys(&self, settings: &settings::Settings) -> anyhow::Result<groups::Sites> {
         let path = self.file("sys");
         let text = match std::fs::read(&path) {
             Ok(text) => text,
@@ -87,8 +87,8 @@ impl NewsDirectory {
                 );
             }
         };
-        groups::sys::Sys::parse(&text, settings.name.as_bytes())
-            .map_err(|fault| anyhow::anyhow!("{}: {fault}", path.display()))
+        groups::Sites::read(&text, &settings.sites, settings.name.as_bytes())
+            .map_err(|fault| anyhow::anyhow!("{}: {fault}", self.root.display()))
     }
 
     /// Reads `broadsheet.toml`.

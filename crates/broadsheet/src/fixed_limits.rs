@@ -71,7 +71,8 @@ fixed! {
     groups::newsgroups::DESCRIPTION_BYTES_MAX, Unit::Bytes, "description of a group", "A longer one is cut.";
     groups::newsgroups::FAULTS_KEPT_MAX, Unit::Count("lines"), "bad lines of newsgroups", "So many are told one by one; more are only counted.";
     groups::sys::LINE_BYTES_MAX, Unit::Bytes, "line of sys", "A longer line, its continuations included, is a fault.";
-    groups::sys::SITES_MAX, Unit::Count("sites"), "sites in sys", "More are a fault.";
+    groups::sites::SITES_MAX, Unit::Count("sites"), "sites in sys and broadsheet.toml", "More are a fault.";
+    groups::command_line::COMMAND_BYTES_MAX, Unit::Bytes, "command in sys or broadsheet.toml", "A longer one is a fault.";
     groups::matrix::MEMO_NAMES_MAX, Unit::Count("names"), "unknown groups remembered", "Of so many groups outside active, and of so many distributions, is remembered which sites want them; then it starts anew.";
     groups::matrix::MEMO_NAME_BYTES_MAX, Unit::Bytes, "unknown group remembered", "A longer name is worked out each time.";
     store::SEGMENT_BYTES_MIN, Unit::Bytes, "smallest segment", "store.segment_bytes cannot be less.";

@@ -19,7 +19,6 @@ mod flags;
 mod help;
 mod key_report;
 mod man;
-mod nearest;
 mod settings;
 mod spooling;
 mod text;
@@ -29,6 +28,7 @@ use std::io::{BufWriter, Write};
 use std::process::ExitCode;
 
 use exit::Status;
+use groups::nearest;
 
 /// Bytes gathered before standard output is written. Nothing here is interactive.
 const OUTPUT_BUFFER_BYTES: usize = 64 * 1024;

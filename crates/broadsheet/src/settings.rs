@@ -10,7 +10,7 @@ pub use template::template;
 use crate::text;
 
 /// The file's name in the news directory.
-pub const FILE: &str = "broadsheet.toml";
+pub const FILE: &str = groups::tables::FILE;
 
 /// Every setting in force.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -25,6 +25,8 @@ pub struct Settings {
     pub store: Store,
     /// `[incoming]`
     pub incoming: Incoming,
+    /// `accept` and `[[site]]`
+    pub sites: groups::Tables,
 }
 
 /// `[limits]`: what an article or a batch may be.
@@ -182,6 +184,7 @@ impl Default for Settings {
                 keep_free: relay::incoming::spool::KEEP_FREE_BYTES,
                 spool_after_seconds: 0,
             },
+            sites: groups::Tables::default(),
         }
     }
 }

@@ -79,18 +79,6 @@ pub fn utc(seconds: i64) -> String {
     String::from_utf8_lossy(&text).into_owned()
 }
 
-/// Reads `8 MiB`, `8MiB`, `512 KiB`, `20 GiB` or `4096`. `None` for anything else or an overflow.
-pub fn parse_bytes(text: &str) -> Option<u64> {
-    let text = text.trim();
-    let digits = text.bytes().take_while(u8::is_ascii_digit).count();
-    let (number, unit) = text.split_at_checked(digits)?;
-    let factor = match unit.trim_start() {
-        "" | "B" => 1,
-        unit => UNITS.iter().find(|(name, _)| *name == unit)?.1,
-    };
-    number.parse::<u64>().ok()?.checked_mul(factor)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -104,20 +92,10 @@ mod tests {
         );
     }
 
-    #[test]
-    fn sizes_read_as_people_write_them() {
-        assert_eq!(parse_bytes("8 MiB"), Some(8 << 20));
-        assert_eq!(parse_bytes("8MiB"), Some(8 << 20));
-        assert_eq!(parse_bytes("4096"), Some(4096));
-        assert_eq!(parse_bytes("8 megs"), None);
-        assert_eq!(parse_bytes(""), None);
-        assert_eq!(parse_bytes("99999999999999 GiB"), None);
-    }
-
     proptest! {
         #[test]
         fn a_size_survives_writing_and_reading(count: u64) {
-            prop_assert_eq!(parse_bytes(&bytes(count)), Some(count));
+            prop_assert_eq!(groups::size::parse(&bytes(count)), Some(count));
         }
     }
 }

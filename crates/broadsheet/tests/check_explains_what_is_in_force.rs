@@ -120,3 +120,68 @@ fn an_idle_rule_is_no_fault() {
         assert!(told.out.contains(said), "{said}: {told:?}");
     }
 }
+
+#[test]
+fn sites_of_both_files_are_told_with_their_place() {
+    let program = Program::with_news(ACTIVE);
+    program.write("news/sys", b"ME:all\nsite:comp:f:\nsite:alt:F:x/togo\n");
+    let settings = program.read("news/broadsheet.toml");
+    let table = "[[site]]\nname = \"other\"\ngroups = \"all\"\nvia = { news = \"/srv\" }\n";
+    let line = settings.lines().count() + 2;
+    program.write(
+        "news/broadsheet.toml",
+        format!("{settings}{table}").as_bytes(),
+    );
+    let told = program.run(&["check", "--dir", "news"]);
+    assert_eq!(told.status, 0, "{told:?}");
+    let said = format!(
+        "sys: 3 sites to send to; groups are taken as the line of ME says\n    site: batch (sys:2)\n    \
+         site:2: files (sys:3)\n    other: news (broadsheet.toml:{line}:8)\n"
+    );
+    assert!(told.out.contains(&said), "{told:?}");
+    // The same name in both: told by all who read them.
+    program.write("news/sys", b"ME:all\nother:comp:f:\n");
+    let said = format!(
+        "broadsheet.toml:{line}:8: site `other' is already written at sys:2; keep one of them"
+    );
+    for words in [["check", "--dir", "news"], ["rnews", "--dir", "news"]] {
+        let told = program.run(&words);
+        assert!(told.status != 0, "{told:?}");
+        assert!(
+            format!("{}{}", told.out, told.err).contains(&said),
+            "{told:?}"
+        );
+    }
+    // Tables do without sys.
+    std::fs::remove_file(program.path("news/sys")).unwrap();
+    let told = program.run(&["check", "--dir", "news"]);
+    assert_eq!(told.status, 0, "{told:?}");
+    assert!(
+        told.out
+            .contains("sys: 1 site to send to; all groups are taken"),
+        "{told:?}"
+    );
+}
+
+#[test]
+fn accept_of_the_settings_rules_what_is_taken() {
+    let program = Program::with_news(ACTIVE);
+    std::fs::remove_file(program.path("news/sys")).unwrap();
+    let settings = program.read("news/broadsheet.toml");
+    program.write(
+        "news/broadsheet.toml",
+        format!("accept = \"alt\"\n{settings}").as_bytes(),
+    );
+    let told = program.run(&["check", "--dir", "news"]);
+    let said = "groups are taken as accept says (broadsheet.toml:1:1)";
+    assert!(told.out.contains(said), "{told:?}");
+    // Below a section it would be that section's.
+    let wrong = settings.replace("[limits]\n", "[limits]\naccept = \"alt\"\n");
+    program.write("news/broadsheet.toml", wrong.as_bytes());
+    let told = program.run(&["check", "--dir", "news"]);
+    assert_eq!(told.status, 78, "{told:?}");
+    assert!(
+        told.err.contains("`accept' stands at the top of the file"),
+        "{told:?}"
+    );
+}

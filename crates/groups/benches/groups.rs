@@ -8,7 +8,7 @@ use std::io::Read;
 use std::path::PathBuf;
 use std::time::Instant;
 
-use groups::{Active, Bits, Matrix, Pattern, Sys, Wildmat};
+use groups::{Active, Bits, Matrix, Pattern, Wildmat, sys};
 
 fn main() {
     let text = isc_active().unwrap_or_else(generated_active);
@@ -71,7 +71,7 @@ fn select(active: &Active, ids: &[groups::GroupId], sites: usize) {
             subs.join(",")
         );
     }
-    let Ok(sys) = Sys::parse(text.as_bytes(), b"here") else {
+    let Ok(sys) = sys::parse(text.as_bytes(), b"here") else {
         return;
     };
     let some: Vec<_> = spread(ids).collect();

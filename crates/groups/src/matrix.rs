@@ -1,7 +1,7 @@
 //! Which sites an article goes to: a bit matrix of group × site.
 //!
-//! Bit 0 of every row is our own subscription, bit `i` the `i`-th line of
-//! `sys`, from 1. The row of a group is worked out when the first article for
+//! Bit 0 of every row is our own subscription, bit `i` the `i`-th of
+//! [`Sites::sites`], from 1. The row of a group is worked out when the first article for
 //! it comes, and kept; so are those of groups not in `active` and of
 //! distributions, in memos of bounded size. Selecting the sites for an article
 //! is then an OR of its groups' rows, an AND with its distribution's, and an
@@ -13,7 +13,7 @@ use std::hash::{BuildHasher, Hasher};
 
 use crate::active::{Active, GroupId};
 use crate::pattern::Pattern;
-use crate::sys::Sys;
+use crate::sites::Sites;
 
 /// Distribution of an article without one (C News).
 pub const DEFAULT_DISTRIBUTION: &[u8] = b"world";
@@ -27,7 +27,7 @@ pub const MEMO_NAME_BYTES_MAX: usize = 512;
 /// Bit of our own subscription.
 pub const ME_BIT: usize = 0;
 
-/// A set of sites: bit 0 ourselves, bit `i` the `i`-th line of `sys`.
+/// A set of sites: bit 0 ourselves, bit `i` the `i`-th of [`Sites::sites`], from 1.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Bits {
     words: Vec<u64>,
@@ -59,7 +59,7 @@ impl Bits {
         })
     }
 
-    /// Every line of `sys` set, counted from 0: indexes into [`Sys::sites`].
+    /// Every site set, counted from 0: indexes into [`Sites::sites`].
     pub fn sites(&self) -> impl Iterator<Item = usize> + '_ {
         self.ones().filter_map(|bit| bit.checked_sub(1))
     }
@@ -70,7 +70,7 @@ impl Bits {
     }
 }
 
-/// The matrix for one `sys` file and one table of groups.
+/// The matrix for one set of sites and one table of groups.
 #[derive(Debug)]
 pub struct Matrix {
     lines: Vec<Line>,
@@ -102,25 +102,24 @@ const KNOWN: u64 = 1 << 63;
 
 impl Matrix {
     /// A matrix without any row worked out yet.
-    pub fn new(active: &Active, sys: &Sys) -> Self {
+    pub fn new(active: &Active, sites: &Sites) -> Self {
         let own = Line {
-            subs: sys.subscription().clone(),
+            subs: sites.subscription().clone(),
             dists: None,
         };
-        let sites = sys.sites().iter().map(|site| Line {
+        let others = sites.sites().iter().map(|site| Line {
             subs: site.subs.clone(),
             dists: site.dists.clone(),
         });
-        let lines: Vec<Line> = std::iter::once(own).chain(sites).collect();
+        let lines: Vec<Line> = std::iter::once(own).chain(others).collect();
         // One bit more for KNOWN.
         let words = lines.len() / 64 + 1;
         let takers = |moderated: bool| {
-            let sites = sys.sites().iter().map(|site| {
-                let flags = site.flags;
-                let only = flags.moderated != flags.unmoderated;
-                !site.is_me && (!only || flags.moderated == moderated)
-            });
-            row_of(words, std::iter::once(true).chain(sites))
+            let takers = sites
+                .sites()
+                .iter()
+                .map(|site| !site.is_me && site.only.takes(moderated));
+            row_of(words, std::iter::once(true).chain(takers))
         };
         let (unmoderated, moderated) = (takers(false), takers(true));
         Self {
@@ -137,7 +136,7 @@ impl Matrix {
     }
 
     /// Puts into `out` whether we take the article (bit 0) and which lines of
-    /// `sys` want it, Path and hops aside: the subscription must take in one of
+    /// `sys` and tables of sites want it, Path and hops aside: the subscription must take in one of
     /// its groups *and* the distributions one of its distributions. Our own
     /// lines are never set.
     ///

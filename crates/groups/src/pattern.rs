@@ -18,13 +18,13 @@ const LITERAL_POINTS: u32 = 20;
 const ALL_POINTS: u32 = 19;
 
 /// A compiled list of C News patterns.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Pattern {
     /// The tree; its root is the first node. Empty if the list is.
     nodes: Vec<Node>,
 }
 
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 struct Node {
     /// Whether a pattern that ends here includes or excludes.
     verdict: Option<bool>,

@@ -3,11 +3,24 @@
 //! A line is `name[/exclusion,...]:subscription[/distributions]:flags:command`.
 //! Trailing fields may be missing. A line ending in `\` goes on in the next,
 //! whose leading blanks are dropped; lines beginning with `#` are comments.
-//! Nothing here runs a command: it is only kept.
+//!
+//! With a batch flag and an empty command, batches are made as `batchparms`
+//! says; with a file there, it gets a line for each article. Without a batch
+//! flag the command is run for each article, which it has on standard input.
+//! C News had a shell run it; here it is split into words, and what needs a
+//! shell is a fault unless the line itself calls one (`sh -c '…'`).
+
+use std::ffi::OsString;
+use std::os::unix::ffi::OsStringExt as _;
+use std::path::PathBuf;
 
 use thiserror::Error;
 
+use crate::command_line::{CommandFault, CommandLine};
 use crate::pattern::Pattern;
+use crate::place::Place;
+use crate::sites::{BatchVia, ListForm, Only, SITES_MAX, Site, Sites, SitesFault, Start, Via};
+use crate::tables::Tables;
 
 /// Name in the file that stands for this system.
 pub const ME: &[u8] = b"ME";
@@ -15,95 +28,11 @@ pub const ME: &[u8] = b"ME";
 /// Longest line with its continuations, in bytes.
 pub const LINE_BYTES_MAX: usize = 1 << 20;
 
-/// Most lines that name sites.
-pub const SITES_MAX: usize = 100_000;
+/// The file's name in the news directory.
+pub const FILE: &str = "sys";
 
-/// Command of a line without one and without a batch file; `{}` is the site.
-const DEFAULT_COMMAND: [&[u8]; 2] = [b"uux - -r -z ", b"!rnews"];
-
-/// What a batch file gets for each article.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Batch {
-    /// `f`: file name and size.
-    NameSize,
-    /// `F`: file name.
-    Name,
-    /// `I`: message-id.
-    Id,
-    /// `n`: file name and message-id.
-    NameId,
-}
-
-/// The flags of a line.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Flags {
-    /// A batch file is written, and with what; otherwise a command is run. Of
-    /// several such flags the last counts.
-    pub batch: Option<Batch>,
-    /// `Ln`: only articles whose Path has at most `n` hops.
-    pub hops_max: Option<u32>,
-    /// `m`: only articles with a moderated group. With `u` too, neither counts.
-    pub moderated: bool,
-    /// `u`: only articles without a moderated group.
-    pub unmoderated: bool,
-}
-
-/// One line of the file.
-#[derive(Debug, Clone)]
-pub struct Site {
-    /// Number of its (first) line, from 1.
-    pub line: usize,
-    /// Its name; our own where the file has `ME`.
-    pub name: Vec<u8>,
-    /// Whether it is a line for this system itself: its articles go nowhere.
-    pub is_me: bool,
-    /// Sites which, found in a Path, keep the article from this one.
-    pub exclusions: Vec<Vec<u8>>,
-    /// The subscription, against Newsgroups.
-    pub subs: Pattern,
-    /// The distributions; where absent, Distribution is held against
-    /// [`subs`](Self::subs).
-    pub dists: Option<Pattern>,
-    /// The flags.
-    pub flags: Flags,
-    /// The last field, blanks at its ends dropped; may be empty.
-    pub command: Vec<u8>,
-}
-
-impl Site {
-    /// The batch file's path, relative to the news directory unless the line
-    /// gives an absolute one; `None` without a batch flag.
-    pub fn batch_file(&self) -> Option<Vec<u8>> {
-        self.flags.batch?;
-        Some(match self.command.as_slice() {
-            b"" => [b"out.going/", self.name.as_slice(), b"/togo"].concat(),
-            [b'/', ..] => self.command.clone(),
-            relative => [b"out.going/", relative].concat(),
-        })
-    }
-
-    /// The command that an article is given to, `%s` standing for its file;
-    /// `None` with a batch flag.
-    pub fn command(&self) -> Option<Vec<u8>> {
-        if self.flags.batch.is_some() {
-            return None;
-        }
-        if self.command.is_empty() {
-            let [before, after] = DEFAULT_COMMAND;
-            return Some([before, &self.name, after].concat());
-        }
-        Some(self.command.clone())
-    }
-}
-
-/// A `sys` file, read.
-#[derive(Debug, Clone)]
-pub struct Sys {
-    me: Vec<u8>,
-    /// What we accept.
-    subscription: Pattern,
-    sites: Vec<Site>,
-}
+/// Command of a line without one and without a batch flag.
+const DEFAULT_COMMAND: &[u8] = b"uux - -r -z SITE!rnews";
 
 /// A line of `sys` that is fatal: nothing is filed until it is mended.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
@@ -148,60 +77,40 @@ pub enum LineFault {
     /// A `%` other than `%%` and one `%s`.
     #[error("command may hold `%s' (the article's file) once, and `%%'; no other `%'")]
     Percent,
+    /// A command that cannot be split into words.
+    #[error(transparent)]
+    Command(#[from] CommandFault),
 }
 
-impl Sys {
-    /// Reads a `sys` file; `me` is our own name, which a line may have in place
-    /// of `ME`. The first such line says what we accept; without one we accept
-    /// `all`.
-    ///
-    /// # Errors
-    /// The first line that is wrong. Every fault is fatal, as in C News.
-    pub fn parse(text: &[u8], me: &[u8]) -> Result<Self, SysFault> {
-        let mut sites = Vec::new();
-        let mut lines = Lines::new(text);
-        while let Some((number, line)) = lines.next_line() {
-            let wrong = |fault| SysFault {
-                line: number,
-                fault,
-            };
-            let comment = line.first() == Some(&b'#');
-            if comment || line.iter().all(u8::is_ascii_whitespace) {
-                continue;
-            }
-            let site = parse_line(number, line, me).map_err(wrong)?;
-            if sites.len() >= SITES_MAX {
-                return Err(wrong(LineFault::TooManySites));
-            }
-            sites.push(site);
-        }
-        let own = sites.iter().find(|site| site.is_me);
-        let subscription = match own {
-            Some(site) => site.subs.clone(),
-            None => Pattern::parse(b"all"),
+/// Reads a `sys` file where there are no `[[site]]` tables; as [`Sites::read`].
+///
+/// # Errors
+/// The first line that is wrong. Every fault is fatal, as in C News.
+pub fn parse(text: &[u8], me: &[u8]) -> Result<Sites, SitesFault> {
+    Sites::read(text, &Tables::default(), me)
+}
+
+/// The lines of a `sys` file, in its order; `me` is our own name, which a line
+/// may have in place of `ME`.
+pub(crate) fn lines(text: &[u8], me: &[u8]) -> Result<Vec<Site>, SysFault> {
+    let mut sites = Vec::new();
+    let mut lines = Lines::new(text);
+    while let Some((number, line)) = lines.next_line() {
+        let wrong = |fault| SysFault {
+            line: number,
+            fault,
         };
-        Ok(Self {
-            me: me.to_vec(),
-            subscription,
-            sites,
-        })
+        let comment = line.first() == Some(&b'#');
+        if comment || line.iter().all(u8::is_ascii_whitespace) {
+            continue;
+        }
+        let site = parse_line(number, line, me).map_err(wrong)?;
+        if sites.len() >= SITES_MAX {
+            return Err(wrong(LineFault::TooManySites));
+        }
+        sites.push(site);
     }
-
-    /// Our own name.
-    pub fn me(&self) -> &[u8] {
-        &self.me
-    }
-
-    /// The groups we accept.
-    pub fn subscription(&self) -> &Pattern {
-        &self.subscription
-    }
-
-    /// Every line, in the order of the file, our own among them; several may
-    /// name the same site.
-    pub fn sites(&self) -> &[Site] {
-        &self.sites
-    }
+    Ok(sites)
 }
 
 /// Logical lines: continuations joined, with the number of their first line.
@@ -275,15 +184,16 @@ fn parse_line(number: usize, line: &[u8], me: &[u8]) -> Result<Site, LineFault> 
         return Err(LineFault::BadName(name.escape_ascii().to_string()));
     }
     let is_me = name == ME || name == me;
+    let name = if is_me { me } else { name };
     let flags = parse_flags(flags)?;
-    let command = command.trim_ascii();
-    if flags.batch.is_none() && !has_one_file(command) {
-        return Err(LineFault::Percent);
-    }
     let exclusions = exclusions.unwrap_or(b"").split(|&byte| byte == b',');
     Ok(Site {
-        line: number,
-        name: if is_me { me } else { name }.to_vec(),
+        place: Place {
+            file: FILE,
+            line: number,
+            column: None,
+        },
+        name: name.to_vec(),
         is_me,
         exclusions: exclusions
             .filter(|name| !name.is_empty())
@@ -291,9 +201,59 @@ fn parse_line(number: usize, line: &[u8], me: &[u8]) -> Result<Site, LineFault> 
             .collect(),
         subs: Pattern::parse(subs),
         dists: dists.map(Pattern::parse),
-        flags,
-        command: command.to_vec(),
+        only: flags.only(),
+        hops_max: flags.hops_max,
+        size_max: None,
+        start: Start::Now,
+        via: via(name, flags.batch, command.trim_ascii())?,
     })
+}
+
+/// How the articles of a line travel.
+fn via(name: &[u8], batch: Option<ListForm>, command: &[u8]) -> Result<Via, LineFault> {
+    Ok(match (batch, command) {
+        (Some(_), b"") => Via::Batch(BatchVia::default()),
+        (Some(form), file) => {
+            let path = match file {
+                [b'/', ..] => file.to_vec(),
+                relative => [b"out.going/", relative].concat(),
+            };
+            let path = PathBuf::from(OsString::from_vec(path));
+            Via::FileList { form, path }
+        }
+        (None, b"") => Via::Command(CommandLine::parse(DEFAULT_COMMAND)?.for_site(name)),
+        (None, line) => {
+            let command = CommandLine::parse(line)?;
+            if !command.has_one_file() {
+                return Err(LineFault::Percent);
+            }
+            Via::Command(command)
+        }
+    })
+}
+
+/// The flags of a line.
+#[derive(Default)]
+struct Flags {
+    /// A batch file is written, and with what; otherwise a command is run. Of
+    /// several such flags the last counts.
+    batch: Option<ListForm>,
+    /// `Ln`: only articles whose Path has at most `n` hops.
+    hops_max: Option<u32>,
+    /// `m`: only articles with a moderated group. With `u` too, neither counts.
+    moderated: bool,
+    /// `u`: only articles without a moderated group.
+    unmoderated: bool,
+}
+
+impl Flags {
+    fn only(&self) -> Only {
+        match (self.moderated, self.unmoderated) {
+            (true, false) => Only::Moderated,
+            (false, true) => Only::Unmoderated,
+            _ => Only::Any,
+        }
+    }
 }
 
 fn parse_flags(text: &[u8]) -> Result<Flags, LineFault> {
@@ -302,10 +262,6 @@ fn parse_flags(text: &[u8]) -> Result<Flags, LineFault> {
     while let Some((&letter, after)) = rest.split_first() {
         rest = after;
         match letter {
-            b'f' => flags.batch = Some(Batch::NameSize),
-            b'F' => flags.batch = Some(Batch::Name),
-            b'I' => flags.batch = Some(Batch::Id),
-            b'n' => flags.batch = Some(Batch::NameId),
             b'm' => flags.moderated = true,
             b'u' => flags.unmoderated = true,
             // The B News formats, which all sites take by now.
@@ -321,27 +277,13 @@ fn parse_flags(text: &[u8]) -> Result<Flags, LineFault> {
                 }
                 flags.hops_max = Some(hops);
             }
-            _ => return Err(LineFault::UnknownFlag(letter.escape_ascii().to_string())),
+            letter => match ListForm::of(letter) {
+                Some(form) => flags.batch = Some(form),
+                None => return Err(LineFault::UnknownFlag(letter.escape_ascii().to_string())),
+            },
         }
     }
     Ok(flags)
-}
-
-/// Whether every `%` is part of `%%` or of the only `%s`.
-fn has_one_file(command: &[u8]) -> bool {
-    let mut files = 0usize;
-    let mut rest = command;
-    while let Some((&byte, after)) = rest.split_first() {
-        rest = after;
-        if byte == b'%' {
-            match after.split_first() {
-                Some((b's', after)) => (files, rest) = (files + 1, after),
-                Some((b'%', after)) => rest = after,
-                _ => return false,
-            }
-        }
-    }
-    files <= 1
 }
 
 fn split_once(text: &[u8], byte: u8) -> (&[u8], Option<&[u8]>) {

@@ -2,8 +2,12 @@
 
 #![allow(clippy::indexing_slicing, clippy::unwrap_used, clippy::panic)] // test code may panic
 
-use groups::Sys;
-use groups::sys::{Batch, LineFault};
+use std::path::Path;
+
+use groups::command_line::CommandFault;
+use groups::sites::{BatchVia, ListForm, Only, Start, Via};
+use groups::sys::LineFault;
+use groups::{Site, Sites, SitesFault, SysFault, sys};
 use proptest::prelude::*;
 
 const SAMPLE: &str = "\
@@ -23,8 +27,27 @@ us.example:junk:L:
 south:alt/all:Lm u:
 ";
 
-fn parse(text: &str) -> Result<Sys, groups::SysFault> {
-    Sys::parse(text.as_bytes(), b"us.example")
+fn parse(text: &str) -> Result<Sites, SysFault> {
+    sys::parse(text.as_bytes(), b"us.example").map_err(|fault| match fault {
+        SitesFault::Sys(fault) => fault,
+        other => panic!("{other}"),
+    })
+}
+
+/// Form and path of a file list.
+fn list(site: &Site) -> (ListForm, &Path) {
+    match &site.via {
+        Via::FileList { form, path } => (*form, path),
+        other => panic!("{other:?}"),
+    }
+}
+
+/// A command's words, with `|` between.
+fn command(site: &Site) -> String {
+    match &site.via {
+        Via::Command(command) => command.words().join(&b'|').escape_ascii().to_string(),
+        other => panic!("{other:?}"),
+    }
 }
 
 #[test]
@@ -50,7 +73,7 @@ fn lines_are_read() {
             "south"
         ]
     );
-    let lines: Vec<_> = sites.iter().map(|site| site.line).collect();
+    let lines: Vec<_> = sites.iter().map(|site| site.place.line).collect();
     assert_eq!(lines, [2, 4, 7, 8, 9, 10, 11, 12, 13, 14]);
     assert!(sites[0].is_me && sites[8].is_me && !sites[1].is_me);
     assert!(sys.subscription().matches(b"local.x"));
@@ -69,39 +92,45 @@ fn lines_are_read() {
             .as_ref()
             .is_some_and(|dists| dists.matches(b"na"))
     );
-    assert_eq!(north.flags.batch, Some(Batch::NameSize));
-    assert_eq!(
-        north.batch_file().as_deref(),
-        Some(&b"out.going/north/togo"[..])
-    );
-    assert_eq!(north.command(), None);
+    assert_eq!(north.via, Via::Batch(BatchVia::default()));
+    assert_eq!((north.size_max, north.start), (None, Start::Now));
+    assert_eq!(north.place.to_string(), "sys:4");
 
     let south = &sites[2];
-    assert_eq!(south.flags.hops_max, Some(2));
-    assert!(south.flags.moderated && !south.flags.unmoderated);
+    assert_eq!(south.hops_max, Some(2));
+    assert_eq!(south.only, Only::Moderated);
     assert!(south.dists.is_none());
+    let togo = Path::new("out.going/south.d/togo");
+    assert_eq!(list(south), (ListForm::Name, togo));
     assert_eq!(
-        south.batch_file().as_deref(),
-        Some(&b"out.going/south.d/togo"[..])
+        list(&sites[3]),
+        (ListForm::Id, Path::new("/var/feeds/east"))
     );
-    assert_eq!(
-        sites[3].batch_file().as_deref(),
-        Some(&b"/var/feeds/east"[..])
-    );
-    assert_eq!(sites[3].flags.batch, Some(Batch::Id));
-    assert_eq!(sites[4].flags.batch, Some(Batch::NameId));
-    assert_eq!(
-        sites[5].command().as_deref(),
-        Some(&b"mail -s news%% -f %s admin"[..])
-    );
-    assert_eq!(sites[5].batch_file(), None);
-    assert_eq!(
-        sites[6].command().as_deref(),
-        Some(&b"uux - -r -z plain!rnews"[..])
-    );
+    assert_eq!(sites[4].via, Via::Batch(BatchVia::default()));
+    assert_eq!(command(&sites[5]), "mail|-s|news%%|-f|%s|admin");
+    assert_eq!(sites[5].only, Only::Unmoderated);
+    assert_eq!(command(&sites[6]), "uux|-|-r|-z|plain!rnews");
     assert!(!sites[7].subs.matches(b"comp"));
-    assert_eq!(sites[8].flags.hops_max, Some(0));
-    assert!(sites[9].flags.moderated && sites[9].flags.unmoderated);
+    assert_eq!(sites[8].hops_max, Some(0));
+    assert_eq!(sites[9].only, Only::Any);
+}
+
+#[test]
+fn each_further_way_to_a_site_is_a_feed_of_its_own() {
+    let text = "a:comp:f:\nb:comp:F:x\na:news:F:x\nME:all::\na:alt:n:\na:rec:F:x\n";
+    let sites = parse(text).unwrap();
+    let names: Vec<_> = (0..6)
+        .map(|index| sites.feed_name(index).escape_ascii().to_string())
+        .collect();
+    assert_eq!(names, ["a", "b", "a:2", "us.example", "a", "a:2"]);
+    let feeds: Vec<_> = sites
+        .feeds()
+        .map(|(feed, site)| (feed.escape_ascii().to_string(), site.place.line))
+        .collect();
+    let want = [("a", 1), ("b", 2), ("a:2", 3)];
+    assert_eq!(feeds, want.map(|(feed, line)| (feed.to_owned(), line)));
+    assert_eq!(sites.feed(b"a:2").unwrap().place.line, 3);
+    assert!(sites.feed(b"us.example").is_none() && sites.feed(b"a:3").is_none());
 }
 
 #[test]
@@ -113,9 +142,9 @@ fn without_a_line_for_us_everything_is_accepted() {
 
 #[test]
 fn a_command_keeps_its_colons_and_a_comment_its_continuation() {
-    let sys = parse("#a:b\\\n c d:e\nx:comp::sh a:b:c | d \nlast:comp:f:\\").expect("a good file");
-    assert_eq!(sys.sites()[0].command, b"sh a:b:c | d");
-    assert_eq!(sys.sites()[1].name, b"last");
+    let sites = parse("#a:b\\\n c d:e\nx:comp::sh -c 'a:b:c | d' \nlast:comp:f:\\").expect("good");
+    assert_eq!(command(&sites.sites()[0]), "sh|-c|a:b:c | d");
+    assert_eq!(sites.sites()[1].name, b"last");
 }
 
 #[test]
@@ -140,6 +169,16 @@ fn faults_name_the_line_and_what_to_do() {
         ("a:comp::cat %s %s\n", 1, LineFault::Percent),
         ("a:comp::cat %d\n", 1, LineFault::Percent),
         ("a:comp::cat %\n", 1, LineFault::Percent),
+        (
+            "a:comp::cat >x\n",
+            1,
+            LineFault::Command(CommandFault::NeedsShell('>')),
+        ),
+        (
+            "a:comp::cat 'x\n",
+            1,
+            LineFault::Command(CommandFault::Open),
+        ),
         (&long, 1, LineFault::TooLong),
     ] {
         let found = parse(text).expect_err(text);
@@ -161,10 +200,9 @@ proptest! {
     fn any_bytes_do(text in prop::collection::vec(
         prop_oneof![5 => prop::sample::select(b"ab:/,\\\n #fLm9%s".to_vec()), 1 => any::<u8>()], 0..200)
     ) {
-        if let Ok(sys) = Sys::parse(&text, b"a") {
+        if let Ok(sys) = sys::parse(&text, b"a") {
             for site in sys.sites() {
                 prop_assert!(!site.name.is_empty());
-                prop_assert!(site.batch_file().is_some() != site.command().is_some());
             }
         }
     }

@@ -1,8 +1,8 @@
 //! What rnews would do with an article, and why. Nothing is changed.
 
 use article::{Article, Form, Header, date, newsgroups, old};
+use groups::Sites;
 use groups::active::Flag;
-use groups::sys::Sys;
 
 use crate::control::{ControlMessage, ids};
 use crate::decide::{Arrival, Decision, Scratch, State, decide, hop_count};
@@ -78,7 +78,7 @@ pub fn explain<E>(
     form: Form,
     arrival: Arrival,
     state: &mut State<'_>,
-    sys: &Sys,
+    sys: &Sites,
     rules: &Rules,
     seen: impl Fn(&[u8]) -> Result<bool, E>,
 ) -> Result<Explanation, E> {
@@ -94,7 +94,7 @@ fn explain_article<E>(
     article: &Article<'_>,
     arrival: Arrival,
     state: &mut State<'_>,
-    sys: &Sys,
+    sys: &Sites,
     rules: &Rules,
     seen: impl Fn(&[u8]) -> Result<bool, E>,
 ) -> Result<Explanation, E> {

@@ -5,8 +5,8 @@ use std::fs::{File, OpenOptions};
 use article::date::FixedOffset;
 use article::path::Path as ArticlePath;
 use article::{Article, Form, Header, date, message_id, old};
+use groups::Sites;
 use groups::matrix::Matrix;
-use groups::sys::Sys;
 use store::{Expires, Filing, OverviewFields, Spool};
 
 use crate::compose::{NewLines, piece};
@@ -64,7 +64,7 @@ pub const LOG: &str = "log";
 #[derive(Debug)]
 pub struct Filer {
     spool: Spool,
-    sys: Sys,
+    sys: Sites,
     matrix: Matrix,
     subscribers: Subscribers,
     rules: Rules,
@@ -86,7 +86,7 @@ impl Filer {
     /// When the log cannot be opened.
     pub fn new(
         spool: Spool,
-        sys: Sys,
+        sys: Sites,
         rules: Rules,
         options: FilerOptions,
     ) -> Result<Filer, Error> {

@@ -2,16 +2,16 @@
 //!
 //! What is left depends on Path: a site drops out when it, or a site it excludes, is there already,
 //! and when a line with flag L wants articles from nearer by. Every host of Path is looked up once
-//! in a table made from the sys file, so the cost grows with the length of Path and not with the
+//! in a table made from the exclusions, so the cost grows with the length of Path and not with the
 //! number of sites.
 
 use article::Article;
 use article::path::Path as ArticlePath;
+use groups::Sites;
 use groups::matrix::Bits;
-use groups::sys::Sys;
 use hashbrown::HashMap;
 
-/// The sys file, turned around: which lines a host in Path closes.
+/// The sites, turned around: which lines a host in Path closes.
 ///
 /// Path may repeat a host ten thousand times, and thousands of lines may exclude it, so each host
 /// counts once an article, and a closed line is a mark and not an entry in a list.
@@ -36,30 +36,32 @@ struct Closes {
 
 #[derive(Debug)]
 struct Line {
-    /// The first line of the same site, which may be this one.
+    /// The first line of the same feed, which may be this one.
     first: u32,
     /// The last article that the line dropped out of.
     closed: u64,
-    /// The last article that the site gets; only kept in its first line.
+    /// The last article that the feed gets; only kept in its first line.
     given: u64,
 }
 
 impl Subscribers {
-    /// Made once a sys file.
-    pub fn new(sys: &Sys) -> Subscribers {
+    /// Made once, for all articles.
+    pub fn new(sites: &Sites) -> Subscribers {
         let mut closed_by: HashMap<Vec<u8>, Closes> = HashMap::new();
-        let mut marks = Vec::with_capacity(sys.sites().len());
-        for (line, site) in (0..).zip(sys.sites()) {
-            let own = &mut closed_by.entry_ref(site.name.as_slice()).or_default().lines;
-            own.push(line);
+        let mut first_of = HashMap::new();
+        let mut marks = Vec::with_capacity(sites.sites().len());
+        for (line, site) in (0..).zip(sites.sites()) {
+            let own = closed_by.entry_ref(site.name.as_slice()).or_default();
+            own.lines.push(line);
+            let feed = sites.feed_name(line as usize).to_vec();
             marks.push(Line {
-                first: own.first().copied().unwrap_or(line),
+                first: *first_of.entry(feed).or_insert(line),
                 closed: 0,
                 given: 0,
             });
         }
         // After all names, so that `first` is about names only.
-        for (line, site) in (0..).zip(sys.sites()) {
+        for (line, site) in (0..).zip(sites.sites()) {
             for excluded in &site.exclusions {
                 let closes = closed_by.entry_ref(excluded.as_slice()).or_default();
                 closes.lines.push(line);
@@ -80,11 +82,11 @@ impl Subscribers {
     }
 
     /// Appends the names of the sites that get an article, a blank between them, in the order of the
-    /// sys file, each once. `selected` are the lines that want it.
+    /// files, each once. `selected` are the lines that want it.
     pub fn push_sites(
         &mut self,
         article: &Article<'_>,
-        sys: &Sys,
+        sites: &Sites,
         selected: &Bits,
         out: &mut Vec<u8>,
     ) {
@@ -116,11 +118,10 @@ impl Subscribers {
         let mut hops =
             || *counted.get_or_insert_with(|| path.as_ref().map_or(0, |path| path.hop_count()));
         for line in wanting {
-            let Some(site) = sys.sites().get(line) else {
+            let Some(site) = sites.sites().get(line) else {
                 continue;
             };
             let is_too_far = site
-                .flags
                 .hops_max
                 .is_some_and(|hops_max| hops() > hops_max as usize);
             let Some(&Line { first, closed, .. }) = self.lines.get(line) else {
@@ -137,7 +138,7 @@ impl Subscribers {
             if !out.is_empty() {
                 out.push(b' ');
             }
-            out.extend_from_slice(&site.name);
+            out.extend_from_slice(sites.feed_name(line));
         }
     }
 }

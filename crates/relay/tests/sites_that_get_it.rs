@@ -19,8 +19,15 @@ fn sites(sys: &str, path: &str, newsgroups: &str, more: &[&str]) -> String {
 
 #[test]
 fn in_the_order_of_sys_each_once() {
-    let sys = "b:all/all::\na:all/all::\nb:comp/all:f:\nc:misc/all::\n";
+    let sys = "b:all/all:f:\na:all/all::\nb:comp/all:f:\nc:misc/all::\n";
     assert_eq!(sites(sys, "near!user", "comp.std", &[]), "b a");
+}
+
+#[test]
+fn each_way_to_a_site_has_a_name_of_its_own() {
+    let sys = "b:all/all::\na:all/all::\nb:comp/all:f:\nb:comp/all::\n";
+    assert_eq!(sites(sys, "near!user", "comp.std", &[]), "b a b:2");
+    assert_eq!(sites(sys, "near!b!user", "comp.std", &[]), "a");
 }
 
 #[test]

@@ -5,6 +5,8 @@ use std::fmt;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
+use groups::place::line_and_column;
+use groups::{size, tables};
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
@@ -66,6 +68,7 @@ impl fmt::Display for Faults {
 /// One file being read.
 struct Reading<'t> {
     text: &'t str,
+    sites: tables::Reading<'t>,
     faults: Vec<Fault>,
     read: Read,
 }
@@ -75,7 +78,7 @@ impl Read {
     pub fn origins(&self) -> impl Iterator<Item = Origin> {
         self.offsets.iter().map(|offset| match offset {
             None => Origin::Default,
-            Some(offset) => Origin::Line(place(&self.text, *offset).0),
+            Some(offset) => Origin::Line(line_and_column(&self.text, *offset).0),
         })
     }
 
@@ -101,13 +104,15 @@ impl Read {
             Ok(text) => text,
             Err(error) => {
                 let good = error.utf8_error().valid_up_to();
-                let (line, column) = place(&String::from_utf8_lossy(error.as_bytes()), good);
+                let (line, column) =
+                    line_and_column(&String::from_utf8_lossy(error.as_bytes()), good);
                 let what = "not UTF-8".to_owned();
                 return Err(faulty(vec![Fault { line, column, what }]));
             }
         };
         let mut reading = Reading {
             text: &text,
+            sites: tables::Reading::new(&text),
             faults: Vec::new(),
             read: Read::defaults(),
         };
@@ -117,6 +122,7 @@ impl Read {
                 reading.fault(error.span().unwrap_or_default(), error.message().to_owned())
             }
         }
+        reading.sites();
         if reading.faults.is_empty() {
             reading.together();
         }
@@ -130,7 +136,7 @@ impl Read {
 
 impl Reading<'_> {
     fn fault(&mut self, span: Range<usize>, what: String) {
-        let (line, column) = place(self.text, span.start);
+        let (line, column) = line_and_column(self.text, span.start);
         self.faults.push(Fault { line, column, what });
     }
 
@@ -152,11 +158,24 @@ impl Reading<'_> {
         }
     }
 
+    /// What the sites' own reading found.
+    fn sites(&mut self) {
+        let reading = std::mem::replace(&mut self.sites, tables::Reading::new(self.text));
+        let (sites, faults) = reading.done();
+        self.read.settings.sites = sites;
+        for fault in faults {
+            self.fault(fault.offset..fault.offset, fault.what);
+        }
+    }
+
     fn top(&mut self, table: &DeTable<'_>) {
         for (key, value) in table {
             let name = key.get_ref().as_ref();
             if matches!(name, "expire" | "expiry") {
                 // Read by expire itself, when it runs.
+                continue;
+            }
+            if self.sites.entry(name, key.span().start, value) {
                 continue;
             }
             if let Some((section, _)) = SECTIONS.iter().find(|(section, _)| *section == name) {
@@ -203,7 +222,14 @@ impl Reading<'_> {
 /// The message for a key that is in no table: a key of another section is the likeliest slip.
 fn unknown(section: &str, key: &str, is_section: bool) -> String {
     if is_section {
-        let hint = nearest::hint(key, "", SECTIONS.iter().map(|(name, _)| *name));
+        let hint = nearest::hint(
+            key,
+            "",
+            SECTIONS
+                .iter()
+                .map(|(name, _)| *name)
+                .chain(tables::KEYS.iter().copied()),
+        );
         return format!("unknown section [{key}]{hint}");
     }
     if let Some(elsewhere) = TABLE.iter().find(|setting| setting.key == key) {
@@ -212,10 +238,15 @@ fn unknown(section: &str, key: &str, is_section: bool) -> String {
             right => format!("`{key}' belongs in [{right}]"),
         };
     }
+    if key == "accept" {
+        return "`accept' stands at the top of the file, before the first section".to_owned();
+    }
+    let others = tables::KEYS.iter().copied().filter(|_| section.is_empty());
     let here = TABLE
         .iter()
         .filter(|setting| setting.section == section)
-        .map(|setting| setting.key);
+        .map(|setting| setting.key)
+        .chain(others);
     let hint = nearest::hint(key, "", here);
     match section {
         "" => format!("unknown key `{key}'{hint}"),
@@ -262,7 +293,7 @@ fn number(setting: &Setting, value: &DeValue<'_>) -> Result<u64, String> {
     let number = match value {
         DeValue::Integer(integer) if integer.as_str().starts_with('-') => return Err(negative()),
         DeValue::Integer(integer) => u64::from_str_radix(integer.as_str(), integer.radix()).ok(),
-        DeValue::String(text) if setting.unit == Unit::Bytes => text::parse_bytes(text),
+        DeValue::String(text) if setting.unit == Unit::Bytes => size::parse(text),
         _ => None,
     };
     let number = number.ok_or_else(|| wrong(wanted, value))?;
@@ -287,24 +318,6 @@ fn wrong(wanted: &str, value: &DeValue<'_>) -> String {
         other => format!("a TOML {}", other.type_str()),
     };
     format!("wants {wanted}, not {given}")
-}
-
-/// Line and column of a byte offset, both from 1; the column counts characters.
-fn place(text: &str, offset: usize) -> (usize, usize) {
-    let mut end = offset.min(text.len());
-    while !text.is_char_boundary(end) {
-        end = end.saturating_sub(1);
-    }
-    let before = text.get(..end).unwrap_or_default();
-    let line = before.matches('\n').count() + 1;
-    let column = before
-        .rsplit('\n')
-        .next()
-        .unwrap_or_default()
-        .chars()
-        .count()
-        + 1;
-    (line, column)
 }
 
 #[cfg(test)]

@@ -11,6 +11,34 @@ const HEAD: &str = "\
 # Sizes may be written as \"8 MiB\", \"512 KiB\", \"20 GiB\".
 ";
 
+/// What comes after the settings of the top, before the first section.
+const ACCEPT: &str = "
+# The groups that are taken, unless the line of ME in sys says so (not both).
+# accept = \"all,!alt.binaries\"
+";
+
+/// The end of the file: sites are the administrator's to write.
+const SITES: &str = r#"
+# Another site that gets articles, one table each; lines of sys count as well.
+# Patterns are those of C News. SITE in a command is the name; no shell is run.
+# [[site]]
+# name = "news.example.net"
+# groups = ["comp", "sci", "!comp.os"]
+# distributions = "world,na"         # not given: all
+# exclude = "oldname.example.net"    # nor what has passed there
+# max_size = "100 kB"                # larger articles are not sent
+# only = "moderated"                 # or "unmoderated"
+# hops = 3                           # only articles from so near
+# start = "now"                      # a new site: or "oldest", or "2026-01-31"
+# via = { batch = "uux - -r -z SITE!rnews", size = "100 kB", compress = "gzip", queue = 20 }
+# via = "batchparms"                                  # batches as that file says
+# via = { directory = "/srv/other/in.coming" }        # batches, dropped there
+# via = { files = "out.going/x/togo", form = "f" }    # a list of articles: f, F, n, I
+# via = { program = "nntpsend -x", gives = "id" }     # kept running; or "article"
+# via = { command = "mail -s news admin" }            # for each article
+# via = { news = "/srv/other" }                       # another news directory
+"#;
+
 /// Columns of a comment, without the `# `.
 const COMMENT_WIDTH: usize = 76;
 
@@ -20,6 +48,9 @@ pub fn template(settings: &Settings) -> String {
     let mut section = "";
     for setting in TABLE {
         if setting.section != section {
+            if section.is_empty() {
+                out.push_str(ACCEPT);
+            }
             section = setting.section;
             let about = SECTIONS
                 .iter()
@@ -39,6 +70,7 @@ pub fn template(settings: &Settings) -> String {
             setting.key
         );
     }
+    out.push_str(SITES);
     out
 }
 
@@ -68,6 +100,23 @@ mod tests {
         let read = Read::parse(Path::new("t"), text.into()).unwrap();
         assert_eq!(read.settings, settings);
         assert!(read.origins().all(|origin| origin != Origin::Default));
+    }
+
+    #[test]
+    fn each_way_of_the_example_reads_when_its_mark_is_taken_off() {
+        let text = SITES.replace("\n# ", "\n");
+        let (head, ways) = text.split_once("via = ").unwrap();
+        let head = head.split_once("[[site]]").unwrap().1;
+        for way in ways.split("\nvia = ") {
+            let text = format!("name = \"a\"\naccept = \"all\"\n[[site]]{head}via = {way}");
+            let read = Read::parse(Path::new("t"), text.clone().into());
+            let sites = read
+                .map_err(|faults| format!("{text}: {faults}"))
+                .unwrap()
+                .settings
+                .sites;
+            assert_eq!(sites.sites.len(), 1);
+        }
     }
 
     #[test]

@@ -1,0 +1,67 @@
+//! Sizes as people write them: `20 GiB`, `100 kB`, `1.5 TB`, `4096`.
+
+/// The units, for messages.
+pub const UNITS: &str = "B, kB, MB, GB, TB, KiB, MiB, GiB, TiB";
+
+/// Bytes of a decimal number and its unit; parts of a byte are cut off. `None` for anything else, and above
+/// `u64::MAX`.
+pub fn parse(text: &str) -> Option<u64> {
+    let text = text.trim();
+    let end = text
+        .find(|c: char| !c.is_ascii_digit() && c != '.')
+        .unwrap_or(text.len());
+    let (number, unit) = text.split_at_checked(end)?;
+    let unit: u128 = match unit.trim_start() {
+        "" | "B" => 1,
+        "kB" | "KB" => 1_000,
+        "MB" => 1_000_000,
+        "GB" => 1_000_000_000,
+        "TB" => 1_000_000_000_000,
+        "KiB" => 1 << 10,
+        "MiB" => 1 << 20,
+        "GiB" => 1 << 30,
+        "TiB" => 1 << 40,
+        _ => return None,
+    };
+    let (whole, fraction) = number.split_once('.').unwrap_or((number, "0"));
+    // Nine digits after the point are finer than a byte in a gigabyte.
+    if fraction.is_empty() || fraction.len() > 9 {
+        return None;
+    }
+    let scale = 10u128.checked_pow(u32::try_from(fraction.len()).ok()?)?;
+    let whole = u128::from(whole.parse::<u64>().ok()?);
+    let parts = u128::from(fraction.parse::<u64>().ok()?);
+    let bytes = whole.checked_mul(unit)? + parts * unit / scale;
+    u64::try_from(bytes).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes() {
+        for (text, want) in [
+            ("20 GiB", Some(20 << 30)),
+            ("20GiB", Some(20 << 30)),
+            ("1.5 TB", Some(1_500_000_000_000)),
+            ("0.5 KiB", Some(512)),
+            ("512", Some(512)),
+            ("7 B", Some(7)),
+            (" 3 MB ", Some(3_000_000)),
+            ("18446744073709551615", Some(u64::MAX)),
+            ("18446744073709551616", None),
+            ("99999999999 TiB", None),
+            ("20 G", None),
+            ("GiB", None),
+            ("", None),
+            ("-1", None),
+            ("1.", None),
+            (".5 GiB", None),
+            ("1.2.3", None),
+            ("20 GiB free", None),
+        ] {
+            assert_eq!(parse(text), want, "{text:?}");
+        }
+    }
+}

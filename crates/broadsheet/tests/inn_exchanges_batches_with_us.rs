@@ -134,7 +134,12 @@ fn both_ways() {
         ("cunbatch", "compress -c"),
         ("bunbatch", "bzip2 -c"),
     ] {
-        if filtered(&[compressor.split(' ').next().unwrap(), "-c"], &[b'x'; 1000]).is_none() {
+        if filtered(
+            &[compressor.split(' ').next().unwrap(), "-c"],
+            &[b'x'; 1000],
+        )
+        .is_none()
+        {
             eprintln!("skipped: {line} batches of INN (no {compressor})");
             continue;
         }

@@ -27,6 +27,16 @@ impl Inn {
         }
         let news = peers::ids_of("news")?;
         let programs = root.join("usr/lib/news/bin");
+        let as_it = as_news(&programs, Path::new("/"), "innconfval")
+            .arg("-v")
+            .output();
+        if !as_it.is_ok_and(|told| told.status.code().is_some_and(|status| status < 126)) {
+            eprintln!(
+                "skipped: INN (the user news cannot run {})",
+                programs.display()
+            );
+            return None;
+        }
         // The name of a socket may have only 107 bytes; a room of its own under the temporary directory is short.
         let room = tempfile::tempdir().expect("a temporary directory");
         let dir = room.path();
@@ -148,6 +158,7 @@ fn as_news(programs: &Path, dir: &Path, program: &str) -> Command {
     command
         .arg(programs.join(program))
         .env("INNCONF", dir.join("etc/inn.conf"))
+        .env("LD_LIBRARY_PATH", programs.with_file_name(""))
         .current_dir(dir);
     command
 }

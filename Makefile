@@ -3,7 +3,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
 .ONESHELL:
-.PHONY: help demo test packages check fmt-check lint fmt bench man
+.PHONY: help demo test packages peers check fmt-check lint fmt bench man
 
 CARGO ?= cargo
 TARGET := $(or $(CARGO_TARGET_DIR),target)
@@ -11,7 +11,12 @@ DEMO := $(TARGET)/demo
 
 # A C compiler is needed to build; the others only let tests try more (manual
 # pages, completions) and those tests are skipped without them.
-PACKAGES := gcc libc6-dev gnupg groff-base zsh fish
+PACKAGES := gcc libc6-dev gnupg groff-base zsh fish ncompress bzip2
+
+# Other news systems that tests meet. They are unpacked and not installed, so that
+# no server is set up or started, no mail system comes along and nothing is setuid;
+# of what they need only libraries are installed.
+PEERS := inn2 uucp
 
 help:
 	@cat <<'TEXT'
@@ -55,7 +60,7 @@ demo:
 	run broadsheet fsck
 	printf '\nIt is all in %s; the program is %s.\n' "$(DEMO)/news" "$(TARGET)/release/broadsheet"
 
-test: packages check
+test: packages peers check
 	@mkdir -p "$(TARGET)"
 	$(CARGO) test --workspace --no-fail-fast -- --show-output 2>&1 | tee "$(TARGET)/test.log"
 	passed=$$(awk '/^test result:/ { sum += $$4 } END { print sum + 0 }' "$(TARGET)/test.log")
@@ -100,6 +105,27 @@ packages:
 	           apt-get install -y -qq --no-install-recommends "$${missing[@]}"; } > /dev/null 2>&1; then
 	  echo "skipped: installing $${missing[*]} (apt-get failed)"
 	fi
+
+peers: packages
+	@into="$$(mkdir -p "$(TARGET)/peers" && cd "$(TARGET)/peers" && pwd)"
+	for package in $(PEERS); do
+	  [[ -d "$$into/$$package" ]] && continue
+	  if ! command -v apt-get > /dev/null; then
+	    echo "skipped: fetching $$package (no apt-get here)"
+	    continue
+	  fi
+	  fetched="$$(mktemp -d)"
+	  libraries="$$(apt-cache depends "$$package" | sed -n 's/^ *Depends: \(lib[a-z0-9.+-]*[0-9][a-z0-9.]*\)$$/\1/p')"
+	  if (cd "$$fetched" && apt-get download -qq "$$package" > /dev/null 2>&1) &&
+	     dpkg-deb -x "$$fetched"/*.deb "$$fetched/root" &&
+	     $(MAKE) -s packages PACKAGES="$$(tr '\n' ' ' <<< "$$libraries")"; then
+	    chmod -R a-s,a+rX "$$fetched/root"
+	    mv "$$fetched/root" "$$into/$$package"
+	  else
+	    echo "skipped: fetching $$package (apt-get failed)"
+	  fi
+	  rm -rf "$$fetched"
+	done
 
 bench:
 	@bench/run $(BENCH)

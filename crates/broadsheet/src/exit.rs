@@ -21,6 +21,8 @@ impl Status {
     pub const ATTENTION: Status = Status(2);
     /// The command line makes no sense (`EX_USAGE`).
     pub const USAGE: Status = Status(64);
+    /// Not now, try again later (`EX_TEMPFAIL`): uuxqt keeps the request when a command ends so.
+    pub const AGAIN: Status = Status(75);
     /// `broadsheet.toml` has faults (`EX_CONFIG`).
     pub const SETTINGS: Status = Status(78);
     /// Standard output was closed early, as by `| head`: what a shell shows for SIGPIPE.

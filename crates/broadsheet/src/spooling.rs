@@ -1,13 +1,14 @@
 //! Putting inputs into in.coming/: what `rnews --spool` and `newsspool` share.
 
 use std::fs::File;
-use std::io::Read;
+use std::io::{Read, Write};
 use std::path::Path;
 
 use relay::incoming::{Grade, SpoolOptions, Spooled, spool};
 use relay::rnews::Input;
 
 use crate::directory::NewsDirectory;
+use crate::exit::{self, Status};
 use crate::settings::Settings;
 
 /// What was put there.
@@ -22,8 +23,7 @@ pub struct Count {
 }
 
 impl Count {
-    /// For `--json`.
-    pub fn json(&self) -> serde_json::Value {
+    fn json(&self) -> serde_json::Value {
         serde_json::json!({ "spooled": self.spooled, "empty": self.empty, "bytes": self.bytes })
     }
 }
@@ -33,6 +33,34 @@ pub fn options(settings: &Settings, grade: Option<Grade>) -> SpoolOptions {
     SpoolOptions {
         grade: grade.unwrap_or(Grade::NONE),
         keep_free: settings.incoming.keep_free,
+    }
+}
+
+/// Prints what was put there if `json`, and gives the status to end with: a full disk means that the sender is to try
+/// again.
+///
+/// # Errors
+/// Those of spooling, but for a full disk, and of writing.
+pub fn answer(
+    done: anyhow::Result<Count>,
+    json: bool,
+    out: &mut dyn Write,
+) -> anyhow::Result<Status> {
+    match done {
+        Ok(count) => {
+            if json {
+                writeln!(out, "{}", count.json())?;
+            }
+            Ok(Status::OK)
+        }
+        Err(error) => {
+            let cause = error.downcast_ref::<relay::Error>();
+            if !cause.is_some_and(relay::Error::is_disk_full) {
+                return Err(error);
+            }
+            exit::report(&error);
+            Ok(Status::AGAIN)
+        }
     }
 }
 

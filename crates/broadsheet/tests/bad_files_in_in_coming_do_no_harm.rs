@@ -73,6 +73,8 @@ fn foreign_names_are_left_alone() {
     assert_eq!((told.status, told.count("articles")), (0, 0), "{told:?}");
     assert_eq!(told.err, "");
     assert_eq!(program.files("news/in.coming").len(), names.len());
+    let told = program.run(&["status", "--dir", "news", "--json"]);
+    assert_eq!(told.count("in_coming"), 0, "{told:?}");
 }
 
 #[test]

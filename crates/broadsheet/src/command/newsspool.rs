@@ -22,8 +22,8 @@ Copies each FILE, or standard input where there is none (or FILE is `-'), into i
 news directory, for `broadsheet newsrun'. It waits for nobody: filing may go on meanwhile. When the command
 ends with 0, the batches are on the disk. They are copied as they are; an empty one is discarded.
 
-Where less than incoming.keep_free would stay free, the batch is not taken: the command ends with 2,
-and the sender is to try again.
+Where less than incoming.keep_free would stay free, the batch is not taken: the command ends with 75,
+on which uuxqt keeps the request and tries again.
 
   uux -r -z far!newsspool < batch
   broadsheet newsspool -g 0 < posted-here",
@@ -43,7 +43,11 @@ and the sender is to try again.
         Meaning { status: Status::OK, when: "all of it is on the disk" },
         Meaning {
             status: Status::ATTENTION,
-            when: "a batch could not be read or there is no room for it: give it again; those before it wait",
+            when: "a batch could not be read or copied; those before it wait",
+        },
+        Meaning {
+            status: Status::AGAIN,
+            when: "there is no room for a batch: give it again later; those before it wait",
         },
     ],
     run,
@@ -66,10 +70,8 @@ fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
         inputs.push(Input::Stdin);
     }
     let options = spooling::options(&settings, grade);
-    let spooled = spooling::all(&directory, &inputs, options, false)?;
-    if given.has("json") {
-        writeln!(out, "{}", spooled.json())?;
-    }
+    let done = spooling::all(&directory, &inputs, options, false);
+    let status = spooling::answer(done, given.has("json"), out)?;
     if given.has("immediate") {
         // The batch is safe: what filing says of it and of others is no answer to who gave it.
         let rules = settings.rules();
@@ -78,5 +80,5 @@ fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
             exit::report(&error);
         }
     }
-    Ok(Status::OK)
+    Ok(status)
 }

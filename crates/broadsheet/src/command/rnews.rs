@@ -86,6 +86,10 @@ incoming.spool_after_seconds says, leaves its batch in in.coming/ for `broadshee
             status: Status::ATTENTION,
             when: "something needs attention: disk full, a batch out of step; the batch is kept",
         },
+        Meaning {
+            status: Status::AGAIN,
+            when: "it was to be spooled and there is no room: give it again later",
+        },
     ],
     run,
 };
@@ -152,11 +156,8 @@ fn spooled(
     out: &mut dyn Write,
 ) -> anyhow::Result<Status> {
     let options = spooling::options(settings, None);
-    let spooled = spooling::all(directory, inputs, options, given.has("unlink"))?;
-    if given.has("json") {
-        writeln!(out, "{}", spooled.json())?;
-    }
-    Ok(Status::OK)
+    let done = spooling::all(directory, inputs, options, given.has("unlink"));
+    spooling::answer(done, given.has("json"), out)
 }
 
 pub(super) fn json(summary: &Summary) -> serde_json::Value {

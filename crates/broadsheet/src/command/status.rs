@@ -1,8 +1,10 @@
 //! `broadsheet status`
 
 use std::io::Write;
+use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
+use relay::incoming::Name;
 use store::{HistoryLine, Reader};
 
 use crate::directory::NewsDirectory;
@@ -31,8 +33,10 @@ fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
         .newest_line()?
         .and_then(|line| HistoryLine::parse(&line)?.arrival);
     let (waiting, bad) = (
-        files_in(&directory.file("in.coming")),
-        files_in(&directory.file("bad")),
+        files_in(&directory.file("in.coming"), |name| {
+            Name::parse(name).is_some()
+        }),
+        files_in(&directory.file("bad"), |_| true),
     );
     let groups = reader.active().len();
     if given.has("json") {
@@ -58,6 +62,9 @@ fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
     Ok(Status::OK)
 }
 
-fn files_in(path: &Path) -> usize {
-    std::fs::read_dir(path).map_or(0, |entries| entries.count())
+fn files_in(path: &Path, counts: impl Fn(&[u8]) -> bool) -> usize {
+    std::fs::read_dir(path).map_or(0, |entries| {
+        let names = entries.flatten().map(|entry| entry.file_name());
+        names.filter(|name| counts(name.as_bytes())).count()
+    })
 }

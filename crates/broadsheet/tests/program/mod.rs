@@ -8,6 +8,8 @@ use std::process::{Command, Stdio};
 
 pub mod articles;
 pub mod corpus;
+pub mod inn;
+pub mod peers;
 
 /// A temporary directory to run the program in; removed at the end.
 pub struct Program {

@@ -1,0 +1,196 @@
+//! An INN of its own in a fresh directory: every path in its `inn.conf` is there, and what it listens at is on loopback.
+
+use std::fs;
+use std::net::TcpListener;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Output, Stdio};
+use std::time::{Duration, Instant};
+
+use super::peers;
+
+/// How long `innd` may take to open its door, and to leave.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// A running `innd`, that keeps a batch file for the site `elsewhere`.
+pub struct Inn {
+    child: Child,
+    programs: PathBuf,
+    room: tempfile::TempDir,
+}
+
+impl Inn {
+    /// Starts one with these groups. `None`, and a line that says why, where that is not possible.
+    pub fn start(groups: &[&str]) -> Option<Inn> {
+        let root = peers::root_of("usr/lib/news/bin/innd", "inn2")?;
+        if !peers::is_root("INN, which has to be started as the user news") {
+            return None;
+        }
+        let news = peers::ids_of("news")?;
+        let programs = root.join("usr/lib/news/bin");
+        let as_it = as_news(&programs, Path::new("/"), "innconfval")
+            .arg("-v")
+            .output();
+        if !as_it.is_ok_and(|told| told.status.code().is_some_and(|status| status < 126)) {
+            eprintln!(
+                "skipped: INN (the user news cannot run {})",
+                programs.display()
+            );
+            return None;
+        }
+        // The name of a socket may have only 107 bytes; a room of its own under the temporary directory is short.
+        let room = tempfile::tempdir().expect("a temporary directory");
+        let dir = room.path();
+        for place in [
+            "etc/filter",
+            "db",
+            "run",
+            "spool/articles",
+            "spool/overview",
+            "spool/incoming/bad",
+            "spool/outgoing",
+            "spool/archive",
+            "log",
+            "tmp",
+            "http",
+        ] {
+            fs::create_dir_all(dir.join(place)).expect("made");
+        }
+        write_settings(dir, &root);
+        let mut active =
+            String::from("control 0000000000 0000000001 n\njunk 0000000000 0000000001 n\n");
+        active.push_str("control.cancel 0000000000 0000000001 n\n");
+        for group in groups {
+            active.push_str(&format!("{group} 0000000000 0000000001 y\n"));
+        }
+        fs::write(dir.join("db/active"), active).expect("written");
+        for file in ["db/history", "db/active.times", "db/newsgroups", "log/news"] {
+            fs::write(dir.join(file), "").expect("written");
+        }
+        peers::give(dir, news);
+        let made = as_news(&programs, dir, "makedbz")
+            .args(["-i", "-o", "-f"])
+            .arg(dir.join("db/history"))
+            .output()
+            .expect("makedbz runs");
+        assert!(made.status.success(), "{made:?}");
+        let port = free_port();
+        let log = fs::File::create(dir.join("innd.out")).expect("made");
+        let child = as_news(&programs, dir, "innd")
+            .args(["-f", "-P", &port.to_string()])
+            .stdin(Stdio::null())
+            .stdout(log.try_clone().expect("cloned"))
+            .stderr(log)
+            .spawn()
+            .expect("innd starts");
+        let mut inn = Inn {
+            child,
+            programs,
+            room,
+        };
+        inn.wait_for_door(port);
+        Some(inn)
+    }
+
+    fn wait_for_door(&mut self, port: u16) {
+        let begin = Instant::now();
+        let run = self.room.path().join("run");
+        while std::os::unix::net::UnixStream::connect(run.join("nntpin")).is_err()
+            || std::net::TcpStream::connect(("127.0.0.1", port)).is_err()
+        {
+            let left = self.child.try_wait().expect("asked");
+            if left.is_some() || begin.elapsed() > PATIENCE {
+                let said =
+                    |name| fs::read_to_string(self.room.path().join(name)).unwrap_or_default();
+                panic!(
+                    "innd did not start: {}{}",
+                    said("innd.out"),
+                    said("log/errlog")
+                );
+            }
+            std::thread::sleep(Duration::from_millis(20));
+        }
+    }
+
+    /// Runs a program of INN's, with `input` from a file.
+    pub fn run(&self, program: &str, words: &[&str], input: Option<&Path>) -> Output {
+        let input = match input {
+            Some(path) => Stdio::from(fs::File::open(path).expect("opened")),
+            None => Stdio::null(),
+        };
+        as_news(&self.programs, self.room.path(), program)
+            .args(words)
+            .stdin(input)
+            .output()
+            .expect("it runs")
+    }
+
+    /// A path in its directory.
+    pub fn path(&self, name: &str) -> PathBuf {
+        self.room.path().join(name)
+    }
+
+    /// Does its history know this id?
+    pub fn has(&self, id: &str) -> bool {
+        self.run("grephistory", &[id], None).status.success()
+    }
+}
+
+impl Drop for Inn {
+    fn drop(&mut self) {
+        let _ = self.run("ctlinnd", &["shutdown", "tested"], None);
+        let begin = Instant::now();
+        while matches!(self.child.try_wait(), Ok(None)) && begin.elapsed() < PATIENCE {
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+fn free_port() -> u16 {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+    listener.local_addr().expect("its address").port()
+}
+
+fn as_news(programs: &Path, dir: &Path, program: &str) -> Command {
+    let mut command = Command::new("setpriv");
+    command.args(["--reuid=news", "--regid=news", "--clear-groups"]);
+    command
+        .arg(programs.join(program))
+        .env("INNCONF", dir.join("etc/inn.conf"))
+        .env("LD_LIBRARY_PATH", programs.with_file_name(""))
+        .current_dir(dir);
+    command
+}
+
+/// One file an article, no age limit (the dates of the tests lie in the past), all batched for the site `elsewhere`.
+fn write_settings(dir: &Path, root: &Path) {
+    let (root, peers) = (dir.display(), root.join("usr/lib/news"));
+    let peers = peers.display();
+    let settings = format!(
+        "mta: \"/bin/true\"\norganization: \"Test\"\npathhost: inn.example.org\ndomain: example.org\nmailcmd: /bin/true\n\
+         ovmethod: tradindexed\nenableoverview: true\nhismethod: hisv6\nartcutoff: 0\nmaxartsize: 0\nlinecountfuzz: 0\n\
+         docancels: none\ndoinnwatch: false\nbindaddress: 127.0.0.1\nbindaddress6: \"::1\"\nrunasuser: news\nrunasgroup: news\n\
+         pathnews: {peers}\npathbin: {peers}/bin\npathcontrol: {peers}/bin/control\npathetc: {root}/etc\npathfilter: {root}/etc/filter\n\
+         pathdb: {root}/db\npathlog: {root}/log\npathhttp: {root}/http\npathtmp: {root}/tmp\npathrun: {root}/run\npathspool: {root}/spool\n\
+         patharticles: {root}/spool/articles\npathoverview: {root}/spool/overview\npathincoming: {root}/spool/incoming\n\
+         pathoutgoing: {root}/spool/outgoing\npatharchive: {root}/spool/archive\n",
+    );
+    for (file, text) in [
+        ("inn.conf", settings.as_str()),
+        (
+            "storage.conf",
+            "method tradspool {\n    newsgroups: *\n    class: 0\n}\n",
+        ),
+        (
+            "incoming.conf",
+            "streaming: true\nmax-connections: 8\npeer ME {\n    hostname: \"localhost, 127.0.0.1\"\n}\n",
+        ),
+        ("expire.ctl", "/remember/:10\n*:A:never:never:never\n"),
+        ("control.ctl", "all:*:*:drop\n"),
+        ("readers.conf", ""),
+        ("newsfeeds", "ME:*::\nelsewhere:*:Tf,Wnb:\n"),
+    ] {
+        fs::write(dir.join("etc").join(file), text).expect("written");
+    }
+}

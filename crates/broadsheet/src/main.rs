@@ -5,6 +5,7 @@
 //! (`flags`), its `run` does the work and writes to standard output; what goes wrong becomes one
 //! line on standard error and an exit status (`exit`).
 
+mod account;
 mod archive_report;
 mod command;
 mod completion;
@@ -20,6 +21,7 @@ mod help;
 mod key_report;
 mod man;
 mod nearest;
+mod posting;
 mod settings;
 mod spooling;
 mod text;

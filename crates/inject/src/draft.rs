@@ -123,6 +123,16 @@ impl Draft {
         Ok(())
     }
 
+    /// Puts a site into Path, so that the article is not sent there.
+    ///
+    /// # Errors
+    /// The name may not stand in a header.
+    pub fn exclude(&mut self, site: &[u8]) -> Result<(), Refusal> {
+        let tail = self.value("Path").unwrap_or(b"not-for-mail");
+        let path = [site, b"!", tail].concat();
+        self.set_checked("Path", &path)
+    }
+
     /// Puts a header in front of all, in place of any of that name.
     pub fn set_first(&mut self, name: &str, value: &[u8]) {
         self.remove(name);

@@ -25,6 +25,7 @@ impl<'a> Path<'a> {
 
     /// The Path of that value. `approval` is the value of Approved, or else of Sender.
     pub fn new(value: &'a [u8], approval: Option<&[u8]>) -> Path<'a> {
+        let value = behind_injection(value);
         // The delimiter before the user stays: it is the hop from the site to us.
         let user = memchr::memrchr(b'!', value).map_or(0, |at| at + 1);
         let sites = value.get(..user).unwrap_or_default();
@@ -71,6 +72,18 @@ impl<'a> Path<'a> {
             is_open = !is_host;
         }
         hops + usize::from(is_open)
+    }
+}
+
+/// What follows the sign of an injection in front, `.POSTED!` or `.POSTED.client!` (RFC 5537, 3.2.1). It is no site: an article that
+/// begins with it has been nowhere yet.
+fn behind_injection(value: &[u8]) -> &[u8] {
+    match value.strip_prefix(b".POSTED") {
+        Some(rest) if matches!(rest.first(), Some(b'!' | b'.')) => {
+            let end = memchr::memchr(b'!', rest).map_or(rest.len(), |at| at + 1);
+            rest.get(end..).unwrap_or_default()
+        }
+        _ => value,
     }
 }
 
@@ -140,6 +153,18 @@ mod tests {
         assert_eq!(hops("a!b!user"), 2);
         assert_eq!(hops("a!!b!user"), 2);
         assert_eq!(hops("!a!user"), 2);
+    }
+
+    #[test]
+    fn the_sign_of_injection_is_no_site() {
+        let path = |value: &'static str| Path::new(value.as_bytes(), None);
+        for local in [".POSTED!not-for-mail", ".POSTED.client.example!u"] {
+            assert_eq!(path(local).hop_count(), 0, "{local}");
+            assert_eq!(path(local).first_site(), None, "{local}");
+        }
+        assert_eq!(path(".POSTED!gate!u").hop_count(), 1);
+        assert!(path(".POSTED!gate!u").contains_site(b"gate"));
+        assert_eq!(path(".POSTEDX!u").hop_count(), 1);
     }
 
     #[test]

@@ -25,11 +25,15 @@ mod history_find;
 mod history_import;
 mod history_rebuild;
 mod import_expire_ctl;
+mod inews;
 mod init;
+mod injnews;
 mod key_import;
 mod key_list;
 mod key_remove;
 mod limits;
+mod mail_list;
+mod mail_send;
 mod man;
 mod newsrun;
 mod newsrunning;
@@ -70,6 +74,15 @@ pub static SECTIONS: &[Section] = &[
             &explain::COMMAND,
             &article::COMMAND,
             &overview::COMMAND,
+        ],
+    },
+    Section {
+        title: "Posting",
+        commands: &[
+            &inews::COMMAND,
+            &injnews::COMMAND,
+            &mail_list::COMMAND,
+            &mail_send::COMMAND,
         ],
     },
     Section {

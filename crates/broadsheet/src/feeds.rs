@@ -1,46 +1,44 @@
 //! The sites that get news, as the commands see them: each name once, with its cursor.
 
 use feed::roll::{self, Newcomer};
-use feed::start::Start;
-use groups::sys::Sys;
+use groups::Sites;
+use groups::sites::Start;
 use store::Position;
 
 use crate::directory::NewsDirectory;
 
-/// The names of all sites but ourselves, each once, in the order of their lines.
-pub fn names(sys: &Sys) -> Vec<&[u8]> {
-    let mut names: Vec<&[u8]> = Vec::new();
-    let mut met = std::collections::HashSet::new();
-    for site in sys.sites().iter().filter(|site| !site.is_me) {
-        if met.insert(site.name.as_slice()) {
-            names.push(&site.name);
-        }
-    }
-    names
+/// The names of all feeds, each once, in the order of the sites.
+pub fn names(sites: &Sites) -> Vec<&[u8]> {
+    sites.feeds().map(|(name, _)| name).collect()
 }
 
-const BEGINS: &str =
-    "what is filed from now on is sent there (`broadsheet feed reset' to begin elsewhere)";
+const ELSEWHERE: &str = "(`broadsheet feed reset' to begin elsewhere)";
 
 /// Gives every site that has none its cursor. Before anything is filed that may name it. `end`: where the log ends.
 ///
 /// # Errors
 /// The disk's, or a site that cannot have a directory.
-pub fn enrol(directory: &NewsDirectory, sys: &Sys, end: Position) -> Result<(), feed::Error> {
-    let names = names(sys);
-    let newcomers: Vec<Newcomer<'_>> = names
-        .iter()
-        .map(|name| Newcomer {
+pub fn enrol(directory: &NewsDirectory, sites: &Sites, end: Position) -> Result<(), feed::Error> {
+    let newcomers: Vec<Newcomer<'_>> = sites
+        .feeds()
+        .map(|(name, site)| Newcomer {
             name,
-            start: Start::Now,
+            start: site.start,
         })
         .collect();
     let fresh = roll::enrol(directory.root(), end, &newcomers)?;
     let shown: Vec<_> = fresh.iter().map(|name| feed::place::shown(name)).collect();
-    match shown.as_slice() {
-        [] => {}
-        [one] => eprintln!("broadsheet: {one} is a new site: {BEGINS}"),
-        some => eprintln!("broadsheet: new sites: {}: {BEGINS}", some.join(", ")),
+    match (shown.as_slice(), fresh.first()) {
+        ([one], Some(name)) => {
+            let begins = match sites.feed(name).map(|site| site.start) {
+                Some(Start::Oldest) => "what is here and what comes is sent there",
+                Some(Start::Date(_)) => "what arrived from its date on is sent there",
+                _ => "what is filed from now on is sent there",
+            };
+            eprintln!("broadsheet: {one} is a new site: {begins} {ELSEWHERE}");
+        }
+        ([], _) => {}
+        (some, _) => eprintln!("broadsheet: new sites: {} {ELSEWHERE}", some.join(", ")),
     }
     Ok(())
 }

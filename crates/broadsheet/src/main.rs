@@ -5,6 +5,7 @@
 //! (`flags`), its `run` does the work and writes to standard output; what goes wrong becomes one
 //! line on standard error and an exit status (`exit`).
 
+mod account;
 mod archive_report;
 mod command;
 mod completion;
@@ -19,6 +20,7 @@ mod flags;
 mod help;
 mod key_report;
 mod man;
+mod posting;
 mod settings;
 mod spooling;
 mod text;

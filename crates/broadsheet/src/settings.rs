@@ -27,6 +27,8 @@ pub struct Settings {
     pub incoming: Incoming,
     /// `accept` and `[[site]]`
     pub sites: groups::Tables,
+    /// `[post]`
+    pub post: Post,
 }
 
 /// `[limits]`: what an article or a batch may be.
@@ -71,6 +73,64 @@ pub struct Incoming {
     /// Seconds that rnews waits for the lock before it leaves a batch in in.coming/; 0 for ever.
     pub spool_after_seconds: u64,
 }
+
+/// `[post]`: articles posted here.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Post {
+    /// What stands behind the `@` of posters and new ids; empty for the file `mailname`, or else the name.
+    pub mailname: String,
+    /// Who may approve, and post control messages: users, or `*` for all.
+    pub approve: String,
+    /// What is told of posters.
+    pub reveal: String,
+    /// Who hears complaints.
+    pub complaints: String,
+    /// The command that sends mail.
+    pub sendmail: String,
+    /// Lines of ~/.signature.
+    pub signature_lines: u64,
+    /// Old customs.
+    pub customs: String,
+}
+
+impl Post {
+    /// Whether a user may give Approved.
+    pub fn lets_approve(&self, user: &str) -> bool {
+        let mut users = self.approve.split(',').map(str::trim);
+        users.any(|known| known == "*" || known == user)
+    }
+
+    /// Whether `Subject: cmsg X` makes a control message.
+    pub fn takes_cmsg(&self) -> bool {
+        self.customs == CMSG
+    }
+
+    /// What is wrong with the texts, and of which key it is said.
+    fn fault(&self) -> Option<(&'static str, String)> {
+        let is_domain = article::message_id::valid_domain_strict(self.mailname.as_bytes());
+        if !self.mailname.is_empty() && !is_domain {
+            return Some(("post.mailname", "is no name of a mail host".to_owned()));
+        }
+        if let Err(word) = inject::Reveal::parse(&self.reveal) {
+            let told = format!("takes account, host, logging and sender, not `{word}'");
+            return Some(("post.reveal", told));
+        }
+        let is_address = inject::mailbox::is_safe_recipient(self.complaints.as_bytes());
+        if !self.complaints.is_empty() && !is_address {
+            return Some(("post.complaints", "is no address".to_owned()));
+        }
+        if !self.sendmail.trim().is_empty()
+            && let Err(error) = inject::mail_queue::words(&self.sendmail)
+        {
+            return Some(("post.sendmail", error.to_string()));
+        }
+        let is_known = matches!(self.customs.as_str(), "" | CMSG);
+        (!is_known).then(|| ("post.customs", "is \"cmsg\" or empty".to_owned()))
+    }
+}
+
+/// The one old custom there is.
+const CMSG: &str = "cmsg";
 
 /// When articles are forced to the disk.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -185,6 +245,15 @@ impl Default for Settings {
                 spool_after_seconds: 0,
             },
             sites: groups::Tables::default(),
+            post: Post {
+                mailname: String::new(),
+                approve: "*".to_owned(),
+                reveal: String::new(),
+                complaints: String::new(),
+                sendmail: "/usr/sbin/sendmail -oi -t".to_owned(),
+                signature_lines: 4,
+                customs: String::new(),
+            },
         }
     }
 }
@@ -432,6 +501,67 @@ pub static TABLE: &[Setting] = &[
                0: it waits. Say 2 where newsrun is run regularly.",
         slot: |s| Slot::Number(&mut s.incoming.spool_after_seconds),
     },
+    Setting {
+        section: "post",
+        key: "mailname",
+        unit: Unit::Text,
+        range: ANY,
+        help: "Stands behind the `@' of posters and of new Message-IDs. Empty: the first line of the file \
+               `mailname' here, or else this site's name.",
+        slot: |s| Slot::Text(&mut s.post.mailname),
+    },
+    Setting {
+        section: "post",
+        key: "approve",
+        unit: Unit::Text,
+        range: ANY,
+        help: "Users who may post with Approved, and control messages other than cancel: names with commas between \
+               them; \"*\" for all, as in C News. Root and the owner of this directory always may.",
+        slot: |s| Slot::Text(&mut s.post.approve),
+    },
+    Setting {
+        section: "post",
+        key: "reveal",
+        unit: Unit::Text,
+        range: ANY,
+        help: "What articles tell of their posters besides From: account, host, logging (in Injection-Info), sender (Sender \
+               where From has another address); commas between them.",
+        slot: |s| Slot::Text(&mut s.post.reveal),
+    },
+    Setting {
+        section: "post",
+        key: "complaints",
+        unit: Unit::Text,
+        range: ANY,
+        help: "The address for complaints, in Injection-Info; empty for none.",
+        slot: |s| Slot::Text(&mut s.post.complaints),
+    },
+    Setting {
+        section: "post",
+        key: "sendmail",
+        unit: Unit::Text,
+        range: ANY,
+        help: "The command that takes mail to moderators on its standard input. No shell reads it. Empty, or \
+               no such program: the mail waits in mail.queue/.",
+        slot: |s| Slot::Text(&mut s.post.sendmail),
+    },
+    Setting {
+        section: "post",
+        key: "signature_lines",
+        unit: Unit::Count("lines"),
+        range: (0, 100),
+        help: "So many lines of ~/.signature inews adds.",
+        slot: |s| Slot::Number(&mut s.post.signature_lines),
+    },
+    Setting {
+        section: "post",
+        key: "customs",
+        unit: Unit::Text,
+        range: ANY,
+        help: "\"cmsg\": `Subject: cmsg X', and any Subject in a group that ends in .ctl, makes a control message, as in \
+               C News; RFC 5537 forbids it.",
+        slot: |s| Slot::Text(&mut s.post.customs),
+    },
 ];
 
 /// What each `[section]` is about; the comment above it in the file.
@@ -442,6 +572,7 @@ pub static SECTIONS: &[(&str, &str)] = &[
     ),
     ("store", "How articles are kept."),
     ("incoming", "Batches that wait to be filed."),
+    ("post", "Articles posted here, by inews and injnews."),
 ];
 
 /// Rules that bind two settings together: what is wrong, and the key it is said of.
@@ -449,13 +580,14 @@ pub fn check_together(settings: &Settings) -> Option<(&'static str, String)> {
     // In wire form an article of nothing but empty lines has twice the bytes, and an article
     // must lie in one segment.
     let article = settings.limits.article_bytes_max;
-    (article > settings.store.segment_bytes / 2).then(|| {
+    let fault = (article > settings.store.segment_bytes / 2).then(|| {
         let told = format!(
             "is less than twice limits.article_bytes_max ({}), so that such an article would not fit in a segment",
             text::bytes(article)
         );
         ("store.segment_bytes", told)
-    })
+    });
+    fault.or_else(|| settings.post.fault())
 }
 
 /// May this be a site's name? The characters are those C News takes as part of a host in Path

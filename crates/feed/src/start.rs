@@ -4,17 +4,7 @@ use store::{Position, Reader};
 
 use crate::error::Error;
 
-/// Where a feed begins.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Start {
-    /// With what is filed from now on, as in C News.
-    #[default]
-    Now,
-    /// With the oldest article there is.
-    Oldest,
-    /// With the first that arrived at or after this, epoch seconds.
-    Date(i64),
-}
+pub use groups::sites::Start;
 
 /// The position it stands for.
 ///

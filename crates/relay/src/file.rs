@@ -129,6 +129,11 @@ impl Filer {
         self.rules = rules;
     }
 
+    /// Why the article before was not filed, as the log says it; nothing that makes sense when it was.
+    pub fn why(&self) -> &[u8] {
+        &self.text
+    }
+
     /// The spool that is filed into.
     pub fn spool(&self) -> &Spool {
         &self.spool

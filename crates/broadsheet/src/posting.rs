@@ -1,0 +1,490 @@
+//! What `inews` and `injnews` share: a draft goes into the news system, to a moderator, or back to its poster.
+
+use std::fs::{File, OpenOptions};
+use std::io::{Read, Write};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use article::Form;
+use article::date::FixedOffset;
+use inject::{Draft, InjectRules, Injected, Moderators, Moment, Poster, Refusal, Reveal, Route};
+use inject::{Site, mail_queue};
+use relay::cancel_lock::Secret;
+use relay::file::FilerOptions;
+use relay::incoming::{Grade, Spooled, spool};
+use relay::{Filer, Now};
+
+use crate::account::Account;
+use crate::directory::NewsDirectory;
+use crate::exit::{Meaning, Status};
+use crate::filing;
+use crate::flags::Given;
+use crate::settings::Settings;
+use crate::spooling;
+
+/// Exit statuses of the commands that post.
+pub const EXITS: &[Meaning] = &[
+    Meaning {
+        status: Status::OK,
+        when: "posted: filed, or in in.coming/, or on its way to the moderator; it is on the disk",
+    },
+    Meaning {
+        status: Status::NO,
+        when: "refused: the message says why, with a word for scripts, and where the post was saved",
+    },
+    Meaning {
+        status: Status::ATTENTION,
+        when: "not posted, and an administrator is needed; the post was saved",
+    },
+];
+
+/// Where a refused post is kept, in the home of its poster (C News).
+const DEAD_ARTICLE: &str = "dead.article";
+
+/// Everything a post needs.
+pub struct Posting<'g> {
+    directory: NewsDirectory,
+    settings: Settings,
+    account: Account,
+    given: &'g Given,
+}
+
+/// What became of a post, for people and for machines.
+enum Done {
+    Filed,
+    Spooled,
+    Mailed { group: String, address: String },
+    Queued { group: String, address: String },
+}
+
+/// A post that did not go on: why, with a word for scripts.
+struct Failed {
+    status: Status,
+    code: &'static str,
+    why: String,
+}
+
+impl From<Refusal> for Failed {
+    fn from(refusal: Refusal) -> Failed {
+        Failed {
+            status: Status::NO,
+            code: refusal.code(),
+            why: refusal.to_string(),
+        }
+    }
+}
+
+impl<'g> Posting<'g> {
+    /// Reads the settings. The flags of `given` that are asked for: `dir`, `json`, `no-post`, `verbose`.
+    ///
+    /// # Errors
+    /// No news directory, or faults in its settings.
+    pub fn begin(given: &'g Given) -> anyhow::Result<Posting<'g>> {
+        let directory = NewsDirectory::meant(given)?;
+        let settings = directory.settings()?.settings;
+        Ok(Posting {
+            directory,
+            settings,
+            account: Account::mine(),
+            given,
+        })
+    }
+
+    /// The post: the FILEs one after the other, or standard input. `None`, told and saved: it is too large.
+    ///
+    /// # Errors
+    /// A file cannot be read.
+    pub fn input(&self, out: &mut dyn Write) -> anyhow::Result<Result<Vec<u8>, Status>> {
+        let mut readers: Vec<Box<dyn Read>> = Vec::new();
+        for path in &self.given.operands {
+            let file = File::open(path).map_err(|error| {
+                let what = format!("cannot read {}", Path::new(path).display());
+                anyhow::Error::new(error).context(what)
+            })?;
+            readers.push(Box::new(file));
+        }
+        if readers.is_empty() {
+            readers.push(Box::new(std::io::stdin().lock()));
+        }
+        let empty: Box<dyn Read> = Box::new(std::io::empty());
+        let mut all = readers
+            .into_iter()
+            .fold(empty, |all, next| Box::new(all.chain(next)));
+        let limit = self.settings.limits.article_bytes_max;
+        let mut bytes = Vec::new();
+        all.by_ref()
+            .take(limit.saturating_add(1))
+            .read_to_end(&mut bytes)?;
+        if bytes.len() as u64 <= limit {
+            return Ok(Ok(bytes));
+        }
+        let failed = Failed {
+            status: Status::NO,
+            code: "too-large",
+            why: format!("the post is larger than limits.article_bytes_max, {limit} bytes"),
+        };
+        self.refuse(failed, &mut bytes.chain(all), out).map(Err)
+    }
+
+    /// Refuses what cannot even be read as a post.
+    ///
+    /// # Errors
+    /// Standard output cannot be written.
+    pub fn refuse_input(
+        &self,
+        refusal: Refusal,
+        bytes: &[u8],
+        out: &mut dyn Write,
+    ) -> anyhow::Result<Status> {
+        self.refuse(refusal.into(), &mut &*bytes, out)
+    }
+
+    /// `-- ` and the first lines of ~/.signature; nothing where there is none.
+    pub fn signature(&self) -> Vec<u8> {
+        let lines = usize::try_from(self.settings.post.signature_lines).unwrap_or(usize::MAX);
+        let home = self.account.home.as_deref();
+        let file = home.and_then(|home| File::open(home.join(".signature")).ok());
+        let mut text = Vec::new();
+        if let Some(file) = file {
+            let _ = file.take(SIGNATURE_BYTES_MAX).read_to_end(&mut text);
+        }
+        let text: Vec<u8> = text
+            .split_inclusive(|&byte| byte == b'\n')
+            .take(lines)
+            .flatten()
+            .copied()
+            .collect();
+        match text.trim_ascii().is_empty() {
+            true => Vec::new(),
+            false => [b"-- \n", text.as_slice()].concat(),
+        }
+    }
+
+    /// Posts the draft, and says what became of it.
+    ///
+    /// # Errors
+    /// Standard output, or `active`, or the like. What concerns the post is told and ends with a status.
+    pub fn post(&self, draft: Draft, out: &mut dyn Write) -> anyhow::Result<Status> {
+        let saved = draft.write();
+        let now = Moment {
+            seconds: Now::read().seconds,
+            chance: chance()?,
+        };
+        let injected = match self.inject(draft, now)? {
+            Ok(injected) => injected,
+            Err(refusal) => return self.refuse(refusal.into(), &mut saved.as_slice(), out),
+        };
+        if self.given.has("no-post") {
+            out.write_all(&injected.bytes)?;
+            return Ok(Status::OK);
+        }
+        for note in &injected.notes {
+            eprintln!("broadsheet: {note}");
+        }
+        let done = match &injected.route {
+            Route::File => self.file(&injected),
+            Route::Mail { group, address } => self.mail(&injected, group, address, now),
+        };
+        match done {
+            Ok(done) => self.tell(&injected, &done, out),
+            Err(failed) => self.refuse(failed, &mut saved.as_slice(), out),
+        }
+    }
+
+    fn inject(&self, draft: Draft, now: Moment) -> anyhow::Result<Result<Injected, Refusal>> {
+        let rules = self.rules()?;
+        let mailname = String::from_utf8_lossy(&rules.mailname).into_owned();
+        let from = self.account.from(&mailname);
+        let is_admin = self.account.is_admin(self.directory.root());
+        let logging_data = std::process::id().to_string();
+        let poster = Poster {
+            account: self.account.name.as_bytes(),
+            from: from.as_bytes(),
+            host: b"localhost",
+            logging_data: logging_data.as_bytes(),
+            may_approve: is_admin || self.settings.post.lets_approve(&self.account.name),
+            is_admin,
+        };
+        let secret = Secret::of(self.directory.root());
+        if let Err(error) = &secret {
+            eprintln!("broadsheet: no Cancel-Lock is made: {error}");
+        }
+        let site = Site {
+            rules: &rules,
+            active: &self.directory.active()?,
+            moderators: &moderators(&self.directory)?,
+            secret: secret.as_ref().ok(),
+            zone: &FixedOffset(0),
+        };
+        Ok(inject::inject(draft, &poster, &site, now))
+    }
+
+    fn rules(&self) -> anyhow::Result<InjectRules> {
+        let post = &self.settings.post;
+        let words = |what: &str, word: String| anyhow::anyhow!("{what}: unknown word `{word}'");
+        Ok(InjectRules {
+            limits: self.settings.rules(),
+            mailname: mailname(&self.directory, &self.settings).into_bytes(),
+            organization: match self.given.has("no-organization") {
+                true => Vec::new(),
+                false => self.settings.organization.clone().into_bytes(),
+            },
+            complaints: post.complaints.clone().into_bytes(),
+            reveal: Reveal::parse(&post.reveal).map_err(|word| words("post.reveal", word))?,
+            subject_control: post.takes_cmsg(),
+        })
+    }
+
+    /// Files it now; where another program files for long, or the disk is full, it waits in in.coming as grade 0.
+    fn file(&self, injected: &Injected) -> Result<Done, Failed> {
+        let most = self.settings.incoming.spool_after_seconds;
+        let patience = (most > 0).then(|| Duration::from_secs(most));
+        let settings = &self.settings;
+        let options = FilerOptions::default();
+        let filer = filing::open(
+            &self.directory,
+            settings,
+            settings.rules(),
+            options,
+            patience,
+        );
+        let mut filer = match filer {
+            Ok(Some(filer)) => filer,
+            Ok(None) => return self.spool(injected),
+            Err(error) => return self.spool_if_full(injected, &error),
+        };
+        let now = Now::read();
+        let filed = filer
+            .file(&injected.bytes, Form::Native, now)
+            .and_then(|verdict| filer.commit().map(|()| verdict));
+        match filed {
+            Ok(verdict) => verdict_of(verdict, &filer),
+            Err(error) => {
+                drop(filer);
+                self.spool_if_full(injected, &error.into())
+            }
+        }
+    }
+
+    fn spool_if_full(&self, injected: &Injected, error: &anyhow::Error) -> Result<Done, Failed> {
+        let is_full = error
+            .downcast_ref::<relay::Error>()
+            .is_some_and(relay::Error::is_disk_full)
+            || error
+                .downcast_ref::<store::Error>()
+                .is_some_and(store::Error::is_disk_full);
+        let spooled = is_full.then(|| self.spool(injected).ok()).flatten();
+        spooled.ok_or_else(|| Failed {
+            status: Status::ATTENTION,
+            code: "not-filed",
+            why: format!("{error:#}"),
+        })
+    }
+
+    fn spool(&self, injected: &Injected) -> Result<Done, Failed> {
+        let options = spooling::options(&self.settings, Grade::of(0));
+        let what = Path::new("the post");
+        let mut bytes = injected.bytes.as_slice();
+        match spool(self.directory.root(), what, &mut bytes, options) {
+            Ok(Spooled::Waits { .. }) => Ok(Done::Spooled),
+            Ok(Spooled::Empty) => Err(Refusal::NoBody.into()),
+            Err(error) => Err(Failed {
+                status: Status::ATTENTION,
+                code: "not-filed",
+                why: error.to_string(),
+            }),
+        }
+    }
+
+    /// Keeps the mail, then has it sent. When that fails it stays, and that is no failure of the post.
+    fn mail(
+        &self,
+        injected: &Injected,
+        group: &[u8],
+        address: &[u8],
+        now: Moment,
+    ) -> Result<Done, Failed> {
+        let group = String::from_utf8_lossy(group).into_owned();
+        let address = String::from_utf8_lossy(address).into_owned();
+        let root = self.directory.root();
+        let path = mail_queue::keep(root, &injected.bytes, now.seconds, now.chance);
+        let path = path.map_err(|error| Failed {
+            status: Status::ATTENTION,
+            code: "not-mailed",
+            why: error.to_string(),
+        })?;
+        let mail = mail_queue::Waiting {
+            path,
+            since: now.seconds,
+        };
+        Ok(match send(&mail, &self.settings) {
+            Ok(true) => Done::Mailed { group, address },
+            Ok(false) => Done::Queued { group, address },
+            Err(error) => {
+                eprintln!("broadsheet: the mail to the moderator waits: {error}");
+                Done::Queued { group, address }
+            }
+        })
+    }
+
+    fn tell(
+        &self,
+        injected: &Injected,
+        done: &Done,
+        out: &mut dyn Write,
+    ) -> anyhow::Result<Status> {
+        let id = String::from_utf8_lossy(&injected.id);
+        let (word, to) = match done {
+            Done::Filed => ("posted", None),
+            Done::Spooled => ("spooled", None),
+            Done::Mailed { group, address } => ("mailed", Some((group, address))),
+            Done::Queued { group, address } => ("queued", Some((group, address))),
+        };
+        if self.given.has("json") {
+            let mut told = serde_json::json!({ "status": word, "message_id": id });
+            if let (Some((group, address)), Some(told)) = (to, told.as_object_mut()) {
+                told.insert("group".to_owned(), group.as_str().into());
+                told.insert("moderator".to_owned(), address.as_str().into());
+            }
+            writeln!(out, "{told}")?;
+        } else if self.given.has("verbose") {
+            match to {
+                None => writeln!(out, "{word} {id}")?,
+                Some((group, address)) => writeln!(out, "{word} {id} for {group} to {address}")?,
+            }
+        } else if let Some((group, address)) = to {
+            // Else the poster would look for the article in vain.
+            eprintln!("broadsheet: {group} is moderated: {word} to {address}");
+        }
+        Ok(Status::OK)
+    }
+
+    /// Saves the post and says why it did not go on.
+    fn refuse(
+        &self,
+        failed: Failed,
+        post: &mut dyn Read,
+        out: &mut dyn Write,
+    ) -> anyhow::Result<Status> {
+        let saved = match self.given.has("no-post") {
+            true => None,
+            false => Some(self.save(post)),
+        };
+        let Failed { status, code, why } = failed;
+        if self.given.has("json") {
+            let path = saved.as_ref().and_then(|saved| saved.as_ref().ok());
+            let path = path.map(|path| path.display().to_string());
+            let told =
+                serde_json::json!({ "status": "refused", "code": code, "why": why, "saved": path });
+            writeln!(out, "{told}")?;
+        }
+        let kept = match &saved {
+            None => String::new(),
+            Some(Ok(path)) => format!("; the post is saved in {}", path.display()),
+            Some(Err(error)) => format!("; the post could not be saved: {error:#}"),
+        };
+        eprintln!("broadsheet: refused ({code}): {why}{kept}");
+        Ok(status)
+    }
+
+    /// Adds the post to ~/dead.article, or where there is no home to one in the news directory's bad/.
+    fn save(&self, post: &mut dyn Read) -> anyhow::Result<PathBuf> {
+        let home = self.account.home.clone().filter(|home| home.is_dir());
+        let path = home
+            .unwrap_or_else(|| self.directory.file("bad"))
+            .join(DEAD_ARTICLE);
+        let mut file = OpenOptions::new()
+            .append(true)
+            .create(true)
+            .mode(0o600)
+            .open(&path)
+            .map_err(|error| {
+                anyhow::Error::new(error).context(format!("cannot open {}", path.display()))
+            })?;
+        std::io::copy(post, &mut file)?;
+        file.sync_all()?;
+        Ok(path)
+    }
+}
+
+/// The most of ~/.signature that is read, in bytes.
+pub const SIGNATURE_BYTES_MAX: u64 = 4096;
+
+fn verdict_of(verdict: relay::Verdict, filer: &Filer) -> Result<Done, Failed> {
+    let failed = |status, code, why| Err(Failed { status, code, why });
+    let why = || String::from_utf8_lossy(filer.why()).into_owned();
+    match verdict {
+        relay::Verdict::Filed | relay::Verdict::Junked => Ok(Done::Filed),
+        relay::Verdict::Duplicate => failed(
+            Status::NO,
+            "duplicate",
+            "its Message-ID is in use".to_owned(),
+        ),
+        relay::Verdict::Refused => failed(Status::NO, "not-accepted", why()),
+        relay::Verdict::NeedsAttention => failed(Status::ATTENTION, "not-filed", why()),
+    }
+}
+
+/// Gives a mail to the program of the settings. `false`: there is none, and the mail waits.
+///
+/// # Errors
+/// The program did not take it; the mail waits.
+pub fn send(mail: &mail_queue::Waiting, settings: &Settings) -> Result<bool, mail_queue::Error> {
+    if settings.post.sendmail.trim().is_empty() {
+        return Ok(false);
+    }
+    let command = mail_queue::words(&settings.post.sendmail)?;
+    let is_there = command
+        .first()
+        .is_some_and(|program| Path::new(program).exists());
+    if !is_there {
+        return Ok(false);
+    }
+    mail_queue::send(mail, &command).map(|()| true)
+}
+
+/// What stands behind the `@`: the setting, the classic file `mailname`, the site's name.
+fn mailname(directory: &NewsDirectory, settings: &Settings) -> String {
+    if !settings.post.mailname.is_empty() {
+        return settings.post.mailname.clone();
+    }
+    let file = std::fs::read_to_string(directory.file("mailname")).unwrap_or_default();
+    let first = file.lines().next().unwrap_or_default().trim();
+    match article::message_id::valid_domain_strict(first.as_bytes()) {
+        true => first.to_owned(),
+        false => settings.name.clone(),
+    }
+}
+
+/// Who moderates what: `mailpaths`, then INN's `moderators`. Lines that say nothing are told.
+fn moderators(directory: &NewsDirectory) -> anyhow::Result<Moderators> {
+    let mut moderators = Moderators::default();
+    for file in ["mailpaths", "moderators"] {
+        let path = directory.file(file);
+        let text = match std::fs::read(&path) {
+            Ok(text) => text,
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => continue,
+            Err(error) => {
+                return Err(
+                    anyhow::Error::new(error).context(format!("cannot read {}", path.display()))
+                );
+            }
+        };
+        let faults = match file {
+            "mailpaths" => moderators.read_mailpaths(&text),
+            _ => moderators.read_moderators(&text),
+        };
+        for fault in faults {
+            eprintln!("broadsheet: {}: {fault}", path.display());
+        }
+    }
+    Ok(moderators)
+}
+
+/// 64 random bits.
+fn chance() -> anyhow::Result<u64> {
+    let mut bytes = [0; 8];
+    File::open("/dev/urandom")?.read_exact(&mut bytes)?;
+    Ok(u64::from_le_bytes(bytes))
+}

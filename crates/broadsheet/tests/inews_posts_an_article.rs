@@ -1,0 +1,284 @@
+//! `inews` and `injnews`: what people and programs write is filed, or refused and saved.
+
+mod program;
+use std::io::Write;
+use std::process::Stdio;
+
+use program::{Program, Told};
+
+const ACTIVE: &str = "control 0 1 y\njunk 0 1 y\nmisc.test 0 1 y\nmisc.no 0 1 n\n";
+
+fn site() -> Program {
+    let program = Program::with_news(ACTIVE);
+    std::fs::create_dir(program.path("home")).expect("a home");
+    program
+}
+
+/// Runs it with a home of its own.
+fn post(program: &Program, words: &[&str], input: &[u8]) -> Told {
+    let mut child = program
+        .command(words)
+        .env("HOME", program.path("home"))
+        .env("NAME", "Jane Doe")
+        .env("BROADSHEET_DIR", "news")
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("it starts");
+    let _ = child.stdin.take().expect("a pipe").write_all(input);
+    let done = child.wait_with_output().expect("it ends");
+    Told {
+        status: done.status.code().expect("a status"),
+        out: String::from_utf8_lossy(&done.stdout).into_owned(),
+        err: String::from_utf8_lossy(&done.stderr).into_owned(),
+    }
+}
+
+fn filed(program: &Program, told: &Told) -> String {
+    assert_eq!(told.status, 0, "{told:?}");
+    let id = told.summary()["message_id"]
+        .as_str()
+        .expect("an id")
+        .to_owned();
+    let bytes = program.run_bytes(&["article", "--dir", "news", &id]);
+    String::from_utf8_lossy(&bytes).into_owned()
+}
+
+#[test]
+fn a_text_with_flags() {
+    let program = site();
+    program.write("home/.signature", b"Jane\nline 2\nline 3\nline 4\nline 5\n");
+    let words = [
+        "inews",
+        "--json",
+        "-n",
+        "misc.test",
+        "-t",
+        "a test",
+        "-o",
+        "The House",
+        "-r",
+        "jane@else.example",
+        "-F",
+        "<0@a.example>",
+        "-d",
+        "local",
+        "-x",
+        "other.example",
+        "-e",
+        "31 Dec 2099 12:00:00 GMT",
+    ];
+    let told = post(&program, &words, b"hello\n.\n..two\n");
+    assert_eq!(told.summary()["status"], "posted");
+    let article = filed(&program, &told);
+    for line in [
+        "Subject: a test\n",
+        "Newsgroups: misc.test\n",
+        "Organization: The House\n",
+        "Reply-To: jane@else.example\n",
+        "References: <0@a.example>\n",
+        "Distribution: local\n",
+        "Path: news.example.org!.POSTED!other.example!not-for-mail\n",
+        "Expires: 31 Dec 2099 12:00:00 GMT\n",
+        "Xref: news.example.org misc.test:1\n",
+        "@news.example.org (Jane Doe)\n",
+        "Injection-Info: news.example.org\n",
+        "Cancel-Lock: sha256:",
+    ] {
+        assert!(article.contains(line), "{line}: {article}");
+    }
+    let body = "\n\nhello\n.\n..two\n-- \nJane\nline 2\nline 3\nline 4\n";
+    assert!(article.ends_with(body), "{article}");
+    program.assert_clean();
+}
+
+#[test]
+fn an_article_with_a_header_and_bytes_of_any_kind() {
+    let program = site();
+    let text = b"newsgroups:misc.test\nSubject: s\nFrom: a@b.example\nMessage-Id: <1@b.example>\n\ncaf\xe9\rbare\n";
+    let told = post(&program, &["inews", "-h", "-S", "-V"], text);
+    assert_eq!(
+        (told.status, told.out.as_str()),
+        (0, "posted <1@b.example>\n"),
+        "{told:?}"
+    );
+    let bytes = program.run_bytes(&["article", "--dir", "news", "<1@b.example>"]);
+    assert!(bytes.ends_with(b"\n\ncaf\xe9\rbare\n"));
+    // A quiet success says nothing; a second copy is refused.
+    let again = post(&program, &["injnews"], text);
+    assert_eq!(again.status, 1);
+    assert!(again.err.contains("refused (duplicate)"), "{again:?}");
+    let other = text.map(|byte| if byte == b'1' { b'2' } else { byte });
+    let told = post(&program, &["injnews"], &other);
+    assert_eq!(
+        (told.status, told.out.as_str(), told.err.as_str()),
+        (0, "", "")
+    );
+}
+
+#[test]
+fn an_empty_text_gets_a_filler_from_people_only() {
+    let program = site();
+    let words = ["inews", "--json", "-n", "misc.test", "-t", "s"];
+    assert!(filed(&program, &post(&program, &words, b"")).ends_with("\n\n(no text)\n"));
+    let told = post(
+        &program,
+        &["injnews"],
+        b"Newsgroups: misc.test\nSubject: s\n\n",
+    );
+    assert!(told.err.contains("refused (no-text)"), "{told:?}");
+}
+
+#[test]
+fn what_is_refused_is_saved_and_told_with_a_word() {
+    let program = site();
+    let told = post(
+        &program,
+        &["inews", "--json", "-n", "misc.no", "-t", "s"],
+        b"precious\n",
+    );
+    assert_eq!(told.status, 1, "{told:?}");
+    let summary = told.summary();
+    assert_eq!(summary["status"], "refused");
+    assert_eq!(summary["code"], "no-posting");
+    let saved = summary["saved"].as_str().expect("a path");
+    assert!(saved.ends_with("/home/dead.article"), "{saved}");
+    let wanted = "broadsheet: refused (no-posting): posting to misc.no is not allowed here; the post is saved in ";
+    assert!(told.err.starts_with(wanted), "{told:?}");
+    assert_eq!(
+        program.read("home/dead.article"),
+        "Subject: s\nNewsgroups: misc.no\n\nprecious\n"
+    );
+    // Without a home it is kept in bad/.
+    std::fs::remove_dir_all(program.path("home")).expect("removed");
+    let told = post(&program, &["inews", "-h"], b"no header\n\nx\n");
+    assert!(told.err.contains("refused (not-a-header)"), "{told:?}");
+    assert_eq!(program.read("news/bad/dead.article"), "no header\n\nx\n");
+}
+
+#[test]
+fn flags_cannot_smuggle_headers() {
+    let program = site();
+    for value in ["s\nApproved: me@a", "s\r\nControl: newgroup x", "s\x1b[2J"] {
+        let told = post(&program, &["inews", "-n", "misc.test", "-t", value], b"x\n");
+        assert_eq!(told.status, 1, "{told:?}");
+        assert!(told.err.contains("refused (header-syntax)"), "{told:?}");
+    }
+    let told = post(
+        &program,
+        &["inews", "-n", "misc.test", "-t", "s", "-x", "a\nX: y"],
+        b"x\n",
+    );
+    assert_eq!(told.status, 1, "{told:?}");
+    let told = post(
+        &program,
+        &["inews", "-n", "misc.test", "-t", "s"],
+        b"a\0b\n",
+    );
+    assert!(told.err.contains("refused (nul)"), "{told:?}");
+    let status = program.run(&["group", "list", "--dir", "news", "misc.test"]);
+    assert!(status.out.contains("misc.test"), "{status:?}");
+    assert!(
+        program.files("news/keys").len() <= 1,
+        "no key was made by a header"
+    );
+}
+
+#[test]
+fn a_filter_posts_nothing() {
+    let program = site();
+    let told = post(
+        &program,
+        &["injnews", "-N"],
+        b"Newsgroups: misc.test\nSubject: s\n\nx\n",
+    );
+    assert_eq!(told.status, 0, "{told:?}");
+    assert!(
+        told.out
+            .starts_with("Path: .POSTED!not-for-mail\nNewsgroups: misc.test\n"),
+        "{told:?}"
+    );
+    let told = post(&program, &["injnews", "-N"], b"Subject: s\n\nx\n");
+    assert_eq!((told.status, told.out.as_str()), (1, ""), "{told:?}");
+    assert!(!program.path("home/dead.article").exists());
+}
+
+#[test]
+fn too_large_a_post_is_saved_whole() {
+    let program = site();
+    let settings = program.read("news/broadsheet.toml").replace(
+        "article_bytes_max = \"8 MiB\"",
+        "article_bytes_max = \"4 KiB\"",
+    );
+    program.write("news/broadsheet.toml", settings.as_bytes());
+    let text = [
+        b"Newsgroups: misc.test\nSubject: s\n\n".to_vec(),
+        vec![b'x'; 10_000],
+    ]
+    .concat();
+    let told = post(&program, &["injnews"], &text);
+    assert_eq!(told.status, 1, "{told:?}");
+    assert!(told.err.contains("refused (too-large)"), "{told:?}");
+    assert_eq!(program.read("home/dead.article").len(), text.len());
+}
+
+#[test]
+fn while_another_program_files_it_waits_in_in_coming() {
+    let program = site();
+    let settings = program
+        .read("news/broadsheet.toml")
+        .replace("spool_after_seconds = 0", "spool_after_seconds = 1");
+    program.write("news/broadsheet.toml", settings.as_bytes());
+    let lock = store::Lock::take(&program.path("news"), true).expect("the lock");
+    let words = ["inews", "-V", "-n", "misc.test", "-t", "s"];
+    let told = post(&program, &words, b"x\n");
+    assert_eq!(told.status, 0, "{told:?}");
+    assert!(told.out.starts_with("spooled <"), "{told:?}");
+    let waiting = program.files("news/in.coming");
+    let name = waiting
+        .first()
+        .and_then(|path| path.file_name())
+        .expect("a file");
+    assert!(name.to_string_lossy().starts_with("0."), "{waiting:?}");
+    drop(lock);
+    let told = program.run(&["newsrun", "--dir", "news"]);
+    assert_eq!(told.status, 0, "{told:?}");
+    let groups = program.run(&["group", "list", "--dir", "news", "misc.test"]);
+    assert!(program.files("news/in.coming").is_empty(), "{groups:?}");
+    program.assert_clean();
+}
+
+#[test]
+fn who_may_approve_is_a_setting_and_faults_of_settings_are_named() {
+    let program = site();
+    let settings = program.read("news/broadsheet.toml");
+    for (from, to, told) in [
+        (
+            "reveal = \"\"",
+            "reveal = \"hosts\"",
+            "post.reveal takes account",
+        ),
+        (
+            "mailname = \"\"",
+            "mailname = \"a b\"",
+            "post.mailname is no name",
+        ),
+        ("sendmail -oi -t\"", "sendmail 'x\"", "post.sendmail"),
+        ("customs = \"\"", "customs = \"all\"", "post.customs is"),
+        (
+            "complaints = \"\"",
+            "complaints = \"a b\"",
+            "post.complaints is no address",
+        ),
+    ] {
+        assert!(settings.contains(from), "{from}");
+        program.write(
+            "news/broadsheet.toml",
+            settings.replace(from, to).as_bytes(),
+        );
+        let said = post(&program, &["inews"], b"");
+        assert_eq!(said.status, 78, "{said:?}");
+        assert!(said.err.contains(told), "{said:?}");
+    }
+}

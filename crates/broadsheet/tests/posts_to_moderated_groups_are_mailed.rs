@@ -1,0 +1,154 @@
+//! Posts to moderated groups go to the moderator by a program, or wait for one.
+
+mod program;
+use std::os::unix::fs::PermissionsExt;
+use std::path::PathBuf;
+
+use program::{Program, Told};
+
+const ACTIVE: &str =
+    "control 0 1 y\njunk 0 1 y\nmisc.test 0 1 y\nmisc.mod 0 1 m\nother.mod 0 1 m\nlost.mod 0 1 m\n";
+const POST: &[u8] = b"Newsgroups: misc.test,misc.mod\nSubject: s\nFrom: a@b.example\nMessage-ID: <1@b.example>\nBcc: spy@x.example\nPath: u\n\n.\nFrom here\n";
+
+/// A site whose program for mail writes down its words and what it gets, and ends with `status`.
+fn site(status: u8) -> Program {
+    let program = Program::with_news(ACTIVE);
+    program.write("news/mailpaths", b"misc mod@site.example\n");
+    program.write("news/moderators", b"other.*:%s@mods.example\n");
+    let room = program.path("").display().to_string();
+    let script = format!(
+        "#!/bin/sh\nfor word; do echo \"[$word]\"; done >{room}/words\ncat >{room}/mail\nexit {status}\n"
+    );
+    program.write("send mail", script.as_bytes());
+    let path = program.path("send mail");
+    std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).expect("executable");
+    set_sendmail(&program, &format!("'{}' -oi -t 'a;b' $(x)", path.display()));
+    program
+}
+
+fn set_sendmail(program: &Program, command: &str) {
+    let settings = program.read("news/broadsheet.toml");
+    let lines: Vec<String> = settings
+        .lines()
+        .map(|line| match line.starts_with("sendmail = ") {
+            true => format!("sendmail = \"{command}\""),
+            false => line.to_owned(),
+        })
+        .collect();
+    program.write("news/broadsheet.toml", lines.join("\n").as_bytes());
+}
+
+fn post(program: &Program, words: &[&str], input: &[u8]) -> Told {
+    let words = [words, &["--dir", "news"]].concat();
+    program.feed(&words, input)
+}
+
+fn queue(program: &Program) -> Vec<PathBuf> {
+    program.files("news/mail.queue")
+}
+
+#[test]
+fn the_program_gets_the_mail_and_no_shell_reads_the_command() {
+    let program = site(0);
+    let told = post(&program, &["injnews", "--json"], POST);
+    assert_eq!(told.status, 0, "{told:?}");
+    let summary = told.summary();
+    assert_eq!(summary["status"], "mailed");
+    assert_eq!(summary["group"], "misc.mod");
+    assert_eq!(summary["moderator"], "mod@site.example");
+    assert_eq!(program.read("words"), "[-oi]\n[-t]\n[a;b]\n[$(x)]\n");
+    let mail = program.read("mail");
+    assert!(mail.starts_with("To: mod@site.example\nNewsgroups: misc.test,misc.mod\nSubject: s\nFrom: a@b.example\nMessage-ID: <1@b.example>\nDate: "), "{mail}");
+    assert!(mail.ends_with("\n\n.\nFrom here\n"), "{mail}");
+    assert!(
+        !mail.contains("Bcc") && !mail.contains("Path") && !mail.contains("Injection"),
+        "{mail}"
+    );
+    assert!(queue(&program).is_empty());
+    // Nothing was filed.
+    assert_eq!(
+        program
+            .run(&["history", "find", "--dir", "news", "<1@b.example>"])
+            .status,
+        1
+    );
+}
+
+#[test]
+fn moderators_of_inn_are_read_behind_mailpaths_and_nobody_means_refused() {
+    let program = site(0);
+    let other = String::from_utf8_lossy(POST).replace("misc.test,misc.mod", "other.mod");
+    let told = post(&program, &["injnews", "-V"], other.as_bytes());
+    assert_eq!(
+        told.out, "mailed <1@b.example> for other.mod to other-mod@mods.example\n",
+        "{told:?}"
+    );
+    let lost = String::from_utf8_lossy(POST).replace("misc.test,misc.mod", "lost.mod");
+    let told = post(&program, &["injnews", "-N"], lost.as_bytes());
+    assert_eq!(told.status, 1);
+    assert!(
+        told.err
+            .contains("refused (no-moderator): lost.mod is moderated"),
+        "{told:?}"
+    );
+}
+
+#[test]
+fn without_a_program_the_mail_waits() {
+    let program = site(0);
+    let settings = program.read("news/broadsheet.toml");
+    for none in ["", "/nonexistent/sendmail -t"] {
+        set_sendmail(&program, none);
+        let told = post(&program, &["injnews", "-V"], POST);
+        assert!(told.out.starts_with("queued <1@b.example>"), "{told:?}");
+        assert_eq!(told.status, 0);
+    }
+    assert_eq!(queue(&program).len(), 2);
+    let told = post(&program, &["mail", "send"], b"");
+    assert_eq!(told.status, 1, "{told:?}");
+    let listed = post(&program, &["mail", "list"], b"");
+    assert_eq!(listed.out.lines().count(), 2);
+    assert!(
+        listed
+            .out
+            .contains("\tmod@site.example\t<1@b.example>\ts\n"),
+        "{listed:?}"
+    );
+    program.write("news/broadsheet.toml", settings.as_bytes());
+    let json = post(&program, &["mail", "list", "--json"], b"");
+    let name = json.summary()["name"].as_str().expect("a name").to_owned();
+    let told = post(&program, &["mail", "send", &name], b"");
+    assert_eq!((told.status, queue(&program).len()), (0, 1), "{told:?}");
+    let told = post(&program, &["mail", "send", "--json"], b"");
+    assert_eq!(told.out, "{\"failed\":0,\"sent\":1}\n", "{told:?}");
+    assert!(queue(&program).is_empty());
+    assert!(program.read("mail").starts_with("To: mod@site.example\n"));
+}
+
+#[test]
+fn a_program_that_fails_loses_nothing() {
+    let program = site(75);
+    let told = post(&program, &["injnews"], POST);
+    assert_eq!(told.status, 0, "{told:?}");
+    assert!(
+        told.err.contains("the mail to the moderator waits"),
+        "{told:?}"
+    );
+    assert!(
+        told.err
+            .contains("misc.mod is moderated: queued to mod@site.example"),
+        "{told:?}"
+    );
+    let told = post(&program, &["mail", "send"], b"");
+    assert_eq!(told.status, 1, "{told:?}");
+    assert_eq!(queue(&program).len(), 1);
+}
+
+#[test]
+fn an_approved_article_is_filed() {
+    let program = site(0);
+    let approved = [b"Approved: mod@site.example\n", POST].concat();
+    let told = post(&program, &["injnews", "-V"], &approved);
+    assert_eq!(told.out, "posted <1@b.example>\n", "{told:?}");
+    assert!(!program.path("mail").exists());
+}

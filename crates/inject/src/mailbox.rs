@@ -1,0 +1,152 @@
+//! Addresses, read leniently as INN reads them.
+
+use article::syntax::strip_cfws;
+
+/// The address in the value of From, Sender or Approved: the first one of several. `None` if there is none:
+/// `local@domain`, bare, with a comment, or in brackets behind a name.
+pub fn address(value: &[u8]) -> Option<Vec<u8>> {
+    let words = strip_cfws(&without_quotes(value));
+    let first = words.split(|&byte| byte == b',').next()?.trim_ascii();
+    let found = match first.iter().position(|&byte| byte == b'<') {
+        None => first,
+        Some(open) => {
+            let inside = first.get(open + 1..)?;
+            let close = inside.iter().position(|&byte| byte == b'>')?;
+            let behind = inside.get(close + 1..)?;
+            behind.is_empty().then_some(())?;
+            inside.get(..close)?
+        }
+    };
+    is_address(found).then(|| found.to_vec())
+}
+
+/// A quoted string says a name or a local part; either way it is a word.
+fn without_quotes(value: &[u8]) -> Vec<u8> {
+    let mut out = Vec::with_capacity(value.len());
+    let mut is_quoted = false;
+    let mut bytes = value.iter();
+    while let Some(&byte) = bytes.next() {
+        match byte {
+            b'"' => {
+                is_quoted = !is_quoted;
+                out.push(b'"');
+            }
+            b'\\' if is_quoted => {
+                bytes.next();
+            }
+            _ if is_quoted => {
+                let is_plain = byte.is_ascii_alphanumeric();
+                out.push(if is_plain { byte } else { b'_' });
+            }
+            _ => out.push(byte),
+        }
+    }
+    out
+}
+
+/// `local@domain` without blanks; the domain of letters, digits, dots, hyphens and underscores, or a
+/// literal in brackets.
+fn is_address(text: &[u8]) -> bool {
+    let Some(at) = text.iter().rposition(|&byte| byte == b'@') else {
+        return false;
+    };
+    let Some((local, domain)) = text.split_at_checked(at) else {
+        return false;
+    };
+    let domain = domain.get(1..).unwrap_or_default();
+    let is_plain = |byte: &u8| byte.is_ascii_graphic() && !b"<>(),;:\\".contains(byte);
+    !local.is_empty() && local.iter().all(is_plain) && is_domain(domain)
+}
+
+fn is_domain(domain: &[u8]) -> bool {
+    if let [b'[', inside @ .., b']'] = domain {
+        let is_literal = |byte: &u8| byte.is_ascii_alphanumeric() || b".:-".contains(byte);
+        return !inside.is_empty() && inside.iter().all(is_literal);
+    }
+    let is_part = |part: &[u8]| {
+        let is_plain = |byte: &u8| byte.is_ascii_alphanumeric() || b"-_".contains(byte);
+        !part.is_empty() && part.iter().all(is_plain)
+    };
+    domain.split(|&byte| byte == b'.').all(is_part)
+}
+
+/// Whether mail may be sent to this address by a program that reads a To header: one address, in characters that mean
+/// nothing to a header, a list of addresses or a command line. Bang paths (`site!user`) are taken.
+pub fn is_safe_recipient(text: &[u8]) -> bool {
+    let is_plain =
+        |byte: &u8| byte.is_ascii_alphanumeric() || b"!#$%&'*+-/=?^_{}~.@".contains(byte);
+    (1..=RECIPIENT_BYTES_MAX).contains(&text.len())
+        && text.iter().all(is_plain)
+        && !matches!(text.first(), Some(b'-' | b'|' | b'/' | b'@'))
+        && text.contains(&b'@') | text.contains(&b'!')
+}
+
+/// The longest address mail is sent to, in bytes (RFC 5321, 4.5.3.1).
+pub const RECIPIENT_BYTES_MAX: usize = 254;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn addresses_are_found() {
+        for (value, wanted) in [
+            ("a@b", "a@b"),
+            ("a@b.c (A B)", "a@b.c"),
+            ("A B <a@b.c>", "a@b.c"),
+            ("\"A, B <x>\" <a@b.c>", "a@b.c"),
+            ("a@b, c@d", "a@b"),
+            ("A (x <y@z>) <a@b>", "a@b"),
+            ("=?utf-8?q?A?= <a@b>", "a@b"),
+            ("\"a b\"@c", "\"a_b\"@c"),
+            ("a@[127.0.0.1]", "a@[127.0.0.1]"),
+            ("site!user@host.UUCP", "site!user@host.UUCP"),
+        ] {
+            let found = address(value.as_bytes());
+            assert_eq!(found.as_deref(), Some(wanted.as_bytes()), "{value}");
+        }
+        for bad in [
+            "",
+            "a",
+            "a@",
+            "@b",
+            "a b@c",
+            "A <a>",
+            "<a@b",
+            "a@b>",
+            "A <a@b> c",
+            "a@b..c",
+            "a@b c",
+        ] {
+            assert_eq!(address(bad.as_bytes()), None, "{bad}");
+        }
+    }
+
+    #[test]
+    fn recipients_cannot_smuggle() {
+        for good in [
+            "moderator@site.example",
+            "comp-lang-c@mods.example",
+            "hub!mod",
+        ] {
+            assert!(is_safe_recipient(good.as_bytes()), "{good}");
+        }
+        for bad in [
+            "",
+            "mod",
+            "a@b,c@d",
+            "a@b c@d",
+            "a@b\nBcc: c@d",
+            "-oQ/tmp@x",
+            "|sh@x",
+            "a@b;c",
+            "<a@b>",
+            "\"a\"@b",
+            "/etc/x@y",
+            ":include:x@y",
+            "a(b)@c",
+        ] {
+            assert!(!is_safe_recipient(bad.as_bytes()), "{bad}");
+        }
+    }
+}

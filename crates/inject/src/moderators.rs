@@ -1,0 +1,179 @@
+//! Who moderates a group: C News's `mailpaths`, then INN's `moderators`.
+
+use groups::{Pattern, Wildmat};
+
+use crate::mailbox;
+
+/// The largest of the two files, in bytes; what lies beyond is not looked at.
+pub const FILE_BYTES_MAX: usize = 1 << 20;
+
+/// A line that says nothing.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("line {line}: {why}")]
+pub struct LineFault {
+    /// From 1.
+    pub line: usize,
+    /// What is wrong.
+    pub why: &'static str,
+}
+
+#[derive(Debug)]
+enum Groups {
+    Classic(Pattern),
+    Inn(Wildmat),
+}
+
+impl Groups {
+    fn take_in(&self, group: &[u8]) -> bool {
+        match self {
+            Groups::Classic(pattern) => pattern.matches(group),
+            Groups::Inn(wildmat) => wildmat.matches(group),
+        }
+    }
+}
+
+/// The lines of both files in their order; the first that fits a group rules.
+#[derive(Debug, Default)]
+pub struct Moderators {
+    lines: Vec<(Groups, Vec<u8>)>,
+}
+
+impl Moderators {
+    /// Adds the lines of a `mailpaths`: `pattern address`, the pattern in the language of sys. `backbone` stands for
+    /// all groups. The line `internet` names a mail gateway, not a moderator.
+    pub fn read_mailpaths(&mut self, text: &[u8]) -> Vec<LineFault> {
+        self.read(text, |line| {
+            let mut words = line
+                .split(u8::is_ascii_whitespace)
+                .filter(|word| !word.is_empty());
+            let (Some(pattern), Some(address), None) = (words.next(), words.next(), words.next())
+            else {
+                return Err("it is not `PATTERN ADDRESS'");
+            };
+            Ok(match pattern {
+                b"internet" => None,
+                b"backbone" => Some((Groups::Classic(Pattern::parse(b"all")), address)),
+                pattern => Some((Groups::Classic(Pattern::parse(pattern)), address)),
+            })
+        })
+    }
+
+    /// Adds the lines of INN's `moderators`: `pattern:address`, the pattern a wildmat.
+    pub fn read_moderators(&mut self, text: &[u8]) -> Vec<LineFault> {
+        self.read(text, |line| {
+            let colon = line.iter().position(|&byte| byte == b':');
+            let parts = colon.and_then(|colon| line.split_at_checked(colon));
+            let (pattern, address) = parts.ok_or("it is not `PATTERN:ADDRESS'")?;
+            let address = address.get(1..).unwrap_or_default().trim_ascii();
+            let groups = Groups::Inn(Wildmat::parse_simple(pattern.trim_ascii()));
+            Ok(Some((groups, address)))
+        })
+    }
+
+    fn read<'t>(
+        &mut self,
+        text: &'t [u8],
+        parse: impl Fn(&'t [u8]) -> Result<Option<(Groups, &'t [u8])>, &'static str>,
+    ) -> Vec<LineFault> {
+        let text = text.get(..FILE_BYTES_MAX).unwrap_or(text);
+        let mut faults = Vec::new();
+        for (number, line) in text.split(|&byte| byte == b'\n').enumerate() {
+            let line = line.trim_ascii();
+            if line.is_empty() || line.starts_with(b"#") {
+                continue;
+            }
+            let parsed = parse(line).and_then(|parsed| match parsed {
+                // With a group's name put in it must be an address; that is looked at again when it is used.
+                Some((_, address)) if !mailbox::is_safe_recipient(&filled(address, b"a")) => {
+                    Err("the address has characters that may not stand in one")
+                }
+                parsed => Ok(parsed),
+            });
+            match parsed {
+                Ok(Some((groups, address))) => self.lines.push((groups, address.to_vec())),
+                Ok(None) => {}
+                Err(why) => faults.push(LineFault {
+                    line: number + 1,
+                    why,
+                }),
+            }
+        }
+        faults
+    }
+
+    /// How many lines name an address.
+    pub fn len(&self) -> usize {
+        self.lines.len()
+    }
+
+    /// Whether nobody is named.
+    pub fn is_empty(&self) -> bool {
+        self.lines.is_empty()
+    }
+
+    /// The address of a group's moderator. `None`: nobody is named, or the group's name makes no address.
+    pub fn address(&self, group: &[u8]) -> Option<Vec<u8>> {
+        let (_, address) = self
+            .lines
+            .iter()
+            .find(|(groups, _)| groups.take_in(group))?;
+        let address = filled(address, group);
+        mailbox::is_safe_recipient(&address).then_some(address)
+    }
+}
+
+/// The address with each `%s` replaced by the group, its dots by hyphens; `%%` is `%`.
+fn filled(address: &[u8], group: &[u8]) -> Vec<u8> {
+    let mut out = Vec::with_capacity(address.len() + group.len());
+    let mut rest = address;
+    while let [byte, after @ ..] = rest {
+        rest = after;
+        match (byte, after) {
+            (b'%', [b's', after @ ..]) => {
+                out.extend(group.iter().map(|&b| if b == b'.' { b'-' } else { b }));
+                rest = after;
+            }
+            (b'%', [b'%', after @ ..]) => {
+                out.push(b'%');
+                rest = after;
+            }
+            _ => out.push(*byte),
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_line_rules_and_mailpaths_come_first() {
+        let mut moderators = Moderators::default();
+        let faults = moderators.read_mailpaths(
+            b"# who\ninternet gate.example\ncomp.sources\tsources@a.example\ncomp %s@b.example\nbad\n",
+        );
+        assert_eq!(faults.len(), 1);
+        assert_eq!(faults.first().map(|fault| fault.line), Some(5));
+        let faults = moderators
+            .read_moderators(b"foo.important:announce@foo.example\n*:%s@moderators.example\nx\n");
+        assert_eq!(faults.len(), 1);
+        let of =
+            |group: &str| String::from_utf8(moderators.address(group.as_bytes()).unwrap()).unwrap();
+        assert_eq!(of("comp.sources.unix"), "sources@a.example");
+        assert_eq!(of("comp.lang.c"), "comp-lang-c@b.example");
+        assert_eq!(of("foo.important"), "announce@foo.example");
+        assert_eq!(of("foo.other.x"), "foo-other-x@moderators.example");
+    }
+
+    #[test]
+    fn backbone_is_everybody_and_nothing_is_smuggled() {
+        let mut moderators = Moderators::default();
+        assert!(moderators.is_empty());
+        let faults = moderators.read_mailpaths(b"a x@y,z@w\na |sh@x\nbackbone hub!%s\n");
+        assert_eq!((faults.len(), moderators.len()), (2, 1));
+        assert_eq!(moderators.address(b"a.b").unwrap(), b"hub!a-b");
+        assert_eq!(moderators.address(b"a.b\"c"), None);
+        assert_eq!(moderators.address(b"a,x@y"), None);
+    }
+}

@@ -1,0 +1,356 @@
+//! What people write becomes an article by RFC 5536 and RFC 5537, point by point.
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+mod room;
+use inject::{Draft, Poster, Reveal, Route};
+use room::{JANE, Room};
+
+fn text(post: &str) -> String {
+    let done = Room::new().post(post.as_bytes(), &JANE).unwrap();
+    assert_eq!(done.route, Route::File);
+    String::from_utf8(done.bytes).unwrap()
+}
+
+fn code(post: &str) -> &'static str {
+    match Room::new().post(post.as_bytes(), &JANE) {
+        Ok(done) => unreachable!("taken: {}", String::from_utf8_lossy(&done.bytes)),
+        Err(refusal) => refusal.code(),
+    }
+}
+
+const PLAIN: &str = "Newsgroups: misc.test\nSubject: s\n\nbody\n";
+
+/// PLAIN with more headers.
+fn with(header: &str) -> String {
+    format!("{header}\n{PLAIN}")
+}
+
+#[test]
+fn the_least_becomes_whole() {
+    assert_eq!(
+        text(PLAIN),
+        "Path: .POSTED!not-for-mail\n\
+         Newsgroups: misc.test\n\
+         Subject: s\n\
+         From: jane@example.org (Jane Doe)\n\
+         Message-ID: <nhab3r.1@example.org>\n\
+         Date: Mon, 20 Dec 1993 04:39:21 GMT\n\
+         Injection-Date: Mon, 20 Dec 1993 04:39:21 GMT\n\
+         Injection-Info: news.example.org\n\
+         \n\
+         body\n"
+    );
+}
+
+#[test]
+fn the_classic_regression_a_messy_header_becomes_clean() {
+    let messy = "newsgroups:misc.test\n\
+                 Message-Id:<1@a.example>\n\
+                 date: 20 Dec 93 04:30\n\
+                 expires: 31 dec 1993\n\
+                 PATH: news.example.org!news.example.org!user\n\
+                 Distribution: world\n\
+                 Organization:\n\
+                 X-odd:   kept\n\
+                 SUBJECT: a subject\n\
+                 \n\
+                 body\n";
+    assert_eq!(
+        text(messy),
+        "Path: .POSTED!user\n\
+         Newsgroups: misc.test\n\
+         Message-ID: <1@a.example>\n\
+         Date: Mon, 20 Dec 1993 04:30:00 GMT\n\
+         Expires: Fri, 31 Dec 1993 00:00:00 GMT\n\
+         X-odd: kept\n\
+         Subject: a subject\n\
+         From: jane@example.org (Jane Doe)\n\
+         Injection-Info: news.example.org\n\
+         \n\
+         body\n"
+    );
+}
+
+#[test]
+fn the_news_systems_own_headers_are_refused() {
+    for header in [
+        "Injection-Info: x",
+        "Xref: a b:1",
+        "NNTP-Posting-Host: h",
+        "nntp-posting-date: now",
+    ] {
+        assert_eq!(code(&with(header)), "header-forbidden", "{header}");
+    }
+    assert_eq!(code(&with("Path: a!.POSTED.b!c")), "header-value");
+    assert_eq!(code(&with("Path: .POSTED!c")), "header-value");
+    assert_eq!(code(&with("Path: a b!c")), "header-value");
+    assert!(text(&with("Path: gate!user")).starts_with("Path: .POSTED!gate!user\n"));
+}
+
+#[test]
+fn required_headers_stand_once() {
+    assert_eq!(code("Newsgroups: misc.test\n\nx\n"), "header-missing");
+    assert_eq!(code("Subject: s\n\nx\n"), "header-missing");
+    assert_eq!(
+        code("Newsgroups: misc.test\nSubject: \n\nx\n"),
+        "header-missing"
+    );
+    assert_eq!(code(&with("Subject: t")), "header-twice");
+    assert_eq!(code(&with("Reply-To: a@b\nREPLY-TO: c@d")), "header-twice");
+    assert!(text(&with("X-A: 1\nX-A: 2")).contains("X-A: 1\nX-A: 2\n"));
+    let nobody = Poster::default();
+    let refused = Room::new().post(PLAIN.as_bytes(), &nobody).unwrap_err();
+    assert_eq!(refused.to_string(), "no From: header");
+}
+
+#[test]
+fn values_are_looked_at() {
+    for header in [
+        "From: nobody",
+        "From: a b@c",
+        "Sender: x",
+        "Date: yesterday",
+        "Expires: soon",
+        "Message-ID: <a b@c>",
+        "Message-ID: a@b",
+        "Followup-To: a, b",
+        "Distribution: a b",
+        "Supersedes: x",
+        "Control: cancel x",
+        "Control: cancel",
+    ] {
+        assert_eq!(code(&with(header)), "header-value", "{header}");
+    }
+    assert_eq!(
+        code(&with("Control: cancel <1@a>\nSupersedes: <1@a>")),
+        "header-value"
+    );
+    for groups in [
+        "misc.test, misc.j",
+        "misc.test,,misc.j",
+        "misc/test",
+        "misc.test,",
+    ] {
+        let post = PLAIN.replace("misc.test", groups);
+        assert_eq!(code(&post), "header-value", "{groups}");
+    }
+    assert!(text(&with("Followup-To: poster")).contains("Followup-To: poster\n"));
+}
+
+#[test]
+fn dates_far_away_are_refused() {
+    for header in ["Date", "Injection-Date"] {
+        let ahead = format!("{header}: 21 Dec 1993 04:39:22 GMT");
+        assert_eq!(code(&with(&ahead)), "header-value");
+        let long_ago = format!("{header}: 10 Dec 1993 04:39:20 GMT");
+        assert_eq!(code(&with(&long_ago)), "header-value");
+    }
+    let just = "Date: 21 Dec 1993 04:39:21 +0000";
+    assert!(text(&with(just)).contains(just), "left as it stands");
+}
+
+#[test]
+fn injection_date_is_added_unless_another_site_may_inject_as_well() {
+    let both = with("Message-ID: <1@a>\nDate: 20 Dec 1993 04:00:00 GMT");
+    assert!(!text(&both).contains("Injection-Date"));
+    let one = with("Message-ID: <1@a>");
+    assert!(text(&one).contains("\nInjection-Date: Mon, 20 Dec 1993 04:39:21 GMT\n"));
+    let given = with("Injection-Date: 20 Dec 1993 04:00:00 GMT");
+    assert!(text(&given).contains("Injection-Date: 20 Dec 1993 04:00:00 GMT\n"));
+}
+
+#[test]
+fn only_what_the_settings_allow_is_told_of_the_poster() {
+    let mut room = Room::new();
+    room.rules.complaints = b"abuse@example.org".to_vec();
+    room.rules.organization = b"The House".to_vec();
+    room.rules.reveal = Reveal::parse("account, host,logging,sender").unwrap();
+    let post = with("From: other@else.example");
+    let done = room.post(post.as_bytes(), &JANE).unwrap();
+    let text = String::from_utf8(done.bytes).unwrap();
+    assert!(
+        text.starts_with("Path: .POSTED.client.example!not-for-mail\n"),
+        "{text}"
+    );
+    assert!(text.contains("\nSender: jane@example.org\n"), "{text}");
+    assert!(text.contains("\nOrganization: The House\n"), "{text}");
+    let info = "\nInjection-Info: news.example.org;\n\tposting-account=\"jane\";\n\t\
+                posting-host=\"client.example\";\n\tlogging-data=\"4711\";\n\t\
+                mail-complaints-to=\"abuse@example.org\"\n";
+    assert!(text.contains(info), "{text}");
+    room.rules.reveal = Reveal::default();
+    let done = room.post(post.as_bytes(), &JANE).unwrap();
+    let text = String::from_utf8(done.bytes).unwrap();
+    assert!(!text.contains("jane") && !text.contains("client"), "{text}");
+    assert!(Reveal::parse("hosts").is_err());
+}
+
+#[test]
+fn approved_and_orders_are_for_those_who_may() {
+    let moderator = Poster {
+        may_approve: true,
+        ..JANE
+    };
+    let room = Room::new();
+    for post in [
+        with("Approved: mod@mods.example"),
+        with("Control: newgroup misc.new\nApproved: a@b"),
+        with("Control: sendsys"),
+        with("Also-Control: sendsys"),
+    ] {
+        assert_eq!(code(&post), "not-allowed", "{post}");
+        assert!(room.post(post.as_bytes(), &moderator).is_ok(), "{post}");
+    }
+    // A newgroup names the group it makes, and needs no text.
+    let newgroup =
+        "Newsgroups: misc.new\nSubject: s\nControl: newgroup misc.new\nApproved: a@b\n\n";
+    assert!(room.post(newgroup.as_bytes(), &moderator).is_ok());
+    assert!(text(&with("Control: cancel <1@a>")).contains("Control: cancel <1@a>\n"));
+}
+
+#[test]
+fn subjects_make_no_control_messages_unless_asked() {
+    let post = PLAIN.replace("Subject: s", "Subject: cmsg cancel <1@a>");
+    assert!(!text(&post).contains("Control"));
+    let mut room = Room::new();
+    room.rules.subject_control = true;
+    let done = room.post(post.as_bytes(), &JANE).unwrap();
+    assert!(
+        String::from_utf8(done.bytes)
+            .unwrap()
+            .contains("\nControl: cancel <1@a>\n")
+    );
+}
+
+#[test]
+fn the_groups_rule() {
+    assert_eq!(code(&PLAIN.replace("misc.test", "misc.no")), "no-posting");
+    assert_eq!(
+        code(&PLAIN.replace("misc.test", "misc.test,misc.x")),
+        "no-posting"
+    );
+    assert_eq!(
+        code(&PLAIN.replace("misc.test", "no.such")),
+        "no-such-group"
+    );
+    let done = Room::new()
+        .post(
+            PLAIN.replace("misc.test", "no.such,old.test").as_bytes(),
+            &JANE,
+        )
+        .unwrap();
+    assert_eq!(
+        done.notes,
+        ["no such group here: `no.such'; the other groups get the article"]
+    );
+}
+
+#[test]
+fn bodies_go_through_as_they_are() {
+    let room = Room::new();
+    let mut post = b"Newsgroups: misc.test\nSubject: s\n\n".to_vec();
+    let body = b".\n..x\nbare\rcr\xe9\xff\n\n\ttail \nFrom x\n-- \nsig\n";
+    post.extend_from_slice(body);
+    assert!(room.post(&post, &JANE).unwrap().bytes.ends_with(body));
+    assert!(text("Newsgroups: misc.test\nSubject: s\n\nno end").ends_with("\n\nno end\n"));
+    assert_eq!(
+        code("Newsgroups: misc.test\nSubject: s\n\n\n \n"),
+        "no-text"
+    );
+    assert_eq!(code("Newsgroups: misc.test\nSubject: s\n\na\0b\n"), "nul");
+}
+
+#[test]
+fn sizes_are_bounded() {
+    let mut room = Room::new();
+    room.rules.limits.article_bytes_max = 400;
+    let long = format!("{PLAIN}{}\n", "x".repeat(400));
+    assert_eq!(
+        room.post(long.as_bytes(), &JANE).unwrap_err().code(),
+        "too-large"
+    );
+    room.rules.limits.article_bytes_max = 1 << 20;
+    room.rules.limits.header_bytes_max = 100;
+    assert_eq!(
+        room.post(PLAIN.as_bytes(), &JANE).unwrap_err().code(),
+        "too-large"
+    );
+    room.rules.limits.header_bytes_max = 1 << 20;
+    room.rules.limits.groups_max = 1;
+    let two = PLAIN.replace("misc.test", "misc.test,misc.j");
+    assert_eq!(
+        room.post(two.as_bytes(), &JANE).unwrap_err().code(),
+        "too-large"
+    );
+}
+
+#[test]
+fn moderated_groups_mean_mail() {
+    let room = Room::new();
+    let post = with("To: x@y\nReferences: <0@a>").replace("misc.test", "misc.test,misc.mod");
+    let done = room.post(post.as_bytes(), &JANE).unwrap();
+    assert_eq!(
+        done.route,
+        Route::Mail {
+            group: b"misc.mod".to_vec(),
+            address: b"misc-mod@mods.example".to_vec()
+        }
+    );
+    assert_eq!(
+        String::from_utf8(done.bytes).unwrap(),
+        "To: misc-mod@mods.example\n\
+         References: <0@a>\n\
+         Newsgroups: misc.test,misc.mod\n\
+         Subject: s\n\
+         From: jane@example.org (Jane Doe)\n\
+         Message-ID: <nhab3r.1@example.org>\n\
+         Date: Mon, 20 Dec 1993 04:39:21 GMT\n\
+         \n\
+         body\n"
+    );
+    let mut nobody = Room::new();
+    nobody.moderators = inject::Moderators::default();
+    assert_eq!(
+        nobody.post(post.as_bytes(), &JANE).unwrap_err().code(),
+        "no-moderator"
+    );
+}
+
+#[test]
+fn what_is_posted_is_locked_and_its_poster_has_the_key() {
+    let room = Room::new();
+    let posted = room.post_locked(PLAIN.as_bytes(), &JANE).unwrap();
+    let posted = Draft::parse(&posted.bytes).unwrap();
+    let lock = posted.value("Cancel-Lock").unwrap();
+    let id = String::from_utf8(posted.value("Message-ID").unwrap().to_vec()).unwrap();
+    let fits = |poster: &Poster<'_>, header: &str| {
+        let cancel = room.post_locked(with(header).as_bytes(), poster).unwrap();
+        let cancel = Draft::parse(&cancel.bytes).unwrap();
+        relay::cancel_lock::matches(lock, cancel.value("Cancel-Key").unwrap())
+    };
+    let joe = Poster {
+        account: b"joe",
+        ..JANE
+    };
+    let news = Poster {
+        account: b"news",
+        is_admin: true,
+        ..JANE
+    };
+    for header in [format!("Control: cancel {id}"), format!("Supersedes: {id}")] {
+        assert!(fits(&JANE, &header), "{header}");
+        assert!(!fits(&joe, &header), "{header}");
+        assert!(fits(&news, &header), "{header}");
+    }
+    assert!(!fits(&JANE, "Control: cancel <other@a>"));
+    // A lock of the poster's own stays.
+    let own = room
+        .post_locked(with("Cancel-Lock: sha256:abcd=").as_bytes(), &JANE)
+        .unwrap();
+    let own = Draft::parse(&own.bytes).unwrap();
+    assert!(
+        own.value("Cancel-Lock")
+            .unwrap()
+            .starts_with(b"sha256:abcd=\n\tsha256:")
+    );
+}

@@ -1,0 +1,89 @@
+//! A site to post at.
+#![allow(dead_code, reason = "each test file uses the part it needs")]
+
+use article::date::Utc;
+use groups::Active;
+use inject::{
+    Draft, InjectRules, Injected, Moderators, Moment, Poster, Refusal, Reveal, Site, inject,
+};
+use relay::Rules;
+use relay::cancel_lock::Secret;
+
+/// Mon, 20 Dec 1993 04:39:21 GMT.
+pub const NOW: i64 = 756_362_361;
+
+pub struct Room {
+    pub rules: InjectRules,
+    pub active: Active,
+    pub moderators: Moderators,
+    pub secret: Secret,
+    pub chance: u64,
+}
+
+impl Room {
+    pub fn new() -> Room {
+        let mut moderators = Moderators::default();
+        let faults = moderators.read_mailpaths(b"all %s@mods.example\n");
+        assert!(faults.is_empty());
+        let active = b"control 0 1 y\njunk 0 1 y\nmisc.test 0 1 y\nmisc.mod 0 1 m\nmisc.no 0 1 n\nmisc.j 0 1 j\nmisc.x 0 1 x\nold.test 0 1 =misc.test\n";
+        Room {
+            rules: InjectRules {
+                limits: Rules::new(b"news.example.org"),
+                mailname: b"example.org".to_vec(),
+                organization: Vec::new(),
+                complaints: Vec::new(),
+                reveal: Reveal::default(),
+                subject_control: false,
+            },
+            active: Active::parse(active.to_vec()).expect("an active"),
+            moderators,
+            secret: Secret::new(b"a secret"),
+            chance: 1,
+        }
+    }
+
+    pub fn post(&self, text: &[u8], poster: &Poster<'_>) -> Result<Injected, Refusal> {
+        let site = Site {
+            rules: &self.rules,
+            active: &self.active,
+            moderators: &self.moderators,
+            secret: None,
+            zone: &Utc,
+        };
+        self.post_at(text, poster, &site)
+    }
+
+    pub fn post_locked(&self, text: &[u8], poster: &Poster<'_>) -> Result<Injected, Refusal> {
+        let site = Site {
+            rules: &self.rules,
+            active: &self.active,
+            moderators: &self.moderators,
+            secret: Some(&self.secret),
+            zone: &Utc,
+        };
+        self.post_at(text, poster, &site)
+    }
+
+    fn post_at(
+        &self,
+        text: &[u8],
+        poster: &Poster<'_>,
+        site: &Site<'_>,
+    ) -> Result<Injected, Refusal> {
+        let now = Moment {
+            seconds: NOW,
+            chance: self.chance,
+        };
+        inject(Draft::parse(text)?, poster, site, now)
+    }
+}
+
+/// Somebody ordinary.
+pub const JANE: Poster<'static> = Poster {
+    account: b"jane",
+    from: b"jane@example.org (Jane Doe)",
+    host: b"client.example",
+    logging_data: b"4711",
+    may_approve: false,
+    is_admin: false,
+};

@@ -25,6 +25,19 @@ pub struct Settings {
     pub store: Store,
     /// `[incoming]`
     pub incoming: Incoming,
+    /// `[control]`
+    pub control: Control,
+}
+
+/// `[control]`: what control messages may do.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Control {
+    /// Who may cancel.
+    pub cancel: relay::CancelPolicy,
+    /// Days after which a message that makes or removes groups does nothing; 0 for never.
+    pub age_days_max: u64,
+    /// Bytes between two dots of a new group's name.
+    pub name_part_bytes_max: u64,
 }
 
 /// `[limits]`: what an article or a batch may be.

@@ -52,8 +52,8 @@ impl Early {
     pub fn read(news: &Path, now: i64) -> Result<Early, Error> {
         let path = news.join(FILE);
         let mut text = Vec::new();
-        let read = File::open(&path)
-            .and_then(|file| file.take(2 * FILE_BYTES_MAX).read_to_end(&mut text));
+        let read =
+            File::open(&path).and_then(|file| file.take(2 * FILE_BYTES_MAX).read_to_end(&mut text));
         match read {
             Err(error) if error.kind() != io::ErrorKind::NotFound => {
                 return Err(fault("read", &path)(error));
@@ -222,8 +222,16 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let mut early = Early::read(dir.path(), 0).unwrap();
         assert!(early.is_empty());
-        assert!(early.add(b"<1@a>", b"<c@a>", b"sha256:aa\n\tsha1:b", 5).unwrap());
-        assert!(!early.add(b"<2@a>", b"<d@a>", &[b'x'; KEYS_BYTES_MAX + 1], 5).unwrap());
+        assert!(
+            early
+                .add(b"<1@a>", b"<c@a>", b"sha256:aa\n\tsha1:b", 5)
+                .unwrap()
+        );
+        assert!(
+            !early
+                .add(b"<2@a>", b"<d@a>", &[b'x'; KEYS_BYTES_MAX + 1], 5)
+                .unwrap()
+        );
         early.sync().unwrap();
         let file = dir.path().join(FILE);
         assert_eq!(

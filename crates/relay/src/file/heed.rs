@@ -63,12 +63,7 @@ pub(super) struct Line {
 
 impl Filer {
     /// Does what an accepted article asks for. Its log lines wait for [`Filer::tell`].
-    pub(super) fn heed(
-        &mut self,
-        article: &Article<'_>,
-        id: &[u8],
-        now: Now,
-    ) -> Result<(), Error> {
+    pub(super) fn heed(&mut self, article: &Article<'_>, id: &[u8], now: Now) -> Result<(), Error> {
         self.told.clear();
         self.cancels_itself = false;
         let Some(message) = ControlMessage::of(article) else {
@@ -135,8 +130,7 @@ impl Filer {
             return Ok(());
         };
         let at = (now.seconds, &zone as &dyn article::date::LocalZone);
-        self.desk
-            .carry_out(&mut self.spool, article, &judged, at)?;
+        self.desk.carry_out(&mut self.spool, article, &judged, at)?;
         let why = judged.why.as_bytes();
         match judged.done {
             Done::Acted | Done::Nothing => self.note(&[b"control `", value, b"': ", why]),
@@ -198,8 +192,7 @@ impl Filer {
             }
             (None, _) => {
                 let key = article.find(b"Cancel-Key").unwrap_or_default();
-                let is_kept =
-                    !key.is_empty() && self.early.add(cancelled, id, key, now.seconds)?;
+                let is_kept = !key.is_empty() && self.early.add(cancelled, id, key, now.seconds)?;
                 self.note(&[
                     b"not cancelled `",
                     cancelled,

@@ -29,6 +29,19 @@ pub struct Settings {
     pub sites: groups::Tables,
     /// `[post]`
     pub post: Post,
+    /// `[control]`
+    pub control: Control,
+}
+
+/// `[control]`: what control messages may do.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Control {
+    /// Who may cancel.
+    pub cancel: relay::CancelPolicy,
+    /// Days after which a message that makes or removes groups does nothing; 0 for never.
+    pub age_days_max: u64,
+    /// Bytes between two dots of a new group's name.
+    pub name_part_bytes_max: u64,
 }
 
 /// `[limits]`: what an article or a batch may be.
@@ -185,6 +198,26 @@ impl Settings {
         }
     }
 
+    /// How articles are filed, besides the rules.
+    pub fn filer_options(&self) -> relay::FilerOptions {
+        relay::FilerOptions {
+            cancel: self.control.cancel,
+            desk: self.desk_options(),
+            ..relay::FilerOptions::default()
+        }
+    }
+
+    /// About control messages that make and remove groups.
+    pub fn desk_options(&self) -> relay::control::desk::DeskOptions {
+        let days = self.control.age_days_max;
+        let seconds = i64::try_from(days.saturating_mul(86_400)).unwrap_or(i64::MAX);
+        relay::control::desk::DeskOptions {
+            age_seconds_max: (days > 0).then_some(seconds),
+            name_part_bytes_max: usize::try_from(self.control.name_part_bytes_max)
+                .unwrap_or(usize::MAX),
+        }
+    }
+
     /// How far a wrapped batch may grow.
     pub fn wrap_limits(&self) -> article::wrap::WrapLimits {
         article::wrap::WrapLimits {
@@ -239,6 +272,11 @@ impl Default for Settings {
                 commit_bytes: 8 << 20,
                 checkpoint_bytes: 64 << 20,
                 sync: Sync::Commit,
+            },
+            control: Control {
+                cancel: relay::CancelPolicy::Locked,
+                age_days_max: 10,
+                name_part_bytes_max: groups::name::NEW_PART_BYTES_MAX as u64,
             },
             incoming: Incoming {
                 keep_free: relay::incoming::spool::KEEP_FREE_BYTES,
@@ -304,6 +342,8 @@ pub enum Slot<'a> {
     Number(&'a mut u64),
     /// One of a few words.
     Sync(&'a mut Sync),
+    /// One of a few words.
+    Cancel(&'a mut relay::CancelPolicy),
 }
 
 impl Setting {
@@ -326,6 +366,7 @@ impl Setting {
             },
             Slot::Number(number) => number.to_string(),
             Slot::Sync(sync) => quoted(sync.word()),
+            Slot::Cancel(cancel) => quoted(cancel.word()),
         }
     }
 
@@ -334,6 +375,7 @@ impl Setting {
         match (self.slot)(&mut settings.clone()) {
             Slot::Text(text) => Some(text.clone()),
             Slot::Sync(sync) => Some(sync.word().to_owned()),
+            Slot::Cancel(cancel) => Some(cancel.word().to_owned()),
             Slot::Number(_) => None,
         }
     }
@@ -342,7 +384,7 @@ impl Setting {
     pub fn number(&self, settings: &Settings) -> Option<u64> {
         match (self.slot)(&mut settings.clone()) {
             Slot::Number(number) => Some(*number),
-            Slot::Text(_) | Slot::Sync(_) => None,
+            Slot::Text(_) | Slot::Sync(_) | Slot::Cancel(_) => None,
         }
     }
 }
@@ -485,6 +527,32 @@ pub static TABLE: &[Setting] = &[
         slot: |s| Slot::Sync(&mut s.store.sync),
     },
     Setting {
+        section: "control",
+        key: "cancel",
+        unit: Unit::Text,
+        range: ANY,
+        help: "Who may cancel or supersede an article: \"locked\" who has the Cancel-Key to its Cancel-Lock \
+               (of articles posted here, whoever posts here), \"classic\" anybody, \"none\" nobody.",
+        slot: |s| Slot::Cancel(&mut s.control.cancel),
+    },
+    Setting {
+        section: "control",
+        key: "age_days_max",
+        unit: Unit::Count("days"),
+        range: (0, 1_000_000),
+        help: "An older newgroup, rmgroup or checkgroups is filed and not acted upon; 0 for no limit.",
+        slot: |s| Slot::Number(&mut s.control.age_days_max),
+    },
+    Setting {
+        section: "control",
+        key: "name_part_bytes_max",
+        unit: Unit::Count("bytes"),
+        range: (1, 255),
+        help: "A group with a longer part between two dots is not made by a control message. C News \
+               allowed 14; some hierarchies have longer ones.",
+        slot: |s| Slot::Number(&mut s.control.name_part_bytes_max),
+    },
+    Setting {
         section: "incoming",
         key: "keep_free",
         unit: Unit::Bytes,
@@ -571,6 +639,11 @@ pub static SECTIONS: &[(&str, &str)] = &[
         "What an article or a batch may be. `broadsheet limits' prints these and the fixed ones.",
     ),
     ("store", "How articles are kept."),
+    (
+        "control",
+        "What control messages may do. Who may make and remove groups stands in control.ctl or \
+         controlperm; without them only trusted keys may (`broadsheet key import').",
+    ),
     ("incoming", "Batches that wait to be filed."),
     ("post", "Articles posted here, by inews and injnews."),
 ];

@@ -1,17 +1,20 @@
 //! Filing: one article at a time into the spool, with its log lines and what it cancels.
 
+mod heed;
+
 use std::fs::{File, OpenOptions};
 
 use article::date::FixedOffset;
 use article::path::Path as ArticlePath;
-use article::{Article, Form, Header, date, message_id, old};
+use article::{Article, Form, Header, date, old};
 use groups::Sites;
 use groups::matrix::Matrix;
 use store::{Expires, Filing, OverviewFields, Spool};
 
 use crate::compose::{NewLines, piece};
-use crate::control::{ControlMessage, ids};
+use crate::control::desk::{Desk, DeskOptions};
 use crate::decide::{Arrival, Decision, Scratch, State, decide};
+use crate::early::Early;
 use crate::error::Error;
 use crate::log::{Code, LOCAL, Log, Now};
 use crate::mirror;
@@ -19,6 +22,8 @@ use crate::reason::Reason;
 use crate::rules::Rules;
 use crate::short::ShortList;
 use crate::sites::Subscribers;
+
+pub use heed::CancelPolicy;
 
 /// What became of an article.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -45,6 +50,10 @@ pub struct FilerOptions {
     pub zone: FixedOffset,
     /// Log lines in this zone instead of UTC.
     pub log_zone: Option<crate::log::ZoneOffset>,
+    /// Who may cancel.
+    pub cancel: CancelPolicy,
+    /// About control messages that make and remove groups.
+    pub desk: DeskOptions,
 }
 
 impl Default for FilerOptions {
@@ -53,6 +62,8 @@ impl Default for FilerOptions {
             mirror: None,
             zone: FixedOffset(0),
             log_zone: None,
+            cancel: CancelPolicy::default(),
+            desk: DeskOptions::default(),
         }
     }
 }
@@ -77,6 +88,10 @@ pub struct Filer {
     sites: Vec<u8>,
     text: Vec<u8>,
     converted: Vec<u8>,
+    desk: Desk,
+    early: Early,
+    told: Vec<heed::Line>,
+    cancels_itself: bool,
 }
 
 impl Filer {
@@ -100,8 +115,13 @@ impl Filer {
                 source,
             })?;
         let matrix = Matrix::new(spool.active(), &sys);
+        let early = Early::read(spool.dir(), Now::read().seconds)?;
         let subscribers = Subscribers::new(&sys);
         Ok(Filer {
+            desk: Desk::new(spool.dir(), options.desk),
+            early,
+            told: Vec::new(),
+            cancels_itself: false,
             spool,
             sys,
             matrix,
@@ -151,7 +171,7 @@ impl Filer {
 
     /// Bytes of log lines that wait for the next commit.
     pub fn log_bytes(&self) -> usize {
-        self.log.pending().len()
+        self.log.pending().len() + self.desk.pending_bytes()
     }
 
     /// Makes everything filed so far durable, then writes its log lines.
@@ -159,7 +179,9 @@ impl Filer {
     /// # Errors
     /// Those of the store and of the log. After an error filing is over.
     pub fn commit(&mut self) -> Result<(), Error> {
+        self.early.sync()?;
         self.spool.commit()?;
+        self.desk.write_log()?;
         self.log
             .write_to(&mut self.log_file)
             .map_err(|source| Error::Log {
@@ -171,6 +193,7 @@ impl Filer {
     /// Forgets the log lines of what will not be committed any more.
     pub fn abandon(&mut self) {
         self.log.clear();
+        self.desk.abandon();
     }
 
     /// Adds a log line of the caller's.
@@ -257,6 +280,9 @@ impl Filer {
                 })
             }
             Decision::Accept { junk, .. } => {
+                if self.is_cancelled_early(article, site, id, now)? {
+                    return Ok(Verdict::Refused);
+                }
                 if !self.take_numbers(article, site, id, now) {
                     return Ok(Verdict::Refused);
                 }
@@ -303,9 +329,11 @@ impl Filer {
         junk: bool,
         now: Now,
     ) -> Result<Verdict, Error> {
+        self.heed(article, id, now)?;
         self.sites.clear();
         self.subscribers
             .push_sites(article, &self.sys, self.scratch.selected(), &mut self.sites);
+        self.push_answering_site(article);
         match &self.options.mirror {
             None => self.lines.make_path(article, &self.rules.host),
             Some(_) => self.lines.keep_path(),
@@ -334,8 +362,8 @@ impl Filer {
             body: piece(article.form(), body),
             overview,
         };
-        match self.spool.append(&filing) {
-            Ok(_) => {}
+        let position = match self.spool.append(&filing) {
+            Ok(position) => position,
             Err(error @ store::Error::TooLarge { .. }) => {
                 // Concerns this article only. Its numbers stay unused: others may follow them already.
                 let text = error.to_string();
@@ -343,7 +371,7 @@ impl Filer {
                 return Ok(Verdict::NeedsAttention);
             }
             Err(error) => return Err(error.into()),
-        }
+        };
         self.log.line(now, site, Code::Filed, id, &self.sites);
         if junk {
             self.text.clear();
@@ -353,71 +381,12 @@ impl Filer {
             self.text.push(b'\'');
             self.log.line(now, site, Code::Junked, id, &self.text);
         }
-        if let Some(message) = ControlMessage::of(article) {
-            self.obey(message, site, id, now)?;
-        }
+        self.tell(site, id, position, now)?;
         Ok(if junk {
             Verdict::Junked
         } else {
             Verdict::Filed
         })
-    }
-
-    /// Does what a control message asks for, after the message itself has been filed.
-    fn obey(
-        &mut self,
-        message: ControlMessage<'_>,
-        site: &[u8],
-        id: &[u8],
-        now: Now,
-    ) -> Result<(), Error> {
-        let (text, value): (&[u8], &[u8]) = match message {
-            ControlMessage::Cancel(value) => {
-                for cancelled in ids(value) {
-                    self.cancel(cancelled, site, id, now)?;
-                }
-                return Ok(());
-            }
-            ControlMessage::MalformedCancel(value) => (b"malformed cancel `", value),
-            // newgroup, rmgroup, checkgroups, sendsys, version, ihave and sendme are filed in
-            // `control` and relayed, but nothing acts on them yet.
-            ControlMessage::Other(value) => (b"not acted on: control `", value),
-        };
-        self.text.clear();
-        self.text.extend_from_slice(text);
-        self.text.extend_from_slice(value);
-        self.text.push(b'\'');
-        self.log.line(now, site, Code::Control, id, &self.text);
-        Ok(())
-    }
-
-    /// Cancels one id. As in C News nobody asks who the author was: anybody can forge news.
-    fn cancel(&mut self, cancelled: &[u8], site: &[u8], id: &[u8], now: Now) -> Result<(), Error> {
-        if message_id::check(cancelled).is_err()
-            || cancelled.len() > self.rules.message_id_bytes_max
-        {
-            self.text.clear();
-            self.text.extend_from_slice(b"malformed cancel `");
-            self.text.extend_from_slice(cancelled);
-            self.text.push(b'\'');
-            self.log.line(now, site, Code::Control, id, &self.text);
-            return Ok(());
-        }
-        let found = self
-            .spool
-            .find(cancelled)?
-            .map(|line| line.position.filter(|_| line.is_filed()));
-        match found {
-            Some(Some(position)) => self.spool.cancel(position, cancelled)?,
-            // Seen and not filed, or cancelled in advance before: nothing to do.
-            Some(None) => {}
-            None => {
-                self.spool
-                    .remember(cancelled, now.seconds, Expires::Absent)?;
-                self.log.line(now, LOCAL, Code::Filed, cancelled, b"");
-            }
-        }
-        Ok(())
     }
 
     /// What Expires says. An empty one counts as none.

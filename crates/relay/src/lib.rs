@@ -12,6 +12,7 @@
 //! | [`signed`], [`keyring`], [`verify`](mod@verify) | whether a control message comes from whom its groups trust |
 //! | [`cancel_lock`] | who may withdraw an article: Cancel-Lock and Cancel-Key |
 //! | [`file`](mod@file) | numbers, the spool, the log, cancels |
+//! | [`early`] | cancels that came before their article |
 //! | [`mirror`] | numbers taken from another site's Xref |
 //! | [`rnews`] | a run over batches |
 //! | [`kept`], [`tap`] | bad batches are kept |
@@ -26,6 +27,7 @@ pub mod cancel_lock;
 pub mod compose;
 pub mod control;
 pub mod decide;
+pub mod early;
 mod error;
 pub mod explain;
 pub mod file;
@@ -49,7 +51,7 @@ pub mod verify;
 pub use decide::{Arrival, Decision, State, decide};
 pub use error::Error;
 pub use explain::{Explanation, explain};
-pub use file::{Filer, FilerOptions, Verdict};
+pub use file::{CancelPolicy, Filer, FilerOptions, Verdict};
 pub use keyring::{Keyring, TrustedKey};
 pub use log::Now;
 pub use rules::Rules;

@@ -1,12 +1,11 @@
 //! `broadsheet group add`
 
 use std::ffi::OsStr;
-use std::fs::OpenOptions;
 use std::io::Write;
-use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use anyhow::Context;
+use groups::times::Birth;
+use relay::group_files::Edits;
 use store::Spool;
 
 use super::group_set::parse_flag;
@@ -82,29 +81,25 @@ fn run(given: &Given, _out: &mut dyn Write) -> anyhow::Result<Status> {
         );
         return Ok(Status::NO);
     }
-    spool.set_group(name, flag)?;
-    spool.commit()?;
     let seconds = SystemTime::now()
         .duration_since(UNIX_EPOCH)
         .map_or(0, |age| age.as_secs());
     let creator = given.value("creator").unwrap_or("news".as_ref());
-    let line = format!(" {seconds} {}\n", creator.display());
-    append(&directory.file("active.times"), &[name, line.as_bytes()])?;
-    if let Some(description) = given.value("description") {
-        append(
-            &directory.file("newsgroups"),
-            &[name, b"\t", description.as_encoded_bytes(), b"\n"],
-        )?;
-    }
+    let description = given.value("description").map(OsStr::as_encoded_bytes);
+    let edits = Edits {
+        descriptions: description
+            .map(|text| (name, Some(text)))
+            .into_iter()
+            .collect(),
+        births: vec![Birth {
+            group: name,
+            seconds,
+            creator: creator.as_encoded_bytes(),
+        }],
+        ..Edits::default()
+    };
+    edits.write(directory.root())?;
+    spool.set_group(name, flag)?;
+    spool.commit()?;
     Ok(Status::OK)
-}
-
-fn append(path: &Path, parts: &[&[u8]]) -> anyhow::Result<()> {
-    let doing = || format!("cannot add a line to {}", path.display());
-    let mut file = OpenOptions::new()
-        .create(true)
-        .append(true)
-        .open(path)
-        .with_context(doing)?;
-    file.write_all(&parts.concat()).with_context(doing)
 }

@@ -1,9 +1,8 @@
 //! `broadsheet group remove`
 
 use std::io::Write;
-use std::path::Path;
 
-use anyhow::Context;
+use relay::group_files::Edits;
 use store::Spool;
 
 use crate::directory::NewsDirectory;
@@ -51,29 +50,11 @@ fn run(given: &Given, _out: &mut dyn Write) -> anyhow::Result<Status> {
     spool.remove_group(name)?;
     spool.commit()?;
     // The lock is held until here, so nobody else writes these files meanwhile.
-    drop_lines(&directory.file("active.times"), name)?;
-    drop_lines(&directory.file("newsgroups"), name)?;
+    let edits = Edits {
+        descriptions: vec![(name, None)],
+        removed: vec![name],
+        ..Edits::default()
+    };
+    edits.write(directory.root())?;
     Ok(Status::OK)
-}
-
-/// Rewrites a file without the lines whose first word is `name`.
-fn drop_lines(path: &Path, name: &[u8]) -> anyhow::Result<()> {
-    let Ok(text) = std::fs::read(path) else {
-        return Ok(());
-    };
-    let first_word = |line: &[u8]| {
-        let end = line
-            .iter()
-            .position(|b| b.is_ascii_whitespace())
-            .unwrap_or(line.len());
-        line.get(..end) == Some(name)
-    };
-    let kept: Vec<&[u8]> = text
-        .split_inclusive(|&b| b == b'\n')
-        .filter(|line| !first_word(line))
-        .collect();
-    let fresh = path.with_extension("new");
-    std::fs::write(&fresh, kept.concat())
-        .with_context(|| format!("cannot write {}", fresh.display()))?;
-    std::fs::rename(&fresh, path).with_context(|| format!("cannot put {} in place", path.display()))
 }

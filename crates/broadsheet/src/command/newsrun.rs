@@ -3,7 +3,6 @@
 use std::io::Write;
 
 use relay::Rules;
-use relay::file::FilerOptions;
 use relay::incoming::{Drain, DrainOptions, Drained, Grades};
 use relay::rnews::Watch;
 
@@ -110,7 +109,7 @@ pub fn drain(
             directory,
             settings,
             rules.clone(),
-            FilerOptions::default(),
+            settings.filer_options(),
             None,
         )?;
         if let Some(mut filer) = filer {

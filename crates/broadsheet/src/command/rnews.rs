@@ -114,7 +114,7 @@ fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
         mirror: given
             .value("mirror")
             .map(|site| site.as_encoded_bytes().to_vec()),
-        ..FilerOptions::default()
+        ..settings.filer_options()
     };
     // What the flags of this run ask for, newsrun would not know.
     let is_plain = !["no-history", "no-xref", "mirror", "older", "strict"]

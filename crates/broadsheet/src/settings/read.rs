@@ -265,22 +265,27 @@ fn assign(setting: &Setting, settings: &mut Settings, value: &DeValue<'_>) -> Re
             }
             *slot = text.to_owned();
         }
-        Slot::Sync(slot) => {
-            let word = value
-                .as_str()
-                .ok_or_else(|| wrong("a word in quotes", value))?;
-            *slot = Sync::of(word).ok_or_else(|| {
-                let words: Vec<&str> = Sync::ALL.iter().map(|(word, _)| *word).collect();
-                format!(
-                    "is one of {}, not \"{word}\"{}",
-                    words.join(", "),
-                    nearest::hint(word, "", words.iter().copied())
-                )
-            })?;
-        }
+        Slot::Sync(slot) => *slot = choice(value, Sync::ALL)?,
+        Slot::Cancel(slot) => *slot = choice(value, relay::CancelPolicy::ALL)?,
         Slot::Number(slot) => *slot = number(setting, value)?,
     }
     Ok(())
+}
+
+/// One of a few words.
+fn choice<T: Copy>(value: &DeValue<'_>, all: &[(&str, T)]) -> Result<T, String> {
+    let word = value
+        .as_str()
+        .ok_or_else(|| wrong("a word in quotes", value))?;
+    let found = all.iter().find(|(known, _)| *known == word);
+    found.map(|(_, choice)| *choice).ok_or_else(|| {
+        let words: Vec<&str> = all.iter().map(|(word, _)| *word).collect();
+        format!(
+            "is one of {}, not \"{word}\"{}",
+            words.join(", "),
+            nearest::hint(word, "", words.iter().copied())
+        )
+    })
 }
 
 fn number(setting: &Setting, value: &DeValue<'_>) -> Result<u64, String> {

@@ -40,6 +40,14 @@ pub struct Newsdir {
     pub dir: TempDir,
 }
 
+/// Anybody may cancel, as in C News.
+pub fn classic() -> FilerOptions {
+    FilerOptions {
+        cancel: relay::CancelPolicy::Classic,
+        ..FilerOptions::default()
+    }
+}
+
 #[derive(Default)]
 pub struct Told(pub Vec<String>);
 
@@ -67,7 +75,7 @@ impl Newsdir {
     }
 
     pub fn filer(&self) -> Filer {
-        self.filer_with(Rules::new(HOST.as_bytes()), FilerOptions::default())
+        self.filer_with(Rules::new(HOST.as_bytes()), classic())
     }
 
     pub fn filer_with(&self, rules: Rules, options: FilerOptions) -> Filer {

@@ -1,0 +1,276 @@
+//! What filing does besides filing: cancels, and control messages that change groups.
+//!
+//! It is done before the message itself goes into the log, so that both are of one commit: a kill leaves neither, and the batch
+//! comes again.
+
+use article::path::Path as ArticlePath;
+use article::{Article, Form, Header, message_id};
+use store::{Expires, Position};
+
+use super::Filer;
+use crate::cancel_lock;
+use crate::control::judge::Done;
+use crate::control::{ControlMessage, ids};
+use crate::decide::hop_count;
+use crate::error::Error;
+use crate::log::{Code, Now};
+
+/// Who may cancel an article.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum CancelPolicy {
+    /// Who has the Cancel-Key to its Cancel-Lock (RFC 8315), and, of articles posted here, who posts here.
+    #[default]
+    Locked,
+    /// Anybody, as in C News.
+    Classic,
+    /// Nobody.
+    Never,
+}
+
+impl CancelPolicy {
+    /// Every choice with its word, in the order of care.
+    pub const ALL: &[(&str, CancelPolicy)] = &[
+        ("locked", CancelPolicy::Locked),
+        ("classic", CancelPolicy::Classic),
+        ("none", CancelPolicy::Never),
+    ];
+
+    /// The word in the settings.
+    pub fn word(self) -> &'static str {
+        CancelPolicy::ALL
+            .iter()
+            .find(|(_, policy)| *policy == self)
+            .map_or("locked", |(word, _)| word)
+    }
+
+    /// The choice a word stands for.
+    pub fn of(word: &str) -> Option<CancelPolicy> {
+        CancelPolicy::ALL
+            .iter()
+            .find(|(known, _)| *known == word)
+            .map(|(_, policy)| *policy)
+    }
+}
+
+/// A log line that follows the article's own.
+#[derive(Debug)]
+pub(super) struct Line {
+    is_local: bool,
+    code: Code,
+    id: Vec<u8>,
+    text: Vec<u8>,
+}
+
+impl Filer {
+    /// Does what an accepted article asks for. Its log lines wait for [`Filer::tell`].
+    pub(super) fn heed(&mut self, article: &Article<'_>, id: &[u8], now: Now) -> Result<(), Error> {
+        self.told.clear();
+        self.cancels_itself = false;
+        let Some(message) = ControlMessage::of(article) else {
+            return Ok(());
+        };
+        match message {
+            ControlMessage::Cancel(value) => {
+                for cancelled in ids(value) {
+                    self.cancel(cancelled, article, id, now)?;
+                }
+            }
+            ControlMessage::MalformedCancel(value) => {
+                self.note(&[b"malformed cancel `", value, b"'"]);
+            }
+            ControlMessage::Other(value) => self.obey(value, article, now)?,
+        }
+        Ok(())
+    }
+
+    /// Logs what [`Filer::heed`] did; an article that cancels itself goes now.
+    pub(super) fn tell(
+        &mut self,
+        site: &[u8],
+        id: &[u8],
+        position: Position,
+        now: Now,
+    ) -> Result<(), Error> {
+        for line in self.told.drain(..) {
+            let (site, id) = match line.is_local {
+                true => (crate::log::LOCAL, line.id.as_slice()),
+                false => (site, id),
+            };
+            self.log.line(now, site, line.code, id, &line.text);
+        }
+        if std::mem::take(&mut self.cancels_itself) {
+            self.spool.cancel(position, id)?;
+        }
+        Ok(())
+    }
+
+    /// Notes a `c` line.
+    fn note(&mut self, text: &[&[u8]]) {
+        self.told.push(Line {
+            is_local: false,
+            code: Code::Control,
+            id: Vec::new(),
+            text: text.concat(),
+        });
+    }
+
+    /// newgroup, rmgroup, checkgroups and the others.
+    fn obey(&mut self, value: &[u8], article: &Article<'_>, now: Now) -> Result<(), Error> {
+        let zone = self.options.zone;
+        let judged = self.desk.judge(
+            article,
+            self.spool.active(),
+            self.sys.subscription(),
+            (now.seconds, &zone),
+            false,
+        )?;
+        let Some(judged) = judged else {
+            // Also-Control can cancel, and nothing else.
+            self.note(&[b"not acted on: control `", value, b"'"]);
+            return Ok(());
+        };
+        let at = (now.seconds, &zone as &dyn article::date::LocalZone);
+        self.desk.carry_out(&mut self.spool, article, &judged, at)?;
+        let why = judged.why.as_bytes();
+        match judged.done {
+            Done::Acted | Done::Nothing => self.note(&[b"control `", value, b"': ", why]),
+            _ => self.note(&[b"not acted on: control `", value, b"': ", why]),
+        }
+        Ok(())
+    }
+
+    /// Cancels one id, if the policy lets it.
+    fn cancel(
+        &mut self,
+        cancelled: &[u8],
+        article: &Article<'_>,
+        id: &[u8],
+        now: Now,
+    ) -> Result<(), Error> {
+        if message_id::check(cancelled).is_err()
+            || cancelled.len() > self.rules.message_id_bytes_max
+        {
+            self.note(&[b"malformed cancel `", cancelled, b"'"]);
+            return Ok(());
+        }
+        let policy = self.options.cancel;
+        if policy == CancelPolicy::Never {
+            self.note(&[b"not cancelled `", cancelled, b"': nobody may"]);
+            return Ok(());
+        }
+        if message_id::same(cancelled, id) {
+            self.cancels_itself = policy == CancelPolicy::Classic;
+            return Ok(());
+        }
+        let found = self
+            .spool
+            .find(cancelled)?
+            .map(|line| line.position.filter(|_| line.is_filed()));
+        match (found, policy) {
+            // Seen and not filed, or cancelled in advance before: nothing to do.
+            (Some(None), _) => {}
+            (Some(Some(position)), CancelPolicy::Classic) => {
+                self.spool.cancel(position, cancelled)?;
+            }
+            (Some(Some(position)), _) => match self.may_cancel(position, article)? {
+                true => self.spool.cancel(position, cancelled)?,
+                false => self.note(&[
+                    b"not cancelled `",
+                    cancelled,
+                    b"': no Cancel-Key that fits its Cancel-Lock",
+                ]),
+            },
+            (None, CancelPolicy::Classic) => {
+                self.spool
+                    .remember(cancelled, now.seconds, Expires::Absent)?;
+                self.told.push(Line {
+                    is_local: true,
+                    code: Code::Filed,
+                    id: cancelled.to_vec(),
+                    text: Vec::new(),
+                });
+            }
+            (None, _) => {
+                let key = article.find(b"Cancel-Key").unwrap_or_default();
+                let is_kept = !key.is_empty() && self.early.add(cancelled, id, key, now.seconds)?;
+                self.note(&[
+                    b"not cancelled `",
+                    cancelled,
+                    match is_kept {
+                        true => b"': it is not here; its Cancel-Lock will decide".as_slice(),
+                        false => b"': it is not here, and there is no Cancel-Key",
+                    },
+                ]);
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether a cancel has a key to the lock of the article at a position, or both were posted here.
+    fn may_cancel(&mut self, position: Position, article: &Article<'_>) -> Result<bool, Error> {
+        let key = article.find(b"Cancel-Key").unwrap_or_default();
+        let is_local = hop_count(article) == 0;
+        if key.is_empty() && !is_local {
+            return Ok(false);
+        }
+        let Some(stored) = self.spool.read(position)? else {
+            return Ok(false);
+        };
+        let record = stored.record();
+        let target = Article::parse(record.wire_article(), Form::Wire);
+        let lock = target.find(b"Cancel-Lock").unwrap_or_default();
+        if !lock.is_empty() && !key.is_empty() && cancel_lock::matches(lock, key) {
+            return Ok(true);
+        }
+        let path = target.value(Header::Path).unwrap_or_default();
+        let mut sites = ArticlePath::new(path, None).sites();
+        Ok(is_local && sites.all(|site| site == self.rules.host))
+    }
+
+    /// Whether a cancel that came earlier takes this article away; if so notes it, and remembers the id.
+    pub(super) fn is_cancelled_early(
+        &mut self,
+        article: &Article<'_>,
+        site: &[u8],
+        id: &[u8],
+        now: Now,
+    ) -> Result<bool, Error> {
+        if self.early.is_empty() {
+            return Ok(false);
+        }
+        let lock = article.find(b"Cancel-Lock");
+        let Some(by) = self.early.cancels(id, lock) else {
+            return Ok(false);
+        };
+        let text = [b"cancelled in advance by ".as_slice(), by].concat();
+        self.log.line(now, site, Code::Refused, id, &text);
+        let expires = self.expires(article);
+        self.spool.remember(id, now.seconds, expires)?;
+        Ok(true)
+    }
+
+    /// Gives an ihave or sendme message of HOST to the site `HOST.ihave` or `HOST.sendme` of sys, whose batches answer it.
+    pub(super) fn push_answering_site(&mut self, article: &Article<'_>) {
+        let Some(control) = article.value(Header::Control) else {
+            return;
+        };
+        let mut words = control
+            .split(u8::is_ascii_whitespace)
+            .filter(|word| !word.is_empty());
+        let Some(kind @ (b"ihave" | b"sendme")) = words.next() else {
+            return;
+        };
+        let Some(host) = words.last().filter(|host| *host != self.rules.host) else {
+            return;
+        };
+        let name = [host, b".", kind].concat();
+        let is_site = self.sys.sites().iter().any(|site| site.name == name);
+        let mut there = self.sites.split(|&byte| byte == b' ');
+        if is_site && !there.any(|site| site == name) {
+            if !self.sites.is_empty() {
+                self.sites.push(b' ');
+            }
+            self.sites.extend_from_slice(&name);
+        }
+    }
+}

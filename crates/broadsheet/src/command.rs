@@ -1,6 +1,7 @@
 //! The table of commands, and finding the one that is meant.
 
 mod article;
+mod batcher;
 mod check;
 mod completion;
 mod control_verify;
@@ -71,6 +72,10 @@ pub static SECTIONS: &[Section] = &[
             &article::COMMAND,
             &overview::COMMAND,
         ],
+    },
+    Section {
+        title: "Batches",
+        commands: &[&batcher::COMMAND],
     },
     Section {
         title: "Groups",

@@ -1,6 +1,7 @@
 //! The table of commands, and finding the one that is meant.
 
 mod article;
+mod batcher;
 mod check;
 mod completion;
 mod control_verify;
@@ -39,7 +40,9 @@ mod newsrun;
 mod newsrunning;
 mod newsspool;
 mod overview;
+mod queuelen;
 mod rnews;
+mod sendbatches;
 mod status;
 mod upact;
 mod version;
@@ -84,6 +87,10 @@ pub static SECTIONS: &[Section] = &[
             &mail_list::COMMAND,
             &mail_send::COMMAND,
         ],
+    },
+    Section {
+        title: "Batches",
+        commands: &[&sendbatches::COMMAND, &batcher::COMMAND, &queuelen::COMMAND],
     },
     Section {
         title: "Groups",

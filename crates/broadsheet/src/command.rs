@@ -1,6 +1,7 @@
 //! The table of commands, and finding the one that is meant.
 
 mod article;
+mod batcher;
 mod check;
 mod completion;
 mod control_verify;
@@ -84,6 +85,10 @@ pub static SECTIONS: &[Section] = &[
             &mail_list::COMMAND,
             &mail_send::COMMAND,
         ],
+    },
+    Section {
+        title: "Batches",
+        commands: &[&batcher::COMMAND],
     },
     Section {
         title: "Groups",

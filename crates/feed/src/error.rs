@@ -46,6 +46,53 @@ pub enum Error {
         /// The most that are kept.
         limit: usize,
     },
+    /// A batch could not be compressed.
+    #[error("cannot compress a batch for {site}: {source}")]
+    Packing {
+        /// The site.
+        site: String,
+        /// Why.
+        source: io::Error,
+    },
+    /// The program that takes batches could not be started.
+    #[error("cannot run `{program}': {source}; is it installed, and on the PATH?")]
+    NotStarted {
+        /// The program.
+        program: String,
+        /// What the system says.
+        source: io::Error,
+    },
+    /// The program did not take the batch.
+    #[error("`{program}' did not take the batch: {how}{}", said(.complaint))]
+    Refused {
+        /// The program.
+        program: String,
+        /// How it ended.
+        how: String,
+        /// The end of what it wrote on its standard error.
+        complaint: String,
+    },
+    /// A site's name that cannot be part of an argument or of a path.
+    #[error("`{0}' cannot be a site's name: letters, digits, `.', `-' and `_' only")]
+    SiteName(String),
+    /// Nothing says how batches for a site are to be made.
+    #[error(
+        "nothing says where batches for {site} go: give its [[site]] a `to', or write a line for it, class {class}, in batchparms"
+    )]
+    NoParms {
+        /// The site.
+        site: String,
+        /// The class that was looked for.
+        class: char,
+    },
+    /// Lines of batchparms that are wrong.
+    #[error("{}", all_of(.path, .faults))]
+    Batchparms {
+        /// The file.
+        path: PathBuf,
+        /// Its faults, in their order.
+        faults: Vec<BatchparmsFault>,
+    },
 }
 
 impl Error {
@@ -58,4 +105,27 @@ impl Error {
             source,
         }
     }
+}
+
+/// A line of `batchparms` that is wrong.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("line {line}: {what}")]
+pub struct BatchparmsFault {
+    /// Counted from 1.
+    pub line: usize,
+    /// What is wrong, and what to do.
+    pub what: String,
+}
+
+fn said(complaint: &str) -> String {
+    match complaint {
+        "" => String::new(),
+        complaint => format!("; it said: {complaint}"),
+    }
+}
+
+fn all_of(path: &Path, faults: &[BatchparmsFault]) -> String {
+    let lines = faults.iter();
+    let lines = lines.map(|fault| format!("{}: {fault}", path.display()));
+    lines.collect::<Vec<_>>().join("\n")
 }

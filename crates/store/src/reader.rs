@@ -274,26 +274,10 @@ impl Reader {
 
     /// The article with a number in a group, if it is alive.
     pub fn article_by_number(&self, group: &[u8], number: u64) -> Result<Option<Stored>, Error> {
-        if !self.expired.keeps(group, number) {
-            return Ok(None);
+        match self.numbers().position(group, number)? {
+            Some(position) => self.read(position).map(Some),
+            None => Ok(None),
         }
-        for &base in self.bases.iter().rev() {
-            let map = self.overview_map(base)?;
-            for block in overview::blocks(map.bytes()) {
-                let Some(rows) = block.find(group) else {
-                    continue;
-                };
-                let Some(row) = rows.range(number, number).next() else {
-                    continue;
-                };
-                let position = Position(base + u64::from(row.record));
-                if !self.is_alive_in(group, number, position) {
-                    return Ok(None);
-                }
-                return self.read(position).map(Some);
-            }
-        }
-        Ok(None)
     }
 
     /// Calls `each` for every overview row of a group with a number in `low..=high`, ascending.

@@ -1,0 +1,196 @@
+//! `broadsheet batcher`, also the classic `batcher`: a batch of the articles of a list.
+
+use std::fs::{File, Metadata};
+use std::io::{self, BufRead, BufReader, Read, Write};
+use std::path::Path;
+
+use anyhow::Context;
+use article::wrap::{Packer, Packing};
+use feed::push_article;
+use store::{Numbers, Reader};
+
+use crate::directory::NewsDirectory;
+use crate::exit::Status;
+use crate::flags::{Command, DIR, Flag, Given, Operands};
+
+/// A longer line of a list is passed over.
+pub const LIST_LINE_BYTES_MAX: usize = 4096;
+/// A larger file in a list is passed over.
+pub const LISTED_FILE_BYTES_MAX: u64 = 1 << 30;
+/// Bytes gathered before they are written.
+const GATHERED_BYTES: usize = 1 << 20;
+/// Bytes of the list read at once.
+const LIST_BUFFER_BYTES: usize = 256 << 10;
+
+/// The table.
+pub static COMMAND: Command = Command {
+    words: &["batcher"],
+    also: &[],
+    summary: "make a batch of the articles of a list",
+    about: "\
+Reads FILE, or standard input where there is none: the first word of each line names an article. It is a Message-ID in
+its brackets; or group and number, as comp/lang/c/123 or comp.lang.c/123; or the absolute path of a file that is an
+article. Articles follow on standard output, each behind a line `#! rnews N', in the order of the list.
+
+An article that is not there is passed over without a word, as in C News: it may have expired. --json tells how many were.
+
+  broadsheet batcher --dir news < togo | gzip | ssh news@far.example.org rnews
+  broadsheet batcher --dir news --compress zstd togo > batch",
+    operands: Operands {
+        shown: "FILE",
+        least: 0,
+        most: 1,
+    },
+    flags: &[
+        DIR,
+        Flag::new(
+            "json",
+            "Print, on standard error, one object: articles, bytes (before compression), missing.",
+        ),
+        Flag::new(
+            "compress",
+            "Compress the batch, behind the `#!' line that makes others expand it: none, compress, gzip, bzip2, xz, zstd, \
+             or with a level such as gzip-9.",
+        )
+        .value("HOW"),
+    ],
+    exits: &[],
+    run,
+};
+
+/// What was done.
+#[derive(Default)]
+struct Counts {
+    articles: u64,
+    bytes: u64,
+    missing: u64,
+}
+
+fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
+    let directory = NewsDirectory::meant(given)?;
+    let packing = match given.value("compress") {
+        None => Packing::default(),
+        Some(word) => word.to_str().and_then(Packing::of).ok_or_else(|| {
+            given.usage("--compress takes none, compress, gzip, bzip2, xz, zstd, or such a word with a level: gzip-9")
+        })?,
+    };
+    let reader = Reader::open(directory.root())?;
+    let list: Box<dyn Read> = match given.operands.first().filter(|name| *name != "-") {
+        None => Box::new(io::stdin().lock()),
+        Some(name) => {
+            let doing = || format!("cannot read {}", Path::new(name).display());
+            Box::new(File::open(name).with_context(doing)?)
+        }
+    };
+    let list = BufReader::with_capacity(LIST_BUFFER_BYTES, list);
+    let mut packer = Packer::new(out, packing)?;
+    let counts = batch(&reader, list, &mut packer)?;
+    packer.finish()?;
+    if given.has("json") {
+        let told = serde_json::json!({
+            "articles": counts.articles,
+            "bytes": counts.bytes,
+            "missing": counts.missing,
+        });
+        eprintln!("{told}");
+    }
+    Ok(Status::OK)
+}
+
+fn batch(reader: &Reader, mut list: impl BufRead, out: &mut impl Write) -> anyhow::Result<Counts> {
+    let mut counts = Counts::default();
+    let mut bytes = Vec::with_capacity(2 * GATHERED_BYTES);
+    let mut numbers = reader.numbers();
+    let mut line = Vec::new();
+    while read_line(&mut list, &mut line)? {
+        let blank = |byte: &u8| matches!(byte, b' ' | b'\t');
+        let Some(word) = line.split(blank).find(|word| !word.is_empty()) else {
+            continue;
+        };
+        let before = bytes.len();
+        match push_named(reader, &mut numbers, word, &mut bytes)? {
+            true => counts.articles += 1,
+            false => counts.missing += 1,
+        }
+        counts.bytes += (bytes.len() - before) as u64;
+        if bytes.len() >= GATHERED_BYTES {
+            out.write_all(&bytes)?;
+            bytes.clear();
+            bytes.shrink_to(2 * GATHERED_BYTES);
+        }
+    }
+    out.write_all(&bytes)?;
+    Ok(counts)
+}
+
+/// The next line of the list, empty if it was too long. False: there is none.
+fn read_line(list: &mut impl BufRead, line: &mut Vec<u8>) -> io::Result<bool> {
+    line.clear();
+    let most = LIST_LINE_BYTES_MAX as u64;
+    if list.by_ref().take(most).read_until(b'\n', line)? == 0 {
+        return Ok(false);
+    }
+    if line.pop_if(|byte| *byte == b'\n').is_none() && line.len() >= LIST_LINE_BYTES_MAX {
+        line.clear();
+        list.skip_until(b'\n')?;
+    }
+    Ok(true)
+}
+
+/// Appends the article that a word names. False: it is not there.
+fn push_named(
+    reader: &Reader,
+    numbers: &mut Numbers<'_>,
+    word: &[u8],
+    out: &mut Vec<u8>,
+) -> anyhow::Result<bool> {
+    let position = match word {
+        [b'/', ..] => return Ok(push_file(word, out)),
+        [b'<', ..] => reader
+            .find(word)?
+            .filter(|line| reader.is_alive(line))
+            .and_then(|line| line.position),
+        _ => match group_and_number(word) {
+            Some((group, number)) => numbers.position(&group, number)?,
+            None => None,
+        },
+    };
+    let Some(position) = position else {
+        return Ok(false);
+    };
+    match reader.read(position) {
+        Ok(stored) => push_article(out, &stored.record()),
+        // Expired just now.
+        Err(store::Error::NoArticle(_)) => return Ok(false),
+        Err(error) => return Err(error.into()),
+    }
+    Ok(true)
+}
+
+/// `comp/lang/c/123` as in a togo file, or `comp.lang.c/123` as in history. No group has a slash in its name.
+fn group_and_number(word: &[u8]) -> Option<(Vec<u8>, u64)> {
+    let at = word.iter().rposition(|&byte| byte == b'/')?;
+    let (group, number) = word.split_at_checked(at)?;
+    let number = std::str::from_utf8(number.get(1..)?).ok()?.parse().ok()?;
+    let dots = |&byte: &u8| if byte == b'/' { b'.' } else { byte };
+    Some((group.iter().map(dots).collect(), number))
+}
+
+/// Appends a file. The size is that of the file when it was opened: should it shrink, the batch is filled up, so that the count stays true, as in
+/// C News.
+fn push_file(name: &[u8], out: &mut Vec<u8>) -> bool {
+    use std::os::unix::ffi::OsStrExt;
+    let path = Path::new(std::ffi::OsStr::from_bytes(name));
+    let is_article = |told: &Metadata| told.is_file() && told.len() <= LISTED_FILE_BYTES_MAX;
+    let opened = File::open(path).and_then(|file| Ok((file.metadata()?, file)));
+    let Some((told, file)) = opened.ok().filter(|(told, _)| is_article(told)) else {
+        return false;
+    };
+    out.extend_from_slice(format!("#! rnews {}\n", told.len()).as_bytes());
+    let whole = out
+        .len()
+        .saturating_add(usize::try_from(told.len()).unwrap_or(usize::MAX));
+    let _ = file.take(told.len()).read_to_end(out);
+    out.resize(whole, b'\n');
+    true
+}

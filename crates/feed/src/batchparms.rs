@@ -1,0 +1,334 @@
+//! `batchparms`: how batches are made for sites, in the classic file, and how it goes together with `[[site]]`.
+//!
+//! ```text
+//! # site       class  size[-max]      queue  command
+//! north        u      100000          20     batcher | compcun | viauux -z
+//! south        u!     300000-1000000  -      batcher | gzip -9 | ssh news@SITE rnews
+//! /default/    u      100000          20     batcher | viauux
+//! ```
+//!
+//! This is the form of the Cleanup Release. The one of the Performance Release is read as well: site, size, queue, then
+//! builder, muncher and sender in three words; its class is `u`.
+
+use std::path::Path;
+
+use article::wrap::{Kind, Packing};
+use groups::CommandLine;
+use groups::sites::{BATCH_BYTES, BATCH_OVERSIZE, BatchVia, Compress, Queue, To};
+
+use crate::pipeline::{self, Pipeline};
+use crate::site_name::is_site_name;
+use crate::{BatchparmsFault, Error};
+
+/// A larger file is not read.
+pub const BATCHPARMS_BYTES_MAX: usize = 4 << 20;
+/// More lines with rules are a fault.
+pub const RULES_MAX: usize = 100_000;
+/// Batches cannot be made larger than this by `size`: a batch is held in memory, compressed and not.
+pub const BATCH_BYTES_MAX: u64 = 256 << 20;
+/// The class when none is said.
+pub const CLASS: u8 = b'u';
+/// The site of the line that is for all who have none.
+const DEFAULT: &[u8] = b"/default/";
+
+/// One line.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Rule {
+    /// Where it stands, from 1.
+    pub line: usize,
+    /// The site, or `/default/`.
+    pub site: Vec<u8>,
+    /// The letter.
+    pub class: u8,
+    /// A `!` stands with the class: no batches are made.
+    pub is_off: bool,
+    /// Bytes of a batch before compression.
+    pub size: u64,
+    /// Bytes beyond which a batch of one article is told of.
+    pub size_max: u64,
+    /// How many batches may wait.
+    pub queue: Queue,
+    /// What is done to a batch.
+    pub packing: Packing,
+    /// What takes it.
+    pub command: CommandLine,
+}
+
+/// The file.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Batchparms {
+    rules: Vec<Rule>,
+}
+
+/// How batches are made for one site: what its table and `batchparms` say together.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct BatchParms {
+    /// Bytes of a batch before compression.
+    pub size: u64,
+    /// Bytes beyond which a batch, of one article then, is told of.
+    pub size_max: u64,
+    /// How many batches may wait.
+    pub queue: Queue,
+    /// What is done to a batch.
+    pub packing: Packing,
+    /// Where it goes.
+    pub to: To,
+    /// No batches are made: `!` in `batchparms`.
+    pub is_off: bool,
+}
+
+impl Batchparms {
+    /// Reads the file of a news directory; a missing one has no rules.
+    ///
+    /// # Errors
+    /// It cannot be read, or has faults: all of them are told.
+    pub fn read(path: &Path) -> Result<Batchparms, Error> {
+        use std::io::Read;
+        let mut text = Vec::new();
+        let file = match std::fs::File::open(path) {
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+                return Ok(Batchparms::default());
+            }
+            opened => opened.map_err(Error::io("read", path))?,
+        };
+        file.take(BATCHPARMS_BYTES_MAX as u64 + 1)
+            .read_to_end(&mut text)
+            .map_err(Error::io("read", path))?;
+        Batchparms::parse(&text).map_err(|faults| Error::Batchparms {
+            path: path.to_owned(),
+            faults,
+        })
+    }
+
+    /// Reads its text.
+    ///
+    /// # Errors
+    /// Every line that is wrong.
+    pub fn parse(text: &[u8]) -> Result<Batchparms, Vec<BatchparmsFault>> {
+        let mut faults = Vec::new();
+        let mut rules: Vec<Rule> = Vec::new();
+        if text.len() > BATCHPARMS_BYTES_MAX {
+            let what = format!("the file has more than {BATCHPARMS_BYTES_MAX} bytes");
+            return Err(vec![BatchparmsFault { line: 1, what }]);
+        }
+        for (number, line) in (1..).zip(text.split(|&byte| byte == b'\n')) {
+            let line = line.trim_ascii();
+            if line.is_empty() || line.starts_with(b"#") {
+                continue;
+            }
+            if rules.len() >= RULES_MAX {
+                let what = format!("more than {RULES_MAX} lines");
+                faults.push(BatchparmsFault { line: number, what });
+                break;
+            }
+            match rule(number, line) {
+                Ok(rule) => rules.push(rule),
+                Err(what) => faults.push(BatchparmsFault { line: number, what }),
+            }
+        }
+        match faults.is_empty() {
+            true => Ok(Batchparms { rules }),
+            false => Err(faults),
+        }
+    }
+
+    /// The line for a site and a class: its own, else, when the site has no line at all, that of `/default/`. The first one counts.
+    pub fn rule(&self, site: &[u8], class: u8) -> Option<&Rule> {
+        let of = |site: &[u8]| {
+            let mut rules = self
+                .rules
+                .iter()
+                .filter(|rule| rule.site == site)
+                .peekable();
+            rules.peek()?;
+            Some(rules.find(|rule| rule.class == class))
+        };
+        of(site).or_else(|| of(DEFAULT)).flatten()
+    }
+
+    /// Every line, in the order of the file.
+    pub fn rules(&self) -> &[Rule] {
+        &self.rules
+    }
+
+    /// How batches are made for a site: what its own table says, the rest from here. `class` is what was asked for; else
+    /// that of the table, else `u`.
+    ///
+    /// # Errors
+    /// The name cannot be part of an argument, or neither says where batches go.
+    pub fn parms(
+        &self,
+        site: &[u8],
+        via: &BatchVia,
+        class: Option<u8>,
+    ) -> Result<BatchParms, Error> {
+        if !is_site_name(site) {
+            return Err(Error::SiteName(site.escape_ascii().to_string()));
+        }
+        let class = class.or(via.class).unwrap_or(CLASS);
+        let rule = self.rule(site, class);
+        let to = match (&via.to, rule) {
+            (Some(to), _) => to.clone(),
+            (None, Some(rule)) => To::Command(rule.command.clone()),
+            (None, None) => {
+                return Err(Error::NoParms {
+                    site: site.escape_ascii().to_string(),
+                    class: char::from(class),
+                });
+            }
+        };
+        let to = match to {
+            To::Command(command) => To::Command(command.for_site(site)),
+            directory => directory,
+        };
+        let size = via
+            .size
+            .or(rule.map(|rule| rule.size))
+            .unwrap_or(BATCH_BYTES);
+        let size_max = via.size_max.or(match via.size {
+            Some(_) => None,
+            None => rule.map(|rule| rule.size_max),
+        });
+        Ok(BatchParms {
+            size: size.min(BATCH_BYTES_MAX),
+            size_max: size_max.unwrap_or_else(|| size.saturating_mul(BATCH_OVERSIZE)),
+            queue: via
+                .queue
+                .or(rule.map(|rule| rule.queue))
+                .unwrap_or(Queue::Unlimited),
+            packing: match via.compress {
+                Some(compress) => Packing::new(kind_of(compress)),
+                None => rule.map(|rule| rule.packing).unwrap_or_default(),
+            },
+            to,
+            // Who says everything in the table does not depend on the file.
+            is_off: via.to.is_none() && rule.is_some_and(|rule| rule.is_off),
+        })
+    }
+}
+
+fn kind_of(compress: Compress) -> Option<Kind> {
+    match compress {
+        Compress::None => None,
+        Compress::Compress => Some(Kind::Compress),
+        Compress::Gzip => Some(Kind::Gzip),
+        Compress::Bzip2 => Some(Kind::Bzip2),
+        Compress::Xz => Some(Kind::Xz),
+        Compress::Zstd => Some(Kind::Zstd),
+    }
+}
+
+fn rule(line: usize, text: &[u8]) -> Result<Rule, String> {
+    let (site, rest) = field(text);
+    if site != DEFAULT && !is_site_name(site) {
+        let name = String::from_utf8_lossy(site);
+        return Err(format!(
+            "`{name}' cannot be a site's name: letters, digits, `.', `-' and `_' only"
+        ));
+    }
+    let (second, after) = field(rest);
+    let is_performance = second.first().is_some_and(u8::is_ascii_digit);
+    let (class, is_off, rest) = match is_performance {
+        true => (CLASS, false, rest),
+        false => {
+            let (class, is_off) = class(second)?;
+            (class, is_off, after)
+        }
+    };
+    let (size, rest) = field(rest);
+    let (size, size_max) = sizes(size)?;
+    let (queue, command) = field(rest);
+    let queue = match queue {
+        b"-" => Queue::Unlimited,
+        digits => {
+            let number = number(digits).and_then(|number| u32::try_from(number).ok());
+            Queue::Batches(number.ok_or_else(|| {
+                let queue = String::from_utf8_lossy(digits);
+                format!("the queue is `{queue}', not a number of batches, nor `-' for any")
+            })?)
+        }
+    };
+    let Pipeline { packing, command } = match is_performance {
+        true => pipeline::parse(&joined(command)?)?,
+        false => pipeline::parse(command)?,
+    };
+    Ok(Rule {
+        line,
+        site: site.to_vec(),
+        class,
+        is_off,
+        size,
+        size_max,
+        queue,
+        packing,
+        command,
+    })
+}
+
+/// The first word, and what follows it.
+fn field(text: &[u8]) -> (&[u8], &[u8]) {
+    let text = text.trim_ascii_start();
+    let end = text
+        .iter()
+        .position(u8::is_ascii_whitespace)
+        .unwrap_or(text.len());
+    let (word, rest) = text.split_at_checked(end).unwrap_or_default();
+    (word, rest.trim_ascii_start())
+}
+
+/// A letter, and `!` in front of or behind it.
+fn class(word: &[u8]) -> Result<(u8, bool), String> {
+    let (letters, is_off) = match word {
+        [b'!', rest @ ..] | [rest @ .., b'!'] => (rest, true),
+        word => (word, false),
+    };
+    match letters {
+        [letter] if letter.is_ascii_alphabetic() => Ok((*letter, is_off)),
+        _ => Err(format!(
+            "the class is `{}', not a letter such as u, with `!' for no batches",
+            String::from_utf8_lossy(word)
+        )),
+    }
+}
+
+fn number(digits: &[u8]) -> Option<u64> {
+    let is_number = !digits.is_empty() && digits.iter().all(u8::is_ascii_digit);
+    is_number
+        .then(|| std::str::from_utf8(digits).ok()?.parse().ok())
+        .flatten()
+}
+
+/// `size[-max]`.
+fn sizes(word: &[u8]) -> Result<(u64, u64), String> {
+    let fault = || {
+        format!(
+            "the size is `{}', not SIZE or SIZE-MAX in bytes, 1 to {BATCH_BYTES_MAX}, the first the smaller one",
+            String::from_utf8_lossy(word)
+        )
+    };
+    let mut parts = word.splitn(2, |&byte| byte == b'-');
+    let size = parts.next().and_then(number).ok_or_else(fault)?;
+    let size_max = match parts.next() {
+        Some(digits) => number(digits).ok_or_else(fault)?,
+        None => size.saturating_mul(BATCH_OVERSIZE),
+    };
+    match (1..=BATCH_BYTES_MAX).contains(&size) && size_max >= size {
+        true => Ok((size, size_max)),
+        false => Err(fault()),
+    }
+}
+
+/// Builder, muncher and sender as one pipeline. Words of a stage stand in quotes where there are several.
+fn joined(text: &[u8]) -> Result<Vec<u8>, String> {
+    let line = CommandLine::parse(text).map_err(|fault| fault.to_string())?;
+    match line.words() {
+        [builder, muncher, sender] => {
+            Ok([builder.as_slice(), b" | ", muncher, b" | ", sender].concat())
+        }
+        _ => Err(
+            "a size where the class should be is the older form: site, size, queue, then builder, muncher and sender in \
+             three words, with quotes where one has several"
+                .to_owned(),
+        ),
+    }
+}

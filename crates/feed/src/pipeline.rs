@@ -1,0 +1,325 @@
+//! The command of a line of `batchparms`: in C News a pipeline for the shell, here read and done without one.
+//!
+//! | stage | words | done here |
+//! |---|---|---|
+//! | first | `batcher` | our own |
+//! | between | `compcun` | compress, behind `#! cunbatch` |
+//! | | `compress`, `gzip`, `bzip2`, `xz`, `zstd`, with a level such as `-9` | the same, without a line |
+//! | | `cat` | nothing |
+//! | last | `viauux [-g GRADE] [-z] [-n] [-c] [-d DECOMPRESSOR]` | `uux - -r [-z] [-n] [-gGRADE] SITE!rnews [-d DECOMPRESSOR]` |
+//! | | `viarsh` | `rsh SITE rnews` |
+//! | | any other command | that, with the batch on its standard input |
+//!
+//! Anything else in the middle, and the words of C News that have no counterpart here, are faults. A command that itself is a
+//! pipeline is written `sh -c '...'`.
+
+use article::wrap::{Kind, Packing};
+use groups::CommandLine;
+
+/// What a pipeline comes to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Pipeline {
+    pub(crate) packing: Packing,
+    pub(crate) command: CommandLine,
+}
+
+/// Words of C News that are understood, but not done here, and what to do.
+const NOT_HERE: &[(&[u8], &str)] = &[
+    (b"batchih", "ihave lists are not made from batchparms"),
+    (b"batchsm", "sendme lists are not made from batchparms"),
+    (
+        b"batchra",
+        "requested articles are not sent from batchparms",
+    ),
+    (b"c7encode", "the 7-bit code is read here, but not written"),
+    (b"bencode", "this coding is not written here"),
+    (b"nencode", "this coding is not written here"),
+    (
+        b"viamail",
+        "write the mail command itself, such as sh -c '... | mail rnews@SITE'",
+    ),
+    (b"viainews", "write the command itself"),
+    (b"viapnews", "write the command itself"),
+    (b"usenntpxmit", "batches are not sent over NNTP"),
+];
+
+/// Reads a pipeline.
+///
+/// # Errors
+/// In words, what cannot be done.
+pub(crate) fn parse(text: &[u8]) -> Result<Pipeline, String> {
+    let stages = stages(text);
+    let (first, rest) = stages.split_first().ok_or("there is no command")?;
+    if words(first)?.program() != b"batcher" {
+        return Err(match not_here(words(first)?.program()) {
+            Some(fault) => fault,
+            None => format!(
+                "the command begins with `{}', not with `batcher |'",
+                shown(first)
+            ),
+        });
+    }
+    if words(first)?.words().len() > 1 {
+        return Err("`batcher' takes its articles from the feed, and no words".to_owned());
+    }
+    let (last, between) = rest.split_last().ok_or(
+        "the batch goes nowhere: end the command with `| viauux', or with a command that takes it",
+    )?;
+    let mut packing = Packing::default();
+    for stage in between {
+        let next = muncher(stage)?;
+        match (packing.kind, next.kind) {
+            (Some(_), Some(_)) => return Err("the batch would be compressed twice".to_owned()),
+            (None, _) => packing = next,
+            (Some(_), None) => {}
+        }
+    }
+    Ok(Pipeline {
+        packing,
+        command: sender(last)?,
+    })
+}
+
+/// What stands between the bars that are outside of quotes.
+fn stages(text: &[u8]) -> Vec<&[u8]> {
+    let (mut quote, mut is_escaped) = (None, false);
+    let split = text.split(move |&byte| {
+        let escaped = std::mem::take(&mut is_escaped);
+        match (quote, byte) {
+            _ if escaped => {}
+            (Some(b'"') | None, b'\\') => is_escaped = true,
+            (Some(open), byte) if byte == open => quote = None,
+            (None, b'\'' | b'"') => quote = Some(byte),
+            (None, b'|') => return true,
+            _ => {}
+        }
+        false
+    });
+    split.collect()
+}
+
+fn words(stage: &[u8]) -> Result<CommandLine, String> {
+    CommandLine::parse(stage).map_err(|fault| format!("`{}': {fault}", shown(stage)))
+}
+
+/// A stage between batcher and sender.
+fn muncher(stage: &[u8]) -> Result<Packing, String> {
+    let line = words(stage)?;
+    let bare = |kind, level| Packing {
+        kind,
+        level,
+        bare: true,
+    };
+    let (kind, takes_level) = match line.program() {
+        b"compcun" => {
+            return match line.arguments() {
+                [] => Ok(Packing::new(Some(Kind::Compress))),
+                _ => Err("`compcun' takes no words here".to_owned()),
+            };
+        }
+        b"cat" if line.arguments().is_empty() => return Ok(Packing::default()),
+        b"compress" => (Kind::Compress, false),
+        b"gzip" => (Kind::Gzip, true),
+        b"bzip2" => (Kind::Bzip2, true),
+        b"xz" => (Kind::Xz, true),
+        b"zstd" => (Kind::Zstd, true),
+        other => {
+            return Err(not_here(other).unwrap_or_else(|| {
+                format!(
+                    "`{}' between batcher and sender is not known here: end the line with sh -c '... | ...' instead",
+                    shown(stage)
+                )
+            }));
+        }
+    };
+    let mut level = None;
+    for word in line.arguments() {
+        let number = word
+            .strip_prefix(b"-")
+            .and_then(|number| std::str::from_utf8(number).ok());
+        match number {
+            // They write to the pipe anyway.
+            Some("c") => {}
+            Some(number) if takes_level && number.parse::<u32>().is_ok() => {
+                let packing = Packing::of(&format!("{kind}-{number}"));
+                level = packing
+                    .ok_or_else(|| format!("{kind} has no level {number}"))?
+                    .level;
+            }
+            _ => return Err(format!("`{}' of {kind} is not known here", shown(word))),
+        }
+    }
+    Ok(bare(Some(kind), level))
+}
+
+/// The last stage.
+fn sender(stage: &[u8]) -> Result<CommandLine, String> {
+    let line = words(stage)?;
+    match line.program() {
+        b"viauux" => viauux(line.arguments()),
+        b"viarsh" if line.arguments().is_empty() => words(b"rsh SITE rnews"),
+        b"viarsh" => Err("`viarsh' takes no words here".to_owned()),
+        other => match not_here(other) {
+            Some(fault) => Err(fault),
+            None => Ok(line),
+        },
+    }
+}
+
+fn viauux(arguments: &[Vec<u8>]) -> Result<CommandLine, String> {
+    let mut flags = b"uux - -r".to_vec();
+    let mut decompressor = Vec::new();
+    let mut rest = arguments.iter();
+    while let Some(word) = rest.next() {
+        let (flag, attached) = word.split_at_checked(2).unwrap_or((word, b""));
+        match flag {
+            b"-z" | b"-n" if attached.is_empty() => {
+                flags.extend_from_slice(&[b" ".as_slice(), flag].concat());
+            }
+            // There is no file that could be copied, or not.
+            b"-c" if attached.is_empty() => {}
+            b"-g" | b"-d" => {
+                let value = match attached {
+                    b"" => rest.next().map(Vec::as_slice).unwrap_or_default(),
+                    attached => attached,
+                };
+                if !is_word(value) {
+                    return Err(format!("viauux: `{}' wants a word", shown(flag)));
+                }
+                if flag == b"-g" {
+                    flags.extend_from_slice(&[b" -g", value].concat());
+                } else {
+                    decompressor = [b" -d ", value].concat();
+                }
+            }
+            _ => return Err(format!("viauux: `{}' is not known here", shown(word))),
+        }
+    }
+    words(&[&flags, b" SITE!rnews".as_slice(), &decompressor].concat())
+}
+
+/// A grade, or the name of a decompressor as C News's rnews takes it: neither a dot nor a dash in front, no slash.
+fn is_word(word: &[u8]) -> bool {
+    let allowed = |byte: &u8| byte.is_ascii_alphanumeric() || b"._-".contains(byte);
+    !word.is_empty()
+        && word.iter().all(allowed)
+        && !word.starts_with(b".")
+        && !word.starts_with(b"-")
+}
+
+fn not_here(program: &[u8]) -> Option<String> {
+    let (_, what) = NOT_HERE.iter().find(|(known, _)| *known == program)?;
+    Some(format!("`{}': {what}", shown(program)))
+}
+
+fn shown(text: &[u8]) -> String {
+    String::from_utf8_lossy(text.trim_ascii()).into_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(text: &str) -> (String, bool, String) {
+        let pipeline = parse(text.as_bytes()).unwrap();
+        let packing = pipeline.packing;
+        let level = packing
+            .level
+            .map(|level| format!("-{level}"))
+            .unwrap_or_default();
+        let kind = packing
+            .kind
+            .map_or("none".to_owned(), |kind| kind.to_string());
+        let command: Vec<_> = pipeline
+            .command
+            .words()
+            .iter()
+            .map(|word| shown(word))
+            .collect();
+        (kind + &level, packing.bare, command.join(" "))
+    }
+
+    #[test]
+    fn the_classic_pipelines_are_known() {
+        for (text, kind, bare, command) in [
+            (
+                "batcher | compcun | viauux",
+                "compress",
+                false,
+                "uux - -r SITE!rnews",
+            ),
+            (
+                "batcher|compcun|viauux -g d -z",
+                "compress",
+                false,
+                "uux - -r -gd -z SITE!rnews",
+            ),
+            (
+                "batcher | viauux -n -c",
+                "none",
+                false,
+                "uux - -r -n SITE!rnews",
+            ),
+            (
+                "batcher | gzip -9 | viauux -d gunzip",
+                "gzip-9",
+                true,
+                "uux - -r SITE!rnews -d gunzip",
+            ),
+            (
+                "batcher | compress | viauux -gN",
+                "compress",
+                true,
+                "uux - -r -gN SITE!rnews",
+            ),
+            (
+                "batcher | zstd -c -19 | ssh news@SITE rnews",
+                "zstd-19",
+                true,
+                "ssh news@SITE rnews",
+            ),
+            ("batcher | cat | viarsh", "none", false, "rsh SITE rnews"),
+            (
+                "batcher | sh -c 'tee x | ssh SITE rnews'",
+                "none",
+                false,
+                "sh -c tee x | ssh SITE rnews",
+            ),
+            (
+                "batcher | xz -0 | sh -c \"a \\\" | b\"",
+                "xz-0",
+                true,
+                "sh -c a \" | b",
+            ),
+        ] {
+            let expected = (kind.to_owned(), bare, command.to_owned());
+            assert_eq!(read(text), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn what_cannot_be_done_is_said() {
+        for (text, says) in [
+            ("", "no command"),
+            ("viauux", "not with `batcher |'"),
+            ("batcher", "goes nowhere"),
+            ("batcher togo | viauux", "takes its articles from the feed"),
+            ("batchih | viainews", "ihave"),
+            ("batcher | c7encode | viamail", "7-bit"),
+            ("batcher | viamail -e", "mail command itself"),
+            ("batcher | lzop | viauux", "sh -c"),
+            ("batcher | compcun | gzip | viauux", "twice"),
+            ("batcher | gzip -99 | viauux", "no level 99"),
+            ("batcher | gzip --fast | viauux", "--fast"),
+            ("batcher | viauux -g", "wants a word"),
+            ("batcher | viauux -d ../x", "wants a word"),
+            ("batcher | viauux -x", "not known"),
+            ("batcher | viauux north", "not known"),
+            ("batcher | ssh SITE rnews > /tmp/x", ">"),
+            ("batcher | ", "no command"),
+        ] {
+            let fault = parse(text.as_bytes()).unwrap_err();
+            assert!(fault.contains(says), "{text}: {fault}");
+        }
+    }
+}

@@ -1,0 +1,29 @@
+//! Names of sites, where they become part of an argument or of a path.
+
+/// A longer name is not taken. Names of machines have at most 255 bytes.
+pub const SITE_BYTES_MAX: usize = 255;
+
+/// May this be part of an argument or of a path? Letters, digits, `.`, `-` and `_`; neither a dot nor a dash in front.
+pub fn is_site_name(name: &[u8]) -> bool {
+    let allowed = |byte: u8| byte.is_ascii_alphanumeric() || b".-_".contains(&byte);
+    (1..=SITE_BYTES_MAX).contains(&name.len())
+        && name.iter().copied().all(allowed)
+        && !name.starts_with(b".")
+        && !name.starts_with(b"-")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_that_reach_elsewhere_are_refused() {
+        for good in ["ihnp4", "news.example.org", "a_b", "a-b", "4a"] {
+            assert!(is_site_name(good.as_bytes()), "{good}");
+        }
+        for bad in ["", "..", ".x", "-r", "a/b", "a b", "a!b", "a\n", "a$b", "ä"] {
+            assert!(!is_site_name(bad.as_bytes()), "{bad}");
+        }
+        assert!(!is_site_name(&[b'a'; 256]));
+    }
+}

@@ -1,0 +1,177 @@
+//! Handing a batch over. What gives no error has it: the cursor may move on.
+
+use std::fs::File;
+use std::io::{ErrorKind, Read, Seek, SeekFrom, Write};
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+use groups::CommandLine;
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::fs::{MemfdFlags, memfd_create};
+use rustix::process::{Pid, PidfdFlags, Signal, kill_process_group, pidfd_open};
+
+use crate::Error;
+
+/// A command that has not ended after so many seconds is killed, and the batch stays: an hour.
+pub const COMMAND_SECONDS_MAX: u64 = 3600;
+/// So much of what a failed command wrote on its standard error, the end of it, is shown.
+pub const COMPLAINT_BYTES_MAX: u64 = 1024;
+/// The letter that keeps apart the batches of one second, in the order of `ls`.
+const LETTERS: &[u8] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
+
+/// Where batches go.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Transport {
+    /// A command that has the batch on standard input, run without a shell, in a process group of its own. It has taken it when it ends with 0.
+    Command {
+        /// The program and its arguments.
+        line: CommandLine,
+        /// How long it may take.
+        limit: Duration,
+    },
+    /// Another news system's `in.coming`. Each batch is a file under its classic name, `TIMEu.t` or, compressed, `TIMEu.Z`;
+    /// it appears under that name when it is whole and on the disk.
+    Directory(PathBuf),
+}
+
+impl Transport {
+    /// Hands a batch over.
+    ///
+    /// # Errors
+    /// It was not taken, or surely not durably. A command may have taken it all the same, and a directory may hold the file: then the
+    /// other side gets its articles twice, and refuses them the second time.
+    pub fn send(&self, batch: &[u8], is_compressed: bool) -> Result<(), Error> {
+        match self {
+            Transport::Command { line, limit } => run(line, *limit, batch),
+            Transport::Directory(directory) => drop_in(directory, batch, is_compressed),
+        }
+    }
+}
+
+fn run(line: &CommandLine, limit: Duration, batch: &[u8]) -> Result<(), Error> {
+    let program = || String::from_utf8_lossy(line.program()).into_owned();
+    let not_started = |source| Error::NotStarted {
+        program: program(),
+        source,
+    };
+    // Files that only memory has: no pipe that one side waits for while the other does.
+    let mut input = memory("batch").map_err(not_started)?;
+    input.write_all(batch).map_err(not_started)?;
+    input.seek(SeekFrom::Start(0)).map_err(not_started)?;
+    let mut complaint = memory("complaint").map_err(not_started)?;
+    let words = |word: &Vec<u8>| std::ffi::OsStr::from_bytes(word).to_owned();
+    let mut child = Command::new(std::ffi::OsStr::from_bytes(line.program()))
+        .args(line.arguments().iter().map(words))
+        .stdin(input)
+        .stdout(Stdio::null())
+        .stderr(complaint.try_clone().map_err(not_started)?)
+        .process_group(0)
+        .spawn()
+        .map_err(not_started)?;
+    let how = match wait(&mut child, limit) {
+        Ok(Some(status)) if status.success() => return Ok(()),
+        Ok(Some(status)) => ended(status),
+        Ok(None) => format!("not done after {} seconds, and killed", limit.as_secs()),
+        Err(error) => format!("waiting for it failed: {error}"),
+    };
+    Err(Error::Refused {
+        program: program(),
+        how,
+        complaint: last_words(&mut complaint),
+    })
+}
+
+fn memory(name: &str) -> std::io::Result<File> {
+    Ok(File::from(memfd_create(name, MemfdFlags::CLOEXEC)?))
+}
+
+/// How the command ended; none when it was killed because its time was over.
+fn wait(child: &mut Child, limit: Duration) -> std::io::Result<Option<ExitStatus>> {
+    let until = Instant::now() + limit;
+    let pid = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
+    let pid = pid.ok_or(ErrorKind::InvalidInput)?;
+    let process = pidfd_open(pid, PidfdFlags::empty())?;
+    loop {
+        let left = until.saturating_duration_since(Instant::now());
+        let left = Timespec::try_from(left).map_err(|_| ErrorKind::InvalidInput)?;
+        let mut ready = [PollFd::new(&process, PollFlags::IN)];
+        match poll(&mut ready, Some(&left)) {
+            Ok(0) => {
+                // The whole group: `sh -c` has children. That it ends just now is no harm.
+                let _ = kill_process_group(pid, Signal::KILL);
+                child.wait()?;
+                return Ok(None);
+            }
+            Ok(_) => return child.wait().map(Some),
+            Err(rustix::io::Errno::INTR) => {}
+            Err(error) => return Err(error.into()),
+        }
+    }
+}
+
+fn ended(status: ExitStatus) -> String {
+    match (status.code(), status.signal()) {
+        (Some(code), _) => format!("exit status {code}"),
+        (None, Some(signal)) => format!("killed by signal {signal}"),
+        (None, None) => status.to_string(),
+    }
+}
+
+/// The end of what was written, for people.
+fn last_words(file: &mut File) -> String {
+    let mut text = Vec::new();
+    let length = file.seek(SeekFrom::End(0)).unwrap_or(0);
+    let start = length.saturating_sub(COMPLAINT_BYTES_MAX);
+    let read = file
+        .seek(SeekFrom::Start(start))
+        .and_then(|_| file.take(COMPLAINT_BYTES_MAX).read_to_end(&mut text));
+    let text = read.map(|_| String::from_utf8_lossy(&text).into_owned());
+    let text = text.unwrap_or_default();
+    let is_bad = |c: char| c.is_control() && c != '\n';
+    text.trim().replace(is_bad, "?")
+}
+
+fn drop_in(directory: &Path, batch: &[u8], is_compressed: bool) -> Result<(), Error> {
+    static NUMBER: AtomicU64 = AtomicU64::new(0);
+    let number = NUMBER.fetch_add(1, Ordering::Relaxed);
+    let partial = directory.join(format!("nspool.{}.{number}", std::process::id()));
+    let done = write(&partial, batch).and_then(|()| name(directory, &partial, is_compressed));
+    let removed = std::fs::remove_file(&partial);
+    let place = done?;
+    removed.map_err(Error::io("remove", &partial))?;
+    File::open(directory)
+        .and_then(|directory| directory.sync_all())
+        .map_err(Error::io("sync the directory of", &place))
+}
+
+fn write(path: &Path, batch: &[u8]) -> Result<(), Error> {
+    let mut file = File::create(path).map_err(Error::io("make", path))?;
+    file.write_all(batch)
+        .and_then(|()| file.sync_all())
+        .map_err(Error::io("write", path))
+}
+
+/// Gives the file its name, and never that of another batch: a link fails where there is one.
+fn name(directory: &Path, partial: &Path, is_compressed: bool) -> Result<PathBuf, Error> {
+    let now = SystemTime::now()
+        .duration_since(UNIX_EPOCH)
+        .unwrap_or_default();
+    let suffix = if is_compressed { "Z" } else { "t" };
+    for seconds in now.as_secs().. {
+        for &letter in LETTERS {
+            let path = directory.join(format!("{seconds}{}.{suffix}", char::from(letter)));
+            match std::fs::hard_link(partial, &path) {
+                Ok(()) => return Ok(path),
+                Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
+                Err(error) => return Err(Error::io("put in place", &path)(error)),
+            }
+        }
+    }
+    Err(Error::io("put in place", partial)(
+        ErrorKind::AlreadyExists.into(),
+    ))
+}

@@ -40,7 +40,9 @@ mod newsrun;
 mod newsrunning;
 mod newsspool;
 mod overview;
+mod queuelen;
 mod rnews;
+mod sendbatches;
 mod status;
 mod upact;
 mod version;
@@ -88,7 +90,7 @@ pub static SECTIONS: &[Section] = &[
     },
     Section {
         title: "Batches",
-        commands: &[&batcher::COMMAND],
+        commands: &[&sendbatches::COMMAND, &batcher::COMMAND, &queuelen::COMMAND],
     },
     Section {
         title: "Groups",

@@ -92,5 +92,13 @@ fixed! {
     feed::place::SITE_NAME_BYTES_MAX, Unit::Bytes, "name of a site with a feed", "It is the name of a directory in feeds/.";
     feed::deferred::DEFERRED_MAX, Unit::Count("articles"), "deferred articles of a site", "When there are more the feed waits until some are taken.";
     feed::waiting::ROUND_ARTICLES_MAX, Unit::Count("articles"), "articles noted in one pass for all sites", "When there are more, another pass follows.";
+    feed::togo::NOTED_ARTICLES_MAX, Unit::Count("articles"), "articles noted at a time for one site", "When there are more they are noted in several goes.";
+    feed::batchparms::BATCHPARMS_BYTES_MAX, Unit::Bytes, "batchparms", "A larger file is not read.";
+    feed::batchparms::RULES_MAX, Unit::Count("lines"), "rules of batchparms", "More are a fault.";
+    feed::batchparms::BATCH_BYTES_MAX, Unit::Bytes, "size of a batch", "A batch is closed at this size whatever was asked for: it is held in memory.";
+    feed::transport::COMMAND_SECONDS_MAX, Unit::Count("seconds"), "time of a command that takes batches", "It is killed then, and the batch waits on; `sendbatches --command-seconds' sets another.";
+    feed::transport::COMPLAINT_BYTES_MAX, Unit::Bytes, "complaint of a command", "So much of what it wrote on standard error is shown, the end of it.";
+    feed::queue::QUEUE_FILES_MAX, Unit::Count("batches"), "queue that is counted", "A longer one counts as this long.";
+    feed::batch_log::LOG_BYTES_MAX, Unit::Bytes, "batchlog", "A longer one becomes batchlog.o.";
     expire::life::DAYS_MAX, Unit::Count("days"), "life of an article", "A longer life is written `never'.";
 }

@@ -4,7 +4,7 @@ use article::wire::push_native_flagged;
 use store::Record;
 
 /// The longest line in front of an article: `#! rnews`, a blank, 20 digits, a newline.
-pub const ARTICLE_LINE_BYTES_MAX: usize = WORDS.len() + 21;
+const ARTICLE_LINE_BYTES_MAX: usize = WORDS.len() + 21;
 const WORDS: &[u8] = b"#! rnews ";
 
 /// Appends an article with its line, exactly as it was filed.

@@ -104,7 +104,7 @@ impl Sending<'_> {
     /// # Errors
     /// The backlog cannot be read or moved on, or the queue cannot be counted. A batch that was not taken is no error but
     /// [`Stopped::Failed`].
-    pub fn run(&self, backlog: &mut dyn Togo) -> Result<Sent, Error> {
+    pub fn run(&self, togo: &mut dyn Togo) -> Result<Sent, Error> {
         let mut sent = Sent {
             batches: 0,
             articles: 0,
@@ -121,15 +121,17 @@ impl Sending<'_> {
                 break reason;
             }
             batch.clear();
-            backlog.offer(&mut |record| batch.put(record))?;
+            togo.offer(&mut |record| batch.put(record))?;
             if batch.articles() == 0 {
+                // What is not for this site is passed.
+                togo.delivered()?;
                 break Stopped::Empty;
             }
             let packed = match self.hand_over(&transport, &batch) {
                 Ok(packed) => packed,
                 Err(error) => break Stopped::Failed(error),
             };
-            backlog.delivered()?;
+            togo.delivered()?;
             let bytes = batch.bytes().len() as u64;
             sent.batches += 1;
             sent.articles += batch.articles();
@@ -138,7 +140,7 @@ impl Sending<'_> {
             sent.oversize += u64::from(bytes > self.parms.size_max);
         };
         if !matches!(sent.stopped, Stopped::Empty) {
-            sent.backlog = backlog.waiting_bytes()?.div_ceil(self.parms.size.max(1));
+            sent.backlog = togo.waiting_bytes()?.div_ceil(self.parms.size.max(1));
         }
         Ok(sent)
     }

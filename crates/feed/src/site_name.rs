@@ -1,12 +1,11 @@
 //! Names of sites, where they become part of an argument or of a path.
 
-/// A longer name is not taken. Names of machines have at most 255 bytes.
-pub const SITE_BYTES_MAX: usize = 255;
+use crate::place::SITE_NAME_BYTES_MAX;
 
 /// May this be part of an argument or of a path? Letters, digits, `.`, `-` and `_`; neither a dot nor a dash in front.
 pub fn is_site_name(name: &[u8]) -> bool {
     let allowed = |byte: u8| byte.is_ascii_alphanumeric() || b".-_".contains(&byte);
-    (1..=SITE_BYTES_MAX).contains(&name.len())
+    (1..=SITE_NAME_BYTES_MAX).contains(&name.len())
         && name.iter().copied().all(allowed)
         && !name.starts_with(b".")
         && !name.starts_with(b"-")

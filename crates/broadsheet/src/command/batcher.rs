@@ -14,9 +14,9 @@ use crate::exit::Status;
 use crate::flags::{Command, DIR, Flag, Given, Operands};
 
 /// A longer line of a list is passed over.
-pub const LIST_LINE_BYTES_MAX: usize = 4096;
+const LIST_LINE_BYTES_MAX: usize = 4096;
 /// A larger file in a list is passed over.
-pub const LISTED_FILE_BYTES_MAX: u64 = 1 << 30;
+const LISTED_FILE_BYTES_MAX: u64 = 1 << 30;
 /// Bytes gathered before they are written.
 const GATHERED_BYTES: usize = 1 << 20;
 /// Bytes of the list read at once.

@@ -1,0 +1,70 @@
+//! `batcher`: names in a list, a batch out.
+#![allow(clippy::indexing_slicing, reason = "a test fails by panicking")]
+
+mod program;
+use program::{Program, articles};
+
+fn filled() -> Program {
+    let program = Program::with_news("test.a 0000000000 00001 y\n");
+    let list = articles::many("out", 5, "test.a", 300);
+    assert_eq!(program.rnews(&articles::batch(&list)).count("accepted"), 5);
+    program
+}
+
+/// The articles with these numbers, as they were filed, in a batch.
+fn expected(program: &Program, numbers: &[usize]) -> Vec<u8> {
+    let filed = |number: &usize| {
+        let id = articles::id("out", *number);
+        program.run_bytes(&["article", "--dir", "news", &id])
+    };
+    articles::batch(&numbers.iter().map(filed).collect::<Vec<_>>())
+}
+
+#[test]
+fn ids_numbers_and_files_are_found_and_others_passed_over() {
+    let program = filled();
+    program.write("an article", b"not read");
+    program.write("plain", b"Path: x\n\nhello");
+    let plain = program.path("plain");
+    let list = format!(
+        "<out.3@example.com>\ntest.a/1 9999\ntest/a/5\t<x>\n\n  test.a/99\nno.such/1\n<none@x>\n{0}\n{0}.none\n/\nplain\nx\n<out.2@example.com>",
+        plain.display()
+    );
+    program.write("list", list.as_bytes());
+    let mut wanted = expected(&program, &[3, 1, 5]);
+    wanted.extend_from_slice(b"#! rnews 14\nPath: x\n\nhello");
+    wanted.extend(expected(&program, &[2]));
+    assert_eq!(program.run_bytes(&["batcher", "--dir", "news", "list"]), wanted);
+    let told = program.feed(&["batcher", "--dir", "news", "--json"], list.as_bytes());
+    assert_eq!(told.out.as_bytes(), wanted);
+    let counts: serde_json::Value = serde_json::from_str(&told.err).expect(&told.err);
+    assert_eq!(counts["articles"], 5);
+    assert_eq!(counts["missing"], 7);
+    assert_eq!(counts["bytes"], wanted.len());
+}
+
+#[test]
+fn compressed_batches_are_taken_by_rnews() {
+    let program = filled();
+    let list: String = (1..=5).map(|number| format!("test.a/{number}\n")).collect();
+    program.write("list", list.as_bytes());
+    for how in ["none", "compress", "gzip-9", "bzip2", "xz-0", "zstd-1"] {
+        let batch = program.run_bytes(&["batcher", "--dir", "news", "--compress", how, "list"]);
+        program.write("batch", &batch);
+        let name = format!("far.{how}");
+        let told = program.run(&["init", "--dir", &name, "--name", "far", "--active", "active.list"]);
+        assert_eq!(told.status, 0, "{told:?}");
+        let told = program.run(&["rnews", "--dir", &name, "--json", "batch"]);
+        assert_eq!(told.count("accepted"), 5, "{how}: {told:?}");
+    }
+    let told = program.run(&["batcher", "--dir", "news", "--compress", "zip", "list"]);
+    assert_eq!(told.status, 64, "{told:?}");
+}
+
+#[test]
+fn a_line_too_long_is_passed_over() {
+    let program = filled();
+    let list = format!("{}\ntest.a/2\n", "x".repeat(10_000));
+    let told = program.feed(&["batcher", "--dir", "news"], list.as_bytes());
+    assert_eq!(told.out.as_bytes(), expected(&program, &[2]));
+}

@@ -1,0 +1,137 @@
+//! What is to go to a site, from its cursor on.
+
+use std::collections::VecDeque;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use store::{Lender, Position, Reader, Record};
+
+use crate::cursor::Cursor;
+use crate::error::Error;
+use crate::place::{Place, Progress};
+use crate::sendbatches::Togo;
+use crate::waiting::{self, Item, Site};
+
+/// Articles noted at a time, so that a long backlog does not take up memory: 65,536, some 3 MB.
+pub const NOTED_ARTICLES_MAX: usize = 1 << 16;
+
+/// Says which articles, filed before a site was known, it gets all the same.
+pub type ChosenLate<'a> = Box<dyn FnMut(&Record<'_>, &[u8]) -> bool + 'a>;
+
+/// A site that is being served, and what waits for it.
+pub struct FromCursor<'a> {
+    reader: &'a Reader,
+    lender: Lender<'a>,
+    place: Place,
+    chosen: ChosenLate<'a>,
+    items: VecDeque<Item>,
+    /// How far the log has been looked through.
+    seen: Position,
+    /// Articles that are gone behind the last one noted.
+    gone: u64,
+    is_complete: bool,
+    /// Where the cursor goes with what was taken.
+    next: Position,
+    progress: Progress,
+}
+
+impl<'a> FromCursor<'a> {
+    /// What waits for a site, as far as `reader` sees.
+    pub fn new(reader: &'a Reader, place: Place, chosen: ChosenLate<'a>) -> FromCursor<'a> {
+        let position = place.cursor().position;
+        FromCursor {
+            reader,
+            lender: reader.lender(),
+            place,
+            chosen,
+            items: VecDeque::new(),
+            seen: position,
+            gone: 0,
+            is_complete: false,
+            next: position,
+            progress: Progress::default(),
+        }
+    }
+
+    /// Notes the next articles that wait.
+    fn note(&mut self) -> Result<(), Error> {
+        let cursor = Cursor {
+            position: self.seen,
+            ..*self.place.cursor()
+        };
+        let site = Site {
+            name: self.place.site(),
+            cursor,
+        };
+        let round = waiting::round(self.reader, &[site], NOTED_ARTICLES_MAX, &mut *self.chosen)?;
+        if let Some(found) = round.sites.into_iter().next() {
+            self.items = found.items.into();
+            self.gone = found.gone;
+        }
+        self.seen = round.end;
+        self.is_complete = round.complete;
+        Ok(())
+    }
+
+    /// Offers one article. `None`: it is gone.
+    fn offer_one(
+        &mut self,
+        item: &Item,
+        put: &mut dyn FnMut(&Record<'_>) -> bool,
+    ) -> Result<Option<bool>, Error> {
+        match self.lender.record(item.position) {
+            Ok(record) => Ok(Some(put(&record))),
+            // It expired a moment ago; of damage `fsck' tells.
+            Err(store::Error::NoArticle(_) | store::Error::Damaged { .. }) => Ok(None),
+            Err(error) => Err(error.into()),
+        }
+    }
+}
+
+impl Togo for FromCursor<'_> {
+    fn offer(&mut self, put: &mut dyn FnMut(&Record<'_>) -> bool) -> Result<(), Error> {
+        loop {
+            while let Some(item) = self.items.front().copied() {
+                let taken = self.offer_one(&item, put)?;
+                if taken == Some(false) {
+                    return Ok(());
+                }
+                self.items.pop_front();
+                self.next = item.next;
+                self.progress.skipped += item.gone;
+                match taken {
+                    Some(_) => {
+                        self.progress.sent += 1;
+                        self.progress.sent_bytes += item.bytes;
+                        self.progress.last = Some((item.position, item.stamp));
+                    }
+                    None => self.progress.skipped += 1,
+                }
+            }
+            self.progress.skipped += std::mem::take(&mut self.gone);
+            self.next = self.next.max(self.seen);
+            if self.is_complete {
+                return Ok(());
+            }
+            self.note()?;
+        }
+    }
+
+    fn delivered(&mut self) -> Result<(), Error> {
+        let mut progress = std::mem::take(&mut self.progress);
+        let now = SystemTime::now()
+            .duration_since(UNIX_EPOCH)
+            .unwrap_or_default();
+        progress.now = i64::try_from(now.as_secs()).unwrap_or(i64::MAX);
+        // A cursor that only passed what is not for the site may come back.
+        self.place.pass(self.next, progress, progress.sent > 0)
+    }
+
+    fn waiting_bytes(&mut self) -> Result<u64, Error> {
+        let site = Site {
+            name: self.place.site(),
+            cursor: *self.place.cursor(),
+        };
+        let counted = waiting::count(self.reader, &[site], &mut *self.chosen)?;
+        Ok(counted.first().map_or(0, |backlog| backlog.bytes))
+    }
+}

@@ -89,10 +89,6 @@ pub static SECTIONS: &[Section] = &[
         ],
     },
     Section {
-        title: "Batches",
-        commands: &[&sendbatches::COMMAND, &batcher::COMMAND, &queuelen::COMMAND],
-    },
-    Section {
         title: "Groups",
         commands: &[
             &group_list::COMMAND,
@@ -105,10 +101,13 @@ pub static SECTIONS: &[Section] = &[
     Section {
         title: "Feeds",
         commands: &[
+            &sendbatches::COMMAND,
             &feed_list::COMMAND,
             &feed_pause::COMMAND,
             &feed_resume::COMMAND,
             &feed_reset::COMMAND,
+            &batcher::COMMAND,
+            &queuelen::COMMAND,
         ],
     },
     Section {

@@ -34,7 +34,10 @@ fn ids_numbers_and_files_are_found_and_others_passed_over() {
     let mut wanted = expected(&program, &[3, 1, 5]);
     wanted.extend_from_slice(b"#! rnews 14\nPath: x\n\nhello");
     wanted.extend(expected(&program, &[2]));
-    assert_eq!(program.run_bytes(&["batcher", "--dir", "news", "list"]), wanted);
+    assert_eq!(
+        program.run_bytes(&["batcher", "--dir", "news", "list"]),
+        wanted
+    );
     let told = program.feed(&["batcher", "--dir", "news", "--json"], list.as_bytes());
     assert_eq!(told.out.as_bytes(), wanted);
     let counts: serde_json::Value = serde_json::from_str(&told.err).expect(&told.err);
@@ -52,7 +55,15 @@ fn compressed_batches_are_taken_by_rnews() {
         let batch = program.run_bytes(&["batcher", "--dir", "news", "--compress", how, "list"]);
         program.write("batch", &batch);
         let name = format!("far.{how}");
-        let told = program.run(&["init", "--dir", &name, "--name", "far", "--active", "active.list"]);
+        let told = program.run(&[
+            "init",
+            "--dir",
+            &name,
+            "--name",
+            "far",
+            "--active",
+            "active.list",
+        ]);
         assert_eq!(told.status, 0, "{told:?}");
         let told = program.run(&["rnews", "--dir", &name, "--json", "batch"]);
         assert_eq!(told.count("accepted"), 5, "{how}: {told:?}");

@@ -105,10 +105,13 @@ pub static SECTIONS: &[Section] = &[
     Section {
         title: "Feeds",
         commands: &[
+            &sendbatches::COMMAND,
             &feed_list::COMMAND,
             &feed_pause::COMMAND,
             &feed_resume::COMMAND,
             &feed_reset::COMMAND,
+            &batcher::COMMAND,
+            &queuelen::COMMAND,
         ],
     },
     Section {

@@ -16,7 +16,7 @@ PACKAGES := gcc libc6-dev gnupg groff-base zsh fish ncompress bzip2
 # Other news systems that tests meet. They are unpacked and not installed, so that
 # no server is set up or started, no mail system comes along and nothing is setuid;
 # of what they need only libraries are installed.
-PEERS := inn2 uucp
+PEERS := inn2 inn2-inews uucp
 
 help:
 	@cat <<'TEXT'
@@ -109,18 +109,18 @@ packages:
 peers: packages
 	@into="$$(mkdir -p "$(TARGET)/peers" && cd "$(TARGET)/peers" && pwd)"
 	for package in $(PEERS); do
-	  [[ -d "$$into/$$package" ]] && continue
+	  [[ -e "$$into/.$$package" ]] && continue
 	  if ! command -v apt-get > /dev/null; then
 	    echo "skipped: fetching $$package (no apt-get here)"
 	    continue
 	  fi
 	  fetched="$$(mktemp -d)"
 	  libraries="$$(apt-cache depends "$$package" | sed -n 's/^ *Depends: \(lib[a-z0-9.+-]*[0-9][a-z0-9.]*\)$$/\1/p')"
-	  if (cd "$$fetched" && apt-get download -qq "$$package" > /dev/null 2>&1) &&
-	     dpkg-deb -x "$$fetched"/*.deb "$$fetched/root" &&
+	  if (cd "$$fetched" && apt-get download -qq "$$package") > /dev/null 2>&1 &&
+	     dpkg-deb -x "$$fetched"/*.deb "$$into" &&
 	     $(MAKE) -s packages PACKAGES="$$(tr '\n' ' ' <<< "$$libraries")"; then
-	    chmod -R a-s,a+rX "$$fetched/root"
-	    mv "$$fetched/root" "$$into/$$package"
+	    chmod -R a-s,a+rX "$$into"
+	    touch "$$into/.$$package"
 	  else
 	    echo "skipped: fetching $$package (apt-get failed)"
 	  fi

@@ -104,7 +104,7 @@ pub fn drain(
 ) -> anyhow::Result<Drained> {
     let mut drain = Drain::new(directory.root(), options);
     while !drain.is_over() && drain.is_waiting()? {
-        let Some(_turn) = drain.turn()? else { break };
+        let Some(turn) = drain.turn()? else { break };
         let filer = filing::open(
             directory,
             settings,
@@ -113,7 +113,7 @@ pub fn drain(
             None,
         )?;
         if let Some(mut filer) = filer {
-            drain.run(&mut filer, &mut Messages)?;
+            drain.run(&turn, &mut filer, &mut Messages)?;
         }
     }
     Ok(drain.drained())

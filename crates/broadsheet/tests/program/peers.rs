@@ -9,7 +9,7 @@ pub fn root_of(program: &str, package: &str) -> Option<PathBuf> {
     let unpacked = Path::new(env!("CARGO_BIN_EXE_broadsheet"))
         .ancestors()
         .nth(2)
-        .map(|target| target.join("peers").join(package));
+        .map(|target| target.join("peers"));
     let roots = unpacked.into_iter().chain([PathBuf::from("/")]);
     let found = roots.into_iter().find(|root| root.join(program).is_file());
     if found.is_none() {

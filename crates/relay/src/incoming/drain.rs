@@ -75,7 +75,7 @@ pub struct Drained {
 /// ```text
 /// while drain.is_waiting()? && !drain.is_over() {
 ///     let Some(turn) = drain.turn()? else { break };   // somebody else is at it, and will see what came last
-///     drain.run(&mut filer, watch)?;
+///     drain.run(&turn, &mut filer, watch)?;
 ///     drop(turn);
 /// }
 /// ```
@@ -147,11 +147,16 @@ impl Drain {
         Ok(found)
     }
 
-    /// Files everything that waits, and what comes meanwhile. The caller has the [turn](Drain::turn).
+    /// Files everything that waits, and what comes meanwhile, in a [turn](Drain::turn).
     ///
     /// # Errors
     /// The directory cannot be read. What is wrong with a batch, or with the store, is told to `watch`.
-    pub fn run(&mut self, filer: &mut Filer, watch: &mut dyn Watch) -> Result<(), Error> {
+    pub fn run(
+        &mut self,
+        _turn: &Lock,
+        filer: &mut Filer,
+        watch: &mut dyn Watch,
+    ) -> Result<(), Error> {
         self.sweep(watch)?;
         while !self.is_over {
             let began = Instant::now();

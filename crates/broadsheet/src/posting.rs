@@ -79,8 +79,12 @@ impl<'g> Posting<'g> {
     /// Reads the settings. The flags of `given` that are asked for: `dir`, `json`, `no-post`, `verbose`.
     ///
     /// # Errors
-    /// No news directory, or faults in its settings.
+    /// No news directory, or faults in its settings; a program that runs with another user's rights.
     pub fn begin(given: &'g Given) -> anyhow::Result<Posting<'g>> {
+        if rustix::process::getuid() != rustix::process::geteuid() {
+            // It reads files that are named, and writes to HOME: with other rights than the poster's it would give files away.
+            anyhow::bail!("it may not be made set-user-id; see `Posting' in docs/operations.md");
+        }
         let directory = NewsDirectory::meant(given)?;
         let settings = directory.settings()?.settings;
         Ok(Posting {
@@ -91,7 +95,7 @@ impl<'g> Posting<'g> {
         })
     }
 
-    /// The post: the FILEs one after the other, or standard input. `None`, told and saved: it is too large.
+    /// The post: the FILEs one after the other, or standard input; or, told and saved, the status of one that is too large.
     ///
     /// # Errors
     /// A file cannot be read.
@@ -283,7 +287,7 @@ impl<'g> Posting<'g> {
     }
 
     fn spool(&self, injected: &Injected) -> Result<Done, Failed> {
-        let options = spooling::options(&self.settings, Grade::of(0));
+        let options = spooling::options(&self.settings, Some(Grade::FIRST));
         let what = Path::new("the post");
         let mut bytes = injected.bytes.as_slice();
         match spool(self.directory.root(), what, &mut bytes, options) {

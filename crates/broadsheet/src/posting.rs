@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use article::Form;
 use article::date::FixedOffset;
+use groups::command_line::CommandLine;
 use inject::{Draft, InjectRules, Injected, Moderators, Moment, Poster, Refusal, Reveal, Route};
 use inject::{Site, mail_queue};
 use relay::cancel_lock::Secret;
@@ -435,17 +436,14 @@ fn verdict_of(verdict: relay::Verdict, filer: &Filer) -> Result<Done, Failed> {
 /// # Errors
 /// The program did not take it; the mail waits.
 pub fn send(mail: &mail_queue::Waiting, settings: &Settings) -> Result<bool, mail_queue::Error> {
-    if settings.post.sendmail.trim().is_empty() {
+    // A command that is none was refused when the settings were read.
+    let Ok(command) = CommandLine::parse(settings.post.sendmail.as_bytes()) else {
         return Ok(false);
+    };
+    match mail_queue::send(mail, &command) {
+        Err(error) if error.is_no_program() => Ok(false),
+        other => other.map(|()| true),
     }
-    let command = mail_queue::words(&settings.post.sendmail)?;
-    let is_there = command
-        .first()
-        .is_some_and(|program| Path::new(program).exists());
-    if !is_there {
-        return Ok(false);
-    }
-    mail_queue::send(mail, &command).map(|()| true)
 }
 
 /// What stands behind the `@`: the setting, the classic file `mailname`, the site's name.

@@ -59,6 +59,13 @@ fixed! {
     relay::signed::HEADERS_MAX, Unit::Count("headers"), "headers that X-PGP-Sig names", "More make a message unverified.";
     relay::cancel_lock::HEADER_BYTES_MAX, Unit::Bytes, "Cancel-Lock or Cancel-Key", "A longer one fits nothing.";
     relay::cancel_lock::ELEMENTS_MAX, Unit::Count("locks"), "locks or keys of an article", "More are not looked at.";
+    inject::draft::HEADER_LINE_BYTES_MAX, Unit::Bytes, "header line of a post", "A post with a longer one is refused (RFC 5536, 2.2).";
+    inject::draft::HEADERS_MAX, Unit::Count("headers"), "headers of a post", "A post with more is refused.";
+    inject::check::DATE_AGE_SECONDS_MAX, Unit::Count("seconds"), "age of a post", "A post with an older Date is refused, as INN does.";
+    inject::mailbox::RECIPIENT_BYTES_MAX, Unit::Bytes, "address of a moderator", "Nothing is mailed to a longer one.";
+    inject::moderators::FILE_BYTES_MAX, Unit::Bytes, "mailpaths or moderators", "What lies beyond is not looked at.";
+    inject::mail_queue::MAIL_BYTES_MAX, Unit::Bytes, "mail to a moderator", "Of a longer one the rest is not read.";
+    crate::posting::SIGNATURE_BYTES_MAX, Unit::Bytes, "signature", "So much of ~/.signature is looked at.";
     groups::active::IMAGE_BYTES_MAX, Unit::Bytes, "active file", "A larger active file is not read.";
     groups::active::NUMBER_MAX, Unit::Count("articles"), "articles of a group", "When a group has reached it nothing is filed there any more.";
     groups::active::DIGITS_MAX, Unit::Count("digits"), "number in active", "A line with a longer number is a bad line.";

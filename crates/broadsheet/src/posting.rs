@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use article::Form;
 use article::date::FixedOffset;
+use groups::command_line::CommandLine;
 use inject::{Draft, InjectRules, Injected, Moderators, Moment, Poster, Refusal, Reveal, Route};
 use inject::{Site, mail_queue};
 use relay::cancel_lock::Secret;
@@ -79,8 +80,12 @@ impl<'g> Posting<'g> {
     /// Reads the settings. The flags of `given` that are asked for: `dir`, `json`, `no-post`, `verbose`.
     ///
     /// # Errors
-    /// No news directory, or faults in its settings.
+    /// No news directory, or faults in its settings; a program that runs with another user's rights.
     pub fn begin(given: &'g Given) -> anyhow::Result<Posting<'g>> {
+        if rustix::process::getuid() != rustix::process::geteuid() {
+            // It reads files that are named, and writes to HOME: with other rights than the poster's it would give files away.
+            anyhow::bail!("it may not be made set-user-id; see `Posting' in docs/operations.md");
+        }
         let directory = NewsDirectory::meant(given)?;
         let settings = directory.settings()?.settings;
         Ok(Posting {
@@ -91,7 +96,7 @@ impl<'g> Posting<'g> {
         })
     }
 
-    /// The post: the FILEs one after the other, or standard input. `None`, told and saved: it is too large.
+    /// The post: the FILEs one after the other, or standard input; or, told and saved, the status of one that is too large.
     ///
     /// # Errors
     /// A file cannot be read.
@@ -283,7 +288,7 @@ impl<'g> Posting<'g> {
     }
 
     fn spool(&self, injected: &Injected) -> Result<Done, Failed> {
-        let options = spooling::options(&self.settings, Grade::of(0));
+        let options = spooling::options(&self.settings, Some(Grade::FIRST));
         let what = Path::new("the post");
         let mut bytes = injected.bytes.as_slice();
         match spool(self.directory.root(), what, &mut bytes, options) {
@@ -431,17 +436,14 @@ fn verdict_of(verdict: relay::Verdict, filer: &Filer) -> Result<Done, Failed> {
 /// # Errors
 /// The program did not take it; the mail waits.
 pub fn send(mail: &mail_queue::Waiting, settings: &Settings) -> Result<bool, mail_queue::Error> {
-    if settings.post.sendmail.trim().is_empty() {
+    // A command that is none was refused when the settings were read.
+    let Ok(command) = CommandLine::parse(settings.post.sendmail.as_bytes()) else {
         return Ok(false);
+    };
+    match mail_queue::send(mail, &command) {
+        Err(error) if error.is_no_program() => Ok(false),
+        other => other.map(|()| true),
     }
-    let command = mail_queue::words(&settings.post.sendmail)?;
-    let is_there = command
-        .first()
-        .is_some_and(|program| Path::new(program).exists());
-    if !is_there {
-        return Ok(false);
-    }
-    mail_queue::send(mail, &command).map(|()| true)
 }
 
 /// What stands behind the `@`: the setting, the classic file `mailname`, the site's name.

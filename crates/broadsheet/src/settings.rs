@@ -133,7 +133,7 @@ impl Post {
             return Some(("post.complaints", "is no address".to_owned()));
         }
         if !self.sendmail.trim().is_empty()
-            && let Err(error) = inject::mail_queue::words(&self.sendmail)
+            && let Err(error) = groups::command_line::CommandLine::parse(self.sendmail.as_bytes())
         {
             return Some(("post.sendmail", error.to_string()));
         }

@@ -22,7 +22,10 @@ fn site(status: u8) -> Program {
     program.write("send mail", script.as_bytes());
     let path = program.path("send mail");
     std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).expect("executable");
-    set_sendmail(&program, &format!("'{}' -oi -t 'a;b' $(x)", path.display()));
+    set_sendmail(
+        &program,
+        &format!("'{}' -oi -t 'a;b' '$(x)'", path.display()),
+    );
     program
 }
 

@@ -3,13 +3,15 @@
 //! *Invariant:* a mail is a file, durable, before anybody hears that it is on its way, and the file goes only after the program
 //! ended with 0. So none is lost; one may be sent twice, after a crash in between.
 
-use std::ffi::OsString;
+use std::ffi::OsStr;
 use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io::{self, Write};
-use std::os::unix::ffi::OsStringExt;
+use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+
+use groups::command_line::CommandLine;
 
 use crate::draft::Draft;
 use crate::message_id;
@@ -50,12 +52,14 @@ pub enum Error {
         /// How it ended.
         status: std::process::ExitStatus,
     },
-    /// The setting names no program.
-    #[error("`{0}' is no command: a quote is not closed, or there is nothing in it")]
-    NoCommand(String),
 }
 
 impl Error {
+    /// True when there is no such mail program.
+    pub fn is_no_program(&self) -> bool {
+        matches!(self, Error::Program { source, .. } if source.kind() == io::ErrorKind::NotFound)
+    }
+
     /// True when the disk (or quota) is full.
     pub fn is_disk_full(&self) -> bool {
         matches!(self, Error::Io { source, .. }
@@ -180,17 +184,20 @@ pub fn list(dir: &Path) -> Result<Vec<Waiting>, Error> {
 ///
 /// # Errors
 /// The program cannot be run or did not take it; the mail is still there.
-pub fn send(mail: &Waiting, command: &[OsString]) -> Result<(), Error> {
+pub fn send(mail: &Waiting, command: &CommandLine) -> Result<(), Error> {
     let bytes = mail.read()?;
-    let Some((program, arguments)) = command.split_first() else {
-        return Err(Error::NoCommand(String::new()));
-    };
+    let program = OsStr::from_bytes(command.program());
     let failed = |source| Error::Program {
         program: program.into(),
         source,
     };
     let mut child = Command::new(program)
-        .args(arguments)
+        .args(
+            command
+                .arguments()
+                .iter()
+                .map(|word| OsStr::from_bytes(word)),
+        )
         .stdin(Stdio::piped())
         .stdout(Stdio::null())
         .spawn()
@@ -213,59 +220,9 @@ pub fn send(mail: &Waiting, command: &[OsString]) -> Result<(), Error> {
     sync(queue)
 }
 
-/// The words of a command: blanks part them, `'...'` and `"..."` keep blanks, a backslash takes the next character as it is. It is
-/// the administrator's own line; still no shell sees it.
-///
-/// # Errors
-/// A quote that is not closed, or no word at all.
-pub fn words(line: &str) -> Result<Vec<OsString>, Error> {
-    let mut words: Vec<Vec<u8>> = Vec::new();
-    let mut word: Option<Vec<u8>> = None;
-    let mut quote = None;
-    let mut bytes = line.bytes();
-    while let Some(byte) = bytes.next() {
-        match (byte, quote) {
-            (byte, Some(open)) if byte == open => quote = None,
-            (b'\\', None | Some(b'"')) => {
-                let next = bytes.next().unwrap_or(b'\\');
-                word.get_or_insert_default().push(next);
-            }
-            (byte, Some(_)) => word.get_or_insert_default().push(byte),
-            (b'\'' | b'"', None) => {
-                quote = Some(byte);
-                word.get_or_insert_default();
-            }
-            (b' ' | b'\t', None) => words.extend(word.take()),
-            (byte, None) => word.get_or_insert_default().push(byte),
-        }
-    }
-    words.extend(word);
-    match quote.is_none() && words.first().is_some_and(|first| !first.is_empty()) {
-        true => Ok(words.into_iter().map(OsString::from_vec).collect()),
-        false => Err(Error::NoCommand(line.to_owned())),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn words_of_a_command() {
-        let of = |line| words(line).map(|words| words.join(std::ffi::OsStr::new("|")));
-        assert_eq!(
-            of("/usr/sbin/sendmail -oi -t").unwrap(),
-            "/usr/sbin/sendmail|-oi|-t"
-        );
-        assert_eq!(
-            of(" 'a b'c  \"d \\\" e\" '' f\\ g ").unwrap(),
-            "a bc|d \" e||f g"
-        );
-        assert_eq!(of("a;b $(c) `d`").unwrap(), "a;b|$(c)|`d`");
-        for bad in ["", "  ", "'a", "a \"b", "''"] {
-            assert!(of(bad).is_err(), "{bad}");
-        }
-    }
 
     #[test]
     fn mails_are_kept_in_order_and_leftovers_are_passed_over() {
@@ -281,9 +238,9 @@ mod tests {
         );
         let mail = found[0].read().unwrap();
         assert_eq!(Waiting::header(&mail, "subject"), "one");
-        let error = send(&found[0], &words("false").unwrap()).unwrap_err();
+        let error = send(&found[0], &CommandLine::parse(b"false").unwrap()).unwrap_err();
         assert!(matches!(error, Error::NotTaken { .. }), "{error}");
-        send(&found[0], &words("cat").unwrap()).unwrap();
+        send(&found[0], &CommandLine::parse(b"cat").unwrap()).unwrap();
         assert_eq!(list(dir.path()).unwrap().len(), 1);
     }
 }

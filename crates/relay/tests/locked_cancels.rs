@@ -1,0 +1,154 @@
+//! By default an article is cancelled and superseded by who has the key to its lock.
+
+#![allow(clippy::indexing_slicing, clippy::unwrap_used, clippy::panic)] // test code may panic
+
+mod newsdir;
+
+use ::article::Form;
+use newsdir::{HOST, NOW, Newsdir, article};
+use relay::{CancelPolicy, Filer, FilerOptions, Rules, Verdict};
+
+/// RFC 8315, 5: the lock of a key, and the key.
+const LOCK: &str = "Cancel-Lock: sha256:s/pmK/3grrz++29ce2/mQydzJuc7iqHn1nqcJiQTPMc=";
+const KEY: &str = "Cancel-Key: sha256:qv1VXHYiCGjkX/N1nhfYKcAeUn8bCVhrWhoKuBSnpMA=";
+const WRONG: &str = "Cancel-Key: sha256:aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa=";
+
+fn filer(newsdir: &Newsdir, cancel: CancelPolicy) -> Filer {
+    let options = FilerOptions {
+        cancel,
+        ..FilerOptions::default()
+    };
+    newsdir.filer_with(Rules::new(HOST.as_bytes()), options)
+}
+
+fn file(newsdir: &Newsdir, articles: &[&str]) -> Vec<Verdict> {
+    let mut filer = filer(newsdir, CancelPolicy::Locked);
+    let verdicts = articles
+        .iter()
+        .map(|text| filer.file(text.as_bytes(), Form::Native, NOW).unwrap())
+        .collect();
+    filer.commit().unwrap();
+    verdicts
+}
+
+fn is_there(newsdir: &Newsdir, id: &str) -> bool {
+    !newsdir.article(id).is_empty()
+}
+
+#[test]
+fn only_the_key_opens_the_lock() {
+    let newsdir = Newsdir::new();
+    let cancel = |id: &str, more: &[&str]| {
+        article(id, "comp.std", &[&["Control: cancel <1@a>"], more].concat())
+    };
+    file(
+        &newsdir,
+        &[
+            &article("<1@a>", "comp.std", &[LOCK]),
+            &cancel("<2@a>", &[]),
+            &cancel("<3@a>", &[WRONG]),
+        ],
+    );
+    assert!(is_there(&newsdir, "<1@a>"));
+    let told = "not cancelled `<1@a>': no Cancel-Key that fits its Cancel-Lock";
+    assert!(newsdir.log()[2].ends_with(told), "{:?}", newsdir.log());
+    file(&newsdir, &[&cancel("<4@a>", &[KEY])]);
+    assert!(!is_there(&newsdir, "<1@a>"));
+}
+
+#[test]
+fn what_has_no_lock_is_cancelled_by_nobody_from_outside() {
+    let newsdir = Newsdir::new();
+    file(
+        &newsdir,
+        &[
+            &article("<1@a>", "comp.std", &[]),
+            &article("<2@a>", "comp.std", &["Control: cancel <1@a>", KEY]),
+        ],
+    );
+    assert!(is_there(&newsdir, "<1@a>"));
+}
+
+#[test]
+fn supersedes_needs_the_key_too_and_the_new_article_is_filed_all_the_same() {
+    let newsdir = Newsdir::new();
+    let fresh = |id: &str, more: &str| article(id, "comp.std", &["Supersedes: <1@a>", more]);
+    file(
+        &newsdir,
+        &[
+            &article("<1@a>", "comp.std", &[LOCK]),
+            &fresh("<2@a>", WRONG),
+        ],
+    );
+    assert!(is_there(&newsdir, "<1@a>") && is_there(&newsdir, "<2@a>"));
+    file(&newsdir, &[&fresh("<3@a>", KEY)]);
+    assert!(!is_there(&newsdir, "<1@a>") && is_there(&newsdir, "<3@a>"));
+}
+
+#[test]
+fn what_was_posted_here_is_cancelled_by_what_is_posted_here() {
+    let newsdir = Newsdir::new();
+    let local = |text: String| text.replace("near.example!user", "user");
+    let cancel = |id: &str, of: &str| article(id, "comp.std", &[&format!("Control: cancel {of}")]);
+    file(
+        &newsdir,
+        &[
+            &local(article("<1@a>", "comp.std", &[])),
+            &article("<2@a>", "comp.std", &[]),
+            &cancel("<3@a>", "<1@a>"),
+        ],
+    );
+    assert!(is_there(&newsdir, "<1@a>"), "from outside");
+    file(
+        &newsdir,
+        &[
+            &local(cancel("<4@a>", "<1@a>")),
+            &local(cancel("<5@a>", "<2@a>")),
+        ],
+    );
+    assert!(!is_there(&newsdir, "<1@a>"));
+    assert!(is_there(&newsdir, "<2@a>"), "it came from outside");
+}
+
+#[test]
+fn a_cancel_before_its_article_waits_for_the_lock() {
+    let newsdir = Newsdir::new();
+    let cancel = |id: &str, of: &str, more: &[&str]| {
+        let control = format!("Control: cancel {of}");
+        article(id, "comp.std", &[&[control.as_str()], more].concat())
+    };
+    let mut filer = filer(&newsdir, CancelPolicy::Locked);
+    let mut file = |text: &str| filer.file(text.as_bytes(), Form::Native, NOW).unwrap();
+    file(&cancel("<c1@a>", "<1@a>", &[WRONG]));
+    file(&cancel("<c2@a>", "<1@a>", &[KEY]));
+    file(&cancel("<c3@a>", "<2@a>", &[]));
+    file(&cancel("<c4@a>", "<3@a>", &[WRONG]));
+    let locked = |id: &str| article(id, "comp.std", &[LOCK]);
+    assert_eq!(file(&locked("<1@a>")), Verdict::Refused);
+    assert_eq!(file(&locked("<1@a>")), Verdict::Duplicate);
+    assert_eq!(file(&locked("<2@a>")), Verdict::Filed);
+    assert_eq!(file(&locked("<3@a>")), Verdict::Filed);
+    assert_eq!(file(&article("<4@a>", "comp.std", &[])), Verdict::Filed);
+    filer.commit().unwrap();
+    let log = newsdir.log();
+    assert!(
+        log.contains(&"near.example - <1@a> cancelled in advance by <c1@a>".to_owned()),
+        "{log:?}"
+    );
+    assert_eq!(newsdir.links("<1@a>").unwrap(), "");
+}
+
+#[test]
+fn none_is_none() {
+    let newsdir = Newsdir::new();
+    let mut filer = filer(&newsdir, CancelPolicy::Never);
+    for text in [
+        article("<1@a>", "comp.std", &[LOCK]),
+        article("<2@a>", "comp.std", &["Control: cancel <1@a> <9@a>", KEY]),
+    ] {
+        filer.file(text.as_bytes(), Form::Native, NOW).unwrap();
+    }
+    filer.commit().unwrap();
+    assert!(is_there(&newsdir, "<1@a>"));
+    assert_eq!(newsdir.links("<9@a>"), None);
+}

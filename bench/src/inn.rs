@@ -219,6 +219,14 @@ fn as_news(dir: &Path, program: &str) -> Command {
     command
 }
 
+/// INN's batcher for a site, for a shell: one batch of everything, on standard output.
+pub fn batcher(dir: &Path, site: &str) -> String {
+    format!(
+        "env INNCONF='{dir}/etc/inn.conf' {PROGRAMS}/batcher -b 2000000000 {site} '{dir}/spool/outgoing/{site}'",
+        dir = dir.display()
+    )
+}
+
 /// The whole tree to the user news.
 fn give(dir: &Path, news: &User) -> Result<()> {
     let (user, group): (Uid, Gid) = (news.uid, news.gid);

@@ -1,5 +1,6 @@
 //! `bench generate` makes batches, `bench run` times the real binary with them.
 
+mod batch;
 mod expire;
 mod index;
 mod inn;
@@ -32,6 +33,8 @@ bench run [--quick] [--rounds N] [--binary FILE] [--dir DIR] [--no-peer] [--keep
     --dir: where to work on a disk (target/bench); --keep: leave the runs there.
 bench index [--ids N] [--binary FILE] [--dir DIR] [--keep]
     bytes an id and time a look-up of the index.
+bench batch [--quick] [--rounds N] [--binary FILE] [--dir DIR] [--no-peer] [--keep]
+    times batcher: plain, beside INN's where it is installed, and each compression.
 bench expire [--large] [--binary FILE] [--dir DIR] [--keep]
     times expire when nothing goes and when a fifth goes, and filing beside it.
     --large: with ten million articles, too; takes minutes and 12 GB of disk.
@@ -53,6 +56,7 @@ fn command() -> Result<()> {
         Some(Value(word)) if word == "generate" => make(arguments),
         Some(Value(word)) if word == "run" => time(arguments),
         Some(Value(word)) if word == "index" => look_up(arguments),
+        Some(Value(word)) if word == "batch" => batches_alone(arguments),
         Some(Value(word)) if word == "expire" => expire_alone(arguments),
         Some(Value(word)) if word == "measure" => {
             let report = arguments.value()?;
@@ -78,6 +82,12 @@ fn time(mut arguments: lexopt::Parser) -> Result<()> {
 fn look_up(mut arguments: lexopt::Parser) -> Result<()> {
     let (plan, ids) = planned(&mut arguments)?;
     run::index_alone(&plan, ids)
+}
+
+/// `bench batch`.
+fn batches_alone(mut arguments: lexopt::Parser) -> Result<()> {
+    let (plan, _) = planned(&mut arguments)?;
+    run::batches_alone(&plan)
 }
 
 /// `bench expire`.

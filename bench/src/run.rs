@@ -11,7 +11,7 @@ use crate::measure::{Input, Usages};
 use crate::plan::Plan;
 use crate::report::{Goal, Runs, every_run, figure, median, medians};
 use crate::site::{Batch, Expected, Site, just_emptied, settle};
-use crate::{expire, index, inn, limit, machine};
+use crate::{batch, expire, index, inn, limit, machine};
 
 /// The paper's batch is small: several runs a round.
 const PAPER_RUNS: u32 = 5;
@@ -92,6 +92,17 @@ pub fn expire_alone(plan: &Plan) -> Result<()> {
     if plan.large {
         print!("{}", expire::large(&mut site)?);
     }
+    Ok(())
+}
+
+/// `bench batch`.
+///
+/// # Errors
+/// Something cannot be started or fails.
+pub fn batches_alone(plan: &Plan) -> Result<()> {
+    let mut site = Site::new(plan)?;
+    print!("{}", machine::description());
+    print!("{}", batch::rows(&mut site, plan)?);
     Ok(())
 }
 

@@ -107,6 +107,35 @@ fn a_command_that_fails_leaves_everything_and_says_why() {
 }
 
 #[test]
+fn killed_before_it_knew_it_sends_that_batch_again_and_no_other() {
+    let rnews = format!(
+        "{} rnews --json --dir far batch >> told",
+        env!("CARGO_BIN_EXE_broadsheet")
+    );
+    let via = format!(
+        "{{ batch = \"\"\"sh -c 'cat > batch && {rnews} && kill -9 $PPID'\"\"\", size = \"10 kB\" }}"
+    );
+    let (program, _) = feeding(&via, 23);
+    far(&program);
+    let killed = program.run(&["sendbatches", "--dir", "news"]);
+    assert_ne!(killed.status, 0, "{killed:?}");
+    let settings = program
+        .read("news/broadsheet.toml")
+        .replace(" && kill -9 $PPID", "");
+    program.write("news/broadsheet.toml", settings.as_bytes());
+    assert_eq!(send(&program)["articles"], 23);
+    let told: Vec<serde_json::Value> = program
+        .read("told")
+        .lines()
+        .map(|line| serde_json::from_str(line).expect("JSON"))
+        .collect();
+    let sum = |of: &str| told.iter().filter_map(|run| run[of].as_u64()).sum::<u64>();
+    assert_eq!(sum("accepted"), 23);
+    assert_eq!(Some(sum("duplicates")), told[0]["accepted"].as_u64());
+    assert!(told.len() > 5, "{told:?}");
+}
+
+#[test]
 fn a_directory_of_another_news_system_is_filled_up_to_the_queue() {
     let via =
         "{ directory = \"../far/in.coming\", size = \"10 kB\", queue = 3, compress = \"gzip\" }";

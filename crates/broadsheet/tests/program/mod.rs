@@ -1,6 +1,10 @@
 //! Runs the real binary in a temporary directory of its own.
 #![allow(dead_code, reason = "each test file uses the part it needs")]
-#![allow(clippy::indexing_slicing, reason = "a test fails by panicking")]
+#![allow(
+    clippy::indexing_slicing,
+    clippy::panic,
+    reason = "a test fails by panicking"
+)]
 
 use std::io::Write;
 use std::path::{Path, PathBuf};

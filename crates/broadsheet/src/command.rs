@@ -1,8 +1,13 @@
 //! The table of commands, and finding the one that is meant.
 
 mod article;
+mod batchih;
+mod batchra;
+mod batchsm;
 mod check;
 mod completion;
+mod control_log;
+mod control_run;
 mod control_verify;
 mod expire;
 mod expire_if_low;
@@ -95,6 +100,8 @@ pub static SECTIONS: &[Section] = &[
         title: "Control messages",
         commands: &[
             &control_verify::COMMAND,
+            &control_log::COMMAND,
+            &control_run::COMMAND,
             &key_import::COMMAND,
             &key_list::COMMAND,
             &key_remove::COMMAND,
@@ -116,7 +123,14 @@ pub static SECTIONS: &[Section] = &[
     },
     Section {
         title: "Classic tools",
-        commands: &[&histinfo::COMMAND, &upact::COMMAND, &expov::COMMAND],
+        commands: &[
+            &histinfo::COMMAND,
+            &upact::COMMAND,
+            &expov::COMMAND,
+            &batchih::COMMAND,
+            &batchsm::COMMAND,
+            &batchra::COMMAND,
+        ],
     },
     Section {
         title: "About",

@@ -189,7 +189,7 @@ fn what_lacks_something_is_refused() {
         ("newgroup ../../etc/passwd", "dot"),
         ("newgroup -rf", "begin with a letter"),
         ("newgroup comp.`reboot`", "`"),
-        ("newgroup comp.$(id)", "$(id)"),
+        ("newgroup comp.$(id)", "`$"),
         ("newgroup Comp.New", "N"),
         ("newgroup comp.a-name-that-is-too-long", "14"),
         ("newgroup alt.new", "our own line in sys"),

@@ -45,6 +45,7 @@ pub const TARGETS: &[(&str, Target)] = &[
     ("explist", explist),
     ("openpgp", openpgp),
     ("signed_control", signed_control),
+    ("control_message", control_message),
 ];
 
 /// The header of an article, in both forms.
@@ -520,5 +521,51 @@ pub fn signed_control(data: &[u8]) {
         let signed = relay::signed::Signed::of(&article).expect("it is signed");
         let text = signed.text(&article).expect("it has a text");
         assert_eq!(signed.signature.verify(verified.key.key(), &text), Ok(()));
+    }
+}
+
+/// A policy up to the first NUL, and a control message under it. Whatever it asks for, names stay sound.
+pub fn control_message(data: &[u8]) {
+    use relay::control::judge::{State, judge};
+    use relay::control::policy::Policy;
+    use relay::control::request::Request;
+    use relay::control::serials::Serials;
+    let mut parts = data.splitn(2, |&byte| byte == 0);
+    let (rules, text) = (parts.next().unwrap_or(b""), parts.next().unwrap_or(data));
+    let _ = Policy::parse(None, None, Some(rules)).map(|policy| policy.told());
+    let policy = Policy::parse(Some(rules), None, None).unwrap_or_default();
+    let article = Article::parse(text, Form::Native);
+    for id in relay::control::wanted::ids_of(&article) {
+        assert_eq!(message_id::check(id), Ok(()));
+    }
+    let Some(request) = Request::of(&article, &date::FixedOffset(0)) else {
+        return;
+    };
+    let active = Active::parse(b"example.a 0 1 y\nexample.b 0 1 m\nexample.c 0 1 x\n".to_vec());
+    for trust in [false, true] {
+        let judged = judge(
+            &article,
+            &request,
+            &State {
+                policy: &policy,
+                keyring: &relay::Keyring::default(),
+                active: active.as_ref().expect("a small active"),
+                subscription: &Pattern::parse(b"all"),
+                descriptions: None,
+                serials: &Serials::default(),
+                now: 991_396_800,
+                age_seconds_max: None,
+                name_part_bytes_max: name::NEW_PART_BYTES_MAX,
+                trust,
+            },
+        );
+        let set = judged.changes.added.iter().chain(&judged.changes.flagged);
+        for (group, _) in set {
+            assert!(name::is_safe(group));
+        }
+        for (group, text) in &judged.changes.described {
+            assert!(name::is_safe(group) && !text.iter().any(u8::is_ascii_control));
+        }
+        let _ = judged.changes.lines();
     }
 }

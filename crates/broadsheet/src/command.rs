@@ -2,8 +2,13 @@
 
 mod article;
 mod batcher;
+mod batchih;
+mod batchra;
+mod batchsm;
 mod check;
 mod completion;
+mod control_log;
+mod control_run;
 mod control_verify;
 mod expire;
 mod expire_if_low;
@@ -118,6 +123,8 @@ pub static SECTIONS: &[Section] = &[
         title: "Control messages",
         commands: &[
             &control_verify::COMMAND,
+            &control_log::COMMAND,
+            &control_run::COMMAND,
             &key_import::COMMAND,
             &key_list::COMMAND,
             &key_remove::COMMAND,
@@ -139,7 +146,14 @@ pub static SECTIONS: &[Section] = &[
     },
     Section {
         title: "Classic tools",
-        commands: &[&histinfo::COMMAND, &upact::COMMAND, &expov::COMMAND],
+        commands: &[
+            &histinfo::COMMAND,
+            &upact::COMMAND,
+            &expov::COMMAND,
+            &batchih::COMMAND,
+            &batchsm::COMMAND,
+            &batchra::COMMAND,
+        ],
     },
     Section {
         title: "About",

@@ -46,6 +46,10 @@ pub fn findings(directory: &NewsDirectory, settings: &Settings) -> Vec<Finding> 
         },
         look("explist", &|text| explist(&text, &groups)),
         look(settings::FILE, &|text| tables(&text, &groups)),
+        Finding {
+            file: "control messages",
+            told: control(directory),
+        },
     ]
 }
 
@@ -177,6 +181,17 @@ fn explist(text: &[u8], active: &Active) -> Result<String, String> {
     // `@` stands for the directory of `expire -a`, which is not known here; any will do.
     let list = Explist::parse(text, "explist", Some(b"/")).map_err(|fault| fault.to_string())?;
     policy(list, active)
+}
+
+/// Who may make and remove groups: control.ctl, controlperm and the keys.
+fn control(directory: &NewsDirectory) -> Result<String, String> {
+    let policy = relay::control::policy::Policy::read(directory.root());
+    let told = policy.map_err(|fault| fault.to_string())?.told()?;
+    let keyring = relay::Keyring::read(directory.root()).map_err(|fault| fault.to_string())?;
+    Ok(format!(
+        "{told}; {} trusted",
+        counted(keyring.keys.len(), "key")
+    ))
 }
 
 /// The tables of expire in broadsheet.toml.

@@ -18,6 +18,7 @@ mod filing;
 mod fixed_limits;
 mod flags;
 mod help;
+mod ihave;
 mod key_report;
 mod man;
 mod posting;

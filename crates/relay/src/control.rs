@@ -9,6 +9,7 @@
 //! | [`changes`] | making it so |
 //! | [`serials`] | no older list comes back |
 //! | [`events`] | the control log |
+//! | [`wanted`] | the ids of ihave and sendme |
 //! | [`desk`] | all of it together, for the filer and for commands |
 
 pub mod changes;
@@ -20,6 +21,7 @@ pub mod policy;
 pub mod request;
 pub mod scope;
 pub mod serials;
+pub mod wanted;
 
 use article::{Article, Header};
 

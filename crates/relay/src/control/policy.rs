@@ -141,14 +141,26 @@ impl Policy {
         let ctl = read_file(news, CONTROL_CTL)?;
         let local = read_file(news, CONTROL_CTL_LOCAL)?;
         let perm = read_file(news, CONTROLPERM)?;
+        Policy::parse(ctl.as_deref(), local.as_deref(), perm.as_deref())
+    }
+
+    /// The policy in the texts of `control.ctl`, `control.ctl.local` and `controlperm`, as far as they are there.
+    ///
+    /// # Errors
+    /// The first line that makes no sense.
+    pub fn parse(
+        ctl: Option<&[u8]>,
+        local: Option<&[u8]>,
+        perm: Option<&[u8]>,
+    ) -> Result<Policy, Fault> {
         let is_double = perm.is_some() && (ctl.is_some() || local.is_some());
         let book = match (ctl, local, perm) {
             (None, None, None) => Book::Default,
-            (None, None, Some(text)) => controlperm(&text)?,
+            (None, None, Some(text)) => controlperm(text)?,
             (ctl, local, _) => {
                 let (mut rules, mut limits) = (Vec::new(), Vec::new());
                 for (file, text) in [(CONTROL_CTL, ctl), (CONTROL_CTL_LOCAL, local)] {
-                    control_ctl(file, &text.unwrap_or_default(), &mut rules, &mut limits)?;
+                    control_ctl(file, text.unwrap_or_default(), &mut rules, &mut limits)?;
                 }
                 Book::Ctl { rules, limits }
             }
@@ -466,21 +478,11 @@ mod tests {
     use super::*;
 
     fn ctl(text: &str) -> Result<Policy, String> {
-        let (mut rules, mut limits) = (Vec::new(), Vec::new());
-        control_ctl(CONTROL_CTL, text.as_bytes(), &mut rules, &mut limits)
-            .map_err(|fault| fault.to_string())?;
-        Ok(Policy {
-            book: Book::Ctl { rules, limits },
-            is_double: false,
-        })
+        Policy::parse(Some(text.as_bytes()), None, None).map_err(|fault| fault.to_string())
     }
 
     fn perm(text: &str) -> Result<Policy, String> {
-        let book = controlperm(text.as_bytes()).map_err(|fault| fault.to_string())?;
-        Ok(Policy {
-            book,
-            is_double: false,
-        })
+        Policy::parse(None, None, Some(text.as_bytes())).map_err(|fault| fault.to_string())
     }
 
     fn action(policy: &Policy, kind: &str, sender: &str, group: &str) -> Action {

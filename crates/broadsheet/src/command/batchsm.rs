@@ -1,0 +1,44 @@
+//! `broadsheet batchsm`
+
+use std::io::Write;
+
+use store::Reader;
+
+use crate::directory::NewsDirectory;
+use crate::exit::Status;
+use crate::flags::{Command, DIR, Given, Operands};
+use crate::ihave;
+
+/// The table.
+pub static COMMAND: Command = Command {
+    words: &["batchsm"],
+    also: &[],
+    summary: "make a batch of sendme messages",
+    about: "\
+Reads the ids of ihave messages from standard input, one a line (those that the site SITE.ihave of sys gets),
+and prints a batch of control messages that ask SITE for the articles which the history does not know.",
+    operands: Operands {
+        shown: "SITE",
+        least: 1,
+        most: 1,
+    },
+    flags: &[DIR],
+    exits: &[],
+    run,
+};
+
+fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
+    let directory = NewsDirectory::meant(given)?;
+    let reader = Reader::open(directory.root())?;
+    let mut ids = Vec::new();
+    ihave::each_wanted(&reader, |id| {
+        if reader.find(id)?.is_none() {
+            ids.push(id.to_vec());
+        }
+        Ok(())
+    })?;
+    ids.sort();
+    ids.dedup();
+    ihave::print_messages(given, &directory, "sendme", &ids, out)?;
+    Ok(Status::OK)
+}

@@ -1,0 +1,92 @@
+//! ihave and sendme (RFC 5537, 5.6): which ids a message names, and messages that name ids.
+
+use std::io::Write;
+
+use article::{Article, Header, message_id};
+
+/// The most ids of one message that is made.
+pub const IDS_MAX: usize = 1_000;
+
+/// The ids in Control and in the body of an ihave or sendme message, each as often as it stands there.
+pub fn ids_of<'a>(article: &Article<'a>) -> impl Iterator<Item = &'a [u8]> {
+    let control = article.value(Header::Control).unwrap_or_default();
+    let body = article.bytes().get(article.body()..).unwrap_or_default();
+    control
+        .split(u8::is_ascii_whitespace)
+        .chain(body.split(u8::is_ascii_whitespace))
+        .filter(|word| word.starts_with(b"<") && message_id::check(word).is_ok())
+}
+
+/// What the messages made have in common.
+#[derive(Debug, Clone, Copy)]
+pub struct Envelope<'a> {
+    /// Our own name.
+    pub host: &'a [u8],
+    /// The site that the message is for.
+    pub peer: &'a [u8],
+    /// Now, in seconds since 1970.
+    pub seconds: i64,
+    /// Makes the message's id one of its own, together with the time.
+    pub turn: u64,
+}
+
+impl Envelope<'_> {
+    /// `kind` is `ihave` or `sendme`; the ids go into the body, one a line. The group `to.PEER` brings it to nobody else.
+    pub fn message(&self, kind: &str, date: &str, ids: &[&[u8]]) -> Vec<u8> {
+        let (host, peer) = (
+            String::from_utf8_lossy(self.host),
+            String::from_utf8_lossy(self.peer),
+        );
+        let mut out = Vec::new();
+        // Writing to a vector cannot fail.
+        let _ = write!(
+            out,
+            "Path: {host}!not-for-mail\nFrom: news@{host}\nNewsgroups: to.{peer}\nSubject: cmsg {kind} {host}\n\
+             Control: {kind} {host}\nMessage-ID: <{kind}.{}.{}@{host}>\nDate: {date}\n\n",
+            self.seconds, self.turn
+        );
+        for id in ids {
+            out.extend_from_slice(id);
+            out.push(b'\n');
+        }
+        out
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use article::Form;
+
+    #[test]
+    fn ids_go_out_and_come_back() {
+        let envelope = Envelope {
+            host: b"us.example",
+            peer: b"them.example",
+            seconds: 5,
+            turn: 1,
+        };
+        let text = envelope.message(
+            "ihave",
+            "Thu, 1 Jan 1970 00:00:05 GMT",
+            &[b"<1@a>", b"<2@a>"],
+        );
+        let article = Article::parse(&text, Form::Native);
+        let ids: Vec<_> = ids_of(&article).collect();
+        assert_eq!(ids, [&b"<1@a>"[..], b"<2@a>"]);
+        assert_eq!(
+            article.value(Header::Control),
+            Some(&b"ihave us.example"[..])
+        );
+        assert_eq!(
+            article.value(Header::Newsgroups),
+            Some(&b"to.them.example"[..])
+        );
+        let both = Article::parse(
+            b"Control: sendme <3@a> x <bad us\n\n<4@a> >\n",
+            Form::Native,
+        );
+        let ids: Vec<_> = ids_of(&both).collect();
+        assert_eq!(ids, [&b"<3@a>"[..], b"<4@a>"]);
+    }
+}

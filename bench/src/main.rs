@@ -9,6 +9,7 @@ mod measure;
 mod plan;
 mod report;
 mod run;
+mod selection;
 mod site;
 
 use std::io::{self, BufWriter, Write};
@@ -32,6 +33,8 @@ bench run [--quick] [--rounds N] [--binary FILE] [--dir DIR] [--no-peer] [--keep
     --dir: where to work on a disk (target/bench); --keep: leave the runs there.
 bench index [--ids N] [--binary FILE] [--dir DIR] [--keep]
     bytes an id and time a look-up of the index.
+bench selection [--rounds N] [--binary FILE] [--dir DIR] [--keep]
+    what filing costs with 500 sites beside 5, equally few wanting each article.
 bench expire [--large] [--binary FILE] [--dir DIR] [--keep]
     times expire when nothing goes and when a fifth goes, and filing beside it.
     --large: with ten million articles, too; takes minutes and 12 GB of disk.
@@ -54,6 +57,7 @@ fn command() -> Result<()> {
         Some(Value(word)) if word == "run" => time(arguments),
         Some(Value(word)) if word == "index" => look_up(arguments),
         Some(Value(word)) if word == "expire" => expire_alone(arguments),
+        Some(Value(word)) if word == "selection" => select(arguments),
         Some(Value(word)) if word == "measure" => {
             let report = arguments.value()?;
             let command: Vec<_> = arguments.raw_args()?.collect();
@@ -84,6 +88,12 @@ fn look_up(mut arguments: lexopt::Parser) -> Result<()> {
 fn expire_alone(mut arguments: lexopt::Parser) -> Result<()> {
     let (plan, _) = planned(&mut arguments)?;
     run::expire_alone(&plan)
+}
+
+/// `bench selection`.
+fn select(mut arguments: lexopt::Parser) -> Result<()> {
+    let (plan, _) = planned(&mut arguments)?;
+    run::selection_alone(&plan)
 }
 
 fn planned(arguments: &mut lexopt::Parser) -> Result<(plan::Plan, u64)> {

@@ -146,6 +146,11 @@ pub fn sys() -> Vec<u8> {
     groups::sys()
 }
 
+/// As [`sys`], with `more` sites that want nothing of what the batches have.
+pub fn sys_with_idle(more: usize) -> Vec<u8> {
+    groups::sys_with_idle(more)
+}
+
 /// Writes `batch`, `active`, `newsgroups` and `sys` into `dir`, making it
 /// where it is missing.
 ///

@@ -10,6 +10,7 @@ mod measure;
 mod plan;
 mod report;
 mod run;
+mod selection;
 mod site;
 
 use std::io::{self, BufWriter, Write};
@@ -35,6 +36,8 @@ bench index [--ids N] [--binary FILE] [--dir DIR] [--keep]
     bytes an id and time a look-up of the index.
 bench batch [--quick] [--rounds N] [--binary FILE] [--dir DIR] [--no-peer] [--keep]
     times batcher: plain, beside INN's where it is installed, and each compression.
+bench selection [--rounds N] [--binary FILE] [--dir DIR] [--keep]
+    what filing costs with 500 sites beside 5, equally few wanting each article.
 bench expire [--large] [--binary FILE] [--dir DIR] [--keep]
     times expire when nothing goes and when a fifth goes, and filing beside it.
     --large: with ten million articles, too; takes minutes and 12 GB of disk.
@@ -58,6 +61,7 @@ fn command() -> Result<()> {
         Some(Value(word)) if word == "index" => look_up(arguments),
         Some(Value(word)) if word == "batch" => batches_alone(arguments),
         Some(Value(word)) if word == "expire" => expire_alone(arguments),
+        Some(Value(word)) if word == "selection" => select(arguments),
         Some(Value(word)) if word == "measure" => {
             let report = arguments.value()?;
             let command: Vec<_> = arguments.raw_args()?.collect();
@@ -94,6 +98,12 @@ fn batches_alone(mut arguments: lexopt::Parser) -> Result<()> {
 fn expire_alone(mut arguments: lexopt::Parser) -> Result<()> {
     let (plan, _) = planned(&mut arguments)?;
     run::expire_alone(&plan)
+}
+
+/// `bench selection`.
+fn select(mut arguments: lexopt::Parser) -> Result<()> {
+    let (plan, _) = planned(&mut arguments)?;
+    run::selection_alone(&plan)
 }
 
 fn planned(arguments: &mut lexopt::Parser) -> Result<(plan::Plan, u64)> {

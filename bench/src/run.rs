@@ -11,7 +11,7 @@ use crate::measure::{Input, Usages};
 use crate::plan::Plan;
 use crate::report::{Goal, Runs, every_run, figure, median, medians};
 use crate::site::{Batch, Expected, Site, just_emptied, settle};
-use crate::{batch, expire, index, inn, limit, machine};
+use crate::{batch, expire, index, inn, limit, machine, selection};
 
 /// The paper's batch is small: several runs a round.
 const PAPER_RUNS: u32 = 5;
@@ -68,6 +68,7 @@ pub fn run(plan: &Plan) -> Result<()> {
     print!("{}\n{}", every_run(&rows), medians(&rows));
     print!("{}{}", beside_inn(plan, &rows), ratio_to_limit(&rows));
     print!("{}", system_calls(&mut site, &ten)?);
+    print!("{}", selection::rows(&mut site, &ten, plan.rounds)?);
     print!("{}", memory_of_large(plan, &mut site)?);
     let ids = if plan.quick {
         index::IDS / 10
@@ -103,6 +104,18 @@ pub fn batches_alone(plan: &Plan) -> Result<()> {
     let mut site = Site::new(plan)?;
     print!("{}", machine::description());
     print!("{}", batch::rows(&mut site, plan)?);
+    Ok(())
+}
+
+/// `bench selection`: those rows alone.
+///
+/// # Errors
+/// When the binary is missing or fails.
+pub fn selection_alone(plan: &Plan) -> Result<()> {
+    let mut site = Site::new(plan)?;
+    print!("{}", machine::description());
+    let ten = site.batch(Kind::TenThousand, "ten-thousand")?;
+    print!("{}", selection::rows(&mut site, &ten, plan.rounds)?);
     Ok(())
 }
 

@@ -238,6 +238,20 @@ pub fn sys() -> Vec<u8> {
     text.into_bytes()
 }
 
+/// As [`sys`], with as many sites more, of as many lines as those, which want nothing that the batches have: what
+/// is filed goes to the same sites.
+pub fn sys_with_idle(more: usize) -> Vec<u8> {
+    let mut text = sys();
+    for site in 0..more {
+        let list: Vec<String> = (0..7)
+            .map(|part| format!("region{site}.part{part}"))
+            .collect();
+        let line = format!("idle{site}/via{site}:{}/all,!local:f:\n", list.join(","));
+        text.extend_from_slice(line.as_bytes());
+    }
+    text
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

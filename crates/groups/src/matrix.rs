@@ -28,9 +28,22 @@ pub const MEMO_NAME_BYTES_MAX: usize = 512;
 pub const ME_BIT: usize = 0;
 
 /// A set of sites: bit 0 ourselves, bit `i` the `i`-th of [`Sites::sites`], from 1.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Default, PartialEq, Eq)]
 pub struct Bits {
     words: Vec<u64>,
+}
+
+impl Clone for Bits {
+    fn clone(&self) -> Self {
+        Self {
+            words: self.words.clone(),
+        }
+    }
+
+    /// Keeps the room there is: done for each article.
+    fn clone_from(&mut self, other: &Self) {
+        self.words.clone_from(&other.words);
+    }
 }
 
 impl Bits {
@@ -62,6 +75,21 @@ impl Bits {
     /// Every site set, counted from 0: indexes into [`Sites::sites`].
     pub fn sites(&self) -> impl Iterator<Item = usize> + '_ {
         self.ones().filter_map(|bit| bit.checked_sub(1))
+    }
+
+    /// The word that holds a site's bit, and the bit in it, for [`remove`](Self::remove); `site` is an index into
+    /// [`Sites::sites`].
+    pub fn place_of_site(site: usize) -> (usize, u64) {
+        let bit = site + 1;
+        (bit / 64, 1 << (bit % 64))
+    }
+
+    /// Takes the bits of `mask` out of a word.
+    #[inline]
+    pub fn remove(&mut self, word: usize, mask: u64) {
+        if let Some(word) = self.words.get_mut(word) {
+            *word &= !mask;
+        }
     }
 
     fn clear(&mut self, words: usize) {

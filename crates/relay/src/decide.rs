@@ -18,6 +18,7 @@ use groups::matrix::{Bits, ME_BIT, Matrix};
 use crate::reason::Reason;
 use crate::rules::Rules;
 use crate::short::ShortList;
+use crate::sites::is_any_moderated;
 
 /// The group that control messages are filed in.
 pub const CONTROL: &[u8] = b"control";
@@ -239,13 +240,6 @@ fn look_up_groups<'a>(
     at_most(groups, rules.groups_max)
         .map_err(|(groups, limit)| Reason::GroupCount { groups, limit })?;
     Ok(unknown)
-}
-
-fn is_any_moderated(active: &Active, named: &[GroupId]) -> bool {
-    named
-        .iter()
-        .filter_map(|id| active.resolve(*id))
-        .any(|id| active.flag(id) == Flag::Moderated)
 }
 
 /// The tests between the message-id and the history: approval, dates, blanks.

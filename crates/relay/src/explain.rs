@@ -108,7 +108,14 @@ fn explain_article<E>(
     let (outlook, text, remembered) = match decision {
         Decision::Refuse { reason, remember } => (Outlook::Refuse, reason.text(), remember),
         Decision::Accept { control, junk } => {
-            Subscribers::new(sys).push_sites(article, sys, scratch.selected(), &mut sites);
+            let path = article::path::Path::of(article);
+            Subscribers::new(sys).push_feeds(
+                path.as_ref(),
+                sys,
+                scratch.selected(),
+                || bytes_as_filed(article, active, scratch.filed(), rules),
+                &mut sites,
+            );
             let outlook = match (control, junk) {
                 (_, true) => Outlook::Junk,
                 (true, _) => Outlook::Control,
@@ -148,6 +155,31 @@ fn explain_article<E>(
         cancels,
         path: [&rules.host, &b"!"[..], value(Header::Path)].concat(),
     })
+}
+
+/// Bytes it would have: with our name in Path, and our Xref in place of the one it came with.
+fn bytes_as_filed(
+    article: &Article<'_>,
+    active: &groups::Active,
+    filed: &[groups::active::GroupId],
+    rules: &Rules,
+) -> u64 {
+    let host = rules.host.len() + 1;
+    let links: usize = filed
+        .iter()
+        .map(|id| {
+            let number = active.high(*id).saturating_add(1).to_string();
+            active.name(*id).len() + number.len() + 2
+        })
+        .sum();
+    let with_xref = rules.xref_single || filed.len() > 1;
+    let xref = if with_xref {
+        "Xref: ".len() + host + links
+    } else {
+        0
+    };
+    let came_with = article.line(Header::Xref).map_or(0, |line| line.len());
+    (article.bytes().len() + host + xref).saturating_sub(came_with) as u64
 }
 
 fn groups_explained(article: &Article<'_>, state: &mut State<'_>) -> Vec<GroupExplained> {

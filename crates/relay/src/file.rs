@@ -8,7 +8,6 @@ use article::date::FixedOffset;
 use article::path::Path as ArticlePath;
 use article::{Article, Form, Header, date, old};
 use groups::Sites;
-use groups::matrix::Matrix;
 use store::{Expires, Filing, OverviewFields, Spool};
 
 use crate::compose::{NewLines, piece};
@@ -21,7 +20,7 @@ use crate::mirror;
 use crate::reason::Reason;
 use crate::rules::Rules;
 use crate::short::ShortList;
-use crate::sites::Subscribers;
+use crate::sites::Selector;
 
 pub use heed::CancelPolicy;
 
@@ -75,9 +74,7 @@ pub const LOG: &str = "log";
 #[derive(Debug)]
 pub struct Filer {
     spool: Spool,
-    sys: Sites,
-    matrix: Matrix,
-    subscribers: Subscribers,
+    selector: Selector,
     rules: Rules,
     options: FilerOptions,
     log: Log,
@@ -114,18 +111,15 @@ impl Filer {
                 path: log_path.clone(),
                 source,
             })?;
-        let matrix = Matrix::new(spool.active(), &sys);
         let early = Early::read(spool.dir(), Now::read().seconds)?;
-        let subscribers = Subscribers::new(&sys);
+        let selector = Selector::new(spool.active(), sys);
         Ok(Filer {
             desk: Desk::new(spool.dir(), options.desk),
             early,
             told: Vec::new(),
             cancels_itself: false,
             spool,
-            sys,
-            matrix,
-            subscribers,
+            selector,
             rules,
             log: options.log_zone.map_or_else(Log::new, Log::with_zone),
             options,
@@ -241,7 +235,7 @@ impl Filer {
         let id = article.value(Header::MessageId).unwrap_or_default();
         let mut state = State {
             active: self.spool.active(),
-            matrix: &mut self.matrix,
+            matrix: &mut self.selector.matrix,
             zone: &self.options.zone,
         };
         let arrival = Arrival {
@@ -330,22 +324,30 @@ impl Filer {
         now: Now,
     ) -> Result<Verdict, Error> {
         self.heed(article, id, now)?;
-        self.sites.clear();
-        self.subscribers
-            .push_sites(article, &self.sys, self.scratch.selected(), &mut self.sites);
-        self.push_answering_site(article);
         match &self.options.mirror {
             None => self.lines.make_path(article, &self.rules.host),
             Some(_) => self.lines.keep_path(),
         }
         let expires = self.expires(article);
+        let with_xref = self.rules.xref_single || self.lines.link_count() > 1;
+        let body = article.bytes().get(article.body()..).unwrap_or_default();
+        let body = piece(article.form(), body);
+        self.sites.clear();
+        let selected = self.scratch.selected();
+        let lines = &self.lines;
+        let bytes = || {
+            let header = lines.pieces(article, with_xref);
+            let lengths = header.items().iter().map(|piece| piece.native_length());
+            (lengths.sum::<usize>() + body.native_length()) as u64
+        };
+        self.selector
+            .push_feeds(article, selected, bytes, &mut self.sites);
+        self.push_answering_site(article);
         let mut links = ShortList::<(&[u8], u64), 16>::new((b"", 0));
         for link in self.lines.links() {
             links.push(link);
         }
-        let with_xref = self.rules.xref_single || self.lines.link_count() > 1;
         let pieces = self.lines.pieces(article, with_xref);
-        let body = article.bytes().get(article.body()..).unwrap_or_default();
         let mut overview = OverviewFields::of(article, id);
         overview.xref = if with_xref {
             self.lines.xref_value()
@@ -359,7 +361,7 @@ impl Filer {
             links: links.items(),
             sites: &self.sites,
             header: pieces.items(),
-            body: piece(article.form(), body),
+            body,
             overview,
         };
         let position = match self.spool.append(&filing) {

@@ -24,7 +24,7 @@ impl<'a> Piece<'a> {
     }
 
     /// Bytes in native form.
-    fn native_length(self) -> usize {
+    pub fn native_length(self) -> usize {
         match self {
             Piece::Native(bytes) => bytes.len(),
             Piece::Wire(bytes) => article::wire::native_len(bytes),
@@ -115,12 +115,8 @@ impl Filing<'_> {
     pub fn push_record(&self, out: &mut Vec<u8>, position: Position, commit: Commit) -> Laid {
         let start = record::begin(out);
         let line_start = out.len();
-        let size = self
-            .header
-            .iter()
-            .map(|piece| piece.native_length())
-            .sum::<usize>()
-            + self.body.native_length();
+        let header = self.header.iter().map(|piece| piece.native_length());
+        let size = header.sum::<usize>() + self.body.native_length();
         push_filed(
             out,
             self.id,

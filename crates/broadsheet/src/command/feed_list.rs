@@ -60,7 +60,10 @@ fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
             cursor: look.cursor,
         })
         .collect();
-    let backlogs = waiting::count(&reader, &sites, &mut |_, _| false)?;
+    let mut selector = relay::sites::Selector::new(reader.active(), sys.clone());
+    let mut wants =
+        |record: &store::Record<'_>, name: &[u8]| selector.wants(record, name, reader.active());
+    let backlogs = waiting::count(&reader, &sites, &mut wants)?;
     for ((name, look), backlog) in known.iter().zip(&backlogs) {
         match given.has("json") {
             true => writeln!(out, "{}", json(name, look, backlog))?,

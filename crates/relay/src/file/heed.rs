@@ -120,7 +120,7 @@ impl Filer {
         let judged = self.desk.judge(
             article,
             self.spool.active(),
-            self.sys.subscription(),
+            self.selector.sites().subscription(),
             (now.seconds, &zone),
             false,
         )?;
@@ -264,7 +264,7 @@ impl Filer {
             return;
         };
         let name = [host, b".", kind].concat();
-        let is_site = self.sys.sites().iter().any(|site| site.name == name);
+        let is_site = self.selector.sites().sites().iter().any(|site| site.name == name);
         let mut there = self.sites.split(|&byte| byte == b' ');
         if is_site && !there.any(|site| site == name) {
             if !self.sites.is_empty() {

@@ -1,0 +1,114 @@
+//! What selecting sites costs: the same articles filed with few sites and with many, of which equally few want each.
+
+use std::fs;
+
+use anyhow::{Context, Result};
+use bench::generate;
+
+use crate::machine;
+use crate::measure::Input;
+use crate::report::{Goal, figure, median};
+use crate::site::{Batch, Expected, Site};
+
+/// Sites of `sys` beyond the generator's five.
+const IDLE: usize = 495;
+
+/// Time, and instructions, with five hundred sites for those with five.
+const RATIO: Goal = Goal {
+    reach: 1.1,
+    aim: 1.02,
+};
+
+/// The rows. The news directories are on tmpfs where there is one: disks are noisier than the difference.
+///
+/// # Errors
+/// When the binary fails, or does not file what it should.
+pub fn rows(site: &mut Site, ten: &Batch, rounds: u32) -> Result<String> {
+    let mut ratios = Vec::new();
+    // The first round warms up.
+    for round in 0..=rounds {
+        let few = cpu(site, ten, 0)?;
+        let many = cpu(site, ten, IDLE)?;
+        if round > 0 {
+            ratios.push(many / few);
+        }
+    }
+    let mut out = figure(
+        "feed selection: CPU, 500 sites to 5",
+        median(ratios),
+        "× (median of rounds)",
+        RATIO,
+    );
+    out.push_str(&instructions(site, ten)?);
+    Ok(out)
+}
+
+/// Seconds of CPU that filing the batch takes.
+fn cpu(site: &mut Site, ten: &Batch, idle: usize) -> Result<f64> {
+    let system = system(site, ten, idle)?;
+    let batch = ten.dir.join("batch");
+    let expected = Expected::all_filed(ten.articles);
+    let usages = site.rnews(&system, &[], Input::File(&batch), &expected)?;
+    fs::remove_dir_all(&system.dir)?;
+    Ok(usages.cpu().as_secs_f64())
+}
+
+/// A news system that feeds the five sites, and `idle` more. They have their cursors already.
+fn system(site: &mut Site, ten: &Batch, idle: usize) -> Result<crate::site::System> {
+    let on = site.memory.clone().unwrap_or_else(|| site.disk.clone());
+    let system = site.system(&on, ten)?;
+    let sys = system.dir.join("news/sys");
+    fs::write(&sys, generate::sys_with_idle(idle)).context("putting the sys file in its place")?;
+    let nothing = system.dir.join("nothing");
+    fs::write(&nothing, b"")?;
+    site.rnews(&system, &[], Input::File(&nothing), &Expected::all_filed(0))?;
+    Ok(system)
+}
+
+/// Instructions, where valgrind is installed: the same number in every run, nearly.
+fn instructions(site: &mut Site, ten: &Batch) -> Result<String> {
+    if machine::output("valgrind", &["--version"]).is_empty() {
+        return Ok(String::from(
+            "feed selection, instructions: valgrind is not installed: skipped\n",
+        ));
+    }
+    let mut counted = Vec::new();
+    for idle in [0, IDLE] {
+        let system = system(site, ten, idle)?;
+        let log = system.dir.join("counted");
+        let (to, kept) = (
+            format!("--log-file={}", log.display()),
+            format!("--callgrind-out-file={}", system.dir.join("kept").display()),
+        );
+        let prefix = ["valgrind", "--tool=callgrind", &to, &kept];
+        let batch = ten.dir.join("batch");
+        site.rnews(
+            &system,
+            &prefix,
+            Input::File(&batch),
+            &Expected::all_filed(ten.articles),
+        )?;
+        let text = fs::read_to_string(&log).context("reading what valgrind counted")?;
+        let line = text
+            .lines()
+            .find_map(|line| line.split_once("Collected : "));
+        let (_, count) = line.context("valgrind counted nothing")?;
+        counted.push(count.trim().parse::<f64>()?);
+        fs::remove_dir_all(&system.dir)?;
+    }
+    let [few, many] = counted.as_slice() else {
+        return Ok(String::new());
+    };
+    let figure = figure(
+        "feed selection: instructions, 500 sites to 5",
+        many / few,
+        "×",
+        RATIO,
+    );
+    let articles = ten.articles as f64;
+    Ok(format!(
+        "{figure}instructions an article: {:.0} with 5 sites, {:.0} with 500\n",
+        few / articles,
+        many / articles
+    ))
+}

@@ -44,6 +44,10 @@ pub fn findings(directory: &NewsDirectory, settings: &Settings) -> Vec<Finding> 
             file: groups::sys::FILE,
             told: sites(directory, settings),
         },
+        Finding {
+            file: "mailpaths",
+            told: moderators(directory, &groups),
+        },
         look("explist", &|text| explist(&text, &groups)),
         look(settings::FILE, &|text| tables(&text, &groups)),
         Finding {
@@ -174,6 +178,25 @@ fn sites(directory: &NewsDirectory, settings: &Settings) -> Result<String, Strin
         told.push_str(&format!("\n    and {more} more"));
     }
     Ok(told)
+}
+
+/// Whom posts to moderated groups are mailed to, by `mailpaths` and INN's `moderators`; both may be missing.
+fn moderators(directory: &NewsDirectory, active: &Active) -> Result<String, String> {
+    let (moderators, faults) =
+        crate::posting::moderators(directory).map_err(|error| format!("{error:#}"))?;
+    told_or_faults(faults, 0, || {
+        let lost = |id: &groups::GroupId| {
+            active.flag(*id) == Flag::Moderated && moderators.address(active.name(*id)).is_none()
+        };
+        let lines = counted(moderators.len(), "line");
+        match active.ids().filter(lost).count() {
+            0 => format!("{lines} of moderators"),
+            lost => format!(
+                "{lines} of moderators; {} without one: posts there are refused",
+                counted(lost, "moderated group")
+            ),
+        }
+    })
 }
 
 /// Every group has to be covered; a line that rules no group is only told.

@@ -215,10 +215,14 @@ impl<'g> Posting<'g> {
         if let Err(error) = &secret {
             eprintln!("broadsheet: no Cancel-Lock is made: {error}");
         }
+        let (moderators, faults) = moderators(&self.directory)?;
+        for fault in faults {
+            eprintln!("broadsheet: {fault}");
+        }
         let site = Site {
             rules: &rules,
             active: &self.directory.active()?,
-            moderators: &moderators(&self.directory)?,
+            moderators: &moderators,
             secret: secret.as_ref().ok(),
             zone: &FixedOffset(0),
         };
@@ -459,29 +463,28 @@ fn mailname(directory: &NewsDirectory, settings: &Settings) -> String {
     }
 }
 
-/// Who moderates what: `mailpaths`, then INN's `moderators`. Lines that say nothing are told.
-fn moderators(directory: &NewsDirectory) -> anyhow::Result<Moderators> {
+/// Who moderates what: `mailpaths`, then INN's `moderators`; and the lines of them that say nothing. Either may be missing.
+///
+/// # Errors
+/// One that is there cannot be read.
+pub fn moderators(directory: &NewsDirectory) -> anyhow::Result<(Moderators, Vec<String>)> {
     let mut moderators = Moderators::default();
+    let mut told = Vec::new();
     for file in ["mailpaths", "moderators"] {
-        let path = directory.file(file);
-        let text = match std::fs::read(&path) {
+        let text = match std::fs::read(directory.file(file)) {
             Ok(text) => text,
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => continue,
             Err(error) => {
-                return Err(
-                    anyhow::Error::new(error).context(format!("cannot read {}", path.display()))
-                );
+                return Err(anyhow::Error::new(error).context(format!("cannot read {file}")));
             }
         };
         let faults = match file {
             "mailpaths" => moderators.read_mailpaths(&text),
             _ => moderators.read_moderators(&text),
         };
-        for fault in faults {
-            eprintln!("broadsheet: {}: {fault}", path.display());
-        }
+        told.extend(faults.iter().map(|fault| format!("{file} {fault}")));
     }
-    Ok(moderators)
+    Ok((moderators, told))
 }
 
 /// 64 random bits.

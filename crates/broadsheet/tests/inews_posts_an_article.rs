@@ -282,3 +282,35 @@ fn who_may_approve_is_a_setting_and_faults_of_settings_are_named() {
         assert!(said.err.contains(told), "{said:?}");
     }
 }
+
+#[test]
+fn who_posted_an_article_can_cancel_it_by_its_lock() {
+    let program = site();
+    let words = ["inews", "--json", "-S", "-n", "misc.test", "-t", "s"];
+    let told = post(&program, &words, b"to be withdrawn\n");
+    let article = filed(&program, &told);
+    let id = told.summary()["message_id"]
+        .as_str()
+        .expect("an id")
+        .to_owned();
+    assert!(article.contains("\nCancel-Lock: sha256:"), "{article}");
+    let cancel = format!("cancel {id}");
+    let words = [
+        "inews",
+        "--json",
+        "-n",
+        "misc.test",
+        "-t",
+        "cmsg",
+        "-c",
+        &cancel,
+    ];
+    let told = post(&program, &words, b"");
+    assert!(
+        filed(&program, &told).contains("\nCancel-Key: sha256:"),
+        "{told:?}"
+    );
+    let gone = program.run(&["article", "--dir", "news", &id]);
+    assert_eq!((gone.status, gone.out.as_str()), (1, ""), "{gone:?}");
+    program.assert_clean();
+}

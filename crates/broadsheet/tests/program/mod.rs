@@ -10,6 +10,7 @@ pub mod articles;
 pub mod corpus;
 pub mod inn;
 pub mod peers;
+pub mod daemon;
 
 /// A temporary directory to run the program in; removed at the end.
 pub struct Program {

@@ -20,7 +20,7 @@ fn in_coming_is_drained() {
     program.write("1.batch", &batch(&many("before", 3, "comp.test", 100)));
     std::fs::rename(
         program.path("1.batch"),
-        program.path("news/in.coming/5.700000000.1.t"),
+        program.path("news/in.coming/5.700000000a.t"),
     )
     .unwrap();
     let daemon = Daemon::start(&program);
@@ -29,7 +29,7 @@ fn in_coming_is_drained() {
     program.write("2.batch", &batch(&many("after", 4, "comp.test", 100)));
     std::fs::rename(
         program.path("2.batch"),
-        program.path("news/in.coming/5.700000001.1.t"),
+        program.path("news/in.coming/5.700000001a.t"),
     )
     .unwrap();
     until("the batch that came", || filed(&program) == 7);

@@ -8,9 +8,9 @@ use std::process::{Command, Stdio};
 
 pub mod articles;
 pub mod corpus;
+pub mod daemon;
 pub mod inn;
 pub mod peers;
-pub mod daemon;
 
 /// A temporary directory to run the program in; removed at the end.
 pub struct Program {

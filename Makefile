@@ -11,7 +11,7 @@ DEMO := $(TARGET)/demo
 
 # A C compiler is needed to build; the others only let tests try more (manual
 # pages, completions) and those tests are skipped without them.
-PACKAGES := gcc libc6-dev gnupg groff-base zsh fish ncompress bzip2 xz-utils zstd
+PACKAGES := gcc libc6-dev gnupg groff-base zsh fish ncompress bzip2 xz-utils zstd strace systemd
 
 # Other news systems that tests meet. They are unpacked and not installed, so that
 # no server is set up or started, no mail system comes along and nothing is setuid;

@@ -41,14 +41,17 @@ mod limits;
 mod mail_list;
 mod mail_send;
 mod man;
-mod newsrun;
+pub mod newsrun;
 mod newsrunning;
 mod newsspool;
 mod overview;
 mod queuelen;
+mod reload;
 mod rnews;
 mod sendbatches;
+mod serve;
 mod status;
+mod stop;
 mod upact;
 mod version;
 
@@ -96,6 +99,10 @@ pub static SECTIONS: &[Section] = &[
     Section {
         title: "Batches",
         commands: &[&sendbatches::COMMAND, &batcher::COMMAND, &queuelen::COMMAND],
+    },
+    Section {
+        title: "The daemon",
+        commands: &[&serve::COMMAND, &reload::COMMAND, &stop::COMMAND],
     },
     Section {
         title: "Groups",

@@ -45,6 +45,17 @@ impl NewsDirectory {
         Some(of(&root, ENVIRONMENT))
     }
 
+    /// The same by its full name, which is good from anywhere.
+    ///
+    /// # Errors
+    /// There is no such directory.
+    pub fn by_full_name(self) -> io::Result<NewsDirectory> {
+        Ok(NewsDirectory {
+            root: self.root.canonicalize()?,
+            ..self
+        })
+    }
+
     /// The directory itself.
     pub fn root(&self) -> &Path {
         &self.root

@@ -28,6 +28,11 @@ impl Status {
     /// Standard output was closed early, as by `| head`: what a shell shows for SIGPIPE.
     const PIPE_CLOSED: Status = Status(141);
 
+    /// What the daemon says a command should end with.
+    pub fn told(code: u8) -> Status {
+        Status(code)
+    }
+
     /// The number for the operating system.
     pub fn code(self) -> u8 {
         self.0
@@ -70,7 +75,7 @@ pub fn report(error: &anyhow::Error) -> Status {
 
 /// The error with its causes. Many of our messages quote their cause in the middle of a sentence; such
 /// a cause is not said again.
-fn text_of(error: &anyhow::Error) -> String {
+pub fn text_of(error: &anyhow::Error) -> String {
     let mut text = error.to_string();
     for cause in error.chain().skip(1).map(ToString::to_string) {
         if !text.contains(&cause) {
@@ -90,7 +95,8 @@ fn is_of_settings(error: &expire::Error) -> bool {
     }
 }
 
-fn status_of(error: &anyhow::Error) -> Status {
+/// The status for an error.
+pub fn status_of(error: &anyhow::Error) -> Status {
     if error.is::<UsageError>() {
         Status::USAGE
     } else if error.is::<Faults>()

@@ -110,6 +110,10 @@ fixed! {
     store::fsck::FINDINGS_MAX, Unit::Count("findings"), "findings of fsck", "So many are told one by one; more are only counted.";
     store::INDEX_PROBES_MAX, Unit::Count("buckets"), "buckets of the index for one id", "When so many are full the table is made larger.";
     store::INDEX_LOAD_PERCENT_MAX, Unit::Count("percent"), "load of the index", "The table is made larger when so much of it is used.";
+    crate::daemon::CLIENTS_MAX, Unit::Count("clients"), "clients of the daemon", "More at a time are sent away; rnews then waits for the lock.";
+    crate::daemon::JOBS_MAX, Unit::Count("jobs"), "jobs of the daemon", "So many wait for their turn; more clients stand in the line before it.";
+    crate::daemon::REQUEST_BYTES_MAX, Unit::Bytes, "request to the daemon", "A longer one is not read.";
+    crate::daemon::when::EVERY_SECONDS_MAX, Unit::Count("seconds"), "longest `every' of [schedule]", "A longer one is a fault.";
     expire::explist::FILE_BYTES_MAX, Unit::Bytes, "explist", "A larger explist, or expire.ctl to import, is not read.";
     expire::explist::RULES_MAX, Unit::Count("rules"), "rules of explist", "More are a fault.";
     expire::archiving::COPY_FAILURES_MAX, Unit::Count("copies"), "failed copies to archives", "After so many a run of expire archives nothing more, and all that should be archived stays, as in C News.";

@@ -10,6 +10,7 @@ mod archive_report;
 mod command;
 mod completion;
 mod control_files;
+mod daemon;
 mod directory;
 mod exit;
 mod expiry_report;

@@ -7,6 +7,7 @@ mod template;
 pub use read::{Faults, Origin, Read};
 pub use template::template;
 
+use crate::daemon::when::When;
 use crate::text;
 
 /// The file's name in the news directory.
@@ -23,6 +24,8 @@ pub struct Settings {
     pub limits: Limits,
     /// `[store]`
     pub store: Store,
+    /// `[schedule]`
+    pub schedule: Schedule,
     /// `[incoming]`
     pub incoming: Incoming,
     /// `accept` and `[[site]]`
@@ -144,6 +147,15 @@ impl Post {
 
 /// The one old custom there is.
 const CMSG: &str = "cmsg";
+
+/// `[schedule]`: what the daemon starts by itself.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Schedule {
+    /// `broadsheet expire`
+    pub expire: When,
+    /// `broadsheet sendbatches`
+    pub sendbatches: When,
+}
 
 /// When articles are forced to the disk.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -273,6 +285,10 @@ impl Default for Settings {
                 checkpoint_bytes: 64 << 20,
                 sync: Sync::Commit,
             },
+            schedule: Schedule {
+                expire: When::Daily(4 * 3_600 + 30 * 60),
+                sendbatches: When::Off,
+            },
             control: Control {
                 cancel: relay::CancelPolicy::Locked,
                 age_days_max: 10,
@@ -344,6 +360,8 @@ pub enum Slot<'a> {
     Sync(&'a mut Sync),
     /// One of a few words.
     Cancel(&'a mut relay::CancelPolicy),
+    /// A time of the day, or every so often.
+    When(&'a mut When),
 }
 
 impl Setting {
@@ -367,6 +385,7 @@ impl Setting {
             Slot::Number(number) => number.to_string(),
             Slot::Sync(sync) => quoted(sync.word()),
             Slot::Cancel(cancel) => quoted(cancel.word()),
+            Slot::When(when) => quoted(&when.to_string()),
         }
     }
 
@@ -376,6 +395,7 @@ impl Setting {
             Slot::Text(text) => Some(text.clone()),
             Slot::Sync(sync) => Some(sync.word().to_owned()),
             Slot::Cancel(cancel) => Some(cancel.word().to_owned()),
+            Slot::When(when) => Some(when.to_string()),
             Slot::Number(_) => None,
         }
     }
@@ -384,7 +404,7 @@ impl Setting {
     pub fn number(&self, settings: &Settings) -> Option<u64> {
         match (self.slot)(&mut settings.clone()) {
             Slot::Number(number) => Some(*number),
-            Slot::Text(_) | Slot::Sync(_) | Slot::Cancel(_) => None,
+            Slot::Text(_) | Slot::Sync(_) | Slot::Cancel(_) | Slot::When(_) => None,
         }
     }
 }
@@ -630,6 +650,22 @@ pub static TABLE: &[Setting] = &[
                C News; RFC 5537 forbids it.",
         slot: |s| Slot::Text(&mut s.post.customs),
     },
+    Setting {
+        section: "schedule",
+        key: "expire",
+        unit: Unit::Text,
+        range: ANY,
+        help: "When the daemon starts expire: \"04:30\" (UTC), \"every 6 h\", or \"off\" (cron does it, say).",
+        slot: |s| Slot::When(&mut s.schedule.expire),
+    },
+    Setting {
+        section: "schedule",
+        key: "sendbatches",
+        unit: Unit::Text,
+        range: ANY,
+        help: "When the daemon starts sendbatches: \"every 15 min\", say.",
+        slot: |s| Slot::When(&mut s.schedule.sendbatches),
+    },
 ];
 
 /// What each `[section]` is about; the comment above it in the file.
@@ -646,6 +682,7 @@ pub static SECTIONS: &[(&str, &str)] = &[
     ),
     ("incoming", "Batches that wait to be filed."),
     ("post", "Articles posted here, by inews and injnews."),
+    ("schedule", "What `broadsheet serve' starts by itself."),
 ];
 
 /// Rules that bind two settings together: what is wrong, and the key it is said of.

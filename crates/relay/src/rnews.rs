@@ -73,6 +73,11 @@ pub trait Watch {
 
     /// How far the run is: bytes of articles, and articles.
     fn progress(&mut self, _bytes: u64, _articles: u64) {}
+
+    /// Should a drain of in.coming/ end here, though more waits? Asked between files.
+    fn is_over(&self) -> bool {
+        false
+    }
 }
 
 /// What a run did.

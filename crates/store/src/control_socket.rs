@@ -4,10 +4,13 @@
 //! spool closed, the daemon answers `lent` and waits until the connection ends. A borrower that dies has ended it too.
 
 use std::fs::File;
-use std::io::{self, ErrorKind, Write};
+use std::io::{self, Write};
 use std::os::fd::AsRawFd;
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
+
+use rustix::io::Errno;
+use rustix::net::{RecvFlags, recv};
 
 /// The daemon's socket in the news directory.
 pub const SOCKET: &str = "control.sock";
@@ -49,19 +52,17 @@ fn at_socket<T>(dir: &Path, go: impl Fn(&Path) -> io::Result<T>) -> io::Result<T
 pub(crate) fn ask(dir: &Path) -> io::Result<UnixStream> {
     let mut stream = connect(dir)?;
     stream.write_all(LEND)?;
-    stream.set_nonblocking(true)?;
     Ok(stream)
 }
 
-/// True when the daemon closed the connection: it has ended, or does not lend.
-pub(crate) fn is_over(stream: &UnixStream) -> bool {
+/// True when the other end has closed the connection. What it said before is read, and forgotten; nothing is waited for.
+pub fn is_over(stream: &UnixStream) -> bool {
     let mut said = [0; LENT.len()];
     loop {
-        match io::Read::read(&mut &*stream, &mut said) {
-            Ok(0) => return true,
-            Ok(_) => {}
-            Err(error) if error.kind() == ErrorKind::WouldBlock => return false,
-            Err(error) if error.kind() == ErrorKind::Interrupted => {}
+        match recv(stream, &mut said, RecvFlags::DONTWAIT) {
+            Ok((_, 0)) => return true,
+            Ok(_) | Err(Errno::INTR) => {}
+            Err(Errno::WOULDBLOCK) => return false,
             Err(_) => return true,
         }
     }

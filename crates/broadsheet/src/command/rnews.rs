@@ -8,6 +8,7 @@ use indicatif::{ProgressBar, ProgressStyle};
 use relay::file::FilerOptions;
 use relay::rnews::{Input, Options, Summary, Watch};
 
+use crate::daemon::client::{self, FileRequest};
 use crate::directory::NewsDirectory;
 use crate::exit::{Meaning, Status};
 use crate::filing;
@@ -96,6 +97,28 @@ incoming.spool_after_seconds says, leaves its batch in in.coming/ for `broadshee
 
 fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
     let directory = NewsDirectory::meant(given)?;
+    let mut inputs = inputs(given)?;
+    let mut watch = Watcher::new(&inputs);
+    let mut over = None;
+    // What the daemon does not do for others.
+    let is_own = ["mirror", "sync", "spool"].map(|flag| given.has(flag));
+    if !is_own.contains(&true) {
+        let request = FileRequest {
+            strict: given.has("strict"),
+            no_history: given.has("no-history"),
+            no_xref: given.has("no-xref"),
+            older: given.number("older")?,
+            progress: watch.bar.is_some(),
+            ..FileRequest::default()
+        };
+        let unlink = given.has("unlink");
+        let filed = client::file(directory.root(), inputs, &request, unlink, &mut watch);
+        if filed.left.is_empty() {
+            return end(given, &watch, &filed.summary, filed.status, out);
+        }
+        inputs = filed.left.clone();
+        over = Some(filed);
+    }
     let mut settings = directory.settings()?.settings;
     if let Some(word) = given.value("sync").and_then(|word| word.to_str()) {
         settings.store.sync = Sync::of(word).unwrap_or(settings.store.sync);
@@ -103,7 +126,6 @@ fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
     if let Some(days) = given.number("older")? {
         settings.limits.article_age_days_max = days;
     }
-    let inputs = inputs(given)?;
     if given.has("spool") {
         return spooled(given, &directory, &settings, &inputs, out);
     }
@@ -130,13 +152,27 @@ fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
         unlink: given.has("unlink"),
         ..settings.rnews_options()
     };
-    let mut watch = Watcher::new(&inputs);
     let outcome = relay::rnews::run(&inputs, &mut filer, &options, &mut watch);
+    let (mut summary, mut status) = (outcome.summary, outcome.status);
+    if let Some(filed) = over {
+        summary.add(&filed.summary);
+        status = status.max(filed.status);
+    }
+    end(given, &watch, &summary, status, out)
+}
+
+fn end(
+    given: &Given,
+    watch: &Watcher,
+    summary: &Summary,
+    status: relay::rnews::Status,
+    out: &mut dyn Write,
+) -> anyhow::Result<Status> {
     watch.end();
     if given.has("json") {
-        writeln!(out, "{}", json(&outcome.summary))?;
+        writeln!(out, "{}", json(summary))?;
     }
-    Ok(status(outcome.status))
+    Ok(self::status(status))
 }
 
 /// What the process says of a run.

@@ -7,6 +7,7 @@ use std::path::Path;
 use relay::incoming::Name;
 use store::{HistoryLine, Reader};
 
+use crate::daemon::client;
 use crate::directory::NewsDirectory;
 use crate::exit::Status;
 use crate::flags::{Command, DIR, Given, JSON, Operands};
@@ -18,7 +19,8 @@ pub static COMMAND: Command = Command {
     also: &[],
     summary: "say how the news system does",
     about: "\
-Articles, groups, segments, the newest arrival, batches waiting in in.coming/ and kept in bad/.",
+Articles, groups, segments, the newest arrival, batches waiting in in.coming/ and kept in bad/, and
+whether a daemon serves the news directory.",
     operands: Operands::NONE,
     flags: &[DIR, JSON],
     exits: &[],
@@ -38,15 +40,27 @@ fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
         }),
         files_in(&directory.file("bad"), |_| true),
     );
+    let daemon = client::status(directory.root());
     let groups = reader.active().len();
     if given.has("json") {
         let answer = serde_json::json!({
             "groups": groups, "ids": ids, "segments": segments, "log_bytes": log_bytes,
-            "newest_arrival": arrival, "in_coming": waiting, "bad": bad,
+            "newest_arrival": arrival, "in_coming": waiting, "bad": bad, "daemon": daemon,
         });
         writeln!(out, "{answer}")?;
         return Ok(Status::OK);
     }
+    let runs = daemon.map_or_else(
+        || "does not run".to_owned(),
+        |doing| {
+            format!(
+                "process {} since {}, {}",
+                doing.pid,
+                text::utc(doing.since),
+                doing.state
+            )
+        },
+    );
     let newest = arrival.map_or_else(|| "none yet".to_owned(), text::utc);
     for (what, value) in [
         ("groups", groups.to_string()),
@@ -56,6 +70,7 @@ fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
         ("newest arrival", newest),
         ("batches waiting", waiting.to_string()),
         ("batches in bad/", bad.to_string()),
+        ("daemon", runs),
     ] {
         writeln!(out, "{what:16} {value}")?;
     }

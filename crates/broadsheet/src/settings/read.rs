@@ -11,6 +11,7 @@ use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 use super::{SECTIONS, Setting, Settings, Slot, Sync, TABLE, Unit, check_name, check_together};
+use crate::daemon::when::When;
 use crate::{nearest, text};
 
 /// Settings and where each came from.
@@ -267,6 +268,12 @@ fn assign(setting: &Setting, settings: &mut Settings, value: &DeValue<'_>) -> Re
         }
         Slot::Sync(slot) => *slot = choice(value, Sync::ALL)?,
         Slot::Cancel(slot) => *slot = choice(value, relay::CancelPolicy::ALL)?,
+        Slot::When(slot) => {
+            let text = value
+                .as_str()
+                .ok_or_else(|| wrong("a time in quotes", value))?;
+            *slot = When::parse(text)?;
+        }
         Slot::Number(slot) => *slot = number(setting, value)?,
     }
     Ok(())

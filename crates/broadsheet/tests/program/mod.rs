@@ -12,6 +12,7 @@ use std::process::{Command, Stdio};
 
 pub mod articles;
 pub mod corpus;
+pub mod daemon;
 pub mod inn;
 pub mod peers;
 

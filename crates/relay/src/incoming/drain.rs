@@ -169,9 +169,12 @@ impl Drain {
             for some in names.chunks(FILES_AT_ONCE) {
                 self.file(some, filer, watch);
                 let is_late = began.elapsed() > listed_for || is_stopped(&self.dir) != stopped;
-                if self.is_over || is_late {
+                if self.is_over || is_late || watch.is_over() {
                     break;
                 }
+            }
+            if watch.is_over() {
+                break;
             }
         }
         Ok(())

@@ -1,0 +1,45 @@
+//! The daemon, `broadsheet serve`: it keeps the spool open, so that a batch is filed at once, and does by itself what cron
+//! did.
+//!
+//! | file | idea |
+//! |---|---|
+//! | `serve` | from the start to the end |
+//! | `newsroom` | the thread that owns the filer: one job after the other |
+//! | `socket` | who may ask over control.sock, and for what |
+//! | `request` | what is said there |
+//! | `client` | the other end: a command asks |
+//! | `incoming` | batches that come into in.coming/ |
+//! | `schedule`, `when` | expire and sendbatches at their time |
+//! | `feeds` | who waits for news to be filed |
+//! | `signals` | SIGTERM, SIGINT, SIGHUP |
+//! | `notify` | telling systemd |
+//!
+//! *Architecture invariant:* the daemon holds the lock, and lends it to whoever asks (`store::Lock`). Commands need not
+//! know of it. Between two jobs every thread sleeps in the kernel, without a time-out.
+
+pub mod client;
+mod feeds;
+mod incoming;
+mod newsroom;
+mod notify;
+mod request;
+mod schedule;
+mod serve;
+mod signals;
+mod socket;
+pub mod when;
+
+pub use newsroom::JOBS_MAX;
+pub use request::REQUEST_BYTES_MAX;
+pub use serve::serve;
+pub use socket::CLIENTS_MAX;
+
+/// A line for the journal, which adds the time.
+fn say(text: &str) {
+    eprintln!("broadsheet: {text}");
+}
+
+/// Epoch seconds.
+fn now() -> i64 {
+    relay::log::Now::read().seconds
+}

@@ -1,0 +1,52 @@
+//! Who waits for news to be filed: feeds that send an article as soon as it is there.
+
+use std::sync::{Condvar, Mutex, PoisonError};
+
+/// Counts how often something was filed. What it was, a feed reads from the log, from its own cursor on.
+#[derive(Debug, Default)]
+pub struct Feeds {
+    filed: Mutex<u64>,
+    more: Condvar,
+}
+
+impl Feeds {
+    /// Something was committed: wakes who waits.
+    pub fn tell(&self) {
+        let mut filed = self.filed.lock().unwrap_or_else(PoisonError::into_inner);
+        *filed = filed.wrapping_add(1);
+        self.more.notify_all();
+    }
+
+    /// Waits until more was filed than when the count was `seen`; the new count.
+    #[cfg_attr(
+        not(test),
+        expect(
+            dead_code,
+            reason = "the kinds of feed that wait come with crates/feed"
+        )
+    )]
+    pub fn wait(&self, seen: u64) -> u64 {
+        let filed = self.filed.lock().unwrap_or_else(PoisonError::into_inner);
+        *self
+            .more
+            .wait_while(filed, |filed| *filed == seen)
+            .unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_filed_before_is_not_waited_for() {
+        let feeds = Feeds::default();
+        feeds.tell();
+        feeds.tell();
+        assert_eq!(feeds.wait(0), 2);
+        std::thread::scope(|scope| {
+            scope.spawn(|| feeds.tell());
+            assert_eq!(feeds.wait(2), 3);
+        });
+    }
+}

@@ -1,0 +1,128 @@
+//! Batches that come into in.coming/: inotify wakes the newsroom, which files them.
+
+use std::io;
+use std::mem::MaybeUninit;
+use std::path::Path;
+use std::sync::Arc;
+
+use relay::Error;
+use relay::file::Filer;
+use relay::incoming::spool::TEMPORARY;
+use relay::incoming::{Drain, INCOMING, STOP};
+use relay::rnews::Watch;
+use rustix::fs::inotify::{CreateFlags, ReadFlags, Reader, WatchFlags, add_watch, init};
+use rustix::io::Errno;
+
+use super::feeds::Feeds;
+use super::newsroom::Room;
+use super::say;
+
+/// Room for the events of one wake-up.
+const EVENTS_BYTES: usize = 16 << 10;
+
+/// Watches in.coming/ in a thread of its own. What is there already is filed at once.
+///
+/// # Errors
+/// It cannot be watched.
+pub fn start(dir: &Path, room: Arc<Room>) -> io::Result<()> {
+    let watched = dir.join(INCOMING);
+    std::fs::create_dir_all(&watched)?;
+    let events = init(CreateFlags::CLOEXEC)?;
+    let wanted =
+        WatchFlags::CLOSE_WRITE | WatchFlags::MOVED_TO | WatchFlags::DELETE | WatchFlags::ONLYDIR;
+    add_watch(&events, &watched, wanted)?;
+    let thread = std::thread::Builder::new().name("in.coming".to_owned());
+    thread.spawn(move || {
+        let mut space = [MaybeUninit::uninit(); EVENTS_BYTES];
+        let mut events = Reader::new(events, &mut space);
+        room.drain();
+        let mut is_due = false;
+        loop {
+            let told = events.next().map(|event| {
+                let name = event.file_name().map_or(&b""[..], |name| name.to_bytes());
+                is_batch(event.events(), name)
+            });
+            match told {
+                Ok(is_batch) => is_due |= is_batch,
+                Err(Errno::INTR) => {}
+                Err(error) => {
+                    say(&format!("in.coming/ is no longer watched: {error}"));
+                    return;
+                }
+            }
+            // One look for all that came together.
+            if is_due && events.is_buffer_empty() {
+                is_due = false;
+                room.drain();
+            }
+        }
+    })?;
+    Ok(())
+}
+
+/// Does this event mean that there may be something to file? A batch is written under a temporary name and then linked to
+/// its own: it is whole when the first name goes. `newsrunning on` removes the stop file.
+fn is_batch(events: ReadFlags, name: &[u8]) -> bool {
+    let is_temporary = name.starts_with(TEMPORARY.as_bytes());
+    if events.contains(ReadFlags::DELETE) {
+        return is_temporary || name == STOP.as_bytes();
+    }
+    !is_temporary
+}
+
+/// Files what waits, unless another drain is at it: some files at least, and then more until `is_over`.
+///
+/// # Errors
+/// in.coming/ cannot be read.
+pub fn drain(
+    drain: &mut Drain,
+    filer: &mut Filer,
+    feeds: &Feeds,
+    is_over: &dyn Fn() -> bool,
+) -> Result<(), Error> {
+    while !drain.is_over() && drain.is_waiting()? {
+        let Some(_turn) = drain.turn()? else { break };
+        drain.run(filer, &mut Journal { feeds, is_over })?;
+        feeds.tell();
+        if is_over() {
+            break;
+        }
+    }
+    Ok(())
+}
+
+/// Messages go to the journal.
+struct Journal<'a> {
+    feeds: &'a Feeds,
+    is_over: &'a dyn Fn() -> bool,
+}
+
+impl Watch for Journal<'_> {
+    fn message(&mut self, text: &str) {
+        say(text);
+    }
+
+    fn progress(&mut self, _bytes: u64, _articles: u64) {
+        self.feeds.tell();
+    }
+
+    fn is_over(&self) -> bool {
+        (self.is_over)()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_being_written_is_no_batch_yet() {
+        assert!(!is_batch(ReadFlags::CLOSE_WRITE, b"nspool.7"));
+        assert!(is_batch(ReadFlags::DELETE, b"nspool.7"));
+        assert!(is_batch(ReadFlags::MOVED_TO, b"700000000.7.t"));
+        assert!(is_batch(ReadFlags::CLOSE_WRITE, b"700000000.7.t"));
+        assert!(is_batch(ReadFlags::DELETE, b"stop"));
+        // What a drain removes.
+        assert!(!is_batch(ReadFlags::DELETE, b"700000000.7.t"));
+    }
+}

@@ -1,0 +1,455 @@
+//! The newsroom: one thread owns the filer, and does one job after the other.
+//!
+//! *Invariant:* between two jobs nothing waits for a commit. So the spool can be closed there, for a borrower of the lock or
+//! for the end, without losing anything.
+
+use std::fs::File;
+use std::io::{Read, Write};
+use std::net::Shutdown;
+use std::os::unix::net::UnixStream;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::mpsc::{Receiver, Sender, SyncSender, TryRecvError, sync_channel};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+
+use groups::Sites;
+use relay::file::Filer;
+use relay::incoming::Drain;
+use relay::rnews::{Handed, Input, Watch};
+use store::{Lock, Spool, control_socket};
+
+use super::feeds::Feeds;
+use super::notify::notify;
+use super::request::{Answer, FileRequest, Filed};
+use super::schedule::Schedule;
+use super::serve::Event;
+use super::socket::Client;
+use super::{incoming, say};
+use crate::command::newsrun;
+use crate::directory::NewsDirectory;
+use crate::exit;
+use crate::settings::Settings;
+
+/// So many jobs may wait; who brings more stands in the line before it.
+pub const JOBS_MAX: usize = 64;
+
+/// Something to be done.
+#[derive(Debug)]
+pub enum Job {
+    /// Files a batch.
+    File {
+        /// By these flags.
+        request: FileRequest,
+        /// From here.
+        file: Arc<File>,
+        /// Who is told.
+        client: Client,
+    },
+    /// Lends the lock until the connection ends.
+    Lend(UnixStream),
+    /// Reads the settings again, and tells who asked.
+    Reload(Option<Client>),
+    /// Looks what is due.
+    Look,
+}
+
+/// What the newsroom is at.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum State {
+    /// The spool is not open.
+    Closed,
+    /// The lock is lent.
+    Lent,
+    /// The spool is open, and nothing to do.
+    Idle,
+    /// A job is being done.
+    Busy,
+}
+
+impl State {
+    /// For people.
+    pub fn word(self) -> &'static str {
+        match self {
+            State::Closed => "closed",
+            State::Lent => "lent",
+            State::Idle => "idle",
+            State::Busy => "busy",
+        }
+    }
+}
+
+/// What other threads see of the newsroom.
+#[derive(Debug)]
+pub struct Room {
+    jobs: SyncSender<Job>,
+    state: Mutex<State>,
+    changed: Condvar,
+    is_stopping: AtomicBool,
+    is_reload_due: AtomicBool,
+    is_drain_due: AtomicBool,
+    /// Jobs that were brought and not begun.
+    waiting: AtomicUsize,
+    loan: Mutex<Option<UnixStream>>,
+}
+
+impl Room {
+    /// Brings a job; waits while too many do.
+    pub fn put(&self, job: Job) {
+        // It fails only when the newsroom is closed for good: the client sees the end of the connection.
+        self.waiting.fetch_add(1, Ordering::SeqCst);
+        let _ = self.jobs.send(job);
+    }
+
+    /// What it is at.
+    pub fn state(&self) -> State {
+        *lock(&self.state)
+    }
+
+    /// The settings should be read again. Does not wait.
+    pub fn reload(&self) {
+        self.is_reload_due.store(true, Ordering::SeqCst);
+        self.look();
+    }
+
+    /// Something came into in.coming/. Does not wait.
+    pub fn drain(&self) {
+        self.is_drain_due.store(true, Ordering::SeqCst);
+        self.look();
+    }
+
+    /// Ends it: waits for the job in hand, and for its commit. Jobs behind it are not begun; their clients file themselves.
+    pub fn stop(&self) {
+        self.is_stopping.store(true, Ordering::SeqCst);
+        self.look();
+        if let Some(loan) = &*lock(&self.loan) {
+            // The borrower keeps the lock for as long as he needs it; we only hear no more of it.
+            let _ = loan.shutdown(Shutdown::Both);
+        }
+        let is_open = |state: &mut State| matches!(state, State::Idle | State::Busy);
+        let closed = self.changed.wait_while(lock(&self.state), is_open);
+        drop(closed);
+    }
+
+    fn look(&self) {
+        // Where jobs are waiting it looks before the next one anyway.
+        let _ = self.jobs.try_send(Job::Look);
+    }
+
+    fn is_stopping(&self) -> bool {
+        self.is_stopping.load(Ordering::SeqCst)
+    }
+
+    fn enter(&self, state: State) {
+        *lock(&self.state) = state;
+        self.changed.notify_all();
+    }
+}
+
+fn lock<T>(what: &Mutex<T>) -> MutexGuard<'_, T> {
+    what.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// What is read from the administrator's files, all or nothing.
+#[derive(Debug)]
+pub struct Files {
+    /// broadsheet.toml
+    pub settings: Settings,
+    sites: Sites,
+}
+
+impl Files {
+    /// Reads them.
+    ///
+    /// # Errors
+    /// What is wrong, with file and line.
+    pub fn read(directory: &NewsDirectory) -> anyhow::Result<Files> {
+        let settings = directory.settings()?.settings;
+        Ok(Files {
+            sites: directory.sys(&settings)?,
+            settings,
+        })
+    }
+}
+
+/// The thread's own.
+pub struct Newsroom {
+    directory: NewsDirectory,
+    files: Files,
+    filer: Option<Filer>,
+    room: Arc<Room>,
+    schedule: Arc<Schedule>,
+    feeds: Arc<Feeds>,
+    /// Remembers the files that could not be filed.
+    drain: Option<Drain>,
+}
+
+impl Newsroom {
+    /// Starts the thread; the first event tells whether the spool could be opened.
+    ///
+    /// # Errors
+    /// The thread cannot be made.
+    pub fn start(
+        directory: NewsDirectory,
+        files: Files,
+        schedule: Arc<Schedule>,
+        events: Sender<Event>,
+    ) -> std::io::Result<Arc<Room>> {
+        let (sender, jobs) = sync_channel(JOBS_MAX);
+        let room = Arc::new(Room {
+            jobs: sender,
+            state: Mutex::new(State::Closed),
+            changed: Condvar::new(),
+            is_stopping: AtomicBool::new(false),
+            is_reload_due: AtomicBool::new(false),
+            is_drain_due: AtomicBool::new(false),
+            waiting: AtomicUsize::new(0),
+            loan: Mutex::new(None),
+        });
+        let mut newsroom = Newsroom {
+            directory,
+            files,
+            filer: None,
+            room: room.clone(),
+            schedule,
+            feeds: Arc::default(),
+            drain: None,
+        };
+        let thread = std::thread::Builder::new().name("newsroom".to_owned());
+        thread.spawn(move || {
+            let _end = TellEnd(events.clone());
+            let opened = newsroom.open().map(drop);
+            let is_open = opened.is_ok();
+            let _ = events.send(Event::Opened(opened));
+            if is_open {
+                newsroom.work(&jobs);
+            }
+            newsroom.close(State::Closed);
+        })?;
+        Ok(room)
+    }
+
+    fn work(&mut self, jobs: &Receiver<Job>) {
+        while !self.room.is_stopping() {
+            if self.room.is_reload_due.swap(false, Ordering::SeqCst) {
+                self.reload(None);
+            }
+            if self.room.is_drain_due.swap(false, Ordering::SeqCst) {
+                self.drain();
+            }
+            let job = match jobs.try_recv() {
+                Ok(job) => job,
+                Err(TryRecvError::Empty) => {
+                    self.rest();
+                    match jobs.recv() {
+                        Ok(job) => job,
+                        Err(_) => return,
+                    }
+                }
+                Err(TryRecvError::Disconnected) => return,
+            };
+            if self.room.is_stopping() {
+                return;
+            }
+            if !matches!(job, Job::Look) {
+                self.room.waiting.fetch_sub(1, Ordering::SeqCst);
+            }
+            match job {
+                Job::File {
+                    request,
+                    file,
+                    client,
+                } => self.file(&request, file, client),
+                Job::Lend(stream) => self.lend(stream),
+                Job::Reload(client) => self.reload(client),
+                Job::Look => {}
+            }
+        }
+    }
+
+    /// Nothing to do: the spool is open for what comes next.
+    fn rest(&mut self) {
+        let told = self
+            .open()
+            .and_then(|filer| Ok(filer.spool().say_idle(true)?));
+        match told {
+            Ok(()) => self.room.enter(State::Idle),
+            Err(error) => say(&exit::text_of(&error)),
+        }
+    }
+
+    /// The filer, opened if need be, and busy from now on.
+    fn open(&mut self) -> anyhow::Result<&mut Filer> {
+        let filer = match self.filer.take() {
+            Some(filer) => filer,
+            None => self.open_filer()?,
+        };
+        let filer = self.filer.insert(filer);
+        filer.spool().say_idle(false)?;
+        self.room.enter(State::Busy);
+        Ok(filer)
+    }
+
+    fn open_filer(&self) -> anyhow::Result<Filer> {
+        let root = self.directory.root();
+        let lock = Lock::take_as_daemon(root)?;
+        let spool = Spool::open_with(lock, root, self.files.settings.store_options())?;
+        for notice in spool.notices() {
+            say(notice);
+        }
+        let rules = self.files.settings.rules();
+        let sites = self.files.sites.clone();
+        crate::feeds::enrol(&self.directory, &sites, spool.end())?;
+        let options = self.files.settings.filer_options();
+        Ok(Filer::new(spool, sites, rules, options)?)
+    }
+
+    fn close(&mut self, state: State) {
+        self.filer = None;
+        self.room.enter(state);
+    }
+
+    fn file(&mut self, request: &FileRequest, file: Arc<File>, mut client: Client) {
+        let mut settings = self.files.settings.clone();
+        if let Some(days) = request.older {
+            settings.limits.article_age_days_max = days;
+        }
+        let mut rules = settings.rules();
+        request.change(&mut rules);
+        let options = relay::rnews::Options {
+            strict: request.strict,
+            ..self.files.settings.rnews_options()
+        };
+        let input = Input::Handed(Handed {
+            name: request.name.clone(),
+            tail: request.tail.clone(),
+            file,
+        });
+        let feeds = self.feeds.clone();
+        let filer = match self.open() {
+            Ok(filer) => filer,
+            Err(error) => {
+                client.say(&Answer::Message(exit::text_of(&error)));
+                client.say(&Answer::Filed(Filed::nothing()));
+                return;
+            }
+        };
+        filer.set_rules(rules);
+        let mut watch = Telling {
+            client: &mut client,
+            feeds: &feeds,
+            progress: request.progress,
+        };
+        let outcome = relay::rnews::run(&[input], filer, &options, &mut watch);
+        feeds.tell();
+        if outcome.is_stopped {
+            self.close(State::Closed);
+        }
+        client.say(&Answer::Filed(Filed::of(&outcome)));
+    }
+
+    /// Files what waits in in.coming/; jobs that come meanwhile are done between its files.
+    fn drain(&mut self) {
+        let root = self.directory.root().to_owned();
+        let everything = || Drain::new(&root, newsrun::everything(&self.files.settings));
+        let mut drain = self.drain.take().unwrap_or_else(everything);
+        let (room, feeds) = (self.room.clone(), self.feeds.clone());
+        let is_wanted = || room.is_stopping() || room.waiting.load(Ordering::SeqCst) > 0;
+        let done = drain.is_waiting().map_err(anyhow::Error::from);
+        let done = done.and_then(|is_waiting| {
+            if is_waiting {
+                let rules = self.files.settings.rules();
+                let filer = self.open()?;
+                filer.set_rules(rules);
+                incoming::drain(&mut drain, filer, &feeds, &is_wanted)?;
+            }
+            Ok(is_waiting)
+        });
+        match done {
+            Ok(_) if drain.is_over() => self.close(State::Closed),
+            Ok(was_waiting) => {
+                if was_waiting && is_wanted() {
+                    room.is_drain_due.store(true, Ordering::SeqCst);
+                }
+                self.drain = Some(drain);
+            }
+            Err(error) => say(&exit::text_of(&error)),
+        }
+    }
+
+    fn lend(&mut self, mut stream: UnixStream) {
+        if control_socket::is_over(&stream) {
+            // He got the lock from somebody else meanwhile, or is dead.
+            return;
+        }
+        self.close(State::Lent);
+        let kept = stream.try_clone();
+        *lock(&self.room.loan) = kept.ok();
+        // Asked once more, since a stop that came before found no loan to end.
+        if !self.room.is_stopping() && stream.write_all(control_socket::LENT).is_ok() {
+            let mut rest = [0; 16];
+            while stream.read(&mut rest).is_ok_and(|count| count > 0) {}
+        }
+        *lock(&self.room.loan) = None;
+        self.room.enter(State::Closed);
+    }
+
+    fn reload(&mut self, client: Option<Client>) {
+        let monotonic = rustix::time::clock_gettime(rustix::time::ClockId::Monotonic);
+        let micros = monotonic.tv_sec * 1_000_000 + monotonic.tv_nsec / 1_000;
+        notify(&format!("RELOADING=1\nMONOTONIC_USEC={micros}"));
+        let (text, status) = match Files::read(&self.directory) {
+            Ok(files) => {
+                self.schedule.set(&files.settings.schedule);
+                self.files = files;
+                self.drain = None;
+                // Opened anew, so that an edited active is taken up too.
+                self.close(State::Closed);
+                match self.open() {
+                    Ok(_) => ("settings are read again".to_owned(), exit::Status::OK),
+                    Err(error) => (exit::text_of(&error), exit::status_of(&error)),
+                }
+            }
+            Err(error) => {
+                let text = exit::text_of(&error);
+                let text = format!("{text}\nthe settings stay as they were");
+                (text, exit::status_of(&error))
+            }
+        };
+        notify("READY=1");
+        say(&text);
+        if let Some(mut client) = client {
+            if status != exit::Status::OK {
+                client.say(&Answer::Message(text));
+            }
+            client.say(&Answer::Done(status.code()));
+        }
+    }
+}
+
+/// Tells the main thread when the newsroom ends, whatever for.
+struct TellEnd(Sender<Event>);
+
+impl Drop for TellEnd {
+    fn drop(&mut self) {
+        let _ = self.0.send(Event::Ended);
+    }
+}
+
+/// Messages go to the client.
+struct Telling<'a> {
+    client: &'a mut Client,
+    feeds: &'a Feeds,
+    progress: bool,
+}
+
+impl Watch for Telling<'_> {
+    fn message(&mut self, text: &str) {
+        self.client.say(&Answer::Message(text.to_owned()));
+    }
+
+    fn progress(&mut self, bytes: u64, articles: u64) {
+        self.feeds.tell();
+        if self.progress {
+            self.client.say(&Answer::Progress(bytes, articles));
+        }
+    }
+}

@@ -1,0 +1,120 @@
+//! From the start of the daemon to its end.
+
+use std::os::unix::fs::MetadataExt;
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, channel};
+
+use store::Lock;
+
+use super::newsroom::{Files, Newsroom, Room};
+use super::notify::{notify, start_watchdog};
+use super::schedule::Schedule;
+use super::{client, incoming, now, say, signals, socket};
+use crate::directory::NewsDirectory;
+use crate::exit::Status;
+
+/// The lock that keeps two daemons apart.
+const LOCK: &str = "lock.serve";
+
+/// What the main thread waits for.
+#[derive(Debug)]
+pub enum Event {
+    /// The newsroom has opened the spool, or cannot.
+    Opened(anyhow::Result<()>),
+    /// The newsroom has ended.
+    Ended,
+    /// SIGHUP.
+    Reload,
+    /// SIGTERM, SIGINT, or `broadsheet stop`.
+    Stop,
+}
+
+/// Serves a news directory until it is told to stop.
+///
+/// # Errors
+/// What keeps it from starting, or from going on.
+pub fn serve(directory: NewsDirectory) -> anyhow::Result<Status> {
+    let since = now();
+    let files = Files::read(&directory)?;
+    let directory = directory.by_full_name()?;
+    let root = directory.root().to_owned();
+    check_owner(&root)?;
+    let _lock = match Lock::take_named(&root, LOCK, false) {
+        Err(store::Error::Locked(_)) => anyhow::bail!(already(&directory)),
+        taken => taken?,
+    };
+    let (sender, events) = channel();
+    signals::start(sender.clone())?;
+    let schedule = Arc::new(Schedule::new(&root, &files.settings.schedule)?);
+    if Lock::is_held(&root) {
+        say("another program files; waiting for it to end");
+    }
+    let room = Newsroom::start(directory, files, schedule.clone(), sender.clone())?;
+    let served = match wait_until_open(&events)? {
+        Some(Status::OK) => {
+            socket::start(socket::listen(&root)?, room.clone(), sender, since)?;
+            incoming::start(&root, room.clone())?;
+            schedule.clone().start()?;
+            start_watchdog();
+            notify("READY=1");
+            say(&format!(
+                "serving {}, process {}",
+                root.display(),
+                std::process::id()
+            ));
+            until_stopped(&events, &room)
+        }
+        _ => Ok(Status::OK),
+    };
+    notify("STOPPING=1");
+    schedule.stop();
+    room.stop();
+    socket::remove(&root);
+    say("stopped");
+    served
+}
+
+/// `None`: told to stop before.
+fn wait_until_open(events: &Receiver<Event>) -> anyhow::Result<Option<Status>> {
+    loop {
+        match events.recv() {
+            Ok(Event::Opened(opened)) => return opened.map(|()| Some(Status::OK)),
+            Ok(Event::Reload) => {}
+            Ok(Event::Stop | Event::Ended) | Err(_) => return Ok(None),
+        }
+    }
+}
+
+fn until_stopped(events: &Receiver<Event>, room: &Room) -> anyhow::Result<Status> {
+    loop {
+        match events.recv() {
+            Ok(Event::Reload) => room.reload(),
+            Ok(Event::Stop) => return Ok(Status::OK),
+            Ok(Event::Opened(_)) => {}
+            Ok(Event::Ended) | Err(_) => {
+                anyhow::bail!("the thread that files has ended; start again, and report this")
+            }
+        }
+    }
+}
+
+fn already(directory: &NewsDirectory) -> String {
+    let place = directory.root().display();
+    match client::status(directory.root()) {
+        Some(doing) => format!("{place} is served already, by process {}", doing.pid),
+        None => format!("{place} is served already, by a daemon that is starting or stopping"),
+    }
+}
+
+/// A daemon of another user would leave files that the commands of the owner cannot change.
+fn check_owner(root: &std::path::Path) -> anyhow::Result<()> {
+    let owner = std::fs::metadata(root)?.uid();
+    let own = rustix::process::geteuid().as_raw();
+    if owner != own {
+        anyhow::bail!(
+            "{} belongs to user {owner}, not to user {own}: start the daemon as its owner",
+            root.display()
+        );
+    }
+    Ok(())
+}

@@ -1,0 +1,226 @@
+//! control.sock: who may ask, and for what.
+
+use std::fs::File;
+use std::io::{self, IoSliceMut, Write};
+use std::mem::MaybeUninit;
+use std::os::fd::OwnedFd;
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::mpsc::Sender;
+use std::time::Duration;
+
+use rustix::fs::Mode;
+use rustix::net::{RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, recvmsg};
+use store::control_socket;
+
+use super::newsroom::{Job, Room};
+use super::request::{Answer, Doing, REQUEST_BYTES_MAX, Request};
+use super::say;
+use super::serve::Event;
+use crate::exit::Status;
+
+/// So many may be asking at a time; more are sent away, and rnews then waits for the lock.
+pub const CLIENTS_MAX: usize = 64;
+/// Who connects says what he wants within this.
+const ASK_WITHIN: Duration = Duration::from_secs(10);
+/// A client that does not read for so long is told nothing more.
+const READ_WITHIN: Duration = Duration::from_secs(2);
+/// How long nothing is accepted after accepting failed (no descriptors are left).
+const PAUSE: Duration = Duration::from_secs(1);
+
+/// The other end of a connection.
+#[derive(Debug)]
+pub struct Client {
+    stream: UnixStream,
+    is_deaf: bool,
+}
+
+impl Client {
+    fn new(stream: UnixStream) -> io::Result<Client> {
+        stream.set_read_timeout(Some(ASK_WITHIN))?;
+        stream.set_write_timeout(Some(READ_WITHIN))?;
+        Ok(Client {
+            stream,
+            is_deaf: false,
+        })
+    }
+
+    /// Answers a line. A client that is gone, or does not read, keeps nobody waiting.
+    pub fn say(&mut self, answer: &Answer) {
+        if self.is_deaf {
+            return;
+        }
+        let Ok(mut line) = serde_json::to_vec(answer) else {
+            return;
+        };
+        line.push(b'\n');
+        self.is_deaf = self.stream.write_all(&line).is_err();
+    }
+
+    /// The bare connection, which may be silent for as long as it likes.
+    pub fn into_stream(self) -> io::Result<UnixStream> {
+        self.stream.set_read_timeout(None)?;
+        Ok(self.stream)
+    }
+}
+
+/// Makes the socket. One that is there is of a daemon that is dead: the caller has seen to that.
+///
+/// # Errors
+/// Those of the system.
+pub fn listen(dir: &Path) -> anyhow::Result<UnixListener> {
+    let path = dir.join(control_socket::SOCKET);
+    remove(dir);
+    // Nobody but the owner, from the first moment on. No other thread makes files yet.
+    let mask = rustix::process::umask(Mode::from_raw_mode(0o177));
+    let listener = control_socket::listen(dir);
+    rustix::process::umask(mask);
+    listener.map_err(|error| {
+        anyhow::Error::new(error).context(format!("cannot listen on {}", path.display()))
+    })
+}
+
+/// Removes the socket.
+pub fn remove(dir: &Path) {
+    let _ = std::fs::remove_file(dir.join(control_socket::SOCKET));
+}
+
+/// What a client's thread needs.
+struct Asked {
+    room: Arc<Room>,
+    events: Sender<Event>,
+    since: i64,
+    clients: AtomicUsize,
+}
+
+/// Takes clients for ever, in a thread of its own.
+///
+/// # Errors
+/// The thread cannot be made.
+pub fn start(
+    listener: UnixListener,
+    room: Arc<Room>,
+    events: Sender<Event>,
+    since: i64,
+) -> io::Result<()> {
+    let asked = Arc::new(Asked {
+        room,
+        events,
+        since,
+        clients: AtomicUsize::new(0),
+    });
+    let thread = std::thread::Builder::new().name("control".to_owned());
+    thread.spawn(move || {
+        for stream in listener.incoming() {
+            match stream {
+                Ok(stream) => asked.clone().take(stream),
+                Err(error) => {
+                    say(&format!("cannot take a client: {error}"));
+                    std::thread::sleep(PAUSE);
+                }
+            }
+        }
+    })?;
+    Ok(())
+}
+
+impl Asked {
+    fn take(self: Arc<Asked>, stream: UnixStream) {
+        if self.clients.fetch_add(1, Ordering::SeqCst) >= CLIENTS_MAX {
+            self.clients.fetch_sub(1, Ordering::SeqCst);
+            return;
+        }
+        let asked = self.clone();
+        let thread = std::thread::Builder::new().name("client".to_owned());
+        let started = thread.spawn(move || {
+            if let Err(error) = asked.answer(stream) {
+                say(&format!("a client of {}: {error}", control_socket::SOCKET));
+            }
+            asked.clients.fetch_sub(1, Ordering::SeqCst);
+        });
+        if let Err(error) = started {
+            self.clients.fetch_sub(1, Ordering::SeqCst);
+            say(&format!("cannot take a client: {error}"));
+        }
+    }
+
+    fn answer(&self, stream: UnixStream) -> io::Result<()> {
+        let peer = rustix::net::sockopt::socket_peercred(&stream)?;
+        if peer.uid != rustix::process::geteuid() && !peer.uid.is_root() {
+            return Err(io::Error::other(format!(
+                "user {} is not the owner of the news directory; refused",
+                peer.uid.as_raw()
+            )));
+        }
+        let mut client = Client::new(stream)?;
+        let Some((line, file)) = receive(&client.stream)? else {
+            return Ok(());
+        };
+        match (Request::parse(&line), file) {
+            (Some(Request::File(request)), Some(file)) => {
+                let metadata = File::metadata(&file)?;
+                if !metadata.is_file() {
+                    // It could keep everybody waiting.
+                    return Err(io::Error::other("only regular files are taken"));
+                }
+                self.room.put(Job::File {
+                    request,
+                    file: Arc::new(file),
+                    client,
+                });
+            }
+            (Some(Request::Lend), _) => self.room.put(Job::Lend(client.into_stream()?)),
+            (Some(Request::Reload), _) => self.room.put(Job::Reload(Some(client))),
+            (Some(Request::Status), _) => client.say(&Answer::Status(Doing {
+                pid: std::process::id(),
+                state: self.room.state().word().to_owned(),
+                since: self.since,
+            })),
+            (Some(Request::Stop), _) => {
+                let _ = self.events.send(Event::Stop);
+                // The connection ends with the process, which is the answer.
+                let mut stream = client.into_stream()?;
+                let _ = io::copy(&mut stream, &mut io::sink());
+            }
+            (Some(Request::File(_)) | None, _) => {
+                client.say(&Answer::Message("this request is not known".to_owned()));
+                client.say(&Answer::Done(Status::ATTENTION.code()));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// A line without its end, and the descriptor that came with it. `None`: the client went away.
+fn receive(stream: &UnixStream) -> io::Result<Option<(Vec<u8>, Option<File>)>> {
+    let mut line = Vec::new();
+    let mut file = None;
+    let mut piece = [0; 4096];
+    loop {
+        let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
+        let mut ancillary = RecvAncillaryBuffer::new(&mut space);
+        let got = recvmsg(
+            stream,
+            &mut [IoSliceMut::new(&mut piece)],
+            &mut ancillary,
+            RecvFlags::CMSG_CLOEXEC,
+        )?;
+        for message in ancillary.drain() {
+            if let RecvAncillaryMessage::ScmRights(descriptors) = message {
+                file = descriptors.last().map(OwnedFd::into).or(file);
+            }
+        }
+        line.extend_from_slice(piece.get(..got.bytes).unwrap_or_default());
+        if let Some(line) = line.strip_suffix(b"\n") {
+            return Ok(Some((line.to_vec(), file)));
+        }
+        if got.bytes == 0 {
+            return Ok(None);
+        }
+        if line.len() > REQUEST_BYTES_MAX {
+            return Err(io::Error::other("the request is too long"));
+        }
+    }
+}

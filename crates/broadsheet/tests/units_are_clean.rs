@@ -1,0 +1,72 @@
+//! systemd takes the unit as it stands in packaging/, with nothing to remark.
+
+// A test fails by panicking.
+#![allow(clippy::indexing_slicing, clippy::unwrap_used, clippy::panic)]
+
+use std::path::Path;
+use std::process::Command;
+
+fn unit() -> String {
+    let path =
+        Path::new(env!("CARGO_MANIFEST_DIR")).join("../../packaging/systemd/broadsheet.service");
+    std::fs::read_to_string(path).unwrap()
+}
+
+#[test]
+fn systemd_analyze_verify_has_nothing_to_say() {
+    if Command::new("systemd-analyze")
+        .arg("--version")
+        .output()
+        .is_err()
+    {
+        eprintln!("skipped: systemd-analyze is not installed");
+        return;
+    }
+    // The program must be there, and the user too; the manual is not installed here.
+    let room = tempfile::tempdir().unwrap();
+    let path = room.path().join("broadsheet.service");
+    let text = unit()
+        .replace(
+            "/usr/local/bin/broadsheet",
+            env!("CARGO_BIN_EXE_broadsheet"),
+        )
+        .replace("User=news", "User=root")
+        .replace("Group=news", "Group=root")
+        .replace("Documentation=man:broadsheet-serve(1)\n", "");
+    std::fs::write(&path, &text).unwrap();
+    let done = Command::new("systemd-analyze")
+        .arg("verify")
+        .arg(&path)
+        .output()
+        .unwrap();
+    let told = String::from_utf8_lossy(&done.stderr).into_owned();
+    // Remarks on units of the machine are not ours.
+    let ours: Vec<&str> = told
+        .lines()
+        .filter(|line| line.contains("broadsheet"))
+        .collect();
+    assert_eq!(ours, Vec::<&str>::new());
+    let wrong = text.replace("Type=notify", "Typ=notify");
+    std::fs::write(&path, wrong).unwrap();
+    let done = Command::new("systemd-analyze")
+        .arg("verify")
+        .arg(&path)
+        .output()
+        .unwrap();
+    let told = String::from_utf8_lossy(&done.stderr).into_owned();
+    assert!(told.contains("Typ"), "a fault would be seen: {told}");
+}
+
+#[test]
+fn it_starts_and_reloads_with_commands_that_are_there() {
+    let unit = unit();
+    for word in ["serve", "reload"] {
+        let line = format!("=/usr/local/bin/broadsheet {word}\n");
+        assert!(unit.contains(&line), "{unit}");
+        let help = Command::new(env!("CARGO_BIN_EXE_broadsheet"))
+            .args([word, "--help"])
+            .output()
+            .unwrap();
+        assert!(help.status.success());
+    }
+}

@@ -81,8 +81,8 @@ pub fn drain(
     is_over: &dyn Fn() -> bool,
 ) -> Result<(), Error> {
     while !drain.is_over() && drain.is_waiting()? {
-        let Some(_turn) = drain.turn()? else { break };
-        drain.run(filer, &mut Journal { feeds, is_over })?;
+        let Some(turn) = drain.turn()? else { break };
+        drain.run(&turn, filer, &mut Journal { feeds, is_over })?;
         feeds.tell();
         if is_over() {
             break;

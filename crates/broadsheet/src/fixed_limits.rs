@@ -129,6 +129,9 @@ fixed! {
     feed::transport::COMMAND_SECONDS_MAX, Unit::Count("seconds"), "time of a command that takes batches", "It is killed then, and the batch waits on; `sendbatches --command-seconds' sets another.";
     feed::transport::COMPLAINT_BYTES_MAX, Unit::Bytes, "complaint of a command", "So much of what it wrote on standard error is shown, the end of it.";
     feed::queue::QUEUE_FILES_MAX, Unit::Count("batches"), "queue that is counted", "A longer one counts as this long.";
+    feed::file_list::LINES_BYTES_MAX, Unit::Bytes, "lines of a file list written at a time", "They are synced, and passed, together.";
+    feed::program::BACK_OFF_SECONDS_MAX, Unit::Count("seconds"), "rest of a program that ended", "It is started again after 1 second, and after twice as long each time up to this.";
+    feed::program::IN_FLIGHT_BYTES_MAX, Unit::Bytes, "in flight to a program", "So much, or one article, is given at a time; the next when it is read.";
     feed::batch_log::LOG_BYTES_MAX, Unit::Bytes, "batchlog", "A longer one becomes batchlog.o.";
     expire::life::DAYS_MAX, Unit::Count("days"), "life of an article", "A longer life is written `never'.";
 }

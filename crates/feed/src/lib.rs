@@ -17,6 +17,9 @@
 //! | [`togo`] | what is to go to a site, from its cursor on |
 //! | `transport`, `queue` | commands and directories that take batches, and how many wait there |
 //! | `batch_log` | what became of them |
+//! | [`file_list`] | sites that get a line for each article in a file |
+//! | [`program`] | sites that a program is kept running for |
+//! | [`each_article`] | sites whose command is run for each article |
 //!
 //! *Architecture Invariant:* a cursor passes an article only after the transport said yes; after a crash the articles in
 //! flight go out again, and none is left out.
@@ -26,9 +29,12 @@ pub mod batch_log;
 pub mod batchparms;
 pub mod cursor;
 pub mod deferred;
+pub mod each_article;
 mod error;
+pub mod file_list;
 mod pipeline;
 pub mod place;
+pub mod program;
 pub mod queue;
 pub mod roll;
 pub mod sendbatches;
@@ -41,8 +47,11 @@ pub mod waiting;
 pub use batch::{Batch, push_article};
 pub use batchparms::{BatchParms, Batchparms, CLASS, Rule};
 pub use cursor::Cursor;
+pub use each_article::EachArticle;
 pub use error::{BatchparmsFault, Error};
+pub use file_list::FileList;
 pub use place::{Place, Progress};
+pub use program::Program;
 pub use queue::{UUCP_SPOOL, waiting_in_directory, waiting_in_uucp};
 pub use sendbatches::{Sending, Sent, Stopped, Togo};
 pub use site_name::is_site_name;

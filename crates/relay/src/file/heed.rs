@@ -264,7 +264,12 @@ impl Filer {
             return;
         };
         let name = [host, b".", kind].concat();
-        let is_site = self.selector.sites().sites().iter().any(|site| site.name == name);
+        let is_site = self
+            .selector
+            .sites()
+            .sites()
+            .iter()
+            .any(|site| site.name == name);
         let mut there = self.sites.split(|&byte| byte == b' ');
         if is_site && !there.any(|site| site == name) {
             if !self.sites.is_empty() {

@@ -1,0 +1,87 @@
+//! Sites whose command is run anew for each article, as in a line of `sys` without a batch flag.
+//!
+//! The article is on standard input, in native form. Where the command names `%s`, there is a file for it as well, made in the
+//! site's directory for as long as the command runs: articles have no files of their own here.
+
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+use std::time::Duration;
+
+use groups::CommandLine;
+
+use crate::error::Error;
+use crate::sendbatches::Togo;
+use crate::transport::Transport;
+
+/// The file's name in the site's directory.
+pub const FILE: &str = "article";
+
+/// The command of a site.
+#[derive(Debug, Clone)]
+pub struct EachArticle<'a> {
+    /// The command.
+    pub line: &'a CommandLine,
+    /// The site's directory.
+    pub directory: &'a Path,
+    /// How long it may take for an article.
+    pub limit: Duration,
+}
+
+/// What came of it.
+#[derive(Debug, Default)]
+pub struct Given {
+    /// Articles that were taken.
+    pub articles: u64,
+    /// Why it ended, unless nothing waits any more. That article, and those behind it, wait on.
+    pub failed: Option<Error>,
+}
+
+impl EachArticle<'_> {
+    /// Runs the command for everything that waits, until it fails. The cursor passes an article when its command has ended
+    /// with 0, so after a crash one may be given twice.
+    ///
+    /// # Errors
+    /// The backlog cannot be read or moved on. A failed command is no error but [`Given::failed`].
+    pub fn run(&self, togo: &mut dyn Togo) -> Result<Given, Error> {
+        let mut given = Given::default();
+        let mut article = Vec::new();
+        loop {
+            let mut is_taken = false;
+            article.clear();
+            togo.offer(&mut |record| {
+                if std::mem::replace(&mut is_taken, true) {
+                    return false;
+                }
+                record.push_native(&mut article);
+                true
+            })?;
+            if !is_taken {
+                togo.delivered()?;
+                return Ok(given);
+            }
+            if let Err(error) = self.give(&article) {
+                given.failed = Some(error);
+                return Ok(given);
+            }
+            togo.delivered()?;
+            given.articles += 1;
+        }
+    }
+
+    fn give(&self, article: &[u8]) -> Result<(), Error> {
+        let file = self.directory.join(FILE);
+        let wants_file = self.line.wants_file();
+        if wants_file {
+            std::fs::write(&file, article).map_err(Error::io("write", &file))?;
+        }
+        let command = Transport::Command {
+            line: self.line.with_file(file.as_os_str().as_bytes()),
+            limit: self.limit,
+        };
+        let sent = command.send(article, false);
+        if wants_file {
+            let _ = std::fs::remove_file(&file);
+        }
+        sent
+    }
+}

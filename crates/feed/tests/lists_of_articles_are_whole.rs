@@ -1,0 +1,120 @@
+//! File lists: each form, appended by whole lines, from the cursor on.
+#![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing)]
+
+mod log;
+
+use std::fs;
+use std::path::Path;
+
+use feed::roll::{self, Newcomer};
+use feed::start::Start;
+use feed::{FileList, FromCursor, Place};
+use groups::sites::ListForm;
+use log::News;
+
+fn enrol(news: &News) {
+    let site = Newcomer {
+        name: b"one",
+        start: Start::Now,
+    };
+    roll::enrol(news.dir(), news.spool.end(), &[site]).unwrap();
+}
+
+/// Lists what waits for the site; gives how many articles.
+fn list(news: &News, form: ListForm, path: &Path) -> Result<u64, feed::Error> {
+    let mut reader = news.reader();
+    let place = Place::take(news.dir(), b"one", &mut reader).unwrap();
+    let mut togo = FromCursor::new(&reader, place, Box::new(|_, _| false));
+    let path = path.to_owned();
+    FileList { form, path }.run(&mut togo)
+}
+
+#[test]
+fn every_form_has_its_words() {
+    for (form, second) in [
+        (ListForm::Name, "a/2"),
+        (ListForm::NameSize, "a/2 SIZE"),
+        (ListForm::NameId, "a/2 <2@x>"),
+        (ListForm::Id, "<2@x>"),
+    ] {
+        let mut news = News::new();
+        enrol(&news);
+        news.file("two");
+        let position = news.file("one two");
+        news.file("one");
+        news.commit();
+        let path = news.dir().join("out.going/one/togo");
+        assert_eq!(list(&news, form, &path).unwrap(), 2);
+        let text = fs::read_to_string(&path).unwrap();
+        let mut native = Vec::new();
+        let reader = news.reader();
+        reader
+            .lender()
+            .record(position)
+            .unwrap()
+            .push_native(&mut native);
+        let second = second.replace("SIZE", &native.len().to_string());
+        assert_eq!(text.lines().next(), Some(second.as_str()));
+        assert_eq!(text.lines().count(), 2);
+        assert!(text.ends_with('\n'));
+        // Once only; more is appended.
+        assert_eq!(list(&news, form, &path).unwrap(), 0);
+        news.file("one");
+        news.commit();
+        assert_eq!(list(&news, form, &path).unwrap(), 1);
+        let more = fs::read_to_string(&path).unwrap();
+        assert!(more.starts_with(&text) && more.lines().count() == 3);
+        // Moved aside, it begins anew.
+        fs::rename(&path, news.dir().join("togo.more")).unwrap();
+        news.file("one");
+        news.commit();
+        assert_eq!(list(&news, form, &path).unwrap(), 1);
+        assert_eq!(fs::read_to_string(&path).unwrap().lines().count(), 1);
+    }
+}
+
+#[test]
+fn a_half_line_is_ended_first() {
+    let mut news = News::new();
+    enrol(&news);
+    news.file("one");
+    news.commit();
+    let path = news.dir().join("togo");
+    fs::write(&path, "a/77 <77@x>\na/7").unwrap();
+    list(&news, ListForm::Name, &path).unwrap();
+    assert_eq!(
+        fs::read_to_string(&path).unwrap(),
+        "a/77 <77@x>\na/7\na/1\n"
+    );
+}
+
+#[test]
+fn what_cannot_be_written_waits_on() {
+    let mut news = News::new();
+    enrol(&news);
+    news.file("one");
+    news.commit();
+    let full = Path::new("/dev/full");
+    assert!(list(&news, ListForm::Name, full).is_err());
+    let path = news.dir().join("togo");
+    assert_eq!(list(&news, ListForm::Name, &path).unwrap(), 1);
+    assert_eq!(fs::read_to_string(&path).unwrap(), "a/1\n");
+}
+
+#[test]
+fn a_long_list_is_cut_nowhere() {
+    let mut news = News::new();
+    enrol(&news);
+    let articles = 60_000;
+    for _ in 0..articles {
+        news.file("one");
+    }
+    news.commit();
+    let path = news.dir().join("togo");
+    assert_eq!(list(&news, ListForm::NameId, &path).unwrap(), articles);
+    let text = fs::read_to_string(&path).unwrap();
+    assert!(text.len() > 2 * feed::file_list::LINES_BYTES_MAX);
+    for (number, line) in (1..).zip(text.lines()) {
+        assert_eq!(line, format!("a/{number} <{number}@x>"));
+    }
+}

@@ -1,0 +1,231 @@
+//! Programs that are kept running, and commands run for each article, with real small ones.
+#![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing)]
+
+mod log;
+
+use std::fs;
+use std::time::{Duration, Instant};
+
+use feed::program::{BACK_OFF_SECONDS_MAX, Given};
+use feed::roll::{self, Newcomer};
+use feed::start::Start;
+use feed::{EachArticle, FromCursor, Place, Program};
+use groups::CommandLine;
+use groups::sites::Gives;
+use log::News;
+
+const LIMIT: Duration = Duration::from_secs(60);
+
+fn enrolled() -> News {
+    let news = News::new();
+    let site = Newcomer {
+        name: b"one",
+        start: Start::Now,
+    };
+    roll::enrol(news.dir(), news.spool.end(), &[site]).unwrap();
+    news
+}
+
+fn with_articles(count: u32) -> News {
+    let mut news = enrolled();
+    for _ in 0..count {
+        news.file("one");
+    }
+    news.commit();
+    news
+}
+
+/// Runs `serve` over what waits for the site.
+fn serving<T>(news: &News, serve: impl FnOnce(&mut FromCursor<'_>) -> T) -> T {
+    let mut reader = news.reader();
+    let place = Place::take(news.dir(), b"one", &mut reader).unwrap();
+    serve(&mut FromCursor::new(&reader, place, Box::new(|_, _| false)))
+}
+
+fn sh(script: &str) -> CommandLine {
+    CommandLine::parse(format!("sh -c '{script}'").as_bytes()).unwrap()
+}
+
+fn ids(numbers: impl IntoIterator<Item = u32>) -> String {
+    numbers
+        .into_iter()
+        .map(|number| format!("<{number}@x>\n"))
+        .collect()
+}
+
+#[test]
+fn a_program_reads_ids_and_stays() {
+    let mut news = with_articles(3);
+    let out = news.dir().join("got");
+    let mut program = Program::new(sh(&format!("cat >{}", out.display())), Gives::Id, LIMIT);
+    let given = serving(&news, |togo| program.give(togo, Instant::now()).unwrap());
+    assert_eq!(given, Given::All(3));
+    let id = program.id();
+    news.file("one two");
+    news.file("two");
+    news.commit();
+    let given = serving(&news, |togo| program.give(togo, Instant::now()).unwrap());
+    assert_eq!(given, Given::All(1));
+    assert_eq!(program.id(), id, "it is the same process");
+    let given = serving(&news, |togo| program.give(togo, Instant::now()).unwrap());
+    assert_eq!(given, Given::All(0));
+    assert_eq!(program.end(), None);
+    assert_eq!(fs::read_to_string(out).unwrap(), ids(1..=4));
+}
+
+#[test]
+fn articles_come_as_in_a_batch() {
+    let news = with_articles(40);
+    let out = news.dir().join("got");
+    let mut program = Program::new(
+        sh(&format!("cat >{}", out.display())),
+        Gives::Article,
+        LIMIT,
+    );
+    let given = serving(&news, |togo| program.give(togo, Instant::now()).unwrap());
+    assert_eq!(given, Given::All(40));
+    assert_eq!(program.end(), None);
+    let batch = fs::read(out).unwrap();
+    let mut rest = &batch[..];
+    let mut articles = 0;
+    while !rest.is_empty() {
+        let end = rest.iter().position(|&byte| byte == b'\n').unwrap();
+        let line = std::str::from_utf8(&rest[..end]).unwrap();
+        let bytes: usize = line.strip_prefix("#! rnews ").unwrap().parse().unwrap();
+        assert!(rest[end + 1..].starts_with(b"Path: "));
+        rest = &rest[end + 1 + bytes..];
+        articles += 1;
+    }
+    assert_eq!(articles, 40);
+}
+
+#[test]
+fn one_that_ends_rests_and_what_it_did_not_read_goes_to_the_next() {
+    let news = with_articles(20_000);
+    let out = news.dir().join("got");
+    // Reads a thousand ids and ends.
+    let script = format!("head -c 20000 >>{}; exit 3", out.display());
+    let mut program = Program::new(sh(&script), Gives::Id, LIMIT);
+    let started = Instant::now();
+    let Given::Ended { how, again, .. } =
+        serving(&news, |togo| program.give(togo, started).unwrap())
+    else {
+        panic!("it ended");
+    };
+    assert!(how.starts_with("sh: ") && how.contains('3'), "{how}");
+    assert!(again > started);
+    assert_eq!(program.id(), None);
+    // It rests.
+    let given = serving(&news, |togo| program.give(togo, started).unwrap());
+    assert_eq!(given, Given::Rests(again));
+    // The next one, from the cursor on: at most what was in flight comes twice, and nothing is left out.
+    let rest = news.dir().join("rest");
+    let mut next = Program::new(sh(&format!("cat >{}", rest.display())), Gives::Id, LIMIT);
+    let given = serving(&news, |togo| next.give(togo, Instant::now()).unwrap());
+    assert!(matches!(given, Given::All(_)));
+    assert_eq!(next.end(), None);
+    let (got, rest) = (
+        fs::read_to_string(out).unwrap(),
+        fs::read_to_string(rest).unwrap(),
+    );
+    let first = rest.lines().next().unwrap();
+    let before = got.find(first).unwrap_or(got.len());
+    let all = format!("{}{rest}", &got[..before]);
+    assert_eq!(all, ids(1..=20_000));
+    assert!(got.len() - before <= feed::program::IN_FLIGHT_BYTES_MAX + 32);
+}
+
+#[test]
+fn the_rest_grows_and_has_an_end() {
+    let news = with_articles(1);
+    let mut program = Program::new(sh("exit 1"), Gives::Id, LIMIT);
+    let mut now = Instant::now();
+    for expected in [1, 2, 4, 8, 16, 32, 64, 128, 256, 300, 300] {
+        let began = Instant::now();
+        let Given::Ended { again, .. } = serving(&news, |togo| program.give(togo, now).unwrap())
+        else {
+            panic!("it ends at once");
+        };
+        let rests = again - began;
+        assert!(rests >= Duration::from_secs(expected), "{rests:?}");
+        assert!(rests < Duration::from_secs(expected + 60), "{rests:?}");
+        now = again;
+    }
+    assert_eq!(BACK_OFF_SECONDS_MAX, 300);
+}
+
+#[test]
+fn one_that_cannot_be_started_or_does_not_read_is_told() {
+    let news = with_articles(1);
+    let absent = CommandLine::parse(b"/no/such/program").unwrap();
+    let mut program = Program::new(absent, Gives::Id, LIMIT);
+    let given = serving(&news, |togo| program.give(togo, Instant::now()).unwrap());
+    assert!(
+        matches!(&given, Given::Ended { how, .. } if how.contains("cannot be started")),
+        "{given:?}"
+    );
+    // It keeps its input and never reads: killed when its time is over, with its children.
+    let mut program = Program::new(
+        sh("sleep 1000; exit 0"),
+        Gives::Id,
+        Duration::from_millis(200),
+    );
+    let given = serving(&news, |togo| program.give(togo, Instant::now()).unwrap());
+    assert!(
+        matches!(&given, Given::Ended { how, .. } if how.contains("did not read")),
+        "{given:?}"
+    );
+    assert_eq!(program.id(), None);
+}
+
+#[test]
+fn a_command_gets_each_article_on_its_input_and_in_its_file() {
+    let news = with_articles(3);
+    let directory = news.dir().join("feeds/one");
+    let (input, file) = (news.dir().join("input"), news.dir().join("file"));
+    let line = format!(
+        "sh -c 'cat >>{}; cat \"$1\" >>{}' sh %s",
+        input.display(),
+        file.display()
+    );
+    let line = CommandLine::parse(line.as_bytes()).unwrap();
+    let each = EachArticle {
+        line: &line,
+        directory: &directory,
+        limit: LIMIT,
+    };
+    let given = serving(&news, |togo| each.run(togo).unwrap());
+    assert_eq!(given.articles, 3);
+    assert!(given.failed.is_none(), "{given:?}");
+    let text = fs::read_to_string(&input).unwrap();
+    assert_eq!(text, fs::read_to_string(&file).unwrap());
+    assert_eq!(text.matches("Message-ID: ").count(), 3);
+    assert!(!directory.join(feed::each_article::FILE).exists());
+}
+
+#[test]
+fn a_command_that_fails_keeps_its_article_waiting() {
+    let news = with_articles(4);
+    let got = news.dir().join("got");
+    // Refuses the third article while it may.
+    let script = format!(
+        "grep Message-ID: >t; grep -q 3@x t && test ! -e {0}.open && exit 7; cat t >>{0}",
+        got.display()
+    );
+    let script = script.replace("t;", &format!("{}.t;", got.display()));
+    let script = script.replace(" t ", &format!(" {}.t ", got.display()));
+    let line = sh(&script);
+    let each = EachArticle {
+        line: &line,
+        directory: &news.dir().join("feeds/one"),
+        limit: LIMIT,
+    };
+    let given = serving(&news, |togo| each.run(togo).unwrap());
+    assert_eq!(given.articles, 2);
+    assert!(given.failed.unwrap().to_string().contains("exit status 7"));
+    fs::write(news.dir().join("got.open"), "").unwrap();
+    let given = serving(&news, |togo| each.run(togo).unwrap());
+    assert_eq!(given.articles, 2);
+    let text = fs::read_to_string(&got).unwrap();
+    assert_eq!(text.replace("Message-ID: ", ""), ids(1..=4));
+}

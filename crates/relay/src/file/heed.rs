@@ -260,7 +260,7 @@ impl Filer {
         let Some(kind @ (b"ihave" | b"sendme")) = words.next() else {
             return;
         };
-        let Some(host) = words.last().filter(|host| *host != self.rules.host) else {
+        let Some(host) = words.next_back().filter(|host| *host != self.rules.host) else {
             return;
         };
         let name = [host, b".", kind].concat();

@@ -14,6 +14,7 @@ mod expire;
 mod expire_if_low;
 mod explain;
 mod expov;
+mod feed_flush;
 mod feed_list;
 mod feed_pause;
 mod feed_reset;
@@ -119,6 +120,7 @@ pub static SECTIONS: &[Section] = &[
         commands: &[
             &sendbatches::COMMAND,
             &feed_list::COMMAND,
+            &feed_flush::COMMAND,
             &feed_pause::COMMAND,
             &feed_resume::COMMAND,
             &feed_reset::COMMAND,

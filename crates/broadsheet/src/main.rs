@@ -23,6 +23,7 @@ mod ihave;
 mod key_report;
 mod man;
 mod posting;
+mod serving;
 mod settings;
 mod spooling;
 mod text;

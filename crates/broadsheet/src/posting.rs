@@ -21,6 +21,7 @@ use crate::directory::NewsDirectory;
 use crate::exit::{Meaning, Status};
 use crate::filing;
 use crate::flags::Given;
+use crate::serving;
 use crate::settings::Settings;
 use crate::spooling;
 
@@ -268,7 +269,11 @@ impl<'g> Posting<'g> {
             .file(&injected.bytes, Form::Native, now)
             .and_then(|verdict| filer.commit().map(|()| verdict));
         match filed {
-            Ok(verdict) => verdict_of(verdict, &filer),
+            Ok(verdict) => {
+                let done = verdict_of(verdict, &filer);
+                serving::after_filing(&self.directory, filer);
+                done
+            }
             Err(error) => {
                 drop(filer);
                 self.spool_if_full(injected, &error.into())

@@ -9,7 +9,7 @@ use crate::cursor::Cursor;
 use crate::error::Error;
 use crate::place::{Place, Progress};
 use crate::sendbatches::Togo;
-use crate::waiting::{self, Item, Site};
+use crate::waiting::{self, Item, Site, Waiting};
 
 /// Articles noted at a time, so that a long backlog does not take up memory: 65,536, some 3 MB.
 pub const NOTED_ARTICLES_MAX: usize = 1 << 16;
@@ -52,6 +52,14 @@ impl<'a> FromCursor<'a> {
         }
     }
 
+    /// What a pass along the log for many sites found for this one, from its cursor on: see [`waiting::round`].
+    pub fn found(&mut self, waiting: Waiting, end: Position, is_complete: bool) {
+        self.items = waiting.items.into();
+        self.gone = waiting.gone;
+        self.seen = end;
+        self.is_complete = is_complete;
+    }
+
     /// Notes the next articles that wait.
     fn note(&mut self) -> Result<(), Error> {
         let cursor = Cursor {
@@ -64,11 +72,8 @@ impl<'a> FromCursor<'a> {
         };
         let round = waiting::round(self.reader, &[site], NOTED_ARTICLES_MAX, &mut *self.chosen)?;
         if let Some(found) = round.sites.into_iter().next() {
-            self.items = found.items.into();
-            self.gone = found.gone;
+            self.found(found, round.end, round.complete);
         }
-        self.seen = round.end;
-        self.is_complete = round.complete;
         Ok(())
     }
 

@@ -72,6 +72,13 @@ impl CommandLine {
         }
     }
 
+    /// A program, which must be there, and its arguments, each as it is.
+    pub fn of_words(words: &[&[u8]]) -> Self {
+        Self {
+            words: words.iter().map(|word| word.to_vec()).collect(),
+        }
+    }
+
     /// The program and its arguments.
     pub fn words(&self) -> &[Vec<u8>] {
         &self.words

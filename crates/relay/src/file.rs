@@ -148,6 +148,11 @@ impl Filer {
         &self.text
     }
 
+    /// The sites that get what is filed.
+    pub fn sites(&self) -> &Sites {
+        self.selector.sites()
+    }
+
     /// The spool that is filed into.
     pub fn spool(&self) -> &Spool {
         &self.spool

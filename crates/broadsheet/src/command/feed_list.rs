@@ -1,8 +1,6 @@
 //! `broadsheet feed list`
 
-use std::ffi::OsString;
 use std::io::Write;
-use std::os::unix::ffi::OsStrExt;
 
 use feed::place::{self, Look};
 use feed::waiting::{self, Backlog, Site};
@@ -38,20 +36,13 @@ fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
     let sys = directory.sys(&settings)?;
     let reader = Reader::open(directory.root())?;
     feeds::enrol(&directory, &sys, reader.end())?;
-    let wanted = |name: &[u8]| {
-        given.operands.is_empty() || given.operands.iter().any(|word| word.as_bytes() == name)
-    };
     let mut known = Vec::new();
-    for name in feeds::names(&sys).into_iter().filter(|name| wanted(name)) {
+    for (name, _) in feeds::chosen(&sys, &given.operands)? {
         let look = place::look(directory.root(), name)?;
         known.push((
             name,
             look.ok_or_else(|| feed::Error::Unknown(place::shown(name)))?,
         ));
-    }
-    let is_known = |word: &&OsString| !known.iter().any(|(name, _)| *name == word.as_bytes());
-    if let Some(word) = given.operands.iter().find(is_known) {
-        return Err(feed::Error::Unknown(word.to_string_lossy().into_owned()).into());
     }
     let sites: Vec<Site<'_>> = known
         .iter()

@@ -11,6 +11,7 @@ use crate::directory::NewsDirectory;
 use crate::exit::{Meaning, Status};
 use crate::filing;
 use crate::flags::{Command, DIR, Flag, Given, JSON, Operands};
+use crate::serving;
 use crate::settings::Settings;
 
 /// The table.
@@ -114,6 +115,7 @@ pub fn drain(
         )?;
         if let Some(mut filer) = filer {
             drain.run(&turn, &mut filer, &mut Messages)?;
+            serving::after_filing(directory, filer);
         }
     }
     Ok(drain.drained())

@@ -13,6 +13,7 @@ use crate::directory::NewsDirectory;
 use crate::exit::{Meaning, Status};
 use crate::filing;
 use crate::flags::{Command, DIR, Flag, Given, Operands, UsageError};
+use crate::serving;
 use crate::settings::{Settings, Sync};
 use crate::spooling;
 
@@ -153,6 +154,7 @@ fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
         ..settings.rnews_options()
     };
     let outcome = relay::rnews::run(&inputs, &mut filer, &options, &mut watch);
+    serving::after_filing(&directory, filer);
     let (mut summary, mut status) = (outcome.summary, outcome.status);
     if let Some(filed) = over {
         summary.add(&filed.summary);

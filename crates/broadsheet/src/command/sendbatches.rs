@@ -1,24 +1,21 @@
 //! `broadsheet sendbatches`, also by its classic name: makes batches of what waits for sites, and hands them over.
 
-use std::ffi::OsString;
 use std::io::Write;
 use std::os::unix::ffi::OsStrExt;
-use std::path::Path;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use feed::batch_log::{BatchLog, Line, State};
-use feed::{Batchparms, FromCursor, Place, Sending, Sent, Stopped, place};
-use groups::sites::{BatchVia, Site, Via};
+use feed::{Sent, place};
+use groups::sites::Via;
 use store::Reader;
 
 use crate::directory::NewsDirectory;
 use crate::exit::{Meaning, Status};
 use crate::feeds;
 use crate::flags::{Command, DIR, Flag, Given, JSON, Operands};
+use crate::serving::{Served, Serving, why_it_waits};
 use crate::text;
 
-/// Where the parameters of batches are, in the news directory.
-pub const BATCHPARMS: &str = "batchparms";
 /// Where it is written what became of batches.
 const BATCHLOG: &str = "batchlog";
 
@@ -74,17 +71,6 @@ What became of each site's batches goes to `batchlog' in the news directory, in 
     run,
 };
 
-/// What a run of the command goes by.
-struct Turn<'a> {
-    directory: &'a NewsDirectory,
-    parms: Batchparms,
-    log: BatchLog,
-    class: Option<u8>,
-    batches_max: u64,
-    limit: Duration,
-    uucp_spool: &'a Path,
-}
-
 fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
     let directory = NewsDirectory::meant(given)?;
     let settings = directory.settings()?.settings;
@@ -93,68 +79,62 @@ fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
         Some([letter]) if letter.is_ascii_alphabetic() => Some(*letter),
         Some(_) => return Err(given.usage("-c wants one letter").into()),
     };
-    let turn = Turn {
-        directory: &directory,
-        parms: Batchparms::read(&directory.file(BATCHPARMS))?,
-        log: BatchLog::read(&directory.file(BATCHLOG))?,
-        class,
-        batches_max: given.number("batches")?.unwrap_or(u64::MAX),
-        limit: Duration::from_secs(
-            given
-                .number("command-seconds")?
-                .unwrap_or(feed::transport::COMMAND_SECONDS_MAX),
-        ),
-        uucp_spool: given
-            .value("uucp-spool")
-            .map_or(Path::new(feed::UUCP_SPOOL), Path::new),
-    };
     let sites = directory.sys(&settings)?;
     let mut reader = Reader::open(directory.root())?;
     feeds::enrol(&directory, &sites, reader.end())?;
-    let is_named = |word: &OsString, name: &[u8]| word.as_bytes() == name;
-    let names = feeds::names(&sites);
-    for word in &given.operands {
-        if !names.iter().any(|name| is_named(word, name)) {
-            return Err(feed::Error::Unknown(word.to_string_lossy().into_owned()).into());
-        }
+    let log = BatchLog::read(&directory.file(BATCHLOG))?;
+    let mut serving = Serving::new(&directory, &sites, &reader)?;
+    serving.class = class;
+    serving.batches_max = given.number("batches")?.unwrap_or(u64::MAX);
+    if let Some(seconds) = given.number("command-seconds")? {
+        serving.limit = Duration::from_secs(seconds);
+    }
+    if let Some(place) = given.value("uucp-spool") {
+        serving.uucp_spool = place.into();
     }
     let began = now();
     let (mut status, mut lines) = (Status::OK, Vec::new());
-    for (name, site) in sites.feeds() {
-        let is_wanted = given.operands.iter().any(|word| is_named(word, name));
-        let Via::Batch(via) = &site.via else {
-            if is_wanted {
-                let (name, word) = (place::shown(name), site.via.word());
+    let mut turns = Vec::new();
+    for (name, site) in feeds::chosen(&sites, &given.operands)? {
+        match &site.via {
+            Via::Batch(via) if serving.is_of_class(site, via) => turns.push((name, site)),
+            Via::Batch(_) => {}
+            other if !given.operands.is_empty() => {
+                let (name, word) = (place::shown(name), other.word());
                 eprintln!("broadsheet: {name} gets no batches: it is served by {word}");
                 status = Status::NO;
             }
-            continue;
-        };
-        if !(given.operands.is_empty() || is_wanted) || !turn.is_of_class(site, via) {
-            continue;
+            _ => {}
         }
-        match turn.site(name, site, via, &mut reader) {
-            Ok(Some(sent)) => {
-                let before = turn.log.last(name);
-                let state = State::after(&sent, before);
-                let line = Line {
-                    site: name.to_vec(),
-                    backlog: sent.backlog,
-                    state,
-                };
-                tell(given, out, &line, &sent)?;
-                if !matches!(sent.stopped, Stopped::Empty | Stopped::Enough) {
-                    status = Status::NO;
-                }
-                if sent.batches > 0 || sent.backlog > 0 {
-                    lines.push(line);
-                }
+    }
+    let names: Vec<&[u8]> = turns.iter().map(|(name, _)| *name).collect();
+    serving.plan(&names, &reader)?;
+    for (name, site) in turns {
+        let sent = match serving.serve(name, site, &mut reader) {
+            Ok(Served::Sent(sent)) => sent,
+            Ok(other) => {
+                let why = why_it_waits(&other).unwrap_or_default();
+                eprintln!("broadsheet: {}: {why}", place::shown(name));
+                status = Status::NO;
+                continue;
             }
-            Ok(None) => status = Status::NO,
             Err(error) => {
                 eprintln!("broadsheet: {}: {error}", place::shown(name));
                 status = Status::NO;
+                continue;
             }
+        };
+        let line = Line {
+            site: name.to_vec(),
+            backlog: sent.backlog,
+            state: State::after(&sent, log.last(name)),
+        };
+        let (moved, waits) = (sent.batches > 0, sent.backlog > 0);
+        if !tell(given, out, &line, sent)? {
+            status = Status::NO;
+        }
+        if moved || waits {
+            lines.push(line);
         }
     }
     if !lines.is_empty() {
@@ -163,59 +143,13 @@ fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
     Ok(status)
 }
 
-impl Turn<'_> {
-    /// Whether a site's batches are of the class that was asked for.
-    fn is_of_class(&self, site: &Site, via: &BatchVia) -> bool {
-        match (self.class, via.class) {
-            (None, _) => true,
-            (Some(asked), Some(own)) => asked == own,
-            (Some(asked), None) => {
-                self.parms.rule(&site.name, asked).is_some() || asked == feed::CLASS
-            }
-        }
-    }
-
-    /// One site's turn. `None`: it cannot be served now, and that was said.
-    fn site(
-        &self,
-        name: &[u8],
-        site: &Site,
-        via: &BatchVia,
-        reader: &mut Reader,
-    ) -> Result<Option<Sent>, feed::Error> {
-        let parms = self.parms.parms(&site.name, via, self.class)?;
-        if let Some(why) = place::paused(self.directory.root(), name)? {
-            eprintln!("broadsheet: {} is paused: {why}", place::shown(name));
-            return Ok(None);
-        }
-        let taken = Place::take(self.directory.root(), name, reader)?;
-        let sending = Sending {
-            site: &site.name,
-            parms: &parms,
-            news: self.directory.root(),
-            uucp_spool: self.uucp_spool,
-            limit: self.limit,
-            batches_max: self.batches_max,
-        };
-        let mut togo = FromCursor::new(reader, taken, Box::new(|_, _| false));
-        sending.run(&mut togo).map(Some)
-    }
-}
-
-/// Says what became of a site's batches; nothing for people when there were none.
-fn tell(given: &Given, out: &mut dyn Write, line: &Line, sent: &Sent) -> std::io::Result<()> {
+/// Says what became of a site's batches; nothing for people when there were none. False: some wait.
+fn tell(given: &Given, out: &mut dyn Write, line: &Line, sent: Sent) -> std::io::Result<bool> {
     let name = place::shown(&line.site);
-    let why = match &sent.stopped {
-        Stopped::Empty | Stopped::Enough => None,
-        Stopped::Off => Some("batchparms says to make none (`!')".to_owned()),
-        Stopped::QueueFull { waiting } => {
-            Some(format!("{waiting} batches wait to be taken already"))
-        }
-        Stopped::DiskFull { free } => Some(format!(
-            "only {} are free where batches wait",
-            text::rough_bytes(*free)
-        )),
-        Stopped::Failed(error) => Some(error.to_string()),
+    let served = Served::Sent(sent);
+    let why = why_it_waits(&served);
+    let Served::Sent(sent) = &served else {
+        return Ok(why.is_none());
     };
     if given.has("json") {
         let told = serde_json::json!({
@@ -229,7 +163,8 @@ fn tell(given: &Given, out: &mut dyn Write, line: &Line, sent: &Sent) -> std::io
             "state": line.state.words(),
             "why": why,
         });
-        return writeln!(out, "{told}");
+        writeln!(out, "{told}")?;
+        return Ok(why.is_none());
     }
     if sent.batches > 0 {
         let (batches, articles) = (sent.batches, sent.articles);
@@ -249,13 +184,13 @@ fn tell(given: &Given, out: &mut dyn Write, line: &Line, sent: &Sent) -> std::io
             "{name}: {oversize} articles larger than a batch may be went alone"
         )?;
     }
-    if let Some(why) = why {
+    if let Some(why) = &why {
         eprintln!(
             "broadsheet: {name}: about {} batches wait: {why}",
             sent.backlog
         );
     }
-    Ok(())
+    Ok(why.is_none())
 }
 
 fn now() -> i64 {

@@ -390,6 +390,8 @@ impl Newsroom {
         }
         *lock(&self.room.loan) = None;
         self.room.enter(State::Closed);
+        // The borrower may have filed.
+        self.feeds.tell();
     }
 
     fn reload(&mut self, client: Option<Client>) {

@@ -1,0 +1,318 @@
+//! A feed's turn: what waits for it is taken from its cursor on and goes the way its site says.
+
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use feed::each_article::EachArticle;
+use feed::file_list::FileList;
+use feed::program::{self, Program};
+use feed::waiting::{self, Waiting};
+use feed::{BatchParms, Batchparms, Cursor, FromCursor, Place, Sending, Sent, place};
+use groups::Sites;
+use groups::sites::{BatchVia, Site, To, Via};
+use relay::file::Filer;
+use relay::sites::Selector;
+use store::{Position, Reader};
+
+use crate::directory::NewsDirectory;
+use crate::exit;
+
+/// Where the parameters of batches are, in the news directory.
+pub const BATCHPARMS: &str = "batchparms";
+/// Bytes given at a time to the rnews of another news directory here.
+const NEWS_BYTES: u64 = 8 << 20;
+
+/// How feeds are served.
+pub struct Serving<'a> {
+    root: &'a Path,
+    parms: Batchparms,
+    selector: Selector,
+    /// Only batches of this class.
+    pub class: Option<u8>,
+    /// Most batches to a site.
+    pub batches_max: u64,
+    /// How long a command may take.
+    pub limit: Duration,
+    /// Where UUCP keeps its jobs.
+    pub uucp_spool: PathBuf,
+    planned: Vec<Planned>,
+}
+
+/// What a pass along the log found for a feed.
+struct Planned {
+    name: Vec<u8>,
+    cursor: Cursor,
+    waiting: Waiting,
+    end: Position,
+    complete: bool,
+}
+
+/// What came of a turn.
+pub enum Served {
+    /// Batches.
+    Sent(Sent),
+    /// Articles, one by one.
+    Given {
+        /// How many were taken.
+        articles: u64,
+        /// Why the others wait.
+        waits: Option<String>,
+    },
+    /// Somebody paused it, and why.
+    Paused(String),
+}
+
+/// Whether a feed gets its articles as soon as they are filed, and not when batches are made.
+pub fn is_immediate(via: &Via) -> bool {
+    !matches!(via, Via::Batch(_))
+}
+
+impl<'a> Serving<'a> {
+    /// Reads what there is to know. `reader` tells which groups there are.
+    ///
+    /// # Errors
+    /// `batchparms` cannot be read.
+    pub fn new(
+        directory: &'a NewsDirectory,
+        sites: &Sites,
+        reader: &Reader,
+    ) -> Result<Serving<'a>, feed::Error> {
+        Ok(Serving {
+            root: directory.root(),
+            parms: Batchparms::read(&directory.file(BATCHPARMS))?,
+            selector: Selector::new(reader.active(), sites.clone()),
+            class: None,
+            batches_max: u64::MAX,
+            limit: Duration::from_secs(feed::transport::COMMAND_SECONDS_MAX),
+            uucp_spool: PathBuf::from(feed::UUCP_SPOOL),
+            planned: Vec::new(),
+        })
+    }
+
+    /// Whether a site's batches are of the class that is asked for.
+    pub fn is_of_class(&self, site: &Site, via: &BatchVia) -> bool {
+        match (self.class, via.class) {
+            (None, _) => true,
+            (Some(asked), Some(own)) => asked == own,
+            (Some(asked), None) => {
+                self.parms.rule(&site.name, asked).is_some() || asked == feed::CLASS
+            }
+        }
+    }
+
+    /// Goes along the log once for many feeds, so that their turns need not each do it. One that cannot be looked at is left out:
+    /// its turn will tell why.
+    ///
+    /// # Errors
+    /// The store cannot be read.
+    pub fn plan(&mut self, names: &[&[u8]], reader: &Reader) -> Result<(), feed::Error> {
+        let mut sites = Vec::with_capacity(names.len());
+        for name in names {
+            if let Ok(Some(look)) = place::look(self.root, name)
+                && look.paused.is_none()
+            {
+                let cursor = look.cursor;
+                sites.push(waiting::Site { name, cursor });
+            }
+        }
+        let selector = &mut self.selector;
+        let mut wants =
+            |record: &store::Record<'_>, name: &[u8]| selector.wants(record, name, reader.active());
+        let round = waiting::round(reader, &sites, waiting::ROUND_ARTICLES_MAX, &mut wants)?;
+        let (end, complete) = (round.end, round.complete);
+        self.planned = sites
+            .iter()
+            .zip(round.sites)
+            .map(|(site, waiting)| Planned {
+                name: site.name.to_vec(),
+                cursor: site.cursor,
+                waiting,
+                end,
+                complete,
+            })
+            .collect();
+        Ok(())
+    }
+
+    /// One feed's turn.
+    ///
+    /// # Errors
+    /// Somebody else serves it, or it cannot be served: what waits, waits on.
+    pub fn serve(
+        &mut self,
+        name: &[u8],
+        site: &Site,
+        reader: &mut Reader,
+    ) -> Result<Served, feed::Error> {
+        if let Some(why) = place::paused(self.root, name)? {
+            return Ok(Served::Paused(why));
+        }
+        let parms = match &site.via {
+            Via::Batch(via) => Some(self.parms.parms(&site.name, via, self.class)?),
+            Via::News { directory } => Some(self.into_news(directory)),
+            _ => None,
+        };
+        let (root, limit, batches_max) = (self.root, self.limit, self.batches_max);
+        let uucp_spool = self.uucp_spool.clone();
+        let taken = Place::take(self.root, name, reader)?;
+        let dir = taken.dir().to_owned();
+        let mut togo = self.togo(taken, reader);
+        if let Some(parms) = &parms {
+            let sending = Sending {
+                site: &site.name,
+                parms,
+                news: root,
+                uucp_spool: &uucp_spool,
+                limit,
+                batches_max,
+            };
+            return sending.run(&mut togo).map(Served::Sent);
+        }
+        let (articles, waits) = match &site.via {
+            Via::FileList { form, path } => {
+                let list = FileList {
+                    form: *form,
+                    path: root.join(path),
+                };
+                (list.run(&mut togo)?, None)
+            }
+            Via::Command(line) => {
+                let each = EachArticle {
+                    line,
+                    directory: &dir,
+                    limit,
+                };
+                let given = each.run(&mut togo)?;
+                (given.articles, given.failed.map(|error| error.to_string()))
+            }
+            Via::Program { command, gives } => {
+                let mut program = Program::new(command.clone(), *gives, limit);
+                let given = program.give(&mut togo, Instant::now())?;
+                match given {
+                    program::Given::All(articles) => (articles, program.end()),
+                    program::Given::Ended { articles, how, .. } => (articles, Some(how)),
+                    program::Given::Rests(_) => (0, None),
+                }
+            }
+            _ => (0, Some("this release cannot serve it".to_owned())),
+        };
+        Ok(Served::Given { articles, waits })
+    }
+
+    /// What waits for a site that was taken: as planned, if that still holds.
+    pub fn togo<'r>(&'r mut self, taken: Place, reader: &'r Reader) -> FromCursor<'r> {
+        let planned = self
+            .planned
+            .iter()
+            .position(|planned| planned.name == taken.site());
+        let planned = planned.map(|at| self.planned.swap_remove(at));
+        let selector = &mut self.selector;
+        let chosen = Box::new(move |record: &store::Record<'_>, name: &[u8]| {
+            selector.wants(record, name, reader.active())
+        });
+        let cursor = *taken.cursor();
+        let mut togo = FromCursor::new(reader, taken, chosen);
+        if let Some(planned) = planned.filter(|planned| planned.cursor == cursor) {
+            togo.found(planned.waiting, planned.end, planned.complete);
+        }
+        togo
+    }
+
+    /// Another news directory here gets batches through its own rnews, which hands them to its daemon where one runs.
+    fn into_news(&self, directory: &Path) -> BatchParms {
+        use std::os::unix::ffi::OsStrExt;
+        let program = std::env::current_exe().unwrap_or_else(|_| PathBuf::from("broadsheet"));
+        let directory = self.root.join(directory);
+        let words: [&[u8]; 4] = [
+            program.as_os_str().as_bytes(),
+            b"rnews",
+            b"--dir",
+            directory.as_os_str().as_bytes(),
+        ];
+        BatchParms {
+            size: NEWS_BYTES,
+            size_max: u64::MAX,
+            queue: groups::sites::Queue::Unlimited,
+            packing: article::wrap::Packing::default(),
+            to: To::Command(groups::CommandLine::of_words(&words)),
+            is_off: false,
+        }
+    }
+}
+
+/// After something was filed without a daemon: every feed that gets its articles at once has its turn. The filer gives the lock back
+/// before: another news directory may feed this one. What cannot be served is told and waits.
+pub fn after_filing(directory: &NewsDirectory, filer: Filer) {
+    let is_any = filer
+        .sites()
+        .feeds()
+        .any(|(_, site)| is_immediate(&site.via));
+    let sites = is_any.then(|| filer.sites().clone());
+    drop(filer);
+    if let Some(sites) = sites {
+        serve_immediate(directory, &sites);
+    }
+}
+
+fn serve_immediate(directory: &NewsDirectory, sites: &Sites) {
+    let say = |error: anyhow::Error| eprintln!("broadsheet: {}", exit::text_of(&error));
+    let mut reader = match Reader::open(directory.root()) {
+        Ok(reader) => reader,
+        Err(error) => return say(error.into()),
+    };
+    let mut serving = match Serving::new(directory, sites, &reader) {
+        Ok(serving) => serving,
+        Err(error) => return say(error.into()),
+    };
+    for (name, site) in sites.feeds().filter(|(_, site)| is_immediate(&site.via)) {
+        if let Err(error) = until_nothing_is_new(&mut serving, name, site, &mut reader) {
+            say(anyhow::Error::new(error).context(place::shown(name)));
+        }
+    }
+}
+
+/// Serves a feed, and again when something was filed meanwhile: who filed it found the feed being served, and left it to us.
+fn until_nothing_is_new(
+    serving: &mut Serving<'_>,
+    name: &[u8],
+    site: &Site,
+    reader: &mut Reader,
+) -> Result<(), feed::Error> {
+    loop {
+        match serving.serve(name, site, reader) {
+            Err(feed::Error::Busy(_)) => return Ok(()),
+            Err(error) => return Err(error),
+            Ok(Served::Paused(_)) => return Ok(()),
+            Ok(served) => {
+                if let Some(why) = why_it_waits(&served) {
+                    eprintln!("broadsheet: {}: {why}", place::shown(name));
+                    return Ok(());
+                }
+            }
+        }
+        if !reader.refresh(serving.root)? {
+            return Ok(());
+        }
+    }
+}
+
+/// Why articles wait on, if any do.
+pub fn why_it_waits(served: &Served) -> Option<String> {
+    use feed::Stopped;
+    match served {
+        Served::Paused(why) => Some(format!("paused: {why}")),
+        Served::Given { waits, .. } => waits.clone(),
+        Served::Sent(sent) => match &sent.stopped {
+            Stopped::Empty | Stopped::Enough => None,
+            Stopped::Off => Some("batchparms says to make none (`!')".to_owned()),
+            Stopped::QueueFull { waiting } => {
+                Some(format!("{waiting} batches wait to be taken already"))
+            }
+            Stopped::DiskFull { free } => Some(format!(
+                "only {} are free where batches wait",
+                crate::text::rough_bytes(*free)
+            )),
+            Stopped::Failed(error) => Some(error.to_string()),
+        },
+    }
+}

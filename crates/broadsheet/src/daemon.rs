@@ -11,6 +11,7 @@
 //! | `incoming` | batches that come into in.coming/ |
 //! | `schedule`, `when` | expire and sendbatches at their time |
 //! | `feeds` | who waits for news to be filed |
+//! | `feeders` | feeds that get their articles at once |
 //! | `signals` | SIGTERM, SIGINT, SIGHUP |
 //! | `notify` | telling systemd |
 //!
@@ -18,6 +19,7 @@
 //! know of it. Between two jobs every thread sleeps in the kernel, without a time-out.
 
 pub mod client;
+mod feeders;
 mod feeds;
 mod incoming;
 mod newsroom;

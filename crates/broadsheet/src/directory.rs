@@ -14,6 +14,7 @@ pub const ENVIRONMENT: &str = "BROADSHEET_DIR";
 pub const SUBDIRECTORIES: &[&str] = &["segments", "feeds", "in.coming", "bad"];
 
 /// The news directory a command works on.
+#[derive(Clone)]
 pub struct NewsDirectory {
     root: PathBuf,
     source: &'static str,

@@ -9,6 +9,7 @@ use feed::place::{self, Place};
 use feed::start::{self, Start};
 use store::{Position, Reader};
 
+use crate::daemon::client;
 use crate::directory::NewsDirectory;
 use crate::exit::Status;
 use crate::feeds;
@@ -74,6 +75,7 @@ fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
         }
         writeln!(out, "{}: position {}", site.to_string_lossy(), position.0)?;
     }
+    client::look_at_feeds(directory.root());
     Ok(Status::OK)
 }
 

@@ -3,6 +3,7 @@
 use std::io::Write;
 use std::os::unix::ffi::OsStrExt;
 
+use crate::daemon::client;
 use crate::directory::NewsDirectory;
 use crate::exit::Status;
 use crate::flags::{Command, DIR, Given, Operands};
@@ -32,5 +33,6 @@ fn run(given: &Given, _: &mut dyn Write) -> anyhow::Result<Status> {
             eprintln!("broadsheet: {} was not paused", site.to_string_lossy());
         }
     }
+    client::look_at_feeds(directory.root());
     Ok(Status::OK)
 }

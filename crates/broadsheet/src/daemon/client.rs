@@ -255,6 +255,13 @@ pub fn reload(dir: &Path) -> io::Result<Option<(Vec<String>, u8)>> {
     Err(io::ErrorKind::UnexpectedEof.into())
 }
 
+/// Lets the daemon look at the feeds again, where there is one.
+pub fn look_at_feeds(dir: &Path) {
+    if let Ok(stream) = ask_word(dir, "feeds") {
+        let _ = answers(stream).next();
+    }
+}
+
 /// Asks the daemon to end, and waits until it has; false: there was none.
 ///
 /// # Errors

@@ -17,6 +17,7 @@ use relay::incoming::Drain;
 use relay::rnews::{Handed, Input, Watch};
 use store::{Lock, Spool, control_socket};
 
+use super::feeders::Feeders;
 use super::feeds::Feeds;
 use super::notify::notify;
 use super::request::{Answer, FileRequest, Filed};
@@ -89,6 +90,7 @@ pub struct Room {
     /// Jobs that were brought and not begun.
     waiting: AtomicUsize,
     loan: Mutex<Option<UnixStream>>,
+    feeds: Arc<Feeds>,
 }
 
 impl Room {
@@ -114,6 +116,11 @@ impl Room {
     pub fn drain(&self) {
         self.is_drain_due.store(true, Ordering::SeqCst);
         self.look();
+    }
+
+    /// Somebody let a feed go on, or put its cursor elsewhere.
+    pub fn look_at_feeds(&self) {
+        self.feeds.tell();
     }
 
     /// Ends it: waits for the job in hand, and for its commit. Jobs behind it are not begun; their clients file themselves.
@@ -178,6 +185,7 @@ pub struct Newsroom {
     room: Arc<Room>,
     schedule: Arc<Schedule>,
     feeds: Arc<Feeds>,
+    feeders: Option<Feeders>,
     /// Remembers the files that could not be filed.
     drain: Option<Drain>,
 }
@@ -194,6 +202,7 @@ impl Newsroom {
         events: Sender<Event>,
     ) -> std::io::Result<Arc<Room>> {
         let (sender, jobs) = sync_channel(JOBS_MAX);
+        let feeds: Arc<Feeds> = Arc::default();
         let room = Arc::new(Room {
             jobs: sender,
             state: Mutex::new(State::Closed),
@@ -203,6 +212,7 @@ impl Newsroom {
             is_drain_due: AtomicBool::new(false),
             waiting: AtomicUsize::new(0),
             loan: Mutex::new(None),
+            feeds: feeds.clone(),
         });
         let mut newsroom = Newsroom {
             directory,
@@ -210,13 +220,15 @@ impl Newsroom {
             filer: None,
             room: room.clone(),
             schedule,
-            feeds: Arc::default(),
+            feeds,
+            feeders: None,
             drain: None,
         };
         let thread = std::thread::Builder::new().name("newsroom".to_owned());
         thread.spawn(move || {
             let _end = TellEnd(events.clone());
             let opened = newsroom.open().map(drop);
+            newsroom.start_feeders();
             let is_open = opened.is_ok();
             let _ = events.send(Event::Opened(opened));
             if is_open {
@@ -225,6 +237,15 @@ impl Newsroom {
             newsroom.close(State::Closed);
         })?;
         Ok(room)
+    }
+
+    /// The feeds that want their articles at once, by the sites as they are now.
+    fn start_feeders(&mut self) {
+        self.feeders = None;
+        match Feeders::start(&self.directory, &self.files.sites, &self.feeds) {
+            Ok(feeders) => self.feeders = Some(feeders),
+            Err(error) => say(&format!("feeds cannot be served at once: {error}")),
+        }
     }
 
     fn work(&mut self, jobs: &Receiver<Job>) {
@@ -402,6 +423,7 @@ impl Newsroom {
             Ok(files) => {
                 self.schedule.set(&files.settings.schedule);
                 self.files = files;
+                self.start_feeders();
                 self.drain = None;
                 // Opened anew, so that an edited active is taken up too.
                 self.close(State::Closed);

@@ -1,6 +1,6 @@
 //! What is said over control.sock: a line asks, lines of JSON answer.
 //!
-//! `lend`, `reload`, `status` and `stop` are asked for by the word alone. A line that begins with `{` asks to file a batch,
+//! `lend`, `reload`, `feeds`, `status` and `stop` are asked for by the word alone. A line that begins with `{` asks to file a batch,
 //! whose descriptor comes with the line (`SCM_RIGHTS` of unix(7)).
 
 use relay::rnews::{Outcome, Summary};
@@ -18,6 +18,8 @@ pub enum Request {
     Lend,
     /// The settings read again.
     Reload,
+    /// To look at the feeds again.
+    Feeds,
     /// To know how the daemon does.
     Status,
     /// The daemon to end.
@@ -30,6 +32,7 @@ impl Request {
         Some(match line {
             b"lend" => Request::Lend,
             b"reload" => Request::Reload,
+            b"feeds" => Request::Feeds,
             b"status" => Request::Status,
             b"stop" => Request::Stop,
             _ => Request::File(serde_json::from_slice(line).ok()?),

@@ -173,6 +173,10 @@ impl Asked {
             }
             (Some(Request::Lend), _) => self.room.put(Job::Lend(client.into_stream()?)),
             (Some(Request::Reload), _) => self.room.put(Job::Reload(Some(client))),
+            (Some(Request::Feeds), _) => {
+                self.room.look_at_feeds();
+                client.say(&Answer::Done(Status::OK.code()));
+            }
             (Some(Request::Status), _) => client.say(&Answer::Status(Doing {
                 pid: std::process::id(),
                 state: self.room.state().word().to_owned(),

@@ -88,6 +88,18 @@ const ALSO: &[(&str, &str)] = &[
         "store::spool::SEGMENT_BYTES_MAX",
         "store::SEGMENT_BYTES_MAX",
     ),
+    (
+        "broadsheet::daemon::socket::CLIENTS_MAX",
+        "broadsheet::daemon::CLIENTS_MAX",
+    ),
+    (
+        "broadsheet::daemon::newsroom::JOBS_MAX",
+        "broadsheet::daemon::JOBS_MAX",
+    ),
+    (
+        "broadsheet::daemon::request::REQUEST_BYTES_MAX",
+        "broadsheet::daemon::REQUEST_BYTES_MAX",
+    ),
     ("store::position::POSITION_MAX", "store::POSITION_MAX"),
     ("store::current::PAD_BYTES_MAX", "store::PAD_BYTES_MAX"),
     ("store::index::PROBES_MAX", "store::INDEX_PROBES_MAX"),
@@ -105,7 +117,8 @@ fn every_limit_in_the_sources_is_printed() {
         rows.as_array()
             .expect("an array")
             .iter()
-            .filter_map(|row| Some(row[key].as_str()?.to_owned()))
+            // The binary's own call their crate `crate`.
+            .filter_map(|row| Some(row[key].as_str()?.replace("crate::", "broadsheet::")))
             .collect()
     };
     let (constants, names) = (of("constant"), of("limit"));

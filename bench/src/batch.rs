@@ -18,7 +18,7 @@ const LARGE: Kind = Kind::Like {
     articles: 100_000,
     groups: 500,
 };
-/// Compressions, and whether the small batch is enough to time them.
+/// Compressions, timed with the small batch.
 const HOWS: &[&str] = &[
     "compress", "gzip-1", "gzip", "gzip-9", "bzip2", "xz-0", "xz", "zstd-1", "zstd", "zstd-9",
     "zstd-19",
@@ -28,8 +28,8 @@ const HOWS: &[&str] = &[
 ///
 /// # Errors
 /// Something cannot be started, fails, or leaves articles out.
-pub fn rows(site: &mut Site, plan: &Plan) -> Result<String> {
-    let mut text = String::from("making batches, medians of MB/s before compression\n");
+pub fn rows(site: &mut Site, plan: &Plan) -> Result<()> {
+    println!("making batches, medians of MB/s before compression");
     let place = site.memory.clone().unwrap_or_else(|| site.disk.clone());
     let large = site.batch(LARGE, "large")?;
     let small = site.batch(Kind::TenThousand, "ten-thousand")?;
@@ -37,29 +37,36 @@ pub fn rows(site: &mut Site, plan: &Plan) -> Result<String> {
         let dir = filed(site, &place, batch)?;
         for (list, by) in [("ids", "by id"), ("numbers", "by number")] {
             let command = ours(site, &dir, list, "none", "batch");
-            row(
-                &mut text,
-                &format!("{what}, {by}"),
-                &dir,
-                &command,
-                batch,
-                plan.rounds,
-            )?;
+            row(&format!("{what}, {by}"), &dir, &command, batch, plan.rounds)?;
         }
         if batch.articles == small.articles {
             for how in HOWS {
                 let command = ours(site, &dir, "ids", how, "packed");
-                row(&mut text, how, &dir, &command, batch, plan.rounds.min(3))?;
+                row(
+                    how,
+                    &dir,
+                    &command,
+                    batch,
+                    plan.rounds.min(3).min(slow(how)),
+                )?;
             }
         }
     }
     if !plan.no_peer {
         match inn::unusable() {
-            Some(reason) => writeln!(text, "  {reason}")?,
-            None => beside(&mut text, site, &place, &small, plan.rounds)?,
+            Some(reason) => println!("  {reason}"),
+            None => beside(site, &place, &small, plan.rounds)?,
         }
     }
-    Ok(text)
+    Ok(())
+}
+
+/// Rounds of a compression: those that take seconds are run once.
+fn slow(how: &str) -> u32 {
+    match how {
+        "bzip2" | "xz" | "zstd-19" => 1,
+        _ => u32::MAX,
+    }
 }
 
 /// Files a batch, and writes lists of its articles.
@@ -97,14 +104,7 @@ fn ours(site: &Site, dir: &Path, list: &str, how: &str, out: &str) -> String {
 }
 
 /// One row: the runs of a command. The batch is in `batch` or `packed` then.
-fn row(
-    text: &mut String,
-    what: &str,
-    dir: &Path,
-    command: &str,
-    batch: &Batch,
-    rounds: u32,
-) -> Result<()> {
+fn row(what: &str, dir: &Path, command: &str, batch: &Batch, rounds: u32) -> Result<()> {
     let (mut real, mut cpu) = (Vec::new(), Vec::new());
     for _ in 0..=rounds {
         let outcome = measured(
@@ -126,18 +126,17 @@ fn row(
     let percent = bytes as f64 * 100.0 / batch.bytes as f64;
     let runs: Vec<_> = real.iter().map(|run| format!("{run:.0}")).collect();
     let _ = fs::remove_file(dir.join("packed"));
-    writeln!(
-        text,
+    println!(
         "  {what:<24} {:>8.1} real {:>8.1} cpu   {percent:>6.1} % of the batch as it came   ({})",
         median(real),
         median(cpu),
         runs.join(" ")
-    )?;
+    );
     Ok(())
 }
 
 /// INN's batcher, of the articles that it filed for the site with the most of them.
-fn beside(text: &mut String, site: &mut Site, on: &Path, small: &Batch, rounds: u32) -> Result<()> {
+fn beside(site: &mut Site, on: &Path, small: &Batch, rounds: u32) -> Result<()> {
     let dir = site.fresh(on)?;
     let server = inn::Server::start(&dir, &small.dir).context("starting INN")?;
     server.feed(&small.dir.join("batch"))?;
@@ -184,12 +183,5 @@ fn beside(text: &mut String, site: &mut Site, on: &Path, small: &Batch, rounds: 
         articles: small.articles,
         bytes,
     };
-    row(
-        text,
-        "INN's batcher, its part",
-        &dir,
-        &command,
-        &part,
-        rounds,
-    )
+    row("INN's batcher, its part", &dir, &command, &part, rounds)
 }

@@ -103,8 +103,7 @@ pub fn expire_alone(plan: &Plan) -> Result<()> {
 pub fn batches_alone(plan: &Plan) -> Result<()> {
     let mut site = Site::new(plan)?;
     print!("{}", machine::description());
-    print!("{}", batch::rows(&mut site, plan)?);
-    Ok(())
+    batch::rows(&mut site, plan)
 }
 
 /// `bench selection`: those rows alone.

@@ -7,7 +7,7 @@ use std::path::Path;
 use anyhow::Context;
 use article::wrap::{Packer, Packing};
 use feed::push_article;
-use store::{Numbers, Reader};
+use store::{Lender, Numbers, Reader};
 
 use crate::directory::NewsDirectory;
 use crate::exit::Status;
@@ -100,7 +100,7 @@ fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
 fn batch(reader: &Reader, mut list: impl BufRead, out: &mut impl Write) -> anyhow::Result<Counts> {
     let mut counts = Counts::default();
     let mut bytes = Vec::with_capacity(2 * GATHERED_BYTES);
-    let mut numbers = reader.numbers();
+    let (mut numbers, mut lender) = (reader.numbers(), reader.lender());
     let mut line = Vec::new();
     while read_line(&mut list, &mut line)? {
         let blank = |byte: &u8| matches!(byte, b' ' | b'\t');
@@ -108,7 +108,7 @@ fn batch(reader: &Reader, mut list: impl BufRead, out: &mut impl Write) -> anyho
             continue;
         };
         let before = bytes.len();
-        match push_named(reader, &mut numbers, word, &mut bytes)? {
+        match push_named((reader, &mut numbers, &mut lender), word, &mut bytes)? {
             true => counts.articles += 1,
             false => counts.missing += 1,
         }
@@ -139,8 +139,7 @@ fn read_line(list: &mut impl BufRead, line: &mut Vec<u8>) -> io::Result<bool> {
 
 /// Appends the article that a word names. False: it is not there.
 fn push_named(
-    reader: &Reader,
-    numbers: &mut Numbers<'_>,
+    (reader, numbers, lender): (&Reader, &mut Numbers<'_>, &mut Lender<'_>),
     word: &[u8],
     out: &mut Vec<u8>,
 ) -> anyhow::Result<bool> {
@@ -158,8 +157,8 @@ fn push_named(
     let Some(position) = position else {
         return Ok(false);
     };
-    match reader.read(position) {
-        Ok(stored) => push_article(out, &stored.record()),
+    match lender.record(position) {
+        Ok(record) => push_article(out, &record),
         // Expired just now.
         Err(store::Error::NoArticle(_)) => return Ok(false),
         Err(error) => return Err(error.into()),

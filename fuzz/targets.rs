@@ -46,6 +46,8 @@ pub const TARGETS: &[(&str, Target)] = &[
     ("openpgp", openpgp),
     ("signed_control", signed_control),
     ("control_message", control_message),
+    ("post", post),
+    ("cancel_lock", cancel_lock),
 ];
 
 /// The header of an article, in both forms.
@@ -568,4 +570,50 @@ pub fn control_message(data: &[u8]) {
         }
         let _ = judged.changes.lines();
     }
+}
+
+/// What somebody posts: what is read can be written and read again as the same; addresses that mail is sent to are whole words.
+pub fn post(data: &[u8]) {
+    use inject::{Draft, Moderators, mailbox, submission};
+    let Ok(draft) = Draft::parse(data) else {
+        return;
+    };
+    let written = draft.write();
+    assert_eq!(
+        Draft::parse(&written).expect("it was read before").write(),
+        written
+    );
+    for field in draft.fields() {
+        if let Some(address) = mailbox::address(&field.value) {
+            assert!(address.contains(&b'@'));
+        }
+    }
+    let mail = submission::mail(&draft, b"mod@site.example");
+    let mail = Draft::parse(&mail).expect("a mail is a header and a text");
+    assert_eq!((mail.count("To"), mail.count("Bcc")), (1, 0));
+    let mut moderators = Moderators::default();
+    moderators.read_mailpaths(&draft.body);
+    moderators.read_moderators(&draft.body);
+    let group = draft.value("Newsgroups").unwrap_or(b"a.b");
+    if let Some(address) = moderators.address(group) {
+        assert!(address.iter().all(u8::is_ascii_graphic));
+    }
+}
+
+/// A lock up to the first NUL, and a key: a key fits what it makes itself, whatever stands beside it.
+pub fn cancel_lock(data: &[u8]) {
+    use relay::cancel_lock::{Holder, Secret, matches, withdrawn};
+    let (lock, key) = match data.iter().position(|&byte| byte == 0) {
+        Some(at) => (&data[..at], &data[at + 1..]),
+        None => (data, &b""[..]),
+    };
+    matches(lock, key);
+    if let Some(id) = withdrawn(Some(lock), Some(key)) {
+        assert!(message_id::check(id).is_ok());
+    }
+    let secret = Secret::new(b"secret");
+    let own = secret.lock(Holder::Site, lock).expect("a lock");
+    let fits = secret.key(Holder::Site, lock).expect("a key");
+    assert!(matches(own.as_bytes(), fits.as_bytes()));
+    assert!(!matches(own.as_bytes(), key));
 }

@@ -37,11 +37,10 @@ fn post(program: &Program, words: &[&str], input: &[u8]) -> Told {
 
 fn filed(program: &Program, told: &Told) -> String {
     assert_eq!(told.status, 0, "{told:?}");
-    let id = told.summary()["message_id"]
-        .as_str()
-        .expect("an id")
-        .to_owned();
-    let bytes = program.run_bytes(&["article", "--dir", "news", &id]);
+    let summary = told.summary();
+    let id = summary.get("message_id").and_then(|id| id.as_str());
+    let id = id.expect("an id");
+    let bytes = program.run_bytes(&["article", "--dir", "news", id]);
     String::from_utf8_lossy(&bytes).into_owned()
 }
 

@@ -7,7 +7,7 @@ use std::convert::Infallible;
 use article::date::Utc;
 use article::{Article, Form};
 use groups::Matrix;
-use groups::sys::Sys;
+use groups::sys;
 use inject::Route;
 use proptest::prelude::*;
 use relay::decide::Scratch;
@@ -25,8 +25,8 @@ fn not_accepted(room: &Room, post: &[u8], may_approve: bool) -> Option<String> {
         return None;
     }
     let article = Article::parse(&done.bytes, Form::Native);
-    let sys = Sys::parse(b"ME:all\n", b"news.example.org").unwrap();
-    let mut matrix = Matrix::new(&room.active, &sys);
+    let sites = sys::parse(b"ME:all\n", b"news.example.org").unwrap();
+    let mut matrix = Matrix::new(&room.active, &sites);
     let mut state = State {
         active: &room.active,
         matrix: &mut matrix,

@@ -190,7 +190,16 @@ fn file(program: &Program, articles: &[Real], groups: &HashMap<String, bool>) ->
         age_seconds_max: None,
         ..Rules::new(b"news.example.org")
     };
-    let mut filer = Filer::new(spool, sys, rules, FilerOptions::default()).unwrap();
+    let mut filer = Filer::new(
+        spool,
+        sys,
+        rules,
+        FilerOptions {
+            cancel: relay::CancelPolicy::Classic,
+            ..FilerOptions::default()
+        },
+    )
+    .unwrap();
     let mut filed = Vec::new();
     for real in articles {
         let arrival = real.date + HOUR;

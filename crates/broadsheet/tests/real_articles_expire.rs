@@ -163,6 +163,7 @@ fn moderated(corpus: &Path) -> HashMap<String, bool> {
 fn news(corpus: &Path) -> Program {
     let active = std::fs::read_to_string(corpus.join("admin/active.corpus")).unwrap();
     let program = Program::with_small_segments(&active, SEGMENT_MIB);
+    program.cancel_as_c_news();
     program.write("news/explist", EXPLIST.as_bytes());
     program
 }

@@ -73,7 +73,6 @@ fixed! {
     relay::early::EARLY_SECONDS_MAX, Unit::Count("seconds"), "life of a cancel that waits for its article", "Then it is forgotten.";
     relay::early::KEYS_BYTES_MAX, Unit::Bytes, "Cancel-Key that waits for its article", "A longer one, or more of one article, is not kept.";
     relay::early::FILE_BYTES_MAX, Unit::Bytes, "cancels.early", "A larger file is written anew.";
-    crate::ihave::LINE_BYTES_MAX, Unit::Bytes, "line of ids", "A longer line read by batchih, batchsm or batchra is taken for several.";
     relay::signed::SIGNATURE_CHARACTERS_MAX, Unit::Count("characters"), "signature in X-PGP-Sig", "A longer one is not looked at.";
     relay::signed::HEADERS_MAX, Unit::Count("headers"), "headers that X-PGP-Sig names", "More make a message unverified.";
     relay::cancel_lock::HEADER_BYTES_MAX, Unit::Bytes, "Cancel-Lock or Cancel-Key", "A longer one fits nothing.";

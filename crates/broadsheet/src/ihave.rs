@@ -13,7 +13,7 @@ use crate::settings;
 use crate::text;
 
 /// Longest line of standard input, in bytes.
-pub const LINE_BYTES_MAX: usize = 4_096;
+const LINE_BYTES_MAX: usize = 4_096;
 
 /// Calls `each` for the first id of each line of standard input; lines without one are passed over.
 ///

@@ -12,7 +12,6 @@ use groups::command_line::CommandLine;
 use inject::{Draft, InjectRules, Injected, Moderators, Moment, Poster, Refusal, Reveal, Route};
 use inject::{Site, mail_queue};
 use relay::cancel_lock::Secret;
-use relay::file::FilerOptions;
 use relay::incoming::{Grade, Spooled, spool};
 use relay::{Filer, Now};
 
@@ -251,7 +250,7 @@ impl<'g> Posting<'g> {
         let most = self.settings.incoming.spool_after_seconds;
         let patience = (most > 0).then(|| Duration::from_secs(most));
         let settings = &self.settings;
-        let options = FilerOptions::default();
+        let options = settings.filer_options();
         let filer = filing::open(
             &self.directory,
             settings,

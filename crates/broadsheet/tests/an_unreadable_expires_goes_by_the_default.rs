@@ -31,7 +31,8 @@ fn id(place: usize) -> String {
 }
 
 fn news() -> Program {
-    let program = Program::with_news("test.a 0000000000 00001 y\nother 0000000000 00001 y\n");
+    let program =
+        Program::with_classic_cancels("test.a 0000000000 00001 y\nother 0000000000 00001 y\n");
     let article = |(place, (text, _)): (usize, &(&str, &[u8]))| {
         let header = format!("Expires: {text}\n");
         let mut article = with(&id(place), "test.a", &header, b"hello\n");
@@ -159,7 +160,7 @@ fn what_was_cancelled_is_not_told() {
 
 #[test]
 fn what_is_told_one_by_one_is_bounded() {
-    let program = Program::with_news("test.a 0000000000 00001 y\n");
+    let program = Program::with_classic_cancels("test.a 0000000000 00001 y\n");
     let count = expire::complaints::TOLD_MAX + 2;
     let article = |place| with(&id(place), "test.a", "Expires: never\n", b"hello\n");
     let articles: Vec<_> = (0..count).map(article).collect();

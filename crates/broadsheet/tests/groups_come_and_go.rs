@@ -43,7 +43,7 @@ fn a_group_is_added_filed_into_and_removed() {
     assert!(
         program
             .read("news/newsgroups")
-            .ends_with("comp.new\tNew things\n")
+            .ends_with("comp.new\t\tNew things\n")
     );
     let times = program.read("news/active.times");
     let words: Vec<&str> = times.lines().last().unwrap().split(' ').collect();

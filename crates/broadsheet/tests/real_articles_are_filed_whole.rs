@@ -139,7 +139,7 @@ fn odd_and_incomplete_articles_never_stop_a_run() {
 
 fn news(corpus: &Path) -> Program {
     let active = std::fs::read_to_string(corpus.join("admin/active.corpus")).unwrap();
-    Program::with_news(&active)
+    Program::with_classic_cancels(&active)
 }
 
 fn rnews(program: &Program, batches: &[PathBuf]) -> Told {

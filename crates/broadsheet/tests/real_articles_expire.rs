@@ -163,6 +163,7 @@ fn moderated(corpus: &Path) -> HashMap<String, bool> {
 fn news(corpus: &Path) -> Program {
     let active = std::fs::read_to_string(corpus.join("admin/active.corpus")).unwrap();
     let program = Program::with_small_segments(&active, SEGMENT_MIB);
+    program.cancel_as_c_news();
     program.write("news/explist", EXPLIST.as_bytes());
     program
 }
@@ -190,7 +191,16 @@ fn file(program: &Program, articles: &[Real], groups: &HashMap<String, bool>) ->
         age_seconds_max: None,
         ..Rules::new(b"news.example.org")
     };
-    let mut filer = Filer::new(spool, sys, rules, FilerOptions::default()).unwrap();
+    let mut filer = Filer::new(
+        spool,
+        sys,
+        rules,
+        FilerOptions {
+            cancel: relay::CancelPolicy::Classic,
+            ..FilerOptions::default()
+        },
+    )
+    .unwrap();
     let mut filed = Vec::new();
     for real in articles {
         let arrival = real.date + HOUR;

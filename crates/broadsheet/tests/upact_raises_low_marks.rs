@@ -12,7 +12,7 @@ const ACTIVE: &str =
     "control 0 1 y\njunk 0 1 y\ncomp.test 0 1 y\ncomp.misc 0 1 y\nold.group 0000000500 00001 y\n";
 
 fn news() -> Program {
-    let program = Program::with_news(ACTIVE);
+    let program = Program::with_classic_cancels(ACTIVE);
     let input = batch(&many("a", 5, "comp.test", 20));
     assert_eq!(program.rnews(&input).count("accepted"), 5);
     program

@@ -65,6 +65,21 @@ impl Program {
         program
     }
 
+    /// As [`Program::with_news`], where anybody may cancel, as in C News.
+    pub fn with_classic_cancels(active: &str) -> Program {
+        let program = Program::with_news(active);
+        program.cancel_as_c_news();
+        program
+    }
+
+    /// Lets anybody cancel in the news directory `news`.
+    pub fn cancel_as_c_news(&self) {
+        let settings = self.read("news/broadsheet.toml");
+        let classic = settings.replace("cancel = \"locked\"", "cancel = \"classic\"");
+        assert_ne!(settings, classic);
+        self.write("news/broadsheet.toml", classic.as_bytes());
+    }
+
     /// As [`Program::with_news`], with segments of so many MiB, so that a few articles fill several.
     pub fn with_small_segments(active: &str, mib: u64) -> Program {
         let program = Program::with_news(active);

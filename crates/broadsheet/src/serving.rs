@@ -149,7 +149,7 @@ impl<'a> Serving<'a> {
         }
         let parms = match &site.via {
             Via::Batch(via) => Some(self.parms.parms(&site.name, via, self.class)?),
-            Via::News { directory } => Some(self.into_news(directory)),
+            Via::News { directory } => Some(self.news_parms(directory)),
             _ => None,
         };
         let (root, limit, batches_max) = (self.root, self.limit, self.batches_max);
@@ -219,7 +219,7 @@ impl<'a> Serving<'a> {
     }
 
     /// Another news directory here gets batches through its own rnews, which hands them to its daemon where one runs.
-    fn into_news(&self, directory: &Path) -> BatchParms {
+    fn news_parms(&self, directory: &Path) -> BatchParms {
         use std::os::unix::ffi::OsStrExt;
         let program = std::env::current_exe().unwrap_or_else(|_| PathBuf::from("broadsheet"));
         let directory = self.root.join(directory);

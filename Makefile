@@ -52,6 +52,32 @@ demo:
 	run broadsheet rnews --json made/batch
 	run broadsheet fsck
 	run broadsheet status
+	printf '\nA neighbour gets what is here in batches, dropped into its in.coming/; it files them.\n'
+	broadsheet init --dir neighbour --name neighbour.example.org --active made/active > /dev/null
+	printf '\n$$ cat >> news/broadsheet.toml\n'
+	tee -a news/broadsheet.toml <<'TOML'
+
+	[[site]]
+	name = "neighbour.example.org"
+	groups = "comp,news,sci"
+	start = "oldest"
+	via = { directory = "../neighbour/in.coming", compress = "zstd" }
+	TOML
+	run broadsheet sendbatches neighbour.example.org
+	run broadsheet newsrun --dir neighbour --json
+	run broadsheet overview --dir neighbour comp.lang.c 1-3
+	printf '\nThe daemon holds the lock, files what comes, and serves feeds; commands work as before.\n'
+	printf '\n$$ broadsheet serve &\n'
+	broadsheet serve &
+	daemon=$$!
+	trap 'kill "$$daemon" 2> /dev/null || true' EXIT
+	until broadsheet status --json | grep -q '"pid"'; do sleep 0.1; done
+	printf 'hello, world\n' > post
+	run broadsheet inews -t 'A first post' -n comp.lang.c -f 'You <you@example.org>' post
+	run broadsheet feed list neighbour.example.org
+	run broadsheet sendbatches neighbour.example.org
+	run broadsheet stop
+	run broadsheet newsrun --dir neighbour --json
 	printf '\nWhat would go by the policy in explist: nothing yet, the articles have just come.\n'
 	run broadsheet expire -n
 	printf '\nA month later (--now): all of it goes; low marks rise.\n'

@@ -78,7 +78,7 @@ impl EachArticle<'_> {
             line: self.line.with_file(file.as_os_str().as_bytes()),
             limit: self.limit,
         };
-        let sent = command.send(article, false);
+        let sent = command.send(article);
         if wants_file {
             let _ = std::fs::remove_file(&file);
         }

@@ -36,6 +36,9 @@ pub enum Error {
     /// A site's name cannot be the name of a directory.
     #[error("site `{0}' cannot have a feed: its name is no file name")]
     Name(String),
+    /// A batch could not be dropped into a directory.
+    #[error(transparent)]
+    Directory(Box<relay::Error>),
     /// More articles are deferred than are kept.
     #[error(
         "more than {limit} articles for {site} are deferred; the feed stops there until they are taken"

@@ -161,7 +161,7 @@ impl Sending<'_> {
         // In a directory the name tells that it is compressed, as C News has it.
         packing.bare |= matches!(transport, Transport::Directory(_));
         if packing.kind.is_none() {
-            transport.send(batch.bytes(), false)?;
+            transport.send(batch.bytes())?;
             return Ok(batch.bytes().len() as u64);
         }
         let packed = packing
@@ -170,7 +170,7 @@ impl Sending<'_> {
                 site: self.site.escape_ascii().to_string(),
                 source,
             })?;
-        transport.send(&packed, true)?;
+        transport.send(&packed)?;
         Ok(packed.len() as u64)
     }
 

@@ -6,10 +6,11 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant};
 
 use groups::CommandLine;
+use relay::incoming::spool::spool_into;
+use relay::incoming::{SpoolOptions, Spooled};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::{MemfdFlags, memfd_create};
 use rustix::process::{Pid, PidfdFlags, Signal, kill_process_group, pidfd_open};
@@ -20,8 +21,6 @@ use crate::Error;
 pub const COMMAND_SECONDS_MAX: u64 = 3600;
 /// So much of what a failed command wrote on its standard error, the end of it, is shown.
 pub const COMPLAINT_BYTES_MAX: u64 = 1024;
-/// The letter that keeps apart the batches of one second, in the order of `ls`.
-const LETTERS: &[u8] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 
 /// Where batches go.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -44,10 +43,10 @@ impl Transport {
     /// # Errors
     /// It was not taken, or surely not durably. A command may have taken it all the same, and a directory may hold the file: then the
     /// other side gets its articles twice, and refuses them the second time.
-    pub fn send(&self, batch: &[u8], is_compressed: bool) -> Result<(), Error> {
+    pub fn send(&self, batch: &[u8]) -> Result<(), Error> {
         match self {
             Transport::Command { line, limit } => run(line, *limit, batch),
-            Transport::Directory(directory) => drop_in(directory, batch, is_compressed),
+            Transport::Directory(directory) => drop_in(directory, batch),
         }
     }
 }
@@ -135,43 +134,16 @@ fn last_words(file: &mut File) -> String {
     text.trim().replace(is_bad, "?")
 }
 
-fn drop_in(directory: &Path, batch: &[u8], is_compressed: bool) -> Result<(), Error> {
-    static NUMBER: AtomicU64 = AtomicU64::new(0);
-    let number = NUMBER.fetch_add(1, Ordering::Relaxed);
-    let partial = directory.join(format!("nspool.{}.{number}", std::process::id()));
-    let done = write(&partial, batch).and_then(|()| name(directory, &partial, is_compressed));
-    let removed = std::fs::remove_file(&partial);
-    let place = done?;
-    removed.map_err(Error::io("remove", &partial))?;
-    File::open(directory)
-        .and_then(|directory| directory.sync_all())
-        .map_err(Error::io("sync the directory of", &place))
-}
-
-fn write(path: &Path, batch: &[u8]) -> Result<(), Error> {
-    let mut file = File::create(path).map_err(Error::io("make", path))?;
-    file.write_all(batch)
-        .and_then(|()| file.sync_all())
-        .map_err(Error::io("write", path))
-}
-
-/// Gives the file its name, and never that of another batch: a link fails where there is one.
-fn name(directory: &Path, partial: &Path, is_compressed: bool) -> Result<PathBuf, Error> {
-    let now = SystemTime::now()
-        .duration_since(UNIX_EPOCH)
-        .unwrap_or_default();
-    let suffix = if is_compressed { "Z" } else { "t" };
-    for seconds in now.as_secs().. {
-        for &letter in LETTERS {
-            let path = directory.join(format!("{seconds}{}.{suffix}", char::from(letter)));
-            match std::fs::hard_link(partial, &path) {
-                Ok(()) => return Ok(path),
-                Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
-                Err(error) => return Err(Error::io("put in place", &path)(error)),
-            }
-        }
+fn drop_in(directory: &Path, mut batch: &[u8]) -> Result<(), Error> {
+    // Not made when it is missing: what is to be mounted there may not be.
+    std::fs::read_dir(directory).map_err(Error::io("put a batch into", directory))?;
+    let options = SpoolOptions {
+        // What must stay free is looked at before each batch.
+        keep_free: 0,
+        ..SpoolOptions::default()
+    };
+    match spool_into(directory, Path::new("the batch"), &mut batch, options) {
+        Ok(Spooled::Waits { .. } | Spooled::Empty) => Ok(()),
+        Err(error) => Err(Error::Directory(Box::new(error))),
     }
-    Err(Error::io("put in place", partial)(
-        ErrorKind::AlreadyExists.into(),
-    ))
 }

@@ -190,7 +190,7 @@ fn what_lacks_something_is_refused() {
         ("newgroup -rf", "begin with a letter"),
         ("newgroup comp.`reboot`", "`"),
         ("newgroup comp.$(id)", "`$"),
-        ("newgroup Comp.New", "N"),
+        ("newgroup Comp.New", "upper-case"),
         ("newgroup comp.a-name-that-is-too-long", "14"),
         ("newgroup alt.new", "our own line in sys"),
         ("newgroup control.new", "control"),

@@ -7,8 +7,8 @@ use std::fmt;
 
 use article::wrap::Kind;
 
-/// The characters that tell batches of one second apart, in the order they are used.
-pub const UNIQUE: &[u8; 62] = b"0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
+/// The characters that tell batches of one second apart, in the order they are used, which is that of `ls`.
+pub const UNIQUE: &[u8; 62] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 /// The longest suffix of a name, bytes.
 pub const SUFFIX_BYTES_MAX: usize = 8;
 
@@ -172,8 +172,8 @@ mod tests {
         let right = [
             "0.7501234569.t",
             "4.7501234560.Z",
-            "4.750123456a.t",
             "4.750123456A.t",
+            "4.750123456a.t",
             "4.7501234570.t",
             "7501234560.t",
             "75012345670.t",

@@ -68,7 +68,19 @@ pub fn spool(
     from: &mut dyn Read,
     options: SpoolOptions,
 ) -> Result<Spooled, Error> {
-    let dir = place(dir);
+    spool_into(&place(dir), what, from, options)
+}
+
+/// As [`spool`], into a directory that is some news system's `in.coming`.
+///
+/// # Errors
+/// As [`spool`].
+pub fn spool_into(
+    dir: &Path,
+    what: &Path,
+    from: &mut dyn Read,
+    options: SpoolOptions,
+) -> Result<Spooled, Error> {
     let mut head = Vec::with_capacity(HEAD_BYTES);
     fill(from, &mut head, HEAD_BYTES).map_err(|source| StoreError::io("read", what, source))?;
     let suffix = match wrap::open(head.as_slice(), WrapLimits::default()) {
@@ -78,17 +90,16 @@ pub fn spool(
         Err(_) => name::suffix(None),
     };
     let stem = format!("{TEMPORARY}{}", std::process::id());
-    let (file, temporary) = kept::create(&dir, &stem)
-        .map_err(|source| StoreError::io("make a file in", &dir, source))?;
-    let done =
-        copy(&dir, what, head, from, file, &temporary, options.keep_free).and_then(|bytes| {
-            let path = link(&dir, &temporary, options.grade, suffix)?;
-            Ok(Spooled::Waits { path, bytes })
-        });
+    let (file, temporary) =
+        kept::create(dir, &stem).map_err(|source| StoreError::io("make a file in", dir, source))?;
+    let done = copy(dir, what, head, from, file, &temporary, options.keep_free).and_then(|bytes| {
+        let path = link(dir, &temporary, options.grade, suffix)?;
+        Ok(Spooled::Waits { path, bytes })
+    });
     // Of a killed program it stays, and is removed a day later.
     let _ = fs::remove_file(&temporary);
     let done = done?;
-    super::sync(&dir)?;
+    super::sync(dir)?;
     Ok(done)
 }
 

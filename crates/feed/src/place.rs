@@ -195,9 +195,13 @@ impl Place {
             return true;
         }
         self.cursor.last.is_some_and(|(last, stamp)| {
-            let mut lender = reader.lender();
-            // Gone, or damaged: it was there, so the log goes on behind it.
-            matches!(lender.record(last), Ok(record) if record.head.stamp != stamp)
+            match reader.lender().record(last) {
+                Ok(record) => record.head.stamp != stamp,
+                // What was filed since lies across that place; or it is damaged, and then some go out twice.
+                Err(store::Error::Damaged { .. }) => true,
+                // Gone: it was there, so the log goes on behind it.
+                Err(_) => false,
+            }
         })
     }
 

@@ -50,11 +50,17 @@ pub fn lacks_final_newline(native: &[u8]) -> bool {
 /// of something is wrong on the wire and is kept. CRLF becomes LF; bare CR and bare LF
 /// stay. A last line without CRLF is taken as it is.
 pub fn push_native(out: &mut Vec<u8>, wire: &[u8]) {
-    out.reserve(wire.len());
-    for line in WireLines::new(wire) {
-        push_piece(out, wire, line.start, line.end);
+    out.reserve(wire.len() + COPY);
+    let mut lines = WireLines::new(wire);
+    while let Some(line) = lines.next_line() {
         if line.has_end {
-            out.push(b'\n');
+            // With its CR, which becomes the LF.
+            push_piece(out, wire, line.start, line.end + 1);
+            if let Some(last) = out.last_mut() {
+                *last = b'\n';
+            }
+        } else {
+            push_piece(out, wire, line.start, line.end);
         }
     }
 }
@@ -128,6 +134,14 @@ impl Iterator for WireLines<'_> {
 
     #[inline]
     fn next(&mut self) -> Option<WireLine> {
+        self.next_line()
+    }
+}
+
+impl WireLines<'_> {
+    /// Always inlined: half the speed otherwise.
+    #[inline(always)]
+    fn next_line(&mut self) -> Option<WireLine> {
         let from = self.start;
         let wire = self.wire;
         let is_end = |lf: &usize| *lf > from && wire.get(*lf - 1) == Some(&b'\r');
@@ -155,8 +169,9 @@ impl Iterator for WireLines<'_> {
     }
 }
 
-/// How many bytes a copy moves at once; most lines fit.
-const COPY: usize = 64;
+/// How many bytes a copy moves at once. Lines of ordinary text have about 70 bytes: with 64 the question whether one fits
+/// could not be foreseen, with 96 nearly all do.
+const COPY: usize = 96;
 
 #[inline]
 fn push_line(out: &mut Vec<u8>, text: &[u8], start: usize, end: usize) {

@@ -13,6 +13,7 @@ pub mod name;
 pub mod nearest;
 pub mod newsgroups;
 pub mod pattern;
+mod patterns;
 pub mod place;
 pub mod sites;
 pub mod size;

@@ -12,7 +12,7 @@ use hashbrown::{DefaultHashBuilder, HashTable};
 use std::hash::{BuildHasher, Hasher};
 
 use crate::active::{Active, GroupId};
-use crate::pattern::Pattern;
+use crate::patterns::Patterns;
 use crate::sites::Sites;
 
 /// Distribution of an article without one (C News).
@@ -101,7 +101,11 @@ impl Bits {
 /// The matrix for one set of sites and one table of groups.
 #[derive(Debug)]
 pub struct Matrix {
-    lines: Vec<Line>,
+    /// What each bit subscribes to.
+    subs: Patterns,
+    /// What each site's distributions are held against, from bit 1: its subscription where it has no list of them.
+    /// Distribution does not count for bit 0.
+    dists: Patterns,
     /// Words in a row; the top bit of the last is [`KNOWN`].
     words: usize,
     /// Sites that may get an unmoderated article, and those for a moderated one.
@@ -116,35 +120,23 @@ pub struct Matrix {
     distributions: Memo,
 }
 
-/// What is matched for one bit.
-#[derive(Debug)]
-struct Line {
-    subs: Pattern,
-    /// `None`: Distribution is held against `subs`. Unused for bit 0, where
-    /// Distribution does not count.
-    dists: Option<Pattern>,
-}
-
 /// Marks a row that has been worked out, in its last word.
 const KNOWN: u64 = 1 << 63;
 
 impl Matrix {
     /// A matrix without any row worked out yet.
     pub fn new(active: &Active, sites: &Sites) -> Self {
-        let own = Line {
-            subs: sites.subscription().clone(),
-            dists: None,
-        };
-        let others = sites.sites().iter().map(|site| Line {
-            subs: site.subs.clone(),
-            dists: site.dists.clone(),
-        });
-        let lines: Vec<Line> = std::iter::once(own).chain(others).collect();
+        let others = sites.sites();
+        let own = std::iter::once(sites.subscription());
+        let subs = Patterns::new(own.chain(others.iter().map(|site| &site.subs)));
+        let all_dists = others
+            .iter()
+            .map(|site| site.dists.as_ref().unwrap_or(&site.subs));
+        let mut dists = Patterns::new(all_dists);
         // One bit more for KNOWN.
-        let words = lines.len() / 64 + 1;
+        let words = (1 + others.len()) / 64 + 1;
         let takers = |moderated: bool| {
-            let takers = sites
-                .sites()
+            let takers = others
                 .iter()
                 .map(|site| !site.is_me && site.only.takes(moderated));
             row_of(words, std::iter::once(true).chain(takers))
@@ -153,12 +145,13 @@ impl Matrix {
         Self {
             unmoderated,
             moderated,
-            world: distribution_row(&lines, words, DEFAULT_DISTRIBUTION),
+            world: distribution_row(&mut dists, words, DEFAULT_DISTRIBUTION),
             rows: Vec::new(),
             generation: active.generation(),
             unknown: Memo::new(words),
             distributions: Memo::new(words),
-            lines,
+            subs,
+            dists,
             words,
         }
     }
@@ -192,11 +185,11 @@ impl Matrix {
             Some(value) => {
                 let Self {
                     distributions,
-                    lines,
+                    dists,
                     words,
                     ..
                 } = self;
-                distributions.row(value, || distribution_row(lines, *words, value))
+                distributions.row(value, || distribution_row(dists, *words, value))
             }
             None => &self.world,
         };
@@ -247,7 +240,7 @@ impl Matrix {
         } else if self.rows.len() < size {
             self.rows.resize(size, 0);
         }
-        let row = group_row(&self.lines, self.words, active.name(id));
+        let row = group_row(&mut self.subs, self.words, active.name(id));
         if let Some(place) = self.rows.get_mut(start..start.saturating_add(self.words)) {
             place.copy_from_slice(&row);
         }
@@ -257,16 +250,17 @@ impl Matrix {
     fn unknown_row(&mut self, name: &[u8]) -> &[u64] {
         let Self {
             unknown,
-            lines,
+            subs,
             words,
             ..
         } = self;
-        unknown.row(name, || group_row(lines, *words, name))
+        unknown.row(name, || group_row(subs, *words, name))
     }
 }
 
-fn group_row(lines: &[Line], words: usize, name: &[u8]) -> Vec<u64> {
-    let mut row = row_of(words, lines.iter().map(|line| line.subs.matches(name)));
+fn group_row(subs: &mut Patterns, words: usize, name: &[u8]) -> Vec<u64> {
+    let mut row = vec![0; words];
+    subs.each_verdict(name, |bit, includes| put(&mut row, bit, includes));
     if let Some(last) = row.last_mut() {
         *last |= KNOWN;
     }
@@ -275,28 +269,35 @@ fn group_row(lines: &[Line], words: usize, name: &[u8]) -> Vec<u64> {
 
 /// Blanks around the names of a Distribution are not part of them (RFC 5536,
 /// 3.2.4).
-fn distribution_row(lines: &[Line], words: usize, value: &[u8]) -> Vec<u64> {
+fn distribution_row(dists: &mut Patterns, words: usize, value: &[u8]) -> Vec<u64> {
     let value = match value.trim_ascii() {
         b"" => DEFAULT_DISTRIBUTION,
         value => value,
     };
-    let wants = |pattern: &Pattern| {
-        let mut names = value.split(|&byte| byte == b',').map(<[u8]>::trim_ascii);
-        names.any(|name| pattern.matches(name))
-    };
-    let sites = lines
-        .iter()
-        .skip(1)
-        .map(|line| wants(line.dists.as_ref().unwrap_or(&line.subs)));
-    row_of(words, std::iter::once(true).chain(sites))
+    let mut row = vec![0; words];
+    put(&mut row, ME_BIT, true);
+    let mut wanting = vec![0; words];
+    for name in value.split(|&byte| byte == b',') {
+        wanting.fill(0);
+        dists.each_verdict(name.trim_ascii(), |site, wants| {
+            put(&mut wanting, site + 1, wants);
+        });
+        or_into(&mut row, &wanting);
+    }
+    row
+}
+
+fn put(row: &mut [u64], bit: usize, value: bool) {
+    if let Some(word) = row.get_mut(bit / 64) {
+        let mask = 1 << (bit % 64);
+        *word = *word & !mask | u64::from(value) << (bit % 64);
+    }
 }
 
 fn row_of(words: usize, bits: impl Iterator<Item = bool>) -> Vec<u64> {
     let mut row = vec![0u64; words];
     for (index, bit) in bits.enumerate() {
-        if let Some(word) = row.get_mut(index / 64) {
-            *word |= u64::from(bit) << (index % 64);
-        }
+        put(&mut row, index, bit);
     }
     row
 }

@@ -13,9 +13,9 @@
 //! wins.
 
 /// Points for a word that is the same.
-const LITERAL_POINTS: u32 = 20;
+pub(crate) const LITERAL_POINTS: u32 = 20;
 /// Points for a word that `all` stands for.
-const ALL_POINTS: u32 = 19;
+pub(crate) const ALL_POINTS: u32 = 19;
 
 /// A compiled list of C News patterns.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -25,13 +25,13 @@ pub struct Pattern {
 }
 
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-struct Node {
+pub(crate) struct Node {
     /// Whether a pattern that ends here includes or excludes.
-    verdict: Option<bool>,
+    pub(crate) verdict: Option<bool>,
     /// Where `all` leads.
-    all: Option<u32>,
+    pub(crate) all: Option<u32>,
     /// Where literal words lead, sorted by word.
-    literal: Vec<(Box<[u8]>, u32)>,
+    pub(crate) literal: Vec<(Box<[u8]>, u32)>,
 }
 
 impl Pattern {
@@ -62,6 +62,11 @@ impl Pattern {
         newsgroups
             .split(|&byte| byte == b',')
             .any(|group| self.matches(group))
+    }
+
+    /// A place of the tree; the root is 0.
+    pub(crate) fn node(&self, index: u32) -> Option<&Node> {
+        self.nodes.get(index as usize)
     }
 
     /// The sign of the pattern with the highest score; `None` if none fits.
@@ -151,7 +156,7 @@ impl Node {
 }
 
 /// The first word of a name, and what follows its dot.
-fn split_word(name: &[u8]) -> (&[u8], Option<&[u8]>) {
+pub(crate) fn split_word(name: &[u8]) -> (&[u8], Option<&[u8]>) {
     match memchr::memchr(b'.', name).and_then(|dot| name.split_at_checked(dot)) {
         Some((word, rest)) => (word, rest.get(1..)),
         None => (name, None),

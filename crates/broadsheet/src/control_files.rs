@@ -4,10 +4,13 @@ use std::io;
 
 use expire::{Explist, Policy, Tables};
 use groups::newsgroups::Newsgroups;
+use groups::sites::Via;
 use groups::{Active, Flag, Sites};
 
 use crate::directory::NewsDirectory;
+use crate::serving::BATCHPARMS;
 use crate::settings::{self, Settings};
+use crate::text;
 
 /// Faults of one file that are told one by one; of the rest only the number.
 const FAULTS_TOLD_MAX: usize = 10;
@@ -165,6 +168,8 @@ fn sites(directory: &NewsDirectory, settings: &Settings) -> Result<String, Strin
         None => "all groups are taken, as there is no line of ME and no accept".to_owned(),
     };
     let feeds = sites.feeds().count();
+    let parms =
+        feed::Batchparms::read(&directory.file(BATCHPARMS)).map_err(|error| error.to_string())?;
     let mut told = format!("{} to send to; {taken}", counted(feeds, "site"));
     for (feed, site) in sites.feeds().take(SITES_TOLD_MAX) {
         told.push_str(&format!(
@@ -173,6 +178,11 @@ fn sites(directory: &NewsDirectory, settings: &Settings) -> Result<String, Strin
             site.via.word(),
             site.place
         ));
+        if let Via::Batch(via) = &site.via
+            && let Err(error) = parms.parms(&site.name, via, None)
+        {
+            told.push_str(&format!("\n        note: {error}"));
+        }
     }
     if let more @ 1.. = feeds.saturating_sub(SITES_TOLD_MAX) {
         told.push_str(&format!("\n    and {more} more"));
@@ -239,5 +249,5 @@ fn policy(list: Explist, active: &Active) -> Result<String, String> {
 }
 
 fn counted(count: usize, what: &str) -> String {
-    format!("{count} {what}{}", if count == 1 { "" } else { "s" })
+    text::counted(count as u64, what)
 }

@@ -72,6 +72,16 @@ pub fn rough_bytes(count: u64) -> String {
     }
 }
 
+/// `1 article`, `2 articles`; a word that ends in `ch` gets `es`.
+pub fn counted(count: u64, what: &str) -> String {
+    let ending = match what.ends_with("ch") {
+        _ if count == 1 => "",
+        true => "es",
+        false => "s",
+    };
+    format!("{count} {what}{ending}")
+}
+
 /// A moment, seconds since 1970, as news writes it: `Mon, 20 Dec 1993 04:39:21 GMT`.
 pub fn utc(seconds: i64) -> String {
     let mut text = Vec::new();

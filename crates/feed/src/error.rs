@@ -80,7 +80,7 @@ pub enum Error {
     SiteName(String),
     /// Nothing says how batches for a site are to be made.
     #[error(
-        "nothing says where batches for {site} go: give its [[site]] a `to', or write a line for it, class {class}, in batchparms"
+        "nothing says where batches for {site} go: write a line for it, class {class}, in batchparms, or `via = {{ batch = ... }}' in its [[site]]"
     )]
     NoParms {
         /// The site.

@@ -112,7 +112,7 @@ fn what_nobody_says_is_asked_for() {
         .unwrap_err();
     assert_eq!(
         error.to_string(),
-        "nothing says where batches for east go: give its [[site]] a `to', or write a line for it, class u, in batchparms"
+        "nothing says where batches for east go: write a line for it, class u, in batchparms, or `via = { batch = ... }' in its [[site]]"
     );
     let error = file()
         .parms(b"a;b", &BatchVia::default(), None)

@@ -10,6 +10,7 @@ use crate::exit::{Meaning, Status};
 use crate::feeds;
 use crate::flags::{Command, DIR, Given, JSON, Operands};
 use crate::serving::{Served, Serving, why_it_waits};
+use crate::text;
 
 /// The table.
 pub static COMMAND: Command = Command {
@@ -62,7 +63,7 @@ fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
             let told = serde_json::json!({ "site": shown, "articles": articles, "why": why });
             writeln!(out, "{told}")?;
         } else {
-            writeln!(out, "{shown}: {articles} articles")?;
+            writeln!(out, "{shown}: {}", text::counted(articles, "article"))?;
             if let Some(why) = why {
                 eprintln!("broadsheet: {shown}: {why}");
             }

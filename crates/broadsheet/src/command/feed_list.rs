@@ -84,18 +84,21 @@ fn write_text(
     let oldest = backlog.oldest.map_or_else(String::new, |time| {
         format!(", the oldest of {}", text::utc(time))
     });
-    let (articles, bytes) = (backlog.articles, text::rough_bytes(backlog.bytes));
-    writeln!(out, "    waiting {articles} articles, {bytes}{oldest}")?;
+    let articles = text::counted(backlog.articles, "article");
+    let bytes = text::rough_bytes(backlog.bytes);
+    writeln!(out, "    waiting {articles}, {bytes}{oldest}")?;
     if !look.deferred.is_empty() {
-        writeln!(out, "    deferred {} articles", look.deferred.len())?;
+        let deferred = text::counted(look.deferred.len() as u64, "article");
+        writeln!(out, "    deferred {deferred}")?;
     }
     let cursor = &look.cursor;
     let last = match i64::try_from(cursor.sent_at) {
         Ok(time) if time > 0 => format!(", last at {}", text::utc(time)),
         _ => String::new(),
     };
-    let (sent, bytes) = (cursor.sent, text::rough_bytes(cursor.sent_bytes));
-    writeln!(out, "    sent {sent} articles, {bytes}{last}")?;
+    let sent = text::counted(cursor.sent, "article");
+    let bytes = text::rough_bytes(cursor.sent_bytes);
+    writeln!(out, "    sent {sent}, {bytes}{last}")?;
     if cursor.skipped > 0 {
         writeln!(out, "    gone before they were sent {}", cursor.skipped)?;
     }

@@ -167,15 +167,13 @@ fn tell(given: &Given, out: &mut dyn Write, line: &Line, sent: Sent) -> std::io:
         return Ok(why.is_none());
     }
     if sent.batches > 0 {
-        let (batches, articles) = (sent.batches, sent.articles);
+        let articles = text::counted(sent.articles, "article");
+        let batches = text::counted(sent.batches, "batch");
         let (bytes, packed) = (
             text::rough_bytes(sent.bytes),
             text::rough_bytes(sent.packed_bytes),
         );
-        writeln!(
-            out,
-            "{name}: {articles} articles in {batches} batches, {bytes} as {packed}"
-        )?;
+        writeln!(out, "{name}: {articles} in {batches}, {bytes} as {packed}")?;
     }
     if sent.oversize > 0 {
         let oversize = sent.oversize;

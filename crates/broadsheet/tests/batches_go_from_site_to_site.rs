@@ -182,7 +182,7 @@ fn batchparms_says_how_and_by_class() {
     let told = program.run(&["sendbatches", "--dir", "news", "-c", "n"]);
     assert_eq!(told.status, 0, "{told:?}");
     assert!(
-        told.out.starts_with("north: 3 articles in 1 batches, "),
+        told.out.starts_with("north: 3 articles in 1 batch, "),
         "{told:?}"
     );
     let told = program.run(&["rnews", "--dir", "news", "--json", "night"]);

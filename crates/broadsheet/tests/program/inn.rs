@@ -124,6 +124,20 @@ impl Inn {
             .expect("it runs")
     }
 
+    /// The words that run a program of INN's as [`Inn::run`] does, for a command of `via`.
+    pub fn words(&self, program: &str) -> String {
+        let command = as_news(&self.programs, self.room.path(), program);
+        let mut words = "env".to_owned();
+        for (name, value) in command.get_envs() {
+            let value = value.unwrap_or_default().to_string_lossy();
+            words.push_str(&format!(" {}={value}", name.to_string_lossy()));
+        }
+        for word in std::iter::once(command.get_program()).chain(command.get_args()) {
+            words.push_str(&format!(" {}", word.to_string_lossy()));
+        }
+        words
+    }
+
     /// A path in its directory.
     pub fn path(&self, name: &str) -> PathBuf {
         self.room.path().join(name)

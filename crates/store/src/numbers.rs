@@ -1,7 +1,7 @@
 //! Where articles lie that are named by group and number.
 
 use crate::disk::MapRef;
-use crate::overview;
+use crate::overview::{self, Block};
 use crate::reader::Reader;
 use crate::{Error, Position};
 
@@ -11,6 +11,9 @@ pub struct Numbers<'r> {
     reader: &'r Reader,
     /// From the newest segment on.
     maps: Vec<(u64, MapRef)>,
+    /// In which of them, and where in it, the block lies that had the last article. Lists are made in the order of the
+    /// log, so that the next one is most often there, too; and no number is in two blocks.
+    last: Option<(usize, usize)>,
 }
 
 impl Reader {
@@ -19,6 +22,7 @@ impl Reader {
         Numbers {
             reader: self,
             maps: Vec::new(),
+            last: None,
         }
     }
 }
@@ -32,6 +36,22 @@ impl Numbers<'_> {
         if !self.reader.expired().keeps(group, number) {
             return Ok(None);
         }
+        let record = match self.in_last(group, number) {
+            Some(record) => Some(record),
+            None => self.anywhere(group, number)?,
+        };
+        let alive = |position: &Position| self.reader.is_alive_in(group, number, *position);
+        Ok(record.filter(alive))
+    }
+
+    fn in_last(&self, group: &[u8], number: u64) -> Option<Position> {
+        let (at, offset) = self.last?;
+        let (base, map) = self.maps.get(at)?;
+        let block = Block::parse(map.bytes().get(offset..)?)?;
+        record(*base, &block, group, number)
+    }
+
+    fn anywhere(&mut self, group: &[u8], number: u64) -> Result<Option<Position>, Error> {
         for (at, &base) in self.reader.segments().iter().rev().enumerate() {
             if self.maps.len() == at {
                 self.maps.push((base, self.reader.overview_map(base)?));
@@ -39,16 +59,20 @@ impl Numbers<'_> {
             let Some((base, map)) = self.maps.get(at) else {
                 break;
             };
+            let mut offset = 0;
             for block in overview::blocks(map.bytes()) {
-                let rows = block.find(group);
-                let Some(row) = rows.and_then(|rows| rows.range(number, number).next()) else {
-                    continue;
-                };
-                let position = Position(base + u64::from(row.record));
-                let is_alive = self.reader.is_alive_in(group, number, position);
-                return Ok(is_alive.then_some(position));
+                if let Some(position) = record(*base, &block, group, number) {
+                    self.last = Some((at, offset));
+                    return Ok(Some(position));
+                }
+                offset += block.bytes.len();
             }
         }
         Ok(None)
     }
+}
+
+fn record(base: u64, block: &Block<'_>, group: &[u8], number: u64) -> Option<Position> {
+    let row = block.find(group)?.range(number, number).next()?;
+    Some(Position(base + u64::from(row.record)))
 }

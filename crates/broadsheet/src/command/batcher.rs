@@ -17,8 +17,8 @@ use crate::flags::{Command, DIR, Flag, Given, Operands};
 const LIST_LINE_BYTES_MAX: usize = 4096;
 /// A larger file in a list is passed over.
 const LISTED_FILE_BYTES_MAX: u64 = 1 << 30;
-/// Bytes gathered before they are written.
-const GATHERED_BYTES: usize = 1 << 20;
+/// Bytes gathered before they are written: they should still be in the processor's cache then.
+const GATHERED_BYTES: usize = 256 << 10;
 /// Bytes of the list read at once.
 const LIST_BUFFER_BYTES: usize = 256 << 10;
 

@@ -2,6 +2,7 @@
 
 mod batch;
 mod expire;
+mod feeding;
 mod index;
 mod inn;
 mod limit;
@@ -36,6 +37,9 @@ bench index [--ids N] [--binary FILE] [--dir DIR] [--keep]
     bytes an id and time a look-up of the index.
 bench batch [--quick] [--rounds N] [--binary FILE] [--dir DIR] [--no-peer] [--keep]
     times batcher: plain, beside INN's where it is installed, and each compression.
+bench feed [--rounds N] [--binary FILE] [--dir DIR] [--keep]
+    how soon an article is at a feed's program, and what the walk along the log
+    costs for 1, 5 and 500 sites.
 bench selection [--rounds N] [--binary FILE] [--dir DIR] [--keep]
     what filing costs with 500 sites beside 5, equally few wanting each article.
 bench expire [--large] [--binary FILE] [--dir DIR] [--keep]
@@ -62,6 +66,10 @@ fn command() -> Result<()> {
         Some(Value(word)) if word == "batch" => batches_alone(arguments),
         Some(Value(word)) if word == "expire" => expire_alone(arguments),
         Some(Value(word)) if word == "selection" => select(arguments),
+        Some(Value(word)) if word == "feed" => feed(arguments),
+        Some(Value(word)) if word == "witness" => {
+            feeding::witness(&PathBuf::from(arguments.value()?))
+        }
         Some(Value(word)) if word == "measure" => {
             let report = arguments.value()?;
             let command: Vec<_> = arguments.raw_args()?.collect();
@@ -98,6 +106,12 @@ fn batches_alone(mut arguments: lexopt::Parser) -> Result<()> {
 fn expire_alone(mut arguments: lexopt::Parser) -> Result<()> {
     let (plan, _) = planned(&mut arguments)?;
     run::expire_alone(&plan)
+}
+
+/// `bench feed`.
+fn feed(mut arguments: lexopt::Parser) -> Result<()> {
+    let (plan, _) = planned(&mut arguments)?;
+    run::feeding_alone(&plan)
 }
 
 /// `bench selection`.

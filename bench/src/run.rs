@@ -11,7 +11,7 @@ use crate::measure::{Input, Usages};
 use crate::plan::Plan;
 use crate::report::{Goal, Runs, every_run, figure, median, medians};
 use crate::site::{Batch, Expected, Site, just_emptied, settle};
-use crate::{batch, expire, index, inn, limit, machine, selection};
+use crate::{batch, expire, feeding, index, inn, limit, machine, selection};
 
 /// The paper's batch is small: several runs a round.
 const PAPER_RUNS: u32 = 5;
@@ -69,6 +69,8 @@ pub fn run(plan: &Plan) -> Result<()> {
     print!("{}{}", beside_inn(plan, &rows), ratio_to_limit(&rows));
     print!("{}", system_calls(&mut site, &ten)?);
     print!("{}", selection::rows(&mut site, &ten, plan.rounds)?);
+    print!("{}", feeding::rows(&mut site, plan.rounds)?);
+    batch::rows(&mut site, plan)?;
     print!("{}", memory_of_large(plan, &mut site)?);
     let ids = if plan.quick {
         index::IDS / 10
@@ -104,6 +106,17 @@ pub fn batches_alone(plan: &Plan) -> Result<()> {
     let mut site = Site::new(plan)?;
     print!("{}", machine::description());
     batch::rows(&mut site, plan)
+}
+
+/// `bench feed`: those rows alone.
+///
+/// # Errors
+/// When the binary is missing or fails, or an article does not arrive.
+pub fn feeding_alone(plan: &Plan) -> Result<()> {
+    let mut site = Site::new(plan)?;
+    print!("{}", machine::description());
+    print!("{}", feeding::rows(&mut site, plan.rounds)?);
+    Ok(())
 }
 
 /// `bench selection`: those rows alone.

@@ -151,7 +151,7 @@ fn a_directory_of_another_news_system_is_filled_up_to_the_queue() {
     while all < 23 {
         for path in program.files("far/in.coming") {
             let name = path.to_str().expect("UTF-8").to_owned();
-            assert!(name.ends_with(".Z"), "{name}");
+            assert!(name.ends_with(".gz"), "{name}");
             let told = program.run(&["rnews", "--dir", "far", "--json", "-u", &name]);
             all += told.count("accepted");
         }

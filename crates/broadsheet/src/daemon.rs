@@ -9,7 +9,7 @@
 //! | `request` | what is said there |
 //! | `client` | the other end: a command asks |
 //! | `incoming` | batches that come into in.coming/ |
-//! | `schedule`, `when` | expire and sendbatches at their time |
+//! | `schedule` | expire and sendbatches at their time |
 //! | `feeds` | who waits for news to be filed |
 //! | `feeders` | feeds that get their articles at once |
 //! | `signals` | SIGTERM, SIGINT, SIGHUP |
@@ -29,10 +29,11 @@ mod schedule;
 mod serve;
 mod signals;
 mod socket;
-pub mod when;
 
+pub use feeders::{END_SECONDS_MAX, FEEDERS_MAX};
 pub use newsroom::JOBS_MAX;
 pub use request::REQUEST_BYTES_MAX;
+pub use schedule::RUNNING_MAX;
 pub use serve::serve;
 pub use socket::CLIENTS_MAX;
 

@@ -3,10 +3,12 @@
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStrExt;
 
+use feed::place::{self, Look};
 use feed::roll::{self, Newcomer};
+use feed::waiting::{self, Backlog};
 use groups::Sites;
 use groups::sites::{Site, Start};
-use store::Position;
+use store::{Position, Reader};
 
 use crate::directory::NewsDirectory;
 
@@ -36,6 +38,55 @@ pub fn chosen<'s>(
         .collect())
 }
 
+/// So many sites are named in a message.
+pub const NAMED_MOST: usize = 10;
+/// A feed, how far it is and what waits for it.
+pub struct Told<'s> {
+    /// Its name.
+    pub name: &'s [u8],
+    /// What is known of it.
+    pub look: Look,
+    /// What waits.
+    pub backlog: Backlog,
+}
+
+/// What waits for each of these feeds, by one pass along the log. Those without a cursor are left out.
+///
+/// # Errors
+/// The store or the files of a feed cannot be read.
+pub fn backlogs<'s>(
+    directory: &NewsDirectory,
+    sites: &Sites,
+    reader: &Reader,
+    names: impl Iterator<Item = &'s [u8]>,
+) -> Result<Vec<Told<'s>>, feed::Error> {
+    let mut known = Vec::new();
+    for name in names {
+        if let Some(look) = place::look(directory.root(), name)? {
+            known.push((name, look));
+        }
+    }
+    let cursors: Vec<waiting::Site<'_>> = known
+        .iter()
+        .map(|(name, look)| waiting::Site {
+            name,
+            cursor: look.cursor,
+        })
+        .collect();
+    let mut selector = relay::sites::Selector::new(reader.active(), sites.clone());
+    let mut wants =
+        |record: &store::Record<'_>, name: &[u8]| selector.wants(record, name, reader.active());
+    let backlogs = waiting::count(reader, &cursors, &mut wants)?;
+    let all = known.into_iter().zip(backlogs);
+    Ok(all
+        .map(|((name, look), backlog)| Told {
+            name,
+            look,
+            backlog,
+        })
+        .collect())
+}
+
 const ELSEWHERE: &str = "(`broadsheet feed reset' to begin elsewhere)";
 
 /// Gives every site that has none its cursor. Before anything is filed that may name it. `end`: where the log ends.
@@ -51,7 +102,8 @@ pub fn enrol(directory: &NewsDirectory, sites: &Sites, end: Position) -> Result<
         })
         .collect();
     let fresh = roll::enrol(directory.root(), end, &newcomers)?;
-    let shown: Vec<_> = fresh.iter().map(|name| feed::place::shown(name)).collect();
+    let first = fresh.iter().take(NAMED_MOST + 1);
+    let shown: Vec<_> = first.map(|name| place::shown(name)).collect();
     match (shown.as_slice(), fresh.first()) {
         ([one], Some(name)) => {
             let begins = match sites.feed(name).map(|site| site.start) {
@@ -62,7 +114,32 @@ pub fn enrol(directory: &NewsDirectory, sites: &Sites, end: Position) -> Result<
             eprintln!("broadsheet: {one} is a new site: {begins} {ELSEWHERE}");
         }
         ([], _) => {}
-        (some, _) => eprintln!("broadsheet: new sites: {} {ELSEWHERE}", some.join(", ")),
+        (some, _) => eprintln!("broadsheet: {} {ELSEWHERE}", many(some, fresh.len())),
     }
     Ok(())
+}
+
+/// The first names, and how many there are.
+fn many(names: &[String], all: usize) -> String {
+    let more = all.saturating_sub(NAMED_MOST);
+    match names.get(..NAMED_MOST) {
+        Some(first) if more > 0 => format!("{all} new sites: {} and {more} more", first.join(", ")),
+        _ => format!("new sites: {}", names.join(", ")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_few_are_named_of_many() {
+        let names: Vec<String> = (1..=11).map(|number| format!("s{number}")).collect();
+        assert_eq!(many(&names[..2], 2), "new sites: s1, s2");
+        assert!(many(&names[..10], 10).ends_with(": s1, s2, s3, s4, s5, s6, s7, s8, s9, s10"));
+        assert_eq!(
+            many(&names, 500),
+            "500 new sites: s1, s2, s3, s4, s5, s6, s7, s8, s9, s10 and 490 more"
+        );
+    }
 }

@@ -68,6 +68,7 @@ fixed! {
     relay::control::serials::HIERARCHIES_MAX, Unit::Count("hierarchies"), "serial numbers of checkgroups", "Those of more hierarchies are not remembered.";
     relay::control::events::LOG_BYTES_MAX, Unit::Bytes, "control.log", "A larger one becomes control.log.old, and what was there before goes.";
     relay::control::events::FIELD_BYTES_MAX, Unit::Bytes, "field of control.log", "A longer one is cut and ends in `...'.";
+    feed::ihave::IDS_READ_MAX, Unit::Count("ids"), "ids of an ihave or sendme message that are looked at", "Those beyond are passed over.";
     relay::control::wanted::IDS_MAX, Unit::Count("ids"), "ids of an ihave or sendme message that is made", "More go into the next message.";
     relay::early::EARLY_MAX, Unit::Count("cancels"), "cancels that wait for their article", "Beyond it the oldest are forgotten.";
     relay::early::EARLY_SECONDS_MAX, Unit::Count("seconds"), "life of a cancel that waits for its article", "Then it is forgotten.";
@@ -112,7 +113,10 @@ fixed! {
     crate::daemon::CLIENTS_MAX, Unit::Count("clients"), "clients of the daemon", "More at a time are sent away; rnews then waits for the lock.";
     crate::daemon::JOBS_MAX, Unit::Count("jobs"), "jobs of the daemon", "So many wait for their turn; more clients stand in the line before it.";
     crate::daemon::REQUEST_BYTES_MAX, Unit::Bytes, "request to the daemon", "A longer one is not read.";
-    crate::daemon::when::EVERY_SECONDS_MAX, Unit::Count("seconds"), "longest `every' of [schedule]", "A longer one is a fault.";
+    crate::daemon::FEEDERS_MAX, Unit::Count("feeds"), "feeds that the daemon serves at once", "Those beyond wait for `feed flush'.";
+    crate::daemon::END_SECONDS_MAX, Unit::Count("seconds"), "a program's end", "When the daemon has closed its standard input; then it is killed.";
+    crate::daemon::RUNNING_MAX, Unit::Count("tasks"), "tasks of schedules that run at a time", "Others that are due follow when one has ended.";
+    groups::when::EVERY_SECONDS_MAX, Unit::Count("seconds"), "longest `every' of a schedule", "A longer one is a fault.";
     expire::explist::FILE_BYTES_MAX, Unit::Bytes, "explist", "A larger explist, or expire.ctl to import, is not read.";
     expire::explist::RULES_MAX, Unit::Count("rules"), "rules of explist", "More are a fault.";
     expire::archiving::COPY_FAILURES_MAX, Unit::Count("copies"), "failed copies to archives", "After so many a run of expire archives nothing more, and all that should be archived stays, as in C News.";

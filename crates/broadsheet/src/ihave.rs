@@ -2,18 +2,18 @@
 
 use std::io::{self, BufRead, Read, Write};
 
-use article::{Article, Form, message_id};
-use relay::Now;
-use relay::control::wanted::{Envelope, IDS_MAX, ids_of};
-use store::Reader;
+use article::message_id;
+use feed::Builder;
+use store::{Reader, Record};
 
 use crate::directory::NewsDirectory;
 use crate::flags::Given;
 use crate::settings;
-use crate::text;
 
 /// Longest line of standard input, in bytes.
 const LINE_BYTES_MAX: usize = 4_096;
+/// What is printed at a time, about.
+pub const PIECE_BYTES: usize = 1 << 20;
 
 /// Calls `each` for the first id of each line of standard input; lines without one are passed over.
 ///
@@ -38,55 +38,51 @@ pub fn each_id(mut each: impl FnMut(&[u8]) -> anyhow::Result<()>) -> anyhow::Res
     }
 }
 
-/// Calls `each` for the ids in each control message whose id stands on standard input, and which is here.
+/// Prints batches of what the articles whose ids stand on standard input, and which are here, come to.
 ///
 /// # Errors
-/// Those of the store and of `each`.
-pub fn each_wanted(
+/// Those of the store and of the builder, or standard output is closed.
+pub fn print_batches(
     reader: &Reader,
-    mut each: impl FnMut(&[u8]) -> anyhow::Result<()>,
-) -> anyhow::Result<()> {
-    each_id(|message| {
-        let Some(stored) = reader.article(message)? else {
-            return Ok(());
-        };
-        let mut native = Vec::new();
-        stored.record().push_native(&mut native);
-        ids_of(&Article::parse(&native, Form::Native)).try_for_each(&mut each)
-    })
-}
-
-/// Prints messages that name these ids to the site given, as a batch.
-///
-/// # Errors
-/// The site's name is none, or standard output is closed.
-pub fn print_messages(
-    given: &Given,
-    directory: &NewsDirectory,
-    kind: &str,
-    ids: &[Vec<u8>],
+    builder: &mut dyn Builder,
     out: &mut dyn Write,
 ) -> anyhow::Result<()> {
+    each_id(|id| {
+        let Some(stored) = reader.article(id)? else {
+            return Ok(());
+        };
+        let record: Record<'_> = stored.record();
+        while !builder.put(&record) {
+            print(builder, out)?;
+        }
+        Ok(())
+    })?;
+    print(builder, out)
+}
+
+/// Prints what there is, and begins the next.
+///
+/// # Errors
+/// Those of the builder, or standard output is closed.
+pub fn print(builder: &mut dyn Builder, out: &mut dyn Write) -> anyhow::Result<()> {
+    if builder.articles() > 0 {
+        out.write_all(builder.finish()?)?;
+    } else {
+        // It may have a fault to tell.
+        builder.finish()?;
+    }
+    builder.clear();
+    Ok(())
+}
+
+/// Our name, and that of the site given.
+///
+/// # Errors
+/// The site's name is none.
+pub fn ends(given: &Given, directory: &NewsDirectory) -> anyhow::Result<(String, String)> {
     let settings = directory.settings()?.settings;
     let peer = given.operands.first().map(|peer| peer.to_string_lossy());
-    let peer = peer.unwrap_or_default();
+    let peer = peer.unwrap_or_default().into_owned();
     settings::check_name(&peer).map_err(|what| given.usage(what))?;
-    let seconds = Now::read().seconds;
-    let date = text::utc(seconds);
-    for (ids, turn) in ids
-        .chunks(IDS_MAX)
-        .zip(u64::from(std::process::id()) << 20..)
-    {
-        let envelope = Envelope {
-            host: settings.name.as_bytes(),
-            peer: peer.as_bytes(),
-            seconds,
-            turn,
-        };
-        let ids: Vec<&[u8]> = ids.iter().map(Vec::as_slice).collect();
-        let message = envelope.message(kind, &date, &ids);
-        writeln!(out, "#! rnews {}", message.len())?;
-        out.write_all(&message)?;
-    }
-    Ok(())
+    Ok((settings.name, peer))
 }

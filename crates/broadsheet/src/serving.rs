@@ -5,15 +5,19 @@ use std::time::{Duration, Instant};
 
 use feed::each_article::EachArticle;
 use feed::file_list::FileList;
+use feed::ihave::{Allowed, Ends, Ihave, Requested, Sendme};
 use feed::program::{self, Program};
 use feed::waiting::{self, Waiting};
-use feed::{BatchParms, Batchparms, Cursor, FromCursor, Place, Sending, Sent, place};
+use feed::{
+    Batch, BatchParms, Batchparms, Builder, Cursor, FromCursor, Place, Sending, Sent, place,
+};
 use groups::Sites;
-use groups::sites::{BatchVia, Site, To, Via};
+use groups::sites::{BatchVia, Build, Site, To, Via};
 use relay::file::Filer;
 use relay::sites::Selector;
 use store::{Position, Reader};
 
+use crate::daemon::client;
 use crate::directory::NewsDirectory;
 use crate::exit;
 
@@ -156,8 +160,14 @@ impl<'a> Serving<'a> {
         let uucp_spool = self.uucp_spool.clone();
         let taken = Place::take(self.root, name, reader)?;
         let dir = taken.dir().to_owned();
+        let me = self.selector.sites().me().to_vec();
+        let reader: &Reader = reader;
+        let builder = match &parms {
+            Some(parms) => Some((parms, self.builder(parms, &me, &dir, reader)?)),
+            None => None,
+        };
         let mut togo = self.togo(taken, reader);
-        if let Some(parms) = &parms {
+        if let Some((parms, mut builder)) = builder {
             let sending = Sending {
                 site: &site.name,
                 parms,
@@ -166,7 +176,7 @@ impl<'a> Serving<'a> {
                 limit,
                 batches_max,
             };
-            return sending.run(&mut togo).map(Served::Sent);
+            return sending.run_with(&mut togo, &mut *builder).map(Served::Sent);
         }
         let (articles, waits) = match &site.via {
             Via::FileList { form, path } => {
@@ -189,7 +199,7 @@ impl<'a> Serving<'a> {
                 let mut program = Program::new(command.clone(), *gives, limit);
                 let given = program.give(&mut togo, Instant::now())?;
                 match given {
-                    program::Given::All(articles) => (articles, program.end()),
+                    program::Given::All(articles) => (articles, program.end(limit)),
                     program::Given::Ended { articles, how, .. } => (articles, Some(how)),
                     program::Given::Rests(_) => (0, None),
                 }
@@ -197,6 +207,31 @@ impl<'a> Serving<'a> {
             _ => (0, Some("this release cannot serve it".to_owned())),
         };
         Ok(Served::Given { articles, waits })
+    }
+
+    /// What makes the batches; `dir` is the site's directory.
+    fn builder<'b>(
+        &self,
+        parms: &'b BatchParms,
+        me: &'b [u8],
+        dir: &Path,
+        reader: &'b Reader,
+    ) -> Result<Box<dyn Builder + 'b>, feed::Error> {
+        let size = usize::try_from(parms.size).unwrap_or(usize::MAX);
+        let ends = Ends {
+            host: me,
+            peer: &parms.peer,
+        };
+        Ok(match parms.build {
+            Build::Articles => Box::new(Batch::new(size)),
+            Build::Ihave => Box::new(Ihave::new(ends, size)),
+            Build::Sendme => Box::new(Sendme::new(ends, reader)),
+            Build::Requested => {
+                let sites = self.selector.sites().clone();
+                let allowed = allowed(reader, sites, &parms.peer);
+                Box::new(Requested::new(reader, allowed, size).remembering(dir)?)
+            }
+        })
     }
 
     /// What waits for a site that was taken: as planned, if that still holds.
@@ -233,6 +268,8 @@ impl<'a> Serving<'a> {
             size: NEWS_BYTES,
             size_max: u64::MAX,
             queue: groups::sites::Queue::Unlimited,
+            build: Build::Articles,
+            peer: Vec::new(),
             packing: article::wrap::Packing::default(),
             to: To::Command(groups::CommandLine::of_words(&words)),
             is_off: false,
@@ -240,8 +277,23 @@ impl<'a> Serving<'a> {
     }
 }
 
+/// Which articles a site may have: those that one of its feeds would get if they were filed now.
+pub fn allowed<'r>(reader: &'r Reader, sites: Sites, site: &[u8]) -> Allowed<'r> {
+    let own = sites.sites().iter().enumerate();
+    let own = own.filter(|(_, known)| known.name == site && !known.is_me);
+    let feeds: Vec<Vec<u8>> = own
+        .map(|(index, _)| sites.feed_name(index).to_vec())
+        .collect();
+    let mut selector = Selector::new(reader.active(), sites);
+    Box::new(move |record| {
+        let mut feeds = feeds.iter();
+        feeds.any(|feed| selector.wants(record, feed, reader.active()))
+    })
+}
+
 /// After something was filed without a daemon: every feed that gets its articles at once has its turn. The filer gives the lock back
-/// before: another news directory may feed this one. What cannot be served is told and waits.
+/// before: another news directory may feed this one. What cannot be served is told and waits. A daemon that lent the lock sees to its
+/// feeds itself.
 pub fn after_filing(directory: &NewsDirectory, filer: Filer) {
     let is_any = filer
         .sites()
@@ -249,7 +301,9 @@ pub fn after_filing(directory: &NewsDirectory, filer: Filer) {
         .any(|(_, site)| is_immediate(&site.via));
     let sites = is_any.then(|| filer.sites().clone());
     drop(filer);
-    if let Some(sites) = sites {
+    if let Some(sites) = sites
+        && client::status(directory.root()).is_none()
+    {
         serve_immediate(directory, &sites);
     }
 }

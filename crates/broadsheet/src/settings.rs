@@ -7,7 +7,8 @@ mod template;
 pub use read::{Faults, Origin, Read};
 pub use template::template;
 
-use crate::daemon::when::When;
+use groups::When;
+
 use crate::text;
 
 /// The file's name in the news directory.

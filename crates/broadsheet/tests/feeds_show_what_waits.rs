@@ -35,6 +35,24 @@ fn what_waits_is_told() {
     program.rnews(&batch("r", 2, "rec.b"));
     assert_eq!(waiting(&program, "three"), 2);
 
+    let status = program
+        .run(&["status", "--dir", "news", "--json"])
+        .summary();
+    assert_eq!(status["feeds"]["count"], 3);
+    let behind = status["feeds"]["behind"].as_array().expect("a list");
+    let waits: Vec<_> = behind.iter().map(|feed| &feed["articles"]).collect();
+    assert_eq!(waits, [5, 10, 2]);
+    assert_eq!(
+        (&status["mail_queue"], &status["in_coming"]),
+        (&0.into(), &0.into())
+    );
+    let text = program.run(&["status", "--dir", "news"]).out;
+    let line = "feeds            3, articles wait for 3: one (5 articles), two (10 articles), three (2 articles)\n";
+    assert!(
+        text.contains(line) && text.contains("daemon           does not run\n"),
+        "{text}"
+    );
+
     for (to, left) in [
         ("now", 0),
         ("oldest", 10),

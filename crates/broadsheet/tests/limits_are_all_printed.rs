@@ -100,6 +100,18 @@ const ALSO: &[(&str, &str)] = &[
         "broadsheet::daemon::request::REQUEST_BYTES_MAX",
         "broadsheet::daemon::REQUEST_BYTES_MAX",
     ),
+    (
+        "broadsheet::daemon::feeders::FEEDERS_MAX",
+        "broadsheet::daemon::FEEDERS_MAX",
+    ),
+    (
+        "broadsheet::daemon::feeders::END_SECONDS_MAX",
+        "broadsheet::daemon::END_SECONDS_MAX",
+    ),
+    (
+        "broadsheet::daemon::schedule::RUNNING_MAX",
+        "broadsheet::daemon::RUNNING_MAX",
+    ),
     ("store::position::POSITION_MAX", "store::POSITION_MAX"),
     ("store::current::PAD_BYTES_MAX", "store::PAD_BYTES_MAX"),
     ("store::index::PROBES_MAX", "store::INDEX_PROBES_MAX"),

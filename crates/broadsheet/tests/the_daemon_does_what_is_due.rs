@@ -1,4 +1,4 @@
-//! Batches that come into in.coming/ are filed, and expire runs at its time.
+//! Batches that come into in.coming/ are filed; expire, and the batches of a site with a schedule, run at their time.
 
 // A test fails by panicking.
 #![allow(clippy::indexing_slicing, clippy::unwrap_used, clippy::panic)]
@@ -71,4 +71,58 @@ fn expire_runs_by_itself() {
         told.push(daemon.until_said("broadsheet"));
     }
     assert!(!told.iter().any(|line| line.contains("expire")), "{told:?}");
+}
+
+#[test]
+fn a_site_has_its_batches_by_its_own_schedule() {
+    let program = Program::with_news("comp.test 0000000000 00001 y\n");
+    let site = |name: &str, schedule: &str| {
+        format!(
+            "\n[[site]]\nname = \"{name}\"\ngroups = \"comp\"\n\
+             via = {{ directory = \"out/{name}\"{schedule} }}\n"
+        )
+    };
+    let plain = program.read("news/broadsheet.toml");
+    let settings = plain.clone()
+        + &site("north", ", schedule = \"every 6 h\"")
+        + &site("south", "")
+        + &site("west", ", schedule = \"off\"");
+    program.write("news/broadsheet.toml", settings.as_bytes());
+    for name in ["north", "south", "west"] {
+        std::fs::create_dir_all(program.path(&format!("news/out/{name}"))).unwrap();
+    }
+    let told = program.rnews(&batch(&many("first", 3, "comp.test", 100)));
+    assert_eq!(told.count("accepted"), 3, "{told:?}");
+    let batches = |name: &str| program.files(&format!("news/out/{name}")).len();
+    let daemon = Daemon::start(&program);
+    daemon.until_said("sendbatches north started");
+    let ended = daemon.until_said("sendbatches north ended");
+    assert_eq!(ended, "broadsheet: sendbatches north ended");
+    assert_eq!((batches("north"), batches("south")), (1, 0));
+    let started = program.read("news/schedule");
+    assert!(started.starts_with("sendbatches north 1"), "{started}");
+    // The schedule of all is that of those without their own.
+    let all = settings.replace("sendbatches = \"off\"", "sendbatches = \"every 1 h\"");
+    assert_ne!(all, settings);
+    program.write("news/broadsheet.toml", all.as_bytes());
+    program.rnews(&batch(&many("second", 3, "comp.test", 100)));
+    let told = program.run(&["reload", "--dir", "news"]);
+    assert_eq!(told.status, 0, "{told:?}");
+    daemon.until_said("sendbatches started");
+    daemon.until_said("sendbatches ended");
+    assert_eq!(
+        (batches("north"), batches("south"), batches("west")),
+        (1, 1, 0)
+    );
+    // A word that is none is told with its place, and nothing changes.
+    let bad = settings.replace("every 6 h", "every blue moon");
+    program.write("news/broadsheet.toml", bad.as_bytes());
+    let told = program.run(&["reload", "--dir", "news"]);
+    assert_eq!(told.status, 78, "{told:?}");
+    let line = 1 + plain.lines().count() + 4;
+    let place = format!("broadsheet.toml:{line}:45: schedule is a time of the day");
+    assert!(told.err.contains(&place), "{place}: {told:?}");
+    daemon.stop();
+    let told = program.run(&["rnews", "--dir", "news"]);
+    assert_eq!(told.status, 78, "{told:?}");
 }

@@ -3,6 +3,9 @@
 use article::wire::push_native_flagged;
 use store::Record;
 
+use crate::Error;
+use crate::sendbatches::Builder;
+
 /// The longest line in front of an article: `#! rnews`, a blank, 20 digits, a newline.
 const ARTICLE_LINE_BYTES_MAX: usize = WORDS.len() + 21;
 const WORDS: &[u8] = b"#! rnews ";
@@ -94,6 +97,24 @@ impl Batch {
         self.articles = 0;
         // One large article does not make all batches after it large.
         self.bytes.shrink_to(self.size.saturating_mul(2));
+    }
+}
+
+impl Builder for Batch {
+    fn clear(&mut self) {
+        Batch::clear(self);
+    }
+
+    fn put(&mut self, record: &Record<'_>) -> bool {
+        Batch::put(self, record)
+    }
+
+    fn articles(&self) -> u64 {
+        self.articles
+    }
+
+    fn finish(&mut self) -> Result<&[u8], Error> {
+        Ok(&self.bytes)
     }
 }
 

@@ -14,7 +14,7 @@ use std::path::Path;
 
 use article::wrap::{Kind, Packing};
 use groups::CommandLine;
-use groups::sites::{BATCH_BYTES, BATCH_OVERSIZE, BatchVia, Compress, Queue, To};
+use groups::sites::{BATCH_BYTES, BATCH_OVERSIZE, BatchVia, Build, Compress, Queue, To};
 
 use crate::pipeline::{self, Pipeline};
 use crate::site_name::is_site_name;
@@ -48,6 +48,8 @@ pub struct Rule {
     pub size_max: u64,
     /// How many batches may wait.
     pub queue: Queue,
+    /// What a batch holds.
+    pub build: Build,
     /// What is done to a batch.
     pub packing: Packing,
     /// What takes it.
@@ -69,6 +71,10 @@ pub struct BatchParms {
     pub size_max: u64,
     /// How many batches may wait.
     pub queue: Queue,
+    /// What a batch holds.
+    pub build: Build,
+    /// The site it goes to: the feed's own, or HOST of `HOST.ihave` and `HOST.sendme`.
+    pub peer: Vec<u8>,
     /// What is done to a batch.
     pub packing: Packing,
     /// Where it goes.
@@ -167,6 +173,14 @@ impl Batchparms {
         }
         let class = class.or(via.class).unwrap_or(CLASS);
         let rule = self.rule(site, class);
+        let build = via
+            .build
+            .or(rule.map(|rule| rule.build))
+            .unwrap_or_default();
+        let peer = build.peer(site).ok_or_else(|| Error::NoHost {
+            site: site.escape_ascii().to_string(),
+            suffix: build.suffix(),
+        })?;
         let to = match (&via.to, rule) {
             (Some(to), _) => to.clone(),
             (None, Some(rule)) => To::Command(rule.command.clone()),
@@ -178,7 +192,7 @@ impl Batchparms {
             }
         };
         let to = match to {
-            To::Command(command) => To::Command(command.for_site(site)),
+            To::Command(command) => To::Command(command.for_site(peer)),
             directory => directory,
         };
         let size = via
@@ -196,6 +210,8 @@ impl Batchparms {
                 .queue
                 .or(rule.map(|rule| rule.queue))
                 .unwrap_or(Queue::Unlimited),
+            build,
+            peer: peer.to_vec(),
             packing: match via.compress {
                 Some(compress) => Packing::new(kind_of(compress)),
                 None => rule.map(|rule| rule.packing).unwrap_or_default(),
@@ -248,7 +264,11 @@ fn rule(line: usize, text: &[u8]) -> Result<Rule, String> {
             })?)
         }
     };
-    let Pipeline { packing, command } = match is_performance {
+    let Pipeline {
+        build,
+        packing,
+        command,
+    } = match is_performance {
         true => pipeline::parse(&joined(command)?)?,
         false => pipeline::parse(command)?,
     };
@@ -260,6 +280,7 @@ fn rule(line: usize, text: &[u8]) -> Result<Rule, String> {
         size,
         size_max,
         queue,
+        build,
         packing,
         command,
     })

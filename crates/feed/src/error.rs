@@ -88,6 +88,16 @@ pub enum Error {
         /// The class that was looked for.
         class: char,
     },
+    /// A site that is to answer messages of another one, which its name does not tell.
+    #[error(
+        "{site} is to answer messages of another site, and its name does not tell of which: call it HOST{suffix}"
+    )]
+    NoHost {
+        /// The site.
+        site: String,
+        /// The end of the name.
+        suffix: &'static str,
+    },
     /// Lines of batchparms that are wrong.
     #[error("{}", all_of(.path, .faults))]
     Batchparms {

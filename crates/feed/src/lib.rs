@@ -14,6 +14,7 @@
 //! | `batch` | articles as other sites want them, in batches of a size |
 //! | `batchparms`, `pipeline` | how batches are made for a site, and the classic file that says it |
 //! | [`sendbatches`] | a site's turn: made, compressed, handed over, passed |
+//! | [`ihave`] | batches of ihave and sendme messages, and of the articles asked for |
 //! | [`togo`] | what is to go to a site, from its cursor on |
 //! | `transport`, `queue` | commands and directories that take batches, and how many wait there |
 //! | `batch_log` | what became of them |
@@ -32,6 +33,7 @@ pub mod deferred;
 pub mod each_article;
 mod error;
 pub mod file_list;
+pub mod ihave;
 mod pipeline;
 pub mod place;
 pub mod program;
@@ -53,7 +55,7 @@ pub use file_list::FileList;
 pub use place::{Place, Progress};
 pub use program::Program;
 pub use queue::{UUCP_SPOOL, waiting_in_directory, waiting_in_uucp};
-pub use sendbatches::{Sending, Sent, Stopped, Togo};
+pub use sendbatches::{Builder, Sending, Sent, Stopped, Togo};
 pub use site_name::is_site_name;
 pub use togo::FromCursor;
 pub use transport::Transport;

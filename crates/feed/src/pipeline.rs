@@ -2,7 +2,8 @@
 //!
 //! | stage | words | done here |
 //! |---|---|---|
-//! | first | `batcher` | our own |
+//! | first | `batcher` | the articles that wait |
+//! | | `batchih`, `batchsm`, `batchra` | ihave messages, sendme messages, the articles asked for |
 //! | between | `compcun` | compress, behind `#! cunbatch` |
 //! | | `compress`, `gzip`, `bzip2`, `xz`, `zstd`, with a level such as `-9` | the same, without a line |
 //! | | `cat` | nothing |
@@ -15,22 +16,18 @@
 
 use article::wrap::{Kind, Packing};
 use groups::CommandLine;
+use groups::sites::Build;
 
 /// What a pipeline comes to.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Pipeline {
+    pub(crate) build: Build,
     pub(crate) packing: Packing,
     pub(crate) command: CommandLine,
 }
 
 /// Words of C News that are understood, but not done here, and what to do.
 const NOT_HERE: &[(&[u8], &str)] = &[
-    (b"batchih", "ihave lists are not made from batchparms"),
-    (b"batchsm", "sendme lists are not made from batchparms"),
-    (
-        b"batchra",
-        "requested articles are not sent from batchparms",
-    ),
     (b"c7encode", "the 7-bit code is read here, but not written"),
     (b"bencode", "this coding is not written here"),
     (b"nencode", "this coding is not written here"),
@@ -50,17 +47,20 @@ const NOT_HERE: &[(&[u8], &str)] = &[
 pub(crate) fn parse(text: &[u8]) -> Result<Pipeline, String> {
     let stages = stages(text);
     let (first, rest) = stages.split_first().ok_or("there is no command")?;
-    if words(first)?.program() != b"batcher" {
-        return Err(match not_here(words(first)?.program()) {
-            Some(fault) => fault,
-            None => format!(
+    let line = words(first)?;
+    let build = Build::of_program(line.program()).ok_or_else(|| {
+        not_here(line.program()).unwrap_or_else(|| {
+            format!(
                 "the command begins with `{}', not with `batcher |'",
                 shown(first)
-            ),
-        });
-    }
-    if words(first)?.words().len() > 1 {
-        return Err("`batcher' takes its articles from the feed, and no words".to_owned());
+            )
+        })
+    })?;
+    if !line.arguments().is_empty() {
+        let program = shown(line.program());
+        return Err(format!(
+            "`{program}' takes its articles from the feed, and no words"
+        ));
     }
     let (last, between) = rest.split_last().ok_or(
         "the batch goes nowhere: end the command with `| viauux', or with a command that takes it",
@@ -75,6 +75,7 @@ pub(crate) fn parse(text: &[u8]) -> Result<Pipeline, String> {
         }
     }
     Ok(Pipeline {
+        build,
         packing,
         command: sender(last)?,
     })
@@ -298,13 +299,26 @@ mod tests {
     }
 
     #[test]
+    fn builders_have_their_classic_names() {
+        for (text, build) in [
+            ("batcher | viauux", Build::Articles),
+            ("batchih | compcun | viauux", Build::Ihave),
+            ("batchsm | viauux", Build::Sendme),
+            ("batchra | gzip | viauux", Build::Requested),
+        ] {
+            assert_eq!(parse(text.as_bytes()).unwrap().build, build);
+        }
+    }
+
+    #[test]
     fn what_cannot_be_done_is_said() {
         for (text, says) in [
             ("", "no command"),
             ("viauux", "not with `batcher |'"),
             ("batcher", "goes nowhere"),
             ("batcher togo | viauux", "takes its articles from the feed"),
-            ("batchih | viainews", "ihave"),
+            ("batchih | viainews", "write the command itself"),
+            ("batchra x | viauux", "takes its articles from the feed"),
             ("batcher | c7encode | viamail", "7-bit"),
             ("batcher | viamail -e", "mail command itself"),
             ("batcher | lzop | viauux", "sh -c"),

@@ -9,6 +9,8 @@ use std::io::{ErrorKind, Write};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::process::CommandExt;
 use std::process::{Child, ChildStdin, Command, ExitStatus, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use groups::CommandLine;
@@ -46,6 +48,8 @@ pub struct Program {
     back_off: Duration,
     /// Not before.
     rests_until: Option<Instant>,
+    /// Set when there is no time to wait for its reading any more, and how long it is waited for all the same.
+    over: Option<(Arc<AtomicBool>, Duration)>,
 }
 
 #[derive(Debug)]
@@ -83,7 +87,15 @@ impl Program {
             running: None,
             back_off: Duration::from_secs(BACK_OFF_SECONDS_MIN),
             rests_until: None,
+            over: None,
         }
+    }
+
+    /// Once `is_over` is set, it is waited for only so long that it reads what it was given.
+    #[must_use]
+    pub fn until(mut self, is_over: Arc<AtomicBool>, patience: Duration) -> Program {
+        self.over = Some((is_over, patience));
+        self
     }
 
     /// Gives it what waits, starting it where it does not run. After [`Given::Ended`] the same `togo` must not be used again: it
@@ -126,25 +138,33 @@ impl Program {
         self.running.as_ref().map(|running| running.child.id())
     }
 
-    /// Closes its input and waits for its end, as long as it may take; then kills it. `Some`: it ended badly, and how.
-    pub fn end(mut self) -> Option<String> {
+    /// Lets the next [`Program::give`] start it, however short a time ago it ended.
+    pub fn wake(&mut self) {
+        self.rests_until = None;
+    }
+
+    /// Closes its input and waits for its end, but not longer than `limit`; then kills it. `Some`: it ended badly, and how.
+    pub fn end(mut self, limit: Duration) -> Option<String> {
         let Running { child, input, .. } = self.running.take()?;
         drop(input);
         let mut child = child;
-        let ended = look_until(self.limit, || child.try_wait().ok().flatten());
+        let ended = look_until(limit, || child.try_wait().ok().flatten());
         match ended {
             Some(status) => (!status.success()).then(|| status.to_string()),
             None => {
                 kill(&mut child);
-                Some(self.stalled())
+                let seconds = limit.as_secs();
+                Some(format!(
+                    "did not end within {seconds} seconds, and was killed"
+                ))
             }
         }
     }
 
     /// Writes, and waits until it has read all of it. Fails with how it ended.
     fn hand_over(&mut self, bytes: &[u8], now: Instant) -> Result<(), String> {
-        let limit = self.limit;
         let stalled = self.stalled();
+        let mut patience = Patience::new(self.limit, self.over.as_ref());
         let running = match &mut self.running {
             Some(running) => running,
             none => none.insert(start(&self.line, now)?),
@@ -155,20 +175,22 @@ impl Program {
                 Ok(count) => rest = rest.get(count..).unwrap_or_default(),
                 Err(error) if error.kind() == ErrorKind::Interrupted => {}
                 Err(error) if error.kind() == ErrorKind::WouldBlock => {
-                    if !is_ready(&running.input, limit) {
-                        return Err(stalled);
+                    if patience.is_over() {
+                        return Err(patience.why(&stalled));
                     }
+                    wait_ready(&running.input);
                 }
                 Err(error) => return Err(running.how_it_ended(&error.to_string())),
             }
         }
         let Running { child, input, .. } = running;
-        let read = look_until(limit, || {
+        let read = look_until(self.limit, || {
             if let Ok(Some(status)) = child.try_wait() {
                 return Some(Err(ended(status)));
             }
             match ioctl_fionread(&*input) {
                 Ok(0) => Some(Ok(())),
+                Ok(_) if patience.is_over() => Some(Err(patience.why(&stalled))),
                 Ok(_) => None,
                 Err(error) => Some(Err(error.to_string())),
             }
@@ -262,12 +284,47 @@ fn ended(status: ExitStatus) -> String {
     format!("ended by itself: {status}")
 }
 
-fn is_ready(input: &ChildStdin, limit: Duration) -> bool {
-    let Ok(limit) = Timespec::try_from(limit) else {
-        return false;
-    };
-    let mut ready = [PollFd::new(input, PollFlags::OUT)];
-    !matches!(poll(&mut ready, Some(&limit)), Ok(0))
+/// Waits until it can take more, but not for long.
+fn wait_ready(input: &ChildStdin) {
+    if let Ok(limit) = Timespec::try_from(LOOK_LAST) {
+        let mut ready = [PollFd::new(input, PollFlags::OUT)];
+        let _ = poll(&mut ready, Some(&limit));
+    }
+}
+
+/// How long a program that reads nothing is waited for.
+struct Patience<'a> {
+    until: Instant,
+    over: Option<&'a (Arc<AtomicBool>, Duration)>,
+    is_short: bool,
+}
+
+impl<'a> Patience<'a> {
+    fn new(limit: Duration, over: Option<&'a (Arc<AtomicBool>, Duration)>) -> Patience<'a> {
+        Patience {
+            until: Instant::now() + limit,
+            over,
+            is_short: false,
+        }
+    }
+
+    fn is_over(&mut self) -> bool {
+        if let Some((is_over, patience)) = self.over
+            && !self.is_short
+            && is_over.load(Ordering::SeqCst)
+        {
+            self.is_short = true;
+            self.until = self.until.min(Instant::now() + *patience);
+        }
+        Instant::now() >= self.until
+    }
+
+    fn why(&self, stalled: &str) -> String {
+        match self.is_short {
+            true => "was killed: it had not read all when its time was over".to_owned(),
+            false => stalled.to_owned(),
+        }
+    }
 }
 
 /// Looks again and again, with longer and longer pauses. A pipe does not tell when it was read.

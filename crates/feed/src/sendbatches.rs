@@ -39,6 +39,32 @@ pub trait Togo {
     fn waiting_bytes(&mut self) -> Result<u64, Error>;
 }
 
+/// Makes a batch of what waits.
+pub trait Builder {
+    /// Begins the next batch.
+    fn clear(&mut self);
+
+    /// Puts in what a waiting article comes to. False: it, or the rest of what it comes to, is for the next batch.
+    fn put(&mut self, record: &Record<'_>) -> bool;
+
+    /// How many articles are in the batch, or are offered or asked for in it; none: there is nothing to send.
+    fn articles(&self) -> u64;
+
+    /// The batch, in native form.
+    ///
+    /// # Errors
+    /// What kept it from being made.
+    fn finish(&mut self) -> Result<&[u8], Error>;
+
+    /// The batch was handed over, and [`Togo::delivered`] written.
+    ///
+    /// # Errors
+    /// What should be remembered of it cannot be written.
+    fn delivered(&mut self) -> Result<(), Error> {
+        Ok(())
+    }
+}
+
 /// One site's turn.
 #[derive(Debug, Clone, Copy)]
 pub struct Sending<'a> {
@@ -105,6 +131,15 @@ impl Sending<'_> {
     /// The backlog cannot be read or moved on, or the queue cannot be counted. A batch that was not taken is no error but
     /// [`Stopped::Failed`].
     pub fn run(&self, togo: &mut dyn Togo) -> Result<Sent, Error> {
+        let size = usize::try_from(self.parms.size).unwrap_or(usize::MAX);
+        self.run_with(togo, &mut Batch::new(size))
+    }
+
+    /// As [`Sending::run`], for batches that something else is in.
+    ///
+    /// # Errors
+    /// As [`Sending::run`], and those of the builder.
+    pub fn run_with(&self, togo: &mut dyn Togo, builder: &mut dyn Builder) -> Result<Sent, Error> {
         let mut sent = Sent {
             batches: 0,
             articles: 0,
@@ -114,27 +149,30 @@ impl Sending<'_> {
             backlog: 0,
             stopped: Stopped::Empty,
         };
-        let mut batch = Batch::new(usize::try_from(self.parms.size).unwrap_or(usize::MAX));
         let transport = self.transport();
         sent.stopped = loop {
             if let Some(reason) = self.hindrance(&transport, &sent)? {
                 break reason;
             }
-            batch.clear();
-            togo.offer(&mut |record| batch.put(record))?;
-            if batch.articles() == 0 {
+            builder.clear();
+            togo.offer(&mut |record| builder.put(record))?;
+            let articles = builder.articles();
+            let batch = builder.finish()?;
+            if articles == 0 {
                 // What is not for this site is passed.
                 togo.delivered()?;
+                builder.delivered()?;
                 break Stopped::Empty;
             }
-            let packed = match self.hand_over(&transport, &batch) {
+            let bytes = batch.len() as u64;
+            let packed = match self.hand_over(&transport, batch) {
                 Ok(packed) => packed,
                 Err(error) => break Stopped::Failed(error),
             };
             togo.delivered()?;
-            let bytes = batch.bytes().len() as u64;
+            builder.delivered()?;
             sent.batches += 1;
-            sent.articles += batch.articles();
+            sent.articles += articles;
             sent.bytes += bytes;
             sent.packed_bytes += packed;
             sent.oversize += u64::from(bytes > self.parms.size_max);
@@ -156,20 +194,18 @@ impl Sending<'_> {
     }
 
     /// Packs a batch and hands it over; gives the bytes it had then.
-    fn hand_over(&self, transport: &Transport, batch: &Batch) -> Result<u64, Error> {
+    fn hand_over(&self, transport: &Transport, batch: &[u8]) -> Result<u64, Error> {
         let mut packing = self.parms.packing;
         // In a directory the name tells that it is compressed, as C News has it.
         packing.bare |= matches!(transport, Transport::Directory(_));
         if packing.kind.is_none() {
-            transport.send(batch.bytes())?;
-            return Ok(batch.bytes().len() as u64);
+            transport.send(batch)?;
+            return Ok(batch.len() as u64);
         }
-        let packed = packing
-            .pack(batch.bytes())
-            .map_err(|source| Error::Packing {
-                site: self.site.escape_ascii().to_string(),
-                source,
-            })?;
+        let packed = packing.pack(batch).map_err(|source| Error::Packing {
+            site: self.site.escape_ascii().to_string(),
+            source,
+        })?;
         transport.send(&packed)?;
         Ok(packed.len() as u64)
     }
@@ -189,7 +225,7 @@ impl Sending<'_> {
         if let Queue::Batches(most) = self.parms.queue {
             let waiting = match transport {
                 Transport::Directory(directory) => waiting_in_directory(directory)?,
-                Transport::Command { .. } => waiting_in_uucp(self.uucp_spool, self.site)?,
+                Transport::Command { .. } => waiting_in_uucp(self.uucp_spool, &self.parms.peer)?,
             };
             if waiting >= u64::from(most) {
                 return Ok(Some(Stopped::QueueFull { waiting }));

@@ -69,7 +69,7 @@ fn a_program_reads_ids_and_stays() {
     assert_eq!(program.id(), id, "it is the same process");
     let given = serving(&news, |togo| program.give(togo, Instant::now()).unwrap());
     assert_eq!(given, Given::All(0));
-    assert_eq!(program.end(), None);
+    assert_eq!(program.end(LIMIT), None);
     assert_eq!(fs::read_to_string(out).unwrap(), ids(1..=4));
 }
 
@@ -84,7 +84,7 @@ fn articles_come_as_in_a_batch() {
     );
     let given = serving(&news, |togo| program.give(togo, Instant::now()).unwrap());
     assert_eq!(given, Given::All(40));
-    assert_eq!(program.end(), None);
+    assert_eq!(program.end(LIMIT), None);
     let batch = fs::read(out).unwrap();
     let mut rest = &batch[..];
     let mut articles = 0;

@@ -20,6 +20,7 @@ pub mod size;
 pub mod sys;
 pub mod tables;
 pub mod times;
+pub mod when;
 pub mod wildmat;
 
 pub use active::{Active, ActiveFault, AddFault, Flag, GroupId};
@@ -32,4 +33,5 @@ pub use place::Place;
 pub use sites::{Site, Sites, SitesFault};
 pub use sys::SysFault;
 pub use tables::Tables;
+pub use when::When;
 pub use wildmat::Wildmat;

@@ -14,7 +14,9 @@ use crate::place::Place;
 use crate::sys::{self, SysFault};
 use crate::tables::Tables;
 
-pub use via::{BATCH_BYTES, BATCH_OVERSIZE, BatchVia, Compress, Gives, ListForm, Queue, To, Via};
+pub use via::{
+    BATCH_BYTES, BATCH_OVERSIZE, BatchVia, Build, Compress, Gives, ListForm, Queue, To, Via,
+};
 
 /// Most lines of `sys` and `[[site]]` tables together.
 pub const SITES_MAX: usize = 100_000;

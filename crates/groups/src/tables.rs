@@ -13,7 +13,7 @@
 //! only = "moderated"                         # or "unmoderated"
 //! hops = 3                                   # only articles from so near
 //! start = "oldest"                           # or "now", or a date: from where on, when the site is new
-//! via = { batch = "uux - -r -z SITE!rnews", size = "100 kB", compress = "gzip", queue = 20 }
+//! via = { batch = "uux - -r -z SITE!rnews", size = "100 kB", compress = "gzip", queue = 20, schedule = "every 15 min" }
 //! ```
 //!
 //! `via` is one of
@@ -21,6 +21,7 @@
 //! ```toml
 //! via = "batchparms"                                    # batches, as that file says
 //! via = { batch = "ssh SITE rnews", compress = "zstd" } # batches, each on standard input of the command
+//! via = { batch = "uux - -r SITE!rnews", build = "ihave" } # offers ids; the site asks for what it wants
 //! via = { directory = "/srv/other/in.coming" }          # batches, dropped into a directory
 //! via = { files = "out.going/x/togo", form = "n" }      # a line for each article in a file: f, F, n or I
 //! via = { program = "nntpsend -x", gives = "id" }       # a program kept running: "id" or "article"

@@ -95,7 +95,8 @@ fn every_way_to_travel() {
         to: Some(To::Command(command("uux - -r -z x!rnews"))),
         queue: Some(Queue::Batches(20)),
         class: Some(b'n'),
-        schedule: Some("every 10 minutes".to_owned()),
+        build: None,
+        schedule: Some(groups::When::Every(600)),
     };
     let text = "{ batch = \"uux - -r -z SITE!rnews\", size = \"200 kB\", size_max = \"1 MiB\", \
                 compress = \"zstd\", queue = 20, class = \"n\", schedule = \"every 10 minutes\" }";
@@ -250,6 +251,14 @@ fn each_fault_names_its_place() {
         (
             "{ batch = \"a\", compress = \"gz\" }",
             "4:33: compress is one of \"none\", \"compress\", \"gzip\"",
+        ),
+        (
+            "{ batch = \"a\", schedule = \"every day\" }",
+            "4:33: schedule is a time of the day such as",
+        ),
+        (
+            "{ batch = \"a\", build = \"sendme\" }",
+            "4:30: build answers messages of another site: the name of this one should be HOST.ihave",
         ),
         (
             "{ batch = \"a\", queue = \"few\" }",

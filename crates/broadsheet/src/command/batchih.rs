@@ -2,6 +2,8 @@
 
 use std::io::Write;
 
+use feed::ihave::{Ends, Ihave};
+
 use crate::directory::NewsDirectory;
 use crate::exit::Status;
 use crate::flags::{Command, DIR, Given, Operands};
@@ -27,11 +29,18 @@ offer these articles to SITE. What it wants it asks for with sendme, which `batc
 
 fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
     let directory = NewsDirectory::meant(given)?;
-    let mut ids = Vec::new();
+    let (host, peer) = ihave::ends(given, &directory)?;
+    let ends = Ends {
+        host: host.as_bytes(),
+        peer: peer.as_bytes(),
+    };
+    let mut builder = Ihave::new(ends, ihave::PIECE_BYTES);
     ihave::each_id(|id| {
-        ids.push(id.to_vec());
+        while !builder.put_id(id) {
+            ihave::print(&mut builder, out)?;
+        }
         Ok(())
     })?;
-    ihave::print_messages(given, &directory, "ihave", &ids, out)?;
+    ihave::print(&mut builder, out)?;
     Ok(Status::OK)
 }

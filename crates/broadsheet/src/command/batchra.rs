@@ -1,13 +1,15 @@
 //! `broadsheet batchra`
 
 use std::io::Write;
+use std::os::unix::ffi::OsStrExt;
 
+use feed::ihave::{Allowed, Requested};
 use store::Reader;
 
 use crate::directory::NewsDirectory;
 use crate::exit::Status;
 use crate::flags::{Command, DIR, Given, Operands};
-use crate::ihave;
+use crate::{ihave, serving};
 
 /// The table.
 pub static COMMAND: Command = Command {
@@ -16,8 +18,13 @@ pub static COMMAND: Command = Command {
     summary: "make a batch of requested articles",
     about: "\
 Reads the ids of sendme messages from standard input, one a line (those that the site SITE.sendme of sys
-gets), and prints a batch of the articles they ask for, as far as they are here.",
-    operands: Operands::NONE,
+gets), and prints a batch of the articles they ask for, as far as they are here; with SITE,
+only those that its subscription would get.",
+    operands: Operands {
+        shown: "[SITE]",
+        least: 0,
+        most: 1,
+    },
     flags: &[DIR],
     exits: &[],
     run,
@@ -26,15 +33,14 @@ gets), and prints a batch of the articles they ask for, as far as they are here.
 fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
     let directory = NewsDirectory::meant(given)?;
     let reader = Reader::open(directory.root())?;
-    let mut native = Vec::new();
-    ihave::each_wanted(&reader, |id| {
-        if let Some(stored) = reader.article(id)? {
-            native.clear();
-            stored.record().push_native(&mut native);
-            writeln!(out, "#! rnews {}", native.len())?;
-            out.write_all(&native)?;
+    let allowed: Allowed<'_> = match given.operands.first() {
+        Some(site) => {
+            let sites = directory.sys(&directory.settings()?.settings)?;
+            serving::allowed(&reader, sites, site.as_bytes())
         }
-        Ok(())
-    })?;
+        None => Box::new(|_| true),
+    };
+    let mut builder = Requested::new(&reader, allowed, ihave::PIECE_BYTES);
+    ihave::print_batches(&reader, &mut builder, out)?;
     Ok(Status::OK)
 }

@@ -2,6 +2,7 @@
 
 use std::io::Write;
 
+use feed::ihave::{Ends, Sendme};
 use store::Reader;
 
 use crate::directory::NewsDirectory;
@@ -29,16 +30,12 @@ and prints a batch of control messages that ask SITE for the articles which the 
 
 fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
     let directory = NewsDirectory::meant(given)?;
+    let (host, peer) = ihave::ends(given, &directory)?;
+    let ends = Ends {
+        host: host.as_bytes(),
+        peer: peer.as_bytes(),
+    };
     let reader = Reader::open(directory.root())?;
-    let mut ids = Vec::new();
-    ihave::each_wanted(&reader, |id| {
-        if reader.find(id)?.is_none() {
-            ids.push(id.to_vec());
-        }
-        Ok(())
-    })?;
-    ids.sort();
-    ids.dedup();
-    ihave::print_messages(given, &directory, "sendme", &ids, out)?;
+    ihave::print_batches(&reader, &mut Sendme::new(ends, &reader), out)?;
     Ok(Status::OK)
 }

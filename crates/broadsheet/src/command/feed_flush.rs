@@ -1,16 +1,23 @@
 //! `broadsheet feed flush`
 
 use std::io::Write;
+use std::time::{Duration, Instant};
 
 use feed::place;
-use store::Reader;
+use groups::sites::Via;
+use store::{Position, Reader};
 
+use crate::daemon::client;
 use crate::directory::NewsDirectory;
 use crate::exit::{Meaning, Status};
 use crate::feeds;
 use crate::flags::{Command, DIR, Given, JSON, Operands};
 use crate::serving::{Served, Serving, why_it_waits};
 use crate::text;
+
+/// How long the daemon's program is waited for, and how often it is looked how far it is.
+const DAEMON_PATIENCE: Duration = Duration::from_secs(30);
+const LOOK_EVERY: Duration = Duration::from_millis(10);
 
 /// The table.
 pub static COMMAND: Command = Command {
@@ -19,7 +26,8 @@ pub static COMMAND: Command = Command {
     summary: "send what waits for sites now, however they are served",
     about: "\
 Each SITE, or every site, has its turn: batches are sent, lines written to its file, articles given to its program or command, or
-filed in the other news directory. A program that is started for it has its input closed at the end, and is waited for.",
+filed in the other news directory. A program that is started for it has its input closed at the end, and is waited for; beside the
+daemon it is the daemon's program that gets them.",
     operands: Operands {
         shown: "SITE...",
         least: 0,
@@ -52,7 +60,13 @@ fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
     let mut status = Status::OK;
     for (name, site) in chosen {
         let shown = place::shown(name);
-        let (articles, why) = match serving.serve(name, site, &mut reader) {
+        let is_the_daemons =
+            matches!(site.via, Via::Program { .. }) && client::status(directory.root()).is_some();
+        let served = match is_the_daemons {
+            true => by_the_daemon(&directory, name, reader.end()),
+            false => serving.serve(name, site, &mut reader),
+        };
+        let (articles, why) = match served {
             Ok(served) => (articles(&served), why_it_waits(&served)),
             Err(error) => (0, Some(error.to_string())),
         };
@@ -70,6 +84,36 @@ fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
         }
     }
     Ok(status)
+}
+
+/// The daemon runs the program, and another one must not run beside it: it is called, and we wait until the cursor is where the log
+/// ended.
+fn by_the_daemon(
+    directory: &NewsDirectory,
+    name: &[u8],
+    end: Position,
+) -> Result<Served, feed::Error> {
+    let root = directory.root();
+    let look = || place::look(root, name)?.ok_or_else(|| feed::Error::Unknown(place::shown(name)));
+    let before = look()?.cursor.sent;
+    client::look_at_feeds(root);
+    let began = Instant::now();
+    loop {
+        let now = look()?;
+        if let Some(why) = now.paused {
+            return Ok(Served::Paused(why));
+        }
+        let has_all = now.cursor.position >= end;
+        if has_all || began.elapsed() > DAEMON_PATIENCE {
+            let waits =
+                (!has_all).then(|| "the daemon's program has not read all of it yet".to_owned());
+            return Ok(Served::Given {
+                articles: now.cursor.sent.saturating_sub(before),
+                waits,
+            });
+        }
+        std::thread::sleep(LOOK_EVERY);
+    }
 }
 
 fn articles(served: &Served) -> u64 {

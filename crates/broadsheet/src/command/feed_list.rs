@@ -3,7 +3,7 @@
 use std::io::Write;
 
 use feed::place::{self, Look};
-use feed::waiting::{self, Backlog, Site};
+use feed::waiting::Backlog;
 use store::Reader;
 
 use crate::directory::NewsDirectory;
@@ -36,29 +36,19 @@ fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
     let sys = directory.sys(&settings)?;
     let reader = Reader::open(directory.root())?;
     feeds::enrol(&directory, &sys, reader.end())?;
-    let mut known = Vec::new();
-    for (name, _) in feeds::chosen(&sys, &given.operands)? {
-        let look = place::look(directory.root(), name)?;
-        known.push((
-            name,
-            look.ok_or_else(|| feed::Error::Unknown(place::shown(name)))?,
-        ));
+    let chosen = feeds::chosen(&sys, &given.operands)?;
+    let names = || chosen.iter().map(|(name, _)| *name);
+    let told = feeds::backlogs(&directory, &sys, &reader, names())?;
+    let is_told = |name: &&[u8]| told.iter().any(|told| told.name == *name);
+    if told.len() < chosen.len()
+        && let Some(lost) = names().find(|name| !is_told(name))
+    {
+        return Err(feed::Error::Unknown(place::shown(lost)).into());
     }
-    let sites: Vec<Site<'_>> = known
-        .iter()
-        .map(|(name, look)| Site {
-            name,
-            cursor: look.cursor,
-        })
-        .collect();
-    let mut selector = relay::sites::Selector::new(reader.active(), sys.clone());
-    let mut wants =
-        |record: &store::Record<'_>, name: &[u8]| selector.wants(record, name, reader.active());
-    let backlogs = waiting::count(&reader, &sites, &mut wants)?;
-    for ((name, look), backlog) in known.iter().zip(&backlogs) {
+    for feed in &told {
         match given.has("json") {
-            true => writeln!(out, "{}", json(name, look, backlog))?,
-            false => write_text(out, name, look, backlog)?,
+            true => writeln!(out, "{}", json(feed.name, &feed.look, &feed.backlog))?,
+            false => write_text(out, feed.name, &feed.look, &feed.backlog)?,
         }
     }
     Ok(Status::OK)

@@ -2,6 +2,8 @@
 
 use std::io::Write;
 use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+use std::time::{Duration, Instant};
 
 use article::date::{self, FixedOffset};
 use feed::cursor::{Cursor, CursorFile};
@@ -14,6 +16,10 @@ use crate::directory::NewsDirectory;
 use crate::exit::Status;
 use crate::feeds;
 use crate::flags::{Command, DIR, Flag, Given, Operands};
+
+/// How long a site that is being served is waited for, and how often it is asked for.
+const PATIENCE: Duration = Duration::from_secs(5);
+const ASK_EVERY: Duration = Duration::from_millis(10);
 
 /// The table.
 pub static COMMAND: Command = Command {
@@ -62,7 +68,7 @@ fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
     let names = feeds::names(&sys);
     for site in &given.operands {
         let name = site.as_bytes();
-        match Place::take_only(directory.root(), name) {
+        match take(directory.root(), name) {
             Ok(mut place) => place.move_to(position)?,
             Err(feed::Error::Cursor(_) | feed::Error::Unknown(_)) if names.contains(&name) => {
                 // Damaged or lost: nobody knows since when records name the site, so its subscription is asked about all of them.
@@ -77,6 +83,19 @@ fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
     }
     client::look_at_feeds(directory.root());
     Ok(Status::OK)
+}
+
+/// Waits a little for who serves the site at this moment, such as the daemon.
+fn take(root: &Path, name: &[u8]) -> Result<Place, feed::Error> {
+    let began = Instant::now();
+    loop {
+        match Place::take_only(root, name) {
+            Err(feed::Error::Busy(_)) if began.elapsed() < PATIENCE => {
+                std::thread::sleep(ASK_EVERY);
+            }
+            taken => return taken,
+        }
+    }
 }
 
 /// What a word stands for. `None`: nothing.

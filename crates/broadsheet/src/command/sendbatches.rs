@@ -50,6 +50,7 @@ What became of each site's batches goes to `batchlog' in the news directory, in 
         JSON,
         Flag::classic('c', "class", "Only batches of this class, a letter of batchparms; else each site's own, which is u.")
             .value("CLASS"),
+        Flag::new("unscheduled", "Leave out sites whose `via' has a schedule of its own, as the daemon does."),
         Flag::new("batches", "Send at most so many batches to each site.").value("N"),
         Flag::new(
             "command-seconds",
@@ -97,6 +98,7 @@ fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
     let mut turns = Vec::new();
     for (name, site) in feeds::chosen(&sites, &given.operands)? {
         match &site.via {
+            Via::Batch(via) if given.has("unscheduled") && via.schedule.is_some() => {}
             Via::Batch(via) if serving.is_of_class(site, via) => turns.push((name, site)),
             Via::Batch(_) => {}
             other if !given.operands.is_empty() => {

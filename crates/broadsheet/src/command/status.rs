@@ -4,12 +4,14 @@ use std::io::Write;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
+use feed::place;
 use relay::incoming::Name;
 use store::{HistoryLine, Reader};
 
 use crate::daemon::client;
 use crate::directory::NewsDirectory;
-use crate::exit::Status;
+use crate::exit::{self, Status};
+use crate::feeds;
 use crate::flags::{Command, DIR, Given, JSON, Operands};
 use crate::text;
 
@@ -19,8 +21,9 @@ pub static COMMAND: Command = Command {
     also: &[],
     summary: "say how the news system does",
     about: "\
-Articles, groups, segments, the newest arrival, batches waiting in in.coming/ and kept in bad/, and
-whether a daemon serves the news directory.",
+Articles, groups, segments, the newest arrival, batches waiting in in.coming/ and kept in bad/, mail waiting
+in mail.queue/, the feeds for which articles wait (a few by name; all with --json), and whether a daemon
+serves the news directory.",
     operands: Operands::NONE,
     flags: &[DIR, JSON],
     exits: &[],
@@ -42,10 +45,16 @@ fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
     );
     let daemon = client::status(directory.root());
     let groups = reader.active().len();
+    let mail = inject::mail_queue::list(directory.root())?.len();
+    let feeds = Feeds::look(&directory, &reader);
+    if let Err(error) = &feeds {
+        eprintln!("broadsheet: feeds: {}", exit::text_of(error));
+    }
     if given.has("json") {
         let answer = serde_json::json!({
             "groups": groups, "ids": ids, "segments": segments, "log_bytes": log_bytes,
             "newest_arrival": arrival, "in_coming": waiting, "bad": bad, "daemon": daemon,
+            "mail_queue": mail, "feeds": feeds.as_ref().ok().map(Feeds::json),
         });
         writeln!(out, "{answer}")?;
         return Ok(Status::OK);
@@ -70,11 +79,72 @@ fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
         ("newest arrival", newest),
         ("batches waiting", waiting.to_string()),
         ("batches in bad/", bad.to_string()),
+        ("mail waiting", mail.to_string()),
+        (
+            "feeds",
+            feeds
+                .as_ref()
+                .map_or_else(|_| "cannot be read".to_owned(), Feeds::text),
+        ),
         ("daemon", runs),
     ] {
         writeln!(out, "{what:16} {value}")?;
     }
     Ok(Status::OK)
+}
+
+/// The feeds, and those for which articles wait.
+struct Feeds {
+    all: usize,
+    behind: Vec<serde_json::Value>,
+    words: Vec<String>,
+}
+
+impl Feeds {
+    fn look(directory: &NewsDirectory, reader: &Reader) -> anyhow::Result<Feeds> {
+        let sites = directory.sys(&directory.settings()?.settings)?;
+        let names = feeds::names(&sites);
+        let told = feeds::backlogs(directory, &sites, reader, names.iter().copied())?;
+        let mut feeds = Feeds {
+            all: names.len(),
+            behind: Vec::new(),
+            words: Vec::new(),
+        };
+        for feed in told.iter().filter(|feed| feed.backlog.articles > 0) {
+            let name = place::shown(feed.name);
+            let (articles, is_paused) = (feed.backlog.articles, feed.look.paused.is_some());
+            feeds.behind.push(serde_json::json!({
+                "site": name, "articles": articles, "bytes": feed.backlog.bytes,
+                "oldest_arrival": feed.backlog.oldest, "paused": is_paused,
+            }));
+            let paused = if is_paused { ", paused" } else { "" };
+            feeds
+                .words
+                .push(format!("{name} ({articles} articles{paused})"));
+        }
+        Ok(feeds)
+    }
+
+    fn json(&self) -> serde_json::Value {
+        serde_json::json!({ "count": self.all, "behind": self.behind })
+    }
+
+    fn text(&self) -> String {
+        let (all, behind) = (self.all, self.words.len());
+        let more = behind.saturating_sub(feeds::NAMED_MOST);
+        let words: Vec<&str> = self
+            .words
+            .iter()
+            .take(feeds::NAMED_MOST)
+            .map(String::as_str)
+            .collect();
+        let words = words.join(", ");
+        match (behind, more) {
+            (0, _) => format!("{all}, nothing waits"),
+            (_, 0) => format!("{all}, articles wait for {behind}: {words}"),
+            _ => format!("{all}, articles wait for {behind}: {words} and {more} more"),
+        }
+    }
 }
 
 fn files_in(path: &Path, counts: impl Fn(&[u8]) -> bool) -> usize {

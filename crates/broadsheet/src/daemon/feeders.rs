@@ -3,6 +3,7 @@
 use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::{Duration, Instant};
 
 use feed::program::{Given, Program};
@@ -15,17 +16,23 @@ use super::feeds::Feeds;
 use super::say;
 use crate::directory::NewsDirectory;
 use crate::exit;
-use crate::serving::{Serving, is_immediate, why_it_waits};
+use crate::serving::{Served, Serving, is_immediate, why_it_waits};
 
 /// What could not be served is tried again after a second, and after twice as long each time, at most five minutes.
 const TRY_AGAIN_FIRST: Duration = Duration::from_secs(1);
 const TRY_AGAIN_LAST: Duration = Duration::from_secs(300);
+/// When the sites were read again, or the daemon ends, a program has so long to read what it was given, and then so long to end.
+pub const END_SECONDS_MAX: u64 = 5;
+/// The most feeds that are served at once by the daemon.
+pub const FEEDERS_MAX: usize = 1_000;
 
 /// The threads of one reading of the sites.
 #[derive(Debug)]
 pub struct Feeders {
     feeds: Arc<Feeds>,
     are_over: Arc<AtomicBool>,
+    /// Ends when the last of the threads has ended.
+    ends: Receiver<()>,
 }
 
 impl Feeders {
@@ -38,11 +45,14 @@ impl Feeders {
         sites: &Sites,
         feeds: &Arc<Feeds>,
     ) -> io::Result<Feeders> {
+        let (alive, ends) = channel();
         let feeders = Feeders {
             feeds: feeds.clone(),
             are_over: Arc::default(),
+            ends,
         };
-        for (name, site) in sites.feeds().filter(|(_, site)| is_immediate(&site.via)) {
+        let mut immediate = sites.feeds().filter(|(_, site)| is_immediate(&site.via));
+        for (name, site) in immediate.by_ref().take(FEEDERS_MAX) {
             let feeder = Feeder {
                 directory: directory.clone(),
                 sites: sites.clone(),
@@ -50,19 +60,38 @@ impl Feeders {
                 site: site.clone(),
                 feeds: feeds.clone(),
                 is_over: feeders.are_over.clone(),
+                _alive: alive.clone(),
             };
             let thread = std::thread::Builder::new().name("feed".to_owned());
             thread.spawn(move || feeder.follow())?;
         }
+        match immediate.count() {
+            0 => {}
+            more => say(&format!(
+                "{more} feeds more than {FEEDERS_MAX} are not served at once: use `feed flush' for them, or batches"
+            )),
+        }
         Ok(feeders)
+    }
+
+    /// Ends them, and waits for what they are at, but not much longer than programs may take to end.
+    pub fn end(self) {
+        self.tell_end();
+        let _ = self
+            .ends
+            .recv_timeout(Duration::from_secs(2 * END_SECONDS_MAX + 1));
+    }
+
+    fn tell_end(&self) {
+        self.are_over.store(true, Ordering::SeqCst);
+        self.feeds.call();
     }
 }
 
 impl Drop for Feeders {
     /// Each ends when it has done what it is at. Nobody waits for that: a site is served by one at a time anyway.
     fn drop(&mut self) {
-        self.are_over.store(true, Ordering::SeqCst);
-        self.feeds.tell();
+        self.tell_end();
     }
 }
 
@@ -74,12 +103,15 @@ struct Feeder {
     site: Site,
     feeds: Arc<Feeds>,
     is_over: Arc<AtomicBool>,
+    _alive: Sender<()>,
 }
 
 /// When a feed has its next turn.
 enum Next {
-    /// When something was filed.
-    WhenFiled,
+    /// When something was filed, or somebody calls.
+    WhenTold,
+    /// The same, and why it has none now.
+    Paused(String),
     /// After a while, for this reason.
     Later(String),
     /// Then: its program ended and rests.
@@ -91,45 +123,56 @@ impl Feeder {
         let mut program = match &self.site.via {
             Via::Program { command, gives } => {
                 let limit = Duration::from_secs(feed::transport::COMMAND_SECONDS_MAX);
-                Some(Program::new(command.clone(), *gives, limit))
+                let within = Duration::from_secs(END_SECONDS_MAX);
+                let program = Program::new(command.clone(), *gives, limit);
+                Some(program.until(self.is_over.clone(), within))
             }
             _ => None,
         };
         let mut desk = None;
         let mut pause = TRY_AGAIN_FIRST;
         let mut told = String::new();
-        while !self.is_over.load(Ordering::SeqCst) {
-            let seen = self.feeds.count();
+        loop {
+            let seen = self.feeds.counts();
+            // Asked behind the counts: who sets it calls afterwards.
+            if self.is_over.load(Ordering::SeqCst) {
+                break;
+            }
             let next = match self.turn(&mut desk, program.as_mut()) {
                 Ok(next) => next,
                 Err(error) => Next::Later(exit::text_of(&error)),
             };
             let (until, why) = match next {
-                Next::WhenFiled => {
-                    pause = TRY_AGAIN_FIRST;
-                    told.clear();
-                    self.feeds.wait(seen);
-                    continue;
-                }
-                Next::Later(why) => {
-                    let until = Instant::now() + pause;
-                    pause = (pause * 2).min(TRY_AGAIN_LAST);
-                    (until, why)
-                }
-                Next::Then(until, why) => (until, why),
+                Next::WhenTold => (None, String::new()),
+                Next::Paused(why) => (None, why),
+                Next::Later(why) => (Some(Instant::now() + pause), why),
+                Next::Then(until, why) => (Some(until), why),
             };
-            if why != told {
+            if why != told && !why.is_empty() {
                 say(&format!("{}: {why}", place::shown(&self.name)));
-                told = why;
             }
-            self.feeds
-                .rest(until, || self.is_over.load(Ordering::SeqCst));
+            told = why;
+            let is_called = match until {
+                Some(until) => self.feeds.rest(until, seen),
+                None => {
+                    self.feeds.wait(seen);
+                    true
+                }
+            };
+            if is_called && let Some(program) = &mut program {
+                program.wake();
+            }
+            pause = match is_called {
+                true => TRY_AGAIN_FIRST,
+                false => (pause * 2).min(TRY_AGAIN_LAST),
+            };
         }
-        if let Some(how) = program.and_then(Program::end) {
+        let within = Duration::from_secs(END_SECONDS_MAX);
+        if let Some(how) = program.and_then(|program| program.end(within)) {
             say(&format!("{}: {how}", place::shown(&self.name)));
         }
         // Whoever found the site being served has his turn.
-        self.feeds.tell();
+        self.feeds.call();
     }
 
     /// One turn. What it needs for it is kept for the next.
@@ -148,7 +191,8 @@ impl Feeder {
         };
         let Some(program) = program else {
             return Ok(match serving.serve(&self.name, &self.site, reader) {
-                Ok(served) => why_it_waits(&served).map_or(Next::WhenFiled, Next::Later),
+                Ok(Served::Paused(why)) => paused(&why),
+                Ok(served) => why_it_waits(&served).map_or(Next::WhenTold, Next::Later),
                 Err(error) => Next::Later(error.to_string()),
             });
         };
@@ -163,7 +207,7 @@ impl Feeder {
     ) -> anyhow::Result<Next> {
         let root = self.directory.root();
         if let Some(why) = place::paused(root, &self.name)? {
-            return Ok(Next::Later(format!("paused: {why}")));
+            return Ok(paused(&why));
         }
         let taken = match Place::take(root, &self.name, reader) {
             Ok(taken) => taken,
@@ -171,9 +215,14 @@ impl Feeder {
         };
         let mut togo = serving.togo(taken, reader);
         Ok(match program.give(&mut togo, Instant::now())? {
-            Given::All(_) => Next::WhenFiled,
+            Given::All(_) => Next::WhenTold,
             Given::Rests(until) => Next::Then(until, "its program rests".to_owned()),
             Given::Ended { how, again, .. } => Next::Then(again, how),
         })
     }
+}
+
+/// `feed resume' calls; a file that was removed by hand is seen when the next article is filed.
+fn paused(why: &str) -> Next {
+    Next::Paused(format!("paused: {why}"))
 }

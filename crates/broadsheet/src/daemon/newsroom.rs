@@ -118,9 +118,9 @@ impl Room {
         self.look();
     }
 
-    /// Somebody let a feed go on, or put its cursor elsewhere.
+    /// Somebody let a feed go on, put its cursor elsewhere, or wants it served now.
     pub fn look_at_feeds(&self) {
-        self.feeds.tell();
+        self.feeds.call();
     }
 
     /// Ends it: waits for the job in hand, and for its commit. Jobs behind it are not begun; their clients file themselves.
@@ -235,6 +235,9 @@ impl Newsroom {
                 newsroom.work(&jobs);
             }
             newsroom.close(State::Closed);
+            if let Some(feeders) = newsroom.feeders.take() {
+                feeders.end();
+            }
         })?;
         Ok(room)
     }
@@ -421,7 +424,7 @@ impl Newsroom {
         notify(&format!("RELOADING=1\nMONOTONIC_USEC={micros}"));
         let (text, status) = match Files::read(&self.directory) {
             Ok(files) => {
-                self.schedule.set(&files.settings.schedule);
+                self.schedule.set(&files.settings);
                 self.files = files;
                 self.start_feeders();
                 self.drain = None;

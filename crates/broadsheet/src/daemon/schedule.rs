@@ -1,8 +1,9 @@
 //! What the daemon starts at its time: expire and sendbatches.
 //!
 //! Each runs as a process of its own, so that neither its memory nor its death is the daemon's; it borrows the lock as any
-//! command does. One timer of the real-time clock wakes the thread when the next is due, and when the clock is set.
+//! command does. Sites whose table says a schedule have a task each. One timer of the real-time clock wakes the thread when the next is due, and when the clock is set.
 
+use std::collections::HashMap;
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::process::CommandExt;
@@ -16,17 +17,23 @@ use rustix::time::{
     timerfd_settime,
 };
 
-use super::when::When;
+use groups::When;
+use groups::sites::Via;
+
 use super::{now, say};
-use crate::settings;
+use crate::settings::Settings;
 
 /// The file in the news directory that tells when each task was started last.
 const STARTED: &str = "schedule";
 
+/// So many tasks run at a time; others that are due follow when one has ended.
+pub const RUNNING_MAX: usize = 8;
+
 /// Something that is started at its time.
 #[derive(Debug)]
 struct Task {
-    word: &'static str,
+    /// `expire`, `sendbatches`, or `sendbatches SITE`.
+    name: String,
     when: When,
     /// Epoch seconds.
     last: Option<i64>,
@@ -46,23 +53,20 @@ impl Schedule {
     ///
     /// # Errors
     /// The timer cannot be made.
-    pub fn new(dir: &Path, settings: &settings::Schedule) -> io::Result<Schedule> {
+    pub fn new(dir: &Path, settings: &Settings) -> io::Result<Schedule> {
         let timer = timerfd_create(TimerfdClockId::Realtime, TimerfdFlags::CLOEXEC)?;
         let told = std::fs::read_to_string(dir.join(STARTED)).unwrap_or_default();
-        let task = |word, when| Task {
-            word,
+        let mut started = starts(&told);
+        let tasks = wanted(settings).map(|(name, when)| Task {
+            last: started.remove(name.as_str()),
+            name,
             when,
-            last: last_of(&told, word),
             running: None,
-        };
-        let tasks = vec![
-            task("expire", settings.expire),
-            task("sendbatches", settings.sendbatches),
-        ];
+        });
         Ok(Schedule {
             dir: dir.to_owned(),
             timer,
-            tasks: Mutex::new(tasks),
+            tasks: Mutex::new(tasks.collect()),
         })
     }
 
@@ -83,15 +87,30 @@ impl Schedule {
         Ok(())
     }
 
-    /// Goes by other settings from now on.
-    pub fn set(&self, settings: &settings::Schedule) {
+    /// Goes by other settings from now on. What runs, runs on.
+    pub fn set(&self, settings: &Settings) {
         let mut tasks = self.tasks();
-        for task in tasks.iter_mut() {
-            task.when = match task.word {
-                "expire" => settings.expire,
-                _ => settings.sendbatches,
-            };
-        }
+        let mut before: HashMap<String, Task> = std::mem::take(&mut *tasks)
+            .into_iter()
+            .map(|task| (task.name.clone(), task))
+            .collect();
+        *tasks = wanted(settings)
+            .map(|(name, when)| match before.remove(&name) {
+                Some(task) => Task { when, ..task },
+                None => Task {
+                    name,
+                    when,
+                    last: None,
+                    running: None,
+                },
+            })
+            .collect();
+        // Kept, so that the end of the daemon is theirs too.
+        let ending = before.into_values().filter(|task| task.running.is_some());
+        tasks.extend(ending.map(|task| Task {
+            when: When::Off,
+            ..task
+        }));
         self.wake(&tasks);
     }
 
@@ -114,14 +133,18 @@ impl Schedule {
         let mut tasks = self.tasks();
         let now = now();
         let mut started = false;
+        let mut running = tasks.iter().filter(|task| task.running.is_some()).count();
         for task in tasks.iter_mut() {
             let is_due = task.when.next(task.last, now).is_some_and(|due| due <= now);
-            if is_due && task.running.is_none() {
+            if is_due && task.running.is_none() && running < RUNNING_MAX {
                 task.last = Some(now);
                 started = true;
-                match self.clone().run(task.word) {
-                    Ok(pid) => task.running = Some(pid),
-                    Err(error) => say(&format!("cannot start {}: {error}", task.word)),
+                match self.clone().run(&task.name) {
+                    Ok(pid) => {
+                        task.running = Some(pid);
+                        running += 1;
+                    }
+                    Err(error) => say(&format!("cannot start {}: {error}", task.name)),
                 }
             }
         }
@@ -132,6 +155,8 @@ impl Schedule {
             .iter()
             .filter(|task| task.running.is_none())
             .filter_map(|task| task.when.next(task.last, now))
+            // What is due and has no room is looked at when a task ends.
+            .filter(|due| running < RUNNING_MAX || *due > now)
             .min();
         // Set while the tasks are locked, so that a change of them is never overtaken.
         self.set_timer(next);
@@ -167,42 +192,52 @@ impl Schedule {
     }
 
     /// Starts the command of a task, and a thread that waits for its end.
-    fn run(self: Arc<Schedule>, word: &'static str) -> io::Result<Pid> {
+    fn run(self: Arc<Schedule>, name: &str) -> io::Result<Pid> {
         let output = io::stderr().as_fd().try_clone_to_owned()?;
         // The program that runs, even where its file was replaced by a newer one.
-        let child = Command::new("/proc/self/exe")
-            .arg0("broadsheet")
-            .args([word, "--dir"])
-            .arg(&self.dir)
+        let mut command = Command::new("/proc/self/exe");
+        command.arg0("broadsheet");
+        match name.split_once(' ') {
+            Some((word, site)) => command
+                .args([word, "--dir"])
+                .arg(&self.dir)
+                .args(["--", site]),
+            None => command.args([name, "--dir"]).arg(&self.dir),
+        };
+        if name == SENDBATCHES {
+            command.arg("--unscheduled");
+        }
+        let child = command
             .stdin(Stdio::null())
             .stdout(Stdio::from(output))
             .spawn()?;
         let pid = Pid::from_child(&child);
-        say(&format!("{word} started, process {}", child.id()));
-        let thread = std::thread::Builder::new().name(word.to_owned());
-        thread.spawn(move || self.wait(word, child))?;
+        say(&format!("{name} started, process {}", child.id()));
+        let thread = std::thread::Builder::new().name("task".to_owned());
+        let name = name.to_owned();
+        thread.spawn(move || self.wait(&name, child))?;
         Ok(pid)
     }
 
-    fn wait(&self, word: &'static str, mut child: Child) {
+    fn wait(&self, name: &str, mut child: Child) {
         // Left unreaped until nobody can kill it any more: the number could be another process's by then.
         let pid = Pid::from_child(&child);
         let unreaped = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT;
         while let Err(rustix::io::Errno::INTR) = waitid(WaitId::Pid(pid), unreaped) {}
         let mut tasks = self.tasks();
-        for task in tasks.iter_mut().filter(|task| task.word == word) {
+        for task in tasks.iter_mut().filter(|task| task.name == name) {
             task.running = None;
         }
         match child.wait() {
-            Ok(status) if status.success() => say(&format!("{word} ended")),
-            Ok(status) => say(&format!("{word} ended: {status}")),
-            Err(error) => say(&format!("{word}: {error}")),
+            Ok(status) if status.success() => say(&format!("{name} ended")),
+            Ok(status) => say(&format!("{name} ended: {status}")),
+            Err(error) => say(&format!("{name}: {error}")),
         }
         self.wake(&tasks);
     }
 
     fn remember(&self, tasks: &[Task]) -> io::Result<()> {
-        let line = |task: &Task| Some(format!("{} {}\n", task.word, task.last?));
+        let line = |task: &Task| Some(format!("{} {}\n", task.name, task.last?));
         let text: String = tasks.iter().filter_map(line).collect();
         let fresh = self.dir.join("schedule.new");
         std::fs::write(&fresh, text)?;
@@ -210,12 +245,31 @@ impl Schedule {
     }
 }
 
-/// When the file says that a task was started last.
-fn last_of(told: &str, word: &str) -> Option<i64> {
-    told.lines()
-        .filter_map(|line| line.split_once(' '))
-        .find(|(name, _)| *name == word)
-        .and_then(|(_, at)| at.parse().ok())
+/// The task of all sites without a schedule of their own.
+const SENDBATCHES: &str = "sendbatches";
+
+/// The tasks of the settings. Names of sites in tables have no blanks.
+fn wanted(settings: &Settings) -> impl Iterator<Item = (String, When)> {
+    let all = [
+        ("expire".to_owned(), settings.schedule.expire),
+        (SENDBATCHES.to_owned(), settings.schedule.sendbatches),
+    ];
+    let sites = settings.sites.sites.iter().filter_map(|site| {
+        let Via::Batch(via) = &site.via else {
+            return None;
+        };
+        let name = String::from_utf8_lossy(&site.name);
+        Some((format!("{SENDBATCHES} {name}"), via.schedule?))
+    });
+    all.into_iter().chain(sites)
+}
+
+/// When the file says that each task was started last.
+fn starts(told: &str) -> HashMap<&str, i64> {
+    let lines = told.lines().filter_map(|line| line.rsplit_once(' '));
+    lines
+        .filter_map(|(name, at)| Some((name, at.parse().ok()?)))
+        .collect()
 }
 
 #[cfg(test)]
@@ -224,9 +278,11 @@ mod tests {
 
     #[test]
     fn the_file_tells_each_task() {
-        let told = "expire 1700000000\nsendbatches x\n";
-        assert_eq!(last_of(told, "expire"), Some(1_700_000_000));
-        assert_eq!(last_of(told, "sendbatches"), None);
-        assert_eq!(last_of("", "expire"), None);
+        let told = "expire 1700000000\nsendbatches x\nsendbatches north 5\n";
+        let started = starts(told);
+        assert_eq!(started.get("expire"), Some(&1_700_000_000));
+        assert_eq!(started.get("sendbatches"), None);
+        assert_eq!(started.get("sendbatches north"), Some(&5));
+        assert!(starts("").is_empty());
     }
 }

@@ -3,6 +3,7 @@
 use std::os::unix::fs::MetadataExt;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, channel};
+use std::time::{Duration, Instant};
 
 use store::Lock;
 
@@ -45,7 +46,7 @@ pub fn serve(directory: NewsDirectory) -> anyhow::Result<Status> {
     };
     let (sender, events) = channel();
     signals::start(sender.clone())?;
-    let schedule = Arc::new(Schedule::new(&root, &files.settings.schedule)?);
+    let schedule = Arc::new(Schedule::new(&root, &files.settings)?);
     if Lock::is_held(&root) {
         say("another program files; waiting for it to end");
     }
@@ -69,6 +70,7 @@ pub fn serve(directory: NewsDirectory) -> anyhow::Result<Status> {
     notify("STOPPING=1");
     schedule.stop();
     room.stop();
+    until_feeds_end(&events);
     socket::remove(&root);
     say("stopped");
     served
@@ -94,6 +96,18 @@ fn until_stopped(events: &Receiver<Event>, room: &Room) -> anyhow::Result<Status
             Ok(Event::Ended) | Err(_) => {
                 anyhow::bail!("the thread that files has ended; start again, and report this")
             }
+        }
+    }
+}
+
+/// Feeds finish what they are at, and their programs end.
+fn until_feeds_end(events: &Receiver<Event>) {
+    let until = Instant::now() + Duration::from_secs(2 * super::END_SECONDS_MAX + 2);
+    loop {
+        let left = until.saturating_duration_since(Instant::now());
+        match events.recv_timeout(left) {
+            Ok(Event::Ended) | Err(_) => return,
+            Ok(_) => {}
         }
     }
 }

@@ -6,12 +6,11 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 use groups::place::line_and_column;
-use groups::{size, tables};
+use groups::{When, size, tables};
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 use super::{SECTIONS, Setting, Settings, Slot, Sync, TABLE, Unit, check_name, check_together};
-use crate::daemon::when::When;
 use crate::{nearest, text};
 
 /// Settings and where each came from.

@@ -7,7 +7,7 @@ use std::time::Duration;
 use article::wrap::Packing;
 use feed::{BatchParms, Error, Sending, Sent, Togo};
 use groups::CommandLine;
-use groups::sites::{Queue, To};
+use groups::sites::{Build, Queue, To};
 use store::{Filing, Options, OverviewFields, Piece, Position, Reader, Record, Spool};
 
 /// A news directory with articles in it, all of which wait.
@@ -116,6 +116,8 @@ pub fn by_command(size: u64, command: &str) -> BatchParms {
         size,
         size_max: size * 3,
         queue: Queue::Unlimited,
+        build: Build::Articles,
+        peer: b"north".to_vec(),
         packing: Packing::default(),
         to: To::Command(CommandLine::parse(command.as_bytes()).unwrap()),
         is_off: false,

@@ -3,11 +3,12 @@
 use std::path::PathBuf;
 
 use crate::command_line::CommandLine;
+use crate::when::When;
 
 /// Bytes of a batch before compression, unless said.
 pub const BATCH_BYTES: u64 = 100_000;
 
-/// A batch holds at most so many times its size, unless said: the most one oversize article adds.
+/// A batch of one article that is larger than so many times the size of batches is told of, unless another largest size is said.
 pub const BATCH_OVERSIZE: u64 = 3;
 
 /// How a site's articles travel. (NNTP will be one kind more.)
@@ -94,9 +95,11 @@ pub enum Gives {
 pub struct BatchVia {
     /// Bytes of a batch before compression; else [`BATCH_BYTES`].
     pub size: Option<u64>,
-    /// Bytes a batch may have because of its last article; a larger article gets a batch of its own. Else
+    /// An article larger than `size` makes a batch of its own, however large it is; beyond so many bytes it is told of. Else
     /// [`BATCH_OVERSIZE`] times the size.
     pub size_max: Option<u64>,
+    /// What it holds; else as the line of `batchparms` says.
+    pub build: Option<Build>,
     /// What it is compressed with; else it is not.
     pub compress: Option<Compress>,
     /// Where it goes; else as `batchparms` says.
@@ -105,8 +108,8 @@ pub struct BatchVia {
     pub queue: Option<Queue>,
     /// The class of the line of `batchparms` that is meant; else `u`, as in C News.
     pub class: Option<u8>,
-    /// When batches are made, in the words of the daemon; else when there is enough for one.
-    pub schedule: Option<String>,
+    /// When the daemon sends batches; else when it does so for all sites (`[schedule] sendbatches`).
+    pub schedule: Option<When>,
 }
 
 impl BatchVia {
@@ -120,6 +123,7 @@ impl BatchVia {
                 None => self.size_max.or(other.size_max),
                 Some(_) => self.size_max,
             },
+            build: self.build.or(other.build),
             compress: self.compress.or(other.compress),
             to: self.to.or(other.to),
             queue: self.queue.or(other.queue),
@@ -133,10 +137,61 @@ impl BatchVia {
         self.size.unwrap_or(BATCH_BYTES)
     }
 
-    /// Bytes a batch may have because of its last article.
+    /// Bytes beyond which a batch of one article is told of.
     pub fn size_max(&self) -> u64 {
         self.size_max
             .unwrap_or_else(|| self.size().saturating_mul(BATCH_OVERSIZE))
+    }
+}
+
+/// What a batch holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub enum Build {
+    /// The articles that wait: `batcher`.
+    #[default]
+    Articles,
+    /// An ihave message with the ids of the articles that wait: `batchih`.
+    Ihave,
+    /// For the site `HOST.ihave`, which gets the ihave messages of HOST: a sendme message for what is not here: `batchsm`.
+    Sendme,
+    /// For the site `HOST.sendme`, which gets the sendme messages of HOST: the articles they ask for: `batchra`.
+    Requested,
+}
+
+impl Build {
+    /// Every choice with its word.
+    pub const ALL: &[(&str, Build)] = &[
+        ("articles", Build::Articles),
+        ("ihave", Build::Ihave),
+        ("sendme", Build::Sendme),
+        ("requested", Build::Requested),
+    ];
+
+    /// The choice a classic builder stands for.
+    pub fn of_program(program: &[u8]) -> Option<Self> {
+        Some(match program {
+            b"batcher" => Self::Articles,
+            b"batchih" => Self::Ihave,
+            b"batchsm" => Self::Sendme,
+            b"batchra" => Self::Requested,
+            _ => return None,
+        })
+    }
+
+    /// The end of the names of sites it is for: they get the messages of the HOST in front of it, and it answers them.
+    pub fn suffix(self) -> &'static str {
+        match self {
+            Self::Articles | Self::Ihave => "",
+            Self::Sendme => ".ihave",
+            Self::Requested => ".sendme",
+        }
+    }
+
+    /// The site that its batches go to, which `SITE` stands for: HOST of `HOST.ihave` and `HOST.sendme`. `None`: the name has not
+    /// the end it needs.
+    pub fn peer(self, site: &[u8]) -> Option<&[u8]> {
+        let host = site.strip_suffix(self.suffix().as_bytes());
+        host.filter(|host| !host.is_empty())
     }
 }
 

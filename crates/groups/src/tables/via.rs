@@ -7,7 +7,8 @@ use toml::de::{DeTable, DeValue};
 
 use super::{Reading, value};
 use crate::command_line::CommandLine;
-use crate::sites::{BatchVia, Compress, Gives, ListForm, Queue, To, Via};
+use crate::sites::{BatchVia, Build, Compress, Gives, ListForm, Queue, To, Via};
+use crate::when::When;
 
 /// The keys that say which kind it is, and those that go with each.
 const KINDS: &[(&str, &[&str])] = &[
@@ -24,6 +25,7 @@ const BATCH_KEYS: &[&str] = &[
     "directory",
     "size",
     "size_max",
+    "build",
     "compress",
     "queue",
     "class",
@@ -78,15 +80,17 @@ impl Reading<'_> {
             }
         };
         self.unknown_keys(table, keys, &format!("via with {kind}"));
-        let command = |value: &DeValue<'_>| command(value, site);
+        let build = self.build(table, site);
+        let peer = build.and_then(|build| build.peer(site)).unwrap_or(site);
+        let command = |value: &DeValue<'_>| command(value, peer);
         match kind {
             "batch" => {
                 let to = self.take(table, kind, command)?;
-                Some(Via::Batch(self.batch(table, To::Command(to))))
+                Some(Via::Batch(self.batch(table, To::Command(to), build)))
             }
             "directory" => {
                 let to = self.take(table, kind, path)?;
-                Some(Via::Batch(self.batch(table, To::Directory(to))))
+                Some(Via::Batch(self.batch(table, To::Directory(to), build)))
             }
             "files" => {
                 let path = self.take(table, kind, path)?;
@@ -122,7 +126,21 @@ impl Reading<'_> {
         }
     }
 
-    fn batch(&mut self, table: &DeTable<'_>, to: To) -> BatchVia {
+    /// What batches hold; the site's name must be one that goes with it.
+    fn build(&mut self, table: &DeTable<'_>, site: &[u8]) -> Option<Build> {
+        self.take(table, "build", |word| {
+            let build = value::word(word, Build::ALL)?;
+            match build.peer(site) {
+                None if !site.is_empty() => Err(format!(
+                    "answers messages of another site: the name of this one should be HOST{}",
+                    build.suffix()
+                )),
+                _ => Ok(build),
+            }
+        })
+    }
+
+    fn batch(&mut self, table: &DeTable<'_>, to: To, build: Option<Build>) -> BatchVia {
         let at_least = |value: &DeValue<'_>| match value::size(value)? {
             small if small < BATCH_BYTES_MIN => Err(format!("may not be below {BATCH_BYTES_MIN}")),
             size => Ok(size),
@@ -130,6 +148,7 @@ impl Reading<'_> {
         let batch = BatchVia {
             size: self.take(table, "size", at_least),
             size_max: self.take(table, "size_max", at_least),
+            build,
             compress: self.take(table, "compress", |word| value::word(word, Compress::ALL)),
             to: Some(to),
             queue: self.take(table, "queue", |value| match value {
@@ -143,7 +162,7 @@ impl Reading<'_> {
                     _ => Err(value::wrong("one letter", value)),
                 }
             }),
-            schedule: self.take(table, "schedule", value::text),
+            schedule: self.take(table, "schedule", |value| When::parse(&value::text(value)?)),
         };
         if batch.size_max() < batch.size()
             && let Some(value) = table.get("size_max")

@@ -1,4 +1,4 @@
-//! When something is due: a time of the day, or every so often. Pure.
+//! When something is due: a time of the day, or every so often.
 
 use std::fmt;
 
@@ -21,7 +21,7 @@ const UNITS: &[(&str, u64)] = &[
 ];
 
 /// When a task of the schedule is due.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum When {
     /// Never.
     #[default]

@@ -89,19 +89,41 @@ pub fn backlogs<'s>(
 
 const ELSEWHERE: &str = "(`broadsheet feed reset' to begin elsewhere)";
 
-/// Gives every site that has none its cursor. Before anything is filed that may name it. `end`: where the log ends.
+/// For who has the lock, before anything is filed: these are the sites from now on, and each has its cursor. `end`: where the
+/// log ends.
 ///
 /// # Errors
 /// The disk's, or a site that cannot have a directory.
 pub fn enrol(directory: &NewsDirectory, sites: &Sites, end: Position) -> Result<(), feed::Error> {
-    let newcomers: Vec<Newcomer<'_>> = sites
-        .feeds()
-        .map(|(name, site)| Newcomer {
-            name,
-            start: site.start,
-        })
-        .collect();
-    let fresh = roll::enrol(directory.root(), end, &newcomers)?;
+    let fresh = roll::enrol(directory.root(), end, &newcomers(sites))?;
+    tell(sites, &fresh);
+    Ok(())
+}
+
+/// For who looks at the feeds, or serves them: gives every site that has none its cursor. `end`: where the log ends.
+///
+/// # Errors
+/// As [`enrol`].
+pub fn introduce(
+    directory: &NewsDirectory,
+    sites: &Sites,
+    end: Position,
+) -> Result<(), feed::Error> {
+    let fresh = roll::introduce(directory.root(), end, &newcomers(sites))?;
+    tell(sites, &fresh);
+    Ok(())
+}
+
+fn newcomers(sites: &Sites) -> Vec<Newcomer<'_>> {
+    let feeds = sites.feeds();
+    let newcomer = |(name, site): (_, &Site)| Newcomer {
+        name,
+        start: site.start,
+    };
+    feeds.map(newcomer).collect()
+}
+
+fn tell(sites: &Sites, fresh: &[Vec<u8>]) {
     let first = fresh.iter().take(NAMED_MOST + 1);
     let shown: Vec<_> = first.map(|name| place::shown(name)).collect();
     match (shown.as_slice(), fresh.first()) {
@@ -116,7 +138,6 @@ pub fn enrol(directory: &NewsDirectory, sites: &Sites, end: Position) -> Result<
         ([], _) => {}
         (some, _) => eprintln!("broadsheet: {} {ELSEWHERE}", many(some, fresh.len())),
     }
-    Ok(())
 }
 
 /// The first names, and how many there are.

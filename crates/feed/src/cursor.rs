@@ -17,6 +17,13 @@ pub const FILE: &str = "cursor";
 /// Bytes of a slot.
 pub const SLOT_BYTES: usize = 256;
 
+/// The file that tells from where on records name the site: a decimal number. Written by who files; where it is missing or cannot
+/// be read, the site's subscription is asked about every article, which takes longer and finds the same.
+pub const SELECTED: &str = "selected";
+
+/// No record lies there.
+const NOWHERE: Position = Position(u64::MAX);
+
 const MAGIC: &[u8] = b"BScursor1";
 
 /// How far a site is.
@@ -24,7 +31,7 @@ const MAGIC: &[u8] = b"BScursor1";
 pub struct Cursor {
     /// Everything before it has been sent, or need not be.
     pub position: Position,
-    /// From here on records name the site if it gets the article. Before, when the site was new, they could not.
+    /// From here on records name the site if it gets the article; before, they may not have. Kept in a file of its own, [`SELECTED`].
     pub selected_from: Position,
     /// The last article passed, and the stamp of its record. Where the log has another one there, it lost its end.
     pub last: Option<(Position, u64)>,
@@ -39,11 +46,11 @@ pub struct Cursor {
 }
 
 impl Cursor {
-    /// A cursor for a site that has got nothing yet. `end`: where the log ends now.
-    pub fn new(position: Position, end: Position) -> Cursor {
+    /// A cursor for a site that has got nothing yet, and that nobody who files knows of.
+    pub fn new(position: Position) -> Cursor {
         Cursor {
             position,
-            selected_from: end,
+            selected_from: NOWHERE,
             last: None,
             sent: 0,
             sent_bytes: 0,
@@ -58,7 +65,6 @@ impl Cursor {
         for number in [
             turn,
             self.position.0,
-            self.selected_from.0,
             last,
             stamp,
             self.sent,
@@ -73,7 +79,7 @@ impl Cursor {
         text.push(b' ');
         decimal::push(&mut text, u64::from(sum));
         let mut slot = [b' '; SLOT_BYTES];
-        // Eleven numbers of at most twenty digits: 240 bytes.
+        // Nine numbers of at most twenty digits: under 210 bytes.
         for (place, byte) in slot.iter_mut().zip(&text) {
             *place = *byte;
         }
@@ -96,11 +102,11 @@ impl Cursor {
         }
         let mut number = || decimal::parse(words.next()?);
         let turn = number()?;
-        let (position, selected_from) = (Position(number()?), Position(number()?));
+        let position = Position(number()?);
         let (last, stamp) = (number()?, number()?);
         let cursor = Cursor {
             position,
-            selected_from,
+            selected_from: NOWHERE,
             last: (last > 0).then_some((Position(last), stamp)),
             sent: number()?,
             sent_bytes: number()?,
@@ -149,7 +155,8 @@ impl CursorFile {
         }
         let slots = bytes.chunks_exact(SLOT_BYTES).filter_map(Cursor::of_slot);
         let newest = slots.max_by_key(|(turn, _)| *turn);
-        let (turn, cursor) = newest.ok_or(Error::Cursor(path))?;
+        let (turn, mut cursor) = newest.ok_or(Error::Cursor(path))?;
+        cursor.selected_from = selected_from(dir);
         Ok(Some((CursorFile { file, turn }, cursor)))
     }
 
@@ -166,13 +173,22 @@ impl CursorFile {
             .map_err(Error::io("sync", dir))
     }
 
-    /// As [`CursorFile::create`], but nothing is forced to the disk: for who makes many, and syncs once.
+    /// As [`CursorFile::create`], but only where there is none yet (false), and nothing is forced to the disk: for who makes
+    /// many, and syncs once.
     ///
     /// # Errors
     /// The disk's.
-    pub fn create_unsynced(dir: &Path, cursor: Cursor) -> Result<(), Error> {
+    pub fn create_first(dir: &Path, cursor: Cursor) -> Result<bool, Error> {
         let path = dir.join(FILE);
-        std::fs::write(&path, both_slots(cursor)).map_err(Error::io("write", &path))
+        let fresh = dir.join(format!("{FILE}.{}", std::process::id()));
+        std::fs::write(&fresh, both_slots(cursor)).map_err(Error::io("write", &fresh))?;
+        // Another program may be at it: the first one counts.
+        let linked = std::fs::hard_link(&fresh, &path);
+        std::fs::remove_file(&fresh).map_err(Error::io("remove", &fresh))?;
+        match linked {
+            Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => Ok(false),
+            linked => linked.map(|()| true).map_err(Error::io("make", &path)),
+        }
     }
 
     /// Moves the cursor. A program that is killed then does not lose it; a power cut does not either when `durable`.
@@ -191,6 +207,24 @@ impl CursorFile {
     }
 }
 
+/// From here on records name a site. The caller files, so nobody else can say it.
+///
+/// # Errors
+/// The disk's.
+pub fn select_from(dir: &Path, position: Position) -> Result<(), Error> {
+    let text = format!("{}\n", position.0);
+    store::replace(&store::disk::RealDisk, &dir.join(SELECTED), |file| {
+        file.write_at(text.as_bytes(), 0)
+    })
+    .map_err(Error::Store)
+}
+
+fn selected_from(dir: &Path) -> Position {
+    let told = std::fs::read(dir.join(SELECTED)).ok();
+    let told = told.and_then(|text| decimal::parse(text.trim_ascii()));
+    told.map_or(NOWHERE, Position)
+}
+
 fn both_slots(cursor: Cursor) -> Vec<u8> {
     [cursor.to_slot(0), cursor.to_slot(1)].concat()
 }
@@ -206,7 +240,7 @@ mod tests {
             sent_bytes: u64::MAX,
             skipped: u64::MAX,
             sent_at: u64::MAX,
-            ..Cursor::new(Position(position), Position(u64::MAX))
+            ..Cursor::new(Position(position))
         }
     }
 

@@ -4,9 +4,10 @@
 
 use std::path::Path;
 
+use hashbrown::HashSet;
 use store::{Position, Reader};
 
-use crate::cursor::{Cursor, CursorFile};
+use crate::cursor::{Cursor, CursorFile, SLOT_BYTES, select_from};
 use crate::error::Error;
 use crate::place;
 use crate::start::{self, Start};
@@ -23,7 +24,11 @@ pub struct Newcomer<'a> {
     pub start: Start,
 }
 
-/// Makes the cursors that are missing; gives the names of those sites. `end`: where the log ends now.
+/// Takes up the sites that this program files for from now on, in place of those before; gives the names of those that got
+/// their cursor. The caller holds the lock of the news system, and has filed nothing yet. `end`: where the log ends now.
+///
+/// A site that was not filed for until now may have a cursor: [`introduce`] made it, or it was left out for a time. What was
+/// filed meanwhile does not name it, so its subscription is asked about all that lies before `end`.
 ///
 /// # Errors
 /// The disk's, or [`Error::Name`] for a site that cannot have a directory.
@@ -31,26 +36,29 @@ pub fn enrol(news: &Path, end: Position, sites: &[Newcomer<'_>]) -> Result<Vec<V
     let mut names: Vec<&[u8]> = sites.iter().map(|site| site.name).collect();
     names.sort_unstable();
     names.dedup();
+    let path = news.join(FILE);
+    let known = std::fs::read(&path).unwrap_or_default();
     let mut roll = names.join(&b'\n');
     roll.push(b'\n');
-    let path = news.join(FILE);
-    if std::fs::read(&path).is_ok_and(|known| known == roll) || names.is_empty() {
+    if known == roll || (known.is_empty() && names.is_empty()) {
         return Ok(Vec::new());
     }
     let mut fresh = Vec::new();
-    for name in names {
-        let Some(site) = sites.iter().find(|site| site.name == name) else {
+    let mut is_any_new = false;
+    for site in once_each(sites) {
+        if is_on(&known, site.name) {
+            // Should its cursor be lost, nobody knows where it was: serving the site will say so.
             continue;
-        };
-        if begin(news, end, site)? {
-            fresh.push(name.to_vec());
         }
+        is_any_new = true;
+        if begin(news, end, site)? {
+            fresh.push(site.name.to_vec());
+        }
+        select_from(&place::directory(news, site.name)?, end)?;
     }
-    if !fresh.is_empty() {
-        // Once for all of them, however many; a cursor that a power cut tore counts as missing while the roll does not tell of it.
-        let feeds = news.join(place::FEEDS);
-        let synced = std::fs::File::open(&feeds).and_then(|dir| Ok(rustix::fs::syncfs(dir)?));
-        synced.map_err(Error::io("sync", &feeds))?;
+    if is_any_new {
+        // Once for all of them, however many; what a power cut tore counts as missing while the roll does not tell of it.
+        sync(news)?;
     }
     store::replace(&store::disk::RealDisk, &path, |file| {
         file.write_at(&roll, 0)
@@ -58,26 +66,64 @@ pub fn enrol(news: &Path, end: Position, sites: &[Newcomer<'_>]) -> Result<Vec<V
     Ok(fresh)
 }
 
-fn is_known(news: &Path, name: &[u8]) -> bool {
-    let roll = std::fs::read(news.join(FILE)).unwrap_or_default();
+/// Gives sites that have none their cursor, though nobody files for them yet; gives their names. Needs no lock.
+///
+/// # Errors
+/// As [`enrol`].
+pub fn introduce(
+    news: &Path,
+    end: Position,
+    sites: &[Newcomer<'_>],
+) -> Result<Vec<Vec<u8>>, Error> {
+    let known = std::fs::read(news.join(FILE)).unwrap_or_default();
+    let mut fresh = Vec::new();
+    for site in once_each(sites) {
+        if !is_on(&known, site.name) && begin(news, end, site)? {
+            fresh.push(site.name.to_vec());
+        }
+    }
+    if !fresh.is_empty() {
+        sync(news)?;
+    }
+    Ok(fresh)
+}
+
+fn once_each<'s, 'n>(sites: &'s [Newcomer<'n>]) -> impl Iterator<Item = &'s Newcomer<'n>> {
+    let mut met = HashSet::new();
+    sites.iter().filter(move |site| met.insert(site.name))
+}
+
+fn sync(news: &Path) -> Result<(), Error> {
+    let feeds = news.join(place::FEEDS);
+    let synced = std::fs::File::open(&feeds).and_then(|dir| Ok(rustix::fs::syncfs(dir)?));
+    synced.map_err(Error::io("sync", &feeds))
+}
+
+fn is_on(roll: &[u8], name: &[u8]) -> bool {
     roll.split(|&byte| byte == b'\n').any(|known| known == name)
+}
+
+fn is_short(path: &Path) -> bool {
+    std::fs::metadata(path).is_ok_and(|file| file.len() < 2 * SLOT_BYTES as u64)
 }
 
 /// Makes the cursor of one site. False: it has one.
 fn begin(news: &Path, end: Position, site: &Newcomer<'_>) -> Result<bool, Error> {
     let dir = place::directory(news, site.name)?;
-    if let Ok(Some(_)) = CursorFile::read(&dir) {
-        return Ok(false);
-    }
-    if is_known(news, site.name) {
-        // Lost or damaged since: where it was nobody knows, and serving the site will say so.
-        return Ok(false);
+    match CursorFile::read(&dir) {
+        Ok(Some(_)) => return Ok(false),
+        Ok(None) => {}
+        // Torn while it was made, and never used: the roll does not tell of it.
+        Err(Error::Cursor(path)) if is_short(&path) => {
+            std::fs::remove_file(&path).map_err(Error::io("remove", &path))?;
+        }
+        // Damaged; serving the site will say so.
+        Err(_) => return Ok(false),
     }
     let position = match site.start {
         Start::Now => end,
         start => start::position(&Reader::open(news)?, start)?,
     };
     std::fs::create_dir_all(&dir).map_err(Error::io("make", &dir))?;
-    CursorFile::create_unsynced(&dir, Cursor::new(position.min(end), end))?;
-    Ok(true)
+    CursorFile::create_first(&dir, Cursor::new(position.min(end)))
 }

@@ -74,6 +74,7 @@ pub fn round(
     let mut found = vec![Waiting::default(); sites.len()];
     let mut room = most.clamp(1, ROUND_ARTICLES_MAX);
     let mut end = reader.end();
+    let mut noted = Position(0);
     let flow = each(reader, sites, chosen, |which, logged, line| {
         let Some(waiting) = found.get_mut(which) else {
             return ControlFlow::Continue(());
@@ -82,12 +83,14 @@ pub fn round(
             waiting.gone += 1;
             return ControlFlow::Continue(());
         }
-        if room == 0 {
-            // Whoever was to get this one, and had got all before it, goes on here.
+        if room == 0 && logged.position != noted {
+            // Whoever was to get this one, and had got all before it, goes on here. Between two articles only: the others of one
+            // that several sites get have it already.
             end = logged.position;
             return ControlFlow::Break(());
         }
-        room -= 1;
+        room = room.saturating_sub(1);
+        noted = logged.position;
         waiting.items.push(Item {
             position: logged.position,
             next: logged.next,

@@ -201,3 +201,28 @@ fn a_log_that_lost_its_end_is_met_again() {
     assert!(selected <= first);
     assert_eq!(round.sites[0].items.len(), 1);
 }
+
+#[test]
+fn a_round_that_is_full_ends_between_two_articles() {
+    let mut news = News::new();
+    enrol(&news, Start::Now);
+    let filed: Vec<Position> = (0..4).map(|_| news.file("one two three")).collect();
+    news.commit();
+    let reader = news.reader();
+    let sites = SITES.map(|name| {
+        let look = feed::place::look(news.dir(), name.as_bytes())
+            .unwrap()
+            .unwrap();
+        Site {
+            name: name.as_bytes(),
+            cursor: look.cursor,
+        }
+    });
+    // Room for seven: the third article is noted for all three sites, or for none.
+    let round = waiting::round(&reader, &sites, 7, &mut nobody).unwrap();
+    for waiting in &round.sites {
+        assert_eq!(waiting.items.len(), 3);
+    }
+    assert!(!round.complete);
+    assert_eq!(round.end, filed[3]);
+}

@@ -52,7 +52,7 @@ fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
     let settings = directory.settings()?.settings;
     let sites = directory.sys(&settings)?;
     let mut reader = Reader::open(directory.root())?;
-    feeds::enrol(&directory, &sites, reader.end())?;
+    feeds::introduce(&directory, &sites, reader.end())?;
     let chosen = feeds::chosen(&sites, &given.operands)?;
     let mut serving = Serving::new(&directory, &sites, &reader)?;
     let names: Vec<&[u8]> = chosen.iter().map(|(name, _)| *name).collect();

@@ -35,7 +35,7 @@ fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
     let settings = directory.settings()?.settings;
     let sys = directory.sys(&settings)?;
     let reader = Reader::open(directory.root())?;
-    feeds::enrol(&directory, &sys, reader.end())?;
+    feeds::introduce(&directory, &sys, reader.end())?;
     let chosen = feeds::chosen(&sys, &given.operands)?;
     let names = || chosen.iter().map(|(name, _)| *name);
     let told = feeds::backlogs(&directory, &sys, &reader, names())?;

@@ -55,7 +55,7 @@ fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
     let settings = directory.settings()?.settings;
     let sys = directory.sys(&settings)?;
     let reader = Reader::open(directory.root())?;
-    feeds::enrol(&directory, &sys, reader.end())?;
+    feeds::introduce(&directory, &sys, reader.end())?;
     let to = given.value("to").ok_or_else(|| {
         given.usage("where to? Say --to now, oldest, a date, a message-id or a position")
     })?;
@@ -71,8 +71,7 @@ fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
         match take(directory.root(), name) {
             Ok(mut place) => place.move_to(position)?,
             Err(feed::Error::Cursor(_) | feed::Error::Unknown(_)) if names.contains(&name) => {
-                // Damaged or lost: nobody knows since when records name the site, so its subscription is asked about all of them.
-                let cursor = Cursor::new(position, reader.end());
+                let cursor = Cursor::new(position);
                 let site = place::directory(directory.root(), name)?;
                 std::fs::create_dir_all(&site)?;
                 CursorFile::create(&site, cursor)?;

@@ -82,7 +82,7 @@ fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
     };
     let sites = directory.sys(&settings)?;
     let mut reader = Reader::open(directory.root())?;
-    feeds::enrol(&directory, &sites, reader.end())?;
+    feeds::introduce(&directory, &sites, reader.end())?;
     let log = BatchLog::read(&directory.file(BATCHLOG))?;
     let mut serving = Serving::new(&directory, &sites, &reader)?;
     serving.class = class;

@@ -1,0 +1,111 @@
+//! A site may be met first by a command that only looks, while somebody files who does not know of it yet: nothing filed
+//! meanwhile is left out, whoever comes first and in whatever order.
+
+// A test fails by panicking.
+#![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing)]
+
+mod log;
+
+use feed::Place;
+use feed::roll::{self, Newcomer};
+use feed::start::Start;
+use feed::waiting::{self, Site};
+use log::News;
+use store::{Position, Record};
+
+const NORTH: Newcomer<'_> = Newcomer {
+    name: b"north",
+    start: Start::Now,
+};
+const SOUTH: Newcomer<'_> = Newcomer {
+    name: b"south",
+    start: Start::Now,
+};
+
+/// What waits for a site whose subscription takes everything.
+fn waits(news: &News, name: &[u8]) -> Vec<Position> {
+    let mut reader = news.reader();
+    let place = Place::take(news.dir(), name, &mut reader).unwrap();
+    let site = Site {
+        name,
+        cursor: *place.cursor(),
+    };
+    let mut all = |_: &Record<'_>, _: &[u8]| true;
+    let round = waiting::round(&reader, &[site], 100, &mut all).unwrap();
+    round.sites[0]
+        .items
+        .iter()
+        .map(|item| item.position)
+        .collect()
+}
+
+#[test]
+fn what_was_filed_before_the_filer_knew_is_not_left_out() {
+    let mut news = News::new();
+    let enrol = |news: &News, sites: &[Newcomer<'_>]| {
+        roll::enrol(news.dir(), news.spool.end(), sites)
+            .unwrap()
+            .len()
+    };
+    assert_eq!(enrol(&news, &[SOUTH]), 1);
+    news.file("south");
+    news.commit();
+    // `feed list` meets the new site; whoever files goes on without it.
+    let end = news.reader().end();
+    assert_eq!(
+        roll::introduce(news.dir(), end, &[SOUTH, NORTH]).unwrap(),
+        [b"north"]
+    );
+    assert!(
+        roll::introduce(news.dir(), end, &[SOUTH, NORTH])
+            .unwrap()
+            .is_empty()
+    );
+    let mut wanted = vec![news.file("south")];
+    news.commit();
+    assert_eq!(waits(&news, b"north"), wanted);
+    // Somebody else files with the new sites for a moment, then the old one again, with the old sites.
+    assert_eq!(enrol(&news, &[SOUTH, NORTH]), 0);
+    wanted.push(news.file("south north"));
+    news.commit();
+    assert_eq!(enrol(&news, &[SOUTH]), 0);
+    wanted.push(news.file("south"));
+    news.commit();
+    // A reload at last.
+    assert_eq!(enrol(&news, &[SOUTH, NORTH]), 0);
+    wanted.push(news.file("south north"));
+    news.file("south");
+    news.commit();
+    assert_eq!(waits(&news, b"north"), wanted);
+    assert_eq!(waits(&news, b"south").len(), 6);
+}
+
+#[test]
+fn the_last_site_may_go_and_come_back() {
+    let mut news = News::new();
+    let enrol = |news: &News, sites: &[Newcomer<'_>]| {
+        roll::enrol(news.dir(), news.spool.end(), sites).unwrap();
+    };
+    enrol(&news, &[NORTH]);
+    let mut wanted = vec![news.file("north")];
+    news.commit();
+    enrol(&news, &[]);
+    wanted.push(news.file(""));
+    news.commit();
+    enrol(&news, &[NORTH]);
+    wanted.push(news.file("north"));
+    news.file("");
+    news.commit();
+    assert_eq!(waits(&news, b"north"), wanted);
+}
+
+#[test]
+fn without_the_file_that_tells_since_when_the_subscription_is_asked() {
+    let mut news = News::new();
+    roll::enrol(news.dir(), news.spool.end(), &[NORTH]).unwrap();
+    let wanted = [news.file("north"), news.file("")];
+    news.commit();
+    assert_eq!(waits(&news, b"north"), wanted[..1]);
+    std::fs::write(news.dir().join("feeds/north/selected"), "rubbish").unwrap();
+    assert_eq!(waits(&news, b"north"), wanted);
+}

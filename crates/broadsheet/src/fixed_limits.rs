@@ -114,7 +114,7 @@ fixed! {
     crate::daemon::JOBS_MAX, Unit::Count("jobs"), "jobs of the daemon", "So many wait for their turn; more clients stand in the line before it.";
     crate::daemon::REQUEST_BYTES_MAX, Unit::Bytes, "request to the daemon", "A longer one is not read.";
     crate::daemon::FEEDERS_MAX, Unit::Count("feeds"), "feeds that the daemon serves at once", "Those beyond wait for `feed flush'.";
-    crate::daemon::END_SECONDS_MAX, Unit::Count("seconds"), "a program's end", "When the daemon has closed its standard input; then it is killed.";
+    crate::daemon::END_SECONDS_MAX, Unit::Count("seconds"), "a program's end", "Once the daemon ends, or reads its settings again, it has so long to read what it was given, and so long to end; then it is killed.";
     crate::daemon::RUNNING_MAX, Unit::Count("tasks"), "tasks of schedules that run at a time", "Others that are due follow when one has ended.";
     groups::when::EVERY_SECONDS_MAX, Unit::Count("seconds"), "longest `every' of a schedule", "A longer one is a fault.";
     expire::explist::FILE_BYTES_MAX, Unit::Bytes, "explist", "A larger explist, or expire.ctl to import, is not read.";

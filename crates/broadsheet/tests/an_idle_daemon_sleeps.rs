@@ -27,7 +27,18 @@ fn ten_seconds_without_a_system_call() {
         return;
     }
     let program = Program::with_news("comp.test 0000000000 00001 y\n");
+    // Feeds of each kind do nothing either: one that has all, one that is paused, one that is not due.
+    let sites = "\n[[site]]\nname = \"has-all\"\ngroups = \"comp\"\nvia = { program = \"cat\", gives = \"id\" }\n\
+         [[site]]\nname = \"paused\"\ngroups = \"comp\"\nvia = { files = \"list\" }\n\
+         [[site]]\nname = \"later\"\ngroups = \"comp\"\nvia = { batch = \"cat\", schedule = \"every 6 h\" }\n";
+    let settings = program.read("news/broadsheet.toml") + sites;
+    program.write("news/broadsheet.toml", settings.as_bytes());
+    let told = program.run(&["feed", "list", "--dir", "news"]);
+    assert_eq!(told.status, 0, "{told:?}");
+    let told = program.run(&["feed", "pause", "--dir", "news", "paused"]);
+    assert_eq!(told.status, 0, "{told:?}");
     let daemon = Daemon::start(&program);
+    daemon.until_said("sendbatches later ended");
     let told = program.rnews(&batch(&many("a", 3, "comp.test", 100)));
     assert_eq!(told.count("accepted"), 3, "{told:?}");
     assert_eq!(
@@ -36,6 +47,19 @@ fn ten_seconds_without_a_system_call() {
             .status,
         0
     );
+    until("what the feeds should have", || {
+        let told = program.run(&["feed", "list", "--dir", "news", "--json"]);
+        let states = told.out.lines().map(|line| {
+            let line: serde_json::Value = serde_json::from_str(line).unwrap();
+            (line["sent"].as_u64().unwrap(), line["state"].clone())
+        });
+        let expected = [
+            (3, "ready".into()),
+            (0, "paused".into()),
+            (0, "ready".into()),
+        ];
+        states.eq(expected)
+    });
     until("idleness", || {
         let told = program.run(&["status", "--dir", "news", "--json"]);
         told.summary()["daemon"]["state"] == "idle"

@@ -4,6 +4,8 @@
 mod log;
 
 use std::fs;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
 use feed::program::{BACK_OFF_SECONDS_MAX, Given};
@@ -74,6 +76,36 @@ fn a_program_reads_ids_and_stays() {
 }
 
 #[test]
+fn a_call_starts_it_before_its_rest_is_over() {
+    let news = with_articles(2);
+    let mut program = Program::new(sh("exit 3"), Gives::Id, LIMIT);
+    let given = serving(&news, |togo| program.give(togo, Instant::now()).unwrap());
+    assert!(matches!(given, Given::Ended { .. }), "{given:?}");
+    let given = serving(&news, |togo| program.give(togo, Instant::now()).unwrap());
+    assert!(matches!(given, Given::Rests(_)), "{given:?}");
+    program.wake();
+    let given = serving(&news, |togo| program.give(togo, Instant::now()).unwrap());
+    assert!(matches!(given, Given::Ended { .. }), "{given:?}");
+}
+
+#[test]
+fn one_that_does_not_read_is_not_waited_for_when_all_is_over() {
+    let news = with_articles(2);
+    let is_over = Arc::new(AtomicBool::new(true));
+    let program = Program::new(sh("exec sleep 600"), Gives::Id, LIMIT);
+    let mut program = program.until(is_over, Duration::from_millis(1));
+    let began = Instant::now();
+    let given = serving(&news, |togo| program.give(togo, Instant::now()).unwrap());
+    assert!(began.elapsed() < LIMIT);
+    let Given::Ended { articles, how, .. } = given else {
+        panic!("{given:?}")
+    };
+    assert_eq!(articles, 0);
+    assert!(how.contains("had not read all"), "{how}");
+    assert_eq!(program.id(), None, "it was killed");
+}
+
+#[test]
 fn articles_come_as_in_a_batch() {
     let news = with_articles(40);
     let out = news.dir().join("got");
@@ -123,7 +155,7 @@ fn one_that_ends_rests_and_what_it_did_not_read_goes_to_the_next() {
     let mut next = Program::new(sh(&format!("cat >{}", rest.display())), Gives::Id, LIMIT);
     let given = serving(&news, |togo| next.give(togo, Instant::now()).unwrap());
     assert!(matches!(given, Given::All(_)));
-    assert_eq!(next.end(Duration::from_secs(60)), None);
+    assert_eq!(next.end(LIMIT), None);
     let (got, rest) = (
         fs::read_to_string(out).unwrap(),
         fs::read_to_string(rest).unwrap(),

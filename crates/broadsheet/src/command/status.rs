@@ -118,9 +118,8 @@ impl Feeds {
                 "oldest_arrival": feed.backlog.oldest, "paused": is_paused,
             }));
             let paused = if is_paused { ", paused" } else { "" };
-            feeds
-                .words
-                .push(format!("{name} ({articles} articles{paused})"));
+            let articles = text::counted(articles, "article");
+            feeds.words.push(format!("{name} ({articles}{paused})"));
         }
         Ok(feeds)
     }

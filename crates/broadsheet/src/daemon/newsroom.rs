@@ -91,6 +91,7 @@ pub struct Room {
     waiting: AtomicUsize,
     loan: Mutex<Option<UnixStream>>,
     feeds: Arc<Feeds>,
+    feeders: Mutex<Option<Feeders>>,
 }
 
 impl Room {
@@ -134,6 +135,14 @@ impl Room {
         let is_open = |state: &mut State| matches!(state, State::Idle | State::Busy);
         let closed = self.changed.wait_while(lock(&self.state), is_open);
         drop(closed);
+    }
+
+    /// Feeds finish what they are at, and their programs end: waits for that, but not for long. After [`Room::stop`].
+    pub fn end_feeds(&self) {
+        let feeders = lock(&self.feeders).take();
+        if let Some(feeders) = feeders {
+            feeders.end();
+        }
     }
 
     fn look(&self) {
@@ -185,7 +194,6 @@ pub struct Newsroom {
     room: Arc<Room>,
     schedule: Arc<Schedule>,
     feeds: Arc<Feeds>,
-    feeders: Option<Feeders>,
     /// Remembers the files that could not be filed.
     drain: Option<Drain>,
 }
@@ -213,6 +221,7 @@ impl Newsroom {
             waiting: AtomicUsize::new(0),
             loan: Mutex::new(None),
             feeds: feeds.clone(),
+            feeders: Mutex::new(None),
         });
         let mut newsroom = Newsroom {
             directory,
@@ -221,7 +230,6 @@ impl Newsroom {
             room: room.clone(),
             schedule,
             feeds,
-            feeders: None,
             drain: None,
         };
         let thread = std::thread::Builder::new().name("newsroom".to_owned());
@@ -235,18 +243,19 @@ impl Newsroom {
                 newsroom.work(&jobs);
             }
             newsroom.close(State::Closed);
-            if let Some(feeders) = newsroom.feeders.take() {
-                feeders.end();
-            }
         })?;
         Ok(room)
     }
 
     /// The feeds that want their articles at once, by the sites as they are now.
     fn start_feeders(&mut self) {
-        self.feeders = None;
+        let mut feeders = lock(&self.room.feeders);
+        *feeders = None;
+        if self.room.is_stopping() {
+            return;
+        }
         match Feeders::start(&self.directory, &self.files.sites, &self.feeds) {
-            Ok(feeders) => self.feeders = Some(feeders),
+            Ok(started) => *feeders = Some(started),
             Err(error) => say(&format!("feeds cannot be served at once: {error}")),
         }
     }

@@ -3,7 +3,6 @@
 use std::os::unix::fs::MetadataExt;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, channel};
-use std::time::{Duration, Instant};
 
 use store::Lock;
 
@@ -70,7 +69,7 @@ pub fn serve(directory: NewsDirectory) -> anyhow::Result<Status> {
     notify("STOPPING=1");
     schedule.stop();
     room.stop();
-    until_feeds_end(&events);
+    room.end_feeds();
     socket::remove(&root);
     say("stopped");
     served
@@ -96,18 +95,6 @@ fn until_stopped(events: &Receiver<Event>, room: &Room) -> anyhow::Result<Status
             Ok(Event::Ended) | Err(_) => {
                 anyhow::bail!("the thread that files has ended; start again, and report this")
             }
-        }
-    }
-}
-
-/// Feeds finish what they are at, and their programs end.
-fn until_feeds_end(events: &Receiver<Event>) {
-    let until = Instant::now() + Duration::from_secs(2 * super::END_SECONDS_MAX + 2);
-    loop {
-        let left = until.saturating_duration_since(Instant::now());
-        match events.recv_timeout(left) {
-            Ok(Event::Ended) | Err(_) => return,
-            Ok(_) => {}
         }
     }
 }

@@ -5,9 +5,11 @@
 
 mod program;
 
+use std::time::Instant;
+
 use program::Program;
 use program::articles::{batch, many};
-use program::daemon::{Daemon, until};
+use program::daemon::{Daemon, PATIENCE, until};
 
 fn filed(program: &Program) -> usize {
     let rows = program.run(&["overview", "--dir", "news", "comp.test"]).out;
@@ -38,6 +40,31 @@ fn in_coming_is_drained() {
     });
     daemon.stop();
     program.assert_clean();
+}
+
+#[test]
+fn a_name_that_is_used_again_at_once_is_another_batch() {
+    const BATCHES: usize = 200;
+    let program = Program::with_news("comp.test 0000000000 00001 y\n");
+    let daemon = Daemon::start(&program);
+    // As sendbatches does it, which takes the first name of this second that is free.
+    let name = program.path("news/in.coming/10000000000.t");
+    for number in 0..BATCHES {
+        let partial = program.path("news/in.coming/nspool.1.0");
+        let prefix = format!("again{number}");
+        std::fs::write(&partial, batch(&many(&prefix, 1, "comp.test", 10))).unwrap();
+        // Without a pause: the name is used again in the moment it is free.
+        let began = Instant::now();
+        while std::fs::hard_link(&partial, &name).is_err() {
+            assert!(began.elapsed() < PATIENCE, "batch {number} stays");
+        }
+        std::fs::remove_file(partial).unwrap();
+    }
+    until("an empty in.coming", || {
+        program.files("news/in.coming").is_empty()
+    });
+    daemon.stop();
+    assert_eq!(filed(&program), BATCHES);
 }
 
 #[test]

@@ -145,6 +145,8 @@ pub struct Outcome {
     pub untroubled: u64,
     /// Inputs that are kept in `bad/`.
     pub kept: u64,
+    /// Input files that were removed. The name of one may be that of another batch by now.
+    pub removed: Vec<PathBuf>,
     /// The store stopped filing: the inputs from here on were not read, and others fare no better.
     pub is_stopped: bool,
 }
@@ -169,6 +171,7 @@ pub fn run(
         untroubled: 0,
         kept: 0,
         done: Vec::new(),
+        removed: Vec::new(),
     };
     let ended = inputs.iter().try_for_each(|input| run.input(input));
     let ended = ended.and_then(|()| run.settle());
@@ -182,6 +185,7 @@ pub fn run(
         status,
         untroubled,
         kept,
+        removed,
         ..
     } = run;
     summary.seconds = started.elapsed().as_secs_f64();
@@ -190,6 +194,7 @@ pub fn run(
         status,
         untroubled,
         kept,
+        removed,
         is_stopped: ended.is_err(),
     }
 }
@@ -204,6 +209,7 @@ struct Run<'a> {
     kept: u64,
     /// Input files that can go as soon as everything is durable.
     done: Vec<PathBuf>,
+    removed: Vec<PathBuf>,
 }
 
 /// What is known of the batch being read.
@@ -227,11 +233,14 @@ impl Run<'_> {
     fn settle(&mut self) -> Result<(), Error> {
         self.filer.commit()?;
         for path in std::mem::take(&mut self.done) {
-            if let Err(error) = std::fs::remove_file(&path) {
-                self.worse(Status::Attention);
-                let name = path.display();
-                self.watch
-                    .message(&format!("cannot remove {name}, which is filed: {error}"));
+            match std::fs::remove_file(&path) {
+                Ok(()) => self.removed.push(path),
+                Err(error) => {
+                    self.worse(Status::Attention);
+                    let name = path.display();
+                    self.watch
+                        .message(&format!("cannot remove {name}, which is filed: {error}"));
+                }
             }
         }
         Ok(())

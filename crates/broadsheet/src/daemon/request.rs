@@ -126,6 +126,7 @@ impl Filed {
             status: relay::rnews::Status::Attention,
             untroubled: 0,
             kept: 0,
+            removed: Vec::new(),
             is_stopped: true,
         })
     }

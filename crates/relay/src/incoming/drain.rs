@@ -193,7 +193,9 @@ impl Drain {
         drained.status = drained.status.max(outcome.status);
         drained.bad += outcome.kept;
         for name in names {
-            if fs::symlink_metadata(path(name)).is_err() {
+            let path = path(name);
+            // A name is free again when its file goes: what is there now may be the next batch.
+            if outcome.removed.contains(&path) || fs::symlink_metadata(&path).is_err() {
                 drained.files += 1;
             } else if !outcome.is_stopped {
                 self.left.insert(name.clone());

@@ -123,7 +123,7 @@ fn one_that_ends_rests_and_what_it_did_not_read_goes_to_the_next() {
     let mut next = Program::new(sh(&format!("cat >{}", rest.display())), Gives::Id, LIMIT);
     let given = serving(&news, |togo| next.give(togo, Instant::now()).unwrap());
     assert!(matches!(given, Given::All(_)));
-    assert_eq!(next.end(), None);
+    assert_eq!(next.end(LIMIT), None);
     let (got, rest) = (
         fs::read_to_string(out).unwrap(),
         fs::read_to_string(rest).unwrap(),

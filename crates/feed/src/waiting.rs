@@ -75,11 +75,11 @@ pub fn round(
     let mut room = most.clamp(1, ROUND_ARTICLES_MAX);
     let mut end = reader.end();
     let mut noted = Position(0);
-    let flow = each(reader, sites, chosen, |which, logged, line| {
+    let flow = each(reader, sites, chosen, |which, logged, (line, is_alive)| {
         let Some(waiting) = found.get_mut(which) else {
             return ControlFlow::Continue(());
         };
-        if !reader.is_alive(line) {
+        if !is_alive {
             waiting.gone += 1;
             return ControlFlow::Continue(());
         }
@@ -129,9 +129,9 @@ pub fn count(
     chosen: Chosen<'_>,
 ) -> Result<Vec<Backlog>, Error> {
     let mut found = vec![Backlog::default(); sites.len()];
-    let _ = each(reader, sites, chosen, |which, _, line| {
+    let _ = each(reader, sites, chosen, |which, _, (line, is_alive)| {
         if let Some(backlog) = found.get_mut(which)
-            && reader.is_alive(line)
+            && is_alive
         {
             backlog.articles += 1;
             backlog.bytes = backlog.bytes.saturating_add(line.size.unwrap_or(0));
@@ -143,12 +143,12 @@ pub fn count(
 }
 
 /// Calls `found` for each article behind a site's cursor that the site gets: the number of the site in `sites`, the article,
-/// its history line.
+/// its history line and whether it can still be read.
 fn each(
     reader: &Reader,
     sites: &[Site<'_>],
     chosen: Chosen<'_>,
-    mut found: impl FnMut(usize, &Logged<'_>, &HistoryLine<'_>) -> ControlFlow<()>,
+    mut found: impl FnMut(usize, &Logged<'_>, (&HistoryLine<'_>, bool)) -> ControlFlow<()>,
 ) -> Result<ControlFlow<()>, Error> {
     let Some(from) = sites.iter().map(|site| site.cursor.position).min() else {
         return Ok(ControlFlow::Continue(()));
@@ -165,9 +165,13 @@ fn each(
                 return ControlFlow::Continue(());
             }
             // Read once, and only for an article that somebody gets.
-            let line = line.get_or_insert_with(|| HistoryLine::parse(record.line()));
+            let line = line.get_or_insert_with(|| {
+                let line = HistoryLine::parse(record.line())?;
+                let is_alive = reader.is_alive(&line);
+                Some((line, is_alive))
+            });
             match line {
-                Some(line) => found(which, &logged, line),
+                Some((line, is_alive)) => found(which, &logged, (line, *is_alive)),
                 None => ControlFlow::Continue(()),
             }
         };

@@ -30,7 +30,7 @@ use article::{Article, Header};
 pub enum ControlMessage<'a> {
     /// Cancel the articles of these ids, which white space separates.
     Cancel(&'a [u8]),
-    /// Almost a cancel: the command is missing or in the wrong case. Logged, and nothing is done.
+    /// Almost a cancel: the command is missing, or no blank follows it. Logged, and nothing is done.
     MalformedCancel(&'a [u8]),
     /// Anything else: newgroup, rmgroup, sendsys, version, checkgroups, ihave, sendme and whatever
     /// somebody thought of.
@@ -58,26 +58,41 @@ impl<'a> ControlMessage<'a> {
         }
     }
 
-    /// Reads the value of a Control header.
+    /// Reads the value of a Control header. The command counts in any case (RFC 5536, 3.2.3); C News logged `Cancel` as malformed.
     pub fn parse(value: &'a [u8]) -> ControlMessage<'a> {
         const CANCEL: &[u8] = b"cancel";
-        if let Some(ids) = value.strip_prefix(CANCEL)
-            && ids.first().is_some_and(u8::is_ascii_whitespace)
-        {
-            return ControlMessage::Cancel(ids);
+        let ids = value
+            .split_at_checked(CANCEL.len())
+            .filter(|(command, _)| command.eq_ignore_ascii_case(CANCEL))
+            .map(|(_, ids)| ids);
+        match ids.map(|ids| (ids, ids.first())) {
+            Some((ids, Some(byte))) if byte.is_ascii_whitespace() => ControlMessage::Cancel(ids),
+            Some((_, next)) if !next.is_some_and(u8::is_ascii_alphabetic) => {
+                ControlMessage::MalformedCancel(value)
+            }
+            _ if value.starts_with(b"<") => ControlMessage::MalformedCancel(value),
+            _ => ControlMessage::Other(value),
         }
-        let is_nearly_cancel =
-            value
-                .split_at_checked(CANCEL.len())
-                .is_some_and(|(command, rest)| {
-                    command.eq_ignore_ascii_case(CANCEL)
-                        && !rest.first().is_some_and(u8::is_ascii_alphabetic)
-                });
-        if is_nearly_cancel || value.starts_with(b"<") {
-            return ControlMessage::MalformedCancel(value);
-        }
-        ControlMessage::Other(value)
     }
+}
+
+/// The commands besides cancel that something is done about.
+const KINDS: &[&[u8]] = &[
+    b"newgroup",
+    b"rmgroup",
+    b"checkgroups",
+    b"ihave",
+    b"sendme",
+    b"sendsys",
+    b"version",
+    b"senduuname",
+];
+
+/// A command in the case it is compared in: small letters where it is one of those known (RFC 5536, 3.2.3: any case), else as it
+/// stands.
+pub fn kind_of(command: &[u8]) -> &[u8] {
+    let is_it = |kind: &&&[u8]| kind.eq_ignore_ascii_case(command);
+    KINDS.iter().find(is_it).map_or(command, |kind| kind)
 }
 
 /// The ids in the value of a cancel.
@@ -99,9 +114,10 @@ mod tests {
             (&b"cancel <1@a>"[..], Cancel(b" <1@a>")),
             (b"cancel\t<1@a>", Cancel(b"\t<1@a>")),
             (b"cancel", MalformedCancel(b"cancel")),
-            (b"Cancel <1@a>", MalformedCancel(b"Cancel <1@a>")),
+            (b"Cancel <1@a>", Cancel(b" <1@a>")),
             (b"cancel<1@a>", MalformedCancel(b"cancel<1@a>")),
             (b"<1@a>", MalformedCancel(b"<1@a>")),
+            (b"Cancel", MalformedCancel(b"Cancel")),
             (b"cancelled", Other(b"cancelled")),
             (b"newgroup a.b", Other(b"newgroup a.b")),
         ] {

@@ -28,6 +28,12 @@ pub enum Fault {
     /// A header occurs more than once, so it is unclear which was signed.
     #[error("the header {0} occurs more than once, so nobody can say which one was signed")]
     Twice(String),
+    /// A header has a line of blanks only, which could stand for the blank line before the body: the same signature would then
+    /// fit an article whose body begins elsewhere. RFC 5536, 2.2 forbids such lines.
+    #[error(
+        "the header {0} has a line of blanks only, so nobody can say where the signed body begins"
+    )]
+    BlankLine(String),
     /// The header has more than a name or value can be.
     #[error("its X-PGP-Sig is too long, or names more than {HEADERS_MAX} headers")]
     TooLong,
@@ -88,11 +94,15 @@ impl<'a> Signed<'a> {
     /// The text that is signed, its lines ending in LF.
     ///
     /// # Errors
-    /// A signed header occurs more than once.
+    /// A signed header occurs more than once, or has a line of blanks only.
     pub fn text(&self, article: &Article<'a>) -> Result<Vec<u8>, Fault> {
         let mut text = [b"X-Signed-Headers: ", self.names, b"\n"].concat();
         for name in self.names() {
             let value = only(article, name)?.unwrap_or_default();
+            let is_blank = |line: &[u8]| line.iter().all(u8::is_ascii_whitespace);
+            if value.split(|&byte| byte == b'\n').skip(1).any(is_blank) {
+                return Err(Fault::BlankLine(String::from_utf8_lossy(name).into_owned()));
+            }
             text.extend_from_slice(name);
             text.extend_from_slice(b": ");
             for line in value.split_inclusive(|&byte| byte == b'\n') {
@@ -192,6 +202,20 @@ mod tests {
         let twice = format!("{0}{0}\n", header("From"));
         assert_eq!(text(&twice), Err(Fault::Twice("X-PGP-Sig".to_owned())));
         assert_eq!(text("From: a\n\n"), Err(Fault::Unsigned));
+    }
+
+    #[test]
+    fn a_body_never_moves_into_a_header() {
+        // Without the blanks both have the text `X-Signed-Headers: Control / Control: x / blank / a / blank / b`.
+        let honest = format!("{}Control: x\n\n a\n\nb\n", header("Control"));
+        assert!(text(&honest).is_ok());
+        for blank in [" ", "\t", " \t "] {
+            let moved = format!("{}Control: x\n{blank}\n a\n\nb\n", header("Control"));
+            let last = format!("{}Control: x\n{blank}\n\nb\n", header("Control"));
+            let fault = Err(Fault::BlankLine("Control".to_owned()));
+            assert_eq!(text(&moved), fault);
+            assert_eq!(text(&last), fault);
+        }
     }
 
     #[test]

@@ -4,6 +4,8 @@ use std::borrow::Cow;
 
 use article::{Article, Header};
 
+use crate::control::kind_of;
+use crate::control::scope::listed;
 use crate::keyring::{Keyring, TrustedKey};
 use crate::signed::{self, Signed};
 
@@ -16,6 +18,8 @@ pub struct Verified<'k> {
     pub hierarchies: Vec<&'k str>,
     /// What the signature says of itself.
     pub signed: SignedAt,
+    /// Whether Content-Type is signed; if not, anybody may have changed how the body is to be read.
+    pub is_type_signed: bool,
 }
 
 /// What the signature says of itself.
@@ -42,6 +46,11 @@ pub enum Unverified {
     /// What matters is not signed.
     #[error("the signature does not cover the Control header, so it proves nothing")]
     ControlUnsigned,
+    /// The same message could come again under another id.
+    #[error(
+        "the signature does not cover the Message-ID header, so the message could come again and again"
+    )]
+    IdUnsigned,
     /// The signature does not say which key made it.
     #[error("the signature does not say which key made it")]
     NoKey,
@@ -112,6 +121,10 @@ pub fn verify<'k>(
     if !signed.signs(b"Control") {
         return Err(Unverified::ControlUnsigned);
     }
+    // The history then knows a message that was there before.
+    if !signed.signs(b"Message-ID") {
+        return Err(Unverified::IdUnsigned);
+    }
     let text = signed.text(article)?;
     let key = signer(&signed, &text, keyring)?;
     may_count(&signed, key, now)?;
@@ -130,6 +143,7 @@ pub fn verify<'k>(
             seconds: signed.signature.created(),
             digest: signed.signature.digest(),
         },
+        is_type_signed: signed.signs(b"Content-Type"),
     })
 }
 
@@ -181,11 +195,11 @@ fn groups<'a>(control: &'a [u8], article: &Article<'a>) -> Result<Vec<Cow<'a, [u
         .split(u8::is_ascii_whitespace)
         .filter(|word| !word.is_empty());
     let command = words.next().unwrap_or_default();
-    let groups: Vec<_> = match command {
+    let groups: Vec<_> = match kind_of(command) {
         b"newgroup" | b"rmgroup" => words.take(1).map(Cow::Borrowed).collect(),
         b"checkgroups" => {
-            let body = article.bytes().get(article.body()..).unwrap_or_default();
-            scope(words).chain(listed(body)).collect()
+            let list = listed(article).into_keys().map(Cow::Borrowed);
+            scope(words).chain(list).collect()
         }
         _ => Vec::new(),
     };
@@ -200,15 +214,6 @@ fn scope<'a>(words: impl Iterator<Item = &'a [u8]>) -> impl Iterator<Item = Cow<
     words
         .filter(|word| !word.starts_with(b"!") && !word.starts_with(b"#"))
         .map(|hierarchy| Cow::Owned([hierarchy, b".*"].concat()))
-}
-
-/// The first word of each line that is not empty.
-fn listed(body: &[u8]) -> impl Iterator<Item = Cow<'_, [u8]>> {
-    body.split(|&byte| byte == b'\n').filter_map(|line| {
-        line.split(u8::is_ascii_whitespace)
-            .find(|word| !word.is_empty())
-            .map(Cow::Borrowed)
-    })
 }
 
 fn shown(bytes: &[u8]) -> String {
@@ -237,13 +242,14 @@ mod tests {
         for (control, wanted) in [
             ("newgroup a.b moderated", "a.b"),
             ("rmgroup\n\ta.b", "a.b"),
+            ("Newgroup a.b", "a.b"),
             ("checkgroups", "x.y z"),
             ("checkgroups de !de.alt fr #2009", "de.* fr.* x.y z"),
         ] {
-            let groups = groups_of(control, "x.y\tText.\n\n  z Text.\n");
+            let groups = groups_of(control, "x.y\tText.\n\n  q.r Text.\nz\n");
             assert_eq!(groups.as_deref(), Ok(wanted), "{control}");
         }
-        for control in ["newgroup", "sendsys", "cancel <1@a>", "Newgroup a.b"] {
+        for control in ["newgroup", "sendsys", "cancel <1@a>"] {
             assert!(groups_of(control, "x.y\n").is_err(), "{control}");
         }
         assert!(groups_of("checkgroups", "\n").is_err());

@@ -13,7 +13,11 @@ use relay::control::events::{Event, newest};
 const ANYBODY: &str = "all:*:*:doit\n";
 
 fn newsdir(control_ctl: &str) -> Newsdir {
-    let newsdir = Newsdir::new();
+    newsdir_with(newsdir::ACTIVE, control_ctl)
+}
+
+fn newsdir_with(active: &str, control_ctl: &str) -> Newsdir {
+    let newsdir = Newsdir::with(active, newsdir::SYS);
     fs::write(newsdir.path().join("control.ctl"), control_ctl).unwrap();
     fs::write(
         newsdir.path().join("newsgroups"),
@@ -108,7 +112,8 @@ fn a_new_group_is_made_with_all_that_belongs_to_it() {
 
 #[test]
 fn the_status_of_a_group_changes_and_what_is_so_already_is_ignored() {
-    let newsdir = newsdir(ANYBODY);
+    let active = format!("{}comp.local 0000000000 00001 n\n", newsdir::ACTIVE);
+    let newsdir = newsdir_with(&active, ANYBODY);
     newsdir.file(&[&control("<1@a>", "newgroup comp.lang.c moderated", "")]);
     assert_eq!(
         line_of(&newsdir, "comp.lang.c").unwrap(),
@@ -129,15 +134,19 @@ fn the_status_of_a_group_changes_and_what_is_so_already_is_ignored() {
     assert_eq!(last(&newsdir), ("acted".into(), "described anew".into()));
     assert!(read(&newsdir, "newsgroups").contains("comp.lang.c\t\tC and only C.\n"));
     // The administrator's own flags stay.
-    for group in ["comp.x", "comp.alias"] {
-        newsdir.file(&[&control(
-            &format!("<{group}@a>"),
-            &format!("newgroup {group}"),
-            "",
-        )]);
-        assert_eq!(last(&newsdir).0, "nothing", "{group}");
+    let before = read(&newsdir, "active");
+    let own = before.lines().filter(|line| !line.ends_with(['y', 'm']));
+    let own: Vec<&str> = own.collect();
+    assert_eq!(own.len(), 3, "{own:?}");
+    for line in own {
+        let group = line.split(' ').next().unwrap();
+        for kind in ["newgroup", "rmgroup"] {
+            let message = format!("{kind} {group}");
+            newsdir.file(&[&control(&format!("<{kind}.{group}@a>"), &message, "")]);
+            assert_eq!(last(&newsdir).0, "nothing", "{message}");
+            assert_eq!(line_of(&newsdir, group).unwrap(), line);
+        }
     }
-    assert!(line_of(&newsdir, "comp.x").unwrap().ends_with(" x"));
     // Times are those of the making.
     assert_eq!(read(&newsdir, "active.times"), "comp.std 1 old@x\n");
 }
@@ -193,7 +202,14 @@ fn what_lacks_something_is_refused() {
         ("newgroup Comp.New", "upper-case"),
         ("newgroup comp.a-name-that-is-too-long", "14"),
         ("newgroup alt.new", "our own line in sys"),
-        ("newgroup control.new", "control"),
+        ("newgroup control.new", "reserved"),
+        ("newgroup control moderated", "reserved"),
+        ("newgroup junk moderated", "reserved"),
+        ("newgroup to", "reserved"),
+        ("newgroup to.near", "reserved"),
+        ("newgroup poster", "reserved"),
+        ("newgroup example.a", "reserved"),
+        ("rmgroup control", "reserved"),
     ]
     .into_iter()
     .enumerate()
@@ -324,7 +340,11 @@ fn a_checkgroups_changes_its_hierarchies_only_and_never_too_much() {
     )]);
     let told = last(&newsdir);
     assert_eq!(told.0, "waits");
-    assert!(told.1.contains("it would remove 3 of 4 groups"), "{told:?}");
+    assert!(
+        told.1
+            .contains("it would remove 3 and change 0 of 4 groups"),
+        "{told:?}"
+    );
     // Two may go.
     let less = "comp.std\t\tStandards, anew.\ncomp.lang.c\t\tThe language C.\n";
     newsdir.file(&[&control("<5@a>", "checkgroups comp #9", less)]);
@@ -410,4 +430,143 @@ fn ihave_and_sendme_go_to_the_sites_that_answer_them() {
             "near.example c <4@a> not acted on: control `ihave unknown.example': for the batcher",
         ]
     );
+}
+
+const LIST: &str = "comp.std\tStandards.\ncomp.lang.c\tThe language C.\ncomp.mod\tModerated. (Moderated)\n\
+    comp.local\tOurs.\n";
+
+/// A checkgroups of a sender.
+fn checkgroups(id: &str, sender: &str, words: &str, body: &str) -> String {
+    control(id, &format!("checkgroups {words}"), body).replace("user@near.example", sender)
+}
+
+#[test]
+fn a_serial_number_counts_only_of_whom_may_act_and_where() {
+    let newsdir = newsdir(
+        "checkgroups:*:*:mail\ncheckgroups:boss@x:comp.*:doit\ncheckgroups:part@x:comp.std:doit\n",
+    );
+    let body = format!("{LIST}other.group\tElsewhere.\n");
+    // Neither who may nothing nor who may act on a part keeps out who may act on all.
+    newsdir.file(&[
+        &checkgroups("<1@a>", "evil@x", "comp other nowhere #999", &body),
+        &checkgroups(
+            "<2@a>",
+            "part@x",
+            "comp other nowhere #999",
+            "comp.std\tPart.\n",
+        ),
+        &checkgroups("<3@a>", "boss@x", "comp other nowhere #7", LIST),
+    ]);
+    assert_eq!(last(&newsdir).0, "acted", "{:?}", last(&newsdir));
+    assert_eq!(
+        read(&newsdir, "checkgroups.serials"),
+        "comp 7 boss@x\ncomp 999 part@x\n"
+    );
+    for (number, serial) in ["#6 #8", "#99999999999999999999999", "#", "#6"]
+        .iter()
+        .enumerate()
+    {
+        let words = format!("comp {serial}");
+        let old = "comp.std\tOld.\n";
+        newsdir.file(&[&checkgroups(
+            &format!("<4.{number}@a>"),
+            "boss@x",
+            &words,
+            old,
+        )]);
+        let told = last(&newsdir);
+        assert_eq!(told.0, "refused", "{told:?}");
+        assert!(told.1.contains("serial number"), "{told:?}");
+    }
+}
+
+#[test]
+fn what_the_sender_may_not_touch_does_not_make_room_for_more() {
+    let many: String = (0..60)
+        .map(|n| format!("misc.g{n} 0000000000 00001 y\n"))
+        .collect();
+    let active = format!("{}{many}", newsdir::ACTIVE);
+    let newsdir = Newsdir::with(&active, &newsdir::SYS.replace("comp", "comp,misc"));
+    let rules = "checkgroups:*:comp.*:doit\n/maxdocheckgroups/:*:*:1000\n";
+    fs::write(newsdir.path().join("control.ctl"), rules).unwrap();
+    let groups: Vec<String> = ["comp.std", "comp.lang.c", "comp.mod"]
+        .map(str::to_owned)
+        .into();
+    let before = groups
+        .iter()
+        .map(|group| line_of(&newsdir, group))
+        .collect::<Vec<_>>();
+    newsdir.file(&[&checkgroups(
+        "<1@a>",
+        "a@x",
+        "comp misc",
+        "comp.new\tNew.\n",
+    )]);
+    let told = last(&newsdir);
+    assert!(
+        told.0 == "waits" && told.1.contains("it would remove 3"),
+        "{told:?}"
+    );
+    // Nor do changes of flags slip by.
+    let flags = "comp.std\tA (Moderated)\ncomp.lang.c\tB (Moderated)\ncomp.mod\tC\n";
+    newsdir.file(&[&checkgroups("<2@a>", "a@x", "comp misc", flags)]);
+    let told = last(&newsdir);
+    assert!(told.0 == "waits" && told.1.contains("change 3"), "{told:?}");
+    let after = groups
+        .iter()
+        .map(|group| line_of(&newsdir, group))
+        .collect::<Vec<_>>();
+    assert_eq!(before, after);
+}
+
+#[test]
+fn a_list_left_to_the_administrator_says_so() {
+    let newsdir = newsdir("checkgroups:*:comp.*:doit\ncheckgroups:*:comp.new:mail\n");
+    let text = format!("{LIST}comp.new\tNew.\n");
+    newsdir.file(&[&checkgroups("<1@a>", "a@x", "comp", &text)]);
+    assert_eq!(last(&newsdir).0, "acted");
+    newsdir.file(&[&checkgroups("<2@a>", "a@x", "comp", &text)]);
+    let told = last(&newsdir);
+    assert!(
+        told.0 == "waits" && told.1.contains("left to the administrator: 1 to add"),
+        "{told:?}"
+    );
+    assert_eq!(line_of(&newsdir, "comp.new"), None);
+}
+
+#[test]
+fn a_newsgroups_that_cannot_be_used_stops_no_filing() {
+    let newsdir = newsdir(ANYBODY);
+    let file = newsdir.path().join("newsgroups");
+    fs::remove_file(&file).unwrap();
+    fs::create_dir(&file).unwrap();
+    for (number, text) in ["newgroup comp.new", "rmgroup comp.std", "checkgroups comp"]
+        .iter()
+        .enumerate()
+    {
+        newsdir.file(&[&control(&format!("<{number}@a>"), text, LIST)]);
+        let told = last(&newsdir);
+        assert!(
+            told.0 == "refused" && told.1.contains("until this is mended"),
+            "{told:?}"
+        );
+        assert_eq!(
+            newsdir
+                .links(&format!("<{number}@a>"))
+                .unwrap()
+                .split('/')
+                .next(),
+            Some("control")
+        );
+    }
+    assert!(line_of(&newsdir, "comp.std").is_some());
+}
+
+#[test]
+fn commands_count_in_any_case() {
+    let newsdir = newsdir(ANYBODY);
+    newsdir.file(&[&control("<1@a>", "NewGroup comp.new", "")]);
+    assert_eq!(last(&newsdir).0, "acted");
+    newsdir.file(&[&control("<2@a>", "RMGROUP comp.new", "")]);
+    assert_eq!(last(&newsdir), ("acted".into(), "removed".into()));
 }

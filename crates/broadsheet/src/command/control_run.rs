@@ -69,10 +69,10 @@ fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
     );
     let judged = if given.has("dry-run") {
         let active = directory.active()?;
-        desk.judge(&article, &active, sys.subscription(), at, trust)?
+        desk.judge(&article, &active, sys.subscription(), at, trust)
     } else {
         let mut spool = Spool::open(directory.root(), settings.store_options())?;
-        let judged = desk.judge(&article, spool.active(), sys.subscription(), at, trust)?;
+        let judged = desk.judge(&article, spool.active(), sys.subscription(), at, trust);
         if let Some(judged) = &judged {
             desk.carry_out(&mut spool, &article, judged, at)?;
             spool.commit()?;

@@ -73,9 +73,7 @@ impl Desk {
     }
 
     /// Judges the control message in an article. `trust`: the administrator answers for it. `None`: it has no Control header.
-    ///
-    /// # Errors
-    /// `newsgroups` or the serial numbers cannot be read.
+    /// A file that cannot be used is told in the judgement.
     pub fn judge(
         &mut self,
         article: &Article<'_>,
@@ -83,35 +81,43 @@ impl Desk {
         subscription: &Pattern,
         (now, zone): (i64, &dyn date::LocalZone),
         trust: bool,
-    ) -> Result<Option<Judged>, Error> {
-        let Some(request) = Request::of(article, zone) else {
-            return Ok(None);
-        };
+    ) -> Option<Judged> {
+        let request = Request::of(article, zone)?;
         let about_groups = matches!(request.kind, b"newgroup" | b"rmgroup" | b"checkgroups");
-        if about_groups && request.kind != b"rmgroup" {
-            self.read_descriptions()?;
-        }
-        let serials = match request.kind {
-            b"checkgroups" => Serials::read(&self.news)?,
-            _ => Serials::default(),
-        };
         let options = self.options;
         self.read_books();
-        let (policy, keyring) = match self.books.as_ref().map(|books| &books.read) {
-            Some(Ok((policy, keyring))) => (policy, keyring),
-            unreadable => {
-                let fault = match unreadable {
-                    Some(Err(fault)) => fault.as_str(),
-                    _ => "the policy was not read",
-                };
-                return Ok(Some(Judged {
-                    done: Done::Refused,
-                    changes: super::changes::Changes::default(),
-                    why: format!("nothing is acted upon until this is mended: {fault}"),
-                    verified: "-".to_owned(),
-                    serial: None,
-                }));
+        // Anybody may send a control message, so a file that cannot be used stops what would be done about it, not filing.
+        let mut faults = Vec::new();
+        if about_groups && let Err(fault) = self.read_descriptions() {
+            faults.push(fault.to_string());
+        }
+        let serials = match request.kind {
+            b"checkgroups" => Serials::read(&self.news).unwrap_or_else(|fault| {
+                faults.push(fault.to_string());
+                Serials::default()
+            }),
+            _ => Serials::default(),
+        };
+        let books = match self.books.as_ref().map(|books| &books.read) {
+            Some(Ok(books)) => Some(books),
+            Some(Err(fault)) => {
+                faults.push(fault.clone());
+                None
             }
+            None => None,
+        };
+        let (Some((policy, keyring)), []) = (books, faults.as_slice()) else {
+            let why = format!(
+                "nothing is acted upon until this is mended: {}",
+                faults.join("; ")
+            );
+            return Some(Judged {
+                done: Done::Refused,
+                changes: super::changes::Changes::default(),
+                why,
+                verified: "-".to_owned(),
+                serial: None,
+            });
         };
         let state = State {
             policy,
@@ -127,17 +133,14 @@ impl Desk {
         };
         // Signatures are over the native form.
         let mut native = Vec::new();
-        Ok(Some(match article.form() {
+        Some(match article.form() {
             Form::Native => judge(article, &request, &state),
             Form::Wire => {
                 article::wire::push_native(&mut native, article.bytes());
                 let article = Article::parse(&native, Form::Native);
-                match Request::of(&article, zone) {
-                    Some(request) => judge(&article, &request, &state),
-                    None => return Ok(None),
-                }
+                judge(&article, &Request::of(&article, zone)?, &state)
             }
-        }))
+        })
     }
 
     /// Does what was judged, and notes it. The groups in active wait for the next commit of the spool.
@@ -158,9 +161,9 @@ impl Desk {
             judged.changes.make(spool, now, &request.sender)?;
         }
         if matches!(judged.done, Done::Acted | Done::Nothing)
-            && let Some((hierarchies, serial)) = &judged.serial
+            && let Some(serial) = &judged.serial
         {
-            Serials::read(&self.news)?.keep(&self.news, hierarchies, *serial)?;
+            Serials::read(&self.news)?.keep(&self.news, serial)?;
         }
         if judged.done != Done::Dropped {
             self.events.add(now, &request, judged);

@@ -10,9 +10,11 @@ const TYPE: &[u8] = b"application/news-groupinfo";
 pub const BOUNDARY_BYTES_MAX: usize = 70;
 
 /// What the group is about, as the message says, in its own bytes. `None`: it does not say, or of another group only.
-pub fn description<'a>(article: &Article<'a>, group: &[u8]) -> Option<&'a [u8]> {
+/// `trusts_type`: Content-Type counts; not so where the body is signed and that header is not.
+pub fn description<'a>(article: &Article<'a>, group: &[u8], trusts_type: bool) -> Option<&'a [u8]> {
     let body = article.bytes().get(article.body()..).unwrap_or_default();
-    let content_type = article.find(b"Content-Type").unwrap_or_default();
+    let content_type = article.find(b"Content-Type").filter(|_| trusts_type);
+    let content_type = content_type.unwrap_or_default();
     let own = match is_groupinfo(content_type) {
         true => Some(body),
         false => boundary(content_type).and_then(|boundary| groupinfo_part(body, boundary)),
@@ -114,7 +116,7 @@ mod tests {
 
     fn of(text: &str) -> Option<String> {
         let article = Article::parse(text.as_bytes(), Form::Native);
-        description(&article, b"a.b").map(|text| String::from_utf8_lossy(text).into_owned())
+        description(&article, b"a.b", true).map(|text| String::from_utf8_lossy(text).into_owned())
     }
 
     #[test]
@@ -141,6 +143,10 @@ mod tests {
              preamble\n--nxtprt\nContent-Type: text/plain\n\nFor your newsgroups file:\na.b\tWrong.\n\
              --nxtprt\nContent-Type: Application/News-Groupinfo; charset=utf-8\n\na.b\tRight.\n--nxtprt--\n";
         assert_eq!(of(multi).as_deref(), Some("Right."));
+        // Whoever changes an unsigned Content-Type chooses nothing.
+        let article = Article::parse(multi.as_bytes(), Form::Native);
+        let told = description(&article, b"a.b", false);
+        assert_eq!(told, Some(&b"Wrong."[..]));
         let alone =
             "Content-Type: application/news-groupinfo\n\nFor your newsgroups file:\na.b\tAlone.\n";
         assert_eq!(of(alone).as_deref(), Some("Alone."));

@@ -3,7 +3,7 @@
 //! *Architecture Invariant:* nothing is changed here, and nothing of a message gets further than names that pass the rules for
 //! new groups, and descriptions.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use article::Article;
 use groups::{Active, Flag, Newsgroups, Pattern, name};
@@ -12,14 +12,15 @@ use super::changes::Changes;
 use super::groupinfo;
 use super::policy::{Action, ForCheckgroups, Policy, Ruling};
 use super::request::Request;
-use super::scope::{Listed, Scope, listed};
-use super::serials::Serials;
+use super::scope::{LISTED_MAX, Listed, Scope, listed};
+use super::serials::{Serial, Serials};
 use crate::keyring::Keyring;
 use crate::verify::{Unverified, Verified, verify};
 
-/// A checkgroups message removes at most this part of the groups of its hierarchies; beyond it waits for the administrator.
+/// A checkgroups message removes, or makes moderated or unmoderated, at most this part of the groups that its sender may act on;
+/// beyond it waits for the administrator.
 pub const CHECKGROUPS_REMOVED_PERCENT_MAX: u64 = 10;
-/// So many it may remove whatever part that is.
+/// So many it may remove or change whatever part that is.
 pub const CHECKGROUPS_REMOVED_FREE: u64 = 2;
 
 /// What a judgement depends on besides the message.
@@ -86,8 +87,8 @@ pub struct Judged {
     pub why: String,
     /// The key that signed it and for what, `no: REASON`, or `-` where nobody asked.
     pub verified: String,
-    /// Hierarchies and serial number to be remembered once it is acted upon.
-    pub serial: Option<(Vec<Vec<u8>>, u64)>,
+    /// The serial number to be remembered once it is acted upon.
+    pub serial: Option<Serial>,
 }
 
 /// An end before anything is planned.
@@ -218,8 +219,17 @@ fn permitted(
     may_count(request, state, signature)
 }
 
+/// Whether no message makes or removes the group: the news system's own, and those that stand for no group (RFC 5536, 3.1.4).
+fn is_reserved(group: &[u8]) -> bool {
+    let first = group.split(|&byte| byte == b'.').next();
+    matches!(first, Some(b"control" | b"junk" | b"to" | b"example")) || group == b"poster"
+}
+
 /// Whether a group may be made: C News's rules for names, and our own subscription.
 fn may_be_made(group: &[u8], state: &State<'_>) -> Result<(), Stop> {
+    if is_reserved(group) {
+        return Err((Done::Refused, "that name is reserved".to_owned()));
+    }
     if let Err(fault) = name::check_new_within(group, state.name_part_bytes_max) {
         return Err((Done::Refused, fault.to_string()));
     }
@@ -232,9 +242,17 @@ fn may_be_made(group: &[u8], state: &State<'_>) -> Result<(), Stop> {
     }
 }
 
-/// A flag that the administrator gave for reasons of his own, which no message changes.
+/// A flag that the administrator gave for reasons of his own: no message gives it, and none takes it or its group away.
 fn is_own_choice(flag: Flag<'_>) -> bool {
-    matches!(flag, Flag::Excluded | Flag::Junked | Flag::Alias(_))
+    !matches!(flag, Flag::Open | Flag::Moderated)
+}
+
+/// The end of a message about such a group.
+fn own_choice() -> Stop {
+    (
+        Done::Nothing,
+        "its flag is the administrator's own".to_owned(),
+    )
 }
 
 fn newgroup(
@@ -266,19 +284,15 @@ fn newgroup(
             changes.added.push((group.to_vec(), moderated));
             format!("made, {word}")
         }
-        Some(flag) if is_own_choice(flag) => {
-            return Err((
-                Done::Nothing,
-                "its flag is the administrator's own".to_owned(),
-            ));
-        }
+        Some(flag) if is_own_choice(flag) => return Err(own_choice()),
         Some(flag) if (flag == Flag::Moderated) != moderated => {
             changes.flagged.push((group.to_vec(), moderated));
             format!("changed to {word}")
         }
         Some(_) => "described anew".to_owned(),
     };
-    if let Some(text) = groupinfo::description(article, group) {
+    let trusts_type = signature.is_none_or(|verified| verified.is_type_signed);
+    if let Some(text) = groupinfo::description(article, group, trusts_type) {
         describe(group, text, state, changes);
     }
     match changes.is_empty() {
@@ -312,11 +326,13 @@ fn rmgroup(
 ) -> Result<(), Stop> {
     permitted(request, state, signature)?;
     let group = request.group();
-    if matches!(group, b"control" | b"junk") {
-        return Err((Done::Refused, "a news system needs that group".to_owned()));
+    if is_reserved(group) {
+        return Err((Done::Refused, "that name is reserved".to_owned()));
     }
-    if state.active.find(group).is_none() {
-        return Err((Done::Nothing, "there is no such group".to_owned()));
+    match state.active.find(group).map(|id| state.active.flag(id)) {
+        None => return Err((Done::Nothing, "there is no such group".to_owned())),
+        Some(flag) if is_own_choice(flag) => return Err(own_choice()),
+        Some(_) => {}
     }
     judged.changes.removed.push(group.to_vec());
     judged.why = "removed".to_owned();
@@ -347,88 +363,163 @@ fn checkgroups(
     if list.is_empty() {
         return Err((Done::Refused, "it lists no group".to_owned()));
     }
-    let scope = Scope::of(request, &list);
-    if let Some(serial) = scope.serial
-        && !state.trust
-    {
-        if let Some(known) = state.serials.newer(scope.hierarchies(), serial) {
-            let why = format!("its serial number {serial} is older than {known}");
-            return Err((Done::Refused, why));
-        }
-        let hierarchies = scope.hierarchies().into_iter().map(<[u8]>::to_vec);
-        judged.serial = Some((hierarchies.collect(), serial));
+    if list.len() > LISTED_MAX {
+        let why = format!("it lists more than {LISTED_MAX} groups");
+        return Err((Done::Refused, why));
     }
-    let acts = |group: &[u8]| {
-        state.trust || {
-            let is_ours =
-                signature.is_none_or(|verified| verified.key.speaks_for(&[group]).is_ok());
-            match rules.rule(group) {
-                Some(ruling) => {
-                    let needs_key = matches!(ruling.action, Action::Verify(_));
-                    permits(ruling, signature).is_ok() && (is_ours || !needs_key)
-                }
-                None => false,
-            }
+    let scope = Scope::of(request, &list);
+    let Ok(serial) = scope.serial else {
+        return Err((Done::Refused, "its serial number is none".to_owned()));
+    };
+    let acts = |group: &[u8]| -> Result<(), Done> {
+        if state.trust {
+            return Ok(());
+        }
+        let ruling = rules.rule(group).ok_or(Done::Dropped)?;
+        permits(ruling, signature).map_err(|(done, _)| done)?;
+        let is_ours = signature.is_none_or(|verified| verified.key.speaks_for(&[group]).is_ok());
+        match ruling.action {
+            Action::Verify(_) if !is_ours => Err(Done::Refused),
+            _ => Ok(()),
         }
     };
-    let there = compare(&list, &scope, state, acts, &mut judged.changes);
+    let compared = compare(&list, &scope, state, acts);
+    judged.changes = compared.changes;
+    if let Some(number) = serial
+        && !compared.hierarchies.is_empty()
+    {
+        let serial = Serial {
+            hierarchies: compared.hierarchies.into_iter().collect(),
+            key: match signature {
+                Some(verified) => verified.key.id(),
+                None => request.sender.escape_ascii().to_string().replace(' ', ""),
+            },
+            number,
+        };
+        if let Some(known) = state.serials.newer(&serial)
+            && !state.trust
+        {
+            judged.changes = Changes::default();
+            let why = format!("its serial number {number} is older than {known}");
+            return Err((Done::Refused, why));
+        }
+        judged.serial = Some(serial);
+    }
     judged.why = judged.changes.told();
+    let (waiting, refused) = (compared.waiting, compared.refused);
     if judged.changes.is_empty() {
-        return Err((Done::Nothing, "all is as it lists".to_owned()));
+        return Err(if !waiting.is_empty() {
+            let why = format!("left to the administrator: {}", waiting.told());
+            judged.changes = waiting;
+            (Done::Waits, why)
+        } else if !refused.is_empty() {
+            let why = format!("no rule lets it act: {}", refused.told());
+            (Done::Refused, why)
+        } else {
+            (Done::Nothing, "all is as it lists".to_owned())
+        });
+    }
+    if !waiting.is_empty() {
+        let left = format!("; left to the administrator: {}", waiting.told());
+        judged.why.push_str(&left);
     }
     match state.trust {
         true => Ok(()),
-        false => is_moderate(&judged.changes, there, &rules),
+        false => is_moderate(&judged.changes, compared.there, &rules),
     }
 }
 
-/// Finds what differs; gives how many groups of the scope there are.
+/// What a list asks for.
+#[derive(Debug, Default)]
+struct Compared {
+    /// What its sender may do.
+    changes: Changes,
+    /// What is left to the administrator.
+    waiting: Changes,
+    /// What its sender may not do.
+    refused: Changes,
+    /// Groups that there are and that its sender may remove.
+    there: u64,
+    /// Hierarchies of those groups, and of those that are made.
+    hierarchies: BTreeSet<Vec<u8>>,
+}
+
+impl Compared {
+    /// Where a change to a group belongs; `None`: nobody asks.
+    fn place(&mut self, may: Result<(), Done>) -> Option<&mut Changes> {
+        match may {
+            Ok(()) => Some(&mut self.changes),
+            Err(Done::Waits) => Some(&mut self.waiting),
+            Err(Done::Refused) => Some(&mut self.refused),
+            Err(_) => None,
+        }
+    }
+
+    fn notes(&mut self, may: Result<(), Done>, hierarchy: &[u8]) {
+        if may.is_ok() && !self.hierarchies.contains(hierarchy) {
+            self.hierarchies.insert(hierarchy.to_vec());
+        }
+    }
+}
+
+/// Finds what differs.
 fn compare(
     list: &BTreeMap<&[u8], Listed<'_>>,
     scope: &Scope<'_>,
     state: &State<'_>,
-    acts: impl Fn(&[u8]) -> bool,
-    changes: &mut Changes,
-) -> u64 {
+    acts: impl Fn(&[u8]) -> Result<(), Done>,
+) -> Compared {
+    let mut compared = Compared::default();
     for (group, listed) in list {
-        if !scope.has(group) || !acts(group) {
+        let Some(hierarchy) = scope.hierarchy(group) else {
             continue;
-        }
+        };
+        let may = acts(group);
+        let Some(changes) = compared.place(may) else {
+            continue;
+        };
+        let moderated = listed.is_moderated();
         match state.active.find(group).map(|id| state.active.flag(id)) {
             None if may_be_made(group, state).is_err() => continue,
-            None => changes.added.push((group.to_vec(), listed.is_moderated())),
+            None => changes.added.push((group.to_vec(), moderated)),
             Some(flag) if is_own_choice(flag) => continue,
-            Some(flag) if (flag == Flag::Moderated) != listed.is_moderated() => {
-                changes
-                    .flagged
-                    .push((group.to_vec(), listed.is_moderated()));
+            Some(flag) if (flag == Flag::Moderated) != moderated => {
+                changes.flagged.push((group.to_vec(), moderated));
             }
             Some(_) => {}
         }
         describe(group, listed.description, state, changes);
+        compared.notes(may, hierarchy);
     }
-    let mut there = 0u64;
     for id in state.active.ids() {
         let group = state.active.name(id);
-        if !scope.has(group) || is_own_choice(state.active.flag(id)) {
+        let Some(hierarchy) = scope.hierarchy(group) else {
+            continue;
+        };
+        if is_own_choice(state.active.flag(id)) || is_reserved(group) {
             continue;
         }
-        there = there.saturating_add(1);
-        if !list.contains_key(group) && !matches!(group, b"control" | b"junk") && acts(group) {
+        let may = acts(group);
+        compared.notes(may, hierarchy);
+        compared.there = compared.there.saturating_add(u64::from(may.is_ok()));
+        if !list.contains_key(group)
+            && let Some(changes) = compared.place(may)
+        {
             changes.removed.push(group.to_vec());
         }
     }
-    there
+    compared
 }
 
 /// Whether the changes are few enough to be made without a look.
 fn is_moderate(changes: &Changes, there: u64, rules: &ForCheckgroups<'_>) -> Result<(), Stop> {
-    let removed = changes.removed.len() as u64;
-    let removable = there.saturating_mul(CHECKGROUPS_REMOVED_PERCENT_MAX) / 100;
-    if removed > removable.max(CHECKGROUPS_REMOVED_FREE) {
+    let (removed, flagged) = (changes.removed.len() as u64, changes.flagged.len() as u64);
+    let free = there.saturating_mul(CHECKGROUPS_REMOVED_PERCENT_MAX) / 100;
+    if removed.saturating_add(flagged) > free.max(CHECKGROUPS_REMOVED_FREE) {
         let why = format!(
-            "{}: it would remove {removed} of {there} groups, more than {CHECKGROUPS_REMOVED_PERCENT_MAX} in a hundred; \
-             look at it with `control run --dry-run', do it with `control run --trust'",
+            "{}: it would remove {removed} and change {flagged} of {there} groups, more than \
+             {CHECKGROUPS_REMOVED_PERCENT_MAX} in a hundred; look at it with `control run --dry-run', do it with \
+             `control run --trust'",
             changes.told()
         );
         return Err((Done::Waits, why));

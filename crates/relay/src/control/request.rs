@@ -14,7 +14,7 @@ pub struct Request<'a> {
     pub id: &'a [u8],
     /// The value of Control.
     pub control: &'a [u8],
-    /// The first word of it.
+    /// The first word of it, in small letters if it is known.
     pub kind: &'a [u8],
     /// The others.
     pub words: Vec<&'a [u8]>,
@@ -40,7 +40,7 @@ impl<'a> Request<'a> {
         Some(Request {
             id: value(Header::MessageId).unwrap_or_default(),
             control,
-            kind: words.next().unwrap_or_default(),
+            kind: super::kind_of(words.next().unwrap_or_default()),
             words: words.take(WORDS_MAX).collect(),
             sender: address(value(Header::Sender).unwrap_or(from)),
             from,

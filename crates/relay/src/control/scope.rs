@@ -1,13 +1,13 @@
 //! What a checkgroups message is about: its hierarchies, its serial number, and its list (RFC 5537, 5.2.3).
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use article::Article;
 use groups::name;
 
 use super::request::Request;
 
-/// The most groups of one list.
+/// The most groups of one list; a longer one is refused.
 pub const LISTED_MAX: usize = 200_000;
 
 /// A group of the list.
@@ -27,21 +27,21 @@ impl Listed<'_> {
     }
 }
 
-/// The list of a message: one line a group, the name, a tab, what it is about. Other lines do not count.
+/// The list of a message: one line a group, the name alone, or the name, a tab, what it is about. Other lines do not count. Who
+/// verifies and who acts read the same list.
 pub fn listed<'a>(article: &Article<'a>) -> BTreeMap<&'a [u8], Listed<'a>> {
     let body = article.bytes().get(article.body()..).unwrap_or_default();
     let mut list = BTreeMap::new();
     for line in body.split(|&byte| byte == b'\n') {
-        let end = line.iter().position(u8::is_ascii_whitespace);
-        let (group, rest) = line
-            .split_at_checked(end.unwrap_or(line.len()))
-            .unwrap_or((line, b""));
-        // A line of prose has blanks, and its first word seldom a dot inside.
-        let is_line = group.contains(&b'.') || rest.starts_with(b"\t");
-        if !is_line || !name::is_safe(group) {
+        // Blanks at the end of a line are not signed.
+        let line = line.trim_ascii_end();
+        let end = memchr::memchr(b'\t', line).unwrap_or(line.len());
+        let (group, rest) = line.split_at_checked(end).unwrap_or((line, b""));
+        // A line of prose has blanks, which are not safe.
+        if !name::is_safe(group) {
             continue;
         }
-        if list.len() >= LISTED_MAX {
+        if list.len() > LISTED_MAX {
             break;
         }
         let description = rest.trim_ascii();
@@ -50,23 +50,33 @@ pub fn listed<'a>(article: &Article<'a>) -> BTreeMap<&'a [u8], Listed<'a>> {
     list
 }
 
+/// What stands behind `#` cannot be a serial number.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct NoSerial;
+
 /// The hierarchies that a list is whole for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Scope<'a> {
     /// Hierarchy, and whether it is in the scope. Where several fit a group the longest counts.
     parts: BTreeMap<&'a [u8], bool>,
-    /// The serial number, if the message has one.
-    pub serial: Option<u64>,
+    /// The serial number, if the message has one; `Err`: there are several, or it is none.
+    pub serial: Result<Option<u64>, NoSerial>,
 }
 
 impl<'a> Scope<'a> {
-    /// Of a message and its list: what stands behind `checkgroups`, or else the first parts of the groups listed.
+    /// Of a message and its list: what stands behind `checkgroups`, or else, and where only exclusions stand there, the first
+    /// parts of the groups listed.
     pub fn of(request: &Request<'a>, list: &BTreeMap<&'a [u8], Listed<'a>>) -> Scope<'a> {
         let mut parts = BTreeMap::new();
-        let mut serial = None;
+        let mut serial = Ok(None);
         for word in &request.words {
             match word.split_first() {
-                Some((b'#', digits)) => serial = article::decimal::parse(digits),
+                Some((b'#', digits)) => {
+                    serial = match (serial, article::decimal::parse(digits)) {
+                        (Ok(None), Some(number)) => Ok(Some(number)),
+                        _ => Err(NoSerial),
+                    }
+                }
                 Some((b'!', hierarchy)) => {
                     parts.insert(hierarchy, false);
                 }
@@ -75,35 +85,24 @@ impl<'a> Scope<'a> {
                 }
             }
         }
-        if parts.is_empty() {
+        if !parts.values().any(|is_in| *is_in) {
             let first = |group: &&'a [u8]| group.split(|&byte| byte == b'.').next();
-            parts = list
-                .keys()
-                .filter_map(first)
-                .map(|hierarchy| (hierarchy, true))
-                .collect();
+            for hierarchy in list.keys().filter_map(first) {
+                parts.entry(hierarchy).or_insert(true);
+            }
         }
         Scope { parts, serial }
     }
 
-    /// Whether a group belongs to it.
-    pub fn has(&self, group: &[u8]) -> bool {
+    /// The hierarchy of it that a group belongs to.
+    pub fn hierarchy(&self, group: &[u8]) -> Option<&'a [u8]> {
         let mut rest = group;
         loop {
-            if let Some(is_in) = self.parts.get(rest) {
-                return *is_in;
+            if let Some((hierarchy, is_in)) = self.parts.get_key_value(rest) {
+                return is_in.then_some(*hierarchy);
             }
-            match memchr::memrchr(b'.', rest).and_then(|dot| rest.get(..dot)) {
-                Some(shorter) => rest = shorter,
-                None => return false,
-            }
+            rest = memchr::memrchr(b'.', rest).and_then(|dot| rest.get(..dot))?;
         }
-    }
-
-    /// The hierarchies that are in it.
-    pub fn hierarchies(&self) -> BTreeSet<&'a [u8]> {
-        let parts = self.parts.iter().filter(|(_, is_in)| **is_in);
-        parts.map(|(hierarchy, _)| *hierarchy).collect()
     }
 }
 
@@ -116,7 +115,8 @@ mod tests {
         let text = format!("Control: {control}\n\n{body}");
         let article = Article::parse(text.as_bytes(), Form::Native);
         let request = Request::of(&article, &article::date::FixedOffset(0)).unwrap();
-        Scope::of(&request, &listed(&article)).has(group.as_bytes())
+        let scope = Scope::of(&request, &listed(&article));
+        scope.hierarchy(group.as_bytes()).is_some()
     }
 
     #[test]
@@ -131,6 +131,8 @@ mod tests {
             ("checkgroups de !de.alt #2009021301", "de.altes", true),
             ("checkgroups de !de.alt #2009021301", "x.a", false),
             ("checkgroups #7", "x.a", true),
+            ("checkgroups !x.alt", "x.a", true),
+            ("checkgroups !x.alt", "x.alt.b", false),
         ] {
             assert_eq!(
                 scope(control, "x.a\tA.\n", group),
@@ -141,9 +143,25 @@ mod tests {
     }
 
     #[test]
+    fn a_serial_number_is_one_or_a_fault() {
+        for (control, wanted) in [
+            ("checkgroups de", Ok(None)),
+            ("checkgroups de #7", Ok(Some(7))),
+            ("checkgroups de #7 #8", Err(NoSerial)),
+            ("checkgroups de #", Err(NoSerial)),
+            ("checkgroups de #99999999999999999999", Err(NoSerial)),
+        ] {
+            let text = format!("Control: {control}\n\n");
+            let article = Article::parse(text.as_bytes(), Form::Native);
+            let request = Request::of(&article, &article::date::FixedOffset(0)).unwrap();
+            assert_eq!(Scope::of(&request, &BTreeMap::new()).serial, wanted);
+        }
+    }
+
+    #[test]
     fn only_lines_of_groups_count() {
-        let text = "X: y\n\nDear all, see below.\n\na.b\t\tOf b. (Moderated)\na.c\nno-dot\tA tab.\n\
-             a.b\tTwice.\n../etc\tpasswd\n-rf.x\ty\n";
+        let text = "X: y\n\nDear all, see below.\n\na.b\t\tOf b. (Moderated)\na.c \nno-dot\tA tab.\n\
+             a.b\tTwice.\n../etc\tpasswd\n-rf.x\ty\na.d is prose.\n a.e\tToo.\n";
         let article = Article::parse(text.as_bytes(), Form::Native);
         let list = listed(&article);
         let names: Vec<_> = list.keys().copied().collect();

@@ -1,4 +1,6 @@
 //! Serial numbers of checkgroups messages that were acted upon, so that an older list never comes back (RFC 5537, 5.2.3).
+//!
+//! Each key has its own: who may speak for a part of a hierarchy cannot keep out those who speak for all of it.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -7,14 +9,26 @@ use std::path::Path;
 use crate::error::Error;
 use crate::group_files::{fault, replace};
 
-/// The file in the news directory: `HIERARCHY blank NUMBER` on each line.
+/// The file in the news directory: `HIERARCHY blank NUMBER blank KEY` on each line; the key is its id, or the
+/// address of the sender where no signature was asked for.
 pub const FILE: &str = "checkgroups.serials";
 /// The most hierarchies that are remembered.
 pub const HIERARCHIES_MAX: usize = 10_000;
 
-/// The newest number of each hierarchy.
+/// The serial number of one list.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Serial {
+    /// Those of its hierarchies that its sender may act on, and that have groups here.
+    pub hierarchies: Vec<Vec<u8>>,
+    /// The id of its key, or the address of its sender; without blanks.
+    pub key: String,
+    /// The number.
+    pub number: u64,
+}
+
+/// The newest number of each hierarchy and key.
 #[derive(Debug, Default)]
-pub struct Serials(BTreeMap<Vec<u8>, u64>);
+pub struct Serials(BTreeMap<(Vec<u8>, Vec<u8>), u64>);
 
 impl Serials {
     /// Reads the file; without it there are none.
@@ -29,42 +43,44 @@ impl Serials {
             Err(error) => return Err(fault("read", &path)(error)),
         };
         let line = |line: &[u8]| {
-            let at = memchr::memchr(b' ', line)?;
-            let (hierarchy, number) = line.split_at_checked(at)?;
-            let number = article::decimal::parse(number.get(1..)?)?;
-            Some((hierarchy.to_vec(), number))
+            let mut fields = line.split(|&byte| byte == b' ');
+            let (hierarchy, number) = (fields.next()?, fields.next()?);
+            let key = fields.next().unwrap_or(b"-");
+            let number = article::decimal::parse(number)?;
+            Some(((hierarchy.to_vec(), key.to_vec()), number))
         };
         let lines = text.split(|&byte| byte == b'\n').filter_map(line);
         Ok(Serials(lines.take(HIERARCHIES_MAX).collect()))
     }
 
-    /// A number that is newer than this one, of one of the hierarchies.
-    pub fn newer<'a>(
-        &self,
-        hierarchies: impl IntoIterator<Item = &'a [u8]>,
-        serial: u64,
-    ) -> Option<u64> {
-        hierarchies
-            .into_iter()
-            .filter_map(|hierarchy| self.0.get(hierarchy).copied())
-            .find(|known| *known > serial)
+    /// A number that is newer than this list's, of one of its hierarchies and of its key.
+    pub fn newer(&self, list: &Serial) -> Option<u64> {
+        let numbers = list.hierarchies.iter().filter_map(|hierarchy| {
+            let place = (hierarchy.clone(), list.key.clone().into_bytes());
+            self.0.get(&place).copied()
+        });
+        numbers.into_iter().find(|known| *known > list.number)
     }
 
-    /// Remembers a number, durably.
+    /// Remembers a number, durably. One that is newer stays.
     ///
     /// # Errors
     /// The system's.
-    pub fn keep(&mut self, news: &Path, hierarchies: &[Vec<u8>], serial: u64) -> Result<(), Error> {
-        for hierarchy in hierarchies {
-            if self.0.len() < HIERARCHIES_MAX || self.0.contains_key(hierarchy) {
-                self.0.insert(hierarchy.clone(), serial);
+    pub fn keep(&mut self, news: &Path, list: &Serial) -> Result<(), Error> {
+        for hierarchy in &list.hierarchies {
+            let place = (hierarchy.clone(), list.key.clone().into_bytes());
+            if self.0.len() < HIERARCHIES_MAX || self.0.contains_key(&place) {
+                let number = self.0.entry(place).or_default();
+                *number = list.number.max(*number);
             }
         }
         let mut text = Vec::new();
-        for (hierarchy, number) in &self.0 {
+        for ((hierarchy, key), number) in &self.0 {
             text.extend_from_slice(hierarchy);
             text.push(b' ');
             article::decimal::push(&mut text, *number);
+            text.push(b' ');
+            text.extend_from_slice(key);
             text.push(b'\n');
         }
         replace(&news.join(FILE), &text)
@@ -75,16 +91,34 @@ impl Serials {
 mod tests {
     use super::*;
 
+    fn serial(hierarchies: &[&str], key: &str, number: u64) -> Serial {
+        Serial {
+            hierarchies: hierarchies
+                .iter()
+                .map(|name| name.as_bytes().to_vec())
+                .collect(),
+            key: key.to_owned(),
+            number,
+        }
+    }
+
     #[test]
     fn older_numbers_are_told() {
         let dir = tempfile::tempdir().unwrap();
         let mut serials = Serials::read(dir.path()).unwrap();
-        assert_eq!(serials.newer([&b"de"[..]], 1), None);
-        serials
-            .keep(dir.path(), &[b"de".to_vec(), b"fr".to_vec()], 2009)
-            .unwrap();
+        assert_eq!(serials.newer(&serial(&["de"], "-", 1)), None);
+        let both = serial(&["de", "fr"], "A1", 2009);
+        serials.keep(dir.path(), &both).unwrap();
+        let older = serial(&["x", "fr"], "A1", 2008);
+        serials.keep(dir.path(), &older).unwrap();
         let serials = Serials::read(dir.path()).unwrap();
-        assert_eq!(serials.newer([&b"x"[..], b"fr"], 2008), Some(2009));
-        assert_eq!(serials.newer([&b"fr"[..]], 2009), None);
+        assert_eq!(serials.newer(&older), Some(2009));
+        assert_eq!(serials.newer(&both), None);
+        // Another key's numbers are its own.
+        assert_eq!(serials.newer(&serial(&["fr"], "B2", 1)), None);
+        // As an older program wrote it.
+        std::fs::write(dir.path().join(FILE), "de 5\n").unwrap();
+        let serials = Serials::read(dir.path()).unwrap();
+        assert_eq!(serials.newer(&serial(&["de"], "-", 4)), Some(5));
     }
 }

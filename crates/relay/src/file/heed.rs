@@ -10,7 +10,7 @@ use store::{Expires, Position};
 use super::Filer;
 use crate::cancel_lock;
 use crate::control::judge::Done;
-use crate::control::{ControlMessage, ids};
+use crate::control::{ControlMessage, ids, kind_of};
 use crate::decide::hop_count;
 use crate::error::Error;
 use crate::log::{Code, Now};
@@ -123,7 +123,7 @@ impl Filer {
             self.selector.sites().subscription(),
             (now.seconds, &zone),
             false,
-        )?;
+        );
         let Some(judged) = judged else {
             // Also-Control can cancel, and nothing else.
             self.note(&[b"not acted on: control `", value, b"'"]);
@@ -257,7 +257,7 @@ impl Filer {
         let mut words = control
             .split(u8::is_ascii_whitespace)
             .filter(|word| !word.is_empty());
-        let Some(kind @ (b"ihave" | b"sendme")) = words.next() else {
+        let Some(kind @ (b"ihave" | b"sendme")) = words.next().map(kind_of) else {
             return;
         };
         let Some(host) = words.next_back().filter(|host| *host != self.rules.host) else {

@@ -133,6 +133,7 @@ fixed! {
     feed::transport::COMPLAINT_BYTES_MAX, Unit::Bytes, "complaint of a command", "So much of what it wrote on standard error is shown, the end of it.";
     feed::queue::QUEUE_FILES_MAX, Unit::Count("batches"), "queue that is counted", "A longer one counts as this long.";
     feed::file_list::LINES_BYTES_MAX, Unit::Bytes, "lines of a file list written at a time", "They are synced, and passed, together.";
+    feed::file_list::LIST_LOCKED_SECONDS_MAX, Unit::Count("seconds"), "file list that is locked", "It is waited for so long; then its articles wait on.";
     feed::program::BACK_OFF_SECONDS_MAX, Unit::Count("seconds"), "rest of a program that ended", "It is started again after 1 second, and after twice as long each time up to this.";
     feed::program::IN_FLIGHT_BYTES_MAX, Unit::Bytes, "in flight to a program", "So much, or one article, is given at a time; the next when it is read.";
     feed::batch_log::LOG_BYTES_MAX, Unit::Bytes, "batchlog", "A longer one becomes batchlog.o.";

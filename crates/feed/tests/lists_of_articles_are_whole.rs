@@ -118,3 +118,45 @@ fn a_long_list_is_cut_nowhere() {
         assert_eq!(line, format!("a/{number} <{number}@x>"));
     }
 }
+
+#[test]
+fn a_list_that_is_locked_while_it_is_moved_goes_to_a_new_file() {
+    let mut news = News::new();
+    enrol(&news);
+    news.file("one");
+    news.commit();
+    let path = news.dir().join("togo");
+    fs::write(&path, "a/77\n").unwrap();
+    let held = fs::File::open(&path).unwrap();
+    held.lock().unwrap();
+    std::thread::scope(|scope| {
+        let listing = scope.spawn(|| list(&news, ListForm::Name, &path).unwrap());
+        fs::rename(&path, news.dir().join("togo.more")).unwrap();
+        held.unlock().unwrap();
+        assert_eq!(listing.join().unwrap(), 1);
+    });
+    assert_eq!(fs::read_to_string(&path).unwrap(), "a/1\n");
+    assert_eq!(
+        fs::read_to_string(news.dir().join("togo.more")).unwrap(),
+        "a/77\n"
+    );
+}
+
+#[test]
+fn a_device_takes_all_and_a_fifo_or_directory_nothing() {
+    let mut news = News::new();
+    enrol(&news);
+    // More than a FIFO holds.
+    for _ in 0..20_000 {
+        news.file("one");
+    }
+    news.commit();
+    let fifo = news.dir().join("fifo");
+    rustix::fs::mkfifoat(rustix::fs::CWD, &fifo, 0o600.into()).unwrap();
+    for no_list in [&fifo, news.dir()] {
+        assert!(list(&news, ListForm::Name, no_list).is_err());
+    }
+    let nothing = Path::new("/dev/null");
+    assert_eq!(list(&news, ListForm::Name, nothing).unwrap(), 20_000);
+    assert_eq!(list(&news, ListForm::Name, nothing).unwrap(), 0);
+}

@@ -1,12 +1,13 @@
 //! `broadsheet batcher`, also the classic `batcher`: a batch of the articles of a list.
 
-use std::fs::{File, Metadata};
+use std::fs::{File, Metadata, OpenOptions};
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::path::Path;
 
 use anyhow::Context;
 use article::wrap::{Packer, Packing};
 use feed::push_article;
+use rustix::fs::OFlags;
 use store::{Lender, Numbers, Reader};
 
 use crate::directory::NewsDirectory;
@@ -179,9 +180,15 @@ fn group_and_number(word: &[u8]) -> Option<(Vec<u8>, u64)> {
 /// C News.
 fn push_file(name: &[u8], out: &mut Vec<u8>) -> bool {
     use std::os::unix::ffi::OsStrExt;
+    use std::os::unix::fs::OpenOptionsExt;
     let path = Path::new(std::ffi::OsStr::from_bytes(name));
     let is_article = |told: &Metadata| told.is_file() && told.len() <= LISTED_FILE_BYTES_MAX;
-    let opened = File::open(path).and_then(|file| Ok((file.metadata()?, file)));
+    // A FIFO nobody writes to does not keep us.
+    let opened = OpenOptions::new()
+        .read(true)
+        .custom_flags(OFlags::NONBLOCK.bits().cast_signed())
+        .open(path)
+        .and_then(|file| Ok((file.metadata()?, file)));
     let Some((told, file)) = opened.ok().filter(|(told, _)| is_article(told)) else {
         return false;
     };

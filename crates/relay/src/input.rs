@@ -35,6 +35,8 @@ pub(crate) struct Source {
     /// What the kept batch is called.
     pub stem: String,
     pub again: Again,
+    /// Others may cut it while it is read.
+    is_of_others: bool,
 }
 
 /// How to have the batch once more.
@@ -69,6 +71,7 @@ impl Source {
                     } else {
                         Again::Never
                     },
+                    is_of_others: false,
                 })
             }
             Input::Spooled(path) => {
@@ -79,6 +82,7 @@ impl Source {
                     file,
                     stem: stem(now, path.file_name().map(Path::new)),
                     again: Again::Path(path.clone()),
+                    is_of_others: true,
                 })
             }
             Input::Stdin => {
@@ -88,6 +92,7 @@ impl Source {
                 Ok(Source {
                     name,
                     again: again_from_here(&file),
+                    is_of_others: false,
                     file,
                     stem: stem(now, None),
                 })
@@ -98,6 +103,7 @@ impl Source {
                 Ok(Source {
                     name: handed.name.clone(),
                     again: again_from_here(&file),
+                    is_of_others: true,
                     file,
                     stem: stem(now, Path::new(&handed.tail).file_name().map(Path::new)),
                 })
@@ -107,8 +113,11 @@ impl Source {
 
     /// The whole file mapped into memory, which saves copying it: only of a regular file that is read from its
     /// start. `None`: to be read in the ordinary way.
+    ///
+    /// Reading a map of a file that was cut meanwhile kills the process (SIGBUS). So what others put before a process that
+    /// works for many is not mapped: whoever may write the file could end the daemon.
     pub fn map(&self) -> Option<MapRef> {
-        if matches!(self.again, Again::Never | Again::From(1..)) {
+        if self.is_of_others || matches!(self.again, Again::Never | Again::From(1..)) {
             return None;
         }
         let map = MapRef::whole(&self.file).ok()?;

@@ -9,8 +9,11 @@ use std::os::fd::AsRawFd;
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
 
+use rustix::fs::{Mode, fchmod};
 use rustix::io::Errno;
-use rustix::net::{RecvFlags, recv};
+use rustix::net::{
+    AddressFamily, RecvFlags, SocketAddrUnix, SocketFlags, SocketType, bind, recv, socket_with,
+};
 
 /// The daemon's socket in the news directory.
 pub const SOCKET: &str = "control.sock";
@@ -18,6 +21,8 @@ pub const SOCKET: &str = "control.sock";
 pub const LEND: &[u8] = b"lend\n";
 /// The daemon's answer: the lock is free.
 pub const LENT: &[u8] = b"lent\n";
+/// So many may wait to be accepted; as in the standard library.
+const LINE: i32 = 128;
 /// The longest path of a socket, bytes (`sun_path` of unix(7), without its final NUL).
 const SOCKET_PATH_BYTES: usize = 107;
 
@@ -29,12 +34,21 @@ pub fn connect(dir: &Path) -> io::Result<UnixStream> {
     at_socket(dir, |path| UnixStream::connect(path))
 }
 
-/// Listens as the daemon does. A socket that is there is the caller's to remove.
+/// Listens as the daemon does: nobody but the owner may connect. A socket that is there is the caller's to remove.
 ///
 /// # Errors
 /// Those of the system.
 pub fn listen(dir: &Path) -> io::Result<UnixListener> {
-    at_socket(dir, |path| UnixListener::bind(path))
+    at_socket(dir, |path| {
+        let flags = SocketFlags::CLOEXEC;
+        let socket = socket_with(AddressFamily::UNIX, SocketType::STREAM, flags, None)?;
+        // Before it has a name, so that there is no moment at which others could connect; bind takes the mode over. A umask
+        // would be that of all threads.
+        fchmod(&socket, Mode::RUSR | Mode::WUSR)?;
+        bind(&socket, &SocketAddrUnix::new(path)?)?;
+        rustix::net::listen(&socket, LINE)?;
+        Ok(UnixListener::from(socket))
+    })
 }
 
 /// A long path is gone to by way of its directory: the address of a socket has few bytes.

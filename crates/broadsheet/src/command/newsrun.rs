@@ -115,6 +115,8 @@ pub fn drain(
         )?;
         if let Some(mut filer) = filer {
             drain.run(&turn, &mut filer, &mut Messages)?;
+            // Feeds take their time; what comes meanwhile is for whoever looks next.
+            drop(turn);
             serving::after_filing(directory, filer);
         }
     }

@@ -128,6 +128,7 @@ impl Run<'_> {
             }
         };
         let start = (&*handed.file).stream_position().unwrap_or_default();
+        let size = size(&handed);
         match self.ask(stream, &handed) {
             Ok(filed) => {
                 if filed.is_stopped && is_pipe {
@@ -135,6 +136,10 @@ impl Run<'_> {
                 }
                 Ended::Filed(filed)
             }
+            Err(_) if self::size(&handed) < size => Ended::Told(format!(
+                "{}: somebody cut it while it was filed, and the daemon ended: part of it may be filed; give all of it again",
+                handed.name
+            )),
             Err(_) => {
                 // Nobody answers for it. What was filed of it is refused as duplicate when it is filed again.
                 let _ = (&*handed.file).seek(SeekFrom::Start(start));
@@ -206,6 +211,11 @@ impl Run<'_> {
                 .message(&format!("cannot remove {name}, which is filed: {error}"));
         }
     }
+}
+
+/// Bytes of a file.
+fn size(handed: &Handed) -> u64 {
+    handed.file.metadata().map_or(0, |data| data.len())
 }
 
 /// A file without a name in in.coming/: gone with the last who has it open.

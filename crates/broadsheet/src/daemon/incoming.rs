@@ -8,7 +8,7 @@ use std::sync::Arc;
 use relay::Error;
 use relay::file::Filer;
 use relay::incoming::spool::TEMPORARY;
-use relay::incoming::{Drain, INCOMING, STOP};
+use relay::incoming::{Drain, INCOMING, Name, STOP};
 use relay::rnews::Watch;
 use rustix::fs::inotify::{CreateFlags, ReadFlags, Reader, WatchFlags, add_watch, init};
 use rustix::io::Errno;
@@ -28,8 +28,12 @@ pub fn start(dir: &Path, room: Arc<Room>) -> io::Result<()> {
     let watched = dir.join(INCOMING);
     std::fs::create_dir_all(&watched)?;
     let events = init(CreateFlags::CLOEXEC)?;
-    let wanted =
-        WatchFlags::CLOSE_WRITE | WatchFlags::MOVED_TO | WatchFlags::DELETE | WatchFlags::ONLYDIR;
+    // ATTRIB: a file that could not be read may be readable now.
+    let wanted = WatchFlags::CLOSE_WRITE
+        | WatchFlags::MOVED_TO
+        | WatchFlags::ATTRIB
+        | WatchFlags::DELETE
+        | WatchFlags::ONLYDIR;
     add_watch(&events, &watched, wanted)?;
     let thread = std::thread::Builder::new().name("in.coming".to_owned());
     thread.spawn(move || {
@@ -40,6 +44,11 @@ pub fn start(dir: &Path, room: Arc<Room>) -> io::Result<()> {
         loop {
             let told = events.next().map(|event| {
                 let name = event.file_name().map_or(&b""[..], |name| name.to_bytes());
+                if !event.events().contains(ReadFlags::DELETE)
+                    && let Some(name) = Name::parse(name)
+                {
+                    room.is_fresh(name);
+                }
                 is_batch(event.events(), name)
             });
             match told {
@@ -70,6 +79,17 @@ fn is_batch(events: ReadFlags, name: &[u8]) -> bool {
     !is_temporary
 }
 
+/// What waits in in.coming/ after a drain.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Waits {
+    /// Nothing that was not tried.
+    No,
+    /// There may be more, but the newsroom was wanted.
+    ForUs,
+    /// Another drain is at it.
+    ForAnother,
+}
+
 /// Files what waits, unless another drain is at it: some files at least, and then more until `is_over`.
 ///
 /// # Errors
@@ -79,16 +99,18 @@ pub fn drain(
     filer: &mut Filer,
     feeds: &Feeds,
     is_over: &dyn Fn() -> bool,
-) -> Result<(), Error> {
+) -> Result<Waits, Error> {
     while !drain.is_over() && drain.is_waiting()? {
-        let Some(turn) = drain.turn()? else { break };
+        let Some(turn) = drain.turn()? else {
+            return Ok(Waits::ForAnother);
+        };
         drain.run(&turn, filer, &mut Journal { feeds, is_over })?;
         feeds.tell();
         if is_over() {
-            break;
+            return Ok(Waits::ForUs);
         }
     }
-    Ok(())
+    Ok(Waits::No)
 }
 
 /// Messages go to the journal.

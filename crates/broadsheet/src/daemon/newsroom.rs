@@ -8,23 +8,26 @@ use std::io::{Read, Write};
 use std::net::Shutdown;
 use std::os::unix::net::UnixStream;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::mpsc::{Receiver, Sender, SyncSender, TryRecvError, sync_channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, SyncSender, TryRecvError, sync_channel};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
 
 use groups::Sites;
 use relay::file::Filer;
-use relay::incoming::Drain;
+use relay::incoming::drain::{LEFT_MAX, LOCK};
+use relay::incoming::{Drain, Name};
 use relay::rnews::{Handed, Input, Watch};
 use store::{Lock, Spool, control_socket};
 
 use super::feeders::Feeders;
 use super::feeds::Feeds;
+use super::incoming::{self, Waits};
 use super::notify::notify;
 use super::request::{Answer, FileRequest, Filed};
+use super::say;
 use super::schedule::Schedule;
 use super::serve::Event;
 use super::socket::Client;
-use super::{incoming, say};
 use crate::command::newsrun;
 use crate::directory::NewsDirectory;
 use crate::exit;
@@ -32,6 +35,10 @@ use crate::settings::Settings;
 
 /// So many jobs may wait; who brings more stands in the line before it.
 pub const JOBS_MAX: usize = 64;
+/// Where filing of in.coming/ was stopped (a full disk), it is tried again after a second, and after twice as long each time, at
+/// most five minutes.
+const TRY_AGAIN_FIRST: Duration = Duration::from_secs(1);
+const TRY_AGAIN_LAST: Duration = Duration::from_secs(300);
 
 /// Something to be done.
 #[derive(Debug)]
@@ -87,6 +94,10 @@ pub struct Room {
     is_stopping: AtomicBool,
     is_reload_due: AtomicBool,
     is_drain_due: AtomicBool,
+    /// Files of in.coming/ that were written to, or moved there, though they may have been tried before.
+    fresh: Mutex<Vec<Name>>,
+    /// A thread waits for the end of another drain.
+    is_another_at_it: AtomicBool,
     /// Jobs that were brought and not begun.
     waiting: AtomicUsize,
     loan: Mutex<Option<UnixStream>>,
@@ -117,6 +128,15 @@ impl Room {
     pub fn drain(&self) {
         self.is_drain_due.store(true, Ordering::SeqCst);
         self.look();
+    }
+
+    /// This file of in.coming/ is to be tried, though it may have been before.
+    pub fn is_fresh(&self, name: Name) {
+        let mut fresh = lock(&self.fresh);
+        // While the lock is lent nobody takes them away; what is forgotten here is tried after a reload.
+        if fresh.len() < LEFT_MAX {
+            fresh.push(name);
+        }
     }
 
     /// Somebody let a feed go on, put its cursor elsewhere, or wants it served now.
@@ -196,6 +216,8 @@ pub struct Newsroom {
     feeds: Arc<Feeds>,
     /// Remembers the files that could not be filed.
     drain: Option<Drain>,
+    /// When in.coming/ is tried again, after filing was stopped, and how long that was put off.
+    again: Option<(Instant, Duration)>,
 }
 
 impl Newsroom {
@@ -218,6 +240,8 @@ impl Newsroom {
             is_stopping: AtomicBool::new(false),
             is_reload_due: AtomicBool::new(false),
             is_drain_due: AtomicBool::new(false),
+            fresh: Mutex::default(),
+            is_another_at_it: AtomicBool::new(false),
             waiting: AtomicUsize::new(0),
             loan: Mutex::new(None),
             feeds: feeds.clone(),
@@ -231,6 +255,7 @@ impl Newsroom {
             schedule,
             feeds,
             drain: None,
+            again: None,
         };
         let thread = std::thread::Builder::new().name("newsroom".to_owned());
         thread.spawn(move || {
@@ -272,9 +297,9 @@ impl Newsroom {
                 Ok(job) => job,
                 Err(TryRecvError::Empty) => {
                     self.rest();
-                    match jobs.recv() {
-                        Ok(job) => job,
-                        Err(_) => return,
+                    match self.wait(jobs) {
+                        Some(job) => job,
+                        None => return,
                     }
                 }
                 Err(TryRecvError::Disconnected) => return,
@@ -294,6 +319,21 @@ impl Newsroom {
                 Job::Lend(stream) => self.lend(stream),
                 Job::Reload(client) => self.reload(client),
                 Job::Look => {}
+            }
+        }
+    }
+
+    /// The next job, or a look when in.coming/ is to be tried again. `None`: there will be none.
+    fn wait(&self, jobs: &Receiver<Job>) -> Option<Job> {
+        let Some((at, _)) = self.again else {
+            return jobs.recv().ok();
+        };
+        match jobs.recv_timeout(at.saturating_duration_since(Instant::now())) {
+            Ok(job) => Some(job),
+            Err(RecvTimeoutError::Disconnected) => None,
+            Err(RecvTimeoutError::Timeout) => {
+                self.room.is_drain_due.store(true, Ordering::SeqCst);
+                Some(Job::Look)
             }
         }
     }
@@ -384,33 +424,72 @@ impl Newsroom {
         let root = self.directory.root().to_owned();
         let everything = || Drain::new(&root, newsrun::everything(&self.files.settings));
         let mut drain = self.drain.take().unwrap_or_else(everything);
+        for name in std::mem::take(&mut *lock(&self.room.fresh)) {
+            drain.try_again(&name);
+        }
         let (room, feeds) = (self.room.clone(), self.feeds.clone());
         let is_wanted = || room.is_stopping() || room.waiting.load(Ordering::SeqCst) > 0;
         let done = drain.is_waiting().map_err(anyhow::Error::from);
         let done = done.and_then(|is_waiting| {
-            if is_waiting {
-                let rules = self.files.settings.rules();
-                let filer = self.open()?;
-                filer.set_rules(rules);
-                incoming::drain(&mut drain, filer, &feeds, &is_wanted)?;
+            if !is_waiting {
+                return Ok(Waits::No);
             }
-            Ok(is_waiting)
+            let rules = self.files.settings.rules();
+            let filer = self.open()?;
+            filer.set_rules(rules);
+            Ok(incoming::drain(&mut drain, filer, &feeds, &is_wanted)?)
         });
-        match done {
-            Ok(_) if drain.is_over() => self.close(State::Closed),
-            Ok(was_waiting) => {
-                if was_waiting && is_wanted() {
-                    room.is_drain_due.store(true, Ordering::SeqCst);
-                }
-                self.drain = Some(drain);
+        let is_stopped = match &done {
+            // Where too many were left, an administrator is needed.
+            Ok(_) => drain.is_over() && drain.drained().left < LEFT_MAX as u64,
+            Err(error) => {
+                say(&exit::text_of(error));
+                true
             }
-            Err(error) => say(&exit::text_of(&error)),
+        };
+        self.again = is_stopped.then(|| {
+            let pause = match self.again {
+                Some((_, before)) => (before * 2).min(TRY_AGAIN_LAST),
+                None => TRY_AGAIN_FIRST,
+            };
+            (Instant::now() + pause, pause)
+        });
+        if drain.is_over() {
+            return self.close(State::Closed);
+        }
+        self.drain = Some(drain);
+        match done {
+            Ok(Waits::ForUs) => room.is_drain_due.store(true, Ordering::SeqCst),
+            Ok(Waits::ForAnother) => self.after_another(),
+            Ok(Waits::No) | Err(_) => {}
+        }
+    }
+
+    /// Another drain is at it, which may be of some grades only: a thread waits for its end, and then we look.
+    fn after_another(&self) {
+        if self.room.is_another_at_it.swap(true, Ordering::SeqCst) {
+            return;
+        }
+        let (root, room) = (self.directory.root().to_owned(), self.room.clone());
+        let thread = std::thread::Builder::new().name("another drain".to_owned());
+        let started = thread.spawn(move || {
+            let over = Lock::take_named(&root, LOCK, true).map(drop);
+            room.is_another_at_it.store(false, Ordering::SeqCst);
+            match over {
+                Ok(()) => room.drain(),
+                Err(error) => say(&error.to_string()),
+            }
+        });
+        if let Err(error) = started {
+            self.room.is_another_at_it.store(false, Ordering::SeqCst);
+            say(&format!("cannot wait for another newsrun: {error}"));
         }
     }
 
     fn lend(&mut self, mut stream: UnixStream) {
         if control_socket::is_over(&stream) {
-            // He got the lock from somebody else meanwhile, or is dead.
+            // He got the lock from somebody else meanwhile, or is dead. If he filed, he left the feeds to us.
+            self.feeds.tell();
             return;
         }
         self.close(State::Lent);
@@ -423,8 +502,9 @@ impl Newsroom {
         }
         *lock(&self.room.loan) = None;
         self.room.enter(State::Closed);
-        // The borrower may have filed.
+        // The borrower may have filed, or made room.
         self.feeds.tell();
+        self.room.is_drain_due.store(true, Ordering::SeqCst);
     }
 
     fn reload(&mut self, client: Option<Client>) {
@@ -435,12 +515,15 @@ impl Newsroom {
             Ok(files) => {
                 self.schedule.set(&files.settings);
                 self.files = files;
-                self.start_feeders();
+                // What was left in in.coming/ is tried again.
                 self.drain = None;
-                // Opened anew, so that an edited active is taken up too.
+                self.room.is_drain_due.store(true, Ordering::SeqCst);
+                // Opened anew, so that an edited active is taken up too; and new sites have a cursor before they are served.
                 self.close(State::Closed);
-                match self.open() {
-                    Ok(_) => ("settings are read again".to_owned(), exit::Status::OK),
+                let opened = self.open().map(drop);
+                self.start_feeders();
+                match opened {
+                    Ok(()) => ("settings are read again".to_owned(), exit::Status::OK),
                     Err(error) => (exit::text_of(&error), exit::status_of(&error)),
                 }
             }

@@ -11,7 +11,6 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::Sender;
 use std::time::Duration;
 
-use rustix::fs::Mode;
 use rustix::net::{RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, recvmsg};
 use store::control_socket;
 
@@ -73,11 +72,7 @@ impl Client {
 pub fn listen(dir: &Path) -> anyhow::Result<UnixListener> {
     let path = dir.join(control_socket::SOCKET);
     remove(dir);
-    // Nobody but the owner, from the first moment on. No other thread makes files yet.
-    let mask = rustix::process::umask(Mode::from_raw_mode(0o177));
-    let listener = control_socket::listen(dir);
-    rustix::process::umask(mask);
-    listener.map_err(|error| {
+    control_socket::listen(dir).map_err(|error| {
         anyhow::Error::new(error).context(format!("cannot listen on {}", path.display()))
     })
 }

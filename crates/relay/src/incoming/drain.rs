@@ -121,6 +121,11 @@ impl Drain {
         self.is_over
     }
 
+    /// A file that stayed is tried again: somebody did something to it.
+    pub fn try_again(&mut self, name: &Name) {
+        self.left.remove(name);
+    }
+
     /// Takes the lock; `None`: another drain has it.
     ///
     /// # Errors

@@ -3,6 +3,7 @@
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
 use store::{Lock, Position, Reader};
 
@@ -16,6 +17,8 @@ pub const FEEDS: &str = "feeds";
 pub const PAUSED: &str = "paused";
 /// The lock of who serves the site.
 const LOCK: &str = "lock";
+/// How long a lock is asked for that seems to be held.
+const FORK_PATIENCE: Duration = Duration::from_millis(100);
 /// Longest name of a site, bytes: that of a file.
 pub const SITE_NAME_BYTES_MAX: usize = 255;
 
@@ -139,6 +142,19 @@ pub fn resume(news: &Path, site: &[u8]) -> Result<bool, Error> {
     }
 }
 
+/// A program that another thread is starting has the lock for a moment too, between fork and exec, though it was given back here.
+fn take_lock(dir: &Path) -> Result<Lock, store::Error> {
+    let began = Instant::now();
+    loop {
+        match Lock::take_named(dir, LOCK, false) {
+            Err(store::Error::Locked(_)) if began.elapsed() < FORK_PATIENCE => {
+                std::thread::sleep(Duration::from_millis(1));
+            }
+            taken => return taken,
+        }
+    }
+}
+
 fn known(news: &Path, site: &[u8]) -> Result<PathBuf, Error> {
     let dir = directory(news, site)?;
     match dir.is_dir() {
@@ -174,7 +190,7 @@ impl Place {
     /// As [`Place::take`].
     pub fn take_only(news: &Path, site: &[u8]) -> Result<Place, Error> {
         let dir = known(news, site)?;
-        let lock = Lock::take_named(&dir, LOCK, false).map_err(|error| match error {
+        let lock = take_lock(&dir).map_err(|error| match error {
             store::Error::Locked(_) => Error::Busy(shown(site)),
             error => Error::Store(error),
         })?;

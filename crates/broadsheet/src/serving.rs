@@ -240,21 +240,20 @@ impl<'a> Serving<'a> {
     }
 }
 
-/// After something was filed without a daemon: every feed that gets its articles at once has its turn. The filer gives the lock back
-/// before: another news directory may feed this one. What cannot be served is told and waits.
-pub fn after_filing(directory: &NewsDirectory, filer: Filer) {
+/// After something was filed without a daemon: the filer gives the lock back, for another news directory may feed this one, and
+/// tells the sites for [`serve_immediate`].
+pub fn done_filing(filer: Filer) -> Option<Sites> {
     let is_any = filer
         .sites()
         .feeds()
         .any(|(_, site)| is_immediate(&site.via));
-    let sites = is_any.then(|| filer.sites().clone());
-    drop(filer);
-    if let Some(sites) = sites {
-        serve_immediate(directory, &sites);
-    }
+    is_any.then(|| filer.sites().clone())
 }
 
-fn serve_immediate(directory: &NewsDirectory, sites: &Sites) {
+/// Every feed that gets its articles at once has its turn; the result of filing was told before, for this may take long. What cannot
+/// be served is told and waits.
+pub fn serve_immediate(directory: &NewsDirectory, sites: Option<Sites>) {
+    let Some(sites) = &sites else { return };
     let say = |error: anyhow::Error| eprintln!("broadsheet: {}", exit::text_of(&error));
     let mut reader = match Reader::open(directory.root()) {
         Ok(reader) => reader,

@@ -115,7 +115,7 @@ pub fn drain(
         )?;
         if let Some(mut filer) = filer {
             drain.run(&turn, &mut filer, &mut Messages)?;
-            serving::after_filing(directory, filer);
+            serving::serve_immediate(directory, serving::done_filing(filer));
         }
     }
     Ok(drain.drained())

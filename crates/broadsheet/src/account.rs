@@ -31,6 +31,12 @@ impl Account {
         account
     }
 
+    /// The login name of a user.
+    pub fn name_of(uid: u32) -> String {
+        let users = std::fs::read("/etc/passwd").unwrap_or_default();
+        Account::of(uid, &String::from_utf8_lossy(&users)).name
+    }
+
     fn of(uid: u32, users: &str) -> Account {
         let lines = users
             .lines()

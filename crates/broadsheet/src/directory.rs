@@ -2,8 +2,10 @@
 
 use std::ffi::OsStr;
 use std::io;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
+use crate::account::Account;
 use crate::flags::{Given, UsageError};
 use crate::settings::{self, Read};
 
@@ -24,13 +26,23 @@ impl NewsDirectory {
     /// The directory meant: `--dir`, else `BROADSHEET_DIR`. It need not exist.
     ///
     /// # Errors
-    /// When neither says one.
+    /// When neither says one; or root asks, and it is another user's: what root writes there its owner could not write again, and
+    /// the news system would stand still.
     pub fn meant(given: &Given) -> Result<NewsDirectory, UsageError> {
-        NewsDirectory::maybe(given).ok_or_else(|| {
-            given.usage(format!(
+        let Some(directory) = NewsDirectory::maybe(given) else {
+            return Err(given.usage(format!(
                 "which news directory? Say --dir DIR, or set {ENVIRONMENT}"
-            ))
-        })
+            )));
+        };
+        let owner = std::fs::metadata(directory.root()).map_or(0, |data| data.uid());
+        if owner != 0 && rustix::process::geteuid().is_root() {
+            let name = Account::name_of(owner);
+            return Err(given.usage(format!(
+                "{} belongs to {name}, who could not change what root writes there; run it as `sudo -u {name} ...'",
+                directory.root().display()
+            )));
+        }
+        Ok(directory)
     }
 
     /// Like `meant`, for commands that can do without one.

@@ -58,13 +58,13 @@ fixed! {
     relay::control::policy::FILE_BYTES_MAX, Unit::Bytes, "control.ctl and controlperm", "A larger file is not read, and no control message is acted upon.";
     relay::control::policy::RULES_MAX, Unit::Count("lines"), "rules of control.ctl and controlperm", "More are a fault.";
     relay::control::policy::INN_CHANGES_MAX, Unit::Count("changes"), "changes by a checkgroups under control.ctl", "More wait for the administrator, where /maxdocheckgroups/ says nothing (as in INN).";
-    relay::control::judge::CHECKGROUPS_REMOVED_PERCENT_MAX, Unit::Count("percent"), "groups removed by a checkgroups", "If it would remove more of the groups of its hierarchies, and more than two, it waits for the administrator.";
+    relay::control::judge::CHECKGROUPS_REMOVED_PERCENT_MAX, Unit::Count("percent"), "groups removed or changed by a checkgroups", "If it would remove or change the flag of more of the groups that its sender may act on, and of more than two, it waits for the administrator.";
     relay::control::desk::AGE_SECONDS_MAX, Unit::Count("seconds"), "age of a control message, by default", "control.age_days_max sets it.";
     relay::control::request::WORDS_MAX, Unit::Count("words"), "words of Control", "More are not looked at.";
     relay::control::request::ADDRESS_BYTES_MAX, Unit::Bytes, "From of a control message", "A longer one is nobody's address.";
     relay::control::groupinfo::BOUNDARY_BYTES_MAX, Unit::Bytes, "boundary of a newgroup message", "A message with a longer one has no parts.";
     relay::control::groupinfo::PARTS_MAX, Unit::Count("parts"), "parts of a newgroup message", "More are not looked at.";
-    relay::control::scope::LISTED_MAX, Unit::Count("groups"), "groups of a checkgroups", "More are not looked at.";
+    relay::control::scope::LISTED_MAX, Unit::Count("groups"), "groups of a checkgroups", "A longer list is refused.";
     relay::control::serials::HIERARCHIES_MAX, Unit::Count("hierarchies"), "serial numbers of checkgroups", "Those of more hierarchies are not remembered.";
     relay::control::events::LOG_BYTES_MAX, Unit::Bytes, "control.log", "A larger one becomes control.log.old, and what was there before goes.";
     relay::control::events::FIELD_BYTES_MAX, Unit::Bytes, "field of control.log", "A longer one is cut and ends in `...'.";
@@ -72,11 +72,13 @@ fixed! {
     relay::control::wanted::IDS_MAX, Unit::Count("ids"), "ids of an ihave or sendme message that is made", "More go into the next message.";
     relay::early::EARLY_MAX, Unit::Count("cancels"), "cancels that wait for their article", "Beyond it the oldest are forgotten.";
     relay::early::EARLY_SECONDS_MAX, Unit::Count("seconds"), "life of a cancel that waits for its article", "Then it is forgotten.";
-    relay::early::KEYS_BYTES_MAX, Unit::Bytes, "Cancel-Key that waits for its article", "A longer one, or more of one article, is not kept.";
+    relay::early::KEYS_MAX, Unit::Count("keys"), "keys that wait for an article", "More, of all its cancels together, are not kept.";
+    relay::file::CANCEL_IDS_MAX, Unit::Count("ids"), "ids of a cancel, unless control.cancel is classic", "More are not looked at.";
     relay::early::FILE_BYTES_MAX, Unit::Bytes, "cancels.early", "A larger file is written anew.";
     relay::signed::SIGNATURE_CHARACTERS_MAX, Unit::Count("characters"), "signature in X-PGP-Sig", "A longer one is not looked at.";
     relay::signed::HEADERS_MAX, Unit::Count("headers"), "headers that X-PGP-Sig names", "More make a message unverified.";
     relay::cancel_lock::HEADER_BYTES_MAX, Unit::Bytes, "Cancel-Lock or Cancel-Key", "A longer one fits nothing.";
+    relay::cancel_lock::ELEMENT_BYTES_MAX, Unit::Bytes, "lock or key", "A longer one fits nothing.";
     relay::cancel_lock::ELEMENTS_MAX, Unit::Count("locks"), "locks or keys of an article", "More are not looked at.";
     inject::draft::HEADER_LINE_BYTES_MAX, Unit::Bytes, "header line of a post", "A post with a longer one is refused (RFC 5536, 2.2).";
     inject::draft::HEADERS_MAX, Unit::Count("headers"), "headers of a post", "A post with more is refused.";
@@ -84,6 +86,7 @@ fixed! {
     inject::mailbox::RECIPIENT_BYTES_MAX, Unit::Bytes, "address of a moderator", "Nothing is mailed to a longer one.";
     inject::moderators::FILE_BYTES_MAX, Unit::Bytes, "mailpaths or moderators", "What lies beyond is not looked at.";
     inject::mail_queue::MAIL_BYTES_MAX, Unit::Bytes, "mail to a moderator", "Of a longer one the rest is not read.";
+    inject::mail_queue::MAIL_SECONDS_MAX, Unit::Count("seconds"), "sending one mail", "Then the program is killed, and the mail waits.";
     crate::posting::SIGNATURE_BYTES_MAX, Unit::Bytes, "signature", "So much of ~/.signature is looked at.";
     groups::active::IMAGE_BYTES_MAX, Unit::Bytes, "active file", "A larger active file is not read.";
     groups::active::NUMBER_MAX, Unit::Count("articles"), "articles of a group", "When a group has reached it nothing is filed there any more.";

@@ -8,12 +8,14 @@ use std::time::Duration;
 
 use article::Form;
 use article::date::FixedOffset;
+use groups::Sites;
 use groups::command_line::CommandLine;
 use inject::{Draft, InjectRules, Injected, Moderators, Moment, Poster, Refusal, Reveal, Route};
 use inject::{Site, mail_queue};
 use relay::cancel_lock::Secret;
 use relay::incoming::{Grade, Spooled, spool};
 use relay::{Filer, Now};
+use store::Reader;
 
 use crate::account::Account;
 use crate::directory::NewsDirectory;
@@ -36,7 +38,7 @@ pub const EXITS: &[Meaning] = &[
     },
     Meaning {
         status: Status::ATTENTION,
-        when: "not posted, and an administrator is needed; the post was saved",
+        when: "an administrator is needed: not posted, and the post was saved; or the message says that it is filed",
     },
 ];
 
@@ -54,9 +56,17 @@ pub struct Posting<'g> {
 /// What became of a post, for people and for machines.
 enum Done {
     Filed,
+    /// Filed, but a log could not be written, and why.
+    FiledUntold(String),
     Spooled,
-    Mailed { group: String, address: String },
-    Queued { group: String, address: String },
+    Mailed {
+        group: String,
+        address: String,
+    },
+    Queued {
+        group: String,
+        address: String,
+    },
 }
 
 /// A post that did not go on: why, with a word for scripts.
@@ -187,14 +197,18 @@ impl<'g> Posting<'g> {
         for note in &injected.notes {
             eprintln!("broadsheet: {note}");
         }
+        let mut sites = None;
         let done = match &injected.route {
-            Route::File => self.file(&injected),
+            Route::File => self.file(&injected, &mut sites),
             Route::Mail { group, address } => self.mail(&injected, group, address, now),
         };
-        match done {
+        let status = match done {
             Ok(done) => self.tell(&injected, &done, out),
             Err(failed) => self.refuse(failed, &mut saved.as_slice(), out),
-        }
+        }?;
+        out.flush()?;
+        serving::serve_immediate(&self.directory, sites);
+        Ok(status)
     }
 
     fn inject(&self, draft: Draft, now: Moment) -> anyhow::Result<Result<Injected, Refusal>> {
@@ -211,10 +225,15 @@ impl<'g> Posting<'g> {
             may_approve: is_admin || self.settings.post.lets_approve(&self.account.name),
             is_admin,
         };
-        let secret = Secret::of(self.directory.root());
-        if let Err(error) = &secret {
+        // Where nothing is posted nothing is made.
+        let secret = match self.given.has("no-post") {
+            true => Secret::if_there(self.directory.root()),
+            false => Secret::of(self.directory.root()).map(Some),
+        };
+        let secret = secret.unwrap_or_else(|error| {
             eprintln!("broadsheet: no Cancel-Lock is made: {error}");
-        }
+            None
+        });
         let (moderators, faults) = moderators(&self.directory)?;
         for fault in faults {
             eprintln!("broadsheet: {fault}");
@@ -223,7 +242,7 @@ impl<'g> Posting<'g> {
             rules: &rules,
             active: &self.directory.active()?,
             moderators: &moderators,
-            secret: secret.as_ref().ok(),
+            secret: secret.as_ref(),
             zone: &FixedOffset(0),
         };
         Ok(inject::inject(draft, &poster, &site, now))
@@ -246,7 +265,8 @@ impl<'g> Posting<'g> {
     }
 
     /// Files it now; where another program files for long, or the disk is full, it waits in in.coming as grade 0.
-    fn file(&self, injected: &Injected) -> Result<Done, Failed> {
+    /// `sites` becomes those that get it at once.
+    fn file(&self, injected: &Injected, sites: &mut Option<Sites>) -> Result<Done, Failed> {
         let most = self.settings.incoming.spool_after_seconds;
         let patience = (most > 0).then(|| Duration::from_secs(most));
         let settings = &self.settings;
@@ -270,8 +290,13 @@ impl<'g> Posting<'g> {
         match filed {
             Ok(verdict) => {
                 let done = verdict_of(verdict, &filer);
-                serving::after_filing(&self.directory, filer);
+                *sites = serving::done_filing(filer);
                 done
+            }
+            // It is on the disk, and must not be posted again.
+            Err(error) if error.is_of_log() => {
+                *sites = serving::done_filing(filer);
+                Ok(Done::FiledUntold(error.to_string()))
             }
             Err(error) => {
                 drop(filer);
@@ -296,6 +321,11 @@ impl<'g> Posting<'g> {
     }
 
     fn spool(&self, injected: &Injected) -> Result<Done, Failed> {
+        // Who files it later can tell the poster nothing.
+        let reader = Reader::open(self.directory.root()).ok();
+        if reader.is_some_and(|reader| matches!(reader.find(&injected.id), Ok(Some(_)))) {
+            return Err(in_use());
+        }
         let options = spooling::options(&self.settings, Some(Grade::FIRST));
         let what = Path::new("the post");
         let mut bytes = injected.bytes.as_slice();
@@ -349,7 +379,7 @@ impl<'g> Posting<'g> {
     ) -> anyhow::Result<Status> {
         let id = String::from_utf8_lossy(&injected.id);
         let (word, to) = match done {
-            Done::Filed => ("posted", None),
+            Done::Filed | Done::FiledUntold(_) => ("posted", None),
             Done::Spooled => ("spooled", None),
             Done::Mailed { group, address } => ("mailed", Some((group, address))),
             Done::Queued { group, address } => ("queued", Some((group, address))),
@@ -370,7 +400,13 @@ impl<'g> Posting<'g> {
             // Else the poster would look for the article in vain.
             eprintln!("broadsheet: {group} is moderated: {word} to {address}");
         }
-        Ok(Status::OK)
+        match done {
+            Done::FiledUntold(why) => {
+                eprintln!("broadsheet: {id} is filed, but {why}");
+                Ok(Status::ATTENTION)
+            }
+            _ => Ok(Status::OK),
+        }
     }
 
     /// Saves the post and says why it did not go on.
@@ -404,9 +440,15 @@ impl<'g> Posting<'g> {
     /// Adds the post to ~/dead.article, or where there is no home to one in the news directory's bad/.
     fn save(&self, post: &mut dyn Read) -> anyhow::Result<PathBuf> {
         let home = self.account.home.clone().filter(|home| home.is_dir());
-        let path = home
-            .unwrap_or_else(|| self.directory.file("bad"))
-            .join(DEAD_ARTICLE);
+        let place = match home {
+            Some(home) => home,
+            None => {
+                let bad = self.directory.file("bad");
+                std::fs::create_dir_all(&bad)?;
+                bad
+            }
+        };
+        let path = place.join(DEAD_ARTICLE);
         let mut file = OpenOptions::new()
             .append(true)
             .create(true)
@@ -424,16 +466,20 @@ impl<'g> Posting<'g> {
 /// The most of ~/.signature that is read, in bytes.
 pub const SIGNATURE_BYTES_MAX: u64 = 4096;
 
+fn in_use() -> Failed {
+    Failed {
+        status: Status::NO,
+        code: "duplicate",
+        why: "its Message-ID is in use".to_owned(),
+    }
+}
+
 fn verdict_of(verdict: relay::Verdict, filer: &Filer) -> Result<Done, Failed> {
     let failed = |status, code, why| Err(Failed { status, code, why });
     let why = || String::from_utf8_lossy(filer.why()).into_owned();
     match verdict {
         relay::Verdict::Filed | relay::Verdict::Junked => Ok(Done::Filed),
-        relay::Verdict::Duplicate => failed(
-            Status::NO,
-            "duplicate",
-            "its Message-ID is in use".to_owned(),
-        ),
+        relay::Verdict::Duplicate => Err(in_use()),
         relay::Verdict::Refused => failed(Status::NO, "not-accepted", why()),
         relay::Verdict::NeedsAttention => failed(Status::ATTENTION, "not-filed", why()),
     }
@@ -448,7 +494,8 @@ pub fn send(mail: &mail_queue::Waiting, settings: &Settings) -> Result<bool, mai
     let Ok(command) = CommandLine::parse(settings.post.sendmail.as_bytes()) else {
         return Ok(false);
     };
-    match mail_queue::send(mail, &command) {
+    let limit = Duration::from_secs(mail_queue::MAIL_SECONDS_MAX);
+    match mail_queue::send(mail, &command, limit) {
         Err(error) if error.is_no_program() => Ok(false),
         other => other.map(|()| true),
     }

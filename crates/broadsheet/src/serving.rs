@@ -291,24 +291,23 @@ pub fn allowed<'r>(reader: &'r Reader, sites: Sites, site: &[u8]) -> Allowed<'r>
     })
 }
 
-/// After something was filed without a daemon: every feed that gets its articles at once has its turn. The filer gives the lock back
-/// before: another news directory may feed this one. What cannot be served is told and waits. A daemon that lent the lock sees to its
-/// feeds itself.
-pub fn after_filing(directory: &NewsDirectory, filer: Filer) {
+/// After something was filed without a daemon: the filer gives the lock back, for another news directory may feed this one, and
+/// tells the sites for [`serve_immediate`].
+pub fn done_filing(filer: Filer) -> Option<Sites> {
     let is_any = filer
         .sites()
         .feeds()
         .any(|(_, site)| is_immediate(&site.via));
-    let sites = is_any.then(|| filer.sites().clone());
-    drop(filer);
-    if let Some(sites) = sites
-        && client::status(directory.root()).is_none()
-    {
-        serve_immediate(directory, &sites);
-    }
+    is_any.then(|| filer.sites().clone())
 }
 
-fn serve_immediate(directory: &NewsDirectory, sites: &Sites) {
+/// Every feed that gets its articles at once has its turn; the result of filing was told before, for this may take long. What cannot
+/// be served is told and waits. A daemon that lent the lock sees to its feeds itself.
+pub fn serve_immediate(directory: &NewsDirectory, sites: Option<Sites>) {
+    let Some(sites) = &sites else { return };
+    if client::status(directory.root()).is_some() {
+        return;
+    }
     let say = |error: anyhow::Error| eprintln!("broadsheet: {}", exit::text_of(&error));
     let mut reader = match Reader::open(directory.root()) {
         Ok(reader) => reader,

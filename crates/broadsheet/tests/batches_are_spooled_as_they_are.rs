@@ -165,7 +165,7 @@ fn rnews_spools_when_others_file_for_long() {
         .read("news/broadsheet.toml")
         .replace("spool_after_seconds = 0", "spool_after_seconds = 1");
     program.write("news/broadsheet.toml", settings.as_bytes());
-    let lock = store::Lock::take(&program.path("news"), true).unwrap();
+    let lock = store::Lock::take(&program.path("news"), None).unwrap();
     let told = program.rnews(&text);
     assert_eq!((told.status, told.count("spooled")), (0, 1), "{told:?}");
     drop(lock);

@@ -229,7 +229,7 @@ fn while_another_program_files_it_waits_in_in_coming() {
         .read("news/broadsheet.toml")
         .replace("spool_after_seconds = 0", "spool_after_seconds = 1");
     program.write("news/broadsheet.toml", settings.as_bytes());
-    let lock = store::Lock::take(&program.path("news"), true).expect("the lock");
+    let lock = store::Lock::take(&program.path("news"), None).expect("the lock");
     let words = ["inews", "-V", "-n", "misc.test", "-t", "s"];
     let told = post(&program, &words, b"x\n");
     assert_eq!(told.status, 0, "{told:?}");

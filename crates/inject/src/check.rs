@@ -135,11 +135,11 @@ pub fn sometimes(draft: &Draft) -> Result<(), Refusal> {
         }
     }
     if let Some(value) = draft.value("Supersedes") {
-        if draft.value("Control").is_some() {
+        if draft.value("Control").is_some() || draft.value("Also-Control").is_some() {
             // RFC 5536, 3.2.3.
             return Err(Refusal::value(
                 "Supersedes",
-                "it cannot stand beside Control",
+                "it cannot stand beside Control or Also-Control",
                 value,
             ));
         }

@@ -14,7 +14,7 @@ pub struct Allowed<'a> {
     pub unknown: Vec<&'a [u8]>,
 }
 
-/// Looks at every group of a Newsgroups value: any that is closed (n or x) rules, then any that is moderated. Aliases are
+/// Looks at every group of a Newsgroups value: any that is closed (n, x or j) rules, then any that is moderated. Aliases are
 /// followed.
 ///
 /// # Errors
@@ -31,7 +31,10 @@ pub fn allowed<'a>(value: &'a [u8], active: &'a Active) -> Result<Allowed<'a>, R
         };
         is_known = true;
         match active.flag(id) {
-            Flag::NoPosting | Flag::Excluded => return Err(Refusal::NoPosting(shown(name))),
+            // What lies in junk nobody reads, so a j group is closed too, as INN's nnrpd has it.
+            Flag::NoPosting | Flag::Excluded | Flag::Junked => {
+                return Err(Refusal::NoPosting(shown(name)));
+            }
             Flag::Moderated => moderated = moderated.or(Some(active.name(id))),
             _ => {}
         }
@@ -48,7 +51,7 @@ mod tests {
 
     #[test]
     fn the_dominating_flag() {
-        let text = b"a.y 0 1 y\na.m 0 1 m\na.n 0 1 n\na.x 0 1 x\na.toy 0 1 =a.y\na.tom 0 1 =a.m\na.toz 0 1 =a.z\n";
+        let text = b"a.y 0 1 y\na.m 0 1 m\na.n 0 1 n\na.x 0 1 x\na.j 0 1 j\na.toy 0 1 =a.y\na.tom 0 1 =a.m\na.toz 0 1 =a.z\n";
         let active = Active::parse(text.to_vec()).unwrap();
         let of = |value: &'static str| allowed(value.as_bytes(), &active);
         assert_eq!(of("a.y").unwrap().moderated, None);
@@ -56,6 +59,7 @@ mod tests {
         assert_eq!(of("a.toy,q.q").unwrap().unknown, [b"q.q"]);
         assert_eq!(of("a.y,a.m,a.n").unwrap_err().code(), "no-posting");
         assert_eq!(of("a.x").unwrap_err().code(), "no-posting");
+        assert_eq!(of("a.j").unwrap_err().code(), "no-posting");
         assert_eq!(of("a.toz,q.q").unwrap_err().code(), "no-such-group");
     }
 }

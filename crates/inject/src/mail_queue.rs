@@ -4,12 +4,13 @@
 //! ended with 0. So none is lost; one may be sent twice, after a crash in between.
 
 use std::ffi::OsStr;
-use std::fs::{self, DirBuilder, File, OpenOptions};
+use std::fs::{self, DirBuilder, File, OpenOptions, TryLockError};
 use std::io::{self, Write};
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::time::{Duration, Instant};
 
 use groups::command_line::CommandLine;
 
@@ -22,6 +23,8 @@ pub const DIRECTORY: &str = "mail.queue";
 const EXTENSION: &str = "mail";
 /// The largest mail that is looked at, in bytes: an article and some headers.
 pub const MAIL_BYTES_MAX: u64 = (1 << 30) + (1 << 20);
+/// How long the mail program may take for one mail, in seconds.
+pub const MAIL_SECONDS_MAX: u64 = 600;
 
 /// What cannot be done about mail.
 #[derive(Debug, thiserror::Error)]
@@ -44,13 +47,24 @@ pub enum Error {
         /// The system's own error.
         source: io::Error,
     },
+    /// Somebody else is sending this mail now.
+    #[error("it is being sent already")]
+    Busy,
+    /// The mail program did not end.
+    #[error("{} did not end within {seconds} seconds", program.display())]
+    TooLong {
+        /// The program.
+        program: PathBuf,
+        /// How long it had.
+        seconds: u64,
+    },
     /// The mail program did not take the mail.
     #[error("{} did not take it: {status}", program.display())]
     NotTaken {
         /// The program.
         program: PathBuf,
         /// How it ended.
-        status: std::process::ExitStatus,
+        status: ExitStatus,
     },
 }
 
@@ -179,45 +193,73 @@ pub fn list(dir: &Path) -> Result<Vec<Waiting>, Error> {
     Ok(waiting)
 }
 
-/// Gives one mail to the program on its standard input, and removes the file when it ended with 0. No shell
-/// is asked.
+/// Gives one mail to the program as its standard input, and removes the file when it ended with 0; a program that reads only a
+/// part says by its status that this was enough. No shell is asked. Who comes at the same time for the same mail fails with
+/// [`Error::Busy`], and one that is gone has been sent.
 ///
 /// # Errors
 /// The program cannot be run or did not take it; the mail is still there.
-pub fn send(mail: &Waiting, command: &CommandLine) -> Result<(), Error> {
-    let bytes = mail.read()?;
+pub fn send(mail: &Waiting, command: &CommandLine, limit: Duration) -> Result<(), Error> {
+    let file = match File::open(&mail.path) {
+        Ok(file) => file,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+        Err(error) => return Err(at("read", &mail.path)(error)),
+    };
+    // The program holds the lock too, should this process end before it.
+    match file.try_lock() {
+        Ok(()) => {}
+        Err(TryLockError::WouldBlock) => return Err(Error::Busy),
+        Err(TryLockError::Error(error)) => return Err(at("lock", &mail.path)(error)),
+    }
+    // Whoever held the lock before may have sent it.
+    if file.metadata().map_err(at("read", &mail.path))?.nlink() == 0 {
+        return Ok(());
+    }
     let program = OsStr::from_bytes(command.program());
     let failed = |source| Error::Program {
         program: program.into(),
         source,
     };
-    let mut child = Command::new(program)
-        .args(
-            command
-                .arguments()
-                .iter()
-                .map(|word| OsStr::from_bytes(word)),
-        )
-        .stdin(Stdio::piped())
+    let words = command.arguments().iter();
+    let child = Command::new(program)
+        .args(words.map(|word| OsStr::from_bytes(word)))
+        .stdin(Stdio::from(file))
         .stdout(Stdio::null())
         .spawn()
         .map_err(failed)?;
-    // A program that reads only a part says by its status whether that was enough.
-    let written = match child.stdin.take() {
-        Some(mut input) => input.write_all(&bytes),
-        None => Ok(()),
+    let Some(status) = wait(child, limit).map_err(failed)? else {
+        return Err(Error::TooLong {
+            program: program.into(),
+            seconds: limit.as_secs(),
+        });
     };
-    let status = child.wait().map_err(failed)?;
     if !status.success() {
         return Err(Error::NotTaken {
             program: program.into(),
             status,
         });
     }
-    written.map_err(failed)?;
     fs::remove_file(&mail.path).map_err(at("remove", &mail.path))?;
     let queue = mail.path.parent().unwrap_or(Path::new("."));
     sync(queue)
+}
+
+/// How a program ended; `None`: it did not in time, and was killed.
+fn wait(mut child: Child, limit: Duration) -> io::Result<Option<ExitStatus>> {
+    let began = Instant::now();
+    let mut pause = Duration::from_millis(1);
+    loop {
+        if let Some(status) = child.try_wait()? {
+            return Ok(Some(status));
+        }
+        if began.elapsed() >= limit {
+            child.kill()?;
+            child.wait()?;
+            return Ok(None);
+        }
+        std::thread::sleep(pause);
+        pause = (pause * 2).min(Duration::from_millis(100));
+    }
 }
 
 #[cfg(test)]
@@ -238,9 +280,28 @@ mod tests {
         );
         let mail = found[0].read().unwrap();
         assert_eq!(Waiting::header(&mail, "subject"), "one");
-        let error = send(&found[0], &CommandLine::parse(b"false").unwrap()).unwrap_err();
+        let send = |mail: &Waiting, command: &[u8]| {
+            let limit = Duration::from_millis(300);
+            super::send(mail, &CommandLine::parse(command).unwrap(), limit)
+        };
+        let error = send(&found[0], b"false").unwrap_err();
         assert!(matches!(error, Error::NotTaken { .. }), "{error}");
-        send(&found[0], &CommandLine::parse(b"cat").unwrap()).unwrap();
+        let error = send(&found[0], b"sleep 100").unwrap_err();
+        assert!(matches!(error, Error::TooLong { .. }), "{error}");
+        // Somebody else sends it.
+        let other = File::open(&found[0].path).unwrap();
+        other.lock().unwrap();
+        let error = send(&found[0], b"cat").unwrap_err();
+        assert!(matches!(error, Error::Busy), "{error}");
+        drop(other);
+        assert_eq!(list(dir.path()).unwrap().len(), 2);
+        send(&found[0], b"cat").unwrap();
         assert_eq!(list(dir.path()).unwrap().len(), 1);
+        // It is gone, so it was sent.
+        send(&found[0], b"false").unwrap();
+        // Not a byte of it is read, and that is enough.
+        fs::write(&found[1].path, vec![b'x'; 1 << 20]).unwrap();
+        send(&found[1], b"true").unwrap();
+        assert_eq!(list(dir.path()).unwrap(), []);
     }
 }

@@ -18,6 +18,7 @@ use openpgp::armor;
 use sha1::Sha1;
 use sha2::{Digest, Sha256};
 
+use crate::control::{ControlMessage, ids};
 use crate::keyring;
 
 /// The secret's name in the news directory.
@@ -26,6 +27,8 @@ pub const SECRET: &str = "keys/cancel.secret";
 pub const ELEMENTS_MAX: usize = 32;
 /// The longest Cancel-Lock or Cancel-Key that is looked at, in bytes.
 pub const HEADER_BYTES_MAX: usize = 8192;
+/// The longest lock or key that is looked at, in bytes.
+pub const ELEMENT_BYTES_MAX: usize = 256;
 
 /// Bytes of a new secret: as many as the hash has.
 const SECRET_BYTES: usize = 32;
@@ -37,14 +40,66 @@ const SECRET_BYTES_MAX: u64 = 4096;
 /// Schemes are `sha256` and, for older articles, `sha1`, in any case; others are passed over, and so is what is no
 /// lock or key. Headers longer than [`HEADER_BYTES_MAX`] fit nothing.
 pub fn matches(lock_header: &[u8], key_header: &[u8]) -> bool {
-    if lock_header.len() > HEADER_BYTES_MAX || key_header.len() > HEADER_BYTES_MAX {
-        return false;
+    opens(&elements_of(key_header), lock_header)
+}
+
+/// The same with keys that were read before.
+pub fn opens(keys: &[Element], lock_header: &[u8]) -> bool {
+    let locks = elements_of(lock_header);
+    keys.iter().any(|key| locks.contains(&key.lock()))
+}
+
+/// A lock or a key.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Element {
+    scheme: Scheme,
+    /// In base64.
+    value: Vec<u8>,
+}
+
+impl Element {
+    /// The lock of this key.
+    fn lock(&self) -> Element {
+        Element {
+            scheme: self.scheme,
+            value: self.scheme.lock_of(&self.value).into_bytes(),
+        }
     }
-    let (locks, keys) = (strip_cfws(lock_header), strip_cfws(key_header));
-    elements(&keys).any(|(scheme, key)| {
-        let wanted = scheme.lock_of(key);
-        elements(&locks).any(|(of, lock)| of == scheme && lock == wanted.as_bytes())
-    })
+}
+
+impl std::fmt::Display for Element {
+    /// As it stands in a header: `sha256:...`.
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let scheme = match self.scheme {
+            Scheme::Sha1 => "sha1",
+            Scheme::Sha256 => "sha256",
+        };
+        write!(f, "{scheme}:{}", self.value.escape_ascii())
+    }
+}
+
+/// The locks or keys in a header, comments and folds gone; none of one that is longer than [`HEADER_BYTES_MAX`]. What follows a
+/// second colon was a hint in older drafts of the standard and says nothing.
+pub fn elements_of(header: &[u8]) -> Vec<Element> {
+    if header.len() > HEADER_BYTES_MAX {
+        return Vec::new();
+    }
+    let element = |word: &[u8]| {
+        let mut parts = word.split(|&byte| byte == b':');
+        let scheme = Scheme::of_name(parts.next()?)?;
+        let value = parts.next()?;
+        let is_base64 = |&byte: &u8| byte.is_ascii_alphanumeric() || b"+/=".contains(&byte);
+        let is_one = (1..=ELEMENT_BYTES_MAX).contains(&value.len()) && value.iter().all(is_base64);
+        is_one.then(|| Element {
+            scheme,
+            value: value.to_vec(),
+        })
+    };
+    strip_cfws(header)
+        .split(|&byte| byte == b' ')
+        .take(ELEMENTS_MAX)
+        .filter_map(element)
+        .collect()
 }
 
 /// How a lock is made from a key.
@@ -74,39 +129,19 @@ impl Scheme {
     }
 }
 
-/// The elements of a header whose comments and folds are gone. What follows a second colon was a hint in older drafts of the
-/// standard and says nothing.
-fn elements(words: &[u8]) -> impl Iterator<Item = (Scheme, &[u8])> {
-    words
-        .split(|&byte| byte == b' ')
-        .take(ELEMENTS_MAX)
-        .filter_map(|word| {
-            let mut parts = word.split(|&byte| byte == b':');
-            let scheme = Scheme::of_name(parts.next()?)?;
-            let value = parts.next()?;
-            let is_base64 = |&byte: &u8| byte.is_ascii_alphanumeric() || b"+/=".contains(&byte);
-            (!value.is_empty() && value.iter().all(is_base64)).then_some((scheme, value))
-        })
-}
-
-/// The id that an article withdraws by its Control (`cancel ID`, in any case) or else its Supersedes: what a
-/// Cancel-Key in it is made for. A Control of another kind withdraws nothing.
+/// The one id that an article withdraws by its Control or Also-Control, or else its Supersedes, as [`ControlMessage`] reads them:
+/// what a Cancel-Key in it is made for. A message of another kind withdraws nothing.
 pub fn withdrawn<'a>(control: Option<&'a [u8]>, supersedes: Option<&'a [u8]>) -> Option<&'a [u8]> {
-    const CANCEL: &[u8] = b"cancel";
-    let value = match (control, supersedes) {
-        (Some(control), _) => {
-            let (command, rest) = control.trim_ascii().split_at_checked(CANCEL.len())?;
-            let is_cancel = command.eq_ignore_ascii_case(CANCEL)
-                && rest.first().is_some_and(u8::is_ascii_whitespace);
-            is_cancel.then_some(rest)?
-        }
-        (None, supersedes) => supersedes?,
+    let value = match control {
+        Some(control) => match ControlMessage::parse(control.trim_ascii()) {
+            ControlMessage::Cancel(value) => value,
+            _ => return None,
+        },
+        None => supersedes?,
     };
-    let mut ids = value
-        .split(u8::is_ascii_whitespace)
-        .filter(|id| !id.is_empty());
-    let id = ids.next()?;
-    (ids.next().is_none() && article::message_id::check(id).is_ok()).then_some(id)
+    let mut withdrawn = ids(value);
+    let id = withdrawn.next()?;
+    (withdrawn.next().is_none() && article::message_id::check(id).is_ok()).then_some(id)
 }
 
 /// Whose key is made.
@@ -145,6 +180,14 @@ impl Secret {
             Some(secret) => Ok(secret),
             None => make(dir, &path),
         }
+    }
+
+    /// The secret of a news directory, if there is one.
+    ///
+    /// # Errors
+    /// The file cannot be read, or is empty.
+    pub fn if_there(dir: &Path) -> Result<Option<Secret>, keyring::Error> {
+        read(&dir.join(SECRET))
     }
 
     /// The key that withdraws the article `id`, as it stands in Cancel-Key: `sha256:...`.

@@ -1,16 +1,16 @@
 //! Cancels that came before their article, with a Cancel-Key: kept until the article comes, and then its Cancel-Lock decides.
 //!
-//! A file of lines `SECONDS tab ID tab CANCEL-ID tab KEYS`, added to before the cancel itself is filed. It is bounded: the
-//! oldest are forgotten, and all after a while.
+//! A file of lines `SECONDS tab ID tab CANCEL-ID tab KEYS`, added to and synced before the cancel itself is filed. It is bounded:
+//! the oldest are forgotten, and all after a while.
 
 use std::collections::{HashMap, VecDeque};
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 
-use article::decimal;
+use article::{decimal, message_id};
 
-use crate::cancel_lock;
+use crate::cancel_lock::{self, Element};
 use crate::error::Error;
 use crate::group_files::{fault, replace};
 
@@ -20,28 +20,48 @@ pub const FILE: &str = "cancels.early";
 pub const EARLY_MAX: usize = 5_000;
 /// How long they wait, in seconds: ten days.
 pub const EARLY_SECONDS_MAX: i64 = 10 * 86_400;
-/// Longest Cancel-Key that is kept, in bytes, all cancels of one article together.
-pub const KEYS_BYTES_MAX: usize = 1_024;
+/// The most keys that wait for one article, those of all its cancels together. More than one cancel is kept, for somebody else
+/// may have sent a wrong one first.
+pub const KEYS_MAX: usize = 16;
 /// A file that has grown to this many bytes is written anew.
 pub const FILE_BYTES_MAX: u64 = 16 << 20;
 
 #[derive(Debug)]
 struct Entry {
     seconds: i64,
+    id: Vec<u8>,
     by: Vec<u8>,
-    keys: Vec<u8>,
+    keys: Vec<Element>,
+}
+
+impl Entry {
+    fn push_line(&self, out: &mut Vec<u8>) {
+        decimal::push_signed(out, self.seconds);
+        for field in [&self.id, &self.by] {
+            out.push(b'\t');
+            out.extend(field.iter().filter(|byte| !byte.is_ascii_control()));
+        }
+        let mut before = b'\t';
+        for key in &self.keys {
+            out.push(before);
+            out.extend_from_slice(key.to_string().as_bytes());
+            before = b' ';
+        }
+        out.push(b'\n');
+    }
 }
 
 /// The cancels that wait.
 #[derive(Debug)]
 pub struct Early {
     path: PathBuf,
-    entries: HashMap<Vec<u8>, Entry>,
-    /// The ids, the oldest first.
-    order: VecDeque<Vec<u8>>,
+    /// By the hash of the id, which knows which ids are the same.
+    entries: HashMap<u64, Entry>,
+    /// The same hashes, the oldest first.
+    order: VecDeque<u64>,
     file: Option<File>,
+    /// Where the next line goes.
     bytes: u64,
-    is_synced: bool,
 }
 
 impl Early {
@@ -60,21 +80,17 @@ impl Early {
             }
             _ => {}
         }
+        // What follows the last newline was torn off, and the next line goes there.
+        let end = memchr::memrchr(b'\n', &text).map_or(0, |at| at + 1);
         let mut early = Early {
             path,
             entries: HashMap::new(),
             order: VecDeque::new(),
             file: None,
-            bytes: text.len() as u64,
-            is_synced: true,
+            bytes: end as u64,
         };
-        // What follows the last newline was torn off.
-        let end = memchr::memrchr(b'\n', &text).map_or(0, |at| at + 1);
-        for line in text
-            .get(..end)
-            .unwrap_or_default()
-            .split(|&byte| byte == b'\n')
-        {
+        let lines = text.get(..end).unwrap_or_default();
+        for line in lines.split(|&byte| byte == b'\n') {
             let mut fields = line.split(|&byte| byte == b'\t');
             let (Some(seconds), Some(id), Some(by), Some(keys)) =
                 (fields.next(), fields.next(), fields.next(), fields.next())
@@ -82,9 +98,14 @@ impl Early {
                 continue;
             };
             if let Some(seconds) = decimal::parse_signed(seconds)
-                && seconds > now.saturating_sub(EARLY_SECONDS_MAX)
+                && seconds > oldest(now)
             {
-                early.put(id, by, keys, seconds);
+                early.put(Entry {
+                    seconds,
+                    id: id.to_vec(),
+                    by: by.to_vec(),
+                    keys: cancel_lock::elements_of(keys),
+                });
             }
         }
         Ok(early)
@@ -95,79 +116,57 @@ impl Early {
         self.entries.is_empty()
     }
 
-    /// Keeps a cancel: the id it is for, its own id, its Cancel-Key. False: the key is too long to be kept.
+    /// Keeps a cancel, durably: the id it is for, its own id, its Cancel-Key. False: there is no key in it that could be kept.
     ///
     /// # Errors
     /// The system's.
     pub fn add(&mut self, id: &[u8], by: &[u8], key: &[u8], now: i64) -> Result<bool, Error> {
-        let words = key
-            .split(|byte| byte.is_ascii_whitespace() || byte.is_ascii_control())
-            .filter(|word| !word.is_empty());
-        let keys = words.collect::<Vec<_>>().join(&b' ');
-        if !self.put(id, by, &keys, now) {
+        let entry = Entry {
+            seconds: now,
+            id: id.to_vec(),
+            by: by.to_vec(),
+            keys: cancel_lock::elements_of(key),
+        };
+        let mut line = Vec::new();
+        entry.push_line(&mut line);
+        if !self.put(entry) {
             return Ok(false);
         }
-        let mut line = Vec::new();
-        decimal::push_signed(&mut line, now);
-        let plain = |bytes: &[u8]| -> Vec<u8> {
-            bytes
-                .iter()
-                .copied()
-                .filter(|byte| !byte.is_ascii_control())
-                .collect()
-        };
-        for field in [plain(id), plain(by), keys] {
-            line.push(b'\t');
-            line.extend_from_slice(&field);
-        }
-        line.push(b'\n');
         self.write(&line)?;
         Ok(true)
     }
 
     /// The id of the cancel that takes away an article with this id and Cancel-Lock.
-    pub fn cancels(&self, id: &[u8], lock: Option<&[u8]>) -> Option<&[u8]> {
-        let entry = self.entries.get(id)?;
-        cancel_lock::matches(lock?, &entry.keys).then_some(&entry.by)
+    pub fn cancels(&self, id: &[u8], lock: Option<&[u8]>, now: i64) -> Option<&[u8]> {
+        let entry = self.entries.get(&message_id::hash(id))?;
+        let fits = entry.seconds > oldest(now)
+            && message_id::same(&entry.id, id)
+            && cancel_lock::opens(&entry.keys, lock?);
+        fits.then_some(&entry.by)
     }
 
-    /// Waits until all of them are on the disk.
-    ///
-    /// # Errors
-    /// The system's.
-    pub fn sync(&mut self) -> Result<(), Error> {
-        if let (false, Some(file)) = (self.is_synced, &self.file) {
-            file.sync_data().map_err(fault("sync", &self.path))?;
-            self.is_synced = true;
-        }
-        Ok(())
-    }
-
-    fn put(&mut self, id: &[u8], by: &[u8], keys: &[u8], seconds: i64) -> bool {
-        if keys.len() > KEYS_BYTES_MAX {
-            return false;
-        }
-        if let Some(entry) = self.entries.get_mut(id) {
-            // Somebody else may have sent a wrong one first.
-            if entry.keys.len().saturating_add(keys.len()) >= KEYS_BYTES_MAX {
-                return false;
+    fn put(&mut self, entry: Entry) -> bool {
+        let hash = message_id::hash(&entry.id);
+        if let Some(known) = self.entries.get_mut(&hash) {
+            let mut is_new = false;
+            for key in entry.keys {
+                if known.keys.len() < KEYS_MAX && !known.keys.contains(&key) {
+                    known.keys.push(key);
+                    is_new = true;
+                }
             }
-            entry.keys.push(b' ');
-            entry.keys.extend_from_slice(keys);
-            return true;
+            return is_new;
+        }
+        if entry.keys.is_empty() {
+            return false;
         }
         if self.order.len() >= EARLY_MAX
             && let Some(oldest) = self.order.pop_front()
         {
             self.entries.remove(&oldest);
         }
-        self.order.push_back(id.to_vec());
-        let entry = Entry {
-            seconds,
-            by: by.to_vec(),
-            keys: keys.to_vec(),
-        };
-        self.entries.insert(id.to_vec(), entry);
+        self.order.push_back(hash);
+        self.entries.insert(hash, entry);
         true
     }
 
@@ -177,40 +176,41 @@ impl Early {
         }
         let file = match self.file.take() {
             Some(file) => file,
-            None => OpenOptions::new()
-                .append(true)
-                .create(true)
-                .open(&self.path)
-                .map_err(fault("open", &self.path))?,
+            None => {
+                let file = OpenOptions::new()
+                    .append(true)
+                    .create(true)
+                    .open(&self.path)
+                    .map_err(fault("open", &self.path))?;
+                file.set_len(self.bytes).map_err(fault("cut", &self.path))?;
+                file
+            }
         };
+        // Before the spool can commit the cancel: it would not come again.
         (&file)
             .write_all(line)
+            .and_then(|()| file.sync_data())
             .map_err(fault("write", &self.path))?;
         self.file = Some(file);
         self.bytes = self.bytes.saturating_add(line.len() as u64);
-        self.is_synced = false;
         Ok(())
     }
 
     fn write_anew(&mut self) -> Result<(), Error> {
         let mut text = Vec::new();
-        for id in &self.order {
-            let Some(entry) = self.entries.get(id) else {
-                continue;
-            };
-            decimal::push_signed(&mut text, entry.seconds);
-            for field in [id, &entry.by, &entry.keys] {
-                text.push(b'\t');
-                text.extend_from_slice(field);
-            }
-            text.push(b'\n');
+        for entry in self.order.iter().filter_map(|hash| self.entries.get(hash)) {
+            entry.push_line(&mut text);
         }
         replace(&self.path, &text)?;
         self.bytes = text.len() as u64;
         self.file = None;
-        self.is_synced = true;
         Ok(())
     }
+}
+
+/// What came at this second or before has waited too long.
+fn oldest(now: i64) -> i64 {
+    now.saturating_sub(EARLY_SECONDS_MAX)
 }
 
 #[cfg(test)]
@@ -222,43 +222,67 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let mut early = Early::read(dir.path(), 0).unwrap();
         assert!(early.is_empty());
-        assert!(
-            early
-                .add(b"<1@a>", b"<c@a>", b"sha256:aa\n\tsha1:b", 5)
-                .unwrap()
-        );
-        assert!(
-            !early
-                .add(b"<2@a>", b"<d@a>", &[b'x'; KEYS_BYTES_MAX + 1], 5)
-                .unwrap()
-        );
-        early.sync().unwrap();
+        let key = b"sha256:aa\n\tsha1:bb (unclosed sha1:cc";
+        assert!(early.add(b"<1@a>", b"<c@a>", key, 5).unwrap());
+        for junk in [&b"(unclosed sha1:a"[..], b"nonsense", &[b'x'; 9000]] {
+            assert!(!early.add(b"<2@a>", b"<d@a>", junk, 5).unwrap());
+        }
         let file = dir.path().join(FILE);
-        assert_eq!(
-            std::fs::read_to_string(&file).unwrap(),
-            "5\t<1@a>\t<c@a>\tsha256:aa sha1:b\n"
-        );
+        let line = "5\t<1@a>\t<c@a>\tsha256:aa sha1:bb\n";
+        assert_eq!(std::fs::read_to_string(&file).unwrap(), line);
+        let lock = b"sha1:vbSA3mVapux1ygWMhJxPrzwPdbE=";
         let early = Early::read(dir.path(), 6).unwrap();
         assert_eq!(early.entries.len(), 1);
-        assert_eq!(early.cancels(b"<1@a>", None), None);
-        let early = Early::read(dir.path(), EARLY_SECONDS_MAX + 6).unwrap();
+        assert_eq!(early.cancels(b"<1@a>", None, 6), None);
+        assert_eq!(early.cancels(b"<1@A>", Some(LOCK), 6), Some(&b"<c@a>"[..]));
+        assert_eq!(early.cancels(b"<1@a>", Some(lock), 6), None);
+        let late = EARLY_SECONDS_MAX + 5;
+        assert_eq!(early.cancels(b"<1@a>", Some(LOCK), late), None);
+        let early = Early::read(dir.path(), late).unwrap();
         assert!(early.is_empty());
+    }
+
+    /// Of the key `bb`.
+    const LOCK: &[u8] = b"sha1:mpAPU4llpCaZTh6QYAkgr/C06NI=";
+
+    #[test]
+    fn what_follows_a_torn_line_is_kept() {
+        let dir = tempfile::tempdir().unwrap();
+        let file = dir.path().join(FILE);
+        std::fs::write(&file, "5\t<1@a>\t<c@a>\tsha1:bb\n5\t<2@a>\t<to").unwrap();
+        let mut early = Early::read(dir.path(), 6).unwrap();
+        assert!(early.add(b"<3@a>", b"<d@a>", b"sha1:bb", 6).unwrap());
+        assert!(early.add(b"<4@a>", b"<d@a>", b"sha1:bb", 6).unwrap());
+        let early = Early::read(dir.path(), 6).unwrap();
+        assert_eq!(early.entries.len(), 3);
+        assert!(early.cancels(b"<3@a>", Some(LOCK), 6).is_some());
     }
 
     #[test]
     fn a_flood_is_bounded() {
         let dir = tempfile::tempdir().unwrap();
         let mut early = Early::read(dir.path(), 0).unwrap();
+        let entry = |id: &str, key: &str| Entry {
+            seconds: 1,
+            id: id.as_bytes().to_vec(),
+            by: b"<c@a>".to_vec(),
+            keys: cancel_lock::elements_of(key.as_bytes()),
+        };
         for number in 0..EARLY_MAX + 10 {
-            let id = format!("<{number}@a>");
-            assert!(early.add(id.as_bytes(), b"<c@a>", b"sha1:b", 1).unwrap());
+            assert!(early.put(entry(&format!("<{number}@a>"), "sha1:bb")));
         }
         assert_eq!(early.entries.len(), EARLY_MAX);
-        assert!(!early.entries.contains_key(&b"<0@a>"[..]));
-        for _ in 0..KEYS_BYTES_MAX {
-            early.add(b"<5000@a>", b"<c@a>", b"sha1:b", 1).unwrap();
+        assert_eq!(early.cancels(b"<0@a>", Some(LOCK), 1), None);
+        // The keys of others that come later change nothing, and the same one again takes no place.
+        for number in 0..2 * KEYS_MAX {
+            early.put(entry("<5000@a>", "sha1:bb"));
+            early.put(entry("<5000@a>", &format!("sha1:{number}")));
         }
-        assert!(early.entries[&b"<5000@a>"[..]].keys.len() <= KEYS_BYTES_MAX);
+        assert_eq!(
+            early.entries[&message_id::hash(b"<5000@a>")].keys.len(),
+            KEYS_MAX
+        );
+        assert!(early.cancels(b"<5000@a>", Some(LOCK), 1).is_some());
         early.write_anew().unwrap();
         let again = Early::read(dir.path(), 1).unwrap();
         assert_eq!(again.entries.len(), EARLY_MAX);

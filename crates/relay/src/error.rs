@@ -51,6 +51,11 @@ pub enum Error {
 }
 
 impl Error {
+    /// True when a log could not be written: what was filed is durable all the same.
+    pub fn is_of_log(&self) -> bool {
+        matches!(self, Error::Log { .. })
+    }
+
     /// True when the disk (or quota) is full: after space returns the same batch files the rest.
     pub fn is_disk_full(&self) -> bool {
         match self {

@@ -22,7 +22,7 @@ use crate::rules::Rules;
 use crate::short::ShortList;
 use crate::sites::Selector;
 
-pub use heed::CancelPolicy;
+pub use heed::{CANCEL_IDS_MAX, CancelPolicy};
 
 /// What became of an article.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -176,17 +176,18 @@ impl Filer {
     /// Makes everything filed so far durable, then writes its log lines.
     ///
     /// # Errors
-    /// Those of the store and of the log. After an error filing is over.
+    /// Those of the store and of the log; of a log only when everything is durable ([`Error::is_of_log`]). After an error filing
+    /// is over.
     pub fn commit(&mut self) -> Result<(), Error> {
-        self.early.sync()?;
         self.spool.commit()?;
-        self.desk.write_log()?;
+        let told = self.desk.write_log();
         self.log
             .write_to(&mut self.log_file)
             .map_err(|source| Error::Log {
                 path: self.log_path.clone(),
                 source,
-            })
+            })?;
+        told
     }
 
     /// Forgets the log lines of what will not be committed any more.
@@ -314,8 +315,9 @@ impl Filer {
             Ok(()) if self.lines.link_count() == 0 => "no number left in any group".to_owned(),
             Ok(()) => return true,
         };
-        self.log
-            .line(now, site, Code::BadInput, id, fault.as_bytes());
+        self.text.clear();
+        self.text.extend_from_slice(fault.as_bytes());
+        self.log.line(now, site, Code::BadInput, id, &self.text);
         false
     }
 
@@ -373,8 +375,9 @@ impl Filer {
             Ok(position) => position,
             Err(error @ store::Error::TooLarge { .. }) => {
                 // Concerns this article only. Its numbers stay unused: others may follow them already.
-                let text = error.to_string();
-                self.log.line(now, site, Code::Refused, id, text.as_bytes());
+                self.text.clear();
+                self.text.extend_from_slice(error.to_string().as_bytes());
+                self.log.line(now, site, Code::Refused, id, &self.text);
                 return Ok(Verdict::NeedsAttention);
             }
             Err(error) => return Err(error.into()),

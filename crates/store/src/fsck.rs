@@ -99,8 +99,8 @@ pub fn fsck_on(disk: Arc<dyn Disk>, dir: &Path, repair: bool) -> Result<Report, 
         ..Options::default()
     };
     // What expire removes would look like damage.
-    let _no_expire = Lock::take_named(dir, "lock.expire", options.wait)?;
-    let lock = Lock::take(dir, options.wait)?;
+    let _no_expire = Lock::take_named(dir, "lock.expire", options.patience.is_none())?;
+    let lock = Lock::take(dir, options.patience)?;
     if repair {
         mend::before_opening(&disk, dir, &mut report)?;
     }

@@ -8,7 +8,7 @@ use std::os::unix::fs::FileExt;
 use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::sync::mpsc::{RecvTimeoutError, channel};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use rustix::fs::{FlockOperation, flock};
 
@@ -29,12 +29,15 @@ pub struct Lock {
 }
 
 impl Lock {
-    /// Takes the lock of a news directory; waits for it if `wait`, else fails with [`Error::Locked`].
+    /// Takes the lock of a news directory; waits for it for as long as there is patience, then fails with [`Error::Locked`].
+    /// `None`: for ever.
     ///
     /// Who waits asks the daemon, when there is one, to lend it.
-    pub fn take(dir: &Path, wait: bool) -> Result<Lock, Error> {
+    pub fn take(dir: &Path, patience: Option<Duration>) -> Result<Lock, Error> {
         let taken = match Lock::take_named(dir, "lock", false) {
-            Err(Error::Locked(_)) if wait => Lock::wait_or_borrow(dir),
+            Err(Error::Locked(_)) if patience.is_none_or(|most| !most.is_zero()) => {
+                Lock::wait_or_borrow(dir, patience)
+            }
             taken => taken,
         }?;
         taken.say_idle(false)?;
@@ -106,8 +109,10 @@ impl Lock {
     }
 
     /// Stands in the line of `flock`, and asks the daemon meanwhile. A daemon that was not there at first is found later,
-    /// and when it ends, or another takes its place, nobody is left standing.
-    fn wait_or_borrow(dir: &Path) -> Result<Lock, Error> {
+    /// and when it ends, or another takes its place, nobody is left standing. When the patience is over the thread stands on; should
+    /// it get the lock, nobody takes that, and it is free again.
+    fn wait_or_borrow(dir: &Path, patience: Option<Duration>) -> Result<Lock, Error> {
+        let began = Instant::now();
         let (sender, taken) = channel();
         let place = dir.to_owned();
         std::thread::Builder::new()
@@ -119,7 +124,11 @@ impl Lock {
             if loan.as_ref().is_none_or(control_socket::is_over) {
                 loan = control_socket::ask(dir).ok();
             }
-            match taken.recv_timeout(LOOK_AGAIN) {
+            let left = patience.map(|most| most.saturating_sub(began.elapsed()));
+            if left.is_some_and(|left| left.is_zero()) {
+                return Err(Error::Locked(dir.join("lock")));
+            }
+            match taken.recv_timeout(left.map_or(LOOK_AGAIN, |left| left.min(LOOK_AGAIN))) {
                 Ok(lock) => {
                     return lock.map(|lock| Lock {
                         _loan: loan,

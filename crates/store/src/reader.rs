@@ -82,7 +82,7 @@ impl Reader {
                     disk.clone(),
                     dir,
                     Options {
-                        wait: true,
+                        patience: None,
                         ..Options::default()
                     },
                 )?);

@@ -25,7 +25,7 @@ pub fn rebuild(dir: &Path) -> Result<Rebuilt, Error> {
         ..Options::default()
     };
     // Expire gives space back off the store's own lock.
-    let _no_expire = Lock::take_named(dir, "lock.expire", options.wait)?;
+    let _no_expire = Lock::take_named(dir, "lock.expire", options.patience.is_none())?;
     let spool = Spool::open(dir, options)?;
     mend::remove_index(&*spool.disk, dir)?;
     let mut told = Rebuilt::default();

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use article::message_id;
 use groups::{Active, Flag};
@@ -49,8 +49,8 @@ pub struct Options {
     pub segment_bytes: u64,
     /// Derived files are synced each time the log grew by this, bytes: bounds the replay after a power cut.
     pub checkpoint_bytes: u64,
-    /// Wait for the lock, or fail.
-    pub wait: bool,
+    /// How long to wait for the lock; `None`: for ever.
+    pub patience: Option<Duration>,
     /// Go on where articles were lost by damage, as `fsck --repair` does; else opening fails and says so.
     pub repair: bool,
 }
@@ -61,7 +61,7 @@ impl Default for Options {
             durability: Durability::Commit,
             segment_bytes: 256 << 20,
             checkpoint_bytes: 64 << 20,
-            wait: true,
+            patience: None,
             repair: false,
         }
     }
@@ -119,7 +119,7 @@ impl Spool {
         if !dir.join("segments").is_dir() {
             return Err(Error::NotANewsDirectory(dir.to_owned()));
         }
-        let lock = Lock::take(dir, options.wait)?;
+        let lock = Lock::take(dir, options.patience)?;
         recover::open(disk, dir, options, lock)
     }
 

@@ -34,7 +34,7 @@ fn a_borrower_gets_the_lock_and_the_daemon_gets_it_back() {
     let listener = control_socket::listen(dir.path()).unwrap();
     let place = dir.path().to_owned();
     let borrower = std::thread::spawn(move || {
-        let lock = Lock::take(&place, true).unwrap();
+        let lock = Lock::take(&place, None).unwrap();
         assert!(Lock::is_held(&place));
         drop(lock);
     });
@@ -47,11 +47,11 @@ fn a_borrower_gets_the_lock_and_the_daemon_gets_it_back() {
 #[test]
 fn without_a_daemon_the_lock_is_waited_for() {
     let dir = tempfile::tempdir().unwrap();
-    let lock = Lock::take(dir.path(), true).unwrap();
+    let lock = Lock::take(dir.path(), None).unwrap();
     let (sender, taken) = channel();
     let place = dir.path().to_owned();
     let waiting = std::thread::spawn(move || {
-        let lock = Lock::take(&place, true).unwrap();
+        let lock = Lock::take(&place, None).unwrap();
         sender.send(()).unwrap();
         drop(lock);
     });
@@ -64,10 +64,10 @@ fn without_a_daemon_the_lock_is_waited_for() {
 #[test]
 fn a_daemon_that_comes_later_is_asked_too() {
     let dir = tempfile::tempdir().unwrap();
-    let lock = Lock::take(dir.path(), true).unwrap();
+    let lock = Lock::take(dir.path(), None).unwrap();
     let place = dir.path().to_owned();
     // It stands in the line before there is a socket, or after: either way it must come through.
-    let waiting = std::thread::spawn(move || Lock::take(&place, true).map(drop));
+    let waiting = std::thread::spawn(move || Lock::take(&place, None).map(drop));
     let listener = control_socket::listen(dir.path()).unwrap();
     until_given_back(lend(lock, &listener));
     waiting.join().unwrap().unwrap();
@@ -78,9 +78,9 @@ fn a_socket_nobody_answers_at_is_passed_over() {
     let dir = tempfile::tempdir().unwrap();
     drop(control_socket::listen(dir.path()).unwrap());
     assert!(dir.path().join(control_socket::SOCKET).exists());
-    let lock = Lock::take(dir.path(), true).unwrap();
+    let lock = Lock::take(dir.path(), None).unwrap();
     let place = dir.path().to_owned();
-    let waiting = std::thread::spawn(move || Lock::take(&place, true).map(drop));
+    let waiting = std::thread::spawn(move || Lock::take(&place, None).map(drop));
     drop(lock);
     waiting.join().unwrap().unwrap();
 }
@@ -98,7 +98,7 @@ fn an_idle_holder_is_not_in_the_way() {
     lock.say_idle(true).unwrap();
     drop(lock);
     // What a killed daemon left in the file says nothing of the next holder.
-    let _lock = Lock::take(dir.path(), false).unwrap();
+    let _lock = Lock::take(dir.path(), Some(std::time::Duration::ZERO)).unwrap();
     assert!(Lock::is_held(dir.path()));
 }
 

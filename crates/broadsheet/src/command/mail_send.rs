@@ -49,6 +49,8 @@ fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
                 waiting += 1;
                 break;
             }
+            // That one tells.
+            Err(mail_queue::Error::Busy) => {}
             Err(error) => {
                 eprintln!("broadsheet: {} still waits: {error}", mail.name());
                 waiting += 1;

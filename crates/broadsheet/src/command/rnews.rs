@@ -154,13 +154,16 @@ fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
         ..settings.rnews_options()
     };
     let outcome = relay::rnews::run(&inputs, &mut filer, &options, &mut watch);
-    serving::after_filing(&directory, filer);
+    let sites = serving::done_filing(filer);
     let (mut summary, mut status) = (outcome.summary, outcome.status);
     if let Some(filed) = over {
         summary.add(&filed.summary);
         status = status.max(filed.status);
     }
-    end(given, &watch, &summary, status, out)
+    let status = end(given, &watch, &summary, status, out)?;
+    out.flush()?;
+    serving::serve_immediate(&directory, sites);
+    Ok(status)
 }
 
 fn end(

@@ -36,7 +36,7 @@ impl<'a> SecondNews<'a> {
         let options = Options {
             // Many articles to a commit, but what goes here must be on the disk there.
             durability: Durability::Commit,
-            wait: true,
+            patience: None,
             repair: false,
             ..options
         };

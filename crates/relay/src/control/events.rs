@@ -7,7 +7,6 @@ use std::path::Path;
 use super::judge::Judged;
 use super::request::Request;
 use crate::error::Error;
-use crate::group_files::fault;
 
 /// The log's name in the news directory.
 pub const FILE: &str = "control.log";
@@ -67,12 +66,15 @@ impl Events {
         }
         let path = news.join(FILE);
         let full = std::fs::metadata(&path).is_ok_and(|meta| meta.len() >= LOG_BYTES_MAX);
-        if full {
-            std::fs::rename(&path, news.join(OLD)).map_err(fault("move away", &path))?;
-        }
-        let open = OpenOptions::new().append(true).create(true).open(&path);
-        open.and_then(|mut file: File| file.write_all(&self.pending))
-            .map_err(fault("write", &path))?;
+        let moved = match full {
+            true => std::fs::rename(&path, news.join(OLD)),
+            false => Ok(()),
+        };
+        let open = |()| OpenOptions::new().append(true).create(true).open(&path);
+        moved
+            .and_then(open)
+            .and_then(|mut file: File| file.write_all(&self.pending))
+            .map_err(|source| Error::Log { path, source })?;
         self.pending.clear();
         Ok(())
     }

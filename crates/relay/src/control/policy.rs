@@ -87,7 +87,7 @@ pub enum Fault {
 #[derive(Debug, Clone)]
 struct CtlRule {
     /// `None`: all.
-    kind: Option<Vec<u8>>,
+    kinds: Option<Vec<Vec<u8>>>,
     from: Globs,
     groups: Globs,
     ruling: Ruling,
@@ -284,9 +284,19 @@ impl ForCheckgroups<'_> {
 struct Globs(Vec<Wildmat>);
 
 impl Globs {
-    fn parse(text: &[u8]) -> Globs {
-        let parts = text.split(|&byte| byte == b'|');
-        Globs(parts.map(Wildmat::parse_simple).collect())
+    /// A pattern that can match nothing is refused, not passed over.
+    fn parse(text: &[u8]) -> Result<Globs, String> {
+        let fault = |what: &str| format!("`{}' {what}", text.escape_ascii());
+        if text.iter().any(|byte| b", \t!".contains(byte)) {
+            return Err(fault("is no pattern: put `|' between several"));
+        }
+        let parts: Vec<&[u8]> = text.split(|&byte| byte == b'|').collect();
+        if parts.iter().any(|part| part.is_empty()) {
+            return Err(fault("has an empty pattern; `*' is all"));
+        }
+        Ok(Globs(
+            parts.into_iter().map(Wildmat::parse_simple).collect(),
+        ))
     }
 
     fn matches(&self, text: &[u8]) -> bool {
@@ -296,7 +306,8 @@ impl Globs {
 
 impl CtlRule {
     fn is_for(&self, kind: &[u8], sender: &[u8]) -> bool {
-        self.kind.as_deref().is_none_or(|own| own == kind) && self.from.matches(sender)
+        let is_kind = |own: &Vec<Vec<u8>>| own.iter().any(|own| own == kind);
+        self.kinds.as_ref().is_none_or(is_kind) && self.from.matches(sender)
     }
 }
 
@@ -362,7 +373,9 @@ fn control_ctl(
         let (kind, from, groups, last) = match parts.as_slice() {
             // The encodings of descriptions: their bytes are left as they are.
             [b"/encoding/" | b"/localencoding/", ..] => continue,
-            [kind, from, groups, last] => (*kind, *from, Globs::parse(groups), *last),
+            [kind, from, groups, last] => {
+                (*kind, *from, Globs::parse(groups).map_err(wrong)?, *last)
+            }
             _ => {
                 return Err(wrong("is not `message:from:newsgroups:action'".to_owned()));
             }
@@ -371,7 +384,7 @@ fn control_ctl(
             return Err(Fault::TooMany { file, line });
         }
         // Addresses are compared in lower case.
-        let from = Globs::parse(&from.to_ascii_lowercase());
+        let from = Globs::parse(&from.to_ascii_lowercase()).map_err(wrong)?;
         if kind == b"/maxdocheckgroups/" {
             let changes_max = article::decimal::parse(last)
                 .ok_or_else(|| wrong(format!("`{}' is no number", last.escape_ascii())))?;
@@ -382,15 +395,17 @@ fn control_ctl(
             });
             continue;
         }
-        if kind.is_empty() || !kind.iter().all(u8::is_ascii_alphabetic) {
+        let kinds = kind.split(|&byte| byte == b'|');
+        let is_word = |word: &[u8]| !word.is_empty() && word.iter().all(u8::is_ascii_alphabetic);
+        if !kinds.clone().all(is_word) {
             return Err(wrong(format!(
                 "`{}' is no control message; give its name, or `all'",
                 kind.escape_ascii()
             )));
         }
-        let kind = kind.to_ascii_lowercase();
+        let kinds: Vec<_> = kinds.map(<[u8]>::to_ascii_lowercase).collect();
         rules.push(CtlRule {
-            kind: (kind != b"all").then_some(kind),
+            kinds: (!kinds.contains(&b"all".to_vec())).then_some(kinds),
             from,
             groups,
             ruling: Ruling {
@@ -495,7 +510,7 @@ mod tests {
     fn the_last_line_of_control_ctl_that_fits_wins() {
         let policy = ctl("# a comment\n\nnewgroup:*:*:drop\n\
              newgroup:tale@*.uu.net:comp.*|misc.*|news.*:doit\n\
-             newgroup:kre@munnari.oz.au:aus.*:mail\n\
+             newgroup|rmgroup:kre@munnari.oz.au:aus.*:mail\n\
              newgroup:Group-Admin@ISC.org:comp.*:verify-news.announce.newgroups=log\n\
              all:*:to.*:log\n")
         .unwrap();
@@ -505,6 +520,7 @@ mod tests {
             ("newgroup", "tale@x.uu.net", "misc.a", Action::Act),
             ("newgroup", "tale@x.uu.net", "alt.a", Action::Drop),
             ("newgroup", "kre@munnari.oz.au", "aus.a", Action::Report),
+            ("rmgroup", "kre@munnari.oz.au", "aus.a", Action::Report),
             (
                 "newgroup",
                 "group-admin@isc.org",
@@ -579,6 +595,18 @@ mod tests {
             (
                 "/maxdocheckgroups/:*:*:x\n",
                 "control.ctl line 1: `x' is no number",
+            ),
+            (
+                "newgroup:*:comp.*,misc.*:doit\n",
+                "control.ctl line 1: `comp.*,misc.*' is no pattern",
+            ),
+            (
+                "newgroup::comp.*:doit\n",
+                "control.ctl line 1: `' has an empty pattern",
+            ),
+            (
+                "newgroup|:*:*:doit\n",
+                "control.ctl line 1: `newgroup|' is no",
             ),
             (
                 "newgroup:*:*:verify-\n",

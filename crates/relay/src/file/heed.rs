@@ -3,7 +3,6 @@
 //! It is done before the message itself goes into the log, so that both are of one commit: a kill leaves neither, and the batch
 //! comes again.
 
-use article::path::Path as ArticlePath;
 use article::{Article, Form, Header, message_id};
 use store::{Expires, Position};
 
@@ -11,14 +10,13 @@ use super::Filer;
 use crate::cancel_lock;
 use crate::control::judge::Done;
 use crate::control::{ControlMessage, ids, kind_of};
-use crate::decide::hop_count;
 use crate::error::Error;
 use crate::log::{Code, Now};
 
 /// Who may cancel an article.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum CancelPolicy {
-    /// Who has the Cancel-Key to its Cancel-Lock (RFC 8315), and, of articles posted here, who posts here.
+    /// Who has the Cancel-Key to its Cancel-Lock (RFC 8315).
     #[default]
     Locked,
     /// Anybody, as in C News.
@@ -52,6 +50,10 @@ impl CancelPolicy {
     }
 }
 
+/// The most ids of one cancel or Supersedes that count where a Cancel-Key is asked for. RFC 5537, 5.3 and 5.4 know one; C News
+/// took many.
+pub const CANCEL_IDS_MAX: usize = 4;
+
 /// A log line that follows the article's own.
 #[derive(Debug)]
 pub(super) struct Line {
@@ -71,8 +73,17 @@ impl Filer {
         };
         match message {
             ControlMessage::Cancel(value) => {
-                for cancelled in ids(value) {
+                let most = match self.options.cancel {
+                    CancelPolicy::Classic => usize::MAX,
+                    _ => CANCEL_IDS_MAX,
+                };
+                for cancelled in ids(value).take(most) {
                     self.cancel(cancelled, article, id, now)?;
+                }
+                if ids(value).nth(most).is_some() {
+                    self.note(&[
+                        b"not cancelled: the ids after those before; one message may name few",
+                    ]);
                 }
             }
             ControlMessage::MalformedCancel(value) => {
@@ -206,11 +217,10 @@ impl Filer {
         Ok(())
     }
 
-    /// Whether a cancel has a key to the lock of the article at a position, or both were posted here.
+    /// Whether a cancel has a key to the lock of the article at a position.
     fn may_cancel(&mut self, position: Position, article: &Article<'_>) -> Result<bool, Error> {
         let key = article.find(b"Cancel-Key").unwrap_or_default();
-        let is_local = hop_count(article) == 0;
-        if key.is_empty() && !is_local {
+        if key.is_empty() {
             return Ok(false);
         }
         let Some(stored) = self.spool.read(position)? else {
@@ -219,12 +229,7 @@ impl Filer {
         let record = stored.record();
         let target = Article::parse(record.wire_article(), Form::Wire);
         let lock = target.find(b"Cancel-Lock").unwrap_or_default();
-        if !lock.is_empty() && !key.is_empty() && cancel_lock::matches(lock, key) {
-            return Ok(true);
-        }
-        let path = target.value(Header::Path).unwrap_or_default();
-        let mut sites = ArticlePath::new(path, None).sites();
-        Ok(is_local && sites.all(|site| site == self.rules.host))
+        Ok(cancel_lock::matches(lock, key))
     }
 
     /// Whether a cancel that came earlier takes this article away; if so notes it, and remembers the id.
@@ -239,11 +244,13 @@ impl Filer {
             return Ok(false);
         }
         let lock = article.find(b"Cancel-Lock");
-        let Some(by) = self.early.cancels(id, lock) else {
+        let Some(by) = self.early.cancels(id, lock, now.seconds) else {
             return Ok(false);
         };
-        let text = [b"cancelled in advance by ".as_slice(), by].concat();
-        self.log.line(now, site, Code::Refused, id, &text);
+        self.text.clear();
+        self.text.extend_from_slice(b"cancelled in advance by ");
+        self.text.extend_from_slice(by);
+        self.log.line(now, site, Code::Refused, id, &self.text);
         let expires = self.expires(article);
         self.spool.remember(id, now.seconds, expires)?;
         Ok(true)

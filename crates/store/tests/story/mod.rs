@@ -27,7 +27,7 @@ pub fn small() -> Options {
     Options {
         segment_bytes: 1 << 20,
         checkpoint_bytes: 200 << 10,
-        wait: false,
+        patience: Some(std::time::Duration::ZERO),
         ..Options::default()
     }
 }

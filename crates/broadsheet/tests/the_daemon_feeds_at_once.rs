@@ -333,3 +333,30 @@ fn the_daemon_ends_while_a_program_does_not_read() {
         "{got}"
     );
 }
+
+#[test]
+fn newsrun_lets_others_file_while_feeds_have_their_turn() {
+    let program = feeding("{ command = \"\"\"sh -c 'echo begun > begun; read go < go' %s\"\"\" }");
+    fifo(&program, "begun");
+    fifo(&program, "go");
+    let spool = |prefix: &str| {
+        let text = batch(&many(prefix, 1, "comp.test", 100));
+        let told = program.feed(&["rnews", "--dir", "news", "--spool"], &text);
+        assert_eq!(told.status, 0, "{told:?}");
+    };
+    spool("first");
+    let words = ["newsrun", "--dir", "news"];
+    let mut slow = program.command(&words).spawn().unwrap();
+    let mut begun = BufReader::new(File::open(program.path("begun")).unwrap());
+    assert_eq!(lines(&mut begun, 1), ["begun"]);
+    // The command waits; what comes now is filed by the next one all the same.
+    spool("second");
+    let told = program.run(&words);
+    assert_eq!(told.status, 0, "{told:?}");
+    let found = program.run(&["history", "find", "--dir", "news", &id("second", 1)]);
+    assert_eq!(found.status, 0, "{found:?}");
+    for _ in 0..2 {
+        program.write("go", b"go\n");
+    }
+    assert!(slow.wait().unwrap().success());
+}

@@ -9,7 +9,7 @@ use feed::ihave::{Allowed, Ends, Ihave, Requested, Sendme};
 use feed::program::{self, Program};
 use feed::waiting::{self, Waiting};
 use feed::{
-    Batch, BatchParms, Batchparms, Builder, Cursor, FromCursor, Place, Sending, Sent, place,
+    Batch, BatchParms, Batchparms, Builder, Cursor, FromCursor, Limit, Place, Sending, Sent, place,
 };
 use groups::Sites;
 use groups::sites::{BatchVia, Build, Site, To, Via};
@@ -36,7 +36,7 @@ pub struct Serving<'a> {
     /// Most batches to a site.
     pub batches_max: u64,
     /// How long a command may take.
-    pub limit: Duration,
+    pub limit: Limit,
     /// Where UUCP keeps its jobs.
     pub uucp_spool: PathBuf,
     planned: Vec<Planned>,
@@ -87,7 +87,7 @@ impl<'a> Serving<'a> {
             selector: Selector::new(reader.active(), sites.clone()),
             class: None,
             batches_max: u64::MAX,
-            limit: Duration::from_secs(feed::transport::COMMAND_SECONDS_MAX),
+            limit: Duration::from_secs(feed::transport::COMMAND_SECONDS_MAX).into(),
             uucp_spool: PathBuf::from(feed::UUCP_SPOOL),
             planned: Vec::new(),
         })
@@ -156,7 +156,7 @@ impl<'a> Serving<'a> {
             Via::News { directory } => Some(self.news_parms(directory)),
             _ => None,
         };
-        let (root, limit, batches_max) = (self.root, self.limit, self.batches_max);
+        let (root, limit, batches_max) = (self.root, self.limit.clone(), self.batches_max);
         let uucp_spool = self.uucp_spool.clone();
         let taken = Place::take(self.root, name, reader)?;
         let dir = taken.dir().to_owned();
@@ -196,10 +196,11 @@ impl<'a> Serving<'a> {
                 (given.articles, given.failed.map(|error| error.to_string()))
             }
             Via::Program { command, gives } => {
+                let most = limit.most();
                 let mut program = Program::new(command.clone(), *gives, limit);
                 let given = program.give(&mut togo, Instant::now())?;
                 match given {
-                    program::Given::All(articles) => (articles, program.end(limit)),
+                    program::Given::All(articles) => (articles, program.end(most)),
                     program::Given::Ended { articles, how, .. } => (articles, Some(how)),
                     program::Given::Rests(_) => (0, None),
                 }

@@ -1,6 +1,10 @@
 //! A feed's turn: what waits for it is taken from its cursor on and goes the way its site says.
 
+use std::fs::File;
+use std::io::Seek;
+use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use feed::each_article::EachArticle;
@@ -15,16 +19,20 @@ use groups::Sites;
 use groups::sites::{BatchVia, Build, Site, To, Via};
 use relay::file::Filer;
 use relay::sites::Selector;
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::fs::{MemfdFlags, memfd_create};
+use rustix::process::{Pid, PidfdFlags, pidfd_open};
 use store::{Position, Reader};
 
 use crate::daemon::client;
 use crate::directory::NewsDirectory;
-use crate::exit;
 
 /// Where the parameters of batches are, in the news directory.
 pub const BATCHPARMS: &str = "batchparms";
 /// Bytes given at a time to the rnews of another news directory here.
 const NEWS_BYTES: u64 = 8 << 20;
+/// Who filed waits so long for the feeds that get their articles at once; then a process goes on with them alone.
+pub const FEEDS_SECONDS_MAX: i64 = 5;
 
 /// How feeds are served.
 pub struct Serving<'a> {
@@ -293,59 +301,82 @@ pub fn allowed<'r>(reader: &'r Reader, sites: Sites, site: &[u8]) -> Allowed<'r>
 }
 
 /// After something was filed without a daemon: every feed that gets its articles at once has its turn. The filer gives the lock back
-/// before: another news directory may feed this one. What cannot be served is told and waits. A daemon that lent the lock sees to its
-/// feeds itself.
+/// before: another news directory may feed this one. A daemon that lent the lock sees to its feeds itself.
+///
+/// A process of its own serves them, which is waited for, but not for long: a program that does not read holds up nobody who files.
 pub fn after_filing(directory: &NewsDirectory, filer: Filer) {
     let is_any = filer
         .sites()
         .feeds()
         .any(|(_, site)| is_immediate(&site.via));
-    let sites = is_any.then(|| filer.sites().clone());
     drop(filer);
-    if let Some(sites) = sites
+    if is_any
         && client::status(directory.root()).is_none()
+        && let Err(error) = serve_beside(directory.root())
     {
-        serve_immediate(directory, &sites);
+        eprintln!("broadsheet: feeds cannot be served at once: {error}");
     }
 }
 
-fn serve_immediate(directory: &NewsDirectory, sites: &Sites) {
-    let say = |error: anyhow::Error| eprintln!("broadsheet: {}", exit::text_of(&error));
-    let mut reader = match Reader::open(directory.root()) {
-        Ok(reader) => reader,
-        Err(error) => return say(error.into()),
+fn serve_beside(root: &Path) -> std::io::Result<()> {
+    // No pipe: whoever reads what we say would have to wait for its end.
+    let mut said = File::from(memfd_create("feeds", MemfdFlags::CLOEXEC)?);
+    // The program that runs, even where its file was replaced by a newer one.
+    let child = Command::new("/proc/self/exe")
+        .arg0("broadsheet")
+        .args(["feed", "flush", "--at-once", "--dir"])
+        .arg(root)
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(said.try_clone()?)
+        .spawn()?;
+    let process = pidfd_open(Pid::from_child(&child), PidfdFlags::empty())?;
+    let patience = Timespec {
+        tv_sec: FEEDS_SECONDS_MAX,
+        tv_nsec: 0,
     };
-    let mut serving = match Serving::new(directory, sites, &reader) {
-        Ok(serving) => serving,
-        Err(error) => return say(error.into()),
-    };
-    for (name, site) in sites.feeds().filter(|(_, site)| is_immediate(&site.via)) {
-        if let Err(error) = until_nothing_is_new(&mut serving, name, site, &mut reader) {
-            say(anyhow::Error::new(error).context(place::shown(name)));
-        }
+    let ended = poll(&mut [PollFd::new(&process, PollFlags::IN)], Some(&patience));
+    if ended == Ok(0) {
+        eprintln!(
+            "broadsheet: feeds are being served for longer than {FEEDS_SECONDS_MAX} seconds; process {} goes on",
+            child.id()
+        );
     }
+    said.rewind()?;
+    std::io::copy(&mut said, &mut std::io::stderr()).map(drop)
 }
 
-/// Serves a feed, and again when something was filed meanwhile: who filed it found the feed being served, and left it to us.
-fn until_nothing_is_new(
-    serving: &mut Serving<'_>,
-    name: &[u8],
-    site: &Site,
-    reader: &mut Reader,
-) -> Result<(), feed::Error> {
+/// Serves every feed that gets its articles at once, and again when something was filed meanwhile: who filed it found feeds being
+/// served, and left them to us. What cannot be served is told, and waits.
+///
+/// # Errors
+/// The store or `batchparms` cannot be read.
+pub fn serve_immediate(directory: &NewsDirectory, sites: &Sites) -> Result<(), feed::Error> {
+    let mut reader = Reader::open(directory.root())?;
+    let mut serving = Serving::new(directory, sites, &reader)?;
+    let mut turns: Vec<_> = sites
+        .feeds()
+        .filter(|(_, site)| is_immediate(&site.via))
+        .collect();
     loop {
-        match serving.serve(name, site, reader) {
-            Err(feed::Error::Busy(_)) => return Ok(()),
-            Err(error) => return Err(error),
-            Ok(Served::Paused(_)) => return Ok(()),
-            Ok(served) => {
-                if let Some(why) = why_it_waits(&served) {
-                    eprintln!("broadsheet: {}: {why}", place::shown(name));
-                    return Ok(());
-                }
+        let names: Vec<&[u8]> = turns.iter().map(|(name, _)| *name).collect();
+        serving.plan(&names, &reader)?;
+        let seen = reader.end();
+        // Those that wait have their turn when the next article is filed.
+        turns.retain(|(name, site)| {
+            let why = match serving.serve(name, site, &mut reader) {
+                Err(feed::Error::Busy(_)) => return true,
+                Err(error) => Some(error.to_string()),
+                Ok(Served::Paused(_)) => return false,
+                Ok(served) => why_it_waits(&served),
+            };
+            if let Some(why) = &why {
+                eprintln!("broadsheet: {}: {why}", place::shown(name));
             }
-        }
-        if !reader.refresh(serving.root)? {
+            why.is_none()
+        });
+        reader.refresh(serving.root)?;
+        if turns.is_empty() || reader.end() == seen {
             return Ok(());
         }
     }

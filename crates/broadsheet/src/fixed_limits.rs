@@ -132,6 +132,7 @@ fixed! {
     feed::batchparms::BATCHPARMS_BYTES_MAX, Unit::Bytes, "batchparms", "A larger file is not read.";
     feed::batchparms::RULES_MAX, Unit::Count("lines"), "rules of batchparms", "More are a fault.";
     feed::batchparms::BATCH_BYTES_MAX, Unit::Bytes, "size of a batch", "A batch is closed at this size whatever was asked for: it is held in memory.";
+    crate::serving::FEEDS_SECONDS_MAX, Unit::Count("seconds"), "time that rnews waits for feeds served at once", "Without a daemon. A process goes on with them.";
     feed::transport::COMMAND_SECONDS_MAX, Unit::Count("seconds"), "time of a command that takes batches", "It is killed then, and the batch waits on; `sendbatches --command-seconds' sets another.";
     feed::transport::COMPLAINT_BYTES_MAX, Unit::Bytes, "complaint of a command", "So much of what it wrote on standard error is shown, the end of it.";
     feed::queue::QUEUE_FILES_MAX, Unit::Count("batches"), "queue that is counted", "A longer one counts as this long.";

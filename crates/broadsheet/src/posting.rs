@@ -8,7 +8,6 @@ use std::time::Duration;
 
 use article::Form;
 use article::date::FixedOffset;
-use groups::Sites;
 use groups::command_line::CommandLine;
 use inject::{Draft, InjectRules, Injected, Moderators, Moment, Poster, Refusal, Reveal, Route};
 use inject::{Site, mail_queue};
@@ -197,9 +196,9 @@ impl<'g> Posting<'g> {
         for note in &injected.notes {
             eprintln!("broadsheet: {note}");
         }
-        let mut sites = None;
+        let mut are_feeds = false;
         let done = match &injected.route {
-            Route::File => self.file(&injected, &mut sites),
+            Route::File => self.file(&injected, &mut are_feeds),
             Route::Mail { group, address } => self.mail(&injected, group, address, now),
         };
         let status = match done {
@@ -207,7 +206,7 @@ impl<'g> Posting<'g> {
             Err(failed) => self.refuse(failed, &mut saved.as_slice(), out),
         }?;
         out.flush()?;
-        serving::serve_immediate(&self.directory, sites);
+        serving::after_filing(&self.directory, are_feeds);
         Ok(status)
     }
 
@@ -265,8 +264,8 @@ impl<'g> Posting<'g> {
     }
 
     /// Files it now; where another program files for long, or the disk is full, it waits in in.coming as grade 0.
-    /// `sites` becomes those that get it at once.
-    fn file(&self, injected: &Injected, sites: &mut Option<Sites>) -> Result<Done, Failed> {
+    /// `are_feeds` becomes whether some feed gets it at once.
+    fn file(&self, injected: &Injected, are_feeds: &mut bool) -> Result<Done, Failed> {
         let most = self.settings.incoming.spool_after_seconds;
         let patience = (most > 0).then(|| Duration::from_secs(most));
         let settings = &self.settings;
@@ -290,12 +289,12 @@ impl<'g> Posting<'g> {
         match filed {
             Ok(verdict) => {
                 let done = verdict_of(verdict, &filer);
-                *sites = serving::done_filing(filer);
+                *are_feeds = serving::done_filing(filer);
                 done
             }
             // It is on the disk, and must not be posted again.
             Err(error) if error.is_of_log() => {
-                *sites = serving::done_filing(filer);
+                *are_feeds = serving::done_filing(filer);
                 Ok(Done::FiledUntold(error.to_string()))
             }
             Err(error) => {

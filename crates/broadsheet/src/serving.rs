@@ -1,6 +1,10 @@
 //! A feed's turn: what waits for it is taken from its cursor on and goes the way its site says.
 
+use std::fs::File;
+use std::io::Seek;
+use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use feed::each_article::EachArticle;
@@ -9,22 +13,26 @@ use feed::ihave::{Allowed, Ends, Ihave, Requested, Sendme};
 use feed::program::{self, Program};
 use feed::waiting::{self, Waiting};
 use feed::{
-    Batch, BatchParms, Batchparms, Builder, Cursor, FromCursor, Place, Sending, Sent, place,
+    Batch, BatchParms, Batchparms, Builder, Cursor, FromCursor, Limit, Place, Sending, Sent, place,
 };
 use groups::Sites;
 use groups::sites::{BatchVia, Build, Site, To, Via};
 use relay::file::Filer;
 use relay::sites::Selector;
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::fs::{MemfdFlags, memfd_create};
+use rustix::process::{Pid, PidfdFlags, pidfd_open};
 use store::{Position, Reader};
 
 use crate::daemon::client;
 use crate::directory::NewsDirectory;
-use crate::exit;
 
 /// Where the parameters of batches are, in the news directory.
 pub const BATCHPARMS: &str = "batchparms";
 /// Bytes given at a time to the rnews of another news directory here.
 const NEWS_BYTES: u64 = 8 << 20;
+/// Who filed waits so long for the feeds that get their articles at once; then a process goes on with them alone.
+pub const FEEDS_SECONDS_MAX: i64 = 5;
 
 /// How feeds are served.
 pub struct Serving<'a> {
@@ -36,7 +44,7 @@ pub struct Serving<'a> {
     /// Most batches to a site.
     pub batches_max: u64,
     /// How long a command may take.
-    pub limit: Duration,
+    pub limit: Limit,
     /// Where UUCP keeps its jobs.
     pub uucp_spool: PathBuf,
     planned: Vec<Planned>,
@@ -87,7 +95,7 @@ impl<'a> Serving<'a> {
             selector: Selector::new(reader.active(), sites.clone()),
             class: None,
             batches_max: u64::MAX,
-            limit: Duration::from_secs(feed::transport::COMMAND_SECONDS_MAX),
+            limit: Duration::from_secs(feed::transport::COMMAND_SECONDS_MAX).into(),
             uucp_spool: PathBuf::from(feed::UUCP_SPOOL),
             planned: Vec::new(),
         })
@@ -156,7 +164,7 @@ impl<'a> Serving<'a> {
             Via::News { directory } => Some(self.news_parms(directory)),
             _ => None,
         };
-        let (root, limit, batches_max) = (self.root, self.limit, self.batches_max);
+        let (root, limit, batches_max) = (self.root, self.limit.clone(), self.batches_max);
         let uucp_spool = self.uucp_spool.clone();
         let taken = Place::take(self.root, name, reader)?;
         let dir = taken.dir().to_owned();
@@ -196,10 +204,11 @@ impl<'a> Serving<'a> {
                 (given.articles, given.failed.map(|error| error.to_string()))
             }
             Via::Program { command, gives } => {
+                let most = limit.most();
                 let mut program = Program::new(command.clone(), *gives, limit);
                 let given = program.give(&mut togo, Instant::now())?;
                 match given {
-                    program::Given::All(articles) => (articles, program.end(limit)),
+                    program::Given::All(articles) => (articles, program.end(most)),
                     program::Given::Ended { articles, how, .. } => (articles, Some(how)),
                     program::Given::Rests(_) => (0, None),
                 }
@@ -291,59 +300,85 @@ pub fn allowed<'r>(reader: &'r Reader, sites: Sites, site: &[u8]) -> Allowed<'r>
     })
 }
 
-/// After something was filed without a daemon: the filer gives the lock back, for another news directory may feed this one, and
-/// tells the sites for [`serve_immediate`].
-pub fn done_filing(filer: Filer) -> Option<Sites> {
-    let is_any = filer
-        .sites()
+/// After something was filed without a daemon: the filer gives the lock back, for another news directory may feed this one. Tells
+/// whether there are feeds for [`after_filing`].
+pub fn done_filing(filer: Filer) -> bool {
+    let mut feeds = filer.sites().feeds();
+    feeds.any(|(_, site)| is_immediate(&site.via))
+}
+
+/// Every feed that gets its articles at once has its turn, if there `is_any`. The result of filing was told before. A daemon that lent
+/// the lock sees to its feeds itself.
+///
+/// A process of its own serves them, which is waited for, but not for long: a program that does not read holds up nobody who files.
+pub fn after_filing(directory: &NewsDirectory, is_any: bool) {
+    if is_any
+        && client::status(directory.root()).is_none()
+        && let Err(error) = serve_beside(directory.root())
+    {
+        eprintln!("broadsheet: feeds cannot be served at once: {error}");
+    }
+}
+
+fn serve_beside(root: &Path) -> std::io::Result<()> {
+    // No pipe: whoever reads what we say would have to wait for its end.
+    let mut said = File::from(memfd_create("feeds", MemfdFlags::CLOEXEC)?);
+    // The program that runs, even where its file was replaced by a newer one.
+    let child = Command::new("/proc/self/exe")
+        .arg0("broadsheet")
+        .args(["feed", "flush", "--at-once", "--dir"])
+        .arg(root)
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(said.try_clone()?)
+        .spawn()?;
+    let process = pidfd_open(Pid::from_child(&child), PidfdFlags::empty())?;
+    let patience = Timespec {
+        tv_sec: FEEDS_SECONDS_MAX,
+        tv_nsec: 0,
+    };
+    let ended = poll(&mut [PollFd::new(&process, PollFlags::IN)], Some(&patience));
+    if ended == Ok(0) {
+        eprintln!(
+            "broadsheet: feeds are being served for longer than {FEEDS_SECONDS_MAX} seconds; process {} goes on",
+            child.id()
+        );
+    }
+    said.rewind()?;
+    std::io::copy(&mut said, &mut std::io::stderr()).map(drop)
+}
+
+/// Serves every feed that gets its articles at once, and again when something was filed meanwhile: who filed it found feeds being
+/// served, and left them to us. What cannot be served is told, and waits.
+///
+/// # Errors
+/// The store or `batchparms` cannot be read.
+pub fn serve_immediate(directory: &NewsDirectory, sites: &Sites) -> Result<(), feed::Error> {
+    let mut reader = Reader::open(directory.root())?;
+    let mut serving = Serving::new(directory, sites, &reader)?;
+    let mut turns: Vec<_> = sites
         .feeds()
-        .any(|(_, site)| is_immediate(&site.via));
-    is_any.then(|| filer.sites().clone())
-}
-
-/// Every feed that gets its articles at once has its turn; the result of filing was told before, for this may take long. What cannot
-/// be served is told and waits. A daemon that lent the lock sees to its feeds itself.
-pub fn serve_immediate(directory: &NewsDirectory, sites: Option<Sites>) {
-    let Some(sites) = &sites else { return };
-    if client::status(directory.root()).is_some() {
-        return;
-    }
-    let say = |error: anyhow::Error| eprintln!("broadsheet: {}", exit::text_of(&error));
-    let mut reader = match Reader::open(directory.root()) {
-        Ok(reader) => reader,
-        Err(error) => return say(error.into()),
-    };
-    let mut serving = match Serving::new(directory, sites, &reader) {
-        Ok(serving) => serving,
-        Err(error) => return say(error.into()),
-    };
-    for (name, site) in sites.feeds().filter(|(_, site)| is_immediate(&site.via)) {
-        if let Err(error) = until_nothing_is_new(&mut serving, name, site, &mut reader) {
-            say(anyhow::Error::new(error).context(place::shown(name)));
-        }
-    }
-}
-
-/// Serves a feed, and again when something was filed meanwhile: who filed it found the feed being served, and left it to us.
-fn until_nothing_is_new(
-    serving: &mut Serving<'_>,
-    name: &[u8],
-    site: &Site,
-    reader: &mut Reader,
-) -> Result<(), feed::Error> {
+        .filter(|(_, site)| is_immediate(&site.via))
+        .collect();
     loop {
-        match serving.serve(name, site, reader) {
-            Err(feed::Error::Busy(_)) => return Ok(()),
-            Err(error) => return Err(error),
-            Ok(Served::Paused(_)) => return Ok(()),
-            Ok(served) => {
-                if let Some(why) = why_it_waits(&served) {
-                    eprintln!("broadsheet: {}: {why}", place::shown(name));
-                    return Ok(());
-                }
+        let names: Vec<&[u8]> = turns.iter().map(|(name, _)| *name).collect();
+        serving.plan(&names, &reader)?;
+        let seen = reader.end();
+        // Those that wait have their turn when the next article is filed.
+        turns.retain(|(name, site)| {
+            let why = match serving.serve(name, site, &mut reader) {
+                Err(feed::Error::Busy(_)) => return true,
+                Err(error) => Some(error.to_string()),
+                Ok(Served::Paused(_)) => return false,
+                Ok(served) => why_it_waits(&served),
+            };
+            if let Some(why) = &why {
+                eprintln!("broadsheet: {}: {why}", place::shown(name));
             }
-        }
-        if !reader.refresh(serving.root)? {
+            why.is_none()
+        });
+        reader.refresh(serving.root)?;
+        if turns.is_empty() || reader.end() == seen {
             return Ok(());
         }
     }

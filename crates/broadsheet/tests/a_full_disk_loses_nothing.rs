@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use program::articles::{batch, many};
+use program::daemon::{Daemon, until};
 use program::{Program, Told};
 
 const ARTICLES: usize = 1500;
@@ -108,6 +109,41 @@ fn on_a_full_file_system() {
 
     small.grow("64m");
     the_rest_is_filed(&program, &stopped, &words, &text);
+    drop(small);
+}
+
+#[test]
+fn the_daemon_tries_in_coming_again() {
+    let program = with_small_commits();
+    std::fs::rename(program.path("news"), program.path("made")).unwrap();
+    std::fs::create_dir(program.path("news")).unwrap();
+    let Some(small) = Small::mount(&program.path("news"), "4m") else {
+        eprintln!("skipped: a disk that is full (mounting a tmpfs is not allowed)");
+        return;
+    };
+    let copied = Command::new("cp")
+        .args(["-a", "made/.", "news"])
+        .current_dir(program.path(""))
+        .status();
+    assert!(copied.unwrap().success());
+    // What waits lies elsewhere.
+    let waiting = program.path("news/in.coming");
+    let Some(elsewhere) = Small::mount(&waiting, "16m") else {
+        return;
+    };
+    let text = batch(&many("full", ARTICLES, "comp.test", 3000));
+    std::fs::write(waiting.join("700000000a.t"), &text).unwrap();
+    let daemon = Daemon::start(&program);
+    daemon.until_said("make room");
+    small.grow("64m");
+    // Nobody tells it: it looks again by itself.
+    until("all of the batch", || {
+        let rows = program.run(&["overview", "--dir", "news", "comp.test"]).out;
+        rows.lines().count() == ARTICLES
+    });
+    daemon.stop();
+    program.assert_clean();
+    drop(elsewhere);
     drop(small);
 }
 

@@ -197,3 +197,23 @@ fn a_socket_that_nobody_listens_at_is_no_hindrance() {
     daemon.stop();
     assert!(!program.path("news/control.sock").exists());
 }
+
+#[test]
+fn a_batch_that_was_cut_before_the_daemon_died_is_not_called_filed() {
+    let program = Program::with_news(ACTIVE);
+    program.write("cut", &batch(&many("cut", 3, "comp.test", 300)));
+    let place = program.path("cut");
+    // A daemon that takes the batch and ends; meanwhile somebody cuts the file between two articles.
+    let socket = std::os::unix::net::UnixListener::bind(program.path("news/control.sock")).unwrap();
+    let dead = std::thread::spawn(move || {
+        let (stream, _) = socket.accept().unwrap();
+        std::io::Read::read(&mut &stream, &mut [0; 4096]).unwrap();
+        let file = std::fs::File::options().write(true).open(&place).unwrap();
+        file.set_len(file.metadata().unwrap().len() / 3).unwrap();
+    });
+    let told = program.run(&[RNEWS, &["-u", "cut"]].concat());
+    dead.join().unwrap();
+    assert_eq!(told.status, 2, "{told:?}");
+    assert!(told.err.contains("cut: somebody cut it"), "{told:?}");
+    assert!(program.path("cut").exists());
+}

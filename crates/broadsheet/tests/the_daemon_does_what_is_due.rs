@@ -42,6 +42,65 @@ fn in_coming_is_drained() {
     program.assert_clean();
 }
 
+/// Moves a batch into in.coming/ under this name.
+fn bring(program: &Program, name: &str, articles: &[Vec<u8>]) {
+    program.write("a.batch", &batch(articles));
+    let place = program.path(&format!("news/in.coming/{name}"));
+    std::fs::rename(program.path("a.batch"), place).unwrap();
+}
+
+#[test]
+fn what_waits_behind_another_newsrun_is_filed_when_that_has_ended() {
+    let program = Program::with_news("comp.test 0000000000 00001 y\n");
+    // A newsrun of another grade does as this: it has the turn, and goes away without looking at this batch.
+    let turn = store::Lock::take_named(&program.path("news"), "lock.input", false).unwrap();
+    let daemon = Daemon::start(&program);
+    bring(&program, "5.700000000a.t", &many("a", 3, "comp.test", 100));
+    let threads = format!("/proc/{}/task", daemon.pid());
+    until("it waits for the other", || {
+        let mut threads = std::fs::read_dir(&threads).unwrap();
+        threads.any(|thread| {
+            let name = std::fs::read_to_string(thread.unwrap().path().join("comm"));
+            name.is_ok_and(|name| name.starts_with("another drain"))
+        })
+    });
+    assert_eq!(filed(&program), 0);
+    drop(turn);
+    until("the batch", || filed(&program) == 3);
+    daemon.stop();
+}
+
+#[test]
+fn a_batch_that_could_not_be_read_is_tried_again() {
+    let program = Program::with_news("comp.test 0000000000 00001 y\n");
+    let daemon = Daemon::start(&program);
+    // A link is not followed, and stays.
+    for name in ["700000000a.t", "700000001a.t"] {
+        let place = program.path(&format!("news/in.coming/{name}"));
+        std::os::unix::fs::symlink("/nowhere", place).unwrap();
+    }
+    bring(
+        &program,
+        "700000002a.t",
+        &many("first", 1, "comp.test", 100),
+    );
+    daemon.until_said("700000000a.t");
+    daemon.until_said("700000001a.t");
+    until("the first batch", || filed(&program) == 1);
+    // One that is put in the place of what could not be read.
+    bring(
+        &program,
+        "700000000a.t",
+        &many("second", 1, "comp.test", 100),
+    );
+    until("the second batch", || filed(&program) == 2);
+    // And one that a reload brings to mind: a directory in its place is a change that is not looked for.
+    let told = program.run(&["reload", "--dir", "news"]);
+    assert_eq!(told.status, 0, "{told:?}");
+    daemon.until_said("700000001a.t");
+    daemon.stop();
+}
+
 #[test]
 fn a_name_that_is_used_again_at_once_is_another_batch() {
     const BATCHES: usize = 200;

@@ -333,3 +333,82 @@ fn the_daemon_ends_while_a_program_does_not_read() {
         "{got}"
     );
 }
+
+#[test]
+fn newsrun_lets_others_file_while_feeds_have_their_turn() {
+    let program = feeding("{ command = \"\"\"sh -c 'echo begun > begun; read go < go' %s\"\"\" }");
+    fifo(&program, "begun");
+    fifo(&program, "go");
+    let spool = |prefix: &str| {
+        let text = batch(&many(prefix, 1, "comp.test", 100));
+        let told = program.feed(&["rnews", "--dir", "news", "--spool"], &text);
+        assert_eq!(told.status, 0, "{told:?}");
+    };
+    spool("first");
+    let words = ["newsrun", "--dir", "news"];
+    let mut slow = program.command(&words).spawn().unwrap();
+    let mut begun = BufReader::new(File::open(program.path("begun")).unwrap());
+    assert_eq!(lines(&mut begun, 1), ["begun"]);
+    // The command waits; what comes now is filed by the next one all the same.
+    spool("second");
+    let told = program.run(&words);
+    assert_eq!(told.status, 0, "{told:?}");
+    let found = program.run(&["history", "find", "--dir", "news", &id("second", 1)]);
+    assert_eq!(found.status, 0, "{found:?}");
+    for _ in 0..2 {
+        program.write("go", b"go\n");
+    }
+    assert!(slow.wait().unwrap().success());
+}
+
+#[test]
+fn rnews_does_not_wait_for_a_program_that_does_not_read() {
+    let program = feeding(&sh("read go < go; cat >> got", "id"));
+    fifo(&program, "go");
+    let text = batch(&many("first", 2, "comp.test", 100));
+    program.write("batch", &text);
+    // Nor does who reads what it says, to its end.
+    let told = program.run(&["rnews", "--dir", "news", "--json", "batch"]);
+    assert_eq!((told.status, told.count("accepted")), (0, 2), "{told:?}");
+    assert!(told.err.contains("goes on"), "{told:?}");
+    // Another one finds the feed being served.
+    file(&program, "second", 2);
+    assert!(!program.path("got").exists());
+    program.write("go", b"go\n");
+    let all = [ids("first", 2), ids("second", 2)].concat();
+    until("all four", || {
+        // Its program ends with each turn, and the next one waits again.
+        let place = program.path("go");
+        let open = rustix::fs::OFlags::WRONLY | rustix::fs::OFlags::NONBLOCK;
+        if let Ok(go) = rustix::fs::open(place, open, rustix::fs::Mode::empty()) {
+            let _ = rustix::io::write(go, b"go\n");
+        }
+        let got = std::fs::read_to_string(program.path("got")).unwrap_or_default();
+        all.iter().all(|id| got.contains(id.as_str()))
+    });
+    until("its rest", || listed(&program)["state"] == "ready");
+}
+
+#[test]
+fn a_reload_and_the_end_end_a_command_that_hangs() {
+    let hangs = "sh -c 'echo $$ > begun; exec sleep 600'";
+    let program = feeding(&format!("{{ command = \"\"\"{hangs}\"\"\" }}"));
+    fifo(&program, "begun");
+    let mut daemon = Daemon::start(&program);
+    file(&program, "first", 1);
+    let begun = || {
+        let mut begun = BufReader::new(File::open(program.path("begun")).unwrap());
+        format!("/proc/{}", lines(&mut begun, 1)[0])
+    };
+    let first = begun();
+    let told = program.run(&["reload", "--dir", "news"]);
+    assert_eq!(told.status, 0, "{told:?}");
+    // The one before is killed, and the next one has its turn.
+    let second = begun();
+    assert_ne!(first, second);
+    assert!(!Path::new(&first).exists());
+    daemon.signal("TERM");
+    assert_eq!(daemon.until_ended(), 0);
+    assert!(!Path::new(&second).exists());
+    assert_eq!(listed(&program)["articles"], 1);
+}

@@ -5,11 +5,11 @@
 
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
-use std::time::Duration;
 
 use groups::CommandLine;
 
 use crate::error::Error;
+use crate::limit::Limit;
 use crate::sendbatches::Togo;
 use crate::transport::Transport;
 
@@ -24,7 +24,7 @@ pub struct EachArticle<'a> {
     /// The site's directory.
     pub directory: &'a Path,
     /// How long it may take for an article.
-    pub limit: Duration,
+    pub limit: Limit,
 }
 
 /// What came of it.
@@ -32,7 +32,7 @@ pub struct EachArticle<'a> {
 pub struct Given {
     /// Articles that were taken.
     pub articles: u64,
-    /// Why it ended, unless nothing waits any more. That article, and those behind it, wait on.
+    /// Why it ended, unless nothing waits any more or its time was over. That article, and those behind it, wait on.
     pub failed: Option<Error>,
 }
 
@@ -65,6 +65,9 @@ impl EachArticle<'_> {
             }
             togo.delivered()?;
             given.articles += 1;
+            if self.limit.is_over() {
+                return Ok(given);
+            }
         }
     }
 
@@ -76,7 +79,7 @@ impl EachArticle<'_> {
         }
         let command = Transport::Command {
             line: self.line.with_file(file.as_os_str().as_bytes()),
-            limit: self.limit,
+            limit: self.limit.clone(),
         };
         let sent = command.send(article);
         if wants_file {

@@ -9,8 +9,6 @@ use std::io::{ErrorKind, Write};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::process::CommandExt;
 use std::process::{Child, ChildStdin, Command, ExitStatus, Stdio};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use groups::CommandLine;
@@ -23,6 +21,7 @@ use store::{HistoryLine, Record};
 
 use crate::batch::push_article;
 use crate::error::Error;
+use crate::limit::{Limit, Patience};
 use crate::sendbatches::Togo;
 
 /// Seconds after which a program that ended is started again, the first time.
@@ -42,14 +41,12 @@ pub struct Program {
     line: CommandLine,
     gives: Gives,
     /// How long it may take to read what it is given.
-    limit: Duration,
+    limit: Limit,
     running: Option<Running>,
     /// How long after its end it is started again.
     back_off: Duration,
     /// Not before.
     rests_until: Option<Instant>,
-    /// Set when there is no time to wait for its reading any more, and how long it is waited for all the same.
-    over: Option<(Arc<AtomicBool>, Duration)>,
 }
 
 #[derive(Debug)]
@@ -62,7 +59,7 @@ struct Running {
 /// What came of giving.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Given {
-    /// So many articles; nothing waits any more.
+    /// So many articles; nothing waits any more, or the time is over.
     All(u64),
     /// It ended a short time ago and rests until then; nothing was given.
     Rests(Instant),
@@ -79,23 +76,15 @@ pub enum Given {
 
 impl Program {
     /// A program that is not running yet. `limit`: how long it may take to read what it is given, before it is killed.
-    pub fn new(line: CommandLine, gives: Gives, limit: Duration) -> Program {
+    pub fn new(line: CommandLine, gives: Gives, limit: impl Into<Limit>) -> Program {
         Program {
             line,
             gives,
-            limit,
+            limit: limit.into(),
             running: None,
             back_off: Duration::from_secs(BACK_OFF_SECONDS_MIN),
             rests_until: None,
-            over: None,
         }
-    }
-
-    /// Once `is_over` is set, it is waited for only so long that it reads what it was given.
-    #[must_use]
-    pub fn until(mut self, is_over: Arc<AtomicBool>, patience: Duration) -> Program {
-        self.over = Some((is_over, patience));
-        self
     }
 
     /// Gives it what waits, starting it where it does not run. After [`Given::Ended`] the same `togo` must not be used again: it
@@ -126,10 +115,10 @@ impl Program {
                 return Ok(self.rest(given, how));
             }
             togo.delivered()?;
-            if articles == 0 {
+            given += articles;
+            if articles == 0 || self.limit.is_over() {
                 return Ok(Given::All(given));
             }
-            given += articles;
         }
     }
 
@@ -164,7 +153,7 @@ impl Program {
     /// Writes, and waits until it has read all of it. Fails with how it ended.
     fn hand_over(&mut self, bytes: &[u8], now: Instant) -> Result<(), String> {
         let stalled = self.stalled();
-        let mut patience = Patience::new(self.limit, self.over.as_ref());
+        let mut patience = self.limit.begin();
         let running = match &mut self.running {
             Some(running) => running,
             none => none.insert(start(&self.line, now)?),
@@ -176,7 +165,7 @@ impl Program {
                 Err(error) if error.kind() == ErrorKind::Interrupted => {}
                 Err(error) if error.kind() == ErrorKind::WouldBlock => {
                     if patience.is_over() {
-                        return Err(patience.why(&stalled));
+                        return Err(why(&patience, &stalled));
                     }
                     wait_ready(&running.input);
                 }
@@ -184,13 +173,13 @@ impl Program {
             }
         }
         let Running { child, input, .. } = running;
-        let read = look_until(self.limit, || {
+        let read = look_until(self.limit.most(), || {
             if let Ok(Some(status)) = child.try_wait() {
                 return Some(Err(ended(status)));
             }
             match ioctl_fionread(&*input) {
                 Ok(0) => Some(Ok(())),
-                Ok(_) if patience.is_over() => Some(Err(patience.why(&stalled))),
+                Ok(_) if patience.is_over() => Some(Err(why(&patience, &stalled))),
                 Ok(_) => None,
                 Err(error) => Some(Err(error.to_string())),
             }
@@ -201,7 +190,7 @@ impl Program {
     fn stalled(&self) -> String {
         format!(
             "did not read for {} seconds, and was killed",
-            self.limit.as_secs()
+            self.limit.most().as_secs()
         )
     }
 
@@ -292,38 +281,10 @@ fn wait_ready(input: &ChildStdin) {
     }
 }
 
-/// How long a program that reads nothing is waited for.
-struct Patience<'a> {
-    until: Instant,
-    over: Option<&'a (Arc<AtomicBool>, Duration)>,
-    is_short: bool,
-}
-
-impl<'a> Patience<'a> {
-    fn new(limit: Duration, over: Option<&'a (Arc<AtomicBool>, Duration)>) -> Patience<'a> {
-        Patience {
-            until: Instant::now() + limit,
-            over,
-            is_short: false,
-        }
-    }
-
-    fn is_over(&mut self) -> bool {
-        if let Some((is_over, patience)) = self.over
-            && !self.is_short
-            && is_over.load(Ordering::SeqCst)
-        {
-            self.is_short = true;
-            self.until = self.until.min(Instant::now() + *patience);
-        }
-        Instant::now() >= self.until
-    }
-
-    fn why(&self, stalled: &str) -> String {
-        match self.is_short {
-            true => "was killed: it had not read all when its time was over".to_owned(),
-            false => stalled.to_owned(),
-        }
+fn why(patience: &Patience<'_>, stalled: &str) -> String {
+    match patience.is_short() {
+        true => "was killed: it had not read all when its time was over".to_owned(),
+        false => stalled.to_owned(),
     }
 }
 

@@ -1,7 +1,6 @@
 //! Sending what waits for a site, batch after batch: taken from the backlog, compressed, handed over, and only then done with.
 
 use std::path::Path;
-use std::time::Duration;
 
 use groups::sites::{Queue, To};
 use rustix::fs::statvfs;
@@ -10,6 +9,7 @@ use store::Record;
 use crate::Error;
 use crate::batch::Batch;
 use crate::batchparms::BatchParms;
+use crate::limit::Limit;
 use crate::queue::{waiting_in_directory, waiting_in_uucp};
 use crate::transport::Transport;
 
@@ -66,7 +66,7 @@ pub trait Builder {
 }
 
 /// One site's turn.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub struct Sending<'a> {
     /// The site.
     pub site: &'a [u8],
@@ -77,7 +77,7 @@ pub struct Sending<'a> {
     /// Where UUCP keeps its jobs: [`crate::UUCP_SPOOL`].
     pub uucp_spool: &'a Path,
     /// How long a command may take for a batch.
-    pub limit: Duration,
+    pub limit: Limit,
     /// Most batches to be sent now.
     pub batches_max: u64,
 }
@@ -106,7 +106,7 @@ pub struct Sent {
 pub enum Stopped {
     /// Nothing waits.
     Empty,
-    /// [`Sending::batches_max`] were sent.
+    /// [`Sending::batches_max`] were sent, or the time was over.
     Enough,
     /// `!` in `batchparms`.
     Off,
@@ -187,7 +187,7 @@ impl Sending<'_> {
         match &self.parms.to {
             To::Command(line) => Transport::Command {
                 line: line.clone(),
-                limit: self.limit,
+                limit: self.limit.clone(),
             },
             To::Directory(directory) => Transport::Directory(self.news.join(directory)),
         }
@@ -215,7 +215,7 @@ impl Sending<'_> {
         if self.parms.is_off {
             return Ok(Some(Stopped::Off));
         }
-        if sent.batches >= self.batches_max {
+        if sent.batches >= self.batches_max || self.limit.is_over() {
             return Ok(Some(Stopped::Enough));
         }
         let place = match transport {

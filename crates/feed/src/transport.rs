@@ -6,7 +6,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use groups::CommandLine;
 use relay::incoming::spool::spool_into;
@@ -16,21 +16,24 @@ use rustix::fs::{MemfdFlags, memfd_create};
 use rustix::process::{Pid, PidfdFlags, Signal, kill_process_group, pidfd_open};
 
 use crate::Error;
+use crate::limit::Limit;
 
 /// A command that has not ended after so many seconds is killed, and the batch stays: an hour.
 pub const COMMAND_SECONDS_MAX: u64 = 3600;
+/// How often it is looked whether a command that runs should end before its time.
+const LOOK_EVERY: Duration = Duration::from_millis(200);
 /// So much of what a failed command wrote on its standard error, the end of it, is shown.
 pub const COMPLAINT_BYTES_MAX: u64 = 1024;
 
 /// Where batches go.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone)]
 pub enum Transport {
     /// A command that has the batch on standard input, run without a shell, in a process group of its own. It has taken it when it ends with 0.
     Command {
         /// The program and its arguments.
         line: CommandLine,
         /// How long it may take.
-        limit: Duration,
+        limit: Limit,
     },
     /// Another news system's `in.coming`. Each batch is a file under its classic name, `TIMEu.t` or, compressed, `TIMEu.Z`;
     /// it appears under that name when it is whole and on the disk.
@@ -45,13 +48,13 @@ impl Transport {
     /// other side gets its articles twice, and refuses them the second time.
     pub fn send(&self, batch: &[u8]) -> Result<(), Error> {
         match self {
-            Transport::Command { line, limit } => run(line, *limit, batch),
+            Transport::Command { line, limit } => run(line, limit, batch),
             Transport::Directory(directory) => drop_in(directory, batch),
         }
     }
 }
 
-fn run(line: &CommandLine, limit: Duration, batch: &[u8]) -> Result<(), Error> {
+fn run(line: &CommandLine, limit: &Limit, batch: &[u8]) -> Result<(), Error> {
     let program = || String::from_utf8_lossy(line.program()).into_owned();
     let not_started = |source| Error::NotStarted {
         program: program(),
@@ -74,7 +77,11 @@ fn run(line: &CommandLine, limit: Duration, batch: &[u8]) -> Result<(), Error> {
     let how = match wait(&mut child, limit) {
         Ok(Some(status)) if status.success() => return Ok(()),
         Ok(Some(status)) => ended(status),
-        Ok(None) => format!("not done after {} seconds, and killed", limit.as_secs()),
+        Ok(None) if limit.is_over() => "not done when its time was over, and killed".to_owned(),
+        Ok(None) => format!(
+            "not done after {} seconds, and killed",
+            limit.most().as_secs()
+        ),
         Err(error) => format!("waiting for it failed: {error}"),
     };
     Err(Error::Refused {
@@ -89,16 +96,21 @@ fn memory(name: &str) -> std::io::Result<File> {
 }
 
 /// How the command ended; none when it was killed because its time was over.
-fn wait(child: &mut Child, limit: Duration) -> std::io::Result<Option<ExitStatus>> {
-    let until = Instant::now() + limit;
+fn wait(child: &mut Child, limit: &Limit) -> std::io::Result<Option<ExitStatus>> {
+    let mut patience = limit.begin();
     let pid = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
     let pid = pid.ok_or(ErrorKind::InvalidInput)?;
     let process = pidfd_open(pid, PidfdFlags::empty())?;
     loop {
-        let left = until.saturating_duration_since(Instant::now());
+        let mut left = patience.left();
+        let is_over = left.is_zero();
+        if limit.may_be_over() {
+            left = left.min(LOOK_EVERY);
+        }
         let left = Timespec::try_from(left).map_err(|_| ErrorKind::InvalidInput)?;
         let mut ready = [PollFd::new(&process, PollFlags::IN)];
         match poll(&mut ready, Some(&left)) {
+            Ok(0) if !is_over => {}
             Ok(0) => {
                 // The whole group: `sh -c` has children. That it ends just now is no harm.
                 let _ = kill_process_group(pid, Signal::KILL);

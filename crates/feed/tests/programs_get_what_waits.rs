@@ -224,7 +224,7 @@ fn a_command_gets_each_article_on_its_input_and_in_its_file() {
     let each = EachArticle {
         line: &line,
         directory: &directory,
-        limit: LIMIT,
+        limit: LIMIT.into(),
     };
     let given = serving(&news, |togo| each.run(togo).unwrap());
     assert_eq!(given.articles, 3);
@@ -250,7 +250,7 @@ fn a_command_that_fails_keeps_its_article_waiting() {
     let each = EachArticle {
         line: &line,
         directory: &news.dir().join("feeds/one"),
-        limit: LIMIT,
+        limit: LIMIT.into(),
     };
     let given = serving(&news, |togo| each.run(togo).unwrap());
     assert_eq!(given.articles, 2);

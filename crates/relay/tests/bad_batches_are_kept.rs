@@ -10,7 +10,7 @@ use std::path::PathBuf;
 use std::process::Command;
 
 use newsdir::{Newsdir, article, batch};
-use relay::rnews::{Input, Options, Status};
+use relay::rnews::{Handed, Input, Options, Status};
 
 fn two() -> (String, String) {
     (
@@ -266,4 +266,45 @@ fn when_filing_stops_a_file_stays_where_it_is() {
     let (outcome, _) = newsdir.rnews(&[input], unlink);
     assert_eq!(outcome.status, Status::Attention);
     assert!(newsdir.path().join("batch").exists());
+}
+
+/// Cuts a file as soon as it is told how far the run is.
+struct Cutting(PathBuf);
+
+impl relay::rnews::Watch for Cutting {
+    fn message(&mut self, _: &str) {}
+
+    fn progress(&mut self, _: u64, _: u64) {
+        let file = fs::OpenOptions::new().write(true).open(&self.0).unwrap();
+        file.set_len(10).unwrap();
+    }
+}
+
+#[test]
+fn a_file_of_others_that_is_cut_while_it_is_read_ends_nobody() {
+    let articles: Vec<String> = (0..4_000)
+        .map(|number| article(&format!("<{number}@a>"), "comp.std", &[]))
+        .collect();
+    let bytes = batch(&articles.iter().map(String::as_str).collect::<Vec<_>>());
+    for is_handed in [false, true] {
+        let newsdir = Newsdir::new();
+        let Input::File(path) = newsdir.input("batch", &bytes) else {
+            panic!("a file");
+        };
+        let input = match is_handed {
+            true => Input::Handed(Handed {
+                name: "batch".to_owned(),
+                tail: "batch".to_owned(),
+                file: fs::File::open(&path).unwrap().into(),
+            }),
+            false => Input::Spooled(path.clone()),
+        };
+        let mut filer = newsdir.filer();
+        let options = Options::default();
+        let outcome = relay::rnews::run(&[input], &mut filer, &options, &mut Cutting(path));
+        // What was read of it before is filed. Reading a map of it would have killed us (SIGBUS).
+        assert!(outcome.summary.accepted >= 512, "{outcome:?}");
+        assert!(outcome.summary.accepted < 4_000, "{outcome:?}");
+        assert_ne!(outcome.status, Status::Fine, "{outcome:?}");
+    }
 }

@@ -11,8 +11,8 @@ use crate::daemon::client;
 use crate::directory::NewsDirectory;
 use crate::exit::{Meaning, Status};
 use crate::feeds;
-use crate::flags::{Command, DIR, Given, JSON, Operands};
-use crate::serving::{Served, Serving, why_it_waits};
+use crate::flags::{Command, DIR, Flag, Given, JSON, Operands};
+use crate::serving::{Served, Serving, serve_immediate, why_it_waits};
 use crate::text;
 
 /// How long the daemon's program is waited for, and how often it is looked how far it is.
@@ -33,7 +33,14 @@ daemon it is the daemon's program that gets them.",
         least: 0,
         most: usize::MAX,
     },
-    flags: &[DIR, JSON],
+    flags: &[
+        DIR,
+        JSON,
+        Flag::new(
+            "at-once",
+            "Only sites that get their articles as they are filed, in a session of its own: what rnews starts when it has filed and no daemon runs.",
+        ),
+    ],
     exits: &[
         Meaning {
             status: Status::OK,
@@ -51,6 +58,12 @@ fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
     let directory = NewsDirectory::meant(given)?;
     let settings = directory.settings()?.settings;
     let sites = directory.sys(&settings)?;
+    if given.has("at-once") {
+        // The end of who filed, or of his terminal, is not ours. It fails where we lead a group already, which does as well.
+        let _ = rustix::process::setsid();
+        serve_immediate(&directory, &sites)?;
+        return Ok(Status::OK);
+    }
     let mut reader = Reader::open(directory.root())?;
     feeds::introduce(&directory, &sites, reader.end())?;
     let chosen = feeds::chosen(&sites, &given.operands)?;

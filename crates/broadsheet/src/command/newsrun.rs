@@ -115,10 +115,10 @@ pub fn drain(
         )?;
         if let Some(mut filer) = filer {
             drain.run(&turn, &mut filer, &mut Messages)?;
-            let sites = serving::done_filing(filer);
+            let are_feeds = serving::done_filing(filer);
             // Feeds take their time; what comes meanwhile is for whoever looks next.
             drop(turn);
-            serving::serve_immediate(directory, sites);
+            serving::after_filing(directory, are_feeds);
         }
     }
     Ok(drain.drained())

@@ -154,7 +154,7 @@ fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
         ..settings.rnews_options()
     };
     let outcome = relay::rnews::run(&inputs, &mut filer, &options, &mut watch);
-    let sites = serving::done_filing(filer);
+    let are_feeds = serving::done_filing(filer);
     let (mut summary, mut status) = (outcome.summary, outcome.status);
     if let Some(filed) = over {
         summary.add(&filed.summary);
@@ -162,7 +162,7 @@ fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
     }
     let status = end(given, &watch, &summary, status, out)?;
     out.flush()?;
-    serving::serve_immediate(&directory, sites);
+    serving::after_filing(&directory, are_feeds);
     Ok(status)
 }
 

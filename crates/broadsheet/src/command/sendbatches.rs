@@ -88,7 +88,7 @@ fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
     serving.class = class;
     serving.batches_max = given.number("batches")?.unwrap_or(u64::MAX);
     if let Some(seconds) = given.number("command-seconds")? {
-        serving.limit = Duration::from_secs(seconds);
+        serving.limit = Duration::from_secs(seconds).into();
     }
     if let Some(place) = given.value("uucp-spool") {
         serving.uucp_spool = place.into();

@@ -7,7 +7,7 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::{Duration, Instant};
 
 use feed::program::{Given, Program};
-use feed::{Place, place};
+use feed::{Limit, Place, place};
 use groups::Sites;
 use groups::sites::{Site, Via};
 use store::Reader;
@@ -122,10 +122,7 @@ impl Feeder {
     fn follow(&self) {
         let mut program = match &self.site.via {
             Via::Program { command, gives } => {
-                let limit = Duration::from_secs(feed::transport::COMMAND_SECONDS_MAX);
-                let within = Duration::from_secs(END_SECONDS_MAX);
-                let program = Program::new(command.clone(), *gives, limit);
-                Some(program.until(self.is_over.clone(), within))
+                Some(Program::new(command.clone(), *gives, self.limit()))
             }
             _ => None,
         };
@@ -175,6 +172,12 @@ impl Feeder {
         self.feeds.call();
     }
 
+    /// How long a program or command may take: not long any more, once this is over.
+    fn limit(&self) -> Limit {
+        let limit = Limit::from(Duration::from_secs(feed::transport::COMMAND_SECONDS_MAX));
+        limit.until(self.is_over.clone(), Duration::from_secs(END_SECONDS_MAX))
+    }
+
     /// One turn. What it needs for it is kept for the next.
     fn turn<'f>(
         &'f self,
@@ -185,7 +188,8 @@ impl Feeder {
             Some(desk) => desk,
             none => {
                 let reader = Reader::open(self.directory.root())?;
-                let serving = Serving::new(&self.directory, &self.sites, &reader)?;
+                let mut serving = Serving::new(&self.directory, &self.sites, &reader)?;
+                serving.limit = self.limit();
                 none.insert((reader, serving))
             }
         };

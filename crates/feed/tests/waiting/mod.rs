@@ -66,7 +66,7 @@ impl Waiting {
             parms,
             news: &room,
             uucp_spool: &room.join("uucp"),
-            limit,
+            limit: limit.into(),
             batches_max,
         };
         sending.run(self).unwrap()

@@ -78,8 +78,11 @@ impl<'a> Path<'a> {
 /// What follows the sign of an injection in front, `.POSTED!` or `.POSTED.client!` (RFC 5537, 3.2.1). It is no site: an article that
 /// begins with it has been nowhere yet.
 fn behind_injection(value: &[u8]) -> &[u8] {
-    match value.strip_prefix(b".POSTED") {
-        Some(rest) if matches!(rest.first(), Some(b'!' | b'.')) => {
+    const SIGN: &[u8] = b".POSTED";
+    match value.split_at_checked(SIGN.len()) {
+        Some((sign, rest))
+            if matches!(rest.first(), Some(b'!' | b'.')) && sign.eq_ignore_ascii_case(SIGN) =>
+        {
             let end = memchr::memchr(b'!', rest).map_or(rest.len(), |at| at + 1);
             rest.get(end..).unwrap_or_default()
         }
@@ -158,7 +161,11 @@ mod tests {
     #[test]
     fn the_sign_of_injection_is_no_site() {
         let path = |value: &'static str| Path::new(value.as_bytes(), None);
-        for local in [".POSTED!not-for-mail", ".POSTED.client.example!u"] {
+        for local in [
+            ".POSTED!not-for-mail",
+            ".posted!u",
+            ".POSTED.client.example!u",
+        ] {
             assert_eq!(path(local).hop_count(), 0, "{local}");
             assert_eq!(path(local).first_site(), None, "{local}");
         }

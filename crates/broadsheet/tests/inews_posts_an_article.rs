@@ -313,3 +313,71 @@ fn who_posted_an_article_can_cancel_it_by_its_lock() {
     assert_eq!((gone.status, gone.out.as_str()), (1, ""), "{gone:?}");
     program.assert_clean();
 }
+
+#[test]
+fn a_post_that_is_filed_is_never_told_as_refused() {
+    let program = site();
+    std::fs::create_dir(program.path("news/control.log")).expect("in the way");
+    let words = [
+        "inews",
+        "--json",
+        "-n",
+        "misc.test",
+        "-t",
+        "s",
+        "-c",
+        "newgroup misc.new",
+    ];
+    let told = post(&program, &words, b"x\n");
+    assert_eq!(told.status, 2, "{told:?}");
+    assert!(told.err.contains("is filed, but"), "{told:?}");
+    assert_eq!(told.summary()["status"], "posted", "{told:?}");
+    assert!(!program.path("home/dead.article").exists());
+    let id = told.summary()["message_id"]
+        .as_str()
+        .expect("an id")
+        .to_owned();
+    let found = program.run(&["article", "--dir", "news", &id]);
+    assert_eq!(found.status, 0, "{found:?}");
+}
+
+#[test]
+fn a_spooled_post_has_an_id_of_its_own() {
+    let program = site();
+    let text = "Newsgroups: misc.test\nSubject: s\nMessage-ID: <used@a.example>\n\nx\n";
+    let told = post(&program, &["inews", "-h"], text.as_bytes());
+    assert_eq!(told.status, 0, "{told:?}");
+    let settings = program
+        .read("news/broadsheet.toml")
+        .replace("spool_after_seconds = 0", "spool_after_seconds = 1");
+    program.write("news/broadsheet.toml", settings.as_bytes());
+    let _lock = store::Lock::take(&program.path("news"), None).expect("the lock");
+    let told = post(&program, &["inews", "-h"], text.as_bytes());
+    assert_eq!(told.status, 1, "{told:?}");
+    assert!(told.err.contains("refused (duplicate)"), "{told:?}");
+    assert!(program.files("news/in.coming").is_empty());
+}
+
+#[test]
+fn root_leaves_the_directory_of_another_user_alone() {
+    if !rustix::process::geteuid().is_root() {
+        eprintln!("skipped: only root can make a directory another user's");
+        return;
+    }
+    let program = site();
+    std::os::unix::fs::chown(program.path("news"), Some(65_534), None).expect("given");
+    let before = program.files("news");
+    let words = [
+        "inews",
+        "-n",
+        "misc.test",
+        "-t",
+        "s",
+        "-c",
+        "newgroup misc.new",
+    ];
+    let told = post(&program, &words, b"x\n");
+    assert_eq!(told.status, 64, "{told:?}");
+    assert!(told.err.contains("sudo -u nobody"), "{told:?}");
+    assert_eq!(program.files("news"), before);
+}

@@ -108,9 +108,9 @@ fn the_checkgroups_of_1998_acts_when_its_key_is_trusted() {
     program.assert_clean();
 }
 
-const NEWGROUP: &str = "Path: a!b\nFrom: a@example.org\nNewsgroups: example.new\nSubject: cmsg newgroup example.new\n\
-    Control: newgroup example.new\nMessage-ID: <1@example.org>\nDate: Wed, 15 Jul 1998 18:00:04 GMT\n\n\
-    For your newsgroups file:\nexample.new\tNew.\n";
+const NEWGROUP: &str = "Path: a!b\nFrom: a@example.org\nNewsgroups: misc.new\nSubject: cmsg newgroup misc.new\n\
+    Control: newgroup misc.new\nMessage-ID: <1@example.org>\nDate: Wed, 15 Jul 1998 18:00:04 GMT\n\n\
+    For your newsgroups file:\nmisc.new\tNew.\n";
 
 #[test]
 fn the_administrator_may_act_by_hand() {
@@ -121,21 +121,21 @@ fn the_administrator_may_act_by_hand() {
     };
     let told = run(&[]);
     assert_eq!(told.status, 1, "{told:?}");
-    assert!(!has(&program, "example.new "));
+    assert!(!has(&program, "misc.new "));
     let told = run(&["--trust", "--dry-run"]);
     assert_eq!(told.status, 0, "{told:?}");
-    assert!(!has(&program, "example.new "));
+    assert!(!has(&program, "misc.new "));
     let told = run(&["--trust", "--json"]);
     assert_eq!(
         told.summary()["changes"][0],
-        "add example.new y",
+        "add misc.new y",
         "{told:?}"
     );
-    assert!(has(&program, "example.new 0000000000 00001 y"));
+    assert!(has(&program, "misc.new 0000000000 00001 y"));
     assert!(
         program
             .read("news/newsgroups")
-            .contains("example.new\t\tNew.\n")
+            .contains("misc.new\t\tNew.\n")
     );
     let told = program.feed(&["control", "run", "--dir", "news"], b"Path: a!b\n\nx\n");
     assert_eq!(told.status, 2, "{told:?}");

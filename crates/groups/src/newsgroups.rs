@@ -150,9 +150,18 @@ impl Newsgroups {
         // To the third tab stop, as the files of old are laid out.
         line.resize(group.len() + 3 - (group.len() / 8).min(2), b'\t');
         let description = description.trim_ascii();
-        let description = description
-            .get(..DESCRIPTION_BYTES_MAX)
-            .unwrap_or(description);
+        let description = match description.split_at_checked(DESCRIPTION_BYTES_MAX) {
+            None => description,
+            // Not in the middle of a character of UTF-8: what begins behind the cut is a byte that continues none.
+            Some((kept, rest)) => {
+                let continues = |byte: &&u8| **byte & 0xC0 == 0x80;
+                let torn = kept.iter().rev().take(3).take_while(continues).count();
+                match rest.first().filter(|byte| continues(byte)) {
+                    Some(_) => kept.get(..kept.len() - torn - 1).unwrap_or_default(),
+                    None => kept,
+                }
+            }
+        };
         let plain = |&byte: &u8| if byte.is_ascii_control() { b' ' } else { byte };
         line.extend(description.iter().map(plain));
         line.push(b'\n');

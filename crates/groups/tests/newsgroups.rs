@@ -64,3 +64,16 @@ proptest! {
         prop_assert_eq!(newsgroups.fault_count(), faults);
     }
 }
+
+#[test]
+fn a_long_description_is_cut_between_characters() {
+    use groups::newsgroups::DESCRIPTION_BYTES_MAX;
+    for before in 0..4 {
+        let text = format!("{}{}", "x".repeat(before), "\u{20ac}".repeat(300));
+        let mut file = groups::Newsgroups::parse(Vec::new()).unwrap();
+        file.set(b"a.b", text.as_bytes()).unwrap();
+        let kept = std::str::from_utf8(file.description(b"a.b").unwrap()).unwrap();
+        assert!(text.starts_with(kept));
+        assert!(kept.len() <= DESCRIPTION_BYTES_MAX && kept.len() > DESCRIPTION_BYTES_MAX - 3);
+    }
+}

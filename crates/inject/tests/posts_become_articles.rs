@@ -277,7 +277,7 @@ fn sizes_are_bounded() {
     );
     room.rules.limits.header_bytes_max = 1 << 20;
     room.rules.limits.groups_max = 1;
-    let two = PLAIN.replace("misc.test", "misc.test,misc.j");
+    let two = PLAIN.replace("misc.test", "misc.test,old.test");
     assert_eq!(
         room.post(two.as_bytes(), &JANE).unwrap_err().code(),
         "too-large"
@@ -343,14 +343,47 @@ fn what_is_posted_is_locked_and_its_poster_has_the_key() {
         assert!(fits(&news, &header), "{header}");
     }
     assert!(!fits(&JANE, "Control: cancel <other@a>"));
-    // A lock of the poster's own stays.
+    // Also-Control withdraws too.
+    assert!(fits(&JANE, &format!("Also-Control: Cancel {id}")));
+    // A lock of the poster's own stays, behind ours.
     let own = room
-        .post_locked(with("Cancel-Lock: sha256:abcd=").as_bytes(), &JANE)
+        .post_locked(
+            with("Cancel-Lock: (mine) sha256:abcd= junk").as_bytes(),
+            &JANE,
+        )
         .unwrap();
     let own = Draft::parse(&own.bytes).unwrap();
+    let own = String::from_utf8(own.value("Cancel-Lock").unwrap().to_vec()).unwrap();
     assert!(
-        own.value("Cancel-Lock")
-            .unwrap()
-            .starts_with(b"sha256:abcd=\n\tsha256:")
+        own.starts_with("sha256:") && own.ends_with("\n\tsha256:abcd="),
+        "{own}"
     );
+    assert_eq!(own.lines().count(), 3);
+}
+
+#[test]
+fn no_poster_hides_the_locks_of_the_site() {
+    let room = Room::new();
+    let element = format!("sha256:{}=", "A".repeat(43));
+    for junk in [
+        "sha256:AAAA (".to_owned(),
+        format!("{element}\n\t").repeat(40) + &element,
+        format!("{element}\n\t").repeat(400) + &element,
+    ] {
+        let post = with(&format!("Cancel-Lock: {junk}"));
+        let posted = room.post_locked(post.as_bytes(), &JANE).unwrap();
+        let posted = Draft::parse(&posted.bytes).unwrap();
+        let id = posted.value("Message-ID").unwrap();
+        let site = relay::cancel_lock::Holder::Site;
+        let key = room.secret.key(site, id).unwrap();
+        let lock = posted.value("Cancel-Lock").unwrap();
+        assert!(relay::cancel_lock::matches(lock, key.as_bytes()));
+        // Nor his own key.
+        let id = String::from_utf8_lossy(id);
+        let cancel = with(&format!("Control: cancel {id}\nCancel-Key: {junk}"));
+        let cancel = room.post_locked(cancel.as_bytes(), &JANE).unwrap();
+        let cancel = Draft::parse(&cancel.bytes).unwrap();
+        let key = cancel.value("Cancel-Key").unwrap();
+        assert!(relay::cancel_lock::matches(lock, key));
+    }
 }

@@ -86,28 +86,55 @@ fn supersedes_needs_the_key_too_and_the_new_article_is_filed_all_the_same() {
 }
 
 #[test]
-fn what_was_posted_here_is_cancelled_by_what_is_posted_here() {
+fn what_was_posted_here_needs_the_key_too() {
     let newsdir = Newsdir::new();
-    let local = |text: String| text.replace("near.example!user", "user");
-    let cancel = |id: &str, of: &str| article(id, "comp.std", &[&format!("Control: cancel {of}")]);
+    let local = |text: String| text.replace("near.example!user", ".POSTED!user");
+    let cancel = article("<2@a>", "comp.std", &["Control: cancel <1@a>"]);
     file(
         &newsdir,
-        &[
-            &local(article("<1@a>", "comp.std", &[])),
-            &article("<2@a>", "comp.std", &[]),
-            &cancel("<3@a>", "<1@a>"),
-        ],
+        &[&local(article("<1@a>", "comp.std", &[])), &local(cancel)],
     );
-    assert!(is_there(&newsdir, "<1@a>"), "from outside");
-    file(
-        &newsdir,
-        &[
-            &local(cancel("<4@a>", "<1@a>")),
-            &local(cancel("<5@a>", "<2@a>")),
-        ],
+    assert!(is_there(&newsdir, "<1@a>"));
+}
+
+#[test]
+fn a_stranger_keeps_no_early_cancel_from_counting() {
+    let newsdir = Newsdir::new();
+    let mut filer = filer(&newsdir, CancelPolicy::Locked);
+    let mut file = |text: &str| filer.file(text.as_bytes(), Form::Native, NOW).unwrap();
+    let cancel = |id: &str, of: &str, key: &str| {
+        article(id, "comp.std", &[&format!("Control: cancel {of}"), key])
+    };
+    // A comment that is never closed, junk, and then the right key for the same article, its domain written otherwise.
+    file(&cancel(
+        "<c1@a>",
+        "<1@a.example>",
+        "Cancel-Key: sha1:xx (unclosed",
+    ));
+    file(&cancel(
+        "<c2@a>",
+        "<1@a.example>",
+        &format!("Cancel-Key: {}", "x".repeat(1024)),
+    ));
+    file(&cancel("<c3@a>", "<1@A.EXAMPLE>", KEY));
+    // Thousands of ids in one message put nobody out.
+    let many: String = (0..6000).map(|n| format!(" <n{n}@a>")).collect();
+    file(&cancel("<c4@a>", &many, WRONG));
+    let locked = article("<1@a.example>", "comp.std", &[LOCK]);
+    assert_eq!(file(&locked), Verdict::Refused);
+    filer.commit().unwrap();
+    let kept = std::fs::read_to_string(newsdir.path().join("cancels.early")).unwrap();
+    assert_eq!(
+        kept.lines().count(),
+        2 + relay::file::CANCEL_IDS_MAX,
+        "{kept}"
     );
-    assert!(!is_there(&newsdir, "<1@a>"));
-    assert!(is_there(&newsdir, "<2@a>"), "it came from outside");
+    assert!(
+        newsdir
+            .log()
+            .iter()
+            .any(|line| line.contains("one message may name few"))
+    );
 }
 
 #[test]

@@ -114,3 +114,21 @@ fn socket_answers(dir: &Path) -> bool {
     let _listener = control_socket::listen(dir).expect("a socket");
     control_socket::connect(dir).is_ok()
 }
+
+#[test]
+fn who_has_patience_for_a_while_borrows_too() {
+    let most = Some(std::time::Duration::from_secs(60));
+    let dir = tempfile::tempdir().unwrap();
+    let lock = Lock::take_as_daemon(dir.path()).unwrap();
+    let listener = control_socket::listen(dir.path()).unwrap();
+    let place = dir.path().to_owned();
+    let borrower = std::thread::spawn(move || Lock::take(&place, most).map(drop));
+    until_given_back(lend(lock, &listener));
+    borrower.join().unwrap().unwrap();
+    // Where nobody lends, the patience ends.
+    drop(listener);
+    let _lock = Lock::take_as_daemon(dir.path()).unwrap();
+    let short = Some(std::time::Duration::from_millis(20));
+    let told = Lock::take(dir.path(), short).map(drop);
+    assert!(matches!(told, Err(store::Error::Locked(_))), "{told:?}");
+}

@@ -552,8 +552,8 @@ pub static TABLE: &[Setting] = &[
         key: "cancel",
         unit: Unit::Text,
         range: ANY,
-        help: "Who may cancel or supersede an article: \"locked\" who has the Cancel-Key to its Cancel-Lock \
-               (of articles posted here, whoever posts here), \"classic\" anybody, \"none\" nobody.",
+        help: "Who may cancel or supersede an article: \"locked\" who has the Cancel-Key to its Cancel-Lock, \
+               \"classic\" anybody, \"none\" nobody.",
         slot: |s| Slot::Cancel(&mut s.control.cancel),
     },
     Setting {

@@ -126,11 +126,7 @@ fn the_administrator_may_act_by_hand() {
     assert_eq!(told.status, 0, "{told:?}");
     assert!(!has(&program, "misc.new "));
     let told = run(&["--trust", "--json"]);
-    assert_eq!(
-        told.summary()["changes"][0],
-        "add misc.new y",
-        "{told:?}"
-    );
+    assert_eq!(told.summary()["changes"][0], "add misc.new y", "{told:?}");
     assert!(has(&program, "misc.new 0000000000 00001 y"));
     assert!(
         program

@@ -22,7 +22,7 @@ use crate::rules::Rules;
 use crate::short::ShortList;
 use crate::sites::Selector;
 
-pub use heed::{CANCEL_IDS_MAX, CancelPolicy};
+pub use heed::CancelPolicy;
 
 /// What became of an article.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -66,6 +66,10 @@ impl Default for FilerOptions {
         }
     }
 }
+
+/// The most ids of one cancel or Supersedes that count where a Cancel-Key is asked for. RFC 5537, 5.3 and 5.4 know one; C News
+/// took many.
+pub const CANCEL_IDS_MAX: usize = 4;
 
 /// The log's name in the news directory.
 pub const LOG: &str = "log";

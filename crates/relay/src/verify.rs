@@ -18,6 +18,8 @@ pub struct Verified<'k> {
     pub hierarchies: Vec<&'k str>,
     /// What the signature says of itself.
     pub signed: SignedAt,
+    /// Whether Message-ID is signed; if not, the same message may come again under another id.
+    pub is_id_signed: bool,
     /// Whether Content-Type is signed; if not, anybody may have changed how the body is to be read.
     pub is_type_signed: bool,
 }
@@ -46,11 +48,6 @@ pub enum Unverified {
     /// What matters is not signed.
     #[error("the signature does not cover the Control header, so it proves nothing")]
     ControlUnsigned,
-    /// The same message could come again under another id.
-    #[error(
-        "the signature does not cover the Message-ID header, so the message could come again and again"
-    )]
-    IdUnsigned,
     /// The signature does not say which key made it.
     #[error("the signature does not say which key made it")]
     NoKey,
@@ -121,10 +118,6 @@ pub fn verify<'k>(
     if !signed.signs(b"Control") {
         return Err(Unverified::ControlUnsigned);
     }
-    // The history then knows a message that was there before.
-    if !signed.signs(b"Message-ID") {
-        return Err(Unverified::IdUnsigned);
-    }
     let text = signed.text(article)?;
     let key = signer(&signed, &text, keyring)?;
     may_count(&signed, key, now)?;
@@ -143,6 +136,7 @@ pub fn verify<'k>(
             seconds: signed.signature.created(),
             digest: signed.signature.digest(),
         },
+        is_id_signed: signed.signs(b"Message-ID"),
         is_type_signed: signed.signs(b"Content-Type"),
     })
 }

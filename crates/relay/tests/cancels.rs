@@ -62,7 +62,7 @@ fn a_malformed_cancel_does_nothing_but_a_log_line() {
     let newsdir = Newsdir::new();
     newsdir.file(&[
         &article("<1@a>", "comp.std", &[]),
-        &article("<2@a>", "comp.std", &["Control: Cancel <1@a>"]),
+        &article("<2@a>", "comp.std", &["Control: Cancel<1@a>"]),
         &article("<3@a>", "comp.std", &["Control: cancel 1@a"]),
     ]);
     assert_ne!(newsdir.article("<1@a>"), "");
@@ -70,7 +70,7 @@ fn a_malformed_cancel_does_nothing_but_a_log_line() {
         newsdir.log()[1..],
         [
             "near.example + <2@a> all.example",
-            "near.example c <2@a> malformed cancel `Cancel <1@a>'",
+            "near.example c <2@a> malformed cancel `Cancel<1@a>'",
             "near.example + <3@a> all.example",
             "near.example c <3@a> malformed cancel `1@a'",
         ]

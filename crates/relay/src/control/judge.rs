@@ -192,6 +192,10 @@ fn permits(ruling: &Ruling, signature: Option<&Verified<'_>>) -> Result<(), Stop
             let refuse = |why: &str| Err((Done::Refused, format!("{why}: {}", ruling.place)));
             match (signature, wanted) {
                 (None, _) => refuse("no trusted key speaks for it"),
+                // Whoever has such a message could send it again and again; history knows signed ids.
+                (Some(verified), _) if !verified.is_id_signed => {
+                    refuse("its signature does not cover Message-ID")
+                }
                 (Some(verified), Some(name)) if !verified.key.is_meant_by(name) => {
                     refuse(&format!("only the key of {name} may speak"))
                 }

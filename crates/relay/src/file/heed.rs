@@ -6,7 +6,7 @@
 use article::{Article, Form, Header, message_id};
 use store::{Expires, Position};
 
-use super::Filer;
+use super::{CANCEL_IDS_MAX, Filer};
 use crate::cancel_lock;
 use crate::control::judge::Done;
 use crate::control::{ControlMessage, ids, kind_of};
@@ -49,10 +49,6 @@ impl CancelPolicy {
             .map(|(_, policy)| *policy)
     }
 }
-
-/// The most ids of one cancel or Supersedes that count where a Cancel-Key is asked for. RFC 5537, 5.3 and 5.4 know one; C News
-/// took many.
-pub const CANCEL_IDS_MAX: usize = 4;
 
 /// A log line that follows the article's own.
 #[derive(Debug)]

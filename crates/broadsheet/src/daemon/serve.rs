@@ -13,9 +13,6 @@ use super::{client, incoming, now, say, signals, socket};
 use crate::directory::NewsDirectory;
 use crate::exit::Status;
 
-/// The lock that keeps two daemons apart.
-const LOCK: &str = "lock.serve";
-
 /// What the main thread waits for.
 #[derive(Debug)]
 pub enum Event {
@@ -39,7 +36,7 @@ pub fn serve(directory: NewsDirectory) -> anyhow::Result<Status> {
     let directory = directory.by_full_name()?;
     let root = directory.root().to_owned();
     check_owner(&root)?;
-    let _lock = match Lock::take_named(&root, LOCK, false) {
+    let _lock = match Lock::take_named(&root, client::LOCK, false) {
         Err(store::Error::Locked(_)) => anyhow::bail!(already(&directory)),
         taken => taken?,
     };

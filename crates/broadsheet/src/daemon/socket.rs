@@ -22,6 +22,8 @@ use crate::exit::Status;
 
 /// So many may be asking at a time; more are sent away, and rnews then waits for the lock.
 pub const CLIENTS_MAX: usize = 64;
+/// So many more are heard, for the sake of `stop` and `status`; what else they ask for is not done.
+const CLIENTS_MORE: usize = 16;
 /// Who connects says what he wants within this.
 const ASK_WITHIN: Duration = Duration::from_secs(10);
 /// A client that does not read for so long is told nothing more.
@@ -123,14 +125,15 @@ pub fn start(
 
 impl Asked {
     fn take(self: Arc<Asked>, stream: UnixStream) {
-        if self.clients.fetch_add(1, Ordering::SeqCst) >= CLIENTS_MAX {
+        let clients = self.clients.fetch_add(1, Ordering::SeqCst);
+        if clients >= CLIENTS_MAX + CLIENTS_MORE {
             self.clients.fetch_sub(1, Ordering::SeqCst);
             return;
         }
         let asked = self.clone();
         let thread = std::thread::Builder::new().name("client".to_owned());
         let started = thread.spawn(move || {
-            if let Err(error) = asked.answer(stream) {
+            if let Err(error) = asked.answer(stream, clients >= CLIENTS_MAX) {
                 say(&format!("a client of {}: {error}", control_socket::SOCKET));
             }
             asked.clients.fetch_sub(1, Ordering::SeqCst);
@@ -141,7 +144,8 @@ impl Asked {
         }
     }
 
-    fn answer(&self, stream: UnixStream) -> io::Result<()> {
+    /// `is_full`: there are so many clients that only what is soon done is done.
+    fn answer(&self, stream: UnixStream, is_full: bool) -> io::Result<()> {
         let peer = rustix::net::sockopt::socket_peercred(&stream)?;
         if peer.uid != rustix::process::geteuid() && !peer.uid.is_root() {
             return Err(io::Error::other(format!(
@@ -153,7 +157,12 @@ impl Asked {
         let Some((line, file)) = receive(&client.stream)? else {
             return Ok(());
         };
-        match (Request::parse(&line), file) {
+        let request = Request::parse(&line);
+        if is_full && !matches!(request, Some(Request::Status | Request::Feeds | Request::Stop)) {
+            // It does without us, or tries again.
+            return Ok(());
+        }
+        match (request, file) {
             (Some(Request::File(request)), Some(file)) => {
                 let metadata = File::metadata(&file)?;
                 if !metadata.is_file() {

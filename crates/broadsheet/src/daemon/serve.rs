@@ -6,25 +6,14 @@ use std::sync::mpsc::{Receiver, channel};
 
 use store::Lock;
 
-use super::newsroom::{Files, Newsroom, Room};
+use super::event::Event;
+use super::newsroom::{Files, Newsroom};
 use super::notify::{notify, start_watchdog};
+use super::room::Room;
 use super::schedule::Schedule;
 use super::{client, incoming, now, say, signals, socket};
 use crate::directory::NewsDirectory;
 use crate::exit::Status;
-
-/// What the main thread waits for.
-#[derive(Debug)]
-pub enum Event {
-    /// The newsroom has opened the spool, or cannot.
-    Opened(anyhow::Result<()>),
-    /// The newsroom has ended.
-    Ended,
-    /// SIGHUP.
-    Reload,
-    /// SIGTERM, SIGINT, or `broadsheet stop`.
-    Stop,
-}
 
 /// Serves a news directory until it is told to stop.
 ///

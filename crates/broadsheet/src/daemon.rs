@@ -4,8 +4,11 @@
 //! | file | idea |
 //! |---|---|
 //! | `serve` | from the start to the end |
+//! | `event` | what the main thread waits for |
 //! | `newsroom` | the thread that owns the filer: one job after the other |
+//! | `room` | what others see of it: they bring jobs |
 //! | `socket` | who may ask over control.sock, and for what |
+//! | `connection` | who is told what came of it |
 //! | `request` | what is said there |
 //! | `client` | the other end: a command asks |
 //! | `incoming` | batches that come into in.coming/ |
@@ -19,20 +22,23 @@
 //! know of it. Between two jobs every thread sleeps in the kernel, without a time-out.
 
 pub mod client;
+mod connection;
+mod event;
 mod feeders;
 mod feeds;
 mod incoming;
 mod newsroom;
 mod notify;
 mod request;
+mod room;
 mod schedule;
 mod serve;
 mod signals;
 mod socket;
 
 pub use feeders::{END_SECONDS_MAX, FEEDERS_MAX};
-pub use newsroom::JOBS_MAX;
 pub use request::REQUEST_BYTES_MAX;
+pub use room::JOBS_MAX;
 pub use schedule::RUNNING_MAX;
 pub use serve::serve;
 pub use socket::CLIENTS_MAX;

@@ -11,6 +11,7 @@ use feed::each_article::EachArticle;
 use feed::file_list::FileList;
 use feed::ihave::{Allowed, Ends, Ihave, Requested, Sendme};
 use feed::program::{self, Program};
+use feed::togo::ChosenLate;
 use feed::waiting::{self, Waiting};
 use feed::{
     Batch, BatchParms, Batchparms, Builder, Cursor, FromCursor, Limit, Place, Sending, Sent, place,
@@ -38,7 +39,7 @@ pub const FEEDS_SECONDS_MAX: i64 = 5;
 pub struct Serving<'a> {
     root: &'a Path,
     parms: Batchparms,
-    selector: Selector,
+    sites: Sites,
     /// Only batches of this class.
     pub class: Option<u8>,
     /// Most batches to a site.
@@ -80,25 +81,29 @@ pub fn is_immediate(via: &Via) -> bool {
 }
 
 impl<'a> Serving<'a> {
-    /// Reads what there is to know. `reader` tells which groups there are.
+    /// For feeds of every kind.
     ///
     /// # Errors
     /// `batchparms` cannot be read.
-    pub fn new(
-        directory: &'a NewsDirectory,
-        sites: &Sites,
-        reader: &Reader,
-    ) -> Result<Serving<'a>, feed::Error> {
+    pub fn new(directory: &'a NewsDirectory, sites: &Sites) -> Result<Serving<'a>, feed::Error> {
         Ok(Serving {
-            root: directory.root(),
             parms: Batchparms::read(&directory.file(BATCHPARMS))?,
-            selector: Selector::new(reader.active(), sites.clone()),
+            ..Serving::at_once(directory, sites)
+        })
+    }
+
+    /// For feeds that get their articles at once. Small: the daemon has one for each.
+    pub fn at_once(directory: &'a NewsDirectory, sites: &Sites) -> Serving<'a> {
+        Serving {
+            root: directory.root(),
+            parms: Batchparms::default(),
+            sites: sites.clone(),
             class: None,
             batches_max: u64::MAX,
             limit: Duration::from_secs(feed::transport::COMMAND_SECONDS_MAX).into(),
             uucp_spool: PathBuf::from(feed::UUCP_SPOOL),
             planned: Vec::new(),
-        })
+        }
     }
 
     /// Whether a site's batches are of the class that is asked for.
@@ -127,10 +132,8 @@ impl<'a> Serving<'a> {
                 sites.push(waiting::Site { name, cursor });
             }
         }
-        let selector = &mut self.selector;
-        let mut wants =
-            |record: &store::Record<'_>, name: &[u8]| selector.wants(record, name, reader.active());
-        let round = waiting::round(reader, &sites, waiting::ROUND_ARTICLES_MAX, &mut wants)?;
+        let mut wants = chosen_late(&self.sites, reader);
+        let round = waiting::round(reader, &sites, waiting::ROUND_ARTICLES_MAX, &mut *wants)?;
         let (end, complete) = (round.end, round.complete);
         self.planned = sites
             .iter()
@@ -168,7 +171,7 @@ impl<'a> Serving<'a> {
         let uucp_spool = self.uucp_spool.clone();
         let taken = Place::take(self.root, name, reader)?;
         let dir = taken.dir().to_owned();
-        let me = self.selector.sites().me().to_vec();
+        let me = self.sites.me().to_vec();
         let reader: &Reader = reader;
         let builder = match &parms {
             Some(parms) => Some((parms, self.builder(parms, &me, &dir, reader)?)),
@@ -236,7 +239,7 @@ impl<'a> Serving<'a> {
             Build::Ihave => Box::new(Ihave::new(ends, size)),
             Build::Sendme => Box::new(Sendme::new(ends, reader)),
             Build::Requested => {
-                let sites = self.selector.sites().clone();
+                let sites = self.sites.clone();
                 let allowed = allowed(reader, sites, &parms.peer);
                 Box::new(Requested::new(reader, allowed, size).remembering(dir)?)
             }
@@ -250,10 +253,7 @@ impl<'a> Serving<'a> {
             .iter()
             .position(|planned| planned.name == taken.site());
         let planned = planned.map(|at| self.planned.swap_remove(at));
-        let selector = &mut self.selector;
-        let chosen = Box::new(move |record: &store::Record<'_>, name: &[u8]| {
-            selector.wants(record, name, reader.active())
-        });
+        let chosen = chosen_late(&self.sites, reader);
         let cursor = *taken.cursor();
         let mut togo = FromCursor::new(reader, taken, chosen);
         if let Some(planned) = planned.filter(|planned| planned.cursor == cursor) {
@@ -284,6 +284,17 @@ impl<'a> Serving<'a> {
             is_off: false,
         }
     }
+}
+
+/// Which sites get an article that was filed before they were known. Worked out when it is first asked: few are, and it is large.
+fn chosen_late<'r>(sites: &Sites, reader: &'r Reader) -> ChosenLate<'r> {
+    let sites = sites.clone();
+    let mut selector = None;
+    Box::new(move |record, name| {
+        let selector =
+            selector.get_or_insert_with(|| Selector::new(reader.active(), sites.clone()));
+        selector.wants(record, name, reader.active())
+    })
 }
 
 /// Which articles a site may have: those that one of its feeds would get if they were filed now.
@@ -355,7 +366,7 @@ fn serve_beside(root: &Path) -> std::io::Result<()> {
 /// The store or `batchparms` cannot be read.
 pub fn serve_immediate(directory: &NewsDirectory, sites: &Sites) -> Result<(), feed::Error> {
     let mut reader = Reader::open(directory.root())?;
-    let mut serving = Serving::new(directory, sites, &reader)?;
+    let mut serving = Serving::at_once(directory, sites);
     let mut turns: Vec<_> = sites
         .feeds()
         .filter(|(_, site)| is_immediate(&site.via))

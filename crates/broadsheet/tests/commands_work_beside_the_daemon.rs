@@ -145,3 +145,18 @@ fn there_is_one_for_a_news_directory() {
     let found = program.run(&["history", "find", "--dir", "news", &id("x", 1)]);
     assert_eq!(found.status, 1);
 }
+
+#[test]
+fn status_and_stop_are_heard_beside_many_silent_clients() {
+    let program = Program::with_news("comp.test 0000000000 00001 y\n");
+    let mut daemon = Daemon::start(&program);
+    let silent: Vec<_> = (0..70)
+        .map(|_| std::os::unix::net::UnixStream::connect(program.path("news/control.sock")))
+        .collect();
+    let told = program.run(&["status", "--dir", "news", "--json"]);
+    assert_eq!(told.summary()["daemon"]["pid"], daemon.pid(), "{told:?}");
+    let told = program.run(&["stop", "--dir", "news"]);
+    assert_eq!(told.status, 0, "{told:?}");
+    assert_eq!(daemon.until_ended(), 0);
+    drop(silent);
+}

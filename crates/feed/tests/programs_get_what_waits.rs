@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use feed::program::{BACK_OFF_SECONDS_MAX, Given};
 use feed::roll::{self, Newcomer};
 use feed::start::Start;
-use feed::{EachArticle, FromCursor, Place, Program};
+use feed::{EachArticle, FromCursor, Limit, Place, Program};
 use groups::CommandLine;
 use groups::sites::Gives;
 use log::News;
@@ -92,8 +92,8 @@ fn a_call_starts_it_before_its_rest_is_over() {
 fn one_that_does_not_read_is_not_waited_for_when_all_is_over() {
     let news = with_articles(2);
     let is_over = Arc::new(AtomicBool::new(true));
-    let program = Program::new(sh("exec sleep 600"), Gives::Id, LIMIT);
-    let mut program = program.until(is_over, Duration::from_millis(1));
+    let limit = Limit::from(LIMIT).until(is_over, Duration::from_millis(1));
+    let mut program = Program::new(sh("exec sleep 600"), Gives::Id, limit);
     let began = Instant::now();
     let given = serving(&news, |togo| program.give(togo, Instant::now()).unwrap());
     assert!(began.elapsed() < LIMIT);

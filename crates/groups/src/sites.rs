@@ -5,6 +5,8 @@
 
 mod via;
 
+use std::sync::Arc;
+
 use std::collections::{HashMap, HashSet};
 
 use thiserror::Error;
@@ -83,15 +85,15 @@ pub struct Site {
     pub via: Via,
 }
 
-/// All of them.
+/// All of them. A clone costs next to nothing: every feed that is served has one.
 #[derive(Debug, Clone)]
 pub struct Sites {
     me: Vec<u8>,
     accepts: Pattern,
     accepts_place: Option<Place>,
-    sites: Vec<Site>,
+    sites: Arc<[Site]>,
     /// The name of each site's feed.
-    feeds: Vec<Vec<u8>>,
+    feeds: Arc<[Vec<u8>]>,
 }
 
 /// The two files do not go together, or `sys` has a fault: nothing is filed until it is mended.
@@ -162,8 +164,8 @@ impl Sites {
             me: me.to_vec(),
             accepts,
             accepts_place,
-            sites,
-            feeds,
+            sites: sites.into(),
+            feeds: feeds.into(),
         })
     }
 
@@ -198,13 +200,13 @@ impl Sites {
     /// Each feed once, with the first line or table that is written for it.
     pub fn feeds(&self) -> impl Iterator<Item = (&[u8], &Site)> {
         let mut met = HashSet::new();
-        let all = self.feeds.iter().map(Vec::as_slice).zip(&self.sites);
+        let all = self.feeds.iter().map(Vec::as_slice).zip(&*self.sites);
         all.filter(move |(feed, site)| !site.is_me && met.insert(*feed))
     }
 
     /// The first line or table of a feed.
     pub fn feed(&self, name: &[u8]) -> Option<&Site> {
-        let mut all = self.feeds.iter().zip(&self.sites);
+        let mut all = self.feeds.iter().zip(&*self.sites);
         all.find(|(feed, site)| feed.as_slice() == name && !site.is_me)
             .map(|(_, site)| site)
     }

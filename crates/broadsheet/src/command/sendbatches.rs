@@ -84,7 +84,7 @@ fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
     let mut reader = Reader::open(directory.root())?;
     feeds::introduce(&directory, &sites, reader.end())?;
     let log = BatchLog::read(&directory.file(BATCHLOG))?;
-    let mut serving = Serving::new(&directory, &sites, &reader)?;
+    let mut serving = Serving::new(&directory, &sites)?;
     serving.class = class;
     serving.batches_max = given.number("batches")?.unwrap_or(u64::MAX);
     if let Some(seconds) = given.number("command-seconds")? {

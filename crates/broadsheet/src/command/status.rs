@@ -60,7 +60,10 @@ fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
         return Ok(Status::OK);
     }
     let runs = daemon.map_or_else(
-        || "does not run".to_owned(),
+        || match client::is_served(directory.root()) {
+            true => "runs, and does not answer".to_owned(),
+            false => "does not run".to_owned(),
+        },
         |doing| {
             format!(
                 "process {} since {}, {}",

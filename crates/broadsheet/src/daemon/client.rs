@@ -20,6 +20,9 @@ use store::control_socket;
 pub use super::request::FileRequest;
 use super::request::{Answer, Doing, Filed};
 
+/// The lock that keeps two daemons apart.
+pub const LOCK: &str = "lock.serve";
+
 /// What the daemon filed of the inputs of rnews.
 pub struct HandedOver {
     /// What was done.
@@ -272,6 +275,13 @@ pub fn look_at_feeds(dir: &Path) {
     }
 }
 
+/// Whether a daemon serves the news directory, though it may not answer.
+pub fn is_served(dir: &Path) -> bool {
+    // Not made by asking: it would belong to who asks.
+    let taken = || store::Lock::take_named(dir, LOCK, false);
+    dir.join(LOCK).exists() && matches!(taken(), Err(store::Error::Locked(_)))
+}
+
 /// Asks the daemon to end, and waits until it has; false: there was none.
 ///
 /// # Errors
@@ -281,9 +291,15 @@ pub fn stop(dir: &Path) -> io::Result<bool> {
         return Ok(false);
     };
     match stream.read_to_end(&mut Vec::new()) {
-        Ok(_) => Ok(true),
-        Err(error) if error.kind() == io::ErrorKind::ConnectionReset => Ok(true),
-        Err(error) => Err(error),
+        Err(error) if error.kind() != io::ErrorKind::ConnectionReset => return Err(error),
+        _ => {}
+    }
+    // The connection ends with the process; or it has too many to hear us.
+    match is_served(dir) {
+        false => Ok(true),
+        true => Err(io::Error::other(
+            "the daemon hears too many clients, and not us; try again",
+        )),
     }
 }
 

@@ -188,7 +188,7 @@ impl Feeder {
             Some(desk) => desk,
             none => {
                 let reader = Reader::open(self.directory.root())?;
-                let mut serving = Serving::new(&self.directory, &self.sites, &reader)?;
+                let mut serving = Serving::at_once(&self.directory, &self.sites);
                 serving.limit = self.limit();
                 none.insert((reader, serving))
             }

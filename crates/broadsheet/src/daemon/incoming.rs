@@ -14,7 +14,7 @@ use rustix::fs::inotify::{CreateFlags, ReadFlags, Reader, WatchFlags, add_watch,
 use rustix::io::Errno;
 
 use super::feeds::Feeds;
-use super::newsroom::Room;
+use super::room::Room;
 use super::say;
 
 /// Room for the events of one wake-up.

@@ -5,184 +5,38 @@
 
 use std::fs::File;
 use std::io::{Read, Write};
-use std::net::Shutdown;
 use std::os::unix::net::UnixStream;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, SyncSender, TryRecvError, sync_channel};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, TryRecvError, sync_channel};
 use std::time::{Duration, Instant};
 
 use groups::Sites;
 use relay::file::Filer;
+use relay::incoming::Drain;
 use relay::incoming::drain::{LEFT_MAX, LOCK};
-use relay::incoming::{Drain, Name};
 use relay::rnews::{Handed, Input, Watch};
 use store::{Lock, Spool, control_socket};
 
+use super::connection::Client;
+use super::event::Event;
 use super::feeders::Feeders;
 use super::feeds::Feeds;
 use super::incoming::{self, Waits};
 use super::notify::notify;
 use super::request::{Answer, FileRequest, Filed};
+use super::room::{JOBS_MAX, Job, Room, State, lock};
 use super::say;
 use super::schedule::Schedule;
-use super::serve::Event;
-use super::socket::Client;
 use crate::command::newsrun;
 use crate::directory::NewsDirectory;
 use crate::exit;
 use crate::settings::Settings;
 
-/// So many jobs may wait; who brings more stands in the line before it.
-pub const JOBS_MAX: usize = 64;
 /// Where filing of in.coming/ was stopped (a full disk), it is tried again after a second, and after twice as long each time, at
 /// most five minutes.
 const TRY_AGAIN_FIRST: Duration = Duration::from_secs(1);
 const TRY_AGAIN_LAST: Duration = Duration::from_secs(300);
-
-/// Something to be done.
-#[derive(Debug)]
-pub enum Job {
-    /// Files a batch.
-    File {
-        /// By these flags.
-        request: FileRequest,
-        /// From here.
-        file: Arc<File>,
-        /// Who is told.
-        client: Client,
-    },
-    /// Lends the lock until the connection ends.
-    Lend(UnixStream),
-    /// Reads the settings again, and tells who asked.
-    Reload(Option<Client>),
-    /// Looks what is due.
-    Look,
-}
-
-/// What the newsroom is at.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum State {
-    /// The spool is not open.
-    Closed,
-    /// The lock is lent.
-    Lent,
-    /// The spool is open, and nothing to do.
-    Idle,
-    /// A job is being done.
-    Busy,
-}
-
-impl State {
-    /// For people.
-    pub fn word(self) -> &'static str {
-        match self {
-            State::Closed => "closed",
-            State::Lent => "lent",
-            State::Idle => "idle",
-            State::Busy => "busy",
-        }
-    }
-}
-
-/// What other threads see of the newsroom.
-#[derive(Debug)]
-pub struct Room {
-    jobs: SyncSender<Job>,
-    state: Mutex<State>,
-    changed: Condvar,
-    is_stopping: AtomicBool,
-    is_reload_due: AtomicBool,
-    is_drain_due: AtomicBool,
-    /// Files of in.coming/ that were written to, or moved there, though they may have been tried before.
-    fresh: Mutex<Vec<Name>>,
-    /// A thread waits for the end of another drain.
-    is_another_at_it: AtomicBool,
-    /// Jobs that were brought and not begun.
-    waiting: AtomicUsize,
-    loan: Mutex<Option<UnixStream>>,
-    feeds: Arc<Feeds>,
-    feeders: Mutex<Option<Feeders>>,
-}
-
-impl Room {
-    /// Brings a job; waits while too many do.
-    pub fn put(&self, job: Job) {
-        // It fails only when the newsroom is closed for good: the client sees the end of the connection.
-        self.waiting.fetch_add(1, Ordering::SeqCst);
-        let _ = self.jobs.send(job);
-    }
-
-    /// What it is at.
-    pub fn state(&self) -> State {
-        *lock(&self.state)
-    }
-
-    /// The settings should be read again. Does not wait.
-    pub fn reload(&self) {
-        self.is_reload_due.store(true, Ordering::SeqCst);
-        self.look();
-    }
-
-    /// Something came into in.coming/. Does not wait.
-    pub fn drain(&self) {
-        self.is_drain_due.store(true, Ordering::SeqCst);
-        self.look();
-    }
-
-    /// This file of in.coming/ is to be tried, though it may have been before.
-    pub fn is_fresh(&self, name: Name) {
-        let mut fresh = lock(&self.fresh);
-        // While the lock is lent nobody takes them away; what is forgotten here is tried after a reload.
-        if fresh.len() < LEFT_MAX {
-            fresh.push(name);
-        }
-    }
-
-    /// Somebody let a feed go on, put its cursor elsewhere, or wants it served now.
-    pub fn look_at_feeds(&self) {
-        self.feeds.call();
-    }
-
-    /// Ends it: waits for the job in hand, and for its commit. Jobs behind it are not begun; their clients file themselves.
-    pub fn stop(&self) {
-        self.is_stopping.store(true, Ordering::SeqCst);
-        self.look();
-        if let Some(loan) = &*lock(&self.loan) {
-            // The borrower keeps the lock for as long as he needs it; we only hear no more of it.
-            let _ = loan.shutdown(Shutdown::Both);
-        }
-        let is_open = |state: &mut State| matches!(state, State::Idle | State::Busy);
-        let closed = self.changed.wait_while(lock(&self.state), is_open);
-        drop(closed);
-    }
-
-    /// Feeds finish what they are at, and their programs end: waits for that, but not for long. After [`Room::stop`].
-    pub fn end_feeds(&self) {
-        let feeders = lock(&self.feeders).take();
-        if let Some(feeders) = feeders {
-            feeders.end();
-        }
-    }
-
-    fn look(&self) {
-        // Where jobs are waiting it looks before the next one anyway.
-        let _ = self.jobs.try_send(Job::Look);
-    }
-
-    fn is_stopping(&self) -> bool {
-        self.is_stopping.load(Ordering::SeqCst)
-    }
-
-    fn enter(&self, state: State) {
-        *lock(&self.state) = state;
-        self.changed.notify_all();
-    }
-}
-
-fn lock<T>(what: &Mutex<T>) -> MutexGuard<'_, T> {
-    what.lock().unwrap_or_else(PoisonError::into_inner)
-}
 
 /// What is read from the administrator's files, all or nothing.
 #[derive(Debug)]
@@ -233,20 +87,7 @@ impl Newsroom {
     ) -> std::io::Result<Arc<Room>> {
         let (sender, jobs) = sync_channel(JOBS_MAX);
         let feeds: Arc<Feeds> = Arc::default();
-        let room = Arc::new(Room {
-            jobs: sender,
-            state: Mutex::new(State::Closed),
-            changed: Condvar::new(),
-            is_stopping: AtomicBool::new(false),
-            is_reload_due: AtomicBool::new(false),
-            is_drain_due: AtomicBool::new(false),
-            fresh: Mutex::default(),
-            is_another_at_it: AtomicBool::new(false),
-            waiting: AtomicUsize::new(0),
-            loan: Mutex::new(None),
-            feeds: feeds.clone(),
-            feeders: Mutex::new(None),
-        });
+        let room = Arc::new(Room::new(sender, feeds.clone()));
         let mut newsroom = Newsroom {
             directory,
             files,

@@ -6,28 +6,14 @@ use std::sync::mpsc::{Receiver, channel};
 
 use store::Lock;
 
-use super::newsroom::{Files, Newsroom, Room};
+use super::event::Event;
+use super::newsroom::{Files, Newsroom};
 use super::notify::{notify, start_watchdog};
+use super::room::Room;
 use super::schedule::Schedule;
 use super::{client, incoming, now, say, signals, socket};
 use crate::directory::NewsDirectory;
 use crate::exit::Status;
-
-/// The lock that keeps two daemons apart.
-const LOCK: &str = "lock.serve";
-
-/// What the main thread waits for.
-#[derive(Debug)]
-pub enum Event {
-    /// The newsroom has opened the spool, or cannot.
-    Opened(anyhow::Result<()>),
-    /// The newsroom has ended.
-    Ended,
-    /// SIGHUP.
-    Reload,
-    /// SIGTERM, SIGINT, or `broadsheet stop`.
-    Stop,
-}
 
 /// Serves a news directory until it is told to stop.
 ///
@@ -39,7 +25,7 @@ pub fn serve(directory: NewsDirectory) -> anyhow::Result<Status> {
     let directory = directory.by_full_name()?;
     let root = directory.root().to_owned();
     check_owner(&root)?;
-    let _lock = match Lock::take_named(&root, LOCK, false) {
+    let _lock = match Lock::take_named(&root, client::LOCK, false) {
         Err(store::Error::Locked(_)) => anyhow::bail!(already(&directory)),
         taken => taken?,
     };

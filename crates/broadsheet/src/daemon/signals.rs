@@ -6,7 +6,7 @@ use std::sync::mpsc::Sender;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 
-use super::serve::Event;
+use super::event::Event;
 
 /// Takes them from now on.
 ///

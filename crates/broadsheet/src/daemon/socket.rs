@@ -1,7 +1,7 @@
 //! control.sock: who may ask, and for what.
 
 use std::fs::File;
-use std::io::{self, IoSliceMut, Write};
+use std::io::{self, IoSliceMut};
 use std::mem::MaybeUninit;
 use std::os::fd::OwnedFd;
 use std::os::unix::net::{UnixListener, UnixStream};
@@ -14,56 +14,19 @@ use std::time::Duration;
 use rustix::net::{RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, recvmsg};
 use store::control_socket;
 
-use super::newsroom::{Job, Room};
+use super::connection::Client;
+use super::event::Event;
 use super::request::{Answer, Doing, REQUEST_BYTES_MAX, Request};
+use super::room::{Job, Room};
 use super::say;
-use super::serve::Event;
 use crate::exit::Status;
 
 /// So many may be asking at a time; more are sent away, and rnews then waits for the lock.
 pub const CLIENTS_MAX: usize = 64;
-/// Who connects says what he wants within this.
-const ASK_WITHIN: Duration = Duration::from_secs(10);
-/// A client that does not read for so long is told nothing more.
-const READ_WITHIN: Duration = Duration::from_secs(2);
+/// So many more are heard, for the sake of `stop` and `status`; what else they ask for is not done.
+const CLIENTS_MORE: usize = 16;
 /// How long nothing is accepted after accepting failed (no descriptors are left).
 const PAUSE: Duration = Duration::from_secs(1);
-
-/// The other end of a connection.
-#[derive(Debug)]
-pub struct Client {
-    stream: UnixStream,
-    is_deaf: bool,
-}
-
-impl Client {
-    fn new(stream: UnixStream) -> io::Result<Client> {
-        stream.set_read_timeout(Some(ASK_WITHIN))?;
-        stream.set_write_timeout(Some(READ_WITHIN))?;
-        Ok(Client {
-            stream,
-            is_deaf: false,
-        })
-    }
-
-    /// Answers a line. A client that is gone, or does not read, keeps nobody waiting.
-    pub fn say(&mut self, answer: &Answer) {
-        if self.is_deaf {
-            return;
-        }
-        let Ok(mut line) = serde_json::to_vec(answer) else {
-            return;
-        };
-        line.push(b'\n');
-        self.is_deaf = self.stream.write_all(&line).is_err();
-    }
-
-    /// The bare connection, which may be silent for as long as it likes.
-    pub fn into_stream(self) -> io::Result<UnixStream> {
-        self.stream.set_read_timeout(None)?;
-        Ok(self.stream)
-    }
-}
 
 /// Makes the socket. One that is there is of a daemon that is dead: the caller has seen to that.
 ///
@@ -123,14 +86,15 @@ pub fn start(
 
 impl Asked {
     fn take(self: Arc<Asked>, stream: UnixStream) {
-        if self.clients.fetch_add(1, Ordering::SeqCst) >= CLIENTS_MAX {
+        let clients = self.clients.fetch_add(1, Ordering::SeqCst);
+        if clients >= CLIENTS_MAX + CLIENTS_MORE {
             self.clients.fetch_sub(1, Ordering::SeqCst);
             return;
         }
         let asked = self.clone();
         let thread = std::thread::Builder::new().name("client".to_owned());
         let started = thread.spawn(move || {
-            if let Err(error) = asked.answer(stream) {
+            if let Err(error) = asked.answer(stream, clients >= CLIENTS_MAX) {
                 say(&format!("a client of {}: {error}", control_socket::SOCKET));
             }
             asked.clients.fetch_sub(1, Ordering::SeqCst);
@@ -141,7 +105,8 @@ impl Asked {
         }
     }
 
-    fn answer(&self, stream: UnixStream) -> io::Result<()> {
+    /// `is_full`: there are so many clients that only what is soon done is done.
+    fn answer(&self, stream: UnixStream, is_full: bool) -> io::Result<()> {
         let peer = rustix::net::sockopt::socket_peercred(&stream)?;
         if peer.uid != rustix::process::geteuid() && !peer.uid.is_root() {
             return Err(io::Error::other(format!(
@@ -153,7 +118,17 @@ impl Asked {
         let Some((line, file)) = receive(&client.stream)? else {
             return Ok(());
         };
-        match (Request::parse(&line), file) {
+        let request = Request::parse(&line);
+        if is_full
+            && !matches!(
+                request,
+                Some(Request::Status | Request::Feeds | Request::Stop)
+            )
+        {
+            // It does without us, or tries again.
+            return Ok(());
+        }
+        match (request, file) {
             (Some(Request::File(request)), Some(file)) => {
                 let metadata = File::metadata(&file)?;
                 if !metadata.is_file() {

@@ -1,0 +1,14 @@
+//! What the main thread waits for.
+
+/// What the main thread waits for.
+#[derive(Debug)]
+pub enum Event {
+    /// The newsroom has opened the spool, or cannot.
+    Opened(anyhow::Result<()>),
+    /// The newsroom has ended.
+    Ended,
+    /// SIGHUP.
+    Reload,
+    /// SIGTERM, SIGINT, or `broadsheet stop`.
+    Stop,
+}

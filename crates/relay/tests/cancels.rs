@@ -104,3 +104,27 @@ fn other_control_messages_are_filed_and_logged() {
         ]
     );
 }
+
+#[test]
+fn what_is_too_large_to_be_filed_cancels_nothing() {
+    let newsdir = Newsdir::new();
+    let options = store::Options {
+        segment_bytes: 1 << 20,
+        ..store::Options::default()
+    };
+    let spool = store::Spool::open(newsdir.path(), options).unwrap();
+    let sys = groups::sys::parse(newsdir::SYS.as_bytes(), newsdir::HOST.as_bytes()).unwrap();
+    let rules = relay::Rules::new(newsdir::HOST.as_bytes());
+    let mut filer = relay::Filer::new(spool, sys, rules, newsdir::classic()).unwrap();
+    let mut file = |text: &str| {
+        let form = ::article::Form::Native;
+        filer.file(text.as_bytes(), form, newsdir::NOW).unwrap()
+    };
+    file(&article("<1@a>", "comp.std", &[]));
+    let cancel = article("<2@a>", "comp.std", &["Control: cancel <1@a>"]);
+    let large = format!("{cancel}{}", "\n".repeat(700_000));
+    assert_eq!(file(&large), relay::Verdict::NeedsAttention);
+    filer.commit().unwrap();
+    drop(filer);
+    assert_ne!(newsdir.article("<1@a>"), "");
+}

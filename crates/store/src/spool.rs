@@ -259,6 +259,14 @@ impl Spool {
         }
     }
 
+    /// Whether an article of so many bytes surely fits into a segment, with what is added to it.
+    pub fn surely_takes(&self, article_bytes: u64) -> bool {
+        // As `Filing::record_bytes_max` has it: wire form at most doubles it, and groups and sites come to it.
+        const ADDED: u64 = 64 << 10;
+        let most = article_bytes.saturating_mul(2).saturating_add(ADDED);
+        most.saturating_add(SEGMENT_HEADER_BYTES + PAD_BYTES_MAX) <= self.options.segment_bytes
+    }
+
     pub(crate) fn make_room(&mut self, bytes: u64) -> Result<(), Error> {
         if self.stopped {
             return Err(Error::Stopped);

@@ -67,6 +67,11 @@ impl Filer {
         let Some(message) = ControlMessage::of(article) else {
             return Ok(());
         };
+        // What it asks for is done before it is filed, and one that cannot be filed asks for nothing.
+        if !self.spool.surely_takes(article.bytes().len() as u64) {
+            self.note(&[b"not acted on: it is nearly too large to be filed"]);
+            return Ok(());
+        }
         match message {
             ControlMessage::Cancel(value) => {
                 let most = match self.options.cancel {

@@ -396,3 +396,15 @@ fn what_gnupg_signs_today_is_verified() {
         .current_dir(program.path(""))
         .status();
 }
+
+#[test]
+fn a_message_that_could_come_again_under_another_id_does_not_act() {
+    let program = Program::with_news(ACTIVE);
+    import(&program, "ed25519", &["--hierarchy", "*"]);
+    let message = message("ed25519");
+    assert_eq!(verify(&program, &message).status, 0);
+    let words = ["control", "run", "--dry-run", "--dir", "news"];
+    let told = program.feed(&words, message.as_bytes());
+    assert_eq!(told.status, 1, "{told:?}");
+    assert!(told.out.contains("does not cover Message-ID"), "{told:?}");
+}

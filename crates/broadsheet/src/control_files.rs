@@ -8,6 +8,7 @@ use groups::sites::Via;
 use groups::{Active, Flag, Sites};
 
 use crate::directory::NewsDirectory;
+use crate::feeds;
 use crate::serving::BATCHPARMS;
 use crate::settings::{self, Settings};
 use crate::text;
@@ -159,7 +160,8 @@ fn sites(directory: &NewsDirectory, settings: &Settings) -> Result<String, Strin
         read => read?,
     };
     let sites = Sites::read(&text, &settings.sites, settings.name.as_bytes())
-        .map_err(|fault| fault.to_string())?;
+        .map_err(|fault| fault.to_string())?
+        .with_names(&feeds::names_kept(directory));
     let taken = match sites.subscription_place() {
         Some(place) if place.file == groups::sys::FILE => {
             "groups are taken as the line of ME says".to_owned()

@@ -6,6 +6,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use crate::account::Account;
+use crate::feeds;
 use crate::flags::{Given, UsageError};
 use crate::settings::{self, Read};
 
@@ -112,6 +113,7 @@ impl NewsDirectory {
             }
         };
         groups::Sites::read(&text, &settings.sites, settings.name.as_bytes())
+            .map(|sites| sites.with_names(&feeds::names_kept(self)))
             .map_err(|fault| anyhow::anyhow!("{}: {fault}", self.root.display()))
     }
 

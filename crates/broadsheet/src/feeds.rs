@@ -1,13 +1,14 @@
 //! The sites that get news, as the commands see them: each name once, with its cursor.
 
+use std::collections::HashSet;
 use std::ffi::OsString;
-use std::os::unix::ffi::OsStrExt;
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
 
 use feed::place::{self, Look};
 use feed::roll::{self, Newcomer};
 use feed::waiting::{self, Backlog};
 use groups::Sites;
-use groups::sites::{Site, Start};
+use groups::sites::{FeedNames, Site, Start};
 use store::{Position, Reader};
 
 use crate::directory::NewsDirectory;
@@ -38,6 +39,57 @@ pub fn chosen<'s>(
         .collect())
 }
 
+/// The feeds' names and ways, in the news directory, as who filed last knew them.
+const NAMES: &str = "feeds.names";
+
+/// The names that feeds have had.
+pub fn names_kept(directory: &NewsDirectory) -> FeedNames {
+    // Missing, or unreadable: named by their place.
+    FeedNames::parse(&std::fs::read(directory.file(NAMES)).unwrap_or_default())
+}
+
+/// Keeps the names of the feeds; tells which of them are gone.
+fn keep_names(directory: &NewsDirectory, sites: &Sites) -> Result<(), store::Error> {
+    let path = directory.file(NAMES);
+    let before = std::fs::read(&path).unwrap_or_default();
+    let text = FeedNames::text(sites.feeds());
+    if text == before {
+        return Ok(());
+    }
+    let now: HashSet<&[u8]> = sites.feeds().map(|(name, _)| name).collect();
+    let gone = FeedNames::names(&before).filter(|name| !now.contains(name));
+    for name in gone.take(NAMED_MOST) {
+        let name = place::shown(name);
+        eprintln!(
+            "broadsheet: {name} is no longer in sys: what waits for it stays, and `broadsheet feed list' tells of it"
+        );
+    }
+    store::replace(&store::disk::RealDisk, &path, |file| {
+        file.write_at(&text, 0)
+    })
+}
+
+/// The feeds that have a cursor, but are no longer in sys, in the order of their names.
+///
+/// # Errors
+/// The directory of feeds cannot be read.
+pub fn left_over(directory: &NewsDirectory, sites: &Sites) -> std::io::Result<Vec<Vec<u8>>> {
+    let now: HashSet<&[u8]> = sites.feeds().map(|(name, _)| name).collect();
+    let feeds = match std::fs::read_dir(directory.file(place::FEEDS)) {
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
+        feeds => feeds?,
+    };
+    let mut left = Vec::new();
+    for feed in feeds {
+        let name = feed?.file_name().into_vec();
+        if !now.contains(name.as_slice()) {
+            left.push(name);
+        }
+    }
+    left.sort_unstable();
+    Ok(left)
+}
+
 /// So many sites are named in a message.
 pub const NAMED_MOST: usize = 10;
 /// A feed, how far it is and what waits for it.
@@ -50,20 +102,25 @@ pub struct Told<'s> {
     pub backlog: Backlog,
 }
 
-/// What waits for each of these feeds, by one pass along the log. Those without a cursor are left out.
+/// A feed whose files are damaged or lost, and what is wrong.
+pub type Untold<'s> = (&'s [u8], feed::Error);
+
+/// What waits for each of these feeds, by one pass along the log; and the feeds of which it cannot be told, with the reason.
 ///
 /// # Errors
-/// The store or the files of a feed cannot be read.
+/// The store cannot be read.
 pub fn backlogs<'s>(
     directory: &NewsDirectory,
     sites: &Sites,
     reader: &Reader,
     names: impl Iterator<Item = &'s [u8]>,
-) -> Result<Vec<Told<'s>>, feed::Error> {
-    let mut known = Vec::new();
+) -> Result<(Vec<Told<'s>>, Vec<Untold<'s>>), feed::Error> {
+    let (mut known, mut untold) = (Vec::new(), Vec::new());
     for name in names {
-        if let Some(look) = place::look(directory.root(), name)? {
-            known.push((name, look));
+        match place::look(directory.root(), name) {
+            Ok(Some(look)) => known.push((name, look)),
+            Ok(None) => untold.push((name, feed::Error::Unknown(place::shown(name)))),
+            Err(error) => untold.push((name, error)),
         }
     }
     let cursors: Vec<waiting::Site<'_>> = known
@@ -78,13 +135,12 @@ pub fn backlogs<'s>(
         |record: &store::Record<'_>, name: &[u8]| selector.wants(record, name, reader.active());
     let backlogs = waiting::count(reader, &cursors, &mut wants)?;
     let all = known.into_iter().zip(backlogs);
-    Ok(all
-        .map(|((name, look), backlog)| Told {
-            name,
-            look,
-            backlog,
-        })
-        .collect())
+    let told = all.map(|((name, look), backlog)| Told {
+        name,
+        look,
+        backlog,
+    });
+    Ok((told.collect(), untold))
 }
 
 const ELSEWHERE: &str = "(`broadsheet feed reset' to begin elsewhere)";
@@ -96,6 +152,7 @@ const ELSEWHERE: &str = "(`broadsheet feed reset' to begin elsewhere)";
 /// The disk's, or a site that cannot have a directory.
 pub fn enrol(directory: &NewsDirectory, sites: &Sites, end: Position) -> Result<(), feed::Error> {
     let fresh = roll::enrol(directory.root(), end, &newcomers(sites))?;
+    keep_names(directory, sites)?;
     tell(sites, &fresh);
     Ok(())
 }

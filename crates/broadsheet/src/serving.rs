@@ -1,5 +1,6 @@
 //! A feed's turn: what waits for it is taken from its cursor on and goes the way its site says.
 
+use std::cell::OnceCell;
 use std::fs::File;
 use std::io::Seek;
 use std::os::unix::process::CommandExt;
@@ -14,7 +15,8 @@ use feed::program::{self, Program};
 use feed::togo::ChosenLate;
 use feed::waiting::{self, Waiting};
 use feed::{
-    Batch, BatchParms, Batchparms, Builder, Cursor, FromCursor, Limit, Place, Sending, Sent, place,
+    Batch, BatchParms, Batchparms, Builder, Cursor, FromCursor, Limit, Place, Sending, Sent,
+    Stopped, place,
 };
 use groups::Sites;
 use groups::sites::{BatchVia, Build, Site, To, Via};
@@ -38,7 +40,7 @@ pub const FEEDS_SECONDS_MAX: i64 = 5;
 /// How feeds are served.
 pub struct Serving<'a> {
     root: &'a Path,
-    parms: Batchparms,
+    parms: OnceCell<Batchparms>,
     sites: Sites,
     /// Only batches of this class.
     pub class: Option<u8>,
@@ -81,22 +83,11 @@ pub fn is_immediate(via: &Via) -> bool {
 }
 
 impl<'a> Serving<'a> {
-    /// For feeds of every kind.
-    ///
-    /// # Errors
-    /// `batchparms` cannot be read.
-    pub fn new(directory: &'a NewsDirectory, sites: &Sites) -> Result<Serving<'a>, feed::Error> {
-        Ok(Serving {
-            parms: Batchparms::read(&directory.file(BATCHPARMS))?,
-            ..Serving::at_once(directory, sites)
-        })
-    }
-
-    /// For feeds that get their articles at once. Small: the daemon has one for each.
-    pub fn at_once(directory: &'a NewsDirectory, sites: &Sites) -> Serving<'a> {
+    /// Serves the feeds of these sites. Small: the daemon has one for each that gets its articles at once.
+    pub fn new(directory: &'a NewsDirectory, sites: &Sites) -> Serving<'a> {
         Serving {
             root: directory.root(),
-            parms: Batchparms::default(),
+            parms: OnceCell::new(),
             sites: sites.clone(),
             class: None,
             batches_max: u64::MAX,
@@ -106,15 +97,32 @@ impl<'a> Serving<'a> {
         }
     }
 
+    /// The rules of `batchparms`, read when a feed first needs them: a fault in them stops no other feed.
+    ///
+    /// # Errors
+    /// It cannot be read, or has faults.
+    pub fn batchparms(&self) -> Result<&Batchparms, feed::Error> {
+        match self.parms.get() {
+            Some(parms) => Ok(parms),
+            None => {
+                let read = Batchparms::read(&self.root.join(BATCHPARMS))?;
+                Ok(self.parms.get_or_init(|| read))
+            }
+        }
+    }
+
     /// Whether a site's batches are of the class that is asked for.
-    pub fn is_of_class(&self, site: &Site, via: &BatchVia) -> bool {
-        match (self.class, via.class) {
+    ///
+    /// # Errors
+    /// As [`Serving::batchparms`].
+    pub fn is_of_class(&self, site: &Site, via: &BatchVia) -> Result<bool, feed::Error> {
+        Ok(match (self.class, via.class) {
             (None, _) => true,
             (Some(asked), Some(own)) => asked == own,
             (Some(asked), None) => {
-                self.parms.rule(&site.name, asked).is_some() || asked == feed::CLASS
+                self.batchparms()?.rule(&site.name, asked).is_some() || asked == feed::CLASS
             }
-        }
+        })
     }
 
     /// Goes along the log once for many feeds, so that their turns need not each do it. One that cannot be looked at is left out:
@@ -163,7 +171,7 @@ impl<'a> Serving<'a> {
             return Ok(Served::Paused(why));
         }
         let parms = match &site.via {
-            Via::Batch(via) => Some(self.parms.parms(&site.name, via, self.class)?),
+            Via::Batch(via) => Some(self.batchparms()?.parms(&site.name, via, self.class)?),
             Via::News { directory } => Some(self.news_parms(directory)),
             _ => None,
         };
@@ -187,7 +195,13 @@ impl<'a> Serving<'a> {
                 limit,
                 batches_max,
             };
-            return sending.run_with(&mut togo, &mut *builder).map(Served::Sent);
+            let mut sent = sending.run_with(&mut togo, &mut *builder)?;
+            if matches!(site.via, Via::News { .. })
+                && let Stopped::Failed(feed::Error::Refused { program, .. }) = &mut sent.stopped
+            {
+                "broadsheet rnews".clone_into(program);
+            }
+            return Ok(Served::Sent(sent));
         }
         let (articles, waits) = match &site.via {
             Via::FileList { form, path } => {
@@ -201,6 +215,7 @@ impl<'a> Serving<'a> {
                 let each = EachArticle {
                     line,
                     directory: &dir,
+                    news: root,
                     limit,
                 };
                 let given = each.run(&mut togo)?;
@@ -208,7 +223,8 @@ impl<'a> Serving<'a> {
             }
             Via::Program { command, gives } => {
                 let most = limit.most();
-                let mut program = Program::new(command.clone(), *gives, limit);
+                let program = Program::new(command.clone(), *gives, limit);
+                let mut program = program.in_directory(root);
                 let given = program.give(&mut togo, Instant::now())?;
                 match given {
                     program::Given::All(articles) => (articles, program.end(most)),
@@ -218,7 +234,11 @@ impl<'a> Serving<'a> {
             }
             _ => (0, Some("this release cannot serve it".to_owned())),
         };
-        Ok(Served::Given { articles, waits })
+        let paused = || place::paused(root, name).ok().flatten().map(paused_for);
+        Ok(Served::Given {
+            articles,
+            waits: waits.or_else(paused),
+        })
     }
 
     /// What makes the batches; `dir` is the site's directory.
@@ -265,10 +285,12 @@ impl<'a> Serving<'a> {
     /// Another news directory here gets batches through its own rnews, which hands them to its daemon where one runs.
     fn news_parms(&self, directory: &Path) -> BatchParms {
         use std::os::unix::ffi::OsStrExt;
-        let program = std::env::current_exe().unwrap_or_else(|_| PathBuf::from("broadsheet"));
         let directory = self.root.join(directory);
+        // Commands run in our own.
+        let directory = std::path::absolute(&directory).unwrap_or(directory);
         let words: [&[u8]; 4] = [
-            program.as_os_str().as_bytes(),
+            // The program that runs, even where its file was replaced; it does not answer to that name, so the next word counts.
+            b"/proc/self/exe",
             b"rnews",
             b"--dir",
             directory.as_os_str().as_bytes(),
@@ -363,10 +385,10 @@ fn serve_beside(root: &Path) -> std::io::Result<()> {
 /// served, and left them to us. What cannot be served is told, and waits.
 ///
 /// # Errors
-/// The store or `batchparms` cannot be read.
+/// The store cannot be read.
 pub fn serve_immediate(directory: &NewsDirectory, sites: &Sites) -> Result<(), feed::Error> {
     let mut reader = Reader::open(directory.root())?;
-    let mut serving = Serving::at_once(directory, sites);
+    let mut serving = Serving::new(directory, sites);
     let mut turns: Vec<_> = sites
         .feeds()
         .filter(|(_, site)| is_immediate(&site.via))
@@ -395,15 +417,19 @@ pub fn serve_immediate(directory: &NewsDirectory, sites: &Sites) -> Result<(), f
     }
 }
 
+fn paused_for(why: impl std::fmt::Display) -> String {
+    format!("paused: {why}")
+}
+
 /// Why articles wait on, if any do.
 pub fn why_it_waits(served: &Served) -> Option<String> {
-    use feed::Stopped;
     match served {
-        Served::Paused(why) => Some(format!("paused: {why}")),
+        Served::Paused(why) => Some(paused_for(why)),
         Served::Given { waits, .. } => waits.clone(),
         Served::Sent(sent) => match &sent.stopped {
             Stopped::Empty | Stopped::Enough => None,
             Stopped::Off => Some("batchparms says to make none (`!')".to_owned()),
+            Stopped::Paused => Some("paused in its turn".to_owned()),
             Stopped::QueueFull { waiting } => {
                 Some(format!("{waiting} batches wait to be taken already"))
             }

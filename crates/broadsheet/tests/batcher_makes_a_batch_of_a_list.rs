@@ -26,9 +26,13 @@ fn ids_numbers_and_files_are_found_and_others_passed_over() {
     program.write("an article", b"not read");
     program.write("plain", b"Path: x\n\nhello");
     let plain = program.path("plain");
+    // Nobody writes to it; it is passed over as others are.
+    let fifo = program.path("fifo");
+    rustix::fs::mkfifoat(rustix::fs::CWD, &fifo, 0o600.into()).expect("a FIFO");
     let list = format!(
-        "<out.3@example.com>\ntest.a/1 9999\ntest/a/5\t<x>\n\n  test.a/99\nno.such/1\n<none@x>\n{0}\n{0}.none\n/\nplain\nx\n<out.2@example.com>",
-        plain.display()
+        "<out.3@example.com>\ntest.a/1 9999\ntest/a/5\t<x>\n\n  test.a/99\nno.such/1\n<none@x>\n{0}\n{0}.none\n{1}\n/\nplain\nx\n<out.2@example.com>",
+        plain.display(),
+        fifo.display()
     );
     program.write("list", list.as_bytes());
     let mut wanted = expected(&program, &[3, 1, 5]);
@@ -42,7 +46,7 @@ fn ids_numbers_and_files_are_found_and_others_passed_over() {
     assert_eq!(told.out.as_bytes(), wanted);
     let counts: serde_json::Value = serde_json::from_str(&told.err).expect(&told.err);
     assert_eq!(counts["articles"], 5);
-    assert_eq!(counts["missing"], 7);
+    assert_eq!(counts["missing"], 8);
     assert_eq!(counts["bytes"], wanted.len());
 }
 

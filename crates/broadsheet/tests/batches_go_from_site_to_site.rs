@@ -42,7 +42,7 @@ fn send(program: &Program) -> serde_json::Value {
 fn a_command_gets_every_article_once_with_each_compression() {
     for compress in ["none", "compress", "gzip", "bzip2", "xz", "zstd"] {
         let script = format!(
-            "cat > batch.$$ && {} rnews --dir far batch.$$",
+            "cd .. && cat > batch.$$ && {} rnews --dir far batch.$$",
             env!("CARGO_BIN_EXE_broadsheet")
         );
         let via = format!(
@@ -113,7 +113,7 @@ fn killed_before_it_knew_it_sends_that_batch_again_and_no_other() {
         env!("CARGO_BIN_EXE_broadsheet")
     );
     let via = format!(
-        "{{ batch = \"\"\"sh -c 'cat > batch && {rnews} && kill -9 $PPID'\"\"\", size = \"10 kB\" }}"
+        "{{ batch = \"\"\"sh -c 'cd .. && cat > batch && {rnews} && kill -9 $PPID'\"\"\", size = \"10 kB\" }}"
     );
     let (program, _) = feeding(&via, 23);
     far(&program);
@@ -185,7 +185,7 @@ fn batchparms_says_how_and_by_class() {
         told.out.starts_with("north: 3 articles in 1 batch, "),
         "{told:?}"
     );
-    let told = program.run(&["rnews", "--dir", "news", "--json", "night"]);
+    let told = program.run(&["rnews", "--dir", "news", "--json", "news/night"]);
     assert_eq!(told.count("duplicates"), 3, "{told:?}");
     program.write(
         "news/batchparms",
@@ -210,4 +210,12 @@ fn faults_are_named() {
         told.err.contains("batchparms: line 1: the queue is `x'"),
         "{told:?}"
     );
+    // Who needs no batchparms is served, by rnews and by hand.
+    program.write("news/sys", b"list:all:F:togo\n");
+    program.rnews(&articles::batch(&articles::many("more", 1, "test.a", 10)));
+    assert_eq!(program.read("news/out.going/togo"), "test/a/2\n");
+    let told = program.run(&["feed", "flush", "--dir", "news"]);
+    assert_eq!(told.status, 1, "{told:?}");
+    assert!(told.out.contains("list: 0 articles"), "{told:?}");
+    assert!(told.err.contains("north: "), "{told:?}");
 }

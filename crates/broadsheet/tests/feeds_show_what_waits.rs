@@ -95,14 +95,61 @@ fn what_waits_is_told() {
 }
 
 #[test]
+fn a_way_keeps_its_name_when_lines_come_and_go() {
+    let program = Program::with_news(ACTIVE);
+    let file =
+        |prefix: &str| program.rnews(&articles::batch(&articles::many(prefix, 2, "comp.a", 100)));
+    program.write(
+        "news/sys",
+        b"ME:all\nx:comp/all:n:slow\nx:comp/all:F:fast\n",
+    );
+    file("p");
+    for way in ["x", "x:2"] {
+        program.run(&["feed", "pause", "--dir", "news", way]);
+    }
+    file("q");
+    assert_eq!((waiting(&program, "x"), waiting(&program, "x:2")), (2, 2));
+    // Turned round, and with a new way in front.
+    program.write(
+        "news/sys",
+        b"ME:all\nx:comp/all:I:new\nx:comp/all:F:fast\nx:comp/all:n:slow\n",
+    );
+    assert_eq!((waiting(&program, "x"), waiting(&program, "x:2")), (2, 2));
+    file("r");
+    assert_eq!((waiting(&program, "x"), waiting(&program, "x:2")), (4, 4));
+    assert_eq!(program.read("news/out.going/new").lines().count(), 2);
+    // The first goes: told, and still listed.
+    program.write("news/sys", b"ME:all\nx:comp/all:F:fast\n");
+    let told = file("s");
+    assert!(told.err.contains("x is no longer in sys"), "{told:?}");
+    assert!(!told.err.contains("x:2 is no longer"), "{told:?}");
+    assert_eq!(waiting(&program, "x:2"), 6);
+    let told = program.run(&["feed", "list", "--dir", "news"]);
+    let left =
+        "x  no longer in sys: remove feeds/x unless its line comes back\n    waiting 4 articles";
+    assert!(told.out.contains(left), "{told:?}");
+    program.run(&["feed", "resume", "--dir", "news", "x:2"]);
+    let told = program.run(&["feed", "flush", "--dir", "news"]);
+    assert_eq!(told.status, 0, "{told:?}");
+    assert_eq!(program.read("news/out.going/fast").lines().count(), 8);
+    assert_eq!(program.read("news/out.going/slow").lines().count(), 2);
+}
+
+#[test]
 fn a_damaged_cursor_is_told_and_put_right() {
     let program = Program::with_news(ACTIVE);
-    program.write("news/sys", b"ME:all\none:comp/all:f:\n");
+    program.write("news/sys", b"ME:all\none:comp/all:F:\ntwo:comp/all:F:\n");
     program.rnews(&articles::batch(&articles::many("p", 1, "comp.a", 100)));
     program.write("news/feeds/one/cursor", b"rubbish");
     let told = program.run(&["feed", "list", "--dir", "news"]);
     assert_eq!(told.status, 2, "{told:?}");
     assert!(told.err.contains("feed reset"), "{told:?}");
+    assert!(
+        told.out.starts_with("two  ready"),
+        "others are listed: {told:?}"
+    );
+    let told = program.run(&["status", "--dir", "news", "--json"]);
+    assert_eq!(told.summary()["feeds"]["unreadable"][0], "one", "{told:?}");
     std::fs::remove_file(program.path("news/feeds/one/cursor")).expect("removed");
     let told = program.run(&["feed", "list", "--dir", "news"]);
     assert_eq!(told.status, 2, "no cursor though it is known: {told:?}");

@@ -39,7 +39,7 @@ fn offers(program: &Program, from: &str, to: &str) {
     let rnews = |dir: &str| {
         let binary = env!("CARGO_BIN_EXE_broadsheet");
         format!(
-            "sh -c 'cat > last.SITE && {binary} rnews --dir {dir} last.SITE && cat last.SITE >> all.SITE'"
+            "sh -c 'cd .. && cat > last.SITE && {binary} rnews --dir {dir} last.SITE && cat last.SITE >> all.SITE'"
         )
     };
     add(

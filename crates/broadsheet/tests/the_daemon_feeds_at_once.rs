@@ -66,7 +66,7 @@ fn listed(program: &Program) -> serde_json::Value {
 }
 
 fn sh(script: &str, gives: &str) -> String {
-    format!("{{ program = \"\"\"sh -c '{script}'\"\"\", gives = \"{gives}\" }}")
+    format!("{{ program = \"\"\"sh -c 'cd .. && {script}'\"\"\", gives = \"{gives}\" }}")
 }
 
 #[test]
@@ -195,7 +195,7 @@ fn all_kinds() -> Program {
     add(
         &program,
         "two",
-        "{ command = \"\"\"sh -c 'cat >> each; test -s \\\"$0\\\"' %s\"\"\" }",
+        "{ command = \"\"\"sh -c 'cat >> ../each; test -s \\\"$0\\\"' %s\"\"\" }",
     );
     add(
         &program,
@@ -242,6 +242,25 @@ fn assert_all_kinds_have(program: &Program, ids: &[String]) {
     }
     let log = program.read("other/log");
     assert!(!log.contains("duplicate"), "{log}");
+}
+
+#[test]
+fn another_directory_here_is_fed_by_whatever_name_we_are_called() {
+    let program = all_kinds();
+    std::fs::copy(env!("CARGO_BIN_EXE_broadsheet"), program.path("rnews")).unwrap();
+    program.write("news/rnews", b"not to be filed");
+    program.write(
+        "batch",
+        &batch(&[article("<called@example.com>", "comp.test")]),
+    );
+    let done = std::process::Command::new(program.path("rnews"))
+        .args(["--dir", "news", "batch"])
+        .current_dir(program.path(""))
+        .output()
+        .unwrap();
+    let said = String::from_utf8(done.stderr).unwrap();
+    assert!(done.status.success() && said.lines().count() == 1, "{said}");
+    assert_all_kinds_have(&program, &["<called@example.com>".to_owned()]);
 }
 
 fn wire(program: &Program, id: &str) -> String {

@@ -23,6 +23,8 @@ pub struct EachArticle<'a> {
     pub line: &'a CommandLine,
     /// The site's directory.
     pub directory: &'a Path,
+    /// The news directory: the command runs there.
+    pub news: &'a Path,
     /// How long it may take for an article.
     pub limit: Limit,
 }
@@ -32,7 +34,7 @@ pub struct EachArticle<'a> {
 pub struct Given {
     /// Articles that were taken.
     pub articles: u64,
-    /// Why it ended, unless nothing waits any more or its time was over. That article, and those behind it, wait on.
+    /// Why it ended, unless nothing waits any more, the feed was paused, or its time was over. That article, and those behind it, wait on.
     pub failed: Option<Error>,
 }
 
@@ -45,7 +47,7 @@ impl EachArticle<'_> {
     pub fn run(&self, togo: &mut dyn Togo) -> Result<Given, Error> {
         let mut given = Given::default();
         let mut article = Vec::new();
-        loop {
+        while !togo.is_paused() {
             let mut is_taken = false;
             article.clear();
             togo.offer(&mut |record| {
@@ -69,10 +71,13 @@ impl EachArticle<'_> {
                 return Ok(given);
             }
         }
+        Ok(given)
     }
 
     fn give(&self, article: &[u8]) -> Result<(), Error> {
         let file = self.directory.join(FILE);
+        // The command runs elsewhere.
+        let file = std::path::absolute(&file).map_err(Error::io("name", &file))?;
         let wants_file = self.line.wants_file();
         if wants_file {
             std::fs::write(&file, article).map_err(Error::io("write", &file))?;
@@ -80,6 +85,7 @@ impl EachArticle<'_> {
         let command = Transport::Command {
             line: self.line.with_file(file.as_os_str().as_bytes()),
             limit: self.limit.clone(),
+            directory: self.news.to_owned(),
         };
         let sent = command.send(article);
         if wants_file {

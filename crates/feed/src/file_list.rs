@@ -36,7 +36,7 @@ pub struct FileList {
 }
 
 impl FileList {
-    /// Lists everything that waits; gives how many articles. A crash leaves no half line, and lists again at most what was
+    /// Lists everything that waits, unless the feed is paused meanwhile; gives how many articles. A crash leaves no half line, and lists again at most what was
     /// not passed.
     ///
     /// # Errors
@@ -44,7 +44,7 @@ impl FileList {
     pub fn run(&self, togo: &mut dyn Togo) -> Result<u64, Error> {
         let mut lines = Vec::new();
         let mut listed = 0;
-        loop {
+        while !togo.is_paused() {
             lines.clear();
             let mut articles = 0;
             togo.offer(&mut |record| {
@@ -61,10 +61,11 @@ impl FileList {
             // What is not for this site is passed, too.
             togo.delivered()?;
             if articles == 0 {
-                return Ok(listed);
+                break;
             }
             listed += articles;
         }
+        Ok(listed)
     }
 
     /// Appends whole lines durably, or nothing. The file is locked (`flock`) meanwhile; when it was moved aside before all was written, the

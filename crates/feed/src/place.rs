@@ -5,6 +5,8 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
+use rustix::fs::{FlockOperation, flock};
+use rustix::io::Errno;
 use store::{Lock, Position, Reader};
 
 use crate::cursor::{Cursor, CursorFile};
@@ -31,8 +33,6 @@ pub struct Look {
     pub deferred: Vec<Deferred>,
     /// Why it is paused, if it is.
     pub paused: Option<String>,
-    /// Somebody serves it now.
-    pub busy: bool,
 }
 
 /// One site, served by this program alone for as long as this lives.
@@ -91,16 +91,22 @@ pub fn look(news: &Path, site: &[u8]) -> Result<Option<Look>, Error> {
     let Some(cursor) = CursorFile::read(&dir)? else {
         return Ok(None);
     };
-    let busy = matches!(
-        Lock::take_named(&dir, LOCK, false),
-        Err(store::Error::Locked(_))
-    );
     Ok(Some(Look {
         cursor,
         deferred: deferred::read(&dir)?,
         paused: paused(news, site)?,
-        busy,
     }))
+}
+
+/// True when somebody serves a site now. Its lock is shared for a moment; who takes it then waits for that.
+///
+/// # Errors
+/// [`Error::Name`].
+pub fn is_busy(news: &Path, site: &[u8]) -> Result<bool, Error> {
+    let path = directory(news, site)?.join(LOCK);
+    let shared =
+        std::fs::File::open(path).map(|file| flock(&file, FlockOperation::NonBlockingLockShared));
+    Ok(matches!(shared, Ok(Err(Errno::WOULDBLOCK))))
 }
 
 /// Why a site is paused, if it is.
@@ -142,7 +148,8 @@ pub fn resume(news: &Path, site: &[u8]) -> Result<bool, Error> {
     }
 }
 
-/// A program that another thread is starting has the lock for a moment too, between fork and exec, though it was given back here.
+/// A program that another thread is starting has the lock for a moment too, between fork and exec, though it was given back here; and
+/// who only looks ([`is_busy`]) has it for a moment.
 fn take_lock(dir: &Path) -> Result<Lock, store::Error> {
     let began = Instant::now();
     loop {

@@ -8,6 +8,7 @@
 use std::io::{ErrorKind, Write};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
@@ -39,6 +40,8 @@ const LOOK_LAST: Duration = Duration::from_millis(50);
 #[derive(Debug)]
 pub struct Program {
     line: CommandLine,
+    /// Where it runs: the news directory, or where we do.
+    directory: PathBuf,
     gives: Gives,
     /// How long it may take to read what it is given.
     limit: Limit,
@@ -59,7 +62,7 @@ struct Running {
 /// What came of giving.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Given {
-    /// So many articles; nothing waits any more, or the time is over.
+    /// So many articles; nothing waits any more, the feed was paused, or the time is over.
     All(u64),
     /// It ended a short time ago and rests until then; nothing was given.
     Rests(Instant),
@@ -79,12 +82,20 @@ impl Program {
     pub fn new(line: CommandLine, gives: Gives, limit: impl Into<Limit>) -> Program {
         Program {
             line,
+            directory: PathBuf::from("."),
             gives,
             limit: limit.into(),
             running: None,
             back_off: Duration::from_secs(BACK_OFF_SECONDS_MIN),
             rests_until: None,
         }
+    }
+
+    /// It runs in this directory.
+    #[must_use]
+    pub fn in_directory(mut self, directory: &Path) -> Program {
+        self.directory = directory.to_owned();
+        self
     }
 
     /// Gives it what waits, starting it where it does not run. After [`Given::Ended`] the same `togo` must not be used again: it
@@ -98,7 +109,7 @@ impl Program {
         }
         let mut given = 0;
         let mut bytes = Vec::new();
-        loop {
+        while !togo.is_paused() {
             bytes.clear();
             let mut articles = 0;
             togo.offer(&mut |record| {
@@ -120,6 +131,7 @@ impl Program {
                 return Ok(Given::All(given));
             }
         }
+        Ok(Given::All(given))
     }
 
     /// The number of its process, where it runs.
@@ -156,7 +168,7 @@ impl Program {
         let mut patience = self.limit.begin();
         let running = match &mut self.running {
             Some(running) => running,
-            none => none.insert(start(&self.line, now)?),
+            none => none.insert(start(&self.line, &self.directory, now)?),
         };
         let mut rest = bytes;
         while !rest.is_empty() {
@@ -235,10 +247,11 @@ impl Running {
     }
 }
 
-fn start(line: &CommandLine, now: Instant) -> Result<Running, String> {
+fn start(line: &CommandLine, directory: &Path, now: Instant) -> Result<Running, String> {
     let word = |word: &[u8]| std::ffi::OsStr::from_bytes(word).to_owned();
     let mut child = Command::new(word(line.program()))
         .args(line.arguments().iter().map(|argument| word(argument)))
+        .current_dir(directory)
         .stdin(Stdio::piped())
         .stdout(Stdio::null())
         .process_group(0)

@@ -37,6 +37,11 @@ pub trait Togo {
     /// # Errors
     /// It cannot be read.
     fn waiting_bytes(&mut self) -> Result<u64, Error>;
+
+    /// True when somebody paused the feed meanwhile: nothing more is to be handed over.
+    fn is_paused(&self) -> bool {
+        false
+    }
 }
 
 /// Makes a batch of what waits.
@@ -72,7 +77,7 @@ pub struct Sending<'a> {
     pub site: &'a [u8],
     /// How its batches are made.
     pub parms: &'a BatchParms,
-    /// The news directory, for relative directories.
+    /// The news directory, for relative directories; commands run there.
     pub news: &'a Path,
     /// Where UUCP keeps its jobs: [`crate::UUCP_SPOOL`].
     pub uucp_spool: &'a Path,
@@ -110,6 +115,8 @@ pub enum Stopped {
     Enough,
     /// `!` in `batchparms`.
     Off,
+    /// Somebody paused the feed in its turn.
+    Paused,
     /// So many batches wait to be taken that none may be added.
     QueueFull {
         /// How many wait.
@@ -151,6 +158,9 @@ impl Sending<'_> {
         };
         let transport = self.transport();
         sent.stopped = loop {
+            if togo.is_paused() {
+                break Stopped::Paused;
+            }
             if let Some(reason) = self.hindrance(&transport, &sent)? {
                 break reason;
             }
@@ -188,6 +198,7 @@ impl Sending<'_> {
             To::Command(line) => Transport::Command {
                 line: line.clone(),
                 limit: self.limit.clone(),
+                directory: self.news.to_owned(),
             },
             To::Directory(directory) => Transport::Directory(self.news.join(directory)),
         }

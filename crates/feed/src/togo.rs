@@ -131,12 +131,24 @@ impl Togo for FromCursor<'_> {
         self.place.pass(self.next, progress, progress.sent > 0)
     }
 
+    /// What was noted, and for the rest of the log as much again: a backlog is not walked twice.
     fn waiting_bytes(&mut self) -> Result<u64, Error> {
-        let site = Site {
-            name: self.place.site(),
-            cursor: *self.place.cursor(),
-        };
-        let counted = waiting::count(self.reader, &[site], &mut *self.chosen)?;
-        Ok(counted.first().map_or(0, |backlog| backlog.bytes))
+        if self.items.is_empty() && !self.is_complete {
+            let gone = std::mem::take(&mut self.gone);
+            self.note()?;
+            self.gone += gone;
+        }
+        let noted = self.items.iter().map(|item| item.bytes);
+        let bytes = noted.fold(self.progress.sent_bytes, u64::saturating_add);
+        let start = self.place.cursor().position.0;
+        let (seen, all) = (self.seen.0, self.reader.end().0);
+        let seen = u128::from(seen.saturating_sub(start).max(1));
+        let all = u128::from(all.saturating_sub(start)).max(seen);
+        let bytes = u128::from(bytes).saturating_mul(all) / seen;
+        Ok(u64::try_from(bytes).unwrap_or(u64::MAX))
+    }
+
+    fn is_paused(&self) -> bool {
+        self.place.is_paused()
     }
 }

@@ -34,6 +34,8 @@ pub enum Transport {
         line: CommandLine,
         /// How long it may take.
         limit: Limit,
+        /// Where it runs: the news directory.
+        directory: PathBuf,
     },
     /// Another news system's `in.coming`. Each batch is a file under its classic name, `TIMEu.t` or, compressed, `TIMEu.Z`;
     /// it appears under that name when it is whole and on the disk.
@@ -48,13 +50,17 @@ impl Transport {
     /// other side gets its articles twice, and refuses them the second time.
     pub fn send(&self, batch: &[u8]) -> Result<(), Error> {
         match self {
-            Transport::Command { line, limit } => run(line, limit, batch),
+            Transport::Command {
+                line,
+                limit,
+                directory,
+            } => run(line, limit, directory, batch),
             Transport::Directory(directory) => drop_in(directory, batch),
         }
     }
 }
 
-fn run(line: &CommandLine, limit: &Limit, batch: &[u8]) -> Result<(), Error> {
+fn run(line: &CommandLine, limit: &Limit, directory: &Path, batch: &[u8]) -> Result<(), Error> {
     let program = || String::from_utf8_lossy(line.program()).into_owned();
     let not_started = |source| Error::NotStarted {
         program: program(),
@@ -68,6 +74,7 @@ fn run(line: &CommandLine, limit: &Limit, batch: &[u8]) -> Result<(), Error> {
     let words = |word: &Vec<u8>| std::ffi::OsStr::from_bytes(word).to_owned();
     let mut child = Command::new(std::ffi::OsStr::from_bytes(line.program()))
         .args(line.arguments().iter().map(words))
+        .current_dir(directory)
         .stdin(input)
         .stdout(Stdio::null())
         .stderr(complaint.try_clone().map_err(not_started)?)

@@ -226,3 +226,56 @@ fn a_round_that_is_full_ends_between_two_articles() {
     assert!(!round.complete);
     assert_eq!(round.end, filed[3]);
 }
+
+#[test]
+fn who_only_looks_is_in_nobodys_way() {
+    let news = News::new();
+    let site = Newcomer {
+        name: b"one",
+        start: Start::Now,
+    };
+    roll::enrol(news.dir(), news.spool.end(), &[site]).unwrap();
+    let is_busy = || feed::place::is_busy(news.dir(), b"one").unwrap();
+    assert!(!is_busy());
+    let taken = Place::take_only(news.dir(), b"one").unwrap();
+    assert!(is_busy());
+    drop(taken);
+    let is_over = std::sync::atomic::AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        let looking = scope.spawn(|| {
+            while !is_over.load(std::sync::atomic::Ordering::Relaxed) {
+                feed::place::look(news.dir(), b"one").unwrap().unwrap();
+                is_busy();
+            }
+        });
+        let taken = (0..300).map(|_| Place::take_only(news.dir(), b"one").map(drop));
+        let taken: Vec<_> = taken.collect();
+        is_over.store(true, std::sync::atomic::Ordering::Relaxed);
+        looking.join().unwrap();
+        for taken in taken {
+            taken.unwrap();
+        }
+    });
+}
+
+#[test]
+fn a_record_that_is_lent_stays_when_expire_takes_its_space() {
+    let mut news = News::new();
+    let position = news.file("one");
+    news.commit();
+    let reader = news.reader();
+    let mut lender = reader.lender();
+    let record = lender.record(position).unwrap();
+    let before = record.bytes().to_vec();
+    assert!(!before.iter().all(|&byte| byte == 0));
+    for entry in std::fs::read_dir(news.dir().join("segments")).unwrap() {
+        let path = entry.unwrap().path();
+        if path.extension().is_some_and(|end| end == "art") {
+            let length = std::fs::metadata(&path).unwrap().len();
+            let zeros = vec![0; length as usize];
+            let file = std::fs::OpenOptions::new().write(true).open(path).unwrap();
+            std::os::unix::fs::FileExt::write_all_at(&file, &zeros, 0).unwrap();
+        }
+    }
+    assert_eq!(record.bytes(), before);
+}

@@ -224,6 +224,7 @@ fn a_command_gets_each_article_on_its_input_and_in_its_file() {
     let each = EachArticle {
         line: &line,
         directory: &directory,
+        news: news.dir(),
         limit: LIMIT.into(),
     };
     let given = serving(&news, |togo| each.run(togo).unwrap());
@@ -250,6 +251,7 @@ fn a_command_that_fails_keeps_its_article_waiting() {
     let each = EachArticle {
         line: &line,
         directory: &news.dir().join("feeds/one"),
+        news: news.dir(),
         limit: LIMIT.into(),
     };
     let given = serving(&news, |togo| each.run(togo).unwrap());
@@ -260,4 +262,65 @@ fn a_command_that_fails_keeps_its_article_waiting() {
     assert_eq!(given.articles, 2);
     let text = fs::read_to_string(&got).unwrap();
     assert_eq!(text.replace("Message-ID: ", ""), ids(1..=4));
+}
+
+/// Each command runs in the news directory, where it finds the file.
+const PAUSE: &str = "touch feeds/one/paused; cat >>got";
+
+#[test]
+fn a_feed_that_is_paused_in_its_turn_stops_there() {
+    let news = with_articles(20_000);
+    let paused = news.dir().join("feeds/one/paused");
+    let got = || fs::read_to_string(news.dir().join("got")).unwrap();
+    // A program: after what is given at a time.
+    let mut program = Program::new(sh(PAUSE), Gives::Id, LIMIT).in_directory(news.dir());
+    let given = serving(&news, |togo| program.give(togo, Instant::now()).unwrap());
+    assert_eq!(program.end(LIMIT), None);
+    let articles = got().lines().count();
+    assert_eq!(given, Given::All(articles as u64));
+    assert!((1..20_000).contains(&articles), "{articles}");
+    // A command: after one article.
+    fs::remove_file(&paused).unwrap();
+    let line = sh(PAUSE);
+    let each = EachArticle {
+        line: &line,
+        directory: &news.dir().join("feeds/one"),
+        news: news.dir(),
+        limit: LIMIT.into(),
+    };
+    let given = serving(&news, |togo| each.run(togo).unwrap());
+    assert!(given.failed.is_none() && given.articles == 1, "{given:?}");
+    // Batches: after one.
+    fs::remove_file(&paused).unwrap();
+    let parms = feed::BatchParms {
+        size: 1000,
+        size_max: 3000,
+        queue: groups::sites::Queue::Unlimited,
+        build: groups::sites::Build::Articles,
+        peer: b"one".to_vec(),
+        packing: article::wrap::Packing::default(),
+        to: groups::sites::To::Command(sh(PAUSE)),
+        is_off: false,
+    };
+    let sending = feed::Sending {
+        site: b"one",
+        parms: &parms,
+        news: news.dir(),
+        uucp_spool: news.dir(),
+        limit: LIMIT.into(),
+        batches_max: u64::MAX,
+    };
+    let sent = serving(&news, |togo| sending.run(togo).unwrap());
+    assert!(matches!(sent.stopped, feed::Stopped::Paused), "{sent:?}");
+    assert_eq!(sent.batches, 1);
+    assert!(sent.backlog > 100, "{sent:?}");
+    // A list is not begun.
+    let list = feed::FileList {
+        form: groups::sites::ListForm::Id,
+        path: news.dir().join("togo"),
+    };
+    assert_eq!(serving(&news, |togo| list.run(togo).unwrap()), 0);
+    fs::remove_file(&paused).unwrap();
+    let left = 20_000 - articles as u64 - 1 - sent.articles;
+    assert_eq!(serving(&news, |togo| list.run(togo).unwrap()), left);
 }

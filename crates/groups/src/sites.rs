@@ -3,6 +3,7 @@
 //!
 //! Nothing here runs a command: it is only kept.
 
+mod names;
 mod via;
 
 use std::sync::Arc;
@@ -16,6 +17,7 @@ use crate::place::Place;
 use crate::sys::{self, SysFault};
 use crate::tables::Tables;
 
+pub use names::FeedNames;
 pub use via::{
     BATCH_BYTES, BATCH_OVERSIZE, BatchVia, Build, Compress, Gives, ListForm, Queue, To, Via,
 };
@@ -159,7 +161,7 @@ impl Sites {
             (None, None) => (Pattern::parse(b"all"), None),
         };
         add_tables(&mut sites, &tables.sites, me)?;
-        let feeds = feed_names(&sites);
+        let feeds = FeedNames::default().give(&sites);
         Ok(Self {
             me: me.to_vec(),
             accepts,
@@ -167,6 +169,13 @@ impl Sites {
             sites: sites.into(),
             feeds: feeds.into(),
         })
+    }
+
+    /// Lets feeds keep the names they have had.
+    #[must_use]
+    pub fn with_names(mut self, names: &FeedNames) -> Self {
+        self.feeds = names.give(&self.sites).into();
+        self
     }
 
     /// Our own name.
@@ -192,7 +201,8 @@ impl Sites {
 
     /// The name of a site's feed, by its index in [`sites`](Self::sites): what records of articles name, and
     /// under what its cursor is kept. It is the site's name; but where lines of `sys` send to one site in
-    /// different ways, each further way is a feed of its own, `NAME:2` and so on (no name has a colon).
+    /// different ways, each further way is a feed of its own, `NAME:2` and so on (no name has a colon). Which way has which name
+    /// is kept: [`with_names`](Self::with_names).
     pub fn feed_name(&self, index: usize) -> &[u8] {
         self.feeds.get(index).map_or(b"", Vec::as_slice)
     }
@@ -238,17 +248,4 @@ fn add_tables(sites: &mut Vec<Site>, tables: &[Site], me: &[u8]) -> Result<(), S
         sites.push(site.clone());
     }
     Ok(())
-}
-
-fn feed_names(sites: &[Site]) -> Vec<Vec<u8>> {
-    let mut ways: HashMap<&[u8], HashMap<&Via, usize>> = HashMap::new();
-    let names = sites.iter().map(|site| {
-        let ways = ways.entry(&site.name).or_default();
-        let next = ways.len() + 1;
-        match *ways.entry(&site.via).or_insert(next) {
-            1 => site.name.clone(),
-            number => [&site.name, format!(":{number}").as_bytes()].concat(),
-        }
-    });
-    names.collect()
 }

@@ -1,4 +1,5 @@
-//! Lending records out of mapped segments, for who reads many articles one after the other: nothing is copied.
+//! Lending records of segments, for who reads many articles one after the other. Each is copied out of the map first, and the copy is
+//! checked: expire may give space back at any moment, and what was right in the map may be zeros when it is used.
 
 use std::sync::Arc;
 
@@ -14,7 +15,12 @@ use crate::{Error, Position};
 pub struct Lender<'r> {
     reader: &'r Reader,
     open: Option<Shelf>,
+    /// The record that is lent.
+    copy: Vec<u8>,
 }
+
+/// A buffer that one large article made larger than this is given back: 1 MiB.
+const COPY_BYTES_KEPT: usize = 1 << 20;
 
 /// A mapped segment.
 #[derive(Debug)]
@@ -36,6 +42,7 @@ impl Reader {
         Lender {
             reader: self,
             open: None,
+            copy: Vec::new(),
         }
     }
 }
@@ -60,7 +67,7 @@ impl Lender<'_> {
             self.open = Some(self.shelf(base, position)?);
             place = self.place(position);
         }
-        let place = place.map_err(|missing| match missing {
+        place.map_err(|missing| match missing {
             Missing::Gone => Error::NoArticle(position),
             Missing::Damaged(offset) => Error::Damaged {
                 path: segment_path(&self.reader.segments, base, View::Art),
@@ -68,16 +75,14 @@ impl Lender<'_> {
                 what: "the checksum of the article is wrong",
             },
         })?;
-        let shelf = self.open.as_ref();
-        let bytes = shelf.and_then(|shelf| shelf.map.bytes().get(place..));
-        bytes
-            .and_then(Record::trust)
-            .ok_or(Error::NoArticle(position))
+        Record::trust(&self.copy).ok_or(Error::NoArticle(position))
     }
 
-    fn place(&self, position: Position) -> Result<usize, Missing> {
+    fn place(&mut self, position: Position) -> Result<(), Missing> {
         let shelf = self.open.as_ref().ok_or(Missing::Gone)?;
-        shelf.place(position)
+        self.copy.clear();
+        self.copy.shrink_to(COPY_BYTES_KEPT);
+        shelf.copy(position, &mut self.copy)
     }
 
     fn shelf(&self, base: u64, position: Position) -> Result<Shelf, Error> {
@@ -100,8 +105,8 @@ impl Lender<'_> {
 }
 
 impl Shelf {
-    /// Where the record lies; its checksum was found right.
-    fn place(&self, position: Position) -> Result<usize, Missing> {
+    /// Copies the record; the checksum of the copy was found right.
+    fn copy(&self, position: Position, copy: &mut Vec<u8>) -> Result<(), Missing> {
         let offset = position.0.saturating_sub(self.base);
         let place = match &self.moved {
             Some(moved) => moved.in_file(offset).ok_or(Missing::Gone)?,
@@ -119,8 +124,9 @@ impl Shelf {
         if head.kind == Kind::Hole {
             return Err(Missing::Gone);
         }
-        match Record::check(head, bytes) {
-            Some(_) => Ok(place as usize),
+        copy.extend_from_slice(bytes.get(..head.covered()).unwrap_or_default());
+        match Record::parse(copy) {
+            Some(_) => Ok(()),
             None => Err(damaged),
         }
     }

@@ -67,7 +67,7 @@ fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
     let mut reader = Reader::open(directory.root())?;
     feeds::introduce(&directory, &sites, reader.end())?;
     let chosen = feeds::chosen(&sites, &given.operands)?;
-    let mut serving = Serving::new(&directory, &sites)?;
+    let mut serving = Serving::new(&directory, &sites);
     let names: Vec<&[u8]> = chosen.iter().map(|(name, _)| *name).collect();
     serving.plan(&names, &reader)?;
     let mut status = Status::OK;

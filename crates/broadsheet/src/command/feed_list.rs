@@ -3,12 +3,11 @@
 use std::io::Write;
 
 use feed::place::{self, Look};
-use feed::waiting::Backlog;
 use store::Reader;
 
 use crate::directory::NewsDirectory;
 use crate::exit::Status;
-use crate::feeds;
+use crate::feeds::{self, Told};
 use crate::flags::{Command, DIR, Given, JSON, Operands};
 use crate::text;
 
@@ -19,7 +18,8 @@ pub static COMMAND: Command = Command {
     summary: "list the sites with what waits for them",
     about: "\
 For each site, or each SITE: its state, the articles that wait for it and their bytes, when the oldest of them arrived, and
-what it has got so far. An article that expired or was cancelled while it waited does not count.",
+what it has got so far. An article that expired or was cancelled while it waited does not count. A site whose cursor is damaged is told on
+standard error, and the others are listed. A site that is no longer in sys is listed as long as articles wait for it.",
     operands: Operands {
         shown: "SITE...",
         least: 0,
@@ -37,40 +37,77 @@ fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
     let reader = Reader::open(directory.root())?;
     feeds::introduce(&directory, &sys, reader.end())?;
     let chosen = feeds::chosen(&sys, &given.operands)?;
-    let names = || chosen.iter().map(|(name, _)| *name);
-    let told = feeds::backlogs(&directory, &sys, &reader, names())?;
-    let is_told = |name: &&[u8]| told.iter().any(|told| told.name == *name);
-    if told.len() < chosen.len()
-        && let Some(lost) = names().find(|name| !is_told(name))
-    {
-        return Err(feed::Error::Unknown(place::shown(lost)).into());
-    }
+    let names = chosen.iter().map(|(name, _)| *name);
+    let (told, untold) = feeds::backlogs(&directory, &sys, &reader, names)?;
     for feed in &told {
+        let is_busy = place::is_busy(directory.root(), feed.name)?;
         match given.has("json") {
-            true => writeln!(out, "{}", json(feed.name, &feed.look, &feed.backlog))?,
-            false => write_text(out, feed.name, &feed.look, &feed.backlog)?,
+            true => writeln!(out, "{}", json(feed, is_busy))?,
+            false => write_text(out, feed, is_busy)?,
         }
     }
-    Ok(Status::OK)
+    if given.operands.is_empty() {
+        list_left_over(&directory, &sys, &reader, given.has("json"), out)?;
+    }
+    for (name, error) in &untold {
+        eprintln!("broadsheet: {}: {error}", place::shown(name));
+    }
+    Ok(match untold.is_empty() {
+        true => Status::OK,
+        false => Status::ATTENTION,
+    })
 }
 
-fn state(look: &Look) -> String {
+/// Feeds that are no longer in sys, but for which articles wait.
+fn list_left_over(
+    directory: &NewsDirectory,
+    sys: &groups::Sites,
+    reader: &Reader,
+    is_json: bool,
+    out: &mut dyn Write,
+) -> anyhow::Result<()> {
+    let left = feeds::left_over(directory, sys)?;
+    let names = left.iter().map(Vec::as_slice);
+    // A damaged cursor of theirs is nobody's sorrow.
+    let (told, _) = feeds::backlogs(directory, sys, reader, names)?;
+    for feed in told.iter().filter(|feed| feed.backlog.articles > 0) {
+        let name = place::shown(feed.name);
+        if is_json {
+            let (articles, bytes) = (feed.backlog.articles, feed.backlog.bytes);
+            let told = serde_json::json!({
+                "site": name, "state": "no longer in sys", "articles": articles, "bytes": bytes,
+            });
+            writeln!(out, "{told}")?;
+        } else {
+            let articles = text::counted(feed.backlog.articles, "article");
+            let bytes = text::rough_bytes(feed.backlog.bytes);
+            writeln!(
+                out,
+                "{name}  no longer in sys: remove feeds/{name} unless its line comes back"
+            )?;
+            writeln!(out, "    waiting {articles}, {bytes}")?;
+        }
+    }
+    Ok(())
+}
+
+fn state(look: &Look, is_busy: bool) -> String {
     match &look.paused {
         Some(why) if why.is_empty() => "paused".to_owned(),
         Some(why) => format!("paused: {why}"),
-        None if look.busy => "being served".to_owned(),
+        None if is_busy => "being served".to_owned(),
         None => "ready".to_owned(),
     }
 }
 
-fn write_text(
-    out: &mut dyn Write,
-    name: &[u8],
-    look: &Look,
-    backlog: &Backlog,
-) -> std::io::Result<()> {
+fn write_text(out: &mut dyn Write, feed: &Told<'_>, is_busy: bool) -> std::io::Result<()> {
+    let Told {
+        name,
+        look,
+        backlog,
+    } = feed;
     out.write_all(name)?;
-    writeln!(out, "  {}", state(look))?;
+    writeln!(out, "  {}", state(look, is_busy))?;
     let oldest = backlog.oldest.map_or_else(String::new, |time| {
         format!(", the oldest of {}", text::utc(time))
     });
@@ -95,13 +132,18 @@ fn write_text(
     Ok(())
 }
 
-fn json(name: &[u8], look: &Look, backlog: &Backlog) -> serde_json::Value {
+fn json(feed: &Told<'_>, is_busy: bool) -> serde_json::Value {
+    let Told {
+        name,
+        look,
+        backlog,
+    } = feed;
     let cursor = &look.cursor;
     serde_json::json!({
         "site": place::shown(name),
         "state": match () {
             () if look.paused.is_some() => "paused",
-            () if look.busy => "busy",
+            () if is_busy => "busy",
             () => "ready",
         },
         "paused": look.paused,

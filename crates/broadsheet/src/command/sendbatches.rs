@@ -84,7 +84,7 @@ fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
     let mut reader = Reader::open(directory.root())?;
     feeds::introduce(&directory, &sites, reader.end())?;
     let log = BatchLog::read(&directory.file(BATCHLOG))?;
-    let mut serving = Serving::new(&directory, &sites)?;
+    let mut serving = Serving::new(&directory, &sites);
     serving.class = class;
     serving.batches_max = given.number("batches")?.unwrap_or(u64::MAX);
     if let Some(seconds) = given.number("command-seconds")? {
@@ -94,12 +94,13 @@ fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
         serving.uucp_spool = place.into();
     }
     let began = now();
+    serving.batchparms()?;
     let (mut status, mut lines) = (Status::OK, Vec::new());
     let mut turns = Vec::new();
     for (name, site) in feeds::chosen(&sites, &given.operands)? {
         match &site.via {
             Via::Batch(via) if given.has("unscheduled") && via.schedule.is_some() => {}
-            Via::Batch(via) if serving.is_of_class(site, via) => turns.push((name, site)),
+            Via::Batch(via) if serving.is_of_class(site, via)? => turns.push((name, site)),
             Via::Batch(_) => {}
             other if !given.operands.is_empty() => {
                 let (name, word) = (place::shown(name), other.word());

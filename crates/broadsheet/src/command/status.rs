@@ -101,17 +101,20 @@ struct Feeds {
     all: usize,
     behind: Vec<serde_json::Value>,
     words: Vec<String>,
+    /// Their files are damaged or lost.
+    unreadable: Vec<String>,
 }
 
 impl Feeds {
     fn look(directory: &NewsDirectory, reader: &Reader) -> anyhow::Result<Feeds> {
         let sites = directory.sys(&directory.settings()?.settings)?;
         let names = feeds::names(&sites);
-        let told = feeds::backlogs(directory, &sites, reader, names.iter().copied())?;
+        let (told, untold) = feeds::backlogs(directory, &sites, reader, names.iter().copied())?;
         let mut feeds = Feeds {
             all: names.len(),
             behind: Vec::new(),
             words: Vec::new(),
+            unreadable: untold.iter().map(|(name, _)| place::shown(name)).collect(),
         };
         for feed in told.iter().filter(|feed| feed.backlog.articles > 0) {
             let name = place::shown(feed.name);
@@ -128,7 +131,7 @@ impl Feeds {
     }
 
     fn json(&self) -> serde_json::Value {
-        serde_json::json!({ "count": self.all, "behind": self.behind })
+        serde_json::json!({ "count": self.all, "behind": self.behind, "unreadable": self.unreadable })
     }
 
     fn text(&self) -> String {
@@ -141,10 +144,17 @@ impl Feeds {
             .map(String::as_str)
             .collect();
         let words = words.join(", ");
-        match (behind, more) {
+        let told = match (behind, more) {
             (0, _) => format!("{all}, nothing waits"),
             (_, 0) => format!("{all}, articles wait for {behind}: {words}"),
             _ => format!("{all}, articles wait for {behind}: {words} and {more} more"),
+        };
+        match self.unreadable.as_slice() {
+            [] => told,
+            [one, ..] => format!(
+                "{told}; {} cannot be read, as {one}: see `broadsheet feed list'",
+                self.unreadable.len()
+            ),
         }
     }
 }

@@ -122,7 +122,8 @@ impl Feeder {
     fn follow(&self) {
         let mut program = match &self.site.via {
             Via::Program { command, gives } => {
-                Some(Program::new(command.clone(), *gives, self.limit()))
+                let program = Program::new(command.clone(), *gives, self.limit());
+                Some(program.in_directory(self.directory.root()))
             }
             _ => None,
         };
@@ -188,7 +189,7 @@ impl Feeder {
             Some(desk) => desk,
             none => {
                 let reader = Reader::open(self.directory.root())?;
-                let mut serving = Serving::at_once(&self.directory, &self.sites);
+                let mut serving = Serving::new(&self.directory, &self.sites);
                 serving.limit = self.limit();
                 none.insert((reader, serving))
             }

@@ -135,7 +135,8 @@ fn sites_of_both_files_are_told_with_their_place() {
     let told = program.run(&["check", "--dir", "news"]);
     assert_eq!(told.status, 0, "{told:?}");
     let said = format!(
-        "sys: 3 sites to send to; groups are taken as the line of ME says\n    site: batch (sys:2)\n    \
+        "sys: 3 sites to send to; groups are taken as the line of ME says\n    site: batch (sys:2)\n        \
+         note: nothing says where batches for site go: write a line for it, class u, in batchparms, or `via = {{ batch = ... }}' in its [[site]]\n    \
          site:2: files (sys:3)\n    other: news (broadsheet.toml:{line}:8)\n"
     );
     assert!(told.out.contains(&said), "{told:?}");

@@ -208,7 +208,7 @@ mod tests {
             form: ListForm::Name,
             path: path.clone(),
         };
-        let articles = 100_u32;
+        let articles = 10_u32;
         let taken = std::thread::scope(|scope| {
             let writing = scope.spawn(|| {
                 for number in 0..articles {

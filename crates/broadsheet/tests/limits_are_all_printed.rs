@@ -93,7 +93,7 @@ const ALSO: &[(&str, &str)] = &[
         "broadsheet::daemon::CLIENTS_MAX",
     ),
     (
-        "broadsheet::daemon::newsroom::JOBS_MAX",
+        "broadsheet::daemon::room::JOBS_MAX",
         "broadsheet::daemon::JOBS_MAX",
     ),
     (

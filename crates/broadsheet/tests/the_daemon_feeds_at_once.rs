@@ -355,7 +355,7 @@ fn the_daemon_ends_while_a_program_does_not_read() {
 
 #[test]
 fn newsrun_lets_others_file_while_feeds_have_their_turn() {
-    let program = feeding("{ command = \"\"\"sh -c 'echo begun > begun; read go < go' %s\"\"\" }");
+    let program = feeding("{ command = \"\"\"sh -c 'cd .. && echo begun > begun; read go < go' %s\"\"\" }");
     fifo(&program, "begun");
     fifo(&program, "go");
     let spool = |prefix: &str| {
@@ -410,7 +410,7 @@ fn rnews_does_not_wait_for_a_program_that_does_not_read() {
 
 #[test]
 fn a_reload_and_the_end_end_a_command_that_hangs() {
-    let hangs = "sh -c 'echo $$ > begun; exec sleep 600'";
+    let hangs = "sh -c 'cd .. && echo $$ > begun; exec sleep 600'";
     let program = feeding(&format!("{{ command = \"\"\"{hangs}\"\"\" }}"));
     fifo(&program, "begun");
     let mut daemon = Daemon::start(&program);

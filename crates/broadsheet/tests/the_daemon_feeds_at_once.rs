@@ -355,7 +355,8 @@ fn the_daemon_ends_while_a_program_does_not_read() {
 
 #[test]
 fn newsrun_lets_others_file_while_feeds_have_their_turn() {
-    let program = feeding("{ command = \"\"\"sh -c 'cd .. && echo begun > begun; read go < go' %s\"\"\" }");
+    let program =
+        feeding("{ command = \"\"\"sh -c 'cd .. && echo begun > begun; read go < go' %s\"\"\" }");
     fifo(&program, "begun");
     fifo(&program, "go");
     let spool = |prefix: &str| {

@@ -7,6 +7,8 @@
 )]
 
 use std::io::Write;
+use std::os::unix::fs::MetadataExt;
+use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
@@ -124,7 +126,19 @@ impl Program {
             .args(words)
             .current_dir(self.room.path())
             .env_remove("BROADSHEET_DIR");
+        self.as_owner(&mut command);
         command
+    }
+
+    /// Root is refused in a news directory that was given to another user.
+    fn as_owner(&self, command: &mut Command) {
+        let Ok(news) = std::fs::metadata(self.path("news")) else {
+            return;
+        };
+        let is_root = std::fs::metadata("/proc/self").is_ok_and(|own| own.uid() == 0);
+        if is_root && news.uid() != 0 {
+            command.uid(news.uid()).gid(news.gid());
+        }
     }
 
     /// Gives `batch` to `rnews --json` on a pipe.
@@ -157,12 +171,7 @@ impl Program {
 
     /// Runs it and gives back what it printed, byte for byte; it must end with 0.
     pub fn run_bytes(&self, words: &[&str]) -> Vec<u8> {
-        let done = Command::new(env!("CARGO_BIN_EXE_broadsheet"))
-            .args(words)
-            .current_dir(self.room.path())
-            .env_remove("BROADSHEET_DIR")
-            .output()
-            .expect("the program starts");
+        let done = self.command(words).output().expect("the program starts");
         assert!(
             done.status.success(),
             "{words:?}: {}",
@@ -178,15 +187,16 @@ impl Program {
 
     /// Runs `program`, such as a link to the binary.
     pub fn run_as(&self, program: &Path, words: &[&str], input: &[u8]) -> Told {
-        let mut child = Command::new(program)
+        let mut command = Command::new(program);
+        command
             .args(words)
             .current_dir(self.room.path())
             .env_remove("BROADSHEET_DIR")
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .spawn()
-            .expect("the program starts");
+            .stderr(Stdio::piped());
+        self.as_owner(&mut command);
+        let mut child = command.spawn().expect("the program starts");
         let mut stdin = child.stdin.take().expect("piped");
         let input = input.to_vec();
         // A thread, so that a program that writes before it has read all cannot hang the test.

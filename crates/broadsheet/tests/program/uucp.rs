@@ -24,7 +24,7 @@ impl Uucp {
     /// `None`, and a line that says why, where there is no UUCP. The `rnews` of `there` is given these words.
     pub fn new(words: &str) -> Option<Uucp> {
         let root = peers::root_of("usr/sbin/uuxqt", "uucp")?;
-        let program = Program::with_news(ACTIVE);
+        let mut program = Program::with_news(ACTIVE);
         for place in ["bin", "commands"] {
             fs::create_dir(program.path(place)).unwrap();
         }
@@ -93,6 +93,7 @@ impl Uucp {
         if fs::metadata("/proc/self").is_ok_and(|me| std::os::unix::fs::MetadataExt::uid(&me) == 0)
         {
             peers::give(&program.path(""), peers::ids_of("uucp")?);
+            program.owner_runs = true;
         }
         Some(Uucp { program })
     }

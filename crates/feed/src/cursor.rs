@@ -207,16 +207,15 @@ impl CursorFile {
     }
 }
 
-/// From here on records name a site. The caller files, so nobody else can say it.
+/// From here on records name a site. The caller files, so nobody else can say it; and syncs, once for all sites.
 ///
 /// # Errors
 /// The disk's.
 pub fn select_from(dir: &Path, position: Position) -> Result<(), Error> {
-    let text = format!("{}\n", position.0);
-    store::replace(&store::disk::RealDisk, &dir.join(SELECTED), |file| {
-        file.write_at(text.as_bytes(), 0)
-    })
-    .map_err(Error::Store)
+    let path = dir.join(SELECTED);
+    let fresh = dir.join(format!("{SELECTED}.new"));
+    std::fs::write(&fresh, format!("{}\n", position.0)).map_err(Error::io("write", &fresh))?;
+    std::fs::rename(&fresh, &path).map_err(Error::io("put in place", &path))
 }
 
 fn selected_from(dir: &Path) -> Position {

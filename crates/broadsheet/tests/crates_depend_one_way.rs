@@ -13,7 +13,9 @@ const ORDER: &[&str] = &[
     "inject",
     "expire",
     "feed",
+    "access",
     "nntp",
+    "server",
     "broadsheet",
 ];
 

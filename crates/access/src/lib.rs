@@ -1,0 +1,1 @@
+//! Who may read, post and send news here. No sockets.

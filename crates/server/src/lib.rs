@@ -1,0 +1,1 @@
+//! The NNTP server: sockets, TLS, compression, sessions over the store.

@@ -1,0 +1,234 @@
+//! Who it is: AUTHINFO (RFC 4643), STARTTLS (RFC 4642), COMPRESS (RFC 8054).
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD as BASE64;
+
+use crate::command::Command;
+use crate::out::Out;
+use crate::terms::Standing;
+use crate::world::{Credentials, SaslStep, World};
+
+use super::{Next, Session, State};
+
+/// What came of a password or the like that took time to look at.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum LoggedIn {
+    /// It is right; what the visitor may do now.
+    Yes(Standing),
+    /// It is not.
+    No,
+    /// It could not be looked at, and why.
+    Trouble(String),
+}
+
+impl Session {
+    /// Keeps the promise that [`SaslStep::Pending`] made.
+    pub fn logged_in(&mut self, told: &LoggedIn, out: &mut Out) {
+        let answer = self.told(told);
+        out.keep(|text| text.extend_from_slice(answer.as_bytes()));
+    }
+
+    fn told(&mut self, told: &LoggedIn) -> String {
+        match told {
+            LoggedIn::Yes(standing) => {
+                self.standing = *standing;
+                "281 Welcome\r\n".to_owned()
+            }
+            LoggedIn::No => "481 Wrong name or password\r\n".to_owned(),
+            LoggedIn::Trouble(why) => format!("403 {}\r\n", why.replace(['\r', '\n'], " ")),
+        }
+    }
+
+    /// Mechanisms that can be used now.
+    fn mechanisms(&self) -> Vec<&'static str> {
+        let plain_is_safe = self.is_secure || self.terms.has_plaintext_passwords;
+        let all = self.terms.sasl.iter().copied();
+        all.filter(|name| match *name {
+            "PLAIN" => plain_is_safe,
+            "EXTERNAL" => self.is_secure,
+            _ => true,
+        })
+        .collect()
+    }
+
+    fn may_log_in(&self) -> bool {
+        self.standing.could_log_in && !self.standing.is_logged_in && !self.is_compressed
+    }
+
+    pub(super) fn push_identity_capabilities(&self, lines: &mut Vec<String>) {
+        let is_fresh = !self.standing.is_logged_in;
+        if self.terms.has_tls && !self.is_secure && !self.is_compressed && is_fresh {
+            lines.push("STARTTLS".to_owned());
+        }
+        if self.may_log_in() {
+            let mechanisms = self.mechanisms();
+            let mut line = "AUTHINFO".to_owned();
+            if self.is_secure || self.terms.has_plaintext_passwords {
+                line.push_str(" USER");
+            }
+            if !mechanisms.is_empty() {
+                line.push_str(" SASL");
+                lines.push(line);
+                lines.push(format!("SASL {}", mechanisms.join(" ")));
+            } else {
+                lines.push(line);
+            }
+        }
+        if self.terms.has_compression && !self.is_compressed {
+            lines.push("COMPRESS DEFLATE".to_owned());
+        }
+    }
+
+    pub(super) fn identify<W: World>(
+        &mut self,
+        command: Command<'_>,
+        world: &mut W,
+        out: &mut Out,
+    ) -> Option<Next> {
+        match command {
+            Command::StartTls => return self.start_tls(out),
+            Command::Compress(algorithm) => return self.compress(algorithm, out),
+            _ => {}
+        }
+        if self.standing.is_logged_in || self.is_compressed || !self.terms.has("AUTHINFO") {
+            // RFC 4643, 2.2: once only; RFC 8054, 2.2.2: not behind compression.
+            out.push(b"502 Not now\r\n");
+            return None;
+        }
+        if !self.standing.could_log_in {
+            out.push(b"502 Nobody can log in from here\r\n");
+            return None;
+        }
+        match command {
+            Command::AuthUser(_) | Command::AuthPass(_) if !self.takes_passwords() => {
+                out.push(b"483 Passwords are taken on TLS only\r\n");
+            }
+            Command::AuthUser(name) => {
+                self.user = Some(name.into());
+                out.push(b"381 Password?\r\n");
+            }
+            Command::AuthPass(password) => match self.user.take() {
+                None => out.push(b"482 AUTHINFO USER comes first\r\n"),
+                Some(user) => {
+                    let credentials = Credentials::Password(&user, password);
+                    let step = world.log_in(credentials);
+                    self.follow(step, out);
+                }
+            },
+            Command::AuthSasl(mechanism, initial) => self.sasl(mechanism, initial, world, out),
+            _ => {}
+        }
+        None
+    }
+
+    fn takes_passwords(&self) -> bool {
+        self.is_secure || self.terms.has_plaintext_passwords
+    }
+
+    fn sasl<W: World>(
+        &mut self,
+        mechanism: &[u8],
+        initial: Option<&[u8]>,
+        world: &mut W,
+        out: &mut Out,
+    ) {
+        let name = mechanism.to_ascii_uppercase();
+        let is_known = |known: &&str| known.as_bytes() == name;
+        if !self.mechanisms().iter().any(is_known) {
+            let is_unsafe = self.terms.sasl.iter().any(is_known);
+            return out.push(match is_unsafe {
+                true => b"483 Only on TLS\r\n",
+                false => b"503 No such mechanism here\r\n",
+            });
+        }
+        let initial = match initial {
+            None => None,
+            Some(b"=") => Some(Vec::new()),
+            Some(text) => match BASE64.decode(text) {
+                Ok(decoded) => Some(decoded),
+                Err(_) => return out.push(b"504 The response is not in base64\r\n"),
+            },
+        };
+        let step = world.log_in(Credentials::Sasl(&name, initial.as_deref()));
+        self.follow(step, out);
+    }
+
+    /// A line that answers a challenge.
+    pub(super) fn response<W: World>(&mut self, line: &[u8], world: &mut W, out: &mut Out) {
+        if line == b"*" {
+            world.log_in(Credentials::Cancelled);
+            return out.push(b"481 As you like\r\n");
+        }
+        let decoded = match line {
+            b"=" => Ok(Vec::new()),
+            line => BASE64.decode(line),
+        };
+        match decoded {
+            Ok(response) => {
+                let step = world.log_in(Credentials::Response(&response));
+                self.follow(step, out);
+            }
+            Err(_) => {
+                world.log_in(Credentials::Cancelled);
+                out.push(b"504 The response is not in base64\r\n");
+            }
+        }
+    }
+
+    fn follow(&mut self, step: SaslStep, out: &mut Out) {
+        match step {
+            SaslStep::Pending => out.promise(),
+            SaslStep::Challenge(challenge) => {
+                let text = match challenge.is_empty() {
+                    true => "=".to_owned(),
+                    false => BASE64.encode(challenge),
+                };
+                self.state = State::Sasl;
+                out.push(format!("383 {text}\r\n").as_bytes());
+            }
+            SaslStep::Accepted(standing, data) => {
+                self.standing = standing;
+                match data {
+                    None => out.push(b"281 Welcome\r\n"),
+                    Some(data) => {
+                        let text = BASE64.encode(data);
+                        out.push(format!("283 {text}\r\n").as_bytes());
+                    }
+                }
+            }
+            SaslStep::Refused => out.push(b"481 Wrong name or password\r\n"),
+            SaslStep::Unknown => out.push(b"503 No such mechanism here\r\n"),
+        }
+    }
+
+    fn start_tls(&mut self, out: &mut Out) -> Option<Next> {
+        let is_possible = self.terms.has_tls && self.terms.has("STARTTLS");
+        if self.is_secure || self.is_compressed || self.standing.is_logged_in {
+            out.push(b"502 Not now\r\n");
+            return None;
+        }
+        if !is_possible {
+            out.push(b"580 There is no certificate here\r\n");
+            return None;
+        }
+        out.push(b"382 Go on with TLS\r\n");
+        Some(Next::StartTls)
+    }
+
+    fn compress(&mut self, algorithm: &[u8], out: &mut Out) -> Option<Next> {
+        if !algorithm.eq_ignore_ascii_case(b"DEFLATE") {
+            out.push(b"503 Only DEFLATE\r\n");
+            return None;
+        }
+        if self.is_compressed {
+            out.push(b"502 It is on already\r\n");
+            return None;
+        }
+        if !self.terms.has_compression || !self.terms.has("COMPRESS") {
+            out.push(b"403 Not here\r\n");
+            return None;
+        }
+        out.push(b"206 Compressed from here on\r\n");
+        Some(Next::Compress)
+    }
+}

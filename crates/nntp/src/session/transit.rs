@@ -1,0 +1,170 @@
+//! Articles that come: IHAVE (RFC 3977, 6.3.2), CHECK and TAKETHIS (RFC 4644), POST (RFC 3977, 6.3.1).
+
+use crate::article_end::ArticleEnd;
+use crate::out::Out;
+use crate::world::{Intake, Kind, Seen, World};
+
+use super::{Coming, Next, Session, State};
+
+/// What became of an article that was handed in.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Outcome {
+    /// It is on the disk.
+    Taken,
+    /// It is not wanted, for this reason, nor will it be later.
+    Refused(Vec<u8>),
+    /// It could not be taken now, for this reason.
+    TryLater(Vec<u8>),
+}
+
+impl Session {
+    /// Says what became of the oldest article that was handed in and is not answered. True: the connection is to be closed when
+    /// everything is sent.
+    pub fn settle(kind: Kind, id: &[u8], outcome: &Outcome, out: &mut Out) -> bool {
+        let (code, why): (&[u8], &[u8]) = match (kind, outcome) {
+            (Kind::TakeThis, Outcome::Taken) => (b"239 ", b""),
+            (Kind::TakeThis, Outcome::Refused(why)) => (b"439 ", why),
+            (Kind::TakeThis, Outcome::TryLater(why)) => (b"400 ", why),
+            (Kind::Ihave, Outcome::Taken) => (b"235 ", b"Article taken"),
+            (Kind::Ihave, Outcome::Refused(why)) => (b"437 ", why),
+            (Kind::Ihave, Outcome::TryLater(why)) => (b"436 ", why),
+            (Kind::Post, Outcome::Taken) => (b"240 ", b"Article received"),
+            (Kind::Post, Outcome::Refused(why)) => (b"441 ", why),
+            (Kind::Post, Outcome::TryLater(why)) => (b"441 Try again later: ", why),
+        };
+        let is_over = code == b"400 ";
+        let is_named = kind == Kind::TakeThis && !is_over || kind == Kind::Post && code == b"240 ";
+        out.keep(|text| {
+            text.extend_from_slice(code);
+            if is_named {
+                text.extend_from_slice(id);
+                if !why.is_empty() {
+                    text.push(b' ');
+                }
+            }
+            push_line(text, why);
+        });
+        is_over
+    }
+
+    pub(super) fn mode_stream(&self, out: &mut Out) {
+        match self.standing.sends {
+            true => out.push(b"203 Streaming permitted\r\n"),
+            false => self.deny(out),
+        }
+    }
+
+    pub(super) fn check<W: World>(&mut self, id: &[u8], world: &mut W, out: &mut Out) {
+        if !self.standing.sends {
+            return self.deny(out);
+        }
+        let code: &[u8] = match world.intake() {
+            Intake::Closed(_) => b"431 ",
+            Intake::Open => match world.seen(id) {
+                Ok(Seen::No) => b"238 ",
+                Ok(Seen::Here) => b"438 ",
+                Ok(Seen::Coming) | Err(_) => b"431 ",
+            },
+        };
+        let mut text = out.text();
+        text.extend_from_slice(code);
+        text.extend_from_slice(id);
+        text.extend_from_slice(b"\r\n");
+    }
+
+    pub(super) fn take_this<W: World>(
+        &mut self,
+        id: &[u8],
+        world: &mut W,
+        out: &mut Out,
+    ) -> Option<Next> {
+        let answer = if !self.standing.sends {
+            self.denial().into()
+        } else if let Intake::Closed(why) = world.intake() {
+            // It cannot be asked for again later in any other way (RFC 4644, 2.5.2).
+            out.push(format!("400 {why}\r\n").as_bytes());
+            self.state = State::Over;
+            return None;
+        } else {
+            match world.seen(id) {
+                Ok(Seen::Here) => [b"439 ", id, b"\r\n"].concat(),
+                Ok(Seen::No | Seen::Coming) => {
+                    self.state = coming(Kind::TakeThis, id);
+                    return None;
+                }
+                Err(trouble) => {
+                    out.push(format!("400 {}\r\n", trouble.0).as_bytes());
+                    self.state = State::Over;
+                    return None;
+                }
+            }
+        };
+        self.state = State::Unwanted(ArticleEnd::default(), answer.into());
+        None
+    }
+
+    pub(super) fn ihave<W: World>(&mut self, id: &[u8], world: &mut W, out: &mut Out) {
+        if !self.standing.sends {
+            return self.deny(out);
+        }
+        if Session::is_closed(world, 436, out) {
+            return;
+        }
+        match world.seen(id) {
+            Ok(Seen::No) => {
+                out.push(b"335 Send it\r\n");
+                self.state = coming(Kind::Ihave, id);
+            }
+            Ok(Seen::Here) => out.push(b"435 Seen already\r\n"),
+            Ok(Seen::Coming) => out.push(b"436 Another is sending it; try again later\r\n"),
+            Err(trouble) => out.push(format!("436 {}\r\n", trouble.0).as_bytes()),
+        }
+    }
+
+    pub(super) fn post<W: World>(&mut self, world: &mut W, out: &mut Out) {
+        if !self.standing.posts {
+            return match self.standing.could_log_in {
+                true => self.deny(out),
+                false => out.push(b"440 No posting from here\r\n"),
+            };
+        }
+        if Session::is_closed(world, 440, out) {
+            return;
+        }
+        out.push(b"340 Send it\r\n");
+        self.state = coming(Kind::Post, b"");
+    }
+}
+
+fn coming(kind: Kind, id: &[u8]) -> State {
+    State::Article(Box::new(Coming {
+        kind,
+        id: id.to_vec(),
+        end: ArticleEnd::default(),
+    }))
+}
+
+/// The answer to an article that is too large to be taken.
+pub(super) fn too_large(kind: Kind, id: &[u8], bytes_max: usize) -> Vec<u8> {
+    let why = format!("Larger than {bytes_max} bytes");
+    let mut text = Vec::new();
+    match kind {
+        Kind::TakeThis => {
+            text.extend_from_slice(b"439 ");
+            text.extend_from_slice(id);
+            text.push(b' ');
+        }
+        Kind::Ihave => text.extend_from_slice(b"437 "),
+        Kind::Post => text.extend_from_slice(b"441 "),
+    }
+    push_line(&mut text, why.as_bytes());
+    text
+}
+
+/// Appends text as the rest of a line, whatever it holds.
+fn push_line(out: &mut Vec<u8>, text: &[u8]) {
+    const MOST: usize = 380;
+    let clean = |&byte: &u8| if byte < b' ' { b' ' } else { byte };
+    out.extend(text.iter().take(MOST).map(clean));
+    out.extend_from_slice(b"\r\n");
+}

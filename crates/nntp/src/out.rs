@@ -74,7 +74,7 @@ pub struct Out {
 }
 
 /// Memory that a long reply left behind is given back above this.
-const KEPT_BYTES: usize = 64 << 10;
+const KEPT_BYTES: usize = 1 << 10;
 
 impl Out {
     /// Where text is appended to.
@@ -177,6 +177,19 @@ impl Out {
             let rest = bytes.get(std::mem::take(&mut skip)..).unwrap_or_default();
             (!rest.is_empty()).then_some(rest)
         })
+    }
+
+    /// As [`Out::ready`], as far as the first stretch that had better be sent from its file.
+    pub fn ready_text(&self) -> impl Iterator<Item = &[u8]> {
+        let is_of_file =
+            |piece: &&Piece| matches!(piece, Piece::Lent(lent, _) if lent.file().is_some());
+        let before = self
+            .ready
+            .iter()
+            .take_while(|piece| !is_of_file(piece))
+            .count();
+        let all = before == self.ready.len();
+        self.ready().take(if all { usize::MAX } else { before })
     }
 
     /// The first part, when it is lent: what is left of it.

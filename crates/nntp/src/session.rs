@@ -112,6 +112,11 @@ impl Session {
         self.standing
     }
 
+    /// The rules have changed: what the visitor may do from now on.
+    pub fn set_standing(&mut self, standing: Standing) {
+        self.standing = standing;
+    }
+
     /// TLS is on: what was said before is forgotten (RFC 4642, 2.2.2).
     pub fn begin_tls(&mut self, standing: Standing) {
         self.is_secure = true;
@@ -312,15 +317,27 @@ impl Session {
         let most = self.terms.article_bytes_max;
         match coming.end.look(rest) {
             Ending::At(count) if count <= most.saturating_add(5) => {
-                out.promise();
                 // Without the dot at its end.
                 let length = count.saturating_sub(3);
-                world.hand_in(HandedIn {
+                let told = world.hand_in(HandedIn {
                     kind: coming.kind,
                     id: &coming.id,
                     article: at..at + length,
                 });
-                self.state = State::Command;
+                let is_over = match told {
+                    None => {
+                        out.promise();
+                        false
+                    }
+                    Some(outcome) => {
+                        let mut text = out.text();
+                        Session::push_outcome(coming.kind, &coming.id, &outcome, &mut text)
+                    }
+                };
+                self.state = match is_over {
+                    true => State::Over,
+                    false => State::Command,
+                };
                 (count, None)
             }
             Ending::NotYet(_) if rest.len() <= most => (0, Some(Next::More)),

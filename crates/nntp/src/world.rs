@@ -7,6 +7,7 @@ use groups::Active;
 use groups::active::GroupId;
 
 use crate::out::{Lent, Out};
+use crate::session::Outcome;
 use crate::terms::Standing;
 
 /// A look-up that failed, and why: an I/O error. It is answered with 403.
@@ -50,8 +51,18 @@ pub struct Article<'a> {
     pub lent: Option<Arc<dyn Lent>>,
     /// Lines of the body.
     pub lines: u64,
-    /// Bytes as overview counts them: without doubled dots and terminator.
-    pub bytes: u64,
+}
+
+impl Article<'_> {
+    /// Bytes as overview counts them: without doubled dots and terminator (RFC 3977, 8.1).
+    pub fn bytes(&self) -> u64 {
+        let wire = match &self.lent {
+            Some(lent) => lent.bytes(),
+            None => self.wire,
+        };
+        let text = wire.strip_suffix(b".\r\n").unwrap_or(wire);
+        (text.len() - article::wire::doubled_dots(text)) as u64
+    }
 }
 
 /// Rows of overview that were written.
@@ -183,9 +194,9 @@ pub trait World {
     /// Whether an id is known, or being sent by another. A yes to the last question lasts for a while: `No` announces it.
     fn seen(&mut self, id: &[u8]) -> Result<Seen, Trouble>;
 
-    /// Takes an article. [`Session::settle`](crate::Session::settle) tells later what became of it, in the order in which they were
-    /// handed in.
-    fn hand_in(&mut self, article: HandedIn<'_>);
+    /// Takes an article. `None`: [`Session::settle`](crate::Session::settle) tells later what became of it, in the order in which
+    /// they were handed in.
+    fn hand_in(&mut self, article: HandedIn<'_>) -> Option<Outcome>;
 
     /// An announced article will not come, or was thrown away unread.
     fn will_not_come(&mut self, id: &[u8]);

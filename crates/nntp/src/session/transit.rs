@@ -11,39 +11,56 @@ use super::{Coming, Next, Session, State};
 pub enum Outcome {
     /// It is on the disk.
     Taken,
+    /// It is here already.
+    Duplicate,
     /// It is not wanted, for this reason, nor will it be later.
     Refused(Vec<u8>),
     /// It could not be taken now, for this reason.
     TryLater(Vec<u8>),
 }
 
+const DUPLICATE: &[u8] = b"An article with this message-id is here already";
+
 impl Session {
     /// Says what became of the oldest article that was handed in and is not answered. True: the connection is to be closed when
     /// everything is sent.
     pub fn settle(kind: Kind, id: &[u8], outcome: &Outcome, out: &mut Out) -> bool {
+        let mut is_over = false;
+        out.keep(|text| is_over = Session::push_outcome(kind, id, outcome, text));
+        is_over
+    }
+
+    /// True: the connection is to be closed then.
+    pub(super) fn push_outcome(
+        kind: Kind,
+        id: &[u8],
+        outcome: &Outcome,
+        text: &mut Vec<u8>,
+    ) -> bool {
         let (code, why): (&[u8], &[u8]) = match (kind, outcome) {
             (Kind::TakeThis, Outcome::Taken) => (b"239 ", b""),
+            (Kind::TakeThis, Outcome::Duplicate) => (b"439 ", b""),
             (Kind::TakeThis, Outcome::Refused(why)) => (b"439 ", why),
             (Kind::TakeThis, Outcome::TryLater(why)) => (b"400 ", why),
             (Kind::Ihave, Outcome::Taken) => (b"235 ", b"Article taken"),
+            (Kind::Ihave, Outcome::Duplicate) => (b"437 ", DUPLICATE),
             (Kind::Ihave, Outcome::Refused(why)) => (b"437 ", why),
             (Kind::Ihave, Outcome::TryLater(why)) => (b"436 ", why),
             (Kind::Post, Outcome::Taken) => (b"240 ", b"Article received"),
+            (Kind::Post, Outcome::Duplicate) => (b"441 ", DUPLICATE),
             (Kind::Post, Outcome::Refused(why)) => (b"441 ", why),
             (Kind::Post, Outcome::TryLater(why)) => (b"441 Try again later: ", why),
         };
         let is_over = code == b"400 ";
         let is_named = kind == Kind::TakeThis && !is_over || kind == Kind::Post && code == b"240 ";
-        out.keep(|text| {
-            text.extend_from_slice(code);
-            if is_named {
-                text.extend_from_slice(id);
-                if !why.is_empty() {
-                    text.push(b' ');
-                }
+        text.extend_from_slice(code);
+        if is_named {
+            text.extend_from_slice(id);
+            if !why.is_empty() {
+                text.push(b' ');
             }
-            push_line(text, why);
-        });
+        }
+        push_line(text, why);
         is_over
     }
 

@@ -76,8 +76,8 @@ struct Entry {
 /// Stands for the flag of a group that is gone.
 const REMOVED: u8 = 0;
 
-/// The groups of a news system.
-#[derive(Debug)]
+/// The groups of a news system. A clone has the same ids.
+#[derive(Debug, Clone)]
 pub struct Active {
     image: Vec<u8>,
     /// In the order of the image, so ids are too.
@@ -142,8 +142,8 @@ impl Active {
             .map(|(id, _)| GroupId(id))
     }
 
-    /// A number that no other table of this process has: what was worked out
-    /// by [`GroupId`] is good for as long as this stays the same.
+    /// A number that no other table of this process has, but for clones: what was
+    /// worked out by [`GroupId`] is good for as long as this stays the same.
     pub fn generation(&self) -> u64 {
         self.generation
     }

@@ -1,6 +1,6 @@
 //! The cancelled articles: a file of `position TAB id` lines, derived from the log.
 
-use std::collections::HashSet;
+use std::collections::BTreeSet;
 
 use article::decimal;
 
@@ -9,7 +9,7 @@ use crate::Position;
 /// The positions that were cancelled.
 #[derive(Debug, Default, Clone)]
 pub struct Cancels {
-    positions: HashSet<u64>,
+    positions: BTreeSet<u64>,
 }
 
 impl Cancels {
@@ -47,7 +47,20 @@ impl Cancels {
         self.positions.insert(position.0)
     }
 
-    /// All of them, in no order.
+    /// The first one at a position or behind it: who asks about many knows of all in front of it at once.
+    pub fn next_from(&self, position: Position) -> Option<Position> {
+        let mut behind = self.positions.range(position.0..);
+        behind.next().copied().map(Position)
+    }
+
+    /// Adds those of lines that were added to the file.
+    pub fn add(&mut self, text: &[u8]) {
+        let lines = text.split(|&b| b == b'\n');
+        let positions = lines.filter_map(|line| Some(Cancels::parse_line(line)?.0));
+        self.positions.extend(positions);
+    }
+
+    /// All of them, ascending.
     pub fn positions(&self) -> impl Iterator<Item = Position> {
         self.positions.iter().copied().map(Position)
     }

@@ -3,6 +3,7 @@
 use std::fmt::Debug;
 use std::fs;
 use std::io;
+use std::os::fd::OwnedFd;
 use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
@@ -62,6 +63,10 @@ pub trait File: Send + Sync + Debug {
     fn map(&self, length: u64) -> io::Result<MapRef>;
     /// Maps `length` bytes as words, for writing too where the file was opened so; the file must be that long.
     fn map_words(&self, length: u64) -> io::Result<MapWords>;
+    /// The file itself, for who hands it to the system, as sendfile(2) wants it. `None`: there is no such file.
+    fn into_descriptor(self: Box<Self>) -> Option<OwnedFd> {
+        None
+    }
     /// (modification time in nanoseconds, length, inode): changes when somebody else writes it.
     fn identity(&self) -> io::Result<[u64; 3]>;
 }
@@ -234,6 +239,10 @@ impl File for RealFile {
 
     fn map_words(&self, length: u64) -> io::Result<MapWords> {
         MapWords::new(&self.file, length, self.how != Open::Read)
+    }
+
+    fn into_descriptor(self: Box<Self>) -> Option<OwnedFd> {
+        Some(self.file.into())
     }
 
     fn identity(&self) -> io::Result<[u64; 3]> {

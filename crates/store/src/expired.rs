@@ -379,10 +379,10 @@ impl ExpiredFile {
         })
     }
 
-    /// Writes the file, if something changed: a new one, durably, in the old one's place.
-    pub fn flush(&mut self) -> Result<(), Error> {
+    /// Writes the file, if something changed: a new one, durably, in the old one's place. True when it did.
+    pub fn flush(&mut self) -> Result<bool, Error> {
         if !self.changed {
-            return Ok(());
+            return Ok(false);
         }
         let path = self.dir.join(NAME);
         let image = self.state()?.image();
@@ -391,7 +391,7 @@ impl ExpiredFile {
             .sync_directory(&self.dir)
             .map_err(|source| Error::io("sync the directory of", &path, source))?;
         self.changed = false;
-        Ok(())
+        Ok(true)
     }
 }
 

@@ -240,6 +240,7 @@ impl Spool {
         let path = self.derived.cancels.path.clone();
         replace(&*self.disk, &path, |file| file.write_at(&kept, 0))?;
         self.derived.take_up_cancels(&*self.disk, &kept)?;
+        self.announce_files();
         self.publish()?;
         self.checkpoint()
     }

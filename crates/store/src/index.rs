@@ -110,6 +110,13 @@ impl Index {
         Ok(sound.then_some(index))
     }
 
+    /// True while the file of that name is this one: a larger index may have taken its place.
+    pub fn is_at(&self, disk: &dyn Disk, path: &Path) -> bool {
+        let inode = |file: &dyn File| file.identity().map(|[.., inode]| inode);
+        let there = disk.open(path, Open::Read).and_then(|file| inode(&*file));
+        matches!((there, inode(&*self.file)), (Ok(there), Ok(here)) if there == here)
+    }
+
     fn words(&self) -> &[AtomicU64] {
         self.map.words()
     }

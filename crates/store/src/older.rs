@@ -29,6 +29,47 @@ impl Older {
         }
     }
 
+    /// Segments were sealed since: those below `current` are. What is mapped stays mapped.
+    pub fn advance(&mut self, current: u64) -> Result<(), Error> {
+        let mut fresh = Older::new(self.disk.clone(), &self.segments, current);
+        if let Some(known) = self.bases.get_mut() {
+            fresh.bases()?;
+            let mut mapped = known.drain(..).peekable();
+            for (base, cell) in fresh.bases.get_mut().into_iter().flatten() {
+                while mapped.next_if(|(known, _)| *known < *base).is_some() {}
+                if let Some((_, map)) = mapped.next_if(|(known, _)| *known == *base) {
+                    *cell = map;
+                }
+            }
+        }
+        *self = fresh;
+        Ok(())
+    }
+
+    /// Segments whose history is kept, ascending.
+    pub fn histories(&self) -> Result<impl DoubleEndedIterator<Item = u64>, Error> {
+        Ok(self.bases()?.iter().map(|(base, _)| *base))
+    }
+
+    /// The history of one of them.
+    pub fn history(&self, base: u64) -> Result<Option<History<'_>>, Error> {
+        let bases = self.bases()?;
+        let place = bases.binary_search_by_key(&base, |(base, _)| *base);
+        let Some((base, cell)) = place.ok().and_then(|place| bases.get(place)) else {
+            return Ok(None);
+        };
+        self.mapped(*base, cell)
+            .map(|map| Some(History::of_map(map)))
+    }
+
+    fn mapped<'o>(&self, base: u64, cell: &'o OnceLock<MapRef>) -> Result<&'o MapRef, Error> {
+        if let Some(map) = cell.get() {
+            return Ok(map);
+        }
+        let fresh = self.map(base)?;
+        Ok(cell.get_or_init(|| fresh))
+    }
+
     fn bases(&self) -> Result<&[(u64, OnceLock<MapRef>)], Error> {
         if let Some(bases) = self.bases.get() {
             return Ok(bases);
@@ -59,13 +100,7 @@ impl Older {
         let Some((base, cell)) = after.checked_sub(1).and_then(|place| bases.get(place)) else {
             return Ok(None);
         };
-        let map = match cell.get() {
-            Some(map) => map,
-            None => {
-                let fresh = self.map(*base)?;
-                cell.get_or_init(|| fresh)
-            }
-        };
+        let map = self.mapped(*base, cell)?;
         Ok(History::of_map(map).text_at(address - base))
     }
 

@@ -245,8 +245,14 @@ impl<'a> Block<'a> {
 
     /// The groups from a name on, in order of name.
     pub fn groups_from(&self, name: &[u8]) -> impl Iterator<Item = GroupRows<'a>> + use<'a> {
+        let block = *self;
         let count = self.groups.len() / GROUP_BYTES;
-        let (mut low, mut high) = (0, count);
+        (self.place_of(name)..count).map_while(move |place| block.group(place))
+    }
+
+    /// The place of the first group whose name is not before this one.
+    pub fn place_of(&self, name: &[u8]) -> usize {
+        let (mut low, mut high) = (0, self.groups.len() / GROUP_BYTES);
         while low < high {
             let middle = low + (high - low) / 2;
             // A block that is damaged has no groups here.
@@ -255,11 +261,16 @@ impl<'a> Block<'a> {
                 _ => high = middle,
             }
         }
-        let block = *self;
-        (low..count).map_while(move |place| block.group(place))
+        low
     }
 
-    fn group(&self, place: usize) -> Option<GroupRows<'a>> {
+    /// Where the text of the rows begins in the block.
+    pub fn text_at(&self) -> usize {
+        self.bytes.len() - self.text.len()
+    }
+
+    /// The rows of the group at a place in the order of names.
+    pub fn group(&self, place: usize) -> Option<GroupRows<'a>> {
         let at = place * GROUP_BYTES;
         let name_at = u32_at(self.groups, at)? as usize;
         let name_length = u32_at(self.groups, at + 4)? as usize;
@@ -322,7 +333,13 @@ impl<'a> GroupRows<'a> {
         u64_at(self.entries, place * ENTRY_BYTES).unwrap_or(0)
     }
 
-    fn text_start(&self, place: usize) -> usize {
+    /// The offset, in the segment's `.art`, of the record of the row at a place.
+    pub fn record_at(&self, place: usize) -> Option<u32> {
+        u32_at(self.entries, place * ENTRY_BYTES + 12)
+    }
+
+    /// Where the row at a place begins in the text of the block; beyond the last, where that ends.
+    pub fn text_start(&self, place: usize) -> usize {
         u32_at(self.entries, place * ENTRY_BYTES + 8).map_or(self.text_end, |at| at as usize)
     }
 
@@ -333,7 +350,7 @@ impl<'a> GroupRows<'a> {
         }
         Some(Row {
             number: self.number(place),
-            record: u32_at(self.entries, place * ENTRY_BYTES + 12)?,
+            record: self.record_at(place)?,
             text: self
                 .text
                 .get(self.text_start(place)..self.text_start(place + 1))?,

@@ -1,7 +1,8 @@
 //! Reading without the lock: articles by id or number, overview rows, history lines.
 
+use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use article::message_id;
 use groups::Active;
@@ -9,10 +10,12 @@ use groups::Active;
 use crate::active_file::read_table;
 use crate::alive::Alive;
 use crate::cancels::Cancels;
-use crate::disk::{Disk, Open, RealDisk};
+use crate::catalogue::{Catalogue, ROWS_AT_ONCE};
+use crate::disk::{Disk, File, Open, RealDisk};
 use crate::expired::Expired;
 use crate::history::HistoryLine;
 use crate::index::Index;
+use crate::live::Live;
 use crate::map::MapRef;
 use crate::mark::Mark;
 use crate::moved::Tables;
@@ -32,7 +35,10 @@ pub struct Reader {
     pub(crate) segments: PathBuf,
     pub(crate) index: Index,
     pub(crate) mark: Mark,
+    /// Of the sealed segments.
     histories: Older,
+    /// Of the current one; mapped when first asked for.
+    history: OnceLock<Live>,
     pub(crate) bases: Vec<u64>,
     active: Active,
     cancelled: Cancels,
@@ -56,6 +62,15 @@ impl Stored {
     }
 }
 
+/// The rows of a segment.
+struct OverviewFile {
+    file: Box<dyn File>,
+    /// How far it may be looked at.
+    end: u64,
+    /// More may come.
+    grows: bool,
+}
+
 impl Reader {
     /// Opens a news directory. Where a crash left work to do and the lock is free, that is done first.
     pub fn open(dir: &Path) -> Result<Reader, Error> {
@@ -68,91 +83,156 @@ impl Reader {
         if !segments.is_dir() {
             return Err(Error::NotANewsDirectory(dir.to_owned()));
         }
-        let path = dir.join("index");
-        let known = Index::open(&*disk, &path, Open::Read)?
+        let known = Index::open(&*disk, &dir.join("index"), Open::Read)?
             .filter(|index| index.applied(disk.boot_id()).is_some())
             .filter(|index| is_reached(&*disk, &segments, index));
+        if let Some(index) = known
+            && let Some(reader) = Reader::of_index(&disk, dir, index)?
+        {
+            return Ok(reader);
+        }
+        drop(Spool::open_on(
+            disk.clone(),
+            dir,
+            Options {
+                patience: None,
+                ..Options::default()
+            },
+        )?);
+        Reader::open_published(disk, dir)
+    }
+
+    /// As [`Reader::open_on`], where somebody has the spool open: nothing is left to do after a crash.
+    pub(crate) fn open_published(disk: Arc<dyn Disk>, dir: &Path) -> Result<Reader, Error> {
+        let path = dir.join("index");
+        let index = Index::open(&*disk, &path, Open::Read)?.ok_or_else(|| missing(&path))?;
+        Reader::of_index(&disk, dir, index)?.ok_or_else(|| Error::Damaged {
+            path: dir.join("expired"),
+            offset: 0,
+            what: "it does not tell what has expired",
+        })
+    }
+
+    /// `None`: what has expired is not told.
+    fn of_index(disk: &Arc<dyn Disk>, dir: &Path, index: Index) -> Result<Option<Reader>, Error> {
+        let segments = dir.join("segments");
         // Before it is read: what is decided meanwhile is looked at again.
-        let expired_identity = identity(&*disk, &dir.join("expired"));
-        let told = Expired::read(&*disk, dir)?;
-        let (index, expired) = match (known, told) {
-            (Some(index), Some(expired)) => (index, expired),
-            _ => {
-                drop(Spool::open_on(
-                    disk.clone(),
-                    dir,
-                    Options {
-                        patience: None,
-                        ..Options::default()
-                    },
-                )?);
-                let index =
-                    Index::open(&*disk, &path, Open::Read)?.ok_or_else(|| missing(&path))?;
-                let expired = Expired::read(&*disk, dir)?.ok_or_else(|| Error::Damaged {
-                    path: dir.join("expired"),
-                    offset: 0,
-                    what: "it does not tell what has expired",
-                })?;
-                (index, expired)
-            }
+        let expired_identity = identity(&**disk, &dir.join("expired"));
+        let Some(expired) = Expired::read(&**disk, dir)? else {
+            return Ok(None);
         };
-        let mark = index.published().ok_or_else(|| missing(&path))?;
+        let mark = index
+            .published()
+            .ok_or_else(|| missing(&dir.join("index")))?;
         let active_path = dir.join("active");
         let file = disk
             .open(&active_path, Open::Read)
             .map_err(|source| Error::io("open", &active_path, source))?;
         let active = read_table(&*file, &active_path)?;
-        let mut bases = segment::list(&*disk, &segments)?;
-        bases.retain(|&base| base <= mark.base);
-        let histories = Older::new(disk.clone(), &segments, mark.base + 1);
-        let cancelled = read_cancels(&*disk, dir, mark.cancels_end)?;
-        Ok(Reader {
-            disk,
+        let bases = bases(&**disk, &segments, &mark)?;
+        let histories = Older::new(disk.clone(), &segments, mark.base);
+        let cancelled = read_cancels(&**disk, dir, mark.cancels_end)?;
+        Ok(Some(Reader {
+            disk: disk.clone(),
             segments,
             index,
             mark,
             histories,
+            history: OnceLock::new(),
             bases,
             active,
             cancelled,
             expired,
             tables: Tables::default(),
             expired_identity,
-        })
+        }))
     }
 
     /// Looks again: what was filed, cancelled and expired since this was opened, or refreshed, is known from then on. The active
     /// table stays as it was. True when there is anything new. Costs a few system calls where there is not.
     ///
     /// # Errors
-    /// As [`Reader::open`]; nothing has changed then.
+    /// As [`Reader::open`]; what is new is then looked for again the next time.
     pub fn refresh(&mut self, dir: &Path) -> Result<bool, Error> {
+        let path = dir.join("index");
+        if !self.index.is_at(&*self.disk, &path) {
+            let fresh = Index::open(&*self.disk, &path, Open::Read)?;
+            self.index = fresh.ok_or_else(|| missing(&path))?;
+        }
+        if identity(&*self.disk, &dir.join("expired")) != self.expired_identity {
+            self.look_again(dir)?;
+            return Ok(true);
+        }
+        self.go_on(dir)
+    }
+
+    /// Takes over what was committed since, as the mapped index tells. True when there is anything new.
+    pub(crate) fn go_on(&mut self, dir: &Path) -> Result<bool, Error> {
+        let mark = self
+            .index
+            .published()
+            .ok_or_else(|| missing(&dir.join("index")))?;
+        if mark == self.mark {
+            return Ok(false);
+        }
+        if mark.base != self.mark.base {
+            self.bases = bases(&*self.disk, &self.segments, &mark)?;
+            self.histories.advance(mark.base)?;
+            self.history = OnceLock::new();
+        } else if let Some(history) = self.history.get_mut() {
+            let path = segment_path(&self.segments, mark.base, View::His);
+            let grown = history.grow_to(mark.his_end);
+            grown.map_err(|source| Error::io("map", &path, source))?;
+        }
+        if mark.cancels_end != self.mark.cancels_end {
+            self.take_up_cancels(dir, mark.cancels_end)?;
+        }
+        self.mark = mark;
+        Ok(true)
+    }
+
+    /// Opens everything anew: files may have taken the place of others.
+    pub(crate) fn look_again(&mut self, dir: &Path) -> Result<(), Error> {
         let path = dir.join("index");
         let index = Index::open(&*self.disk, &path, Open::Read)?.ok_or_else(|| missing(&path))?;
         let mark = index.published().ok_or_else(|| missing(&path))?;
         let expired_identity = identity(&*self.disk, &dir.join("expired"));
-        if mark == self.mark && expired_identity == self.expired_identity {
-            return Ok(false);
-        }
-        if mark.base != self.mark.base || expired_identity != self.expired_identity {
-            let mut bases = segment::list(&*self.disk, &self.segments)?;
-            bases.retain(|&base| base <= mark.base);
-            self.bases = bases;
-            self.tables = Tables::default();
-        }
-        if expired_identity != self.expired_identity {
-            let told = Expired::read(&*self.disk, dir)?;
-            // Half written anew after a crash: the next time.
-            self.expired = told.unwrap_or_else(|| std::mem::take(&mut self.expired));
+        let told = Expired::read(&*self.disk, dir)?;
+        let cancelled = read_cancels(&*self.disk, dir, mark.cancels_end)?;
+        self.bases = bases(&*self.disk, &self.segments, &mark)?;
+        // Half written anew after a crash: the next time.
+        if let Some(told) = told {
+            self.expired = told;
             self.expired_identity = expired_identity;
         }
-        if mark.cancels_end != self.mark.cancels_end {
-            self.cancelled = read_cancels(&*self.disk, dir, mark.cancels_end)?;
-        }
-        self.histories = Older::new(self.disk.clone(), &self.segments, mark.base + 1);
+        self.cancelled = cancelled;
+        self.histories = Older::new(self.disk.clone(), &self.segments, mark.base);
+        self.history = OnceLock::new();
+        self.tables = Tables::default();
         self.index = index;
         self.mark = mark;
-        Ok(true)
+        Ok(())
+    }
+
+    /// Reads what was added to the cancels, or all of them where the file is another.
+    fn take_up_cancels(&mut self, dir: &Path, end: u64) -> Result<(), Error> {
+        let from = self.mark.cancels_end;
+        let path = dir.join("cancels");
+        let at = |source| Error::io("read", &path, source);
+        if from > 0 && end > from {
+            // One byte more: the end of the last line that is known.
+            let mut text = vec![0; (end - from + 1) as usize];
+            let file = self.disk.open(&path, Open::Read).map_err(at)?;
+            let got = file.read_at(&mut text, from - 1).map_err(at)?;
+            if got == text.len()
+                && let Some(added) = text.strip_prefix(b"\n")
+            {
+                self.cancelled.add(added);
+                return Ok(());
+            }
+        }
+        self.cancelled = read_cancels(&*self.disk, dir, end)?;
+        Ok(())
     }
 
     /// The active table as it was when this was opened.
@@ -170,17 +250,25 @@ impl Reader {
         )
     }
 
+    /// True when an id is known.
+    pub(crate) fn has(&self, id: &[u8]) -> Result<bool, Error> {
+        Ok(self.line_of(id)?.is_some())
+    }
+
     /// The history line of an id.
     pub fn find(&self, id: &[u8]) -> Result<Option<HistoryLine<'_>>, Error> {
+        Ok(self.line_of(id)?.and_then(HistoryLine::parse))
+    }
+
+    fn line_of(&self, id: &[u8]) -> Result<Option<&[u8]>, Error> {
         let mut found = None;
         let mut fault = None;
         self.index.find(message_id::hash(id), |address| {
-            match self.histories.text_at(address) {
+            match self.text_at(address) {
                 Ok(text) => {
                     found = text
                         .filter(|text| is_line_of(text, id))
                         .and_then(first_line)
-                        .filter(|_| self.is_published(address))
                         .filter(|line| !self.is_forgotten(line));
                     found.is_some()
                 }
@@ -192,18 +280,67 @@ impl Reader {
         });
         match fault {
             Some(error) => Err(error),
-            None => Ok(found.and_then(HistoryLine::parse)),
+            None => Ok(found),
         }
     }
 
     pub(crate) fn is_forgotten(&self, line: &[u8]) -> bool {
+        if self.expired.forget_before() == i64::MIN {
+            return false;
+        }
         HistoryLine::parse(line).is_some_and(|line| self.expired.forgets(&line))
     }
 
-    fn is_published(&self, address: u64) -> bool {
-        address
-            .checked_sub(self.mark.base)
-            .is_none_or(|offset| offset < self.mark.his_end)
+    /// The history from the line at an address on.
+    fn text_at(&self, address: u64) -> Result<Option<&[u8]>, Error> {
+        match address.checked_sub(self.mark.base) {
+            None => self.histories.text_at(address),
+            Some(offset) if offset < self.mark.his_end => {
+                Ok(History::of(self.current_history()?.bytes()).text_at(offset))
+            }
+            Some(_) => Ok(None),
+        }
+    }
+
+    /// The history of the current segment.
+    fn current_history(&self) -> Result<&Live, Error> {
+        if let Some(history) = self.history.get() {
+            return Ok(history);
+        }
+        let (base, end) = (self.mark.base, self.mark.his_end);
+        let opened = segment::open_view(&*self.disk, &self.segments, base, View::His)?;
+        let Some(file) = opened else {
+            return Ok(self.history.get_or_init(Live::default));
+        };
+        let map = || {
+            let length = file.length()?;
+            let mut first = [0];
+            file.read_at(&mut first, 0)?;
+            // Thinned by expire, or lost in part, since this segment was the current one.
+            if length < end || first == *b"\t" {
+                Live::whole(&*file, length)
+            } else {
+                Live::growing(file, end)
+            }
+        };
+        let path = segment_path(&self.segments, base, View::His);
+        let live = map().map_err(|source| Error::io(segment::REMAKE, &path, source))?;
+        Ok(self.history.get_or_init(|| live))
+    }
+
+    /// The segments whose history is kept, ascending: the articles of some are gone.
+    pub(crate) fn histories(&self) -> Result<impl DoubleEndedIterator<Item = u64>, Error> {
+        Ok(self.histories.histories()?.chain([self.mark.base]))
+    }
+
+    /// The history of one of them, and how far its addresses are published.
+    pub(crate) fn history(&self, base: u64) -> Result<(History<'_>, u64), Error> {
+        if base == self.mark.base {
+            let history = History::of(self.current_history()?.bytes());
+            return Ok((history, self.mark.his_end));
+        }
+        let history = self.histories.history(base)?;
+        Ok((history.unwrap_or(History::of(b"")), u64::MAX))
     }
 
     /// Calls `each` for every history line, oldest first.
@@ -211,27 +348,25 @@ impl Reader {
         &self,
         mut each: impl FnMut(&[u8]) -> Result<(), Error>,
     ) -> Result<(), Error> {
-        self.histories.each_line(|address, line| {
-            if self.is_published(address) && !self.is_forgotten(line) {
-                each(line)
-            } else {
-                Ok(())
-            }
-        })
+        self.histories
+            .each_line(|_, line| match self.is_forgotten(line) {
+                true => Ok(()),
+                false => each(line),
+            })?;
+        let (history, end) = self.history(self.mark.base)?;
+        let lines = history.lines().take_while(|(offset, _)| *offset < end);
+        let mut lines = lines.filter(|(_, line)| !self.is_forgotten(line));
+        lines.try_for_each(|(_, line)| each(line))
     }
 
     /// The newest history line, if there is one in the current segment.
     pub fn newest_line(&self) -> Result<Option<Vec<u8>>, Error> {
-        let Some(text) = self.histories.text_at(self.mark.base)? else {
+        let text = History::of(self.current_history()?.bytes()).text();
+        let Some(text) = text.strip_suffix(b"\n") else {
             return Ok(None);
         };
-        let text = text.get(..self.mark.his_end as usize).unwrap_or_default();
-        Ok(text
-            .strip_suffix(b"\n")
-            .unwrap_or(text)
-            .rsplit(|&b| b == b'\n')
-            .next()
-            .map(<[u8]>::to_vec))
+        let newest = text.rsplit(|&b| b == b'\n').next();
+        Ok(newest.map(<[u8]>::to_vec))
     }
 
     /// True when an article can still be read: it was filed, has not expired in all its groups, and was not cancelled.
@@ -284,26 +419,22 @@ impl Reader {
     pub fn overview(
         &self,
         group: &[u8],
-        (low, high): (u64, u64),
+        range: (u64, u64),
         mut each: impl FnMut(Row<'_>) -> std::io::Result<()>,
     ) -> Result<(), Error> {
-        let low = low.max(self.expired.low(group));
-        let mut maps = Vec::with_capacity(self.bases.len());
-        for &base in &self.bases {
-            maps.push((base, self.overview_map(base)?));
-        }
-        let mut rows = Vec::new();
-        for (base, map) in &maps {
-            let blocks = overview::blocks(map.bytes());
-            rows.extend(blocks.filter_map(|block| Some((*base, block.find(group)?))));
-        }
-        overview::each_ascending(&rows, (low, high), |base, row| {
-            let position = Position(base + u64::from(row.record));
-            if !self.is_alive_in(group, row.number, position) {
-                return Ok(());
+        let mut catalogue = Catalogue::default();
+        let walked = catalogue.walk(self, group, (range, ROWS_AT_ONCE), |living| {
+            match living.each_row(&mut each) {
+                Ok(()) => ControlFlow::Continue(()),
+                Err(error) => ControlFlow::Break(error),
             }
-            each(row).map_err(|source| Error::io("write the rows of", &self.segments, source))
-        })
+        })?;
+        match walked {
+            ControlFlow::Continue(()) => Ok(()),
+            ControlFlow::Break(source) => {
+                Err(Error::io("write the rows of", &self.segments, source))
+            }
+        }
     }
 
     /// The bases of the segments, ascending; the last is still being filed into.
@@ -360,25 +491,43 @@ impl Reader {
     }
 
     pub(crate) fn overview_map(&self, base: u64) -> Result<MapRef, Error> {
-        let opened = segment::open_view(&*self.disk, &self.segments, base, View::Ovr)?;
-        let Some(file) = opened else {
+        let Some(rows) = self.overview_file(base)? else {
             return Ok(MapRef::default());
         };
         let path = segment_path(&self.segments, base, View::Ovr);
         let at = |source| Error::io(segment::REMAKE, &path, source);
-        let length = file.length().map_err(at)?;
-        let mut end = length;
-        if base == self.mark.base {
-            let mut head = [0; overview::BLOCK_HEADER_BYTES];
-            file.read_at(&mut head, 0).map_err(at)?;
-            // Sealed since this was opened: all rows lie in one block now, which may be longer than all there were then.
-            let is_merged =
-                self.mark.ovr_end > 0 && overview::block_bytes(&head) > self.mark.ovr_end;
-            if !is_merged {
-                end = length.min(self.mark.ovr_end);
-            }
-        }
-        file.map(end).map_err(at)
+        rows.file.map(rows.end).map_err(at)
+    }
+
+    /// The rows of a segment, mapped for long.
+    pub(crate) fn live_overview(&self, base: u64) -> Result<Live, Error> {
+        let Some(rows) = self.overview_file(base)? else {
+            return Ok(Live::default());
+        };
+        let live = match rows.grows {
+            true => Live::growing(rows.file, rows.end),
+            false => Live::whole(&*rows.file, rows.end),
+        };
+        let path = segment_path(&self.segments, base, View::Ovr);
+        live.map_err(|source| Error::io(segment::REMAKE, &path, source))
+    }
+
+    /// `None`: the segment is gone.
+    fn overview_file(&self, base: u64) -> Result<Option<OverviewFile>, Error> {
+        let opened = segment::open_view(&*self.disk, &self.segments, base, View::Ovr)?;
+        let Some(file) = opened else {
+            return Ok(None);
+        };
+        let path = segment_path(&self.segments, base, View::Ovr);
+        let at = |source| Error::io(segment::REMAKE, &path, source);
+        let (length, end) = (file.length().map_err(at)?, self.mark.ovr_end);
+        let mut head = [0; overview::BLOCK_HEADER_BYTES];
+        file.read_at(&mut head, 0).map_err(at)?;
+        // Sealed since this was opened: all rows lie in one block now, which may be longer than all there were then.
+        let is_merged = end > 0 && overview::block_bytes(&head) > end;
+        let grows = base == self.mark.base && !is_merged && length >= end;
+        let end = if grows { end } else { length };
+        Ok(Some(OverviewFile { file, end, grows }))
     }
 
     /// The record of an article at a position.
@@ -455,6 +604,13 @@ fn is_reached(disk: &dyn Disk, segments: &Path, index: &Index) -> bool {
         // Where it cannot be asked, reading will say so.
         !is_short
     })
+}
+
+/// The bases of the segments up to the current one.
+fn bases(disk: &dyn Disk, segments: &Path, mark: &Mark) -> Result<Vec<u64>, Error> {
+    let mut bases = segment::list(disk, segments)?;
+    bases.retain(|&base| base <= mark.base);
+    Ok(bases)
 }
 
 fn identity(disk: &dyn Disk, path: &Path) -> Option<[u64; 3]> {

@@ -107,6 +107,7 @@ pub fn open(
         notices,
         taken_up: 0,
         lock,
+        announcing: None,
     };
     let is_edited = spool.active_is_edited(start.sure)?;
     if spool.expired.is_missing() {

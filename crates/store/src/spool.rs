@@ -8,6 +8,7 @@ use article::message_id;
 use groups::{Active, Flag};
 
 use crate::active_file::ActiveFile;
+use crate::board::Announcing;
 use crate::cancels::Cancels;
 use crate::current::{Art, Derived, PAD_BYTES_MAX};
 use crate::disk::Disk;
@@ -106,6 +107,7 @@ pub struct Spool {
     pub(crate) notices: Vec<String>,
     pub(crate) taken_up: u64,
     pub(crate) lock: Lock,
+    pub(crate) announcing: Option<Announcing>,
 }
 
 impl Spool {
@@ -308,6 +310,9 @@ impl Spool {
             .add(offset, filing.links.iter().copied(), |out| {
                 push_row(out, &filing.overview, laid.bytes, u64::from(laid.lines));
             });
+        if let Some(announcing) = &mut self.announcing {
+            announcing.note(&self.active.table, filing.links.iter().copied());
+        }
         self.remember_address(filing.id, address)?;
         if self.options.durability == Durability::Each {
             self.commit()?;
@@ -421,6 +426,10 @@ impl Spool {
     }
 
     pub(crate) fn log_text(&mut self, kind: Kind, text: &[u8]) {
+        if let Some(announcing) = &mut self.announcing {
+            // Low marks are in the table, too.
+            announcing.note_groups();
+        }
         let commit = self.commit_of_record();
         record::push_text(self.art.pending.out(), kind, commit, text);
     }
@@ -472,6 +481,7 @@ impl Spool {
         fresh.inherit(&self.index);
         fresh.publish(&*self.disk)?;
         self.index = fresh;
+        self.announce_files();
         Ok(())
     }
 
@@ -543,11 +553,14 @@ impl Spool {
     pub(crate) fn publish(&mut self) -> Result<(), Error> {
         self.derived.flush()?;
         self.active.flush()?;
-        self.expired.flush()?;
+        if self.expired.flush()? {
+            self.announce_files();
+        }
         self.index.set_active_identity(self.active.identity()?);
         self.index
             .set_synced(self.options.durability != Durability::None);
         self.index.set_applied(&self.mark(), self.boot);
+        self.announce();
         Ok(())
     }
 
@@ -623,6 +636,7 @@ impl Spool {
         self.older = Older::new(self.disk.clone(), segments, header.base);
         self.checkpointed = mark.art_end;
         self.index.set_applied(&self.mark(), self.boot);
+        self.announce();
         Ok(())
     }
 
@@ -642,6 +656,8 @@ impl Spool {
         let ids = fresh.used();
         fresh.publish(&*self.disk)?;
         self.index = fresh;
+        self.announce_files();
+        self.announce();
         Ok(ids)
     }
 }

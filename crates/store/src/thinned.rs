@@ -123,10 +123,29 @@ impl<'a> History<'a> {
 
     /// The lines, without their newlines, each with its offset in the whole history.
     pub fn lines(self) -> impl Iterator<Item = (u64, &'a [u8])> {
-        crate::older::lines(self.text).map(move |(here, line)| {
-            let at = self.stretches_at(here, |(_, here)| here);
-            (at.map_or(here, |(at, _)| at.0 + (here - at.1)), line)
-        })
+        self.lines_from(0)
+    }
+
+    /// As [`History::lines`], from the first on that began at `offset` in the whole history, or behind it.
+    pub fn lines_from(self, offset: u64) -> impl Iterator<Item = (u64, &'a [u8])> {
+        let start = self.offset_here(offset).min(self.text.len() as u64);
+        let text = self.text.get(start as usize..).unwrap_or_default();
+        crate::older::lines(text).map(move |(here, line)| (self.whole_offset(start + here), line))
+    }
+
+    /// Where in the whole history the line began that begins here in the text.
+    pub fn whole_offset(&self, here: u64) -> u64 {
+        let at = self.stretches_at(here, |(_, here)| here);
+        at.map_or(here, |(at, _)| at.0 + (here - at.1))
+    }
+
+    /// Where in the text the first line begins that began there in the whole history, or behind it.
+    fn offset_here(&self, offset: u64) -> u64 {
+        let Some((at, next)) = self.stretches_at(offset, |(whole, _)| whole) else {
+            return if self.is_thinned() { 0 } else { offset };
+        };
+        let here = at.1 + (offset - at.0);
+        next.map_or(here, |next| here.min(next.1))
     }
 }
 

@@ -1,0 +1,296 @@
+//! Reading records of segments. Each is copied out of the map first, and the copy is checked: expire may give space back at any
+//! moment, and what was right in the map may be zeros when it is used.
+
+use std::io;
+use std::ops::Range;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::path::Path;
+use std::sync::Arc;
+
+use crate::disk::{BLOCK_BYTES, File, Open};
+use crate::live::Live;
+use crate::map::MapRef;
+use crate::moved::Moved;
+use crate::position::{View, segment_path};
+use crate::reader::Reader;
+use crate::record::{HEADER_BYTES, Head, Kind, Record};
+use crate::{Error, Position};
+
+/// The articles of a [`Reader`], with the segments mapped that were used last.
+#[derive(Debug)]
+pub struct Articles {
+    shelves: Vec<Shelf>,
+    shelves_max: usize,
+    /// Counts what was asked for.
+    turn: u64,
+    /// The record that is lent.
+    copy: Vec<u8>,
+}
+
+/// A buffer that one large article made larger than this is given back: 1 MiB.
+const COPY_BYTES_KEPT: usize = 1 << 20;
+
+/// A mapped segment.
+#[derive(Debug)]
+struct Shelf {
+    base: u64,
+    live: Live,
+    moved: Option<Arc<Moved>>,
+    used: u64,
+}
+
+/// Why a record was not found at the first attempt.
+enum Missing {
+    Gone,
+    Damaged(u64),
+}
+
+impl Articles {
+    /// Keeps at most so many segments mapped.
+    pub fn new(shelves_max: usize) -> Articles {
+        Articles {
+            shelves: Vec::new(),
+            shelves_max,
+            turn: 0,
+            copy: Vec::new(),
+        }
+    }
+
+    /// Forgets everything: the files may be others.
+    pub fn clear(&mut self) {
+        self.shelves.clear();
+    }
+
+    /// The record of the article at a position, its checksum found right.
+    ///
+    /// # Errors
+    /// [`Error::NoArticle`] where it is gone, [`Error::Damaged`], or the segment cannot be read.
+    pub fn record(&mut self, reader: &Reader, position: Position) -> Result<Record<'_>, Error> {
+        let base = base_of(reader, position)?;
+        let mut place = match self.shelf(reader, base)? {
+            Some(place) => place,
+            None => self.open(reader, base, position)?,
+        };
+        let mut taken = self.take(place, position);
+        if taken.is_err() {
+            // Expire may have given its space back, or written the segment anew, since this was mapped.
+            self.shelves.swap_remove(place);
+            place = self.open(reader, base, position)?;
+            taken = self.take(place, position);
+        }
+        taken.map_err(|missing| match missing {
+            Missing::Gone => Error::NoArticle(position),
+            Missing::Damaged(offset) => Error::Damaged {
+                path: segment_path(&reader.segments, base, View::Art),
+                offset,
+                what: "the checksum of the article is wrong",
+            },
+        })?;
+        Record::trust(&self.copy).ok_or(Error::NoArticle(position))
+    }
+
+    fn take(&mut self, place: usize, position: Position) -> Result<(), Missing> {
+        let shelf = self.shelves.get(place).ok_or(Missing::Gone)?;
+        self.copy.clear();
+        self.copy.shrink_to(COPY_BYTES_KEPT);
+        shelf.copy(position, &mut self.copy)
+    }
+
+    /// The place of a segment that is mapped.
+    fn shelf(&mut self, reader: &Reader, base: u64) -> Result<Option<usize>, Error> {
+        let Some(place) = self.shelves.iter().position(|shelf| shelf.base == base) else {
+            return Ok(None);
+        };
+        self.turn += 1;
+        if let Some(shelf) = self.shelves.get_mut(place) {
+            shelf.used = self.turn;
+            if base == reader.mark.base {
+                let grown = shelf.live.grow_to(reader.mark.art_end);
+                let path = || segment_path(&reader.segments, base, View::Art);
+                grown.map_err(|source| Error::io("map", &path(), source))?;
+            }
+        }
+        Ok(Some(place))
+    }
+
+    /// Maps a segment, in the place of the one that was not used for longest.
+    fn open(&mut self, reader: &Reader, base: u64, position: Position) -> Result<usize, Error> {
+        let path = segment_path(&reader.segments, base, View::Art);
+        let at = |source| Error::io("read", &path, source);
+        let (file, moved) = open(reader, &path, position)?;
+        let length = file.length().map_err(at)?;
+        let is_growing = base == reader.mark.base && length >= reader.mark.art_end;
+        let live = match is_growing {
+            true => Live::growing(file, reader.mark.art_end),
+            false => Live::whole(&*file, length),
+        };
+        if self.shelves.len() >= self.shelves_max.max(1) {
+            let oldest = (0..self.shelves.len())
+                .min_by_key(|place| self.shelves.get(*place).map(|shelf| shelf.used));
+            oldest.map(|place| self.shelves.swap_remove(place));
+        }
+        self.turn += 1;
+        self.shelves.push(Shelf {
+            base,
+            live: live.map_err(at)?,
+            moved,
+            used: self.turn,
+        });
+        Ok(self.shelves.len() - 1)
+    }
+}
+
+/// Where the segment of a position begins.
+fn base_of(reader: &Reader, position: Position) -> Result<u64, Error> {
+    let bases = &reader.bases;
+    let place = bases.partition_point(|&base| base <= position.0);
+    let base = place.checked_sub(1).and_then(|place| bases.get(place));
+    base.copied().ok_or(Error::NoArticle(position))
+}
+
+/// The articles of a segment, and where in the file they lie.
+type Opened = (Box<dyn File>, Option<Arc<Moved>>);
+
+fn open(reader: &Reader, path: &Path, position: Position) -> Result<Opened, Error> {
+    let file = match reader.disk.open(path, Open::Read) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            return Err(Error::NoArticle(position));
+        }
+        opened => opened.map_err(|source| Error::io("read", path, source))?,
+    };
+    let moved = reader.tables.of_file(&*file, path)?;
+    Ok((file, moved))
+}
+
+/// Where a record lies in the file.
+fn place_in_file(moved: Option<&Moved>, offset: u64) -> Result<u64, Missing> {
+    match moved {
+        Some(moved) => moved.in_file(offset).ok_or(Missing::Gone),
+        None => Ok(offset),
+    }
+}
+
+impl Shelf {
+    /// Copies the record; the checksum of the copy was found right.
+    fn copy(&self, position: Position, copy: &mut Vec<u8>) -> Result<(), Missing> {
+        let offset = position.0.saturating_sub(self.base);
+        let place = place_in_file(self.moved.as_deref(), offset)?;
+        let bytes = self.live.bytes().get(place as usize..).unwrap_or_default();
+        let damaged = Missing::Damaged(place);
+        let Some(head) = Head::parse(bytes) else {
+            let is_empty = bytes.iter().take(HEADER_BYTES).all(|&b| b == 0);
+            return Err(if is_empty { Missing::Gone } else { damaged });
+        };
+        if head.kind == Kind::Hole {
+            return Err(Missing::Gone);
+        }
+        copy.extend_from_slice(bytes.get(..head.covered()).unwrap_or_default());
+        match Record::parse(copy) {
+            Some(_) => Ok(()),
+            None => Err(damaged),
+        }
+    }
+}
+
+/// An article in wire form as it lies in its file, to be sent by the system itself.
+#[derive(Debug, Clone)]
+pub struct Stretch {
+    lying: Arc<Lying>,
+    /// Where it begins in the file.
+    pub offset: u64,
+    /// Its length, bytes, terminator included.
+    pub length: u64,
+    /// Bytes of its header, blank line included.
+    pub header_length: u64,
+}
+
+#[derive(Debug)]
+struct Lying {
+    file: OwnedFd,
+    map: MapRef,
+    /// What tells whether it is there still, and the checksum of that.
+    told: (Range<usize>, u32),
+    head: (usize, Head),
+}
+
+impl Stretch {
+    /// False when expire has given its space back: zeros may have been sent. To be asked before the last bytes go out; if it is
+    /// false, the connection must end without them.
+    pub fn is_still_there(&self) -> bool {
+        let bytes = self.lying.map.bytes();
+        let (at, head) = &self.lying.head;
+        let (range, sum) = &self.lying.told;
+        let told = bytes.get(range.clone()).unwrap_or_default();
+        bytes.get(*at..).and_then(Head::parse) == Some(*head) && crc32c::crc32c(told) == *sum
+    }
+
+    /// The article's bytes: they may become zeros at any moment.
+    pub fn bytes(&self) -> &[u8] {
+        let end = self.offset.saturating_add(self.length) as usize;
+        let bytes = self.lying.map.bytes().get(self.offset as usize..end);
+        bytes.unwrap_or_default()
+    }
+}
+
+impl AsFd for Stretch {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.lying.file.as_fd()
+    }
+}
+
+/// The article at a position, to be sent from its file; its checksum was found right. Some system calls each: for large ones.
+///
+/// # Errors
+/// [`Error::NoArticle`] where it is gone, [`Error::Damaged`], or the segment cannot be read.
+pub fn stretch(reader: &Reader, position: Position) -> Result<Stretch, Error> {
+    let base = base_of(reader, position)?;
+    let path = segment_path(&reader.segments, base, View::Art);
+    let at = |source| Error::io("read", &path, source);
+    let (file, moved) = open(reader, &path, position)?;
+    let mut length = file.length().map_err(at)?;
+    if base == reader.mark.base {
+        length = length.min(reader.mark.art_end);
+    }
+    let map = file.map(length).map_err(at)?;
+    let gone = || Error::NoArticle(position);
+    let place = place_in_file(moved.as_deref(), position.0 - base).map_err(|_| gone())? as usize;
+    let bytes = map.bytes().get(place..).unwrap_or_default();
+    let head = Head::parse(bytes).filter(|head| head.kind == Kind::Article);
+    let head = head.ok_or_else(gone)?;
+    let record = Record::check(head, bytes).ok_or_else(|| Error::Damaged {
+        path: path.clone(),
+        offset: place as u64,
+        what: "the checksum of the article is wrong",
+    })?;
+    let end = place + record.bytes().len();
+    let text = HEADER_BYTES + (head.line_length + head.sites_length) as usize;
+    let range = telling(map.bytes(), (place, end));
+    let sum = crc32c::crc32c(map.bytes().get(range.clone()).unwrap_or_default());
+    let unsupported = || at(io::ErrorKind::Unsupported.into());
+    Ok(Stretch {
+        lying: Arc::new(Lying {
+            file: file.into_descriptor().ok_or_else(unsupported)?,
+            map,
+            told: (range, sum),
+            head: (place, head),
+        }),
+        offset: (place + text) as u64,
+        length: u64::from(head.wire_length),
+        header_length: u64::from(head.wire_header_length),
+    })
+}
+
+/// The part of a record that tells whether its space was given back: that goes in whole blocks, all of a record at once, so the
+/// last one does, unless it is empty anyway.
+fn telling(bytes: &[u8], (start, end): (usize, usize)) -> Range<usize> {
+    let last = end - end % BLOCK_BYTES;
+    let block = last.saturating_sub(BLOCK_BYTES)..last;
+    let is_inside = block.start >= (start + HEADER_BYTES).next_multiple_of(BLOCK_BYTES);
+    let has_text = bytes
+        .get(block.clone())
+        .is_some_and(|block| block.iter().any(|&b| b != 0));
+    match is_inside && has_text {
+        true => block,
+        false => start..end,
+    }
+}

@@ -1,0 +1,170 @@
+//! What the one writer tells those who read in its own process: that something was committed, the high marks, the groups.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, PoisonError, RwLock};
+
+use groups::{Active, GroupId};
+
+use crate::Spool;
+
+/// A board that the writer writes on and [`crate::Stacks`] read: a look at it costs an atomic load. It outlives the writer: who
+/// opens the spool again goes on with the same one.
+#[derive(Debug, Default)]
+pub struct Board {
+    /// Raised by each commit, last of all.
+    turn: AtomicU64,
+    /// Raised when files may have been put in the place of others.
+    files: AtomicU64,
+    /// Raised when there is another table of groups.
+    tables: AtomicU64,
+    groups: RwLock<Option<Arc<Groups>>>,
+}
+
+/// The groups, and how far each is filled.
+#[derive(Debug)]
+pub(crate) struct Groups {
+    /// The table; its high marks stay as they were when it was written on the board.
+    pub active: Active,
+    /// By [`GroupId`].
+    highs: Vec<AtomicU64>,
+}
+
+impl Board {
+    /// An empty board.
+    #[must_use]
+    pub fn new() -> Arc<Board> {
+        Arc::default()
+    }
+
+    /// Changes with each commit.
+    pub fn turn(&self) -> u64 {
+        self.turn.load(Ordering::Acquire)
+    }
+
+    /// All who read open all files anew when they catch up. Maps hold the space of files that expire wrote anew, so this is due
+    /// when it has given space back.
+    pub fn look_again(&self) {
+        self.files.fetch_add(1, Ordering::Release);
+        self.turn.fetch_add(1, Ordering::Release);
+    }
+
+    pub(crate) fn files(&self) -> u64 {
+        self.files.load(Ordering::Acquire)
+    }
+
+    pub(crate) fn tables(&self) -> u64 {
+        self.tables.load(Ordering::Acquire)
+    }
+
+    /// The groups; `None`: no writer has written on the board yet.
+    pub(crate) fn groups(&self) -> Option<Arc<Groups>> {
+        self.groups
+            .read()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clone()
+    }
+
+    fn set_groups(&self, groups: Arc<Groups>) {
+        *self.groups.write().unwrap_or_else(PoisonError::into_inner) = Some(groups);
+        self.tables.fetch_add(1, Ordering::Release);
+    }
+}
+
+impl Groups {
+    pub(crate) fn of(active: Active) -> Groups {
+        let highs = (0u32..).take(active.id_end());
+        let highs = highs.map(|id| AtomicU64::new(active.high(GroupId(id))));
+        Groups {
+            highs: highs.collect(),
+            active,
+        }
+    }
+
+    /// The highest number given out in a group; 0 for one that is not there.
+    pub(crate) fn high(&self, group: GroupId) -> u64 {
+        self.highs
+            .get(group.0 as usize)
+            .map_or(0, |high| high.load(Ordering::Acquire))
+    }
+
+    fn raise(&self, group: GroupId, number: u64) {
+        if let Some(high) = self.highs.get(group.0 as usize) {
+            high.fetch_max(number, Ordering::AcqRel);
+        }
+    }
+}
+
+/// The writer's side: what the next commit tells.
+#[derive(Debug)]
+pub(crate) struct Announcing {
+    board: Arc<Board>,
+    groups: Arc<Groups>,
+    raised: Vec<(GroupId, u64)>,
+    groups_changed: bool,
+    files_changed: bool,
+}
+
+impl Announcing {
+    /// Notes the numbers of an article.
+    pub fn note<'a>(&mut self, active: &Active, links: impl Iterator<Item = (&'a [u8], u64)>) {
+        let known = links.filter_map(|(name, number)| Some((active.find(name)?, number)));
+        self.raised.extend(known);
+    }
+
+    /// Notes that groups came, went or changed.
+    pub fn note_groups(&mut self) {
+        self.groups_changed = true;
+    }
+
+    /// Notes that a file took the place of another.
+    pub fn note_files(&mut self) {
+        self.files_changed = true;
+    }
+
+    /// Writes on the board, after everything it tells of was published.
+    pub fn tell(&mut self, active: &Active) {
+        if std::mem::take(&mut self.groups_changed) {
+            self.groups = Arc::new(Groups::of(active.clone()));
+            self.board.set_groups(self.groups.clone());
+        }
+        for (group, number) in self.raised.drain(..) {
+            self.groups.raise(group, number);
+        }
+        if std::mem::take(&mut self.files_changed) {
+            self.board.look_again();
+        } else {
+            self.board.turn.fetch_add(1, Ordering::Release);
+        }
+    }
+}
+
+impl Spool {
+    /// From now on each commit is told on a board, to the [`crate::Stacks`] in this process. Who opens the spool again calls this again
+    /// with the same board: whatever happened meanwhile is seen then.
+    pub fn announce_on(&mut self, board: Arc<Board>) {
+        let groups = Arc::new(Groups::of(self.active().clone()));
+        board.set_groups(groups.clone());
+        board.look_again();
+        self.announcing = Some(Announcing {
+            board,
+            groups,
+            raised: Vec::new(),
+            groups_changed: false,
+            files_changed: false,
+        });
+    }
+
+    /// Tells what was published.
+    pub(crate) fn announce(&mut self) {
+        if let Some(announcing) = &mut self.announcing {
+            announcing.tell(&self.active.table);
+        }
+    }
+
+    /// Readers must open their files anew after the next commit.
+    pub(crate) fn announce_files(&mut self) {
+        if let Some(announcing) = &mut self.announcing {
+            announcing.note_files();
+        }
+    }
+}

@@ -1,0 +1,434 @@
+//! Where the rows of each group lie: in which blocks of which segments. Found once for each group that is asked for; what is
+//! committed since is added, so that nobody walks the blocks of the current segment twice.
+
+use std::collections::BTreeMap;
+use std::ops::ControlFlow;
+
+use hashbrown::HashMap;
+
+use crate::live::Live;
+use crate::living::{Living, Tally};
+use crate::overview::{self, Block, GroupRows};
+use crate::position::{View, segment_path};
+use crate::reader::Reader;
+use crate::{Error, Position};
+
+/// Extents kept for groups that were asked for; beyond that they are forgotten and found again. Of 48 bytes each.
+const EXTENTS_KEPT: usize = 1 << 20;
+/// Rows looked at before they are handed on.
+pub const ROWS_AT_ONCE: usize = 1024;
+
+/// The catalogue of a [`Reader`]'s rows.
+#[derive(Debug, Default)]
+pub struct Catalogue {
+    /// The rows of each segment, by its base.
+    maps: BTreeMap<u64, Live>,
+    current: Current,
+    groups: HashMap<Vec<u8>, Known>,
+    kept: usize,
+}
+
+/// The rows of one group in one block.
+#[derive(Debug, Clone, Copy)]
+struct Extent {
+    /// The segment.
+    base: u64,
+    /// Where the block begins in its file.
+    block: usize,
+    /// The group's place in the block.
+    place: u32,
+    rows: u32,
+    first: u64,
+    last: u64,
+    /// The greatest number in this extent and those before it. (Only in an archive they do not ascend.)
+    reach: u64,
+}
+
+/// The segment that is filed into: a block a commit.
+#[derive(Debug, Default)]
+struct Current {
+    base: u64,
+    /// Bytes of it that were looked through.
+    read: usize,
+    groups: HashMap<Vec<u8>, Vec<Extent>>,
+}
+
+/// What is known of one group.
+#[derive(Debug, Default)]
+struct Known {
+    /// By first number.
+    extents: Vec<Extent>,
+    /// Those of segments from here on are among them ...
+    from: u64,
+    /// ... up to here: the current one, of which so many are.
+    until: u64,
+    current: usize,
+}
+
+/// Rows of an extent, as they lie in the map.
+#[derive(Clone, Copy)]
+struct Spot<'c> {
+    live: &'c Live,
+    base: u64,
+    rows: GroupRows<'c>,
+    text_at: usize,
+}
+
+/// Rows that come next: those of a place, up to a number.
+struct Ahead<'c> {
+    spot: Spot<'c>,
+    place: usize,
+    number: u64,
+    to: u64,
+}
+
+impl Catalogue {
+    /// Forgets everything: the files may be others.
+    pub fn clear(&mut self) {
+        *self = Catalogue::default();
+    }
+
+    /// Hands on the rows of a group with numbers in a range, ascending, in stretches of at most so many rows. Where rows are dead, the
+    /// stretch is empty.
+    ///
+    /// # Errors
+    /// The overview of a segment cannot be read.
+    pub fn walk<B>(
+        &mut self,
+        reader: &Reader,
+        group: &[u8],
+        ((low, high), at_once): ((u64, u64), usize),
+        mut each: impl FnMut(&Living<'_>) -> ControlFlow<B>,
+    ) -> Result<ControlFlow<B>, Error> {
+        self.find_all(reader, group)?;
+        let mut tally = Tally::new(reader.alive(), group);
+        let mut from = Some(low.max(reader.expired().low(group)));
+        while let Some(ahead) = from.and_then(|from| self.ahead(group, from, high)) {
+            let spot = &ahead.spot;
+            let end = match ahead.to.checked_add(1) {
+                Some(behind) => spot.rows.place_of(behind),
+                None => spot.rows.len(),
+            };
+            let mut place = ahead.place;
+            while place < end {
+                let most = end.min(place.saturating_add(at_once.max(1)));
+                let (is_alive, next) = tally.stretch(spot.base, &spot.rows, (place, most));
+                let living = Living {
+                    live: spot.live,
+                    base: spot.base,
+                    rows: spot.rows,
+                    text_at: spot.text_at,
+                    places: (place, if is_alive { next } else { place }),
+                    next,
+                };
+                if let ControlFlow::Break(told) = each(&living) {
+                    return Ok(ControlFlow::Break(told));
+                }
+                place = next;
+            }
+            from = ahead.to.checked_add(1);
+        }
+        Ok(ControlFlow::Continue(()))
+    }
+
+    /// Where the article with a number in a group is, if it is alive. The newest segments are looked at first, and no more than needed.
+    ///
+    /// # Errors
+    /// As [`Catalogue::walk`].
+    pub fn position(
+        &mut self,
+        reader: &Reader,
+        group: &[u8],
+        number: u64,
+    ) -> Result<Option<Position>, Error> {
+        if !reader.expired().keeps(group, number) {
+            return Ok(None);
+        }
+        self.find_new(reader, group)?;
+        loop {
+            if let Some(Ahead { spot, place, .. }) = self.ahead(group, number, number) {
+                let position = spot.position(place);
+                return Ok(position.filter(|position| !reader.is_cancelled(*position)));
+            }
+            if !self.find_older(reader, group)? {
+                return Ok(None);
+            }
+        }
+    }
+
+    /// The greatest number below `before`, and not below `low`, whose article is alive.
+    ///
+    /// # Errors
+    /// As [`Catalogue::walk`].
+    pub fn previous(
+        &mut self,
+        reader: &Reader,
+        group: &[u8],
+        (low, mut before): (u64, u64),
+    ) -> Result<Option<(u64, Position)>, Error> {
+        self.find_all(reader, group)?;
+        let low = low.max(reader.expired().low(group));
+        while let Some((spot, place)) = self.behind(group, before) {
+            let number = spot.rows.number_at(place);
+            if number < low {
+                break;
+            }
+            if let Some(position) = spot.position(place)
+                && reader.is_alive_in(group, number, position)
+            {
+                return Ok(Some((number, position)));
+            }
+            before = number;
+        }
+        Ok(None)
+    }
+
+    /// How many rows a group has at most: cancelled articles and such that expired early are counted, too.
+    ///
+    /// # Errors
+    /// As [`Catalogue::walk`].
+    pub fn count(&mut self, reader: &Reader, group: &[u8]) -> Result<u64, Error> {
+        self.find_all(reader, group)?;
+        let expired = reader.expired();
+        let cut = expired.cut(group);
+        let mut count = expired.survivors(group).count() as u64;
+        for extent in self.extents(group) {
+            count += match self.spot(extent) {
+                _ if extent.last < cut => 0,
+                Some(spot) if extent.first < cut => {
+                    (spot.rows.len() - spot.rows.place_of(cut)) as u64
+                }
+                _ => u64::from(extent.rows),
+            };
+        }
+        Ok(count)
+    }
+
+    fn extents(&self, group: &[u8]) -> &[Extent] {
+        self.groups
+            .get(group)
+            .map_or(&[][..], |known| known.extents.as_slice())
+    }
+
+    fn spot(&self, extent: &Extent) -> Option<Spot<'_>> {
+        let live = self.maps.get(&extent.base)?;
+        let block = Block::parse(live.bytes().get(extent.block..)?)?;
+        Some(Spot {
+            live,
+            base: extent.base,
+            rows: block.group(extent.place as usize)?,
+            text_at: extent.block + block.text_at(),
+        })
+    }
+
+    /// The rows of the lowest number in `from..=high`, as far as no other extent has numbers between them.
+    fn ahead(&self, group: &[u8], from: u64, high: u64) -> Option<Ahead<'_>> {
+        let extents = self.extents(group);
+        let start = extents.partition_point(|extent| extent.reach < from);
+        let mut best: Option<Ahead<'_>> = None;
+        let mut to = high;
+        for extent in extents.get(start..)? {
+            if extent.first > best.as_ref().map_or(high, |best| best.number) {
+                to = to.min(extent.first.saturating_sub(1));
+                break;
+            }
+            let Some(spot) = self.spot(extent).filter(|_| extent.last >= from) else {
+                continue;
+            };
+            let place = spot.rows.place_of(from);
+            let number = spot.rows.number_at(place);
+            match &mut best {
+                Some(best) if best.number <= number => to = to.min(number.saturating_sub(1)),
+                _ => {
+                    if let Some(best) = &best {
+                        to = to.min(best.number.saturating_sub(1));
+                    }
+                    best = Some(Ahead {
+                        spot,
+                        place,
+                        number,
+                        to: 0,
+                    });
+                }
+            }
+        }
+        let best = best.filter(|best| best.number <= high)?;
+        Some(Ahead {
+            // Should a number be there twice, the first of the two is handed on.
+            to: to.max(best.number),
+            ..best
+        })
+    }
+
+    /// The row of the greatest number below `before`.
+    fn behind(&self, group: &[u8], before: u64) -> Option<(Spot<'_>, usize)> {
+        let extents = self.extents(group);
+        let end = extents.partition_point(|extent| extent.first < before);
+        let mut best: Option<(Spot<'_>, usize, u64)> = None;
+        for extent in extents.get(..end)?.iter().rev() {
+            let number = best.as_ref().map_or(0, |best| best.2);
+            if best.is_some() && extent.reach <= number {
+                break;
+            }
+            if let Some(spot) = self.spot(extent)
+                && let Some(place) = spot.rows.place_of(before).checked_sub(1)
+                && (best.is_none() || spot.rows.number_at(place) > number)
+            {
+                best = Some((spot, place, spot.rows.number_at(place)));
+            }
+        }
+        best.map(|(spot, place, _)| (spot, place))
+    }
+
+    fn find_all(&mut self, reader: &Reader, group: &[u8]) -> Result<(), Error> {
+        self.find_new(reader, group)?;
+        while self.find_older(reader, group)? {}
+        Ok(())
+    }
+
+    /// Finds what the newest segments have of a group.
+    fn find_new(&mut self, reader: &Reader, group: &[u8]) -> Result<(), Error> {
+        let base = reader.mark.base;
+        self.follow(reader)?;
+        if self.kept > EXTENTS_KEPT {
+            self.groups.clear();
+            self.kept = 0;
+        }
+        let known = self.groups.entry_ref(group).or_insert_with(|| Known {
+            from: base,
+            until: base,
+            ..Known::default()
+        });
+        let had = known.extents.len();
+        if known.until != base {
+            let fresh = known.until..base;
+            known.extents.retain(|extent| extent.base < fresh.start);
+            let sealed = reader.bases.iter().copied();
+            for sealed in sealed.filter(|sealed| fresh.contains(sealed)) {
+                push_rows(map(&mut self.maps, reader, sealed)?, (sealed, group), known);
+            }
+            known.until = base;
+            known.current = 0;
+        }
+        if let Some(extents) = self.current.groups.get(group) {
+            let fresh = extents.get(known.current..).unwrap_or_default();
+            known.extents.extend_from_slice(fresh);
+            known.current = extents.len();
+        }
+        put_in_order(&mut known.extents, had);
+        self.kept += known.extents.len().saturating_sub(had);
+        Ok(())
+    }
+
+    /// Finds what the next older segment that has any has of a group. False: none is left.
+    fn find_older(&mut self, reader: &Reader, group: &[u8]) -> Result<bool, Error> {
+        let Some(known) = self.groups.get_mut(group) else {
+            return Ok(false);
+        };
+        let older = reader.bases.partition_point(|base| *base < known.from);
+        let had = known.extents.len();
+        for &base in reader.bases.get(..older).into_iter().flatten().rev() {
+            push_rows(map(&mut self.maps, reader, base)?, (base, group), known);
+            known.from = base;
+            if known.extents.len() > had {
+                put_in_order(&mut known.extents, 0);
+                self.kept += known.extents.len() - had;
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    /// Looks through the blocks that were committed since.
+    fn follow(&mut self, reader: &Reader) -> Result<(), Error> {
+        let base = reader.mark.base;
+        if self.current.base != base {
+            // Its rows lie in another file now, in one block.
+            self.maps.remove(&self.current.base);
+            self.maps.insert(base, reader.live_overview(base)?);
+            self.current = Current {
+                base,
+                ..Current::default()
+            };
+        }
+        let Some(live) = self.maps.get_mut(&base) else {
+            return Ok(());
+        };
+        let path = || segment_path(&reader.segments, base, View::Ovr);
+        live.grow_to(reader.mark.ovr_end)
+            .map_err(|source| Error::io("map", &path(), source))?;
+        let fresh = live.bytes().get(self.current.read..).unwrap_or_default();
+        for block in overview::blocks(fresh) {
+            for (place, rows) in (0..).zip(block.groups()) {
+                let extent = Extent::of((base, self.current.read, place), &rows);
+                let extents = self.current.groups.entry_ref(rows.name).or_default();
+                extents.push(extent);
+            }
+            self.current.read += block.bytes.len();
+        }
+        Ok(())
+    }
+}
+
+impl Extent {
+    fn of((base, block, place): (u64, usize, u32), rows: &GroupRows<'_>) -> Extent {
+        Extent {
+            base,
+            block,
+            place,
+            rows: rows.len() as u32,
+            first: rows.number_at(0),
+            last: rows.last_number(),
+            reach: rows.last_number(),
+        }
+    }
+}
+
+impl Spot<'_> {
+    fn position(&self, place: usize) -> Option<Position> {
+        let record = self.rows.record_at(place)?;
+        Some(Position(self.base + u64::from(record)))
+    }
+}
+
+/// The rows of a segment, mapped when first asked for.
+fn map<'c>(
+    maps: &'c mut BTreeMap<u64, Live>,
+    reader: &Reader,
+    base: u64,
+) -> Result<&'c Live, Error> {
+    use std::collections::btree_map::Entry;
+    Ok(match maps.entry(base) {
+        Entry::Occupied(known) => known.into_mut(),
+        Entry::Vacant(place) => place.insert(reader.live_overview(base)?),
+    })
+}
+
+/// Notes the rows that a sealed segment has of a group: in one block.
+fn push_rows(live: &Live, (base, group): (u64, &[u8]), known: &mut Known) {
+    let mut at = 0;
+    for block in overview::blocks(live.bytes()) {
+        let place = block.place_of(group);
+        let rows = block.group(place).filter(|rows| rows.name == group);
+        if let Some(rows) = rows.filter(|rows| !rows.is_empty()) {
+            let extent = Extent::of((base, at, place as u32), &rows);
+            known.extents.push(extent);
+        }
+        at += block.bytes.len();
+    }
+}
+
+/// Puts extents in order of which the first `sorted` may be.
+fn put_in_order(extents: &mut [Extent], sorted: usize) {
+    let ascend = extents.is_sorted_by_key(|extent| extent.first);
+    if !ascend {
+        extents.sort_by_key(|extent| extent.first);
+    }
+    let start = if ascend { sorted } else { 0 };
+    let before = start.checked_sub(1).and_then(|last| extents.get(last));
+    let mut reach = before.map_or(0, |before| before.reach);
+    for extent in extents.get_mut(start..).into_iter().flatten() {
+        reach = reach.max(extent.last);
+        extent.reach = reach;
+    }
+}

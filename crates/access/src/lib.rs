@@ -1,1 +1,32 @@
-//! Who may read, post and send news here. No sockets.
+//! Who may read, post and send news here: the `[[access]]` tables, the users and their passwords, SASL, programs that
+//! check passwords, rates.
+//!
+//! No sockets and no threads. What takes long (a password's hash, a program) is handed out as a [`Slow`] job, to be run
+//! where nobody else waits.
+
+mod allowed;
+mod chance;
+mod error;
+pub mod flood;
+pub mod login;
+pub mod network;
+pub mod pace;
+pub mod password;
+pub mod program;
+mod rights;
+pub mod sasl;
+pub mod tables;
+pub mod users;
+mod visitor;
+
+pub use allowed::{Access, Login};
+pub use error::Error;
+pub use flood::{PostFloods, Poster};
+pub use login::{Outcome, Slow};
+pub use network::Network;
+pub use pace::Pace;
+pub use program::{Authenticator, Connection};
+pub use rights::Rights;
+pub use tables::{Entry, Feature, Limits, Tables};
+pub use users::{User, Users, UsersFile};
+pub use visitor::Visitor;

@@ -33,7 +33,7 @@
 //! name is written once. `SITE` in a command stands for the name. No shell is run unless the command calls one.
 
 mod read;
-mod value;
+pub mod value;
 mod via;
 
 use std::fmt;

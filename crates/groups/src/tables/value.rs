@@ -33,7 +33,7 @@ pub fn text(value: &DeValue<'_>) -> Result<String, String> {
 }
 
 /// Texts: a list of them, or one with commas between.
-fn list(value: &DeValue<'_>) -> Result<Vec<String>, String> {
+pub fn list(value: &DeValue<'_>) -> Result<Vec<String>, String> {
     let texts: Vec<String> = match value {
         DeValue::Array(items) => items
             .iter()

@@ -1,0 +1,137 @@
+//! The entries in force, and which of them fits a visitor.
+
+use std::net::IpAddr;
+use std::sync::Arc;
+
+use crate::login::Slow;
+use crate::program::{Authenticator, Connection};
+use crate::rights::{Rights, Rule};
+use crate::sasl::Mechanism;
+use crate::tables::{Entry, Limits, Tables};
+use crate::users::UsersFile;
+use crate::visitor::Visitor;
+
+/// Who may do what, and how they prove who they are. It does not change: new settings make a new one.
+#[derive(Debug)]
+pub struct Access {
+    rules: Vec<Arc<Rule>>,
+    /// What is left where no entry fits.
+    nothing: Arc<Rule>,
+    pub(crate) login: Login,
+}
+
+/// How people log in.
+#[derive(Debug)]
+pub struct Login {
+    /// The users of the news directory.
+    pub users: UsersFile,
+    /// A program that knows more of them.
+    pub program: Option<Authenticator>,
+    /// Whether passwords may come without TLS.
+    pub plaintext_passwords: bool,
+}
+
+impl Login {
+    /// There are no users: nobody logs in.
+    pub fn none() -> Login {
+        Login {
+            users: UsersFile::none(),
+            program: None,
+            plaintext_passwords: false,
+        }
+    }
+}
+
+impl Access {
+    /// What these tables say. Without any entry, who comes from this machine may read and post everything, and nobody
+    /// else anything.
+    pub fn new(tables: &Tables, login: Login) -> Access {
+        let entries = match tables.entries.is_empty() {
+            true => vec![Tables::without_any()],
+            false => tables.entries.clone(),
+        };
+        let nothing = Entry {
+            name: String::new(),
+            read: String::new(),
+            post: String::new(),
+            limits: Limits::default(),
+            ..Tables::without_any()
+        };
+        Access {
+            rules: entries
+                .into_iter()
+                .map(|e| Arc::new(Rule::new(e)))
+                .collect(),
+            nothing: Arc::new(Rule::new(nothing)),
+            login,
+        }
+    }
+
+    /// What a visitor may do: what the first entry says that fits him. To be asked again when he has logged in, and when
+    /// TLS begins.
+    pub fn rights(&self, visitor: &Visitor<'_>) -> Rights {
+        let found = self
+            .rules
+            .iter()
+            .position(|rule| fits(&rule.entry, visitor));
+        // Only what stands before the entry that fits now can come to fit instead.
+        let before = self.rules.get(..found.unwrap_or(self.rules.len()));
+        let can_log_in = visitor.user.is_none()
+            && before
+                .unwrap_or_default()
+                .iter()
+                .any(|rule| !rule.entry.users.is_empty() && is_from(&rule.entry, visitor.address));
+        let rule = found.and_then(|found| self.rules.get(found));
+        Rights::new(Arc::clone(rule.unwrap_or(&self.nothing)), can_log_in)
+    }
+
+    /// Whether a visitor may send a password as it is. Otherwise AUTHINFO USER and SASL PLAIN are answered with 483 and
+    /// not listed (RFC 4643, 2.3.2, 2.4.2).
+    pub fn takes_passwords(&self, visitor: &Visitor<'_>) -> bool {
+        visitor.is_secure || self.login.plaintext_passwords
+    }
+
+    /// The SASL mechanisms that CAPABILITIES lists for a visitor, the best first.
+    pub fn mechanisms(&self, visitor: &Visitor<'_>) -> Vec<Mechanism> {
+        let offers = |mechanism: &Mechanism| match mechanism {
+            Mechanism::External => visitor.certificate.is_some(),
+            Mechanism::ScramSha256 => self.login.users.has_scram(),
+            Mechanism::Plain => self.takes_passwords(visitor),
+        };
+        Mechanism::ALL.iter().copied().filter(offers).collect()
+    }
+
+    /// Checks a name and its password (AUTHINFO PASS, SASL PLAIN). Users of the file are known by it alone; a program
+    /// is asked about the others.
+    pub fn check_password(&self, user: &[u8], password: &[u8], connection: &Connection) -> Slow {
+        Slow::password(&self.login, user, password, connection)
+    }
+
+    /// The name by which an entry knows a certificate.
+    pub(crate) fn name_of(&self, visitor: &Visitor<'_>) -> Option<&str> {
+        let certificate = visitor.certificate.as_ref()?;
+        let entries = self.rules.iter().map(|rule| &rule.entry);
+        entries
+            .filter(|entry| is_from(entry, visitor.address))
+            .find(|entry| entry.certificates.contains(certificate))
+            .map(|entry| entry.name.as_str())
+    }
+}
+
+fn fits(entry: &Entry, visitor: &Visitor<'_>) -> bool {
+    let is_user = |user: &str| {
+        entry
+            .users
+            .iter()
+            .any(|known| known == "*" || known == user)
+    };
+    let is_certified = |one: &[u8; 32]| entry.certificates.contains(one);
+    is_from(entry, visitor.address)
+        && (visitor.is_secure || !entry.tls)
+        && (entry.users.is_empty() || visitor.user.is_some_and(is_user))
+        && (entry.certificates.is_empty() || visitor.certificate.as_ref().is_some_and(is_certified))
+}
+
+fn is_from(entry: &Entry, address: Option<IpAddr>) -> bool {
+    entry.from.is_empty() || entry.from.iter().any(|network| network.contains(address))
+}

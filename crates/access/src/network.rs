@@ -1,0 +1,155 @@
+//! Networks, as administrators write them: `192.0.2.0/24`, `2001:db8::/32`, `192.0.2.7`, `local`.
+
+use std::fmt;
+use std::net::IpAddr;
+
+/// Addresses that share their first bits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Network {
+    /// This machine: loopback addresses, and whoever has no address because he came over a pipe.
+    Local,
+    /// The first bits of an address.
+    Of {
+        /// With zeros after those bits.
+        address: IpAddr,
+        /// How many count.
+        bits: u8,
+    },
+}
+
+impl Network {
+    /// Reads an address, an address and a number of bits, or `local`.
+    ///
+    /// # Errors
+    /// What is wrong, as the rest of a sentence that begins with the text.
+    pub fn parse(text: &str) -> Result<Network, String> {
+        if text == "local" {
+            return Ok(Network::Local);
+        }
+        let (address, bits) = match text.split_once('/') {
+            Some((address, bits)) => (address, Some(bits)),
+            None => (text, None),
+        };
+        let address: IpAddr = address.parse().map_err(|_| {
+            "is no network: write \"192.0.2.0/24\", \"2001:db8::/32\", one address, or \"local\""
+                .to_owned()
+        })?;
+        let most = if address.is_ipv4() { 32 } else { 128 };
+        let bits = match bits {
+            None => most,
+            Some(bits) => bits
+                .parse()
+                .ok()
+                .filter(|bits| *bits <= most)
+                .ok_or_else(|| format!("has no number of bits from 0 to {most} after the `/'"))?,
+        };
+        let network = first_bits(address, bits);
+        if network != address {
+            return Err(format!(
+                "has bits behind the first {bits}; the network is {network}/{bits}"
+            ));
+        }
+        Ok(Network::Of { address, bits })
+    }
+
+    /// Whether an address lies in it. An IPv4 address in IPv6 clothes (`::ffff:192.0.2.1`) counts as what it is. `None`
+    /// is a visitor over a pipe.
+    pub fn contains(&self, visitor: Option<IpAddr>) -> bool {
+        let visitor = visitor.map(|address| address.to_canonical());
+        match self {
+            Network::Local => visitor.is_none_or(|address| address.is_loopback()),
+            Network::Of { address, bits } => visitor.is_some_and(|visitor| {
+                visitor.is_ipv4() == address.is_ipv4() && first_bits(visitor, *bits) == *address
+            }),
+        }
+    }
+}
+
+/// As it is written in the file.
+impl fmt::Display for Network {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Network::Local => f.write_str("local"),
+            Network::Of { address, bits } if *bits == if address.is_ipv4() { 32 } else { 128 } => {
+                address.fmt(f)
+            }
+            Network::Of { address, bits } => write!(f, "{address}/{bits}"),
+        }
+    }
+}
+
+/// The address with zeros after its first bits.
+fn first_bits(address: IpAddr, bits: u8) -> IpAddr {
+    let bits = u32::from(bits);
+    match address {
+        IpAddr::V4(address) => {
+            let mask = u32::MAX
+                .checked_shl(32u32.saturating_sub(bits))
+                .unwrap_or(0);
+            IpAddr::V4((u32::from(address) & mask).into())
+        }
+        IpAddr::V6(address) => {
+            let mask = u128::MAX
+                .checked_shl(128u32.saturating_sub(bits))
+                .unwrap_or(0);
+            IpAddr::V6((u128::from(address) & mask).into())
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn networks_take_in_their_addresses() {
+        for (network, address, is_in) in [
+            ("192.0.2.0/24", "192.0.2.255", true),
+            ("192.0.2.0/24", "192.0.3.0", false),
+            ("192.0.2.0/24", "::ffff:192.0.2.9", true),
+            ("192.0.2.7", "192.0.2.7", true),
+            ("192.0.2.7", "192.0.2.6", false),
+            ("0.0.0.0/0", "203.0.113.5", true),
+            ("0.0.0.0/0", "2001:db8::1", false),
+            ("::/0", "2001:db8::1", true),
+            ("::/0", "203.0.113.5", false),
+            ("2001:db8::/32", "2001:db8:ffff::1", true),
+            ("2001:db8::/32", "2001:db9::1", false),
+            ("local", "127.0.0.3", true),
+            ("local", "::1", true),
+            ("local", "::ffff:127.0.0.1", true),
+            ("local", "192.0.2.1", false),
+        ] {
+            let parsed = Network::parse(network).unwrap();
+            assert_eq!(parsed.to_string(), network);
+            let address = Some(address.parse().unwrap());
+            assert_eq!(parsed.contains(address), is_in, "{network} {address:?}");
+        }
+        assert!(Network::Local.contains(None));
+        assert!(!Network::parse("0.0.0.0/0").unwrap().contains(None));
+    }
+
+    #[test]
+    fn what_is_no_network_is_told() {
+        for (text, told) in [
+            ("news.example.org", "is no network"),
+            ("", "is no network"),
+            ("192.0.2.0/33", "no number of bits from 0 to 32"),
+            ("192.0.2.0/", "no number of bits"),
+            ("2001:db8::/129", "from 0 to 128"),
+            ("192.0.2.1/24", "the network is 192.0.2.0/24"),
+        ] {
+            assert!(Network::parse(text).unwrap_err().contains(told), "{text}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn no_text_makes_it_panic(text in "\\PC{0,20}|[0-9a-f.:/]{0,24}", address: u128) {
+            if let Ok(network) = Network::parse(&text) {
+                network.contains(Some(IpAddr::V6(address.into())));
+            }
+        }
+    }
+}

@@ -1,0 +1,176 @@
+//! Passwords as argon2id keeps them, in the PHC string format: `$argon2id$v=19$m=19456,t=2,p=1$SALT$HASH`.
+
+use std::fmt;
+
+use argon2::{Algorithm, Argon2, Params, Version};
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD_NO_PAD;
+
+use crate::chance::random;
+use crate::error::Error;
+
+/// Memory that one check takes, KiB: what OWASP recommends with two passes.
+pub const MEMORY_KIB: u32 = 19 * 1024;
+/// Passes over it.
+pub const PASSES: u32 = 2;
+/// Lanes; more would want threads.
+pub const LANES: u32 = 1;
+/// Bytes of a new salt.
+pub const SALT_BYTES: usize = 16;
+/// Bytes of a new hash.
+pub const HASH_BYTES: usize = 32;
+
+/// The most memory that a line of the file may ask for, KiB.
+pub const MEMORY_KIB_MAX: u32 = 1 << 20;
+/// The most passes that a line may ask for.
+pub const PASSES_MAX: u32 = 100;
+/// The most lanes that a line may ask for.
+pub const LANES_MAX: u32 = 16;
+/// The longest salt or hash of a line, bytes.
+pub const HASH_BYTES_MAX: usize = 64;
+/// The longest password, bytes.
+pub const PASSWORD_BYTES_MAX: usize = 1024;
+
+/// The salt of a hash that no password makes.
+const NOBODY: &[u8] = b"nobody has this salt";
+
+/// What is kept of a password.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Hash {
+    memory_kib: u32,
+    passes: u32,
+    lanes: u32,
+    salt: Vec<u8>,
+    hash: Vec<u8>,
+}
+
+impl Hash {
+    /// Of a new password, with a salt of its own. Takes some tens of milliseconds.
+    ///
+    /// # Errors
+    /// There are no random numbers, or no memory.
+    pub fn of(password: &[u8]) -> Result<Hash, Error> {
+        let salt: [u8; SALT_BYTES] = random().map_err(Error::Chance)?;
+        let mut made = Hash {
+            salt: salt.to_vec(),
+            ..Hash::nobody()
+        };
+        made.hash = made.compute(password).ok_or_else(|| {
+            Error::Unfit("there is no memory for the hash of the password".into())
+        })?;
+        Ok(made)
+    }
+
+    /// What costs as much to check as a usual one, and fits nothing.
+    pub(crate) fn nobody() -> Hash {
+        Hash {
+            memory_kib: MEMORY_KIB,
+            passes: PASSES,
+            lanes: LANES,
+            salt: NOBODY.to_vec(),
+            hash: vec![0; HASH_BYTES],
+        }
+    }
+
+    /// Whether this is the password. Takes some tens of milliseconds, whatever the answer. `None`: there is no memory
+    /// for it.
+    pub fn is_of(&self, password: &[u8]) -> Option<bool> {
+        self.compute(password)
+            .map(|hash| is_same(&hash, &self.hash))
+    }
+
+    fn compute(&self, password: &[u8]) -> Option<Vec<u8>> {
+        let mut hash = vec![0; self.hash.len()];
+        let params = Params::new(self.memory_kib, self.passes, self.lanes, Some(hash.len()));
+        let argon2 = Argon2::new(Algorithm::Argon2id, Version::V0x13, params.ok()?);
+        let done = argon2.hash_password_into(password, &self.salt, &mut hash);
+        done.ok().map(|()| hash)
+    }
+
+    /// Reads a PHC string of argon2id.
+    ///
+    /// # Errors
+    /// What is wrong, as the rest of a sentence that begins with the field's name.
+    pub fn parse(text: &str) -> Result<Hash, String> {
+        let told = || "is no hash of argon2id ($argon2id$v=19$m=..,t=..,p=..$salt$hash)".to_owned();
+        let rest = text.strip_prefix("$argon2id$v=19$").ok_or_else(told)?;
+        let mut parts = rest.split('$');
+        let (costs, salt, hash) = match (parts.next(), parts.next(), parts.next(), parts.next()) {
+            (Some(costs), Some(salt), Some(hash), None) => (costs, salt, hash),
+            _ => return Err(told()),
+        };
+        let mut costs = costs.split(',');
+        let mut cost = |name: &str| {
+            let value = costs.next()?.strip_prefix(name)?.strip_prefix('=')?;
+            value.parse::<u32>().ok()
+        };
+        let (memory_kib, passes, lanes) = match (cost("m"), cost("t"), cost("p"), costs.next()) {
+            (Some(memory), Some(passes), Some(lanes), None) => (memory, passes, lanes),
+            _ => return Err(told()),
+        };
+        let bytes = |text: &str| STANDARD_NO_PAD.decode(text).map_err(|_| told());
+        let (salt, hash) = (bytes(salt)?, bytes(hash)?);
+        // Argon2 wants 8 blocks a lane, and salts of 8 bytes.
+        let is_sound = (1..=LANES_MAX).contains(&lanes)
+            && (1..=PASSES_MAX).contains(&passes)
+            && (8 * lanes..=MEMORY_KIB_MAX).contains(&memory_kib)
+            && (8..=HASH_BYTES_MAX).contains(&salt.len())
+            && (16..=HASH_BYTES_MAX).contains(&hash.len());
+        match is_sound {
+            true => Ok(Hash {
+                memory_kib,
+                passes,
+                lanes,
+                salt,
+                hash,
+            }),
+            false => Err(format!(
+                "asks for too much or too little (at most m={MEMORY_KIB_MAX}, t={PASSES_MAX}, p={LANES_MAX}; salt and hash of at most {HASH_BYTES_MAX} bytes)"
+            )),
+        }
+    }
+}
+
+/// The PHC string.
+impl fmt::Display for Hash {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "$argon2id$v=19$m={},t={},p={}${}${}",
+            self.memory_kib,
+            self.passes,
+            self.lanes,
+            STANDARD_NO_PAD.encode(&self.salt),
+            STANDARD_NO_PAD.encode(&self.hash)
+        )
+    }
+}
+
+/// Whether a password may be somebody's: one line of UTF-8, as RFC 4643, 2.3.2, wants it. SASLprep (RFC 4013) forbids
+/// control characters; of its other steps none is taken, so that a password counts byte by byte.
+///
+/// # Errors
+/// What is wrong with it.
+pub fn check_password(password: &[u8]) -> Result<(), Error> {
+    let told = |what: String| Err(Error::Unfit(what));
+    let Ok(text) = str::from_utf8(password) else {
+        return told("the password is not UTF-8".to_owned());
+    };
+    match text {
+        "" => told("the password is empty".to_owned()),
+        text if text.len() > PASSWORD_BYTES_MAX => told(format!(
+            "the password is longer than {PASSWORD_BYTES_MAX} bytes"
+        )),
+        text if text.chars().any(char::is_control) => {
+            told("the password holds a control character".to_owned())
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Compares without telling by the time where the first difference is.
+pub(crate) fn is_same(one: &[u8], other: &[u8]) -> bool {
+    let pairs = one.iter().zip(other);
+    let differences = pairs.fold(0, |all, (a, b)| std::hint::black_box(all | (a ^ b)));
+    one.len() == other.len() && differences == 0
+}

@@ -1,0 +1,285 @@
+//! Programs that check names and passwords, in the manner of INN's `auth:` programs.
+//!
+//! The program reads lines that end in CRLF, `ClientHost: news.example.org` and so on, and a line with a dot; then it
+//! answers on standard output with a line `User:NAME` and ends with 0. Anything else means no; what it says on standard
+//! error goes to the log.
+
+use std::fmt::Write as _;
+use std::io::{ErrorKind, Read, Write};
+use std::net::SocketAddr;
+use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::time::{Duration, Instant};
+
+use groups::CommandLine;
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::fs::{OFlags, fcntl_setfl};
+use rustix::process::{Pid, PidfdFlags, Signal, kill_process_group, pidfd_open};
+
+use crate::login::Outcome;
+use crate::users::check_name;
+
+/// Seconds that a program may take, where nothing else is set; then it is killed with all its children.
+pub const PROGRAM_SECONDS_MAX: u64 = 30;
+/// Bytes of a program's answer, and of its complaint, that are read; with more it is killed.
+pub const ANSWER_BYTES_MAX: usize = 16 << 10;
+
+/// So much of a complaint goes into the log.
+const COMPLAINT_CHARS_SHOWN: usize = 200;
+
+/// A program that knows users.
+#[derive(Debug, Clone)]
+pub struct Authenticator {
+    line: CommandLine,
+    directory: PathBuf,
+    time_max: Duration,
+}
+
+/// Between whom the connection is, as programs are told.
+#[derive(Debug, Clone, Default)]
+pub struct Connection {
+    /// The client's name, where it is known.
+    pub host: Option<String>,
+    /// The client's end.
+    pub client: Option<SocketAddr>,
+    /// Our end.
+    pub local: Option<SocketAddr>,
+}
+
+impl Connection {
+    /// The lines that tell of it.
+    fn lines(&self) -> String {
+        let mut text = String::new();
+        let ip = |address: &SocketAddr| address.ip().to_canonical().to_string();
+        let mut line = |key: &str, value: Option<String>| {
+            if let Some(value) = value.filter(|value| !value.contains(char::is_control)) {
+                // Text grows without fail.
+                let _ = write!(text, "{key}: {value}\r\n");
+            }
+        };
+        let client_ip = self.client.as_ref().map(ip);
+        line(
+            "ClientHost",
+            self.host.clone().or_else(|| client_ip.clone()),
+        );
+        line("ClientIP", client_ip);
+        line(
+            "ClientPort",
+            self.client.map(|client| client.port().to_string()),
+        );
+        line("LocalIP", self.local.as_ref().map(ip));
+        line(
+            "LocalPort",
+            self.local.map(|local| local.port().to_string()),
+        );
+        text
+    }
+}
+
+/// What a program said and how it ended.
+#[derive(Debug)]
+struct Said {
+    answer: Vec<u8>,
+    complaint: Vec<u8>,
+    /// `Err`: it was killed, and why.
+    end: Result<ExitStatus, String>,
+}
+
+impl Authenticator {
+    /// A program that runs in this directory; without a shell, unless the line asks for one.
+    pub fn new(line: CommandLine, directory: &Path, time_max: Duration) -> Authenticator {
+        Authenticator {
+            line,
+            directory: directory.to_owned(),
+            time_max,
+        }
+    }
+
+    /// Asks it about a name and password. Takes as long as the program, up to its limit.
+    pub fn check(&self, name: &str, password: &[u8], connection: &Connection) -> Outcome {
+        // A line of its own could be smuggled in.
+        if check_name(name).is_err() || password.iter().any(|byte| b"\r\n\0".contains(byte)) {
+            return Outcome::Refused("name or password hold control characters".to_owned());
+        }
+        let mut input = connection.lines().into_bytes();
+        input.extend_from_slice(format!("ClientAuthname: {name}\r\nClientPassword: ").as_bytes());
+        input.extend_from_slice(password);
+        input.extend_from_slice(b"\r\n.\r\n");
+        let program = String::from_utf8_lossy(self.line.program()).into_owned();
+        match self.run(&input) {
+            Ok(said) => said.outcome(&program, name),
+            Err(error) => Outcome::Failed(format!("{program}: {error}")),
+        }
+    }
+
+    fn run(&self, input: &[u8]) -> std::io::Result<Said> {
+        let word = |word: &[u8]| std::ffi::OsStr::from_bytes(word).to_owned();
+        let mut child = Killed(
+            Command::new(word(self.line.program()))
+                .args(self.line.arguments().iter().map(|argument| word(argument)))
+                .current_dir(&self.directory)
+                .stdin(Stdio::piped())
+                .stdout(Stdio::piped())
+                .stderr(Stdio::piped())
+                .process_group(0)
+                .spawn()?,
+        );
+        // What is written is far less than a pipe holds, so that this does not wait. Who does not read it may well
+        // answer all the same.
+        if let Some(mut stdin) = child.0.stdin.take() {
+            let _ = stdin.write_all(input);
+        }
+        let mut answer = Heard::new(child.0.stdout.take().map(OwnedFd::from))?;
+        let mut complaint = Heard::new(child.0.stderr.take().map(OwnedFd::from))?;
+        let end = child.wait(self.time_max, &mut answer, &mut complaint)?;
+        Ok(Said {
+            answer: answer.bytes,
+            complaint: complaint.bytes,
+            end,
+        })
+    }
+}
+
+/// A program that is killed with its children when nobody waits for it any more.
+struct Killed(Child);
+
+impl Drop for Killed {
+    fn drop(&mut self) {
+        // The group may outlive the program; and while it was not waited for, its number is nobody else's.
+        if let Some(pid) = self.pid() {
+            let _ = kill_process_group(pid, Signal::KILL);
+        }
+        let _ = self.0.wait();
+    }
+}
+
+impl Killed {
+    fn pid(&self) -> Option<Pid> {
+        Pid::from_raw(i32::try_from(self.0.id()).ok()?)
+    }
+
+    /// Listens to it until it ends, says too much or takes too long. `Err` within: why it is to be killed.
+    fn wait(
+        &mut self,
+        time_max: Duration,
+        answer: &mut Heard,
+        complaint: &mut Heard,
+    ) -> std::io::Result<Result<ExitStatus, String>> {
+        let pid = self.pid().ok_or(ErrorKind::NotFound)?;
+        let ended = pidfd_open(pid, PidfdFlags::empty())?;
+        let until = Instant::now() + time_max;
+        loop {
+            let left = until.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                let told = format!("took more than {} seconds", time_max.as_secs());
+                return Ok(Err(told));
+            }
+            let mut waited = vec![PollFd::new(&ended, PollFlags::IN)];
+            waited.extend([&*answer, &*complaint].into_iter().filter_map(Heard::poll));
+            let limit = Timespec::try_from(left).map_err(|_| ErrorKind::InvalidInput)?;
+            match poll(&mut waited, Some(&limit)) {
+                Err(rustix::io::Errno::INTR) => continue,
+                other => other?,
+            };
+            let is_over = waited.first().is_some_and(|end| !end.revents().is_empty());
+            if !answer.listen()? || !complaint.listen()? {
+                return Ok(Err(format!("said more than {ANSWER_BYTES_MAX} bytes")));
+            }
+            if is_over {
+                // Its group goes before it is waited for: afterwards its number may be another's.
+                let _ = kill_process_group(pid, Signal::KILL);
+                return self.0.wait().map(Ok);
+            }
+        }
+    }
+}
+
+/// One of its outputs.
+struct Heard {
+    pipe: Option<std::fs::File>,
+    bytes: Vec<u8>,
+}
+
+impl Heard {
+    fn new(pipe: Option<OwnedFd>) -> std::io::Result<Heard> {
+        if let Some(pipe) = &pipe {
+            fcntl_setfl(pipe, OFlags::NONBLOCK)?;
+        }
+        Ok(Heard {
+            pipe: pipe.map(Into::into),
+            bytes: Vec::new(),
+        })
+    }
+
+    fn poll(&self) -> Option<PollFd<'_>> {
+        let pipe = self.pipe.as_ref()?;
+        Some(PollFd::from_borrowed_fd(pipe.as_fd(), PollFlags::IN))
+    }
+
+    /// Reads what there is. False: it is too much.
+    fn listen(&mut self) -> std::io::Result<bool> {
+        let mut buffer = [0; 4096];
+        while let Some(pipe) = &mut self.pipe {
+            match pipe.read(&mut buffer) {
+                Ok(0) => self.pipe = None,
+                Ok(count) => {
+                    let read = buffer.get(..count).unwrap_or_default();
+                    self.bytes.extend_from_slice(read);
+                    if self.bytes.len() > ANSWER_BYTES_MAX {
+                        return Ok(false);
+                    }
+                }
+                Err(error) if error.kind() == ErrorKind::WouldBlock => break,
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(true)
+    }
+}
+
+impl Said {
+    fn outcome(&self, program: &str, asked: &str) -> Outcome {
+        let complaint = self.complaint_shown();
+        let refused = |what: String| {
+            let what = match complaint.is_empty() {
+                true => what,
+                false => format!("program error: {complaint}"),
+            };
+            Outcome::Refused(format!("{program} for {asked}: {what}"))
+        };
+        let status = match &self.end {
+            Ok(status) => status,
+            Err(killed) => return Outcome::Failed(format!("{program} {killed}, and was killed")),
+        };
+        if let Some(signal) = status.signal() {
+            return refused(format!("program caught signal {signal}"));
+        }
+        if !status.success() {
+            let code = status.code().unwrap_or_default();
+            return refused(format!("program exited with status {code}"));
+        }
+        let lines = self.answer.split(|byte| *byte == b'\n');
+        let mut users = lines.filter_map(|line| line.strip_prefix(b"User:"));
+        let user = users.next().map(<[u8]>::trim_ascii);
+        match user.map(str::from_utf8) {
+            None => refused("program said no User:".to_owned()),
+            Some(Ok(user)) if check_name(user).is_ok() => Outcome::LoggedIn {
+                user: user.to_owned(),
+                data: None,
+            },
+            Some(_) => refused("program said a User: that is no name".to_owned()),
+        }
+    }
+
+    /// The first line of what it said on standard error.
+    fn complaint_shown(&self) -> String {
+        let text = String::from_utf8_lossy(&self.complaint);
+        let line = text.trim().lines().next().unwrap_or_default().to_owned();
+        let plain = line.chars().filter(|c| !c.is_control());
+        plain.take(COMPLAINT_CHARS_SHOWN).collect()
+    }
+}

@@ -1,0 +1,176 @@
+//! SASL, the server's side, as RFC 4643, 2.4, uses it: PLAIN (RFC 4616), SCRAM-SHA-256 (RFC 5802, RFC 7677) and EXTERNAL
+//! (RFC 4422). No security layers, no channel binding.
+
+mod external;
+mod plain;
+mod scram;
+mod verifier;
+
+use std::sync::Arc;
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+
+use crate::allowed::Access;
+use crate::login::{Outcome, Slow};
+use crate::program::Connection;
+use crate::visitor::Visitor;
+
+pub use scram::NONCE_BYTES;
+pub use verifier::{ITERATIONS, ITERATIONS_MAX, ITERATIONS_MIN, Verifier};
+
+/// Bytes of one decoded response of a client; a longer one is malformed.
+pub const RESPONSE_BYTES_MAX: usize = 4096;
+
+/// How a client proves who it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Mechanism {
+    /// By the certificate of its TLS.
+    External,
+    /// By a proof that it knows the password; without TLS, too.
+    ScramSha256,
+    /// By saying the password.
+    Plain,
+}
+
+impl Mechanism {
+    /// The best first.
+    pub const ALL: &[Mechanism] = &[
+        Mechanism::External,
+        Mechanism::ScramSha256,
+        Mechanism::Plain,
+    ];
+
+    /// As the protocol has it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Mechanism::External => "EXTERNAL",
+            Mechanism::ScramSha256 => "SCRAM-SHA-256",
+            Mechanism::Plain => "PLAIN",
+        }
+    }
+
+    /// The mechanism of a name, in any case. `None`: it is not known (503).
+    pub fn parse(name: &[u8]) -> Option<Mechanism> {
+        let mut all = Mechanism::ALL.iter().copied();
+        all.find(|mechanism| mechanism.name().as_bytes().eq_ignore_ascii_case(name))
+    }
+
+    /// Whether who listens learns the password: 483 where [`Access::takes_passwords`] says no.
+    pub fn is_plaintext(self) -> bool {
+        self == Mechanism::Plain
+    }
+}
+
+/// What is to be done next.
+#[derive(Debug)]
+pub enum Step {
+    /// 383 with this challenge ([`encode`]); then the client's response.
+    Ask(Vec<u8>),
+    /// This job, elsewhere; then its outcome.
+    Wait(Slow),
+    /// It is over.
+    Done(Outcome),
+}
+
+impl Step {
+    fn refused(why: impl Into<String>) -> Step {
+        Step::Done(Outcome::Refused(why.into()))
+    }
+
+    fn malformed(why: &'static str) -> Step {
+        Step::Done(Outcome::Malformed(why))
+    }
+}
+
+/// One attempt to log in.
+#[derive(Debug)]
+pub struct Exchange {
+    access: Arc<Access>,
+    connection: Connection,
+    state: State,
+}
+
+#[derive(Debug)]
+enum State {
+    Plain,
+    External {
+        /// The name that the certificate stands for.
+        name: Option<String>,
+    },
+    Scram(scram::Scram),
+    Over,
+}
+
+impl Exchange {
+    /// An attempt by a visitor.
+    pub fn new(
+        mechanism: Mechanism,
+        access: &Arc<Access>,
+        visitor: &Visitor<'_>,
+        connection: Connection,
+    ) -> Exchange {
+        let state = match mechanism {
+            Mechanism::Plain => State::Plain,
+            Mechanism::ScramSha256 => State::Scram(scram::Scram::new(None)),
+            Mechanism::External => State::External {
+                name: external::name(access, visitor),
+            },
+        };
+        Exchange {
+            access: Arc::clone(access),
+            connection,
+            state,
+        }
+    }
+
+    /// An attempt with SCRAM where the server's half of the nonce is known, as in the examples of RFC 7677. It must be
+    /// new each time otherwise: printable ASCII without a comma.
+    pub fn scram_with_nonce(access: &Arc<Access>, nonce: &str) -> Exchange {
+        Exchange {
+            access: Arc::clone(access),
+            connection: Connection::default(),
+            state: State::Scram(scram::Scram::new(Some(nonce.to_owned()))),
+        }
+    }
+
+    /// Takes a response of the client, decoded; `None` only at first, where there was no initial one. A client that
+    /// cancels (`*`) is answered with 481, and the exchange dropped.
+    pub fn take(&mut self, response: Option<&[u8]>) -> Step {
+        if response.is_some_and(|response| response.len() > RESPONSE_BYTES_MAX) {
+            self.state = State::Over;
+            return Step::malformed("the response is too long");
+        }
+        let Some(response) = response else {
+            // All three begin with the client: an empty challenge asks for it (RFC 4422, 5.1).
+            return Step::Ask(Vec::new());
+        };
+        let step = match &mut self.state {
+            State::Plain => plain::take(&self.access, response, &self.connection),
+            State::External { name } => external::take(name.take(), response),
+            State::Scram(scram) => scram.take(&self.access.login.users, response),
+            State::Over => Step::malformed("the exchange is over"),
+        };
+        if !matches!(step, Step::Ask(_)) {
+            self.state = State::Over;
+        }
+        step
+    }
+}
+
+/// Base64, and `=` for nothing (RFC 4643, 2.4.2).
+pub fn encode(bytes: &[u8]) -> String {
+    match bytes {
+        [] => "=".to_owned(),
+        bytes => STANDARD.encode(bytes),
+    }
+}
+
+/// The bytes of a word in base64; `=` is none. `None`: it is no base64 (504).
+pub fn decode(word: &[u8]) -> Option<Vec<u8>> {
+    match word {
+        b"=" => Some(Vec::new()),
+        b"" => None,
+        word => STANDARD.decode(word).ok(),
+    }
+}

@@ -1,0 +1,27 @@
+//! EXTERNAL (RFC 4422, appendix A): TLS has proved who the client is; it only says whom it wants to be.
+
+use super::Step;
+use crate::allowed::Access;
+use crate::login::Outcome;
+use crate::visitor::Visitor;
+
+/// The name that a visitor's certificate stands for: a user's, or an entry's that names the certificate.
+pub(super) fn name(access: &Access, visitor: &Visitor<'_>) -> Option<String> {
+    let certificate = visitor.certificate.as_ref()?;
+    let users = access.login.users.now().ok();
+    let user = users.and_then(|users| Some(users.certified(certificate)?.name.clone()));
+    user.or_else(|| access.name_of(visitor).map(str::to_owned))
+}
+
+pub(super) fn take(name: Option<String>, wanted: &[u8]) -> Step {
+    match name {
+        None => Step::refused("no certificate, or one of nobody's"),
+        Some(name) if wanted.is_empty() || wanted == name.as_bytes() => {
+            Step::Done(Outcome::LoggedIn {
+                user: name,
+                data: None,
+            })
+        }
+        Some(name) => Step::refused(format!("{name} may not log in for somebody else")),
+    }
+}

@@ -1,0 +1,225 @@
+//! SCRAM-SHA-256 (RFC 5802, RFC 7677), without channel binding.
+//!
+//! ```text
+//! C: n,,n=user,r=CLIENTNONCE
+//! S: r=CLIENTNONCE+SERVERNONCE,s=SALT,i=ITERATIONS
+//! C: c=biws,r=CLIENTNONCE+SERVERNONCE,p=PROOF
+//! S: v=SIGNATURE
+//! ```
+
+use std::sync::OnceLock;
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+
+use super::{Step, Verifier};
+use crate::chance::random;
+use crate::login::{Outcome, shown};
+use crate::users::UsersFile;
+
+/// Random bytes of our half of a nonce.
+pub const NONCE_BYTES: usize = 18;
+
+/// Keeps the salts of people whom we do not know the same for as long as we run.
+static SECRET: OnceLock<[u8; 32]> = OnceLock::new();
+
+/// One exchange.
+#[derive(Debug)]
+pub(super) enum Scram {
+    /// Nothing was said.
+    Begin {
+        /// Our half of the nonce, where it is given.
+        nonce: Option<String>,
+    },
+    /// We asked for the proof.
+    Asked(Box<Asked>),
+}
+
+/// What the proof is checked with.
+#[derive(Debug)]
+pub(super) struct Asked {
+    /// Who it is, if we know him.
+    user: Option<String>,
+    name: Vec<u8>,
+    verifier: Verifier,
+    /// `n,,` as the client said it.
+    gs2_header: Vec<u8>,
+    nonce: Vec<u8>,
+    /// What both have said so far, with commas between: the beginning of AuthMessage.
+    said: Vec<u8>,
+}
+
+impl Scram {
+    pub(super) fn new(nonce: Option<String>) -> Scram {
+        Scram::Begin { nonce }
+    }
+
+    pub(super) fn take(&mut self, users: &UsersFile, response: &[u8]) -> Step {
+        match self {
+            Scram::Begin { nonce } => match ask(users, nonce.take(), response) {
+                Ok((asked, challenge)) => {
+                    *self = Scram::Asked(Box::new(asked));
+                    Step::Ask(challenge)
+                }
+                Err(over) => Step::Done(over),
+            },
+            Scram::Asked(asked) => Step::Done(asked.check(response)),
+        }
+    }
+}
+
+/// The client's first message, taken apart.
+struct First<'a> {
+    gs2_header: &'a [u8],
+    for_whom: Vec<u8>,
+    /// From `n=` on.
+    bare: &'a [u8],
+    name: Vec<u8>,
+    nonce: &'a [u8],
+}
+
+/// Answers the client's first message.
+fn ask(
+    users: &UsersFile,
+    nonce: Option<String>,
+    response: &[u8],
+) -> Result<(Asked, Vec<u8>), Outcome> {
+    let first = First::parse(response).map_err(Outcome::Malformed)?;
+    if !first.for_whom.is_empty() && first.for_whom != first.name {
+        let why = "nobody may log in for somebody else";
+        return Err(Outcome::Refused(why.to_owned()));
+    }
+    let failed = |error: &dyn std::fmt::Display| Outcome::Failed(error.to_string());
+    let secret = match SECRET.get() {
+        Some(secret) => secret,
+        None => {
+            let fresh = random().map_err(|error| failed(&error))?;
+            SECRET.get_or_init(|| fresh)
+        }
+    };
+    let ours = match nonce {
+        Some(nonce) => nonce,
+        None => STANDARD.encode(random::<NONCE_BYTES>().map_err(|error| failed(&error))?),
+    };
+    let users = users.now().map_err(|error| failed(&error))?;
+    let user = str::from_utf8(&first.name).ok();
+    let user = user.and_then(|name| users.named(name));
+    let known = user.and_then(|user| Some((user.name.clone(), user.scram.clone()?)));
+    let (user, verifier) = match known {
+        Some((name, verifier)) => (Some(name), verifier),
+        // To who asks, nobody looks like somebody (RFC 5802, 5.1, on unknown users).
+        None => (None, Verifier::of_nobody(secret, &first.name)),
+    };
+    let nonce = [first.nonce, ours.as_bytes()].concat();
+    let salt = STANDARD.encode(&verifier.salt);
+    let rest = format!(",s={salt},i={}", verifier.iterations);
+    let challenge = [b"r=".as_slice(), &nonce, rest.as_bytes()].concat();
+    let said = [first.bare, b",", &challenge, b","].concat();
+    let asked = Asked {
+        user,
+        name: first.name,
+        verifier,
+        gs2_header: first.gs2_header.to_vec(),
+        nonce,
+        said,
+    };
+    Ok((asked, challenge))
+}
+
+impl<'a> First<'a> {
+    /// RFC 5802, 7: `client-first-message`.
+    fn parse(message: &'a [u8]) -> Result<First<'a>, &'static str> {
+        let (binding, rest) = before_comma(message).ok_or("SCRAM without a gs2 header")?;
+        match binding {
+            // `y`: the client could bind the channel and thinks that we cannot, which is right.
+            b"n" | b"y" => {}
+            _ => return Err("channel binding is not offered"),
+        }
+        let (for_whom, bare) = before_comma(rest).ok_or("SCRAM without a gs2 header")?;
+        let for_whom = match for_whom {
+            b"" => Vec::new(),
+            some => name_of(some, b"a=").ok_or("SCRAM with a bad authzid")?,
+        };
+        let (name, rest) = before_comma(bare).ok_or("SCRAM without a nonce")?;
+        if name.starts_with(b"m=") {
+            return Err("SCRAM with an extension that is not known");
+        }
+        let name = name_of(name, b"n=").ok_or("SCRAM without a name")?;
+        // What follows the nonce are extensions that need not be understood.
+        let nonce = before_comma(rest).map_or(rest, |(nonce, _)| nonce);
+        let nonce = nonce.strip_prefix(b"r=").ok_or("SCRAM without a nonce")?;
+        if nonce.is_empty() || !nonce.iter().all(u8::is_ascii_graphic) {
+            return Err("SCRAM with a bad nonce");
+        }
+        let header = message.len().saturating_sub(bare.len());
+        Ok(First {
+            gs2_header: message.get(..header).unwrap_or_default(),
+            for_whom,
+            bare,
+            name,
+            nonce,
+        })
+    }
+}
+
+impl Asked {
+    /// The client's final message, `c=...,r=...,p=...`.
+    fn check(&self, message: &[u8]) -> Outcome {
+        let Some(at) = message.windows(3).rposition(|bytes| bytes == b",p=") else {
+            return Outcome::Malformed("SCRAM without a proof");
+        };
+        let (without_proof, proof) = message.split_at_checked(at).unwrap_or((message, b""));
+        let proof = proof.strip_prefix(b",p=").unwrap_or_default();
+        let Ok(proof) = STANDARD.decode(proof) else {
+            return Outcome::Malformed("SCRAM with a bad proof");
+        };
+        let Some((binding, rest)) = before_comma(without_proof) else {
+            return Outcome::Malformed("SCRAM without a nonce");
+        };
+        let binding = binding.strip_prefix(b"c=").map(|c| STANDARD.decode(c));
+        let Some(Ok(binding)) = binding else {
+            return Outcome::Malformed("SCRAM without channel binding data");
+        };
+        let nonce = before_comma(rest).map_or(rest, |(nonce, _)| nonce);
+        if binding != self.gs2_header || nonce.strip_prefix(b"r=") != Some(&self.nonce) {
+            return Outcome::Refused("SCRAM with another nonce or header than before".to_owned());
+        }
+        let said = [self.said.as_slice(), without_proof].concat();
+        match (self.verifier.check(&said, &proof), &self.user) {
+            (Some(signature), Some(user)) => Outcome::LoggedIn {
+                user: user.clone(),
+                data: Some(format!("v={}", STANDARD.encode(signature)).into_bytes()),
+            },
+            (_, Some(user)) => Outcome::Refused(format!("wrong proof for user {user}")),
+            (_, None) => Outcome::Refused(format!("no user {} with SCRAM", shown(&self.name))),
+        }
+    }
+}
+
+fn before_comma(text: &[u8]) -> Option<(&[u8], &[u8])> {
+    let at = text.iter().position(|byte| *byte == b',')?;
+    Some((text.get(..at)?, text.get(at + 1..)?))
+}
+
+/// A name behind its key: `=2C` is a comma, `=3D` an equals sign, and there is no other `=` (RFC 5802, 5.1).
+fn name_of(text: &[u8], key: &[u8]) -> Option<Vec<u8>> {
+    let mut rest = text.strip_prefix(key)?;
+    let mut name = Vec::new();
+    while let Some((byte, after)) = rest.split_first() {
+        rest = after;
+        match byte {
+            b'=' => {
+                let (code, after) = after.split_at_checked(2)?;
+                rest = after;
+                name.push(match code {
+                    b"2C" => b',',
+                    b"3D" => b'=',
+                    _ => return None,
+                });
+            }
+            0 => return None,
+            byte => name.push(*byte),
+        }
+    }
+    (!name.is_empty()).then_some(name)
+}

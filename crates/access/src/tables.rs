@@ -1,0 +1,158 @@
+//! The `[[access]]` tables of `broadsheet.toml`: readers, posters and peers in one list, and the first entry that fits a
+//! visitor counts.
+//!
+//! ```toml
+//! [[access]]
+//! name = "news.example.net"                # in logs and metrics; of a peer its name in Path
+//! from = ["192.0.2.0/24", "2001:db8::/32"] # networks, or "local"; not given: from anywhere
+//! users = ["anna", "*"]                    # who has logged in; "*": anybody who has
+//! certificates = ["sha256:..."]            # of the client in TLS
+//! tls = true                               # only over TLS
+//! read = "*,!local.private.*"              # wildmats, as INN has them; not given: nothing
+//! post = "comp.*"                          # all groups of the article must fit
+//! send = "*,@local.*"                      # a peer: one group must fit, and none that `@' poisons
+//! approve = true                           # may post with Approved
+//! without = ["newnews", "compress"]        # what is switched off
+//! size_max = "1 MB"                        # of an article posted or sent
+//! connections_max = 10                     # of this entry
+//! connections_per_address_max = 2
+//! posts_per_minute_max = 5                 # of a user, or of an address
+//! articles_per_minute_max = 60000          # sent by a peer
+//! bytes_per_second_max = "1 MB"            # sent to a reader, on a connection
+//! ```
+
+mod read;
+
+use groups::place::Place;
+use groups::tables::TableFault;
+
+use crate::network::Network;
+
+pub use read::{KEYS, Reading, fingerprint, fingerprint_text};
+
+/// Entries of the file; more are a fault.
+pub const ENTRIES_MAX: usize = 1000;
+/// Networks, users or certificates of one entry; more are a fault.
+pub const LIST_MAX: usize = 1000;
+
+/// What `broadsheet.toml` says of visitors.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Tables {
+    /// In the order of the file. None at all: who comes from this machine may read and post everything, nobody else
+    /// anything.
+    pub entries: Vec<Entry>,
+}
+
+/// One `[[access]]`: whom it fits, and what they may do.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Entry {
+    /// Where it is written; `None` for what is in force without any.
+    pub place: Option<Place>,
+    /// What it is called in logs and metrics; of a peer, the site's name.
+    pub name: String,
+    /// Where they come from; none: from anywhere.
+    pub from: Vec<Network>,
+    /// Who they are, having logged in; none: they need not have. `*`: anybody.
+    pub users: Vec<String>,
+    /// SHA-256 of their certificates; none: they need none.
+    pub certificates: Vec<[u8; 32]>,
+    /// Only over TLS.
+    pub tls: bool,
+    /// A wildmat of the groups they may read; empty: none.
+    pub read: String,
+    /// A wildmat, with poison, of the groups they may post to; empty: none.
+    pub post: String,
+    /// A wildmat, with poison, of the groups whose articles are taken from them as a peer; empty: none.
+    pub send: String,
+    /// May post with Approved.
+    pub approve: bool,
+    /// What is switched off for them.
+    pub without: Vec<Feature>,
+    /// How much of all that.
+    pub limits: Limits,
+}
+
+/// How much visitors of one entry may do. `None`: no limit but those of the server.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Limits {
+    /// Bytes of an article that is posted or sent.
+    pub size_max: Option<u64>,
+    /// Connections of the entry at a time.
+    pub connections_max: Option<u32>,
+    /// Connections from one address at a time.
+    pub connections_per_address_max: Option<u32>,
+    /// Posts a minute of one user, or of one address where nobody has logged in; more are put off
+    /// ([`crate::PostFloods`]).
+    pub posts_per_minute_max: Option<u32>,
+    /// Articles a minute that a peer sends on all its connections.
+    pub articles_per_minute_max: Option<u32>,
+    /// Bytes a second that go out on one connection.
+    pub bytes_per_second_max: Option<u64>,
+}
+
+/// What can be switched off.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Feature {
+    /// NEWNEWS, which costs much.
+    NewNews,
+    /// HDR and XHDR.
+    Hdr,
+    /// XPAT, which costs much.
+    XPat,
+    /// COMPRESS (RFC 8054).
+    Compress,
+    /// CHECK and TAKETHIS (RFC 4644).
+    Streaming,
+}
+
+impl Feature {
+    /// Each with its word in the file.
+    pub const ALL: &[(&str, Feature)] = &[
+        ("newnews", Feature::NewNews),
+        ("hdr", Feature::Hdr),
+        ("xpat", Feature::XPat),
+        ("compress", Feature::Compress),
+        ("streaming", Feature::Streaming),
+    ];
+}
+
+impl Tables {
+    /// Reads the `[[access]]` tables out of the text of `broadsheet.toml`; other keys are somebody else's.
+    ///
+    /// # Errors
+    /// All faults, or the one that makes it no TOML.
+    pub fn parse(text: &str) -> Result<Tables, Vec<TableFault>> {
+        let table = toml::de::DeTable::parse(text).map_err(|error| {
+            vec![TableFault {
+                offset: error.span().unwrap_or_default().start,
+                what: error.message().to_owned(),
+            }]
+        })?;
+        let mut reading = Reading::new(text);
+        for (key, value) in table.get_ref() {
+            reading.entry(key.get_ref(), key.span().start, value);
+        }
+        match reading.done() {
+            (tables, faults) if faults.is_empty() => Ok(tables),
+            (_, faults) => Err(faults),
+        }
+    }
+
+    /// What is in force where the file has no entry: this machine's own people read and post.
+    pub(crate) fn without_any() -> Entry {
+        Entry {
+            place: None,
+            name: "local".to_owned(),
+            from: vec![Network::Local],
+            users: Vec::new(),
+            certificates: Vec::new(),
+            tls: false,
+            read: "*".to_owned(),
+            post: "*".to_owned(),
+            send: String::new(),
+            approve: false,
+            without: Vec::new(),
+            limits: Limits::default(),
+        }
+    }
+}

@@ -1,0 +1,448 @@
+//! The file `users` of the news directory: who can log in, and how each proves who he is.
+//!
+//! A line a user, four fields with a blank between: the name, what argon2id made of the password, what SCRAM needs of it
+//! (RFC 5803), fingerprints of certificates; `-` where there is none. `docs/formats/users.md` has the picture.
+
+use std::collections::HashMap;
+use std::fmt::Write as _;
+use std::fs::{File, OpenOptions, Permissions};
+use std::io::{self, Read};
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use store::disk::{Disk, RealDisk};
+
+use crate::error::Error;
+use crate::password::Hash;
+use crate::sasl::Verifier;
+use crate::tables::{fingerprint, fingerprint_text};
+
+/// The file's name in the news directory.
+pub const FILE: &str = "users";
+/// The largest file that is read, bytes: some 250,000 users.
+pub const FILE_BYTES_MAX: u64 = 64 << 20;
+/// The longest name, bytes.
+pub const NAME_BYTES_MAX: usize = 64;
+/// Certificates of one user.
+pub const CERTIFICATES_MAX: usize = 16;
+
+/// One user.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct User {
+    /// As he gives it.
+    pub name: String,
+    /// Of his password; `None`: he has none.
+    pub password: Option<Hash>,
+    /// For SCRAM-SHA-256; `None`: it is not for him.
+    pub scram: Option<Verifier>,
+    /// Certificates that stand for him (SASL EXTERNAL).
+    pub certificates: Vec<[u8; 32]>,
+}
+
+impl User {
+    /// Somebody with a password. Takes some tens of milliseconds.
+    ///
+    /// # Errors
+    /// The name or password cannot be one, or there are no random numbers.
+    pub fn with_password(name: &str, password: &[u8], has_scram: bool) -> Result<User, Error> {
+        let mut user = User {
+            name: name.to_owned(),
+            password: None,
+            scram: None,
+            certificates: Vec::new(),
+        };
+        check_name(name).map_err(|what| Error::Unfit(format!("`{name}' {what}")))?;
+        user.set_password(password, has_scram)?;
+        Ok(user)
+    }
+
+    /// Gives him another password.
+    ///
+    /// # Errors
+    /// It cannot be one, or there are no random numbers.
+    pub fn set_password(&mut self, password: &[u8], has_scram: bool) -> Result<(), Error> {
+        crate::password::check_password(password)?;
+        let scram = match has_scram {
+            true => Some(Verifier::of(password)?),
+            false => None,
+        };
+        self.password = Some(Hash::of(password)?);
+        self.scram = scram;
+        Ok(())
+    }
+
+    fn parse(line: &str) -> Result<User, String> {
+        let mut fields = line.split(' ');
+        let mut field = || fields.next().filter(|field| !field.is_empty());
+        let (Some(name), Some(password), Some(scram), Some(certificates), None) =
+            (field(), field(), field(), field(), field())
+        else {
+            return Err("it has not four fields with a blank between each two".to_owned());
+        };
+        check_name(name).map_err(|what| format!("the name {what}"))?;
+        let certificates = match certificates {
+            "-" => Vec::new(),
+            list => {
+                let each = list.split(',').map(fingerprint);
+                let read = each.collect::<Result<Vec<_>, _>>();
+                read.map_err(|what| format!("a certificate {what}"))?
+            }
+        };
+        if certificates.len() > CERTIFICATES_MAX {
+            return Err(format!("it has more than {CERTIFICATES_MAX} certificates"));
+        }
+        let given = |field| Some(field).filter(|field| *field != "-");
+        Ok(User {
+            name: name.to_owned(),
+            password: given(password)
+                .map(Hash::parse)
+                .transpose()
+                .map_err(|what| format!("the password {what}"))?,
+            scram: given(scram)
+                .map(Verifier::parse)
+                .transpose()
+                .map_err(|what| format!("the SCRAM field {what}"))?,
+            certificates,
+        })
+    }
+
+    fn line(&self) -> String {
+        let mut line = format!("{} ", self.name);
+        let written = match &self.password {
+            Some(password) => write!(line, "{password} "),
+            None => write!(line, "- "),
+        };
+        let written = written.and_then(|()| match &self.scram {
+            Some(scram) => write!(line, "{scram} "),
+            None => write!(line, "- "),
+        });
+        // Text grows without fail.
+        let _ = written;
+        match self.certificates.is_empty() {
+            true => line.push('-'),
+            false => {
+                let each: Vec<String> = self.certificates.iter().map(fingerprint_text).collect();
+                line.push_str(&each.join(","));
+            }
+        }
+        line
+    }
+}
+
+/// Whether a name may be a user's: no blanks, colons or control characters (it stands in files and log lines), not `*` or
+/// `-`, and no `#` in front.
+///
+/// # Errors
+/// What is wrong, as the rest of a sentence that begins with the name.
+pub fn check_name(name: &str) -> Result<(), String> {
+    if name.is_empty() || matches!(name, "*" | "-") || name.starts_with('#') {
+        return Err("is no name for a user".to_owned());
+    }
+    if name.len() > NAME_BYTES_MAX {
+        return Err(format!("is longer than {NAME_BYTES_MAX} bytes"));
+    }
+    let is_unfit = |c: &char| c.is_control() || c.is_whitespace() || *c == ':';
+    match name.chars().find(is_unfit) {
+        Some(c) => Err(format!("holds {c:?}, which a user's name may not")),
+        None => Ok(()),
+    }
+}
+
+/// All users, in the order of the file.
+#[derive(Debug, Clone, Default)]
+pub struct Users {
+    lines: Vec<Line>,
+    /// Where each user's line is.
+    named: HashMap<String, usize>,
+    certified: HashMap<[u8; 32], usize>,
+    scram_count: usize,
+}
+
+#[derive(Debug, Clone)]
+enum Line {
+    User(Box<User>),
+    /// A comment, or nothing.
+    Other(String),
+}
+
+impl Users {
+    /// Reads a text. `path` is for messages only.
+    ///
+    /// # Errors
+    /// The first line that is none, with its number; a name or certificate that stands there twice.
+    pub fn parse(path: &Path, text: &str) -> Result<Users, Error> {
+        let mut users = Users::default();
+        for (at, line) in text.lines().enumerate() {
+            let fault = |what| Error::Line {
+                path: path.to_owned(),
+                line: at + 1,
+                what,
+            };
+            if line.trim().is_empty() || line.starts_with('#') {
+                users.lines.push(Line::Other(line.to_owned()));
+            } else {
+                let user = User::parse(line).map_err(fault)?;
+                users.add(user).map_err(|error| fault(error.to_string()))?;
+            }
+        }
+        Ok(users)
+    }
+
+    /// The file's text.
+    pub fn text(&self) -> String {
+        let mut text = String::new();
+        for line in &self.lines {
+            match line {
+                Line::User(user) => text.push_str(&user.line()),
+                Line::Other(line) => text.push_str(line),
+            }
+            text.push('\n');
+        }
+        text
+    }
+
+    /// The user of this name.
+    pub fn named(&self, name: &str) -> Option<&User> {
+        self.at(*self.named.get(name)?)
+    }
+
+    /// The user a certificate stands for.
+    pub fn certified(&self, certificate: &[u8; 32]) -> Option<&User> {
+        self.at(*self.certified.get(certificate)?)
+    }
+
+    /// Everybody, in the order of the file.
+    pub fn iter(&self) -> impl Iterator<Item = &User> {
+        self.lines.iter().filter_map(|line| match line {
+            Line::User(user) => Some(&**user),
+            Line::Other(_) => None,
+        })
+    }
+
+    /// Whether anybody can use SCRAM.
+    pub fn has_scram(&self) -> bool {
+        self.scram_count > 0
+    }
+
+    fn at(&self, line: usize) -> Option<&User> {
+        match self.lines.get(line)? {
+            Line::User(user) => Some(user),
+            Line::Other(_) => None,
+        }
+    }
+
+    /// Adds somebody, at the end.
+    ///
+    /// # Errors
+    /// There is somebody with his name, or with one of his certificates.
+    pub fn add(&mut self, user: User) -> Result<(), Error> {
+        if self.named.contains_key(&user.name) {
+            return Err(Error::Unfit(format!(
+                "there is a user `{}' already",
+                user.name
+            )));
+        }
+        for certificate in &user.certificates {
+            if let Some(other) = self.certified(certificate) {
+                let what = format!(
+                    "{} is a certificate of `{}' already",
+                    fingerprint_text(certificate),
+                    other.name
+                );
+                return Err(Error::Unfit(what));
+            }
+        }
+        let line = self.lines.len();
+        self.named.insert(user.name.clone(), line);
+        for certificate in &user.certificates {
+            self.certified.insert(*certificate, line);
+        }
+        self.scram_count += usize::from(user.scram.is_some());
+        self.lines.push(Line::User(Box::new(user)));
+        Ok(())
+    }
+
+    /// Puts somebody in the place of who has his name.
+    ///
+    /// # Errors
+    /// There is nobody of this name, or somebody else has one of his certificates.
+    pub fn change(&mut self, user: User) -> Result<(), Error> {
+        let Some(line) = self.named.get(&user.name).copied() else {
+            return Err(nobody(&user.name));
+        };
+        self.anew(|at, old| match at == line {
+            true => Some(Line::User(Box::new(user.clone()))),
+            false => Some(old),
+        })
+    }
+
+    /// Takes somebody out.
+    ///
+    /// # Errors
+    /// There is nobody of this name.
+    pub fn remove(&mut self, name: &str) -> Result<(), Error> {
+        let Some(line) = self.named.get(name).copied() else {
+            return Err(nobody(name));
+        };
+        self.anew(|at, old| (at != line).then_some(old))
+    }
+
+    /// Goes over all lines and makes the tables anew; after an error nothing has changed.
+    fn anew(&mut self, each: impl Fn(usize, Line) -> Option<Line>) -> Result<(), Error> {
+        let mut fresh = Users::default();
+        for (at, line) in self.lines.iter().cloned().enumerate() {
+            match each(at, line) {
+                Some(Line::User(user)) => fresh.add(*user)?,
+                Some(other) => fresh.lines.push(other),
+                None => {}
+            }
+        }
+        *self = fresh;
+        Ok(())
+    }
+
+    /// Reads the file of a news directory; a missing one has no users.
+    ///
+    /// # Errors
+    /// It cannot be read, is too large, or has a line that is none.
+    pub fn read(news: &Path) -> Result<Users, Error> {
+        read(&news.join(FILE)).map(|(_, users)| users)
+    }
+
+    /// Writes the file of a news directory, whole and durably or not at all; only its owner can read it.
+    ///
+    /// # Errors
+    /// It cannot be written.
+    pub fn write(&self, news: &Path) -> Result<(), Error> {
+        let path = news.join(FILE);
+        // The new file is there, and nobody else's to read, before anything is written to it.
+        let fresh = store::fresh_path(&path);
+        let made = OpenOptions::new()
+            .create(true)
+            .write(true)
+            .truncate(true)
+            .mode(0o600)
+            .open(&fresh);
+        made.and_then(|file| file.set_permissions(Permissions::from_mode(0o600)))
+            .map_err(at("make", &fresh))?;
+        let text = self.text();
+        store::replace(&RealDisk, &path, |file| file.write_at(text.as_bytes(), 0))?;
+        RealDisk.sync_directory(news).map_err(at("sync", news))
+    }
+}
+
+fn nobody(name: &str) -> Error {
+    Error::Unfit(format!("there is no user `{name}'"))
+}
+
+fn at(doing: &'static str, path: &Path) -> impl Fn(io::Error) -> Error {
+    move |source| Error::Io {
+        doing,
+        path: path.to_owned(),
+        source,
+    }
+}
+
+/// Tells one version of the file from another: when it was written, its length, its inode.
+type Identity = (i64, i64, u64, u64);
+
+fn identity(data: &std::fs::Metadata) -> Identity {
+    (data.mtime(), data.mtime_nsec(), data.len(), data.ino())
+}
+
+fn read(path: &Path) -> Result<(Option<Identity>, Users), Error> {
+    let file = match File::open(path) {
+        Ok(file) => file,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            return Ok((None, Users::default()));
+        }
+        Err(error) => return Err(at("read", path)(error)),
+    };
+    let data = file.metadata().map_err(at("read", path))?;
+    let mut text = Vec::new();
+    file.take(FILE_BYTES_MAX + 1)
+        .read_to_end(&mut text)
+        .map_err(at("read", path))?;
+    if text.len() as u64 > FILE_BYTES_MAX {
+        return Err(Error::TooLarge {
+            path: path.to_owned(),
+        });
+    }
+    let text = String::from_utf8(text).map_err(|error| {
+        let good = error.as_bytes().get(..error.utf8_error().valid_up_to());
+        let lines = good
+            .unwrap_or_default()
+            .iter()
+            .filter(|byte| **byte == b'\n');
+        Error::Line {
+            path: path.to_owned(),
+            line: lines.count() + 1,
+            what: "it is not UTF-8".to_owned(),
+        }
+    })?;
+    Ok((Some(identity(&data)), Users::parse(path, &text)?))
+}
+
+/// The users as they stand in the file now: it is read again when it has changed, so that `user add` needs no reload.
+#[derive(Debug, Clone)]
+pub struct UsersFile {
+    path: Option<PathBuf>,
+    read: Arc<Mutex<Option<Seen>>>,
+}
+
+/// The users of one version of the file; of a missing one, too.
+#[derive(Debug)]
+struct Seen {
+    identity: Option<Identity>,
+    users: Arc<Users>,
+}
+
+impl UsersFile {
+    /// The file of a news directory; it need not exist.
+    pub fn of(news: &Path) -> UsersFile {
+        UsersFile {
+            path: Some(news.join(FILE)),
+            read: Arc::default(),
+        }
+    }
+
+    /// There are no users.
+    pub fn none() -> UsersFile {
+        UsersFile {
+            path: None,
+            read: Arc::default(),
+        }
+    }
+
+    /// The users. Costs one look at the file's date where it has not changed.
+    ///
+    /// # Errors
+    /// It has changed and cannot be read: then nobody logs in until that is mended.
+    pub fn now(&self) -> Result<Arc<Users>, Error> {
+        let Some(path) = &self.path else {
+            return Ok(Arc::default());
+        };
+        let seen = match std::fs::metadata(path) {
+            Ok(data) => Some(identity(&data)),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => None,
+            Err(error) => return Err(at("read", path)(error)),
+        };
+        let mut held = self.read.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(last) = held.as_ref().filter(|last| last.identity == seen) {
+            return Ok(Arc::clone(&last.users));
+        }
+        let (identity, users) = read(path)?;
+        let users = Arc::new(users);
+        *held = Some(Seen {
+            identity,
+            users: Arc::clone(&users),
+        });
+        Ok(users)
+    }
+
+    /// Whether anybody can use SCRAM.
+    pub(crate) fn has_scram(&self) -> bool {
+        self.now().is_ok_and(|users| users.has_scram())
+    }
+}

@@ -1,0 +1,179 @@
+//! AUTHINFO USER/PASS, SASL PLAIN and EXTERNAL against the file of users.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use access::sasl::{Exchange, Mechanism, Step};
+use access::{Access, Connection, Login, Outcome, Tables, User, Users, UsersFile, Visitor};
+
+const HERS: [u8; 32] = [1; 32];
+const PEERS: [u8; 32] = [2; 32];
+
+fn access(news: &Path) -> Arc<Access> {
+    let mut anna = User::with_password("anna", "grüße".as_bytes(), true).unwrap();
+    anna.certificates.push(HERS);
+    let mut users = Users::default();
+    users.add(anna).unwrap();
+    users
+        .add(User {
+            name: "keyonly".to_owned(),
+            password: None,
+            scram: None,
+            certificates: Vec::new(),
+        })
+        .unwrap();
+    users.write(news).unwrap();
+    let text = format!(
+        "[[access]]\nname = \"peer.example\"\ncertificates = \"sha256:{}\"\nsend = \"*\"\n",
+        "02".repeat(32)
+    );
+    let login = Login {
+        users: UsersFile::of(news),
+        ..Login::none()
+    };
+    Arc::new(Access::new(&Tables::parse(&text).unwrap(), login))
+}
+
+fn by_password(access: &Access, name: &[u8], password: &[u8]) -> Outcome {
+    access
+        .check_password(name, password, &Connection::default())
+        .run()
+}
+
+fn begin(access: &Arc<Access>, mechanism: Mechanism, certificate: Option<[u8; 32]>) -> Exchange {
+    let visitor = Visitor {
+        is_secure: true,
+        certificate,
+        ..Visitor::default()
+    };
+    Exchange::new(mechanism, access, &visitor, Connection::default())
+}
+
+fn anna() -> Outcome {
+    Outcome::LoggedIn {
+        user: "anna".to_owned(),
+        data: None,
+    }
+}
+
+#[test]
+fn a_password_is_right_or_not() {
+    let news = tempfile::tempdir().unwrap();
+    let access = access(news.path());
+    assert_eq!(by_password(&access, b"anna", "grüße".as_bytes()), anna());
+    for (name, password) in [
+        ("anna", "gruesse"),
+        ("anna", ""),
+        ("Anna", "grüße"),
+        ("bert", "grüße"),
+        ("keyonly", ""),
+        ("", ""),
+        ("-", "-"),
+    ] {
+        let outcome = by_password(&access, name.as_bytes(), password.as_bytes());
+        assert_eq!(outcome.code(), 481, "{name}:{password}: {outcome:?}");
+    }
+    assert_eq!(by_password(&access, b"\xff\0\n", b"\xff").code(), 481);
+    assert_eq!(by_password(&access, b"anna", &[b'x'; 100_000]).code(), 481);
+    // The log hears who it was, without what a terminal would act upon.
+    let told = by_password(&access, b"b\x1b[31mert", b"x");
+    assert_eq!(told, Outcome::Refused("no user `b?[31mert'".to_owned()));
+}
+
+#[test]
+fn a_job_does_not_show_the_password() {
+    let access = Access::new(&Tables::default(), Login::none());
+    let slow = access.check_password(b"anna", b"secret", &Connection::default());
+    assert!(!format!("{slow:?}").contains("secret"));
+}
+
+#[test]
+fn an_unknown_user_takes_as_long_as_a_known_one() {
+    let news = tempfile::tempdir().unwrap();
+    let access = access(news.path());
+    let time = |name: &[u8]| {
+        let took = (0..5).map(|_| {
+            let begin = std::time::Instant::now();
+            assert_eq!(by_password(&access, name, b"wrong").code(), 481);
+            begin.elapsed()
+        });
+        took.min().unwrap()
+    };
+    let (known, unknown) = (time(b"anna"), time(b"nobody"));
+    assert!(
+        unknown * 3 > known && known * 3 > unknown,
+        "{known:?} {unknown:?}"
+    );
+}
+
+#[test]
+fn plain_takes_three_fields() {
+    let news = tempfile::tempdir().unwrap();
+    let access = access(news.path());
+    for (response, code) in [
+        ("\0anna\0grüße", 281),
+        ("anna\0anna\0grüße", 281),
+        ("\0anna\0wrong", 481),
+        ("root\0anna\0grüße", 481),
+        ("\0anna", 482),
+        ("\0\0x", 482),
+        ("\0anna\0", 482),
+        ("\0anna\0x\0", 482),
+        ("", 482),
+    ] {
+        let mut exchange = begin(&access, Mechanism::Plain, None);
+        assert!(matches!(exchange.take(None), Step::Ask(empty) if empty.is_empty()));
+        let outcome = match exchange.take(Some(response.as_bytes())) {
+            Step::Wait(slow) => std::thread::spawn(|| slow.run()).join().unwrap(),
+            Step::Done(outcome) => outcome,
+            other => panic!("{other:?}"),
+        };
+        assert_eq!(outcome.code(), code, "{response:?}");
+    }
+}
+
+#[test]
+fn a_certificate_stands_for_a_user_or_a_peer() {
+    let news = tempfile::tempdir().unwrap();
+    let access = access(news.path());
+    for (certificate, wanted, user) in [
+        (Some(HERS), "", Some("anna")),
+        (Some(HERS), "anna", Some("anna")),
+        (Some(HERS), "root", None),
+        (Some(PEERS), "", Some("peer.example")),
+        (Some([3; 32]), "", None),
+        (None, "", None),
+    ] {
+        let mut exchange = begin(&access, Mechanism::External, certificate);
+        let outcome = match exchange.take(Some(wanted.as_bytes())) {
+            Step::Done(outcome) => outcome,
+            other => panic!("{other:?}"),
+        };
+        let seen = match &outcome {
+            Outcome::LoggedIn { user, data: None } => Some(user.as_str()),
+            _ => None,
+        };
+        assert_eq!(seen, user, "{outcome:?}");
+        assert!(seen.is_some() || outcome.code() == 481);
+    }
+}
+
+#[test]
+fn a_change_of_the_file_counts_at_once() {
+    let news = tempfile::tempdir().unwrap();
+    let access = access(news.path());
+    let mut users = Users::read(news.path()).unwrap();
+    users
+        .add(User::with_password("bert", b"x", false).unwrap())
+        .unwrap();
+    users.write(news.path()).unwrap();
+    assert_eq!(by_password(&access, b"bert", b"x").code(), 281);
+    users.remove("bert").unwrap();
+    users.write(news.path()).unwrap();
+    assert_eq!(by_password(&access, b"bert", b"x").code(), 481);
+    std::fs::write(news.path().join("users"), "junk\n").unwrap();
+    assert_eq!(
+        by_password(&access, b"anna", "grüße".as_bytes()).code(),
+        403
+    );
+}

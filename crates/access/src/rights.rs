@@ -121,6 +121,16 @@ impl Rights {
         matches!(self.rule.post, Groups::None)
     }
 
+    /// Whether he may post to every group.
+    pub fn posts_all(&self) -> bool {
+        matches!(self.rule.post, Groups::All)
+    }
+
+    /// Whether articles of every group are taken from this peer.
+    pub fn takes_all(&self) -> bool {
+        matches!(self.rule.send, Groups::All)
+    }
+
     /// Whether a group is one of those whose articles are taken from this peer.
     pub fn may_send(&self, group: &[u8]) -> bool {
         self.rule.send.outcome(group) == Outcome::Match

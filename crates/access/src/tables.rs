@@ -138,7 +138,7 @@ impl Tables {
         }
     }
 
-    /// What is in force where the file has no entry: this machine's own people read and post.
+    /// What is in force where the file has no entry: this machine's own people read and post, and programs of it may feed us, as with INN.
     pub(crate) fn without_any() -> Entry {
         Entry {
             place: None,
@@ -149,7 +149,7 @@ impl Tables {
             tls: false,
             read: "*".to_owned(),
             post: "*".to_owned(),
-            send: String::new(),
+            send: "*".to_owned(),
             approve: false,
             without: Vec::new(),
             limits: Limits::default(),

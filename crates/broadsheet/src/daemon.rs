@@ -15,6 +15,11 @@
 //! | `schedule` | expire and sendbatches at their time |
 //! | `feeds` | who waits for news to be filed |
 //! | `feeders` | feeds that get their articles at once |
+//! | `door` | the NNTP server in front |
+//! | `tray` | articles that came over NNTP wait for the newsroom |
+//! | `wire` | it files them |
+//! | `silo` | how many in one commit |
+//! | `posts` | what readers post becomes an article, or a mail |
 //! | `signals` | SIGTERM, SIGINT, SIGHUP |
 //! | `notify` | telling systemd |
 //!
@@ -23,20 +28,27 @@
 
 pub mod client;
 mod connection;
+mod door;
 mod event;
 mod feeders;
 mod feeds;
 mod incoming;
 mod newsroom;
 mod notify;
+mod posts;
 mod request;
 mod room;
 mod schedule;
 mod serve;
 mod signals;
+mod silo;
 mod socket;
+mod tray;
+mod wire;
 
+pub use door::Listen;
 pub use feeders::{END_SECONDS_MAX, FEEDERS_MAX};
+pub use posts::MAILS_MAX;
 pub use request::REQUEST_BYTES_MAX;
 pub use room::JOBS_MAX;
 pub use schedule::RUNNING_MAX;

@@ -186,6 +186,13 @@ impl Given {
             .and_then(|(_, value)| value.as_deref())
     }
 
+    /// The flag's values, where it may be given more than once.
+    pub fn values(&self, name: &str) -> impl Iterator<Item = &OsStr> {
+        debug_assert!(self.command.takes(name), "--{name} is not in the table");
+        let given = self.flags.iter().filter(move |(given, _)| *given == name);
+        given.filter_map(|(_, value)| value.as_deref())
+    }
+
     /// The flag's value as a whole number.
     pub fn number(&self, name: &str) -> Result<Option<u64>, UsageError> {
         let Some(value) = self.value(name) else {

@@ -211,7 +211,10 @@ impl<'g> Posting<'g> {
     }
 
     fn inject(&self, draft: Draft, now: Moment) -> anyhow::Result<Result<Injected, Refusal>> {
-        let rules = self.rules()?;
+        let mut rules = rules(&self.directory, &self.settings)?;
+        if self.given.has("no-organization") {
+            rules.organization.clear();
+        }
         let mailname = String::from_utf8_lossy(&rules.mailname).into_owned();
         let from = self.account.from(&mailname);
         let is_admin = self.account.is_admin(self.directory.root());
@@ -245,22 +248,6 @@ impl<'g> Posting<'g> {
             zone: &FixedOffset(0),
         };
         Ok(inject::inject(draft, &poster, &site, now))
-    }
-
-    fn rules(&self) -> anyhow::Result<InjectRules> {
-        let post = &self.settings.post;
-        let words = |what: &str, word: String| anyhow::anyhow!("{what}: unknown word `{word}'");
-        Ok(InjectRules {
-            limits: self.settings.rules(),
-            mailname: mailname(&self.directory, &self.settings).into_bytes(),
-            organization: match self.given.has("no-organization") {
-                true => Vec::new(),
-                false => self.settings.organization.clone().into_bytes(),
-            },
-            complaints: post.complaints.clone().into_bytes(),
-            reveal: Reveal::parse(&post.reveal).map_err(|word| words("post.reveal", word))?,
-            subject_control: post.takes_cmsg(),
-        })
     }
 
     /// Files it now; where another program files for long, or the disk is full, it waits in in.coming as grade 0.
@@ -500,6 +487,23 @@ pub fn send(mail: &mail_queue::Waiting, settings: &Settings) -> Result<bool, mai
     }
 }
 
+/// How posts are injected here.
+///
+/// # Errors
+/// A word of the settings is unknown.
+pub fn rules(directory: &NewsDirectory, settings: &Settings) -> anyhow::Result<InjectRules> {
+    let post = &settings.post;
+    let words = |what: &str, word: String| anyhow::anyhow!("{what}: unknown word `{word}'");
+    Ok(InjectRules {
+        limits: settings.rules(),
+        mailname: mailname(directory, settings).into_bytes(),
+        organization: settings.organization.clone().into_bytes(),
+        complaints: post.complaints.clone().into_bytes(),
+        reveal: Reveal::parse(&post.reveal).map_err(|word| words("post.reveal", word))?,
+        subject_control: post.takes_cmsg(),
+    })
+}
+
 /// What stands behind the `@`: the setting, the classic file `mailname`, the site's name.
 fn mailname(directory: &NewsDirectory, settings: &Settings) -> String {
     if !settings.post.mailname.is_empty() {
@@ -538,7 +542,10 @@ pub fn moderators(directory: &NewsDirectory) -> anyhow::Result<(Moderators, Vec<
 }
 
 /// 64 random bits.
-fn chance() -> anyhow::Result<u64> {
+///
+/// # Errors
+/// The system has none.
+pub fn chance() -> anyhow::Result<u64> {
     let mut bytes = [0; 8];
     File::open("/dev/urandom")?.read_exact(&mut bytes)?;
     Ok(u64::from_le_bytes(bytes))

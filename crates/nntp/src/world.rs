@@ -163,7 +163,7 @@ pub enum SaslStep {
 }
 
 /// A text of the news directory that LIST shows.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum ControlFile {
     /// `newsgroups`
     Newsgroups,
@@ -246,7 +246,8 @@ pub trait World {
     /// An article; `None`: it is gone.
     fn article(&mut self, place: Place) -> Result<Option<Article<'_>>, Trouble>;
 
-    /// Appends the numbers of the articles in `from..=high`, at most `limit`.
+    /// Appends the numbers of the articles in `from..=high`, at most `limit`. Returns from where to go on, though there may have been
+    /// none; `None`: that was all.
     fn numbers(
         &mut self,
         group: &[u8],
@@ -254,7 +255,7 @@ pub trait World {
         high: u64,
         limit: usize,
         numbers: &mut Vec<u64>,
-    ) -> Result<(), Trouble>;
+    ) -> Result<Option<u64>, Trouble>;
 
     /// Writes the overview rows of the articles in `from..=high` as OVER sends them, about `bytes_max` at most (one at least).
     fn rows(

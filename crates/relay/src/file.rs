@@ -212,19 +212,42 @@ impl Filer {
     /// # Errors
     /// Only what stops the store. After an error filing is over.
     pub fn file(&mut self, bytes: &[u8], form: Form, now: Now) -> Result<Verdict, Error> {
-        let article = Article::parse(bytes, form);
+        self.file_parsed(&Article::parse(bytes, form), now)
+    }
+
+    /// As [`Filer::file`], for an article in wire form that a peer announced by its id (RFC 3977, 6.3.2.2): one with another id is
+    /// refused.
+    ///
+    /// # Errors
+    /// As [`Filer::file`].
+    pub fn file_announced(&mut self, id: &[u8], bytes: &[u8], now: Now) -> Result<Verdict, Error> {
+        let article = Article::parse(bytes, Form::Wire);
+        let own = article.value(Header::MessageId).unwrap_or_default();
+        if own != id {
+            self.text.clear();
+            self.text
+                .extend_from_slice(b"Message-ID is not the one it was announced with");
+            self.log
+                .line(now, site(&article), Code::Refused, id, &self.text);
+            return Ok(Verdict::Refused);
+        }
+        self.file_parsed(&article, now)
+    }
+
+    fn file_parsed(&mut self, article: &Article<'_>, now: Now) -> Result<Verdict, Error> {
+        let form = article.form();
         let is_whole = [Header::MessageId, Header::Date, Header::Subject]
             .iter()
             .all(|header| article.value(*header).is_some());
         if is_whole {
-            return self.consider(&article, now);
+            return self.consider(article, now);
         }
         let mut converted = std::mem::take(&mut self.converted);
         converted.clear();
-        let verdict = if old::convert(&article, &mut converted) {
+        let verdict = if old::convert(article, &mut converted) {
             self.consider(&Article::parse(&converted, form), now)
         } else {
-            self.consider(&article, now)
+            self.consider(article, now)
         };
         self.converted = converted;
         verdict

@@ -1,1 +1,27 @@
 //! The NNTP server: sockets, TLS, compression, sessions over the store.
+//!
+//! A few network threads own the connections. Articles that come go in parcels to the newsroom, the one thread that files; what they ask
+//! for, readers and peers get from the network thread itself, which reads the store without a lock.
+
+pub mod certificates;
+mod connection;
+mod counts;
+pub mod layers;
+mod library;
+mod mailbox;
+mod network;
+mod offers;
+mod parcel;
+mod server;
+pub mod slow;
+pub mod socket;
+mod timers;
+mod token;
+mod visit;
+
+pub use counts::{Counts, Peer, PeerCounts};
+pub use nntp::{Intake, Kind, Outcome, Terms};
+pub use offers::{OFFER_SECONDS_MAX, OFFERS_MAX};
+pub use parcel::{Entry, Parcel, Poster};
+pub use server::{Newsroom, Plan, Server, Times};
+pub use token::Token;

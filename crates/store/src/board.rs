@@ -24,7 +24,7 @@ pub struct Board {
 #[derive(Debug)]
 pub(crate) struct Groups {
     /// The table; its high marks stay as they were when it was written on the board.
-    pub active: Active,
+    pub active: Arc<Active>,
     /// By [`GroupId`].
     highs: Vec<AtomicU64>,
 }
@@ -76,7 +76,7 @@ impl Groups {
         let highs = highs.map(|id| AtomicU64::new(active.high(GroupId(id))));
         Groups {
             highs: highs.collect(),
-            active,
+            active: Arc::new(active),
         }
     }
 

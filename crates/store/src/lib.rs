@@ -84,7 +84,7 @@ pub use rebuild::{Rebuilt, rebuild};
 pub use reclaim::{Eagerness, Reclaimed, SEAL_BYTES_MIN, is_unreclaimed, reclaim, reclaim_on};
 pub use record::{Head, Kind, Record};
 pub use replace::{fresh_path, read_whole, replace};
-pub use row::OverviewFields;
+pub use row::{OverviewFields, push_row_of};
 pub use spool::{Committed, Durability, Options, SEGMENT_BYTES_MAX, SEGMENT_BYTES_MIN, Spool};
 pub use stacks::{Found, Stacks};
 pub use survey::{Boundary, Survey};

@@ -141,6 +141,11 @@ impl Stacks {
         &self.groups.active
     }
 
+    /// As [`Stacks::active`], to be kept: it stays as it is while others change.
+    pub fn active_shared(&self) -> Arc<Active> {
+        self.groups.active.clone()
+    }
+
     /// The low and the high mark of a group (RFC 3977, 6.1.1.2); of an empty one the low mark is one more. The high mark is that of this
     /// moment: the article is there for who catches up.
     pub fn marks(&self, group: GroupId) -> (u64, u64) {

@@ -16,18 +16,23 @@ use relay::file::Filer;
 use relay::incoming::Drain;
 use relay::incoming::drain::{LEFT_MAX, LOCK};
 use relay::rnews::{Handed, Input, Watch};
-use store::{Lock, Spool, control_socket};
+use store::{Board, Lock, Spool, control_socket};
 
 use super::connection::Client;
+use super::door;
 use super::event::Event;
 use super::feeders::Feeders;
 use super::feeds::Feeds;
 use super::incoming::{self, Waits};
 use super::notify::notify;
+use super::posts::Posts;
 use super::request::{Answer, FileRequest, Filed};
 use super::room::{JOBS_MAX, Job, Room, State, lock};
 use super::say;
 use super::schedule::Schedule;
+use super::silo::Silo;
+use super::tray::Tray;
+use super::wire;
 use crate::command::newsrun;
 use crate::directory::NewsDirectory;
 use crate::exit;
@@ -70,6 +75,11 @@ pub struct Newsroom {
     feeds: Arc<Feeds>,
     /// Remembers the files that could not be filed.
     drain: Option<Drain>,
+    /// What network threads are told of commits.
+    board: Arc<Board>,
+    silo: Silo,
+    /// Made when the first post comes, by the settings of then.
+    posts: Option<Posts>,
     /// When in.coming/ is tried again, after filing was stopped, and how long that was put off.
     again: Option<(Instant, Duration)>,
 }
@@ -83,6 +93,7 @@ impl Newsroom {
         directory: NewsDirectory,
         files: Files,
         schedule: Arc<Schedule>,
+        board: Arc<Board>,
         events: Sender<Event>,
     ) -> std::io::Result<Arc<Room>> {
         let (sender, jobs) = sync_channel(JOBS_MAX);
@@ -96,6 +107,9 @@ impl Newsroom {
             schedule,
             feeds,
             drain: None,
+            board,
+            silo: Silo::new(Instant::now()),
+            posts: None,
             again: None,
         };
         let thread = std::thread::Builder::new().name("newsroom".to_owned());
@@ -133,6 +147,9 @@ impl Newsroom {
             }
             if self.room.is_drain_due.swap(false, Ordering::SeqCst) {
                 self.drain();
+            }
+            if !self.room.tray.is_empty() {
+                self.file_from_wire();
             }
             let job = match jobs.try_recv() {
                 Ok(job) => job,
@@ -205,7 +222,8 @@ impl Newsroom {
     fn open_filer(&self) -> anyhow::Result<Filer> {
         let root = self.directory.root();
         let lock = Lock::take_as_daemon(root)?;
-        let spool = Spool::open_with(lock, root, self.files.settings.store_options())?;
+        let mut spool = Spool::open_with(lock, root, self.files.settings.store_options())?;
+        spool.announce_on(self.board.clone());
         for notice in spool.notices() {
             say(notice);
         }
@@ -260,6 +278,40 @@ impl Newsroom {
         client.say(&Answer::Filed(Filed::of(&outcome)));
     }
 
+    /// Files what came over NNTP.
+    fn file_from_wire(&mut self) {
+        let tray = self.room.tray.clone();
+        let done = self.file_tray(&tray);
+        if let Err(error) = done {
+            let why = exit::text_of(&error);
+            say(&why);
+            tray.stopped(&why);
+            tray.send_all_back(&why);
+            self.close(State::Closed);
+        }
+    }
+
+    fn file_tray(&mut self, tray: &Tray) -> anyhow::Result<()> {
+        let settings = &self.files.settings;
+        let commit_bytes = settings.rnews_options().commit_bytes;
+        let rules = settings.rules();
+        let posts = match self.posts.take() {
+            Some(posts) => posts,
+            None => Posts::new(&self.directory, settings)?,
+        };
+        let mut silo = std::mem::replace(&mut self.silo, Silo::new(Instant::now()));
+        let filer = self.open()?;
+        filer.set_rules(rules);
+        let turn = wire::file(tray, filer, &posts, &mut silo, commit_bytes);
+        self.silo = silo;
+        self.posts = Some(posts);
+        if turn.filed > 0 {
+            tray.went_well();
+            self.feeds.tell();
+        }
+        turn.stopped.map_or(Ok(()), Err)
+    }
+
     /// Files what waits in in.coming/; jobs that come meanwhile are done between its files.
     fn drain(&mut self) {
         let root = self.directory.root().to_owned();
@@ -269,7 +321,10 @@ impl Newsroom {
             drain.try_again(&name);
         }
         let (room, feeds) = (self.room.clone(), self.feeds.clone());
-        let is_wanted = || room.is_stopping() || room.waiting.load(Ordering::SeqCst) > 0;
+        let is_wanted = || {
+            let waits = room.waiting.load(Ordering::SeqCst) > 0 || !room.tray.is_empty();
+            room.is_stopping() || waits
+        };
         let done = drain.is_waiting().map_err(anyhow::Error::from);
         let done = done.and_then(|is_waiting| {
             if !is_waiting {
@@ -356,6 +411,7 @@ impl Newsroom {
             Ok(files) => {
                 self.schedule.set(&files.settings);
                 self.files = files;
+                self.posts = None;
                 // What was left in in.coming/ is tried again.
                 self.drain = None;
                 self.room.is_drain_due.store(true, Ordering::SeqCst);
@@ -363,6 +419,9 @@ impl Newsroom {
                 self.close(State::Closed);
                 let opened = self.open().map(drop);
                 self.start_feeders();
+                if let Some(server) = &*lock(&self.room.server) {
+                    door::reload(server, &self.directory, &self.files.settings);
+                }
                 match opened {
                     Ok(()) => ("settings are read again".to_owned(), exit::Status::OK),
                     Err(error) => (exit::text_of(&error), exit::status_of(&error)),

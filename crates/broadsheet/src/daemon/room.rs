@@ -9,11 +9,13 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
 use relay::incoming::Name;
 use relay::incoming::drain::LEFT_MAX;
+use server::{Intake, Newsroom, Parcel, Server};
 
 use super::connection::Client;
 use super::feeders::Feeders;
 use super::feeds::Feeds;
 use super::request::FileRequest;
+use super::tray::Tray;
 
 /// So many jobs may wait; who brings more stands in the line before it.
 pub const JOBS_MAX: usize = 64;
@@ -64,7 +66,6 @@ impl State {
 }
 
 /// What other threads see of the newsroom.
-#[derive(Debug)]
 pub struct Room {
     pub(super) jobs: SyncSender<Job>,
     pub(super) state: Mutex<State>,
@@ -81,6 +82,22 @@ pub struct Room {
     pub(super) loan: Mutex<Option<UnixStream>>,
     pub(super) feeds: Arc<Feeds>,
     pub(super) feeders: Mutex<Option<Feeders>>,
+    /// What came over NNTP.
+    pub(super) tray: Arc<Tray>,
+    /// Serves it.
+    pub(super) server: Mutex<Option<Server>>,
+}
+
+impl Newsroom for Room {
+    fn file(&self, parcel: Parcel) {
+        if self.tray.put(parcel) {
+            self.look();
+        }
+    }
+
+    fn intake(&self) -> Intake {
+        self.tray.intake()
+    }
 }
 
 impl Room {
@@ -99,6 +116,8 @@ impl Room {
             loan: Mutex::new(None),
             feeds,
             feeders: Mutex::new(None),
+            tray: Arc::default(),
+            server: Mutex::new(None),
         }
     }
 

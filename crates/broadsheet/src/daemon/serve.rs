@@ -4,12 +4,13 @@ use std::os::unix::fs::MetadataExt;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, channel};
 
-use store::Lock;
+use store::{Board, Lock};
 
+use super::door::{self, Listen};
 use super::event::Event;
 use super::newsroom::{Files, Newsroom};
 use super::notify::{notify, start_watchdog};
-use super::room::Room;
+use super::room::{Room, lock};
 use super::schedule::Schedule;
 use super::{client, incoming, now, say, signals, socket};
 use crate::directory::NewsDirectory;
@@ -19,7 +20,7 @@ use crate::exit::Status;
 ///
 /// # Errors
 /// What keeps it from starting, or from going on.
-pub fn serve(directory: NewsDirectory) -> anyhow::Result<Status> {
+pub fn serve(directory: NewsDirectory, more: &Listen) -> anyhow::Result<Status> {
     let since = now();
     let files = Files::read(&directory)?;
     let directory = directory.by_full_name()?;
@@ -29,18 +30,29 @@ pub fn serve(directory: NewsDirectory) -> anyhow::Result<Status> {
         Err(store::Error::Locked(_)) => anyhow::bail!(already(&directory)),
         taken => taken?,
     };
+    let doors = door::listen(&files.settings, more)?;
+    let settings = files.settings.clone();
+    let board = Board::new();
     let (sender, events) = channel();
     signals::start(sender.clone())?;
     let schedule = Arc::new(Schedule::new(&root, &files.settings)?);
     if Lock::is_held(&root) {
         say("another program files; waiting for it to end");
     }
-    let room = Newsroom::start(directory, files, schedule.clone(), sender.clone())?;
+    let room = Newsroom::start(
+        directory.clone(),
+        files,
+        schedule.clone(),
+        board.clone(),
+        sender.clone(),
+    )?;
     let served = match wait_until_open(&events)? {
         Some(Status::OK) => {
             socket::start(socket::listen(&root)?, room.clone(), sender, since)?;
             incoming::start(&root, room.clone())?;
             schedule.clone().start()?;
+            let server = door::open(&directory, &settings, (&room, board), doors)?;
+            *lock(&room.server) = server;
             start_watchdog();
             notify("READY=1");
             say(&format!(
@@ -54,6 +66,9 @@ pub fn serve(directory: NewsDirectory) -> anyhow::Result<Status> {
     };
     notify("STOPPING=1");
     schedule.stop();
+    // Drops the connections; what they handed in is filed all the same.
+    let server = lock(&room.server).take();
+    drop(server);
     room.stop();
     room.end_feeds();
     socket::remove(&root);

@@ -1,0 +1,143 @@
+//! The NNTP server in front: what the settings say, and what the command line adds.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use access::{Access, Login, Tables, UsersFile};
+use server::certificates::Certificates;
+use server::socket::{self, Listening};
+use server::{Plan, Server, Terms, Times};
+use store::Board;
+
+use super::room::Room;
+use super::say;
+use crate::directory::NewsDirectory;
+use crate::settings::Settings;
+
+/// Where the command line wants it to listen, besides the settings.
+#[derive(Debug, Clone, Default)]
+pub struct Listen {
+    /// As `nntp.listen`.
+    pub plain: Vec<String>,
+    /// As `nntp.listen_tls`.
+    pub tls: Vec<String>,
+}
+
+/// Opens the sockets, those that systemd opened too. To be called before there are other threads.
+///
+/// # Errors
+/// Which address, and what to do.
+pub fn listen(settings: &Settings, more: &Listen) -> anyhow::Result<Vec<Listening>> {
+    let mut sockets = socket::inherited()?;
+    let both = [
+        (&settings.nntp.listen, &more.plain, false),
+        (&settings.nntp.listen_tls, &more.tls, true),
+    ];
+    for (from_settings, from_flags, is_tls) in both {
+        let words = from_settings.split(',').map(str::trim);
+        let all = words.chain(from_flags.iter().map(String::as_str));
+        for address in all.filter(|address| !address.is_empty()) {
+            sockets.extend(socket::bind_all(address, is_tls)?);
+        }
+    }
+    Ok(sockets)
+}
+
+/// Who may do what.
+pub fn access(directory: &NewsDirectory, settings: &Settings) -> Access {
+    let _ = settings;
+    let login = Login {
+        users: UsersFile::of(directory.root()),
+        program: None,
+        plaintext_passwords: false,
+    };
+    Access::new(&Tables::default(), login)
+}
+
+fn terms(settings: &Settings, has_tls: bool) -> Terms {
+    let nntp = &settings.nntp;
+    let words = nntp.without.split(',').map(str::trim);
+    Terms {
+        host: settings.name.clone(),
+        software: concat!("Broadsheet ", env!("CARGO_PKG_VERSION")).to_owned(),
+        has_tls,
+        has_compression: true,
+        has_plaintext_passwords: false,
+        sasl: vec!["SCRAM-SHA-256", "PLAIN", "EXTERNAL"],
+        article_bytes_max: usize::try_from(settings.limits.article_bytes_max).unwrap_or(usize::MAX),
+        switched_off: words
+            .filter(|word| !word.is_empty())
+            .map(str::to_owned)
+            .collect(),
+    }
+}
+
+/// The certificate, where there is one.
+///
+/// # Errors
+/// Its files cannot be used.
+pub fn certificates(
+    directory: &NewsDirectory,
+    settings: &Settings,
+) -> anyhow::Result<Option<Arc<Certificates>>> {
+    let nntp = &settings.nntp;
+    if nntp.certificate.is_empty() {
+        return Ok(None);
+    }
+    let place = |name: &str| -> PathBuf { directory.root().join(Path::new(name)) };
+    let certificates = Certificates::open(&place(&nntp.certificate), &place(&nntp.key))?;
+    Ok(Some(Arc::new(certificates)))
+}
+
+/// Starts serving.
+///
+/// # Errors
+/// What keeps it from it.
+pub fn open(
+    directory: &NewsDirectory,
+    settings: &Settings,
+    (room, board): (&Arc<Room>, Arc<Board>),
+    doors: Vec<Listening>,
+) -> anyhow::Result<Option<Server>> {
+    if doors.is_empty() {
+        return Ok(None);
+    }
+    let certificates = certificates(directory, settings)?;
+    if certificates.is_none() && doors.iter().any(|door| door.is_tls) {
+        anyhow::bail!("to listen with TLS takes a certificate: say nntp.certificate and nntp.key");
+    }
+    for door in &doors {
+        let how = if door.is_tls { " with TLS" } else { "" };
+        say(&format!("listening at {}{how}", door.address));
+    }
+    let nntp = &settings.nntp;
+    let threads = match nntp.threads {
+        0 => std::thread::available_parallelism().map_or(2, usize::from),
+        count => usize::try_from(count).unwrap_or(1),
+    };
+    let count = |number: u64| usize::try_from(number).unwrap_or(usize::MAX);
+    let plan = Plan {
+        dir: directory.root().to_owned(),
+        board,
+        newsroom: room.clone(),
+        access: Arc::new(access(directory, settings)),
+        terms: terms(settings, certificates.is_some()),
+        doors,
+        certificates,
+        times: Times {
+            idle: Duration::from_secs(nntp.idle_seconds),
+            first: Duration::from_secs(nntp.first_seconds),
+        },
+        threads,
+        connections_max: count(nntp.connections_max),
+        connections_per_address_max: count(nntp.connections_per_address_max),
+    };
+    Ok(Some(Server::start(plan)?))
+}
+
+/// Goes by the settings as they are now.
+pub fn reload(server: &Server, directory: &NewsDirectory, settings: &Settings) {
+    let access = Arc::new(access(directory, settings));
+    server.reload(access, terms(settings, server.has_tls()));
+}

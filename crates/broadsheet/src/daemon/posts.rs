@@ -1,0 +1,150 @@
+//! Posts that come over NNTP: from what the reader sent to an article, or a mail for a moderator.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use article::date::FixedOffset;
+use article::wire;
+use groups::Active;
+use inject::{Draft, InjectRules, Injected, Moment, Refusal, Route, Site, mail_queue};
+use relay::Now;
+use relay::cancel_lock::Secret;
+
+use super::say;
+use crate::directory::NewsDirectory;
+use crate::posting;
+use crate::settings::Settings;
+
+/// Mails that are being handed to the mail program at once; more wait in mail.queue/ for `broadsheet mail send`.
+pub const MAILS_MAX: usize = 4;
+
+/// What posts go by.
+pub struct Posts {
+    root: PathBuf,
+    directory: NewsDirectory,
+    settings: Settings,
+    rules: InjectRules,
+    mails: Arc<AtomicUsize>,
+}
+
+/// What a post became.
+pub enum Made {
+    /// An article, in native form, to be filed.
+    Article(Vec<u8>),
+    /// It is on its way to the moderator.
+    Mailed,
+    /// It was refused, and why.
+    Refused(String),
+}
+
+impl Posts {
+    /// By the settings.
+    ///
+    /// # Errors
+    /// Those of the settings.
+    pub fn new(directory: &NewsDirectory, settings: &Settings) -> anyhow::Result<Posts> {
+        Ok(Posts {
+            root: directory.root().to_owned(),
+            directory: directory.clone(),
+            settings: settings.clone(),
+            rules: posting::rules(directory, settings)?,
+            mails: Arc::default(),
+        })
+    }
+
+    /// Makes an article or a mail of a post in wire form.
+    ///
+    /// # Errors
+    /// The post is well, but the machine is not.
+    pub fn make(
+        &self,
+        post: &[u8],
+        poster: &server::Poster,
+        active: &Active,
+    ) -> anyhow::Result<Made> {
+        let mut native = Vec::with_capacity(post.len());
+        wire::push_native(&mut native, post);
+        let now = Moment {
+            seconds: Now::read().seconds,
+            chance: posting::chance()?,
+        };
+        let injected = match self.inject(&native, poster, active, now)? {
+            Ok(injected) => injected,
+            Err(refusal) => return Ok(Made::Refused(refusal.to_string())),
+        };
+        match &injected.route {
+            Route::File => Ok(Made::Article(injected.bytes)),
+            Route::Mail { .. } => {
+                self.mail(&injected, now)?;
+                Ok(Made::Mailed)
+            }
+        }
+    }
+
+    fn inject(
+        &self,
+        native: &[u8],
+        poster: &server::Poster,
+        active: &Active,
+        now: Moment,
+    ) -> anyhow::Result<Result<Injected, Refusal>> {
+        let draft = match Draft::parse(native) {
+            Ok(draft) => draft,
+            Err(refusal) => return Ok(Err(refusal)),
+        };
+        let account = match poster.user.as_str() {
+            "" => &poster.host,
+            user => user,
+        };
+        let logging_data = now.chance.to_string();
+        let who = inject::Poster {
+            account: account.as_bytes(),
+            // From is the reader's to give (RFC 5537, 3.5).
+            from: b"",
+            host: poster.host.as_bytes(),
+            logging_data: logging_data.as_bytes(),
+            may_approve: poster.may_approve,
+            is_admin: false,
+        };
+        let secret = Secret::of(&self.root).map(Some).unwrap_or_else(|error| {
+            say(&format!("no Cancel-Lock is made: {error}"));
+            None
+        });
+        let (moderators, _) = posting::moderators(&self.directory)?;
+        let site = Site {
+            rules: &self.rules,
+            active,
+            moderators: &moderators,
+            secret: secret.as_ref(),
+            zone: &FixedOffset(0),
+        };
+        Ok(inject::inject(draft, &who, &site, now))
+    }
+
+    /// Keeps the mail; a thread hands it to the mail program.
+    fn mail(&self, injected: &Injected, now: Moment) -> anyhow::Result<()> {
+        let path = mail_queue::keep(&self.root, &injected.bytes, now.seconds, now.chance)?;
+        if self.mails.fetch_add(1, Ordering::SeqCst) >= MAILS_MAX {
+            self.mails.fetch_sub(1, Ordering::SeqCst);
+            return Ok(());
+        }
+        let mail = mail_queue::Waiting {
+            path,
+            since: now.seconds,
+        };
+        let (settings, mails) = (self.settings.clone(), self.mails.clone());
+        let thread = std::thread::Builder::new().name("mail".to_owned());
+        let started = thread.spawn(move || {
+            if let Err(error) = posting::send(&mail, &settings) {
+                say(&format!("the mail to the moderator waits: {error}"));
+            }
+            mails.fetch_sub(1, Ordering::SeqCst);
+        });
+        if let Err(error) = started {
+            self.mails.fetch_sub(1, Ordering::SeqCst);
+            say(&format!("the mail to the moderator waits: {error}"));
+        }
+        Ok(())
+    }
+}

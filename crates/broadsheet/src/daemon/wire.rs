@@ -1,0 +1,130 @@
+//! Articles that come over NNTP are filed: many in one commit when many come, each in its own when it is quiet. What was taken is told
+//! only behind the commit.
+
+use std::time::{Duration, Instant};
+
+use article::Form;
+use relay::Now;
+use relay::file::{Filer, Verdict};
+use server::{Kind, Outcome, Parcel};
+
+use super::posts::{Made, Posts};
+use super::silo::Silo;
+use super::tray::Tray;
+
+/// What became of the parcels of one turn.
+pub struct Turn {
+    /// How many articles were filed.
+    pub filed: u64,
+    /// Why filing was stopped, if it was: the filer is over then.
+    pub stopped: Option<anyhow::Error>,
+}
+
+/// Files what is in the tray, and what comes meanwhile, until there is nothing left.
+pub fn file(
+    tray: &Tray,
+    filer: &mut Filer,
+    posts: &Posts,
+    silo: &mut Silo,
+    commit_bytes: usize,
+) -> Turn {
+    let mut turn = Turn {
+        filed: 0,
+        stopped: None,
+    };
+    let mut filed: Vec<Parcel> = Vec::new();
+    let mut articles = 0;
+    loop {
+        let patience = match filed.is_empty() {
+            true => Duration::ZERO,
+            false => silo.patience(filer.pending_bytes()),
+        };
+        let is_full = filer.pending_bytes() >= commit_bytes;
+        let next = (!is_full).then(|| tray.take(patience)).flatten();
+        let Some(mut parcel) = next else {
+            if filed.is_empty() {
+                return turn;
+            }
+            if let Err(error) = commit(filer, &mut filed) {
+                turn.stopped = Some(error);
+                return turn;
+            }
+            turn.filed += articles;
+            silo.note(articles, Instant::now());
+            articles = 0;
+            continue;
+        };
+        articles += parcel.len() as u64;
+        let done = file_parcel(&mut parcel, filer, posts);
+        filed.push(parcel);
+        if let Err(error) = done {
+            give_up(filer, &mut filed, &error.to_string());
+            turn.stopped = Some(error);
+            return turn;
+        }
+    }
+}
+
+fn commit(filer: &mut Filer, filed: &mut Vec<Parcel>) -> anyhow::Result<()> {
+    match filer.commit() {
+        Ok(()) => {
+            filed.drain(..).for_each(Parcel::send_back);
+            Ok(())
+        }
+        // They are on the disk.
+        Err(error) if error.is_of_log() => {
+            filed.drain(..).for_each(Parcel::send_back);
+            Err(error.into())
+        }
+        Err(error) => {
+            give_up(filer, filed, &error.to_string());
+            Err(error.into())
+        }
+    }
+}
+
+/// Nothing since the last commit counts as taken.
+fn give_up(filer: &mut Filer, filed: &mut Vec<Parcel>, why: &str) {
+    filer.abandon();
+    let outcome = Outcome::TryLater(why.as_bytes().to_vec());
+    for mut parcel in filed.drain(..) {
+        parcel.take_back(&outcome);
+        parcel.send_back();
+    }
+}
+
+fn file_parcel(parcel: &mut Parcel, filer: &mut Filer, posts: &Posts) -> anyhow::Result<()> {
+    let now = Now::read();
+    for place in 0..parcel.len() {
+        let Some((entry, id, article)) = parcel.article(place) else {
+            break;
+        };
+        let outcome = match (&entry.kind, &entry.poster) {
+            (Kind::Post, Some(poster)) => {
+                match posts.make(article, poster, filer.spool().active()) {
+                    Ok(Made::Article(native)) => {
+                        let verdict = filer.file(&native, Form::Native, now)?;
+                        outcome(verdict, filer)
+                    }
+                    Ok(Made::Mailed) => Outcome::Taken,
+                    Ok(Made::Refused(why)) => Outcome::Refused(why.into_bytes()),
+                    Err(error) => Outcome::TryLater(error.to_string().into_bytes()),
+                }
+            }
+            _ => {
+                let verdict = filer.file_announced(id, article, now)?;
+                outcome(verdict, filer)
+            }
+        };
+        parcel.judge(outcome);
+    }
+    Ok(())
+}
+
+fn outcome(verdict: Verdict, filer: &Filer) -> Outcome {
+    match verdict {
+        Verdict::Filed | Verdict::Junked => Outcome::Taken,
+        Verdict::Duplicate => Outcome::Duplicate,
+        Verdict::Refused | Verdict::NeedsAttention => Outcome::Refused(filer.why().to_vec()),
+    }
+}

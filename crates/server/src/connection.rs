@@ -1,0 +1,646 @@
+//! One connection: a socket, what lies between it and the session (TLS, compression), the session, and what waits in between.
+//!
+//! *Invariant:* an idle connection holds no buffers. Input is read into a buffer of the network thread; only what could not be used up yet
+//! stays here.
+
+use std::io::IoSlice;
+use std::os::fd::{AsFd, OwnedFd};
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use nntp::{LoggedIn, Next, OUT_BYTES_MAX, Out, Session, Taken};
+use rustix::buffer::spare_capacity;
+use rustix::io::Errno;
+
+use crate::layers::deflate::Deflate;
+use crate::layers::tls::Tls;
+use crate::library::{Desk, Library};
+use crate::mailbox::Mailbox;
+use crate::parcel::{Packing, Parcel};
+use crate::server::Shared;
+use crate::visit::Visit;
+
+/// Read from a socket in one go: 1 MiB.
+pub const READ_BYTES: usize = 1 << 20;
+/// A leftover longer than this is read on to where it lies, instead of in the thread's buffer.
+const REST_BYTES: usize = 64 << 10;
+/// Articles of one read that are shorter in sum travel in a copy; longer ones in the buffer they were read into.
+const COPIED_PARCEL_BYTES: usize = 128 << 10;
+/// Bytes a connection may have on their way to the disk; then nothing more is read from it: 16 MiB.
+pub const ON_THE_WAY_BYTES_MAX: usize = 16 << 20;
+/// Bytes that wait to be sent in their last form (TLS, compressed), at most about: 64 KiB.
+const STAGED_BYTES: usize = 64 << 10;
+/// Who can do nothing here hears this.
+pub const NOBODY: &[u8] = b"502 You have no permission to talk here. Goodbye\r\n";
+/// How hard it is tried to make replies small: little, since a server has many readers.
+const DEFLATE_LEVEL: u32 = 3;
+/// Pieces sent by one call.
+const SLICES: usize = 64;
+
+/// What a connection wants of its network thread.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Wants {
+    /// To be told when there is something to read.
+    pub read: bool,
+    /// To be told when something can be sent.
+    pub write: bool,
+}
+
+/// The connection is over.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Over;
+
+/// What the network thread lends to a connection whose turn it is.
+pub struct Turn<'t> {
+    /// The store.
+    pub library: &'t mut Library,
+    /// A buffer for input, empty.
+    pub input: &'t mut Vec<u8>,
+    /// A buffer for what came from the socket where that is not the input yet, empty.
+    pub raw: &'t mut Vec<u8>,
+    /// Buffers that came back from the newsroom.
+    pub spare: &'t mut Vec<Vec<u8>>,
+    /// For articles.
+    pub packing: &'t mut Packing,
+    /// What all threads share.
+    pub shared: &'t Shared,
+    /// The thread's letters.
+    pub mailbox: &'t Arc<Mailbox>,
+    /// Seconds since 1970.
+    pub now: i64,
+    /// Milliseconds of the monotonic clock.
+    pub ticks: u64,
+}
+
+/// A connection.
+pub struct Connection {
+    /// Where bytes come from.
+    from: Arc<OwnedFd>,
+    /// Where they go; the same but on a pipe.
+    to: Arc<OwnedFd>,
+    /// The session.
+    pub session: Session,
+    /// Who it is.
+    pub visit: Visit,
+    out: Out,
+    /// Input that is not used up.
+    rest: Vec<u8>,
+    tls: Option<Box<Tls>>,
+    deflate: Option<Box<Deflate>>,
+    /// Compressed input that is not looked at yet.
+    packed: Vec<u8>,
+    /// There is more to be had of it.
+    is_packed_more: bool,
+    /// Ready for the socket, in its last form; `staged_sent` of it is out.
+    staged: Vec<u8>,
+    staged_sent: usize,
+    next: Next,
+    is_greeted: bool,
+    has_spoken: bool,
+    /// The client sends no more.
+    is_at_end: bool,
+    /// It is to end when everything is sent.
+    is_closing: bool,
+    /// When it last got on, in milliseconds.
+    pub active: u64,
+    /// What is registered with the kernel.
+    pub wanted: Wants,
+}
+
+impl Connection {
+    /// A connection that was accepted.
+    pub fn new(
+        (from, to): (Arc<OwnedFd>, Arc<OwnedFd>),
+        session: Session,
+        visit: Visit,
+        tls: Option<Box<Tls>>,
+        ticks: u64,
+    ) -> Connection {
+        Connection {
+            from,
+            to,
+            session,
+            visit,
+            out: Out::default(),
+            rest: Vec::new(),
+            tls,
+            deflate: None,
+            packed: Vec::new(),
+            is_packed_more: false,
+            is_greeted: false,
+            has_spoken: false,
+            staged: Vec::new(),
+            staged_sent: 0,
+            next: Next::More,
+            is_at_end: false,
+            is_closing: false,
+            active: ticks,
+            wanted: Wants {
+                read: true,
+                write: false,
+            },
+        }
+    }
+
+    /// Where bytes come from, and go to.
+    pub fn ends(&self) -> (&Arc<OwnedFd>, &Arc<OwnedFd>) {
+        (&self.from, &self.to)
+    }
+
+    /// Greets.
+    pub fn greet(&mut self) {
+        self.is_greeted = true;
+        self.session.greet(&mut self.out);
+    }
+
+    /// True when anything came that made sense.
+    pub fn has_spoken(&self) -> bool {
+        self.is_greeted && self.has_spoken
+    }
+
+    /// What was promised about a login is kept.
+    pub fn logged_in(&mut self, told: &LoggedIn) {
+        self.session.logged_in(told, &mut self.out);
+    }
+
+    /// Says a last line, and ends when it is sent.
+    pub fn dismiss(&mut self, line: &[u8]) {
+        if !self.out.is_promised() {
+            self.out.push(line);
+        }
+        self.is_closing = true;
+    }
+
+    /// What is to be sent.
+    pub fn out(&mut self) -> &mut Out {
+        &mut self.out
+    }
+
+    /// True while something is not sent that could be.
+    pub fn has_output(&self) -> bool {
+        self.staged.len() > self.staged_sent || self.out.is_ready()
+    }
+
+    /// Bytes of memory that wait here.
+    pub fn waiting_bytes(&self) -> usize {
+        self.rest.len() + self.out.len() + self.staged.len()
+    }
+
+    /// There is something to read.
+    ///
+    /// # Errors
+    /// The connection is over.
+    pub fn read(&mut self, turn: &mut Turn<'_>) -> Result<(), Over> {
+        if !self.reads() {
+            return Ok(());
+        }
+        let mut input = self.take_input(turn);
+        let read = match self.tls.is_some() || self.deflate.is_some() {
+            false => receive(&self.from, &mut input),
+            true => self.read_through(turn, &mut input),
+        };
+        match read {
+            Ok(0) => self.is_at_end = true,
+            Ok(count) => turn.shared.counts.received_bytes.add(count as u64),
+            Err(Errno::AGAIN | Errno::INTR) => {}
+            Err(_) => {
+                self.put_back(turn, input, 0);
+                return Err(Over);
+            }
+        }
+        let told = self.work(turn, input);
+        match told {
+            Ok(()) if self.is_at_end && !self.has_output() && !self.out.is_promised() => Err(Over),
+            told => told,
+        }
+    }
+
+    /// The input so far, in a buffer with room for more.
+    fn take_input(&mut self, turn: &mut Turn<'_>) -> Vec<u8> {
+        if self.rest.len() > REST_BYTES {
+            let mut input = std::mem::take(&mut self.rest);
+            // Grows by halves, so that a large article is not copied with each piece of it.
+            let more = READ_BYTES.min(input.len() / 2).max(READ_BYTES / 4);
+            input.reserve(more);
+            return input;
+        }
+        let mut input = std::mem::take(turn.input);
+        input.clear();
+        input.reserve(READ_BYTES);
+        input.extend_from_slice(&self.rest);
+        self.rest = Vec::new();
+        input
+    }
+
+    /// Keeps what was not used up, and gives the buffer back.
+    fn put_back(&mut self, turn: &mut Turn<'_>, mut input: Vec<u8>, used: usize) {
+        let left = input.len().saturating_sub(used);
+        if left > REST_BYTES {
+            input.drain(..used);
+            self.rest = input;
+            return;
+        }
+        self.rest = match input.get(used..) {
+            Some(rest) if !rest.is_empty() => rest.to_vec(),
+            _ => Vec::new(),
+        };
+        if turn.input.capacity() < input.capacity() {
+            input.clear();
+            *turn.input = input;
+        }
+    }
+
+    /// Reads what TLS and compression make input of.
+    fn read_through(&mut self, turn: &mut Turn<'_>, input: &mut Vec<u8>) -> Result<usize, Errno> {
+        turn.raw.clear();
+        turn.raw.reserve(READ_BYTES / 4);
+        let count = receive(&self.from, turn.raw)?;
+        if count == 0 {
+            return Ok(0);
+        }
+        let is_packed = self.deflate.is_some();
+        match self.tls.as_mut() {
+            None => self.packed.extend_from_slice(turn.raw),
+            Some(tls) => {
+                let into = if is_packed {
+                    &mut self.packed
+                } else {
+                    &mut *input
+                };
+                let was_handshaking = tls.is_handshaking();
+                let fed = tls.feed(turn.raw, into);
+                tls.pending(&mut self.staged);
+                match fed {
+                    Ok(fed) => self.is_at_end |= fed.is_closed,
+                    // The alert that says why goes out first.
+                    Err(_) => self.is_closing = true,
+                }
+                if was_handshaking && !tls.is_handshaking() {
+                    self.visit.certificate = tls.certificate();
+                    self.secured(turn);
+                }
+            }
+        }
+        self.unpack(input);
+        Ok(count)
+    }
+
+    /// TLS is there: it may tell who this is.
+    fn secured(&mut self, turn: &mut Turn<'_>) {
+        self.visit.is_secure = true;
+        self.visit.ask(&turn.shared.access());
+        self.session.begin_tls(self.visit.standing());
+        if self.is_greeted {
+            return;
+        }
+        match self.visit.is_nobody() {
+            true => self.dismiss(NOBODY),
+            false => self.greet(),
+        }
+    }
+
+    /// Makes input of what came compressed, as far as there is room. True: of some.
+    fn unpack(&mut self, input: &mut Vec<u8>) -> bool {
+        let Some(deflate) = self.deflate.as_mut() else {
+            return false;
+        };
+        let before = input.len();
+        match deflate.inflate(&self.packed, input, before + READ_BYTES) {
+            Ok(inflated) => {
+                self.packed.drain(..inflated.taken_bytes);
+                self.packed.shrink_to(0);
+                self.is_packed_more = inflated.is_more;
+                self.is_at_end |= inflated.is_over;
+            }
+            Err(_) => self.is_closing = true,
+        }
+        input.len() > before
+    }
+
+    /// Something can be sent, or a promise was kept: goes on with what waits.
+    ///
+    /// # Errors
+    /// The connection is over.
+    pub fn go_on(&mut self, turn: &mut Turn<'_>) -> Result<(), Over> {
+        self.send(turn)?;
+        if self.next == Next::Drain && self.out.len() >= OUT_BYTES_MAX / 2 {
+            return Ok(());
+        }
+        let input = std::mem::take(&mut self.rest);
+        self.work(turn, input)?;
+        if self.is_at_end && !self.has_output() && !self.out.is_promised() {
+            return Err(Over);
+        }
+        Ok(())
+    }
+
+    /// Gives the session its input, and sends what it says, until one of them has enough.
+    fn work(&mut self, turn: &mut Turn<'_>, mut input: Vec<u8>) -> Result<(), Over> {
+        let mut used = 0;
+        loop {
+            let taken = match self.is_closing {
+                true => Taken {
+                    used: input.len().saturating_sub(used),
+                    next: Next::Close,
+                },
+                false => self.give(turn, input.get(used..).unwrap_or_default()),
+            };
+            if !turn.packing.is_empty() {
+                // Places in the parcel count from where the session's input began.
+                let parcel = self.pack(turn, &mut input, used, taken.used);
+                used = 0;
+                self.hand_over(turn, parcel);
+            } else {
+                used += taken.used;
+            }
+            if taken.used > 0 {
+                self.active = turn.ticks;
+                self.has_spoken = true;
+            }
+            self.next = taken.next;
+            let sent = self.send(turn);
+            if sent.is_err() {
+                self.put_back(turn, input, used);
+                return Err(Over);
+            }
+            match taken.next {
+                Next::Drain if self.out.len() < OUT_BYTES_MAX => {}
+                Next::StartTls if !self.has_output() => {
+                    self.start_tls(turn);
+                    used = input.len();
+                    break;
+                }
+                Next::Compress if !self.has_output() => {
+                    self.packed = input.get(used..).unwrap_or_default().to_vec();
+                    input.clear();
+                    used = 0;
+                    self.deflate = Some(Box::new(Deflate::new(DEFLATE_LEVEL)));
+                    self.unpack(&mut input);
+                    self.session.begin_compression();
+                    self.next = Next::More;
+                }
+                Next::More if self.is_packed_more => {
+                    input.drain(..used);
+                    used = 0;
+                    if !self.unpack(&mut input) {
+                        break;
+                    }
+                }
+                Next::Close => {
+                    self.is_closing = true;
+                    used = input.len();
+                    if !self.has_output() && !self.out.is_promised() {
+                        self.put_back(turn, input, used);
+                        self.end_layers();
+                        return Err(Over);
+                    }
+                    break;
+                }
+                _ => break,
+            }
+        }
+        self.put_back(turn, input, used);
+        Ok(())
+    }
+
+    fn give(&mut self, turn: &mut Turn<'_>, input: &[u8]) -> Taken {
+        let mut desk = Desk {
+            library: turn.library,
+            visit: &mut self.visit,
+            packing: turn.packing,
+            input,
+            shared: turn.shared,
+            mailbox: turn.mailbox,
+            now: turn.now,
+        };
+        self.session.take(input, &mut desk, &mut self.out)
+    }
+
+    /// Makes a parcel of the input: `from` where the session's input began, of which it used `used`. What is left of the input
+    /// stays in it, and begins at its front.
+    fn pack(
+        &mut self,
+        turn: &mut Turn<'_>,
+        input: &mut Vec<u8>,
+        from: usize,
+        used: usize,
+    ) -> Parcel {
+        let end = from + used;
+        if turn.packing.article_bytes() < COPIED_PARCEL_BYTES {
+            let parcel = {
+                let given = input.get(from..).unwrap_or_default();
+                turn.packing.with_copy(given, turn.mailbox)
+            };
+            input.drain(..end);
+            return parcel;
+        }
+        let mut fresh = turn.spare.pop().unwrap_or_default();
+        fresh.clear();
+        fresh.reserve(READ_BYTES);
+        fresh.extend_from_slice(input.get(end..).unwrap_or_default());
+        let mut bytes = std::mem::replace(input, fresh);
+        if from > 0 {
+            bytes.drain(..from);
+        }
+        turn.packing.with(bytes, turn.mailbox)
+    }
+
+    fn hand_over(&mut self, turn: &mut Turn<'_>, parcel: Parcel) {
+        let on_the_way = &turn.shared.on_the_way;
+        on_the_way.fetch_add(parcel.bytes(), Ordering::Relaxed);
+        turn.shared.newsroom.file(parcel);
+    }
+
+    fn start_tls(&mut self, turn: &mut Turn<'_>) {
+        match turn.shared.tls() {
+            Some(config) => {
+                self.tls = Tls::new(&config).ok().map(Box::new);
+                self.is_closing |= self.tls.is_none();
+                self.next = Next::More;
+            }
+            None => self.is_closing = true,
+        }
+    }
+
+    /// Sends as much as goes.
+    ///
+    /// # Errors
+    /// The connection is over.
+    pub fn send(&mut self, turn: &Turn<'_>) -> Result<(), Over> {
+        let sent = match self.tls.is_some() || self.deflate.is_some() {
+            false => self.send_plain(turn),
+            true => self.send_through(turn),
+        };
+        if sent.is_err() {
+            self.out.clear();
+        }
+        sent
+    }
+
+    fn send_plain(&mut self, turn: &Turn<'_>) -> Result<(), Over> {
+        loop {
+            let sent = match self.out.first_lent() {
+                Some((lent, range)) if lent.file().is_some() => {
+                    let is_whole = range.len();
+                    send_lent(&self.to, lent, range)?.filter(|&count| count <= is_whole)
+                }
+                _ => {
+                    let slices: Vec<IoSlice<'_>> = self
+                        .out
+                        .ready_text()
+                        .take(SLICES)
+                        .map(IoSlice::new)
+                        .collect();
+                    if slices.is_empty() {
+                        return Ok(());
+                    }
+                    again(rustix::io::writev(&self.to, &slices))?
+                }
+            };
+            let Some(count) = sent else {
+                return Ok(());
+            };
+            self.out.sent(count);
+            turn.shared.counts.sent_bytes.add(count as u64);
+        }
+    }
+
+    fn send_through(&mut self, turn: &Turn<'_>) -> Result<(), Over> {
+        loop {
+            if self.staged_sent >= self.staged.len() {
+                self.staged.clear();
+                self.staged_sent = 0;
+                self.staged.shrink_to(STAGED_BYTES);
+                self.stage()?;
+                if self.staged.is_empty() {
+                    self.staged = Vec::new();
+                    return Ok(());
+                }
+            }
+            let bytes = self.staged.get(self.staged_sent..).unwrap_or_default();
+            match again(rustix::io::write(&self.to, bytes))? {
+                Some(count) => {
+                    self.staged_sent += count;
+                    turn.shared.counts.sent_bytes.add(count as u64);
+                }
+                None => return Ok(()),
+            }
+        }
+    }
+
+    /// Makes the last form of some of what waits.
+    fn stage(&mut self) -> Result<(), Over> {
+        while self.staged.len() < STAGED_BYTES {
+            let Some(piece) = self.out.ready().next() else {
+                break;
+            };
+            let is_gone = self
+                .out
+                .first_lent()
+                .is_some_and(|(lent, _)| !lent.is_still_there());
+            if is_gone {
+                return Err(Over);
+            }
+            let piece = piece
+                .get(..STAGED_BYTES.min(piece.len()))
+                .unwrap_or_default();
+            let count = piece.len();
+            match (&mut self.deflate, &mut self.tls) {
+                (None, None) => self.staged.extend_from_slice(piece),
+                (None, Some(tls)) => tls.seal(piece, &mut self.staged).map_err(|_| Over)?,
+                (Some(deflate), None) => deflate.deflate(piece, &mut self.staged, false),
+                (Some(deflate), Some(tls)) => {
+                    let mut packed = Vec::new();
+                    deflate.deflate(piece, &mut packed, false);
+                    tls.seal(&packed, &mut self.staged).map_err(|_| Over)?;
+                }
+            }
+            self.out.sent(count);
+            if !self.out.is_ready() {
+                self.flush_deflate()?;
+            }
+        }
+        if let Some(tls) = &mut self.tls {
+            tls.pending(&mut self.staged);
+        }
+        Ok(())
+    }
+
+    fn flush_deflate(&mut self) -> Result<(), Over> {
+        match (&mut self.deflate, &mut self.tls) {
+            (Some(deflate), None) => deflate.deflate(b"", &mut self.staged, true),
+            (Some(deflate), Some(tls)) => {
+                let mut packed = Vec::new();
+                deflate.deflate(b"", &mut packed, true);
+                tls.seal(&packed, &mut self.staged).map_err(|_| Over)?;
+            }
+            (None, _) => {}
+        }
+        Ok(())
+    }
+
+    /// Says the last of TLS, as far as the socket takes it at once.
+    fn end_layers(&mut self) {
+        if let Some(tls) = &mut self.tls {
+            let mut last = Vec::new();
+            tls.close(&mut last);
+            let _ = rustix::io::write(&self.to, &last);
+        }
+    }
+
+    /// True while input is wanted.
+    fn reads(&self) -> bool {
+        let is_full = self.visit.on_the_way.1 >= ON_THE_WAY_BYTES_MAX;
+        self.next == Next::More && !self.is_closing && !self.is_at_end && !is_full
+    }
+
+    /// What it waits for.
+    pub fn wants(&self) -> Wants {
+        Wants {
+            read: self.reads(),
+            write: self.has_output(),
+        }
+    }
+}
+
+/// Reads once, at most to the end of the buffer.
+fn receive(from: &OwnedFd, into: &mut Vec<u8>) -> Result<usize, Errno> {
+    rustix::io::read(from, spare_capacity(into))
+}
+
+/// `None`: not now.
+fn again(done: Result<usize, Errno>) -> Result<Option<usize>, Over> {
+    match done {
+        Ok(count) => Ok(Some(count)),
+        Err(Errno::AGAIN | Errno::INTR) => Ok(None),
+        Err(_) => Err(Over),
+    }
+}
+
+/// The last bytes of what is lent are sent only when it is still there: else what was sent may be wrong, and the client must see that
+/// it is not whole.
+const LAST_BYTES: usize = 5;
+
+fn send_lent(
+    to: &OwnedFd,
+    lent: &Arc<dyn nntp::Lent>,
+    range: std::ops::Range<usize>,
+) -> Result<Option<usize>, Over> {
+    let Some((file, offset)) = lent.file() else {
+        return Ok(None);
+    };
+    if range.len() > LAST_BYTES {
+        let mut at = offset + range.start as u64;
+        let sent = rustix::fs::sendfile(to, file.as_fd(), Some(&mut at), range.len() - LAST_BYTES);
+        return match again(sent)? {
+            // The file is shorter than it was.
+            Some(0) => Err(Over),
+            sent => Ok(sent),
+        };
+    }
+    if !lent.is_still_there() {
+        return Err(Over);
+    }
+    let last = lent.bytes().get(range).unwrap_or_default();
+    again(rustix::io::write(to, last))
+}

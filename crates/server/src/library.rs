@@ -1,0 +1,474 @@
+//! The news system as one visitor sees it: [`nntp::World`] over the store.
+
+use std::collections::HashMap;
+use std::fs;
+use std::os::fd::{AsFd, BorrowedFd};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::SystemTime;
+
+use access::sasl::{Exchange, Mechanism, Step};
+use article::{Article as Parsed, Form, Header, message_id, newsgroups};
+use groups::Active;
+use groups::active::GroupId;
+use nntp::{
+    Article, ControlFile, Credentials, Filed, FiledSince, Found, HandedIn, Intake, Kind, Lent,
+    LoggedIn, Marks, Out, Outcome, Place, Rows, SaslStep, Seen, Trouble, World,
+};
+use store::{HistoryLine, Position, Run, Stacks, Stretch};
+
+use crate::mailbox::{Letter, Mailbox};
+use crate::parcel::{Packing, Poster};
+use crate::server::Shared;
+use crate::visit::Visit;
+
+/// An article in wire form that is larger is lent, not copied: 64 KiB.
+pub const COPIED_BYTES_MAX: usize = 64 << 10;
+/// Overview rows that lie together and are longer are lent, not copied: 8 KiB.
+const ROWS_COPIED_MAX: usize = 8 << 10;
+/// Largest file that LIST shows: 16 MiB.
+pub const LIST_FILE_BYTES_MAX: u64 = 16 << 20;
+/// History lines looked at in one go for NEWNEWS.
+const NEWNEWS_LINES: usize = 4096;
+
+/// What one network thread reads from.
+pub struct Library {
+    /// The articles.
+    pub stacks: Stacks,
+    dir: PathBuf,
+    files: HashMap<ControlFile, Kept>,
+}
+
+/// A file as it was read.
+struct Kept {
+    modified: SystemTime,
+    text: Arc<Vec<u8>>,
+}
+
+impl Library {
+    /// Reads the news directory.
+    pub fn new(dir: &Path, stacks: Stacks) -> Library {
+        Library {
+            stacks,
+            dir: dir.to_owned(),
+            files: HashMap::new(),
+        }
+    }
+
+    fn file(&mut self, file: ControlFile) -> std::io::Result<Option<Arc<Vec<u8>>>> {
+        let path = self.dir.join(name(file));
+        let told = match fs::metadata(&path) {
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
+            told => told?,
+        };
+        let modified = told.modified()?;
+        if let Some(kept) = self.files.get(&file)
+            && kept.modified == modified
+            && kept.text.len() as u64 == told.len()
+        {
+            return Ok(Some(kept.text.clone()));
+        }
+        if told.len() > LIST_FILE_BYTES_MAX {
+            let why = format!(
+                "{} is larger than {LIST_FILE_BYTES_MAX} bytes",
+                path.display()
+            );
+            return Err(std::io::Error::other(why));
+        }
+        let text = Arc::new(fs::read(&path)?);
+        let kept = Kept {
+            modified,
+            text: text.clone(),
+        };
+        self.files.insert(file, kept);
+        Ok(Some(text))
+    }
+}
+
+fn name(file: ControlFile) -> &'static str {
+    match file {
+        ControlFile::Newsgroups => "newsgroups",
+        ControlFile::ActiveTimes => "active.times",
+        ControlFile::DistribPats => "distrib.pats",
+        ControlFile::Distributions => "distributions",
+        ControlFile::Moderators => "moderators",
+        ControlFile::Motd => "motd",
+        ControlFile::Subscriptions => "subscriptions",
+    }
+}
+
+fn trouble(error: impl std::fmt::Display) -> Trouble {
+    Trouble(error.to_string())
+}
+
+/// What a session asks, while it is given its input.
+pub struct Desk<'a> {
+    /// The store.
+    pub library: &'a mut Library,
+    /// Who asks.
+    pub visit: &'a mut Visit,
+    /// Where articles are packed.
+    pub packing: &'a mut Packing,
+    /// The input that the session is given.
+    pub input: &'a [u8],
+    /// What all threads have in common.
+    pub shared: &'a Shared,
+    /// Where answers that take time go.
+    pub mailbox: &'a Arc<Mailbox>,
+    /// Seconds since 1970.
+    pub now: i64,
+}
+
+impl Desk<'_> {
+    /// Why the article may not come from this visitor, if so.
+    fn is_barred(&self, handed: &HandedIn<'_>, bytes: &[u8]) -> Option<&'static [u8]> {
+        let rights = &self.visit.rights;
+        let limits = rights.limits();
+        if limits
+            .size_max
+            .is_some_and(|most| bytes.len() as u64 > most)
+        {
+            return Some(b"Too large for you");
+        }
+        let is_free = match handed.kind {
+            Kind::Post => rights.posts_all(),
+            Kind::TakeThis | Kind::Ihave => rights.takes_all(),
+        };
+        if is_free {
+            return None;
+        }
+        let article = Parsed::parse(bytes, Form::Wire);
+        let names = article.value(Header::Newsgroups).unwrap_or_default();
+        let fits = match handed.kind {
+            // A group that is not here is refused, or passed over, later on.
+            Kind::Post => newsgroups::split(names).all(|name| rights.may_post(name)),
+            Kind::TakeThis | Kind::Ihave => rights.takes(newsgroups::split(names)),
+        };
+        (!fits).then_some(match handed.kind {
+            Kind::Post => b"You may not post to all of these groups",
+            Kind::TakeThis | Kind::Ihave => b"These groups are not taken from you".as_slice(),
+        })
+    }
+
+    fn follow(&mut self, step: Step) -> SaslStep {
+        match step {
+            Step::Ask(challenge) => SaslStep::Challenge(challenge),
+            Step::Wait(slow) => self.wait(slow),
+            Step::Done(outcome) => {
+                self.visit.exchange = None;
+                match outcome {
+                    access::Outcome::LoggedIn { user, data } => {
+                        self.visit.user = Some(user);
+                        self.visit.ask(&self.shared.access());
+                        SaslStep::Accepted(self.visit.standing(), data)
+                    }
+                    _ => SaslStep::Refused,
+                }
+            }
+        }
+    }
+
+    fn wait(&mut self, slow: access::Slow) -> SaslStep {
+        let (mailbox, token) = (self.mailbox.clone(), self.visit.token);
+        let job = move || {
+            let (told, user) = match slow.run() {
+                access::Outcome::LoggedIn { user, .. } => {
+                    (LoggedIn::Yes(nntp::Standing::default()), Some(user))
+                }
+                access::Outcome::Failed(why) => (LoggedIn::Trouble(why), None),
+                _ => (LoggedIn::No, None),
+            };
+            mailbox.put(Letter::LoggedIn(token, told, user));
+        };
+        match self.shared.slow.run(Box::new(job)) {
+            Ok(()) => SaslStep::Pending,
+            Err(_) => SaslStep::Refused,
+        }
+    }
+}
+
+impl World for Desk<'_> {
+    fn now(&self) -> i64 {
+        self.now
+    }
+
+    fn intake(&self) -> Intake {
+        self.shared.newsroom.intake()
+    }
+
+    fn seen(&mut self, id: &[u8]) -> Result<Seen, Trouble> {
+        self.visit.peer.offered.one();
+        if self.library.stacks.seen(id).map_err(trouble)? {
+            self.visit.peer.duplicates.one();
+            return Ok(Seen::Here);
+        }
+        let offers = &self.shared.offers;
+        if offers.announce(message_id::hash(id), self.visit.token, self.now) {
+            self.visit.has_announced = true;
+            return Ok(Seen::No);
+        }
+        self.visit.peer.deferred.one();
+        Ok(Seen::Coming)
+    }
+
+    fn hand_in(&mut self, handed: HandedIn<'_>) -> Option<Outcome> {
+        let bytes = self.input.get(handed.article.clone()).unwrap_or_default();
+        if let Some(why) = self.is_barred(&handed, bytes) {
+            self.visit.peer.refused.one();
+            return Some(Outcome::Refused(why.to_vec()));
+        }
+        let poster = (handed.kind == Kind::Post).then(|| {
+            Box::new(Poster {
+                user: self.visit.user.clone().unwrap_or_default(),
+                host: self.visit.host(),
+                may_approve: self.visit.rights.may_approve(),
+            })
+        });
+        self.visit.on_the_way.0 += 1;
+        self.visit.on_the_way.1 += bytes.len();
+        let what = (handed.kind, self.visit.token);
+        self.packing.add(what, handed.id, handed.article, poster);
+        None
+    }
+
+    fn will_not_come(&mut self, id: &[u8]) {
+        self.visit.peer.refused.one();
+        let hash = message_id::hash(id);
+        self.shared.offers.forget(hash, self.visit.token);
+    }
+
+    fn log_in(&mut self, credentials: Credentials<'_>) -> SaslStep {
+        let access = self.shared.access();
+        match credentials {
+            Credentials::Password(user, password) => {
+                let slow = access.check_password(user, password, &self.visit.connection());
+                self.wait(slow)
+            }
+            Credentials::Sasl(name, initial) => {
+                let Some(mechanism) = Mechanism::parse(name) else {
+                    return SaslStep::Unknown;
+                };
+                let connection = self.visit.connection();
+                let visitor = self.visit.visitor();
+                let mut exchange = Exchange::new(mechanism, &access, &visitor, connection);
+                let step = exchange.take(initial);
+                self.visit.exchange = Some(exchange);
+                self.follow(step)
+            }
+            Credentials::Response(response) => match self.visit.exchange.as_mut() {
+                Some(exchange) => {
+                    let step = exchange.take(Some(response));
+                    self.follow(step)
+                }
+                None => SaslStep::Refused,
+            },
+            Credentials::Cancelled => {
+                self.visit.exchange = None;
+                SaslStep::Refused
+            }
+        }
+    }
+
+    fn active(&self) -> Arc<Active> {
+        self.library.stacks.active_shared()
+    }
+
+    fn marks(&mut self, group: GroupId) -> Result<Marks, Trouble> {
+        let (low, high) = self.library.stacks.marks(group);
+        let count = self.library.stacks.count(group).map_err(trouble)?;
+        Ok(Marks { low, high, count })
+    }
+
+    fn may_read(&mut self, group: &[u8]) -> bool {
+        self.visit.rights.may_read(group)
+    }
+
+    fn may_post(&mut self, group: &[u8]) -> bool {
+        self.visit.rights.may_post(group)
+    }
+
+    fn file(&mut self, file: ControlFile) -> Result<Option<Arc<Vec<u8>>>, Trouble> {
+        self.library.file(file).map_err(trouble)
+    }
+
+    fn place(&mut self, group: &[u8], number: u64) -> Result<Option<Place>, Trouble> {
+        let found = self.library.stacks.position(group, number);
+        Ok(found.map_err(trouble)?.map(|position| Place(position.0)))
+    }
+
+    fn next(
+        &mut self,
+        group: &[u8],
+        from: u64,
+        high: u64,
+    ) -> Result<Option<(u64, Place)>, Trouble> {
+        let Some(after) = from.checked_sub(1) else {
+            return self.next(group, 1, high);
+        };
+        let found = self.library.stacks.next(group, after, high);
+        Ok(found
+            .map_err(trouble)?
+            .map(|(number, at)| (number, Place(at.0))))
+    }
+
+    fn previous(
+        &mut self,
+        group: &[u8],
+        low: u64,
+        to: u64,
+    ) -> Result<Option<(u64, Place)>, Trouble> {
+        let before = to.saturating_add(1);
+        let found = self.library.stacks.previous(group, before, low);
+        Ok(found
+            .map_err(trouble)?
+            .map(|(number, at)| (number, Place(at.0))))
+    }
+
+    fn find(&mut self, id: &[u8]) -> Result<Option<Found>, Trouble> {
+        let found = self.library.stacks.find(id).map_err(trouble)?;
+        Ok(found.map(|found| Found {
+            place: Place(found.position.0),
+            links: found
+                .links()
+                .map(|(name, number)| (name.to_vec(), number))
+                .collect(),
+        }))
+    }
+
+    fn article(&mut self, place: Place) -> Result<Option<Article<'_>>, Trouble> {
+        let position = Position(place.0);
+        let stacks = &mut self.library.stacks;
+        let is_large = match stacks.record(position).map_err(trouble)? {
+            None => return Ok(None),
+            Some(record) => record.wire().len() > COPIED_BYTES_MAX,
+        };
+        let lent = match is_large {
+            false => None,
+            true => stacks.stretch(position).map_err(trouble)?.map(|stretch| {
+                let lent: Arc<dyn Lent> = Arc::new(LentStretch(stretch));
+                lent
+            }),
+        };
+        let Some(record) = stacks.record(position).map_err(trouble)? else {
+            return Ok(None);
+        };
+        let wire = record.wire();
+        let header = wire
+            .get(..(record.head.wire_header_length as usize).saturating_sub(2))
+            .unwrap_or_default();
+        let id = HistoryLine::parse(record.line()).map_or(&b""[..], |line| line.id);
+        Ok(Some(Article {
+            id,
+            header,
+            wire,
+            lent,
+            lines: u64::from(record.head.lines),
+        }))
+    }
+
+    fn numbers(
+        &mut self,
+        group: &[u8],
+        from: u64,
+        high: u64,
+        limit: usize,
+        numbers: &mut Vec<u64>,
+    ) -> Result<Option<u64>, Trouble> {
+        let stacks = &mut self.library.stacks;
+        stacks
+            .numbers(group, (from, high), limit, numbers)
+            .map_err(trouble)
+    }
+
+    fn rows(
+        &mut self,
+        group: &[u8],
+        from: u64,
+        high: u64,
+        bytes_max: usize,
+        out: &mut Out,
+    ) -> Result<Rows, Trouble> {
+        let mut any = false;
+        let stacks = &mut self.library.stacks;
+        let next = stacks.rows(group, (from, high), bytes_max, |run| {
+            any = true;
+            if run.bytes().len() <= ROWS_COPIED_MAX {
+                out.push(run.bytes());
+            } else {
+                let range = 0..run.bytes().len();
+                out.lend(Arc::new(LentRun(run)), range);
+            }
+        });
+        Ok(Rows {
+            any,
+            next: next.map_err(trouble)?,
+        })
+    }
+
+    fn row(&mut self, place: Place) -> Result<Option<Vec<u8>>, Trouble> {
+        let Some(record) = self
+            .library
+            .stacks
+            .record(Position(place.0))
+            .map_err(trouble)?
+        else {
+            return Ok(None);
+        };
+        let mut row = Vec::new();
+        let id = HistoryLine::parse(record.line()).map_or(&b""[..], |line| line.id);
+        let is_article = store::push_row_of(&mut row, &record, id);
+        Ok(is_article.then_some(row))
+    }
+
+    fn filed_since(&mut self, since: i64, cursor: u64) -> Result<FiledSince, Trouble> {
+        let mut articles = Vec::new();
+        let from = (cursor > 0).then_some(cursor);
+        let stacks = &self.library.stacks;
+        let next = stacks.filed_since(since, from, NEWNEWS_LINES, |found| {
+            articles.push(Filed {
+                id: found.line.id.to_vec(),
+                groups: found.links().map(|(name, _)| name.to_vec()).collect(),
+            });
+        });
+        Ok(FiledSince {
+            articles,
+            next: next.map_err(trouble)?,
+        })
+    }
+}
+
+/// Rows, sent from the map they lie in.
+#[derive(Debug)]
+struct LentRun(Run);
+
+impl Lent for LentRun {
+    fn bytes(&self) -> &[u8] {
+        self.0.bytes()
+    }
+
+    fn file(&self) -> Option<(BorrowedFd<'_>, u64)> {
+        None
+    }
+
+    fn is_still_there(&self) -> bool {
+        true
+    }
+}
+
+/// A large article, sent from its file.
+#[derive(Debug)]
+struct LentStretch(Stretch);
+
+impl Lent for LentStretch {
+    fn bytes(&self) -> &[u8] {
+        self.0.bytes()
+    }
+
+    fn file(&self) -> Option<(BorrowedFd<'_>, u64)> {
+        Some((self.0.as_fd(), self.0.offset))
+    }
+
+    fn is_still_there(&self) -> bool {
+        self.0.is_still_there()
+    }
+}

@@ -1,0 +1,68 @@
+//! What other threads tell a network thread: a letter wakes it.
+
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::sync::{Mutex, PoisonError};
+
+use nntp::LoggedIn;
+use rustix::event::{EventfdFlags, eventfd};
+
+use crate::Token;
+use crate::parcel::Parcel;
+
+/// A letter.
+#[derive(Debug)]
+pub enum Letter {
+    /// Articles of its connections, and what became of them.
+    Settled(Parcel),
+    /// What came of a password.
+    LoggedIn(Token, LoggedIn, Option<String>),
+    /// Settings are read again: who may do what is asked anew.
+    Reloaded,
+    /// The end.
+    Stop,
+}
+
+/// Where the letters wait.
+#[derive(Debug)]
+pub struct Mailbox {
+    letters: Mutex<Vec<Letter>>,
+    bell: OwnedFd,
+}
+
+impl Mailbox {
+    /// An empty one.
+    ///
+    /// # Errors
+    /// The kernel has no descriptor left.
+    pub fn new() -> std::io::Result<Mailbox> {
+        Ok(Mailbox {
+            letters: Mutex::default(),
+            bell: eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?,
+        })
+    }
+
+    /// Puts a letter in.
+    pub fn put(&self, letter: Letter) {
+        let mut letters = self.letters.lock().unwrap_or_else(PoisonError::into_inner);
+        let was_empty = letters.is_empty();
+        letters.push(letter);
+        drop(letters);
+        if was_empty {
+            // Fails only when the counter is full: then it rings anyway.
+            let _ = rustix::io::write(&self.bell, &1u64.to_ne_bytes());
+        }
+    }
+
+    /// All that are there.
+    pub fn empty(&self) -> Vec<Letter> {
+        let _ = rustix::io::read(&self.bell, &mut [0; 8]);
+        let mut letters = self.letters.lock().unwrap_or_else(PoisonError::into_inner);
+        std::mem::take(&mut *letters)
+    }
+}
+
+impl AsFd for Mailbox {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.bell.as_fd()
+    }
+}

@@ -1,0 +1,610 @@
+//! A network thread: one loop that waits for its sockets, its letters and its timers, and gives the connection its turn.
+
+use std::net::SocketAddr;
+use std::os::fd::{AsFd, OwnedFd};
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use access::Visitor;
+use article::message_id;
+use nntp::{Kind, LoggedIn, Outcome, Session};
+use rustix::event::{Timespec, epoll};
+use rustix::net::SocketFlags;
+use rustix::time::{ClockId, clock_gettime};
+
+use crate::connection::{Connection, NOBODY, Over, Turn, Wants};
+use crate::layers::tls::Tls;
+use crate::library::Library;
+use crate::mailbox::{Letter, Mailbox};
+use crate::parcel::{Packing, Parcel};
+use crate::server::Shared;
+use crate::socket::{Listening, canonical};
+use crate::timers::Timers;
+use crate::token::Token;
+use crate::visit::Visit;
+
+/// Events taken from the kernel at once.
+const EVENTS: usize = 256;
+/// Connections accepted at once, before others get their turn.
+const ACCEPTS: usize = 64;
+/// Buffers kept for articles.
+const SPARE_MAX: usize = 8;
+/// The letters of the mailbox, and above it the doors: no connection has such a token.
+const MAILBOX: u64 = u64::MAX;
+const DOORS: u64 = u64::MAX - 1024;
+/// How often those are looked at who wait until there is less on the way to the disk, and a door that had no descriptor left.
+const LOOK_AGAIN: u64 = 50;
+
+/// What a network thread is given.
+pub(crate) type Ours = (Arc<Shared>, Arc<Mailbox>, Arc<Vec<Listening>>);
+
+/// The thread's own.
+pub(crate) struct Network {
+    number: u16,
+    epoll: OwnedFd,
+    shared: Arc<Shared>,
+    mailbox: Arc<Mailbox>,
+    doors: Arc<Vec<Listening>>,
+    library: Library,
+    places: Vec<Place>,
+    free: Vec<u32>,
+    timers: Timers,
+    /// Those who want to send, but too much is on the way already.
+    paused: Vec<Token>,
+    /// Doors that could not be opened for lack of descriptors are shut until then.
+    shut_until: Option<u64>,
+    input: Vec<u8>,
+    raw: Vec<u8>,
+    spare: Vec<Vec<u8>>,
+    packing: Packing,
+    is_stopping: bool,
+}
+
+#[derive(Default)]
+struct Place {
+    turn: u16,
+    connection: Option<Box<Connection>>,
+}
+
+macro_rules! turn {
+    ($network:expr, $ticks:expr) => {
+        Turn {
+            library: &mut $network.library,
+            input: &mut $network.input,
+            raw: &mut $network.raw,
+            spare: &mut $network.spare,
+            packing: &mut $network.packing,
+            shared: &$network.shared,
+            mailbox: &$network.mailbox,
+            now: seconds(),
+            ticks: $ticks,
+        }
+    };
+}
+
+impl Network {
+    pub fn new(
+        number: u16,
+        library: Library,
+        (shared, mailbox, doors): Ours,
+    ) -> std::io::Result<Network> {
+        let epoll = epoll::create(epoll::CreateFlags::CLOEXEC)?;
+        let data = epoll::EventData::new_u64(MAILBOX);
+        epoll::add(&epoll, mailbox.as_fd(), data, epoll::EventFlags::IN)?;
+        let network = Network {
+            number,
+            epoll,
+            shared,
+            mailbox,
+            doors,
+            library,
+            places: Vec::new(),
+            free: Vec::new(),
+            timers: Timers::default(),
+            paused: Vec::new(),
+            shut_until: None,
+            input: Vec::new(),
+            raw: Vec::new(),
+            spare: Vec::new(),
+            packing: Packing::default(),
+            is_stopping: false,
+        };
+        network.open_doors()?;
+        Ok(network)
+    }
+
+    fn open_doors(&self) -> std::io::Result<()> {
+        for (place, door) in (0u64..).zip(self.doors.iter()) {
+            let data = epoll::EventData::new_u64(DOORS + place);
+            let flags = epoll::EventFlags::IN | epoll::EventFlags::EXCLUSIVE;
+            epoll::add(&self.epoll, &door.listener, data, flags)?;
+        }
+        Ok(())
+    }
+
+    /// Works until told to stop.
+    pub fn run(&mut self) {
+        let mut events: Vec<epoll::Event> = Vec::with_capacity(EVENTS);
+        while !self.is_stopping {
+            events.clear();
+            let timeout = self.timeout();
+            let spare = rustix::buffer::spare_capacity(&mut events);
+            match epoll::wait(&self.epoll, spare, timeout.as_ref()) {
+                Ok(_) | Err(rustix::io::Errno::INTR) => {}
+                // Cannot happen with a descriptor of ours; without it nothing can be done.
+                Err(_) => return,
+            }
+            if let Err(error) = self.library.stacks.catch_up() {
+                eprintln!("broadsheet: the news directory cannot be read: {error}");
+            }
+            let ticks = ticks();
+            for event in &events {
+                let flags = event.flags;
+                match event.data.u64() {
+                    MAILBOX => self.open_letters(ticks),
+                    number if number >= DOORS => self.accept((number - DOORS) as usize, ticks),
+                    number => self.serve(Token::of(number), flags, ticks),
+                }
+            }
+            self.look_at_times(ticks);
+        }
+        self.end_all();
+    }
+
+    fn timeout(&self) -> Option<Timespec> {
+        let soon = !self.paused.is_empty() || self.shut_until.is_some();
+        let now = ticks();
+        let next = self.timers.next().map(|at| at.saturating_sub(now));
+        let wait = match (next, soon) {
+            (Some(wait), true) => Some(wait.min(LOOK_AGAIN)),
+            (None, true) => Some(LOOK_AGAIN),
+            (wait, false) => wait,
+        };
+        wait.map(|wait| Timespec {
+            tv_sec: (wait / 1000) as i64,
+            tv_nsec: (wait % 1000 * 1_000_000) as i64,
+        })
+    }
+
+    fn look_at_times(&mut self, ticks: u64) {
+        while let Some(token) = self.timers.due(ticks) {
+            let Some(active) = self.active(token) else {
+                continue;
+            };
+            let at = active + self.patience(token);
+            if at > ticks {
+                self.timers.add(at, token);
+                continue;
+            }
+            self.time_out(token, ticks);
+        }
+        if self.shut_until.is_some_and(|at| at <= ticks) {
+            self.shut_until = None;
+            // Registered already where only this thread had shut them.
+            let _ = self.open_doors();
+        }
+        if !self.paused.is_empty() && !self.shared.is_full() {
+            for token in std::mem::take(&mut self.paused) {
+                self.register(token);
+            }
+        }
+    }
+
+    /// When a connection was active last.
+    fn active(&self, token: Token) -> Option<u64> {
+        let place = self.places.get(token.place())?;
+        let connection = place.connection.as_ref()?;
+        (connection.visit.token == token).then_some(connection.active)
+    }
+
+    fn patience(&self, token: Token) -> u64 {
+        let times = &self.shared.times;
+        let place = self.places.get(token.place());
+        let connection = place.and_then(|place| place.connection.as_ref());
+        let is_new = connection.is_some_and(|connection| !connection.has_spoken());
+        let most = if is_new { times.first } else { times.idle };
+        u64::try_from(most.as_millis()).unwrap_or(u64::MAX / 2)
+    }
+
+    fn time_out(&mut self, token: Token, ticks: u64) {
+        let Some(mut connection) = self.take(token) else {
+            return;
+        };
+        if !connection.has_output() {
+            connection.dismiss(b"400 Idle for too long\r\n");
+            let turn = turn!(self, ticks);
+            let _ = connection.send(&turn);
+        }
+        self.end(connection);
+    }
+
+    /// Takes a connection out of its place, for its turn.
+    fn take(&mut self, token: Token) -> Option<Box<Connection>> {
+        let place = self.places.get_mut(token.place())?;
+        let is_it = place
+            .connection
+            .as_ref()
+            .is_some_and(|connection| connection.visit.token == token);
+        is_it.then(|| place.connection.take()).flatten()
+    }
+
+    /// Puts it back behind its turn, or ends it.
+    fn put(&mut self, connection: Box<Connection>, done: Result<(), Over>) {
+        if done.is_err() {
+            return self.end(connection);
+        }
+        let token = connection.visit.token;
+        if let Some(place) = self.places.get_mut(token.place()) {
+            place.connection = Some(connection);
+        }
+        self.register(token);
+    }
+
+    /// Tells the kernel what a connection waits for, where that has changed.
+    fn register(&mut self, token: Token) {
+        let place = self.places.get_mut(token.place());
+        let Some(connection) = place.and_then(|place| place.connection.as_mut()) else {
+            return;
+        };
+        let mut wants = connection.wants();
+        if wants.read && connection.session.standing().sends && self.shared.is_full() {
+            wants.read = false;
+            self.paused.push(token);
+        }
+        if wants == connection.wanted {
+            return;
+        }
+        connection.wanted = wants;
+        let (from, to) = connection.ends();
+        let number = token.number();
+        let done = match Arc::ptr_eq(from, to) {
+            true => watch(&self.epoll, from, number, flags(wants), true),
+            false => {
+                let read = Wants {
+                    write: false,
+                    ..wants
+                };
+                let write = Wants {
+                    read: false,
+                    ..wants
+                };
+                watch(&self.epoll, from, number, flags(read), true)
+                    .and_then(|()| watch(&self.epoll, to, number, flags(write), true))
+            }
+        };
+        if done.is_err()
+            && let Some(connection) = self.take(token)
+        {
+            self.end(connection);
+        }
+    }
+
+    fn serve(&mut self, token: Token, flags: epoll::EventFlags, ticks: u64) {
+        let Some(mut connection) = self.take(token) else {
+            return;
+        };
+        let mut turn = turn!(self, ticks);
+        let gone = epoll::EventFlags::ERR | epoll::EventFlags::HUP;
+        let mut done = Ok(());
+        if flags.contains(epoll::EventFlags::OUT) {
+            done = connection.go_on(&mut turn);
+        }
+        if done.is_ok() && flags.intersects(epoll::EventFlags::IN | gone) {
+            done = connection.read(&mut turn);
+        }
+        if done.is_ok() && flags.intersects(gone) && !connection.wants().read {
+            done = Err(Over);
+        }
+        self.put(connection, done);
+    }
+
+    fn open_letters(&mut self, ticks: u64) {
+        for letter in self.mailbox.empty() {
+            match letter {
+                Letter::Settled(parcel) => self.settle(parcel, ticks),
+                Letter::LoggedIn(token, told, user) => self.logged_in(token, told, user, ticks),
+                Letter::Reloaded => self.reload(),
+                Letter::Stop => self.is_stopping = true,
+            }
+        }
+    }
+
+    /// Tells the connections what became of their articles.
+    fn settle(&mut self, parcel: Parcel, ticks: u64) {
+        let bytes = parcel.bytes();
+        self.shared.on_the_way.fetch_sub(bytes, Ordering::Relaxed);
+        let mut last: Option<Token> = None;
+        for (entry, id, length, outcome) in parcel.outcomes() {
+            if entry.kind != Kind::Post {
+                let hash = message_id::hash(id);
+                self.shared.offers.forget(hash, entry.connection);
+            }
+            let place = self.places.get_mut(entry.connection.place());
+            let connection = place.and_then(|place| place.connection.as_mut());
+            let Some(connection) =
+                connection.filter(|connection| connection.visit.token == entry.connection)
+            else {
+                continue;
+            };
+            let visit = &mut connection.visit;
+            visit.on_the_way.0 = visit.on_the_way.0.saturating_sub(1);
+            visit.on_the_way.1 = visit.on_the_way.1.saturating_sub(length);
+            let peer = &visit.peer;
+            match (outcome, entry.kind) {
+                (Outcome::Taken, Kind::Post) => peer.posted.one(),
+                (Outcome::Taken, _) => {
+                    peer.accepted.one();
+                    peer.bytes.add(length as u64);
+                }
+                (Outcome::Duplicate, _) => peer.duplicates.one(),
+                (Outcome::Refused(_), _) => peer.refused.one(),
+                (Outcome::TryLater(_), _) => peer.deferred.one(),
+            }
+            if Session::settle(entry.kind, id, outcome, connection.out()) {
+                connection.dismiss(b"");
+            }
+            last = Some(entry.connection);
+        }
+        let mut buffer = parcel.into_buffer();
+        if self.spare.len() < SPARE_MAX && buffer.capacity() >= crate::connection::READ_BYTES {
+            buffer.clear();
+            self.spare.push(buffer);
+        }
+        // A parcel has the articles of one connection.
+        if let Some(token) = last
+            && let Some(mut connection) = self.take(token)
+        {
+            let mut turn = turn!(self, ticks);
+            let done = connection.go_on(&mut turn);
+            self.put(connection, done);
+        }
+    }
+
+    fn logged_in(&mut self, token: Token, told: LoggedIn, user: Option<String>, ticks: u64) {
+        let Some(mut connection) = self.take(token) else {
+            return;
+        };
+        let told = match (told, user) {
+            (LoggedIn::Yes(_), user) => {
+                let visit = &mut connection.visit;
+                visit.user = user;
+                visit.exchange = None;
+                visit.ask(&self.shared.access());
+                LoggedIn::Yes(visit.standing())
+            }
+            (told, _) => told,
+        };
+        connection.logged_in(&told);
+        self.recount(&mut connection);
+        let mut turn = turn!(self, ticks);
+        let done = connection.go_on(&mut turn);
+        self.put(connection, done);
+    }
+
+    /// The visitor may be under another entry of the rules now.
+    fn recount(&self, connection: &mut Connection) {
+        let visit = &mut connection.visit;
+        let peer = self.shared.counts.peer(visit.rights.name());
+        visit.peer.connections.less();
+        peer.connections.one();
+        visit.peer = peer;
+    }
+
+    fn reload(&mut self) {
+        let access = self.shared.access();
+        let all: Vec<Token> = self.tokens().collect();
+        for token in all {
+            if let Some(mut connection) = self.take(token) {
+                connection.visit.ask(&access);
+                connection.session.set_standing(connection.visit.standing());
+                self.recount(&mut connection);
+                self.put(connection, Ok(()));
+            }
+        }
+    }
+
+    fn tokens(&self) -> impl Iterator<Item = Token> + '_ {
+        let connections = self
+            .places
+            .iter()
+            .filter_map(|place| place.connection.as_ref());
+        connections.map(|connection| connection.visit.token)
+    }
+
+    fn accept(&mut self, door: usize, ticks: u64) {
+        for _ in 0..ACCEPTS {
+            let Some(door) = self.doors.get(door) else {
+                return;
+            };
+            let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
+            match rustix::net::acceptfrom_with(&door.listener, flags) {
+                Ok((socket, address)) => {
+                    let address = address.and_then(|address| SocketAddr::try_from(address).ok());
+                    let is_tls = door.is_tls;
+                    self.welcome(socket, address.map(canonical), is_tls, ticks);
+                }
+                Err(rustix::io::Errno::AGAIN) => return,
+                Err(rustix::io::Errno::MFILE | rustix::io::Errno::NFILE) => {
+                    // Looked at again when some are closed: else this thread would go round and round.
+                    for door in self.doors.iter() {
+                        let _ = epoll::delete(&self.epoll, &door.listener);
+                    }
+                    self.shut_until = Some(ticks + LOOK_AGAIN);
+                    return;
+                }
+                // Of this one connection, which is gone already.
+                Err(_) => {}
+            }
+        }
+    }
+
+    fn welcome(&mut self, socket: OwnedFd, address: Option<SocketAddr>, is_tls: bool, ticks: u64) {
+        let shared = self.shared.clone();
+        shared.counts.connected.one();
+        let access = shared.access();
+        let visitor = Visitor {
+            address: address.map(|address| address.ip()),
+            user: None,
+            certificate: None,
+            is_secure: false,
+        };
+        let rights = access.rights(&visitor);
+        let refuse = |line: &[u8]| {
+            shared.counts.rejected.one();
+            if !is_tls {
+                let _ = rustix::io::write(&socket, line);
+            }
+        };
+        if !is_tls && rights.is_nothing() && !rights.can_log_in() {
+            return refuse(NOBODY);
+        }
+        let limits = rights.limits();
+        let most = limits.connections_per_address_max;
+        let most = most.map_or(shared.connections_per_address_max, |most| most as usize);
+        let peer = shared.counts.peer(rights.name());
+        let is_crowded = shared.counts.connections.read() >= shared.connections_max as u64
+            || limits
+                .connections_max
+                .is_some_and(|most| peer.connections.read() >= u64::from(most));
+        if is_crowded {
+            return refuse(b"400 Too many connections; come again later\r\n");
+        }
+        if address.is_some_and(|address| !shared.enter(address.ip(), most)) {
+            return refuse(b"400 Too many connections from your address\r\n");
+        }
+        let tls = match (is_tls, shared.tls()) {
+            (false, _) => None,
+            (true, Some(config)) => match Tls::new(&config) {
+                Ok(tls) => Some(Box::new(tls)),
+                Err(_) => return self.forget_address(address),
+            },
+            (true, None) => return self.forget_address(address),
+        };
+        shared.counts.connections.one();
+        peer.connections.one();
+        let token = self.new_token();
+        let visit = Visit {
+            token,
+            address,
+            local: None,
+            user: None,
+            certificate: None,
+            is_secure: false,
+            rights,
+            peer,
+            exchange: None,
+            has_announced: false,
+            on_the_way: (0, 0),
+        };
+        let session = Session::new(shared.terms(), visit.standing(), false);
+        let socket = Arc::new(socket);
+        let both = (socket.clone(), socket);
+        let mut connection = Box::new(Connection::new(both, session, visit, tls, ticks));
+        let data = flags(connection.wanted);
+        if watch(
+            &self.epoll,
+            connection.ends().0,
+            token.number(),
+            data,
+            false,
+        )
+        .is_err()
+        {
+            return self.end(connection);
+        }
+        let turn = turn!(self, ticks);
+        let done = match is_tls {
+            true => Ok(()),
+            false => {
+                connection.greet();
+                connection.send(&turn)
+            }
+        };
+        let first = u64::try_from(shared.times.first.as_millis()).unwrap_or(u64::MAX / 2);
+        self.timers.add(ticks + first, token);
+        self.put(connection, done);
+    }
+
+    fn forget_address(&self, address: Option<SocketAddr>) {
+        if let Some(address) = address {
+            self.shared.leave(address.ip());
+        }
+    }
+
+    fn new_token(&mut self) -> Token {
+        let place = match self.free.pop() {
+            Some(place) => place,
+            None => {
+                self.places.push(Place::default());
+                (self.places.len() - 1) as u32
+            }
+        };
+        let turn = match self.places.get_mut(place as usize) {
+            Some(held) => {
+                held.turn = held.turn.wrapping_add(1);
+                held.turn
+            }
+            None => 0,
+        };
+        Token::new(self.number, place, turn)
+    }
+
+    /// The end of a connection. Closing the socket takes it out of the kernel's list.
+    fn end(&mut self, connection: Box<Connection>) {
+        let visit = &connection.visit;
+        if visit.has_announced {
+            self.shared.offers.forget_all(visit.token);
+        }
+        self.shared.counts.connections.less();
+        visit.peer.connections.less();
+        self.forget_address(visit.address);
+        self.free.push(visit.token.place() as u32);
+    }
+
+    fn end_all(&mut self) {
+        let all: Vec<Token> = self.tokens().collect();
+        let ticks = ticks();
+        for token in all {
+            if let Some(mut connection) = self.take(token) {
+                connection.dismiss(b"400 The server is going down\r\n");
+                let turn = turn!(self, ticks);
+                let _ = connection.send(&turn);
+                self.end(connection);
+            }
+        }
+    }
+}
+
+fn flags(wants: Wants) -> epoll::EventFlags {
+    let mut flags = epoll::EventFlags::empty();
+    flags.set(epoll::EventFlags::IN, wants.read);
+    flags.set(epoll::EventFlags::OUT, wants.write);
+    flags
+}
+
+fn watch(
+    epoll: &OwnedFd,
+    what: &OwnedFd,
+    number: u64,
+    flags: epoll::EventFlags,
+    is_known: bool,
+) -> rustix::io::Result<()> {
+    let data = epoll::EventData::new_u64(number);
+    match is_known {
+        true => epoll::modify(epoll, what, data, flags),
+        false => epoll::add(epoll, what, data, flags),
+    }
+}
+
+/// Seconds since 1970.
+fn seconds() -> i64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH);
+    since.unwrap_or(Duration::ZERO).as_secs() as i64
+}
+
+/// Milliseconds of the monotonic clock.
+fn ticks() -> u64 {
+    let now = clock_gettime(ClockId::Monotonic);
+    now.tv_sec as u64 * 1000 + now.tv_nsec as u64 / 1_000_000
+}

@@ -1,0 +1,169 @@
+//! Articles on their way to the newsroom, and back with what became of them.
+//!
+//! *Invariant:* parcels of one network thread are settled in the order in which they were sent, and so are the articles in each: that is
+//! how promises find their answers.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use nntp::{Kind, Outcome};
+
+use crate::Token;
+use crate::mailbox::{Letter, Mailbox};
+
+/// Who posted.
+#[derive(Debug, Clone, Default)]
+pub struct Poster {
+    /// The user who logged in; empty for none.
+    pub user: String,
+    /// The address; empty for this machine.
+    pub host: String,
+    /// May give Approved.
+    pub may_approve: bool,
+}
+
+/// One article of a parcel.
+#[derive(Debug)]
+pub struct Entry {
+    /// How it came.
+    pub kind: Kind,
+    /// Whose it is.
+    pub connection: Token,
+    id: Range<usize>,
+    article: Range<usize>,
+    /// Who posted it, where it is a post.
+    pub poster: Option<Box<Poster>>,
+}
+
+/// Articles in the buffer they were received in.
+#[derive(Debug)]
+pub struct Parcel {
+    bytes: Vec<u8>,
+    ids: Vec<u8>,
+    entries: Vec<Entry>,
+    outcomes: Vec<Outcome>,
+    sender: Arc<Mailbox>,
+}
+
+impl Parcel {
+    /// How many articles.
+    pub fn len(&self) -> usize {
+        self.entries.len()
+    }
+
+    /// True when there are none.
+    pub fn is_empty(&self) -> bool {
+        self.entries.is_empty()
+    }
+
+    /// Bytes of memory.
+    pub fn bytes(&self) -> usize {
+        self.bytes.len()
+    }
+
+    /// An article: what is known of it, its id as it was announced, itself in wire form without terminator.
+    pub fn article(&self, place: usize) -> Option<(&Entry, &[u8], &[u8])> {
+        let entry = self.entries.get(place)?;
+        let id = self.ids.get(entry.id.clone()).unwrap_or_default();
+        let article = self.bytes.get(entry.article.clone()).unwrap_or_default();
+        Some((entry, id, article))
+    }
+
+    /// Says what became of the first article of which nothing was said yet.
+    pub fn judge(&mut self, outcome: Outcome) {
+        self.outcomes.push(outcome);
+    }
+
+    /// Says the same of all of which nothing was said yet.
+    pub fn judge_rest(&mut self, outcome: &Outcome) {
+        self.outcomes.resize(self.entries.len(), outcome.clone());
+    }
+
+    /// All that was accepted so far could not be made durable.
+    pub fn take_back(&mut self, outcome: &Outcome) {
+        for told in &mut self.outcomes {
+            if matches!(told, Outcome::Taken) {
+                told.clone_from(outcome);
+            }
+        }
+        self.judge_rest(outcome);
+    }
+
+    /// Goes back to who sent it. To be called when what was taken is durable.
+    pub fn send_back(self) {
+        let sender = self.sender.clone();
+        sender.put(Letter::Settled(self));
+    }
+
+    pub(crate) fn outcomes(&self) -> impl Iterator<Item = (&Entry, &[u8], usize, &Outcome)> {
+        let each = self.entries.iter().zip(&self.outcomes);
+        each.map(|(entry, outcome)| {
+            let id = self.ids.get(entry.id.clone()).unwrap_or_default();
+            (entry, id, entry.article.len(), outcome)
+        })
+    }
+
+    /// The buffer, to be used again.
+    pub(crate) fn into_buffer(self) -> Vec<u8> {
+        self.bytes
+    }
+}
+
+/// A parcel being packed: places in the input of one connection.
+#[derive(Debug, Default)]
+pub(crate) struct Packing {
+    ids: Vec<u8>,
+    entries: Vec<Entry>,
+}
+
+impl Packing {
+    /// Adds an article that lies in the input.
+    pub fn add(
+        &mut self,
+        (kind, connection): (Kind, Token),
+        id: &[u8],
+        article: Range<usize>,
+        poster: Option<Box<Poster>>,
+    ) {
+        let start = self.ids.len();
+        self.ids.extend_from_slice(id);
+        self.entries.push(Entry {
+            kind,
+            connection,
+            id: start..self.ids.len(),
+            article,
+            poster,
+        });
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.entries.is_empty()
+    }
+
+    /// Bytes of the articles.
+    pub fn article_bytes(&self) -> usize {
+        self.entries.iter().map(|entry| entry.article.len()).sum()
+    }
+
+    /// The parcel, with the input itself.
+    pub fn with(&mut self, input: Vec<u8>, sender: &Arc<Mailbox>) -> Parcel {
+        Parcel {
+            bytes: input,
+            ids: std::mem::take(&mut self.ids),
+            entries: std::mem::take(&mut self.entries),
+            outcomes: Vec::new(),
+            sender: sender.clone(),
+        }
+    }
+
+    /// The parcel, with a copy of the articles alone.
+    pub fn with_copy(&mut self, input: &[u8], sender: &Arc<Mailbox>) -> Parcel {
+        let mut bytes = Vec::with_capacity(self.article_bytes());
+        for entry in &mut self.entries {
+            let start = bytes.len();
+            bytes.extend_from_slice(input.get(entry.article.clone()).unwrap_or_default());
+            entry.article = start..bytes.len();
+        }
+        self.with(bytes, sender)
+    }
+}

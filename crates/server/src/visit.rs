@@ -1,0 +1,87 @@
+//! A visitor: where from, who, and what it may do.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+use access::sasl::Exchange;
+use access::{Access, Rights, Visitor};
+use nntp::Standing;
+
+use crate::Token;
+use crate::counts::Peer;
+
+/// A visitor.
+pub struct Visit {
+    /// Its connection.
+    pub token: Token,
+    /// Where from; `None`: a pipe of this machine.
+    pub address: Option<SocketAddr>,
+    /// Where it came to.
+    pub local: Option<SocketAddr>,
+    /// Who logged in.
+    pub user: Option<String>,
+    /// The certificate whose key it has.
+    pub certificate: Option<[u8; 32]>,
+    /// On TLS.
+    pub is_secure: bool,
+    /// What it may do.
+    pub rights: Rights,
+    /// What is counted of those with these rights.
+    pub peer: Peer,
+    /// A login in several steps.
+    pub exchange: Option<Exchange>,
+    /// Ids were announced to others.
+    pub has_announced: bool,
+    /// Articles handed in and not settled, and their bytes.
+    pub on_the_way: (usize, usize),
+}
+
+impl Visit {
+    /// As the rules see it.
+    pub fn visitor(&self) -> Visitor<'_> {
+        Visitor {
+            address: self.address.map(|address| address.ip()),
+            user: self.user.as_deref(),
+            certificate: self.certificate,
+            is_secure: self.is_secure,
+        }
+    }
+
+    /// For programs that look at passwords.
+    pub fn connection(&self) -> access::Connection {
+        access::Connection {
+            host: None,
+            client: self.address,
+            local: self.local,
+        }
+    }
+
+    /// The address, for those who look after posts; empty for this machine.
+    pub fn host(&self) -> String {
+        self.address
+            .map(|address| address.ip().to_string())
+            .unwrap_or_default()
+    }
+
+    /// True when it can do nothing, whoever it says it is.
+    pub fn is_nobody(&self) -> bool {
+        self.rights.is_nothing() && !self.rights.can_log_in()
+    }
+
+    /// Asks anew what it may do.
+    pub fn ask(&mut self, access: &Arc<Access>) {
+        self.rights = access.rights(&self.visitor());
+    }
+
+    /// What it may do, in sum.
+    pub fn standing(&self) -> Standing {
+        let rights = &self.rights;
+        Standing {
+            reads: rights.is_reader(),
+            posts: !rights.posts_none(),
+            sends: rights.is_peer(),
+            could_log_in: rights.can_log_in() && self.user.is_none(),
+            is_logged_in: self.user.is_some(),
+        }
+    }
+}

@@ -203,12 +203,13 @@ impl World for Desk<'_> {
             return Ok(Seen::Here);
         }
         let offers = &self.shared.offers;
-        if offers.announce(message_id::hash(id), self.visit.token, self.now) {
-            self.visit.has_announced = true;
-            return Ok(Seen::No);
+        let seen = offers.announce(message_id::hash(id), self.visit.token, self.now);
+        match seen {
+            Seen::No => self.visit.has_announced = true,
+            Seen::Here => self.visit.peer.duplicates.one(),
+            Seen::Coming => self.visit.peer.deferred.one(),
         }
-        self.visit.peer.deferred.one();
-        Ok(Seen::Coming)
+        Ok(seen)
     }
 
     fn hand_in(&mut self, handed: HandedIn<'_>) -> Option<Outcome> {
@@ -216,6 +217,10 @@ impl World for Desk<'_> {
         if let Some(why) = self.is_barred(&handed, bytes) {
             self.visit.peer.refused.one();
             return Some(Outcome::Refused(why.to_vec()));
+        }
+        if handed.kind != Kind::Post {
+            let hash = message_id::hash(handed.id);
+            self.shared.offers.came(hash, self.visit.token);
         }
         let poster = (handed.kind == Kind::Post).then(|| {
             Box::new(Poster {

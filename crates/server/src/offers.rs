@@ -3,6 +3,8 @@
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
 
+use nntp::Seen;
+
 use crate::Token;
 
 /// How long others wait for a peer that was told to send an article, seconds.
@@ -20,29 +22,49 @@ pub struct Offers {
 struct Offer {
     by: Token,
     until: i64,
+    /// It came, and is on its way to the disk.
+    is_in: bool,
 }
 
 impl Offers {
-    /// True when the article may be sent by this one; then others are told to wait. False: another is at it.
-    pub fn announce(&self, hash: u64, by: Token, now: i64) -> bool {
+    /// Whether this one may send the article: then others are told to wait.
+    pub fn announce(&self, hash: u64, by: Token, now: i64) -> Seen {
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(offer) = known.get(&hash)
-            && offer.by != by
-            && offer.until > now
+            && (offer.is_in || offer.until > now)
         {
-            return false;
+            match offer.by == by {
+                // It need not send it twice, whatever comes of it.
+                true if offer.is_in => return Seen::Here,
+                true => {}
+                false => return Seen::Coming,
+            }
         }
         if known.len() >= OFFERS_MAX {
-            known.retain(|_, offer| offer.until > now);
+            known.retain(|_, offer| offer.is_in || offer.until > now);
         }
         if known.len() < OFFERS_MAX {
-            let until = now + OFFER_SECONDS_MAX;
-            known.insert(hash, Offer { by, until });
+            let offer = Offer {
+                by,
+                until: now + OFFER_SECONDS_MAX,
+                is_in: false,
+            };
+            known.insert(hash, offer);
         }
-        true
+        Seen::No
     }
 
-    /// The article came, or will not.
+    /// The article came.
+    pub fn came(&self, hash: u64, by: Token) {
+        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(offer) = known.get_mut(&hash)
+            && offer.by == by
+        {
+            offer.is_in = true;
+        }
+    }
+
+    /// The article is filed, or refused, or will not come.
     pub fn forget(&self, hash: u64, by: Token) {
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
         if known.get(&hash).is_some_and(|offer| offer.by == by) {
@@ -65,13 +87,16 @@ mod tests {
     fn one_peer_sends_and_the_others_wait() {
         let offers = Offers::default();
         let (a, b) = (Token::new(1, 0, 0), Token::new(2, 0, 0));
-        assert!(offers.announce(7, a, 100));
-        assert!(offers.announce(7, a, 100));
-        assert!(!offers.announce(7, b, 159));
-        assert!(offers.announce(7, b, 160));
+        assert_eq!(offers.announce(7, a, 100), Seen::No);
+        assert_eq!(offers.announce(7, a, 100), Seen::No);
+        assert_eq!(offers.announce(7, b, 159), Seen::Coming);
+        assert_eq!(offers.announce(7, b, 160), Seen::No);
         offers.forget(7, a);
-        assert!(!offers.announce(7, a, 161));
+        assert_eq!(offers.announce(7, a, 161), Seen::Coming);
+        offers.came(7, b);
+        assert_eq!(offers.announce(7, b, 161), Seen::Here);
+        assert_eq!(offers.announce(7, a, 999), Seen::Coming);
         offers.forget_all(b);
-        assert!(offers.announce(7, a, 161));
+        assert_eq!(offers.announce(7, a, 161), Seen::No);
     }
 }

@@ -1,8 +1,8 @@
 //! Programs that check names and passwords, in the manner of INN's `auth:` programs.
 //!
 //! The program reads lines that end in CRLF, `ClientHost: news.example.org` and so on, and a line with a dot; then it
-//! answers on standard output with a line `User:NAME` and ends with 0. Anything else means no; what it says on standard
-//! error goes to the log.
+//! answers on standard output with a line `User:NAME` and ends with 0. Anything else means no, and what it said on standard
+//! error is the reason in the log.
 
 use std::fmt::Write as _;
 use std::io::{ErrorKind, Read, Write};
@@ -117,8 +117,9 @@ impl Authenticator {
 
     fn run(&self, input: &[u8]) -> std::io::Result<Said> {
         let word = |word: &[u8]| std::ffi::OsStr::from_bytes(word).to_owned();
-        let mut child = Killed(
-            Command::new(word(self.line.program()))
+        let mut child = Running {
+            is_waited_for: false,
+            child: Command::new(word(self.line.program()))
                 .args(self.line.arguments().iter().map(|argument| word(argument)))
                 .current_dir(&self.directory)
                 .stdin(Stdio::piped())
@@ -126,14 +127,14 @@ impl Authenticator {
                 .stderr(Stdio::piped())
                 .process_group(0)
                 .spawn()?,
-        );
+        };
         // What is written is far less than a pipe holds, so that this does not wait. Who does not read it may well
         // answer all the same.
-        if let Some(mut stdin) = child.0.stdin.take() {
+        if let Some(mut stdin) = child.child.stdin.take() {
             let _ = stdin.write_all(input);
         }
-        let mut answer = Heard::new(child.0.stdout.take().map(OwnedFd::from))?;
-        let mut complaint = Heard::new(child.0.stderr.take().map(OwnedFd::from))?;
+        let mut answer = Heard::new(child.child.stdout.take().map(OwnedFd::from))?;
+        let mut complaint = Heard::new(child.child.stderr.take().map(OwnedFd::from))?;
         let end = child.wait(self.time_max, &mut answer, &mut complaint)?;
         Ok(Said {
             answer: answer.bytes,
@@ -144,21 +145,31 @@ impl Authenticator {
 }
 
 /// A program that is killed with its children when nobody waits for it any more.
-struct Killed(Child);
+struct Running {
+    child: Child,
+    /// It has ended, and its number may be another's by now.
+    is_waited_for: bool,
+}
 
-impl Drop for Killed {
+impl Drop for Running {
     fn drop(&mut self) {
-        // The group may outlive the program; and while it was not waited for, its number is nobody else's.
-        if let Some(pid) = self.pid() {
-            let _ = kill_process_group(pid, Signal::KILL);
+        if !self.is_waited_for {
+            self.kill_group();
+            let _ = self.child.wait();
         }
-        let _ = self.0.wait();
     }
 }
 
-impl Killed {
+impl Running {
     fn pid(&self) -> Option<Pid> {
-        Pid::from_raw(i32::try_from(self.0.id()).ok()?)
+        Pid::from_raw(i32::try_from(self.child.id()).ok()?)
+    }
+
+    /// Kills it and its children. That it ends just now is no harm.
+    fn kill_group(&self) {
+        if let Some(pid) = self.pid() {
+            let _ = kill_process_group(pid, Signal::KILL);
+        }
     }
 
     /// Listens to it until it ends, says too much or takes too long. `Err` within: why it is to be killed.
@@ -189,9 +200,10 @@ impl Killed {
                 return Ok(Err(format!("said more than {ANSWER_BYTES_MAX} bytes")));
             }
             if is_over {
-                // Its group goes before it is waited for: afterwards its number may be another's.
-                let _ = kill_process_group(pid, Signal::KILL);
-                return self.0.wait().map(Ok);
+                // Children that it left behind go before it is waited for.
+                self.kill_group();
+                self.is_waited_for = true;
+                return self.child.wait().map(Ok);
             }
         }
     }

@@ -1,4 +1,10 @@
 //! What is wrong in an `[[access]]` table is told with its place, all of it together.
+#![allow(
+    clippy::indexing_slicing,
+    clippy::panic,
+    clippy::unwrap_used,
+    reason = "a test fails by panicking"
+)]
 
 use access::Tables;
 use proptest::prelude::*;

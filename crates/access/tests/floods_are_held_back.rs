@@ -1,4 +1,10 @@
 //! Who posts too much has to wait, twice as long each time, and is forgiven when he was quiet.
+#![allow(
+    clippy::indexing_slicing,
+    clippy::panic,
+    clippy::unwrap_used,
+    reason = "a test fails by panicking"
+)]
 
 use std::net::IpAddr;
 use std::time::{Duration, Instant};

@@ -1,4 +1,10 @@
 //! AUTHINFO USER/PASS, SASL PLAIN and EXTERNAL against the file of users.
+#![allow(
+    clippy::indexing_slicing,
+    clippy::panic,
+    clippy::unwrap_used,
+    reason = "a test fails by panicking"
+)]
 
 use std::path::Path;
 use std::sync::Arc;

@@ -1,4 +1,10 @@
 //! A pace lets so much through at once, and then so much in a time.
+#![allow(
+    clippy::indexing_slicing,
+    clippy::panic,
+    clippy::unwrap_used,
+    reason = "a test fails by panicking"
+)]
 
 use std::time::{Duration, Instant};
 

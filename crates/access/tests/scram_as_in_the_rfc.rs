@@ -1,4 +1,10 @@
 //! SCRAM-SHA-256 as in the example of RFC 7677, 3, and what is refused.
+#![allow(
+    clippy::indexing_slicing,
+    clippy::panic,
+    clippy::unwrap_used,
+    reason = "a test fails by panicking"
+)]
 
 use std::path::Path;
 use std::sync::Arc;

@@ -1,4 +1,10 @@
 //! Of the `[[access]]` tables the first that fits a visitor says what he may do.
+#![allow(
+    clippy::indexing_slicing,
+    clippy::panic,
+    clippy::unwrap_used,
+    reason = "a test fails by panicking"
+)]
 
 use access::{Access, Feature, Login, Rights, Tables, Visitor};
 

@@ -1,0 +1,73 @@
+//! Certificates of clients: asked for, not required, and any is taken whose private key the client proves to have.
+//!
+//! No authority vouches for them: a client is known by the fingerprint of its certificate, as in SSH, and the access
+//! rules say who that is.
+
+use rustls::client::danger::HandshakeSignatureValid;
+use rustls::crypto::{WebPkiSupportedAlgorithms, verify_tls12_signature, verify_tls13_signature};
+use rustls::pki_types::{CertificateDer, UnixTime};
+use rustls::server::danger::{ClientCertVerified, ClientCertVerifier};
+use rustls::{CertificateError, DigitallySignedStruct, DistinguishedName, Error, SignatureScheme};
+
+/// A longer chain is refused: the connection holds it to its end, and each ticket has it.
+const CHAIN_BYTES: usize = 24 << 10;
+
+/// Looks at the signature that proves the key, and at nothing else: not at names, dates or issuers.
+#[derive(Debug)]
+pub struct AnyProven {
+    algorithms: WebPkiSupportedAlgorithms,
+}
+
+impl AnyProven {
+    /// With these signature algorithms.
+    #[must_use]
+    pub fn new(algorithms: WebPkiSupportedAlgorithms) -> Self {
+        AnyProven { algorithms }
+    }
+}
+
+impl ClientCertVerifier for AnyProven {
+    fn client_auth_mandatory(&self) -> bool {
+        false
+    }
+
+    fn root_hint_subjects(&self) -> &[DistinguishedName] {
+        &[]
+    }
+
+    fn verify_client_cert(
+        &self,
+        end_entity: &CertificateDer<'_>,
+        intermediates: &[CertificateDer<'_>],
+        _now: UnixTime,
+    ) -> Result<ClientCertVerified, Error> {
+        let issuers: usize = intermediates.iter().map(|issuer| issuer.len()).sum();
+        if end_entity.len() + issuers > CHAIN_BYTES {
+            return Err(CertificateError::ApplicationVerificationFailure.into());
+        }
+        // The fingerprint is the identity. The key is proven below, or the handshake ends.
+        Ok(ClientCertVerified::assertion())
+    }
+
+    fn verify_tls12_signature(
+        &self,
+        message: &[u8],
+        certificate: &CertificateDer<'_>,
+        signed: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, Error> {
+        verify_tls12_signature(message, certificate, signed, &self.algorithms)
+    }
+
+    fn verify_tls13_signature(
+        &self,
+        message: &[u8],
+        certificate: &CertificateDer<'_>,
+        signed: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, Error> {
+        verify_tls13_signature(message, certificate, signed, &self.algorithms)
+    }
+
+    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
+        self.algorithms.supported_schemes()
+    }
+}

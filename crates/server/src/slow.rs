@@ -1,0 +1,190 @@
+//! A few threads for what takes long: passwords (argon2) and authenticator programs. Network threads never wait for
+//! them; a job sends its result to the mailbox of the one who asked.
+
+use std::collections::VecDeque;
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::time::Duration;
+
+/// Jobs that wait. With more, logging in fails for now (RFC 4643, 2.3.2: 403), and whoever guesses passwords waits.
+pub const SLOW_JOBS_MAX: usize = 256;
+/// Threads at most. A job of argon2 takes the whole of a core and 19 MB.
+pub const SLOW_THREADS_MAX: usize = 4;
+/// A thread without work ends after this.
+const IDLE: Duration = Duration::from_secs(30);
+
+/// Something that takes long.
+pub type Job = Box<dyn FnOnce() + Send>;
+
+/// The pool. Without jobs it has no threads. Clones are the same pool; when the last is gone, what waits is done to
+/// the end and the threads end.
+#[derive(Clone)]
+pub struct Slow {
+    shared: Arc<Shared>,
+    /// Counts the owners; threads only hold `shared`.
+    _alive: Arc<Alive>,
+}
+
+/// The pool has no room: as many jobs wait as may.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("too many logins at once; try again later")]
+pub struct IsFull;
+
+struct Shared {
+    state: Mutex<State>,
+    wakes: Condvar,
+    threads_max: usize,
+    idle: Duration,
+}
+
+struct State {
+    jobs: VecDeque<Job>,
+    threads: usize,
+    idle_threads: usize,
+    is_over: bool,
+}
+
+struct Alive {
+    shared: Arc<Shared>,
+}
+
+impl Drop for Alive {
+    fn drop(&mut self) {
+        self.shared.lock().is_over = true;
+        self.shared.wakes.notify_all();
+    }
+}
+
+impl Default for Slow {
+    fn default() -> Self {
+        Slow::new()
+    }
+}
+
+impl Slow {
+    /// As many threads as cores, but 2 at least and `SLOW_THREADS_MAX` at most; each starts when it is needed.
+    #[must_use]
+    pub fn new() -> Self {
+        let cores = std::thread::available_parallelism().map_or(2, std::num::NonZero::get);
+        Slow::with(cores.clamp(2, SLOW_THREADS_MAX), IDLE)
+    }
+
+    /// With other figures, for tests.
+    #[must_use]
+    pub fn with(threads_max: usize, idle: Duration) -> Self {
+        let shared = Arc::new(Shared {
+            state: Mutex::new(State {
+                jobs: VecDeque::new(),
+                threads: 0,
+                idle_threads: 0,
+                is_over: false,
+            }),
+            wakes: Condvar::new(),
+            threads_max,
+            idle,
+        });
+        let alive = Arc::new(Alive {
+            shared: Arc::clone(&shared),
+        });
+        Slow {
+            shared,
+            _alive: alive,
+        }
+    }
+
+    /// Has `job` done, in its turn. It must not wait for another job.
+    ///
+    /// # Errors
+    /// `SLOW_JOBS_MAX` jobs wait already, or no thread can be started; the job is dropped.
+    pub fn run(&self, job: Job) -> Result<(), IsFull> {
+        let mut state = self.shared.lock();
+        if state.jobs.len() >= SLOW_JOBS_MAX {
+            return Err(IsFull);
+        }
+        if state.idle_threads <= state.jobs.len() && state.threads < self.shared.threads_max {
+            let shared = Arc::clone(&self.shared);
+            let thread = std::thread::Builder::new().name("slow".to_owned());
+            match thread.spawn(move || shared.work()) {
+                Ok(_) => state.threads += 1,
+                Err(_) if state.threads == 0 => return Err(IsFull),
+                // Those that run do it later.
+                Err(_) => {}
+            }
+        }
+        state.jobs.push_back(job);
+        drop(state);
+        self.shared.wakes.notify_one();
+        Ok(())
+    }
+
+    /// Jobs that wait for a thread.
+    #[must_use]
+    pub fn waiting(&self) -> usize {
+        self.shared.lock().jobs.len()
+    }
+
+    /// Threads there are now.
+    #[must_use]
+    pub fn threads(&self) -> usize {
+        self.shared.lock().threads
+    }
+}
+
+impl Shared {
+    fn lock(&self) -> std::sync::MutexGuard<'_, State> {
+        // Jobs run without the lock; nothing here leaves it half changed.
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn work(&self) {
+        let mut leaves = Leaves {
+            shared: self,
+            is_counted: false,
+        };
+        let mut state = self.lock();
+        loop {
+            if let Some(job) = state.jobs.pop_front() {
+                drop(state);
+                job();
+                state = self.lock();
+                continue;
+            }
+            if state.is_over {
+                leaves.now(&mut state);
+                return;
+            }
+            state.idle_threads += 1;
+            let (next, waited) = self
+                .wakes
+                .wait_timeout(state, self.idle)
+                .unwrap_or_else(PoisonError::into_inner);
+            state = next;
+            state.idle_threads -= 1;
+            if waited.timed_out() && state.jobs.is_empty() {
+                leaves.now(&mut state);
+                return;
+            }
+        }
+    }
+}
+
+/// A thread of the pool that ends: the count is right also when a job panicked.
+struct Leaves<'a> {
+    shared: &'a Shared,
+    is_counted: bool,
+}
+
+impl Leaves<'_> {
+    /// Under the same lock as the look for jobs, so that none comes between.
+    fn now(&mut self, state: &mut State) {
+        state.threads -= 1;
+        self.is_counted = true;
+    }
+}
+
+impl Drop for Leaves<'_> {
+    fn drop(&mut self) {
+        if !self.is_counted {
+            self.shared.lock().threads -= 1;
+        }
+    }
+}

@@ -64,11 +64,9 @@ impl Facts {
 
     fn extension(&mut self, extension: &[u8]) -> Option<()> {
         let mut fields = Fields(extension);
-        let (OID, ALTERNATIVE_NAMES) = (match fields.next()? {
-            (tag, name) => (tag, <[u8; 3]>::try_from(name).ok()?),
-        }) else {
+        if fields.next()? != (OID, &ALTERNATIVE_NAMES) {
             return None;
-        };
+        }
         let mut content = fields.next()?;
         if content.0 != OCTETS {
             // `critical', a truth value.

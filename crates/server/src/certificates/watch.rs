@@ -53,7 +53,8 @@ pub(super) fn start(certificates: Arc<Certificates>, say: Say) -> io::Result<Wat
     };
     let thread = std::thread::Builder::new().name("certificates".to_owned());
     thread.spawn(move || {
-        // They may have changed since they were read.
+        // They may have changed since they were read, or be about to.
+        settle(&events, &over);
         reload(&certificates, &say);
         loop {
             match wait(&events, &over, None) {

@@ -7,7 +7,10 @@ use rustls::client::danger::HandshakeSignatureValid;
 use rustls::crypto::{WebPkiSupportedAlgorithms, verify_tls12_signature, verify_tls13_signature};
 use rustls::pki_types::{CertificateDer, UnixTime};
 use rustls::server::danger::{ClientCertVerified, ClientCertVerifier};
-use rustls::{DigitallySignedStruct, DistinguishedName, Error, SignatureScheme};
+use rustls::{CertificateError, DigitallySignedStruct, DistinguishedName, Error, SignatureScheme};
+
+/// A longer chain is refused: the connection holds it to its end, and each ticket has it.
+const CHAIN_BYTES: usize = 24 << 10;
 
 /// Looks at the signature that proves the key, and at nothing else: not at names, dates or issuers.
 #[derive(Debug)]
@@ -34,10 +37,14 @@ impl ClientCertVerifier for AnyProven {
 
     fn verify_client_cert(
         &self,
-        _end_entity: &CertificateDer<'_>,
-        _intermediates: &[CertificateDer<'_>],
+        end_entity: &CertificateDer<'_>,
+        intermediates: &[CertificateDer<'_>],
         _now: UnixTime,
     ) -> Result<ClientCertVerified, Error> {
+        let issuers: usize = intermediates.iter().map(|issuer| issuer.len()).sum();
+        if end_entity.len() + issuers > CHAIN_BYTES {
+            return Err(CertificateError::ApplicationVerificationFailure.into());
+        }
         // The fingerprint is the identity. The key is proven below, or the handshake ends.
         Ok(ClientCertVerified::assertion())
     }

@@ -98,8 +98,7 @@ impl Tls {
             Err(fault) => {
                 self.is_broken = true;
                 self.kept = Vec::new();
-                // The alert. A second fault would say nothing new.
-                let _ = self.process(&mut [], &mut Vec::new());
+                self.collect();
                 Err(fault)
             }
         }
@@ -167,7 +166,7 @@ impl Tls {
                 // No room is given: so it is queued, and comes out below in its turn.
                 let _ = writer.queue_close_notify(&mut []);
             }
-            let _ = self.process(&mut [], &mut Vec::new());
+            self.collect();
             self.is_broken = true;
         }
         self.pending(cipher);
@@ -246,6 +245,19 @@ impl Tls {
         // Freed when there is nothing: most connections are idle.
         self.kept = rest.to_vec();
         Ok(())
+    }
+
+    /// Takes the last messages, an alert among them. While there is one, rustls does not look into the records; else it
+    /// would want the very buffer of before, and would panic without.
+    fn collect(&mut self) {
+        while self.connection.wants_write() {
+            match self.connection.process_tls_records(&mut []).state {
+                Ok(ConnectionState::EncodeTlsData(mut message)) => {
+                    encode(&mut message, &mut self.answers);
+                }
+                _ => return,
+            }
+        }
     }
 
     /// Works on whole records of `records`; says how many bytes are used up.

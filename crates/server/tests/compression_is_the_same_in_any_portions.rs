@@ -1,0 +1,132 @@
+//! RFC 8054: what one side says the other reads, whatever the portions; a bomb stays within the bound.
+// A test fails by panicking.
+#![allow(clippy::indexing_slicing, clippy::unwrap_used, clippy::panic)]
+
+use flate2::{Compress, Compression, Decompress, FlushCompress, FlushDecompress};
+use proptest::prelude::*;
+use server::layers::deflate::{Deflate, Fault};
+
+/// What a client sends: packed, with a sync flush or the end of the stream.
+fn pack(plain: &[u8], flush: FlushCompress) -> Vec<u8> {
+    let mut packed = Vec::with_capacity(plain.len() + 1000);
+    let mut client = Compress::new(Compression::new(6), false);
+    client.compress_vec(plain, &mut packed, flush).unwrap();
+    packed
+}
+
+/// All that `packed` says, read with at most `bound` bytes at a time.
+fn unpack(server: &mut Deflate, packed: &[u8], bound: usize) -> (Vec<u8>, bool) {
+    let (mut all, mut rest) = (Vec::new(), packed);
+    loop {
+        let mut plain = Vec::new();
+        let some = server.inflate(rest, &mut plain, bound).unwrap();
+        assert!(plain.len() <= bound && plain.capacity() <= bound.max(1 << 15) * 2);
+        all.extend_from_slice(&plain);
+        rest = &rest[some.taken_bytes..];
+        if !some.is_more {
+            assert!(rest.is_empty(), "all is taken");
+            return (all, some.is_over);
+        }
+    }
+}
+
+#[test]
+fn a_bomb_stays_within_the_bound() {
+    let bomb = pack(&vec![b'a'; 50 << 20], FlushCompress::Sync);
+    assert!(bomb.len() < 100_000);
+    let (all, _) = unpack(&mut Deflate::new(6), &bomb, 100_000);
+    assert_eq!(all.len(), 50 << 20);
+}
+
+#[test]
+fn the_end_of_the_stream_is_the_end() {
+    let mut packed = pack(b"QUIT\r\n", FlushCompress::Finish);
+    packed.extend_from_slice(b"what follows is not read");
+    let mut server = Deflate::new(6);
+    assert_eq!(
+        unpack(&mut server, &packed, 1000),
+        (b"QUIT\r\n".to_vec(), true)
+    );
+    assert_eq!(unpack(&mut server, b"nor this", 1000), (Vec::new(), true));
+}
+
+#[test]
+fn damage_is_told() {
+    let mut plain = Vec::new();
+    let told = Deflate::new(6).inflate(&[0xff; 100], &mut plain, 1000);
+    assert_eq!(told, Err(Fault::Damaged));
+}
+
+#[test]
+fn replies_without_a_flush_come_with_the_next() {
+    let mut server = Deflate::new(6);
+    let mut client = Decompress::new(false);
+    let mut packed = Vec::new();
+    server.deflate(b"223 0 <a@b>\r\n", &mut packed, false);
+    assert!(packed.len() < 8, "nothing to read yet");
+    server.deflate(b"430 no\r\n", &mut packed, true);
+    let mut read = Vec::with_capacity(1000);
+    client
+        .decompress_vec(&packed, &mut read, FlushDecompress::Sync)
+        .unwrap();
+    assert_eq!(read, b"223 0 <a@b>\r\n430 no\r\n");
+    // Nothing new, nothing to flush: at most an empty block.
+    let before = packed.len();
+    server.deflate(b"", &mut packed, true);
+    assert!(packed.len() <= before + 10);
+}
+
+proptest! {
+    #[test]
+    fn commands_are_read(
+        plain in proptest::collection::vec(0u8..20, 0..60_000),
+        largest in 1usize..5000,
+        bound in 1usize..40_000,
+    ) {
+        let mut server = Deflate::new(6);
+        let mut all = Vec::new();
+        for portion in pack(&plain, FlushCompress::Sync).chunks(largest) {
+            all.extend(unpack(&mut server, portion, bound).0);
+        }
+        prop_assert_eq!(all, plain);
+    }
+
+    #[test]
+    fn replies_are_read(
+        replies in proptest::collection::vec(
+            (proptest::collection::vec(any::<u8>(), 0..40_000), any::<bool>()), 0..5),
+        level in 0u32..12,
+    ) {
+        let mut server = Deflate::new(level);
+        let mut client = Decompress::new(false);
+        let (mut said, mut packed, mut read) = (Vec::new(), Vec::new(), Vec::new());
+        let mut taken = 0;
+        for (reply, is_flush) in &replies {
+            said.extend_from_slice(reply);
+            server.deflate(reply, &mut packed, *is_flush);
+            if *is_flush {
+                read.reserve(said.len() + 1000);
+                client.decompress_vec(&packed[taken..], &mut read, FlushDecompress::Sync).unwrap();
+                taken = packed.len();
+                prop_assert_eq!(&read, &said);
+            }
+        }
+    }
+
+    #[test]
+    fn garbage_ends(bytes in proptest::collection::vec(any::<u8>(), 0..3000), bound in 0usize..5000) {
+        let mut server = Deflate::new(6);
+        let mut rest = &bytes[..];
+        let mut calls = 0;
+        loop {
+            let mut plain = Vec::new();
+            match server.inflate(rest, &mut plain, bound) {
+                Ok(some) if some.is_more && bound > 0 => rest = &rest[some.taken_bytes..],
+                _ => break,
+            }
+            calls += 1;
+            // A byte stands for 1032 at most (258 for each two bits).
+            prop_assert!(calls < 5_000_000, "no end");
+        }
+    }
+}

@@ -1,0 +1,76 @@
+//! Slow jobs are done by a few threads; more than a bounded number are refused.
+// A test fails by panicking.
+#![allow(clippy::indexing_slicing, clippy::unwrap_used, clippy::panic)]
+
+use std::sync::mpsc;
+use std::time::Duration;
+
+use server::slow::{IsFull, SLOW_JOBS_MAX, Slow};
+
+#[test]
+fn a_full_pool_refuses() {
+    let slow = Slow::with(2, Duration::from_secs(30));
+    assert_eq!(slow.threads(), 0, "none while there is nothing to do");
+    let (go, wait) = mpsc::channel::<()>();
+    let wait = std::sync::Arc::new(std::sync::Mutex::new(wait));
+    let (began, begins) = mpsc::channel();
+    for _ in 0..2 {
+        let (wait, began) = (wait.clone(), began.clone());
+        slow.run(Box::new(move || {
+            began.send(()).unwrap();
+            let _ = wait.lock().unwrap().recv();
+        }))
+        .unwrap();
+    }
+    begins.recv().unwrap();
+    begins.recv().unwrap();
+    assert_eq!(slow.threads(), 2);
+    let (done, dones) = mpsc::channel();
+    for number in 0..SLOW_JOBS_MAX {
+        let done = done.clone();
+        slow.run(Box::new(move || done.send(number).unwrap()))
+            .unwrap();
+    }
+    assert_eq!(slow.waiting(), SLOW_JOBS_MAX);
+    assert_eq!(slow.run(Box::new(|| unreachable!())), Err(IsFull));
+    drop(go);
+    let mut seen: Vec<usize> = dones.iter().take(SLOW_JOBS_MAX).collect();
+    seen.sort_unstable();
+    assert!(seen.into_iter().eq(0..SLOW_JOBS_MAX), "each once");
+    slow.run(Box::new(|| {})).unwrap();
+}
+
+#[test]
+fn what_waits_is_done_when_the_pool_goes() {
+    let (done, dones) = mpsc::channel();
+    let slow = Slow::with(1, Duration::from_secs(3600));
+    for number in 0..20 {
+        let done = done.clone();
+        slow.run(Box::new(move || done.send(number).unwrap()))
+            .unwrap();
+    }
+    drop((slow, done));
+    // The channel ends when the thread has dropped the last job.
+    assert_eq!(
+        dones.iter().collect::<Vec<i32>>(),
+        (0..20).collect::<Vec<i32>>()
+    );
+}
+
+#[test]
+fn idle_threads_end_and_come_again() {
+    let slow = Slow::with(2, Duration::from_millis(1));
+    let (done, dones) = mpsc::channel();
+    // Many times, for a thread that leaves just as a job comes.
+    for _ in 0..300 {
+        let done = done.clone();
+        slow.run(Box::new(move || done.send(()).unwrap())).unwrap();
+        dones.recv_timeout(Duration::from_secs(20)).unwrap();
+        std::thread::yield_now();
+    }
+    let began = std::time::Instant::now();
+    while slow.threads() > 0 {
+        assert!(began.elapsed() < Duration::from_secs(20), "they end");
+        std::thread::yield_now();
+    }
+}

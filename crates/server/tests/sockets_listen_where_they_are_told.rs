@@ -1,0 +1,99 @@
+//! Addresses, options that accepted sockets inherit, and faults that say what to do.
+// A test fails by panicking.
+#![allow(clippy::indexing_slicing, clippy::unwrap_used, clippy::panic)]
+
+use std::net::{SocketAddr, TcpStream};
+
+use rustix::event::{PollFd, PollFlags, poll};
+use rustix::net::sockopt::{ipv6_v6only, socket_keepalive, tcp_keepidle, tcp_nodelay};
+use server::socket::{Fault, Listening, addresses, bind_all, canonical, inherited};
+
+fn accept(listening: &Listening) -> (TcpStream, SocketAddr) {
+    let mut ready = [PollFd::new(&listening.listener, PollFlags::IN)];
+    poll(&mut ready, None).unwrap();
+    listening.listener.accept().unwrap()
+}
+
+#[test]
+fn what_is_accepted_has_the_options() {
+    let [listening] = &bind_all("127.0.0.1:0", false).unwrap()[..] else {
+        panic!("one");
+    };
+    assert!(!listening.is_tls && listening.address.port() != 0);
+    let none = listening.listener.accept().unwrap_err();
+    assert_eq!(none.kind(), std::io::ErrorKind::WouldBlock);
+    let client = TcpStream::connect(listening.address).unwrap();
+    let (accepted, peer) = accept(listening);
+    assert_eq!(peer, client.local_addr().unwrap());
+    assert!(tcp_nodelay(&accepted).unwrap() && socket_keepalive(&accepted).unwrap());
+    assert_eq!(tcp_keepidle(&accepted).unwrap().as_secs(), 120);
+}
+
+#[test]
+fn a_star_is_both_families() {
+    let found = bind_all("*:0", true).unwrap();
+    assert!(found[0].address.is_ipv4() && found[0].is_tls);
+    let Some(second) = found.get(1) else {
+        eprintln!("skipped: no IPv6 here");
+        return;
+    };
+    assert_eq!(second.address.port(), found[0].address.port());
+    assert!(ipv6_v6only(&second.listener).unwrap());
+    let _client = TcpStream::connect(("::1", second.address.port())).unwrap();
+    accept(second);
+}
+
+#[test]
+fn a_port_in_use_is_told() {
+    let first = bind_all("127.0.0.1:0", false).unwrap();
+    let told = bind_all(&first[0].address.to_string(), false).unwrap_err();
+    assert!(matches!(told, Fault::InUse { .. }));
+    assert!(told.to_string().contains("`ss -ltnp sport = :"), "{told}");
+}
+
+#[test]
+fn an_address_of_another_machine_is_told() {
+    let told = bind_all("192.0.2.1:0", false).unwrap_err();
+    assert!(matches!(told, Fault::NotOurs { .. }), "{told}");
+}
+
+#[test]
+fn only_addresses_with_ports_are_taken() {
+    for wrong in [
+        "",
+        "119",
+        "*",
+        "*:",
+        "*:+1",
+        "*:65536",
+        "news.example:119",
+        "1.2.3:119",
+        "::1",
+        "[::1]",
+        "a\n:1",
+    ] {
+        let told = addresses(wrong).unwrap_err().to_string();
+        assert!(
+            told.contains("is no address to listen at") && !told.contains('\n'),
+            "{told}"
+        );
+    }
+    assert_eq!(
+        addresses("[::1]:563").unwrap(),
+        ["[::1]:563".parse().unwrap()]
+    );
+    assert_eq!(addresses("*:119").unwrap().len(), 2);
+}
+
+#[test]
+fn mapped_addresses_are_ipv4() {
+    let peer = "[::ffff:192.0.2.1]:7".parse().unwrap();
+    assert_eq!(canonical(peer).to_string(), "192.0.2.1:7");
+    let peer = "[2001:db8::1]:7".parse().unwrap();
+    assert_eq!(canonical(peer), peer);
+}
+
+#[test]
+fn without_systemd_nothing_is_inherited() {
+    assert!(inherited().unwrap().is_empty());
+}

@@ -1,0 +1,126 @@
+//! Nothing that a client sends makes TLS panic, hang or grow without bound.
+// A test fails by panicking.
+#![allow(clippy::indexing_slicing, clippy::unwrap_used, clippy::panic)]
+
+mod support;
+
+use proptest::prelude::*;
+use rustls::version::{TLS12, TLS13};
+use server::layers::tls::{Fault, Tls};
+use support::{Client, feed, make, plain, portions, receive, say, sent, serving, shake};
+
+#[test]
+fn a_client_without_tls_gets_an_alert() {
+    let serving = serving(&make(&["news.example"]));
+    let mut tls = Tls::new(serving.config()).unwrap();
+    let fault = tls.feed(&mut b"MODE READER\r\n".to_vec(), &mut Vec::new());
+    assert!(matches!(fault, Err(Fault::Protocol(_))));
+    let mut alert = Vec::new();
+    tls.pending(&mut alert);
+    assert_eq!(alert.first(), Some(&21), "an alert: {alert:?}");
+    assert!(matches!(
+        tls.feed(&mut [0; 9], &mut Vec::new()),
+        Err(Fault::Closed)
+    ));
+}
+
+#[test]
+fn a_message_without_end_is_refused() {
+    let serving = serving(&make(&["news.example"]));
+    let mut tls = Tls::new(serving.config()).unwrap();
+    // Handshake records that begin a ClientHello of 16 MB.
+    let mut record = vec![22, 3, 1, 0x40, 0];
+    record.extend_from_slice(&[1, 255, 255, 255]);
+    record.resize(5 + 0x4000, 0);
+    let mut fed = 0;
+    while tls.feed(&mut record.clone(), &mut Vec::new()).is_ok() {
+        fed += record.len();
+        assert!(fed < 1 << 20, "it takes all there is");
+        record[5..9].copy_from_slice(&[0; 4]);
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(200))]
+
+    #[test]
+    fn random_bytes(bytes in proptest::collection::vec(any::<u8>(), 0..2000), largest in 1usize..100) {
+        let serving = serving(&make(&["news.example"]));
+        let mut tls = Tls::new(serving.config()).unwrap();
+        for portion in bytes.chunks(largest) {
+            let mut plain = Vec::new();
+            let _ = tls.feed(&mut portion.to_vec(), &mut plain);
+            prop_assert!(plain.is_empty());
+        }
+        let _ = tls.seal(b"x", &mut Vec::new());
+        tls.close(&mut Vec::new());
+    }
+
+    #[test]
+    fn a_damaged_hello(at in 0usize..200, with in any::<u8>(), cut in 1usize..300) {
+        let serving = serving(&make(&["news.example"]));
+        for version in [&TLS12, &TLS13] {
+            let mut tls = Tls::new(serving.config()).unwrap();
+            let mut hello = sent(&mut plain(version).connect());
+            if let Some(byte) = hello.get_mut(at) {
+                *byte ^= with;
+            }
+            hello.truncate(cut);
+            let _ = tls.feed(&mut hello, &mut Vec::new());
+            tls.close(&mut Vec::new());
+        }
+    }
+
+    // The client's second flight, in records that cut its messages anywhere.
+    #[test]
+    fn a_damaged_handshake(
+        at in 0usize..3000, with in any::<u8>(), record in 32usize..400, seed in 1u64.., largest in 1usize..3000,
+    ) {
+        let serving = serving(&make(&["news.example"]));
+        let own = make(&["peer.example"]);
+        for version in [&TLS12, &TLS13] {
+            let client = Client {
+                version,
+                shows: Some((vec![own.der.clone(); 3], &own.secret)),
+                protocols: &[],
+                record_bytes: Some(record),
+            };
+            let (mut tls, mut client) = (Tls::new(serving.config()).unwrap(), client.connect());
+            let mut portion = portions(seed, largest);
+            let mut read = Vec::new();
+            feed(&mut tls, &sent(&mut client), &mut portion, &mut read).unwrap();
+            let mut answers = Vec::new();
+            tls.pending(&mut answers);
+            receive(&mut client, &answers).unwrap();
+            let mut flight = sent(&mut client);
+            let at = at % flight.len();
+            flight[at] ^= with;
+            let fed = feed(&mut tls, &flight, &mut portion, &mut read);
+            if with == 0 {
+                prop_assert!(fed.is_ok() && tls.certificate().is_some());
+            }
+            let _ = tls.seal(b"x", &mut Vec::new());
+            tls.close(&mut Vec::new());
+        }
+    }
+
+    #[test]
+    fn a_damaged_record(at in 0usize..120, with in 1u8..) {
+        let serving = serving(&make(&["news.example"]));
+        for version in [&TLS12, &TLS13] {
+            let mut tls = Tls::new(serving.config()).unwrap();
+            let mut client = plain(version).connect();
+            shake(&mut tls, &mut client, &mut || 1000).unwrap();
+            let mut bytes = say(&mut client, &[b'a'; 80]);
+            let at = at % bytes.len();
+            bytes[at] ^= with;
+            let mut read = Vec::new();
+            let fed = tls.feed(&mut bytes, &mut read);
+            // A shorter or longer length may leave it waiting; a changed byte is never read.
+            prop_assert!(read.is_empty() || read == [b'a'; 80]);
+            if at >= 5 {
+                prop_assert!(fed.is_err() && read.is_empty());
+            }
+        }
+    }
+}

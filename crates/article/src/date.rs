@@ -14,7 +14,7 @@ mod zone;
 
 pub use nntp::parse as parse_nntp;
 pub use strict::parse as parse_strict;
-pub use write::{write_numeric, write_utc};
+pub use write::{write_nntp, write_numeric, write_utc};
 
 use civil::Civil;
 

@@ -20,8 +20,8 @@ pub use range::Range;
 pub use session::{LoggedIn, Next, Outcome, Session, Taken};
 pub use terms::{Standing, Terms};
 pub use world::{
-    Article, ControlFile, Credentials, Filed, FiledSince, Found, HandedIn, Intake, Kind, Marks,
-    Place, Rows, SaslStep, Seen, Trouble, World,
+    Article, ControlFile, Credentials, Found, HandedIn, Intake, Kind, Marks, Place, Rows, SaslStep,
+    Seen, Trouble, World,
 };
 
 /// Longest command line, CRLF included (RFC 3977, 3.1).

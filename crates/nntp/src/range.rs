@@ -33,6 +33,20 @@ impl Range {
             },
         })
     }
+
+    /// Goes on from a number, which is higher than `low`. False: that was all.
+    pub(crate) fn go_on(&mut self, next: Option<u64>) -> bool {
+        match next.filter(|&next| next > self.low && next <= self.high) {
+            Some(next) => {
+                self.low = next;
+                true
+            }
+            None => {
+                (self.low, self.high) = (1, 0);
+                false
+            }
+        }
+    }
 }
 
 /// An article number: digits only, below 2^63.

@@ -3,7 +3,11 @@
 //! *Invariant:* replies go out in the order of the commands. A command whose answer depends on what was promised before waits for it;
 //! CHECK and TAKETHIS do not, so that a peer can stream.
 
+mod articles;
+mod headers;
 mod identity;
+mod listing;
+mod news;
 mod reader;
 mod transit;
 
@@ -29,6 +33,8 @@ pub enum Next {
     Drain,
     /// What was promised has to be kept first.
     Promise,
+    /// A long answer is not written to its end: send what is ready, let other sessions have their turn, and come again at once.
+    Turn,
     /// When everything is sent: TLS. Input that came already is thrown away (RFC 4642, 2.2.2).
     StartTls,
     /// When everything is sent: both ways compressed (RFC 8054). What input there is after the command is compressed already.
@@ -171,7 +177,7 @@ impl Session {
         }
         if self.reader.is_at_work() {
             self.go_on(world, out);
-            return (0, None);
+            return (0, self.reader.is_at_work().then_some(Next::Turn));
         }
         match &mut self.state {
             State::Over => (rest.len(), Some(Next::Close)),
@@ -253,7 +259,6 @@ impl Session {
         let answer = match fault {
             Fault::Unknown => "500 No such command\r\n".to_owned(),
             Fault::Syntax(right) => format!("501 Syntax: {right}\r\n"),
-            Fault::Variant => "503 Not kept here\r\n".to_owned(),
         };
         let keyword = line.trim_ascii_start().get(..8).unwrap_or_default();
         if keyword.eq_ignore_ascii_case(b"TAKETHIS") {

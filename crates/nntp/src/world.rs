@@ -3,6 +3,7 @@
 use std::ops::Range;
 use std::sync::Arc;
 
+use article::date::{LocalZone, Utc};
 use groups::Active;
 use groups::active::GroupId;
 
@@ -18,24 +19,22 @@ pub struct Trouble(pub String);
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Place(pub u64);
 
-/// What a group has.
+/// The numbers of a group's articles lie between these.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Marks {
     /// The lowest number there may be.
     pub low: u64,
     /// The highest; `low - 1` in an empty group.
     pub high: u64,
-    /// How many, at most (RFC 3977, 6.1.1.2).
-    pub count: u64,
 }
 
 /// An article that was found by its id.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Found {
     /// Where it lies.
     pub place: Place,
-    /// Its groups, with its number in each.
-    pub links: Vec<(Vec<u8>, u64)>,
+    /// The visitor may read one of its groups.
+    pub may_be_read: bool,
 }
 
 /// An article.
@@ -49,20 +48,6 @@ pub struct Article<'a> {
     pub wire: &'a [u8],
     /// All of it in wire form with the terminator, where it is so large that it had better be lent.
     pub lent: Option<Arc<dyn Lent>>,
-    /// Lines of the body.
-    pub lines: u64,
-}
-
-impl Article<'_> {
-    /// Bytes as overview counts them: without doubled dots and terminator (RFC 3977, 8.1).
-    pub fn bytes(&self) -> u64 {
-        let wire = match &self.lent {
-            Some(lent) => lent.bytes(),
-            None => self.wire,
-        };
-        let text = wire.strip_suffix(b".\r\n").unwrap_or(wire);
-        (text.len() - article::wire::doubled_dots(text)) as u64
-    }
 }
 
 /// Rows of overview that were written.
@@ -71,24 +56,6 @@ pub struct Rows {
     /// Whether there were any.
     pub any: bool,
     /// From which number to go on; `None`: that was all.
-    pub next: Option<u64>,
-}
-
-/// One article that was filed.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Filed {
-    /// Its message-id.
-    pub id: Vec<u8>,
-    /// Its groups.
-    pub groups: Vec<Vec<u8>>,
-}
-
-/// Articles that were filed.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct FiledSince {
-    /// They.
-    pub articles: Vec<Filed>,
-    /// Where to go on; `None`: that was all.
     pub next: Option<u64>,
 }
 
@@ -186,6 +153,11 @@ pub trait World {
     /// Seconds since 1970.
     fn now(&self) -> i64;
 
+    /// The server's time zone (NEWNEWS and NEWGROUPS without GMT).
+    fn zone(&self) -> &dyn LocalZone {
+        &Utc
+    }
+
     // ---- articles that come ----
 
     /// Whether articles are taken.
@@ -211,8 +183,11 @@ pub trait World {
     /// The groups.
     fn active(&self) -> Arc<Active>;
 
-    /// What a group has.
+    /// The lowest and the highest number of a group. This is asked of every group for LIST ACTIVE.
     fn marks(&mut self, group: GroupId) -> Result<Marks, Trouble>;
+
+    /// How many articles a group has, at most; 0 exactly where there is none (RFC 3977, 6.1.1.2).
+    fn count(&mut self, group: GroupId) -> Result<u64, Trouble>;
 
     /// Whether the visitor may read a group.
     fn may_read(&mut self, group: &[u8]) -> bool;
@@ -228,16 +203,20 @@ pub trait World {
     /// Where the article with a number in a group lies.
     fn place(&mut self, group: &[u8], number: u64) -> Result<Option<Place>, Trouble>;
 
-    /// The first article in `from..=high`.
-    fn next(&mut self, group: &[u8], from: u64, high: u64)
-    -> Result<Option<(u64, Place)>, Trouble>;
+    /// The first article behind a number, up to `high`.
+    fn next(
+        &mut self,
+        group: &[u8],
+        after: u64,
+        high: u64,
+    ) -> Result<Option<(u64, Place)>, Trouble>;
 
-    /// The last article in `low..=to`.
+    /// The last article before a number, down to `low`.
     fn previous(
         &mut self,
         group: &[u8],
+        before: u64,
         low: u64,
-        to: u64,
     ) -> Result<Option<(u64, Place)>, Trouble>;
 
     /// The article with an id.
@@ -246,8 +225,7 @@ pub trait World {
     /// An article; `None`: it is gone.
     fn article(&mut self, place: Place) -> Result<Option<Article<'_>>, Trouble>;
 
-    /// Appends the numbers of the articles in `from..=high`, at most `limit`. Returns from where to go on, though there may have been
-    /// none; `None`: that was all.
+    /// Appends the numbers of the articles in `from..=high`, about `limit` at most. From which number to go on; `None`: that was all.
     fn numbers(
         &mut self,
         group: &[u8],
@@ -267,9 +245,17 @@ pub trait World {
         out: &mut Out,
     ) -> Result<Rows, Trouble>;
 
-    /// The overview row of an article: everything behind the number, from the tab on, CRLF included.
-    fn row(&mut self, place: Place) -> Result<Option<Vec<u8>>, Trouble>;
+    /// Appends the overview row of the article with an id, as OVER sends it, with 0 for its number. False: there is none.
+    fn row(&mut self, id: &[u8], row: &mut Vec<u8>) -> Result<bool, Trouble>;
 
-    /// Articles filed at `since` (seconds since 1970) or later, from a cursor on (0 at first); as many as a bounded time allows.
-    fn filed_since(&mut self, since: i64, cursor: u64) -> Result<FiledSince, Trouble>;
+    /// Tells the ids of the articles filed at `since` (seconds since 1970) or later that are in a group which is wanted and which the
+    /// visitor may read. `cursor` is `None` at first; about `limit` articles are looked at. Where to go on; `None`: that was all.
+    fn filed_since(
+        &mut self,
+        since: i64,
+        cursor: Option<u64>,
+        limit: usize,
+        is_wanted: impl Fn(&[u8]) -> bool,
+        each: impl FnMut(&[u8]),
+    ) -> Result<Option<u64>, Trouble>;
 }

@@ -28,6 +28,23 @@ pub fn write_numeric(out: &mut Vec<u8>, seconds: i64, east_seconds: i32, name: &
     }
 }
 
+/// Appends `seconds` since 1970 as DATE gives them (RFC 3977, 7.1): `yyyymmddhhmmss`, in UTC.
+pub fn write_nntp(out: &mut Vec<u8>, seconds: i64) {
+    let (
+        Civil {
+            year,
+            month,
+            day,
+            hour,
+            minute,
+            second,
+        },
+        _,
+    ) = Civil::at(seconds);
+    let text = format!("{year:04}{month:02}{day:02}{hour:02}{minute:02}{second:02}");
+    out.extend_from_slice(text.as_bytes());
+}
+
 fn write_clock(out: &mut Vec<u8>, seconds: i64) {
     let (date, weekday) = Civil::at(seconds);
     let weekday = WEEKDAYS.get(weekday).unwrap_or(&"Sun");

@@ -1,29 +1,335 @@
-//! What readers ask (RFC 3977, 6 and 7; RFC 6048; RFC 2980).
+//! What readers ask (RFC 3977, 6 to 8; RFC 6048; RFC 2980): the selected group, and long answers, which are written piece by piece.
+//!
+//! *Invariant:* while an answer is written no other command is looked at, so the selected group stays what it is.
+
+use article::decimal;
 
 use crate::command::Command;
 use crate::out::Out;
-use crate::world::World;
+use crate::range::Range;
+use crate::world::{Marks, Trouble, World};
 
-use super::Session;
+use super::headers::Headers;
+use super::listing::{Groups, Lines};
+use super::news::News;
+use super::{Session, State};
+
+/// About so many bytes of a long answer are written at a time: 128 KiB.
+pub const PIECE_BYTES: usize = 128 << 10;
+/// So many things are looked at for a piece of a long answer.
+pub const PIECE_LOOKS_MAX: usize = 4096;
 
 /// Where a reader is.
 #[derive(Debug, Default)]
-pub struct Reader {}
+pub struct Reader {
+    pub(super) selected: Option<Selected>,
+    work: Option<Work>,
+}
+
+/// The selected group.
+#[derive(Debug)]
+pub(super) struct Selected {
+    pub(super) group: Box<[u8]>,
+    /// The current article number, if it is valid.
+    pub(super) current: Option<u64>,
+    /// Who it is has changed since it was selected.
+    is_doubtful: bool,
+}
+
+/// An answer that is not written to its end.
+#[derive(Debug)]
+pub(super) enum Work {
+    /// LISTGROUP
+    Numbers(Range),
+    /// OVER
+    Over(Range),
+    /// HDR, XPAT
+    Headers(Headers),
+    /// NEWNEWS
+    News(News),
+    /// LIST ACTIVE and the like
+    Groups(Groups),
+    /// LIST of something that lies in a file
+    Lines(Lines),
+}
 
 impl Reader {
     /// True while a long answer is not written to its end.
     pub fn is_at_work(&self) -> bool {
-        false
+        self.work.is_some()
+    }
+
+    /// Who it is has changed: what is selected may be closed to the visitor now.
+    pub(super) fn doubt(&mut self) {
+        if let Some(selected) = &mut self.selected {
+            selected.is_doubtful = true;
+        }
+    }
+
+    /// The selected group; says that there is none.
+    pub(super) fn selected<W: World>(
+        &mut self,
+        world: &mut W,
+        out: &mut Out,
+    ) -> Option<&mut Selected> {
+        let is_closed = |selected: &mut Selected| {
+            std::mem::take(&mut selected.is_doubtful) && !world.may_read(&selected.group)
+        };
+        if self.selected.as_mut().is_some_and(is_closed) {
+            self.selected = None;
+        }
+        if self.selected.is_none() {
+            out.push(b"412 No group is selected\r\n");
+        }
+        self.selected.as_mut()
     }
 }
 
 impl Session {
     /// Obeys a reader's command.
-    pub(super) fn read<W: World>(&mut self, command: Command<'_>, _world: &mut W, out: &mut Out) {
-        let _ = command;
-        out.push(b"503 Not yet\r\n");
+    pub(super) fn read<W: World>(&mut self, command: Command<'_>, world: &mut W, out: &mut Out) {
+        match command {
+            Command::Date => return Session::date(world, out),
+            Command::Help => return Session::help(out),
+            Command::ModeReader => return self.mode_reader(out),
+            _ if !self.standing.reads => return self.deny(out),
+            _ => {}
+        }
+        match command {
+            Command::Get(part, which) => self.get(part, which, world, out),
+            Command::Over(articles, is_old) => self.over(articles, is_old, world, out),
+            Command::Group(name) => self.group(name, world, out),
+            Command::Next => self.go(true, world, out),
+            Command::Last => self.go(false, world, out),
+            Command::ListGroup(name, range) => self.list_group(name, range, world, out),
+            Command::Hdr(field, articles, is_old) => {
+                self.headers(field, articles, is_old, world, out);
+            }
+            Command::XPat(field, articles, pattern) => {
+                self.find_pattern(field, articles, pattern, world, out);
+            }
+            Command::List(what, argument) => self.list(what, argument, world, out),
+            Command::XGTitle(pattern) => self.titles(pattern, world, out),
+            Command::NewGroups(date, time, is_gmt) => {
+                self.new_groups((date, time, is_gmt), world, out);
+            }
+            Command::NewNews(pattern, date, time, is_gmt) => {
+                self.new_news(pattern, (date, time, is_gmt), world, out);
+            }
+            _ => out.push(b"500 No such command\r\n"),
+        }
     }
 
-    /// Writes more of a long answer.
-    pub(super) fn go_on<W: World>(&mut self, _world: &mut W, _out: &mut Out) {}
+    /// Begins a long answer; its first line is written.
+    pub(super) fn begin(&mut self, work: Work) {
+        self.reader.work = Some(work);
+    }
+
+    /// Writes more of a long answer: about [`PIECE_BYTES`], or as much as [`PIECE_LOOKS_MAX`] look-ups give.
+    pub(super) fn go_on<W: World>(&mut self, world: &mut W, out: &mut Out) {
+        let Some(mut work) = self.reader.work.take() else {
+            return;
+        };
+        let selected = self.reader.selected.as_ref();
+        let group = selected.map_or(&b""[..], |selected| &selected.group);
+        let is_more = match &mut work {
+            Work::Numbers(range) => write_numbers(range, group, world, out),
+            Work::Over(range) => write_rows(range, group, world, out),
+            Work::Headers(headers) => headers.write(group, world, out),
+            Work::News(news) => news.write(world, out),
+            Work::Groups(groups) => groups.write(world, out),
+            Work::Lines(lines) => lines.write(world, out),
+        };
+        match is_more {
+            Ok(true) => self.reader.work = Some(work),
+            Ok(false) => out.push(b".\r\n"),
+            // The first line is said, and half an answer must not look like a whole one: the connection ends without the dot.
+            Err(_) => self.state = State::Over,
+        }
+    }
+
+    fn mode_reader(&mut self, out: &mut Out) {
+        let standing = self.standing;
+        match (standing.posts, standing.reads || standing.could_log_in) {
+            (true, _) => out.push(b"200 Posting allowed\r\n"),
+            (false, true) => out.push(b"201 No posting\r\n"),
+            (false, false) => {
+                // RFC 3977, 5.3.2: the one command after which 502 ends the connection.
+                out.push(b"502 No reading here\r\n");
+                self.state = State::Over;
+            }
+        }
+    }
+
+    fn group<W: World>(&mut self, name: &[u8], world: &mut W, out: &mut Out) {
+        if let Some((marks, count)) = self.select(name, world, out) {
+            push_group(name, marks, count, b"\r\n", &mut out.text());
+        }
+    }
+
+    fn list_group<W: World>(
+        &mut self,
+        name: Option<&[u8]>,
+        range: Option<Range>,
+        world: &mut W,
+        out: &mut Out,
+    ) {
+        let name: Box<[u8]> = match name {
+            Some(name) => name.into(),
+            None => match self.reader.selected(world, out) {
+                Some(selected) => selected.group.clone(),
+                None => return,
+            },
+        };
+        let Some((marks, count)) = self.select(&name, world, out) else {
+            return;
+        };
+        push_group(&name, marks, count, b" list follows\r\n", &mut out.text());
+        let (low, high) = range.map_or((0, u64::MAX), |range| (range.low, range.high));
+        self.begin(Work::Numbers(Range {
+            low: low.max(marks.low),
+            high: high.min(marks.high),
+        }));
+    }
+
+    /// Selects a group: its first article becomes the current one (RFC 3977, 6.1.1.2). Says why not.
+    fn select<W: World>(
+        &mut self,
+        name: &[u8],
+        world: &mut W,
+        out: &mut Out,
+    ) -> Option<(Marks, u64)> {
+        let Some(id) = world.active().find(name) else {
+            out.push(b"411 No such group\r\n");
+            return None;
+        };
+        if !world.may_read(name) {
+            self.deny(out);
+            return None;
+        }
+        let mut look = || -> Result<(Marks, u64, Option<u64>), Trouble> {
+            let count = world.count(id)?;
+            let first = match count {
+                0 => None,
+                _ => world.next(name, 0, u64::MAX)?.map(|(number, _)| number),
+            };
+            Ok((world.marks(id)?, count, first))
+        };
+        let (mut marks, count, current) = match look() {
+            Ok(seen) => seen,
+            Err(trouble) => {
+                refuse(&trouble, out);
+                return None;
+            }
+        };
+        if count == 0 {
+            // The form of an empty group that RFC 3977, 6.1.1.2 prefers.
+            marks.low = marks.high.saturating_add(1);
+        }
+        let group = name.into();
+        self.reader.selected = Some(Selected {
+            group,
+            current,
+            is_doubtful: false,
+        });
+        Some((marks, count))
+    }
+
+    /// NEXT and LAST.
+    fn go<W: World>(&mut self, is_next: bool, world: &mut W, out: &mut Out) {
+        let Some(selected) = self.reader.selected(world, out) else {
+            return;
+        };
+        let Some(mut number) = selected.current else {
+            return out.push(NO_CURRENT);
+        };
+        loop {
+            let found = match is_next {
+                true => world.next(&selected.group, number, u64::MAX),
+                false => world.previous(&selected.group, number, 0),
+            };
+            let place = match found {
+                Ok(Some((found, place))) => {
+                    number = found;
+                    place
+                }
+                Ok(None) if is_next => return out.push(b"421 That was the last article\r\n"),
+                Ok(None) => return out.push(b"422 That was the first article\r\n"),
+                Err(trouble) => return refuse(&trouble, out),
+            };
+            match world.article(place) {
+                Ok(Some(article)) => {
+                    selected.current = Some(number);
+                    return push_found(b"223 ", number, article.id, &mut out.text());
+                }
+                // It was removed between the two questions.
+                Ok(None) => {}
+                Err(trouble) => return refuse(&trouble, out),
+            }
+        }
+    }
+}
+
+/// RFC 3977: the current article number is invalid.
+pub(super) const NO_CURRENT: &[u8] = b"420 There is no current article\r\n";
+/// RFC 3977: no such number, or nothing in the range.
+pub(super) const NO_NUMBER: &[u8] = b"423 No such article in this group\r\n";
+/// RFC 3977: no such message-id.
+pub(super) const NO_ID: &[u8] = b"430 No such article\r\n";
+
+/// Says that something failed (403: RFC 3977, 3.2.1).
+pub(super) fn refuse(trouble: &Trouble, out: &mut Out) {
+    let mut text = out.text();
+    text.extend_from_slice(b"403 ");
+    super::transit::push_line(&mut text, trouble.0.as_bytes());
+}
+
+/// Writes the line that an article is announced with.
+pub(super) fn push_found(code: &[u8], number: u64, id: &[u8], text: &mut Vec<u8>) {
+    text.extend_from_slice(code);
+    decimal::push(text, number);
+    text.push(b' ');
+    text.extend_from_slice(id);
+    text.extend_from_slice(b"\r\n");
+}
+
+fn push_group(name: &[u8], marks: Marks, count: u64, end: &[u8], text: &mut Vec<u8>) {
+    text.extend_from_slice(b"211 ");
+    for number in [count, marks.low, marks.high] {
+        decimal::push(text, number);
+        text.push(b' ');
+    }
+    text.extend_from_slice(name);
+    text.extend_from_slice(end);
+}
+
+fn write_numbers<W: World>(
+    range: &mut Range,
+    group: &[u8],
+    world: &mut W,
+    out: &mut Out,
+) -> Result<bool, Trouble> {
+    if range.low > range.high {
+        return Ok(false);
+    }
+    let mut numbers = Vec::new();
+    let limit = PIECE_LOOKS_MAX;
+    let next = world.numbers(group, range.low, range.high, limit, &mut numbers)?;
+    let mut text = out.text();
+    let text: &mut Vec<u8> = &mut text;
+    for number in numbers {
+        decimal::push(text, number);
+        text.extend_from_slice(b"\r\n");
+    }
+    Ok(range.go_on(next))
+}
+
+fn write_rows<W: World>(
+    range: &mut Range,
+    group: &[u8],
+    world: &mut W,
+    out: &mut Out,
+) -> Result<bool, Trouble> {
+    let rows = world.rows(group, range.low, range.high, PIECE_BYTES, out)?;
+    Ok(range.go_on(rows.next))
 }

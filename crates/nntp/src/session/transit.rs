@@ -179,7 +179,7 @@ pub(super) fn too_large(kind: Kind, id: &[u8], bytes_max: usize) -> Vec<u8> {
 }
 
 /// Appends text as the rest of a line, whatever it holds.
-fn push_line(out: &mut Vec<u8>, text: &[u8]) {
+pub(super) fn push_line(out: &mut Vec<u8>, text: &[u8]) {
     const MOST: usize = 380;
     let clean = |&byte: &u8| if byte < b' ' { b' ' } else { byte };
     out.extend(text.iter().take(MOST).map(clean));

@@ -1,0 +1,298 @@
+//! LIST (RFC 3977, 7.6; RFC 6048), NEWGROUPS (RFC 3977, 7.3) and XGTITLE (RFC 2980, 2.5).
+//!
+//! Groups that the visitor may not read are left out of all lists of groups.
+
+use std::sync::Arc;
+
+use article::decimal;
+use groups::active::GroupId;
+use groups::{Active, Wildmat, times};
+
+use crate::command::List;
+use crate::out::Out;
+use crate::world::{ControlFile, Marks, Trouble, World};
+
+use super::Session;
+use super::news::{When, seconds};
+use super::reader::{PIECE_BYTES, PIECE_LOOKS_MAX, Work, refuse};
+
+/// Which groups are asked for.
+#[derive(Debug)]
+enum Asked {
+    All,
+    One(Box<[u8]>),
+    Matching(Wildmat),
+}
+
+/// A list of groups.
+#[derive(Debug)]
+pub(super) struct Groups {
+    active: Arc<Active>,
+    /// The next to be looked at.
+    at: u32,
+    end: u32,
+    asked: Asked,
+    with_counts: bool,
+}
+
+/// A list that lies in a file.
+#[derive(Debug)]
+pub(super) struct Lines {
+    text: Arc<Vec<u8>>,
+    /// So much of it is looked at.
+    at: usize,
+    kind: Kind,
+}
+
+#[derive(Debug)]
+enum Kind {
+    /// Lines that begin with a group; not comments.
+    Groups(Asked),
+    /// What `active` says of groups made at this time or later.
+    Born(u64, Arc<Active>),
+    /// Lines; not comments.
+    Plain,
+    /// Lines as they are.
+    Verbatim,
+}
+
+const LIST_FOLLOWS: &[u8] = b"215 List follows\r\n";
+const NOT_KEPT: &[u8] = b"503 No such list is kept here\r\n";
+
+impl Session {
+    pub(super) fn list<W: World>(
+        &mut self,
+        what: List,
+        argument: Option<&[u8]>,
+        world: &mut W,
+        out: &mut Out,
+    ) {
+        let asked = argument.map_or(Asked::All, Asked::by);
+        let (file, kind) = match what {
+            List::Active | List::XActive | List::Counts => {
+                out.push(LIST_FOLLOWS);
+                let groups = Groups::new(world.active(), asked, what == List::Counts);
+                return self.begin(Work::Groups(groups));
+            }
+            List::Headers => return out.push(HEADERS),
+            List::OverviewFmt => return out.push(OVERVIEW_FMT),
+            List::ActiveTimes => (ControlFile::ActiveTimes, Kind::Groups(asked)),
+            List::Newsgroups => (ControlFile::Newsgroups, Kind::Groups(asked)),
+            List::Subscriptions => (ControlFile::Subscriptions, Kind::Groups(asked)),
+            List::DistribPats => (ControlFile::DistribPats, Kind::Plain),
+            List::Distributions => (ControlFile::Distributions, Kind::Plain),
+            List::Moderators => (ControlFile::Moderators, Kind::Plain),
+            List::Motd => (ControlFile::Motd, Kind::Verbatim),
+        };
+        match world.file(file) {
+            Ok(Some(text)) => self.show(LIST_FOLLOWS, text, kind, out),
+            // This one is never missing for a reader (RFC 3977, 7.6.6); without a file it is empty.
+            Ok(None) if what == List::Newsgroups => {
+                self.show(LIST_FOLLOWS, Arc::default(), kind, out);
+            }
+            Ok(None) => out.push(NOT_KEPT),
+            Err(trouble) => refuse(&trouble, out),
+        }
+    }
+
+    /// XGTITLE
+    pub(super) fn titles<W: World>(
+        &mut self,
+        pattern: Option<&[u8]>,
+        world: &mut W,
+        out: &mut Out,
+    ) {
+        let asked = match (pattern, &self.reader.selected) {
+            (Some(pattern), _) => Asked::by(pattern),
+            (None, Some(selected)) => Asked::One(selected.group.clone()),
+            (None, None) => return out.push(b"481 Which groups?\r\n"),
+        };
+        match world.file(ControlFile::Newsgroups) {
+            Ok(Some(text)) => {
+                self.show(b"282 List follows\r\n", text, Kind::Groups(asked), out);
+            }
+            Ok(None) => out.push(b"481 There are no descriptions here\r\n"),
+            Err(trouble) => refuse(&trouble, out),
+        }
+    }
+
+    pub(super) fn new_groups<W: World>(&mut self, when: When<'_>, world: &mut W, out: &mut Out) {
+        let Some(since) = seconds(when, world, out) else {
+            return;
+        };
+        let since = u64::try_from(since).unwrap_or(0);
+        match world.file(ControlFile::ActiveTimes) {
+            Ok(text) => {
+                let kind = Kind::Born(since, world.active());
+                let text = text.unwrap_or_default();
+                self.show(b"231 New groups follow\r\n", text, kind, out);
+            }
+            Err(trouble) => refuse(&trouble, out),
+        }
+    }
+
+    fn show(&mut self, first: &[u8], text: Arc<Vec<u8>>, kind: Kind, out: &mut Out) {
+        out.push(first);
+        self.begin(Work::Lines(Lines { text, at: 0, kind }));
+    }
+}
+
+/// Any header can be asked for (RFC 3977, 8.6.2).
+const HEADERS: &[u8] = b"215 What HDR takes follows\r\n:\r\n:bytes\r\n:lines\r\n.\r\n";
+
+const OVERVIEW_FMT: &[u8] = b"215 Fields of the overview follow\r\n\
+    Subject:\r\nFrom:\r\nDate:\r\nMessage-ID:\r\nReferences:\r\n:bytes\r\n:lines\r\nXref:full\r\n.\r\n";
+
+impl Asked {
+    fn by(pattern: &[u8]) -> Asked {
+        let is_special = |byte: &u8| matches!(byte, b'*' | b'?' | b'[' | b'\\' | b',' | b'!');
+        match pattern.iter().any(is_special) {
+            true => Asked::Matching(Wildmat::parse(pattern)),
+            false => Asked::One(pattern.into()),
+        }
+    }
+
+    fn has(&self, group: &[u8]) -> bool {
+        match self {
+            Asked::All => true,
+            Asked::One(name) => **name == *group,
+            Asked::Matching(wildmat) => wildmat.matches(group),
+        }
+    }
+}
+
+impl Groups {
+    fn new(active: Arc<Active>, asked: Asked, with_counts: bool) -> Groups {
+        let all = (0, u32::try_from(active.id_end()).unwrap_or(u32::MAX));
+        let (at, end) = match &asked {
+            Asked::One(name) => match active.find(name) {
+                Some(GroupId(id)) => (id, id.saturating_add(1)),
+                None => (0, 0),
+            },
+            _ => all,
+        };
+        Groups {
+            active,
+            at,
+            end,
+            asked,
+            with_counts,
+        }
+    }
+
+    /// Writes more of it. True: there is yet more.
+    pub(super) fn write<W: World>(
+        &mut self,
+        world: &mut W,
+        out: &mut Out,
+    ) -> Result<bool, Trouble> {
+        let mut text = out.text();
+        let text: &mut Vec<u8> = &mut text;
+        let full = text.len().saturating_add(PIECE_BYTES);
+        // What counts the articles of a group looks at more than a line.
+        let most = PIECE_LOOKS_MAX / if self.with_counts { 16 } else { 1 };
+        for _ in 0..most {
+            if self.at >= self.end || text.len() >= full {
+                break;
+            }
+            let id = GroupId(self.at);
+            self.at += 1;
+            let name = self.active.name(id);
+            if name.is_empty() || !self.asked.has(name) || !world.may_read(name) {
+                continue;
+            }
+            let marks = world.marks(id)?;
+            let count = match self.with_counts {
+                true => Some(world.count(id)?),
+                false => None,
+            };
+            push_group(&self.active, id, marks, count, text);
+        }
+        Ok(self.at < self.end)
+    }
+}
+
+/// `group high low flag` (RFC 3977, 7.6.3), or `group high low count flag` (RFC 6048, 2.2).
+fn push_group(active: &Active, id: GroupId, marks: Marks, count: Option<u64>, text: &mut Vec<u8>) {
+    text.extend_from_slice(active.name(id));
+    let numbers = [Some(marks.high), Some(marks.low), count];
+    for number in numbers.into_iter().flatten() {
+        text.push(b' ');
+        decimal::push(text, number);
+    }
+    text.push(b' ');
+    active.flag(id).push(text);
+    text.extend_from_slice(b"\r\n");
+}
+
+impl Lines {
+    /// Writes more of it. True: there is yet more.
+    pub(super) fn write<W: World>(
+        &mut self,
+        world: &mut W,
+        out: &mut Out,
+    ) -> Result<bool, Trouble> {
+        let mut text = out.text();
+        let text: &mut Vec<u8> = &mut text;
+        let full = text.len().saturating_add(PIECE_BYTES);
+        for _ in 0..PIECE_LOOKS_MAX {
+            let rest = self.text.get(self.at..).unwrap_or_default();
+            if rest.is_empty() || text.len() >= full {
+                break;
+            }
+            let end = memchr::memchr(b'\n', rest).map_or(rest.len(), |end| end + 1);
+            self.at += end;
+            let line = rest.get(..end).unwrap_or_default();
+            let line = line.strip_suffix(b"\n").unwrap_or(line);
+            let line = line.strip_suffix(b"\r").unwrap_or(line);
+            self.kind.write(line, world, text)?;
+        }
+        Ok(self.at < self.text.len())
+    }
+}
+
+impl Kind {
+    fn write<W: World>(
+        &self,
+        line: &[u8],
+        world: &mut W,
+        text: &mut Vec<u8>,
+    ) -> Result<(), Trouble> {
+        let is_comment = line.trim_ascii().is_empty() || line.first() == Some(&b'#');
+        match self {
+            Kind::Groups(asked) => {
+                let end = memchr::memchr2(b' ', b'\t', line).unwrap_or(line.len());
+                let group = line.get(..end).unwrap_or_default();
+                if !is_comment && asked.has(group) && world.may_read(group) {
+                    push_line(line, text);
+                }
+            }
+            Kind::Born(since, active) => {
+                let birth = times::since(line, *since).next();
+                if let Some(id) = birth.and_then(|birth| active.find(birth.group))
+                    && world.may_read(active.name(id))
+                {
+                    push_group(active, id, world.marks(id)?, None, text);
+                }
+            }
+            Kind::Plain if is_comment => {}
+            Kind::Plain | Kind::Verbatim => push_line(line, text),
+        }
+        Ok(())
+    }
+}
+
+/// A line of a file: dots doubled, and nothing in it that would end it.
+fn push_line(line: &[u8], text: &mut Vec<u8>) {
+    if line.first() == Some(&b'.') {
+        text.push(b'.');
+    }
+    match memchr::memchr2(b'\r', 0, line) {
+        None => text.extend_from_slice(line),
+        Some(_) => text.extend(line.iter().map(|&byte| match byte {
+            b'\r' | 0 => b' ',
+            byte => byte,
+        })),
+    }
+    text.extend_from_slice(b"\r\n");
+}

@@ -1,0 +1,122 @@
+//! NEWNEWS, DATE, HELP (RFC 3977, 7.1, 7.2, 7.4).
+
+use article::date::{self, LocalZone, Utc};
+use groups::Wildmat;
+
+use crate::out::Out;
+use crate::world::{Trouble, World};
+
+use super::Session;
+use super::reader::{PIECE_LOOKS_MAX, Work};
+
+/// An answer to NEWNEWS.
+#[derive(Debug)]
+pub(super) struct News {
+    since: i64,
+    wanted: Wildmat,
+    cursor: Option<u64>,
+}
+
+/// A date, a time, and whether they are in UTC.
+pub(super) type When<'a> = (&'a [u8], &'a [u8], bool);
+
+/// Seconds since 1970; says that it is no time. A time before 1970 is its beginning.
+pub(super) fn seconds<W: World>(when: When<'_>, world: &W, out: &mut Out) -> Option<i64> {
+    let (date, time, is_gmt) = when;
+    let zone: &dyn LocalZone = if is_gmt { &Utc } else { world.zone() };
+    let seconds = date::parse_nntp(date, time, zone, world.now());
+    if seconds.is_none() {
+        out.push(b"501 That is no date and time: [yy]yymmdd hhmmss\r\n");
+    }
+    seconds
+}
+
+impl Session {
+    pub(super) fn new_news<W: World>(
+        &mut self,
+        pattern: &[u8],
+        when: When<'_>,
+        world: &mut W,
+        out: &mut Out,
+    ) {
+        let Some(since) = seconds(when, world, out) else {
+            return;
+        };
+        out.push(b"230 New articles follow\r\n");
+        self.begin(Work::News(News {
+            since,
+            wanted: Wildmat::parse(pattern),
+            cursor: None,
+        }));
+    }
+
+    pub(super) fn date<W: World>(world: &W, out: &mut Out) {
+        let mut text = out.text();
+        text.extend_from_slice(b"111 ");
+        date::write_nntp(&mut text, world.now());
+        text.extend_from_slice(b"\r\n");
+    }
+
+    pub(super) fn help(out: &mut Out) {
+        out.push(HELP);
+    }
+}
+
+impl News {
+    /// Writes more of it. True: there is yet more.
+    pub(super) fn write<W: World>(
+        &mut self,
+        world: &mut W,
+        out: &mut Out,
+    ) -> Result<bool, Trouble> {
+        let wanted = &self.wanted;
+        let mut text = out.text();
+        self.cursor = world.filed_since(
+            self.since,
+            self.cursor,
+            PIECE_LOOKS_MAX,
+            |group| wanted.matches(group),
+            |id| {
+                text.extend_from_slice(id);
+                text.extend_from_slice(b"\r\n");
+            },
+        )?;
+        Ok(self.cursor.is_some())
+    }
+}
+
+/// The answer to HELP: what commands there are.
+const HELP: &[u8] = b"100 These commands are known:\r\n\
+  ARTICLE [number|<message-id>]\r\n\
+  AUTHINFO USER name, AUTHINFO PASS password, AUTHINFO SASL mechanism [response]\r\n\
+  BODY [number|<message-id>]\r\n\
+  CAPABILITIES [keyword]\r\n\
+  CHECK <message-id>\r\n\
+  COMPRESS DEFLATE\r\n\
+  DATE\r\n\
+  GROUP newsgroup\r\n\
+  HDR field [range|<message-id>]\r\n\
+  HEAD [number|<message-id>]\r\n\
+  HELP\r\n\
+  IHAVE <message-id>\r\n\
+  LAST\r\n\
+  LIST [ACTIVE|ACTIVE.TIMES|COUNTS|NEWSGROUPS|SUBSCRIPTIONS|XACTIVE [wildmat]]\r\n\
+  LIST DISTRIB.PATS|DISTRIBUTIONS|MODERATORS|MOTD|OVERVIEW.FMT\r\n\
+  LIST HEADERS [MSGID|RANGE]\r\n\
+  LISTGROUP [newsgroup [range]]\r\n\
+  MODE READER|STREAM\r\n\
+  NEWGROUPS [yy]yymmdd hhmmss [GMT]\r\n\
+  NEWNEWS wildmat [yy]yymmdd hhmmss [GMT]\r\n\
+  NEXT\r\n\
+  OVER [range|<message-id>]\r\n\
+  POST\r\n\
+  QUIT\r\n\
+  STARTTLS\r\n\
+  STAT [number|<message-id>]\r\n\
+  TAKETHIS <message-id>\r\n\
+  XGTITLE [wildmat]\r\n\
+  XHDR field [range|<message-id>]\r\n\
+  XOVER [range]\r\n\
+  XPAT field range|<message-id> pattern\r\n\
+A range is 7, 7-9 or 7-.\r\n\
+.\r\n";

@@ -1,0 +1,207 @@
+//! LIST (RFC 3977, 7.6; RFC 6048), NEWGROUPS, NEWNEWS, XGTITLE, DATE, MODE READER.
+
+mod world;
+
+use std::sync::Arc;
+
+use nntp::{Next, Standing};
+use world::{ALL, Client, Fake, terms};
+
+fn client() -> Client {
+    let mut world = Fake::usual();
+    let texts: [(&str, &str); 6] = [
+        (
+            "Newsgroups",
+            "# comment\nmisc.test\tFor tests.\nlocal.secret\tNot told.\n\nmisc.empty Nothing.\n.dot\tdotted\r\n",
+        ),
+        (
+            "ActiveTimes",
+            "misc.test 900000000 me\nlocal.secret 900000001 me\nbad line\nmisc.empty 950000000 you\ngone.group 950000000 you\n",
+        ),
+        ("Motd", "# Hello\n\n.\nthere"),
+        ("Distributions", "# comment\nworld\tEverywhere\n"),
+        ("Moderators", "*:%s@example.com\n"),
+        ("Subscriptions", "misc.empty\nlocal.secret\nmisc.test\n"),
+    ];
+    for (name, text) in texts {
+        world.files.insert(name, Arc::new(text.as_bytes().to_vec()));
+    }
+    Client::new(world)
+}
+
+#[test]
+fn lists() {
+    client().play(
+        "> LIST
+         < 215 List follows
+         < misc.test 5 1 y
+         < misc.empty 7 8 m
+         < .
+         > LIST ACTIVE *.test,local.*
+         < 215 List follows
+         < misc.test 5 1 y
+         < .
+         > LIST ACTIVE misc.*,!*.test
+         < 215 List follows
+         < misc.empty 7 8 m
+         < .
+         > LIST XACTIVE misc.test
+         < 215 List follows
+         < misc.test 5 1 y
+         < .
+         > LIST ACTIVE local.secret
+         < 215 List follows
+         < .
+         > LIST COUNTS
+         < 215 List follows
+         < misc.test 5 1 4 y
+         < misc.empty 7 8 0 m
+         < .
+         > LIST NEWSGROUPS
+         < 215 List follows
+         < misc.test\\tFor tests.
+         < misc.empty Nothing.
+         < ..dot\\tdotted
+         < .
+         > LIST NEWSGROUPS misc.t*
+         < 215 List follows
+         < misc.test\\tFor tests.
+         < .
+         > LIST ACTIVE.TIMES misc.*
+         < 215 List follows
+         < misc.test 900000000 me
+         < misc.empty 950000000 you
+         < .
+         > LIST MOTD
+         < 215 List follows
+         < # Hello
+         < 
+         < ..
+         < there
+         < .
+         > LIST DISTRIBUTIONS
+         < 215 List follows
+         < world\\tEverywhere
+         < .
+         > LIST MODERATORS
+         < 215 List follows
+         < *:%s@example.com
+         < .
+         > LIST SUBSCRIPTIONS
+         < 215 List follows
+         < misc.empty
+         < misc.test
+         < .
+         > LIST DISTRIB.PATS
+         < 503 No such list is kept here
+         > LIST OVERVIEW.FMT
+         < 215 Fields of the overview follow
+         < Subject:
+         < From:
+         < Date:
+         < Message-ID:
+         < References:
+         < :bytes
+         < :lines
+         < Xref:full
+         < .
+         > LIST HEADERS MSGID
+         < 215 What HDR takes follows
+         < :
+         < :bytes
+         < :lines
+         < .
+         > XGTITLE misc.e*
+         < 282 List follows
+         < misc.empty Nothing.
+         < .
+         > XGTITLE
+         < 481 Which groups?
+         > GROUP misc.test
+         < 211 4 1 5 misc.test
+         > XGTITLE
+         < 282 List follows
+         < misc.test\\tFor tests.
+         < .",
+    );
+}
+
+#[test]
+fn new_things() {
+    client().play(
+        "> DATE
+         < 111 20010909014640
+         > NEWGROUPS 19980101 000000 GMT
+         < 231 New groups follow
+         < misc.test 5 1 y
+         < misc.empty 7 8 m
+         < .
+         > NEWGROUPS 20000208 085320 GMT
+         < 231 New groups follow
+         < misc.empty 7 8 m
+         < .
+         > NEWGROUPS 000208 085321 gmt
+         < 231 New groups follow
+         < .
+         > NEWGROUPS 20000230 000000
+         < 501 That is no date and time: [yy]yymmdd hhmmss
+         > NEWNEWS * 19980709 160002 GMT
+         < 230 New articles follow
+         < <2@test>
+         < <4@test>
+         < <5@test>
+         < .
+         > NEWNEWS *,!misc.test 19980709 160002 GMT
+         < 230 New articles follow
+         < .
+         > MODE READER
+         < 200 Posting allowed",
+    );
+}
+
+#[test]
+fn times_without_gmt_are_local() {
+    let mut client = client();
+    client.world.zone = article::date::FixedOffset(3600);
+    client.play(
+        "> NEWNEWS * 19980709 170005
+         < 230 New articles follow
+         < <5@test>
+         < .",
+    );
+}
+
+#[test]
+fn some_may_not_read() {
+    let mut nobody = Standing {
+        reads: false,
+        ..ALL
+    };
+    let mut client = Client::with(Fake::usual(), terms(), nobody);
+    client.play(
+        "> GROUP misc.test
+         < 502 You may not do that here
+         > LIST
+         < 502 You may not do that here
+         > STAT <1@test>
+         < 502 You may not do that here
+         > DATE
+         < 111 20010909014640",
+    );
+    nobody.could_log_in = true;
+    nobody.posts = false;
+    let mut client = Client::with(Fake::usual(), terms(), nobody);
+    client.play(
+        "> GROUP misc.test
+         < 480 Log in first (AUTHINFO)
+         > MODE READER
+         < 201 No posting",
+    );
+    nobody.could_log_in = false;
+    let mut client = Client::with(Fake::usual(), terms(), nobody);
+    client.play(
+        "> MODE READER
+         < 502 No reading here",
+    );
+    assert_eq!(client.next, Next::Close);
+}

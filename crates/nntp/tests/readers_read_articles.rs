@@ -1,0 +1,159 @@
+//! GROUP, LISTGROUP, NEXT, LAST, ARTICLE, HEAD, BODY, STAT (RFC 3977, 6.1 and 6.2).
+
+mod world;
+
+use nntp::Next;
+use world::{Client, Fake};
+
+#[test]
+fn groups_are_selected() {
+    let mut client = Client::new(Fake::usual());
+    client.play(
+        "> STAT
+         < 412 No group is selected
+         > GROUP no.such
+         < 411 No such group
+         > GROUP local.secret
+         < 502 You may not do that here
+         > GROUP misc.test
+         < 211 4 1 5 misc.test
+         > STAT
+         < 223 1 <1@test>
+         > LAST
+         < 422 That was the first article
+         > NEXT
+         < 223 2 <2@test>
+         > NEXT
+         < 223 4 <4@test>
+         > LAST
+         < 223 2 <2@test>
+         > STAT 5
+         < 223 5 <5@test>
+         > NEXT
+         < 421 That was the last article
+         > STAT 3
+         < 423 No such article in this group
+         > STAT
+         < 223 5 <5@test>
+         > GROUP no.such
+         < 411 No such group
+         > STAT
+         < 223 5 <5@test>
+         > GROUP misc.empty
+         < 211 0 8 7 misc.empty
+         > STAT
+         < 420 There is no current article
+         > NEXT
+         < 420 There is no current article
+         > STAT 1
+         < 423 No such article in this group",
+    );
+}
+
+#[test]
+fn numbers_are_listed() {
+    let mut client = Client::new(Fake::usual());
+    client.play(
+        "> LISTGROUP
+         < 412 No group is selected
+         > LISTGROUP misc.test
+         < 211 4 1 5 misc.test list follows
+         < 1
+         < 2
+         < 4
+         < 5
+         < .
+         > LISTGROUP misc.test 3-4
+         < 211 4 1 5 misc.test list follows
+         < 4
+         < .
+         > STAT
+         < 223 1 <1@test>
+         > NEXT
+         < 223 2 <2@test>
+         > LISTGROUP
+         < 211 4 1 5 misc.test list follows
+         < 1
+         < 2
+         < 4
+         < 5
+         < .
+         > STAT
+         < 223 1 <1@test>
+         > LISTGROUP misc.test 9-2
+         < 211 4 1 5 misc.test list follows
+         < .
+         > LISTGROUP misc.test 77-
+         < 211 4 1 5 misc.test list follows
+         < .
+         > LISTGROUP misc.empty
+         < 211 0 8 7 misc.empty list follows
+         < .",
+    );
+}
+
+#[test]
+fn articles_come_whole_and_in_parts() {
+    let mut client = Client::new(Fake::usual());
+    let whole = client.world.articles[1].wire.clone();
+    let head = whole[..client.world.articles[1].header_len].to_vec();
+    for is_lent in [false, true] {
+        client.world.lent_above = if is_lent { 0 } else { 2000 };
+        client.say("GROUP misc.test\r\n");
+        let got = client.say("ARTICLE 2\r\n");
+        assert_eq!(got, [b"220 2 <2@test>\r\n", &whole[..]].concat());
+        assert_eq!(client.say("ARTICLE"), b"");
+        assert_eq!(client.say("\r\n"), got);
+        let got = client.say("ARTICLE <2@test>\r\n");
+        assert_eq!(got, [b"220 0 <2@test>\r\n", &whole[..]].concat());
+        let got = client.say("HEAD <2@test>\r\n");
+        assert_eq!(got, [b"221 0 <2@test>\r\n", &head[..], b".\r\n"].concat());
+        let got = client.say("BODY\r\n");
+        assert_eq!(got, b"222 2 <2@test>\r\n..two\r\ndots\r\n.\r\n");
+        assert_eq!(client.say("STAT <2@test>\r\n"), b"223 0 <2@test>\r\n");
+    }
+    client.play(
+        "> ARTICLE <none@test>
+         < 430 No such article
+         > HEAD <secret@test>
+         < 502 You may not do that here
+         > STAT 9223372036854775807
+         < 423 No such article in this group
+         > QUIT
+         < 205 Goodbye",
+    );
+    assert_eq!(client.next, Next::Close);
+}
+
+#[test]
+fn trouble_is_told() {
+    let mut client = Client::new(Fake::usual());
+    client.say("GROUP misc.test\r\n");
+    client.world.fails_at = Some(0);
+    client.play(
+        "> ARTICLE 1
+         < 403 the disk  is broken
+         > ARTICLE <1@test>
+         < 403 the disk  is broken
+         > NEXT
+         < 403 the disk  is broken
+         > GROUP misc.test
+         < 403 the disk  is broken
+         > OVER 1-
+         < 403 the disk  is broken
+         > LIST NEWSGROUPS
+         < 403 the disk  is broken",
+    );
+}
+
+#[test]
+fn half_an_answer_ends_the_connection() {
+    let mut client = Client::new(Fake::usual());
+    client.say("GROUP misc.test\r\n");
+    client.world.questions = 0;
+    client.world.fails_at = Some(2);
+    let got = client.say("OVER 1-\r\nDATE\r\n");
+    assert!(got.starts_with(b"224 "));
+    assert!(!got.ends_with(b"\r\n.\r\n"));
+    assert_eq!(client.next, Next::Close);
+}

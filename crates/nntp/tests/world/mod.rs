@@ -1,0 +1,519 @@
+//! A news system in memory, and a client that talks to a session about it.
+#![allow(dead_code, reason = "each test uses a part")]
+#![allow(
+    clippy::indexing_slicing,
+    clippy::unwrap_used,
+    reason = "a test may panic"
+)]
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::os::fd::BorrowedFd;
+use std::sync::Arc;
+
+use article::date::{FixedOffset, LocalZone};
+use article::decimal;
+use groups::Active;
+use groups::active::GroupId;
+use nntp::{
+    Article, ControlFile, Credentials, Found, HandedIn, Intake, Kind, Lent, Marks, Next, Out,
+    Outcome, Place, Rows, SaslStep, Seen, Session, Standing, Terms, Trouble, World,
+};
+
+/// An article of the fake.
+#[derive(Debug, Clone)]
+pub struct Stored {
+    pub id: Vec<u8>,
+    pub wire: Vec<u8>,
+    pub header_len: usize,
+    pub links: Vec<(Vec<u8>, u64)>,
+    pub filed: i64,
+}
+
+#[derive(Debug)]
+struct Whole(Vec<u8>);
+
+impl Lent for Whole {
+    fn bytes(&self) -> &[u8] {
+        &self.0
+    }
+
+    fn file(&self) -> Option<(BorrowedFd<'_>, u64)> {
+        None
+    }
+
+    fn is_still_there(&self) -> bool {
+        true
+    }
+}
+
+/// The news system.
+pub struct Fake {
+    pub now: i64,
+    pub zone: FixedOffset,
+    pub active: Arc<Active>,
+    pub numbers: HashMap<Vec<u8>, BTreeMap<u64, usize>>,
+    pub articles: Vec<Stored>,
+    pub ids: HashMap<Vec<u8>, usize>,
+    pub closed_groups: BTreeSet<Vec<u8>>,
+    pub files: HashMap<&'static str, Arc<Vec<u8>>>,
+    pub intake: Intake,
+    pub coming: BTreeSet<Vec<u8>>,
+    pub handed_in: Vec<(Kind, Vec<u8>, std::ops::Range<usize>)>,
+    pub will_not_come: Vec<Vec<u8>>,
+    pub said: Vec<String>,
+    pub sasl: Vec<SaslStep>,
+    /// Articles above this are lent.
+    pub lent_above: usize,
+    /// Rows of one call, at most.
+    pub rows_max: usize,
+    /// The question with this number fails, and all behind it.
+    pub fails_at: Option<usize>,
+    pub questions: usize,
+}
+
+impl Fake {
+    pub fn new(active: &str) -> Fake {
+        Fake {
+            now: 1_000_000_000,
+            zone: FixedOffset(0),
+            active: Arc::new(Active::parse(active.as_bytes().to_vec()).unwrap()),
+            numbers: HashMap::new(),
+            articles: Vec::new(),
+            ids: HashMap::new(),
+            closed_groups: BTreeSet::new(),
+            files: HashMap::new(),
+            intake: Intake::Open,
+            coming: BTreeSet::new(),
+            handed_in: Vec::new(),
+            will_not_come: Vec::new(),
+            said: Vec::new(),
+            sasl: Vec::new(),
+            lent_above: 2000,
+            rows_max: 3,
+            fails_at: None,
+            questions: 0,
+        }
+    }
+
+    /// Three groups, the second one empty, the third one closed, and four articles; number 3 of the first is missing.
+    pub fn usual() -> Fake {
+        let mut fake = Fake::new(
+            "misc.test 0000000005 0000000001 y\nmisc.empty 0000000007 0000000008 m\nlocal.secret 0000000002 0000000001 y\n",
+        );
+        fake.closed_groups.insert(b"local.secret".to_vec());
+        let bodies = ["one\r\n", "..two\r\ndots\r\n", "four\r\n", "five\r\n"];
+        for (number, body) in [1, 2, 4, 5].into_iter().zip(bodies) {
+            let header = format!(
+                "Path: a!b\r\nFrom: me{number}@example.com\r\nNewsgroups: misc.test\r\nSubject: no. {number}\r\n\tfolded\r\nDate: Mon, 20 Dec 1993 04:39:2{number} GMT\r\nMessage-ID: <{number}@test>\r\nX-Odd: odd {number}\r\nXref: host misc.test:{number}\r\n"
+            );
+            let links = [("misc.test", number)];
+            fake.add(&header, body, &links, 900_000_000 + number as i64);
+        }
+        let header = "Path: a\r\nFrom: me@example.com\r\nNewsgroups: local.secret\r\nSubject: hidden\r\nDate: Mon, 20 Dec 1993 04:39:21 GMT\r\nMessage-ID: <secret@test>\r\n";
+        fake.add(header, "psst\r\n", &[("local.secret", 1)], 900_000_010);
+        fake
+    }
+
+    /// Files an article whose header has its id.
+    pub fn add(&mut self, header: &str, body: &str, links: &[(&str, u64)], filed: i64) {
+        let id = header
+            .lines()
+            .find_map(|line| line.strip_prefix("Message-ID: "))
+            .unwrap()
+            .as_bytes()
+            .to_vec();
+        let at = self.articles.len();
+        for (group, number) in links {
+            let group = group.as_bytes().to_vec();
+            self.numbers.entry(group).or_default().insert(*number, at);
+        }
+        self.ids.insert(id.clone(), at);
+        let links = links.iter().map(|(g, n)| (g.as_bytes().to_vec(), *n));
+        self.articles.push(Stored {
+            id,
+            wire: format!("{header}\r\n{body}.\r\n").into_bytes(),
+            header_len: header.len(),
+            links: links.collect(),
+            filed,
+        });
+    }
+
+    fn ask(&mut self) -> Result<(), Trouble> {
+        self.questions += 1;
+        match self.fails_at {
+            Some(at) if self.questions > at => Err(Trouble("the disk\r\nis broken".to_owned())),
+            _ => Ok(()),
+        }
+    }
+
+    fn of(&self, group: &[u8]) -> BTreeMap<u64, usize> {
+        self.numbers.get(group).cloned().unwrap_or_default()
+    }
+
+    /// The overview row, from the tab on.
+    pub fn row_text(&self, at: usize) -> Vec<u8> {
+        let stored = &self.articles[at];
+        let header =
+            String::from_utf8_lossy(&stored.wire[..stored.header_len]).replace("\r\n\t", " ");
+        let field = |name: &str| {
+            let prefix = format!("{name}: ");
+            header
+                .lines()
+                .find_map(|line| line.strip_prefix(&prefix).map(str::to_owned))
+                .unwrap_or_default()
+        };
+        let body = &stored.wire[stored.header_len + 2..];
+        let lines = body.iter().filter(|&&b| b == b'\n').count() - 1;
+        let mut row = format!(
+            "\t{}\t{}\t{}\t{}\t{}\t{}\t{lines}",
+            field("Subject"),
+            field("From"),
+            field("Date"),
+            field("Message-ID"),
+            field("References"),
+            stored.wire.len() - 3,
+        );
+        let xref = field("Xref");
+        if !xref.is_empty() {
+            row.push_str(&format!("\tXref: {xref}"));
+        }
+        row.push_str("\r\n");
+        row.into_bytes()
+    }
+}
+
+fn range(low: u64, high: u64) -> std::ops::RangeInclusive<u64> {
+    if low > high { 1..=0 } else { low..=high }
+}
+
+impl World for Fake {
+    fn now(&self) -> i64 {
+        self.now
+    }
+
+    fn zone(&self) -> &dyn LocalZone {
+        &self.zone
+    }
+
+    fn intake(&self) -> Intake {
+        self.intake.clone()
+    }
+
+    fn seen(&mut self, id: &[u8]) -> Result<Seen, Trouble> {
+        self.ask()?;
+        if self.ids.contains_key(id) {
+            return Ok(Seen::Here);
+        }
+        Ok(match self.coming.contains(id) {
+            true => Seen::Coming,
+            false => Seen::No,
+        })
+    }
+
+    fn hand_in(&mut self, article: HandedIn<'_>) {
+        self.handed_in
+            .push((article.kind, article.id.to_vec(), article.article));
+    }
+
+    fn will_not_come(&mut self, id: &[u8]) {
+        self.will_not_come.push(id.to_vec());
+    }
+
+    fn log_in(&mut self, credentials: Credentials<'_>) -> SaslStep {
+        self.said.push(format!("{credentials:?}"));
+        match self.sasl.is_empty() {
+            true => SaslStep::Refused,
+            false => self.sasl.remove(0),
+        }
+    }
+
+    fn active(&self) -> Arc<Active> {
+        self.active.clone()
+    }
+
+    fn marks(&mut self, group: GroupId) -> Result<Marks, Trouble> {
+        self.ask()?;
+        Ok(Marks {
+            low: self.active.low(group),
+            high: self.active.high(group),
+        })
+    }
+
+    fn count(&mut self, group: GroupId) -> Result<u64, Trouble> {
+        self.ask()?;
+        let name = self.active.name(group).to_vec();
+        Ok(self.of(&name).len() as u64)
+    }
+
+    fn may_read(&mut self, group: &[u8]) -> bool {
+        !self.closed_groups.contains(group)
+    }
+
+    fn may_post(&mut self, group: &[u8]) -> bool {
+        self.may_read(group)
+    }
+
+    fn file(&mut self, file: ControlFile) -> Result<Option<Arc<Vec<u8>>>, Trouble> {
+        self.ask()?;
+        let name = format!("{file:?}");
+        Ok(self.files.get(name.as_str()).cloned())
+    }
+
+    fn place(&mut self, group: &[u8], number: u64) -> Result<Option<Place>, Trouble> {
+        self.ask()?;
+        Ok(self.of(group).get(&number).map(|&at| Place(at as u64)))
+    }
+
+    fn next(
+        &mut self,
+        group: &[u8],
+        after: u64,
+        high: u64,
+    ) -> Result<Option<(u64, Place)>, Trouble> {
+        self.ask()?;
+        let Some(from) = after.checked_add(1) else {
+            return Ok(None);
+        };
+        let of = self.of(group);
+        Ok(of
+            .range(range(from, high))
+            .next()
+            .map(|(&number, &at)| (number, Place(at as u64))))
+    }
+
+    fn previous(
+        &mut self,
+        group: &[u8],
+        before: u64,
+        low: u64,
+    ) -> Result<Option<(u64, Place)>, Trouble> {
+        self.ask()?;
+        let Some(to) = before.checked_sub(1) else {
+            return Ok(None);
+        };
+        let of = self.of(group);
+        Ok(of
+            .range(range(low, to))
+            .next_back()
+            .map(|(&number, &at)| (number, Place(at as u64))))
+    }
+
+    fn find(&mut self, id: &[u8]) -> Result<Option<Found>, Trouble> {
+        self.ask()?;
+        let Some(&at) = self.ids.get(id) else {
+            return Ok(None);
+        };
+        let links = &self.articles[at].links;
+        let is_open = |(group, _): &(Vec<u8>, u64)| !self.closed_groups.contains(group);
+        Ok(Some(Found {
+            place: Place(at as u64),
+            may_be_read: links.iter().any(is_open),
+        }))
+    }
+
+    fn article(&mut self, place: Place) -> Result<Option<Article<'_>>, Trouble> {
+        self.ask()?;
+        let lent_above = self.lent_above;
+        Ok(self.articles.get(place.0 as usize).map(|stored| {
+            let is_large = stored.wire.len() > lent_above;
+            let lent: Option<Arc<dyn Lent>> = match is_large {
+                true => Some(Arc::new(Whole(stored.wire.clone()))),
+                false => None,
+            };
+            let (header, _) = stored.wire.split_at(stored.header_len);
+            Article {
+                id: &stored.id,
+                header,
+                wire: if is_large { header } else { &stored.wire },
+                lent,
+            }
+        }))
+    }
+
+    fn numbers(
+        &mut self,
+        group: &[u8],
+        from: u64,
+        high: u64,
+        limit: usize,
+        numbers: &mut Vec<u64>,
+    ) -> Result<Option<u64>, Trouble> {
+        self.ask()?;
+        let of = self.of(group);
+        let mut all = of.range(range(from, high)).map(|(&number, _)| number);
+        numbers.extend(all.by_ref().take(limit.min(self.rows_max)));
+        Ok(all.next())
+    }
+
+    fn rows(
+        &mut self,
+        group: &[u8],
+        from: u64,
+        high: u64,
+        bytes_max: usize,
+        out: &mut Out,
+    ) -> Result<Rows, Trouble> {
+        self.ask()?;
+        let of = self.of(group);
+        let mut all = of.range(range(from, high)).peekable();
+        let mut any = false;
+        let mut written = 0;
+        for _ in 0..self.rows_max {
+            let Some((&number, &at)) = all.next() else {
+                break;
+            };
+            any = true;
+            let mut line = Vec::new();
+            decimal::push(&mut line, number);
+            line.extend(self.row_text(at));
+            written += line.len();
+            if number % 2 == 0 {
+                let length = line.len();
+                out.lend(Arc::new(Whole(line)), 0..length);
+            } else {
+                out.push(&line);
+            }
+            if written > bytes_max {
+                break;
+            }
+        }
+        let next = all.peek().map(|(number, _)| **number);
+        Ok(Rows { any, next })
+    }
+
+    fn row(&mut self, id: &[u8], row: &mut Vec<u8>) -> Result<bool, Trouble> {
+        self.ask()?;
+        let Some(&at) = self.ids.get(id) else {
+            return Ok(false);
+        };
+        row.push(b'0');
+        row.extend(self.row_text(at));
+        Ok(true)
+    }
+
+    fn filed_since(
+        &mut self,
+        since: i64,
+        cursor: Option<u64>,
+        limit: usize,
+        is_wanted: impl Fn(&[u8]) -> bool,
+        mut each: impl FnMut(&[u8]),
+    ) -> Result<Option<u64>, Trouble> {
+        self.ask()?;
+        let from = cursor.unwrap_or(0) as usize;
+        let end = (from + limit.min(self.rows_max)).min(self.articles.len());
+        for stored in &self.articles[from..end] {
+            let is_open = |group: &[u8]| !self.closed_groups.contains(group);
+            let fits = stored
+                .links
+                .iter()
+                .any(|(group, _)| is_wanted(group) && is_open(group));
+            if stored.filed >= since && fits {
+                each(&stored.id);
+            }
+        }
+        Ok((end < self.articles.len()).then_some(end as u64))
+    }
+}
+
+/// One who may do everything.
+pub const ALL: Standing = Standing {
+    reads: true,
+    posts: true,
+    sends: true,
+    could_log_in: false,
+    is_logged_in: false,
+};
+
+pub fn terms() -> Terms {
+    Terms {
+        host: "news.test".to_owned(),
+        software: "Test 1".to_owned(),
+        has_tls: false,
+        has_compression: false,
+        has_plaintext_passwords: true,
+        sasl: vec!["PLAIN", "SCRAM-SHA-256"],
+        article_bytes_max: 10_000,
+        switched_off: Vec::new(),
+    }
+}
+
+/// A client on a wire without errors.
+pub struct Client {
+    pub session: Session,
+    pub world: Fake,
+    pub out: Out,
+    input: Vec<u8>,
+    /// Why the session stopped.
+    pub next: Next,
+    /// The most that ever waited in `out`.
+    pub most_waiting: usize,
+    pub articles: Vec<Vec<u8>>,
+}
+
+impl Client {
+    pub fn new(world: Fake) -> Client {
+        Client::with(world, terms(), ALL)
+    }
+
+    pub fn with(world: Fake, terms: Terms, standing: Standing) -> Client {
+        Client {
+            session: Session::new(Arc::new(terms), standing, false),
+            world,
+            out: Out::default(),
+            input: Vec::new(),
+            next: Next::More,
+            most_waiting: 0,
+            articles: Vec::new(),
+        }
+    }
+
+    /// Sends bytes, and gives everything that comes back.
+    pub fn say(&mut self, bytes: impl AsRef<[u8]>) -> Vec<u8> {
+        self.input.extend_from_slice(bytes.as_ref());
+        let mut got = Vec::new();
+        loop {
+            let taken = self
+                .session
+                .take(&self.input, &mut self.world, &mut self.out);
+            self.most_waiting = self.most_waiting.max(self.out.len());
+            for (kind, id, range) in std::mem::take(&mut self.world.handed_in) {
+                self.articles.push(self.input[range].to_vec());
+                Session::settle(kind, &id, &Outcome::Taken, &mut self.out);
+            }
+            self.input.drain(..taken.used);
+            let ready: Vec<u8> = self.out.ready().flatten().copied().collect();
+            self.out.sent(ready.len());
+            got.extend(ready);
+            self.next = taken.next;
+            match taken.next {
+                Next::Drain | Next::Promise | Next::Turn => {}
+                Next::More | Next::StartTls | Next::Compress | Next::Close => return got,
+            }
+        }
+    }
+
+    /// Plays a script: lines with `> ` are sent, what comes back must be the lines with `< ` behind them.
+    pub fn play(&mut self, script: &str) {
+        let mut lines = script
+            .lines()
+            .map(str::trim_start)
+            .filter(|line| !line.is_empty())
+            .peekable();
+        while let Some(line) = lines.next() {
+            let sent = line
+                .strip_prefix('>')
+                .expect("a line to be sent")
+                .trim_start();
+            let mut wanted = Vec::new();
+            while let Some(line) = lines.next_if(|line| line.starts_with('<')) {
+                let line = line[1..].strip_prefix(' ').unwrap_or(&line[1..]);
+                wanted.push(line.replace("\\t", "\t"));
+            }
+            let got = self.say(format!("{sent}\r\n"));
+            let got = String::from_utf8_lossy(&got).into_owned();
+            let got: Vec<&str> = got.split_terminator("\r\n").collect();
+            assert_eq!(got, wanted, "after {sent}");
+        }
+    }
+}

@@ -37,6 +37,8 @@ pub enum Need {
     Command(String),
     /// A capability, and an argument of it.
     Capability(String, Option<String>),
+    /// That such a capability is not there.
+    Without(String, Option<String>),
 }
 
 /// A step and the line of the file that it begins in.
@@ -59,8 +61,8 @@ pub enum Act {
     SendRaw(String),
     /// `C>` and `C.` send a block; dots are doubled.
     SendBlock(Vec<String>),
-    /// `S:` a line of answer.
-    Expect(String),
+    /// `S:` a line of answer; `S{100}:` as many.
+    Expect(usize, String),
     /// `S>`, `S~`, `S^`, `S=`, `S#` and `S.`: a block of the answer.
     ExpectBlock(Vec<BlockLine>),
     /// `unless PATTERN: reason`: where the next answer is so, the server does not do this; the case is skipped.
@@ -69,10 +71,15 @@ pub enum Act {
     Check(String),
     /// `expect close`: the server closes, without another octet.
     Close,
+    /// `expect hangup`: the server closes, whatever it says before.
+    Hangup,
     /// `connect reader`, `connect transit`, `connect raw`: another connection instead of this one.
     Connect(Need),
-    /// `starttls`: TLS begins here.
-    StartTls,
+    /// `starttls`: TLS begins here. `starttls or close`: or the server will not have it, and the case ends well.
+    StartTls {
+        /// May the server close instead?
+        or_close: bool,
+    },
     /// `deflate`: compression begins here.
     Deflate,
 }
@@ -90,6 +97,8 @@ pub enum BlockLine {
     All(String),
     /// `S#`: how many lines there are.
     Count(usize),
+    /// `S@`: no two lines have the same first word.
+    Distinct,
 }
 
 /// The cases of a file. `Err` says which line is not understood.
@@ -172,6 +181,7 @@ impl Block {
             "S~" => self.said.push(BlockLine::Some(text)),
             "S^" => self.said.push(BlockLine::None(text)),
             "S=" => self.said.push(BlockLine::All(text)),
+            "S@" => self.said.push(BlockLine::Distinct),
             "S#" => self.said.push(BlockLine::Count(text.trim().parse().ok()?)),
             _ => return None,
         }
@@ -195,7 +205,9 @@ fn act_of(line: &str) -> Option<Part> {
     } else if let Some(text) = text("C!:") {
         Act::SendRaw(text)
     } else if let Some(text) = text("S:") {
-        Act::Expect(text)
+        Act::Expect(1, text)
+    } else if let Some((count, text)) = line.strip_prefix("S{").and_then(|rest| rest.split_once("}: ")) {
+        Act::Expect(count.parse().ok()?, text.to_owned())
     } else if let Some(text) = text("unless ") {
         let (pattern, reason) = text.split_once(": ")?;
         Act::Unless(pattern.to_owned(), reason.to_owned())
@@ -206,7 +218,9 @@ fn act_of(line: &str) -> Option<Part> {
     } else {
         match line {
             "expect close" => Act::Close,
-            "starttls" => Act::StartTls,
+            "expect hangup" => Act::Hangup,
+            "starttls" => Act::StartTls { or_close: false },
+            "starttls or close" => Act::StartTls { or_close: true },
             "deflate" => Act::Deflate,
             _ => return None,
         }
@@ -215,7 +229,7 @@ fn act_of(line: &str) -> Option<Part> {
 }
 
 /// Words in small letters are preparations; `command:XPAT` a command; other words capability labels, `LIST=COUNTS` one
-/// with an argument.
+/// with an argument, `-OVER=MSGID` one that must not be there.
 fn needs_of(words: &str) -> Vec<Need> {
     let need = |word: &str| match word {
         "raw" => Need::Raw,
@@ -225,15 +239,26 @@ fn needs_of(words: &str) -> Vec<Need> {
         "user" => Need::User,
         "tls" => Need::Tls,
         "tls-port" => Need::TlsPort,
-        _ => match (word.strip_prefix("command:"), word.split_once('=')) {
-            (Some(command), _) => Need::Command(command.to_owned()),
-            (None, Some((label, argument))) => {
-                Need::Capability(label.to_owned(), Some(argument.to_owned()))
+        _ => match (word.strip_prefix("command:"), word.strip_prefix('-')) {
+            (Some(command), _) => Need::Command(command.replace('_', " ")),
+            (None, Some(word)) => {
+                let (label, argument) = label_of(word);
+                Need::Without(label, argument)
             }
-            (None, None) => Need::Capability(word.to_owned(), None),
+            (None, None) => {
+                let (label, argument) = label_of(word);
+                Need::Capability(label, argument)
+            }
         },
     };
     words.split_whitespace().map(need).collect()
+}
+
+fn label_of(word: &str) -> (String, Option<String>) {
+    match word.split_once('=') {
+        Some((label, argument)) => (label.to_owned(), Some(argument.to_owned())),
+        None => (word.to_owned(), None),
+    }
 }
 
 #[cfg(test)]

@@ -106,6 +106,11 @@ impl Connection {
         }
     }
 
+    /// Has the server closed it?
+    pub fn has_ended(&self) -> bool {
+        self.ended
+    }
+
     /// Gives a line back, to be read again.
     pub fn unread(&mut self, line: &[u8]) {
         self.came.splice(0..0, line.iter().copied());

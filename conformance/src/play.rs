@@ -29,6 +29,8 @@ pub enum Outcome {
 enum Stop {
     Skip(String),
     Fail(String),
+    /// There is nothing more to ask.
+    Done,
 }
 
 type Going = Result<(), Stop>;
@@ -48,7 +50,7 @@ pub fn play(case: &Case, subject: &Subject) -> Outcome {
         log: Vec::new(),
     };
     match player.all(case) {
-        Ok(()) => Outcome::Passed,
+        Ok(()) | Err(Stop::Done) => Outcome::Passed,
         Err(Stop::Skip(why)) => Outcome::Skipped(why),
         Err(Stop::Fail(why)) => {
             let about = case.about.join(" ");
@@ -318,13 +320,17 @@ impl Player<'_> {
                 self.send_block(lines);
                 Ok(())
             }
-            Act::Expect(pattern) => self.expect(pattern),
+            Act::Expect(count, pattern) => (0..*count).try_for_each(|_| self.expect(pattern)),
             Act::ExpectBlock(lines) => self.expect_block(lines),
             Act::Unless(pattern, reason) => self.unless(pattern, reason),
             Act::Check(text) => self.check(text),
             Act::Close => self.expect_close(),
             Act::Connect(way) => self.connect(way),
-            Act::StartTls => self.start_tls(),
+            Act::Hangup => self.expect_hangup(),
+            Act::StartTls { or_close } => match self.start_tls() {
+                Err(Stop::Fail(_)) if *or_close => Err(Stop::Done),
+                other => other,
+            },
             Act::Deflate => {
                 self.flush()?;
                 self.log.push("-- compression begins".to_owned());
@@ -472,6 +478,9 @@ impl Player<'_> {
         while let Some(line) = self.block()? {
             lines.push(line);
         }
+        let octets: usize = lines.iter().map(|line| line.len() + 2).sum();
+        self.kept.insert("octets".to_owned(), octets.to_string());
+        self.kept.insert("lines".to_owned(), lines.len().to_string());
         let next: Vec<&str> = said
             .iter()
             .filter_map(|one| match one {
@@ -496,6 +505,17 @@ impl Player<'_> {
         let kept = &mut self.kept;
         let (is, what, pattern) = match said {
             BlockLine::Next(_) => return Ok(()),
+            BlockLine::Distinct => {
+                let mut firsts: Vec<&[u8]> = lines
+                    .iter()
+                    .filter_map(|line| line.split(|octet| matches!(octet, b' ' | b'\t')).next())
+                    .collect();
+                firsts.sort_unstable();
+                return match firsts.windows(2).find(|two| two.first() == two.last()) {
+                    Some(two) => failed(format!("twice: {}", shown(&two.concat()))),
+                    None => Ok(()),
+                };
+            }
             BlockLine::Some(pattern) => {
                 let is = lines
                     .iter()
@@ -533,6 +553,17 @@ impl Player<'_> {
             Err(error) => failed(format!(
                 "expected the end of the connection in {PATIENCE:?}: {error}"
             )),
+        }
+    }
+
+    fn expect_hangup(&mut self) -> Going {
+        self.flush()?;
+        let connection = self.connection()?;
+        // Anything may be said before the end; only waiting for ever is wrong.
+        while let Ok(Some(_)) = connection.line() {}
+        match connection.has_ended() {
+            true => Ok(()),
+            false => failed(format!("the server does not close in {PATIENCE:?}")),
         }
     }
 

@@ -206,7 +206,10 @@ fn act_of(line: &str) -> Option<Part> {
         Act::SendRaw(text)
     } else if let Some(text) = text("S:") {
         Act::Expect(1, text)
-    } else if let Some((count, text)) = line.strip_prefix("S{").and_then(|rest| rest.split_once("}: ")) {
+    } else if let Some((count, text)) = line
+        .strip_prefix("S{")
+        .and_then(|rest| rest.split_once("}: "))
+    {
         Act::Expect(count.parse().ok()?, text.to_owned())
     } else if let Some(text) = text("unless ") {
         let (pattern, reason) = text.split_once(": ")?;

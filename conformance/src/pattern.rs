@@ -6,6 +6,7 @@
 //! | `<number>` | decimal digits |
 //! | `<=7>` | that number, leading zeros allowed (RFC 3977, 3.2) |
 //! | `<word>` | octets without space and TAB, at least one |
+//! | `<label>` | a keyword (RFC 3977, 9.8) |
 //! | `<a\|b>` | one of these texts |
 //! | `{name}` | a word: the one kept under that name, or any, which is then kept |
 //! | `\t` `\\` `\xHH` | an octet |
@@ -23,6 +24,7 @@ enum Piece {
     Number,
     Exactly(u64),
     Word,
+    Label,
     OneOf(Vec<Vec<u8>>),
     Kept(String),
 }
@@ -77,6 +79,12 @@ fn matches_pieces(pieces: &[Piece], line: &[u8], kept: &mut Kept) -> bool {
         Piece::Word => {
             let octets = leading(line, |octet| octet != b' ' && octet != b'\t');
             octets > 0 && matches_after(rest, line, octets, kept)
+        }
+        Piece::Label => {
+            let is_of = |octet: u8| octet.is_ascii_alphanumeric() || matches!(octet, b'.' | b'-');
+            let octets = leading(line, is_of);
+            let begins = line.first().is_some_and(u8::is_ascii_alphabetic);
+            begins && octets > 2 && matches_after(rest, line, octets, kept)
         }
         Piece::OneOf(texts) => texts.iter().any(|text| {
             let mut now = kept.clone();
@@ -172,6 +180,8 @@ fn angle(inside: &str) -> Option<Piece> {
         Some(Piece::Number)
     } else if inside == "word" {
         Some(Piece::Word)
+    } else if inside == "label" {
+        Some(Piece::Label)
     } else if let Some(number) = inside.strip_prefix('=') {
         number.parse().ok().map(Piece::Exactly)
     } else if inside.contains('|') {
@@ -231,6 +241,8 @@ mod tests {
         assert!(!is("211 <number> <=1> <=3> a.b *", "211 3 1 30 a.b"));
         assert!(is("223 <0|3> <word>", "223 3 <a@b>"));
         assert!(is("500 * || 501 *", "501 syntax"));
+        assert!(is("<label> *", "MODE-READER"));
+        assert!(!is("<label> *", "X: y"));
         assert!(is("<a@b> *", "<a@b> x"));
         assert!(is("a\\tb\\x2e", "a\tb."));
     }

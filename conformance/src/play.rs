@@ -76,7 +76,7 @@ fn first_words(case: &Case, subject: &Subject) -> Kept {
     let now = fixture::now();
     for (name, text) in [
         ("date", fixture::date(now)),
-        ("olddate", fixture::date(now - 30 * 86_400)),
+        ("yesterday", fixture::date(now - 86_400)),
         ("stamp", fixture::stamp(now)),
         ("hourago", fixture::stamp(now - 3600)),
         ("dayago", fixture::stamp(now - 86_400)),
@@ -243,21 +243,27 @@ impl Player<'_> {
     /// Skips the case where the server does not offer what it needs.
     fn need(&mut self, need: &Need, way: &Need) -> Going {
         match need {
-            Need::Capability(label, argument) => {
+            Need::Capability(label, argument) | Need::Without(label, argument) => {
                 // A case that begins before the greeting is about reading, when it needs a capability.
-                let asked = if *way == Need::Raw {
-                    &Need::Reader
-                } else {
-                    way
+                let asked = match (way, label.as_str()) {
+                    (Need::Raw, "MODE-READER") => &Need::Transit,
+                    (Need::Raw, _) => &Need::Reader,
+                    _ => way,
                 };
-                let have = self.subject.capabilities(asked)?;
-                match have.have(label, argument.as_deref()) {
-                    true => Ok(()),
-                    false => Err(Stop::Skip(format!(
-                        "{label}{}{} is not in the capability list",
-                        if argument.is_some() { " " } else { "" },
-                        argument.as_deref().unwrap_or_default()
-                    ))),
+                let is = self
+                    .subject
+                    .capabilities(asked)?
+                    .have(label, argument.as_deref());
+                let words = [Some(label.as_str()), argument.as_deref()];
+                let words = words.into_iter().flatten().collect::<Vec<_>>().join(" ");
+                match (is, need) {
+                    (true, Need::Without(..)) => {
+                        Err(Stop::Skip(format!("{words} is in the capability list")))
+                    }
+                    (false, Need::Capability(..)) => {
+                        Err(Stop::Skip(format!("{words} is not in the capability list")))
+                    }
+                    _ => Ok(()),
                 }
             }
             Need::Command(command) => {
@@ -480,7 +486,8 @@ impl Player<'_> {
         }
         let octets: usize = lines.iter().map(|line| line.len() + 2).sum();
         self.kept.insert("octets".to_owned(), octets.to_string());
-        self.kept.insert("lines".to_owned(), lines.len().to_string());
+        self.kept
+            .insert("lines".to_owned(), lines.len().to_string());
         let next: Vec<&str> = said
             .iter()
             .filter_map(|one| match one {

@@ -29,6 +29,8 @@ pub enum Need {
     Fixture,
     /// A name and a password that the server accepts.
     User,
+    /// That SASL knows them too.
+    SaslUser,
     /// A reader's connection, after STARTTLS.
     Tls,
     /// A port where TLS begins at once.
@@ -240,6 +242,7 @@ fn needs_of(words: &str) -> Vec<Need> {
         "transit" => Need::Transit,
         "fixture" => Need::Fixture,
         "user" => Need::User,
+        "sasl-user" => Need::SaslUser,
         "tls" => Need::Tls,
         "tls-port" => Need::TlsPort,
         _ => match (word.strip_prefix("command:"), word.strip_prefix('-')) {

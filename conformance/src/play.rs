@@ -135,6 +135,11 @@ impl Player<'_> {
                 "the server has not the user of the suite".to_owned(),
             ));
         }
+        if case.needs.contains(&Need::SaslUser) && !self.subject.knows_sasl_user() {
+            return Err(Stop::Skip(
+                "the server's SASL has not the user of the suite".to_owned(),
+            ));
+        }
         let way = case
             .needs
             .iter()

@@ -106,6 +106,11 @@ impl Subject {
         self.is_prepared
     }
 
+    /// Does its SASL know that user? INN's asks Cyrus's own data base, which nothing here writes.
+    pub fn knows_sasl_user(&self) -> bool {
+        self.is_prepared && self.name != "inn"
+    }
+
     /// A word that no other run uses, for message-ids.
     pub fn run(&self) -> &str {
         &self.run

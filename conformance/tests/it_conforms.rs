@@ -1,0 +1,61 @@
+//! Plays every case against the server that `NNTP_TEST_SUBJECT` names: ours, unless it says otherwise.
+
+use std::path::Path;
+
+use conformance::case::{self, Case};
+use conformance::play::play;
+use conformance::report::{Report, expected};
+use conformance::subject::{Absent, Subject, VARIABLE};
+
+/// Plays only cases whose names contain this.
+const ONLY: &str = "NNTP_TEST_ONLY";
+
+fn cases() -> Vec<Case> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("cases");
+    let mut paths: Vec<_> = std::fs::read_dir(folder)
+        .expect("cases/")
+        .map(|entry| entry.expect("an entry").path())
+        .collect();
+    paths.sort();
+    let read = |path: &std::path::PathBuf| {
+        let stem = path.file_stem().expect("a name").to_string_lossy();
+        let text = std::fs::read_to_string(path).expect("read");
+        case::read(&stem, &text).expect("understood")
+    };
+    paths.iter().flat_map(read).collect()
+}
+
+#[test]
+fn it_conforms() {
+    let name = std::env::var(VARIABLE).unwrap_or_default();
+    let only = std::env::var(ONLY).unwrap_or_default();
+    let subject = match Subject::named(&name) {
+        Ok(subject) => subject,
+        Err(Absent::Missing(why)) => {
+            eprintln!("skipped: conformance ({why})");
+            return;
+        }
+        Err(Absent::Broken(why)) => panic!("{why}"),
+    };
+    let mut report = Report::default();
+    for case in cases().iter().filter(|case| case.name.contains(&only)) {
+        report.add(&case.name, play(case, &subject));
+    }
+    let list = format!("expected/{}.txt", subject.name());
+    let list = Path::new(env!("CARGO_MANIFEST_DIR")).join(list);
+    let list = std::fs::read_to_string(list).unwrap_or_default();
+    for line in report.skipped() {
+        println!("skipped: {line}");
+    }
+    for line in report.failures() {
+        println!("failed: {line}");
+    }
+    let (passed, failed, skipped) = report.counts();
+    println!("{passed} passed, {failed} failed, {skipped} skipped");
+    let mut known = expected(&list);
+    if !only.is_empty() {
+        known.retain(|name| name.contains(&only));
+    }
+    let surprises = report.surprises(&known);
+    assert!(surprises.is_empty(), "{surprises}");
+}

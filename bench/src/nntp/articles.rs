@@ -134,3 +134,22 @@ fn groups_of(article: &[u8]) -> Vec<String> {
         .map(|name| String::from_utf8_lossy(name).into_owned())
         .collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::{body, groups_of, wire};
+
+    #[test]
+    fn wire_form_has_crlf_doubled_dots_and_an_end() {
+        let mut out = Vec::new();
+        wire(b"A: b\n\n.\n..x\ny.\n", &mut out);
+        assert_eq!(out, b"A: b\r\n\r\n..\r\n...x\r\ny.\r\n.\r\n");
+        assert_eq!(body(&out), Some(&b"..\r\n...x\r\ny.\r\n.\r\n"[..]));
+    }
+
+    #[test]
+    fn groups_are_those_of_the_header() {
+        let article = b"Path: x\nNewsgroups: a.b,c.d\n\nNewsgroups: e.f\n";
+        assert_eq!(groups_of(article), ["a.b", "c.d"]);
+    }
+}

@@ -176,3 +176,47 @@ fn wait(link: &Link, to_write: bool) -> Result<()> {
     }
     Ok(())
 }
+
+#[cfg(test)]
+mod tests {
+    use std::io::{Read, Write};
+    use std::net::{TcpListener, TcpStream};
+
+    use super::{Link, pump};
+
+    /// What `pump` says where a server answers two commands with `replies`, a byte at a time.
+    fn pumped(replies: &'static [u8]) -> anyhow::Result<u64> {
+        let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+        let stream = TcpStream::connect(listener.local_addr().expect("known")).expect("connected");
+        let (mut server, _) = listener.accept().expect("accepted");
+        server.set_nodelay(true).expect("set");
+        let answering = std::thread::spawn(move || {
+            let mut asked = [0; 8];
+            server.read_exact(&mut asked).expect("asked");
+            for reply in replies.chunks(1) {
+                // Whoever has found a wrong reply reads no further.
+                let _ = server.write_all(reply);
+            }
+        });
+        let ids = ["<a@b>".to_owned(), "<c@d>".to_owned()];
+        let told = pump(&mut Link::Plain(stream), b"ONE\nTWO\n", "239", ids.iter());
+        answering.join().expect("it answered");
+        told
+    }
+
+    #[test]
+    fn every_reply_is_compared() {
+        assert_eq!(pumped(b"239 <a@b>\r\n239 <c@d> ok\r\n").ok(), Some(2));
+        for (replies, wrong) in [
+            (&b"239 <a@b>\r\n439 <c@d>\r\n"[..], "439 <c@d>"),
+            (b"239 <c@d>\r\n239 <a@b>\r\n", "239 <c@d>"),
+            (b"239 <a@b>\r\n", "closed"),
+        ] {
+            let said = pumped(replies).err().map(|error| format!("{error:#}"));
+            assert!(
+                said.as_ref().is_some_and(|said| said.contains(wrong)),
+                "{said:?}"
+            );
+        }
+    }
+}

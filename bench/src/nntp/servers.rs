@@ -44,6 +44,9 @@ impl Subject {
     }
 }
 
+/// CNFS begins each article at a multiple of this.
+const CYCLIC_BLOCK_BYTES: u64 = 4 << 10;
+
 /// A server that is up.
 pub struct Running {
     /// Where it speaks plain NNTP with peers.
@@ -91,10 +94,9 @@ impl Running {
             Subject::Ours => ours::start(site, batch)?,
             Subject::InnFiles => with_inn(dir, batch, inn::Storage::FileAnArticle)?,
             Subject::InnCyclic => {
-                // Half as much again as the batch, so that nothing is overwritten.
-                let bytes = (batch.bytes / 2 * 3)
-                    .next_multiple_of(1 << 20)
-                    .max(64 << 20);
+                // Room enough that nothing is overwritten.
+                let bytes = batch.bytes + batch.articles * CYCLIC_BLOCK_BYTES / 8 * 9;
+                let bytes = bytes.next_multiple_of(1 << 20).max(64 << 20);
                 with_inn(dir, batch, inn::Storage::Cyclic { bytes })?
             }
         };

@@ -1,7 +1,6 @@
 //! Broadsheet's own server: everything about how it is started is here.
 
 use std::fs::{self, File};
-use std::io::Write;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -16,19 +15,43 @@ use super::client::PEER;
 use super::servers::{Ended, Running, free_port, wait_for};
 use crate::site::{Batch, Site};
 
-/// Added to broadsheet.toml: readers may read all, the peer's address may feed all.
-fn settings(tls: Option<&Tls>) -> String {
-    let mut text = format!("\n# peer {PEER}\n");
-    if let Some(tls) = tls {
-        text.push_str(&format!("# tls {}\n", tls.address));
+/// Readers at a time from one address: all of them come from this machine.
+const CONNECTIONS_PER_ADDRESS_MAX: u64 = 20_000;
+
+/// The settings: as `broadsheet init` writes them, but for TLS, for as many readers from one address as
+/// there are, for the peer's address that may feed everything, and for all others that may read everything.
+fn settings(written: &str, tls: Option<SocketAddr>) -> Result<String> {
+    let most = CONNECTIONS_PER_ADDRESS_MAX.to_string();
+    let mut changes = vec![("connections_per_address_max", most)];
+    if let Some(address) = tls {
+        changes.push(("listen_tls", format!("\"{address}\"")));
+        changes.push(("certificate", format!("\"{CERTIFICATE}\"")));
+        changes.push(("key", format!("\"{KEY}\"")));
     }
-    text
+    let mut text = written.to_owned();
+    for (key, value) in changes {
+        text = changed(&text, key, &value)
+            .with_context(|| format!("broadsheet init writes no {key} in [nntp]"))?;
+    }
+    text.push_str(&format!(
+        "\n[[access]]\nname = \"peer.example\"\nfrom = [\"{PEER}\"]\nread = \"*\"\nsend = \"*\"\n\
+         \n[[access]]\nname = \"readers\"\nfrom = [\"local\"]\nread = \"*\"\n"
+    ));
+    Ok(text)
 }
 
-/// What TLS needs; made by openssl, where there is one.
-struct Tls {
-    address: SocketAddr,
+/// The text with another value for a key of `[nntp]`.
+fn changed(text: &str, key: &str, value: &str) -> Option<String> {
+    let (before, section) = text.split_once("\n[nntp]\n")?;
+    let line = format!("\n{key} = ");
+    let (above, old) = section.split_once(&line)?;
+    let below = old.split_once('\n').map_or("", |(_, below)| below);
+    Some(format!("{before}\n[nntp]\n{above}{line}{value}\n{below}"))
 }
+
+/// In the news directory.
+const CERTIFICATE: &str = "tls.crt";
+const KEY: &str = "tls.key";
 
 /// Starts `broadsheet serve --listen` on a fresh news directory.
 ///
@@ -39,20 +62,20 @@ pub fn start(site: &mut Site, batch: &Batch) -> Result<Running> {
     let system = site.system(&disk, batch)?;
     let news = system.dir.join("news");
     let address = SocketAddr::from((Ipv4Addr::LOCALHOST, free_port()?));
-    let (tls, client) = match certificate(&news) {
+    let tls = match certificate(&news) {
         Ok(client) => {
             let address = SocketAddr::from((Ipv4Addr::LOCALHOST, free_port()?));
-            (Some(Tls { address }), Some((address, client)))
+            Some((address, client))
         }
         Err(error) => {
             eprintln!("no TLS: {error:#}");
-            (None, None)
+            None
         }
     };
-    File::options()
-        .append(true)
-        .open(news.join("broadsheet.toml"))?
-        .write_all(settings(tls.as_ref()).as_bytes())?;
+    let file = news.join("broadsheet.toml");
+    let written = fs::read_to_string(&file).context("reading what broadsheet init wrote")?;
+    let listening = tls.as_ref().map(|(address, _)| *address);
+    fs::write(&file, settings(&written, listening)?)?;
     let log = system.dir.join("serve.log");
     let child = Command::new(&site.binary)
         .args(["serve", "--listen", &address.to_string(), "--dir"])
@@ -64,12 +87,12 @@ pub fn start(site: &mut Site, batch: &Batch) -> Result<Running> {
         .context("starting broadsheet serve")?;
     let mut child = Ended(child);
     wait_for(&mut child, address, &log)?;
-    Ok(Running::of_child(child, address, client, system.dir))
+    Ok(Running::of_child(child, address, tls, system.dir))
 }
 
 /// A certificate of its own for 127.0.0.1 in `tls.crt` and `tls.key`, and a client that trusts it.
 fn certificate(news: &Path) -> Result<Arc<ClientConfig>> {
-    let (file, key) = (news.join("tls.crt"), news.join("tls.key"));
+    let (file, key) = (news.join(CERTIFICATE), news.join(KEY));
     let made = Command::new("openssl")
         .args(["req", "-x509", "-newkey", "ec", "-pkeyopt"])
         .args(["ec_paramgen_curve:prime256v1", "-nodes", "-days", "30"])
@@ -91,4 +114,18 @@ fn certificate(news: &Path) -> Result<Arc<ClientConfig>> {
         .with_root_certificates(roots)
         .with_no_client_auth();
     Ok(Arc::new(settings))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::changed;
+
+    #[test]
+    fn only_keys_of_the_section_change() {
+        let text =
+            "key = 1\n[post]\nkey = 2\n\n[nntp]\n# key = 3\nlisten = \"\"\nkey = \"\"\nx = 4\n";
+        let expected = text.replace("key = \"\"", "key = \"a\"");
+        assert_eq!(changed(text, "key", "\"a\""), Some(expected));
+        assert_eq!(changed(text, "nothing", "5"), None);
+    }
 }

@@ -11,6 +11,7 @@ use crate::report::{Goal, median};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Row {
     Takethis,
+    TakethisDisk,
     TakethisCpu,
     Takethis4,
     Takethis4Cpu,
@@ -70,6 +71,7 @@ const MS: &str = "ms";
 #[rustfmt::skip]
 const ROWS: &[About] = &[
     about(Row::Takethis, "takethis", "TAKETHIS, 1 connection", PER_SECOND, Some((60e3, 150e3))),
+    about(Row::TakethisDisk, "takethis", "    as many bytes written and synced", PER_SECOND, None),
     about(Row::TakethisCpu, "takethis", "    CPU of the server an article", CPU, Some((12.0, 6.0))),
     about(Row::Takethis4, "takethis4", "TAKETHIS, 4 connections", PER_SECOND, None),
     about(Row::Takethis4Cpu, "takethis4", "    CPU of the server an article", CPU, None),

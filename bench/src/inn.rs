@@ -4,6 +4,8 @@
 //! Nothing of an installed INN's is touched: every path in `inn.conf` is ours.
 
 use std::fs;
+use std::io::Read;
+use std::net::{Ipv4Addr, SocketAddr};
 use std::os::unix::fs::{PermissionsExt, chown};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -44,6 +46,32 @@ fn news() -> Result<User> {
     User::from_name("news")?.context("there is no user news")
 }
 
+/// How articles are kept.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Storage {
+    /// tradspool.
+    FileAnArticle,
+    /// One buffer of CNFS, of so many bytes, written full of zeros beforehand.
+    Cyclic {
+        /// How large the buffer is.
+        bytes: u64,
+    },
+}
+
+/// How an `innd` differs from another.
+#[derive(Clone, Copy, Debug)]
+pub struct Manner<'a> {
+    /// How articles are kept.
+    pub storage: Storage,
+    /// From which address the peer comes; all others are readers.
+    pub peer: &'a str,
+}
+
+/// Where `innd` listens.
+pub fn address() -> SocketAddr {
+    SocketAddr::from((Ipv4Addr::LOCALHOST, PORT))
+}
+
 /// A running `innd`.
 pub struct Server {
     child: Child,
@@ -59,6 +87,18 @@ impl Server {
     /// # Errors
     /// When a file cannot be written or `innd` does not open its door.
     pub fn start(dir: &Path, batch: &Path) -> Result<Server> {
+        let manner = Manner {
+            storage: Storage::FileAnArticle,
+            peer: "localhost, 127.0.0.1",
+        };
+        Server::start_as(dir, batch, &manner)
+    }
+
+    /// As [`Server::start`], in another manner.
+    ///
+    /// # Errors
+    /// As [`Server::start`].
+    pub fn start_as(dir: &Path, batch: &Path, manner: &Manner<'_>) -> Result<Server> {
         let dir = dir.canonicalize()?;
         let sockets = std::env::temp_dir().join(format!("bench-inn-{}", std::process::id()));
         for place in [
@@ -77,7 +117,7 @@ impl Server {
             fs::create_dir_all(dir.join(place))?;
         }
         fs::create_dir_all(&sockets)?;
-        write_settings(&dir, &sockets)?;
+        write_settings(&dir, &sockets, manner)?;
         // A group that innd will not start without.
         let active =
             fs::read_to_string(batch.join("active"))? + "control.cancel 0000000000 00001 n\n";
@@ -155,6 +195,26 @@ impl Server {
         usages.user += user_after.saturating_sub(user);
         usages.system += system_after.saturating_sub(system);
         Ok(usages)
+    }
+
+    /// Starts `nnrpd` as a daemon that forks for each reader.
+    ///
+    /// # Errors
+    /// It cannot be started; what it says is in `nnrpd.out`.
+    pub fn readers(&self, port: u16) -> Result<Child> {
+        let log = fs::File::create(self.dir.join("nnrpd.out"))?;
+        as_news(&self.dir, "nnrpd")
+            .args(["-D", "-f", "-p", &port.to_string()])
+            .stdin(Stdio::null())
+            .stdout(log.try_clone()?)
+            .stderr(log)
+            .spawn()
+            .context("starting nnrpd")
+    }
+
+    /// The process id of `innd`.
+    pub fn id(&self) -> u32 {
+        self.child.id()
     }
 
     /// User and system time of `innd` so far: fields 14 and 15 of its stat line.
@@ -245,7 +305,7 @@ fn give(dir: &Path, news: &User) -> Result<()> {
 
 /// The settings of a plain INN with one file an article (tradspool), overview
 /// (tradindexed) and no age limit, because the batch's dates lie in the past.
-fn write_settings(dir: &Path, sockets: &Path) -> Result<()> {
+fn write_settings(dir: &Path, sockets: &Path, manner: &Manner<'_>) -> Result<()> {
     let root = dir.display();
     let settings = format!(
         "mta: \"/bin/true\"\norganization: \"Bench\"\npathhost: news.bench.example\ndomain: bench.example\nmailcmd: /bin/true\n\
@@ -258,21 +318,42 @@ fn write_settings(dir: &Path, sockets: &Path) -> Result<()> {
         sockets.display(),
     );
     fs::write(dir.join("etc/inn.conf"), settings)?;
-    fs::write(
-        dir.join("etc/storage.conf"),
-        "method tradspool {\n    newsgroups: *\n    class: 0\n}\n",
-    )?;
+    let method = match manner.storage {
+        Storage::FileAnArticle => "method tradspool {\n    newsgroups: *\n    class: 0\n}\n",
+        Storage::Cyclic { bytes } => {
+            cyclic_buffer(dir, bytes)?;
+            "method cnfs {\n    newsgroups: *\n    class: 0\n    options: ALL\n}\n"
+        }
+    };
+    fs::write(dir.join("etc/storage.conf"), method)?;
+    let peer = manner.peer;
     fs::write(
         dir.join("etc/incoming.conf"),
-        "streaming: true\nmax-connections: 8\npeer ME {\n    hostname: \"localhost, 127.0.0.1\"\n}\n",
+        format!("streaming: true\nmax-connections: 8\npeer ME {{\n    hostname: \"{peer}\"\n}}\n"),
     )?;
     fs::write(
         dir.join("etc/expire.ctl"),
         "/remember/:10\n*:A:never:never:never\n",
     )?;
     fs::write(dir.join("etc/control.ctl"), "all:*:*:drop\n")?;
-    fs::write(dir.join("etc/readers.conf"), "")?;
+    fs::write(
+        dir.join("etc/readers.conf"),
+        "auth all {\n    hosts: \"*\"\n    default: \"reader\"\n}\naccess all {\n    users: \"*\"\n    newsgroups: \"*\"\n    access: R\n}\n",
+    )?;
     Ok(())
+}
+
+/// The one buffer of CNFS: a file whose blocks are all there and hold zeros.
+fn cyclic_buffer(dir: &Path, bytes: u64) -> Result<()> {
+    let path = dir.join("spool/cycbuff");
+    let mut file = fs::File::create(&path)?;
+    std::io::copy(&mut std::io::repeat(0).take(bytes), &mut file)?;
+    let conf = format!(
+        "cycbuff:ONE:{}:{}\nmetacycbuff:ALL:ONE\n",
+        path.display(),
+        bytes >> 10
+    );
+    Ok(fs::write(dir.join("etc/cycbuff.conf"), conf)?)
 }
 
 /// `newsfeeds` for what a C News `sys` file says: batch files (`Tf`) with name and size.

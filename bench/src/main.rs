@@ -8,6 +8,7 @@ mod inn;
 mod limit;
 mod machine;
 mod measure;
+mod nntp;
 mod plan;
 mod report;
 mod run;
@@ -22,6 +23,9 @@ use anyhow::{Context, Result, bail};
 use lexopt::prelude::*;
 
 use bench::generate::{self, Kind};
+
+/// How many rounds there are, unless asked.
+const ROUNDS: u32 = 9;
 
 const HELP: &str = "\
 bench generate KIND [--out FILE] [--active FILE] [--newsgroups FILE] [--sys FILE] [--dir DIR]
@@ -42,6 +46,11 @@ bench feed [--rounds N] [--binary FILE] [--dir DIR] [--keep]
     costs for 1, 5 and 500 sites.
 bench selection [--rounds N] [--binary FILE] [--dir DIR] [--keep]
     what filing costs with 500 sites beside 5, equally few wanting each article.
+bench nntp [--quick] [--rounds N] [--only ROW] [--json] [--binary FILE] [--dir DIR]
+           [--no-peer] [--keep]
+    the server under load, beside INN's innd and nnrpd where they are installed and
+    beside what the load program itself can do. ROW: takethis, takethis4, tls, check,
+    known, over, article, connections, quiet or idle.
 bench expire [--large] [--binary FILE] [--dir DIR] [--keep]
     times expire when nothing goes and when a fifth goes, and filing beside it.
     --large: with ten million articles, too; takes minutes and 12 GB of disk.
@@ -67,6 +76,8 @@ fn command() -> Result<()> {
         Some(Value(word)) if word == "expire" => expire_alone(arguments),
         Some(Value(word)) if word == "selection" => select(arguments),
         Some(Value(word)) if word == "feed" => feed(arguments),
+        Some(Value(word)) if word == "nntp" => load(arguments),
+        Some(Value(word)) if word == "sink" => nntp::sink(),
         Some(Value(word)) if word == "witness" => {
             feeding::witness(&PathBuf::from(arguments.value()?))
         }
@@ -86,41 +97,48 @@ fn command() -> Result<()> {
 
 /// `bench run`.
 fn time(mut arguments: lexopt::Parser) -> Result<()> {
-    let (plan, _) = planned(&mut arguments)?;
+    let (plan, _) = planned(&mut arguments, ROUNDS)?;
     run::run(&plan)
 }
 
 /// `bench index`.
 fn look_up(mut arguments: lexopt::Parser) -> Result<()> {
-    let (plan, ids) = planned(&mut arguments)?;
+    let (plan, ids) = planned(&mut arguments, ROUNDS)?;
     run::index_alone(&plan, ids)
 }
 
 /// `bench batch`.
 fn batches_alone(mut arguments: lexopt::Parser) -> Result<()> {
-    let (plan, _) = planned(&mut arguments)?;
+    let (plan, _) = planned(&mut arguments, ROUNDS)?;
     run::batches_alone(&plan)
 }
 
 /// `bench expire`.
 fn expire_alone(mut arguments: lexopt::Parser) -> Result<()> {
-    let (plan, _) = planned(&mut arguments)?;
+    let (plan, _) = planned(&mut arguments, ROUNDS)?;
     run::expire_alone(&plan)
 }
 
 /// `bench feed`.
 fn feed(mut arguments: lexopt::Parser) -> Result<()> {
-    let (plan, _) = planned(&mut arguments)?;
+    let (plan, _) = planned(&mut arguments, ROUNDS)?;
     run::feeding_alone(&plan)
 }
 
 /// `bench selection`.
 fn select(mut arguments: lexopt::Parser) -> Result<()> {
-    let (plan, _) = planned(&mut arguments)?;
+    let (plan, _) = planned(&mut arguments, ROUNDS)?;
     run::selection_alone(&plan)
 }
 
-fn planned(arguments: &mut lexopt::Parser) -> Result<(plan::Plan, u64)> {
+/// `bench nntp`: its rounds are long, so there are fewer.
+fn load(mut arguments: lexopt::Parser) -> Result<()> {
+    let (plan, _) = planned(&mut arguments, nntp::ROUNDS)?;
+    nntp::run(&plan)
+}
+
+/// The plan and the ids of `bench index`; `rounds` where no number is given and it need not be quick.
+fn planned(arguments: &mut lexopt::Parser, rounds: u32) -> Result<(plan::Plan, u64)> {
     let target =
         std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| PathBuf::from("target"), PathBuf::from);
     let mut ids = index::IDS;
@@ -132,6 +150,8 @@ fn planned(arguments: &mut lexopt::Parser) -> Result<(plan::Plan, u64)> {
         no_peer: false,
         large: false,
         keep: false,
+        only: None,
+        json: false,
     };
     while let Some(argument) = arguments.next()? {
         match argument {
@@ -142,12 +162,14 @@ fn planned(arguments: &mut lexopt::Parser) -> Result<(plan::Plan, u64)> {
             Long("no-peer") => plan.no_peer = true,
             Long("large") => plan.large = true,
             Long("keep") => plan.keep = true,
+            Long("only") => plan.only = Some(arguments.value()?.string()?),
+            Long("json") => plan.json = true,
             Long("ids") => ids = arguments.value()?.parse()?,
             other => return Err(other.unexpected().into()),
         }
     }
     if plan.rounds == 0 {
-        plan.rounds = if plan.quick { 3 } else { 9 };
+        plan.rounds = if plan.quick { rounds.min(3) } else { rounds };
     }
     Ok((plan, ids))
 }

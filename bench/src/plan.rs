@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 /// What `bench run` was asked to do.
+#[derive(Clone, Debug)]
 pub struct Plan {
     /// The broadsheet to time.
     pub binary: PathBuf,
@@ -18,4 +19,8 @@ pub struct Plan {
     pub large: bool,
     /// Leave the directories behind.
     pub keep: bool,
+    /// `bench nntp`: these rows alone.
+    pub only: Option<String>,
+    /// `bench nntp`: for a machine.
+    pub json: bool,
 }

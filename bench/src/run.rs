@@ -11,7 +11,7 @@ use crate::measure::{Input, Usages};
 use crate::plan::Plan;
 use crate::report::{Goal, Runs, every_run, figure, median, medians};
 use crate::site::{Batch, Expected, Site, just_emptied, settle};
-use crate::{batch, expire, feeding, index, inn, limit, machine, selection};
+use crate::{batch, expire, feeding, index, inn, limit, machine, nntp, selection};
 
 /// The paper's batch is small: several runs a round.
 const PAPER_RUNS: u32 = 5;
@@ -70,6 +70,7 @@ pub fn run(plan: &Plan) -> Result<()> {
     print!("{}", system_calls(&mut site, &ten)?);
     print!("{}", selection::rows(&mut site, &ten, plan.rounds)?);
     print!("{}", feeding::rows(&mut site, plan.rounds)?);
+    print!("{}", nntp::rows(plan, &mut site)?);
     batch::rows(&mut site, plan)?;
     print!("{}", memory_of_large(plan, &mut site)?);
     let ids = if plan.quick {

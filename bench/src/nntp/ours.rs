@@ -1,0 +1,131 @@
+//! Broadsheet's own server: everything about how it is started is here.
+
+use std::fs::{self, File};
+use std::net::{Ipv4Addr, SocketAddr};
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::sync::Arc;
+
+use anyhow::{Context, Result, bail};
+use rustls::pki_types::CertificateDer;
+use rustls::pki_types::pem::PemObject;
+use rustls::{ClientConfig, RootCertStore};
+
+use super::client::PEER;
+use super::servers::{Ended, Running, free_port, wait_for};
+use crate::site::{Batch, Site};
+
+/// Readers at a time from one address: all of them come from this machine.
+const CONNECTIONS_PER_ADDRESS_MAX: u64 = 20_000;
+
+/// The settings: as `broadsheet init` writes them, but for TLS, for as many readers from one address as
+/// there are, for the peer's address that may feed everything, and for all others that may read everything.
+fn settings(written: &str, tls: Option<SocketAddr>) -> Result<String> {
+    let most = CONNECTIONS_PER_ADDRESS_MAX.to_string();
+    let mut changes = vec![("connections_per_address_max", most)];
+    if let Some(address) = tls {
+        changes.push(("listen_tls", format!("\"{address}\"")));
+        changes.push(("certificate", format!("\"{CERTIFICATE}\"")));
+        changes.push(("key", format!("\"{KEY}\"")));
+    }
+    let mut text = written.to_owned();
+    for (key, value) in changes {
+        text = changed(&text, key, &value)
+            .with_context(|| format!("broadsheet init writes no {key} in [nntp]"))?;
+    }
+    text.push_str(&format!(
+        "\n[[access]]\nname = \"peer.example\"\nfrom = [\"{PEER}\"]\nread = \"*\"\nsend = \"*\"\n\
+         \n[[access]]\nname = \"readers\"\nfrom = [\"local\"]\nread = \"*\"\n"
+    ));
+    Ok(text)
+}
+
+/// The text with another value for a key of `[nntp]`.
+fn changed(text: &str, key: &str, value: &str) -> Option<String> {
+    let (before, section) = text.split_once("\n[nntp]\n")?;
+    let line = format!("\n{key} = ");
+    let (above, old) = section.split_once(&line)?;
+    let below = old.split_once('\n').map_or("", |(_, below)| below);
+    Some(format!("{before}\n[nntp]\n{above}{line}{value}\n{below}"))
+}
+
+/// In the news directory.
+const CERTIFICATE: &str = "tls.crt";
+const KEY: &str = "tls.key";
+
+/// Starts `broadsheet serve --listen` on a fresh news directory.
+///
+/// # Errors
+/// What it said.
+pub fn start(site: &mut Site, batch: &Batch) -> Result<Running> {
+    let disk = site.disk.clone();
+    let system = site.system(&disk, batch)?;
+    let news = system.dir.join("news");
+    let address = SocketAddr::from((Ipv4Addr::LOCALHOST, free_port()?));
+    let tls = match certificate(&news) {
+        Ok(client) => {
+            let address = SocketAddr::from((Ipv4Addr::LOCALHOST, free_port()?));
+            Some((address, client))
+        }
+        Err(error) => {
+            eprintln!("no TLS: {error:#}");
+            None
+        }
+    };
+    let file = news.join("broadsheet.toml");
+    let written = fs::read_to_string(&file).context("reading what broadsheet init wrote")?;
+    let listening = tls.as_ref().map(|(address, _)| *address);
+    fs::write(&file, settings(&written, listening)?)?;
+    let log = system.dir.join("serve.log");
+    let child = Command::new(&site.binary)
+        .args(["serve", "--listen", &address.to_string(), "--dir"])
+        .arg(&news)
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(File::create(&log)?)
+        .spawn()
+        .context("starting broadsheet serve")?;
+    let mut child = Ended(child);
+    wait_for(&mut child, address, &log)?;
+    Ok(Running::of_child(child, address, tls, system.dir))
+}
+
+/// A certificate of its own for 127.0.0.1 in `tls.crt` and `tls.key`, and a client that trusts it.
+fn certificate(news: &Path) -> Result<Arc<ClientConfig>> {
+    let (file, key) = (news.join(CERTIFICATE), news.join(KEY));
+    let made = Command::new("openssl")
+        .args(["req", "-x509", "-newkey", "ec", "-pkeyopt"])
+        .args(["ec_paramgen_curve:prime256v1", "-nodes", "-days", "30"])
+        .args(["-subj", "/CN=127.0.0.1", "-addext"])
+        .args(["subjectAltName=IP:127.0.0.1", "-addext"])
+        .args(["basicConstraints=critical,CA:FALSE", "-keyout"])
+        .arg(&key)
+        .arg("-out")
+        .arg(&file)
+        .stderr(Stdio::null())
+        .status()
+        .context("running openssl")?;
+    if !made.success() || fs::metadata(&file).is_err() {
+        bail!("openssl made no certificate");
+    }
+    let mut roots = RootCertStore::empty();
+    roots.add(CertificateDer::from_pem_file(&file)?)?;
+    let settings = ClientConfig::builder()
+        .with_root_certificates(roots)
+        .with_no_client_auth();
+    Ok(Arc::new(settings))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::changed;
+
+    #[test]
+    fn only_keys_of_the_section_change() {
+        let text =
+            "key = 1\n[post]\nkey = 2\n\n[nntp]\n# key = 3\nlisten = \"\"\nkey = \"\"\nx = 4\n";
+        let expected = text.replace("key = \"\"", "key = \"a\"");
+        assert_eq!(changed(text, "key", "\"a\""), Some(expected));
+        assert_eq!(changed(text, "nothing", "5"), None);
+    }
+}

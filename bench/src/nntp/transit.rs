@@ -1,0 +1,130 @@
+//! What peers do: TAKETHIS, CHECK and a quiet IHAVE.
+
+use std::fs::File;
+use std::io::Write;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, anyhow};
+
+use super::articles::{Commands, Prepared};
+use super::client::{Client, peer_stream};
+use super::pipeline::{Link, pump};
+use super::servers::Running;
+
+/// Between one quiet IHAVE and the next.
+const QUIET: Duration = Duration::from_millis(5);
+
+/// What is appended for the bare `fdatasync`.
+const APPENDED_BYTES: usize = 4 << 10;
+
+/// How peers are connected.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Over {
+    Plain,
+    Tls,
+}
+
+/// Sends every command once over `connections` connections, each its share, and reads every
+/// reply. The time runs from the first byte of a command to the last reply.
+///
+/// # Errors
+/// A reply other than `code` and the id of the command.
+pub fn stream(
+    server: &Running,
+    over: Over,
+    connections: usize,
+    (commands, code): (&Commands, &str),
+    ids: &[String],
+    times: u64,
+) -> Result<(u64, Duration)> {
+    let mut links = Vec::new();
+    for _ in 0..connections {
+        links.push(link(server, over)?);
+    }
+    let share = ids.len().div_ceil(connections.max(1));
+    let begin = Instant::now();
+    let answered = std::thread::scope(|scope| {
+        let peers: Vec<_> = links
+            .into_iter()
+            .zip(ids.chunks(share))
+            .enumerate()
+            .map(|(number, (mut link, ids))| {
+                let from = number * share;
+                let bytes = commands.part(from, from + ids.len());
+                scope.spawn(move || -> Result<u64> {
+                    let mut answered = 0;
+                    for _ in 0..times {
+                        answered += pump(&mut link, bytes, code, ids.iter())?;
+                    }
+                    Ok(answered)
+                })
+            })
+            .collect();
+        peers
+            .into_iter()
+            .map(|peer| peer.join().map_err(|_| anyhow!("a peer's thread failed"))?)
+            .sum::<Result<u64>>()
+    })?;
+    Ok((answered, begin.elapsed()))
+}
+
+fn link(server: &Running, over: Over) -> Result<Link> {
+    match over {
+        Over::Plain => {
+            let mut client = Client::peer(server.address)?;
+            client.ask("MODE STREAM", "203")?;
+            Ok(Link::Plain(client.into_stream()))
+        }
+        Over::Tls => {
+            let (address, settings) = server.tls.as_ref().context("no TLS here")?;
+            Link::tls(peer_stream(*address)?, settings)
+        }
+    }
+}
+
+/// One article at a time by IHAVE, with a pause between: how long from the
+/// command to 235, each.
+///
+/// # Errors
+/// A reply other than 335 and 235.
+pub fn quiet_ihave(server: &Running, articles: &[(String, Vec<u8>)]) -> Result<Vec<Duration>> {
+    let mut peer = Client::peer(server.address)?;
+    let mut times = Vec::new();
+    for (id, bytes) in articles {
+        std::thread::sleep(QUIET);
+        let begin = Instant::now();
+        peer.ask(&format!("IHAVE {id}"), "335")?;
+        peer.send(bytes)?;
+        peer.expect("235").with_context(|| format!("IHAVE {id}"))?;
+        times.push(begin.elapsed());
+    }
+    Ok(times)
+}
+
+/// What the machine needs for that: an append and `fdatasync`, with the same pauses.
+///
+/// # Errors
+/// Those of the file system.
+pub fn bare_appends(dir: &Path, count: usize) -> Result<Vec<Duration>> {
+    let mut file = File::create_new(dir.join("appended"))?;
+    let bytes = vec![b'x'; APPENDED_BYTES];
+    let mut times = Vec::new();
+    for _ in 0..count {
+        std::thread::sleep(QUIET);
+        let begin = Instant::now();
+        file.write_all(&bytes)?;
+        file.sync_data()?;
+        times.push(begin.elapsed());
+    }
+    Ok(times)
+}
+
+/// Asks that every id be known, by 438 to CHECK.
+///
+/// # Errors
+/// An id that is not.
+pub fn all_known(server: &Running, prepared: &Prepared) -> Result<()> {
+    let command = (&prepared.check, "438");
+    stream(server, Over::Plain, 1, command, &prepared.ids, 1).map(drop)
+}

@@ -12,8 +12,8 @@ use article::{Article as Parsed, Form, Header, message_id, newsgroups};
 use groups::Active;
 use groups::active::GroupId;
 use nntp::{
-    Article, ControlFile, Credentials, Filed, FiledSince, Found, HandedIn, Intake, Kind, Lent,
-    LoggedIn, Marks, Out, Outcome, Place, Rows, SaslStep, Seen, Trouble, World,
+    Article, ControlFile, Credentials, Found, HandedIn, Intake, Kind, Lent, LoggedIn, Marks, Out,
+    Outcome, Place, Rows, SaslStep, Seen, Trouble, World,
 };
 use store::{HistoryLine, Position, Run, Stacks, Stretch};
 
@@ -28,8 +28,6 @@ pub const COPIED_BYTES_MAX: usize = 64 << 10;
 const ROWS_COPIED_MAX: usize = 8 << 10;
 /// Largest file that LIST shows: 16 MiB.
 pub const LIST_FILE_BYTES_MAX: u64 = 16 << 20;
-/// History lines looked at in one go for NEWNEWS.
-const NEWNEWS_LINES: usize = 4096;
 
 /// What one network thread reads from.
 pub struct Library {
@@ -280,8 +278,11 @@ impl World for Desk<'_> {
 
     fn marks(&mut self, group: GroupId) -> Result<Marks, Trouble> {
         let (low, high) = self.library.stacks.marks(group);
-        let count = self.library.stacks.count(group).map_err(trouble)?;
-        Ok(Marks { low, high, count })
+        Ok(Marks { low, high })
+    }
+
+    fn count(&mut self, group: GroupId) -> Result<u64, Trouble> {
+        self.library.stacks.count(group).map_err(trouble)
     }
 
     fn may_read(&mut self, group: &[u8]) -> bool {
@@ -304,39 +305,29 @@ impl World for Desk<'_> {
     fn next(
         &mut self,
         group: &[u8],
-        from: u64,
+        after: u64,
         high: u64,
     ) -> Result<Option<(u64, Place)>, Trouble> {
-        let Some(after) = from.checked_sub(1) else {
-            return self.next(group, 1, high);
-        };
         let found = self.library.stacks.next(group, after, high);
-        Ok(found
-            .map_err(trouble)?
-            .map(|(number, at)| (number, Place(at.0))))
+        Ok(found.map_err(trouble)?.map(numbered))
     }
 
     fn previous(
         &mut self,
         group: &[u8],
+        before: u64,
         low: u64,
-        to: u64,
     ) -> Result<Option<(u64, Place)>, Trouble> {
-        let before = to.saturating_add(1);
         let found = self.library.stacks.previous(group, before, low);
-        Ok(found
-            .map_err(trouble)?
-            .map(|(number, at)| (number, Place(at.0))))
+        Ok(found.map_err(trouble)?.map(numbered))
     }
 
     fn find(&mut self, id: &[u8]) -> Result<Option<Found>, Trouble> {
+        let rights = &self.visit.rights;
         let found = self.library.stacks.find(id).map_err(trouble)?;
         Ok(found.map(|found| Found {
             place: Place(found.position.0),
-            links: found
-                .links()
-                .map(|(name, number)| (name.to_vec(), number))
-                .collect(),
+            may_be_read: found.links().any(|(name, _)| rights.may_read(name)),
         }))
     }
 
@@ -367,7 +358,6 @@ impl World for Desk<'_> {
             header,
             wire,
             lent,
-            lines: u64::from(record.head.lines),
         }))
     }
 
@@ -410,36 +400,32 @@ impl World for Desk<'_> {
         })
     }
 
-    fn row(&mut self, place: Place) -> Result<Option<Vec<u8>>, Trouble> {
-        let Some(record) = self
-            .library
-            .stacks
-            .record(Position(place.0))
-            .map_err(trouble)?
-        else {
-            return Ok(None);
-        };
-        let mut row = Vec::new();
-        let id = HistoryLine::parse(record.line()).map_or(&b""[..], |line| line.id);
-        let is_article = store::push_row_of(&mut row, &record, id);
-        Ok(is_article.then_some(row))
+    fn row(&mut self, id: &[u8], row: &mut Vec<u8>) -> Result<bool, Trouble> {
+        self.library.stacks.row_of(id, row).map_err(trouble)
     }
 
-    fn filed_since(&mut self, since: i64, cursor: u64) -> Result<FiledSince, Trouble> {
-        let mut articles = Vec::new();
-        let from = (cursor > 0).then_some(cursor);
+    fn filed_since(
+        &mut self,
+        since: i64,
+        cursor: Option<u64>,
+        limit: usize,
+        is_wanted: impl Fn(&[u8]) -> bool,
+        mut each: impl FnMut(&[u8]),
+    ) -> Result<Option<u64>, Trouble> {
+        let rights = &self.visit.rights;
         let stacks = &self.library.stacks;
-        let next = stacks.filed_since(since, from, NEWNEWS_LINES, |found| {
-            articles.push(Filed {
-                id: found.line.id.to_vec(),
-                groups: found.links().map(|(name, _)| name.to_vec()).collect(),
-            });
+        let next = stacks.filed_since(since, cursor, limit, |found| {
+            let fits = |(name, _): (&[u8], u64)| is_wanted(name) && rights.may_read(name);
+            if found.links().any(fits) {
+                each(found.line.id);
+            }
         });
-        Ok(FiledSince {
-            articles,
-            next: next.map_err(trouble)?,
-        })
+        next.map_err(trouble)
     }
+}
+
+fn numbered((number, position): (u64, Position)) -> (u64, Place) {
+    (number, Place(position.0))
 }
 
 /// Rows, sent from the map they lie in.

@@ -51,6 +51,7 @@ mod reload;
 mod rnews;
 mod sendbatches;
 mod serve;
+mod session;
 mod status;
 mod stop;
 mod upact;
@@ -103,7 +104,12 @@ pub static SECTIONS: &[Section] = &[
     },
     Section {
         title: "The daemon",
-        commands: &[&serve::COMMAND, &reload::COMMAND, &stop::COMMAND],
+        commands: &[
+            &serve::COMMAND,
+            &session::COMMAND,
+            &reload::COMMAND,
+            &stop::COMMAND,
+        ],
     },
     Section {
         title: "Groups",

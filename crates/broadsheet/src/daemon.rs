@@ -16,6 +16,7 @@
 //! | `feeds` | who waits for news to be filed |
 //! | `feeders` | feeds that get their articles at once |
 //! | `door` | the NNTP server in front |
+//! | `alone` | one session without a daemon |
 //! | `tray` | articles that came over NNTP wait for the newsroom |
 //! | `wire` | it files them |
 //! | `silo` | how many in one commit |
@@ -26,6 +27,7 @@
 //! *Architecture invariant:* the daemon holds the lock, and lends it to whoever asks (`store::Lock`). Commands need not
 //! know of it. Between two jobs every thread sleeps in the kernel, without a time-out.
 
+mod alone;
 pub mod client;
 mod connection;
 mod door;
@@ -46,6 +48,7 @@ mod socket;
 mod tray;
 mod wire;
 
+pub use alone::serve_one;
 pub use door::Listen;
 pub use feeders::{END_SECONDS_MAX, FEEDERS_MAX};
 pub use posts::MAILS_MAX;

@@ -141,5 +141,19 @@ fixed! {
     feed::program::BACK_OFF_SECONDS_MAX, Unit::Count("seconds"), "rest of a program that ended", "It is started again after 1 second, and after twice as long each time up to this.";
     feed::program::IN_FLIGHT_BYTES_MAX, Unit::Bytes, "in flight to a program", "So much, or one article, is given at a time; the next when it is read.";
     feed::batch_log::LOG_BYTES_MAX, Unit::Bytes, "batchlog", "A longer one becomes batchlog.o.";
+    crate::daemon::MAILS_MAX, Unit::Count("mails"), "mails given to the mail program at once", "Of posts to moderated groups over NNTP; more wait in mail.queue/ for `mail send'.";
+    nntp::COMMAND_BYTES_MAX, Unit::Bytes, "NNTP command", "A longer line is answered with 501 (RFC 3977, 3.1).";
+    nntp::SASL_BYTES_MAX, Unit::Bytes, "answer to a SASL challenge", "A longer line is answered with 501 (RFC 4643, 2.4.2).";
+    nntp::OUT_BYTES_MAX, Unit::Bytes, "replies that wait to be sent", "While there are more, no further command of that connection is read.";
+    server::ON_THE_WAY_BYTES_MAX, Unit::Bytes, "articles of a connection on their way to the disk", "While there are more, nothing is read from it.";
+    server::ON_THE_WAY_ALL_BYTES_MAX, Unit::Bytes, "articles of all connections on their way to the disk", "While there are more, nothing is read from peers.";
+    server::OFFER_SECONDS_MAX, Unit::Count("seconds"), "offer of a peer that keeps others waiting", "Then another that has the article is told to send it.";
+    server::OFFERS_MAX, Unit::Count("ids"), "ids that peers were told to send", "Beyond, all that have an article are told to send it.";
+    server::COPIED_BYTES_MAX, Unit::Bytes, "article that is sent from a copy", "A larger one is sent from its file.";
+    server::LIST_FILE_BYTES_MAX, Unit::Bytes, "file shown by LIST", "A larger one is not shown.";
+    server::slow::SLOW_JOBS_MAX, Unit::Count("logins"), "logins that wait", "More are refused.";
+    server::slow::SLOW_THREADS_MAX, Unit::Count("threads"), "threads that look at passwords", "They end when there is nothing to do.";
+    server::certificates::PEM_BYTES_MAX, Unit::Bytes, "file with a certificate or key", "A larger one is not read.";
+    server::certificates::CERTIFICATES_MAX, Unit::Count("certificates"), "certificates in a chain", "More are a fault.";
     expire::life::DAYS_MAX, Unit::Count("days"), "life of an article", "A longer life is written `never'.";
 }

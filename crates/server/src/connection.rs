@@ -7,6 +7,7 @@ use std::io::IoSlice;
 use std::os::fd::{AsFd, OwnedFd};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use std::time::Instant;
 
 use nntp::{LoggedIn, Next, OUT_BYTES_MAX, Out, Session, Taken};
 use rustix::buffer::spare_capacity;
@@ -34,6 +35,8 @@ const STAGED_BYTES: usize = 64 << 10;
 pub const NOBODY: &[u8] = b"502 You have no permission to talk here. Goodbye\r\n";
 /// How hard it is tried to make replies small: little, since a server has many readers.
 const DEFLATE_LEVEL: u32 = 3;
+/// So many bytes sent or received show that the other side is alive.
+const PROGRESS_BYTES: usize = 1024;
 /// Pieces sent by one call.
 const SLICES: usize = 64;
 
@@ -74,10 +77,7 @@ pub struct Turn<'t> {
 
 /// A connection.
 pub struct Connection {
-    /// Where bytes come from.
-    from: Arc<OwnedFd>,
-    /// Where they go; the same but on a pipe.
-    to: Arc<OwnedFd>,
+    socket: OwnedFd,
     /// The session.
     pub session: Session,
     /// Who it is.
@@ -105,20 +105,21 @@ pub struct Connection {
     pub active: u64,
     /// What is registered with the kernel.
     pub wanted: Wants,
+    /// Its rest has an entry among the timers.
+    pub is_rest_noted: bool,
 }
 
 impl Connection {
     /// A connection that was accepted.
     pub fn new(
-        (from, to): (Arc<OwnedFd>, Arc<OwnedFd>),
+        socket: OwnedFd,
         session: Session,
         visit: Visit,
         tls: Option<Box<Tls>>,
         ticks: u64,
     ) -> Connection {
         Connection {
-            from,
-            to,
+            socket,
             session,
             visit,
             out: Out::default(),
@@ -139,12 +140,13 @@ impl Connection {
                 read: true,
                 write: false,
             },
+            is_rest_noted: false,
         }
     }
 
-    /// Where bytes come from, and go to.
-    pub fn ends(&self) -> (&Arc<OwnedFd>, &Arc<OwnedFd>) {
-        (&self.from, &self.to)
+    /// The socket.
+    pub fn socket(&self) -> &OwnedFd {
+        &self.socket
     }
 
     /// Greets.
@@ -181,11 +183,6 @@ impl Connection {
         self.staged.len() > self.staged_sent || self.out.is_ready()
     }
 
-    /// Bytes of memory that wait here.
-    pub fn waiting_bytes(&self) -> usize {
-        self.rest.len() + self.out.len() + self.staged.len()
-    }
-
     /// There is something to read.
     ///
     /// # Errors
@@ -196,12 +193,17 @@ impl Connection {
         }
         let mut input = self.take_input(turn);
         let read = match self.tls.is_some() || self.deflate.is_some() {
-            false => receive(&self.from, &mut input),
+            false => receive(&self.socket, &mut input),
             true => self.read_through(turn, &mut input),
         };
         match read {
             Ok(0) => self.is_at_end = true,
-            Ok(count) => turn.shared.counts.received_bytes.add(count as u64),
+            Ok(count) => {
+                turn.shared.counts.received_bytes.add(count as u64);
+                if count >= PROGRESS_BYTES && self.session.is_receiving() {
+                    self.active = turn.ticks;
+                }
+            }
             Err(Errno::AGAIN | Errno::INTR) => {}
             Err(_) => {
                 self.put_back(turn, input, 0);
@@ -254,7 +256,7 @@ impl Connection {
     fn read_through(&mut self, turn: &mut Turn<'_>, input: &mut Vec<u8>) -> Result<usize, Errno> {
         turn.raw.clear();
         turn.raw.reserve(READ_BYTES / 4);
-        let count = receive(&self.from, turn.raw)?;
+        let count = receive(&self.socket, turn.raw)?;
         if count == 0 {
             return Ok(0);
         }
@@ -412,6 +414,7 @@ impl Connection {
             shared: turn.shared,
             mailbox: turn.mailbox,
             now: turn.now,
+            ticks: turn.ticks,
         };
         self.session.take(input, &mut desk, &mut self.out)
     }
@@ -482,7 +485,7 @@ impl Connection {
             let sent = match self.out.first_lent() {
                 Some((lent, range)) if lent.file().is_some() => {
                     let is_whole = range.len();
-                    send_lent(&self.to, lent, range)?.filter(|&count| count <= is_whole)
+                    send_lent(&self.socket, lent, range)?.filter(|&count| count <= is_whole)
                 }
                 _ => {
                     let slices: Vec<IoSlice<'_>> = self
@@ -494,14 +497,26 @@ impl Connection {
                     if slices.is_empty() {
                         return Ok(());
                     }
-                    again(rustix::io::writev(&self.to, &slices))?
+                    again(rustix::io::writev(&self.socket, &slices))?
                 }
             };
             let Some(count) = sent else {
                 return Ok(());
             };
             self.out.sent(count);
-            turn.shared.counts.sent_bytes.add(count as u64);
+            self.has_sent(count, turn);
+        }
+    }
+
+    fn has_sent(&mut self, count: usize, turn: &Turn<'_>) {
+        turn.shared.counts.sent_bytes.add(count as u64);
+        // Who takes a byte now and then keeps its buffers for ever else.
+        if count >= PROGRESS_BYTES || !self.has_output() {
+            self.active = turn.ticks;
+        }
+        if let Some(pace) = &mut self.visit.reading {
+            let wait = pace.take(count as u64, Instant::now());
+            self.visit.rest(wait, turn.ticks);
         }
     }
 
@@ -518,10 +533,10 @@ impl Connection {
                 }
             }
             let bytes = self.staged.get(self.staged_sent..).unwrap_or_default();
-            match again(rustix::io::write(&self.to, bytes))? {
+            match again(rustix::io::write(&self.socket, bytes))? {
                 Some(count) => {
                     self.staged_sent += count;
-                    turn.shared.counts.sent_bytes.add(count as u64);
+                    self.has_sent(count, turn);
                 }
                 None => return Ok(()),
             }
@@ -584,14 +599,15 @@ impl Connection {
         if let Some(tls) = &mut self.tls {
             let mut last = Vec::new();
             tls.close(&mut last);
-            let _ = rustix::io::write(&self.to, &last);
+            let _ = rustix::io::write(&self.socket, &last);
         }
     }
 
     /// True while input is wanted.
     fn reads(&self) -> bool {
         let is_full = self.visit.on_the_way.1 >= ON_THE_WAY_BYTES_MAX;
-        self.next == Next::More && !self.is_closing && !self.is_at_end && !is_full
+        let rests = self.visit.rests_until.is_some();
+        self.next == Next::More && !rests && !self.is_closing && !self.is_at_end && !is_full
     }
 
     /// What it waits for.
@@ -604,8 +620,8 @@ impl Connection {
 }
 
 /// Reads once, at most to the end of the buffer.
-fn receive(from: &OwnedFd, into: &mut Vec<u8>) -> Result<usize, Errno> {
-    rustix::io::read(from, spare_capacity(into))
+fn receive(socket: &OwnedFd, into: &mut Vec<u8>) -> Result<usize, Errno> {
+    rustix::io::read(socket, spare_capacity(into))
 }
 
 /// `None`: not now.

@@ -19,9 +19,11 @@ mod timers;
 mod token;
 mod visit;
 
+pub use connection::ON_THE_WAY_BYTES_MAX;
 pub use counts::{Counts, Peer, PeerCounts};
+pub use library::{COPIED_BYTES_MAX, LIST_FILE_BYTES_MAX};
 pub use nntp::{Intake, Kind, Outcome, Terms};
 pub use offers::{OFFER_SECONDS_MAX, OFFERS_MAX};
 pub use parcel::{Entry, Parcel, Poster};
-pub use server::{Newsroom, Plan, Server, Times};
+pub use server::{Error, Newsroom, ON_THE_WAY_ALL_BYTES_MAX, Plan, Server, Times, serve_one};
 pub use token::Token;

@@ -4,8 +4,8 @@ use std::collections::HashMap;
 use std::fs;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
-use std::time::SystemTime;
+use std::sync::{Arc, PoisonError};
+use std::time::{Duration, Instant, SystemTime};
 
 use access::sasl::{Exchange, Mechanism, Step};
 use article::{Article as Parsed, Form, Header, message_id, newsgroups};
@@ -115,6 +115,8 @@ pub struct Desk<'a> {
     pub mailbox: &'a Arc<Mailbox>,
     /// Seconds since 1970.
     pub now: i64,
+    /// Milliseconds of the monotonic clock.
+    pub ticks: u64,
 }
 
 impl Desk<'_> {
@@ -146,6 +148,19 @@ impl Desk<'_> {
             Kind::Post => b"You may not post to all of these groups",
             Kind::TakeThis | Kind::Ihave => b"These groups are not taken from you".as_slice(),
         })
+    }
+
+    /// How long a poster has to wait who posts too much.
+    fn is_flood(&self) -> Option<Duration> {
+        let per_minute = self.visit.rights.limits().posts_per_minute_max?;
+        let who = match (&self.visit.user, self.visit.address) {
+            (Some(user), _) => access::Poster::User(user),
+            (None, Some(address)) => access::Poster::Address(address.ip()),
+            (None, None) => return None,
+        };
+        let floods = self.shared.floods.lock();
+        let mut floods = floods.unwrap_or_else(PoisonError::into_inner);
+        floods.post(who, per_minute, Instant::now()).err()
     }
 
     fn follow(&mut self, step: Step) -> SaslStep {
@@ -216,7 +231,20 @@ impl World for Desk<'_> {
             self.visit.peer.refused.one();
             return Some(Outcome::Refused(why.to_vec()));
         }
+        if handed.kind == Kind::Post
+            && let Some(wait) = self.is_flood()
+        {
+            let why = format!(
+                "Too many posts; come again in {} seconds",
+                wait.as_secs() + 1
+            );
+            return Some(Outcome::Refused(why.into_bytes()));
+        }
         if handed.kind != Kind::Post {
+            if let Some(pace) = &mut self.visit.sending {
+                let wait = pace.take(1, Instant::now());
+                self.visit.rest(wait, self.ticks);
+            }
             let hash = message_id::hash(handed.id);
             self.shared.offers.came(hash, self.visit.token);
         }

@@ -59,6 +59,8 @@ pub(crate) struct Network {
     spare: Vec<Vec<u8>>,
     packing: Packing,
     is_stopping: bool,
+    /// It ends with its only connection.
+    is_single: bool,
 }
 
 #[derive(Default)]
@@ -109,6 +111,7 @@ impl Network {
             spare: Vec::new(),
             packing: Packing::default(),
             is_stopping: false,
+            is_single: false,
         };
         network.open_doors()?;
         Ok(network)
@@ -123,6 +126,15 @@ impl Network {
         Ok(())
     }
 
+    /// Serves one connection to its end.
+    pub fn run_for(&mut self, socket: OwnedFd, address: Option<SocketAddr>) {
+        self.is_single = true;
+        self.welcome(socket, address, false, ticks());
+        if self.tokens().next().is_some() {
+            self.run();
+        }
+    }
+
     /// Works until told to stop.
     pub fn run(&mut self) {
         let mut events: Vec<epoll::Event> = Vec::with_capacity(EVENTS);
@@ -135,6 +147,7 @@ impl Network {
                 // Cannot happen with a descriptor of ours; without it nothing can be done.
                 Err(_) => return,
             }
+            self.shared.newsroom.before_turn();
             if let Err(error) = self.library.stacks.catch_up() {
                 eprintln!("broadsheet: the news directory cannot be read: {error}");
             }
@@ -172,6 +185,9 @@ impl Network {
             let Some(active) = self.active(token) else {
                 continue;
             };
+            if self.has_rested(token, ticks) {
+                continue;
+            }
             let at = active + self.patience(token);
             if at > ticks {
                 self.timers.add(at, token);
@@ -196,6 +212,20 @@ impl Network {
         let place = self.places.get(token.place())?;
         let connection = place.connection.as_ref()?;
         (connection.visit.token == token).then_some(connection.active)
+    }
+
+    /// True for a connection that had to rest, and its look for time limits has another entry.
+    fn has_rested(&mut self, token: Token, ticks: u64) -> bool {
+        let Some(mut connection) = self.take(token) else {
+            return true;
+        };
+        let is_due = connection.visit.rests_until.is_some_and(|at| at <= ticks);
+        if is_due {
+            connection.visit.rests_until = None;
+            connection.is_rest_noted = false;
+        }
+        self.put(connection, Ok(()));
+        is_due
     }
 
     fn patience(&self, token: Token) -> u64 {
@@ -247,6 +277,12 @@ impl Network {
         let Some(connection) = place.and_then(|place| place.connection.as_mut()) else {
             return;
         };
+        if let Some(at) = connection.visit.rests_until
+            && !connection.is_rest_noted
+        {
+            connection.is_rest_noted = true;
+            self.timers.add(at, token);
+        }
         let mut wants = connection.wants();
         if wants.read && connection.session.standing().sends && self.shared.is_full() {
             wants.read = false;
@@ -256,23 +292,8 @@ impl Network {
             return;
         }
         connection.wanted = wants;
-        let (from, to) = connection.ends();
         let number = token.number();
-        let done = match Arc::ptr_eq(from, to) {
-            true => watch(&self.epoll, from, number, flags(wants), true),
-            false => {
-                let read = Wants {
-                    write: false,
-                    ..wants
-                };
-                let write = Wants {
-                    read: false,
-                    ..wants
-                };
-                watch(&self.epoll, from, number, flags(read), true)
-                    .and_then(|()| watch(&self.epoll, to, number, flags(write), true))
-            }
-        };
+        let done = watch(&self.epoll, connection.socket(), number, flags(wants), true);
         if done.is_err()
             && let Some(connection) = self.take(token)
         {
@@ -484,7 +505,7 @@ impl Network {
         shared.counts.connections.one();
         peer.connections.one();
         let token = self.new_token();
-        let visit = Visit {
+        let mut visit = Visit {
             token,
             address,
             local: None,
@@ -496,15 +517,17 @@ impl Network {
             exchange: None,
             has_announced: false,
             on_the_way: (0, 0),
+            sending: None,
+            reading: None,
+            rests_until: None,
         };
+        visit.begin_paces();
         let session = Session::new(shared.terms(), visit.standing(), false);
-        let socket = Arc::new(socket);
-        let both = (socket.clone(), socket);
-        let mut connection = Box::new(Connection::new(both, session, visit, tls, ticks));
+        let mut connection = Box::new(Connection::new(socket, session, visit, tls, ticks));
         let data = flags(connection.wanted);
         if watch(
             &self.epoll,
-            connection.ends().0,
+            connection.socket(),
             token.number(),
             data,
             false,
@@ -559,6 +582,7 @@ impl Network {
         self.shared.counts.connections.less();
         visit.peer.connections.less();
         self.forget_address(visit.address);
+        self.is_stopping |= self.is_single;
         self.free.push(visit.token.place() as u32);
     }
 

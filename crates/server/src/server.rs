@@ -1,7 +1,8 @@
 //! The server as a whole: its threads and what they share.
 
 use std::collections::HashMap;
-use std::net::IpAddr;
+use std::net::{IpAddr, SocketAddr};
+use std::os::fd::OwnedFd;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
@@ -32,6 +33,9 @@ pub trait Newsroom: Send + Sync {
 
     /// Whether articles are taken.
     fn intake(&self) -> Intake;
+
+    /// A network thread is about to look at the store. Where others write it, this is the time to see that.
+    fn before_turn(&self) {}
 }
 
 /// How long what may take.
@@ -159,30 +163,16 @@ impl Server {
     /// # Errors
     /// A thread cannot be made, or the store cannot be read.
     pub fn start(plan: Plan) -> Result<Server, Error> {
-        let shared = Arc::new(Shared {
-            newsroom: plan.newsroom,
-            offers: Offers::default(),
-            counts: Counts::default(),
-            slow: Slow::new(),
-            times: plan.times,
-            connections_max: plan.connections_max,
-            connections_per_address_max: plan.connections_per_address_max,
-            on_the_way: AtomicUsize::new(0),
-            floods: Mutex::new(access::PostFloods::new()),
-            terms: RwLock::new(Arc::new(plan.terms)),
-            access: RwLock::new(plan.access),
-            certificates: plan.certificates,
-            addresses: Mutex::default(),
-        });
-        let doors = Arc::new(plan.doors);
+        let (dir, board, threads) = (plan.dir.clone(), plan.board.clone(), plan.threads);
+        let (shared, doors) = share(plan);
         let mut server = Server {
             shared: shared.clone(),
             mailboxes: Vec::new(),
             threads: Vec::new(),
         };
-        for number in 0..plan.threads.max(1) {
-            let stacks = Stacks::open(&plan.dir, plan.board.clone())?;
-            let library = Library::new(&plan.dir, stacks);
+        for number in 0..threads.max(1) {
+            let stacks = Stacks::open(&dir, board.clone())?;
+            let library = Library::new(&dir, stacks);
             let mailbox = Arc::new(Mailbox::new()?);
             let number = u16::try_from(number).unwrap_or(u16::MAX);
             let ours = (shared.clone(), mailbox.clone(), doors.clone());
@@ -241,4 +231,37 @@ impl Drop for Server {
     fn drop(&mut self) {
         self.stop();
     }
+}
+
+/// What the threads of a server share, and its doors.
+fn share(plan: Plan) -> (Arc<Shared>, Arc<Vec<Listening>>) {
+    let shared = Arc::new(Shared {
+        newsroom: plan.newsroom,
+        offers: Offers::default(),
+        counts: Counts::default(),
+        slow: Slow::new(),
+        times: plan.times,
+        connections_max: plan.connections_max,
+        connections_per_address_max: plan.connections_per_address_max,
+        on_the_way: AtomicUsize::new(0),
+        floods: Mutex::new(access::PostFloods::new()),
+        terms: RwLock::new(Arc::new(plan.terms)),
+        access: RwLock::new(plan.access),
+        certificates: plan.certificates,
+        addresses: Mutex::default(),
+    });
+    (shared, Arc::new(plan.doors))
+}
+
+/// Serves one connection, in this thread, to its end: for inetd and the like. `address`: where it comes from; `None`: this machine.
+///
+/// # Errors
+/// The store cannot be read.
+pub fn serve_one(plan: Plan, socket: OwnedFd, address: Option<SocketAddr>) -> Result<(), Error> {
+    let stacks = Stacks::open(&plan.dir, plan.board.clone())?;
+    let library = Library::new(&plan.dir, stacks);
+    let mailbox = Arc::new(Mailbox::new()?);
+    let (shared, doors) = share(plan);
+    Network::new(0, library, (shared, mailbox, doors))?.run_for(socket, address);
+    Ok(())
 }

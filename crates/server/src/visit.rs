@@ -2,9 +2,10 @@
 
 use std::net::SocketAddr;
 use std::sync::Arc;
+use std::time::Duration;
 
 use access::sasl::Exchange;
-use access::{Access, Rights, Visitor};
+use access::{Access, Pace, Rights, Visitor};
 use nntp::Standing;
 
 use crate::Token;
@@ -34,6 +35,12 @@ pub struct Visit {
     pub has_announced: bool,
     /// Articles handed in and not settled, and their bytes.
     pub on_the_way: (usize, usize),
+    /// How fast it may send articles, where that is limited.
+    pub sending: Option<Pace>,
+    /// How fast it may read, where that is limited.
+    pub reading: Option<Pace>,
+    /// It went too fast: until then nothing is read from it, in milliseconds of the monotonic clock.
+    pub rests_until: Option<u64>,
 }
 
 impl Visit {
@@ -71,6 +78,23 @@ impl Visit {
     /// Asks anew what it may do.
     pub fn ask(&mut self, access: &Arc<Access>) {
         self.rights = access.rights(&self.visitor());
+        self.begin_paces();
+    }
+
+    /// The limits on its speed are those of its rights.
+    pub fn begin_paces(&mut self) {
+        let limits = self.rights.limits();
+        let per_minute = |count: u32| Pace::per_minute(u64::from(count));
+        self.sending = limits.articles_per_minute_max.map(per_minute);
+        self.reading = limits.bytes_per_second_max.map(Pace::per_second);
+    }
+
+    /// It has to rest for so long from now on, in milliseconds of the monotonic clock.
+    pub fn rest(&mut self, wait: Duration, ticks: u64) {
+        if !wait.is_zero() {
+            let until = ticks + u64::try_from(wait.as_millis()).unwrap_or(u64::MAX / 2) + 1;
+            self.rests_until = Some(self.rests_until.map_or(until, |before| before.max(until)));
+        }
     }
 
     /// What it may do, in sum.

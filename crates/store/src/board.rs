@@ -1,11 +1,14 @@
 //! What the one writer tells those who read in its own process: that something was committed, the high marks, the groups.
 
+use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
 
 use groups::{Active, GroupId};
 
-use crate::Spool;
+use crate::active_file::read_table;
+use crate::disk::{Disk, Open, RealDisk};
+use crate::{Error, Spool};
 
 /// A board that the writer writes on and [`crate::Stacks`] read: a look at it costs an atomic load. It outlives the writer: who
 /// opens the spool again goes on with the same one.
@@ -46,6 +49,20 @@ impl Board {
     pub fn look_again(&self) {
         self.files.fetch_add(1, Ordering::Release);
         self.turn.fetch_add(1, Ordering::Release);
+    }
+
+    /// Reads what other programs wrote, where no [`Spool`] of this one announces anything.
+    ///
+    /// # Errors
+    /// `active` cannot be read.
+    pub fn read_again(&self, dir: &Path) -> Result<(), Error> {
+        let path = dir.join("active");
+        let file = RealDisk.open(&path, Open::Read);
+        let file = file.map_err(|source| Error::io("open", &path, source))?;
+        let active = read_table(&*file, &path)?;
+        self.set_groups(Arc::new(Groups::of(active)));
+        self.look_again();
+        Ok(())
     }
 
     pub(crate) fn files(&self) -> u64 {

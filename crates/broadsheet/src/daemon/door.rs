@@ -7,7 +7,7 @@ use std::time::Duration;
 use access::{Access, Login, Tables, UsersFile};
 use server::certificates::Certificates;
 use server::socket::{self, Listening};
-use server::{Plan, Server, Terms, Times};
+use server::{Newsroom, Plan, Server, Terms, Times};
 use store::Board;
 
 use super::room::Room;
@@ -111,19 +111,30 @@ pub fn open(
         let how = if door.is_tls { " with TLS" } else { "" };
         say(&format!("listening at {}{how}", door.address));
     }
+    let plan = plan(directory, settings, (room.clone(), board), certificates);
+    Ok(Some(Server::start(Plan { doors, ..plan })?))
+}
+
+/// What the settings say; no doors as yet.
+pub fn plan(
+    directory: &NewsDirectory,
+    settings: &Settings,
+    (newsroom, board): (Arc<dyn Newsroom>, Arc<Board>),
+    certificates: Option<Arc<Certificates>>,
+) -> Plan {
     let nntp = &settings.nntp;
     let threads = match nntp.threads {
         0 => std::thread::available_parallelism().map_or(2, usize::from),
         count => usize::try_from(count).unwrap_or(1),
     };
     let count = |number: u64| usize::try_from(number).unwrap_or(usize::MAX);
-    let plan = Plan {
+    Plan {
         dir: directory.root().to_owned(),
         board,
-        newsroom: room.clone(),
+        newsroom,
         access: Arc::new(access(directory, settings)),
         terms: terms(settings, certificates.is_some()),
-        doors,
+        doors: Vec::new(),
         certificates,
         times: Times {
             idle: Duration::from_secs(nntp.idle_seconds),
@@ -132,8 +143,7 @@ pub fn open(
         threads,
         connections_max: count(nntp.connections_max),
         connections_per_address_max: count(nntp.connections_per_address_max),
-    };
-    Ok(Some(Server::start(plan)?))
+    }
 }
 
 /// Goes by the settings as they are now.

@@ -1,0 +1,79 @@
+//! `broadsheet session`: one NNTP session on standard input and output.
+
+use std::io::{self, Write};
+use std::net::SocketAddr;
+use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::net::UnixStream;
+
+use crate::daemon;
+use crate::directory::NewsDirectory;
+use crate::exit::Status;
+use crate::flags::{Command, DIR, Given, Operands};
+
+/// The table.
+pub static COMMAND: Command = Command {
+    words: &["session"],
+    also: &[],
+    summary: "serve one NNTP session on standard input and output",
+    about: "\
+For inetd, a socket unit of systemd with Accept=yes, ssh, or a try by hand. Where standard input is a
+socket, [[access]] goes by the address it comes from; else the visitor is of this machine. It works with
+and without `broadsheet serve'; what is posted or sent is filed under the lock, and is on the disk before
+it is acknowledged.
+
+  119 stream tcp nowait news /usr/bin/broadsheet broadsheet session --dir /var/spool/news
+  ssh news.example.org broadsheet session --dir /var/spool/news",
+    operands: Operands::NONE,
+    flags: &[DIR],
+    exits: &[],
+    run,
+};
+
+fn run(given: &Given, _: &mut dyn Write) -> anyhow::Result<Status> {
+    let directory = NewsDirectory::meant(given)?.by_full_name()?;
+    let input = io::stdin();
+    let is_socket = rustix::net::sockopt::socket_type(&input).is_ok();
+    let (socket, pump) = match is_socket {
+        true => (input.as_fd().try_clone_to_owned()?, None),
+        false => {
+            let (ours, theirs) = UnixStream::pair()?;
+            (OwnedFd::from(ours), Some(pump(theirs)?))
+        }
+    };
+    rustix::io::ioctl_fionbio(&socket, true)?;
+    let peer = rustix::net::getpeername(&socket).ok().flatten();
+    let address = peer.and_then(|peer| SocketAddr::try_from(peer).ok());
+    daemon::serve_one(&directory, socket, address)?;
+    if let Some(output) = pump {
+        // It ends when all is written that the session said.
+        let _ = output.join();
+    }
+    Ok(Status::OK)
+}
+
+/// Carries bytes between the socket and the standard streams, which may be files or pipes and are others' too, so that they must not be
+/// made non-blocking. Returns the thread that writes.
+fn pump(socket: UnixStream) -> io::Result<std::thread::JoinHandle<()>> {
+    let mut into = socket.try_clone()?;
+    std::thread::Builder::new().spawn(move || {
+        let _ = io::copy(&mut io::stdin().lock(), &mut into);
+        let _ = into.shutdown(std::net::Shutdown::Write);
+    })?;
+    let mut from = socket;
+    std::thread::Builder::new().spawn(move || {
+        let mut output = io::stdout().lock();
+        let mut buffer = [0; 16 << 10];
+        while let Ok(count) = io::Read::read(&mut from, &mut buffer) {
+            let bytes = buffer.get(..count).unwrap_or_default();
+            // A line is to be seen at once.
+            if count == 0
+                || output
+                    .write_all(bytes)
+                    .and_then(|()| output.flush())
+                    .is_err()
+            {
+                return;
+            }
+        }
+    })
+}

@@ -8,6 +8,7 @@ SHELL := /bin/bash
 CARGO ?= cargo
 TARGET := $(or $(CARGO_TARGET_DIR),target)
 DEMO := $(TARGET)/demo
+DEMO_PORT ?= 11119
 
 # A C compiler is needed to build; the others only let tests try more (manual
 # pages, completions) and those tests are skipped without them.
@@ -66,12 +67,15 @@ demo:
 	run broadsheet sendbatches neighbour.example.org
 	run broadsheet newsrun --dir neighbour --json
 	run broadsheet overview --dir neighbour comp.lang.c 1-3
-	printf '\nThe daemon holds the lock, files what comes, and serves feeds; commands work as before.\n'
-	printf '\n$$ broadsheet serve &\n'
-	broadsheet serve &
+	printf '\nThe daemon serves readers and peers over NNTP, files what comes, and serves feeds; commands work as before.\n'
+	printf '\n$$ broadsheet serve --listen 127.0.0.1:%s &\n' "$(DEMO_PORT)"
+	broadsheet serve --listen "127.0.0.1:$(DEMO_PORT)" &
 	daemon=$$!
 	trap 'kill "$$daemon" 2> /dev/null || true' EXIT
 	until broadsheet status --json | grep -q '"pid"'; do sleep 0.1; done
+	printf '\nA reader asks for the newest article, over a socket:\n'
+	ask() { printf '%s\r\n' "$$@" QUIT | (exec 3<> "/dev/tcp/127.0.0.1/$(DEMO_PORT)"; cat >&3; tr -d '\r' <&3); }
+	ask 'GROUP comp.lang.c' 'OVER 1-3' 'HEAD 1'
 	printf 'hello, world\n' > post
 	run broadsheet inews -t 'A first post' -n comp.lang.c -f 'You <you@example.org>' post
 	run broadsheet feed list neighbour.example.org
@@ -85,6 +89,8 @@ demo:
 	run broadsheet group list comp
 	run broadsheet fsck
 	printf '\nIt is all in %s; the program is %s.\n' "$(DEMO)/news" "$(TARGET)/release/broadsheet"
+	printf 'To read it with slrn, tin or Thunderbird (nothing has expired in the neighbour):\n'
+	printf '  %s serve --dir %s --listen 127.0.0.1:%s\n' "$(TARGET)/release/broadsheet" "$(DEMO)/neighbour" "$(DEMO_PORT)"
 
 test: packages peers check
 	@mkdir -p "$(TARGET)"

@@ -19,6 +19,7 @@ use crate::{Error, Position};
 /// The articles of a [`Reader`], with the segments mapped that were used last.
 #[derive(Debug)]
 pub struct Articles {
+    /// By base.
     shelves: Vec<Shelf>,
     shelves_max: usize,
     /// Counts what was asked for.
@@ -74,17 +75,15 @@ impl Articles {
         let mut taken = self.take(place, position);
         if taken.is_err() {
             // Expire may have given its space back, or written the segment anew, since this was mapped.
-            self.shelves.swap_remove(place);
+            self.shelves.remove(place);
             place = self.open(reader, base, position)?;
             taken = self.take(place, position);
         }
         taken.map_err(|missing| match missing {
             Missing::Gone => Error::NoArticle(position),
-            Missing::Damaged(offset) => Error::Damaged {
-                path: segment_path(&reader.segments, base, View::Art),
-                offset,
-                what: "the checksum of the article is wrong",
-            },
+            Missing::Damaged(offset) => {
+                damaged(&segment_path(&reader.segments, base, View::Art), offset)
+            }
         })?;
         Record::trust(&self.copy).ok_or(Error::NoArticle(position))
     }
@@ -98,7 +97,7 @@ impl Articles {
 
     /// The place of a segment that is mapped.
     fn shelf(&mut self, reader: &Reader, base: u64) -> Result<Option<usize>, Error> {
-        let Some(place) = self.shelves.iter().position(|shelf| shelf.base == base) else {
+        let Ok(place) = self.shelves.binary_search_by_key(&base, |shelf| shelf.base) else {
             return Ok(None);
         };
         self.turn += 1;
@@ -127,16 +126,18 @@ impl Articles {
         if self.shelves.len() >= self.shelves_max.max(1) {
             let oldest = (0..self.shelves.len())
                 .min_by_key(|place| self.shelves.get(*place).map(|shelf| shelf.used));
-            oldest.map(|place| self.shelves.swap_remove(place));
+            oldest.map(|place| self.shelves.remove(place));
         }
         self.turn += 1;
-        self.shelves.push(Shelf {
+        let shelf = Shelf {
             base,
             live: live.map_err(at)?,
             moved,
             used: self.turn,
-        });
-        Ok(self.shelves.len() - 1)
+        };
+        let place = self.shelves.partition_point(|shelf| shelf.base < base);
+        self.shelves.insert(place, shelf);
+        Ok(place)
     }
 }
 
@@ -162,6 +163,14 @@ fn open(reader: &Reader, path: &Path, position: Position) -> Result<Opened, Erro
     Ok((file, moved))
 }
 
+fn damaged(path: &Path, offset: u64) -> Error {
+    Error::Damaged {
+        path: path.to_owned(),
+        offset,
+        what: "the checksum of the article is wrong",
+    }
+}
+
 /// Where a record lies in the file.
 fn place_in_file(moved: Option<&Moved>, offset: u64) -> Result<u64, Missing> {
     match moved {
@@ -176,20 +185,27 @@ impl Shelf {
         let offset = position.0.saturating_sub(self.base);
         let place = place_in_file(self.moved.as_deref(), offset)?;
         let bytes = self.live.bytes().get(place as usize..).unwrap_or_default();
-        let damaged = Missing::Damaged(place);
-        let Some(head) = Head::parse(bytes) else {
-            let is_empty = bytes.iter().take(HEADER_BYTES).all(|&b| b == 0);
-            return Err(if is_empty { Missing::Gone } else { damaged });
-        };
-        if head.kind == Kind::Hole {
+        let head = Head::parse(bytes);
+        if head.is_some_and(|head| head.kind == Kind::Hole) {
             return Err(Missing::Gone);
         }
-        copy.extend_from_slice(bytes.get(..head.covered()).unwrap_or_default());
+        let length = head.map_or(HEADER_BYTES, |head| head.covered());
+        copy.extend_from_slice(bytes.get(..length).unwrap_or_default());
         match Record::parse(copy) {
             Some(_) => Ok(()),
-            None => Err(damaged),
+            None if is_punched(copy, place) => Err(Missing::Gone),
+            None => Err(Missing::Damaged(place)),
         }
     }
+}
+
+/// True when a record that cannot be read, from that place in its file on, has lost whole blocks: expire gave them back, which a
+/// reader that looked before does not know yet.
+fn is_punched(bytes: &[u8], place: u64) -> bool {
+    let to_block = BLOCK_BYTES - place as usize % BLOCK_BYTES;
+    let (first, rest) = bytes.split_at_checked(to_block).unwrap_or((bytes, b""));
+    let mut parts = std::iter::once(first).chain(rest.chunks(BLOCK_BYTES));
+    parts.any(|part| part.iter().all(|&b| b == 0))
 }
 
 /// An article in wire form as it lies in its file, to be sent by the system itself.
@@ -257,10 +273,12 @@ pub fn stretch(reader: &Reader, position: Position) -> Result<Stretch, Error> {
     let bytes = map.bytes().get(place..).unwrap_or_default();
     let head = Head::parse(bytes).filter(|head| head.kind == Kind::Article);
     let head = head.ok_or_else(gone)?;
-    let record = Record::check(head, bytes).ok_or_else(|| Error::Damaged {
-        path: path.clone(),
-        offset: place as u64,
-        what: "the checksum of the article is wrong",
+    let record = Record::check(head, bytes).ok_or_else(|| {
+        let bytes = bytes.get(..head.covered()).unwrap_or_default();
+        match is_punched(bytes, place as u64) {
+            true => gone(),
+            false => damaged(&path, place as u64),
+        }
     })?;
     let end = place + record.bytes().len();
     let text = HEADER_BYTES + (head.line_length + head.sites_length) as usize;

@@ -101,7 +101,7 @@ impl Catalogue {
         mut each: impl FnMut(&Living<'_>) -> ControlFlow<B>,
     ) -> Result<ControlFlow<B>, Error> {
         self.find_all(reader, group)?;
-        let mut tally = Tally::new(reader.alive(), group);
+        let mut tally = Tally::new(reader, group);
         let mut from = Some(low.max(reader.expired().low(group)));
         while let Some(ahead) = from.and_then(|from| self.ahead(group, from, high)) {
             let spot = &ahead.spot;
@@ -147,8 +147,8 @@ impl Catalogue {
         self.find_new(reader, group)?;
         loop {
             if let Some(Ahead { spot, place, .. }) = self.ahead(group, number, number) {
-                let position = spot.position(place);
-                return Ok(position.filter(|position| !reader.is_cancelled(*position)));
+                let mut tally = Tally::new(reader, group);
+                return Ok(tally.position(spot.base, &spot.rows, place));
             }
             if !self.find_older(reader, group)? {
                 return Ok(None);
@@ -168,14 +168,13 @@ impl Catalogue {
     ) -> Result<Option<(u64, Position)>, Error> {
         self.find_all(reader, group)?;
         let low = low.max(reader.expired().low(group));
+        let mut tally = Tally::new(reader, group);
         while let Some((spot, place)) = self.behind(group, before) {
             let number = spot.rows.number_at(place);
             if number < low {
                 break;
             }
-            if let Some(position) = spot.position(place)
-                && reader.is_alive_in(group, number, position)
-            {
+            if let Some(position) = tally.position(spot.base, &spot.rows, place) {
                 return Ok(Some((number, position)));
             }
             before = number;
@@ -381,13 +380,6 @@ impl Extent {
             last: rows.last_number(),
             reach: rows.last_number(),
         }
-    }
-}
-
-impl Spot<'_> {
-    fn position(&self, place: usize) -> Option<Position> {
-        let record = self.rows.record_at(place)?;
-        Some(Position(self.base + u64::from(record)))
     }
 }
 

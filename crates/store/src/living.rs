@@ -9,6 +9,7 @@ use crate::expired::InGroup;
 use crate::live::Live;
 use crate::map::MapRef;
 use crate::overview::{GroupRows, Row};
+use crate::reader::Reader;
 
 /// Neighbouring rows of one group in one block, all alive; or none, where rows are dead.
 pub struct Living<'c> {
@@ -123,16 +124,27 @@ pub struct Tally<'a> {
     cancelled: &'a Cancels,
     /// Between these two positions nothing was cancelled, nor at the first.
     free: (u64, u64),
+    /// Where the log ends.
+    end: u64,
 }
 
 impl<'a> Tally<'a> {
-    /// Of a group.
-    pub fn new(alive: Alive<'a>, group: &[u8]) -> Tally<'a> {
+    /// Of a group. Rows that were written since the reader looked, and are seen because their segment was sealed, are not for it.
+    pub fn new(reader: &'a Reader, group: &[u8]) -> Tally<'a> {
+        let Alive { expired, cancelled } = reader.alive();
         Tally {
-            in_group: alive.expired.in_group(group),
-            cancelled: alive.cancelled,
+            in_group: expired.in_group(group),
+            cancelled,
             free: (0, 0),
+            end: reader.end().0,
         }
+    }
+
+    /// Where the article of a row is, if it is alive.
+    pub fn position(&mut self, base: u64, rows: &GroupRows<'_>, place: usize) -> Option<Position> {
+        let record = rows.record_at(place)?;
+        let is_alive = self.has(base, rows, place);
+        is_alive.then(|| Position(base + u64::from(record)))
     }
 
     /// Whether the first of some rows is alive, and the place of the first for which that is not the same; the end if there is none.
@@ -148,8 +160,10 @@ impl<'a> Tally<'a> {
     }
 
     fn has(&mut self, base: u64, rows: &GroupRows<'_>, place: usize) -> bool {
-        let record = rows.record_at(place).map_or(0, u64::from);
-        self.in_group.keeps(rows.number_at(place)) && !self.is_cancelled(base + record)
+        let position = base + rows.record_at(place).map_or(0, u64::from);
+        position < self.end
+            && self.in_group.keeps(rows.number_at(place))
+            && !self.is_cancelled(position)
     }
 
     fn is_cancelled(&mut self, position: u64) -> bool {

@@ -144,7 +144,7 @@ impl<'a> History<'a> {
         let Some((at, next)) = self.stretches_at(offset, |(whole, _)| whole) else {
             return if self.is_thinned() { 0 } else { offset };
         };
-        let here = at.1 + (offset - at.0);
+        let here = at.1.saturating_add(offset - at.0);
         next.map_or(here, |next| here.min(next.1))
     }
 }

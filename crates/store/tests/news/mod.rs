@@ -49,6 +49,17 @@ impl News {
         groups: &[&str],
         filler: &str,
     ) -> Result<Position, store::Error> {
+        self.file_at(spool, id, groups, (filler, 1000))
+    }
+
+    /// Files an article that arrived then.
+    pub fn file_at(
+        &self,
+        spool: &mut Spool,
+        id: &str,
+        groups: &[&str],
+        (filler, arrival): (&str, i64),
+    ) -> Result<Position, store::Error> {
         let mut links = Vec::new();
         for group in groups {
             let found = spool.active().find(group.as_bytes()).unwrap();
@@ -62,7 +73,7 @@ impl News {
         let subject = format!("subject {id}");
         spool.append(&Filing {
             id: id.as_bytes(),
-            arrival: 1000,
+            arrival,
             expires: None.into(),
             links: &links,
             sites: b"one two",

@@ -1,0 +1,207 @@
+//! Whatever is done to a news directory, in this process and by others that borrow the lock: who reads live sees, when it has
+//! caught up, what a reader sees that is opened then; and between, it never fails.
+
+#![allow(clippy::unwrap_used, clippy::indexing_slicing, clippy::panic)]
+
+mod agree;
+mod news;
+
+use groups::Flag;
+use news::News;
+use proptest::prelude::*;
+use store::{Board, Eagerness, Expiry, Options, Position, Reader, Spool, Stacks, reclaim};
+
+const GROUPS: [&str; 3] = ["a", "b.c", "d"];
+
+#[derive(Debug, Clone)]
+enum Deed {
+    /// Bytes of filler, groups, whether a commit follows.
+    File(usize, Vec<usize>, bool),
+    Cancel(prop::sample::Index),
+    /// Below this number of the group's, in hundredths of its high mark.
+    Cut(usize, u64),
+    Early(usize, prop::sample::Index),
+    Reclaim,
+    Seal,
+    GrowIndex,
+    Group(bool),
+    /// The lock is lent, and so many articles are filed by another.
+    Lend(usize),
+    /// The reader looks, and remembers what it sees.
+    Look,
+}
+
+fn deed() -> impl Strategy<Value = Deed> {
+    let groups = prop::sample::subsequence((0..GROUPS.len()).collect::<Vec<_>>(), 1..=3);
+    let filler = prop_oneof![4 => 0..300usize, 1 => 20_000..90_000usize];
+    let index = any::<prop::sample::Index>;
+    prop_oneof![
+        12 => (filler, groups, any::<bool>()).prop_map(|(bytes, groups, commit)| Deed::File(bytes, groups, commit)),
+        3 => index().prop_map(Deed::Cancel),
+        1 => (0..GROUPS.len(), 0..100u64).prop_map(|(group, part)| Deed::Cut(group, part)),
+        1 => (0..GROUPS.len(), index()).prop_map(|(group, which)| Deed::Early(group, which)),
+        1 => Just(Deed::Reclaim),
+        2 => Just(Deed::Seal),
+        1 => Just(Deed::GrowIndex),
+        1 => any::<bool>().prop_map(Deed::Group),
+        1 => (0..20usize).prop_map(Deed::Lend),
+        3 => Just(Deed::Look),
+    ]
+}
+
+struct Town {
+    news: News,
+    spool: Option<Spool>,
+    filed: Vec<(Position, String)>,
+}
+
+impl Town {
+    fn options() -> Options {
+        Options {
+            segment_bytes: 1 << 20,
+            ..Options::default()
+        }
+    }
+
+    fn spool(&mut self) -> &mut Spool {
+        self.spool.as_mut().unwrap()
+    }
+
+    fn file(&mut self, bytes: usize, groups: &[usize]) {
+        let id = format!("<{}@x>", self.filed.len());
+        let names: Vec<&str> = groups.iter().map(|group| GROUPS[*group]).collect();
+        let spool = self.spool.as_mut().unwrap();
+        let filler = "x".repeat(bytes);
+        let position = self.news.file_with(spool, &id, &names, &filler);
+        self.filed.push((position, id));
+    }
+
+    fn expire(&mut self, expiry: Expiry) {
+        let spool = self.spool();
+        spool.commit().unwrap();
+        let reader = Reader::open(spool.dir()).unwrap();
+        let touched = reader.segments().to_vec();
+        self.spool().expire(&Expiry { touched, ..expiry }).unwrap();
+    }
+
+    fn high(&mut self, group: usize) -> u64 {
+        let active = self.spool().active();
+        active.high(active.find(GROUPS[group].as_bytes()).unwrap())
+    }
+
+    fn lend(&mut self, board: &std::sync::Arc<Board>, borrow: impl FnOnce(&mut Town)) {
+        self.spool().commit().unwrap();
+        self.spool = None;
+        borrow(self);
+        self.spool = None;
+        let mut spool = Spool::open(self.news.dir(), Town::options()).unwrap();
+        spool.announce_on(board.clone());
+        self.spool = Some(spool);
+    }
+
+    fn open(&mut self) {
+        self.spool = Some(Spool::open(self.news.dir(), Town::options()).unwrap());
+    }
+}
+
+/// Reads a little of everything; what comes of it does not matter, but that it does not fail.
+fn browse(stacks: &mut Stacks, filed: &[(Position, String)]) {
+    for group in GROUPS {
+        agree::rows(stacks, group.as_bytes(), 1000);
+    }
+    for (position, id) in filed.iter().rev().step_by(3) {
+        stacks.seen(id.as_bytes()).unwrap();
+        if let Some(record) = stacks.record(*position).unwrap() {
+            let wire = String::from_utf8(record.wire().to_vec()).unwrap();
+            assert!(wire.contains(id.as_str()));
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(12))]
+    #[test]
+    fn stacks_agree_with_a_reader(deeds in prop::collection::vec(deed(), 1..120)) {
+        let mut town = Town { news: News::new(&GROUPS), spool: None, filed: Vec::new() };
+        let board = Board::new();
+        town.open();
+        town.spool().announce_on(board.clone());
+        let mut stacks = Stacks::open(town.news.dir(), board.clone()).unwrap();
+        // It catches up at the very end only.
+        let mut late = Stacks::open(town.news.dir(), board.clone()).unwrap();
+        for (step, deed) in deeds.into_iter().enumerate() {
+            let what = format!("{step}: {deed:?}");
+            match deed {
+                Deed::File(bytes, groups, commit) => {
+                    town.file(bytes, &groups);
+                    if commit {
+                        town.spool().commit().unwrap();
+                    }
+                }
+                Deed::Cancel(which) if !town.filed.is_empty() => {
+                    let (position, id) = which.get(&town.filed).clone();
+                    town.spool().cancel(position, id.as_bytes()).unwrap();
+                }
+                Deed::Cancel(_) => {}
+                Deed::Cut(group, part) => {
+                    let cut = town.high(group) * part / 100 + 1;
+                    let cuts = vec![(GROUPS[group].into(), cut)];
+                    town.expire(Expiry { cuts, ..Expiry::default() });
+                }
+                Deed::Early(group, which) => {
+                    let high = town.high(group);
+                    if high > 0 {
+                        let number = which.index(high as usize) as u64 + 1;
+                        let gone = vec![(GROUPS[group].into(), number)];
+                        town.expire(Expiry { gone, ..Expiry::default() });
+                    }
+                }
+                Deed::Reclaim => town.lend(&board, |town| {
+                    reclaim(town.news.dir(), Town::options(), Eagerness::usual(0.1)).unwrap();
+                    browse(&mut late, &town.filed);
+                }),
+                Deed::Seal => {
+                    let spool = town.spool();
+                    spool.commit().unwrap();
+                    spool.seal().unwrap();
+                    spool.commit().unwrap();
+                }
+                Deed::GrowIndex => {
+                    town.spool().rebuild_index().unwrap();
+                }
+                Deed::Group(is_there) => {
+                    let spool = town.spool();
+                    match is_there {
+                        true => spool.set_group(b"guest", Flag::Open).unwrap(),
+                        false if spool.active().find(b"guest").is_some() => spool.remove_group(b"guest").unwrap(),
+                        false => {}
+                    }
+                }
+                Deed::Lend(articles) => town.lend(&board, |town| {
+                    town.open();
+                    for _ in 0..articles {
+                        town.file(30_000, &[0, 2]);
+                        town.spool().commit().unwrap();
+                    }
+                    stacks.catch_up().unwrap();
+                    browse(&mut stacks, &town.filed);
+                }),
+                Deed::Look => {
+                    town.spool().commit().unwrap();
+                    stacks.catch_up().unwrap();
+                    let reader = Reader::open(town.news.dir()).unwrap();
+                    agree::agree(&mut stacks, &reader, &what);
+                }
+            }
+            if step % 5 == 0 {
+                browse(&mut late, &town.filed);
+            }
+        }
+        town.spool().commit().unwrap();
+        let reader = Reader::open(town.news.dir()).unwrap();
+        for stacks in [&mut stacks, &mut late] {
+            stacks.catch_up().unwrap();
+            agree::agree(stacks, &reader, "at the end");
+        }
+    }
+}

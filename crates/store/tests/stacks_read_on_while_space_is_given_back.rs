@@ -1,0 +1,121 @@
+//! Expire gives space back in segments that are mapped: what is alive is read as before; what is gone is gone, and who was just
+//! sending it is told.
+
+#![allow(clippy::unwrap_used, clippy::indexing_slicing, clippy::panic)]
+
+mod agree;
+mod news;
+
+use news::News;
+use store::{Board, Eagerness, Expiry, Options, Reader, Spool, Stacks, reclaim};
+
+fn options() -> Options {
+    Options {
+        segment_bytes: 2 << 20,
+        ..Options::default()
+    }
+}
+
+struct Site {
+    news: News,
+    stacks: Stacks,
+    board: std::sync::Arc<Board>,
+    positions: Vec<store::Position>,
+}
+
+/// A sealed segment: twenty large articles in one group, then as many in the other, or by turns.
+fn site(by_turns: bool) -> Site {
+    let news = News::new(&["goes", "stays"]);
+    let mut spool = Spool::open(news.dir(), options()).unwrap();
+    let board = Board::new();
+    spool.announce_on(board.clone());
+    let filler = "\nthirty bytes of some filler...".repeat(1300);
+    let mut positions = Vec::new();
+    for number in 0..40 {
+        let goes = if by_turns {
+            number % 2 == 0
+        } else {
+            number < 20
+        };
+        let group = if goes { "goes" } else { "stays" };
+        let id = format!("<{number}@x>");
+        positions.push(news.file_with(&mut spool, &id, &[group], &filler));
+        spool.commit().unwrap();
+    }
+    spool.seal().unwrap();
+    spool.commit().unwrap();
+    let mut stacks = Stacks::open(news.dir(), board.clone()).unwrap();
+    for position in &positions {
+        assert!(stacks.record(*position).unwrap().is_some());
+    }
+    Site {
+        news,
+        stacks,
+        board,
+        positions,
+    }
+}
+
+impl Site {
+    fn expire(&mut self) {
+        let base = Reader::open(self.news.dir()).unwrap().segments()[0];
+        let mut spool = Spool::open(self.news.dir(), options()).unwrap();
+        spool
+            .expire(&Expiry {
+                cuts: vec![(b"goes".to_vec(), 21)],
+                touched: vec![base],
+                ..Expiry::default()
+            })
+            .unwrap();
+    }
+
+    fn come_back(&mut self) {
+        let mut spool = Spool::open(self.news.dir(), options()).unwrap();
+        spool.announce_on(self.board.clone());
+        self.stacks.catch_up().unwrap();
+        let reader = Reader::open(self.news.dir()).unwrap();
+        agree::agree(&mut self.stacks, &reader, "afterwards");
+    }
+}
+
+#[test]
+fn a_hole_is_noticed() {
+    let mut site = site(false);
+    let sending = site.stacks.stretch(site.positions[7]).unwrap().unwrap();
+    let staying = site.stacks.stretch(site.positions[30]).unwrap().unwrap();
+    assert!(sending.is_still_there() && staying.is_still_there());
+    site.expire();
+    assert!(sending.is_still_there(), "nothing is given back yet");
+    let told = reclaim(site.news.dir(), options(), Eagerness::usual(0.9)).unwrap();
+    assert_eq!((told.holes, told.no_holes), (1, false));
+    assert!(!sending.is_still_there());
+    assert!(staying.is_still_there());
+    // It has not caught up, and knows of no expire.
+    for (number, position) in site.positions.iter().enumerate() {
+        let record = site.stacks.record(*position).unwrap();
+        assert_eq!(record.is_some(), number >= 20, "{number}");
+        let stretch = site.stacks.stretch(*position).unwrap();
+        assert_eq!(stretch.is_some(), number >= 20, "{number}");
+    }
+    site.come_back();
+}
+
+#[test]
+fn a_segment_written_anew_is_read() {
+    let mut site = site(true);
+    let sending = site.stacks.stretch(site.positions[6]).unwrap().unwrap();
+    let wire = sending.bytes().to_vec();
+    site.expire();
+    let told = reclaim(site.news.dir(), options(), Eagerness::usual(0.1)).unwrap();
+    assert_eq!(told.repacked, 1);
+    // Who sends it has the old file.
+    assert!(sending.is_still_there());
+    assert_eq!(sending.bytes(), wire);
+    for position in site.positions.iter().skip(1).step_by(2) {
+        assert!(site.stacks.record(*position).unwrap().is_some());
+        assert!(site.stacks.stretch(*position).unwrap().is_some());
+    }
+    site.come_back();
+    assert!(site.stacks.record(site.positions[6]).unwrap().is_none());
+    assert!(site.stacks.stretch(site.positions[6]).unwrap().is_none());
+}

@@ -1,0 +1,62 @@
+//! While the lock is lent, others file, seal segments, make a larger index and add groups. Who reads live answers as before
+//! meanwhile, and sees all of it when the spool is open again.
+
+#![allow(clippy::unwrap_used, clippy::indexing_slicing, clippy::panic)]
+
+mod agree;
+mod news;
+
+use groups::Flag;
+use news::News;
+use store::{Board, Options, Reader, Spool, Stacks};
+
+#[test]
+fn what_was_filed_on_loan_is_seen_live() {
+    let news = News::new(&["a.b"]);
+    let options = Options {
+        segment_bytes: 1 << 20,
+        ..Options::default()
+    };
+    let mut spool = Spool::open(news.dir(), options).unwrap();
+    let board = Board::new();
+    spool.announce_on(board.clone());
+    let mut stacks = Stacks::open(news.dir(), board.clone()).unwrap();
+    let first = news.file(&mut spool, "<first@x>", &["a.b"]);
+    spool.commit().unwrap();
+    stacks.catch_up().unwrap();
+    drop(spool);
+
+    let mut other = Spool::open(news.dir(), options).unwrap();
+    other.set_group(b"new.one", Flag::Open).unwrap();
+    let filler = "\nfiller".repeat(2000);
+    for number in 0..200 {
+        let id = format!("<{number}@x>");
+        news.file_with(&mut other, &id, &["a.b", "new.one"], &filler);
+        other.commit().unwrap();
+    }
+    other.cancel(first, b"<first@x>").unwrap();
+    other.rebuild_index().unwrap();
+    news.file(&mut other, "<last@x>", &["new.one"]);
+    other.commit().unwrap();
+    assert!(!stacks.catch_up().unwrap());
+    assert!(stacks.seen(b"<first@x>").unwrap());
+    assert!(stacks.record(first).unwrap().is_some());
+    assert!(stacks.active().find(b"new.one").is_none());
+    assert_eq!(agree::rows(&mut stacks, b"a.b", 1000).len(), {
+        let mut row = Vec::new();
+        assert!(stacks.row_of(b"<first@x>", &mut row).unwrap());
+        row.len()
+    });
+    drop(other);
+
+    let mut spool = Spool::open(news.dir(), options).unwrap();
+    assert!(!stacks.catch_up().unwrap());
+    spool.announce_on(board);
+    assert!(stacks.catch_up().unwrap());
+    let reader = Reader::open(news.dir()).unwrap();
+    assert!(reader.segments().len() > 2);
+    agree::agree(&mut stacks, &reader, "afterwards");
+    let group = stacks.active().find(b"new.one").unwrap();
+    assert_eq!(stacks.marks(group), (1, 201));
+    assert!(stacks.find(b"<first@x>").unwrap().is_none());
+}

@@ -139,7 +139,7 @@ fn the_command_line_is_checked() {
 
 #[test]
 fn a_fault_in_a_table_names_its_place() {
-    let program = with("[[access]]\nname = \"a\"\nreed = \"*\"\n[auth]\nprogram = \"a | b\"\n");
+    let program = with("[[access]]\nname = \"a\"\nreed = \"*\"\n");
     let (status, told) = explain(&program, &["--from", "local"]);
     assert_eq!(status, 78);
     assert!(

@@ -1,5 +1,6 @@
 //! The entries in force, and which of them fits a visitor.
 
+use std::fmt;
 use std::net::IpAddr;
 use std::sync::Arc;
 
@@ -70,10 +71,8 @@ impl Access {
     /// What a visitor may do: what the first entry says that fits him. To be asked again when he has logged in, and when
     /// TLS begins.
     pub fn rights(&self, visitor: &Visitor<'_>) -> Rights {
-        let found = self
-            .rules
-            .iter()
-            .position(|rule| fits(&rule.entry, visitor));
+        let fits = |rule: &Arc<Rule>| misfit(&rule.entry, visitor).is_none();
+        let found = self.rules.iter().position(fits);
         // Only what stands before the entry that fits now can come to fit instead.
         let before = self.rules.get(..found.unwrap_or(self.rules.len()));
         let can_log_in = visitor.user.is_none()
@@ -83,6 +82,16 @@ impl Access {
                 .any(|rule| !rule.entry.users.is_empty() && is_from(&rule.entry, visitor.address));
         let rule = found.and_then(|found| self.rules.get(found));
         Rights::new(Arc::clone(rule.unwrap_or(&self.nothing)), can_log_in)
+    }
+
+    /// The entries in their order, and why each does not fit a visitor; `None`: it does. What follows the first that
+    /// fits does not count.
+    pub fn explain<'a>(
+        &'a self,
+        visitor: &'a Visitor<'a>,
+    ) -> impl Iterator<Item = (&'a Entry, Option<Misfit>)> {
+        let entries = self.rules.iter().map(|rule| &rule.entry);
+        entries.map(|entry| (entry, misfit(entry, visitor)))
     }
 
     /// Whether a visitor may send a password as it is. Otherwise AUTHINFO USER and SASL PLAIN are answered with 483 and
@@ -118,18 +127,55 @@ impl Access {
     }
 }
 
-fn fits(entry: &Entry, visitor: &Visitor<'_>) -> bool {
-    let is_user = |user: &str| {
-        entry
-            .users
-            .iter()
-            .any(|known| known == "*" || known == user)
-    };
+/// Why an entry does not fit a visitor.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Misfit {
+    /// He comes from elsewhere.
+    Elsewhere,
+    /// He comes without TLS.
+    WithoutTls,
+    /// He has not this certificate, or none.
+    Certificate,
+    /// He has not logged in.
+    NotLoggedIn,
+    /// He is somebody else.
+    SomebodyElse,
+}
+
+/// As the rest of a sentence that begins with who it is.
+impl fmt::Display for Misfit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Misfit::Elsewhere => "comes from elsewhere",
+            Misfit::WithoutTls => "comes without TLS",
+            Misfit::Certificate => "has not shown such a certificate",
+            Misfit::NotLoggedIn => "has not logged in",
+            Misfit::SomebodyElse => "is somebody else",
+        })
+    }
+}
+
+/// Why it does not fit; `None`: it fits.
+fn misfit(entry: &Entry, visitor: &Visitor<'_>) -> Option<Misfit> {
     let is_certified = |one: &[u8; 32]| entry.certificates.contains(one);
-    is_from(entry, visitor.address)
-        && (visitor.is_secure || !entry.tls)
-        && (entry.users.is_empty() || visitor.user.is_some_and(is_user))
-        && (entry.certificates.is_empty() || visitor.certificate.as_ref().is_some_and(is_certified))
+    if !is_from(entry, visitor.address) {
+        return Some(Misfit::Elsewhere);
+    }
+    if entry.tls && !visitor.is_secure {
+        return Some(Misfit::WithoutTls);
+    }
+    if !entry.certificates.is_empty() && !visitor.certificate.as_ref().is_some_and(is_certified) {
+        return Some(Misfit::Certificate);
+    }
+    match visitor.user {
+        _ if entry.users.is_empty() => None,
+        None => Some(Misfit::NotLoggedIn),
+        Some(user) => {
+            let mut users = entry.users.iter();
+            let is_meant = users.any(|known| known == "*" || known == user);
+            (!is_meant).then_some(Misfit::SomebodyElse)
+        }
+    }
 }
 
 fn is_from(entry: &Entry, address: Option<IpAddr>) -> bool {

@@ -19,7 +19,7 @@ pub mod tables;
 pub mod users;
 mod visitor;
 
-pub use allowed::{Access, Login};
+pub use allowed::{Access, Login, Misfit};
 pub use error::Error;
 pub use flood::{PostFloods, Poster};
 pub use login::{Outcome, Slow};

@@ -1,5 +1,6 @@
 //! The table of commands, and finding the one that is meant.
 
+mod access_explain;
 mod article;
 mod batcher;
 mod batchih;
@@ -55,6 +56,10 @@ mod session;
 mod status;
 mod stop;
 mod upact;
+mod user_add;
+mod user_list;
+mod user_passwd;
+mod user_remove;
 mod version;
 
 use std::ffi::{OsStr, OsString};
@@ -109,6 +114,16 @@ pub static SECTIONS: &[Section] = &[
             &session::COMMAND,
             &reload::COMMAND,
             &stop::COMMAND,
+        ],
+    },
+    Section {
+        title: "People and peers",
+        commands: &[
+            &user_add::COMMAND,
+            &user_passwd::COMMAND,
+            &user_remove::COMMAND,
+            &user_list::COMMAND,
+            &access_explain::COMMAND,
         ],
     },
     Section {

@@ -7,6 +7,7 @@ use groups::newsgroups::Newsgroups;
 use groups::sites::Via;
 use groups::{Active, Flag, Sites};
 
+use crate::access_review;
 use crate::directory::NewsDirectory;
 use crate::feeds;
 use crate::serving::BATCHPARMS;
@@ -54,6 +55,14 @@ pub fn findings(directory: &NewsDirectory, settings: &Settings) -> Vec<Finding> 
         },
         look("explist", &|text| explist(&text, &groups)),
         look(settings::FILE, &|text| tables(&text, &groups)),
+        Finding {
+            file: access::users::FILE,
+            told: access_review::users(directory),
+        },
+        Finding {
+            file: "[[access]]",
+            told: access_review::entries(directory, settings),
+        },
         Finding {
             file: "control messages",
             told: control(directory),

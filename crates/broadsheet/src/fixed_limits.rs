@@ -155,5 +155,21 @@ fixed! {
     server::slow::SLOW_THREADS_MAX, Unit::Count("threads"), "threads that look at passwords", "They end when there is nothing to do.";
     server::certificates::PEM_BYTES_MAX, Unit::Bytes, "file with a certificate or key", "A larger one is not read.";
     server::certificates::CERTIFICATES_MAX, Unit::Count("certificates"), "certificates in a chain", "More are a fault.";
+    access::tables::ENTRIES_MAX, Unit::Count("entries"), "entries of [[access]]", "More are a fault.";
+    access::tables::LIST_MAX, Unit::Count("items"), "networks, users or certificates of an entry", "More are a fault.";
+    access::users::FILE_BYTES_MAX, Unit::Bytes, "file of users", "A larger one is not read, and nobody logs in: it would be some 250,000 users.";
+    access::users::NAME_BYTES_MAX, Unit::Bytes, "name of a user", "A longer name is nobody's.";
+    access::users::CERTIFICATES_MAX, Unit::Count("certificates"), "certificates of a user", "More are a fault.";
+    access::password::PASSWORD_BYTES_MAX, Unit::Bytes, "password", "A longer one is wrong.";
+    access::password::MEMORY_KIB_MAX, Unit::Count("KiB"), "memory for checking a password", "A line of users that asks for more is a fault; new ones ask for 19 MiB.";
+    access::password::PASSES_MAX, Unit::Count("passes"), "passes for checking a password", "A line of users that asks for more is a fault; new ones ask for 2.";
+    access::password::LANES_MAX, Unit::Count("lanes"), "lanes for checking a password", "A line of users that asks for more is a fault; new ones ask for 1.";
+    access::password::HASH_BYTES_MAX, Unit::Bytes, "salt or hash of a password", "A line of users with a longer one is a fault.";
+    access::sasl::ITERATIONS_MAX, Unit::Count("iterations"), "iterations of SCRAM", "A line of users that asks for more is a fault; new ones ask for 50,000.";
+    access::sasl::RESPONSE_BYTES_MAX, Unit::Bytes, "response of a client in SASL", "A longer one is refused.";
+    access::program::ANSWER_BYTES_MAX, Unit::Bytes, "answer of a program that checks passwords", "One that says more, or complains more, is killed.";
+    access::flood::POSTERS_MAX, Unit::Count("posters"), "posters remembered for floods", "With more, those who may post again the soonest are forgotten.";
+    access::flood::WAIT_SECONDS_MAX, Unit::Count("seconds"), "wait of who posts too much", "Each wait is twice as long as the one before, up to this.";
+    access::pace::WAIT_SECONDS_MAX, Unit::Count("seconds"), "wait for a rate", "Whoever takes more than a rate allows waits at most so long.";
     expire::life::DAYS_MAX, Unit::Count("days"), "life of an article", "A longer life is written `never'.";
 }

@@ -5,6 +5,7 @@
 //! (`flags`), its `run` does the work and writes to standard output; what goes wrong becomes one
 //! line on standard error and an exit status (`exit`).
 
+mod access_review;
 mod account;
 mod archive_report;
 mod command;
@@ -22,11 +23,13 @@ mod help;
 mod ihave;
 mod key_report;
 mod man;
+mod new_password;
 mod posting;
 mod serving;
 mod settings;
 mod spooling;
 mod text;
+mod user_edit;
 
 use std::ffi::OsString;
 use std::io::{BufWriter, Write};

@@ -9,7 +9,11 @@ pub use read::{Faults, Origin, Read};
 pub use table::{SECTIONS, TABLE};
 pub use template::template;
 
+use std::path::Path;
+use std::time::Duration;
+
 use groups::When;
+use groups::command_line::{CommandFault, CommandLine};
 
 use crate::text;
 
@@ -39,6 +43,27 @@ pub struct Settings {
     pub control: Control,
     /// `[nntp]`
     pub nntp: Nntp,
+    /// `[auth]`
+    pub auth: Auth,
+    /// `[[access]]`
+    pub access: access::Tables,
+}
+
+/// `[auth]`: how people log in, besides by the file of users.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Auth {
+    /// The command that checks names and passwords; empty for none.
+    pub program: String,
+    /// Seconds that it may take.
+    pub program_seconds: u64,
+}
+
+impl Auth {
+    /// The command, split into words. `None`: there is none.
+    fn command(&self) -> Option<Result<CommandLine, CommandFault>> {
+        let line = self.program.trim();
+        (!line.is_empty()).then(|| CommandLine::parse(line.as_bytes()))
+    }
 }
 
 /// `[nntp]`: the NNTP server.
@@ -54,6 +79,8 @@ pub struct Nntp {
     pub key: String,
     /// Capabilities that are not offered.
     pub without: String,
+    /// Whether passwords may come without TLS.
+    pub plaintext_passwords: bool,
     /// Seconds from one command to the next.
     pub idle_seconds: u64,
     /// Seconds from the connection to the first command.
@@ -260,6 +287,18 @@ impl Settings {
         }
     }
 
+    /// Who may read, post and send, in a news directory.
+    pub fn access(&self, news: &Path) -> access::Access {
+        let time_max = Duration::from_secs(self.auth.program_seconds);
+        let program = self.auth.command().and_then(Result::ok);
+        let login = access::Login {
+            users: access::UsersFile::of(news),
+            program: program.map(|line| access::Authenticator::new(line, news, time_max)),
+            plaintext_passwords: self.nntp.plaintext_passwords,
+        };
+        access::Access::new(&self.access, login)
+    }
+
     /// How far a wrapped batch may grow.
     pub fn wrap_limits(&self) -> article::wrap::WrapLimits {
         article::wrap::WrapLimits {
@@ -330,6 +369,7 @@ impl Default for Settings {
                 certificate: String::new(),
                 key: String::new(),
                 without: String::new(),
+                plaintext_passwords: false,
                 idle_seconds: 600,
                 first_seconds: 60,
                 connections_max: 20_000,
@@ -341,6 +381,11 @@ impl Default for Settings {
                 spool_after_seconds: 0,
             },
             sites: groups::Tables::default(),
+            auth: Auth {
+                program: String::new(),
+                program_seconds: access::program::PROGRAM_SECONDS_MAX,
+            },
+            access: access::Tables::default(),
             post: Post {
                 mailname: String::new(),
                 approve: "*".to_owned(),
@@ -398,6 +443,8 @@ pub enum Slot<'a> {
     Text(&'a mut String),
     /// A whole number.
     Number(&'a mut u64),
+    /// Yes or no.
+    Truth(&'a mut bool),
     /// One of a few words.
     Sync(&'a mut Sync),
     /// One of a few words.
@@ -425,6 +472,7 @@ impl Setting {
                 with_unit => quoted(&with_unit),
             },
             Slot::Number(number) => number.to_string(),
+            Slot::Truth(truth) => truth.to_string(),
             Slot::Sync(sync) => quoted(sync.word()),
             Slot::Cancel(cancel) => quoted(cancel.word()),
             Slot::When(when) => quoted(&when.to_string()),
@@ -438,6 +486,7 @@ impl Setting {
             Slot::Sync(sync) => Some(sync.word().to_owned()),
             Slot::Cancel(cancel) => Some(cancel.word().to_owned()),
             Slot::When(when) => Some(when.to_string()),
+            Slot::Truth(truth) => Some(truth.to_string()),
             Slot::Number(_) => None,
         }
     }
@@ -446,7 +495,9 @@ impl Setting {
     pub fn number(&self, settings: &Settings) -> Option<u64> {
         match (self.slot)(&mut settings.clone()) {
             Slot::Number(number) => Some(*number),
-            Slot::Text(_) | Slot::Sync(_) | Slot::Cancel(_) | Slot::When(_) => None,
+            Slot::Text(_) | Slot::Sync(_) | Slot::Cancel(_) | Slot::When(_) | Slot::Truth(_) => {
+                None
+            }
         }
     }
 }
@@ -477,7 +528,12 @@ pub fn check_together(settings: &Settings) -> Option<(&'static str, String)> {
         );
         ("store.segment_bytes", told)
     });
-    fault.or_else(|| settings.post.fault())
+    fault
+        .or_else(|| settings.post.fault())
+        .or_else(|| match settings.auth.command() {
+            Some(Err(error)) => Some(("auth.program", error.to_string())),
+            _ => None,
+        })
 }
 
 /// May this be a site's name? The characters are those C News takes as part of a host in Path

@@ -72,10 +72,18 @@ const DEFAULTS: &[(&str, &str)] = &[
         "relay::rules::FUTURE_SECONDS_MAX",
         "limits.clock_skew_seconds",
     ),
+    (
+        "access::program::PROGRAM_SECONDS_MAX",
+        "auth.program_seconds",
+    ),
 ];
 
 /// Constants that their crate gives out under another name.
 const ALSO: &[(&str, &str)] = &[
+    (
+        "access::sasl::verifier::ITERATIONS_MAX",
+        "access::sasl::ITERATIONS_MAX",
+    ),
     (
         "groups::active::line::NUMBER_MAX",
         "groups::active::NUMBER_MAX",

@@ -192,7 +192,9 @@ impl<'t> Reading<'t> {
     fn features(&mut self, table: &DeTable<'_>) -> Vec<Feature> {
         self.take_list(table, "without", |word| {
             let known = || Feature::ALL.iter().map(|(word, _)| *word);
-            let found = Feature::ALL.iter().find(|(known, _)| *known == word);
+            let found = Feature::ALL
+                .iter()
+                .find(|(known, _)| known.eq_ignore_ascii_case(word));
             found.map(|(_, feature)| *feature).ok_or_else(|| {
                 let all: Vec<&str> = known().collect();
                 let hint = nearest::hint(word, "", known());

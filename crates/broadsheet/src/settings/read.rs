@@ -69,6 +69,7 @@ impl fmt::Display for Faults {
 struct Reading<'t> {
     text: &'t str,
     sites: tables::Reading<'t>,
+    access: access::tables::Reading<'t>,
     faults: Vec<Fault>,
     read: Read,
 }
@@ -113,6 +114,7 @@ impl Read {
         let mut reading = Reading {
             text: &text,
             sites: tables::Reading::new(&text),
+            access: access::tables::Reading::new(&text),
             faults: Vec::new(),
             read: Read::defaults(),
         };
@@ -123,6 +125,7 @@ impl Read {
             }
         }
         reading.sites();
+        reading.access();
         if reading.faults.is_empty() {
             reading.together();
         }
@@ -168,6 +171,16 @@ impl Reading<'_> {
         }
     }
 
+    /// What the reading of `[[access]]` found.
+    fn access(&mut self) {
+        let fresh = access::tables::Reading::new(self.text);
+        let (access, faults) = std::mem::replace(&mut self.access, fresh).done();
+        self.read.settings.access = access;
+        for fault in faults {
+            self.fault(fault.offset..fault.offset, fault.what);
+        }
+    }
+
     fn top(&mut self, table: &DeTable<'_>) {
         for (key, value) in table {
             let name = key.get_ref().as_ref();
@@ -175,7 +188,8 @@ impl Reading<'_> {
                 // Read by expire itself, when it runs.
                 continue;
             }
-            if self.sites.entry(name, key.span().start, value) {
+            let offset = key.span().start;
+            if self.sites.entry(name, offset, value) || self.access.entry(name, offset, value) {
                 continue;
             }
             if let Some((section, _)) = SECTIONS.iter().find(|(section, _)| *section == name) {
@@ -228,7 +242,8 @@ fn unknown(section: &str, key: &str, is_section: bool) -> String {
             SECTIONS
                 .iter()
                 .map(|(name, _)| *name)
-                .chain(tables::KEYS.iter().copied()),
+                .chain(tables::KEYS.iter().copied())
+                .chain(access::tables::KEYS.iter().copied()),
         );
         return format!("unknown section [{key}]{hint}");
     }
@@ -274,6 +289,10 @@ fn assign(setting: &Setting, settings: &mut Settings, value: &DeValue<'_>) -> Re
             *slot = When::parse(text)?;
         }
         Slot::Number(slot) => *slot = number(setting, value)?,
+        Slot::Truth(slot) => match value {
+            DeValue::Boolean(truth) => *slot = *truth,
+            other => return Err(wrong("true or false", other)),
+        },
     }
     Ok(())
 }

@@ -273,6 +273,14 @@ pub static TABLE: &[Setting] = &[
     },
     Setting {
         section: "nntp",
+        key: "plaintext_passwords",
+        unit: Unit::Text,
+        range: ANY,
+        help: "true: passwords are taken without TLS, too, where everybody on the way can read them.",
+        slot: |s| Slot::Truth(&mut s.nntp.plaintext_passwords),
+    },
+    Setting {
+        section: "nntp",
         key: "idle_seconds",
         unit: Unit::Count("seconds"),
         range: (180, 86_400),
@@ -312,6 +320,23 @@ pub static TABLE: &[Setting] = &[
         slot: |s| Slot::Number(&mut s.nntp.threads),
     },
     Setting {
+        section: "auth",
+        key: "program",
+        unit: Unit::Text,
+        range: ANY,
+        help: "A command that checks names and passwords which are not in the file `users', as INN's auth programs do \
+               (ckpasswd, radius). It runs in this directory, and no shell reads it. Empty for none.",
+        slot: |s| Slot::Text(&mut s.auth.program),
+    },
+    Setting {
+        section: "auth",
+        key: "program_seconds",
+        unit: Unit::Count("seconds"),
+        range: (1, 600),
+        help: "So long may it take; then it is killed, and the client told to try later.",
+        slot: |s| Slot::Number(&mut s.auth.program_seconds),
+    },
+    Setting {
         section: "schedule",
         key: "expire",
         unit: Unit::Text,
@@ -346,6 +371,10 @@ pub static SECTIONS: &[(&str, &str)] = &[
     (
         "nntp",
         "The NNTP server of `broadsheet serve'. Who may do what stands in [[access]].",
+    ),
+    (
+        "auth",
+        "How people log in. Users of this directory are made by `broadsheet user add'.",
     ),
     ("schedule", "What `broadsheet serve' starts by itself."),
 ];

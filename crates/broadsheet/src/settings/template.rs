@@ -39,6 +39,33 @@ const SITES: &str = r#"
 # via = { news = "/srv/other" }                       # another news directory
 "#;
 
+/// Then who may do what, which is the administrator's to write as well.
+const ACCESS: &str = r#"
+# Who may read, post and send (as a peer), one table each; the first that fits
+# a visitor counts. Without any, who comes from this machine may read and post
+# everything, and nobody else anything. `broadsheet access explain' tells.
+# Groups are wildmats, as INN has them. What is not given is not allowed.
+# [[access]]
+# name = "news.example.net"            # for logs; of a peer, its name in Path
+# from = ["192.0.2.0/24", "2001:db8::/32"]   # networks, "local"; not given: any
+# certificates = ["sha256:SHA256"]     # of the client in TLS
+# tls = true                           # only over TLS
+# send = "*,!local.*"                  # `@' in front of a group poisons
+# articles_per_minute_max = 60000
+# [[access]]
+# name = "people"
+# users = ["anna", "*"]                # who has logged in; "*": any
+# read = "*"
+# post = "*,!news.announce.*"
+# approve = true                       # may post with Approved
+# without = ["newnews", "xpat"]        # also hdr, compress, streaming
+# size_max = "1 MB"                    # of an article
+# connections_max = 100
+# connections_per_address_max = 4
+# posts_per_minute_max = 5             # beyond, each wait is twice as long
+# bytes_per_second_max = "1 MB"        # sent on one connection
+"#;
+
 /// Columns of a comment, without the `# `.
 const COMMENT_WIDTH: usize = 76;
 
@@ -71,6 +98,7 @@ pub fn template(settings: &Settings) -> String {
         );
     }
     out.push_str(SITES);
+    out.push_str(ACCESS);
     out
 }
 
@@ -120,6 +148,18 @@ mod tests {
     }
 
     #[test]
+    fn the_examples_of_access_read_when_their_marks_are_taken_off() {
+        let text = ACCESS
+            .replace("SHA256", &"0".repeat(64))
+            .replace("\n# ", "\n");
+        let (_, tables) = text.split_once("\n[[access]]").unwrap();
+        let text = format!("name = \"a\"\n[[access]]{tables}");
+        let read = Read::parse(Path::new("t"), text.into());
+        let read = read.map_err(|faults| faults.to_string()).unwrap();
+        assert_eq!(read.settings.access.entries.len(), 2);
+    }
+
+    #[test]
     fn reading_the_template_is_cheap() {
         let settings = Settings {
             name: "a".to_owned(),
@@ -127,7 +167,7 @@ mod tests {
         };
         let text = template(&settings);
         assert!(
-            text.len() < 8 << 10,
+            text.len() < 12 << 10,
             "{} bytes: every command reads this file",
             text.len()
         );

@@ -1,0 +1,81 @@
+//! What `broadsheet check` finds about those who read, post and send over NNTP.
+
+use std::os::unix::fs::MetadataExt;
+
+use access::{Entry, Users};
+
+use crate::directory::NewsDirectory;
+use crate::settings::Settings;
+use crate::text;
+
+/// The file of users.
+pub fn users(directory: &NewsDirectory) -> Result<String, String> {
+    let users = Users::read(directory.root()).map_err(|error| error.to_string())?;
+    let data = std::fs::metadata(directory.file(access::users::FILE));
+    if data.is_ok_and(|data| data.mode() & 0o077 != 0) {
+        return Err("is not its owner's alone to read; say `chmod 600 users'".to_owned());
+    }
+    Ok(text::counted(users.iter().count() as u64, "user"))
+}
+
+/// The `[[access]]` tables: how many there are, and those that can never count.
+pub fn entries(directory: &NewsDirectory, settings: &Settings) -> Result<String, String> {
+    let entries = &settings.access.entries;
+    if entries.is_empty() {
+        return Ok(
+            "none: who comes from this machine may read and post everything, nobody else anything"
+                .to_owned(),
+        );
+    }
+    let mut faults = Vec::new();
+    let fits_all = |entry: &Entry| {
+        entry.from.is_empty()
+            && entry.users.is_empty()
+            && entry.certificates.is_empty()
+            && !entry.tls
+    };
+    if let Some(at) = entries.iter().position(fits_all) {
+        let hidden = entries.iter().skip(at + 1);
+        let first = entries.get(at).map_or("", |entry| entry.name.as_str());
+        faults.extend(hidden.map(|entry| {
+            format!(
+                "{} never counts: {first}, before it, fits everybody",
+                named(entry)
+            )
+        }));
+    }
+    if settings.auth.program.trim().is_empty() {
+        let users = Users::read(directory.root()).map_err(|error| error.to_string())?;
+        for entry in entries {
+            let unknown = entry.users.iter();
+            let mut unknown = unknown.filter(|user| *user != "*" && users.named(user).is_none());
+            if let Some(user) = unknown.next() {
+                faults.push(format!(
+                    "{} names `{user}', who is no user: see `broadsheet user add'",
+                    named(entry)
+                ));
+            }
+        }
+    }
+    if !faults.is_empty() {
+        return Err(faults.join("; "));
+    }
+    let count = |list: fn(&Entry) -> &String| {
+        entries
+            .iter()
+            .filter(|entry| !list(entry).is_empty())
+            .count()
+    };
+    let (read, post, send) = (count(|e| &e.read), count(|e| &e.post), count(|e| &e.send));
+    Ok(format!(
+        "{}: {read} may read, {post} post, {send} send",
+        text::counted(entries.len() as u64, "table")
+    ))
+}
+
+fn named(entry: &Entry) -> String {
+    match &entry.place {
+        Some(place) => format!("{place}: {}", entry.name),
+        None => entry.name.clone(),
+    }
+}

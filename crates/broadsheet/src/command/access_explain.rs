@@ -1,0 +1,245 @@
+//! `broadsheet access explain`
+
+use std::io::{self, Write};
+use std::net::IpAddr;
+
+use access::tables::fingerprint;
+use access::{Access, Entry, Feature, Rights, Visitor};
+use serde_json::{Value, json};
+
+use crate::directory::NewsDirectory;
+use crate::exit::{Meaning, Status};
+use crate::flags::{Command, DIR, Flag, Given, JSON, Operands};
+use crate::text;
+
+/// The table.
+pub static COMMAND: Command = Command {
+    words: &["access", "explain"],
+    also: &[],
+    summary: "tell what a visitor may do, and by which entry",
+    about: "\
+Goes through the [[access]] tables of broadsheet.toml as the server does for somebody who connects: why each
+entry does not fit him, and what the first that fits lets him do. The settings are those of the file; the
+daemon has them after `reload'.
+
+  broadsheet access explain --from 192.0.2.7
+  broadsheet access explain --from 2001:db8::7 --user anna --tls",
+    operands: Operands::NONE,
+    flags: &[
+        DIR,
+        JSON,
+        Flag::new(
+            "from",
+            "The address he comes from, or `local' for a pipe on this machine. Wanted.",
+        )
+        .value("ADDR"),
+        Flag::new("user", "The name he has logged in with.").value("NAME"),
+        Flag::new(
+            "certificate",
+            "Fingerprint of his TLS certificate: `sha256:' and 64 hexadecimal digits. Implies --tls.",
+        )
+        .value("FINGERPRINT"),
+        Flag::new("tls", "He comes over TLS."),
+        Flag::new("group", "Tell of this group, too.").value("GROUP"),
+    ],
+    exits: &[Meaning {
+        status: Status::NO,
+        when: "he may do nothing as he is",
+    }],
+    run,
+};
+
+fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
+    let directory = NewsDirectory::meant(given)?;
+    let text = |flag| given.value(flag).map(|value| value.to_string_lossy());
+    let address = match text("from").as_deref() {
+        None => return Err(given.usage("from where? Say --from ADDR").into()),
+        Some("local") => None,
+        Some(address) => Some(address.parse::<IpAddr>().map_err(|_| {
+            given.usage(format!(
+                "--from takes an address or `local', not `{address}'"
+            ))
+        })?),
+    };
+    let certificate = text("certificate").map(|one| {
+        fingerprint(&one).map_err(|what| given.usage(format!("--certificate: `{one}' {what}")))
+    });
+    let certificate = certificate.transpose()?;
+    let user = text("user");
+    let visitor = Visitor {
+        address,
+        user: user.as_deref(),
+        certificate,
+        is_secure: certificate.is_some() || given.has("tls"),
+    };
+    let settings = directory.settings()?.settings;
+    let access = settings.access(directory.root());
+    let rights = access.rights(&visitor);
+    let group = text("group");
+    match given.has("json") {
+        true => writeln!(
+            out,
+            "{}",
+            in_json(&access, &visitor, &rights, group.as_deref())
+        )?,
+        false => write_text(out, &access, &visitor, &rights, group.as_deref())?,
+    }
+    Ok(match rights.is_nothing() {
+        true => Status::NO,
+        false => Status::OK,
+    })
+}
+
+fn write_text(
+    out: &mut dyn Write,
+    access: &Access,
+    visitor: &Visitor<'_>,
+    rights: &Rights,
+    group: Option<&str>,
+) -> io::Result<()> {
+    for (entry, misfit) in access.explain(visitor) {
+        let (name, place) = (&entry.name, place(entry));
+        match misfit {
+            Some(misfit) => writeln!(out, "{name} ({place}) does not fit: he {misfit}")?,
+            None => {
+                writeln!(out, "{name} ({place}) fits")?;
+                break;
+            }
+        }
+    }
+    if access.explain(visitor).all(|(_, misfit)| misfit.is_some()) {
+        writeln!(out, "no entry fits")?;
+    }
+    for (what, told) in told(rights) {
+        writeln!(out, "  {what}: {told}")?;
+    }
+    if let Some(group) = group {
+        let name = group.as_bytes();
+        let word = |may| if may { "may" } else { "may not" };
+        let (reads, posts, sends) = (
+            rights.may_read(name),
+            rights.may_post(name),
+            rights.may_send(name),
+        );
+        writeln!(
+            out,
+            "  {group}: he {} read it, {} post to it, {} send it",
+            word(reads),
+            word(posts),
+            word(sends)
+        )?;
+    }
+    match (rights.can_log_in(), access.takes_passwords(visitor)) {
+        (true, true) => writeln!(out, "he may log in; then another entry can fit"),
+        (true, false) => writeln!(
+            out,
+            "he may log in; then another entry can fit. Passwords are taken over TLS only"
+        ),
+        (false, _) => Ok(()),
+    }
+}
+
+/// What he may do, in words.
+fn told(rights: &Rights) -> Vec<(&'static str, String)> {
+    let groups = |list: &str| match list {
+        "" => "nothing".to_owned(),
+        list => list.to_owned(),
+    };
+    let entry = rights.entry();
+    let mut told = vec![
+        ("reads", groups(&entry.read)),
+        ("posts to", groups(&entry.post)),
+        ("sends", groups(&entry.send)),
+    ];
+    if rights.may_approve() {
+        told.push(("may post with", "Approved".to_owned()));
+    }
+    let without = switched_off(rights);
+    if !without.is_empty() {
+        told.push(("without", without.join(", ")));
+    }
+    let limits = rights.limits();
+    let count = |number: Option<u32>| number.map(|number| number.to_string());
+    let each = [
+        ("an article at most", limits.size_max.map(text::bytes)),
+        ("connections at most", count(limits.connections_max)),
+        (
+            "connections of an address at most",
+            count(limits.connections_per_address_max),
+        ),
+        ("posts a minute at most", count(limits.posts_per_minute_max)),
+        (
+            "articles a minute at most",
+            count(limits.articles_per_minute_max),
+        ),
+        (
+            "bytes a second at most",
+            limits.bytes_per_second_max.map(text::bytes),
+        ),
+    ];
+    let given = each.into_iter();
+    told.extend(given.filter_map(|(what, most)| Some((what, most?))));
+    told
+}
+
+fn switched_off(rights: &Rights) -> Vec<&'static str> {
+    let off = Feature::ALL.iter().filter(|(_, one)| !rights.has(*one));
+    off.map(|(word, _)| *word).collect()
+}
+
+fn place(entry: &Entry) -> String {
+    match &entry.place {
+        Some(place) => place.to_string(),
+        None => "in force without any [[access]]".to_owned(),
+    }
+}
+
+fn in_json(access: &Access, visitor: &Visitor<'_>, rights: &Rights, group: Option<&str>) -> Value {
+    let mut passed = Vec::new();
+    let mut fits = None;
+    for (entry, misfit) in access.explain(visitor) {
+        match misfit {
+            Some(misfit) => passed.push(json!({
+                "entry": entry.name,
+                "place": place(entry),
+                "why": misfit.to_string(),
+            })),
+            None => {
+                fits = Some(json!({ "entry": entry.name, "place": place(entry) }));
+                break;
+            }
+        }
+    }
+    let entry = rights.entry();
+    let limits = rights.limits();
+    let mut told = json!({
+        "fits": fits,
+        "passed": passed,
+        "read": entry.read,
+        "post": entry.post,
+        "send": entry.send,
+        "approve": rights.may_approve(),
+        "can_log_in": rights.can_log_in(),
+        "takes_passwords": access.takes_passwords(visitor),
+        "without": switched_off(rights),
+        "size_max": limits.size_max,
+        "connections_max": limits.connections_max,
+        "connections_per_address_max": limits.connections_per_address_max,
+        "posts_per_minute_max": limits.posts_per_minute_max,
+        "articles_per_minute_max": limits.articles_per_minute_max,
+        "bytes_per_second_max": limits.bytes_per_second_max,
+    });
+    if let (Some(group), Some(object)) = (group, told.as_object_mut()) {
+        let name = group.as_bytes();
+        object.insert(
+            "group".to_owned(),
+            json!({
+                "group": group,
+                "read": rights.may_read(name),
+                "post": rights.may_post(name),
+                "send": rights.may_send(name),
+            }),
+        );
+    }
+    told
+}

@@ -1,0 +1,195 @@
+//! `broadsheet access explain`, and what `check` says of `[[access]]`.
+
+mod program;
+use program::Program;
+
+const TABLES: &str = r#"
+[[access]]
+name = "news.example.net"
+from = "198.51.100.0/24"
+send = "*,@local.*"
+articles_per_minute_max = 60000
+
+[[access]]
+name = "people"
+users = "*"
+tls = true
+read = "*"
+post = "*,!news.announce.*"
+approve = true
+without = ["NEWNEWS"]
+size_max = "1 MiB"
+
+[[access]]
+name = "lan"
+from = ["192.0.2.0/24"]
+read = "*,!private.*"
+"#;
+
+fn with(tables: &str) -> Program {
+    let program = Program::with_news("");
+    let text = program.read("news/broadsheet.toml") + tables;
+    program.write("news/broadsheet.toml", text.as_bytes());
+    program
+}
+
+fn explain(program: &Program, words: &[&str]) -> (i32, String) {
+    let words = [&["access", "explain", "--dir", "news"], words].concat();
+    let told = program.run(&words);
+    (told.status, told.out + &told.err)
+}
+
+#[test]
+fn without_tables_this_machine_reads_and_posts() {
+    let program = Program::with_news("");
+    let expected = "local (in force without any [[access]]) fits\n  reads: *\n  posts to: *\n  sends: nothing\n";
+    assert_eq!(
+        explain(&program, &["--from", "127.0.0.1"]),
+        (0, expected.into())
+    );
+    assert_eq!(explain(&program, &["--from", "local"]).0, 0);
+    let expected = "local (in force without any [[access]]) does not fit: he comes from elsewhere\nno entry fits\n  reads: nothing\n  posts to: nothing\n  sends: nothing\n";
+    assert_eq!(
+        explain(&program, &["--from", "203.0.113.9"]),
+        (1, expected.into())
+    );
+}
+
+#[test]
+fn each_entry_is_told_up_to_the_one_that_fits() {
+    let program = with(TABLES);
+    let file = program.read("news/broadsheet.toml");
+    let (before, _) = file.split_once("[[access]]\nname = \"lan\"").unwrap();
+    let line = before.matches('\n').count() + 1;
+    let lan = format!("lan (broadsheet.toml:{line}:1)");
+    let (status, told) = explain(&program, &["--from", "192.0.2.7", "--group", "private.x"]);
+    assert_eq!(status, 0);
+    assert!(
+        told.starts_with("news.example.net (broadsheet.toml:"),
+        "{told}"
+    );
+    assert!(
+        told.contains("does not fit: he comes from elsewhere\npeople (broadsheet.toml:"),
+        "{told}"
+    );
+    assert!(
+        told.contains("does not fit: he comes without TLS\n"),
+        "{told}"
+    );
+    assert!(
+        told.contains(&format!("{lan} fits\n  reads: *,!private.*\n")),
+        "{told}"
+    );
+    assert!(
+        told.contains("  private.x: he may not read it, may not post to it, may not send it\n"),
+        "{told}"
+    );
+    assert!(
+        told.ends_with(
+            "he may log in; then another entry can fit. Passwords are taken over TLS only\n"
+        ),
+        "{told}"
+    );
+    let (status, told) = explain(
+        &program,
+        &["--from", "203.0.113.9", "--tls", "--user", "anna"],
+    );
+    assert_eq!(status, 0);
+    assert!(told.ends_with("fits\n  reads: *\n  posts to: *,!news.announce.*\n  sends: nothing\n  may post with: Approved\n  without: newnews\n  an article at most: 1 MiB\n"), "{told}");
+    let (status, told) = explain(&program, &["--from", "203.0.113.9", "--tls"]);
+    assert_eq!(status, 1);
+    assert!(
+        told.contains("he has not logged in\n")
+            && told.ends_with("he may log in; then another entry can fit\n"),
+        "{told}"
+    );
+}
+
+#[test]
+fn json_says_the_same() {
+    let program = with(TABLES);
+    let (status, told) = explain(
+        &program,
+        &["--from", "198.51.100.1", "--json", "--group", "local.x"],
+    );
+    assert_eq!(status, 0);
+    let told: serde_json::Value = serde_json::from_str(&told).expect(&told);
+    assert_eq!(told["fits"]["entry"], "news.example.net");
+    assert_eq!(told["send"], "*,@local.*");
+    assert_eq!(told["articles_per_minute_max"], 60000);
+    assert_eq!(told["group"]["send"], false);
+    let (status, told) = explain(&program, &["--from", "203.0.113.9", "--json"]);
+    assert_eq!(status, 1);
+    let told: serde_json::Value = serde_json::from_str(&told).expect(&told);
+    assert!(told["fits"].is_null());
+    assert_eq!(told["passed"][1]["why"], "comes without TLS");
+    assert_eq!(told["can_log_in"], true);
+}
+
+#[test]
+fn the_command_line_is_checked() {
+    let program = Program::with_news("");
+    assert_eq!(explain(&program, &[]).0, 64);
+    assert_eq!(explain(&program, &["--from", "news.example.net"]).0, 64);
+    assert_eq!(
+        explain(&program, &["--from", "local", "--certificate", "x"]).0,
+        64
+    );
+}
+
+#[test]
+fn a_fault_in_a_table_names_its_place() {
+    let program = with("[[access]]\nname = \"a\"\nreed = \"*\"\n");
+    let (status, told) = explain(&program, &["--from", "local"]);
+    assert_eq!(status, 78);
+    assert!(
+        told.contains("unknown key `reed' in [[access]]; did you mean read?"),
+        "{told}"
+    );
+    let program = Program::with_news("");
+    let text = program
+        .read("news/broadsheet.toml")
+        .replace("program = \"\"", "program = \"a | b\"");
+    program.write("news/broadsheet.toml", text.as_bytes());
+    let told = program.run(&["check", "--dir", "news"]);
+    assert_eq!(told.status, 78);
+    assert!(
+        told.err
+            .contains("auth.program the command has `|' and no shell is run"),
+        "{told:?}"
+    );
+}
+
+#[test]
+fn check_counts_the_tables_and_tells_those_that_never_count() {
+    let told = with(TABLES).run(&["check", "--dir", "news"]);
+    assert_eq!(told.status, 0, "{told:?}");
+    assert!(
+        told.out
+            .contains("[[access]]: 3 tables: 2 may read, 1 post, 1 send\n"),
+        "{told:?}"
+    );
+    let all =
+        "[[access]]\nname = \"all\"\nread = \"*\"\n[[access]]\nname = \"anna\"\nusers = \"anna\"\n";
+    let told = with(all).run(&["check", "--dir", "news"]);
+    assert_eq!(told.status, 1);
+    assert!(
+        told.out
+            .contains("anna never counts: all, before it, fits everybody; "),
+        "{told:?}"
+    );
+    assert!(
+        told.out.contains("anna names `anna', who is no user"),
+        "{told:?}"
+    );
+    let program = Program::with_news("");
+    program.write("news/users", b"anna - - -\n");
+    let open = std::os::unix::fs::PermissionsExt::from_mode(0o644);
+    std::fs::set_permissions(program.path("news/users"), open).unwrap();
+    let told = program.run(&["check", "--dir", "news"]);
+    assert!(
+        told.out
+            .contains("users: FAULT: is not its owner's alone to read"),
+        "{told:?}"
+    );
+}

@@ -3,7 +3,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
 .ONESHELL:
-.PHONY: help demo test packages peers check fmt-check lint fmt bench man
+.PHONY: help demo test conformance-inn packages peers check fmt-check lint fmt bench man
 
 CARGO ?= cargo
 TARGET := $(or $(CARGO_TARGET_DIR),target)
@@ -12,7 +12,7 @@ DEMO_PORT ?= 11119
 
 # A C compiler is needed to build; the others only let tests try more (manual
 # pages, completions) and those tests are skipped without them.
-PACKAGES := gcc libc6-dev gnupg groff-base zsh fish ncompress bzip2 xz-utils zstd strace systemd
+PACKAGES := gcc libc6-dev gnupg groff-base zsh fish ncompress bzip2 xz-utils zstd strace systemd openssl
 
 # Other news systems that tests meet. They are unpacked and not installed, so that
 # no server is set up or started, no mail system comes along and nothing is setuid;
@@ -23,6 +23,7 @@ help:
 	@cat <<'TEXT'
 	make demo    build, make a news directory, file a batch, look at it
 	make test    every check and test
+	make conformance-inn    the NNTP conformance suite against INN
 	make bench   time the real binary; see docs/performance.md
 	make man     manual pages, into $(TARGET)/man8
 	make fmt     format the sources
@@ -99,6 +100,10 @@ test: packages peers check
 	sort -u "$(TARGET)/test.log" | grep '^skipped:' || echo "Nothing was skipped."
 	echo "$$passed tests passed."
 	test "$$passed" -gt 0
+
+# The same cases that `make test` plays against ours; see conformance/INN.md.
+conformance-inn: packages peers
+	@NNTP_TEST_SUBJECT=inn $(CARGO) test -p conformance --test it_conforms -- --show-output
 
 check: fmt-check lint
 

@@ -3,6 +3,8 @@
 //! A file holds cases that begin with `== name`; what stands before the first belongs to all of them. `README.md` tells
 //! the words.
 
+use std::path::Path;
+
 /// A session.
 #[derive(Debug, Clone)]
 pub struct Case {
@@ -101,6 +103,24 @@ pub enum BlockLine {
     Count(usize),
     /// `S@`: no two lines have the same first word.
     Distinct,
+}
+
+/// All cases of the suite, by file and then as they are written.
+pub fn all() -> Result<Vec<Case>, String> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("cases");
+    let lost = |error: std::io::Error| format!("{}: {error}", folder.display());
+    let mut paths = Vec::new();
+    for entry in std::fs::read_dir(&folder).map_err(lost)? {
+        paths.push(entry.map_err(lost)?.path());
+    }
+    paths.retain(|path| path.extension().is_some_and(|end| end == "case"));
+    paths.sort();
+    let mut cases = Vec::new();
+    for path in paths {
+        let stem = path.file_stem().unwrap_or_default().to_string_lossy();
+        cases.extend(read(&stem, &std::fs::read_to_string(&path).map_err(lost)?)?);
+    }
+    Ok(cases)
 }
 
 /// The cases of a file. `Err` says which line is not understood.

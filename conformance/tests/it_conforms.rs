@@ -2,28 +2,13 @@
 
 use std::path::Path;
 
-use conformance::case::{self, Case};
+use conformance::case;
 use conformance::play::play;
 use conformance::report::{Report, expected};
 use conformance::subject::{Absent, Subject, VARIABLE};
 
 /// Plays only cases whose names contain this.
 const ONLY: &str = "NNTP_TEST_ONLY";
-
-fn cases() -> Vec<Case> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("cases");
-    let mut paths: Vec<_> = std::fs::read_dir(folder)
-        .expect("cases/")
-        .map(|entry| entry.expect("an entry").path())
-        .collect();
-    paths.sort();
-    let read = |path: &std::path::PathBuf| {
-        let stem = path.file_stem().expect("a name").to_string_lossy();
-        let text = std::fs::read_to_string(path).expect("read");
-        case::read(&stem, &text).expect("understood")
-    };
-    paths.iter().flat_map(read).collect()
-}
 
 #[test]
 fn it_conforms() {
@@ -38,7 +23,8 @@ fn it_conforms() {
         Err(Absent::Broken(why)) => panic!("{why}"),
     };
     let mut report = Report::default();
-    for case in cases().iter().filter(|case| case.name.contains(&only)) {
+    let cases = case::all().expect("understood");
+    for case in cases.iter().filter(|case| case.name.contains(&only)) {
         report.add(&case.name, play(case, &subject));
     }
     let list = format!("expected/{}.txt", subject.name());

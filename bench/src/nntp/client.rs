@@ -39,6 +39,8 @@ pub fn peer_stream(to: SocketAddr) -> Result<TcpStream> {
     rustix::net::connect(&socket, &to).context("connecting as a peer")?;
     let stream = TcpStream::from(socket);
     stream.set_nodelay(true)?;
+    stream.set_write_timeout(Some(PATIENCE))?;
+    stream.set_read_timeout(Some(PATIENCE))?;
     Ok(stream)
 }
 
@@ -50,16 +52,18 @@ impl Client {
     pub fn reader(to: SocketAddr) -> Result<Client> {
         let stream = TcpStream::connect(to).context("connecting as a reader")?;
         stream.set_nodelay(true)?;
+        stream.set_write_timeout(Some(PATIENCE))?;
+        stream.set_read_timeout(Some(PATIENCE))?;
         Client::greeted(stream, READ_BYTES)
     }
 
-    /// As [`Client::reader`], with little memory: for those that only come and go, or wait.
+    /// As [`Client::reader`], with little memory and few system calls: for those that only come and go, or wait.
     ///
     /// # Errors
     /// As [`Client::reader`].
     pub fn small_reader(to: SocketAddr) -> Result<Client> {
         let stream = TcpStream::connect(to).context("connecting as a reader")?;
-        stream.set_nodelay(true)?;
+        stream.set_read_timeout(Some(PATIENCE))?;
         Client::greeted(stream, 512)
     }
 
@@ -72,8 +76,6 @@ impl Client {
     }
 
     fn greeted(stream: TcpStream, bytes: usize) -> Result<Client> {
-        stream.set_read_timeout(Some(PATIENCE))?;
-        stream.set_write_timeout(Some(PATIENCE))?;
         let mut client = Client {
             stream,
             buffer: vec![0; bytes],

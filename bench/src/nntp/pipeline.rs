@@ -26,7 +26,6 @@ impl Link {
     /// # Errors
     /// Those of TLS and of the system.
     pub fn tls(mut stream: TcpStream, settings: &Arc<ClientConfig>) -> Result<Link> {
-        stream.set_read_timeout(Some(PATIENCE))?;
         let name = ServerName::try_from("127.0.0.1").context("an address as a name")?;
         let mut tls = ClientConnection::new(settings.clone(), name)?;
         let mut greeting = Vec::new();

@@ -211,6 +211,7 @@ pub fn articles_pipelined(
     server: &Running,
     group: &Group,
     connections: u64,
+    quick_ack: bool,
     time: Duration,
 ) -> Result<(u64, Duration)> {
     let size = group.high - group.low + 1;
@@ -228,7 +229,9 @@ pub fn articles_pipelined(
     };
     let mut clients = Vec::new();
     for _ in 0..connections {
-        clients.push(reader_in(server, group)?);
+        let mut client = reader_in(server, group)?;
+        client.acknowledge_at_once(quick_ack)?;
+        clients.push(client);
     }
     let begin = Instant::now();
     let done = in_threads(clients, &|client, number| {

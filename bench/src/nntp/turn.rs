@@ -219,9 +219,11 @@ impl Turn<'_> {
                     reading::article_by_article(server, &group, quick, time)
                 })?;
             }
-            self.timed(server, Row::Article8, None, || {
-                reading::articles_pipelined(server, &group, 8, time)
-            })?;
+            for (row, quick) in [(Row::Article8, false), (Row::Article8Quick, true)] {
+                self.timed(server, row, None, || {
+                    reading::articles_pipelined(server, &group, 8, quick, time)
+                })?;
+            }
         }
         Ok(())
     }

@@ -118,9 +118,10 @@ impl Session {
         self.standing
     }
 
-    /// The rules have changed: what the visitor may do from now on.
+    /// The rules, or who it is, have changed: what the visitor may do from now on.
     pub fn set_standing(&mut self, standing: Standing) {
         self.standing = standing;
+        self.reader.doubt();
     }
 
     /// TLS is on: what was said before is forgotten (RFC 4642, 2.2.2).

@@ -31,18 +31,12 @@ impl Session {
     fn told(&mut self, told: &LoggedIn) -> String {
         match told {
             LoggedIn::Yes(standing) => {
-                self.stand(*standing);
+                self.set_standing(*standing);
                 "281 Welcome\r\n".to_owned()
             }
             LoggedIn::No => "481 Wrong name or password\r\n".to_owned(),
             LoggedIn::Trouble(why) => format!("403 {}\r\n", why.replace(['\r', '\n'], " ")),
         }
-    }
-
-    /// Who it is has changed.
-    fn stand(&mut self, standing: Standing) {
-        self.standing = standing;
-        self.reader.doubt();
     }
 
     /// Mechanisms that can be used now.
@@ -193,7 +187,7 @@ impl Session {
                 out.push(format!("383 {text}\r\n").as_bytes());
             }
             SaslStep::Accepted(standing, data) => {
-                self.stand(standing);
+                self.set_standing(standing);
                 match data {
                     None => out.push(b"281 Welcome\r\n"),
                     Some(data) => {

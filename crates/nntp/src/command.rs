@@ -125,6 +125,30 @@ pub enum Command<'a> {
     XPat(&'a [u8], Articles<'a>, &'a [u8]),
 }
 
+impl Command<'_> {
+    /// The capability that indicates it (RFC 3977, 5.2; appendix B); `None` for those that are always there.
+    pub fn capability(&self) -> Option<&'static str> {
+        Some(match self {
+            Command::Check(_) | Command::TakeThis(_) | Command::ModeStream => "STREAMING",
+            Command::Ihave(_) => "IHAVE",
+            Command::Post => "POST",
+            Command::Over(..) | Command::List(List::OverviewFmt, _) => "OVER",
+            Command::Hdr(..) | Command::List(List::Headers, _) => "HDR",
+            Command::XPat(..) => "XPAT",
+            Command::NewNews(..) => "NEWNEWS",
+            Command::AuthUser(_) | Command::AuthPass(_) | Command::AuthSasl(..) => "AUTHINFO",
+            Command::StartTls => "STARTTLS",
+            Command::Compress(_) => "COMPRESS",
+            Command::Get(Part::Head | Part::Stat, _)
+            | Command::Capabilities
+            | Command::Help
+            | Command::ModeReader
+            | Command::Quit => return None,
+            _ => "READER",
+        })
+    }
+}
+
 /// Why a line is no command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Fault {

@@ -18,7 +18,7 @@ use crate::command::{Command, Fault, parse};
 use crate::line::{Line, first_line};
 use crate::out::Out;
 use crate::terms::{Standing, Terms};
-use crate::world::{HandedIn, Intake, Kind, World};
+use crate::world::{Credentials, HandedIn, Intake, Kind, World};
 use crate::{COMMAND_BYTES_MAX, OUT_BYTES_MAX, SASL_BYTES_MAX};
 
 pub use identity::LoggedIn;
@@ -102,11 +102,23 @@ impl Session {
         }
     }
 
-    /// Greets (RFC 3977, 5.1). A peer is greeted although no articles are taken: CHECK tells.
+    /// Greets (RFC 3977, 5.1). A peer is greeted although no articles are taken: CHECK tells. Who can do nothing here, and cannot log
+    /// in, is sent away.
     pub fn greet(&mut self, out: &mut Out) {
+        let Standing {
+            reads,
+            posts,
+            sends,
+            could_log_in,
+            ..
+        } = self.standing;
+        if !(reads || posts || sends || could_log_in) {
+            self.state = State::Over;
+            return out.push(b"502 You may not do anything here\r\n");
+        }
         let host = &self.terms.host;
         let software = &self.terms.software;
-        let (code, what) = match self.standing.posts {
+        let (code, what) = match posts {
             true => (200, "posting allowed"),
             false => (201, "no posting"),
         };
@@ -118,9 +130,10 @@ impl Session {
         self.standing
     }
 
-    /// The rules have changed: what the visitor may do from now on.
+    /// The rules, or who it is, have changed: what the visitor may do from now on.
     pub fn set_standing(&mut self, standing: Standing) {
         self.standing = standing;
+        self.reader.doubt();
     }
 
     /// TLS is on: what was said before is forgotten (RFC 4642, 2.2.2).
@@ -146,8 +159,9 @@ impl Session {
     pub fn bytes_wanted_max(&self) -> usize {
         match self.state {
             State::Article(_) => self.terms.article_bytes_max.saturating_add(8),
-            State::Sasl => SASL_BYTES_MAX,
-            _ => COMMAND_BYTES_MAX,
+            // AUTHINFO SASL may come with a long response, too.
+            State::Sasl | State::Command => SASL_BYTES_MAX,
+            State::Unwanted(..) | State::Over => COMMAND_BYTES_MAX,
         }
     }
 
@@ -204,7 +218,7 @@ impl Session {
         out: &mut Out,
     ) -> (usize, Option<Next>) {
         let is_sasl = matches!(self.state, State::Sasl);
-        let most = match is_sasl {
+        let most = match is_sasl || is_long_command(rest) {
             true => SASL_BYTES_MAX,
             false => COMMAND_BYTES_MAX,
         };
@@ -216,13 +230,14 @@ impl Session {
             Line::Whole(line, count) => (line, count),
             Line::Partial => return (0, Some(Next::More)),
             Line::TooLong(count) => {
-                self.too_long(out);
+                self.too_long(rest, world, out);
                 return (count, None);
             }
+            Line::TooLongSoFar if self.is_skipping => return (rest.len(), Some(Next::More)),
             Line::TooLongSoFar => {
-                if !std::mem::replace(&mut self.is_skipping, true) {
-                    self.too_long(out);
-                }
+                self.too_long(rest, world, out);
+                // An article that nobody wants is over where its end is, whatever its first line.
+                self.is_skipping = matches!(self.state, State::Command);
                 return (rest.len(), Some(Next::More));
             }
         };
@@ -250,23 +265,31 @@ impl Session {
         (count, next)
     }
 
-    fn too_long(&mut self, out: &mut Out) {
+    fn too_long<W: World>(&mut self, line: &[u8], world: &mut W, out: &mut Out) {
+        if matches!(self.state, State::Sasl) {
+            world.log_in(Credentials::Cancelled);
+        }
         self.state = State::Command;
-        out.push(b"501 The line is too long\r\n");
+        self.refuse_line(line, b"501 The line is too long\r\n", out);
     }
 
     fn fault(&mut self, line: &[u8], fault: Fault, out: &mut Out) {
-        let answer = match fault {
-            Fault::Unknown => "500 No such command\r\n".to_owned(),
-            Fault::Syntax(right) => format!("501 Syntax: {right}\r\n"),
-        };
-        let keyword = line.trim_ascii_start().get(..8).unwrap_or_default();
-        if keyword.eq_ignore_ascii_case(b"TAKETHIS") {
-            // The article comes all the same, and is answered behind it (RFC 4644, 2.5.1).
-            self.state = State::Unwanted(ArticleEnd::default(), answer.into_bytes().into());
-            return;
+        match fault {
+            Fault::Unknown => self.refuse_line(line, b"500 No such command\r\n", out),
+            Fault::Syntax(right) => {
+                let answer = [b"501 Syntax: ", right.as_bytes(), b"\r\n"].concat();
+                self.refuse_line(line, &answer, out);
+            }
         }
-        out.push(answer.as_bytes());
+    }
+
+    /// Answers a line that is no command. Behind TAKETHIS the article comes all the same, and the answer belongs behind it
+    /// (RFC 4644, 2.5.2).
+    fn refuse_line(&mut self, line: &[u8], answer: &[u8], out: &mut Out) {
+        match is_take_this(line) {
+            true => self.state = State::Unwanted(ArticleEnd::default(), answer.into()),
+            false => out.push(answer),
+        }
     }
 
     fn obey<W: World>(
@@ -275,6 +298,9 @@ impl Session {
         world: &mut W,
         out: &mut Out,
     ) -> Option<Next> {
+        if !self.terms.switched_off.is_empty() && !self.is_offered(&command, out) {
+            return None;
+        }
         match command {
             Command::Check(id) => self.check(id, world, out),
             Command::TakeThis(id) => return self.take_this(id, world, out),
@@ -290,10 +316,27 @@ impl Session {
                 out.push(b"205 Goodbye\r\n");
                 self.state = State::Over;
             }
-            Command::Capabilities => self.capabilities(out),
+            Command::Capabilities => self.capabilities(world, out),
             command => self.read(command, world, out),
         }
         None
+    }
+
+    /// True unless the command belongs to a capability that is switched off; then it is as if there were no such command.
+    fn is_offered(&mut self, command: &Command<'_>, out: &mut Out) -> bool {
+        if command.capability().is_none_or(|name| self.terms.has(name)) {
+            return true;
+        }
+        const OFF: &[u8] = b"500 Switched off here\r\n";
+        match command {
+            Command::TakeThis(_) => {
+                self.state = State::Unwanted(ArticleEnd::default(), OFF.into());
+            }
+            // RFC 3977, 7.6.1.2.
+            Command::List(..) => out.push(b"503 No such list is kept here\r\n"),
+            _ => out.push(OFF),
+        }
+        false
     }
 
     /// What a visitor hears who may not do this.
@@ -357,52 +400,67 @@ impl Session {
     }
 
     /// True while the intake is closed, and the reason is said.
-    fn is_closed<W: World>(world: &W, code: u16, out: &mut Out) -> bool {
+    fn is_closed<W: World>(world: &W, code: &[u8], out: &mut Out) -> bool {
         match world.intake() {
             Intake::Open => false,
             Intake::Closed(why) => {
-                out.push(format!("{code} {why}\r\n").as_bytes());
+                let mut text = out.text();
+                text.extend_from_slice(code);
+                transit::push_line(&mut text, why.as_bytes());
                 true
             }
         }
     }
 
-    fn capabilities(&self, out: &mut Out) {
+    /// CAPABILITIES (RFC 3977, 5.2). Of LIST those keywords are told for which there is something.
+    fn capabilities<W: World>(&self, world: &mut W, out: &mut Out) {
         let terms = &self.terms;
         let standing = self.standing;
-        let mut lines = vec![
-            "101 What can be done here:".to_owned(),
-            "VERSION 2".to_owned(),
-        ];
-        lines.push(format!("IMPLEMENTATION {}", terms.software));
         let could = standing.could_log_in;
-        if standing.reads || could {
-            lines.push("READER".to_owned());
-            lines.push(
-                "LIST ACTIVE NEWSGROUPS OVERVIEW.FMT ACTIVE.TIMES HEADERS COUNTS DISTRIB.PATS DISTRIBUTIONS MODERATORS MOTD SUBSCRIPTIONS"
-                    .to_owned(),
-            );
-            for capability in ["HDR", "NEWNEWS"] {
-                lines.push(capability.to_owned());
+        let mut lines = vec![
+            "VERSION 2".to_owned(),
+            format!("IMPLEMENTATION {}", terms.software),
+        ];
+        let mut offer = |line: &str| lines.push(line.to_owned());
+        if (standing.reads || could) && terms.has("READER") {
+            offer("READER");
+            offer(&self.lists(world));
+            for capability in ["HDR", "NEWNEWS", "OVER MSGID", "XPAT"] {
+                offer(capability);
             }
-            lines.push("OVER MSGID".to_owned());
-            lines.push("XPAT".to_owned());
         }
         if standing.posts || could && standing.reads {
-            lines.push("POST".to_owned());
+            offer("POST");
         }
         if standing.sends {
-            lines.push("IHAVE".to_owned());
-            lines.push("STREAMING".to_owned());
+            offer("IHAVE");
+            offer("STREAMING");
         }
         self.push_identity_capabilities(&mut lines);
-        let first = |line: &String| line.split(' ').next().unwrap_or_default().to_owned();
-        lines.retain(|line| terms.has(&first(line)));
+        let name = |line: &String| line.split(' ').next().unwrap_or_default().to_owned();
+        lines.retain(|line| matches!(&*name(line), "VERSION" | "LIST") || terms.has(&name(line)));
         let mut text = out.text();
+        text.extend_from_slice(b"101 What can be done here follows\r\n");
         for line in lines {
             text.extend_from_slice(line.as_bytes());
             text.extend_from_slice(b"\r\n");
         }
         text.extend_from_slice(b".\r\n");
     }
+}
+
+/// TAKETHIS and anything behind it.
+fn is_take_this(line: &[u8]) -> bool {
+    let line = line.trim_ascii_start();
+    let (keyword, rest) = line.split_at_checked(b"TAKETHIS".len()).unwrap_or_default();
+    let is_word = rest.first().is_none_or(u8::is_ascii_whitespace);
+    is_word && keyword.eq_ignore_ascii_case(b"TAKETHIS")
+}
+
+/// The one command that may be longer than others (RFC 4643, 2.4.2).
+fn is_long_command(line: &[u8]) -> bool {
+    line.len() > COMMAND_BYTES_MAX
+        && line
+            .get(..b"AUTHINFO SASL ".len())
+            .is_some_and(|start| start.eq_ignore_ascii_case(b"AUTHINFO SASL "))
 }

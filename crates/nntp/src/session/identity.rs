@@ -31,7 +31,7 @@ impl Session {
     fn told(&mut self, told: &LoggedIn) -> String {
         match told {
             LoggedIn::Yes(standing) => {
-                self.stand(*standing);
+                self.set_standing(*standing);
                 "281 Welcome\r\n".to_owned()
             }
             LoggedIn::No => "481 Wrong name or password\r\n".to_owned(),
@@ -39,14 +39,11 @@ impl Session {
         }
     }
 
-    /// Who it is has changed.
-    fn stand(&mut self, standing: Standing) {
-        self.standing = standing;
-        self.reader.doubt();
-    }
-
     /// Mechanisms that can be used now.
     fn mechanisms(&self) -> Vec<&'static str> {
+        if !self.terms.has("SASL") {
+            return Vec::new();
+        }
         let plain_is_safe = self.is_secure || self.terms.has_plaintext_passwords;
         let all = self.terms.sasl.iter().copied();
         all.filter(|name| match *name {
@@ -66,19 +63,18 @@ impl Session {
         if self.terms.has_tls && !self.is_secure && !self.is_compressed && is_fresh {
             lines.push("STARTTLS".to_owned());
         }
+        let mechanisms = self.mechanisms();
         if self.may_log_in() {
-            let mechanisms = self.mechanisms();
-            let mut line = "AUTHINFO".to_owned();
-            if self.is_secure || self.terms.has_plaintext_passwords {
-                line.push_str(" USER");
+            let password = if self.takes_passwords() { " USER" } else { "" };
+            let sasl = if mechanisms.is_empty() { "" } else { " SASL" };
+            if !password.is_empty() || !sasl.is_empty() {
+                lines.push(format!("AUTHINFO{password}{sasl}"));
             }
-            if !mechanisms.is_empty() {
-                line.push_str(" SASL");
-                lines.push(line);
-                lines.push(format!("SASL {}", mechanisms.join(" ")));
-            } else {
-                lines.push(line);
-            }
+        }
+        // Told after logging in, too: so a client sees that nobody has changed it (RFC 4643, 2.2).
+        let is_told = self.may_log_in() || self.standing.is_logged_in;
+        if is_told && !mechanisms.is_empty() && self.terms.has("AUTHINFO") {
+            lines.push(format!("SASL {}", mechanisms.join(" ")));
         }
         if self.terms.has_compression && !self.is_compressed {
             lines.push("COMPRESS DEFLATE".to_owned());
@@ -96,7 +92,7 @@ impl Session {
             Command::Compress(algorithm) => return self.compress(algorithm, out),
             _ => {}
         }
-        if self.standing.is_logged_in || self.is_compressed || !self.terms.has("AUTHINFO") {
+        if self.standing.is_logged_in || self.is_compressed {
             // RFC 4643, 2.2: once only; RFC 8054, 2.2.2: not behind compression.
             out.push(b"502 Not now\r\n");
             return None;
@@ -185,19 +181,16 @@ impl Session {
         match step {
             SaslStep::Pending => out.promise(),
             SaslStep::Challenge(challenge) => {
-                let text = match challenge.is_empty() {
-                    true => "=".to_owned(),
-                    false => BASE64.encode(challenge),
-                };
+                let text = encoded(&challenge);
                 self.state = State::Sasl;
                 out.push(format!("383 {text}\r\n").as_bytes());
             }
             SaslStep::Accepted(standing, data) => {
-                self.stand(standing);
+                self.set_standing(standing);
                 match data {
                     None => out.push(b"281 Welcome\r\n"),
                     Some(data) => {
-                        let text = BASE64.encode(data);
+                        let text = encoded(&data);
                         out.push(format!("283 {text}\r\n").as_bytes());
                     }
                 }
@@ -208,12 +201,11 @@ impl Session {
     }
 
     fn start_tls(&mut self, out: &mut Out) -> Option<Next> {
-        let is_possible = self.terms.has_tls && self.terms.has("STARTTLS");
         if self.is_secure || self.is_compressed || self.standing.is_logged_in {
             out.push(b"502 Not now\r\n");
             return None;
         }
-        if !is_possible {
+        if !self.terms.has_tls {
             out.push(b"580 There is no certificate here\r\n");
             return None;
         }
@@ -230,11 +222,19 @@ impl Session {
             out.push(b"502 It is on already\r\n");
             return None;
         }
-        if !self.terms.has_compression || !self.terms.has("COMPRESS") {
+        if !self.terms.has_compression {
             out.push(b"403 Not here\r\n");
             return None;
         }
         out.push(b"206 Compressed from here on\r\n");
         Some(Next::Compress)
+    }
+}
+
+/// An argument may not be empty (RFC 4643, 2.4.2).
+fn encoded(data: &[u8]) -> String {
+    match data.is_empty() {
+        true => "=".to_owned(),
+        false => BASE64.encode(data),
     }
 }

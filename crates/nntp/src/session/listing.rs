@@ -95,6 +95,29 @@ impl Session {
         }
     }
 
+    /// The line of CAPABILITIES that says which lists there are.
+    pub(super) fn lists<W: World>(&self, world: &mut W) -> String {
+        let mut line = "LIST ACTIVE NEWSGROUPS COUNTS".to_owned();
+        for (capability, keyword) in [("HDR", " HEADERS"), ("OVER", " OVERVIEW.FMT")] {
+            if self.terms.has(capability) {
+                line.push_str(keyword);
+            }
+        }
+        for (file, keyword) in [
+            (ControlFile::ActiveTimes, " ACTIVE.TIMES"),
+            (ControlFile::DistribPats, " DISTRIB.PATS"),
+            (ControlFile::Distributions, " DISTRIBUTIONS"),
+            (ControlFile::Moderators, " MODERATORS"),
+            (ControlFile::Motd, " MOTD"),
+            (ControlFile::Subscriptions, " SUBSCRIPTIONS"),
+        ] {
+            if matches!(world.file(file), Ok(Some(_))) {
+                line.push_str(keyword);
+            }
+        }
+        line
+    }
+
     /// XGTITLE
     pub(super) fn titles<W: World>(
         &mut self,

@@ -97,9 +97,8 @@ impl Session {
     ) -> Option<Next> {
         let answer = if !self.standing.sends {
             self.denial().into()
-        } else if let Intake::Closed(why) = world.intake() {
+        } else if Session::is_closed(world, b"400 ", out) {
             // It cannot be asked for again later in any other way (RFC 4644, 2.5.2).
-            out.push(format!("400 {why}\r\n").as_bytes());
             self.state = State::Over;
             return None;
         } else {
@@ -110,7 +109,9 @@ impl Session {
                     return None;
                 }
                 Err(trouble) => {
-                    out.push(format!("400 {}\r\n", trouble.0).as_bytes());
+                    let mut text = out.text();
+                    text.extend_from_slice(b"400 ");
+                    push_line(&mut text, trouble.0.as_bytes());
                     self.state = State::Over;
                     return None;
                 }
@@ -124,7 +125,7 @@ impl Session {
         if !self.standing.sends {
             return self.deny(out);
         }
-        if Session::is_closed(world, 436, out) {
+        if Session::is_closed(world, b"436 ", out) {
             return;
         }
         match world.seen(id) {
@@ -134,7 +135,11 @@ impl Session {
             }
             Ok(Seen::Here) => out.push(b"435 Seen already\r\n"),
             Ok(Seen::Coming) => out.push(b"436 Another is sending it; try again later\r\n"),
-            Err(trouble) => out.push(format!("436 {}\r\n", trouble.0).as_bytes()),
+            Err(trouble) => {
+                let mut text = out.text();
+                text.extend_from_slice(b"436 ");
+                push_line(&mut text, trouble.0.as_bytes());
+            }
         }
     }
 
@@ -145,7 +150,7 @@ impl Session {
                 false => out.push(b"440 No posting from here\r\n"),
             };
         }
-        if Session::is_closed(world, 440, out) {
+        if Session::is_closed(world, b"440 ", out) {
             return;
         }
         out.push(b"340 Send it\r\n");

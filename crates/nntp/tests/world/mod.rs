@@ -146,8 +146,11 @@ impl Fake {
         }
     }
 
-    fn of(&self, group: &[u8]) -> BTreeMap<u64, usize> {
-        self.numbers.get(group).cloned().unwrap_or_default()
+    fn of(&self, group: &[u8], low: u64, high: u64) -> Vec<(u64, usize)> {
+        let all = self.numbers.get(group).into_iter().flatten();
+        all.map(|(&number, &at)| (number, at))
+            .filter(|(number, _)| (low..=high).contains(number))
+            .collect()
     }
 
     /// The overview row, from the tab on.
@@ -182,10 +185,6 @@ impl Fake {
     }
 }
 
-fn range(low: u64, high: u64) -> std::ops::RangeInclusive<u64> {
-    if low > high { 1..=0 } else { low..=high }
-}
-
 impl World for Fake {
     fn now(&self) -> i64 {
         self.now
@@ -210,9 +209,10 @@ impl World for Fake {
         })
     }
 
-    fn hand_in(&mut self, article: HandedIn<'_>) {
+    fn hand_in(&mut self, article: HandedIn<'_>) -> Option<Outcome> {
         self.handed_in
             .push((article.kind, article.id.to_vec(), article.article));
+        None
     }
 
     fn will_not_come(&mut self, id: &[u8]) {
@@ -242,7 +242,7 @@ impl World for Fake {
     fn count(&mut self, group: GroupId) -> Result<u64, Trouble> {
         self.ask()?;
         let name = self.active.name(group).to_vec();
-        Ok(self.of(&name).len() as u64)
+        Ok(self.of(&name, 0, u64::MAX).len() as u64)
     }
 
     fn may_read(&mut self, group: &[u8]) -> bool {
@@ -261,7 +261,10 @@ impl World for Fake {
 
     fn place(&mut self, group: &[u8], number: u64) -> Result<Option<Place>, Trouble> {
         self.ask()?;
-        Ok(self.of(group).get(&number).map(|&at| Place(at as u64)))
+        Ok(self
+            .of(group, number, number)
+            .first()
+            .map(|&(_, at)| Place(at as u64)))
     }
 
     fn next(
@@ -271,14 +274,8 @@ impl World for Fake {
         high: u64,
     ) -> Result<Option<(u64, Place)>, Trouble> {
         self.ask()?;
-        let Some(from) = after.checked_add(1) else {
-            return Ok(None);
-        };
-        let of = self.of(group);
-        Ok(of
-            .range(range(from, high))
-            .next()
-            .map(|(&number, &at)| (number, Place(at as u64))))
+        let of = self.of(group, after.saturating_add(1), high);
+        Ok(of.first().map(|&(number, at)| (number, Place(at as u64))))
     }
 
     fn previous(
@@ -288,14 +285,8 @@ impl World for Fake {
         low: u64,
     ) -> Result<Option<(u64, Place)>, Trouble> {
         self.ask()?;
-        let Some(to) = before.checked_sub(1) else {
-            return Ok(None);
-        };
-        let of = self.of(group);
-        Ok(of
-            .range(range(low, to))
-            .next_back()
-            .map(|(&number, &at)| (number, Place(at as u64))))
+        let of = self.of(group, low, before.saturating_sub(1));
+        Ok(of.last().map(|&(number, at)| (number, Place(at as u64))))
     }
 
     fn find(&mut self, id: &[u8]) -> Result<Option<Found>, Trouble> {
@@ -339,8 +330,8 @@ impl World for Fake {
         numbers: &mut Vec<u64>,
     ) -> Result<Option<u64>, Trouble> {
         self.ask()?;
-        let of = self.of(group);
-        let mut all = of.range(range(from, high)).map(|(&number, _)| number);
+        let of = self.of(group, from, high);
+        let mut all = of.iter().map(|&(number, _)| number);
         numbers.extend(all.by_ref().take(limit.min(self.rows_max)));
         Ok(all.next())
     }
@@ -354,12 +345,12 @@ impl World for Fake {
         out: &mut Out,
     ) -> Result<Rows, Trouble> {
         self.ask()?;
-        let of = self.of(group);
-        let mut all = of.range(range(from, high)).peekable();
+        let of = self.of(group, from, high);
+        let mut all = of.into_iter().peekable();
         let mut any = false;
         let mut written = 0;
         for _ in 0..self.rows_max {
-            let Some((&number, &at)) = all.next() else {
+            let Some((number, at)) = all.next() else {
                 break;
             };
             any = true;
@@ -377,7 +368,7 @@ impl World for Fake {
                 break;
             }
         }
-        let next = all.peek().map(|(number, _)| **number);
+        let next = all.peek().map(|&(number, _)| number);
         Ok(Rows { any, next })
     }
 

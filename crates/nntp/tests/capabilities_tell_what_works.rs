@@ -1,0 +1,174 @@
+//! CAPABILITIES (RFC 3977, 5.2), what is switched off, greetings, AUTHINFO (RFC 4643).
+
+mod world;
+
+use std::sync::Arc;
+
+use nntp::{Next, SaslStep, Standing};
+use world::{ALL, Client, Fake, terms};
+
+const COULD: Standing = Standing {
+    reads: false,
+    posts: false,
+    sends: false,
+    could_log_in: true,
+    is_logged_in: false,
+};
+
+#[test]
+fn a_reader_and_peer() {
+    let mut client = Client::new(Fake::usual());
+    client.world.files.insert("Motd", Arc::default());
+    client.play(
+        "> CAPABILITIES autoupdate
+         < 101 What can be done here follows
+         < VERSION 2
+         < IMPLEMENTATION Test 1
+         < READER
+         < LIST ACTIVE NEWSGROUPS COUNTS HEADERS OVERVIEW.FMT MOTD
+         < HDR
+         < NEWNEWS
+         < OVER MSGID
+         < XPAT
+         < POST
+         < IHAVE
+         < STREAMING
+         < .
+         > CAPABILITIES a
+         < 501 Syntax: CAPABILITIES [keyword]",
+    );
+}
+
+#[test]
+fn what_is_switched_off_is_not_there() {
+    let mut terms = terms();
+    let off = ["over", "HDR", "NEWNEWS", "STREAMING", "XPAT", "POST"];
+    terms.switched_off = off.map(str::to_owned).into();
+    let mut client = Client::with(Fake::usual(), terms, ALL);
+    client.play(
+        "> CAPABILITIES
+         < 101 What can be done here follows
+         < VERSION 2
+         < IMPLEMENTATION Test 1
+         < READER
+         < LIST ACTIVE NEWSGROUPS COUNTS
+         < IHAVE
+         < .
+         > XOVER 1-
+         < 500 Switched off here
+         > HDR subject
+         < 500 Switched off here
+         > NEWNEWS * 19990101 000000
+         < 500 Switched off here
+         > POST
+         < 500 Switched off here
+         > LIST OVERVIEW.FMT
+         < 503 No such list is kept here
+         > CHECK <n@test>
+         < 500 Switched off here",
+    );
+    let got = client.say("TAKETHIS <n@test>\r\nQUIT\r\n.\r\n");
+    assert_eq!(got, b"500 Switched off here\r\n");
+}
+
+#[test]
+fn logging_in() {
+    let mut client = Client::with(Fake::usual(), terms(), COULD);
+    let mut peer = COULD;
+    peer.sends = true;
+    peer.could_log_in = false;
+    peer.is_logged_in = true;
+    client.world.sasl = vec![
+        SaslStep::Challenge(Vec::new()),
+        SaslStep::Refused,
+        SaslStep::Accepted(peer, Some(Vec::new())),
+    ];
+    client.play(
+        "> CAPABILITIES
+         < 101 What can be done here follows
+         < VERSION 2
+         < IMPLEMENTATION Test 1
+         < READER
+         < LIST ACTIVE NEWSGROUPS COUNTS HEADERS OVERVIEW.FMT
+         < HDR
+         < NEWNEWS
+         < OVER MSGID
+         < XPAT
+         < AUTHINFO USER SASL
+         < SASL PLAIN SCRAM-SHA-256
+         < .
+         > AUTHINFO PASS x
+         < 482 AUTHINFO USER comes first
+         > AUTHINFO SASL NONE
+         < 503 No such mechanism here
+         > AUTHINFO SASL PLAIN a=b
+         < 504 The response is not in base64
+         > AUTHINFO SASL PLAIN
+         < 383 =
+         > *
+         < 481 As you like
+         > AUTHINFO USER me
+         < 381 Password?
+         > AUTHINFO PASS a b
+         < 283 =
+         > AUTHINFO USER me
+         < 502 Not now
+         > CHECK <n@test>
+         < 238 <n@test>
+         > CAPABILITIES
+         < 101 What can be done here follows
+         < VERSION 2
+         < IMPLEMENTATION Test 1
+         < IHAVE
+         < STREAMING
+         < SASL PLAIN SCRAM-SHA-256
+         < .",
+    );
+}
+
+#[test]
+fn a_long_response_may_come_at_once() {
+    let mut client = Client::with(Fake::usual(), terms(), COULD);
+    let line = format!("AUTHINFO SASL PLAIN {}\r\n", "QUFB".repeat(500));
+    for byte in line.as_bytes().chunks(97) {
+        let got = client.say(byte);
+        assert!(got.is_empty() || got.starts_with(b"481 "));
+    }
+    assert_eq!(client.world.said.len(), 1);
+    let line = format!("AUTHINFO SASL PLAIN {}\r\n", "QUFB".repeat(5000));
+    assert!(client.say(line).starts_with(b"501 "));
+}
+
+#[test]
+fn a_selected_group_may_be_lost_by_logging_in() {
+    let mut standing = ALL;
+    standing.could_log_in = true;
+    let mut client = Client::with(Fake::usual(), terms(), standing);
+    client.say("GROUP misc.test\r\n");
+    client.world.closed_groups.insert(b"misc.test".to_vec());
+    client.world.sasl = vec![SaslStep::Accepted(ALL, None)];
+    client.play(
+        "> STAT 2
+         < 223 2 <2@test>
+         > AUTHINFO SASL PLAIN AG1lAHNlY3JldA==
+         < 281 Welcome
+         > STAT 2
+         < 412 No group is selected",
+    );
+}
+
+#[test]
+fn greetings() {
+    let greet = |standing| {
+        let mut client = Client::with(Fake::usual(), terms(), standing);
+        client.session.greet(&mut client.out);
+        let got = client.say("");
+        (String::from_utf8(got).unwrap(), client.next)
+    };
+    assert!(greet(ALL).0.starts_with("200 news.test "));
+    assert!(greet(COULD).0.starts_with("201 news.test "));
+    let nobody = Standing::default();
+    let (text, next) = greet(nobody);
+    assert!(text.starts_with("502 "));
+    assert_eq!(next, Next::Close);
+}

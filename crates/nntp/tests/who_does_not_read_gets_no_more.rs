@@ -1,0 +1,46 @@
+//! While much waits to be sent, no further command is read and no further piece of an answer written.
+
+mod world;
+
+use nntp::{Next, OUT_BYTES_MAX, Out, Session};
+use world::{ALL, Client, Fake, terms};
+
+#[test]
+fn a_long_answer_stops() {
+    let active: String = (0..50_000)
+        .map(|number| format!("misc.group{number} 0000000000 0000000001 y\n"))
+        .collect();
+    let mut world = Fake::new(&active);
+    let mut session = Session::new(terms().into(), ALL, false);
+    let mut out = Out::default();
+    let pipeline = "LIST\r\n".repeat(10);
+    let mut input = pipeline.as_bytes();
+    let mut got = Vec::new();
+    let mut stops = 0;
+    loop {
+        let taken = session.take(input, &mut world, &mut out);
+        input = &input[taken.used..];
+        assert!(out.len() < OUT_BYTES_MAX * 2);
+        match taken.next {
+            Next::Turn => {}
+            Next::Drain | Next::More => {
+                let before = (session.take(input, &mut world, &mut out), out.len());
+                assert_eq!(before.0.used, 0);
+                let ready: Vec<u8> = out.ready().flatten().copied().collect();
+                assert_eq!(before.1, ready.len());
+                out.sent(ready.len());
+                got.extend(ready);
+                stops += 1;
+                if taken.next == Next::More {
+                    break;
+                }
+            }
+            next => panic!("{next:?}"),
+        }
+    }
+    assert!(stops > 20);
+    let mut client = Client::new(Fake::new(&active));
+    let one = client.say("LIST\r\n");
+    assert_eq!(one.iter().filter(|&&byte| byte == b'\n').count(), 50_002);
+    assert!(got == one.repeat(10));
+}

@@ -60,7 +60,6 @@ fn an_address_of_another_machine_is_told() {
 #[test]
 fn only_addresses_with_ports_are_taken() {
     for wrong in [
-        "",
         "119",
         "*",
         "*:",
@@ -83,6 +82,8 @@ fn only_addresses_with_ports_are_taken() {
         ["[::1]:563".parse().unwrap()]
     );
     assert_eq!(addresses("*:119").unwrap().len(), 2);
+    assert_eq!(addresses("127.0.0.1:119, [::1]:119,").unwrap().len(), 2);
+    assert!(addresses(" ").unwrap().is_empty());
 }
 
 #[test]

@@ -147,7 +147,8 @@ fn meant(item: &str) -> Result<Vec<SocketAddr>, Fault> {
 }
 
 /// The sockets that systemd opened for us, by their names: `nntp`, or `nntps` for TLS from the first byte. None when it
-/// did not start us so. The environment tells it only once.
+/// did not start us so. The environment tells it only once. Connections that wait there already have the options of
+/// the unit, later ones ours.
 ///
 /// To be called before there are other threads, since it changes the environment.
 ///

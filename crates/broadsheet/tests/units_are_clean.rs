@@ -7,9 +7,12 @@ use std::path::Path;
 use std::process::Command;
 
 fn unit() -> String {
-    let path =
-        Path::new(env!("CARGO_MANIFEST_DIR")).join("../../packaging/systemd/broadsheet.service");
-    std::fs::read_to_string(path).unwrap()
+    packaged("broadsheet.service")
+}
+
+fn packaged(name: &str) -> String {
+    let units = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../packaging/systemd");
+    std::fs::read_to_string(units.join(name)).unwrap()
 }
 
 #[test]
@@ -34,9 +37,16 @@ fn systemd_analyze_verify_has_nothing_to_say() {
         .replace("Group=news", "Group=root")
         .replace("Documentation=man:broadsheet-serve(1)\n", "");
     std::fs::write(&path, &text).unwrap();
+    let sockets = ["broadsheet-nntp.socket", "broadsheet-nntps.socket"].map(|name| {
+        let socket = room.path().join(name);
+        let text = packaged(name).replace("Documentation=man:broadsheet-serve(1)\n", "");
+        std::fs::write(&socket, text).unwrap();
+        socket
+    });
     let done = Command::new("systemd-analyze")
         .arg("verify")
         .arg(&path)
+        .args(&sockets)
         .output()
         .unwrap();
     let told = String::from_utf8_lossy(&done.stderr).into_owned();
@@ -55,6 +65,21 @@ fn systemd_analyze_verify_has_nothing_to_say() {
         .unwrap();
     let told = String::from_utf8_lossy(&done.stderr).into_owned();
     assert!(told.contains("Typ"), "a fault would be seen: {told}");
+}
+
+#[test]
+fn sockets_have_the_names_that_the_daemon_knows() {
+    for (name, port) in [("nntp", 119), ("nntps", 563)] {
+        let text = packaged(&format!("broadsheet-{name}.socket"));
+        for line in [
+            format!("FileDescriptorName={name}"),
+            format!("ListenStream=0.0.0.0:{port}"),
+            format!("ListenStream=[::]:{port}"),
+            "Service=broadsheet.service".to_owned(),
+        ] {
+            assert!(text.lines().any(|its| its == line), "{line}");
+        }
+    }
 }
 
 #[test]

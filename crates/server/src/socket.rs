@@ -86,50 +86,69 @@ pub struct Listening {
     pub address: SocketAddr,
 }
 
-/// The addresses that `text` means: `127.0.0.1:1119`, `[::]:119`, or `*:119` for all of both families.
+/// The addresses that `text` means: `127.0.0.1:1119`, `[::]:119`, or `*:119` for all of both families; several with
+/// commas between them. None when it is empty.
 ///
 /// # Errors
-/// It is none of these. Names of hosts are not looked up.
+/// One is none of these. Names of hosts are not looked up.
 pub fn addresses(text: &str) -> Result<Vec<SocketAddr>, Fault> {
-    let no_address = || Fault::NoAddress {
-        text: text.escape_debug().to_string(),
-    };
-    if let Some(port) = text.strip_prefix("*:") {
-        let digits_only = port.bytes().all(|byte| byte.is_ascii_digit());
-        let port = port.parse().ok().filter(|_| digits_only);
-        let port = port.ok_or_else(no_address)?;
-        return Ok(vec![
-            SocketAddr::from((Ipv4Addr::UNSPECIFIED, port)),
-            SocketAddr::from((Ipv6Addr::UNSPECIFIED, port)),
-        ]);
+    let mut all = Vec::new();
+    for item in items(text) {
+        all.extend(meant(item)?);
     }
-    Ok(vec![text.parse().map_err(|_| no_address())?])
+    Ok(all)
 }
 
 /// Listens at each address that `text` means. A socket of IPv6 takes no IPv4; for `*` there are two, or one where the
 /// kernel has no IPv6.
 ///
 /// # Errors
-/// See `Fault`: each says what to do.
+/// See `Fault`: each says what to do. Then nothing listens.
 pub fn bind_all(text: &str, is_tls: bool) -> Result<Vec<Listening>, Fault> {
-    let mut found: Vec<Listening> = Vec::new();
-    for mut address in addresses(text)? {
-        let first = found.first().map(|first| first.address.port());
-        if let Some(port) = first {
+    let mut all = Vec::new();
+    for item in items(text) {
+        let mut first = None;
+        for mut address in meant(item)? {
             // The second of `*:0` gets the port of the first.
-            address.set_port(port);
-        }
-        match bind_one(address, is_tls) {
-            Ok(listening) => found.push(listening),
-            Err(Errno::AFNOSUPPORT | Errno::ADDRNOTAVAIL) if first.is_some() => {}
-            Err(error) => return Err(fault(address, error)),
+            address.set_port(first.unwrap_or(address.port()));
+            match bind_one(address, is_tls) {
+                Ok(listening) => {
+                    first = Some(listening.address.port());
+                    all.push(listening);
+                }
+                Err(Errno::AFNOSUPPORT | Errno::ADDRNOTAVAIL) if first.is_some() => {}
+                Err(error) => return Err(fault(address, error)),
+            }
         }
     }
-    Ok(found)
+    Ok(all)
+}
+
+fn items(text: &str) -> impl Iterator<Item = &str> {
+    text.split(',')
+        .map(str::trim)
+        .filter(|item| !item.is_empty())
+}
+
+fn meant(item: &str) -> Result<Vec<SocketAddr>, Fault> {
+    let no_address = || Fault::NoAddress {
+        text: item.escape_debug().to_string(),
+    };
+    let Some(port) = item.strip_prefix("*:") else {
+        return Ok(vec![item.parse().map_err(|_| no_address())?]);
+    };
+    let is_number = port.bytes().all(|byte| byte.is_ascii_digit());
+    let port: Option<u16> = port.parse().ok().filter(|_| is_number);
+    let port = port.ok_or_else(no_address)?;
+    Ok(vec![
+        SocketAddr::from((Ipv4Addr::UNSPECIFIED, port)),
+        SocketAddr::from((Ipv6Addr::UNSPECIFIED, port)),
+    ])
 }
 
 /// The sockets that systemd opened for us, by their names: `nntp`, or `nntps` for TLS from the first byte. None when it
-/// did not start us so. The environment tells it only once.
+/// did not start us so. The environment tells it only once. Connections that wait there already have the options of
+/// the unit, later ones ours.
 ///
 /// To be called before there are other threads, since it changes the environment.
 ///

@@ -161,7 +161,8 @@ fn faults_say_what_to_do() {
     };
     let told = fault(&dir.path().join("none"), &key);
     assert!(
-        told.contains("/none: cannot be read: No such file") && told.contains("[tls]"),
+        told.contains("/none: cannot be read: No such file")
+            && told.contains("say in broadsheet.toml where"),
         "{told}"
     );
     let told = fault(&chain, &write("open", &one.key, 0o644));

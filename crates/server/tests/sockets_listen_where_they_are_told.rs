@@ -2,7 +2,9 @@
 // A test fails by panicking.
 #![allow(clippy::indexing_slicing, clippy::unwrap_used, clippy::panic)]
 
+use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpStream};
+use std::process::{Command, Stdio};
 
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::net::sockopt::{ipv6_v6only, socket_keepalive, tcp_keepidle, tcp_nodelay};
@@ -60,7 +62,6 @@ fn an_address_of_another_machine_is_told() {
 #[test]
 fn only_addresses_with_ports_are_taken() {
     for wrong in [
-        "",
         "119",
         "*",
         "*:",
@@ -83,6 +84,8 @@ fn only_addresses_with_ports_are_taken() {
         ["[::1]:563".parse().unwrap()]
     );
     assert_eq!(addresses("*:119").unwrap().len(), 2);
+    assert_eq!(addresses("127.0.0.1:119, [::1]:119,").unwrap().len(), 2);
+    assert!(addresses(" ").unwrap().is_empty());
 }
 
 #[test]
@@ -96,4 +99,47 @@ fn mapped_addresses_are_ipv4() {
 #[test]
 fn without_systemd_nothing_is_inherited() {
     assert!(inherited().unwrap().is_empty());
+}
+
+/// The words of the one below.
+const GREETING: &[u8] = b"200 by systemd\r\n";
+
+#[test]
+fn sockets_of_systemd_are_taken() {
+    let free = bind_all("127.0.0.1:0", false).unwrap()[0].address;
+    let spawned = Command::new("systemd-socket-activate")
+        .args(["-l", &free.to_string(), "--fdname=nntps"])
+        .arg(std::env::current_exe().unwrap())
+        .args(["--exact", "started_by_systemd", "--ignored"])
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped())
+        .spawn();
+    let Ok(mut child) = spawned else {
+        eprintln!("skipped: systemd-socket-activate is not installed");
+        return;
+    };
+    // It says when it listens.
+    let mut told = String::new();
+    let mut stderr = BufReader::new(child.stderr.take().unwrap());
+    stderr.read_line(&mut told).unwrap();
+    assert!(told.contains("Listening on"), "{told}");
+    let mut client = TcpStream::connect(free).unwrap();
+    let mut read = Vec::new();
+    client.read_to_end(&mut read).unwrap();
+    assert_eq!(read, GREETING);
+    assert!(child.wait().unwrap().success());
+}
+
+#[test]
+#[ignore = "started by the test above"]
+fn started_by_systemd() {
+    let found = inherited().unwrap();
+    assert_eq!(found.len(), 1);
+    assert!(found[0].is_tls, "by its name");
+    // What waited already has the options of the unit; what comes has ours.
+    let listener = &found[0].listener;
+    assert!(tcp_nodelay(listener).unwrap() && socket_keepalive(listener).unwrap());
+    let (mut accepted, _) = accept(&found[0]);
+    accepted.write_all(GREETING).unwrap();
+    assert!(inherited().unwrap().is_empty(), "only once");
 }

@@ -79,7 +79,7 @@ fn hint(error: &io::Error) -> &'static str {
             "; the server runs as a user that may not read it: give it a copy (a deploy hook of the tool that renews it), \
              or a group"
         }
-        io::ErrorKind::NotFound => "; give its full name in [tls]",
+        io::ErrorKind::NotFound => "; say in broadsheet.toml where it is",
         _ => "",
     }
 }

@@ -136,6 +136,11 @@ impl Session {
         self.reader.doubt();
     }
 
+    /// What is offered to the visitor from now on.
+    pub fn set_terms(&mut self, terms: Arc<Terms>) {
+        self.terms = terms;
+    }
+
     /// TLS is on: what was said before is forgotten (RFC 4642, 2.2.2).
     pub fn begin_tls(&mut self, standing: Standing) {
         self.is_secure = true;

@@ -406,6 +406,10 @@ impl Connection {
     }
 
     fn give(&mut self, turn: &mut Turn<'_>, input: &[u8]) -> Taken {
+        if std::mem::take(&mut self.visit.are_rights_new) {
+            let terms = turn.shared.terms_for(&self.visit.rights);
+            self.session.set_terms(terms);
+        }
         let mut desk = Desk {
             library: turn.library,
             visit: &mut self.visit,

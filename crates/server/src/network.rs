@@ -513,6 +513,7 @@ impl Network {
             certificate: None,
             is_secure: false,
             rights,
+            are_rights_new: false,
             peer,
             exchange: None,
             has_announced: false,
@@ -522,7 +523,8 @@ impl Network {
             rests_until: None,
         };
         visit.begin_paces();
-        let session = Session::new(shared.terms(), visit.standing(), false);
+        let terms = shared.terms_for(&visit.rights);
+        let session = Session::new(terms, visit.standing(), false);
         let mut connection = Box::new(Connection::new(socket, session, visit, tls, ticks));
         let data = flags(connection.wanted);
         if watch(

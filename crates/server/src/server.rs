@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use access::Access;
+use access::{Access, Rights};
 use nntp::{Intake, Terms};
 use store::{Board, Stacks};
 
@@ -99,6 +99,22 @@ impl Shared {
     pub fn terms(&self) -> Arc<Terms> {
         let terms = self.terms.read().unwrap_or_else(PoisonError::into_inner);
         terms.clone()
+    }
+
+    /// What is offered to those with these rights.
+    pub fn terms_for(&self, rights: &Rights) -> Arc<Terms> {
+        let terms = self.terms();
+        let without = &rights.entry().without;
+        if without.is_empty() {
+            return terms;
+        }
+        let mut terms = Terms::clone(&terms);
+        let words = access::Feature::ALL.iter();
+        let off = words.filter(|(_, feature)| without.contains(feature));
+        terms
+            .switched_off
+            .extend(off.map(|(word, _)| word.to_ascii_uppercase()));
+        Arc::new(terms)
     }
 
     pub fn tls(&self) -> Option<Arc<rustls::ServerConfig>> {

@@ -27,6 +27,8 @@ pub struct Visit {
     pub is_secure: bool,
     /// What it may do.
     pub rights: Rights,
+    /// The rights are others than the session knows of.
+    pub are_rights_new: bool,
     /// What is counted of those with these rights.
     pub peer: Peer,
     /// A login in several steps.
@@ -78,6 +80,7 @@ impl Visit {
     /// Asks anew what it may do.
     pub fn ask(&mut self, access: &Arc<Access>) {
         self.rights = access.rights(&self.visitor());
+        self.are_rights_new = true;
         self.begin_paces();
     }
 

@@ -4,8 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use access::{Access, Login, Tables, UsersFile};
-use server::certificates::Certificates;
+use server::certificates::{Certificates, Watching};
 use server::socket::{self, Listening};
 use server::{Newsroom, Plan, Server, Terms, Times};
 use store::Board;
@@ -44,17 +43,6 @@ pub fn listen(settings: &Settings, more: &Listen) -> anyhow::Result<Vec<Listenin
     Ok(sockets)
 }
 
-/// Who may do what.
-pub fn access(directory: &NewsDirectory, settings: &Settings) -> Access {
-    let _ = settings;
-    let login = Login {
-        users: UsersFile::of(directory.root()),
-        program: None,
-        plaintext_passwords: false,
-    };
-    Access::new(&Tables::default(), login)
-}
-
 fn terms(settings: &Settings, has_tls: bool) -> Terms {
     let nntp = &settings.nntp;
     let words = nntp.without.split(',').map(str::trim);
@@ -63,7 +51,7 @@ fn terms(settings: &Settings, has_tls: bool) -> Terms {
         software: concat!("Broadsheet ", env!("CARGO_PKG_VERSION")).to_owned(),
         has_tls,
         has_compression: true,
-        has_plaintext_passwords: false,
+        has_plaintext_passwords: nntp.plaintext_passwords,
         sasl: vec!["SCRAM-SHA-256", "PLAIN", "EXTERNAL"],
         article_bytes_max: usize::try_from(settings.limits.article_bytes_max).unwrap_or(usize::MAX),
         switched_off: words
@@ -99,7 +87,7 @@ pub fn open(
     settings: &Settings,
     (room, board): (&Arc<Room>, Arc<Board>),
     doors: Vec<Listening>,
-) -> anyhow::Result<Option<Server>> {
+) -> anyhow::Result<Option<Door>> {
     if doors.is_empty() {
         return Ok(None);
     }
@@ -112,7 +100,16 @@ pub fn open(
         say(&format!("listening at {}{how}", door.address));
     }
     let plan = plan(directory, settings, (room.clone(), board), certificates);
-    Ok(Some(Server::start(Plan { doors, ..plan })?))
+    let watching = match &plan.certificates {
+        Some(certificates) => Some(certificates.watch(say)?),
+        None => None,
+    };
+    let certificates = plan.certificates.clone();
+    Ok(Some(Door {
+        server: Server::start(Plan { doors, ..plan })?,
+        certificates,
+        _watching: watching,
+    }))
 }
 
 /// What the settings say; no doors as yet.
@@ -132,7 +129,7 @@ pub fn plan(
         dir: directory.root().to_owned(),
         board,
         newsroom,
-        access: Arc::new(access(directory, settings)),
+        access: Arc::new(settings.access(directory.root())),
         terms: terms(settings, certificates.is_some()),
         doors: Vec::new(),
         certificates,
@@ -146,8 +143,20 @@ pub fn plan(
     }
 }
 
-/// Goes by the settings as they are now.
-pub fn reload(server: &Server, directory: &NewsDirectory, settings: &Settings) {
-    let access = Arc::new(access(directory, settings));
+/// The open door.
+pub struct Door {
+    /// The server.
+    pub server: Server,
+    certificates: Option<Arc<Certificates>>,
+    _watching: Option<Watching>,
+}
+
+/// Goes by the settings as they are now. Where it listens stays as it was.
+pub fn reload(door: &Door, directory: &NewsDirectory, settings: &Settings) {
+    if let Some(Err(fault)) = door.certificates.as_ref().map(|files| files.reload()) {
+        say(&format!("{fault}; the certificate stays as it was"));
+    }
+    let server = &door.server;
+    let access = Arc::new(settings.access(directory.root()));
     server.reload(access, terms(settings, server.has_tls()));
 }

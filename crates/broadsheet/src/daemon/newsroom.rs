@@ -419,8 +419,8 @@ impl Newsroom {
                 self.close(State::Closed);
                 let opened = self.open().map(drop);
                 self.start_feeders();
-                if let Some(server) = &*lock(&self.room.server) {
-                    door::reload(server, &self.directory, &self.files.settings);
+                if let Some(door) = &*lock(&self.room.door) {
+                    door::reload(door, &self.directory, &self.files.settings);
                 }
                 match opened {
                     Ok(()) => ("settings are read again".to_owned(), exit::Status::OK),

@@ -9,9 +9,10 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
 use relay::incoming::Name;
 use relay::incoming::drain::LEFT_MAX;
-use server::{Intake, Newsroom, Parcel, Server};
+use server::{Intake, Newsroom, Parcel};
 
 use super::connection::Client;
+use super::door::Door;
 use super::feeders::Feeders;
 use super::feeds::Feeds;
 use super::request::FileRequest;
@@ -85,7 +86,7 @@ pub struct Room {
     /// What came over NNTP.
     pub(super) tray: Arc<Tray>,
     /// Serves it.
-    pub(super) server: Mutex<Option<Server>>,
+    pub(super) door: Mutex<Option<Door>>,
 }
 
 impl Newsroom for Room {
@@ -117,7 +118,7 @@ impl Room {
             feeds,
             feeders: Mutex::new(None),
             tray: Arc::default(),
-            server: Mutex::new(None),
+            door: Mutex::new(None),
         }
     }
 

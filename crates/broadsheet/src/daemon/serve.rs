@@ -51,8 +51,8 @@ pub fn serve(directory: NewsDirectory, more: &Listen) -> anyhow::Result<Status> 
             socket::start(socket::listen(&root)?, room.clone(), sender, since)?;
             incoming::start(&root, room.clone())?;
             schedule.clone().start()?;
-            let server = door::open(&directory, &settings, (&room, board), doors)?;
-            *lock(&room.server) = server;
+            let door = door::open(&directory, &settings, (&room, board), doors)?;
+            *lock(&room.door) = door;
             start_watchdog();
             notify("READY=1");
             say(&format!(
@@ -67,8 +67,8 @@ pub fn serve(directory: NewsDirectory, more: &Listen) -> anyhow::Result<Status> 
     notify("STOPPING=1");
     schedule.stop();
     // Drops the connections; what they handed in is filed all the same.
-    let server = lock(&room.server).take();
-    drop(server);
+    let door = lock(&room.door).take();
+    drop(door);
     room.stop();
     room.end_feeds();
     socket::remove(&root);

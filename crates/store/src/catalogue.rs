@@ -299,7 +299,8 @@ impl Catalogue {
             ..Known::default()
         });
         let had = known.extents.len();
-        if known.until != base {
+        let is_anew = known.until != base;
+        if is_anew {
             let fresh = known.until..base;
             known.extents.retain(|extent| extent.base < fresh.start);
             let sealed = reader.bases.iter().copied();
@@ -314,8 +315,10 @@ impl Catalogue {
             known.extents.extend_from_slice(fresh);
             known.current = extents.len();
         }
-        put_in_order(&mut known.extents, had);
-        self.kept += known.extents.len().saturating_sub(had);
+        if known.extents.len() != had || is_anew {
+            put_in_order(&mut known.extents, if is_anew { 0 } else { had });
+            self.kept += known.extents.len().saturating_sub(had);
+        }
         Ok(())
     }
 
@@ -410,13 +413,15 @@ fn push_rows(live: &Live, (base, group): (u64, &[u8]), known: &mut Known) {
     }
 }
 
-/// Puts extents in order of which the first `sorted` may be.
+/// Puts extents in order of which the first `sorted` are.
 fn put_in_order(extents: &mut [Extent], sorted: usize) {
-    let ascend = extents.is_sorted_by_key(|extent| extent.first);
+    let start = sorted.saturating_sub(1);
+    let fresh = extents.get(start..).unwrap_or_default();
+    let ascend = fresh.is_sorted_by_key(|extent| extent.first);
     if !ascend {
         extents.sort_by_key(|extent| extent.first);
     }
-    let start = if ascend { sorted } else { 0 };
+    let start = if ascend { start } else { 0 };
     let before = start.checked_sub(1).and_then(|last| extents.get(last));
     let mut reach = before.map_or(0, |before| before.reach);
     for extent in extents.get_mut(start..).into_iter().flatten() {

@@ -333,17 +333,12 @@ fn upper_word(word: &[u8]) -> Vec<u8> {
 }
 
 fn word(line: &[u8]) -> (&[u8], &[u8]) {
-    let start = line
-        .iter()
-        .position(|&b| !is_blank(b))
-        .unwrap_or(line.len());
-    let rest = line.get(start..).unwrap_or_default();
-    let end = rest.iter().position(|&b| is_blank(b)).unwrap_or(rest.len());
+    let mut rest = line;
+    while let Some((b' ' | b'\t', behind)) = rest.split_first() {
+        rest = behind;
+    }
+    let end = memchr::memchr2(b' ', b'\t', rest).unwrap_or(rest.len());
     rest.split_at_checked(end).unwrap_or((rest, b""))
-}
-
-fn is_blank(byte: u8) -> bool {
-    matches!(byte, b' ' | b'\t')
 }
 
 /// What is left of the line.
@@ -405,11 +400,12 @@ impl<'a> Words<'a> {
 
 /// What RFC 3977, 3.6 asks of a message-id.
 pub fn is_id(id: &[u8]) -> bool {
-    let printable = |byte: &u8| (b'!'..=b'~').contains(byte) || *byte >= 0x80;
+    // Without a way out in the middle many bytes are looked at in one go.
+    let is_printable = |all: bool, &byte: &u8| all & (byte > b' ') & (byte != 0x7f);
     (3..=250).contains(&id.len())
         && id.first() == Some(&b'<')
         && memchr::memchr(b'>', id) == Some(id.len() - 1)
-        && id.iter().all(printable)
+        && id.iter().fold(true, is_printable)
 }
 
 #[cfg(test)]

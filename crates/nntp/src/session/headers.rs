@@ -2,6 +2,7 @@
 //!
 //! Fields that the overview has are taken from its rows, others from the articles.
 
+use article::scan::lowest;
 use article::{decimal, syntax};
 use groups::Wildmat;
 
@@ -242,13 +243,10 @@ impl Headers {
                 let Range { low, high } = self.range;
                 let next = world.rows(group, low, high, PIECE_BYTES, &mut rows)?.next;
                 let mut text = out.text();
-                for line in rows
-                    .ready()
-                    .flat_map(|piece| piece.split_inclusive(|&b| b == b'\n'))
-                {
-                    let row = trimmed(line);
-                    let number = row.split(|&b| b == b'\t').next().unwrap_or_default();
-                    self.form.push(number, field.of_row(row), &mut text);
+                let text: &mut Vec<u8> = &mut text;
+                for row in rows.ready().flat_map(lines) {
+                    let number = columns(row).next().unwrap_or_default();
+                    self.form.push(number, field.of_row(row), text);
                 }
                 Ok(self.range.go_on(next))
             }
@@ -334,7 +332,7 @@ impl Field {
 
     /// The value in a row.
     fn of_row<'r>(&self, row: &'r [u8]) -> Option<&'r [u8]> {
-        let mut columns = row.split(|&byte| byte == b'\t');
+        let mut columns = columns(row);
         match self {
             Field::Column(at) => columns.nth(*at),
             _ => columns.skip(COLUMNS.len() + 1).find_map(|column| {
@@ -343,6 +341,28 @@ impl Field {
             }),
         }
     }
+}
+
+/// Rows, without their ends.
+fn lines(rows: &[u8]) -> impl Iterator<Item = &[u8]> {
+    parts(rows, b'\n')
+        .filter(|row| !row.is_empty())
+        .map(trimmed)
+}
+
+fn columns(row: &[u8]) -> impl Iterator<Item = &[u8]> {
+    parts(row, b'\t')
+}
+
+/// What lies between bytes of a kind.
+fn parts(text: &[u8], between: u8) -> impl Iterator<Item = &[u8]> {
+    let mut start = 0;
+    let ends = memchr::memchr_iter(between, text).chain(std::iter::once(text.len()));
+    ends.map(move |end| {
+        let part = text.get(start..end).unwrap_or_default();
+        start = end + 1;
+        part
+    })
 }
 
 fn trimmed(line: &[u8]) -> &[u8] {
@@ -380,6 +400,9 @@ fn unended(value: &[u8]) -> &[u8] {
 
 /// As RFC 3977, 8.3.2 wants it: no CRLF, and a blank for each TAB, NUL, CR and LF.
 fn push_unfolded(value: &[u8], text: &mut Vec<u8>) {
+    if lowest(value) >= b' ' {
+        return text.extend_from_slice(value);
+    }
     let mut bytes = value.iter().copied().peekable();
     while let Some(byte) = bytes.next() {
         match byte {

@@ -15,7 +15,7 @@ use super::news::News;
 use super::{Session, State};
 
 /// About so many bytes of a long answer are written at a time: 128 KiB.
-pub const PIECE_BYTES: usize = 128 << 10;
+pub(super) const PIECE_BYTES: usize = 128 << 10;
 /// So many things are looked at for a piece of a long answer.
 pub(crate) const PIECE_LOOKS_MAX: usize = 4096;
 

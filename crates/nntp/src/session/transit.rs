@@ -84,6 +84,7 @@ impl Session {
             },
         };
         let mut text = out.text();
+        let text: &mut Vec<u8> = &mut text;
         text.extend_from_slice(code);
         text.extend_from_slice(id);
         text.extend_from_slice(b"\r\n");

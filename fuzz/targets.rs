@@ -16,6 +16,9 @@ use groups::{Sites, Tables};
 use store::history;
 use store::{HistoryLine, Position};
 
+#[path = "../crates/nntp/tests/world/mod.rs"]
+mod world;
+
 /// Takes any bytes; panics if something is wrong.
 pub type Target = fn(&[u8]);
 
@@ -48,6 +51,7 @@ pub const TARGETS: &[(&str, Target)] = &[
     ("control_message", control_message),
     ("post", post),
     ("cancel_lock", cancel_lock),
+    ("nntp_session", nntp_session),
 ];
 
 /// The header of an article, in both forms.
@@ -616,4 +620,24 @@ pub fn cancel_lock(data: &[u8]) {
     let fits = secret.key(Holder::Site, lock).expect("a key");
     assert!(matches(own.as_bytes(), fits.as_bytes()));
     assert!(!matches(own.as_bytes(), key));
+}
+
+/// What a client sends, its first byte the length of the portions: the replies are the same as in one portion.
+pub fn nntp_session(data: &[u8]) {
+    use world::{Client, Fake};
+    let Some((&portion, input)) = data.split_first() else {
+        return;
+    };
+    let mut whole = Client::new(Fake::usual());
+    let wanted = whole.say(input);
+    let mut parted = Client::new(Fake::usual());
+    let mut got = Vec::new();
+    for bytes in input.chunks(usize::from(portion).max(1)) {
+        if parted.next != nntp::Next::Close {
+            got.extend(parted.say(bytes));
+        }
+    }
+    assert_eq!(got, wanted);
+    assert_eq!(parted.articles, whole.articles);
+    assert!(whole.most_waiting < 2 * nntp::OUT_BYTES_MAX);
 }

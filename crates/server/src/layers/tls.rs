@@ -1,7 +1,11 @@
 //! TLS (RFC 4642, RFC 8143), driven by bytes.
 //!
 //! Records are decrypted where they lie in the receive buffer. Nothing is held between two calls but the beginning of a
-//! record that is not whole yet, and answers of the handshake that were not fetched.
+//! record that is not whole yet, and answers of the handshake that were not fetched: an idle connection takes 3.3 KB
+//! (`examples/tls_speed.rs` measures).
+//!
+//! *Invariant*: rustls remembers places in what it was given. Each call of `process_tls_records` gets the bytes of the
+//! last one without those that it discarded, or it would panic; `collect` tells of the one exception.
 
 use std::sync::Arc;
 
@@ -113,10 +117,14 @@ impl Tls {
         if self.is_broken {
             return Err(Fault::Closed);
         }
-        let mut writer = match self.connection.process_tls_records(&mut self.kept).state? {
-            ConnectionState::WriteTraffic(writer) => writer,
-            ConnectionState::BlockedHandshake => return Err(Fault::Handshaking),
-            _ => return Err(Fault::Closed),
+        let mut writer = match self.connection.process_tls_records(&mut self.kept).state {
+            Ok(ConnectionState::WriteTraffic(writer)) => writer,
+            Ok(ConnectionState::BlockedHandshake) => return Err(Fault::Handshaking),
+            Ok(_) => return Err(Fault::Closed),
+            Err(error) => {
+                self.is_broken = true;
+                return Err(error.into());
+            }
         };
         let start = cipher.len();
         let records = plain.len() / RECORD_BYTES + 2;

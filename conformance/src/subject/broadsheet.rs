@@ -43,7 +43,7 @@ pub(super) fn start() -> Result<Server, Absent> {
         "",
     )?;
     let news = dir.join("news");
-    write_times(&news).map_err(broken)?;
+    write_files(&news).map_err(broken)?;
     let has_tls = make_certificate(&news);
     write_settings(&news, has_tls).map_err(broken)?;
     let password = format!("{}\n", fixture::PASSWORD);
@@ -117,8 +117,11 @@ fn write_lists(dir: &Path) -> std::io::Result<()> {
     fs::write(dir.join("newsgroups"), newsgroups)
 }
 
-/// When the groups were made (RFC 3977, 7.6.4).
-fn write_times(news: &Path) -> std::io::Result<()> {
+/// When the groups were made (RFC 3977, 7.6.4), and the lists that LIST tells.
+fn write_files(news: &Path) -> std::io::Result<()> {
+    for (name, text) in fixture::LISTS {
+        fs::write(news.join(name), text)?;
+    }
     let mut times = String::new();
     for (group, _, _) in fixture::GROUPS {
         let made = fixture::now() - 7200;

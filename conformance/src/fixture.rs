@@ -37,6 +37,21 @@ pub const GROUPS: &[(&str, char, &str)] = &[
     ("conf.secret", 'y', "Not for everybody."),
 ];
 
+/// What LIST tells of besides (RFC 3977, 7.6.5; RFC 6048), by keyword.
+pub const LISTS: &[(&str, &str)] = &[
+    ("distrib.pats", "10:conf.*:local\n"),
+    ("distributions", "local\tHere only.\nworld\tEverywhere.\n"),
+    (
+        "moderators",
+        "conf.moderated:moderator@example.org\n*:%s@example.org\n",
+    ),
+    (
+        "motd",
+        "Welcome to the suite.\n.A line that begins with a dot.\n",
+    ),
+    ("subscriptions", "conf.one\nconf.many\n"),
+];
+
 /// How many articles lie in `conf.many`.
 const MANY: u32 = 40;
 

@@ -1,30 +1,70 @@
 //! Ours: a news directory of its own, and `broadsheet serve`.
 
 use std::fs;
+use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Stdio};
 
 use super::Absent;
-use super::server::Server;
+use super::server::{Server, free_address, make_certificate};
 use crate::fixture;
 
-/// Where the program is looked for before the target directory.
+/// Names another program than the one built beside this test.
 const PROGRAM: &str = "BROADSHEET";
+
+/// Who may do what: this machine reads, posts and is a peer; the user of the suite reads a group more.
+const ACCESS: &str = "
+[[access]]
+name = \"user\"
+users = [\"@USER@\"]
+read = \"*\"
+post = \"*\"
+approve = true
+
+[[access]]
+name = \"local\"
+from = [\"local\"]
+read = \"*,!conf.secret\"
+post = \"*,!conf.secret\"
+send = \"*\"
+";
 
 /// Makes a news directory with the groups of the suite and starts the daemon on it.
 pub(super) fn start() -> Result<Server, Absent> {
     let program = program()?;
-    let help = Command::new(&program).args(["serve", "--help"]).output();
-    let serves = help.is_ok_and(|help| String::from_utf8_lossy(&help.stdout).contains("--listen"));
-    if !serves {
-        let missing = format!("{} serve has no --listen", program.display());
-        return Err(Absent::Missing(missing));
-    }
     let broken = |error: std::io::Error| Absent::Broken(format!("broadsheet: {error}"));
-    let room = tempfile::tempdir().map_err(broken)?;
-    let server = &mut Server::new(room)?;
-    write_lists(server.dir()).map_err(broken)?;
-    Err(Absent::Missing("not written yet".to_owned()))
+    let mut server = Server::new(tempfile::tempdir().map_err(broken)?)?;
+    let dir = server.dir().to_path_buf();
+    write_lists(&dir).map_err(broken)?;
+    run(
+        &program,
+        &dir,
+        "init --dir news --name news.example.org --active active --newsgroups newsgroups",
+        "",
+    )?;
+    let news = dir.join("news");
+    write_files(&news).map_err(broken)?;
+    let has_tls = make_certificate(&news);
+    write_settings(&news, has_tls).map_err(broken)?;
+    let password = format!("{}\n", fixture::PASSWORD);
+    run(
+        &program,
+        &dir,
+        &format!("user add --dir news {}", fixture::USER),
+        &password,
+    )?;
+    let door = server.address;
+    let mut serve = Command::new(&program);
+    serve
+        .current_dir(&dir)
+        .args(["serve", "--dir", "news", "--listen", &door.to_string()]);
+    if has_tls {
+        let door = free_address()?;
+        serve.args(["--listen-tls", &door.to_string()]);
+        server.tls_address = Some(door);
+    }
+    server.start("broadsheet", &mut serve, door)?;
+    Ok(server)
 }
 
 /// The program built beside this test, or the one that the environment names.
@@ -32,12 +72,37 @@ fn program() -> Result<PathBuf, Absent> {
     if let Some(path) = std::env::var_os(PROGRAM) {
         return Ok(path.into());
     }
-    // target/debug/deps/conforms-…
+    // target/debug/deps/it_conforms-…
     let own = std::env::current_exe().unwrap_or_default();
     let beside = own.ancestors().nth(2).map(|dir| dir.join("broadsheet"));
     beside.filter(|path| path.is_file()).ok_or_else(|| {
         Absent::Missing("broadsheet is not built (cargo build -p broadsheet)".to_owned())
     })
+}
+
+fn run(program: &Path, dir: &Path, words: &str, input: &str) -> Result<(), Absent> {
+    let broken = |error: std::io::Error| Absent::Broken(format!("broadsheet {words}: {error}"));
+    let mut child = Command::new(program)
+        .args(words.split_whitespace())
+        .current_dir(dir)
+        .env_remove("BROADSHEET_DIR")
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .map_err(broken)?;
+    if let Some(mut stdin) = child.stdin.take() {
+        // A program that does not read its input may have gone already.
+        let _ = stdin.write_all(input.as_bytes());
+    }
+    let done = child.wait_with_output().map_err(broken)?;
+    match done.status.success() {
+        true => Ok(()),
+        false => Err(Absent::Broken(format!(
+            "broadsheet {words}: {}",
+            String::from_utf8_lossy(&done.stderr)
+        ))),
+    }
 }
 
 fn write_lists(dir: &Path) -> std::io::Result<()> {
@@ -50,4 +115,31 @@ fn write_lists(dir: &Path) -> std::io::Result<()> {
     }
     fs::write(dir.join("active"), active)?;
     fs::write(dir.join("newsgroups"), newsgroups)
+}
+
+/// When the groups were made (RFC 3977, 7.6.4), and the lists that LIST tells.
+fn write_files(news: &Path) -> std::io::Result<()> {
+    for (name, text) in fixture::LISTS {
+        fs::write(news.join(name), text)?;
+    }
+    let mut times = String::new();
+    for (group, _, _) in fixture::GROUPS {
+        let made = fixture::now() - 7200;
+        times.push_str(&format!("{group} {made} maker@example.org\n"));
+    }
+    fs::write(news.join("active.times"), times)
+}
+
+/// The settings as `init` wrote them, but for cancels, which anybody may send here, the certificate, and who may do what.
+fn write_settings(news: &Path, has_tls: bool) -> std::io::Result<()> {
+    let path = news.join("broadsheet.toml");
+    let mut text = fs::read_to_string(&path)?;
+    text = text.replace("\ncancel = \"locked\"", "\ncancel = \"classic\"");
+    text = text.replace("\nsendmail = ", "\n# sendmail = ");
+    if has_tls {
+        text = text.replace("\ncertificate = \"\"", "\ncertificate = \"cert.pem\"");
+        text = text.replace("\nkey = \"\"", "\nkey = \"key.pem\"");
+    }
+    text.push_str(&ACCESS.replace("@USER@", fixture::USER));
+    fs::write(path, text)
 }

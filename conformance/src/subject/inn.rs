@@ -209,16 +209,10 @@ fn write_lists(dir: &Path) -> std::io::Result<()> {
     fs::write(db.join("active.times"), times)?;
     fs::write(db.join("history"), "")?;
     fs::write(dir.join("log/news"), "")?;
-    fs::write(
-        etc.join("moderators"),
-        "conf.moderated:moderator@example.org\n*:%s@example.org\n",
-    )?;
-    fs::write(
-        etc.join("distributions"),
-        "local\tHere only.\nworld\tEverywhere.\n",
-    )?;
-    fs::write(etc.join("distrib.pats"), "10:conf.*:local\n")?;
-    fs::write(etc.join("subscriptions"), "conf.one\nconf.many\n")?;
-    fs::write(etc.join("motd.nnrpd"), "Welcome to the suite.\n")?;
-    fs::write(etc.join("motd.innd"), "Welcome, peer.\n")
+    for (name, text) in fixture::LISTS {
+        fs::write(etc.join(name), text)?;
+        fs::write(etc.join(format!("{name}.nnrpd")), text)?;
+        fs::write(etc.join(format!("{name}.innd")), text)?;
+    }
+    Ok(())
 }

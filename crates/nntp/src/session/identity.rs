@@ -214,6 +214,12 @@ impl Session {
     }
 
     fn compress(&mut self, algorithm: &[u8], out: &mut Out) -> Option<Next> {
+        // RFC 8054, 2.2.2: what cannot be the name of an algorithm (5.3) is a fault of syntax.
+        let is_of = |octet: &u8| octet.is_ascii_alphanumeric() || matches!(octet, b'-' | b'_');
+        if algorithm.len() > ALGORITHM_BYTES || !algorithm.iter().all(is_of) {
+            out.push(b"501 No such algorithm can be\r\n");
+            return None;
+        }
         if !algorithm.eq_ignore_ascii_case(b"DEFLATE") {
             out.push(b"503 Only DEFLATE\r\n");
             return None;
@@ -230,6 +236,9 @@ impl Session {
         Some(Next::Compress)
     }
 }
+
+/// The longest name of a compression algorithm (RFC 8054, 5.3).
+const ALGORITHM_BYTES: usize = 20;
 
 /// An argument may not be empty (RFC 4643, 2.4.2).
 fn encoded(data: &[u8]) -> String {

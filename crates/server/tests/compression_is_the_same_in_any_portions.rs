@@ -76,6 +76,30 @@ fn replies_without_a_flush_come_with_the_next() {
     assert!(packed.len() <= before + 10);
 }
 
+#[test]
+fn each_flush_says_all_that_was_said() {
+    // Sizes around those at which the compressor writes a block.
+    let mut seed = 1u64;
+    let noise: Vec<u8> = std::iter::repeat_with(|| {
+        seed ^= seed << 13;
+        seed ^= seed >> 7;
+        seed ^= seed << 17;
+        seed as u8
+    })
+    .take(80_000)
+    .collect();
+    let mut server = Deflate::new(1);
+    let mut client = Decompress::new(false);
+    for size in (20_000..80_000).step_by(97) {
+        let (mut packed, mut read) = (Vec::new(), Vec::with_capacity(100_000));
+        server.deflate(&noise[..size], &mut packed, true);
+        client
+            .decompress_vec(&packed, &mut read, FlushDecompress::Sync)
+            .unwrap();
+        assert!(read == noise[..size], "{size}: {}", read.len());
+    }
+}
+
 proptest! {
     #[test]
     fn commands_are_read(

@@ -11,6 +11,8 @@ use thiserror::Error;
 pub const COMPRESSED_MEMORY_BYTES: usize = 320 << 10;
 /// Output grows in steps of this.
 const STEP_BYTES: usize = 16 << 10;
+/// What the compressor holds back at most before it writes a block: the window and what is not coded yet.
+const FLUSH_BYTES: usize = 192 << 10;
 
 /// Why the client's stream ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
@@ -35,6 +37,8 @@ pub struct Inflated {
 pub struct Deflate {
     inward: Decompress,
     outward: Compress,
+    /// Said since the last flush.
+    waiting_bytes: usize,
     is_over: bool,
 }
 
@@ -45,6 +49,7 @@ impl Deflate {
         Deflate {
             inward: Decompress::new(false),
             outward: Compress::new(Compression::new(level.clamp(1, 9)), false),
+            waiting_bytes: 0,
             is_over: false,
         }
     }
@@ -107,29 +112,47 @@ impl Deflate {
     /// Appends `plain` to `packed`, compressed. With `is_flush` the client can read all that was said so far (RFC
     /// 8054, 2.2.2): at the end of the replies that go out together, for each flush costs some bytes.
     pub fn deflate(&mut self, plain: &[u8], packed: &mut Vec<u8>, is_flush: bool) {
-        let flush = if is_flush {
-            FlushCompress::Sync
-        } else {
-            FlushCompress::None
-        };
+        self.waiting_bytes = self.waiting_bytes.saturating_add(plain.len());
         let mut rest = plain;
-        loop {
+        while !rest.is_empty() {
             let room = STEP_BYTES.min(rest.len() + 64);
-            let (before_in, before_out) = (self.outward.total_in(), self.outward.total_out());
-            let start = packed.len();
-            packed.resize(start + room, 0);
-            let status =
-                self.outward
-                    .compress(rest, packed.get_mut(start..).unwrap_or_default(), flush);
-            let written = told(before_out, self.outward.total_out()).min(room);
-            packed.truncate(start + written);
-            let taken = told(before_in, self.outward.total_in());
+            let (taken, is_full) = self.step(rest, packed, room, FlushCompress::None);
             rest = rest.get(taken..).unwrap_or_default();
-            let is_stuck = taken == 0 && written == 0;
-            if status.is_err() || is_stuck || (rest.is_empty() && written < room) {
-                return;
+            // What did not fit must go out before the flush: with something left over, zlib's calls do only that.
+            if rest.is_empty() && is_full {
+                while self.step(&[], packed, STEP_BYTES, FlushCompress::None).1 {}
+            }
+            if taken == 0 && !is_full {
+                break;
             }
         }
+        if is_flush {
+            // Room for all in one call, for the same reason. What waits can grow by an eighth and the tables.
+            let waiting = self.waiting_bytes.min(FLUSH_BYTES);
+            let room = waiting + waiting / 4 + 1024;
+            while self.step(&[], packed, room, FlushCompress::Sync).1 {}
+            self.waiting_bytes = 0;
+        }
+    }
+
+    /// One call: how much of `input` it took, and whether it filled `room`.
+    fn step(
+        &mut self,
+        input: &[u8],
+        packed: &mut Vec<u8>,
+        room: usize,
+        flush: FlushCompress,
+    ) -> (usize, bool) {
+        let (before_in, before_out) = (self.outward.total_in(), self.outward.total_out());
+        let start = packed.len();
+        packed.resize(start + room, 0);
+        let room_left = packed.get_mut(start..).unwrap_or_default();
+        // Its status tells no more than the counts.
+        let _ = self.outward.compress(input, room_left, flush);
+        let written = told(before_out, self.outward.total_out()).min(room);
+        packed.truncate(start + written);
+        let taken = told(before_in, self.outward.total_in());
+        (taken, written == room)
     }
 }
 

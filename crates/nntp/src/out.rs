@@ -74,7 +74,7 @@ pub struct Out {
 }
 
 /// Memory that a long reply left behind is given back above this.
-const KEPT_BYTES: usize = 1 << 10;
+const KEPT_BYTES: usize = 256 << 10;
 
 impl Out {
     /// Where text is appended to.
@@ -227,11 +227,24 @@ impl Out {
         }
     }
 
-    /// Gives back what memory can be given back: for one who is idle.
-    pub fn rest(&mut self) {
-        if self.is_empty() {
-            *self = Out::default();
+    /// A buffer to write text into, where there is none, from `spare`: connections that are busy share them, and those that are idle
+    /// have none.
+    pub fn give_buffer(&mut self, spare: &mut Vec<Vec<u8>>) {
+        if self.text.capacity() == 0
+            && let Some(mut buffer) = spare.pop()
+        {
+            buffer.clear();
+            self.text = buffer;
         }
+    }
+
+    /// The buffer, where nothing waits in it.
+    pub fn take_buffer(&mut self) -> Option<Vec<u8>> {
+        if self.is_empty() && self.text.capacity() > 0 {
+            let whole = std::mem::take(self);
+            return Some(whole.text);
+        }
+        None
     }
 
     /// Forgets everything: for one who is gone.

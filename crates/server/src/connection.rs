@@ -325,7 +325,7 @@ impl Connection {
     /// The connection is over.
     pub fn go_on(&mut self, turn: &mut Turn<'_>) -> Result<(), Over> {
         self.send(turn)?;
-        if self.next == Next::Drain && self.out.len() >= OUT_BYTES_MAX / 2 {
+        if matches!(self.next, Next::Drain | Next::Turn) && self.out.len() >= OUT_BYTES_MAX / 2 {
             return Ok(());
         }
         let input = std::mem::take(&mut self.rest);
@@ -612,6 +612,11 @@ impl Connection {
         let is_full = self.visit.on_the_way.1 >= ON_THE_WAY_BYTES_MAX;
         let rests = self.visit.rests_until.is_some();
         self.next == Next::More && !rests && !self.is_closing && !self.is_at_end && !is_full
+    }
+
+    /// True when it could go on at once, and only lets others have their turn.
+    pub fn wants_turn(&self) -> bool {
+        self.next == Next::Turn && !self.is_closing && self.out.len() < OUT_BYTES_MAX
     }
 
     /// What it waits for.

@@ -52,11 +52,15 @@ pub(crate) struct Network {
     timers: Timers,
     /// Those who want to send, but too much is on the way already.
     paused: Vec<Token>,
+    /// Those who let others have their turn first.
+    again: Vec<Token>,
     /// Doors that could not be opened for lack of descriptors are shut until then.
     shut_until: Option<u64>,
     input: Vec<u8>,
     raw: Vec<u8>,
     spare: Vec<Vec<u8>>,
+    /// Buffers for replies.
+    texts: Vec<Vec<u8>>,
     packing: Packing,
     is_stopping: bool,
     /// It ends with its only connection.
@@ -105,10 +109,12 @@ impl Network {
             free: Vec::new(),
             timers: Timers::default(),
             paused: Vec::new(),
+            again: Vec::new(),
             shut_until: None,
             input: Vec::new(),
             raw: Vec::new(),
             spare: Vec::new(),
+            texts: Vec::new(),
             packing: Packing::default(),
             is_stopping: false,
             is_single: false,
@@ -160,12 +166,29 @@ impl Network {
                     number => self.serve(Token::of(number), flags, ticks),
                 }
             }
+            for token in std::mem::take(&mut self.again) {
+                self.go_on(token, ticks);
+            }
             self.look_at_times(ticks);
         }
         self.end_all();
     }
 
+    fn go_on(&mut self, token: Token, ticks: u64) {
+        if let Some(mut connection) = self.take(token) {
+            let mut turn = turn!(self, ticks);
+            let done = connection.go_on(&mut turn);
+            self.put(connection, done);
+        }
+    }
+
     fn timeout(&self) -> Option<Timespec> {
+        if !self.again.is_empty() {
+            return Some(Timespec {
+                tv_sec: 0,
+                tv_nsec: 0,
+            });
+        }
         let soon = !self.paused.is_empty() || self.shut_until.is_some();
         let now = ticks();
         let next = self.timers.next().map(|at| at.saturating_sub(now));
@@ -256,7 +279,9 @@ impl Network {
             .connection
             .as_ref()
             .is_some_and(|connection| connection.visit.token == token);
-        is_it.then(|| place.connection.take()).flatten()
+        let mut connection = is_it.then(|| place.connection.take()).flatten()?;
+        connection.out().give_buffer(&mut self.texts);
+        Some(connection)
     }
 
     /// Puts it back behind its turn, or ends it.
@@ -264,7 +289,16 @@ impl Network {
         if done.is_err() {
             return self.end(connection);
         }
+        let mut connection = connection;
+        if let Some(text) = connection.out().take_buffer()
+            && self.texts.len() < SPARE_MAX
+        {
+            self.texts.push(text);
+        }
         let token = connection.visit.token;
+        if connection.wants_turn() {
+            self.again.push(token);
+        }
         if let Some(place) = self.places.get_mut(token.place()) {
             place.connection = Some(connection);
         }
@@ -373,12 +407,8 @@ impl Network {
             self.spare.push(buffer);
         }
         // A parcel has the articles of one connection.
-        if let Some(token) = last
-            && let Some(mut connection) = self.take(token)
-        {
-            let mut turn = turn!(self, ticks);
-            let done = connection.go_on(&mut turn);
-            self.put(connection, done);
+        if let Some(token) = last {
+            self.go_on(token, ticks);
         }
     }
 

@@ -43,6 +43,9 @@ use crate::settings::Settings;
 const TRY_AGAIN_FIRST: Duration = Duration::from_secs(1);
 const TRY_AGAIN_LAST: Duration = Duration::from_secs(300);
 
+/// How often network threads open all their files anew, while news comes.
+const OPEN_FILES_ANEW: Duration = Duration::from_secs(600);
+
 /// What is read from the administrator's files, all or nothing.
 #[derive(Debug)]
 pub struct Files {
@@ -78,6 +81,8 @@ pub struct Newsroom {
     /// What network threads are told of commits.
     board: Arc<Board>,
     silo: Silo,
+    /// When network threads last opened all their files anew.
+    files_opened: Instant,
     /// Made when the first post comes, by the settings of then.
     posts: Option<Posts>,
     /// When in.coming/ is tried again, after filing was stopped, and how long that was put off.
@@ -109,6 +114,7 @@ impl Newsroom {
             drain: None,
             board,
             silo: Silo::new(Instant::now()),
+            files_opened: Instant::now(),
             posts: None,
             again: None,
         };
@@ -305,6 +311,11 @@ impl Newsroom {
         let turn = wire::file(tray, filer, &posts, &mut silo, commit_bytes);
         self.silo = silo;
         self.posts = Some(posts);
+        if self.files_opened.elapsed() >= OPEN_FILES_ANEW {
+            // What expire wrote anew takes up space as long as somebody has the old file open.
+            self.files_opened = Instant::now();
+            self.board.look_again();
+        }
         if turn.filed > 0 {
             tray.went_well();
             self.feeds.tell();

@@ -51,6 +51,11 @@ macro_rules! whats {
             pub fn name(self) -> &'static str {
                 match self { $(What::$what => $name,)* }
             }
+
+            /// What it counts, in a sentence.
+            pub fn help(self) -> &'static str {
+                match self { $(What::$what => $help,)* }
+            }
         }
 
         const WHATS: usize = [$($name,)*].len();
@@ -78,6 +83,21 @@ whats! {
 }
 
 impl What {
+    /// Its name in the log, where refusals stand beside other counts.
+    pub fn refusal_name(self) -> &'static str {
+        match self {
+            What::NotAllowed => "refused_not_allowed",
+            What::Flood => "refused_flood",
+            What::Groups => "refused_groups",
+            What::Size => "refused_size",
+            What::Date => "refused_date",
+            What::Unapproved => "refused_unapproved",
+            What::Malformed => "refused_malformed",
+            What::Other => "refused_other",
+            what => what.name(),
+        }
+    }
+
     /// The reasons for refusals.
     pub fn refusals() -> impl Iterator<Item = What> {
         What::ALL

@@ -3,11 +3,12 @@
 use std::collections::VecDeque;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Condvar, Mutex};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 use std::time::{Duration, Instant};
 
 use server::{Intake, Outcome, Parcel};
 
+use super::journal;
 use super::room::lock;
 use crate::text;
 
@@ -31,6 +32,8 @@ pub struct Tray {
 
 #[derive(Debug, Default)]
 struct Shut {
+    /// What was last told of it.
+    told: Gate,
     /// By an administrator, and why.
     paused: Option<Arc<str>>,
     /// By a fault: why, until when, and how long it was then.
@@ -42,9 +45,10 @@ struct Shut {
 }
 
 /// Why articles are not taken, or that they are.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Gate {
     /// They are.
+    #[default]
     Open,
     /// An administrator said so.
     Paused,
@@ -125,7 +129,73 @@ impl Tray {
         {
             shut.look_at_disk();
         }
-        let told = match &*shut {
+        self.settle(shut)
+    }
+
+    /// Filing was stopped, for this reason.
+    pub fn stopped(&self, why: &str) {
+        let mut shut = lock(&self.shut);
+        let pause = match &shut.fault {
+            Some((_, _, before)) => (*before * 2).min(TRY_AGAIN_LAST),
+            None => TRY_AGAIN_FIRST,
+        };
+        shut.fault = Some((why.into(), Instant::now() + pause, pause));
+        self.settle(shut);
+    }
+
+    /// Filing goes well.
+    pub fn went_well(&self) {
+        if self.may_be_shut.load(Ordering::Acquire) {
+            let mut shut = lock(&self.shut);
+            shut.fault = None;
+            self.settle(shut);
+        }
+    }
+
+    /// An administrator wants no articles taken, and says why; or wants them taken again.
+    pub fn pause(&self, why: Option<&str>) {
+        let mut shut = lock(&self.shut);
+        shut.paused = why.map(|why| reason(why).into());
+        self.settle(shut);
+    }
+
+    /// So many bytes have to stay free where `dir` is.
+    pub fn watch_disk(&self, dir: &Path, keep_free: u64) {
+        let mut shut = lock(&self.shut);
+        shut.disk = Some((dir.to_owned(), keep_free));
+        shut.full = None;
+        shut.look_at_disk();
+        self.settle(shut);
+    }
+
+    /// Looks how much is free: a system call, to be made where a commit is made anyway.
+    pub fn look_at_disk(&self) {
+        let mut shut = lock(&self.shut);
+        shut.look_at_disk();
+        self.settle(shut);
+    }
+
+    /// Says what it is now, to the journal too where that has changed.
+    fn settle(&self, mut shut: MutexGuard<'_, Shut>) -> (Gate, Arc<str>) {
+        let may_be_shut = shut.paused.is_some() || shut.fault.is_some() || shut.full.is_some();
+        self.may_be_shut.store(may_be_shut, Ordering::Release);
+        let (gate, why) = shut.gate();
+        let before = std::mem::replace(&mut shut.told, gate);
+        drop(shut);
+        if gate != before {
+            let mut fields: journal::Fields = vec![("state", gate.word().into())];
+            if gate != Gate::Open {
+                fields.push(("why", (&*why).into()));
+            }
+            journal::note("intake", fields);
+        }
+        (gate, why)
+    }
+}
+
+impl Shut {
+    fn gate(&self) -> (Gate, Arc<str>) {
+        match self {
             Shut {
                 paused: Some(why), ..
             } => (Gate::Paused, why.clone()),
@@ -138,61 +208,9 @@ impl Tray {
                 ..
             } if Instant::now() < *until => (Gate::Stopped, why.clone()),
             _ => (Gate::Open, "".into()),
-        };
-        self.note(&shut);
-        told
-    }
-
-    /// Filing was stopped, for this reason.
-    pub fn stopped(&self, why: &str) {
-        let mut shut = lock(&self.shut);
-        let pause = match &shut.fault {
-            Some((_, _, before)) => (*before * 2).min(TRY_AGAIN_LAST),
-            None => TRY_AGAIN_FIRST,
-        };
-        shut.fault = Some((why.into(), Instant::now() + pause, pause));
-        self.note(&shut);
-    }
-
-    /// Filing goes well.
-    pub fn went_well(&self) {
-        if self.may_be_shut.load(Ordering::Acquire) {
-            let mut shut = lock(&self.shut);
-            shut.fault = None;
-            self.note(&shut);
         }
     }
 
-    /// An administrator wants no articles taken, and says why; or wants them taken again.
-    pub fn pause(&self, why: Option<&str>) {
-        let mut shut = lock(&self.shut);
-        shut.paused = why.map(|why| reason(why).into());
-        self.note(&shut);
-    }
-
-    /// So many bytes have to stay free where `dir` is.
-    pub fn watch_disk(&self, dir: &Path, keep_free: u64) {
-        let mut shut = lock(&self.shut);
-        shut.disk = Some((dir.to_owned(), keep_free));
-        shut.full = None;
-        shut.look_at_disk();
-        self.note(&shut);
-    }
-
-    /// Looks how much is free: a system call, to be made where a commit is made anyway.
-    pub fn look_at_disk(&self) {
-        let mut shut = lock(&self.shut);
-        shut.look_at_disk();
-        self.note(&shut);
-    }
-
-    fn note(&self, shut: &Shut) {
-        let may_be_shut = shut.paused.is_some() || shut.fault.is_some() || shut.full.is_some();
-        self.may_be_shut.store(may_be_shut, Ordering::Release);
-    }
-}
-
-impl Shut {
     fn look_at_disk(&mut self) {
         let Some((dir, keep_free)) = &self.disk else {
             return;

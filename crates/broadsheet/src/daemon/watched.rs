@@ -135,7 +135,9 @@ impl Watched {
                 state: gate.word().to_owned(),
                 why: why.to_string(),
             },
-            nntp: lock(&room.door).as_ref().map(|door| Nntp::look(&door.server)),
+            nntp: lock(&room.door)
+                .as_ref()
+                .map(|door| Nntp::look(&door.server)),
             store: Store::look(room),
         }
     }

@@ -36,6 +36,9 @@ mod import_expire_ctl;
 mod inews;
 mod init;
 mod injnews;
+mod intake_pause;
+mod intake_resume;
+mod intake_show;
 mod key_import;
 mod key_list;
 mod key_remove;
@@ -114,6 +117,9 @@ pub static SECTIONS: &[Section] = &[
             &session::COMMAND,
             &reload::COMMAND,
             &stop::COMMAND,
+            &intake_pause::COMMAND,
+            &intake_resume::COMMAND,
+            &intake_show::COMMAND,
         ],
     },
     Section {

@@ -4,6 +4,9 @@
 //! | file | idea |
 //! |---|---|
 //! | `serve` | from the start to the end |
+//! | `journal` | what it says on standard error |
+//! | `watched` | what status and metrics tell |
+//! | `metrics` | Prometheus asks, over HTTP |
 //! | `event` | what the main thread waits for |
 //! | `newsroom` | the thread that owns the filer: one job after the other |
 //! | `room` | what others see of it: they bring jobs |
@@ -35,6 +38,8 @@ mod event;
 mod feeders;
 mod feeds;
 mod incoming;
+mod journal;
+mod metrics;
 mod newsroom;
 mod notify;
 mod posts;
@@ -46,22 +51,24 @@ mod signals;
 mod silo;
 mod socket;
 mod tray;
+mod watched;
 mod wire;
 
 pub use alone::serve_one;
 pub use door::Listen;
 pub use feeders::{END_SECONDS_MAX, FEEDERS_MAX};
+pub use journal::{FORMATS, LINES_AT_ONCE_MAX};
+pub use metrics::{Address, REQUEST_BYTES_MAX as METRICS_REQUEST_BYTES_MAX};
 pub use posts::MAILS_MAX;
 pub use request::REQUEST_BYTES_MAX;
 pub use room::JOBS_MAX;
 pub use schedule::RUNNING_MAX;
 pub use serve::serve;
 pub use socket::CLIENTS_MAX;
+pub use tray::REASON_BYTES_MAX;
+pub use watched::{Entry, Nntp, Watched};
 
-/// A line for the journal, which adds the time.
-fn say(text: &str) {
-    eprintln!("broadsheet: {text}");
-}
+use journal::say;
 
 /// Epoch seconds.
 fn now() -> i64 {

@@ -44,6 +44,9 @@ fixed! {
     relay::incoming::spool::SECONDS_AHEAD_MAX, Unit::Count("seconds"), "time ahead in a name in in.coming/", "So far ahead goes the time in the names of batches that come together, 62 in each second; beyond, spooling fails.";
     relay::incoming::drain::NAMES_MAX, Unit::Count("files"), "names of in.coming/ held at a time", "With more files waiting, the directory is listed again.";
     relay::incoming::drain::LEFT_MAX, Unit::Count("files"), "files of in.coming/ that cannot be filed", "After so many newsrun ends.";
+    crate::daemon::REASON_BYTES_MAX, Unit::Bytes, "reason of `intake pause'", "A longer one is cut.";
+    crate::daemon::LINES_AT_ONCE_MAX, Unit::Count("lines"), "lines of a kind that the daemon says at once", "More are counted and left out: one comes every two seconds then.";
+    crate::daemon::METRICS_REQUEST_BYTES_MAX, Unit::Bytes, "request for metrics", "A longer one is refused.";
     relay::log::TEXT_BYTES_MAX, Unit::Bytes, "text of a log line", "A longer one is cut and ends in `...'.";
     relay::log::FIELD_BYTES_MAX, Unit::Bytes, "site or Message-ID of a log line", "A longer one is cut.";
     openpgp::armor::FILE_BYTES_MAX, Unit::Bytes, "file of keys", "A larger file is not read by `key import'.";

@@ -27,6 +27,8 @@ pub struct Settings {
     pub name: String,
     /// For the Organization header of articles posted here.
     pub organization: String,
+    /// How the daemon writes what it says: `text` or `json`.
+    pub log_format: String,
     /// `[limits]`
     pub limits: Limits,
     /// `[store]`
@@ -91,6 +93,18 @@ pub struct Nntp {
     pub connections_per_address_max: u64,
     /// Threads for connections; 0 for as many as processors.
     pub threads: u64,
+    /// Bytes of the disk that stay free; with less, no articles are taken.
+    pub keep_free: u64,
+    /// Where metrics are served; empty for nowhere.
+    pub metrics: String,
+}
+
+impl Nntp {
+    /// What is wrong, and of which key it is said.
+    fn fault(&self) -> Option<(&'static str, String)> {
+        let fault = crate::daemon::Address::parse(&self.metrics).err()?;
+        Some(("nntp.metrics", fault))
+    }
 }
 
 /// `[control]`: what control messages may do.
@@ -338,6 +352,7 @@ impl Default for Settings {
         Settings {
             name: String::new(),
             organization: String::new(),
+            log_format: "text".to_owned(),
             limits: Limits {
                 article_bytes_max: 8 << 20,
                 header_bytes_max: 128 << 10,
@@ -375,6 +390,8 @@ impl Default for Settings {
                 connections_max: 20_000,
                 connections_per_address_max: 64,
                 threads: 0,
+                keep_free: 128 << 20,
+                metrics: String::new(),
             },
             incoming: Incoming {
                 keep_free: relay::incoming::spool::KEEP_FREE_BYTES,
@@ -530,6 +547,11 @@ pub fn check_together(settings: &Settings) -> Option<(&'static str, String)> {
     });
     fault
         .or_else(|| settings.post.fault())
+        .or_else(|| settings.nntp.fault())
+        .or_else(|| {
+            let is_known = crate::daemon::FORMATS.contains(&settings.log_format.as_str());
+            (!is_known).then(|| ("log_format", "is \"text\" or \"json\"".to_owned()))
+        })
         .or_else(|| match settings.auth.command() {
             Some(Err(error)) => Some(("auth.program", error.to_string())),
             _ => None,

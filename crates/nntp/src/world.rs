@@ -225,6 +225,9 @@ pub trait World {
     /// An article; `None`: it is gone.
     fn article(&mut self, place: Place) -> Result<Option<Article<'_>>, Trouble>;
 
+    /// An article was sent, or its head or body: to be counted.
+    fn sent(&mut self) {}
+
     /// Appends the numbers of the articles in `from..=high`, about `limit` at most. From which number to go on; `None`: that was all.
     fn numbers(
         &mut self,

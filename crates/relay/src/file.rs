@@ -17,7 +17,7 @@ use crate::early::Early;
 use crate::error::Error;
 use crate::log::{Code, LOCAL, Log, Now};
 use crate::mirror;
-use crate::reason::Reason;
+use crate::reason::{Ground, Reason};
 use crate::rules::Rules;
 use crate::short::ShortList;
 use crate::sites::Selector;
@@ -88,6 +88,7 @@ pub struct Filer {
     lines: NewLines,
     sites: Vec<u8>,
     text: Vec<u8>,
+    ground: Ground,
     converted: Vec<u8>,
     desk: Desk,
     early: Early,
@@ -133,6 +134,7 @@ impl Filer {
             lines: NewLines::default(),
             sites: Vec::new(),
             text: Vec::new(),
+            ground: Ground::Other,
             converted: Vec::new(),
         })
     }
@@ -150,6 +152,11 @@ impl Filer {
     /// Why the article before was not filed, as the log says it; nothing that makes sense when it was.
     pub fn why(&self) -> &[u8] {
         &self.text
+    }
+
+    /// What the refusal of the article before counts as.
+    pub fn ground(&self) -> Ground {
+        self.ground
     }
 
     /// The sites that get what is filed.
@@ -224,6 +231,7 @@ impl Filer {
         let article = Article::parse(bytes, Form::Wire);
         let own = article.value(Header::MessageId).unwrap_or_default();
         if own != id {
+            self.ground = Ground::Malformed;
             self.text.clear();
             self.text
                 .extend_from_slice(b"Message-ID is not the one it was announced with");
@@ -235,6 +243,7 @@ impl Filer {
     }
 
     fn file_parsed(&mut self, article: &Article<'_>, now: Now) -> Result<Verdict, Error> {
+        self.ground = Ground::Other;
         let form = article.form();
         let is_whole = [Header::MessageId, Header::Date, Header::Subject]
             .iter()
@@ -299,6 +308,7 @@ impl Filer {
                 }
                 self.text.clear();
                 reason.write(&mut self.text);
+                self.ground = reason.ground();
                 self.log.line(now, site, Code::Refused, id, &self.text);
                 Ok(match reason {
                     Reason::Duplicate => Verdict::Duplicate,

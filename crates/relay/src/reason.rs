@@ -69,7 +69,49 @@ pub enum Reason<'a> {
     NoJunk(&'a [u8]),
 }
 
+/// What a refusal is counted as.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Ground {
+    /// The article, its header or its id is too large, or it names too many groups.
+    Size,
+    /// Its header is no header, lacks something, or has a bad id.
+    Malformed,
+    /// Its date is none, too old or ahead of the clock.
+    Date,
+    /// It is in a moderated group without approval.
+    Unapproved,
+    /// None of its groups is subscribed to, or here.
+    Groups,
+    /// Another one.
+    #[default]
+    Other,
+}
+
 impl Reason<'_> {
+    /// What it is counted as.
+    pub fn ground(&self) -> Ground {
+        match self {
+            Reason::ArticleBytes { .. }
+            | Reason::HeaderBytes { .. }
+            | Reason::MessageIdBytes { .. }
+            | Reason::GroupCount { .. } => Ground::Size,
+            Reason::Header(_)
+            | Reason::Missing(_)
+            | Reason::Empty(_)
+            | Reason::MessageId(_)
+            | Reason::SpaceInGroups(_) => Ground::Malformed,
+            Reason::UnparsableDate(_) | Reason::FutureDate(_) | Reason::AncientDate(_) => {
+                Ground::Date
+            }
+            Reason::Unapproved(_) => Ground::Unapproved,
+            Reason::NotSubscribed(_)
+            | Reason::AllExcluded(_)
+            | Reason::JunkExcluded(_)
+            | Reason::NoJunk(_) => Ground::Groups,
+            Reason::Duplicate => Ground::Other,
+        }
+    }
+
     /// Appends the text as logged after `-`.
     pub fn write(&self, out: &mut Vec<u8>) {
         match *self {

@@ -13,6 +13,7 @@ use nntp::{LoggedIn, Next, OUT_BYTES_MAX, Out, Session, Taken};
 use rustix::buffer::spare_capacity;
 use rustix::io::Errno;
 
+use crate::counts::What;
 use crate::layers::deflate::Deflate;
 use crate::layers::tls::Tls;
 use crate::library::{Desk, Library};
@@ -199,7 +200,7 @@ impl Connection {
         match read {
             Ok(0) => self.is_at_end = true,
             Ok(count) => {
-                turn.shared.counts.received_bytes.add(count as u64);
+                self.visit.tally.add(What::ReceivedBytes, count as u64);
                 if count >= PROGRESS_BYTES && self.session.is_receiving() {
                     self.active = turn.ticks;
                 }
@@ -513,7 +514,7 @@ impl Connection {
     }
 
     fn has_sent(&mut self, count: usize, turn: &Turn<'_>) {
-        turn.shared.counts.sent_bytes.add(count as u64);
+        self.visit.tally.add(What::SentBytes, count as u64);
         // Who takes a byte now and then keeps its buffers for ever else.
         if count >= PROGRESS_BYTES || !self.has_output() {
             self.active = turn.ticks;

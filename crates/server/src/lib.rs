@@ -6,6 +6,7 @@
 pub mod certificates;
 mod connection;
 mod counts;
+mod event;
 pub mod layers;
 mod library;
 mod mailbox;
@@ -20,7 +21,8 @@ mod token;
 mod visit;
 
 pub use connection::ON_THE_WAY_BYTES_MAX;
-pub use counts::{Counts, Peer, PeerCounts};
+pub use counts::{Counts, Peer, PeerCounts, Tally, What};
+pub use event::Event;
 pub use library::{COPIED_BYTES_MAX, LIST_FILE_BYTES_MAX};
 pub use nntp::{Intake, Kind, Outcome, Terms};
 pub use offers::{OFFER_SECONDS_MAX, OFFERS_MAX};

@@ -17,6 +17,7 @@ use nntp::{
 };
 use store::{HistoryLine, Position, Run, Stacks, Stretch};
 
+use crate::counts::What;
 use crate::mailbox::{Letter, Mailbox};
 use crate::parcel::{Packing, Poster};
 use crate::server::Shared;
@@ -121,14 +122,14 @@ pub struct Desk<'a> {
 
 impl Desk<'_> {
     /// Why the article may not come from this visitor, if so.
-    fn is_barred(&self, handed: &HandedIn<'_>, bytes: &[u8]) -> Option<&'static [u8]> {
+    fn is_barred(&self, handed: &HandedIn<'_>, bytes: &[u8]) -> Option<(What, &'static [u8])> {
         let rights = &self.visit.rights;
         let limits = rights.limits();
         if limits
             .size_max
             .is_some_and(|most| bytes.len() as u64 > most)
         {
-            return Some(b"Too large for you");
+            return Some((What::Size, b"Too large for you"));
         }
         let is_free = match handed.kind {
             Kind::Post => rights.posts_all(),
@@ -144,10 +145,11 @@ impl Desk<'_> {
             Kind::Post => newsgroups::split(names).all(|name| rights.may_post(name)),
             Kind::TakeThis | Kind::Ihave => rights.takes(newsgroups::split(names)),
         };
-        (!fits).then_some(match handed.kind {
+        let why = match handed.kind {
             Kind::Post => b"You may not post to all of these groups",
             Kind::TakeThis | Kind::Ihave => b"These groups are not taken from you".as_slice(),
-        })
+        };
+        (!fits).then_some((What::NotAllowed, why))
     }
 
     /// How long a poster has to wait who posts too much.
@@ -173,9 +175,14 @@ impl Desk<'_> {
                     access::Outcome::LoggedIn { user, data } => {
                         self.visit.user = Some(user);
                         self.visit.ask(&self.shared.access());
+                        self.visit.recount(&self.shared.counts);
+                        self.shared.counts.logins.one();
                         SaslStep::Accepted(self.visit.standing(), data)
                     }
-                    _ => SaslStep::Refused,
+                    _ => {
+                        self.visit.login_failed(self.shared, None);
+                        SaslStep::Refused
+                    }
                 }
             }
         }
@@ -206,29 +213,33 @@ impl World for Desk<'_> {
     }
 
     fn intake(&self) -> Intake {
-        self.shared.newsroom.intake()
+        let intake = self.shared.newsroom.intake();
+        if intake != Intake::Open {
+            self.visit.peer.add(What::Deferred, 1);
+        }
+        intake
     }
 
     fn seen(&mut self, id: &[u8]) -> Result<Seen, Trouble> {
-        self.visit.peer.offered.one();
+        self.visit.tally.add(What::Offered, 1);
         if self.library.stacks.seen(id).map_err(trouble)? {
-            self.visit.peer.duplicates.one();
+            self.visit.tally.add(What::Duplicates, 1);
             return Ok(Seen::Here);
         }
         let offers = &self.shared.offers;
         let seen = offers.announce(message_id::hash(id), self.visit.token, self.now);
         match seen {
             Seen::No => self.visit.has_announced = true,
-            Seen::Here => self.visit.peer.duplicates.one(),
-            Seen::Coming => self.visit.peer.deferred.one(),
+            Seen::Here => self.visit.tally.add(What::Duplicates, 1),
+            Seen::Coming => self.visit.tally.add(What::Deferred, 1),
         }
         Ok(seen)
     }
 
     fn hand_in(&mut self, handed: HandedIn<'_>) -> Option<Outcome> {
         let bytes = self.input.get(handed.article.clone()).unwrap_or_default();
-        if let Some(why) = self.is_barred(&handed, bytes) {
-            self.visit.peer.refused.one();
+        if let Some((ground, why)) = self.is_barred(&handed, bytes) {
+            self.visit.tally.add(ground, 1);
             return Some(Outcome::Refused(why.to_vec()));
         }
         if handed.kind == Kind::Post
@@ -238,6 +249,7 @@ impl World for Desk<'_> {
                 "Too many posts; come again in {} seconds",
                 wait.as_secs() + 1
             );
+            self.visit.tally.add(What::Flood, 1);
             return Some(Outcome::Refused(why.into_bytes()));
         }
         if handed.kind != Kind::Post {
@@ -263,7 +275,7 @@ impl World for Desk<'_> {
     }
 
     fn will_not_come(&mut self, id: &[u8]) {
-        self.visit.peer.refused.one();
+        self.visit.tally.add(What::Size, 1);
         let hash = message_id::hash(id);
         self.shared.offers.forget(hash, self.visit.token);
     }
@@ -357,6 +369,10 @@ impl World for Desk<'_> {
             place: Place(found.position.0),
             may_be_read: found.links().any(|(name, _)| rights.may_read(name)),
         }))
+    }
+
+    fn sent(&mut self) {
+        self.visit.tally.add(What::Sent, 1);
     }
 
     fn article(&mut self, place: Place) -> Result<Option<Article<'_>>, Trouble> {

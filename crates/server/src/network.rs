@@ -14,6 +14,8 @@ use rustix::net::SocketFlags;
 use rustix::time::{ClockId, clock_gettime};
 
 use crate::connection::{Connection, NOBODY, Over, Turn, Wants};
+use crate::counts::{Kinds, Tally, What};
+use crate::event::Event;
 use crate::layers::tls::Tls;
 use crate::library::Library;
 use crate::mailbox::{Letter, Mailbox};
@@ -155,7 +157,8 @@ impl Network {
             }
             self.shared.newsroom.before_turn();
             if let Err(error) = self.library.stacks.catch_up() {
-                eprintln!("broadsheet: the news directory cannot be read: {error}");
+                let why = &error.to_string();
+                self.shared.newsroom.tell(&Event::Trouble { why });
             }
             let ticks = ticks();
             for event in &events {
@@ -264,6 +267,15 @@ impl Network {
         let Some(mut connection) = self.take(token) else {
             return;
         };
+        self.shared.counts.timed_out.one();
+        // A reader that says nothing is nothing new.
+        if connection.visit.rights.is_peer() || !connection.has_spoken() {
+            self.shared.newsroom.tell(&Event::TimedOut {
+                address: connection.visit.address,
+                entry: connection.visit.rights.name(),
+                is_receiving: connection.session.is_receiving(),
+            });
+        }
         if !connection.has_output() {
             connection.dismiss(b"400 Idle for too long\r\n");
             let turn = turn!(self, ticks);
@@ -285,7 +297,7 @@ impl Network {
     }
 
     /// Puts it back behind its turn, or ends it.
-    fn put(&mut self, connection: Box<Connection>, done: Result<(), Over>) {
+    fn put(&mut self, mut connection: Box<Connection>, done: Result<(), Over>) {
         if done.is_err() {
             return self.end(connection);
         }
@@ -295,6 +307,7 @@ impl Network {
         {
             self.texts.push(text);
         }
+        connection.visit.tell(&self.shared.counts);
         let token = connection.visit.token;
         if connection.wants_turn() {
             self.again.push(token);
@@ -370,6 +383,8 @@ impl Network {
         let bytes = parcel.bytes();
         self.shared.on_the_way.fetch_sub(bytes, Ordering::Relaxed);
         let mut last: Option<Token> = None;
+        let mut taken = 0;
+        let came = parcel.came;
         for (entry, id, length, outcome) in parcel.outcomes() {
             if entry.kind != Kind::Post {
                 let hash = message_id::hash(id);
@@ -385,17 +400,20 @@ impl Network {
             let visit = &mut connection.visit;
             visit.on_the_way.0 = visit.on_the_way.0.saturating_sub(1);
             visit.on_the_way.1 = visit.on_the_way.1.saturating_sub(length);
-            let peer = &visit.peer;
-            match (outcome, entry.kind) {
-                (Outcome::Taken, Kind::Post) => peer.posted.one(),
-                (Outcome::Taken, _) => {
-                    peer.accepted.one();
-                    peer.bytes.add(length as u64);
+            let what = match (outcome, entry.kind) {
+                (Outcome::Taken, kind) => {
+                    visit.tally.add(What::AcceptedBytes, length as u64);
+                    taken += 1;
+                    match kind {
+                        Kind::Post => What::Posted,
+                        Kind::Ihave | Kind::TakeThis => What::Accepted,
+                    }
                 }
-                (Outcome::Duplicate, _) => peer.duplicates.one(),
-                (Outcome::Refused(_), _) => peer.refused.one(),
-                (Outcome::TryLater(_), _) => peer.deferred.one(),
-            }
+                (Outcome::Duplicate, _) => What::Duplicates,
+                (Outcome::Refused(_), _) => entry.ground,
+                (Outcome::TryLater(_), _) => What::Deferred,
+            };
+            visit.tally.add(what, 1);
             if Session::settle(entry.kind, id, outcome, connection.out()) {
                 connection.dismiss(b"");
             }
@@ -407,8 +425,16 @@ impl Network {
             self.spare.push(buffer);
         }
         // A parcel has the articles of one connection.
-        if let Some(token) = last {
-            self.go_on(token, ticks);
+        if let Some(token) = last
+            && let Some(mut connection) = self.take(token)
+        {
+            let mut turn = turn!(self, ticks);
+            let done = connection.go_on(&mut turn);
+            if taken > 0 {
+                let latency = &connection.visit.peer.latency;
+                latency.add(came.elapsed(), taken);
+            }
+            self.put(connection, done);
         }
     }
 
@@ -422,24 +448,23 @@ impl Network {
                 visit.user = user;
                 visit.exchange = None;
                 visit.ask(&self.shared.access());
+                self.shared.counts.logins.one();
                 LoggedIn::Yes(visit.standing())
             }
-            (told, _) => told,
+            (told, _) => {
+                let trouble = match &told {
+                    LoggedIn::Trouble(why) => Some(why.as_str()),
+                    _ => None,
+                };
+                connection.visit.login_failed(&self.shared, trouble);
+                told
+            }
         };
         connection.logged_in(&told);
-        self.recount(&mut connection);
+        connection.visit.recount(&self.shared.counts);
         let mut turn = turn!(self, ticks);
         let done = connection.go_on(&mut turn);
         self.put(connection, done);
-    }
-
-    /// The visitor may be under another entry of the rules now.
-    fn recount(&self, connection: &mut Connection) {
-        let visit = &mut connection.visit;
-        let peer = self.shared.counts.peer(visit.rights.name());
-        visit.peer.connections.less();
-        peer.connections.one();
-        visit.peer = peer;
     }
 
     fn reload(&mut self) {
@@ -449,7 +474,7 @@ impl Network {
             if let Some(mut connection) = self.take(token) {
                 connection.visit.ask(&access);
                 connection.session.set_standing(connection.visit.standing());
-                self.recount(&mut connection);
+                connection.visit.recount(&self.shared.counts);
                 self.put(connection, Ok(()));
             }
         }
@@ -501,14 +526,15 @@ impl Network {
             is_secure: false,
         };
         let rights = access.rights(&visitor);
-        let refuse = |line: &[u8]| {
+        let refuse = |line: &[u8], why: &'static str| {
             shared.counts.rejected.one();
+            shared.newsroom.tell(&Event::Rejected { address, why });
             if !is_tls {
                 let _ = rustix::io::write(&socket, line);
             }
         };
         if !is_tls && rights.is_nothing() && !rights.can_log_in() {
-            return refuse(NOBODY);
+            return refuse(NOBODY, "no permission");
         }
         let limits = rights.limits();
         let most = limits.connections_per_address_max;
@@ -519,10 +545,12 @@ impl Network {
                 .connections_max
                 .is_some_and(|most| peer.connections.read() >= u64::from(most));
         if is_crowded {
-            return refuse(b"400 Too many connections; come again later\r\n");
+            let line = b"400 Too many connections; come again later\r\n";
+            return refuse(line, "too many connections");
         }
         if address.is_some_and(|address| !shared.enter(address.ip(), most)) {
-            return refuse(b"400 Too many connections from your address\r\n");
+            let line = b"400 Too many connections from your address\r\n";
+            return refuse(line, "too many connections from this address");
         }
         let tls = match (is_tls, shared.tls()) {
             (false, _) => None,
@@ -534,6 +562,7 @@ impl Network {
         };
         shared.counts.connections.one();
         peer.connections.one();
+        peer.connected.one();
         let token = self.new_token();
         let mut visit = Visit {
             token,
@@ -545,6 +574,9 @@ impl Network {
             rights,
             are_rights_new: false,
             peer,
+            tally: Tally::default(),
+            kinds: Kinds::default(),
+            since: ticks,
             exchange: None,
             has_announced: false,
             on_the_way: (0, 0),
@@ -606,13 +638,21 @@ impl Network {
     }
 
     /// The end of a connection. Closing the socket takes it out of the kernel's list.
-    fn end(&mut self, connection: Box<Connection>) {
-        let visit = &connection.visit;
+    fn end(&mut self, mut connection: Box<Connection>) {
+        let visit = &mut connection.visit;
         if visit.has_announced {
             self.shared.offers.forget_all(visit.token);
         }
         self.shared.counts.connections.less();
-        visit.peer.connections.less();
+        visit.leave(&self.shared.counts);
+        if visit.rights.is_peer() {
+            self.shared.newsroom.tell(&Event::PeerLeft {
+                address: visit.address,
+                entry: visit.rights.name(),
+                lasted: Duration::from_millis(ticks().saturating_sub(visit.since)),
+                tally: &visit.tally,
+            });
+        }
         self.forget_address(visit.address);
         self.is_stopping |= self.is_single;
         self.free.push(visit.token.place() as u32);

@@ -5,10 +5,12 @@
 
 use std::ops::Range;
 use std::sync::Arc;
+use std::time::Instant;
 
 use nntp::{Kind, Outcome};
 
 use crate::Token;
+use crate::counts::What;
 use crate::mailbox::{Letter, Mailbox};
 
 /// Who posted.
@@ -33,6 +35,8 @@ pub struct Entry {
     article: Range<usize>,
     /// Who posted it, where it is a post.
     pub poster: Option<Box<Poster>>,
+    /// What a refusal counts as.
+    pub(crate) ground: What,
 }
 
 /// Articles in the buffer they were received in.
@@ -43,6 +47,8 @@ pub struct Parcel {
     entries: Vec<Entry>,
     outcomes: Vec<Outcome>,
     sender: Arc<Mailbox>,
+    /// When the last byte of it came.
+    pub(crate) came: Instant,
 }
 
 impl Parcel {
@@ -72,6 +78,14 @@ impl Parcel {
     /// Says what became of the first article of which nothing was said yet.
     pub fn judge(&mut self, outcome: Outcome) {
         self.outcomes.push(outcome);
+    }
+
+    /// As [`Parcel::judge`]: it was refused, which counts as this.
+    pub fn judge_refused(&mut self, why: Vec<u8>, ground: What) {
+        if let Some(entry) = self.entries.get_mut(self.outcomes.len()) {
+            entry.ground = ground;
+        }
+        self.judge(Outcome::Refused(why));
     }
 
     /// Says the same of all of which nothing was said yet.
@@ -133,6 +147,7 @@ impl Packing {
             id: start..self.ids.len(),
             article,
             poster,
+            ground: What::Other,
         });
     }
 
@@ -153,6 +168,7 @@ impl Packing {
             entries: std::mem::take(&mut self.entries),
             outcomes: Vec::new(),
             sender: sender.clone(),
+            came: Instant::now(),
         }
     }
 

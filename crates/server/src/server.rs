@@ -15,6 +15,7 @@ use store::{Board, Stacks};
 
 use crate::certificates::Certificates;
 use crate::counts::Counts;
+use crate::event::Event;
 use crate::library::Library;
 use crate::mailbox::{Letter, Mailbox};
 use crate::network::Network;
@@ -33,6 +34,11 @@ pub trait Newsroom: Send + Sync {
 
     /// Whether articles are taken.
     fn intake(&self) -> Intake;
+
+    /// Something the administrator may want to know.
+    fn tell(&self, event: &Event<'_>) {
+        let _ = event;
+    }
 
     /// A network thread is about to look at the store. Where others write it, this is the time to see that.
     fn before_turn(&self) {}
@@ -77,7 +83,7 @@ pub struct Plan {
 pub(crate) struct Shared {
     pub newsroom: Arc<dyn Newsroom>,
     pub offers: Offers,
-    pub counts: Counts,
+    pub counts: Arc<Counts>,
     pub slow: Slow,
     pub times: Times,
     pub connections_max: usize,
@@ -201,8 +207,18 @@ impl Server {
     }
 
     /// What was counted.
-    pub fn counts(&self) -> &Counts {
+    pub fn counts(&self) -> &Arc<Counts> {
         &self.shared.counts
+    }
+
+    /// Network threads.
+    pub fn threads(&self) -> usize {
+        self.threads.len()
+    }
+
+    /// Bytes of articles on their way to the disk.
+    pub fn on_the_way_bytes(&self) -> usize {
+        self.shared.on_the_way.load(Ordering::Relaxed)
     }
 
     /// True where there is a certificate.
@@ -254,7 +270,7 @@ fn share(plan: Plan) -> (Arc<Shared>, Arc<Vec<Listening>>) {
     let shared = Arc::new(Shared {
         newsroom: plan.newsroom,
         offers: Offers::default(),
-        counts: Counts::default(),
+        counts: Arc::default(),
         slow: Slow::new(),
         times: plan.times,
         connections_max: plan.connections_max,

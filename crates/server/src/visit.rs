@@ -9,7 +9,9 @@ use access::{Access, Pace, Rights, Visitor};
 use nntp::Standing;
 
 use crate::Token;
-use crate::counts::Peer;
+use crate::counts::{Counts, Kinds, Peer, Tally};
+use crate::event::Event;
+use crate::server::Shared;
 
 /// A visitor.
 pub struct Visit {
@@ -31,6 +33,12 @@ pub struct Visit {
     pub are_rights_new: bool,
     /// What is counted of those with these rights.
     pub peer: Peer,
+    /// What is counted of this connection.
+    pub tally: Tally,
+    /// As what it is counted among those of now.
+    pub kinds: Kinds,
+    /// When it came, in milliseconds of the monotonic clock.
+    pub since: u64,
     /// A login in several steps.
     pub exchange: Option<Exchange>,
     /// Ids were announced to others.
@@ -82,6 +90,49 @@ impl Visit {
         self.rights = access.rights(&self.visitor());
         self.are_rights_new = true;
         self.begin_paces();
+    }
+
+    /// Tells what was counted, at the end of a turn: under another entry from now on, where its rights are other ones.
+    pub fn tell(&mut self, counts: &Counts) {
+        self.tally.tell(&self.peer);
+        let kinds = Kinds {
+            reads: self.rights.is_reader(),
+            sends: self.rights.is_peer(),
+            is_secure: self.is_secure,
+        };
+        if kinds != self.kinds {
+            self.kinds.change(kinds, counts);
+        }
+    }
+
+    /// It may be under another entry of the rules now.
+    pub fn recount(&mut self, counts: &Counts) {
+        let peer = counts.peer(self.rights.name());
+        if Arc::ptr_eq(&peer, &self.peer) {
+            return;
+        }
+        self.tally.tell(&self.peer);
+        self.peer.connections.less();
+        peer.connections.one();
+        peer.connected.one();
+        self.peer = peer;
+    }
+
+    /// It is counted among those of now no more.
+    pub fn leave(&mut self, counts: &Counts) {
+        self.tally.tell(&self.peer);
+        self.kinds.change(Kinds::default(), counts);
+        self.peer.connections.less();
+    }
+
+    /// A login failed. `trouble`: where that is not the visitor's fault.
+    pub fn login_failed(&self, shared: &Shared, trouble: Option<&str>) {
+        shared.counts.logins_failed.one();
+        shared.newsroom.tell(&Event::LoginFailed {
+            address: self.address,
+            entry: self.rights.name(),
+            trouble,
+        });
     }
 
     /// The limits on its speed are those of its rights.

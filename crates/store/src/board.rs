@@ -3,11 +3,13 @@
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
+use std::time::Duration;
 
 use groups::{Active, GroupId};
 
 use crate::active_file::read_table;
 use crate::disk::{Disk, Open, RealDisk};
+use crate::histogram::Histogram;
 use crate::{Error, Spool};
 
 /// A board that the writer writes on and [`crate::Stacks`] read: a look at it costs an atomic load. It outlives the writer: who
@@ -21,6 +23,23 @@ pub struct Board {
     /// Raised when there is another table of groups.
     tables: AtomicU64,
     groups: RwLock<Option<Arc<Groups>>>,
+    /// What was committed since the board was made.
+    pub commits: Commits,
+}
+
+/// What the writer committed: for those who watch it.
+#[derive(Debug, Default)]
+pub struct Commits {
+    /// Articles.
+    pub articles: AtomicU64,
+    /// Bytes of the log.
+    pub bytes: AtomicU64,
+    /// How many commits there were, and how long each took to write and sync its records.
+    pub took: Histogram,
+    /// Ids in the index.
+    pub index_used: AtomicU64,
+    /// Ids for which it has slots.
+    pub index_slots: AtomicU64,
 }
 
 /// The groups, and how far each is filled.
@@ -117,6 +136,7 @@ pub(crate) struct Announcing {
     board: Arc<Board>,
     groups: Arc<Groups>,
     raised: Vec<(GroupId, u64)>,
+    articles: u64,
     groups_changed: bool,
     files_changed: bool,
 }
@@ -124,6 +144,7 @@ pub(crate) struct Announcing {
 impl Announcing {
     /// Notes the numbers of an article.
     pub fn note<'a>(&mut self, active: &Active, links: impl Iterator<Item = (&'a [u8], u64)>) {
+        self.articles += 1;
         let known = links.filter_map(|(name, number)| Some((active.find(name)?, number)));
         self.raised.extend(known);
     }
@@ -136,6 +157,17 @@ impl Announcing {
     /// Notes that a file took the place of another.
     pub fn note_files(&mut self) {
         self.files_changed = true;
+    }
+
+    /// Counts a commit.
+    pub fn count(&mut self, bytes: u64, took: Duration, (used, slots): (u64, u64)) {
+        let commits = &self.board.commits;
+        let articles = std::mem::take(&mut self.articles);
+        commits.articles.fetch_add(articles, Ordering::Relaxed);
+        commits.bytes.fetch_add(bytes, Ordering::Relaxed);
+        commits.index_used.store(used, Ordering::Relaxed);
+        commits.index_slots.store(slots, Ordering::Relaxed);
+        commits.took.add(took, 1);
     }
 
     /// Writes on the board, after everything it tells of was published.
@@ -162,10 +194,18 @@ impl Spool {
         let groups = Arc::new(Groups::of(self.active().clone()));
         board.set_groups(groups.clone());
         board.look_again();
+        let commits = &board.commits;
+        commits
+            .index_used
+            .store(self.index.used(), Ordering::Relaxed);
+        commits
+            .index_slots
+            .store(self.index.slots(), Ordering::Relaxed);
         self.announcing = Some(Announcing {
             board,
             groups,
             raised: Vec::new(),
+            articles: 0,
             groups_changed: false,
             files_changed: false,
         });

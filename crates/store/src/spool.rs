@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use article::message_id;
 use groups::{Active, Flag};
@@ -525,11 +525,16 @@ impl Spool {
         let bytes = self.art.next() - self.art.growing.end;
         if bytes > 0 {
             self.stopped = true;
+            let began = Instant::now();
             self.art.write_pending(self.goes_direct(), self.stamp)?;
             if self.options.durability != Durability::None {
                 // After a failed sync the state on the disk is unknown, and asking again would not tell:
                 // the next start looks at what is there.
                 self.art.growing.sync()?;
+            }
+            if let Some(announcing) = &mut self.announcing {
+                let index = (self.index.used(), self.index.slots());
+                announcing.count(bytes, began.elapsed(), index);
             }
             self.publish()?;
             if self.art.growing.end.saturating_sub(self.checkpointed)

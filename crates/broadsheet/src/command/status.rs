@@ -1,5 +1,7 @@
 //! `broadsheet status`
 
+mod serving_text;
+
 use std::io::Write;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
@@ -23,7 +25,8 @@ pub static COMMAND: Command = Command {
     about: "\
 Articles, groups, segments, the newest arrival, batches waiting in in.coming/ and kept in bad/, mail waiting
 in mail.queue/, the feeds for which articles wait (a few by name; all with --json), and whether a daemon
-serves the news directory.",
+serves the news directory. Of a daemon: what it filed and how long commits took, whether articles are taken,
+and, where it speaks NNTP, its connections and what each entry of [[access]] sent.",
     operands: Operands::NONE,
     flags: &[DIR, JSON],
     exits: &[],
@@ -59,7 +62,7 @@ fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
         writeln!(out, "{answer}")?;
         return Ok(Status::OK);
     }
-    let runs = daemon.map_or_else(
+    let runs = daemon.as_ref().map_or_else(
         || match client::is_served(directory.root()) {
             true => "runs, and does not answer".to_owned(),
             false => "does not run".to_owned(),
@@ -92,6 +95,9 @@ fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
         ("daemon", runs),
     ] {
         writeln!(out, "{what:16} {value}")?;
+    }
+    if let Some(doing) = &daemon {
+        serving_text::write(&doing.watched, out)?;
     }
     Ok(Status::OK)
 }

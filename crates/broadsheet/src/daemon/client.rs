@@ -17,6 +17,8 @@ use rustix::fs::OFlags;
 use rustix::net::{SendAncillaryBuffer, SendAncillaryMessage, SendFlags, sendmsg};
 use store::control_socket;
 
+use crate::exit::{self, Meaning};
+
 pub use super::request::FileRequest;
 use super::request::{Answer, Doing, Filed};
 
@@ -244,7 +246,7 @@ fn gather(pipe: &Handed, mut place: File) -> io::Result<Handed> {
 pub fn status(dir: &Path) -> Option<Doing> {
     let stream = ask_word(dir, "status").ok()?;
     match answers(stream).next()? {
-        Ok(Answer::Status(doing)) => Some(doing),
+        Ok(Answer::Status(doing)) => Some(*doing),
         _ => None,
     }
 }
@@ -272,6 +274,43 @@ pub fn reload(dir: &Path) -> io::Result<Option<(Vec<String>, u8)>> {
 pub fn look_at_feeds(dir: &Path) {
     if let Ok(stream) = ask_word(dir, "feeds") {
         let _ = answers(stream).next();
+    }
+}
+
+/// What commands say that need a daemon.
+pub const NO_DAEMON: Meaning = Meaning {
+    status: exit::Status::NO,
+    when: "no daemon runs",
+};
+
+/// The exit status of a command that asked the daemon; says it where there is none.
+///
+/// # Errors
+/// None: so that commands can end with it.
+pub fn told_none(dir: &Path, is_there: bool) -> anyhow::Result<exit::Status> {
+    if is_there {
+        return Ok(exit::Status::OK);
+    }
+    eprintln!("broadsheet: no daemon serves {}", dir.display());
+    Ok(exit::Status::NO)
+}
+
+/// No articles are taken over NNTP from now on, or are again; false: there is no daemon.
+///
+/// # Errors
+/// The daemon went away.
+pub fn pause(dir: &Path, why: Option<&str>) -> io::Result<bool> {
+    let one_line = |why: &str| why.replace(|c: char| c.is_control(), " ");
+    let word = match why {
+        Some(why) => format!("pause {}", one_line(why)),
+        None => "resume".to_owned(),
+    };
+    let Ok(stream) = ask_word(dir, &word) else {
+        return Ok(false);
+    };
+    match answers(stream).next() {
+        Some(Ok(Answer::Done(_))) => Ok(true),
+        _ => Err(io::ErrorKind::UnexpectedEof.into()),
     }
 }
 

@@ -24,6 +24,7 @@ use super::event::Event;
 use super::feeders::Feeders;
 use super::feeds::Feeds;
 use super::incoming::{self, Waits};
+use super::journal;
 use super::notify::notify;
 use super::posts::Posts;
 use super::request::{Answer, FileRequest, Filed};
@@ -103,7 +104,12 @@ impl Newsroom {
     ) -> std::io::Result<Arc<Room>> {
         let (sender, jobs) = sync_channel(JOBS_MAX);
         let feeds: Arc<Feeds> = Arc::default();
-        let room = Arc::new(Room::new(sender, feeds.clone()));
+        let room = Arc::new(Room::new(
+            sender,
+            feeds.clone(),
+            directory.root().to_owned(),
+            board.clone(),
+        ));
         let mut newsroom = Newsroom {
             directory,
             files,
@@ -118,6 +124,7 @@ impl Newsroom {
             posts: None,
             again: None,
         };
+        newsroom.apply();
         let thread = std::thread::Builder::new().name("newsroom".to_owned());
         thread.spawn(move || {
             let _end = TellEnd(events.clone());
@@ -131,6 +138,14 @@ impl Newsroom {
             newsroom.close(State::Closed);
         })?;
         Ok(room)
+    }
+
+    /// What others go by, too.
+    fn apply(&self) {
+        let settings = &self.files.settings;
+        journal::set_format(&settings.log_format);
+        let keep_free = settings.nntp.keep_free;
+        self.room.tray.watch_disk(self.directory.root(), keep_free);
     }
 
     /// The feeds that want their articles at once, by the sites as they are now.
@@ -422,6 +437,7 @@ impl Newsroom {
             Ok(files) => {
                 self.schedule.set(&files.settings);
                 self.files = files;
+                self.apply();
                 self.posts = None;
                 // What was left in in.coming/ is tried again.
                 self.drain = None;

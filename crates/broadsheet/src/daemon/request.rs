@@ -1,8 +1,9 @@
 //! What is said over control.sock: a line asks, lines of JSON answer.
 //!
-//! `lend`, `reload`, `feeds`, `status` and `stop` are asked for by the word alone. A line that begins with `{` asks to file a batch,
+//! `lend`, `reload`, `feeds`, `status`, `resume` and `stop` are asked for by the word alone, `pause` with a reason behind it. A line that begins with `{` asks to file a batch,
 //! whose descriptor comes with the line (`SCM_RIGHTS` of unix(7)).
 
+use super::watched::Watched;
 use relay::rnews::{Outcome, Summary};
 use serde::{Deserialize, Serialize};
 
@@ -22,6 +23,8 @@ pub enum Request {
     Feeds,
     /// To know how the daemon does.
     Status,
+    /// No articles taken over NNTP, for this reason; or taken again.
+    Pause(Option<String>),
     /// The daemon to end.
     Stop,
 }
@@ -35,6 +38,11 @@ impl Request {
             b"feeds" => Request::Feeds,
             b"status" => Request::Status,
             b"stop" => Request::Stop,
+            b"resume" => Request::Pause(None),
+            _ if line.starts_with(b"pause ") => {
+                let why = line.strip_prefix(b"pause ").unwrap_or_default();
+                Request::Pause(Some(String::from_utf8_lossy(why).into_owned()))
+            }
             _ => Request::File(serde_json::from_slice(line).ok()?),
         })
     }
@@ -80,7 +88,7 @@ pub enum Answer {
     /// The last line: the exit status.
     Done(u8),
     /// How the daemon does.
-    Status(Doing),
+    Status(Box<Doing>),
 }
 
 /// What became of a batch.
@@ -154,6 +162,9 @@ pub struct Doing {
     pub state: String,
     /// When it started, epoch seconds.
     pub since: i64,
+    /// What it does.
+    #[serde(flatten)]
+    pub watched: Watched,
 }
 
 #[cfg(test)]

@@ -3,6 +3,7 @@
 use std::fs::File;
 use std::net::Shutdown;
 use std::os::unix::net::UnixStream;
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc::SyncSender;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -10,11 +11,13 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use relay::incoming::Name;
 use relay::incoming::drain::LEFT_MAX;
 use server::{Intake, Newsroom, Parcel};
+use store::Board;
 
 use super::connection::Client;
 use super::door::Door;
 use super::feeders::Feeders;
 use super::feeds::Feeds;
+use super::journal;
 use super::request::FileRequest;
 use super::tray::Tray;
 
@@ -81,6 +84,10 @@ pub struct Room {
     /// Jobs that were brought and not begun.
     pub(super) waiting: AtomicUsize,
     pub(super) loan: Mutex<Option<UnixStream>>,
+    /// What was committed.
+    pub(super) board: Arc<Board>,
+    /// The news directory.
+    pub(super) dir: PathBuf,
     pub(super) feeds: Arc<Feeds>,
     pub(super) feeders: Mutex<Option<Feeders>>,
     /// What came over NNTP.
@@ -99,11 +106,15 @@ impl Newsroom for Room {
     fn intake(&self) -> Intake {
         self.tray.intake()
     }
+
+    fn tell(&self, event: &server::Event<'_>) {
+        journal::note_event(event);
+    }
 }
 
 impl Room {
     /// Closed as yet. `jobs`: to the thread.
-    pub fn new(jobs: SyncSender<Job>, feeds: Arc<Feeds>) -> Room {
+    pub fn new(jobs: SyncSender<Job>, feeds: Arc<Feeds>, dir: PathBuf, board: Arc<Board>) -> Room {
         Room {
             jobs,
             state: Mutex::new(State::Closed),
@@ -115,6 +126,8 @@ impl Room {
             is_another_at_it: AtomicBool::new(false),
             waiting: AtomicUsize::new(0),
             loan: Mutex::new(None),
+            board,
+            dir,
             feeds,
             feeders: Mutex::new(None),
             tray: Arc::default(),

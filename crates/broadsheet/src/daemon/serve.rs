@@ -8,6 +8,7 @@ use store::{Board, Lock};
 
 use super::door::{self, Listen};
 use super::event::Event;
+use super::metrics::{self, Address};
 use super::newsroom::{Files, Newsroom};
 use super::notify::{notify, start_watchdog};
 use super::room::{Room, lock};
@@ -31,6 +32,8 @@ pub fn serve(directory: NewsDirectory, more: &Listen) -> anyhow::Result<Status> 
         taken => taken?,
     };
     let doors = door::listen(&files.settings, more)?;
+    let metrics = Address::parse(&files.settings.nntp.metrics).map_err(anyhow::Error::msg)?;
+    let metrics = metrics.map(Address::listen).transpose()?;
     let settings = files.settings.clone();
     let board = Board::new();
     let (sender, events) = channel();
@@ -53,6 +56,9 @@ pub fn serve(directory: NewsDirectory, more: &Listen) -> anyhow::Result<Status> 
             schedule.clone().start()?;
             let door = door::open(&directory, &settings, (&room, board), doors)?;
             *lock(&room.door) = door;
+            if let Some(listener) = metrics {
+                metrics::start(listener, directory.clone(), room.clone(), since)?;
+            }
             start_watchdog();
             notify("READY=1");
             say(&format!(

@@ -19,6 +19,7 @@ use super::event::Event;
 use super::request::{Answer, Doing, REQUEST_BYTES_MAX, Request};
 use super::room::{Job, Room};
 use super::say;
+use super::watched::Watched;
 use crate::exit::Status;
 
 /// So many may be asking at a time; more are sent away, and rnews then waits for the lock.
@@ -122,7 +123,7 @@ impl Asked {
         if is_full
             && !matches!(
                 request,
-                Some(Request::Status | Request::Feeds | Request::Stop)
+                Some(Request::Status | Request::Feeds | Request::Pause(_) | Request::Stop)
             )
         {
             // It does without us, or tries again.
@@ -147,11 +148,16 @@ impl Asked {
                 self.room.look_at_feeds();
                 client.say(&Answer::Done(Status::OK.code()));
             }
-            (Some(Request::Status), _) => client.say(&Answer::Status(Doing {
+            (Some(Request::Status), _) => client.say(&Answer::Status(Box::new(Doing {
                 pid: std::process::id(),
                 state: self.room.state().word().to_owned(),
                 since: self.since,
-            })),
+                watched: Watched::look(&self.room),
+            }))),
+            (Some(Request::Pause(why)), _) => {
+                self.room.tray.pause(why.as_deref());
+                client.say(&Answer::Done(Status::OK.code()));
+            }
             (Some(Request::Stop), _) => {
                 let _ = self.events.send(Event::Stop);
                 // The connection ends with the process, which is the answer.

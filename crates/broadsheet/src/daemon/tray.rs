@@ -1,31 +1,76 @@
-//! Articles that come over NNTP wait here for the newsroom.
+//! Articles that come over NNTP wait here for the newsroom, and here is decided whether more are taken.
 
 use std::collections::VecDeque;
-use std::sync::{Arc, Condvar, Mutex};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 use std::time::{Duration, Instant};
 
 use server::{Intake, Outcome, Parcel};
 
+use super::journal;
 use super::room::lock;
+use crate::text;
 
 /// After filing was stopped it is tried again with what comes after a second, and after twice as long each time, at most a minute.
 const TRY_AGAIN_FIRST: Duration = Duration::from_secs(1);
 const TRY_AGAIN_LAST: Duration = Duration::from_secs(60);
+/// While the disk is too full, so often is it looked whether it still is, when somebody asks.
+const LOOK_AGAIN: Duration = Duration::from_secs(1);
+/// Bytes of a reason for a pause: it has to fit in a reply (RFC 3977, 3.1), and is cut there.
+pub const REASON_BYTES_MAX: usize = 200;
 
 /// What waits, and whether more is taken.
 #[derive(Debug, Default)]
 pub struct Tray {
     parcels: Mutex<VecDeque<Parcel>>,
     came: Condvar,
+    /// False only when nothing of `shut` is set: then nobody needs the lock, which CHECK would feel.
+    may_be_shut: AtomicBool,
     shut: Mutex<Shut>,
 }
 
 #[derive(Debug, Default)]
 struct Shut {
+    /// What was last told of it.
+    told: Gate,
     /// By an administrator, and why.
     paused: Option<Arc<str>>,
     /// By a fault: why, until when, and how long it was then.
     fault: Option<(Arc<str>, Instant, Duration)>,
+    /// The disk is too full: why, and when that was seen.
+    full: Option<(Arc<str>, Instant)>,
+    /// Where to look, and how many bytes have to stay free.
+    disk: Option<(PathBuf, u64)>,
+}
+
+/// Why articles are not taken, or that they are.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Gate {
+    /// They are.
+    #[default]
+    Open,
+    /// An administrator said so.
+    Paused,
+    /// Filing was stopped, by an error; it is tried again soon.
+    Stopped,
+    /// Too little of the disk is free.
+    Full,
+}
+
+impl Gate {
+    /// All of them.
+    pub const ALL: [Gate; 4] = [Gate::Open, Gate::Paused, Gate::Stopped, Gate::Full];
+
+    /// The word for it.
+    pub fn word(self) -> &'static str {
+        match self {
+            Gate::Open => "open",
+            Gate::Paused => "paused",
+            Gate::Stopped => "stopped",
+            Gate::Full => "full",
+        }
+    }
 }
 
 impl Tray {
@@ -67,14 +112,24 @@ impl Tray {
 
     /// Whether articles are taken.
     pub fn intake(&self) -> Intake {
-        let shut = lock(&self.shut);
-        if let Some(why) = &shut.paused {
-            return Intake::Closed(why.clone());
+        if !self.may_be_shut.load(Ordering::Acquire) {
+            return Intake::Open;
         }
-        match &shut.fault {
-            Some((why, until, _)) if Instant::now() < *until => Intake::Closed(why.clone()),
-            _ => Intake::Open,
+        match self.gate() {
+            (Gate::Open, _) => Intake::Open,
+            (_, why) => Intake::Closed(why),
         }
+    }
+
+    /// Whether articles are taken, and why not.
+    pub fn gate(&self) -> (Gate, Arc<str>) {
+        let mut shut = lock(&self.shut);
+        if let Some((_, seen)) = &shut.full
+            && seen.elapsed() >= LOOK_AGAIN
+        {
+            shut.look_at_disk();
+        }
+        self.settle(shut)
     }
 
     /// Filing was stopped, for this reason.
@@ -85,18 +140,149 @@ impl Tray {
             None => TRY_AGAIN_FIRST,
         };
         shut.fault = Some((why.into(), Instant::now() + pause, pause));
+        self.settle(shut);
     }
 
     /// Filing goes well.
     pub fn went_well(&self) {
-        let mut shut = lock(&self.shut);
-        if shut.fault.is_some() {
+        if self.may_be_shut.load(Ordering::Acquire) {
+            let mut shut = lock(&self.shut);
             shut.fault = None;
+            self.settle(shut);
         }
     }
 
     /// An administrator wants no articles taken, and says why; or wants them taken again.
     pub fn pause(&self, why: Option<&str>) {
-        lock(&self.shut).paused = why.map(Arc::from);
+        let mut shut = lock(&self.shut);
+        shut.paused = why.map(|why| reason(why).into());
+        self.settle(shut);
+    }
+
+    /// So many bytes have to stay free where `dir` is.
+    pub fn watch_disk(&self, dir: &Path, keep_free: u64) {
+        let mut shut = lock(&self.shut);
+        shut.disk = Some((dir.to_owned(), keep_free));
+        shut.full = None;
+        shut.look_at_disk();
+        self.settle(shut);
+    }
+
+    /// Looks how much is free: a system call, to be made where a commit is made anyway.
+    pub fn look_at_disk(&self) {
+        let mut shut = lock(&self.shut);
+        shut.look_at_disk();
+        self.settle(shut);
+    }
+
+    /// Says what it is now, to the journal too where that has changed.
+    fn settle(&self, mut shut: MutexGuard<'_, Shut>) -> (Gate, Arc<str>) {
+        let may_be_shut = shut.paused.is_some() || shut.fault.is_some() || shut.full.is_some();
+        self.may_be_shut.store(may_be_shut, Ordering::Release);
+        let (gate, why) = shut.gate();
+        let before = std::mem::replace(&mut shut.told, gate);
+        drop(shut);
+        if gate != before {
+            let mut fields: journal::Fields = vec![("state", gate.word().into())];
+            if gate != Gate::Open {
+                fields.push(("why", (&*why).into()));
+            }
+            journal::note("intake", fields);
+        }
+        (gate, why)
+    }
+}
+
+impl Shut {
+    fn gate(&self) -> (Gate, Arc<str>) {
+        match self {
+            Shut {
+                paused: Some(why), ..
+            } => (Gate::Paused, why.clone()),
+            Shut {
+                full: Some((why, _)),
+                ..
+            } => (Gate::Full, why.clone()),
+            Shut {
+                fault: Some((why, until, _)),
+                ..
+            } if Instant::now() < *until => (Gate::Stopped, why.clone()),
+            _ => (Gate::Open, "".into()),
+        }
+    }
+
+    fn look_at_disk(&mut self) {
+        let Some((dir, keep_free)) = &self.disk else {
+            return;
+        };
+        let Ok(told) = rustix::fs::statvfs(dir) else {
+            return;
+        };
+        let free = told.f_bavail.saturating_mul(told.f_frsize);
+        // Not open and shut at every other article.
+        let least = match self.full {
+            Some(_) => keep_free.saturating_add(keep_free / 16),
+            None => *keep_free,
+        };
+        self.full = (free < least).then(|| {
+            let why = format!(
+                "The disk is too full: {} are free, and {} stay free",
+                text::rough_bytes(free),
+                text::rough_bytes(*keep_free)
+            );
+            (why.into(), Instant::now())
+        });
+    }
+}
+
+/// A reason as replies can have it: in one line, and not too long.
+fn reason(text: &str) -> String {
+    let clean = text.chars().map(|c| if c.is_control() { ' ' } else { c });
+    let mut reason = String::new();
+    for c in clean {
+        if reason.len() + c.len_utf8() > REASON_BYTES_MAX {
+            break;
+        }
+        reason.push(c);
+    }
+    match reason.trim() {
+        "" => "Paused by the administrator".to_owned(),
+        reason => reason.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_reason_is_one_line_and_short() {
+        assert_eq!(reason(" no\r\n200 room "), "no  200 room");
+        assert_eq!(reason("\n"), "Paused by the administrator");
+        let long = reason(&"é".repeat(1000));
+        assert_eq!(long.len(), REASON_BYTES_MAX);
+    }
+
+    #[test]
+    fn the_gate_opens_when_all_reasons_are_gone() {
+        let tray = Tray::default();
+        assert_eq!(tray.intake(), Intake::Open);
+        tray.pause(Some("backup"));
+        tray.stopped("EIO");
+        assert_eq!(tray.gate().0, Gate::Paused);
+        tray.pause(None);
+        assert_eq!(tray.gate(), (Gate::Stopped, "EIO".into()));
+        tray.went_well();
+        assert_eq!(tray.intake(), Intake::Open);
+    }
+
+    #[test]
+    fn a_full_disk_shuts_it_and_room_opens_it() {
+        let tray = Tray::default();
+        let dir = std::env::temp_dir();
+        tray.watch_disk(&dir, u64::MAX);
+        assert_eq!(tray.gate().0, Gate::Full);
+        tray.watch_disk(&dir, 0);
+        assert_eq!(tray.intake(), Intake::Open);
     }
 }

@@ -6,7 +6,8 @@ use std::time::{Duration, Instant};
 use article::Form;
 use relay::Now;
 use relay::file::{Filer, Verdict};
-use server::{Kind, Outcome, Parcel};
+use relay::reason::Ground;
+use server::{Kind, Outcome, Parcel, What};
 
 use super::posts::{Made, Posts};
 use super::silo::Silo;
@@ -45,6 +46,7 @@ pub fn file(
             if filed.is_empty() {
                 return turn;
             }
+            tray.look_at_disk();
             if let Err(error) = commit(filer, &mut filed) {
                 turn.stopped = Some(error);
                 return turn;
@@ -99,26 +101,44 @@ fn file_parcel(parcel: &mut Parcel, filer: &mut Filer, posts: &Posts) -> anyhow:
         let Some((entry, id, article)) = parcel.article(place) else {
             break;
         };
-        let outcome = match (&entry.kind, &entry.poster) {
+        let (outcome, ground) = match (&entry.kind, &entry.poster) {
             (Kind::Post, Some(poster)) => {
                 match posts.make(article, poster, filer.spool().active()) {
                     Ok(Made::Article(native)) => {
                         let verdict = filer.file(&native, Form::Native, now)?;
-                        outcome(verdict, filer)
+                        (outcome(verdict, filer), filer.ground())
                     }
-                    Ok(Made::Mailed) => Outcome::Taken,
-                    Ok(Made::Refused(why)) => Outcome::Refused(why.into_bytes()),
-                    Err(error) => Outcome::TryLater(error.to_string().into_bytes()),
+                    Ok(Made::Mailed) => (Outcome::Taken, Ground::Other),
+                    Ok(Made::Refused(why)) => (Outcome::Refused(why.into_bytes()), Ground::Other),
+                    Err(error) => (
+                        Outcome::TryLater(error.to_string().into_bytes()),
+                        Ground::Other,
+                    ),
                 }
             }
             _ => {
                 let verdict = filer.file_announced(id, article, now)?;
-                outcome(verdict, filer)
+                (outcome(verdict, filer), filer.ground())
             }
         };
-        parcel.judge(outcome);
+        match outcome {
+            Outcome::Refused(why) => parcel.judge_refused(why, counted(ground)),
+            outcome => parcel.judge(outcome),
+        }
     }
     Ok(())
+}
+
+/// What a refusal is counted as.
+fn counted(ground: Ground) -> What {
+    match ground {
+        Ground::Size => What::Size,
+        Ground::Malformed => What::Malformed,
+        Ground::Date => What::Date,
+        Ground::Unapproved => What::Unapproved,
+        Ground::Groups => What::Groups,
+        Ground::Other => What::Other,
+    }
 }
 
 fn outcome(verdict: Verdict, filer: &Filer) -> Outcome {

@@ -24,6 +24,15 @@ pub static TABLE: &[Setting] = &[
         slot: |s| Slot::Text(&mut s.organization),
     },
     Setting {
+        section: "",
+        key: "log_format",
+        unit: Unit::Text,
+        range: ANY,
+        help: "How `broadsheet serve' writes what it says on standard error: \"text\" (words, and what happened as key=value) or \
+               \"json\" (an object a line). The file `log' is not meant.",
+        slot: |s| Slot::Text(&mut s.log_format),
+    },
+    Setting {
         section: "limits",
         key: "article_bytes_max",
         unit: Unit::Bytes,
@@ -318,6 +327,23 @@ pub static TABLE: &[Setting] = &[
         range: (0, 1_024),
         help: "Threads that serve connections; 0 for as many as there are processors.",
         slot: |s| Slot::Number(&mut s.nntp.threads),
+    },
+    Setting {
+        section: "nntp",
+        key: "keep_free",
+        unit: Unit::Bytes,
+        range: ANY,
+        help: "With less than this free on the disk no articles are taken over NNTP; peers keep them and come again.",
+        slot: |s| Slot::Number(&mut s.nntp.keep_free),
+    },
+    Setting {
+        section: "nntp",
+        key: "metrics",
+        unit: Unit::Text,
+        range: ANY,
+        help: "Where metrics for Prometheus are served over HTTP: \"127.0.0.1:9119\", say; empty for nowhere. Everybody who reaches it \
+               may read them, so an address beyond this machine takes the word open: \"open 192.0.2.1:9119\".",
+        slot: |s| Slot::Text(&mut s.nntp.metrics),
     },
     Setting {
         section: "auth",

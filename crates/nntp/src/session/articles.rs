@@ -73,6 +73,10 @@ fn send<W: World>(
     match world.article(place) {
         Ok(Some(article)) => {
             push(part, number, &article, out);
+            drop(article);
+            if part != Part::Stat {
+                world.sent();
+            }
             return true;
         }
         Ok(None) => out.push(missing),

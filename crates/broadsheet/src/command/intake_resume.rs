@@ -1,0 +1,25 @@
+//! `broadsheet intake resume`
+
+use std::io::Write;
+
+use crate::daemon::client;
+use crate::directory::NewsDirectory;
+use crate::exit::Status;
+use crate::flags::{Command, DIR, Given, Operands};
+
+/// The table.
+pub static COMMAND: Command = Command {
+    words: &["intake", "resume"],
+    also: &[],
+    summary: "take articles over NNTP again",
+    about: "Ends what `intake pause' began.",
+    operands: Operands::NONE,
+    flags: &[DIR],
+    exits: &[client::NO_DAEMON],
+    run,
+};
+
+fn run(given: &Given, _: &mut dyn Write) -> anyhow::Result<Status> {
+    let directory = NewsDirectory::meant(given)?;
+    client::told_none(directory.root(), client::pause(directory.root(), None)?)
+}

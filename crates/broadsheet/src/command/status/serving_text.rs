@@ -1,0 +1,124 @@
+//! What a daemon does, in a few lines.
+
+use std::io::{self, Write};
+
+use server::What;
+
+use crate::daemon::{Entry, Nntp, Watched};
+use crate::text;
+
+/// So many entries of the access rules are shown; all are in `--json`.
+const ENTRIES_SHOWN: usize = 40;
+
+/// Writes them.
+pub fn write(watched: &Watched, out: &mut dyn Write) -> io::Result<()> {
+    let store = &watched.store;
+    if store.commits.count > 0 {
+        let (commits, articles) = (store.commits.count, store.articles);
+        writeln!(
+            out,
+            "{:16} {}, {} in {}; a commit took {}, at worst {}",
+            "filed by it",
+            text::counted(articles, "article"),
+            text::rough_bytes(store.bytes),
+            text::counted(commits, "commit"),
+            milliseconds(store.commits.p50_micros),
+            milliseconds(store.commits.p99_micros),
+        )?;
+    }
+    writeln!(
+        out,
+        "{:16} {}",
+        "free on the disk",
+        text::rough_bytes(store.free_bytes)
+    )?;
+    let intake = &watched.intake;
+    let intake = match intake.why.as_str() {
+        "" => intake.state.clone(),
+        why => format!("{}: {why}", intake.state),
+    };
+    writeln!(out, "{:16} {intake}", "intake")?;
+    match &watched.nntp {
+        Some(nntp) => write_server(nntp, out),
+        None => Ok(()),
+    }
+}
+
+fn write_server(nntp: &Nntp, out: &mut dyn Write) -> io::Result<()> {
+    writeln!(
+        out,
+        "{:16} {} now: {} may read or post, {} may send, {} with TLS",
+        "connections", nntp.connections, nntp.readers, nntp.peers, nntp.tls
+    )?;
+    writeln!(
+        out,
+        "{:16} {}, {} sent away, {} timed out; logins: {}, {} failed",
+        "so far",
+        text::counted(nntp.connected, "connection"),
+        nntp.rejected,
+        nntp.timed_out,
+        nntp.logins,
+        nntp.logins_failed
+    )?;
+    if nntp.entries.is_empty() {
+        return Ok(());
+    }
+    writeln!(
+        out,
+        "\n{:16} {:>5} {:>11} {:>11} {:>11} {:>9} {:>9} {:>9} {:>8} {:>9}",
+        "[[access]]",
+        "conn",
+        "offered",
+        "accepted",
+        "duplicates",
+        "refused",
+        "deferred",
+        "received",
+        "sent",
+        "latency"
+    )?;
+    for entry in nntp.entries.iter().take(ENTRIES_SHOWN) {
+        write_entry(entry, out)?;
+    }
+    let more = nntp.entries.len().saturating_sub(ENTRIES_SHOWN);
+    if more > 0 {
+        writeln!(out, "and {more} more (--json tells all)")?;
+    }
+    Ok(())
+}
+
+fn write_entry(entry: &Entry, out: &mut dyn Write) -> io::Result<()> {
+    let name = match entry.name.as_str() {
+        "" => "(no entry)",
+        name => name,
+    };
+    writeln!(
+        out,
+        "{name:16} {:>5} {:>11} {:>11} {:>11} {:>9} {:>9} {:>9} {:>8} {:>9}",
+        entry.connections,
+        entry.count(What::Offered),
+        entry.count(What::Accepted) + entry.count(What::Posted),
+        entry.count(What::Duplicates),
+        entry.refused(),
+        entry.count(What::Deferred),
+        text::rough_bytes(entry.count(What::ReceivedBytes)),
+        text::rough_bytes(entry.count(What::SentBytes)),
+        match entry.latency.count {
+            0 => "-".to_owned(),
+            _ => milliseconds(entry.latency.p50_micros),
+        },
+    )
+}
+
+/// The end of a bucket.
+fn milliseconds(micros: Option<u64>) -> String {
+    match micros {
+        None => "over 10 s".to_owned(),
+        Some(micros) if micros < 1000 => format!("{micros} µs"),
+        Some(micros) if micros % 1000 != 0 => {
+            format!("{}.{} ms", micros / 1000, micros % 1000 / 100)
+        }
+        Some(micros) if micros < 1_000_000 => format!("{} ms", micros / 1000),
+        Some(micros) => format!("{} s", micros / 1_000_000),
+    }
+}

@@ -1,0 +1,258 @@
+//! What the daemon says on standard error: lines for the journal, which adds the time. Words for people, or JSON for machines.
+//!
+//! What the network can cause is told by [`note`], so many lines a minute of each kind and no more: a flood fills no disk.
+
+use std::collections::BTreeMap;
+use std::net::SocketAddr;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use server::{Event, What};
+
+use super::room::lock;
+
+/// Lines of one kind that may come at once.
+pub const LINES_AT_ONCE_MAX: u32 = 30;
+/// After that, one in this time.
+const LINE_EVERY: Duration = Duration::from_secs(2);
+/// Bytes of one value in a line; it is cut there.
+const VALUE_BYTES_MAX: usize = 400;
+
+static IS_JSON: AtomicBool = AtomicBool::new(false);
+static LIMITS: Mutex<BTreeMap<&'static str, Limit>> = Mutex::new(BTreeMap::new());
+
+/// What setting `log_format` may say.
+pub const FORMATS: [&str; 2] = ["text", "json"];
+
+/// Goes by the setting from now on.
+pub fn set_format(format: &str) {
+    IS_JSON.store(format == "json", Ordering::Relaxed);
+}
+
+/// A line of words.
+pub fn say(text: &str) {
+    match IS_JSON.load(Ordering::Relaxed) {
+        true => eprintln!("{}", serde_json::json!({ "message": text })),
+        false => eprintln!("broadsheet: {text}"),
+    }
+}
+
+/// A value in a line.
+#[derive(Debug, Clone)]
+pub enum Value {
+    /// A number.
+    Number(u64),
+    /// A text, which may come from anywhere.
+    Text(String),
+}
+
+impl From<&str> for Value {
+    fn from(text: &str) -> Value {
+        let fits = |(start, c): &(usize, char)| start + c.len_utf8() <= VALUE_BYTES_MAX;
+        let cut = text.char_indices().take_while(fits);
+        Value::Text(cut.map(|(_, c)| c).collect())
+    }
+}
+
+impl From<u64> for Value {
+    fn from(number: u64) -> Value {
+        Value::Number(number)
+    }
+}
+
+/// Fields of a line, in order.
+pub type Fields = Vec<(&'static str, Value)>;
+
+/// A line that says what happened, unless there were too many of its kind; those left out are counted in the next one.
+pub fn note(event: &'static str, mut fields: Fields) {
+    let limit = lock(&LIMITS)
+        .entry(event)
+        .or_insert_with(|| Limit::new(Instant::now()))
+        .allow(Instant::now());
+    let Some(left_out) = limit else {
+        return;
+    };
+    if left_out > 0 {
+        fields.push(("left_out", left_out.into()));
+    }
+    eprintln!("{}", line(event, &fields, IS_JSON.load(Ordering::Relaxed)));
+}
+
+fn line(event: &str, fields: &Fields, is_json: bool) -> String {
+    if is_json {
+        let mut all = serde_json::Map::new();
+        all.insert("event".to_owned(), event.into());
+        for (name, value) in fields {
+            let value = match value {
+                Value::Number(number) => (*number).into(),
+                Value::Text(text) => text.as_str().into(),
+            };
+            all.insert((*name).to_owned(), value);
+        }
+        return serde_json::Value::Object(all).to_string();
+    }
+    let mut line = format!("broadsheet: {event}");
+    for (name, value) in fields {
+        let shown = match value {
+            Value::Number(number) => number.to_string(),
+            Value::Text(text) => quoted(text),
+        };
+        line.push_str(&format!(" {name}={shown}"));
+    }
+    line
+}
+
+/// As it stands where it is one plain word, else in quotes with everything odd escaped.
+fn quoted(text: &str) -> String {
+    let is_plain = |c: char| c.is_ascii_graphic() && !matches!(c, '"' | '\\' | '=');
+    match !text.is_empty() && text.chars().all(is_plain) {
+        true => text.to_owned(),
+        false => format!("{text:?}"),
+    }
+}
+
+/// How many lines of a kind may still come.
+#[derive(Debug)]
+struct Limit {
+    left: u32,
+    since: Instant,
+    left_out: u64,
+}
+
+impl Limit {
+    fn new(now: Instant) -> Limit {
+        Limit {
+            left: LINES_AT_ONCE_MAX,
+            since: now,
+            left_out: 0,
+        }
+    }
+
+    /// `None`: no line. Else how many were left out before it.
+    fn allow(&mut self, now: Instant) -> Option<u64> {
+        let past = now.duration_since(self.since).as_millis() / LINE_EVERY.as_millis();
+        let past = u32::try_from(past).unwrap_or(u32::MAX);
+        if past > 0 {
+            self.left = self.left.saturating_add(past).min(LINES_AT_ONCE_MAX);
+            self.since = now;
+        }
+        match self.left {
+            0 => {
+                self.left_out += 1;
+                None
+            }
+            _ => {
+                self.left -= 1;
+                Some(std::mem::take(&mut self.left_out))
+            }
+        }
+    }
+}
+
+fn address(address: Option<SocketAddr>) -> Value {
+    match address {
+        Some(address) => address.to_string().as_str().into(),
+        None => "local".into(),
+    }
+}
+
+/// What the server tells.
+pub fn note_event(event: &Event<'_>) {
+    match event {
+        Event::Rejected { address: from, why } => note(
+            "connection_refused",
+            vec![("address", address(*from)), ("why", (*why).into())],
+        ),
+        Event::LoginFailed {
+            address: from,
+            entry,
+            trouble,
+        } => {
+            let mut fields = vec![("address", address(*from)), ("entry", (*entry).into())];
+            if let Some(why) = trouble {
+                fields.push(("why", (*why).into()));
+            }
+            note("login_failed", fields);
+        }
+        Event::TimedOut {
+            address: from,
+            entry,
+            is_receiving,
+        } => {
+            let at = if *is_receiving { "article" } else { "command" };
+            let fields = vec![
+                ("address", address(*from)),
+                ("entry", (*entry).into()),
+                ("waiting_for", at.into()),
+            ];
+            note("connection_timed_out", fields);
+        }
+        Event::PeerLeft {
+            address: from,
+            entry,
+            lasted,
+            tally,
+        } => {
+            let mut fields = vec![
+                ("entry", (*entry).into()),
+                ("address", address(*from)),
+                ("seconds", lasted.as_secs().into()),
+            ];
+            let all = [
+                What::Offered,
+                What::Accepted,
+                What::Duplicates,
+                What::Deferred,
+                What::AcceptedBytes,
+                What::ReceivedBytes,
+                What::SentBytes,
+            ];
+            fields.extend(all.map(|what| (what.name(), tally.read(what).into())));
+            fields.push(("refused", tally.refused().into()));
+            let reasons = What::refusals().filter(|what| tally.read(*what) > 0);
+            fields.extend(reasons.map(|what| (what.refusal_name(), tally.read(what).into())));
+            note("peer_left", fields);
+        }
+        Event::Trouble { why } => note("store_unreadable", vec![("why", (*why).into())]),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_flood_is_counted_and_not_told() {
+        let now = Instant::now();
+        let mut limit = Limit::new(now);
+        let told = (0..1000).filter(|_| limit.allow(now).is_some()).count();
+        assert_eq!(told, LINES_AT_ONCE_MAX as usize);
+        let left_out = 1000 - u64::from(LINES_AT_ONCE_MAX);
+        assert_eq!(limit.allow(now + LINE_EVERY), Some(left_out));
+        assert_eq!(limit.allow(now + LINE_EVERY), None);
+    }
+
+    #[test]
+    fn nothing_from_outside_makes_a_line_of_its_own() {
+        let fields = vec![
+            ("why", "a\r\nbroadsheet: b=\"c\" \u{1b}[31m".into()),
+            ("n", 7.into()),
+            ("peer", "a.example".into()),
+            ("none", "".into()),
+        ];
+        let text = line("x", &fields, false);
+        assert_eq!(
+            text,
+            "broadsheet: x why=\"a\\r\\nbroadsheet: b=\\\"c\\\" \\u{1b}[31m\" n=7 peer=a.example none=\"\""
+        );
+        let json = line("x", &fields, true);
+        assert!(!json.contains(['\n', '\r', '\u{1b}']));
+        let read: serde_json::Value = serde_json::from_str(&json).unwrap();
+        assert_eq!(read["n"], 7);
+        assert_eq!(read["why"], "a\r\nbroadsheet: b=\"c\" \u{1b}[31m");
+        assert!(
+            matches!(Value::from("é".repeat(900).as_str()), Value::Text(cut) if cut.len() == VALUE_BYTES_MAX)
+        );
+    }
+}

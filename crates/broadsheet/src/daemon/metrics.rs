@@ -1,0 +1,243 @@
+//! Metrics for Prometheus: a page over HTTP, made when it is asked for.
+//!
+//! One thread, which sleeps in the kernel while nobody asks, answers one request after the other; each has two seconds in all.
+
+use std::io::{self, Read, Write};
+use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use super::room::Room;
+use super::say;
+use crate::directory::NewsDirectory;
+
+mod page;
+
+/// A longer request is refused.
+pub const REQUEST_BYTES_MAX: usize = 8 << 10;
+/// A request and its answer may take so long.
+const PATIENCE: Duration = Duration::from_secs(2);
+/// How long nothing is accepted after accepting failed (no descriptors are left).
+const PAUSE: Duration = Duration::from_secs(1);
+
+/// Where metrics are served.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Address(SocketAddr);
+
+impl Address {
+    /// Reads setting `nntp.metrics`; `None`: nowhere.
+    ///
+    /// # Errors
+    /// What is wrong with it.
+    pub fn parse(text: &str) -> Result<Option<Address>, String> {
+        let text = text.trim();
+        if text.is_empty() {
+            return Ok(None);
+        }
+        let (is_open, address) = match text.strip_prefix("open ") {
+            Some(address) => (true, address.trim()),
+            None => (false, text),
+        };
+        let address: SocketAddr = address.parse().map_err(|_| {
+            format!("wants an address with a port (127.0.0.1:9119), not `{address}'")
+        })?;
+        if !is_open && !address.ip().is_loopback() {
+            return Err(format!(
+                "{address} can be reached by other machines, and everybody there may read the metrics; if that is meant, say \"open {address}\""
+            ));
+        }
+        Ok(Some(Address(address)))
+    }
+
+    /// Opens the socket.
+    ///
+    /// # Errors
+    /// Which address, and why not.
+    pub fn listen(self) -> anyhow::Result<TcpListener> {
+        TcpListener::bind(self.0).map_err(|error| {
+            let told = format!("cannot serve metrics at {} (nntp.metrics)", self.0);
+            anyhow::Error::new(error).context(told)
+        })
+    }
+}
+
+/// Answers for ever, in a thread of its own.
+///
+/// # Errors
+/// The thread cannot be made.
+pub fn start(
+    listener: TcpListener,
+    directory: NewsDirectory,
+    room: Arc<Room>,
+    since: i64,
+) -> io::Result<()> {
+    if let Ok(address) = listener.local_addr() {
+        say(&format!("metrics at http://{address}/metrics"));
+    }
+    let mut page = page::Page::new(directory, room, since);
+    let thread = std::thread::Builder::new().name("metrics".to_owned());
+    thread.spawn(move || {
+        for stream in listener.incoming() {
+            match stream {
+                // A client that goes away has nobody to be told to.
+                Ok(stream) => drop(answer(&stream, || page.text())),
+                Err(_) => std::thread::sleep(PAUSE),
+            }
+        }
+    })?;
+    Ok(())
+}
+
+/// What is said to a request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Reply {
+    /// The page.
+    Page,
+    /// The page's header alone.
+    Head,
+    /// Something else.
+    Other(&'static str),
+}
+
+/// What a request asks for (RFC 9112, 3): its first line; nothing of its header matters.
+fn judge(request: &[u8]) -> Reply {
+    let line = request.split(|&b| b == b'\n').next().unwrap_or_default();
+    let line = line.strip_suffix(b"\r").unwrap_or(line);
+    let mut words = line.split(|&b| b == b' ');
+    let (Some(method), Some(target), Some(version), None) =
+        (words.next(), words.next(), words.next(), words.next())
+    else {
+        return Reply::Other("400 Bad Request");
+    };
+    let is_method = !method.is_empty() && method.iter().all(u8::is_ascii_uppercase);
+    if !is_method || !version.starts_with(b"HTTP/1.") {
+        return Reply::Other("400 Bad Request");
+    }
+    let path = target.split(|&b| b == b'?').next().unwrap_or_default();
+    match (path, method) {
+        (b"/metrics", b"GET") => Reply::Page,
+        (b"/metrics", b"HEAD") => Reply::Head,
+        (b"/metrics", _) => Reply::Other("405 Method Not Allowed"),
+        _ => Reply::Other("404 Not Found"),
+    }
+}
+
+fn answer(stream: &TcpStream, page: impl FnOnce() -> String) -> io::Result<()> {
+    let until = Instant::now() + PATIENCE;
+    let reply = match read_request(stream, until)? {
+        Some(request) => judge(&request),
+        None => Reply::Other("431 Request Header Fields Too Large"),
+    };
+    let (status, body) = match reply {
+        Reply::Page | Reply::Head => ("200 OK", page()),
+        Reply::Other(status) => (status, format!("{status}\n")),
+    };
+    let kind = match reply {
+        Reply::Other(_) => "text/plain; charset=utf-8",
+        _ => "text/plain; version=0.0.4; charset=utf-8",
+    };
+    let mut text = format!(
+        "HTTP/1.1 {status}\r\nContent-Type: {kind}\r\nContent-Length: {}\r\nConnection: close\r\nCache-Control: no-store\r\n",
+        body.len()
+    );
+    if status.starts_with("405") {
+        text.push_str("Allow: GET, HEAD\r\n");
+    }
+    text.push_str("\r\n");
+    if reply != Reply::Head {
+        text.push_str(&body);
+    }
+    write(stream, text.as_bytes(), until)?;
+    stream.shutdown(Shutdown::Write)?;
+    if reply == Reply::Other("431 Request Header Fields Too Large") {
+        // What is unread when a socket is closed resets the connection, and the answer may be lost.
+        while read(stream, &mut [0; 4096], until)? > 0 {}
+    }
+    Ok(())
+}
+
+/// The request with its header; `None`: it is too long.
+fn read_request(stream: &TcpStream, until: Instant) -> io::Result<Option<Vec<u8>>> {
+    let mut request = Vec::new();
+    let mut piece = [0; 2048];
+    loop {
+        let count = read(stream, &mut piece, until)?;
+        request.extend_from_slice(piece.get(..count).unwrap_or_default());
+        let is_whole = request.windows(4).any(|end| end == b"\r\n\r\n")
+            || request.windows(2).any(|end| end == b"\n\n");
+        if is_whole || count == 0 {
+            return Ok(Some(request));
+        }
+        if request.len() > REQUEST_BYTES_MAX {
+            return Ok(None);
+        }
+    }
+}
+
+fn left(until: Instant) -> io::Result<Duration> {
+    match until.saturating_duration_since(Instant::now()) {
+        Duration::ZERO => Err(io::ErrorKind::TimedOut.into()),
+        left => Ok(left),
+    }
+}
+
+fn read(mut stream: &TcpStream, into: &mut [u8], until: Instant) -> io::Result<usize> {
+    stream.set_read_timeout(Some(left(until)?))?;
+    stream.read(into)
+}
+
+fn write(mut stream: &TcpStream, mut text: &[u8], until: Instant) -> io::Result<()> {
+    while !text.is_empty() {
+        stream.set_write_timeout(Some(left(until)?))?;
+        let count = stream.write(text)?;
+        text = text.get(count..).unwrap_or_default();
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn addresses_beyond_loopback_have_to_be_meant() {
+        assert_eq!(Address::parse(" "), Ok(None));
+        for good in ["127.0.0.1:9119", "[::1]:9119", "open 0.0.0.0:9119"] {
+            assert!(matches!(Address::parse(good), Ok(Some(_))), "{good}");
+        }
+        let told = Address::parse("0.0.0.0:9119").unwrap_err();
+        assert!(told.ends_with("say \"open 0.0.0.0:9119\""), "{told}");
+        assert!(Address::parse("localhost").is_err());
+    }
+
+    #[test]
+    fn only_get_and_head_of_the_page() {
+        let cases: [(&[u8], Reply); 8] = [
+            (b"GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n", Reply::Page),
+            (b"GET /metrics?a=b HTTP/1.0\n\n", Reply::Page),
+            (b"HEAD /metrics HTTP/1.1\r\n\r\n", Reply::Head),
+            (
+                b"POST /metrics HTTP/1.1\r\n\r\n",
+                Reply::Other("405 Method Not Allowed"),
+            ),
+            (b"GET / HTTP/1.1\r\n\r\n", Reply::Other("404 Not Found")),
+            (b"GET /metrics\r\n\r\n", Reply::Other("400 Bad Request")),
+            (
+                b"GET  /metrics HTTP/1.1\r\n\r\n",
+                Reply::Other("400 Bad Request"),
+            ),
+            (b"", Reply::Other("400 Bad Request")),
+        ];
+        for (request, reply) in cases {
+            assert_eq!(judge(request), reply, "{}", request.escape_ascii());
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn no_bytes_make_it_panic(bytes: Vec<u8>, text: String) {
+            let _ = (judge(&bytes), Address::parse(&text));
+        }
+    }
+}

@@ -1,0 +1,308 @@
+//! The page: the text format of Prometheus, version 0.0.4.
+
+use std::fmt::Write;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use feed::place;
+use server::What;
+use store::histogram::EDGES_MICROS;
+use store::{HistoryLine, Reader};
+
+use super::super::room::Room;
+use super::super::tray::Gate;
+use super::super::watched::{Entry, Nntp, Took, Watched};
+use crate::directory::NewsDirectory;
+use crate::feeds;
+
+/// What takes a look at the store is looked at anew after this, or after ten times as long as it took.
+const FRESH: Duration = Duration::from_secs(10);
+
+/// Makes the page.
+pub struct Page {
+    directory: NewsDirectory,
+    room: Arc<Room>,
+    since: i64,
+    /// What the store told, and until when that is fresh enough.
+    shelf: Option<(Shelf, Instant)>,
+}
+
+/// What the store tells.
+#[derive(Debug, Default)]
+struct Shelf {
+    segments: u64,
+    log_bytes: u64,
+    ids: u64,
+    newest: Option<i64>,
+    /// Name, articles, bytes and oldest arrival.
+    feeds: Vec<(String, u64, u64, Option<i64>)>,
+}
+
+impl Shelf {
+    fn look(directory: &NewsDirectory) -> anyhow::Result<Shelf> {
+        let reader = Reader::open(directory.root())?;
+        let (segments, log_bytes, ids) = reader.extent();
+        let newest = reader
+            .newest_line()?
+            .and_then(|line| HistoryLine::parse(&line)?.arrival);
+        let sites = directory.sys(&directory.settings()?.settings)?;
+        let names = feeds::names(&sites);
+        let (told, _) = feeds::backlogs(directory, &sites, &reader, names.iter().copied())?;
+        let feed = |feed: &feeds::Told<'_>| {
+            let backlog = &feed.backlog;
+            let name = place::shown(feed.name);
+            (name, backlog.articles, backlog.bytes, backlog.oldest)
+        };
+        Ok(Shelf {
+            segments: segments as u64,
+            log_bytes,
+            ids,
+            newest,
+            feeds: told.iter().map(feed).collect(),
+        })
+    }
+}
+
+impl Page {
+    /// Nothing is looked at as yet.
+    pub fn new(directory: NewsDirectory, room: Arc<Room>, since: i64) -> Page {
+        Page {
+            directory,
+            room,
+            since,
+            shelf: None,
+        }
+    }
+
+    /// As it is now.
+    pub fn text(&mut self) -> String {
+        let began = Instant::now();
+        if self.shelf.as_ref().is_none_or(|(_, until)| *until <= began) {
+            // What cannot be read just now is left out.
+            let shelf = Shelf::look(&self.directory).unwrap_or_default();
+            let fresh = FRESH.max(began.elapsed() * 10);
+            self.shelf = Some((shelf, began + fresh));
+        }
+        let mut text = Text::default();
+        let watched = Watched::look(&self.room);
+        text.of_daemon(&watched, self.since);
+        if let Some((shelf, _)) = &self.shelf {
+            text.of_shelf(shelf);
+        }
+        if let Some(nntp) = &watched.nntp {
+            text.of_server(nntp);
+            text.of_entries(&nntp.entries);
+        }
+        text.0
+    }
+}
+
+#[derive(Default)]
+struct Text(String);
+
+/// Labels of a sample, with their values.
+type Labels<'a> = &'a [(&'a str, &'a str)];
+
+impl Text {
+    fn begin(&mut self, name: &str, kind: &str, help: &str) {
+        let _ = write!(
+            self.0,
+            "# HELP broadsheet_{name} {help}\n# TYPE broadsheet_{name} {kind}\n"
+        );
+    }
+
+    fn sample(&mut self, name: &str, labels: Labels<'_>, value: impl std::fmt::Display) {
+        let _ = write!(self.0, "broadsheet_{name}");
+        for (place, (label, value)) in labels.iter().enumerate() {
+            let before = if place == 0 { '{' } else { ',' };
+            let _ = write!(self.0, "{before}{label}=\"{}\"", escaped(value));
+        }
+        let end = if labels.is_empty() { "" } else { "}" };
+        let _ = writeln!(self.0, "{end} {value}");
+    }
+
+    fn gauge(&mut self, name: &str, help: &str, value: impl std::fmt::Display) {
+        self.begin(name, "gauge", help);
+        self.sample(name, &[], value);
+    }
+
+    fn counter(&mut self, name: &str, help: &str, value: u64) {
+        self.begin(name, "counter", help);
+        self.sample(name, &[], value);
+    }
+
+    /// The samples of a histogram, which was begun.
+    fn histogram(&mut self, name: &str, labels: Labels<'_>, took: &Took) {
+        let mut so_far = 0;
+        for (edge, count) in EDGES_MICROS.iter().zip(&took.buckets) {
+            so_far += count;
+            let edge = seconds(*edge);
+            let bucket = [labels, &[("le", edge.as_str())]].concat();
+            self.sample(&format!("{name}_bucket"), &bucket, so_far);
+        }
+        let all = [labels, &[("le", "+Inf")]].concat();
+        self.sample(&format!("{name}_bucket"), &all, took.count);
+        self.sample(&format!("{name}_sum"), labels, seconds(took.micros));
+        self.sample(&format!("{name}_count"), labels, took.count);
+    }
+
+    fn of_daemon(&mut self, watched: &Watched, since: i64) {
+        self.begin("build_info", "gauge", "The version that runs.");
+        self.sample("build_info", &[("version", env!("CARGO_PKG_VERSION"))], 1);
+        self.gauge("start_time_seconds", "When the daemon started.", since);
+        let help = "Whether articles are taken over NNTP, or why not: 1 for the state that is.";
+        self.begin("intake_state", "gauge", help);
+        for gate in Gate::ALL {
+            let is_it = u8::from(watched.intake.state == gate.word());
+            self.sample("intake_state", &[("state", gate.word())], is_it);
+        }
+        let store = &watched.store;
+        let help = "Articles filed by the daemon, by whatever way they came.";
+        self.counter("filed_articles_total", help, store.articles);
+        let help = "Bytes of the log that the daemon wrote.";
+        self.counter("filed_bytes_total", help, store.bytes);
+        let help = "Commits of the daemon, and how long each took to write and sync.";
+        self.begin("commit_duration_seconds", "histogram", help);
+        self.histogram("commit_duration_seconds", &[], &store.commits);
+        let help = "Slots of the index in use, stale ones too.";
+        self.gauge("index_used_slots", help, store.index_used);
+        self.gauge("index_slots", "Slots of the index.", store.index_slots);
+        let help = "Bytes free where the news directory is.";
+        self.gauge("disk_free_bytes", help, store.free_bytes);
+    }
+
+    fn of_shelf(&mut self, shelf: &Shelf) {
+        self.gauge("segments", "Segments of the log.", shelf.segments);
+        self.gauge("log_bytes", "Bytes of the log.", shelf.log_bytes);
+        self.gauge("remembered_ids", "Ids in the history.", shelf.ids);
+        if let Some(newest) = shelf.newest {
+            let help = "When the newest article arrived.";
+            self.gauge("newest_arrival_timestamp_seconds", help, newest);
+        }
+        if shelf.feeds.is_empty() {
+            return;
+        }
+        let help = "Articles that wait for a site.";
+        self.begin("feed_backlog_articles", "gauge", help);
+        for (name, articles, _, _) in &shelf.feeds {
+            self.sample("feed_backlog_articles", &[("feed", name)], articles);
+        }
+        self.begin("feed_backlog_bytes", "gauge", "Their bytes.");
+        for (name, _, bytes, _) in &shelf.feeds {
+            self.sample("feed_backlog_bytes", &[("feed", name)], bytes);
+        }
+        let name = "feed_oldest_arrival_timestamp_seconds";
+        self.begin(name, "gauge", "When the oldest of them arrived.");
+        for (feed, _, _, oldest) in &shelf.feeds {
+            if let Some(oldest) = oldest {
+                self.sample(name, &[("feed", feed)], oldest);
+            }
+        }
+    }
+
+    fn of_server(&mut self, nntp: &Nntp) {
+        self.gauge("network_threads", "Network threads.", nntp.threads);
+        self.gauge("connections", "Connections now.", nntp.connections);
+        let help = "Connections now of those who may read or post.";
+        self.gauge("reader_connections", help, nntp.readers);
+        let help = "Connections now of those who may send.";
+        self.gauge("peer_connections", help, nntp.peers);
+        self.gauge("tls_connections", "Connections now with TLS.", nntp.tls);
+        self.counter("connections_total", "Connections so far.", nntp.connected);
+        let help = "Connections that were sent away.";
+        self.counter("connections_rejected_total", help, nntp.rejected);
+        let help = "Connections that were closed because nothing came for too long.";
+        self.counter("connections_timed_out_total", help, nntp.timed_out);
+        self.begin("logins_total", "counter", "Logins.");
+        self.sample("logins_total", &[("result", "ok")], nntp.logins);
+        let failed = nntp.logins_failed;
+        self.sample("logins_total", &[("result", "failed")], failed);
+        let help = "Bytes of articles that came and are not answered yet.";
+        self.gauge("in_flight_bytes", help, nntp.in_flight_bytes);
+    }
+
+    fn of_entries(&mut self, entries: &[Entry]) {
+        if entries.is_empty() {
+            return;
+        }
+        let help = "Connections now under an entry of [[access]].";
+        self.begin("entry_connections", "gauge", help);
+        for entry in entries {
+            let labels = [("entry", entry.name.as_str())];
+            self.sample("entry_connections", &labels, entry.connections);
+        }
+        let help = "Connections so far under an entry of [[access]].";
+        self.begin("entry_connections_total", "counter", help);
+        for entry in entries {
+            let labels = [("entry", entry.name.as_str())];
+            self.sample("entry_connections_total", &labels, entry.connected);
+        }
+        let refusals: Vec<What> = What::refusals().collect();
+        for what in What::ALL
+            .into_iter()
+            .filter(|what| !refusals.contains(what))
+        {
+            let name = format!("{}_total", what.name());
+            self.begin(&name, "counter", what.help());
+            for entry in entries {
+                let labels = [("entry", entry.name.as_str())];
+                self.sample(&name, &labels, entry.count(what));
+            }
+        }
+        self.begin("refused_total", "counter", "Articles that were refused.");
+        for entry in entries {
+            for (reason, count) in &entry.refused {
+                let labels = [("entry", entry.name.as_str()), ("reason", reason)];
+                self.sample("refused_total", &labels, count);
+            }
+        }
+        let name = "filing_latency_seconds";
+        let help = "From the last byte of an article to the answer that it was taken.";
+        self.begin(name, "histogram", help);
+        for entry in entries {
+            self.histogram(name, &[("entry", &entry.name)], &entry.latency);
+        }
+    }
+}
+
+fn seconds(micros: u64) -> String {
+    let (whole, rest) = (micros / 1_000_000, micros % 1_000_000);
+    let text = format!("{whole}.{rest:06}");
+    let short = text.trim_end_matches('0');
+    short.strip_suffix('.').unwrap_or(short).to_owned()
+}
+
+fn escaped(value: &str) -> String {
+    let value = value.replace('\\', "\\\\").replace('"', "\\\"");
+    value.replace('\n', "\\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn seconds_and_labels_are_written_as_prometheus_reads_them() {
+        assert_eq!(seconds(100), "0.0001");
+        assert_eq!(seconds(2_500_000), "2.5");
+        assert_eq!(seconds(10_000_000), "10");
+        assert_eq!(seconds(0), "0");
+        assert_eq!(escaped("a\"b\\c\nd"), "a\\\"b\\\\c\\nd");
+    }
+
+    #[test]
+    fn buckets_add_up() {
+        let mut text = Text::default();
+        let took = Took {
+            count: 6,
+            micros: 9,
+            buckets: vec![1, 2, 3],
+            ..Took::default()
+        };
+        text.histogram("x_seconds", &[("a", "b")], &took);
+        let first = "broadsheet_x_seconds_bucket{a=\"b\",le=\"0.0001\"} 1\nbroadsheet_x_seconds_bucket{a=\"b\",le=\"0.00025\"} 3\n";
+        assert!(text.0.starts_with(first), "{}", text.0);
+        let last = "le=\"+Inf\"} 6\nbroadsheet_x_seconds_sum{a=\"b\"} 0.000009\nbroadsheet_x_seconds_count{a=\"b\"} 6\n";
+        assert!(text.0.ends_with(last), "{}", text.0);
+    }
+}

@@ -1,0 +1,52 @@
+//! What the server tells the administrator: nothing of a single article, nothing of a reader's commands.
+
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use crate::counts::Tally;
+
+/// Something worth a line of the journal. Those who write it limit how many lines a second there are.
+#[derive(Debug)]
+pub enum Event<'a> {
+    /// A connection was sent away.
+    Rejected {
+        /// Where from.
+        address: Option<SocketAddr>,
+        /// Why.
+        why: &'static str,
+    },
+    /// A login failed. The name is not told: it may be a password that was typed in the wrong place.
+    LoginFailed {
+        /// Where from.
+        address: Option<SocketAddr>,
+        /// The entry of the access rules.
+        entry: &'a str,
+        /// Where it is not the visitor's fault: what went wrong.
+        trouble: Option<&'a str>,
+    },
+    /// Nothing came for too long.
+    TimedOut {
+        /// Where from.
+        address: Option<SocketAddr>,
+        /// The entry of the access rules.
+        entry: &'a str,
+        /// An article was not whole.
+        is_receiving: bool,
+    },
+    /// The connection of a peer is over.
+    PeerLeft {
+        /// Where from.
+        address: Option<SocketAddr>,
+        /// The entry of the access rules.
+        entry: &'a str,
+        /// How long it lasted.
+        lasted: Duration,
+        /// What it did.
+        tally: &'a Tally,
+    },
+    /// The store cannot be read.
+    Trouble {
+        /// Why.
+        why: &'a str,
+    },
+}

@@ -13,6 +13,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 pub mod articles;
+pub mod clients;
 pub mod corpus;
 pub mod daemon;
 pub mod inn;

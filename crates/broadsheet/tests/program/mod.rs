@@ -18,6 +18,7 @@ pub mod corpus;
 pub mod daemon;
 pub mod inn;
 pub mod peers;
+pub mod screen;
 pub mod uucp;
 
 /// A temporary directory to run the program in; removed at the end.

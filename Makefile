@@ -14,10 +14,10 @@ DEMO_PORT ?= 11119
 # pages, completions) and those tests are skipped without them.
 PACKAGES := gcc libc6-dev gnupg groff-base zsh fish ncompress bzip2 xz-utils zstd strace systemd openssl
 
-# Other news systems that tests meet. They are unpacked and not installed, so that
+# Other news systems that tests meet, and newsreaders. They are unpacked and not installed, so that
 # no server is set up or started, no mail system comes along and nothing is setuid;
 # of what they need only libraries are installed.
-PEERS := inn2 inn2-inews uucp
+PEERS := inn2 inn2-inews uucp tin slrn slrnpull suck neomutt
 
 help:
 	@cat <<'TEXT'
@@ -163,6 +163,11 @@ peers: packages
 	  fi
 	  rm -rf "$$fetched"
 	done
+	# Python had nntplib up to 3.12.
+	if command -v python3 > /dev/null && ! PYTHONPATH="$$into/python" python3 -W ignore -c 'import nntplib' 2> /dev/null; then
+	  python3 -m pip install -q --target "$$into/python" standard-nntplib > /dev/null 2>&1 ||
+	    echo "skipped: fetching nntplib for Python (pip failed)"
+	fi
 
 bench:
 	@bench/run $(BENCH)

@@ -101,8 +101,8 @@ fn lists() {
          < Date:
          < Message-ID:
          < References:
-         < :bytes
-         < :lines
+         < Bytes:
+         < Lines:
          < Xref:full
          < .
          > LIST HEADERS MSGID

@@ -13,10 +13,12 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 pub mod articles;
+pub mod clients;
 pub mod corpus;
 pub mod daemon;
 pub mod inn;
 pub mod peers;
+pub mod screen;
 pub mod uucp;
 
 /// A temporary directory to run the program in; removed at the end.

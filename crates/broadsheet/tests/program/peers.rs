@@ -5,17 +5,20 @@ use std::path::{Path, PathBuf};
 /// The root that `program` (such as `usr/lib/news/bin/innd`) lies under. `None`, and a line that says so, where it is
 /// missing.
 pub fn root_of(program: &str, package: &str) -> Option<PathBuf> {
-    // target/debug/broadsheet
-    let unpacked = Path::new(env!("CARGO_BIN_EXE_broadsheet"))
-        .ancestors()
-        .nth(2)
-        .map(|target| target.join("peers"));
-    let roots = unpacked.into_iter().chain([PathBuf::from("/")]);
+    let roots = [unpacked(), PathBuf::from("/")];
     let found = roots.into_iter().find(|root| root.join(program).is_file());
     if found.is_none() {
         eprintln!("skipped: {package} is not there (`make peers' fetches it)");
     }
     found
+}
+
+/// Where `make peers` unpacks them.
+pub fn unpacked() -> PathBuf {
+    // target/debug/broadsheet
+    let program = Path::new(env!("CARGO_BIN_EXE_broadsheet"));
+    let target = program.ancestors().nth(2).expect("two directories above");
+    target.join("peers")
 }
 
 /// Is this test run by root? Says so where it is not.

@@ -163,8 +163,9 @@ impl Session {
 /// Any header can be asked for (RFC 3977, 8.6.2).
 const HEADERS: &[u8] = b"215 What HDR takes follows\r\n:\r\n:bytes\r\n:lines\r\n.\r\n";
 
+/// The older names of `:bytes` and `:lines`, which RFC 3977, 8.4.2, allows: slrn makes no use of an overview with others.
 const OVERVIEW_FMT: &[u8] = b"215 Fields of the overview follow\r\n\
-    Subject:\r\nFrom:\r\nDate:\r\nMessage-ID:\r\nReferences:\r\n:bytes\r\n:lines\r\nXref:full\r\n.\r\n";
+    Subject:\r\nFrom:\r\nDate:\r\nMessage-ID:\r\nReferences:\r\nBytes:\r\nLines:\r\nXref:full\r\n.\r\n";
 
 impl Asked {
     fn by(pattern: &[u8]) -> Asked {

@@ -301,7 +301,6 @@ impl Network {
         if done.is_err() {
             return self.end(connection);
         }
-        let mut connection = connection;
         if let Some(text) = connection.out().take_buffer()
             && self.texts.len() < SPARE_MAX
         {

@@ -120,6 +120,18 @@ const ALSO: &[(&str, &str)] = &[
         "broadsheet::daemon::schedule::RUNNING_MAX",
         "broadsheet::daemon::RUNNING_MAX",
     ),
+    (
+        "broadsheet::daemon::journal::LINES_AT_ONCE_MAX",
+        "broadsheet::daemon::LINES_AT_ONCE_MAX",
+    ),
+    (
+        "broadsheet::daemon::metrics::REQUEST_BYTES_MAX",
+        "broadsheet::daemon::METRICS_REQUEST_BYTES_MAX",
+    ),
+    (
+        "broadsheet::daemon::tray::REASON_BYTES_MAX",
+        "broadsheet::daemon::REASON_BYTES_MAX",
+    ),
     ("store::position::POSITION_MAX", "store::POSITION_MAX"),
     ("store::current::PAD_BYTES_MAX", "store::PAD_BYTES_MAX"),
     ("store::index::PROBES_MAX", "store::INDEX_PROBES_MAX"),

@@ -20,6 +20,7 @@ pub mod inn;
 pub mod peers;
 pub mod screen;
 pub mod uucp;
+pub mod wire;
 
 /// A temporary directory to run the program in; removed at the end.
 pub struct Program {

@@ -132,6 +132,10 @@ const ALSO: &[(&str, &str)] = &[
         "broadsheet::daemon::tray::REASON_BYTES_MAX",
         "broadsheet::daemon::REASON_BYTES_MAX",
     ),
+    (
+        "broadsheet::daemon::posts::MAILS_MAX",
+        "broadsheet::daemon::MAILS_MAX",
+    ),
     ("store::position::POSITION_MAX", "store::POSITION_MAX"),
     ("store::current::PAD_BYTES_MAX", "store::PAD_BYTES_MAX"),
     ("store::index::PROBES_MAX", "store::INDEX_PROBES_MAX"),

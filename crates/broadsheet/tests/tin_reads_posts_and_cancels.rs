@@ -112,7 +112,9 @@ fn a_thread_read_a_post_made_and_cancelled() {
     // Y: what is there now.
     screen
         .until_shows("Group Selection")
-        .keys(&["Y", "Enter"])
+        .keys(&["Y"])
+        .until_shows("1  test.two")
+        .keys(&["Enter"])
         .until_shows("A post by tin");
     screen.keys(&["Enter"]).until_shows("A line by tin");
     screen.keys(&["D"]).until_shows("Cancel (delete)");

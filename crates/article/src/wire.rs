@@ -13,6 +13,10 @@
 //!
 //! All functions take text in chunks, if every chunk but the last ends with a line.
 
+use std::sync::LazyLock;
+
+use memchr::memmem::Finder;
+
 use crate::scan::LineFeeds;
 
 /// The most that a line's end and a doubled dot add, as a share of ordinary text;
@@ -101,7 +105,8 @@ pub fn wire_len(native: &[u8]) -> usize {
 /// How many lines of wire text begin with a doubled dot. The size of an article that readers are told leaves the
 /// added ones out (RFC 3977, 8.1).
 pub fn doubled_dots(wire: &[u8]) -> usize {
-    usize::from(wire.starts_with(b"..")) + memchr::memmem::find_iter(wire, b"\r\n..").count()
+    static DOUBLED: LazyLock<Finder<'_>> = LazyLock::new(|| Finder::new(b"\r\n.."));
+    usize::from(wire.starts_with(b"..")) + DOUBLED.find_iter(wire).count()
 }
 
 /// The text of a line of wire text, without a doubled dot and without CRLF.

@@ -10,6 +10,7 @@ use access::Visitor;
 use article::message_id;
 use nntp::{Kind, LoggedIn, Outcome, Session};
 use rustix::event::{Timespec, epoll};
+use rustix::io::Errno;
 use rustix::net::SocketFlags;
 use rustix::time::{ClockId, clock_gettime};
 
@@ -52,6 +53,8 @@ pub(crate) struct Network {
     timers: Timers,
     /// Those who want to send, but too much is on the way already.
     paused: Vec<Token>,
+    /// Those with a long answer of which all is sent that is written.
+    eager: Vec<Token>,
     /// Doors that could not be opened for lack of descriptors are shut until then.
     shut_until: Option<u64>,
     input: Vec<u8>,
@@ -105,6 +108,7 @@ impl Network {
             free: Vec::new(),
             timers: Timers::default(),
             paused: Vec::new(),
+            eager: Vec::new(),
             shut_until: None,
             input: Vec::new(),
             raw: Vec::new(),
@@ -143,7 +147,7 @@ impl Network {
             let timeout = self.timeout();
             let spare = rustix::buffer::spare_capacity(&mut events);
             match epoll::wait(&self.epoll, spare, timeout.as_ref()) {
-                Ok(_) | Err(rustix::io::Errno::INTR) => {}
+                Ok(_) | Err(Errno::INTR) => {}
                 // Cannot happen with a descriptor of ours; without it nothing can be done.
                 Err(_) => return,
             }
@@ -160,12 +164,21 @@ impl Network {
                     number => self.serve(Token::of(number), flags, ticks),
                 }
             }
+            for token in std::mem::take(&mut self.eager) {
+                self.go_on(token, ticks);
+            }
             self.look_at_times(ticks);
         }
         self.end_all();
     }
 
     fn timeout(&self) -> Option<Timespec> {
+        if !self.eager.is_empty() {
+            return Some(Timespec {
+                tv_sec: 0,
+                tv_nsec: 0,
+            });
+        }
         let soon = !self.paused.is_empty() || self.shut_until.is_some();
         let now = ticks();
         let next = self.timers.next().map(|at| at.saturating_sub(now));
@@ -216,16 +229,24 @@ impl Network {
 
     /// True for a connection that had to rest, and its look for time limits has another entry.
     fn has_rested(&mut self, token: Token, ticks: u64) -> bool {
-        let Some(mut connection) = self.take(token) else {
+        let place = self.places.get_mut(token.place());
+        let Some(connection) = place.and_then(|place| place.connection.as_mut()) else {
             return true;
         };
-        let is_due = connection.visit.rests_until.is_some_and(|at| at <= ticks);
-        if is_due {
-            connection.visit.rests_until = None;
-            connection.is_rest_noted = false;
+        match connection.visit.rests_until {
+            None => false,
+            // It has to rest longer than it had at first.
+            Some(at) if at > ticks => {
+                self.timers.add(at, token);
+                true
+            }
+            Some(_) => {
+                connection.visit.rests_until = None;
+                connection.is_rest_noted = false;
+                self.go_on(token, ticks);
+                true
+            }
         }
-        self.put(connection, Ok(()));
-        is_due
     }
 
     fn patience(&self, token: Token) -> u64 {
@@ -260,7 +281,10 @@ impl Network {
     }
 
     /// Puts it back behind its turn, or ends it.
-    fn put(&mut self, connection: Box<Connection>, done: Result<(), Over>) {
+    fn put(&mut self, mut connection: Box<Connection>, done: Result<(), Over>) {
+        if std::mem::take(&mut connection.visit.is_miscounted) {
+            self.recount(&mut connection);
+        }
         if done.is_err() {
             return self.end(connection);
         }
@@ -274,9 +298,16 @@ impl Network {
     /// Tells the kernel what a connection waits for, where that has changed.
     fn register(&mut self, token: Token) {
         let place = self.places.get_mut(token.place());
-        let Some(connection) = place.and_then(|place| place.connection.as_mut()) else {
+        let connection = place.and_then(|place| place.connection.as_mut());
+        // The place of one that paused may be another's now.
+        let Some(connection) = connection.filter(|connection| connection.visit.token == token)
+        else {
             return;
         };
+        if connection.wants_turn() && !connection.is_eager {
+            connection.is_eager = true;
+            self.eager.push(token);
+        }
         if let Some(at) = connection.visit.rests_until
             && !connection.is_rest_noted
         {
@@ -373,9 +404,14 @@ impl Network {
             self.spare.push(buffer);
         }
         // A parcel has the articles of one connection.
-        if let Some(token) = last
-            && let Some(mut connection) = self.take(token)
-        {
+        if let Some(token) = last {
+            self.go_on(token, ticks);
+        }
+    }
+
+    fn go_on(&mut self, token: Token, ticks: u64) {
+        if let Some(mut connection) = self.take(token) {
+            connection.is_eager = false;
             let mut turn = turn!(self, ticks);
             let done = connection.go_on(&mut turn);
             self.put(connection, done);
@@ -397,7 +433,6 @@ impl Network {
             (told, _) => told,
         };
         connection.logged_in(&told);
-        self.recount(&mut connection);
         let mut turn = turn!(self, ticks);
         let done = connection.go_on(&mut turn);
         self.put(connection, done);
@@ -419,7 +454,6 @@ impl Network {
             if let Some(mut connection) = self.take(token) {
                 connection.visit.ask(&access);
                 connection.session.set_standing(connection.visit.standing());
-                self.recount(&mut connection);
                 self.put(connection, Ok(()));
             }
         }
@@ -445,8 +479,8 @@ impl Network {
                     let is_tls = door.is_tls;
                     self.welcome(socket, address.map(canonical), is_tls, ticks);
                 }
-                Err(rustix::io::Errno::AGAIN) => return,
-                Err(rustix::io::Errno::MFILE | rustix::io::Errno::NFILE) => {
+                Err(Errno::AGAIN) => return,
+                Err(Errno::MFILE | Errno::NFILE | Errno::NOBUFS | Errno::NOMEM) => {
                     // Looked at again when some are closed: else this thread would go round and round.
                     for door in self.doors.iter() {
                         let _ = epoll::delete(&self.epoll, &door.listener);
@@ -514,6 +548,7 @@ impl Network {
             is_secure: false,
             rights,
             are_rights_new: false,
+            is_miscounted: false,
             peer,
             exchange: None,
             has_announced: false,

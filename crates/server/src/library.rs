@@ -229,6 +229,10 @@ impl World for Desk<'_> {
         let bytes = self.input.get(handed.article.clone()).unwrap_or_default();
         if let Some(why) = self.is_barred(&handed, bytes) {
             self.visit.peer.refused.one();
+            if handed.kind != Kind::Post {
+                let hash = message_id::hash(handed.id);
+                self.shared.offers.forget(hash, self.visit.token);
+            }
             return Some(Outcome::Refused(why.to_vec()));
         }
         if handed.kind == Kind::Post

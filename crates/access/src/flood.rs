@@ -8,6 +8,8 @@ use std::collections::HashMap;
 use std::net::IpAddr;
 use std::time::{Duration, Instant};
 
+use crate::network::counted;
+
 /// Posters remembered; with more, those who have been quiet the longest are forgotten.
 pub const POSTERS_MAX: usize = 10_000;
 /// The first wait, seconds.
@@ -122,12 +124,6 @@ impl Seen {
 fn key(poster: Poster<'_>) -> Key {
     match poster {
         Poster::User(name) => Key::User(name.into()),
-        Poster::Address(address) => Key::Address(match address.to_canonical() {
-            IpAddr::V6(address) => {
-                let network = u128::from(address) & (u128::MAX << 64);
-                IpAddr::V6(network.into())
-            }
-            v4 => v4,
-        }),
+        Poster::Address(address) => Key::Address(counted(address)),
     }
 }

@@ -23,7 +23,7 @@ pub use allowed::{Access, Login, Misfit};
 pub use error::Error;
 pub use flood::{PostFloods, Poster};
 pub use login::{Outcome, Slow};
-pub use network::Network;
+pub use network::{Network, counted};
 pub use pace::Pace;
 pub use program::{Authenticator, Connection};
 pub use rights::Rights;

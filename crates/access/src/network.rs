@@ -78,6 +78,14 @@ impl fmt::Display for Network {
     }
 }
 
+/// What counts as one address where addresses are counted: an IPv4 address, or the network of 64 bits which one machine has all of.
+pub fn counted(address: IpAddr) -> IpAddr {
+    match address.to_canonical() {
+        v4 @ IpAddr::V4(_) => v4,
+        v6 @ IpAddr::V6(_) => first_bits(v6, 64),
+    }
+}
+
 /// The address with zeros after its first bits.
 fn first_bits(address: IpAddr, bits: u8) -> IpAddr {
     let bits = u32::from(bits);
@@ -141,6 +149,18 @@ mod tests {
             ("192.0.2.1/24", "the network is 192.0.2.0/24"),
         ] {
             assert!(Network::parse(text).unwrap_err().contains(told), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_network_of_64_bits_counts_as_one_address() {
+        for (address, as_this) in [
+            ("2001:db8:1:2:3:4:5:6", "2001:db8:1:2::"),
+            ("192.0.2.7", "192.0.2.7"),
+            ("::ffff:192.0.2.7", "192.0.2.7"),
+        ] {
+            let as_this: IpAddr = as_this.parse().unwrap();
+            assert_eq!(counted(address.parse().unwrap()), as_this);
         }
     }
 

@@ -60,6 +60,8 @@ pub struct Session {
     state: State,
     is_secure: bool,
     is_compressed: bool,
+    /// It is being looked at who this is: who it is then may do other things.
+    is_logging_in: bool,
     /// The rest of a line that was too long is skipped.
     is_skipping: bool,
     /// The name AUTHINFO USER gave.
@@ -96,6 +98,7 @@ impl Session {
             state: State::Command,
             is_secure,
             is_compressed: false,
+            is_logging_in: false,
             is_skipping: false,
             user: None,
             reader: reader::Reader::default(),
@@ -256,7 +259,8 @@ impl Session {
         }
         let command = parse(line);
         // These look only at ids, which the world knows of while they are on their way.
-        let may_pass = matches!(command, Ok(Command::Check(_) | Command::TakeThis(_)));
+        let may_pass =
+            matches!(command, Ok(Command::Check(_) | Command::TakeThis(_))) && !self.is_logging_in;
         if out.is_promised() && !may_pass {
             return (0, Some(Next::Promise));
         }

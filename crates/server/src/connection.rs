@@ -108,6 +108,8 @@ pub struct Connection {
     pub wanted: Wants,
     /// Its rest has an entry among the timers.
     pub is_rest_noted: bool,
+    /// It is among those whose turn comes again at once.
+    pub is_eager: bool,
 }
 
 impl Connection {
@@ -142,6 +144,7 @@ impl Connection {
                 write: false,
             },
             is_rest_noted: false,
+            is_eager: false,
         }
     }
 
@@ -211,10 +214,16 @@ impl Connection {
                 return Err(Over);
             }
         }
-        let told = self.work(turn, input);
-        match told {
-            Ok(()) if self.is_at_end && !self.has_output() && !self.out.is_promised() => Err(Over),
-            told => told,
+        self.work(turn, input)?;
+        self.look_for_end()
+    }
+
+    /// The client sends no more, and everything that it asked for is sent: that is the end.
+    fn look_for_end(&self) -> Result<(), Over> {
+        let is_answered = self.next == Next::More && !self.has_output() && !self.out.is_promised();
+        match self.is_at_end && is_answered {
+            true => Err(Over),
+            false => Ok(()),
         }
     }
 
@@ -320,7 +329,7 @@ impl Connection {
         input.len() > before
     }
 
-    /// Something can be sent, or a promise was kept: goes on with what waits.
+    /// Something can be sent, a promise was kept, or its turn has come again: goes on with what waits.
     ///
     /// # Errors
     /// The connection is over.
@@ -331,10 +340,7 @@ impl Connection {
         }
         let input = std::mem::take(&mut self.rest);
         self.work(turn, input)?;
-        if self.is_at_end && !self.has_output() && !self.out.is_promised() {
-            return Err(Over);
-        }
-        Ok(())
+        self.look_for_end()
     }
 
     /// Gives the session its input, and sends what it says, until one of them has enough.
@@ -345,6 +351,11 @@ impl Connection {
                 true => Taken {
                     used: input.len().saturating_sub(used),
                     next: Next::Close,
+                },
+                // Said, but not sent: what follows is of TLS, or compressed, and no command.
+                false if matches!(self.next, Next::StartTls | Next::Compress) => Taken {
+                    used: 0,
+                    next: self.next,
                 },
                 false => self.give(turn, input.get(used..).unwrap_or_default()),
             };
@@ -382,7 +393,8 @@ impl Connection {
                     self.session.begin_compression();
                     self.next = Next::More;
                 }
-                Next::More if self.is_packed_more => {
+                // What is packed small may be large: it waits, too, for what is on its way.
+                Next::More if self.is_packed_more && !self.is_full() => {
                     input.drain(..used);
                     used = 0;
                     if !self.unpack(&mut input) {
@@ -475,6 +487,9 @@ impl Connection {
     /// # Errors
     /// The connection is over.
     pub fn send(&mut self, turn: &Turn<'_>) -> Result<(), Over> {
+        if self.is_held_up() {
+            return Ok(());
+        }
         let sent = match self.tls.is_some() || self.deflate.is_some() {
             false => self.send_plain(turn),
             true => self.send_through(turn),
@@ -510,7 +525,15 @@ impl Connection {
             };
             self.out.sent(count);
             self.has_sent(count, turn);
+            if self.is_held_up() {
+                return Ok(());
+            }
         }
+    }
+
+    /// True while nothing is sent, because it got too much already.
+    fn is_held_up(&self) -> bool {
+        self.visit.rests_until.is_some() && self.visit.reading.is_some()
     }
 
     fn has_sent(&mut self, count: usize, turn: &Turn<'_>) {
@@ -542,6 +565,9 @@ impl Connection {
                 Some(count) => {
                     self.staged_sent += count;
                     self.has_sent(count, turn);
+                    if self.is_held_up() {
+                        return Ok(());
+                    }
                 }
                 None => return Ok(()),
             }
@@ -554,13 +580,6 @@ impl Connection {
             let Some(piece) = self.out.ready().next() else {
                 break;
             };
-            let is_gone = self
-                .out
-                .first_lent()
-                .is_some_and(|(lent, _)| !lent.is_still_there());
-            if is_gone {
-                return Err(Over);
-            }
             let piece = piece
                 .get(..STAGED_BYTES.min(piece.len()))
                 .unwrap_or_default();
@@ -574,6 +593,14 @@ impl Connection {
                     deflate.deflate(piece, &mut packed, false);
                     tls.seal(&packed, &mut self.staged).map_err(|_| Over)?;
                 }
+            }
+            // Looked at behind the copy: what was taken away before is not in it. Nothing of it is sent then.
+            let is_gone = self
+                .out
+                .first_lent()
+                .is_some_and(|(lent, _)| !lent.is_still_there());
+            if is_gone {
+                return Err(Over);
             }
             self.out.sent(count);
             if !self.out.is_ready() {
@@ -608,23 +635,27 @@ impl Connection {
         }
     }
 
-    /// True while input is wanted.
-    fn reads(&self) -> bool {
-        let is_full = self.visit.on_the_way.1 >= ON_THE_WAY_BYTES_MAX;
-        let rests = self.visit.rests_until.is_some();
-        self.next == Next::More && !rests && !self.is_closing && !self.is_at_end && !is_full
+    /// True while as much of it is on the way to the disk as may be.
+    fn is_full(&self) -> bool {
+        self.visit.on_the_way.1 >= ON_THE_WAY_BYTES_MAX
     }
 
-    /// True when it could go on at once, and only lets others have their turn.
+    /// True while input is wanted.
+    fn reads(&self) -> bool {
+        let rests = self.visit.rests_until.is_some();
+        self.next == Next::More && !rests && !self.is_closing && !self.is_at_end && !self.is_full()
+    }
+
+    /// True when it has nothing to wait for: a long answer is not written to its end, and all of it so far is sent.
     pub fn wants_turn(&self) -> bool {
-        self.next == Next::Turn && !self.is_closing && self.out.len() < OUT_BYTES_MAX
+        self.next == Next::Turn && !self.has_output()
     }
 
     /// What it waits for.
     pub fn wants(&self) -> Wants {
         Wants {
             read: self.reads(),
-            write: self.has_output(),
+            write: self.has_output() && !self.is_held_up(),
         }
     }
 }

@@ -240,6 +240,10 @@ impl World for Desk<'_> {
         let bytes = self.input.get(handed.article.clone()).unwrap_or_default();
         if let Some((ground, why)) = self.is_barred(&handed, bytes) {
             self.visit.tally.add(ground, 1);
+            if handed.kind != Kind::Post {
+                let hash = message_id::hash(handed.id);
+                self.shared.offers.forget(hash, self.visit.token);
+            }
             return Some(Outcome::Refused(why.to_vec()));
         }
         if handed.kind == Kind::Post

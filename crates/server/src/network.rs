@@ -10,6 +10,7 @@ use access::Visitor;
 use article::message_id;
 use nntp::{Kind, LoggedIn, Outcome, Session};
 use rustix::event::{Timespec, epoll};
+use rustix::io::Errno;
 use rustix::net::SocketFlags;
 use rustix::time::{ClockId, clock_gettime};
 
@@ -54,8 +55,8 @@ pub(crate) struct Network {
     timers: Timers,
     /// Those who want to send, but too much is on the way already.
     paused: Vec<Token>,
-    /// Those who let others have their turn first.
-    again: Vec<Token>,
+    /// Those with a long answer of which all is sent that is written.
+    eager: Vec<Token>,
     /// Doors that could not be opened for lack of descriptors are shut until then.
     shut_until: Option<u64>,
     input: Vec<u8>,
@@ -111,7 +112,7 @@ impl Network {
             free: Vec::new(),
             timers: Timers::default(),
             paused: Vec::new(),
-            again: Vec::new(),
+            eager: Vec::new(),
             shut_until: None,
             input: Vec::new(),
             raw: Vec::new(),
@@ -151,7 +152,7 @@ impl Network {
             let timeout = self.timeout();
             let spare = rustix::buffer::spare_capacity(&mut events);
             match epoll::wait(&self.epoll, spare, timeout.as_ref()) {
-                Ok(_) | Err(rustix::io::Errno::INTR) => {}
+                Ok(_) | Err(Errno::INTR) => {}
                 // Cannot happen with a descriptor of ours; without it nothing can be done.
                 Err(_) => return,
             }
@@ -169,7 +170,7 @@ impl Network {
                     number => self.serve(Token::of(number), flags, ticks),
                 }
             }
-            for token in std::mem::take(&mut self.again) {
+            for token in std::mem::take(&mut self.eager) {
                 self.go_on(token, ticks);
             }
             self.look_at_times(ticks);
@@ -177,16 +178,8 @@ impl Network {
         self.end_all();
     }
 
-    fn go_on(&mut self, token: Token, ticks: u64) {
-        if let Some(mut connection) = self.take(token) {
-            let mut turn = turn!(self, ticks);
-            let done = connection.go_on(&mut turn);
-            self.put(connection, done);
-        }
-    }
-
     fn timeout(&self) -> Option<Timespec> {
-        if !self.again.is_empty() {
+        if !self.eager.is_empty() {
             return Some(Timespec {
                 tv_sec: 0,
                 tv_nsec: 0,
@@ -242,16 +235,24 @@ impl Network {
 
     /// True for a connection that had to rest, and its look for time limits has another entry.
     fn has_rested(&mut self, token: Token, ticks: u64) -> bool {
-        let Some(mut connection) = self.take(token) else {
+        let place = self.places.get_mut(token.place());
+        let Some(connection) = place.and_then(|place| place.connection.as_mut()) else {
             return true;
         };
-        let is_due = connection.visit.rests_until.is_some_and(|at| at <= ticks);
-        if is_due {
-            connection.visit.rests_until = None;
-            connection.is_rest_noted = false;
+        match connection.visit.rests_until {
+            None => false,
+            // It has to rest longer than it had at first.
+            Some(at) if at > ticks => {
+                self.timers.add(at, token);
+                true
+            }
+            Some(_) => {
+                connection.visit.rests_until = None;
+                connection.is_rest_noted = false;
+                self.go_on(token, ticks);
+                true
+            }
         }
-        self.put(connection, Ok(()));
-        is_due
     }
 
     fn patience(&self, token: Token) -> u64 {
@@ -298,6 +299,9 @@ impl Network {
 
     /// Puts it back behind its turn, or ends it.
     fn put(&mut self, mut connection: Box<Connection>, done: Result<(), Over>) {
+        if std::mem::take(&mut connection.visit.is_miscounted) {
+            connection.visit.recount(&self.shared.counts);
+        }
         if done.is_err() {
             return self.end(connection);
         }
@@ -308,9 +312,6 @@ impl Network {
         }
         connection.visit.tell(&self.shared.counts);
         let token = connection.visit.token;
-        if connection.wants_turn() {
-            self.again.push(token);
-        }
         if let Some(place) = self.places.get_mut(token.place()) {
             place.connection = Some(connection);
         }
@@ -320,9 +321,16 @@ impl Network {
     /// Tells the kernel what a connection waits for, where that has changed.
     fn register(&mut self, token: Token) {
         let place = self.places.get_mut(token.place());
-        let Some(connection) = place.and_then(|place| place.connection.as_mut()) else {
+        let connection = place.and_then(|place| place.connection.as_mut());
+        // The place of one that paused may be another's now.
+        let Some(connection) = connection.filter(|connection| connection.visit.token == token)
+        else {
             return;
         };
+        if connection.wants_turn() && !connection.is_eager {
+            connection.is_eager = true;
+            self.eager.push(token);
+        }
         if let Some(at) = connection.visit.rests_until
             && !connection.is_rest_noted
         {
@@ -424,15 +432,21 @@ impl Network {
             self.spare.push(buffer);
         }
         // A parcel has the articles of one connection.
-        if let Some(token) = last
-            && let Some(mut connection) = self.take(token)
-        {
+        if let Some(token) = last {
+            let place = self.places.get(token.place());
+            let connection = place.and_then(|place| place.connection.as_ref());
+            if let Some(connection) = connection.filter(|_| taken > 0) {
+                connection.visit.peer.latency.add(came.elapsed(), taken);
+            }
+            self.go_on(token, ticks);
+        }
+    }
+
+    fn go_on(&mut self, token: Token, ticks: u64) {
+        if let Some(mut connection) = self.take(token) {
+            connection.is_eager = false;
             let mut turn = turn!(self, ticks);
             let done = connection.go_on(&mut turn);
-            if taken > 0 {
-                let latency = &connection.visit.peer.latency;
-                latency.add(came.elapsed(), taken);
-            }
             self.put(connection, done);
         }
     }
@@ -460,7 +474,6 @@ impl Network {
             }
         };
         connection.logged_in(&told);
-        connection.visit.recount(&self.shared.counts);
         let mut turn = turn!(self, ticks);
         let done = connection.go_on(&mut turn);
         self.put(connection, done);
@@ -473,7 +486,6 @@ impl Network {
             if let Some(mut connection) = self.take(token) {
                 connection.visit.ask(&access);
                 connection.session.set_standing(connection.visit.standing());
-                connection.visit.recount(&self.shared.counts);
                 self.put(connection, Ok(()));
             }
         }
@@ -499,8 +511,8 @@ impl Network {
                     let is_tls = door.is_tls;
                     self.welcome(socket, address.map(canonical), is_tls, ticks);
                 }
-                Err(rustix::io::Errno::AGAIN) => return,
-                Err(rustix::io::Errno::MFILE | rustix::io::Errno::NFILE) => {
+                Err(Errno::AGAIN) => return,
+                Err(Errno::MFILE | Errno::NFILE | Errno::NOBUFS | Errno::NOMEM) => {
                     // Looked at again when some are closed: else this thread would go round and round.
                     for door in self.doors.iter() {
                         let _ = epoll::delete(&self.epoll, &door.listener);
@@ -572,6 +584,7 @@ impl Network {
             is_secure: false,
             rights,
             are_rights_new: false,
+            is_miscounted: false,
             peer,
             tally: Tally::default(),
             kinds: Kinds::default(),

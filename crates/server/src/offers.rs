@@ -1,7 +1,7 @@
 //! Message-ids that peers were told to send: while one sends an article, others are told to wait.
 
 use std::collections::HashMap;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use nntp::Seen;
 
@@ -15,7 +15,14 @@ pub const OFFERS_MAX: usize = 1 << 20;
 /// The ids, by hash: where two are taken for one, a peer offers its article once more.
 #[derive(Debug, Default)]
 pub struct Offers {
-    known: Mutex<HashMap<u64, Offer>>,
+    known: Mutex<Known>,
+}
+
+#[derive(Debug, Default)]
+struct Known {
+    offers: HashMap<u64, Offer>,
+    /// When those whose time is over were thrown away last: once a second at most, since it takes a look at all.
+    cleared: i64,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -29,8 +36,8 @@ struct Offer {
 impl Offers {
     /// Whether this one may send the article: then others are told to wait.
     pub fn announce(&self, hash: u64, by: Token, now: i64) -> Seen {
-        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(offer) = known.get(&hash)
+        let mut known = self.known();
+        if let Some(offer) = known.offers.get(&hash)
             && (offer.is_in || offer.until > now)
         {
             match offer.by == by {
@@ -40,24 +47,27 @@ impl Offers {
                 false => return Seen::Coming,
             }
         }
-        if known.len() >= OFFERS_MAX {
-            known.retain(|_, offer| offer.is_in || offer.until > now);
+        if known.offers.len() >= OFFERS_MAX && known.cleared != now {
+            known.cleared = now;
+            known
+                .offers
+                .retain(|_, offer| offer.is_in || offer.until > now);
         }
-        if known.len() < OFFERS_MAX {
+        if known.offers.len() < OFFERS_MAX {
             let offer = Offer {
                 by,
                 until: now + OFFER_SECONDS_MAX,
                 is_in: false,
             };
-            known.insert(hash, offer);
+            known.offers.insert(hash, offer);
         }
         Seen::No
     }
 
     /// The article came.
     pub fn came(&self, hash: u64, by: Token) {
-        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(offer) = known.get_mut(&hash)
+        let mut known = self.known();
+        if let Some(offer) = known.offers.get_mut(&hash)
             && offer.by == by
         {
             offer.is_in = true;
@@ -66,16 +76,19 @@ impl Offers {
 
     /// The article is filed, or refused, or will not come.
     pub fn forget(&self, hash: u64, by: Token) {
-        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
-        if known.get(&hash).is_some_and(|offer| offer.by == by) {
-            known.remove(&hash);
+        let mut known = self.known();
+        if known.offers.get(&hash).is_some_and(|offer| offer.by == by) {
+            known.offers.remove(&hash);
         }
     }
 
     /// A peer is gone.
     pub fn forget_all(&self, by: Token) {
-        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
-        known.retain(|_, offer| offer.by != by);
+        self.known().offers.retain(|_, offer| offer.by != by);
+    }
+
+    fn known(&self) -> MutexGuard<'_, Known> {
+        self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -98,5 +111,20 @@ mod tests {
         assert_eq!(offers.announce(7, a, 999), Seen::Coming);
         offers.forget_all(b);
         assert_eq!(offers.announce(7, a, 161), Seen::No);
+    }
+
+    #[test]
+    fn a_full_table_is_not_looked_through_for_each_id() {
+        let offers = Offers::default();
+        let (a, b) = (Token::new(1, 0, 0), Token::new(2, 0, 0));
+        for hash in 0..OFFERS_MAX as u64 + 10_000 {
+            assert_eq!(offers.announce(hash, a, 100), Seen::No);
+        }
+        assert_eq!(offers.announce(7, b, 100), Seen::Coming);
+        // Beyond it both may send; when the time is over there is room again.
+        assert_eq!(offers.announce(u64::MAX, a, 101), Seen::No);
+        assert_eq!(offers.announce(u64::MAX, b, 101), Seen::No);
+        assert_eq!(offers.announce(u64::MAX, a, 160), Seen::No);
+        assert_eq!(offers.announce(u64::MAX, b, 160), Seen::Coming);
     }
 }

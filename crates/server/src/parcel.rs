@@ -93,10 +93,10 @@ impl Parcel {
         self.outcomes.resize(self.entries.len(), outcome.clone());
     }
 
-    /// All that was accepted so far could not be made durable.
+    /// All that was accepted so far could not be made durable; what is a duplicate may be one of such an article.
     pub fn take_back(&mut self, outcome: &Outcome) {
         for told in &mut self.outcomes {
-            if matches!(told, Outcome::Taken) {
+            if matches!(told, Outcome::Taken | Outcome::Duplicate) {
                 told.clone_from(outcome);
             }
         }
@@ -181,5 +181,28 @@ impl Packing {
             entry.article = start..bytes.len();
         }
         self.with(bytes, sender)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_duplicate_of_what_is_lost_is_none() {
+        let sender = Arc::new(Mailbox::new().unwrap());
+        let mut packing = Packing::default();
+        for _ in 0..4 {
+            packing.add((Kind::TakeThis, Token::new(0, 0, 0)), b"<1@a>", 0..0, None);
+        }
+        let mut parcel = packing.with(Vec::new(), &sender);
+        let refused = Outcome::Refused(b"no".to_vec());
+        for outcome in [Outcome::Taken, Outcome::Duplicate, refused.clone()] {
+            parcel.judge(outcome);
+        }
+        let later = Outcome::TryLater(b"a full disk".to_vec());
+        parcel.take_back(&later);
+        let told: Vec<_> = parcel.outcomes().map(|(.., told)| told.clone()).collect();
+        assert_eq!(told, [later.clone(), later.clone(), refused, later]);
     }
 }

@@ -129,17 +129,18 @@ impl Shared {
             .map(|certificates| certificates.config().clone())
     }
 
-    /// True when the address may have one connection more: then it has.
+    /// True when the address (of IPv6, its network of 64 bits) may have one connection more: then it has.
     pub fn enter(&self, address: IpAddr, most: usize) -> bool {
         let mut addresses = self
             .addresses
             .lock()
             .unwrap_or_else(PoisonError::into_inner);
-        let count = addresses.entry(address).or_default();
-        if *count >= most {
+        let address = access::counted(address);
+        let count = addresses.get(&address).copied().unwrap_or(0);
+        if count >= most {
             return false;
         }
-        *count += 1;
+        addresses.insert(address, count + 1);
         true
     }
 
@@ -148,6 +149,7 @@ impl Shared {
             .addresses
             .lock()
             .unwrap_or_else(PoisonError::into_inner);
+        let address = access::counted(address);
         if let Some(count) = addresses.get_mut(&address) {
             *count = count.saturating_sub(1);
             if *count == 0 {

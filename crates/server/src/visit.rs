@@ -31,6 +31,8 @@ pub struct Visit {
     pub rights: Rights,
     /// The rights are others than the session knows of.
     pub are_rights_new: bool,
+    /// It may have to be counted among those with other rights.
+    pub is_miscounted: bool,
     /// What is counted of those with these rights.
     pub peer: Peer,
     /// What is counted of this connection.
@@ -89,6 +91,7 @@ impl Visit {
     pub fn ask(&mut self, access: &Arc<Access>) {
         self.rights = access.rights(&self.visitor());
         self.are_rights_new = true;
+        self.is_miscounted = true;
         self.begin_paces();
     }
 

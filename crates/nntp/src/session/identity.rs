@@ -24,6 +24,7 @@ pub enum LoggedIn {
 impl Session {
     /// Keeps the promise that [`SaslStep::Pending`] made.
     pub fn logged_in(&mut self, told: &LoggedIn, out: &mut Out) {
+        self.is_logging_in = false;
         let answer = self.told(told);
         out.keep(|text| text.extend_from_slice(answer.as_bytes()));
     }
@@ -179,7 +180,10 @@ impl Session {
 
     fn follow(&mut self, step: SaslStep, out: &mut Out) {
         match step {
-            SaslStep::Pending => out.promise(),
+            SaslStep::Pending => {
+                self.is_logging_in = true;
+                out.promise();
+            }
             SaslStep::Challenge(challenge) => {
                 let text = encoded(&challenge);
                 self.state = State::Sasl;

@@ -1,0 +1,58 @@
+//! A long answer is written piece by piece. It goes on where the socket took all of a piece at once, too, and where the client has
+//! said all that it has to say.
+#![allow(clippy::indexing_slicing)]
+
+#[path = "support/house.rs"]
+mod house;
+
+use std::io::Write;
+use std::net::Shutdown;
+
+use house::{GROUPS, House, line, lines};
+
+#[test]
+fn to_who_waits() {
+    let house = House::new("");
+    let mut from = house.greeted();
+    for _ in 0..3 {
+        from.get_mut().write_all(b"LIST\r\n").expect("sent");
+        assert!(line(&mut from).starts_with("215 "));
+        assert_eq!(lines(&mut from), GROUPS);
+    }
+    // Nothing of all that is shown.
+    from.get_mut()
+        .write_all(b"LIST ACTIVE *.none*\r\n")
+        .expect("sent");
+    assert!(line(&mut from).starts_with("215 "));
+    assert_eq!(lines(&mut from), 0);
+}
+
+#[test]
+fn to_who_says_no_more() {
+    let house = House::new("");
+    let mut from = house.greeted();
+    from.get_mut().write_all(b"LIST\r\nLIST\r\n").expect("sent");
+    from.get_mut().shutdown(Shutdown::Write).expect("shut");
+    for _ in 0..2 {
+        assert!(line(&mut from).starts_with("215 "));
+        assert_eq!(lines(&mut from), GROUPS);
+    }
+    assert_eq!(line(&mut from), "");
+}
+
+#[test]
+fn to_who_may_read_so_much_a_second() {
+    let house = House::new(
+        "[[access]]\nname = \"slow\"\nread = \"*\"\npost = \"*\"\nbytes_per_second_max = \"2 MB\"\n",
+    );
+    let mut from = house.greeted();
+    let begun = std::time::Instant::now();
+    let pipeline = b"LIST\r\n".repeat(8);
+    from.get_mut().write_all(&pipeline).expect("sent");
+    for _ in 0..8 {
+        assert!(line(&mut from).starts_with("215 "));
+        assert_eq!(lines(&mut from), GROUPS);
+    }
+    // Nearly four megabytes, two of them at once.
+    assert!(begun.elapsed() > std::time::Duration::from_millis(500));
+}

@@ -1,0 +1,108 @@
+//! A server with a news directory of many groups and a newsroom that takes nothing.
+#![allow(dead_code, missing_docs)]
+
+use std::io::{BufRead, BufReader};
+use std::net::{SocketAddr, TcpStream};
+use std::sync::Arc;
+use std::time::Duration;
+
+use access::{Access, Login, Tables};
+use server::{Intake, Newsroom, Outcome, Parcel, Plan, Server, Terms, Times, socket};
+use store::{Board, Options, Spool};
+
+pub const GROUPS: usize = 20_000;
+
+pub struct House {
+    _dir: tempfile::TempDir,
+    _spool: Spool,
+    _server: Server,
+    pub address: SocketAddr,
+}
+
+struct Refuses;
+
+impl Newsroom for Refuses {
+    fn file(&self, mut parcel: Parcel) {
+        parcel.judge_rest(&Outcome::Refused(b"no".to_vec()));
+        parcel.send_back();
+    }
+
+    fn intake(&self) -> Intake {
+        Intake::Open
+    }
+}
+
+impl House {
+    /// `tables`: of `broadsheet.toml`.
+    pub fn new(tables: &str) -> House {
+        let dir = tempfile::tempdir().expect("a directory");
+        std::fs::create_dir(dir.path().join("segments")).expect("made");
+        std::fs::create_dir(dir.path().join("bad")).expect("made");
+        let active: String = (0..GROUPS)
+            .map(|number| format!("misc.group.{number} 0000000000 00001 y\n"))
+            .collect();
+        std::fs::write(dir.path().join("active"), active).expect("written");
+        let board = Board::new();
+        let mut spool = Spool::open(dir.path(), Options::default()).expect("a spool");
+        spool.announce_on(board.clone());
+        let tables = Tables::parse(tables).expect("tables");
+        let doors = socket::bind_all("127.0.0.1:0", false).expect("a port");
+        let address = doors[0].address;
+        let plan = Plan {
+            dir: dir.path().to_owned(),
+            board,
+            newsroom: Arc::new(Refuses),
+            access: Arc::new(Access::new(&tables, Login::none())),
+            terms: Terms {
+                host: "news.test".to_owned(),
+                software: "Test 1".to_owned(),
+                has_tls: false,
+                has_compression: true,
+                has_plaintext_passwords: false,
+                sasl: Vec::new(),
+                article_bytes_max: 1 << 20,
+                switched_off: Vec::new(),
+            },
+            doors,
+            certificates: None,
+            times: Times {
+                idle: Duration::from_secs(600),
+                first: Duration::from_secs(600),
+            },
+            threads: 1,
+            connections_max: 100,
+            connections_per_address_max: 100,
+        };
+        House {
+            _server: Server::start(plan).expect("a server"),
+            _dir: dir,
+            _spool: spool,
+            address,
+        }
+    }
+
+    /// A connection that was greeted.
+    pub fn greeted(&self) -> BufReader<TcpStream> {
+        let socket = TcpStream::connect(self.address).expect("connected");
+        let patience = Some(Duration::from_secs(60));
+        socket.set_read_timeout(patience).expect("set");
+        socket.set_write_timeout(patience).expect("set");
+        let mut from = BufReader::new(socket);
+        assert!(line(&mut from).starts_with("200 "));
+        from
+    }
+}
+
+pub fn line(from: &mut impl BufRead) -> String {
+    let mut line = String::new();
+    from.read_line(&mut line).expect("a line");
+    line
+}
+
+/// Reads the lines of an answer to its end, and says how many there were.
+pub fn lines(from: &mut impl BufRead) -> usize {
+    let lines = std::iter::from_fn(|| Some(line(from)));
+    lines
+        .take_while(|line| !matches!(&**line, ".\r\n" | ""))
+        .count()
+}

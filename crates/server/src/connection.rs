@@ -103,10 +103,14 @@ pub struct Connection {
     is_closing: bool,
     /// When it last got on, in milliseconds.
     pub active: u64,
+    /// Bytes that went through since then.
+    progress: usize,
     /// What is registered with the kernel.
     pub wanted: Wants,
     /// Its rest has an entry among the timers.
     pub is_rest_noted: bool,
+    /// It stands among those who let others have their turn.
+    pub is_turn_noted: bool,
 }
 
 impl Connection {
@@ -136,11 +140,13 @@ impl Connection {
             is_at_end: false,
             is_closing: false,
             active: ticks,
+            progress: 0,
             wanted: Wants {
                 read: true,
                 write: false,
             },
             is_rest_noted: false,
+            is_turn_noted: false,
         }
     }
 
@@ -173,6 +179,11 @@ impl Connection {
         self.is_closing = true;
     }
 
+    /// True while an answer waits for others than the client.
+    pub fn is_promised(&self) -> bool {
+        self.out.is_promised()
+    }
+
     /// What is to be sent.
     pub fn out(&mut self) -> &mut Out {
         &mut self.out
@@ -200,8 +211,8 @@ impl Connection {
             Ok(0) => self.is_at_end = true,
             Ok(count) => {
                 turn.shared.counts.received_bytes.add(count as u64);
-                if count >= PROGRESS_BYTES && self.session.is_receiving() {
-                    self.active = turn.ticks;
+                if self.session.is_receiving() {
+                    self.got_on(count, turn.ticks);
                 }
             }
             Err(Errno::AGAIN | Errno::INTR) => {}
@@ -212,7 +223,7 @@ impl Connection {
         }
         let told = self.work(turn, input);
         match told {
-            Ok(()) if self.is_at_end && !self.has_output() && !self.out.is_promised() => Err(Over),
+            Ok(()) if self.is_done() => Err(Over),
             told => told,
         }
     }
@@ -330,22 +341,30 @@ impl Connection {
         }
         let input = std::mem::take(&mut self.rest);
         self.work(turn, input)?;
-        if self.is_at_end && !self.has_output() && !self.out.is_promised() {
+        if self.is_done() {
             return Err(Over);
         }
         Ok(())
+    }
+
+    /// True when the client sends no more, and all is answered.
+    fn is_done(&self) -> bool {
+        let owes = self.has_output() || self.out.is_promised() || self.next == Next::Turn;
+        self.is_at_end && !owes
     }
 
     /// Gives the session its input, and sends what it says, until one of them has enough.
     fn work(&mut self, turn: &mut Turn<'_>, mut input: Vec<u8>) -> Result<(), Over> {
         let mut used = 0;
         loop {
-            let taken = match self.is_closing {
-                true => Taken {
+            let taken = match self.next {
+                _ if self.is_closing => Taken {
                     used: input.len().saturating_sub(used),
                     next: Next::Close,
                 },
-                false => self.give(turn, input.get(used..).unwrap_or_default()),
+                // What came behind the command is no command.
+                next @ (Next::StartTls | Next::Compress) => Taken { used: 0, next },
+                _ => self.give(turn, input.get(used..).unwrap_or_default()),
             };
             if !turn.packing.is_empty() {
                 // Places in the parcel count from where the session's input began.
@@ -515,12 +534,22 @@ impl Connection {
     fn has_sent(&mut self, count: usize, turn: &Turn<'_>) {
         turn.shared.counts.sent_bytes.add(count as u64);
         // Who takes a byte now and then keeps its buffers for ever else.
-        if count >= PROGRESS_BYTES || !self.has_output() {
+        self.got_on(count, turn.ticks);
+        if !self.has_output() {
             self.active = turn.ticks;
         }
         if let Some(pace) = &mut self.visit.reading {
             let wait = pace.take(count as u64, Instant::now());
             self.visit.rest(wait, turn.ticks);
+        }
+    }
+
+    /// So many bytes of something long went through. On a slow line they come a few hundred at a time.
+    fn got_on(&mut self, count: usize, ticks: u64) {
+        self.progress += count;
+        if self.progress >= PROGRESS_BYTES {
+            self.progress = 0;
+            self.active = ticks;
         }
     }
 
@@ -614,9 +643,9 @@ impl Connection {
         self.next == Next::More && !rests && !self.is_closing && !self.is_at_end && !is_full
     }
 
-    /// True when it could go on at once, and only lets others have their turn.
+    /// True when it could go on at once, and only lets others have their turn. While its socket is full, the kernel tells when to go on.
     pub fn wants_turn(&self) -> bool {
-        self.next == Next::Turn && !self.is_closing && self.out.len() < OUT_BYTES_MAX
+        self.next == Next::Turn && !self.is_closing && !self.has_output()
     }
 
     /// What it waits for.

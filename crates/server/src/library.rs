@@ -18,7 +18,7 @@ use nntp::{
 use store::{HistoryLine, Position, Run, Stacks, Stretch};
 
 use crate::mailbox::{Letter, Mailbox};
-use crate::parcel::{Packing, Poster};
+use crate::parcel::{ENTRY_BYTES, Packing, Poster};
 use crate::server::Shared;
 use crate::visit::Visit;
 
@@ -175,6 +175,7 @@ impl Desk<'_> {
                         self.visit.ask(&self.shared.access());
                         SaslStep::Accepted(self.visit.standing(), data)
                     }
+                    access::Outcome::Failed(why) => SaslStep::Trouble(why),
                     _ => SaslStep::Refused,
                 }
             }
@@ -195,7 +196,8 @@ impl Desk<'_> {
         };
         match self.shared.slow.run(Box::new(job)) {
             Ok(()) => SaslStep::Pending,
-            Err(_) => SaslStep::Refused,
+            // RFC 4643, 2.3.2: not 481, upon which people are asked for another password.
+            Err(full) => SaslStep::Trouble(full.to_string()),
         }
     }
 }
@@ -256,7 +258,7 @@ impl World for Desk<'_> {
             })
         });
         self.visit.on_the_way.0 += 1;
-        self.visit.on_the_way.1 += bytes.len();
+        self.visit.on_the_way.1 += bytes.len() + ENTRY_BYTES;
         let what = (handed.kind, self.visit.token);
         self.packing.add(what, handed.id, handed.article, poster);
         None

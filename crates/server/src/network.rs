@@ -17,7 +17,7 @@ use crate::connection::{Connection, NOBODY, Over, Turn, Wants};
 use crate::layers::tls::Tls;
 use crate::library::Library;
 use crate::mailbox::{Letter, Mailbox};
-use crate::parcel::{Packing, Parcel};
+use crate::parcel::{ENTRY_BYTES, Packing, Parcel};
 use crate::server::Shared;
 use crate::socket::{Listening, canonical};
 use crate::timers::Timers;
@@ -69,7 +69,7 @@ pub(crate) struct Network {
 
 #[derive(Default)]
 struct Place {
-    turn: u16,
+    turn: u32,
     connection: Option<Box<Connection>>,
 }
 
@@ -167,11 +167,20 @@ impl Network {
                 }
             }
             for token in std::mem::take(&mut self.again) {
-                self.go_on(token, ticks);
+                self.have_turn(token, ticks);
             }
             self.look_at_times(ticks);
         }
         self.end_all();
+    }
+
+    fn have_turn(&mut self, token: Token, ticks: u64) {
+        if let Some(mut connection) = self.take(token) {
+            connection.is_turn_noted = false;
+            let mut turn = turn!(self, ticks);
+            let done = connection.go_on(&mut turn);
+            self.put(connection, done);
+        }
     }
 
     fn go_on(&mut self, token: Token, ticks: u64) {
@@ -211,7 +220,13 @@ impl Network {
             if self.has_rested(token, ticks) {
                 continue;
             }
-            let at = active + self.patience(token);
+            let idle = match self.is_promised(token) {
+                // It is we who let it wait.
+                true => ticks + self.patience(token),
+                false => active + self.patience(token),
+            };
+            // Whoever had to rest longer meanwhile is looked at again when that is over.
+            let at = self.rests_until(token).map_or(idle, |rest| rest.min(idle));
             if at > ticks {
                 self.timers.add(at, token);
                 continue;
@@ -249,6 +264,17 @@ impl Network {
         }
         self.put(connection, Ok(()));
         is_due
+    }
+
+    fn is_promised(&self, token: Token) -> bool {
+        let place = self.places.get(token.place());
+        let connection = place.and_then(|place| place.connection.as_ref());
+        connection.is_some_and(|connection| connection.is_promised())
+    }
+
+    fn rests_until(&self, token: Token) -> Option<u64> {
+        let place = self.places.get(token.place())?;
+        place.connection.as_ref()?.visit.rests_until
     }
 
     fn patience(&self, token: Token) -> u64 {
@@ -296,7 +322,8 @@ impl Network {
             self.texts.push(text);
         }
         let token = connection.visit.token;
-        if connection.wants_turn() {
+        if connection.wants_turn() && !connection.is_turn_noted {
+            connection.is_turn_noted = true;
             self.again.push(token);
         }
         if let Some(place) = self.places.get_mut(token.place()) {
@@ -384,7 +411,7 @@ impl Network {
             };
             let visit = &mut connection.visit;
             visit.on_the_way.0 = visit.on_the_way.0.saturating_sub(1);
-            visit.on_the_way.1 = visit.on_the_way.1.saturating_sub(length);
+            visit.on_the_way.1 = visit.on_the_way.1.saturating_sub(length + ENTRY_BYTES);
             let peer = &visit.peer;
             match (outcome, entry.kind) {
                 (Outcome::Taken, Kind::Post) => peer.posted.one(),

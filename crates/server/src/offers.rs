@@ -15,7 +15,14 @@ pub const OFFERS_MAX: usize = 1 << 20;
 /// The ids, by hash: where two are taken for one, a peer offers its article once more.
 #[derive(Debug, Default)]
 pub struct Offers {
-    known: Mutex<HashMap<u64, Offer>>,
+    known: Mutex<Known>,
+}
+
+#[derive(Debug, Default)]
+struct Known {
+    offers: HashMap<u64, Offer>,
+    /// When those that are over were thrown out last: that goes through all.
+    swept: i64,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -30,7 +37,8 @@ impl Offers {
     /// Whether this one may send the article: then others are told to wait.
     pub fn announce(&self, hash: u64, by: Token, now: i64) -> Seen {
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(offer) = known.get(&hash)
+        let Known { offers, swept } = &mut *known;
+        if let Some(offer) = offers.get(&hash)
             && (offer.is_in || offer.until > now)
         {
             match offer.by == by {
@@ -40,16 +48,18 @@ impl Offers {
                 false => return Seen::Coming,
             }
         }
-        if known.len() >= OFFERS_MAX {
-            known.retain(|_, offer| offer.is_in || offer.until > now);
+        // Once a second at most: else who offers much makes all others wait.
+        if offers.len() >= OFFERS_MAX && *swept != now {
+            *swept = now;
+            offers.retain(|_, offer| offer.is_in || offer.until > now);
         }
-        if known.len() < OFFERS_MAX {
+        if offers.len() < OFFERS_MAX {
             let offer = Offer {
                 by,
                 until: now + OFFER_SECONDS_MAX,
                 is_in: false,
             };
-            known.insert(hash, offer);
+            offers.insert(hash, offer);
         }
         Seen::No
     }
@@ -57,7 +67,7 @@ impl Offers {
     /// The article came.
     pub fn came(&self, hash: u64, by: Token) {
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(offer) = known.get_mut(&hash)
+        if let Some(offer) = known.offers.get_mut(&hash)
             && offer.by == by
         {
             offer.is_in = true;
@@ -67,15 +77,15 @@ impl Offers {
     /// The article is filed, or refused, or will not come.
     pub fn forget(&self, hash: u64, by: Token) {
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
-        if known.get(&hash).is_some_and(|offer| offer.by == by) {
-            known.remove(&hash);
+        if known.offers.get(&hash).is_some_and(|offer| offer.by == by) {
+            known.offers.remove(&hash);
         }
     }
 
     /// A peer is gone.
     pub fn forget_all(&self, by: Token) {
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
-        known.retain(|_, offer| offer.by != by);
+        known.offers.retain(|_, offer| offer.by != by);
     }
 }
 

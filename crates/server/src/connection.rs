@@ -23,6 +23,8 @@ use crate::visit::Visit;
 
 /// Read from a socket in one go: 1 MiB.
 pub const READ_BYTES: usize = 1 << 20;
+/// Read in one go from who sends no articles: else a thousand pipelines that nobody reads the answers of take up a GiB.
+const READER_READ_BYTES: usize = 8 << 10;
 /// A leftover longer than this is read on to where it lies, instead of in the thread's buffer.
 const REST_BYTES: usize = 64 << 10;
 /// Articles of one read that are shorter in sum travel in a copy; longer ones in the buffer they were read into.
@@ -204,7 +206,7 @@ impl Connection {
         }
         let mut input = self.take_input(turn);
         let read = match self.tls.is_some() || self.deflate.is_some() {
-            false => receive(&self.socket, &mut input),
+            false => receive(&self.socket, &mut input, self.read_bytes()),
             true => self.read_through(turn, &mut input),
         };
         match read {
@@ -225,6 +227,14 @@ impl Connection {
         match told {
             Ok(()) if self.is_done() => Err(Over),
             told => told,
+        }
+    }
+
+    /// How much input is taken at once.
+    fn read_bytes(&self) -> usize {
+        match self.session.standing().sends || self.session.is_receiving() {
+            true => READ_BYTES,
+            false => READER_READ_BYTES,
         }
     }
 
@@ -267,7 +277,7 @@ impl Connection {
     fn read_through(&mut self, turn: &mut Turn<'_>, input: &mut Vec<u8>) -> Result<usize, Errno> {
         turn.raw.clear();
         turn.raw.reserve(READ_BYTES / 4);
-        let count = receive(&self.socket, turn.raw)?;
+        let count = receive(&self.socket, turn.raw, self.read_bytes())?;
         if count == 0 {
             return Ok(0);
         }
@@ -314,11 +324,12 @@ impl Connection {
 
     /// Makes input of what came compressed, as far as there is room. True: of some.
     fn unpack(&mut self, input: &mut Vec<u8>) -> bool {
+        let most = self.read_bytes();
         let Some(deflate) = self.deflate.as_mut() else {
             return false;
         };
         let before = input.len();
-        match deflate.inflate(&self.packed, input, before + READ_BYTES) {
+        match deflate.inflate(&self.packed, input, before + most) {
             Ok(inflated) => {
                 self.packed.drain(..inflated.taken_bytes);
                 self.packed.shrink_to(0);
@@ -658,8 +669,14 @@ impl Connection {
 }
 
 /// Reads once, at most to the end of the buffer.
-fn receive(socket: &OwnedFd, into: &mut Vec<u8>) -> Result<usize, Errno> {
-    rustix::io::read(socket, spare_capacity(into))
+fn receive(socket: &OwnedFd, into: &mut Vec<u8>, most: usize) -> Result<usize, Errno> {
+    if most > READER_READ_BYTES {
+        return rustix::io::read(socket, spare_capacity(into));
+    }
+    let mut some = [0; READER_READ_BYTES];
+    let count = rustix::io::read(socket, &mut some)?;
+    into.extend_from_slice(some.get(..count).unwrap_or_default());
+    Ok(count)
 }
 
 /// `None`: not now.

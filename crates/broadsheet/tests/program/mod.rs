@@ -16,6 +16,7 @@ pub mod articles;
 pub mod corpus;
 pub mod daemon;
 pub mod inn;
+pub mod nntp;
 pub mod peers;
 pub mod uucp;
 

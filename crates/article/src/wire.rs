@@ -109,15 +109,6 @@ pub fn doubled_dots(wire: &[u8]) -> usize {
     usize::from(wire.starts_with(b"..")) + DOUBLED.find_iter(wire).count()
 }
 
-/// True when an LF in wire text has no CR before it (RFC 3977, 3.1.1 forbids it): a reader that ends lines at LF could take what
-/// follows for the end of the article, and for answers.
-pub fn has_bare_lf(wire: &[u8]) -> bool {
-    memchr::memchr_iter(b'\n', wire).any(|at| {
-        let before = at.checked_sub(1).and_then(|at| wire.get(at));
-        before != Some(&b'\r')
-    })
-}
-
 /// The text of a line of wire text, without a doubled dot and without CRLF.
 struct WireLine {
     start: usize,

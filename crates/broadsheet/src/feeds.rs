@@ -11,7 +11,6 @@ use groups::Sites;
 use groups::sites::{FeedNames, Site, Start};
 use store::{Position, Reader};
 
-use crate::daemon::say;
 use crate::directory::NewsDirectory;
 
 /// The names of all feeds, each once, in the order of the sites.
@@ -61,9 +60,9 @@ fn keep_names(directory: &NewsDirectory, sites: &Sites) -> Result<(), store::Err
     let gone = FeedNames::names(&before).filter(|name| !now.contains(name));
     for name in gone.take(NAMED_MOST) {
         let name = place::shown(name);
-        say(&format!(
-            "{name} is no longer in sys: what waits for it stays, and `broadsheet feed list' tells of it"
-        ));
+        eprintln!(
+            "broadsheet: {name} is no longer in sys: what waits for it stays, and `broadsheet feed list' tells of it"
+        );
     }
     store::replace(&store::disk::RealDisk, &path, |file| {
         file.write_at(&text, 0)
@@ -191,10 +190,10 @@ fn tell(sites: &Sites, fresh: &[Vec<u8>]) {
                 Some(Start::Date(_)) => "what arrived from its date on is sent there",
                 _ => "what is filed from now on is sent there",
             };
-            say(&format!("{one} is a new site: {begins} {ELSEWHERE}"));
+            eprintln!("broadsheet: {one} is a new site: {begins} {ELSEWHERE}");
         }
         ([], _) => {}
-        (some, _) => say(&format!("{} {ELSEWHERE}", many(some, fresh.len()))),
+        (some, _) => eprintln!("broadsheet: {} {ELSEWHERE}", many(some, fresh.len())),
     }
 }
 

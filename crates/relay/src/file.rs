@@ -6,7 +6,7 @@ use std::fs::{File, OpenOptions};
 
 use article::date::FixedOffset;
 use article::path::Path as ArticlePath;
-use article::{Article, Form, Header, date, old, wire};
+use article::{Article, Form, Header, date, old};
 use groups::Sites;
 use store::{Expires, Filing, OverviewFields, Spool};
 
@@ -223,25 +223,23 @@ impl Filer {
     }
 
     /// As [`Filer::file`], for an article in wire form that a peer announced by its id (RFC 3977, 6.3.2.2): one with another id is
-    /// refused, and one that would look different to readers that end lines at LF.
+    /// refused.
     ///
     /// # Errors
     /// As [`Filer::file`].
     pub fn file_announced(&mut self, id: &[u8], bytes: &[u8], now: Now) -> Result<Verdict, Error> {
         let article = Article::parse(bytes, Form::Wire);
         let own = article.value(Header::MessageId).unwrap_or_default();
-        let fault: &[u8] = if own != id {
-            b"Message-ID is not the one it was announced with"
-        } else if wire::has_bare_lf(bytes) {
-            b"a line ends in LF without CR (RFC 3977, 3.1.1)"
-        } else {
-            return self.file_parsed(&article, now);
-        };
-        self.text.clear();
-        self.text.extend_from_slice(fault);
-        self.log
-            .line(now, site(&article), Code::Refused, id, &self.text);
-        Ok(Verdict::Refused)
+        if own != id {
+            self.ground = Ground::Malformed;
+            self.text.clear();
+            self.text
+                .extend_from_slice(b"Message-ID is not the one it was announced with");
+            self.log
+                .line(now, site(&article), Code::Refused, id, &self.text);
+            return Ok(Verdict::Refused);
+        }
+        self.file_parsed(&article, now)
     }
 
     fn file_parsed(&mut self, article: &Article<'_>, now: Now) -> Result<Verdict, Error> {

@@ -19,7 +19,7 @@ use store::{HistoryLine, Position, Run, Stacks, Stretch};
 
 use crate::counts::What;
 use crate::mailbox::{Letter, Mailbox};
-use crate::parcel::{ENTRY_BYTES, Packing, Poster};
+use crate::parcel::{Packing, Poster};
 use crate::server::Shared;
 use crate::visit::Visit;
 
@@ -179,10 +179,6 @@ impl Desk<'_> {
                         self.shared.counts.logins.one();
                         SaslStep::Accepted(self.visit.standing(), data)
                     }
-                    access::Outcome::Failed(why) => {
-                        self.visit.login_failed(self.shared, Some(&why));
-                        SaslStep::Trouble(why)
-                    }
                     _ => {
                         self.visit.login_failed(self.shared, None);
                         SaslStep::Refused
@@ -206,8 +202,7 @@ impl Desk<'_> {
         };
         match self.shared.slow.run(Box::new(job)) {
             Ok(()) => SaslStep::Pending,
-            // RFC 4643, 2.3.2: not 481, upon which people are asked for another password.
-            Err(full) => SaslStep::Trouble(full.to_string()),
+            Err(_) => SaslStep::Refused,
         }
     }
 }
@@ -226,14 +221,13 @@ impl World for Desk<'_> {
     }
 
     fn seen(&mut self, id: &[u8]) -> Result<Seen, Trouble> {
+        self.visit.tally.add(What::Offered, 1);
         if self.library.stacks.seen(id).map_err(trouble)? {
-            self.visit.tally.add(What::Offered, 1);
             self.visit.tally.add(What::Duplicates, 1);
             return Ok(Seen::Here);
         }
         let offers = &self.shared.offers;
-        let (seen, was_told) = offers.announce(message_id::hash(id), self.visit.token, self.now);
-        self.visit.tally.add(What::Offered, u64::from(!was_told));
+        let seen = offers.announce(message_id::hash(id), self.visit.token, self.now);
         match seen {
             Seen::No => self.visit.has_announced = true,
             Seen::Here => self.visit.tally.add(What::Duplicates, 1),
@@ -278,7 +272,7 @@ impl World for Desk<'_> {
             })
         });
         self.visit.on_the_way.0 += 1;
-        self.visit.on_the_way.1 += bytes.len() + ENTRY_BYTES;
+        self.visit.on_the_way.1 += bytes.len();
         let what = (handed.kind, self.visit.token);
         self.packing.add(what, handed.id, handed.article, poster);
         None

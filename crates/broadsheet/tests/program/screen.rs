@@ -27,10 +27,12 @@ impl Screen {
         let screen = Screen {
             socket: program.path("terminal"),
         };
+        // What the program says at its end stays to be seen.
+        program.write("terminal.conf", b"set -g remain-on-exit on\n");
         let mut start = screen.tmux();
         start.args([
             "-f",
-            "/dev/null",
+            "terminal.conf",
             "new-session",
             "-d",
             "-x",
@@ -98,14 +100,7 @@ impl Screen {
     /// Waits until the program has ended.
     pub fn until_ended(&self) {
         let began = Instant::now();
-        while self
-            .tmux()
-            .arg("has-session")
-            .output()
-            .unwrap()
-            .status
-            .success()
-        {
+        while !self.has_ended() {
             assert!(
                 began.elapsed() < PATIENCE,
                 "it does not end:\n{}",
@@ -113,6 +108,12 @@ impl Screen {
             );
             std::thread::sleep(Duration::from_millis(20));
         }
+    }
+
+    fn has_ended(&self) -> bool {
+        let mut tmux = self.tmux();
+        let told = tmux.args(["display-message", "-p", "#{pane_dead}"]);
+        told.output().unwrap().stdout.starts_with(b"1")
     }
 }
 

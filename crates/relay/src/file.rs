@@ -223,18 +223,24 @@ impl Filer {
     }
 
     /// As [`Filer::file`], for an article in wire form that a peer announced by its id (RFC 3977, 6.3.2.2): one with another id is
-    /// refused.
+    /// refused, and so is one in which others would see other lines than we do.
     ///
     /// # Errors
     /// As [`Filer::file`].
     pub fn file_announced(&mut self, id: &[u8], bytes: &[u8], now: Now) -> Result<Verdict, Error> {
         let article = Article::parse(bytes, Form::Wire);
         let own = article.value(Header::MessageId).unwrap_or_default();
-        if own != id {
+        let fault: Option<&[u8]> = if own != id {
+            Some(b"Message-ID is not the one it was announced with")
+        } else if article::wire::has_hidden_lines(bytes, article.header_len()) {
+            Some(b"a line ends with LF without CR")
+        } else {
+            None
+        };
+        if let Some(fault) = fault {
             self.ground = Ground::Malformed;
             self.text.clear();
-            self.text
-                .extend_from_slice(b"Message-ID is not the one it was announced with");
+            self.text.extend_from_slice(fault);
             self.log
                 .line(now, site(&article), Code::Refused, id, &self.text);
             return Ok(Verdict::Refused);

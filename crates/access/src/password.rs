@@ -1,8 +1,9 @@
 //! Passwords as argon2id keeps them, in the PHC string format: `$argon2id$v=19$m=19456,t=2,p=1$SALT$HASH`.
 
+use std::cell::RefCell;
 use std::fmt;
 
-use argon2::{Algorithm, Argon2, Params, Version};
+use argon2::{Algorithm, Argon2, Block, Params, Version};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD_NO_PAD;
 
@@ -33,6 +34,12 @@ pub const PASSWORD_BYTES_MAX: usize = 1024;
 
 /// The salt of a hash that no password makes.
 const NOBODY: &[u8] = b"nobody has this salt";
+
+thread_local! {
+    /// The thread's memory for checks, used again by the next one: allocated anew each time, such pieces spread over all arenas of
+    /// the C library, which took 400 MB after some hundred logins.
+    static MEMORY: RefCell<Vec<Block>> = const { RefCell::new(Vec::new()) };
+}
 
 /// What is kept of a password.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -82,9 +89,27 @@ impl Hash {
     fn compute(&self, password: &[u8]) -> Option<Vec<u8>> {
         let mut hash = vec![0; self.hash.len()];
         let params = Params::new(self.memory_kib, self.passes, self.lanes, Some(hash.len()));
-        let argon2 = Argon2::new(Algorithm::Argon2id, Version::V0x13, params.ok()?);
-        let done = argon2.hash_password_into(password, &self.salt, &mut hash);
-        done.ok().map(|()| hash)
+        let params = params.ok()?;
+        let argon2 = Argon2::new(Algorithm::Argon2id, Version::V0x13, params.clone());
+        let count = params.block_count();
+        MEMORY.with_borrow_mut(|memory| {
+            if memory.len() < count {
+                *memory = Vec::new();
+                memory.try_reserve_exact(count).ok()?;
+                memory.resize(count, Block::default());
+            }
+            let done = argon2.hash_password_into_with_memory(
+                password,
+                &self.salt,
+                &mut hash,
+                memory.get_mut(..count)?,
+            );
+            if memory.len() > MEMORY_KIB as usize {
+                // A line of the file wants more than others.
+                *memory = Vec::new();
+            }
+            done.ok().map(|()| hash)
+        })
     }
 
     /// Reads a PHC string of argon2id.

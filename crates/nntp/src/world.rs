@@ -125,6 +125,8 @@ pub enum SaslStep {
     Accepted(Standing, Option<Vec<u8>>),
     /// Not.
     Refused,
+    /// It could not be looked at now, and why.
+    Trouble(String),
     /// There is no such mechanism here.
     Unknown,
 }

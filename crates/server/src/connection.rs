@@ -24,6 +24,8 @@ use crate::visit::Visit;
 
 /// Read from a socket in one go: 1 MiB.
 pub const READ_BYTES: usize = 1 << 20;
+/// Read in one go from who sends no articles: else a thousand pipelines that nobody reads the answers of take up a GiB.
+const READER_READ_BYTES: usize = 8 << 10;
 /// A leftover longer than this is read on to where it lies, instead of in the thread's buffer.
 const REST_BYTES: usize = 64 << 10;
 /// Articles of one read that are shorter in sum travel in a copy; longer ones in the buffer they were read into.
@@ -104,6 +106,8 @@ pub struct Connection {
     is_closing: bool,
     /// When it last got on, in milliseconds.
     pub active: u64,
+    /// Bytes that went through since then.
+    progress: usize,
     /// What is registered with the kernel.
     pub wanted: Wants,
     /// Its rest has an entry among the timers.
@@ -139,6 +143,7 @@ impl Connection {
             is_at_end: false,
             is_closing: false,
             active: ticks,
+            progress: 0,
             wanted: Wants {
                 read: true,
                 write: false,
@@ -177,6 +182,11 @@ impl Connection {
         self.is_closing = true;
     }
 
+    /// True while an answer waits for others than the client.
+    pub fn is_promised(&self) -> bool {
+        self.out.is_promised()
+    }
+
     /// What is to be sent.
     pub fn out(&mut self) -> &mut Out {
         &mut self.out
@@ -197,15 +207,15 @@ impl Connection {
         }
         let mut input = self.take_input(turn);
         let read = match self.tls.is_some() || self.deflate.is_some() {
-            false => receive(&self.socket, &mut input),
+            false => receive(&self.socket, &mut input, self.read_bytes()),
             true => self.read_through(turn, &mut input),
         };
         match read {
             Ok(0) => self.is_at_end = true,
             Ok(count) => {
                 self.visit.tally.add(What::ReceivedBytes, count as u64);
-                if count >= PROGRESS_BYTES && self.session.is_receiving() {
-                    self.active = turn.ticks;
+                if self.session.is_receiving() {
+                    self.got_on(count, turn.ticks);
                 }
             }
             Err(Errno::AGAIN | Errno::INTR) => {}
@@ -224,6 +234,14 @@ impl Connection {
         match self.is_at_end && is_answered {
             true => Err(Over),
             false => Ok(()),
+        }
+    }
+
+    /// How much input is taken at once.
+    fn read_bytes(&self) -> usize {
+        match self.session.standing().sends || self.session.is_receiving() {
+            true => READ_BYTES,
+            false => READER_READ_BYTES,
         }
     }
 
@@ -266,7 +284,7 @@ impl Connection {
     fn read_through(&mut self, turn: &mut Turn<'_>, input: &mut Vec<u8>) -> Result<usize, Errno> {
         turn.raw.clear();
         turn.raw.reserve(READ_BYTES / 4);
-        let count = receive(&self.socket, turn.raw)?;
+        let count = receive(&self.socket, turn.raw, self.read_bytes())?;
         if count == 0 {
             return Ok(0);
         }
@@ -313,11 +331,12 @@ impl Connection {
 
     /// Makes input of what came compressed, as far as there is room. True: of some.
     fn unpack(&mut self, input: &mut Vec<u8>) -> bool {
+        let most = self.read_bytes();
         let Some(deflate) = self.deflate.as_mut() else {
             return false;
         };
         let before = input.len();
-        match deflate.inflate(&self.packed, input, before + READ_BYTES) {
+        match deflate.inflate(&self.packed, input, before + most) {
             Ok(inflated) => {
                 self.packed.drain(..inflated.taken_bytes);
                 self.packed.shrink_to(0);
@@ -539,12 +558,22 @@ impl Connection {
     fn has_sent(&mut self, count: usize, turn: &Turn<'_>) {
         self.visit.tally.add(What::SentBytes, count as u64);
         // Who takes a byte now and then keeps its buffers for ever else.
-        if count >= PROGRESS_BYTES || !self.has_output() {
+        self.got_on(count, turn.ticks);
+        if !self.has_output() {
             self.active = turn.ticks;
         }
         if let Some(pace) = &mut self.visit.reading {
             let wait = pace.take(count as u64, Instant::now());
             self.visit.rest(wait, turn.ticks);
+        }
+    }
+
+    /// So many bytes of something long went through. On a slow line they come a few hundred at a time.
+    fn got_on(&mut self, count: usize, ticks: u64) {
+        self.progress += count;
+        if self.progress >= PROGRESS_BYTES {
+            self.progress = 0;
+            self.active = ticks;
         }
     }
 
@@ -661,8 +690,14 @@ impl Connection {
 }
 
 /// Reads once, at most to the end of the buffer.
-fn receive(socket: &OwnedFd, into: &mut Vec<u8>) -> Result<usize, Errno> {
-    rustix::io::read(socket, spare_capacity(into))
+fn receive(socket: &OwnedFd, into: &mut Vec<u8>, most: usize) -> Result<usize, Errno> {
+    if most > READER_READ_BYTES {
+        return rustix::io::read(socket, spare_capacity(into));
+    }
+    let mut some = [0; READER_READ_BYTES];
+    let count = rustix::io::read(socket, &mut some)?;
+    into.extend_from_slice(some.get(..count).unwrap_or_default());
+    Ok(count)
 }
 
 /// `None`: not now.

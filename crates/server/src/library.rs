@@ -19,7 +19,7 @@ use store::{HistoryLine, Position, Run, Stacks, Stretch};
 
 use crate::counts::What;
 use crate::mailbox::{Letter, Mailbox};
-use crate::parcel::{Packing, Poster};
+use crate::parcel::{ENTRY_BYTES, Packing, Poster};
 use crate::server::Shared;
 use crate::visit::Visit;
 
@@ -179,6 +179,7 @@ impl Desk<'_> {
                         self.shared.counts.logins.one();
                         SaslStep::Accepted(self.visit.standing(), data)
                     }
+                    access::Outcome::Failed(why) => SaslStep::Trouble(why),
                     _ => {
                         self.visit.login_failed(self.shared, None);
                         SaslStep::Refused
@@ -202,7 +203,8 @@ impl Desk<'_> {
         };
         match self.shared.slow.run(Box::new(job)) {
             Ok(()) => SaslStep::Pending,
-            Err(_) => SaslStep::Refused,
+            // RFC 4643, 2.3.2: not 481, upon which people are asked for another password.
+            Err(full) => SaslStep::Trouble(full.to_string()),
         }
     }
 }
@@ -272,7 +274,7 @@ impl World for Desk<'_> {
             })
         });
         self.visit.on_the_way.0 += 1;
-        self.visit.on_the_way.1 += bytes.len();
+        self.visit.on_the_way.1 += bytes.len() + ENTRY_BYTES;
         let what = (handed.kind, self.visit.token);
         self.packing.add(what, handed.id, handed.article, poster);
         None

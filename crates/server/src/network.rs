@@ -20,7 +20,7 @@ use crate::event::Event;
 use crate::layers::tls::Tls;
 use crate::library::Library;
 use crate::mailbox::{Letter, Mailbox};
-use crate::parcel::{Packing, Parcel};
+use crate::parcel::{ENTRY_BYTES, Packing, Parcel};
 use crate::server::Shared;
 use crate::socket::{Listening, canonical};
 use crate::timers::Timers;
@@ -72,7 +72,7 @@ pub(crate) struct Network {
 
 #[derive(Default)]
 struct Place {
-    turn: u16,
+    turn: u32,
     connection: Option<Box<Connection>>,
 }
 
@@ -207,7 +207,12 @@ impl Network {
             if self.has_rested(token, ticks) {
                 continue;
             }
-            let at = active + self.patience(token);
+            let since = match self.is_promised(token) {
+                // It is we who let it wait.
+                true => ticks,
+                false => active,
+            };
+            let at = since + self.patience(token);
             if at > ticks {
                 self.timers.add(at, token);
                 continue;
@@ -253,6 +258,12 @@ impl Network {
                 true
             }
         }
+    }
+
+    fn is_promised(&self, token: Token) -> bool {
+        let place = self.places.get(token.place());
+        let connection = place.and_then(|place| place.connection.as_ref());
+        connection.is_some_and(|connection| connection.is_promised())
     }
 
     fn patience(&self, token: Token) -> u64 {
@@ -406,7 +417,7 @@ impl Network {
             };
             let visit = &mut connection.visit;
             visit.on_the_way.0 = visit.on_the_way.0.saturating_sub(1);
-            visit.on_the_way.1 = visit.on_the_way.1.saturating_sub(length);
+            visit.on_the_way.1 = visit.on_the_way.1.saturating_sub(length + ENTRY_BYTES);
             let what = match (outcome, entry.kind) {
                 (Outcome::Taken, kind) => {
                     visit.tally.add(What::AcceptedBytes, length as u64);

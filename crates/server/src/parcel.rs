@@ -24,6 +24,9 @@ pub struct Poster {
     pub may_approve: bool,
 }
 
+/// What an article on its way takes besides its bytes, about: its entry, its id, the promise. Else empty ones would cost nothing.
+pub(crate) const ENTRY_BYTES: usize = 256;
+
 /// One article of a parcel.
 #[derive(Debug)]
 pub struct Entry {
@@ -62,9 +65,9 @@ impl Parcel {
         self.entries.is_empty()
     }
 
-    /// Bytes of memory.
+    /// Bytes of memory, about.
     pub fn bytes(&self) -> usize {
-        self.bytes.len()
+        self.bytes.len() + self.ids.len() + self.entries.len() * ENTRY_BYTES
     }
 
     /// An article: what is known of it, its id as it was announced, itself in wire form without terminator.

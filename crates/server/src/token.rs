@@ -4,10 +4,17 @@
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Token(u64);
 
+const PLACE_BITS: u32 = 22;
+const PLACES: u64 = (1 << PLACE_BITS) - 1;
+
 impl Token {
     /// The token of a place of a thread.
-    pub fn new(thread: u16, place: u32, turn: u16) -> Token {
-        Token(u64::from(thread) << 48 | u64::from(turn) << 32 | u64::from(place))
+    ///
+    /// There are 1,024 threads and 4 million places at most. An answer that took long must not find a later connection at its place,
+    /// which may have had tens of thousands by then: so it counts to 4 thousand million.
+    pub fn new(thread: u16, place: u32, turn: u32) -> Token {
+        let place = u64::from(place) & PLACES;
+        Token(u64::from(thread) << 54 | u64::from(turn) << PLACE_BITS | place)
     }
 
     /// As a number, for the kernel to hand back.
@@ -22,6 +29,20 @@ impl Token {
 
     /// Its place in its thread.
     pub fn place(self) -> usize {
-        (self.0 & 0xffff_ffff) as usize
+        (self.0 & PLACES) as usize
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_place_that_was_used_often_has_other_names() {
+        let first = Token::new(1, 7, 0);
+        let later = Token::new(1, 7, 1 << 16);
+        assert_ne!(first, later);
+        assert_eq!((first.place(), later.place()), (7, 7));
+        assert_ne!(Token::new(1023, 0, u32::MAX), Token::new(1022, 0, u32::MAX));
     }
 }

@@ -66,7 +66,7 @@ impl Alone {
         };
         let mut silo = Silo::new(Instant::now());
         let commit_bytes = settings.rnews_options().commit_bytes;
-        let turn = wire::file(tray, &mut filer, &posts, &mut silo, commit_bytes);
+        let turn = wire::file(tray, &mut filer, &posts, &mut silo, commit_bytes, &|| false);
         let are_feeds = serving::done_filing(filer);
         serving::after_filing(&self.directory, are_feeds);
         self.look();

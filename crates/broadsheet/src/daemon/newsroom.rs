@@ -321,9 +321,11 @@ impl Newsroom {
             None => Posts::new(&self.directory, settings)?,
         };
         let mut silo = std::mem::replace(&mut self.silo, Silo::new(Instant::now()));
+        let room = self.room.clone();
         let filer = self.open()?;
         filer.set_rules(rules);
-        let turn = wire::file(tray, filer, &posts, &mut silo, commit_bytes);
+        let is_wanted = || room.is_wanted();
+        let turn = wire::file(tray, filer, &posts, &mut silo, commit_bytes, &is_wanted);
         self.silo = silo;
         self.posts = Some(posts);
         if self.files_opened.elapsed() >= OPEN_FILES_ANEW {

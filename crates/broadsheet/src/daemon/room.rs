@@ -199,6 +199,12 @@ impl Room {
         let _ = self.jobs.try_send(Job::Look);
     }
 
+    /// There is something to do besides filing what comes over NNTP.
+    pub fn is_wanted(&self) -> bool {
+        let due = [&self.is_stopping, &self.is_reload_due, &self.is_drain_due];
+        self.waiting.load(Ordering::SeqCst) > 0 || due.iter().any(|due| due.load(Ordering::SeqCst))
+    }
+
     /// It is to end.
     pub fn is_stopping(&self) -> bool {
         self.is_stopping.load(Ordering::SeqCst)

@@ -21,13 +21,15 @@ pub struct Turn {
     pub stopped: Option<anyhow::Error>,
 }
 
-/// Files what is in the tray, and what comes meanwhile, until there is nothing left.
+/// Files what is in the tray, and what comes meanwhile, until there is nothing left or, behind a commit, `is_wanted` says that there is
+/// something else to do: peers who stream leave the tray never empty.
 pub fn file(
     tray: &Tray,
     filer: &mut Filer,
     posts: &Posts,
     silo: &mut Silo,
     commit_bytes: usize,
+    is_wanted: &dyn Fn() -> bool,
 ) -> Turn {
     let mut turn = Turn {
         filed: 0,
@@ -54,6 +56,9 @@ pub fn file(
             turn.filed += articles;
             silo.note(articles, Instant::now());
             articles = 0;
+            if is_wanted() {
+                return turn;
+            }
             continue;
         };
         articles += parcel.len() as u64;

@@ -200,6 +200,10 @@ impl Session {
                 }
             }
             SaslStep::Refused => out.push(b"481 Wrong name or password\r\n"),
+            SaslStep::Trouble(why) => {
+                let answer = self.told(&LoggedIn::Trouble(why));
+                out.push(answer.as_bytes());
+            }
             SaslStep::Unknown => out.push(b"503 No such mechanism here\r\n"),
         }
     }

@@ -1,0 +1,161 @@
+//! NNTP with the daemon beside a test.
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{Shutdown, TcpStream};
+use std::thread::JoinHandle;
+
+use super::Program;
+use super::daemon::{Daemon, PATIENCE};
+
+/// A daemon that speaks NNTP to this machine, where anybody may read, post and send.
+pub struct Served {
+    pub daemon: Daemon,
+    pub address: String,
+}
+
+impl Served {
+    /// Starts it by the settings as they are.
+    pub fn start(program: &Program) -> Served {
+        let daemon = Daemon::launch(program);
+        let said = daemon.until_said("listening at ");
+        daemon.until_notified("READY=1");
+        let (_, address) = said.rsplit_once(' ').unwrap();
+        Served {
+            address: address.to_owned(),
+            daemon,
+        }
+    }
+
+    /// A client behind the greeting.
+    pub fn client(&self) -> Client {
+        Client::greeted(&self.address)
+    }
+
+    /// What it has on its heap and stacks now, bytes.
+    pub fn memory(&self) -> usize {
+        let told = std::fs::read_to_string(format!("/proc/{}/status", self.daemon.pid())).unwrap();
+        let line = told.lines().find_map(|line| line.strip_prefix("RssAnon:"));
+        let kib = line.unwrap().trim().trim_end_matches(" kB");
+        kib.parse::<usize>().unwrap() << 10
+    }
+}
+
+/// The access table of [`listen`].
+pub const ALL_MAY: &str =
+    "\n[[access]]\nname = \"all\"\nfrom = [\"local\"]\nread = \"*\"\npost = \"*\"\nsend = \"*\"\n";
+
+/// Lets the news directory listen at a free port; `access` is put at the end of its settings.
+pub fn listen(program: &Program, access: &str) {
+    set(program, "listen = \"\"", "listen = \"127.0.0.1:0\"");
+    let settings = program.read("news/broadsheet.toml") + access;
+    program.write("news/broadsheet.toml", settings.as_bytes());
+}
+
+/// Puts a setting in the place of another.
+pub fn set(program: &Program, before: &str, after: &str) {
+    let text = program.read("news/broadsheet.toml");
+    let changed = text.replacen(&format!("\n{before}"), &format!("\n{after}"), 1);
+    assert_ne!(text, changed, "{before}");
+    program.write("news/broadsheet.toml", changed.as_bytes());
+}
+
+/// A client.
+pub struct Client {
+    stream: BufReader<TcpStream>,
+}
+
+impl Client {
+    /// Connects, and reads no greeting.
+    pub fn connect(address: &str) -> Client {
+        let stream = TcpStream::connect(address).unwrap();
+        stream.set_nodelay(true).unwrap();
+        stream.set_read_timeout(Some(PATIENCE)).unwrap();
+        Client {
+            stream: BufReader::new(stream),
+        }
+    }
+
+    /// Connects, and is greeted.
+    pub fn greeted(address: &str) -> Client {
+        let mut client = Client::connect(address);
+        let greeting = client.line();
+        assert!(greeting.starts_with("20"), "{greeting}");
+        client
+    }
+
+    pub fn socket(&self) -> &TcpStream {
+        self.stream.get_ref()
+    }
+
+    pub fn say(&mut self, bytes: impl AsRef<[u8]>) {
+        self.stream.get_mut().write_all(bytes.as_ref()).unwrap();
+    }
+
+    /// Says it in a thread of its own, however long that takes; it may break off.
+    pub fn say_beside(&self, bytes: Vec<u8>) -> JoinHandle<std::io::Result<()>> {
+        let mut stream = self.socket().try_clone().unwrap();
+        std::thread::spawn(move || stream.write_all(&bytes))
+    }
+
+    /// Says that nothing more comes.
+    pub fn say_end(&self) {
+        self.socket().shutdown(Shutdown::Write).unwrap();
+    }
+
+    /// A line without its end; empty at the end of the connection.
+    pub fn line(&mut self) -> String {
+        let mut line = Vec::new();
+        self.stream.read_until(b'\n', &mut line).unwrap();
+        String::from_utf8_lossy(&line).trim_end().to_owned()
+    }
+
+    /// Says a command, and returns the line that answers.
+    pub fn ask(&mut self, command: &str) -> String {
+        self.say(format!("{command}\r\n"));
+        self.line()
+    }
+
+    /// The lines up to a dot.
+    pub fn lines(&mut self) -> Vec<String> {
+        let mut lines = Vec::new();
+        loop {
+            match self.line() {
+                line if line == "." => return lines,
+                line => lines.push(line),
+            }
+        }
+    }
+
+    /// So many bytes.
+    pub fn bytes(&mut self, count: usize) -> Vec<u8> {
+        let mut bytes = vec![0; count];
+        self.stream.read_exact(&mut bytes).unwrap();
+        bytes
+    }
+
+    /// Everything up to the end of the connection.
+    pub fn rest(&mut self) -> Vec<u8> {
+        let mut rest = Vec::new();
+        let _ = self.stream.read_to_end(&mut rest);
+        rest
+    }
+}
+
+/// An article as it goes over the wire, with its terminator. Its lines do not begin with dots.
+pub fn wire(article: &[u8]) -> Vec<u8> {
+    let mut text = Vec::with_capacity(article.len() + article.len() / 16);
+    for &byte in article {
+        if byte == b'\n' {
+            text.push(b'\r');
+        }
+        text.push(byte);
+    }
+    text.extend_from_slice(b".\r\n");
+    text
+}
+
+/// TAKETHIS with an article.
+pub fn take_this(id: &str, article: &[u8]) -> Vec<u8> {
+    [format!("TAKETHIS {id}\r\n").as_bytes(), &wire(article)].concat()
+}

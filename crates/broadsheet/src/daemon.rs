@@ -57,7 +57,7 @@ mod wire;
 pub use alone::serve_one;
 pub use door::Listen;
 pub use feeders::{END_SECONDS_MAX, FEEDERS_MAX};
-pub use journal::{FORMATS, LINES_AT_ONCE_MAX};
+pub use journal::{FORMATS, LINES_AT_ONCE_MAX, say};
 pub use metrics::{Address, REQUEST_BYTES_MAX as METRICS_REQUEST_BYTES_MAX};
 pub use posts::MAILS_MAX;
 pub use request::REQUEST_BYTES_MAX;
@@ -67,8 +67,6 @@ pub use serve::serve;
 pub use socket::CLIENTS_MAX;
 pub use tray::REASON_BYTES_MAX;
 pub use watched::{Entry, Nntp, Watched};
-
-use journal::say;
 
 /// Epoch seconds.
 fn now() -> i64 {

@@ -11,6 +11,7 @@ use groups::Sites;
 use groups::sites::{FeedNames, Site, Start};
 use store::{Position, Reader};
 
+use crate::daemon::say;
 use crate::directory::NewsDirectory;
 
 /// The names of all feeds, each once, in the order of the sites.
@@ -60,9 +61,9 @@ fn keep_names(directory: &NewsDirectory, sites: &Sites) -> Result<(), store::Err
     let gone = FeedNames::names(&before).filter(|name| !now.contains(name));
     for name in gone.take(NAMED_MOST) {
         let name = place::shown(name);
-        eprintln!(
-            "broadsheet: {name} is no longer in sys: what waits for it stays, and `broadsheet feed list' tells of it"
-        );
+        say(&format!(
+            "{name} is no longer in sys: what waits for it stays, and `broadsheet feed list' tells of it"
+        ));
     }
     store::replace(&store::disk::RealDisk, &path, |file| {
         file.write_at(&text, 0)
@@ -190,10 +191,10 @@ fn tell(sites: &Sites, fresh: &[Vec<u8>]) {
                 Some(Start::Date(_)) => "what arrived from its date on is sent there",
                 _ => "what is filed from now on is sent there",
             };
-            eprintln!("broadsheet: {one} is a new site: {begins} {ELSEWHERE}");
+            say(&format!("{one} is a new site: {begins} {ELSEWHERE}"));
         }
         ([], _) => {}
-        (some, _) => eprintln!("broadsheet: {} {ELSEWHERE}", many(some, fresh.len())),
+        (some, _) => say(&format!("{} {ELSEWHERE}", many(some, fresh.len()))),
     }
 }
 

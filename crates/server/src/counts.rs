@@ -63,7 +63,7 @@ macro_rules! whats {
 }
 
 whats! {
-    Offered "offered" "Ids that were asked about with CHECK or announced with IHAVE and TAKETHIS.";
+    Offered "offered" "Ids offered, with CHECK, IHAVE or TAKETHIS; CHECK and the TAKETHIS behind it are one offer.";
     Accepted "accepted" "Articles of a peer that were taken.";
     AcceptedBytes "accepted_bytes" "Bytes of the articles that were taken, posts too.";
     Posted "posted" "Posts that were taken.";

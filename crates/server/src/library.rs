@@ -179,7 +179,10 @@ impl Desk<'_> {
                         self.shared.counts.logins.one();
                         SaslStep::Accepted(self.visit.standing(), data)
                     }
-                    access::Outcome::Failed(why) => SaslStep::Trouble(why),
+                    access::Outcome::Failed(why) => {
+                        self.visit.login_failed(self.shared, Some(&why));
+                        SaslStep::Trouble(why)
+                    }
                     _ => {
                         self.visit.login_failed(self.shared, None);
                         SaslStep::Refused
@@ -223,13 +226,14 @@ impl World for Desk<'_> {
     }
 
     fn seen(&mut self, id: &[u8]) -> Result<Seen, Trouble> {
-        self.visit.tally.add(What::Offered, 1);
         if self.library.stacks.seen(id).map_err(trouble)? {
+            self.visit.tally.add(What::Offered, 1);
             self.visit.tally.add(What::Duplicates, 1);
             return Ok(Seen::Here);
         }
         let offers = &self.shared.offers;
-        let seen = offers.announce(message_id::hash(id), self.visit.token, self.now);
+        let (seen, was_told) = offers.announce(message_id::hash(id), self.visit.token, self.now);
+        self.visit.tally.add(What::Offered, u64::from(!was_told));
         match seen {
             Seen::No => self.visit.has_announced = true,
             Seen::Here => self.visit.tally.add(What::Duplicates, 1),

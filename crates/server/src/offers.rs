@@ -34,17 +34,19 @@ struct Offer {
 }
 
 impl Offers {
-    /// Whether this one may send the article: then others are told to wait.
-    pub fn announce(&self, hash: u64, by: Token, now: i64) -> Seen {
+    /// Whether this one may send the article: then others are told to wait. And whether that was told it before, so that CHECK and
+    /// the TAKETHIS behind it are one offer.
+    pub fn announce(&self, hash: u64, by: Token, now: i64) -> (Seen, bool) {
+        let mut was_told = false;
         let mut known = self.known();
         if let Some(offer) = known.offers.get(&hash)
             && (offer.is_in || offer.until > now)
         {
             match offer.by == by {
                 // It need not send it twice, whatever comes of it.
-                true if offer.is_in => return Seen::Here,
-                true => {}
-                false => return Seen::Coming,
+                true if offer.is_in => return (Seen::Here, false),
+                true => was_told = true,
+                false => return (Seen::Coming, false),
             }
         }
         if known.offers.len() >= OFFERS_MAX && known.cleared != now {
@@ -61,7 +63,7 @@ impl Offers {
             };
             known.offers.insert(hash, offer);
         }
-        Seen::No
+        (Seen::No, was_told)
     }
 
     /// The article came.
@@ -100,17 +102,17 @@ mod tests {
     fn one_peer_sends_and_the_others_wait() {
         let offers = Offers::default();
         let (a, b) = (Token::new(1, 0, 0), Token::new(2, 0, 0));
-        assert_eq!(offers.announce(7, a, 100), Seen::No);
-        assert_eq!(offers.announce(7, a, 100), Seen::No);
-        assert_eq!(offers.announce(7, b, 159), Seen::Coming);
-        assert_eq!(offers.announce(7, b, 160), Seen::No);
+        assert_eq!(offers.announce(7, a, 100), (Seen::No, false));
+        assert_eq!(offers.announce(7, a, 100), (Seen::No, true));
+        assert_eq!(offers.announce(7, b, 159), (Seen::Coming, false));
+        assert_eq!(offers.announce(7, b, 160), (Seen::No, false));
         offers.forget(7, a);
-        assert_eq!(offers.announce(7, a, 161), Seen::Coming);
+        assert_eq!(offers.announce(7, a, 161), (Seen::Coming, false));
         offers.came(7, b);
-        assert_eq!(offers.announce(7, b, 161), Seen::Here);
-        assert_eq!(offers.announce(7, a, 999), Seen::Coming);
+        assert_eq!(offers.announce(7, b, 161), (Seen::Here, false));
+        assert_eq!(offers.announce(7, a, 999), (Seen::Coming, false));
         offers.forget_all(b);
-        assert_eq!(offers.announce(7, a, 161), Seen::No);
+        assert_eq!(offers.announce(7, a, 161), (Seen::No, false));
     }
 
     #[test]
@@ -118,13 +120,13 @@ mod tests {
         let offers = Offers::default();
         let (a, b) = (Token::new(1, 0, 0), Token::new(2, 0, 0));
         for hash in 0..OFFERS_MAX as u64 + 10_000 {
-            assert_eq!(offers.announce(hash, a, 100), Seen::No);
+            assert_eq!(offers.announce(hash, a, 100).0, Seen::No);
         }
-        assert_eq!(offers.announce(7, b, 100), Seen::Coming);
+        assert_eq!(offers.announce(7, b, 100).0, Seen::Coming);
         // Beyond it both may send; when the time is over there is room again.
-        assert_eq!(offers.announce(u64::MAX, a, 101), Seen::No);
-        assert_eq!(offers.announce(u64::MAX, b, 101), Seen::No);
-        assert_eq!(offers.announce(u64::MAX, a, 160), Seen::No);
-        assert_eq!(offers.announce(u64::MAX, b, 160), Seen::Coming);
+        assert_eq!(offers.announce(u64::MAX, a, 101).0, Seen::No);
+        assert_eq!(offers.announce(u64::MAX, b, 101).0, Seen::No);
+        assert_eq!(offers.announce(u64::MAX, a, 160).0, Seen::No);
+        assert_eq!(offers.announce(u64::MAX, b, 160).0, Seen::Coming);
     }
 }

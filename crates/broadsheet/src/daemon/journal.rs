@@ -3,6 +3,7 @@
 //! What the network can cause is told by [`note`], so many lines a minute of each kind and no more: a flood fills no disk.
 
 use std::collections::BTreeMap;
+use std::io::Write;
 use std::net::SocketAddr;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -33,9 +34,15 @@ pub fn set_format(format: &str) {
 /// A line of words.
 pub fn say(text: &str) {
     match IS_JSON.load(Ordering::Relaxed) {
-        true => eprintln!("{}", serde_json::json!({ "message": text })),
-        false => eprintln!("broadsheet: {text}"),
+        true => write(serde_json::json!({ "message": text }).to_string()),
+        false => write(format!("broadsheet: {text}")),
     }
+}
+
+/// One write a line, whole. Where nobody reads any more that is no reason to stop.
+fn write(mut line: String) {
+    line.push('\n');
+    let _ = std::io::stderr().write_all(line.as_bytes());
 }
 
 /// A value in a line.
@@ -76,7 +83,7 @@ pub fn note(event: &'static str, mut fields: Fields) {
     if left_out > 0 {
         fields.push(("left_out", left_out.into()));
     }
-    eprintln!("{}", line(event, &fields, IS_JSON.load(Ordering::Relaxed)));
+    write(line(event, &fields, IS_JSON.load(Ordering::Relaxed)));
 }
 
 fn line(event: &str, fields: &Fields, is_json: bool) -> String {

@@ -7,7 +7,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use access::{Access, Login, Tables};
-use server::{Intake, Newsroom, Outcome, Parcel, Plan, Server, Terms, Times, socket};
+use rustix::net::sockopt::set_socket_send_buffer_size;
+use server::{Intake, Newsroom, Outcome, Parcel, Plan, Server, Terms, Times};
 use store::{Board, Options, Spool};
 
 pub const GROUPS: usize = 20_000;
@@ -35,6 +36,15 @@ impl Newsroom for Refuses {
 impl House {
     /// `tables`: of `broadsheet.toml`.
     pub fn new(tables: &str) -> House {
+        House::with(tables, None)
+    }
+
+    /// One that has to wait for its clients, since the system takes only a little at once.
+    pub fn with_small_buffers() -> House {
+        House::with("", Some(4096))
+    }
+
+    fn with(tables: &str, buffer_bytes: Option<usize>) -> House {
         let dir = tempfile::tempdir().expect("a directory");
         std::fs::create_dir(dir.path().join("segments")).expect("made");
         std::fs::create_dir(dir.path().join("bad")).expect("made");
@@ -46,7 +56,11 @@ impl House {
         let mut spool = Spool::open(dir.path(), Options::default()).expect("a spool");
         spool.announce_on(board.clone());
         let tables = Tables::parse(tables).expect("tables");
-        let doors = socket::bind_all("127.0.0.1:0", false).expect("a port");
+        let doors = server::socket::bind_all("127.0.0.1:0", false).expect("a port");
+        if let Some(bytes) = buffer_bytes {
+            // What is accepted has it from here.
+            set_socket_send_buffer_size(&doors[0].listener, bytes).expect("set");
+        }
         let address = doors[0].address;
         let plan = Plan {
             dir: dir.path().to_owned(),

@@ -1,0 +1,30 @@
+//! What a peer announces by id over NNTP is taken as it is, or refused by name.
+#![allow(clippy::indexing_slicing, clippy::unwrap_used, clippy::panic)] // test code may panic
+
+mod newsdir;
+
+use newsdir::{NOW, Newsdir};
+use relay::Verdict;
+
+fn article(id: &str, body: &str) -> Vec<u8> {
+    format!(
+        "Path: far.example!not-for-mail\r\nFrom: a@b.example\r\nNewsgroups: comp.std\r\nSubject: s\r\n\
+         Date: Fri, 1 Jun 2001 11:00:00 GMT\r\nMessage-ID: {id}\r\n\r\n{body}"
+    )
+    .into_bytes()
+}
+
+#[test]
+fn one_with_another_id_is_refused() {
+    let newsdir = Newsdir::new();
+    let mut filer = newsdir.filer();
+    let text = article("<1@far.example>", "text\r\n");
+    let other = filer
+        .file_announced(b"<2@far.example>", &text, NOW)
+        .unwrap();
+    assert_eq!(other, Verdict::Refused);
+    let own = filer
+        .file_announced(b"<1@far.example>", &text, NOW)
+        .unwrap();
+    assert_eq!(own, Verdict::Filed);
+}

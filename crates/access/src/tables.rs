@@ -84,7 +84,7 @@ pub struct Limits {
     /// Posts a minute of one user, or of one address where nobody has logged in; more are put off
     /// ([`crate::PostFloods`]).
     pub posts_per_minute_max: Option<u32>,
-    /// Articles a minute that a peer sends on all its connections.
+    /// Articles a minute that a peer sends on a connection.
     pub articles_per_minute_max: Option<u32>,
     /// Bytes a second that go out on one connection.
     pub bytes_per_second_max: Option<u64>,

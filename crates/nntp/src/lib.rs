@@ -28,5 +28,7 @@ pub use world::{
 pub const COMMAND_BYTES_MAX: usize = 512;
 /// Longest line that answers a SASL challenge, CRLF included (RFC 4643, 2.4.2).
 pub const SASL_BYTES_MAX: usize = 12_288;
+/// After so many wrong passwords (or the like) a connection ends.
+pub const LOGINS_FAILED_MAX: u32 = 5;
 /// While so many bytes wait to be sent, no further command is read: 256 KiB.
 pub const OUT_BYTES_MAX: usize = 256 << 10;

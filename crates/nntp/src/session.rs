@@ -62,6 +62,8 @@ pub struct Session {
     is_compressed: bool,
     /// It is being looked at who this is: who it is then may do other things.
     is_logging_in: bool,
+    /// How often a name, a password or a proof was wrong.
+    logins_failed: u32,
     /// The rest of a line that was too long is skipped.
     is_skipping: bool,
     /// The name AUTHINFO USER gave.
@@ -99,6 +101,7 @@ impl Session {
             is_secure,
             is_compressed: false,
             is_logging_in: false,
+            logins_failed: 0,
             is_skipping: false,
             user: None,
             reader: reader::Reader::default(),

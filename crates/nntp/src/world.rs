@@ -125,6 +125,8 @@ pub enum SaslStep {
     Accepted(Standing, Option<Vec<u8>>),
     /// Not.
     Refused,
+    /// What the client said is not what the mechanism wants, and why.
+    Malformed(&'static str),
     /// It could not be looked at now, and why.
     Trouble(String),
     /// There is no such mechanism here.

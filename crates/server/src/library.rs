@@ -175,7 +175,6 @@ impl Desk<'_> {
                     access::Outcome::LoggedIn { user, data } => {
                         self.visit.user = Some(user);
                         self.visit.ask(&self.shared.access());
-                        self.visit.recount(&self.shared.counts);
                         self.shared.counts.logins.one();
                         SaslStep::Accepted(self.visit.standing(), data)
                     }
@@ -183,7 +182,8 @@ impl Desk<'_> {
                         self.visit.login_failed(self.shared, Some(&why));
                         SaslStep::Trouble(why)
                     }
-                    _ => {
+                    access::Outcome::Malformed(what) => SaslStep::Malformed(what),
+                    access::Outcome::Refused(_) => {
                         self.visit.login_failed(self.shared, None);
                         SaslStep::Refused
                     }

@@ -8,6 +8,8 @@ use crate::out::Out;
 use crate::terms::Standing;
 use crate::world::{Credentials, SaslStep, World};
 
+use crate::LOGINS_FAILED_MAX;
+
 use super::{Next, Session, State};
 
 /// What came of a password or the like that took time to look at.
@@ -35,8 +37,19 @@ impl Session {
                 self.set_standing(*standing);
                 "281 Welcome\r\n".to_owned()
             }
-            LoggedIn::No => "481 Wrong name or password\r\n".to_owned(),
-            LoggedIn::Trouble(why) => format!("403 {}\r\n", why.replace(['\r', '\n'], " ")),
+            LoggedIn::No => {
+                self.has_failed();
+                WRONG.to_owned()
+            }
+            LoggedIn::Trouble(why) => failed(why),
+        }
+    }
+
+    /// Who goes on guessing has to connect again for it.
+    fn has_failed(&mut self) {
+        self.logins_failed += 1;
+        if self.logins_failed >= LOGINS_FAILED_MAX {
+            self.state = State::Over;
         }
     }
 
@@ -199,11 +212,12 @@ impl Session {
                     }
                 }
             }
-            SaslStep::Refused => out.push(b"481 Wrong name or password\r\n"),
-            SaslStep::Trouble(why) => {
-                let answer = self.told(&LoggedIn::Trouble(why));
-                out.push(answer.as_bytes());
+            SaslStep::Refused => {
+                out.push(WRONG.as_bytes());
+                self.has_failed();
             }
+            SaslStep::Malformed(what) => out.push(format!("482 {what}\r\n").as_bytes()),
+            SaslStep::Trouble(why) => out.push(failed(&why).as_bytes()),
             SaslStep::Unknown => out.push(b"503 No such mechanism here\r\n"),
         }
     }
@@ -247,6 +261,13 @@ impl Session {
 
 /// The longest name of a compression algorithm (RFC 8054, 5.3).
 const ALGORITHM_BYTES: usize = 20;
+
+const WRONG: &str = "481 Wrong name or password\r\n";
+
+/// It is our fault (403: RFC 3977, 3.2.1).
+fn failed(why: &str) -> String {
+    format!("403 {}\r\n", why.replace(['\r', '\n'], " "))
+}
 
 /// An argument may not be empty (RFC 4643, 2.4.2).
 fn encoded(data: &[u8]) -> String {

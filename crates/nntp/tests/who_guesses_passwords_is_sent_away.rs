@@ -1,0 +1,29 @@
+//! A connection ends after some wrong passwords.
+
+mod world;
+
+use nntp::{LOGINS_FAILED_MAX, Next, SaslStep, Standing};
+use world::{ALL, Client, Fake, terms};
+
+#[test]
+fn after_some() {
+    let standing = Standing {
+        could_log_in: true,
+        ..ALL
+    };
+    let mut client = Client::with(Fake::new(""), terms(), standing);
+    let guess = "AUTHINFO USER a\r\nAUTHINFO PASS b\r\n";
+    client.world.sasl = vec![
+        SaslStep::Trouble("too\r\nmany".to_owned()),
+        SaslStep::Malformed("no such thing"),
+    ];
+    assert_eq!(client.say(guess), b"381 Password?\r\n403 too  many\r\n");
+    assert_eq!(client.say(guess), b"381 Password?\r\n482 no such thing\r\n");
+    for number in 1..=LOGINS_FAILED_MAX {
+        assert_eq!(client.next, Next::More, "{number}");
+        let said = client.say(guess);
+        assert!(said.ends_with(b"481 Wrong name or password\r\n"));
+    }
+    assert_eq!(client.next, Next::Close);
+    assert_eq!(client.say("DATE\r\n"), b"");
+}

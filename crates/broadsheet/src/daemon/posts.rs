@@ -1,5 +1,6 @@
 //! Posts that come over NNTP: from what the reader sent to an article, or a mail for a moderator.
 
+use std::net::IpAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -93,10 +94,7 @@ impl Posts {
             Ok(draft) => draft,
             Err(refusal) => return Ok(Err(refusal)),
         };
-        let account = match poster.user.as_str() {
-            "" => &poster.host,
-            user => user,
-        };
+        let account = account(poster);
         let logging_data = now.chance.to_string();
         let who = inject::Poster {
             account: account.as_bytes(),
@@ -146,5 +144,35 @@ impl Posts {
             say(&format!("the mail to the moderator waits: {error}"));
         }
         Ok(())
+    }
+}
+
+/// Whose the post is, for the lock that lets its poster cancel it: the user's who logged in. Of others only this machine's own people have
+/// one, all the same one: behind another address there may be many who do not know each other.
+fn account(poster: &server::Poster) -> &str {
+    let is_ours = |host: &str| {
+        host.parse()
+            .is_ok_and(|address: IpAddr| address.is_loopback())
+    };
+    match poster.user.as_str() {
+        "" if is_ours(&poster.host) => &poster.host,
+        user => user,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn strangers_behind_one_address_cannot_cancel_each_other() {
+        let poster = |user: &str, host: &str| server::Poster {
+            user: user.to_owned(),
+            host: host.to_owned(),
+            may_approve: false,
+        };
+        assert_eq!(account(&poster("anna", "192.0.2.1")), "anna");
+        assert_eq!(account(&poster("", "192.0.2.1")), "");
+        assert_eq!(account(&poster("", "127.0.0.1")), "127.0.0.1");
     }
 }

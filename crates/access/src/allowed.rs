@@ -44,19 +44,27 @@ impl Login {
 }
 
 impl Access {
-    /// What these tables say. Without any entry, who comes from this machine may read and post everything, and nobody
-    /// else anything.
+    /// What these tables say. Without any entry, who comes from this machine may read, post and send everything, and
+    /// nobody else anything.
     pub fn new(tables: &Tables, login: Login) -> Access {
         let entries = match tables.entries.is_empty() {
             true => vec![Tables::without_any()],
             false => tables.entries.clone(),
         };
+        // All of it in words: what is taken over from elsewhere would be everybody's.
         let nothing = Entry {
+            place: None,
             name: String::new(),
+            from: Vec::new(),
+            users: Vec::new(),
+            certificates: Vec::new(),
+            tls: false,
             read: String::new(),
             post: String::new(),
+            send: String::new(),
+            approve: false,
+            without: Vec::new(),
             limits: Limits::default(),
-            ..Tables::without_any()
         };
         Access {
             rules: entries

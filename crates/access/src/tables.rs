@@ -38,8 +38,8 @@ pub const LIST_MAX: usize = 1000;
 /// What `broadsheet.toml` says of visitors.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Tables {
-    /// In the order of the file. None at all: who comes from this machine may read and post everything, nobody else
-    /// anything.
+    /// In the order of the file. None at all: who comes from this machine may read, post and send everything,
+    /// nobody else anything.
     pub entries: Vec<Entry>,
 }
 

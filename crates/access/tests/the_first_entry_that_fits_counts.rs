@@ -73,13 +73,13 @@ read = "*,!private.*"
 "#;
 
 #[test]
-fn without_entries_this_machine_reads_and_posts_and_nobody_else_does_anything() {
+fn without_entries_this_machine_reads_posts_and_sends_and_nobody_else_does_anything() {
     let access = access("");
     let own = access.rights(&from("127.0.0.1"));
-    assert_eq!(seen(&own), ("local", true, true, false, false));
-    assert!(own.reads_all() && !own.may_approve() && !own.is_peer());
+    assert_eq!(seen(&own), ("local", true, true, true, false));
+    assert!(own.reads_all() && !own.may_approve() && own.takes_all());
     let pipe = access.rights(&Visitor::default());
-    assert_eq!(seen(&pipe), ("local", true, true, false, false));
+    assert_eq!(seen(&pipe), ("local", true, true, true, false));
     let stranger = access.rights(&from("203.0.113.9"));
     assert_eq!(seen(&stranger), ("", false, false, false, false));
     assert!(stranger.is_nothing() && stranger.reads_none() && stranger.posts_none());

@@ -23,7 +23,7 @@ pub fn entries(directory: &NewsDirectory, settings: &Settings) -> Result<String,
     let entries = &settings.access.entries;
     if entries.is_empty() {
         return Ok(
-            "none: who comes from this machine may read and post everything, nobody else anything"
+            "none: who comes from this machine may read, post and send everything, nobody else anything"
                 .to_owned(),
         );
     }

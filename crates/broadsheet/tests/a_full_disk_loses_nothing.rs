@@ -6,44 +6,14 @@
 
 mod program;
 
-use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use program::articles::{batch, many};
 use program::daemon::{Daemon, until};
+use program::small::Small;
 use program::{Program, Told};
 
 const ARTICLES: usize = 1500;
-
-/// A small file system in memory, gone at the end.
-struct Small(PathBuf);
-
-impl Small {
-    fn mount(at: &Path, size: &str) -> Option<Small> {
-        let options = format!("size={size}");
-        let done = Command::new("mount")
-            .args(["-t", "tmpfs", "-o", &options, "tmpfs"])
-            .arg(at)
-            .output();
-        done.is_ok_and(|done| done.status.success())
-            .then(|| Small(at.to_owned()))
-    }
-
-    fn grow(&self, size: &str) {
-        let options = format!("remount,size={size}");
-        let done = Command::new("mount")
-            .args(["-o", &options])
-            .arg(&self.0)
-            .status();
-        assert!(done.unwrap().success());
-    }
-}
-
-impl Drop for Small {
-    fn drop(&mut self) {
-        let _ = Command::new("umount").arg("-l").arg(&self.0).status();
-    }
-}
 
 /// Small commits, so that some come before the disk is full.
 fn with_small_commits() -> Program {

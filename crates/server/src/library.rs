@@ -394,7 +394,8 @@ impl World for Desk<'_> {
         };
         let lent = match is_large {
             false => None,
-            true => stacks.stretch(position).map_err(trouble)?.map(|stretch| {
+            // It takes a descriptor. Where there is none left, it is copied.
+            true => stacks.stretch(position).ok().flatten().map(|stretch| {
                 let lent: Arc<dyn Lent> = Arc::new(LentStretch(stretch));
                 lent
             }),

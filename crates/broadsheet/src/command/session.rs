@@ -1,5 +1,6 @@
 //! `broadsheet session`: one NNTP session on standard input and output.
 
+use std::fs::File;
 use std::io::{self, Write};
 use std::net::SocketAddr;
 use std::os::fd::{AsFd, OwnedFd};
@@ -60,18 +61,14 @@ fn pump(socket: UnixStream) -> io::Result<std::thread::JoinHandle<()>> {
         let _ = into.shutdown(std::net::Shutdown::Write);
     })?;
     let mut from = socket;
+    // Not through `io::stdout()`, which is locked for as long as the command runs.
+    let mut output = File::from(io::stdout().as_fd().try_clone_to_owned()?);
     std::thread::Builder::new().spawn(move || {
-        let mut output = io::stdout().lock();
         let mut buffer = [0; 16 << 10];
         while let Ok(count) = io::Read::read(&mut from, &mut buffer) {
             let bytes = buffer.get(..count).unwrap_or_default();
             // A line is to be seen at once.
-            if count == 0
-                || output
-                    .write_all(bytes)
-                    .and_then(|()| output.flush())
-                    .is_err()
-            {
+            if count == 0 || output.write_all(bytes).is_err() {
                 return;
             }
         }

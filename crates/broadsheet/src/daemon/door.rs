@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use server::certificates::{Certificates, Watching};
 use server::socket::{self, Listening};
 use server::{Newsroom, Plan, Server, Terms, Times};
@@ -100,6 +101,10 @@ pub fn open(
         say(&format!("listening at {}{how}", door.address));
     }
     let plan = plan(directory, settings, (room.clone(), board), certificates);
+    let plan = Plan {
+        connections_max: connections_max(plan.connections_max),
+        ..plan
+    };
     let watching = match &plan.certificates {
         Some(certificates) => Some(certificates.watch(say)?),
         None => None,
@@ -110,6 +115,33 @@ pub fn open(
         certificates,
         _watching: watching,
     }))
+}
+
+/// Descriptors that no connection gets: the store needs them, and programs that are started.
+const DESCRIPTORS_KEPT: u64 = 256;
+
+/// As many connections as are wanted, or as the limit on open files has room for; that is raised as far as it may be.
+fn connections_max(wanted: usize) -> usize {
+    let limit = getrlimit(Resource::Nofile);
+    let raised = Rlimit {
+        current: limit.maximum,
+        ..limit
+    };
+    let open_files = match setrlimit(Resource::Nofile, raised) {
+        Ok(()) => limit.maximum,
+        Err(_) => limit.current,
+    };
+    let Some(open_files) = open_files else {
+        return wanted;
+    };
+    let room = open_files - DESCRIPTORS_KEPT.min(open_files / 2);
+    let room = usize::try_from(room).unwrap_or(usize::MAX);
+    if room < wanted {
+        say(&format!(
+            "{room} connections at most: not more than {open_files} files may be open"
+        ));
+    }
+    room.min(wanted)
 }
 
 /// What the settings say; no doors as yet.

@@ -33,12 +33,16 @@ impl Daemon {
 
     /// Starts it.
     pub fn launch(program: &Program) -> Daemon {
+        Daemon::launch_by(program, program.command(&["serve", "--dir", "news"]))
+    }
+
+    /// Starts it by this command.
+    pub fn launch_by(program: &Program, mut command: Command) -> Daemon {
         let socket = program.path("notify");
         let _ = std::fs::remove_file(&socket);
         let notified = UnixDatagram::bind(&socket).unwrap();
         notified.set_read_timeout(Some(PATIENCE)).unwrap();
-        let mut child = program
-            .command(&["serve", "--dir", "news"])
+        let mut child = command
             .env("NOTIFY_SOCKET", &socket)
             .stdin(Stdio::null())
             .stderr(Stdio::piped())

@@ -20,6 +20,7 @@ pub mod inn;
 pub mod nntp;
 pub mod peers;
 pub mod screen;
+pub mod small;
 pub mod uucp;
 pub mod wire;
 

@@ -3,6 +3,7 @@
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{Shutdown, TcpStream};
+use std::process::Command;
 use std::thread::JoinHandle;
 
 use super::Program;
@@ -17,7 +18,21 @@ pub struct Served {
 impl Served {
     /// Starts it by the settings as they are.
     pub fn start(program: &Program) -> Served {
-        let daemon = Daemon::launch(program);
+        Served::started(Daemon::launch(program))
+    }
+
+    /// Starts it where so many files may be open at most.
+    pub fn start_with_files(program: &Program, most: u64) -> Served {
+        let mut command = Command::new("sh");
+        let line = format!("ulimit -n {most} && exec \"$0\" serve --dir news");
+        command
+            .args(["-c", &line, env!("CARGO_BIN_EXE_broadsheet")])
+            .current_dir(program.path(""))
+            .env_remove("BROADSHEET_DIR");
+        Served::started(Daemon::launch_by(program, command))
+    }
+
+    fn started(daemon: Daemon) -> Served {
         let said = daemon.until_said("listening at ");
         daemon.until_notified("READY=1");
         let (_, address) = said.rsplit_once(' ').unwrap();
@@ -108,6 +123,13 @@ impl Client {
         let mut line = Vec::new();
         self.stream.read_until(b'\n', &mut line).unwrap();
         String::from_utf8_lossy(&line).trim_end().to_owned()
+    }
+
+    /// A line with its end, if it comes before the end of the connection.
+    pub fn line_if_any(&mut self) -> Option<String> {
+        let mut line = String::new();
+        self.stream.read_line(&mut line).ok()?;
+        Some(line)
     }
 
     /// Says a command, and returns the line that answers.

@@ -1,0 +1,36 @@
+//! File systems that are soon full.
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// A small file system in memory, gone at the end.
+pub struct Small(PathBuf);
+
+impl Small {
+    /// `None` where this user may not.
+    pub fn mount(at: &Path, size: &str) -> Option<Small> {
+        let options = format!("size={size}");
+        let done = Command::new("mount")
+            .args(["-t", "tmpfs", "-o", &options, "tmpfs"])
+            .arg(at)
+            .output();
+        done.is_ok_and(|done| done.status.success())
+            .then(|| Small(at.to_owned()))
+    }
+
+    pub fn grow(&self, size: &str) {
+        let options = format!("remount,size={size}");
+        let done = Command::new("mount")
+            .args(["-o", &options])
+            .arg(&self.0)
+            .status();
+        assert!(done.unwrap().success());
+    }
+}
+
+impl Drop for Small {
+    fn drop(&mut self) {
+        let _ = Command::new("umount").arg("-l").arg(&self.0).status();
+    }
+}

@@ -151,6 +151,7 @@ fixed! {
     nntp::OUT_BYTES_MAX, Unit::Bytes, "replies that wait to be sent", "While there are more, no further command of that connection is read.";
     server::ON_THE_WAY_BYTES_MAX, Unit::Bytes, "articles of a connection on their way to the disk", "While there are more, nothing is read from it.";
     server::ON_THE_WAY_ALL_BYTES_MAX, Unit::Bytes, "articles of all connections on their way to the disk", "While there are more, nothing is read from peers.";
+    server::HELD_BYTES_MAX, Unit::Bytes, "articles that are not whole, of all connections", "Whoever then wants to send more of one is sent away with 400.";
     server::OFFER_SECONDS_MAX, Unit::Count("seconds"), "offer of a peer that keeps others waiting", "Then another that has the article is told to send it.";
     server::OFFERS_MAX, Unit::Count("ids"), "ids that peers were told to send", "Beyond, all that have an article are told to send it.";
     server::COPIED_BYTES_MAX, Unit::Bytes, "article that is sent from a copy", "A larger one is sent from its file.";

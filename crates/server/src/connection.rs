@@ -26,6 +26,8 @@ use crate::visit::Visit;
 pub const READ_BYTES: usize = 1 << 20;
 /// Read in one go from who sends no articles: else a thousand pipelines that nobody reads the answers of take up a GiB.
 const READER_READ_BYTES: usize = 8 << 10;
+/// Bytes of articles that are not whole, of all connections: 256 MiB. Whoever then wants to send more of one is sent away.
+pub const HELD_BYTES_MAX: usize = 256 << 20;
 /// A leftover longer than this is read on to where it lies, instead of in the thread's buffer.
 const REST_BYTES: usize = 64 << 10;
 /// Articles of one read that are shorter in sum travel in a copy; longer ones in the buffer they were read into.
@@ -88,6 +90,8 @@ pub struct Connection {
     out: Out,
     /// Input that is not used up.
     rest: Vec<u8>,
+    /// Bytes of it that are counted among those which all hold.
+    held: usize,
     tls: Option<Box<Tls>>,
     deflate: Option<Box<Deflate>>,
     /// Compressed input that is not looked at yet.
@@ -131,6 +135,7 @@ impl Connection {
             visit,
             out: Out::default(),
             rest: Vec::new(),
+            held: 0,
             tls,
             deflate: None,
             packed: Vec::new(),
@@ -268,16 +273,41 @@ impl Connection {
         if left > REST_BYTES {
             input.drain(..used);
             self.rest = input;
+            self.hold(turn.shared);
             return;
         }
         self.rest = match input.get(used..) {
             Some(rest) if !rest.is_empty() => rest.to_vec(),
             _ => Vec::new(),
         };
+        self.hold(turn.shared);
         if turn.input.capacity() < input.capacity() {
             input.clear();
             *turn.input = input;
         }
+    }
+
+    /// Counts what it holds of an article that is not whole, among what all hold. Where that is too much, whoever wants more is sent away:
+    /// nobody waits for another, who may never come to an end.
+    fn hold(&mut self, shared: &Shared) {
+        let now = match self.rest.len() > REST_BYTES {
+            true => self.rest.capacity(),
+            false => 0,
+        };
+        let before = std::mem::replace(&mut self.held, now);
+        let all = match now >= before {
+            true => shared.held.fetch_add(now - before, Ordering::Relaxed) + (now - before),
+            false => shared.held.fetch_sub(before - now, Ordering::Relaxed),
+        };
+        if now > before && all > HELD_BYTES_MAX {
+            self.dismiss(b"400 Too much is being sent at once; come again later\r\n");
+        }
+    }
+
+    /// It holds nothing any more.
+    pub fn let_go(&mut self, shared: &Shared) {
+        self.rest = Vec::new();
+        self.hold(shared);
     }
 
     /// Reads what TLS and compression make input of.

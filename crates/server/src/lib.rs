@@ -20,7 +20,7 @@ mod timers;
 mod token;
 mod visit;
 
-pub use connection::ON_THE_WAY_BYTES_MAX;
+pub use connection::{HELD_BYTES_MAX, ON_THE_WAY_BYTES_MAX};
 pub use counts::{Counts, Peer, PeerCounts, Tally, What};
 pub use event::Event;
 pub use library::{COPIED_BYTES_MAX, LIST_FILE_BYTES_MAX};

@@ -662,6 +662,7 @@ impl Network {
 
     /// The end of a connection. Closing the socket takes it out of the kernel's list.
     fn end(&mut self, mut connection: Box<Connection>) {
+        connection.let_go(&self.shared);
         let visit = &mut connection.visit;
         if visit.has_announced {
             self.shared.offers.forget_all(visit.token);

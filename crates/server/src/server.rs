@@ -89,6 +89,8 @@ pub(crate) struct Shared {
     pub connections_max: usize,
     pub connections_per_address_max: usize,
     pub on_the_way: AtomicUsize,
+    /// Bytes of articles that are not whole.
+    pub held: AtomicUsize,
     pub floods: Mutex<access::PostFloods>,
     terms: RwLock<Arc<Terms>>,
     access: RwLock<Arc<Access>>,
@@ -278,6 +280,7 @@ fn share(plan: Plan) -> (Arc<Shared>, Arc<Vec<Listening>>) {
         connections_max: plan.connections_max,
         connections_per_address_max: plan.connections_per_address_max,
         on_the_way: AtomicUsize::new(0),
+        held: AtomicUsize::new(0),
         floods: Mutex::new(access::PostFloods::new()),
         terms: RwLock::new(Arc::new(plan.terms)),
         access: RwLock::new(plan.access),

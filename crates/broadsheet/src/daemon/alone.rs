@@ -85,9 +85,8 @@ impl Newsroom for Alone {
         let tray = Tray::default();
         tray.put(parcel);
         if let Err(error) = self.file_all(&tray) {
-            let why = exit::text_of(&error);
-            say(&why);
-            let outcome = Outcome::TryLater(why.into_bytes());
+            say(&exit::text_of(&error));
+            let outcome = Outcome::TryLater(wire::told(&error).as_bytes().to_vec());
             while let Some(mut parcel) = tray.take(Duration::ZERO) {
                 parcel.judge_rest(&outcome);
                 parcel.send_back();

@@ -304,10 +304,10 @@ impl Newsroom {
         let tray = self.room.tray.clone();
         let done = self.file_tray(&tray);
         if let Err(error) = done {
-            let why = exit::text_of(&error);
-            say(&why);
-            tray.stopped(&why);
-            tray.send_all_back(&why);
+            say(&exit::text_of(&error));
+            let why = wire::told(&error);
+            tray.stopped(why);
+            tray.send_all_back(why);
             self.close(State::Closed);
         }
     }

@@ -72,7 +72,7 @@ pub fn serve(directory: NewsDirectory, more: &Listen) -> anyhow::Result<Status> 
     };
     notify("STOPPING=1");
     schedule.stop();
-    // Drops the connections; what they handed in is filed all the same.
+    // Drops the connections. What they handed in and was not answered may be filed or not; they send it again.
     let door = lock(&room.door).take();
     drop(door);
     room.stop();

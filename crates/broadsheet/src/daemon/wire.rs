@@ -65,7 +65,7 @@ pub fn file(
         let done = file_parcel(&mut parcel, filer, posts);
         filed.push(parcel);
         if let Err(error) = done {
-            give_up(filer, &mut filed, &error.to_string());
+            give_up(filer, &mut filed, told(&error));
             turn.stopped = Some(error);
             return turn;
         }
@@ -84,9 +84,22 @@ fn commit(filer: &mut Filer, filed: &mut Vec<Parcel>) -> anyhow::Result<()> {
             Err(error.into())
         }
         Err(error) => {
-            give_up(filer, filed, &error.to_string());
-            Err(error.into())
+            let error = error.into();
+            give_up(filer, filed, told(&error));
+            Err(error)
         }
+    }
+}
+
+/// What peers and posters hear of an error that stopped filing: the journal tells the rest, which is not for strangers.
+pub fn told(error: &anyhow::Error) -> &'static str {
+    let is_full = |error: &relay::Error| error.is_disk_full();
+    let of_store = |error: &store::Error| error.is_disk_full();
+    let is_full = error.downcast_ref::<relay::Error>().is_some_and(is_full)
+        || error.downcast_ref::<store::Error>().is_some_and(of_store);
+    match is_full {
+        true => "No space left on the disk here; try again later",
+        false => "Nothing can be filed here at the moment; try again later",
     }
 }
 

@@ -174,6 +174,10 @@ impl Newsroom {
             }
             let job = match jobs.try_recv() {
                 Ok(job) => job,
+                // Left for something else that is due by now.
+                Err(TryRecvError::Empty) if self.room.is_due() || !self.room.tray.is_empty() => {
+                    continue;
+                }
                 Err(TryRecvError::Empty) => {
                     self.rest();
                     match self.wait(jobs) {

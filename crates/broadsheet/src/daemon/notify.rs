@@ -6,6 +6,9 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::net::{SocketAddr, UnixDatagram};
 use std::time::Duration;
 
+/// How long one waits to be told.
+const PATIENCE: Duration = Duration::from_millis(500);
+
 /// Sends `state` (`READY=1`) to `$NOTIFY_SOCKET`, where there is one. Nothing depends on its getting there.
 pub fn notify(state: &str) {
     let Some(name) = std::env::var_os("NOTIFY_SOCKET") else {
@@ -16,9 +19,10 @@ pub fn notify(state: &str) {
             Some(name) => SocketAddr::from_abstract_name(name)?,
             None => SocketAddr::from_pathname(&name)?,
         };
-        UnixDatagram::unbound()?
-            .send_to_addr(state.as_bytes(), &address)
-            .map(drop)
+        let socket = UnixDatagram::unbound()?;
+        // The thread that files tells of a reload; it must not wait for who does not listen.
+        socket.set_write_timeout(Some(PATIENCE))?;
+        socket.send_to_addr(state.as_bytes(), &address).map(drop)
     };
     if let Err(error) = send() {
         super::say(&format!("cannot tell {}: {error}", name.display()));

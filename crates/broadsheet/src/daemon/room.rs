@@ -201,8 +201,13 @@ impl Room {
 
     /// There is something to do besides filing what comes over NNTP.
     pub fn is_wanted(&self) -> bool {
-        let due = [&self.is_stopping, &self.is_reload_due, &self.is_drain_due];
-        self.waiting.load(Ordering::SeqCst) > 0 || due.iter().any(|due| due.load(Ordering::SeqCst))
+        self.waiting.load(Ordering::SeqCst) > 0 || self.is_stopping() || self.is_due()
+    }
+
+    /// The settings are to be read, or in.coming/ to be looked at.
+    pub fn is_due(&self) -> bool {
+        let due = [&self.is_reload_due, &self.is_drain_due];
+        due.iter().any(|due| due.load(Ordering::SeqCst))
     }
 
     /// It is to end.

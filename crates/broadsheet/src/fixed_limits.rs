@@ -148,6 +148,7 @@ fixed! {
     nntp::COMMAND_BYTES_MAX, Unit::Bytes, "NNTP command", "A longer line is answered with 501 (RFC 3977, 3.1).";
     nntp::SASL_BYTES_MAX, Unit::Bytes, "answer to a SASL challenge", "A longer line is answered with 501 (RFC 4643, 2.4.2).";
     nntp::LOGINS_FAILED_MAX, Unit::Count("logins"), "wrong passwords on a connection", "Then it ends: who guesses has to connect again.";
+    nntp::LOGINS_FAILED_MAX, Unit::Count("logins"), "failed logins of a connection", "After so many it is closed.";
     nntp::OUT_BYTES_MAX, Unit::Bytes, "replies that wait to be sent", "While there are more, no further command of that connection is read.";
     server::ON_THE_WAY_BYTES_MAX, Unit::Bytes, "articles of a connection on their way to the disk", "While there are more, nothing is read from it.";
     server::ON_THE_WAY_ALL_BYTES_MAX, Unit::Bytes, "articles of all connections on their way to the disk", "While there are more, nothing is read from peers.";

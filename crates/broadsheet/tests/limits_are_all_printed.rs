@@ -136,6 +136,43 @@ const ALSO: &[(&str, &str)] = &[
         "broadsheet::daemon::posts::MAILS_MAX",
         "broadsheet::daemon::MAILS_MAX",
     ),
+    (
+        "server::server::ON_THE_WAY_ALL_BYTES_MAX",
+        "server::ON_THE_WAY_ALL_BYTES_MAX",
+    ),
+    (
+        "server::connection::HELD_BYTES_MAX",
+        "server::HELD_BYTES_MAX",
+    ),
+    (
+        "server::connection::ON_THE_WAY_BYTES_MAX",
+        "server::ON_THE_WAY_BYTES_MAX",
+    ),
+    (
+        "server::offers::OFFER_SECONDS_MAX",
+        "server::OFFER_SECONDS_MAX",
+    ),
+    ("server::offers::OFFERS_MAX", "server::OFFERS_MAX"),
+    (
+        "server::library::COPIED_BYTES_MAX",
+        "server::COPIED_BYTES_MAX",
+    ),
+    (
+        "server::library::LIST_FILE_BYTES_MAX",
+        "server::LIST_FILE_BYTES_MAX",
+    ),
+    (
+        "server::certificates::files::PEM_BYTES_MAX",
+        "server::certificates::PEM_BYTES_MAX",
+    ),
+    (
+        "server::certificates::files::CERTIFICATES_MAX",
+        "server::certificates::CERTIFICATES_MAX",
+    ),
+    ("nntp::lib::COMMAND_BYTES_MAX", "nntp::COMMAND_BYTES_MAX"),
+    ("nntp::lib::SASL_BYTES_MAX", "nntp::SASL_BYTES_MAX"),
+    ("nntp::lib::LOGINS_FAILED_MAX", "nntp::LOGINS_FAILED_MAX"),
+    ("nntp::lib::OUT_BYTES_MAX", "nntp::OUT_BYTES_MAX"),
     ("store::position::POSITION_MAX", "store::POSITION_MAX"),
     ("store::current::PAD_BYTES_MAX", "store::PAD_BYTES_MAX"),
     ("store::index::PROBES_MAX", "store::INDEX_PROBES_MAX"),

@@ -327,8 +327,14 @@ proptest! {
         for article in &articles[..hit] {
             prop_assert!(seen.contains(&Seen::Article(article.clone())));
         }
-        // A shortened article swallows the next line; the one after that is safe.
-        let safe = if damaged.len() < articles[hit].len() { hit + 2 } else { hit + 1 };
+        // A shortened article swallows as much of what follows as it lacks, which may be more than one short article; one of whose
+        // line a part is missing is lost, too.
+        let mut lacks = articles[hit].len().saturating_sub(damaged.len());
+        let mut safe = hit + 1;
+        while lacks > 0 && safe < articles.len() {
+            lacks = lacks.saturating_sub(frame(&articles[safe..=safe]).len());
+            safe += 1;
+        }
         for article in articles.get(safe..).unwrap_or_default() {
             prop_assert!(seen.contains(&Seen::Article(article.clone())), "{:?}", seen);
         }

@@ -42,7 +42,8 @@ fn explain(program: &Program, words: &[&str]) -> (i32, String) {
 #[test]
 fn without_tables_this_machine_reads_posts_and_feeds() {
     let program = Program::with_news("");
-    let expected = "local (in force without any [[access]]) fits\n  reads: *\n  posts to: *\n  sends: *\n";
+    let expected =
+        "local (in force without any [[access]]) fits\n  reads: *\n  posts to: *\n  sends: *\n";
     assert_eq!(
         explain(&program, &["--from", "127.0.0.1"]),
         (0, expected.into())

@@ -74,7 +74,7 @@ demo:
 	daemon=$$!
 	trap 'kill "$$daemon" 2> /dev/null || true' EXIT
 	until broadsheet status --json | grep -q '"pid"'; do sleep 0.1; done
-	printf '\nA reader asks for the newest article, over a socket:\n'
+	printf '\nA reader asks, over a socket:\n'
 	ask() { printf '%s\r\n' "$$@" QUIT | (exec 3<> "/dev/tcp/127.0.0.1/$(DEMO_PORT)"; cat >&3; tr -d '\r' <&3); }
 	ask 'GROUP comp.lang.c' 'OVER 1-3' 'HEAD 1'
 	printf 'hello, world\n' > post

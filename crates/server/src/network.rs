@@ -669,7 +669,8 @@ impl Network {
         }
         self.shared.counts.connections.less();
         visit.leave(&self.shared.counts);
-        if visit.rights.is_peer() {
+        // Who may send, and only read, is told of no more than other readers.
+        if visit.tally.read(What::Offered) > 0 {
             self.shared.newsroom.tell(&Event::PeerLeft {
                 address: visit.address,
                 entry: visit.rights.name(),

@@ -24,6 +24,15 @@ impl Count {
         self.0.fetch_add(count, Ordering::Relaxed);
     }
 
+    /// One more, unless there are so many already: of a gauge that several threads raise.
+    pub fn enter(&self, most: u64) -> bool {
+        let more = |count: u64| (count < most).then_some(count + 1);
+        let changed = self
+            .0
+            .fetch_update(Ordering::Relaxed, Ordering::Relaxed, more);
+        changed.is_ok()
+    }
+
     /// One less: of a gauge.
     pub fn less(&self) {
         self.0.fetch_sub(1, Ordering::Relaxed);

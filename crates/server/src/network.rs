@@ -562,28 +562,29 @@ impl Network {
         let most = limits.connections_per_address_max;
         let most = most.map_or(shared.connections_per_address_max, |most| most as usize);
         let peer = shared.counts.peer(rights.name());
-        let is_crowded = shared.counts.connections.read() >= shared.connections_max as u64
-            || limits
-                .connections_max
-                .is_some_and(|most| peer.connections.read() >= u64::from(most));
-        if is_crowded {
-            let line = b"400 Too many connections; come again later\r\n";
-            return refuse(line, "too many connections");
-        }
-        if address.is_some_and(|address| !shared.enter(address.ip(), most)) {
-            let line = b"400 Too many connections from your address\r\n";
-            return refuse(line, "too many connections from this address");
-        }
         let tls = match (is_tls, shared.tls()) {
             (false, _) => None,
             (true, Some(config)) => match Tls::new(&config) {
                 Ok(tls) => Some(Box::new(tls)),
-                Err(_) => return self.forget_address(address),
+                Err(_) => return,
             },
-            (true, None) => return self.forget_address(address),
+            (true, None) => return,
         };
-        shared.counts.connections.one();
-        peer.connections.one();
+        if address.is_some_and(|address| !shared.enter(address.ip(), most)) {
+            let line = b"400 Too many connections from your address\r\n";
+            return refuse(line, "too many connections from this address");
+        }
+        let all = &shared.counts.connections;
+        let is_room = all.enter(shared.connections_max as u64);
+        let most = limits.connections_max.map_or(u64::MAX, u64::from);
+        if !is_room || !peer.connections.enter(most) {
+            if is_room {
+                all.less();
+            }
+            self.forget_address(address);
+            let line = b"400 Too many connections; come again later\r\n";
+            return refuse(line, "too many connections");
+        }
         peer.connected.one();
         let token = self.new_token();
         let mut visit = Visit {

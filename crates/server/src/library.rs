@@ -400,9 +400,7 @@ impl World for Desk<'_> {
                 lent
             }),
         };
-        let Some(record) = stacks.record(position).map_err(trouble)? else {
-            return Ok(None);
-        };
+        let record = stacks.lent();
         let wire = record.wire();
         let header = wire
             .get(..(record.head.wire_header_length as usize).saturating_sub(2))

@@ -88,6 +88,11 @@ impl Articles {
         Record::trust(&self.copy).ok_or(Error::NoArticle(position))
     }
 
+    /// The record that was lent last; an empty one where none was.
+    pub fn lent(&self) -> Record<'_> {
+        Record::trust(&self.copy).unwrap_or_default()
+    }
+
     fn take(&mut self, place: usize, position: Position) -> Result<(), Missing> {
         let shelf = self.shelves.get(place).ok_or(Missing::Gone)?;
         self.copy.clear();

@@ -317,6 +317,11 @@ impl Stacks {
         }
     }
 
+    /// The record that [`Stacks::record`] lent last, without a second copy; an empty one where it lent none.
+    pub fn lent(&self) -> Record<'_> {
+        self.articles.lent()
+    }
+
     /// The article at a position as it lies in its file, for sendfile(2): some system calls, so for large ones. `None`: it is gone.
     ///
     /// # Errors

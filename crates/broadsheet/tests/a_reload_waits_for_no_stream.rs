@@ -5,7 +5,9 @@
 
 mod program;
 
+use std::io::Write;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::mpsc::sync_channel;
 
 use program::Program;
 use program::articles::{id, many};
@@ -40,28 +42,32 @@ fn streams_go_on_around_it() {
     program.assert_clean();
 }
 
-/// Sends articles until it is over, so that there is always something on the way.
+/// Sends articles until it is over: while the answers to some are read, more are on their way.
 fn stream(address: &str, peer: usize, taken: &AtomicUsize, is_over: &AtomicBool) {
     let mut client = Client::greeted(address);
-    let mut waiting = std::collections::VecDeque::new();
-    for round in 0.. {
-        let prefix = format!("p{peer}r{round}");
-        let mut bytes = Vec::new();
-        for (number, article) in many(&prefix, ARTICLES, "comp.test", 100).iter().enumerate() {
-            bytes.extend(take_this(&id(&prefix, number + 1), article));
-        }
-        waiting.push_back((prefix, client.say_beside(bytes)));
-        let is_last = is_over.load(Ordering::SeqCst);
-        while waiting.len() > usize::from(!is_last) {
-            let (prefix, said) = waiting.pop_front().unwrap();
+    let mut socket = client.socket().try_clone().unwrap();
+    let (begun, rounds) = sync_channel(1);
+    std::thread::scope(|scope| {
+        scope.spawn(move || {
+            for round in 0.. {
+                let prefix = format!("p{peer}r{round}");
+                let articles = many(&prefix, ARTICLES, "comp.test", 100);
+                let is_last = is_over.load(Ordering::SeqCst);
+                let stream = articles.iter().zip(1..);
+                let stream = stream.flat_map(|(article, n)| take_this(&id(&prefix, n), article));
+                let stream: Vec<u8> = stream.collect();
+                begun.send(prefix).unwrap();
+                socket.write_all(&stream).unwrap();
+                if is_last {
+                    return;
+                }
+            }
+        });
+        for prefix in rounds {
             for number in 1..=ARTICLES {
                 assert_eq!(client.line(), format!("239 {}", id(&prefix, number)));
                 taken.fetch_add(1, Ordering::SeqCst);
             }
-            said.join().unwrap().unwrap();
         }
-        if is_last {
-            return;
-        }
-    }
+    });
 }

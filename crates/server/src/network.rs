@@ -586,11 +586,17 @@ impl Network {
             return refuse(line, "too many connections");
         }
         peer.connected.one();
+        // Only programs that check passwords are told.
+        let local = match rights.can_log_in() {
+            true => rustix::net::getsockname(&socket).ok(),
+            false => None,
+        };
+        let local = local.and_then(|local| SocketAddr::try_from(local).ok());
         let token = self.new_token();
         let mut visit = Visit {
             token,
             address,
-            local: None,
+            local: local.map(canonical),
             user: None,
             certificate: None,
             is_secure: false,

@@ -10,8 +10,10 @@ use relay::reason::Ground;
 use server::{Kind, Outcome, Parcel, What};
 
 use super::posts::{Made, Posts};
+use super::say;
 use super::silo::Silo;
 use super::tray::Tray;
+use crate::exit;
 
 /// What became of the parcels of one turn.
 pub struct Turn {
@@ -128,10 +130,11 @@ fn file_parcel(parcel: &mut Parcel, filer: &mut Filer, posts: &Posts) -> anyhow:
                     }
                     Ok(Made::Mailed) => (Outcome::Taken, Ground::Other),
                     Ok(Made::Refused(why)) => (Outcome::Refused(why.into_bytes()), Ground::Other),
-                    Err(error) => (
-                        Outcome::TryLater(error.to_string().into_bytes()),
-                        Ground::Other,
-                    ),
+                    Err(error) => {
+                        say(&exit::text_of(&error));
+                        let why = told(&error).as_bytes().to_vec();
+                        (Outcome::TryLater(why), Ground::Other)
+                    }
                 }
             }
             _ => {

@@ -281,7 +281,8 @@ impl Connection {
             _ => Vec::new(),
         };
         self.hold(turn.shared);
-        if turn.input.capacity() < input.capacity() {
+        // One that a large article made larger is given back.
+        if turn.input.capacity() < input.capacity() && input.capacity() <= 2 * READ_BYTES {
             input.clear();
             *turn.input = input;
         }
@@ -557,16 +558,17 @@ impl Connection {
                     send_lent(&self.socket, lent, range)?.filter(|&count| count <= is_whole)
                 }
                 _ => {
-                    let slices: Vec<IoSlice<'_>> = self
-                        .out
-                        .ready_text()
-                        .take(SLICES)
-                        .map(IoSlice::new)
-                        .collect();
+                    let mut slices = [IoSlice::new(b""); SLICES];
+                    let mut count = 0;
+                    for (slice, bytes) in slices.iter_mut().zip(self.out.ready_text()) {
+                        *slice = IoSlice::new(bytes);
+                        count += 1;
+                    }
+                    let slices = slices.get(..count).unwrap_or_default();
                     if slices.is_empty() {
                         return Ok(());
                     }
-                    again(rustix::io::writev(&self.socket, &slices))?
+                    again(rustix::io::writev(&self.socket, slices))?
                 }
             };
             let Some(count) = sent else {

@@ -67,7 +67,7 @@ impl Parcel {
 
     /// Bytes of memory, about.
     pub fn bytes(&self) -> usize {
-        self.bytes.len() + self.ids.len() + self.entries.len() * ENTRY_BYTES
+        self.bytes.capacity() + self.ids.len() + self.entries.len() * ENTRY_BYTES
     }
 
     /// An article: what is known of it, its id as it was announced, itself in wire form without terminator.

@@ -116,6 +116,8 @@ pub struct Connection {
     pub wanted: Wants,
     /// Its rest has an entry among the timers.
     pub is_rest_noted: bool,
+    /// It has an entry among those that may let their compression rest.
+    pub is_rest_of_deflate_noted: bool,
     /// It is among those whose turn comes again at once.
     pub is_eager: bool,
 }
@@ -154,6 +156,7 @@ impl Connection {
                 write: false,
             },
             is_rest_noted: false,
+            is_rest_of_deflate_noted: false,
             is_eager: false,
         }
     }
@@ -358,6 +361,19 @@ impl Connection {
             true => self.dismiss(NOBODY),
             false => self.greet(),
         }
+    }
+
+    /// True when its compression holds memory that it could do without.
+    pub fn is_deflate_awake(&self) -> bool {
+        self.deflate
+            .as_ref()
+            .is_some_and(|deflate| deflate.is_awake())
+    }
+
+    /// Lets the compression rest, where nothing came or went for so many milliseconds; false where something did.
+    pub fn rest_deflate(&mut self, quiet: u64, ticks: u64) -> bool {
+        let deflate = self.deflate.as_mut();
+        ticks >= self.active + quiet && deflate.is_none_or(|deflate| deflate.rest())
     }
 
     /// Makes input of what came compressed, as far as there is room. True: of some.

@@ -38,6 +38,8 @@ const MAILBOX: u64 = u64::MAX;
 const DOORS: u64 = u64::MAX - 1024;
 /// How often those are looked at who wait until there is less on the way to the disk, and a door that had no descriptor left.
 const LOOK_AGAIN: u64 = 50;
+/// A connection that compresses keeps what it has said lately for so many milliseconds: it makes what follows smaller.
+const DEFLATE_KEPT: u64 = 10_000;
 
 /// What a network thread is given.
 pub(crate) type Ours = (Arc<Shared>, Arc<Mailbox>, Arc<Vec<Listening>>);
@@ -53,6 +55,8 @@ pub(crate) struct Network {
     places: Vec<Place>,
     free: Vec<u32>,
     timers: Timers,
+    /// When connections that compress may have become quiet.
+    deflate_timers: Timers,
     /// Those who want to send, but too much is on the way already.
     paused: Vec<Token>,
     /// Those with a long answer of which all is sent that is written.
@@ -111,6 +115,7 @@ impl Network {
             places: Vec::new(),
             free: Vec::new(),
             timers: Timers::default(),
+            deflate_timers: Timers::default(),
             paused: Vec::new(),
             eager: Vec::new(),
             shut_until: None,
@@ -187,7 +192,9 @@ impl Network {
         }
         let soon = !self.paused.is_empty() || self.shut_until.is_some();
         let now = ticks();
-        let next = self.timers.next().map(|at| at.saturating_sub(now));
+        let next = [self.timers.next(), self.deflate_timers.next()];
+        let next = next.into_iter().flatten().min();
+        let next = next.map(|at| at.saturating_sub(now));
         let wait = match (next, soon) {
             (Some(wait), true) => Some(wait.min(LOOK_AGAIN)),
             (None, true) => Some(LOOK_AGAIN),
@@ -219,6 +226,7 @@ impl Network {
             }
             self.time_out(token, ticks);
         }
+        self.rest_deflates(ticks);
         if self.shut_until.is_some_and(|at| at <= ticks) {
             self.shut_until = None;
             // Registered already where only this thread had shut them.
@@ -227,6 +235,22 @@ impl Network {
         if !self.paused.is_empty() && !self.shared.is_full() {
             for token in std::mem::take(&mut self.paused) {
                 self.register(token);
+            }
+        }
+    }
+
+    /// Gives back what quiet connections have for compressing.
+    fn rest_deflates(&mut self, ticks: u64) {
+        while let Some(token) = self.deflate_timers.due(ticks) {
+            let place = self.places.get_mut(token.place());
+            let connection = place.and_then(|place| place.connection.as_mut());
+            let Some(connection) = connection.filter(|connection| connection.visit.token == token)
+            else {
+                continue;
+            };
+            match connection.rest_deflate(DEFLATE_KEPT, ticks) {
+                true => connection.is_rest_of_deflate_noted = false,
+                false => self.deflate_timers.add(ticks + DEFLATE_KEPT, token),
             }
         }
     }
@@ -347,6 +371,11 @@ impl Network {
         {
             connection.is_rest_noted = true;
             self.timers.add(at, token);
+        }
+        if connection.is_deflate_awake() && !connection.is_rest_of_deflate_noted {
+            connection.is_rest_of_deflate_noted = true;
+            self.deflate_timers
+                .add(connection.active + DEFLATE_KEPT, token);
         }
         let mut wants = connection.wants();
         if wants.read && connection.session.standing().sends && self.shared.is_full() {

@@ -51,6 +51,27 @@ fn the_end_of_the_stream_is_the_end() {
 }
 
 #[test]
+fn a_rest_is_no_matter_for_the_client() {
+    let mut server = Deflate::new(3);
+    let (mut packed, mut lengths) = (Vec::new(), Vec::new());
+    let reply = b"430 No such article\r\n";
+    for is_behind_a_rest in [false, false, true] {
+        let before = packed.len();
+        if is_behind_a_rest {
+            server.deflate(reply, &mut packed, false);
+            assert!(!server.rest(), "something waits for a flush");
+            server.deflate(reply, &mut packed, true);
+            assert!(server.rest() && !server.is_awake());
+        }
+        server.deflate(reply, &mut packed, true);
+        lengths.push(packed.len() - before);
+    }
+    assert!(lengths[1] < lengths[0], "it refers to what was said");
+    let mut client = Deflate::new(3);
+    assert_eq!(unpack(&mut client, &packed, 1000).0, reply.repeat(5));
+}
+
+#[test]
 fn damage_is_told() {
     let mut plain = Vec::new();
     let told = Deflate::new(6).inflate(&[0xff; 100], &mut plain, 1000);

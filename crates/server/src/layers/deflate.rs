@@ -1,14 +1,12 @@
 //! Compression of a connection (RFC 8054): raw DEFLATE, one endless stream each way.
 //!
-//! A connection that compresses holds about 43 KB for what it receives and 270 KB for what it sends (with
-//! `miniz_oxide`), whatever the level, because the windows last as long as the connection (`examples/tls_speed.rs`
-//! measures). Level 1 takes a tenth of the time of level 6, and makes little more of replies.
+//! A connection that compresses holds KB43 for what it receives, and KBOUT for what it sends (with `miniz_oxide`, whatever the
+//! level; `examples/tls_speed.rs` measures), which one that is quiet can do without ([`Deflate::rest`]). Level 1 takes a
+//! tenth of the time of level 6, and makes little more of replies.
 
 use flate2::{Compress, Compression, Decompress, FlushCompress, FlushDecompress, Status};
 use thiserror::Error;
 
-/// What a connection takes more memory when it compresses, about.
-pub const COMPRESSED_MEMORY_BYTES: usize = 320 << 10;
 /// Output grows in steps of this.
 const STEP_BYTES: usize = 16 << 10;
 /// What the compressor holds back at most before it writes a block: the window and what is not coded yet.
@@ -36,7 +34,9 @@ pub struct Inflated {
 /// Both directions of one compressed connection.
 pub struct Deflate {
     inward: Decompress,
-    outward: Compress,
+    /// What it has said lately; none at the beginning and after a rest.
+    outward: Option<Compress>,
+    level: Compression,
     /// Said since the last flush.
     waiting_bytes: usize,
     is_over: bool,
@@ -48,7 +48,8 @@ impl Deflate {
     pub fn new(level: u32) -> Self {
         Deflate {
             inward: Decompress::new(false),
-            outward: Compress::new(Compression::new(level.clamp(1, 9)), false),
+            outward: None,
+            level: Compression::new(level.clamp(1, 9)),
             waiting_bytes: 0,
             is_over: false,
         }
@@ -135,6 +136,22 @@ impl Deflate {
         }
     }
 
+    /// True when there is memory that [`Deflate::rest`] could give back.
+    #[must_use]
+    pub fn is_awake(&self) -> bool {
+        self.outward.is_some()
+    }
+
+    /// Forgets what was said, so that it takes no memory. Behind a flush that is no matter for the client: what is said next only does
+    /// not refer to it. False, and nothing done, where something is not flushed.
+    pub fn rest(&mut self) -> bool {
+        if self.waiting_bytes > 0 {
+            return false;
+        }
+        self.outward = None;
+        true
+    }
+
     /// One call: how much of `input` it took, and whether it filled `room`.
     fn step(
         &mut self,
@@ -143,15 +160,19 @@ impl Deflate {
         room: usize,
         flush: FlushCompress,
     ) -> (usize, bool) {
-        let (before_in, before_out) = (self.outward.total_in(), self.outward.total_out());
+        let level = self.level;
+        let outward = self
+            .outward
+            .get_or_insert_with(|| Compress::new(level, false));
+        let (before_in, before_out) = (outward.total_in(), outward.total_out());
         let start = packed.len();
         packed.resize(start + room, 0);
         let room_left = packed.get_mut(start..).unwrap_or_default();
         // Its status tells no more than the counts.
-        let _ = self.outward.compress(input, room_left, flush);
-        let written = told(before_out, self.outward.total_out()).min(room);
+        let _ = outward.compress(input, room_left, flush);
+        let written = told(before_out, outward.total_out()).min(room);
         packed.truncate(start + written);
-        let taken = told(before_in, self.outward.total_in());
+        let taken = told(before_in, outward.total_in());
         (taken, written == room)
     }
 }

@@ -4,12 +4,11 @@ use std::fmt;
 use std::net::IpAddr;
 use std::sync::Arc;
 
-use crate::login::Slow;
-use crate::program::{Authenticator, Connection};
+use crate::login::{Login, Slow};
+use crate::program::Connection;
 use crate::rights::{Rights, Rule};
-use crate::sasl::Mechanism;
+use crate::sasl::mechanism::Mechanism;
 use crate::tables::{Entry, Limits, Tables};
-use crate::users::UsersFile;
 use crate::visitor::Visitor;
 
 /// Who may do what, and how they prove who they are. It does not change: new settings make a new one.
@@ -19,28 +18,6 @@ pub struct Access {
     /// What is left where no entry fits.
     nothing: Arc<Rule>,
     pub(crate) login: Login,
-}
-
-/// How people log in.
-#[derive(Debug)]
-pub struct Login {
-    /// The users of the news directory.
-    pub users: UsersFile,
-    /// A program that knows more of them.
-    pub program: Option<Authenticator>,
-    /// Whether passwords may come without TLS.
-    pub plaintext_passwords: bool,
-}
-
-impl Login {
-    /// There are no users: nobody logs in.
-    pub fn none() -> Login {
-        Login {
-            users: UsersFile::none(),
-            program: None,
-            plaintext_passwords: false,
-        }
-    }
 }
 
 impl Access {

@@ -19,7 +19,7 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::{OFlags, fcntl_setfl};
 use rustix::process::{Pid, PidfdFlags, Signal, kill_process_group, pidfd_open};
 
-use crate::login::Outcome;
+use crate::outcome::Outcome;
 use crate::users::check_name;
 
 /// Seconds that a program may take, where nothing else is set; then it is killed with all its children.

@@ -2,9 +2,11 @@
 //! (RFC 4422). No security layers, no channel binding.
 
 mod external;
+pub(crate) mod mechanism;
 mod plain;
 mod scram;
-mod verifier;
+mod step;
+pub(crate) mod verifier;
 
 use std::sync::Arc;
 
@@ -12,76 +14,16 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 
 use crate::allowed::Access;
-use crate::login::{Outcome, Slow};
 use crate::program::Connection;
 use crate::visitor::Visitor;
 
+pub use mechanism::Mechanism;
 pub use scram::NONCE_BYTES;
+pub use step::Step;
 pub use verifier::{ITERATIONS, ITERATIONS_MAX, ITERATIONS_MIN, Verifier};
 
 /// Bytes of one decoded response of a client; a longer one is malformed.
 pub const RESPONSE_BYTES_MAX: usize = 4096;
-
-/// How a client proves who it is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Mechanism {
-    /// By the certificate of its TLS.
-    External,
-    /// By a proof that it knows the password; without TLS, too.
-    ScramSha256,
-    /// By saying the password.
-    Plain,
-}
-
-impl Mechanism {
-    /// The best first.
-    pub const ALL: &[Mechanism] = &[
-        Mechanism::External,
-        Mechanism::ScramSha256,
-        Mechanism::Plain,
-    ];
-
-    /// As the protocol has it.
-    pub fn name(self) -> &'static str {
-        match self {
-            Mechanism::External => "EXTERNAL",
-            Mechanism::ScramSha256 => "SCRAM-SHA-256",
-            Mechanism::Plain => "PLAIN",
-        }
-    }
-
-    /// The mechanism of a name, in any case. `None`: it is not known (503).
-    pub fn parse(name: &[u8]) -> Option<Mechanism> {
-        let mut all = Mechanism::ALL.iter().copied();
-        all.find(|mechanism| mechanism.name().as_bytes().eq_ignore_ascii_case(name))
-    }
-
-    /// Whether who listens learns the password: 483 where [`Access::takes_passwords`] says no.
-    pub fn is_plaintext(self) -> bool {
-        self == Mechanism::Plain
-    }
-}
-
-/// What is to be done next.
-#[derive(Debug)]
-pub enum Step {
-    /// 383 with this challenge ([`encode`]); then the client's response.
-    Ask(Vec<u8>),
-    /// This job, elsewhere; then its outcome.
-    Wait(Slow),
-    /// It is over.
-    Done(Outcome),
-}
-
-impl Step {
-    fn refused(why: impl Into<String>) -> Step {
-        Step::Done(Outcome::Refused(why.into()))
-    }
-
-    fn malformed(why: &'static str) -> Step {
-        Step::Done(Outcome::Malformed(why))
-    }
-}
 
 /// One attempt to log in.
 #[derive(Debug)]

@@ -21,14 +21,9 @@
 //! bytes_per_second_max = "1 MB"            # sent to a reader, on a connection
 //! ```
 
-mod read;
-
 use groups::place::Place;
-use groups::tables::TableFault;
 
 use crate::network::Network;
-
-pub use read::{KEYS, Reading, fingerprint, fingerprint_text};
 
 /// Entries of the file; more are a fault.
 pub const ENTRIES_MAX: usize = 1000;
@@ -117,27 +112,6 @@ impl Feature {
 }
 
 impl Tables {
-    /// Reads the `[[access]]` tables out of the text of `broadsheet.toml`; other keys are somebody else's.
-    ///
-    /// # Errors
-    /// All faults, or the one that makes it no TOML.
-    pub fn parse(text: &str) -> Result<Tables, Vec<TableFault>> {
-        let table = toml::de::DeTable::parse(text).map_err(|error| {
-            vec![TableFault {
-                offset: error.span().unwrap_or_default().start,
-                what: error.message().to_owned(),
-            }]
-        })?;
-        let mut reading = Reading::new(text);
-        for (key, value) in table.get_ref() {
-            reading.entry(key.get_ref(), key.span().start, value);
-        }
-        match reading.done() {
-            (tables, faults) if faults.is_empty() => Ok(tables),
-            (_, faults) => Err(faults),
-        }
-    }
-
     /// What is in force where the file has no entry: this machine's own people read and post, and programs of it may feed us, as with INN.
     pub(crate) fn without_any() -> Entry {
         Entry {

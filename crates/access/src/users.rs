@@ -14,9 +14,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 use store::disk::{Disk, RealDisk};
 
 use crate::error::Error;
+use crate::fingerprint::{fingerprint, fingerprint_text};
 use crate::password::Hash;
-use crate::sasl::Verifier;
-use crate::tables::{fingerprint, fingerprint_text};
+use crate::sasl::verifier::Verifier;
 
 /// The file's name in the news directory.
 pub const FILE: &str = "users";

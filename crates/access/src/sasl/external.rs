@@ -1,8 +1,8 @@
 //! EXTERNAL (RFC 4422, appendix A): TLS has proved who the client is; it only says whom it wants to be.
 
-use super::Step;
+use super::step::Step;
 use crate::allowed::Access;
-use crate::login::Outcome;
+use crate::outcome::Outcome;
 use crate::visitor::Visitor;
 
 /// The name that a visitor's certificate stands for: a user's, or an entry's that names the certificate.

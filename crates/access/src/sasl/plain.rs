@@ -1,6 +1,6 @@
 //! PLAIN (RFC 4616): `[authzid] NUL name NUL password`.
 
-use super::Step;
+use super::step::Step;
 use crate::allowed::Access;
 use crate::program::Connection;
 

@@ -12,9 +12,11 @@ use std::sync::OnceLock;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 
-use super::{Step, Verifier};
+use super::step::Step;
+use super::verifier::Verifier;
 use crate::chance::random;
-use crate::login::{Outcome, shown};
+use crate::login::shown;
+use crate::outcome::Outcome;
 use crate::users::UsersFile;
 
 /// Random bytes of our half of a nonce.

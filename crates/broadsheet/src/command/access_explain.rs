@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 use std::net::IpAddr;
 
-use access::tables::fingerprint;
+use access::fingerprint;
 use access::{Access, Entry, Feature, Rights, Visitor};
 use serde_json::{Value, json};
 

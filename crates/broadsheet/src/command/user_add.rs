@@ -2,7 +2,7 @@
 
 use std::io::Write;
 
-use access::tables::fingerprint;
+use access::fingerprint;
 use access::{User, Users};
 
 use crate::directory::NewsDirectory;

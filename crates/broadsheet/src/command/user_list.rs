@@ -2,7 +2,7 @@
 
 use std::io::Write;
 
-use access::tables::fingerprint_text;
+use access::fingerprint_text;
 use access::{User, Users};
 use serde_json::json;
 

@@ -69,7 +69,7 @@ impl fmt::Display for Faults {
 struct Reading<'t> {
     text: &'t str,
     sites: tables::Reading<'t>,
-    access: access::tables::Reading<'t>,
+    access: access::reading::Reading<'t>,
     faults: Vec<Fault>,
     read: Read,
 }
@@ -114,7 +114,7 @@ impl Read {
         let mut reading = Reading {
             text: &text,
             sites: tables::Reading::new(&text),
-            access: access::tables::Reading::new(&text),
+            access: access::reading::Reading::new(&text),
             faults: Vec::new(),
             read: Read::defaults(),
         };
@@ -173,7 +173,7 @@ impl Reading<'_> {
 
     /// What the reading of `[[access]]` found.
     fn access(&mut self) {
-        let fresh = access::tables::Reading::new(self.text);
+        let fresh = access::reading::Reading::new(self.text);
         let (access, faults) = std::mem::replace(&mut self.access, fresh).done();
         self.read.settings.access = access;
         for fault in faults {
@@ -243,7 +243,7 @@ fn unknown(section: &str, key: &str, is_section: bool) -> String {
                 .iter()
                 .map(|(name, _)| *name)
                 .chain(tables::KEYS.iter().copied())
-                .chain(access::tables::KEYS.iter().copied()),
+                .chain(access::reading::KEYS.iter().copied()),
         );
         return format!("unknown section [{key}]{hint}");
     }

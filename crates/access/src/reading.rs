@@ -6,8 +6,9 @@ use groups::tables::{FILE, TableFault, value};
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-use super::{ENTRIES_MAX, Entry, Feature, LIST_MAX, Limits, Tables};
+use crate::fingerprint::fingerprint;
 use crate::network::Network;
+use crate::tables::{ENTRIES_MAX, Entry, Feature, LIST_MAX, Limits, Tables};
 use crate::users::check_name;
 
 /// The keys at the top of `broadsheet.toml` that are read here.
@@ -32,6 +33,29 @@ const ENTRY_KEYS: &[&str] = &[
     "articles_per_minute_max",
     "bytes_per_second_max",
 ];
+
+impl Tables {
+    /// Reads the `[[access]]` tables out of the text of `broadsheet.toml`; other keys are somebody else's.
+    ///
+    /// # Errors
+    /// All faults, or the one that makes it no TOML.
+    pub fn parse(text: &str) -> Result<Tables, Vec<TableFault>> {
+        let table = toml::de::DeTable::parse(text).map_err(|error| {
+            vec![TableFault {
+                offset: error.span().unwrap_or_default().start,
+                what: error.message().to_owned(),
+            }]
+        })?;
+        let mut reading = Reading::new(text);
+        for (key, value) in table.get_ref() {
+            reading.entry(key.get_ref(), key.span().start, value);
+        }
+        match reading.done() {
+            (tables, faults) if faults.is_empty() => Ok(tables),
+            (_, faults) => Err(faults),
+        }
+    }
+}
 
 /// Tables being read; faults are gathered.
 #[derive(Debug)]
@@ -244,34 +268,4 @@ fn truth(value: &DeValue<'_>) -> Result<bool, String> {
         DeValue::Boolean(truth) => Ok(*truth),
         other => Err(value::wrong("true or false", other)),
     }
-}
-
-/// `sha256:` and 64 hexadecimal digits, with or without colons between the bytes, as `openssl x509 -fingerprint -sha256`
-/// shows them.
-///
-/// # Errors
-/// What is wrong, as the rest of a sentence that begins with the text.
-pub fn fingerprint(text: &str) -> Result<[u8; 32], String> {
-    let told = || "is no fingerprint: write \"sha256:\" and 64 hexadecimal digits".to_owned();
-    let digits = text.strip_prefix("sha256:").ok_or_else(told)?;
-    let digits: Vec<u8> = digits
-        .bytes()
-        .filter(|byte| *byte != b':')
-        .map(|byte| char::from(byte).to_digit(16).map(|digit| digit as u8))
-        .collect::<Option<_>>()
-        .ok_or_else(told)?;
-    let bytes: Vec<u8> = digits
-        .chunks(2)
-        .map(|pair| pair.iter().fold(0, |byte, digit| byte << 4 | digit))
-        .collect();
-    match digits.len() {
-        64 => bytes.try_into().map_err(|_| told()),
-        _ => Err(told()),
-    }
-}
-
-/// A fingerprint as it is written in files.
-pub fn fingerprint_text(certificate: &[u8; 32]) -> String {
-    let digits = certificate.iter().map(|byte| format!("{byte:02x}"));
-    format!("sha256:{}", digits.collect::<String>())
 }

@@ -137,7 +137,7 @@ const ALSO: &[(&str, &str)] = &[
         "broadsheet::daemon::MAILS_MAX",
     ),
     (
-        "server::server::ON_THE_WAY_ALL_BYTES_MAX",
+        "server::shared::ON_THE_WAY_ALL_BYTES_MAX",
         "server::ON_THE_WAY_ALL_BYTES_MAX",
     ),
     (

@@ -19,7 +19,7 @@ use crate::layers::tls::Tls;
 use crate::library::{Desk, Library};
 use crate::mailbox::Mailbox;
 use crate::parcel::{Packing, Parcel};
-use crate::server::Shared;
+use crate::shared::Shared;
 use crate::visit::Visit;
 
 /// Read from a socket in one go: 1 MiB.

@@ -20,7 +20,7 @@ use store::{HistoryLine, Position, Run, Stacks, Stretch};
 use crate::counts::What;
 use crate::mailbox::{Letter, Mailbox};
 use crate::parcel::{ENTRY_BYTES, Packing, Poster};
-use crate::server::Shared;
+use crate::shared::Shared;
 use crate::visit::Visit;
 
 /// An article in wire form that is larger is lent, not copied: 64 KiB.

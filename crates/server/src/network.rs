@@ -21,7 +21,7 @@ use crate::layers::tls::Tls;
 use crate::library::Library;
 use crate::mailbox::{Letter, Mailbox};
 use crate::parcel::{ENTRY_BYTES, Packing, Parcel};
-use crate::server::Shared;
+use crate::shared::Shared;
 use crate::socket::{Listening, canonical};
 use crate::timers::Timers;
 use crate::token::Token;

@@ -11,7 +11,7 @@ use nntp::Standing;
 use crate::Token;
 use crate::counts::{Counts, Kinds, Peer, Tally};
 use crate::event::Event;
-use crate::server::Shared;
+use crate::shared::Shared;
 
 /// A visitor.
 pub struct Visit {

@@ -1,0 +1,66 @@
+//! What a server is started with.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use access::Access;
+use nntp::{Intake, Terms};
+use store::Board;
+
+use crate::certificates::Certificates;
+use crate::event::Event;
+use crate::parcel::Parcel;
+use crate::socket::Listening;
+
+/// Where articles are filed: one thread of the program, or the program itself.
+pub trait Newsroom: Send + Sync {
+    /// Takes articles. Each parcel goes back to its sender, in the order in which they came.
+    fn file(&self, parcel: Parcel);
+
+    /// Whether articles are taken.
+    fn intake(&self) -> Intake;
+
+    /// Something the administrator may want to know.
+    fn tell(&self, event: &Event<'_>) {
+        let _ = event;
+    }
+
+    /// A network thread is about to look at the store. Where others write it, this is the time to see that.
+    fn before_turn(&self) {}
+}
+
+/// How long what may take.
+#[derive(Debug, Clone, Copy)]
+pub struct Times {
+    /// From one command to the next (RFC 3977, 3.1 asks for three minutes at least).
+    pub idle: Duration,
+    /// From the connection to the end of the TLS handshake and the first command.
+    pub first: Duration,
+}
+
+/// What a server needs.
+pub struct Plan {
+    /// The news directory.
+    pub dir: PathBuf,
+    /// What the writer tells.
+    pub board: Arc<Board>,
+    /// Where articles go.
+    pub newsroom: Arc<dyn Newsroom>,
+    /// Who may do what.
+    pub access: Arc<Access>,
+    /// What is offered.
+    pub terms: Terms,
+    /// Where to listen.
+    pub doors: Vec<Listening>,
+    /// For TLS.
+    pub certificates: Option<Arc<Certificates>>,
+    /// Time limits.
+    pub times: Times,
+    /// Network threads; at least one.
+    pub threads: usize,
+    /// Connections at most.
+    pub connections_max: usize,
+    /// Connections from one address at most.
+    pub connections_per_address_max: usize,
+}

@@ -1,0 +1,132 @@
+//! What the network threads share.
+
+use std::collections::HashMap;
+use std::net::IpAddr;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
+
+use access::{Access, Rights};
+use nntp::Terms;
+
+use crate::certificates::Certificates;
+use crate::counts::Counts;
+use crate::offers::Offers;
+use crate::plan::{Newsroom, Plan, Times};
+use crate::slow::Slow;
+use crate::socket::Listening;
+
+/// Bytes of articles on their way to the disk in all; then nothing more is read from peers: 64 MiB.
+pub const ON_THE_WAY_ALL_BYTES_MAX: usize = 64 << 20;
+
+/// What the network threads share.
+pub(crate) struct Shared {
+    pub newsroom: Arc<dyn Newsroom>,
+    pub offers: Offers,
+    pub counts: Arc<Counts>,
+    pub slow: Slow,
+    pub times: Times,
+    pub connections_max: usize,
+    pub connections_per_address_max: usize,
+    pub on_the_way: AtomicUsize,
+    /// Bytes of articles that are not whole.
+    pub held: AtomicUsize,
+    pub floods: Mutex<access::PostFloods>,
+    terms: RwLock<Arc<Terms>>,
+    access: RwLock<Arc<Access>>,
+    certificates: Option<Arc<Certificates>>,
+    addresses: Mutex<HashMap<IpAddr, usize>>,
+}
+
+impl Shared {
+    pub fn access(&self) -> Arc<Access> {
+        let access = self.access.read().unwrap_or_else(PoisonError::into_inner);
+        access.clone()
+    }
+
+    /// Goes by other rules from now on.
+    pub fn reload(&self, access: Arc<Access>, terms: Terms) {
+        *self.access.write().unwrap_or_else(PoisonError::into_inner) = access;
+        *self.terms.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(terms);
+    }
+
+    pub fn terms(&self) -> Arc<Terms> {
+        let terms = self.terms.read().unwrap_or_else(PoisonError::into_inner);
+        terms.clone()
+    }
+
+    /// What is offered to those with these rights.
+    pub fn terms_for(&self, rights: &Rights) -> Arc<Terms> {
+        let terms = self.terms();
+        let without = &rights.entry().without;
+        if without.is_empty() {
+            return terms;
+        }
+        let mut terms = Terms::clone(&terms);
+        let words = access::Feature::ALL.iter();
+        let off = words.filter(|(_, feature)| without.contains(feature));
+        terms
+            .switched_off
+            .extend(off.map(|(word, _)| word.to_ascii_uppercase()));
+        Arc::new(terms)
+    }
+
+    pub fn tls(&self) -> Option<Arc<rustls::ServerConfig>> {
+        self.certificates
+            .as_ref()
+            .map(|certificates| certificates.config().clone())
+    }
+
+    /// True when the address (of IPv6, its network of 64 bits) may have one connection more: then it has.
+    pub fn enter(&self, address: IpAddr, most: usize) -> bool {
+        let mut addresses = self
+            .addresses
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        let address = access::counted(address);
+        let count = addresses.get(&address).copied().unwrap_or(0);
+        if count >= most {
+            return false;
+        }
+        addresses.insert(address, count + 1);
+        true
+    }
+
+    pub fn leave(&self, address: IpAddr) {
+        let mut addresses = self
+            .addresses
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        let address = access::counted(address);
+        if let Some(count) = addresses.get_mut(&address) {
+            *count = count.saturating_sub(1);
+            if *count == 0 {
+                addresses.remove(&address);
+            }
+        }
+    }
+
+    pub fn is_full(&self) -> bool {
+        self.on_the_way.load(Ordering::Relaxed) >= ON_THE_WAY_ALL_BYTES_MAX
+    }
+}
+
+/// What the threads of a server share, and its doors.
+pub(crate) fn share(plan: Plan) -> (Arc<Shared>, Arc<Vec<Listening>>) {
+    let shared = Arc::new(Shared {
+        newsroom: plan.newsroom,
+        offers: Offers::default(),
+        counts: Arc::default(),
+        slow: Slow::new(),
+        times: plan.times,
+        connections_max: plan.connections_max,
+        connections_per_address_max: plan.connections_per_address_max,
+        on_the_way: AtomicUsize::new(0),
+        held: AtomicUsize::new(0),
+        floods: Mutex::new(access::PostFloods::new()),
+        terms: RwLock::new(Arc::new(plan.terms)),
+        access: RwLock::new(plan.access),
+        certificates: plan.certificates,
+        addresses: Mutex::default(),
+    });
+    (shared, Arc::new(plan.doors))
+}

@@ -9,7 +9,6 @@ use groups::{Active, Flag, Sites};
 
 use crate::access_review;
 use crate::directory::NewsDirectory;
-use crate::feeds;
 use crate::serving::BATCHPARMS;
 use crate::settings::{self, Settings};
 use crate::text;
@@ -170,7 +169,7 @@ fn sites(directory: &NewsDirectory, settings: &Settings) -> Result<String, Strin
     };
     let sites = Sites::read(&text, &settings.sites, settings.name.as_bytes())
         .map_err(|fault| fault.to_string())?
-        .with_names(&feeds::names_kept(directory));
+        .with_names(&directory.feed_names());
     let taken = match sites.subscription_place() {
         Some(place) if place.file == groups::sys::FILE => {
             "groups are taken as the line of ME says".to_owned()

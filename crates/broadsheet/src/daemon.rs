@@ -10,6 +10,7 @@
 //! | `event` | what the main thread waits for |
 //! | `newsroom` | the thread that owns the filer: one job after the other |
 //! | `room` | what others see of it: they bring jobs |
+//! | `lock` | what threads lock |
 //! | `socket` | who may ask over control.sock, and for what |
 //! | `connection` | who is told what came of it |
 //! | `request` | what is said there |
@@ -39,6 +40,7 @@ mod feeders;
 mod feeds;
 mod incoming;
 mod journal;
+mod lock;
 mod metrics;
 mod newsroom;
 mod notify;

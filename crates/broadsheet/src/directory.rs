@@ -5,8 +5,9 @@ use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
+use groups::sites::FeedNames;
+
 use crate::account::Account;
-use crate::feeds;
 use crate::flags::{Given, UsageError};
 use crate::settings::{self, Read};
 
@@ -15,6 +16,9 @@ pub const ENVIRONMENT: &str = "BROADSHEET_DIR";
 
 /// Subdirectories that `broadsheet init` makes.
 pub const SUBDIRECTORIES: &[&str] = &["segments", "feeds", "in.coming", "bad"];
+
+/// The feeds' names and ways, as who filed last knew them.
+pub const FEED_NAMES: &str = "feeds.names";
 
 /// The news directory a command works on.
 #[derive(Clone)]
@@ -113,8 +117,14 @@ impl NewsDirectory {
             }
         };
         groups::Sites::read(&text, &settings.sites, settings.name.as_bytes())
-            .map(|sites| sites.with_names(&feeds::names_kept(self)))
+            .map(|sites| sites.with_names(&self.feed_names()))
             .map_err(|fault| anyhow::anyhow!("{}: {fault}", self.root.display()))
+    }
+
+    /// The names that feeds have had.
+    pub fn feed_names(&self) -> FeedNames {
+        // Missing, or unreadable: named by their place.
+        FeedNames::parse(&std::fs::read(self.file(FEED_NAMES)).unwrap_or_default())
     }
 
     /// Reads `broadsheet.toml`.

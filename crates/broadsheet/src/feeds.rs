@@ -12,7 +12,7 @@ use groups::sites::{FeedNames, Site, Start};
 use store::{Position, Reader};
 
 use crate::daemon::say;
-use crate::directory::NewsDirectory;
+use crate::directory::{FEED_NAMES, NewsDirectory};
 
 /// The names of all feeds, each once, in the order of the sites.
 pub fn names(sites: &Sites) -> Vec<&[u8]> {
@@ -40,18 +40,9 @@ pub fn chosen<'s>(
         .collect())
 }
 
-/// The feeds' names and ways, in the news directory, as who filed last knew them.
-const NAMES: &str = "feeds.names";
-
-/// The names that feeds have had.
-pub fn names_kept(directory: &NewsDirectory) -> FeedNames {
-    // Missing, or unreadable: named by their place.
-    FeedNames::parse(&std::fs::read(directory.file(NAMES)).unwrap_or_default())
-}
-
 /// Keeps the names of the feeds; tells which of them are gone.
 fn keep_names(directory: &NewsDirectory, sites: &Sites) -> Result<(), store::Error> {
-    let path = directory.file(NAMES);
+    let path = directory.file(FEED_NAMES);
     let before = std::fs::read(&path).unwrap_or_default();
     let text = FeedNames::text(sites.feeds());
     if text == before {

@@ -3,7 +3,7 @@
 //!
 //! The way of a command line: `command::chosen` finds the command, its flag table reads the rest
 //! (`flags`), its `run` does the work and writes to standard output; what goes wrong becomes one
-//! line on standard error and an exit status (`exit`).
+//! line on standard error and an exit status (`failure`).
 
 mod access_review;
 mod account;
@@ -15,6 +15,7 @@ mod daemon;
 mod directory;
 mod exit;
 mod expiry_report;
+mod failure;
 mod feeds;
 mod filing;
 mod fixed_limits;
@@ -48,8 +49,8 @@ fn main() -> ExitCode {
     let flushed = out.flush();
     let status = match (done, flushed) {
         (Ok(status), Ok(())) => status,
-        (Ok(_), Err(error)) => exit::report(&error.into()),
-        (Err(error), _) => exit::report(&error),
+        (Ok(_), Err(error)) => failure::report(&error.into()),
+        (Err(error), _) => failure::report(&error),
     };
     ExitCode::from(status.code())
 }

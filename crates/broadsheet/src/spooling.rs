@@ -8,7 +8,8 @@ use relay::incoming::{Grade, SpoolOptions, Spooled, spool};
 use relay::rnews::Input;
 
 use crate::directory::NewsDirectory;
-use crate::exit::{self, Status};
+use crate::exit::Status;
+use crate::failure;
 use crate::settings::Settings;
 
 /// What was put there.
@@ -58,7 +59,7 @@ pub fn answer(
             if !cause.is_some_and(relay::Error::is_disk_full) {
                 return Err(error);
             }
-            exit::report(&error);
+            failure::report(&error);
             Ok(Status::AGAIN)
         }
     }

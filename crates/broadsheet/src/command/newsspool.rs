@@ -8,7 +8,8 @@ use relay::rnews::Input;
 
 use super::newsrun;
 use crate::directory::NewsDirectory;
-use crate::exit::{self, Meaning, Status};
+use crate::exit::{Meaning, Status};
+use crate::failure;
 use crate::flags::{Command, DIR, Flag, Given, JSON, Operands};
 use crate::spooling;
 
@@ -77,7 +78,7 @@ fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
         let rules = settings.rules();
         let done = newsrun::drain(&directory, &settings, rules, newsrun::everything(&settings));
         if let Err(error) = done {
-            exit::report(&error);
+            failure::report(&error);
         }
     }
     Ok(status)

@@ -12,7 +12,8 @@ use store::{HistoryLine, Reader};
 
 use crate::daemon::client;
 use crate::directory::NewsDirectory;
-use crate::exit::{self, Status};
+use crate::exit::Status;
+use crate::failure;
 use crate::feeds;
 use crate::flags::{Command, DIR, Given, JSON, Operands};
 use crate::text;
@@ -51,7 +52,7 @@ fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
     let mail = inject::mail_queue::list(directory.root())?.len();
     let feeds = Feeds::look(&directory, &reader);
     if let Err(error) = &feeds {
-        eprintln!("broadsheet: feeds: {}", exit::text_of(error));
+        eprintln!("broadsheet: feeds: {}", failure::text_of(error));
     }
     if given.has("json") {
         let answer = serde_json::json!({

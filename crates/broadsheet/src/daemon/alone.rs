@@ -10,14 +10,14 @@ use server::{Intake, Newsroom, Outcome, Parcel};
 use store::Board;
 
 use super::door;
+use super::lock::lock;
 use super::posts::Posts;
-use super::room::lock;
 use super::silo::Silo;
 use super::tray::Tray;
 use super::{say, wire};
 use crate::directory::NewsDirectory;
 use crate::settings::Settings;
-use crate::{exit, filing, serving};
+use crate::{failure, filing, serving};
 
 /// How long an article waits for others that file.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -85,7 +85,7 @@ impl Newsroom for Alone {
         let tray = Tray::default();
         tray.put(parcel);
         if let Err(error) = self.file_all(&tray) {
-            say(&exit::text_of(&error));
+            say(&failure::text_of(&error));
             let outcome = Outcome::TryLater(wire::told(&error).as_bytes().to_vec());
             while let Some(mut parcel) = tray.take(Duration::ZERO) {
                 parcel.judge_rest(&outcome);

@@ -10,7 +10,6 @@ use server::socket::{self, Listening};
 use server::{Newsroom, Plan, Server, Terms, Times};
 use store::Board;
 
-use super::room::Room;
 use super::say;
 use crate::directory::NewsDirectory;
 use crate::settings::Settings;
@@ -86,7 +85,7 @@ pub fn certificates(
 pub fn open(
     directory: &NewsDirectory,
     settings: &Settings,
-    (room, board): (&Arc<Room>, Arc<Board>),
+    (newsroom, board): (Arc<dyn Newsroom>, Arc<Board>),
     doors: Vec<Listening>,
 ) -> anyhow::Result<Option<Door>> {
     if doors.is_empty() {
@@ -100,7 +99,7 @@ pub fn open(
         let how = if door.is_tls { " with TLS" } else { "" };
         say(&format!("listening at {}{how}", door.address));
     }
-    let plan = plan(directory, settings, (room.clone(), board), certificates);
+    let plan = plan(directory, settings, (newsroom, board), certificates);
     let plan = Plan {
         connections_max: connections_max(plan.connections_max),
         ..plan

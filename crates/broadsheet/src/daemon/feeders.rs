@@ -15,7 +15,7 @@ use store::Reader;
 use super::feeds::Feeds;
 use super::say;
 use crate::directory::NewsDirectory;
-use crate::exit;
+use crate::failure;
 use crate::serving::{Served, Serving, is_immediate, why_it_waits};
 
 /// What could not be served is tried again after a second, and after twice as long each time, at most five minutes.
@@ -138,7 +138,7 @@ impl Feeder {
             }
             let next = match self.turn(&mut desk, program.as_mut()) {
                 Ok(next) => next,
-                Err(error) => Next::Later(exit::text_of(&error)),
+                Err(error) => Next::Later(failure::text_of(&error)),
             };
             let (until, why) = match next {
                 Next::WhenTold => (None, String::new()),

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use server::{Event, What};
 
-use super::room::lock;
+use super::lock::lock;
 
 /// Lines of one kind that may come at once.
 pub const LINES_AT_ONCE_MAX: u32 = 30;

@@ -25,10 +25,11 @@ use super::feeders::Feeders;
 use super::feeds::Feeds;
 use super::incoming::{self, Waits};
 use super::journal;
+use super::lock::lock;
 use super::notify::notify;
 use super::posts::Posts;
 use super::request::{Answer, FileRequest, Filed};
-use super::room::{JOBS_MAX, Job, Room, State, lock};
+use super::room::{JOBS_MAX, Job, Room, State};
 use super::say;
 use super::schedule::Schedule;
 use super::silo::Silo;
@@ -37,6 +38,7 @@ use super::wire;
 use crate::command::newsrun;
 use crate::directory::NewsDirectory;
 use crate::exit;
+use crate::failure;
 use crate::settings::Settings;
 
 /// Where filing of in.coming/ was stopped (a full disk), it is tried again after a second, and after twice as long each time, at
@@ -228,7 +230,7 @@ impl Newsroom {
             .and_then(|filer| Ok(filer.spool().say_idle(true)?));
         match told {
             Ok(()) => self.room.enter(State::Idle),
-            Err(error) => say(&exit::text_of(&error)),
+            Err(error) => say(&failure::text_of(&error)),
         }
     }
 
@@ -284,7 +286,7 @@ impl Newsroom {
         let filer = match self.open() {
             Ok(filer) => filer,
             Err(error) => {
-                client.say(&Answer::Message(exit::text_of(&error)));
+                client.say(&Answer::Message(failure::text_of(&error)));
                 client.say(&Answer::Filed(Filed::nothing()));
                 return;
             }
@@ -308,7 +310,7 @@ impl Newsroom {
         let tray = self.room.tray.clone();
         let done = self.file_tray(&tray);
         if let Err(error) = done {
-            say(&exit::text_of(&error));
+            say(&failure::text_of(&error));
             let why = wire::told(&error);
             tray.stopped(why);
             tray.send_all_back(why);
@@ -371,7 +373,7 @@ impl Newsroom {
             // Where too many were left, an administrator is needed.
             Ok(_) => drain.is_over() && drain.drained().left < LEFT_MAX as u64,
             Err(error) => {
-                say(&exit::text_of(error));
+                say(&failure::text_of(error));
                 true
             }
         };
@@ -457,13 +459,13 @@ impl Newsroom {
                 }
                 match opened {
                     Ok(()) => ("settings are read again".to_owned(), exit::Status::OK),
-                    Err(error) => (exit::text_of(&error), exit::status_of(&error)),
+                    Err(error) => (failure::text_of(&error), failure::status_of(&error)),
                 }
             }
             Err(error) => {
-                let text = exit::text_of(&error);
+                let text = failure::text_of(&error);
                 let text = format!("{text}\nthe settings stay as they were");
-                (text, exit::status_of(&error))
+                (text, failure::status_of(&error))
             }
         };
         notify("READY=1");

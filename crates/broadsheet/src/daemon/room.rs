@@ -6,7 +6,7 @@ use std::os::unix::net::UnixStream;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc::SyncSender;
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Condvar, Mutex};
 
 use relay::incoming::Name;
 use relay::incoming::drain::LEFT_MAX;
@@ -18,8 +18,10 @@ use super::door::Door;
 use super::feeders::Feeders;
 use super::feeds::Feeds;
 use super::journal;
+use super::lock::lock;
 use super::request::FileRequest;
 use super::tray::Tray;
+use super::watched::Watched;
 
 /// So many jobs may wait; who brings more stands in the line before it.
 pub const JOBS_MAX: usize = 64;
@@ -147,6 +149,13 @@ impl Room {
         *lock(&self.state)
     }
 
+    /// What status and metrics tell of it now.
+    pub fn watched(&self) -> Watched {
+        let door = lock(&self.door);
+        let server = door.as_ref().map(|door| &door.server);
+        Watched::look(&self.tray, server, &self.board.commits, &self.dir)
+    }
+
     /// The settings should be read again. Does not wait.
     pub fn reload(&self) {
         self.is_reload_due.store(true, Ordering::SeqCst);
@@ -220,9 +229,4 @@ impl Room {
         *lock(&self.state) = state;
         self.changed.notify_all();
     }
-}
-
-/// Locks what no thread can leave half done.
-pub fn lock<T>(what: &Mutex<T>) -> MutexGuard<'_, T> {
-    what.lock().unwrap_or_else(PoisonError::into_inner)
 }

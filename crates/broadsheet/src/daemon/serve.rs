@@ -8,10 +8,11 @@ use store::{Board, Lock};
 
 use super::door::{self, Listen};
 use super::event::Event;
+use super::lock::lock;
 use super::metrics::{self, Address};
 use super::newsroom::{Files, Newsroom};
 use super::notify::{notify, start_watchdog};
-use super::room::{Room, lock};
+use super::room::Room;
 use super::schedule::Schedule;
 use super::{client, incoming, now, say, signals, socket};
 use crate::directory::NewsDirectory;
@@ -54,7 +55,7 @@ pub fn serve(directory: NewsDirectory, more: &Listen) -> anyhow::Result<Status> 
             socket::start(socket::listen(&root)?, room.clone(), sender, since)?;
             incoming::start(&root, room.clone())?;
             schedule.clone().start()?;
-            let door = door::open(&directory, &settings, (&room, board), doors)?;
+            let door = door::open(&directory, &settings, (room.clone(), board), doors)?;
             *lock(&room.door) = door;
             if let Some(listener) = metrics {
                 metrics::start(listener, directory.clone(), room.clone(), since)?;

@@ -19,7 +19,6 @@ use super::event::Event;
 use super::request::{Answer, Doing, REQUEST_BYTES_MAX, Request};
 use super::room::{Job, Room};
 use super::say;
-use super::watched::Watched;
 use crate::exit::Status;
 
 /// So many may be asking at a time; more are sent away, and rnews then waits for the lock.
@@ -152,7 +151,7 @@ impl Asked {
                 pid: std::process::id(),
                 state: self.room.state().word().to_owned(),
                 since: self.since,
-                watched: Watched::look(&self.room),
+                watched: self.room.watched(),
             }))),
             (Some(Request::Pause(why)), _) => {
                 self.room.tray.pause(why.as_deref());

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use server::{Intake, Outcome, Parcel};
 
 use super::journal;
-use super::room::lock;
+use super::lock::lock;
 use crate::text;
 
 /// After filing was stopped it is tried again with what comes after a second, and after twice as long each time, at most a minute.

@@ -1,13 +1,15 @@
 //! What `status` and the metrics tell of a daemon that serves: one picture, taken when somebody asks.
 
 use std::collections::BTreeMap;
+use std::path::Path;
 use std::sync::atomic::Ordering;
 
 use serde::{Deserialize, Serialize};
-use server::What;
+use server::{Server, What};
+use store::Commits;
 use store::histogram::Spread;
 
-use super::room::{Room, lock};
+use super::tray::Tray;
 
 /// The picture. Fields that a daemon of another version does not know are as by default.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -127,24 +129,22 @@ impl From<Spread> for Took {
 }
 
 impl Watched {
-    /// As it is now.
-    pub fn look(room: &Room) -> Watched {
-        let (gate, why) = room.tray.gate();
+    /// As it is now. `server`: `None` where it listens nowhere.
+    pub fn look(tray: &Tray, server: Option<&Server>, commits: &Commits, dir: &Path) -> Watched {
+        let (gate, why) = tray.gate();
         Watched {
             intake: Intake {
                 state: gate.word().to_owned(),
                 why: why.to_string(),
             },
-            nntp: lock(&room.door)
-                .as_ref()
-                .map(|door| Nntp::look(&door.server)),
-            store: Store::look(room),
+            nntp: server.map(Nntp::look),
+            store: Store::look(commits, dir),
         }
     }
 }
 
 impl Nntp {
-    fn look(server: &server::Server) -> Nntp {
+    fn look(server: &Server) -> Nntp {
         let counts = server.counts();
         Nntp {
             threads: server.threads() as u64,
@@ -191,9 +191,8 @@ impl Entry {
 }
 
 impl Store {
-    fn look(room: &Room) -> Store {
-        let commits = &room.board.commits;
-        let free = rustix::fs::statvfs(&room.dir);
+    fn look(commits: &Commits, dir: &Path) -> Store {
+        let free = rustix::fs::statvfs(dir);
         Store {
             articles: commits.articles.load(Ordering::Relaxed),
             bytes: commits.bytes.load(Ordering::Relaxed),

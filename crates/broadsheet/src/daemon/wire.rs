@@ -13,7 +13,7 @@ use super::posts::{Made, Posts};
 use super::say;
 use super::silo::Silo;
 use super::tray::Tray;
-use crate::exit;
+use crate::failure;
 
 /// What became of the parcels of one turn.
 pub struct Turn {
@@ -131,7 +131,7 @@ fn file_parcel(parcel: &mut Parcel, filer: &mut Filer, posts: &Posts) -> anyhow:
                     Ok(Made::Mailed) => (Outcome::Taken, Ground::Other),
                     Ok(Made::Refused(why)) => (Outcome::Refused(why.into_bytes()), Ground::Other),
                     Err(error) => {
-                        say(&exit::text_of(&error));
+                        say(&failure::text_of(&error));
                         let why = told(&error).as_bytes().to_vec();
                         (Outcome::TryLater(why), Ground::Other)
                     }

@@ -84,7 +84,7 @@ impl Page {
             self.shelf = Some((shelf, began + fresh));
         }
         let mut text = Text::default();
-        let watched = Watched::look(&self.room);
+        let watched = self.room.watched();
         text.of_daemon(&watched, self.since);
         if let Some((shelf, _)) = &self.shelf {
             text.of_shelf(shelf);

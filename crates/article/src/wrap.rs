@@ -18,6 +18,7 @@
 mod c7;
 mod codec;
 mod compress;
+mod decoder;
 mod expand;
 mod gzip;
 mod lzw;

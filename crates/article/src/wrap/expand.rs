@@ -4,7 +4,7 @@ use std::fmt;
 use std::io::{self, Read};
 
 use super::codec::{Codec, Outcome, Step};
-use super::{Kind, RATIO_FREE_BYTES, WrapError, WrapLimits, codec, magic};
+use super::{Kind, RATIO_FREE_BYTES, WrapError, WrapLimits, decoder, magic};
 
 /// Compressed bytes read at a time.
 const INPUT_BYTES: usize = 64 << 10;
@@ -46,7 +46,7 @@ impl<R: Read> Expander<R> {
         Ok(Expander {
             reader,
             kind,
-            codec: codec::of(kind)?,
+            codec: decoder::of(kind)?,
             limits,
             input: vec![0; INPUT_BYTES],
             start: 0,
@@ -136,7 +136,7 @@ impl<R: Read> Expander<R> {
         } else if magic(self.unread()) != Some(self.kind) {
             self.state = self.damaged("something else follows the end of the data".into());
         } else {
-            self.state = match codec::of(self.kind) {
+            self.state = match decoder::of(self.kind) {
                 Ok(codec) => {
                     self.codec = codec;
                     State::Within

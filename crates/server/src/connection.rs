@@ -20,7 +20,7 @@ use crate::library::{Desk, Library};
 use crate::mailbox::Mailbox;
 use crate::parcel::{Packing, Parcel};
 use crate::shared::Shared;
-use crate::visit::Visit;
+use crate::visit::{TOO_MANY, Visit};
 
 /// Read from a socket in one go: 1 MiB.
 pub const READ_BYTES: usize = 1 << 20;
@@ -352,8 +352,11 @@ impl Connection {
     /// TLS is there: it may tell who this is.
     fn secured(&mut self, turn: &mut Turn<'_>) {
         self.visit.is_secure = true;
-        self.visit.ask(&turn.shared.access());
+        let is_room = self.visit.enter(turn.shared);
         self.session.begin_tls(self.visit.standing());
+        if !is_room {
+            return self.dismiss(format!("400 {TOO_MANY}\r\n").as_bytes());
+        }
         if self.is_greeted {
             return;
         }

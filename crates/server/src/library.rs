@@ -21,7 +21,7 @@ use crate::counts::What;
 use crate::mailbox::{Letter, Mailbox};
 use crate::parcel::{ENTRY_BYTES, Packing, Poster};
 use crate::shared::Shared;
-use crate::visit::Visit;
+use crate::visit::{TOO_MANY, Visit};
 
 /// An article in wire form that is larger is lent, not copied: 64 KiB.
 pub const COPIED_BYTES_MAX: usize = 64 << 10;
@@ -173,10 +173,10 @@ impl Desk<'_> {
                 self.visit.exchange = None;
                 match outcome {
                     access::Outcome::LoggedIn { user, data } => {
-                        self.visit.user = Some(user);
-                        self.visit.ask(&self.shared.access());
-                        self.shared.counts.logins.one();
-                        SaslStep::Accepted(self.visit.standing(), data)
+                        match self.visit.log_in(Some(user), self.shared) {
+                            true => SaslStep::Accepted(self.visit.standing(), data),
+                            false => SaslStep::Trouble(TOO_MANY.to_owned()),
+                        }
                     }
                     access::Outcome::Failed(why) => {
                         self.visit.login_failed(self.shared, Some(&why));

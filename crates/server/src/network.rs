@@ -25,7 +25,7 @@ use crate::shared::Shared;
 use crate::socket::{Listening, canonical};
 use crate::timers::Timers;
 use crate::token::Token;
-use crate::visit::Visit;
+use crate::visit::{TOO_MANY, Visit};
 
 /// Events taken from the kernel at once.
 const EVENTS: usize = 256;
@@ -334,9 +334,6 @@ impl Network {
 
     /// Puts it back behind its turn, or ends it.
     fn put(&mut self, mut connection: Box<Connection>, done: Result<(), Over>) {
-        if std::mem::take(&mut connection.visit.is_miscounted) {
-            connection.visit.recount(&self.shared.counts);
-        }
         if done.is_err() {
             return self.end(connection);
         }
@@ -496,14 +493,10 @@ impl Network {
             return;
         };
         let told = match (told, user) {
-            (LoggedIn::Yes(_), user) => {
-                let visit = &mut connection.visit;
-                visit.user = user;
-                visit.exchange = None;
-                visit.ask(&self.shared.access());
-                self.shared.counts.logins.one();
-                LoggedIn::Yes(visit.standing())
-            }
+            (LoggedIn::Yes(_), user) => match connection.visit.log_in(user, &self.shared) {
+                true => LoggedIn::Yes(connection.visit.standing()),
+                false => LoggedIn::Trouble(TOO_MANY.to_owned()),
+            },
             (told, _) => {
                 let trouble = match &told {
                     LoggedIn::Trouble(why) => Some(why.as_str()),
@@ -520,11 +513,10 @@ impl Network {
     }
 
     fn reload(&mut self) {
-        let access = self.shared.access();
         let all: Vec<Token> = self.tokens().collect();
         for token in all {
             if let Some(mut connection) = self.take(token) {
-                connection.visit.ask(&access);
+                connection.visit.ask_again(&self.shared);
                 connection.session.set_standing(connection.visit.standing());
                 self.put(connection, Ok(()));
             }
@@ -611,8 +603,8 @@ impl Network {
                 all.less();
             }
             self.forget_address(address);
-            let line = b"400 Too many connections; come again later\r\n";
-            return refuse(line, "too many connections");
+            let line = format!("400 {TOO_MANY}\r\n");
+            return refuse(line.as_bytes(), "too many connections");
         }
         peer.connected.one();
         // Only programs that check passwords are told.
@@ -631,7 +623,6 @@ impl Network {
             is_secure: false,
             rights,
             are_rights_new: false,
-            is_miscounted: false,
             peer,
             tally: Tally::default(),
             kinds: Kinds::default(),

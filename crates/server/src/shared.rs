@@ -91,6 +91,14 @@ impl Shared {
         true
     }
 
+    /// How many connections an address has.
+    pub fn count(&self, address: IpAddr) -> usize {
+        let addresses = self.addresses.lock();
+        let addresses = addresses.unwrap_or_else(PoisonError::into_inner);
+        let count = addresses.get(&access::counted(address));
+        count.copied().unwrap_or(0)
+    }
+
     pub fn leave(&self, address: IpAddr) {
         let mut addresses = self
             .addresses

@@ -5,13 +5,16 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use access::sasl::Exchange;
-use access::{Access, Pace, Rights, Visitor};
+use access::{Pace, Rights, Visitor};
 use nntp::Standing;
 
 use crate::Token;
 use crate::counts::{Counts, Kinds, Peer, Tally};
 use crate::event::Event;
 use crate::shared::Shared;
+
+/// What somebody hears for whom there is no room.
+pub const TOO_MANY: &str = "Too many connections; come again later";
 
 /// A visitor.
 pub struct Visit {
@@ -31,8 +34,6 @@ pub struct Visit {
     pub rights: Rights,
     /// The rights are others than the session knows of.
     pub are_rights_new: bool,
-    /// It may have to be counted among those with other rights.
-    pub is_miscounted: bool,
     /// What is counted of those with these rights.
     pub peer: Peer,
     /// What is counted of this connection.
@@ -87,15 +88,69 @@ impl Visit {
         self.rights.is_nothing() && !self.rights.can_log_in()
     }
 
-    /// Asks anew what it may do.
-    pub fn ask(&mut self, access: &Arc<Access>) {
-        self.rights = access.rights(&self.visitor());
+    /// Asks anew what it may do, for it has shown who it is, and counts it under the entry that it has then. False, and nothing else
+    /// done: that has as many connections as it may, or the address has more than those of the entry may.
+    pub fn enter(&mut self, shared: &Shared) -> bool {
+        let rights = shared.access().rights(&self.visitor());
+        let peer = shared.counts.peer(rights.name());
+        if !Arc::ptr_eq(&peer, &self.peer) {
+            let limits = rights.limits();
+            let here = self.address.map_or(0, |address| shared.count(address.ip()));
+            let most = limits
+                .connections_per_address_max
+                .map_or(usize::MAX, |most| most as usize);
+            let all = limits.connections_max.map_or(u64::MAX, u64::from);
+            if here > most || !peer.connections.enter(all) {
+                shared.counts.rejected.one();
+                let why = "too many connections of its entry";
+                let address = self.address;
+                shared.newsroom.tell(&Event::Rejected { address, why });
+                return false;
+            }
+            self.change_peer(peer);
+        }
+        self.begin(rights);
+        true
+    }
+
+    /// A user has logged in: as [`Visit::enter`].
+    pub fn log_in(&mut self, user: Option<String>, shared: &Shared) -> bool {
+        self.exchange = None;
+        let before = std::mem::replace(&mut self.user, user);
+        if !self.enter(shared) {
+            self.user = before;
+            return false;
+        }
+        shared.counts.logins.one();
+        true
+    }
+
+    /// Asks anew what it may do, for the rules are others. Nobody is sent away who is here.
+    pub fn ask_again(&mut self, shared: &Shared) {
+        let rights = shared.access().rights(&self.visitor());
+        let peer = shared.counts.peer(rights.name());
+        if !Arc::ptr_eq(&peer, &self.peer) {
+            peer.connections.one();
+            self.change_peer(peer);
+        }
+        self.begin(rights);
+    }
+
+    /// It is counted there from now on, where it has a place already.
+    fn change_peer(&mut self, peer: Peer) {
+        self.tally.tell(&self.peer);
+        self.peer.connections.less();
+        peer.connected.one();
+        self.peer = peer;
+    }
+
+    fn begin(&mut self, rights: Rights) {
+        self.rights = rights;
         self.are_rights_new = true;
-        self.is_miscounted = true;
         self.begin_paces();
     }
 
-    /// Tells what was counted, at the end of a turn: under another entry from now on, where its rights are other ones.
+    /// Tells what was counted, at the end of a turn.
     pub fn tell(&mut self, counts: &Counts) {
         self.tally.tell(&self.peer);
         let kinds = Kinds {
@@ -106,19 +161,6 @@ impl Visit {
         if kinds != self.kinds {
             self.kinds.change(kinds, counts);
         }
-    }
-
-    /// It may be under another entry of the rules now.
-    pub fn recount(&mut self, counts: &Counts) {
-        let peer = counts.peer(self.rights.name());
-        if Arc::ptr_eq(&peer, &self.peer) {
-            return;
-        }
-        self.tally.tell(&self.peer);
-        self.peer.connections.less();
-        peer.connections.one();
-        peer.connected.one();
-        self.peer = peer;
     }
 
     /// It is counted among those of now no more.

@@ -2,22 +2,12 @@
 
 use std::collections::VecDeque;
 
+use super::article::Article;
 use super::demo;
 use super::groups;
 use super::random::{Random, Zipf, mix};
 use super::words::{FILL_BYTES_MIN, Letters, Manner, Prose};
 use super::{GIGABYTE, Kind, date};
-
-/// An article as it stands in a batch: native form, LF line ends.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Article {
-    /// Header, blank line and body.
-    pub bytes: Vec<u8>,
-    /// Its message-id, angle brackets included.
-    pub id: String,
-    /// How many groups it is posted to, at least 1.
-    pub groups: usize,
-}
 
 /// No article is cross-posted to more groups than this beyond the first.
 const CROSS_POSTINGS_MAX: u64 = 5;

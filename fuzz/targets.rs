@@ -238,7 +238,7 @@ fn known_groups() -> Active {
 
 /// The sys file, and the matrix made of it.
 pub fn sys(data: &[u8]) {
-    if let Ok(sites) = groups::sys::parse(data, b"news.example.org") {
+    if let Ok(sites) = groups::Sites::parse(data, b"news.example.org") {
         matrix(&sites);
     }
 }

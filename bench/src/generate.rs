@@ -6,6 +6,7 @@
 //! kind and seed give the same bytes on every machine.
 
 mod article;
+mod articles;
 mod date;
 mod demo;
 mod groups;
@@ -16,7 +17,7 @@ use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
 use std::path::Path;
 
-pub use article::Articles;
+pub use articles::Articles;
 pub use random::{Random, Zipf, mix};
 
 /// The seed used where none is given.

@@ -9,6 +9,7 @@ mod ours;
 mod pipeline;
 mod process;
 mod reading;
+mod running;
 mod servers;
 mod sink;
 mod table;

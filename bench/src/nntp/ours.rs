@@ -12,7 +12,7 @@ use rustls::pki_types::pem::PemObject;
 use rustls::{ClientConfig, RootCertStore};
 
 use super::client::PEER;
-use super::servers::{Ended, Running, free_port, wait_for};
+use super::running::{Ended, Running, free_port, wait_for};
 use crate::site::{Batch, Site};
 
 /// Readers at a time from one address: all of them come from this machine.

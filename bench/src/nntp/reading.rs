@@ -8,7 +8,7 @@ use anyhow::{Context, Result, anyhow, bail};
 
 use super::articles::{Prepared, body};
 use super::client::Client;
-use super::servers::Running;
+use super::running::Running;
 
 /// Rows that one OVER asks for.
 pub const OVER_ROWS: u64 = 1_000;

@@ -10,7 +10,7 @@ use anyhow::{Context, Result, anyhow};
 use super::articles::{Commands, Prepared};
 use super::client::{Client, peer_stream};
 use super::pipeline::{Link, pump};
-use super::servers::Running;
+use super::running::Running;
 
 /// Between one quiet IHAVE and the next.
 const QUIET: Duration = Duration::from_millis(5);

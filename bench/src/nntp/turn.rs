@@ -7,7 +7,8 @@ use anyhow::{Context, Result, bail};
 use super::articles::Prepared;
 use super::client::Client;
 use super::reading::{self, Group, OVER_ROWS};
-use super::servers::{Running, Subject};
+use super::running::Running;
+use super::servers::{self, Subject};
 use super::table::{Row, Sample, Table};
 use super::transit::{self, Over};
 use super::{CHECKS, IDLE_READERS, IDLE_READERS_OF_INN, QUIET_ARTICLES, WARM_UPS};
@@ -67,7 +68,7 @@ impl Turn<'_> {
 
     /// A fresh server; where there can be none, a note.
     fn start(&mut self) -> Option<Running> {
-        match Running::start(self.subject, self.site, self.batch) {
+        match servers::start(self.subject, self.site, self.batch) {
             Ok(server) => Some(server),
             Err(error) => {
                 let note = format!("{}: {error:#}", self.subject.name());

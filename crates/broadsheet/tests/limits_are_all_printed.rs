@@ -92,6 +92,7 @@ const ALSO: &[(&str, &str)] = &[
         "groups::active::line::DIGITS_MAX",
         "groups::active::DIGITS_MAX",
     ),
+    ("groups::site::SITES_MAX", "groups::sites::SITES_MAX"),
     (
         "store::spool::SEGMENT_BYTES_MAX",
         "store::SEGMENT_BYTES_MAX",
@@ -175,6 +176,7 @@ const ALSO: &[(&str, &str)] = &[
     ("nntp::lib::OUT_BYTES_MAX", "nntp::OUT_BYTES_MAX"),
     ("store::position::POSITION_MAX", "store::POSITION_MAX"),
     ("store::current::PAD_BYTES_MAX", "store::PAD_BYTES_MAX"),
+    ("store::report::FINDINGS_MAX", "store::fsck::FINDINGS_MAX"),
     ("store::index::PROBES_MAX", "store::INDEX_PROBES_MAX"),
     (
         "store::index::LOAD_PERCENT_MAX",

@@ -185,7 +185,7 @@ fn file(program: &Program, articles: &[Real], groups: &HashMap<String, bool>) ->
     };
     let spool = Spool::open(&program.path("news"), options).unwrap();
     let sys = std::fs::read(program.path("news/sys")).unwrap();
-    let sys = groups::sys::parse(&sys, b"news.example.org").unwrap();
+    let sys = groups::Sites::parse(&sys, b"news.example.org").unwrap();
     let rules = Rules {
         article_bytes_max: (SEGMENT_MIB as usize) << 19,
         age_seconds_max: None,

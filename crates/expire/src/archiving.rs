@@ -19,7 +19,6 @@ use std::path::Path;
 use groups::GroupId;
 use store::{HistoryLine, Options, Reader, Stored, Survey};
 
-use crate::count;
 use crate::decide::Plan;
 use crate::failure::Failure;
 use crate::policy::Policy;
@@ -159,7 +158,7 @@ impl<'r, 'a> Run<'r, 'a> {
             },
         )?;
         stay.change(&mut plan.expiry, self.reader.expired());
-        count::count(self.reader, surveys.iter(), plan);
+        plan.count(self.reader, surveys.iter());
         Ok(())
     }
 
@@ -189,7 +188,7 @@ impl<'r, 'a> Run<'r, 'a> {
         )?;
         let stay = copying.finish()?;
         stay.change(&mut plan.expiry, self.reader.expired());
-        count::count(self.reader, surveys.iter(), plan);
+        plan.count(self.reader, surveys.iter());
         Ok(())
     }
 

@@ -3,9 +3,7 @@
 use std::collections::{BTreeMap, HashMap};
 
 use article::xref::Xref;
-use store::{Expired, Position, Reader, Row, Survey};
-
-use crate::decide::Plan;
+use store::{Expired, Expiry, Position, Reader, Row, Survey};
 
 /// What an article takes up on the disk beside its own bytes and its overview row, about: the record's header, its
 /// history line, the place of the row.
@@ -34,19 +32,18 @@ pub fn hierarchy(group: &[u8]) -> &[u8] {
     group.split(|&b| b == b'.').next().unwrap_or_default()
 }
 
-/// Counts what goes by the plan in these segments, anew: its figures follow from its expiry alone.
+/// Counts what goes in these segments: in all, and by hierarchy.
 pub(crate) fn count<'s>(
     reader: &Reader,
     surveys: impl Iterator<Item = &'s Survey>,
-    plan: &mut Plan,
-) {
-    (plan.total, plan.hierarchies) = Default::default();
-    if plan.expiry.removes_nothing() {
-        return;
-    }
-    let after = reader.expired().after(&plan.expiry);
-    let leaving = Leaving::new(reader, &after, plan);
+    expiry: &Expiry,
+) -> (Going, Hierarchies) {
     let mut hierarchies = Hierarchies::new();
+    if expiry.removes_nothing() {
+        return (Going::default(), hierarchies);
+    }
+    let after = reader.expired().after(expiry);
+    let leaving = Leaving::new(reader, &after, expiry);
     for survey in surveys {
         // Of one group after the other.
         let mut group: &[u8] = b"";
@@ -73,7 +70,7 @@ pub(crate) fn count<'s>(
         total.bytes += told.bytes;
         total.room += told.room;
     }
-    (plan.total, plan.hierarchies) = (total, hierarchies);
+    (total, hierarchies)
 }
 
 fn add(hierarchies: &mut Hierarchies, group: &[u8], going: &Going) {
@@ -97,7 +94,7 @@ pub(crate) struct Link<'a> {
     pub(crate) position: Position,
 }
 
-/// The links that a plan removes.
+/// The links that go.
 pub(crate) struct Leaving<'p> {
     reader: &'p Reader,
     after: &'p Expired,
@@ -106,10 +103,10 @@ pub(crate) struct Leaving<'p> {
 }
 
 impl<'p> Leaving<'p> {
-    /// `after`: what will have expired by the plan.
-    pub(crate) fn new(reader: &'p Reader, after: &'p Expired, plan: &'p Plan) -> Leaving<'p> {
+    /// `after`: what will have expired then.
+    pub(crate) fn new(reader: &'p Reader, after: &'p Expired, expiry: &'p Expiry) -> Leaving<'p> {
         let mut gone: HashMap<&[u8], Vec<u64>> = HashMap::new();
-        for (name, number) in &plan.expiry.gone {
+        for (name, number) in &expiry.gone {
             gone.entry(name).or_default().push(*number);
         }
         Leaving {

@@ -8,7 +8,7 @@ use groups::{Active, GroupId};
 use store::{Error, Expired, Expiry, GroupRows, HistoryLine, Reader, Survey};
 
 use crate::complaints::Unreadable;
-use crate::count::{self, Going, Hierarchies};
+use crate::count::{Going, Hierarchies, count};
 use crate::policy::{Cutoffs, Policy};
 
 /// What a run would do.
@@ -26,6 +26,13 @@ pub struct Plan {
     pub in_future: u64,
     /// Articles whose Expires cannot be read (`-g`), those of held groups included.
     pub unreadable: Unreadable,
+}
+
+impl Plan {
+    /// Counts what goes in these segments, anew: the figures follow from the expiry alone.
+    pub(crate) fn count<'s>(&mut self, reader: &Reader, surveys: impl Iterator<Item = &'s Survey>) {
+        (self.total, self.hierarchies) = count(reader, surveys, &self.expiry);
+    }
 }
 
 /// Decides what goes at `now`. `held`: groups for which it is true stay as they are.
@@ -67,7 +74,7 @@ pub(crate) fn decide_on(
     plan.unreadable = unreadable;
     let touched = plan.expiry.touched.clone();
     let is_touched = |survey: &&Survey| touched.binary_search(&survey.base()).is_ok();
-    count::count(reader, surveys.iter().filter(is_touched), &mut plan);
+    plan.count(reader, surveys.iter().filter(is_touched));
     plan
 }
 

@@ -104,9 +104,14 @@ pub enum LineFault {
     /// A directory that is none.
     #[error("has `{0}' where an archive directory, `-' or `@' belongs")]
     Directory(String),
-    /// Over [`crate::explist::RULES_MAX`].
-    #[error("is rule number {0}; there may be {max}", max = crate::explist::RULES_MAX)]
-    TooManyRules(usize),
+    /// More than there may be.
+    #[error("is rule number {number}; there may be {max}")]
+    TooManyRules {
+        /// Which it is, from 1.
+        number: usize,
+        /// The limit.
+        max: usize,
+    },
     /// A key of a table is wrong.
     #[error("{0}")]
     Key(String),

@@ -183,7 +183,10 @@ impl Reader<'_> {
             },
             [b'/', ..] => return Err(LineFault::Special(shown(patterns))),
             _ if self.rules.len() >= RULES_MAX => {
-                return Err(LineFault::TooManyRules(self.rules.len() + 1));
+                return Err(LineFault::TooManyRules {
+                    number: self.rules.len() + 1,
+                    max: RULES_MAX,
+                });
             }
             _ => self.rules.push(Rule {
                 line: number,

@@ -229,7 +229,10 @@ impl Tables {
                 .get_ref()
                 .rule(line, bounds, given)
                 .and_then(|rule| match rules.len() {
-                    count if count >= RULES_MAX => Err(LineFault::TooManyRules(count + 1)),
+                    count if count >= RULES_MAX => Err(LineFault::TooManyRules {
+                        number: count + 1,
+                        max: RULES_MAX,
+                    }),
                     _ => Ok(rule),
                 })
                 .map_err(|fault| Error::Line {

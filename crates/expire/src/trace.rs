@@ -45,7 +45,7 @@ pub(crate) fn removals(
     plan: &Plan,
 ) -> Vec<Removal> {
     let after = reader.expired().after(&plan.expiry);
-    let leaving = Leaving::new(reader, &after, plan);
+    let leaving = Leaving::new(reader, &after, &plan.expiry);
     let mut told = Vec::new();
     for survey in surveys {
         let mut here = Vec::new();

@@ -8,7 +8,7 @@ use std::io::Read;
 use std::path::PathBuf;
 use std::time::Instant;
 
-use groups::{Active, Bits, Matrix, Pattern, Wildmat, sys};
+use groups::{Active, Bits, Matrix, Pattern, Sites, Wildmat};
 
 fn main() {
     let text = isc_active().unwrap_or_else(generated_active);
@@ -71,7 +71,7 @@ fn select(active: &Active, ids: &[groups::GroupId], sites: usize) {
             subs.join(",")
         );
     }
-    let Ok(sys) = sys::parse(text.as_bytes(), b"here") else {
+    let Ok(sys) = Sites::parse(text.as_bytes(), b"here") else {
         return;
     };
     let some: Vec<_> = spread(ids).collect();

@@ -15,11 +15,13 @@ pub mod newsgroups;
 pub mod pattern;
 mod patterns;
 pub mod place;
+mod site;
 pub mod sites;
 pub mod size;
 pub mod sys;
 pub mod tables;
 pub mod times;
+mod via;
 pub mod when;
 pub mod wildmat;
 

@@ -19,8 +19,8 @@ use thiserror::Error;
 use crate::command_line::{CommandFault, CommandLine};
 use crate::pattern::Pattern;
 use crate::place::Place;
-use crate::sites::{BatchVia, ListForm, Only, SITES_MAX, Site, Sites, SitesFault, Start, Via};
-use crate::tables::Tables;
+use crate::site::{Only, SITES_MAX, Site, Start};
+use crate::via::{BatchVia, ListForm, Via};
 
 /// Name in the file that stands for this system.
 pub const ME: &[u8] = b"ME";
@@ -80,14 +80,6 @@ pub enum LineFault {
     /// A command that cannot be split into words.
     #[error(transparent)]
     Command(#[from] CommandFault),
-}
-
-/// Reads a `sys` file where there are no `[[site]]` tables; as [`Sites::read`].
-///
-/// # Errors
-/// The first line that is wrong. Every fault is fatal, as in C News.
-pub fn parse(text: &[u8], me: &[u8]) -> Result<Sites, SitesFault> {
-    Sites::read(text, &Tables::default(), me)
 }
 
 /// The lines of a `sys` file, in its order; `me` is our own name, which a line

@@ -40,7 +40,7 @@ use std::fmt;
 
 use crate::pattern::Pattern;
 use crate::place::{Place, line_and_column};
-use crate::sites::Site;
+use crate::site::Site;
 
 pub use read::{KEYS, Reading};
 

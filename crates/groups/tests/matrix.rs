@@ -3,7 +3,7 @@
 #![allow(clippy::indexing_slicing, clippy::unwrap_used, clippy::panic)] // test code may panic
 
 use groups::matrix::{MEMO_NAME_BYTES_MAX, MEMO_NAMES_MAX};
-use groups::{Active, Bits, Flag, Matrix, Sites, sys};
+use groups::{Active, Bits, Flag, Matrix, Sites};
 use proptest::prelude::*;
 
 const ACTIVE: &str = "\
@@ -27,7 +27,7 @@ both:comp/world:fmu:
 /// Names of the selected lines, `me` for bit 0.
 fn selected(groups: &[&str], distribution: Option<&str>, moderated: bool) -> String {
     let active = Active::parse(ACTIVE.into()).unwrap();
-    let sys = sys::parse(SYS.as_bytes(), b"here").unwrap();
+    let sys = Sites::parse(SYS.as_bytes(), b"here").unwrap();
     let mut matrix = Matrix::new(&active, &sys);
     select(&mut matrix, &active, &sys, groups, distribution, moderated)
 }
@@ -98,7 +98,7 @@ fn an_alias_is_matched_by_its_own_name() {
 
 #[test]
 fn rows_follow_the_table_of_groups() {
-    let sys = sys::parse(SYS.as_bytes(), b"here").unwrap();
+    let sys = Sites::parse(SYS.as_bytes(), b"here").unwrap();
     let mut active = Active::parse(ACTIVE.into()).unwrap();
     let mut matrix = Matrix::new(&active, &sys);
     let mut ask =
@@ -121,7 +121,7 @@ fn rows_follow_the_table_of_groups() {
 
 #[test]
 fn memos_are_bounded_and_right() {
-    let sys = sys::parse(SYS.as_bytes(), b"here").unwrap();
+    let sys = Sites::parse(SYS.as_bytes(), b"here").unwrap();
     let active = Active::empty();
     let mut matrix = Matrix::new(&active, &sys);
     for number in 0..MEMO_NAMES_MAX * 2 + 10 {
@@ -181,7 +181,7 @@ proptest! {
             let dists = dists.as_ref().map_or(String::new(), |dists| format!("/{dists}"));
             text += &format!("{name}:{subs}{dists}:{flags}:\n");
         }
-        let sys = sys::parse(text.as_bytes(), b"here").unwrap();
+        let sys = Sites::parse(text.as_bytes(), b"here").unwrap();
         let mut active = Active::empty();
         for name in &known {
             let _ = active.add(name.as_bytes(), Flag::Open);

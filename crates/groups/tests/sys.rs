@@ -7,7 +7,7 @@ use std::path::Path;
 use groups::command_line::CommandFault;
 use groups::sites::{BatchVia, ListForm, Only, Start, Via};
 use groups::sys::LineFault;
-use groups::{Site, Sites, SitesFault, SysFault, sys};
+use groups::{Site, Sites, SitesFault, SysFault};
 use proptest::prelude::*;
 
 const SAMPLE: &str = "\
@@ -28,7 +28,7 @@ south:alt/all:Lm u:
 ";
 
 fn parse(text: &str) -> Result<Sites, SysFault> {
-    sys::parse(text.as_bytes(), b"us.example").map_err(|fault| match fault {
+    Sites::parse(text.as_bytes(), b"us.example").map_err(|fault| match fault {
         SitesFault::Sys(fault) => fault,
         other => panic!("{other}"),
     })
@@ -200,7 +200,7 @@ proptest! {
     fn any_bytes_do(text in prop::collection::vec(
         prop_oneof![5 => prop::sample::select(b"ab:/,\\\n #fLm9%s".to_vec()), 1 => any::<u8>()], 0..200)
     ) {
-        if let Ok(sys) = sys::parse(&text, b"a") {
+        if let Ok(sys) = Sites::parse(&text, b"a") {
             for site in sys.sites() {
                 prop_assert!(!site.name.is_empty());
             }

@@ -7,7 +7,7 @@ use relay::Rules;
 
 use crate::draft::{Draft, Field};
 use crate::mailbox;
-use crate::post::Poster;
+use crate::poster::Poster;
 use crate::refusal::{Refusal, shown};
 use crate::withdrawal;
 

@@ -179,7 +179,10 @@ impl Draft {
         let is_long_first =
             field.name.len() + 2 + first.map_or(0, <[u8]>::len) > HEADER_LINE_BYTES_MAX;
         if is_long_first || field.value.split(|&byte| byte == b'\n').any(is_long) {
-            return Err(Refusal::LongLine(shown(name().as_bytes())));
+            return Err(Refusal::LongLine {
+                header: shown(name().as_bytes()),
+                max: HEADER_LINE_BYTES_MAX,
+            });
         }
         // `Subject:` with the text on the next line is one line here.
         field.value = field.value.trim_ascii().to_vec();

@@ -25,11 +25,13 @@ pub mod mailbox;
 pub mod message_id;
 pub mod moderators;
 pub mod post;
+mod poster;
 pub mod refusal;
 pub mod submission;
 pub mod withdrawal;
 
 pub use draft::Draft;
 pub use moderators::Moderators;
-pub use post::{InjectRules, Injected, Moment, Poster, Reveal, Route, Site, inject};
+pub use post::{InjectRules, Injected, Moment, Reveal, Route, Site, inject};
+pub use poster::Poster;
 pub use refusal::Refusal;

@@ -10,25 +10,9 @@ use relay::cancel_lock::Secret;
 use crate::draft::Draft;
 use crate::groups_of::{Allowed, allowed};
 use crate::moderators::Moderators;
+use crate::poster::Poster;
 use crate::refusal::{Refusal, shown};
 use crate::{check, mailbox, message_id, submission, withdrawal};
-
-/// Who posts.
-#[derive(Debug, Clone, Copy, Default)]
-pub struct Poster<'a> {
-    /// A name no other poster has: for locks, and for Injection-Info where the site tells it. May be empty.
-    pub account: &'a [u8],
-    /// From where the post has none: `user@site (Name)`. May be empty.
-    pub from: &'a [u8],
-    /// The machine the post comes from; empty for this one.
-    pub host: &'a [u8],
-    /// What finds the poster again in the site's own log; empty for nothing.
-    pub logging_data: &'a [u8],
-    /// May give Approved, and post control messages other than cancel.
-    pub may_approve: bool,
-    /// May cancel what others posted here.
-    pub is_admin: bool,
-}
 
 /// What a post tells the world about its poster, besides what the poster says.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

@@ -18,11 +18,13 @@ pub enum Refusal {
     #[error("{0} holds control characters, an empty line or bytes that are not UTF-8")]
     Syntax(String),
     /// A line of the header is longer than mail and news allow (RFC 5536, 2.2).
-    #[error(
-        "a line of {0} is longer than {max} bytes; fold it",
-        max = crate::draft::HEADER_LINE_BYTES_MAX
-    )]
-    LongLine(String),
+    #[error("a line of {header} is longer than {max} bytes; fold it")]
+    LongLine {
+        /// The header.
+        header: String,
+        /// The limit.
+        max: usize,
+    },
     /// Only the news system may write this header (RFC 5537, 3.4.1).
     #[error("{0} may not be given; the news system writes it")]
     Forbidden(String),
@@ -78,7 +80,7 @@ impl Refusal {
             Refusal::NotAHeader { .. } => "not-a-header",
             Refusal::Twice(_) => "header-twice",
             Refusal::Syntax(_) => "header-syntax",
-            Refusal::LongLine(_) => "header-line-too-long",
+            Refusal::LongLine { .. } => "header-line-too-long",
             Refusal::Forbidden(_) => "header-forbidden",
             Refusal::Missing(_) => "header-missing",
             Refusal::Value { .. } => "header-value",

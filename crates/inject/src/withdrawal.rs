@@ -4,7 +4,7 @@ pub use relay::cancel_lock::withdrawn;
 use relay::cancel_lock::{ELEMENTS_MAX, Holder, Secret, elements_of};
 
 use crate::draft::Draft;
-use crate::post::Poster;
+use crate::poster::Poster;
 
 /// Puts the locks of this site and of the poster before those the poster gave himself.
 pub fn lock(draft: &mut Draft, poster: &Poster<'_>, secret: &Secret, id: &[u8]) {

@@ -7,7 +7,7 @@ use std::convert::Infallible;
 use article::date::Utc;
 use article::{Article, Form};
 use groups::Matrix;
-use groups::sys;
+use groups::Sites;
 use inject::Route;
 use proptest::prelude::*;
 use relay::decide::Scratch;
@@ -25,7 +25,7 @@ fn not_accepted(room: &Room, post: &[u8], may_approve: bool) -> Option<String> {
         return None;
     }
     let article = Article::parse(&done.bytes, Form::Native);
-    let sites = sys::parse(b"ME:all\n", b"news.example.org").unwrap();
+    let sites = Sites::parse(b"ME:all\n", b"news.example.org").unwrap();
     let mut matrix = Matrix::new(&room.active, &sites);
     let mut state = State {
         active: &room.active,

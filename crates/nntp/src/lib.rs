@@ -17,11 +17,11 @@ pub use command::{Articles, Command, Fault, List, Part, Which, parse};
 pub use line::{Line, first_line};
 pub use out::{Lent, Out, Piece};
 pub use range::Range;
-pub use session::{LoggedIn, Next, Outcome, Session, Taken};
+pub use session::{LoggedIn, Next, Session, Taken};
 pub use terms::{Standing, Terms};
 pub use world::{
-    Article, ControlFile, Credentials, Found, HandedIn, Intake, Kind, Marks, Place, Rows, SaslStep,
-    Seen, Trouble, World,
+    Article, ControlFile, Credentials, Found, HandedIn, Intake, Kind, Marks, Outcome, Place, Rows,
+    SaslStep, Seen, Trouble, World,
 };
 
 /// Longest command line, CRLF included (RFC 3977, 3.1).

@@ -9,6 +9,7 @@ mod identity;
 mod listing;
 mod news;
 mod reader;
+mod reply;
 mod transit;
 
 use std::sync::Arc;
@@ -22,7 +23,6 @@ use crate::world::{Credentials, HandedIn, Intake, Kind, World};
 use crate::{COMMAND_BYTES_MAX, OUT_BYTES_MAX, SASL_BYTES_MAX};
 
 pub use identity::LoggedIn;
-pub use transit::Outcome;
 
 /// What the session waits for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -418,7 +418,7 @@ impl Session {
             Intake::Closed(why) => {
                 let mut text = out.text();
                 text.extend_from_slice(code);
-                transit::push_line(&mut text, why.as_bytes());
+                reply::push_line(&mut text, why.as_bytes());
                 true
             }
         }

@@ -8,7 +8,6 @@ use groups::Active;
 use groups::active::GroupId;
 
 use crate::out::{Lent, Out};
-use crate::session::Outcome;
 use crate::terms::Standing;
 
 /// A look-up that failed, and why: an I/O error. It is answered with 403.
@@ -88,6 +87,19 @@ pub enum Kind {
     Ihave,
     /// POST
     Post,
+}
+
+/// What became of an article that was handed in.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Outcome {
+    /// It is on the disk.
+    Taken,
+    /// It is here already.
+    Duplicate,
+    /// It is not wanted, for this reason, nor will it be later.
+    Refused(Vec<u8>),
+    /// It could not be taken now, for this reason.
+    TryLater(Vec<u8>),
 }
 
 /// A whole article that came.

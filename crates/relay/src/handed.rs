@@ -1,24 +1,11 @@
 //! A batch that one program opened and another files.
 
-use std::fs::File;
 use std::io;
 use std::path::Path;
 use std::sync::Arc;
 
-use crate::input::{Again, Input, Source};
+use crate::input::{Again, Handed, Input, Source};
 use crate::log::Now;
-
-/// A regular file to be handed to another program, with what is said of it there. Who handed it over removes it, where
-/// that is wanted.
-#[derive(Debug, Clone)]
-pub struct Handed {
-    /// For messages.
-    pub name: String,
-    /// What the end of a kept batch's name is: the file's name, or the number of the process that read a pipe.
-    pub tail: String,
-    /// The file; it is read from where it stands.
-    pub file: Arc<File>,
-}
 
 /// An input, opened to be handed over.
 #[derive(Debug)]

@@ -5,12 +5,12 @@ use std::io::{self, Read, Seek};
 use std::os::fd::AsFd;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use rustix::fs::OFlags;
 use rustix::io::Errno;
 use store::MapRef;
 
-use crate::handed::Handed;
 use crate::log::Now;
 
 /// Where a batch comes from.
@@ -25,6 +25,18 @@ pub enum Input {
     Stdin,
     /// A file that another program opened.
     Handed(Handed),
+}
+
+/// A regular file to be handed to another program, with what is said of it there. Who handed it over removes it, where
+/// that is wanted.
+#[derive(Debug, Clone)]
+pub struct Handed {
+    /// For messages.
+    pub name: String,
+    /// What the end of a kept batch's name is: the file's name, or the number of the process that read a pipe.
+    pub tail: String,
+    /// The file; it is read from where it stands.
+    pub file: Arc<File>,
 }
 
 /// One input, opened.

@@ -14,10 +14,10 @@ use store::MapRef;
 
 use crate::error::Error;
 use crate::file::{Filer, Verdict};
+pub use crate::handed::Opened;
 use crate::handed::cannot_open;
-pub use crate::handed::{Handed, Opened};
-pub use crate::input::Input;
 use crate::input::{Again, Source};
+pub use crate::input::{Handed, Input};
 use crate::kept;
 use crate::log::{Code, LOCAL, Now};
 use crate::tap::Tap;

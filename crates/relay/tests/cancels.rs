@@ -113,7 +113,7 @@ fn what_is_too_large_to_be_filed_cancels_nothing() {
         ..store::Options::default()
     };
     let spool = store::Spool::open(newsdir.path(), options).unwrap();
-    let sys = groups::sys::parse(newsdir::SYS.as_bytes(), newsdir::HOST.as_bytes()).unwrap();
+    let sys = groups::Sites::parse(newsdir::SYS.as_bytes(), newsdir::HOST.as_bytes()).unwrap();
     let rules = relay::Rules::new(newsdir::HOST.as_bytes());
     let mut filer = relay::Filer::new(spool, sys, rules, newsdir::classic()).unwrap();
     let mut file = |text: &str| {

@@ -6,9 +6,9 @@ mod newsdir;
 
 use article::Form;
 use article::date::Utc;
+use groups::Sites;
 use groups::active::Active;
 use groups::matrix::Matrix;
-use groups::sys;
 use newsdir::{ACTIVE, HOST, NOW, SYS, article};
 use relay::decide::State;
 use relay::explain::{Explanation, Outlook, explain};
@@ -16,7 +16,7 @@ use relay::{Arrival, Rules};
 
 fn explained(text: &str) -> Explanation {
     let active = Active::parse(ACTIVE.as_bytes().to_vec()).unwrap();
-    let sys = sys::parse(SYS.as_bytes(), HOST.as_bytes()).unwrap();
+    let sys = Sites::parse(SYS.as_bytes(), HOST.as_bytes()).unwrap();
     let mut matrix = Matrix::new(&active, &sys);
     let mut state = State {
         active: &active,

@@ -8,7 +8,7 @@ use hashbrown::HashMap;
 
 use crate::live::Live;
 use crate::living::{Living, Tally};
-use crate::overview::{self, Block, GroupRows};
+use crate::overview::{self, Block, GroupRows, Row};
 use crate::position::{View, segment_path};
 use crate::reader::Reader;
 use crate::{Error, Position};
@@ -397,6 +397,30 @@ fn map<'c>(
         Entry::Occupied(known) => known.into_mut(),
         Entry::Vacant(place) => place.insert(reader.live_overview(base)?),
     })
+}
+
+impl Reader {
+    /// Calls `each` for every overview row of a group with a number in `low..=high`, ascending.
+    pub fn overview(
+        &self,
+        group: &[u8],
+        range: (u64, u64),
+        mut each: impl FnMut(Row<'_>) -> std::io::Result<()>,
+    ) -> Result<(), Error> {
+        let mut catalogue = Catalogue::default();
+        let walked = catalogue.walk(self, group, (range, ROWS_AT_ONCE), |living| {
+            match living.each_row(&mut each) {
+                Ok(()) => ControlFlow::Continue(()),
+                Err(error) => ControlFlow::Break(error),
+            }
+        })?;
+        match walked {
+            ControlFlow::Continue(()) => Ok(()),
+            ControlFlow::Break(source) => {
+                Err(Error::io("write the rows of", &self.segments, source))
+            }
+        }
+    }
 }
 
 /// Notes the rows that a sealed segment has of a group: in one block.

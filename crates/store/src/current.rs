@@ -213,9 +213,9 @@ impl Derived {
             .get(..self.his.end as usize)
             .unwrap_or_default();
         let start = self.his.end;
-        let waiting = crate::older::lines(&self.his_pending)
+        let waiting = crate::history::lines(&self.his_pending)
             .map(move |(offset, line)| (start + offset, line));
-        crate::older::lines(written).chain(waiting)
+        crate::history::lines(written).chain(waiting)
     }
 
     /// Adds a cancel.

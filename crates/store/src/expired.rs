@@ -15,8 +15,8 @@ use crate::bytes::cut;
 use crate::disk::{Disk, Open};
 use crate::history::HistoryLine;
 use crate::record::Kind;
-use crate::recover::each_record;
 use crate::replace::{read_whole, replace};
+use crate::segment::each_record;
 use crate::{Error, segment};
 
 const MAGIC: &[u8] = b"BSexpired1 ";

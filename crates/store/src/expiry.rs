@@ -207,7 +207,7 @@ impl Spool {
             base.is_some_and(|base| *base < newest && !dead.contains(base))
         };
         let text = self.cancels_text()?;
-        for (_, line) in crate::older::lines(&text) {
+        for (_, line) in crate::history::lines(&text) {
             if crate::Cancels::parse_line(line).is_some_and(|(position, _)| stays(position)) {
                 self.make_room(line.len() as u64 + 256)?;
                 self.log_text(Kind::Cancel, &[line, b"\n"].concat());

@@ -1,7 +1,7 @@
 //! Checks every file of the store against `.art`, and mends what can be mended.
 
 use std::collections::{HashMap, HashSet};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
 use crate::alive::Alive;
@@ -22,65 +22,7 @@ use crate::thinned::History;
 use crate::views::look_at;
 use crate::{Error, Position, mend, recover, repack, segment};
 
-/// Findings told one by one; more are only counted.
-pub const FINDINGS_MAX: usize = 1000;
-
-/// One thing that is wrong.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Finding {
-    /// The file.
-    pub path: PathBuf,
-    /// Where in it, bytes.
-    pub offset: u64,
-    /// What is wrong, in a sentence.
-    pub what: String,
-    /// True when it was mended.
-    pub mended: bool,
-}
-
-/// What a check found.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Report {
-    /// Segments looked at.
-    pub segments: u64,
-    /// Sound articles.
-    pub articles: u64,
-    /// History lines.
-    pub lines: u64,
-    /// Bytes of sound records.
-    pub bytes: u64,
-    /// Holes: runs of zeros where expire gave space back.
-    pub holes: u64,
-    /// Places where articles were lost to damage; nothing can bring them back but another copy.
-    pub lost: u64,
-    /// What opening mended by itself.
-    pub notices: Vec<String>,
-    /// What is wrong, the first [`FINDINGS_MAX`].
-    pub findings: Vec<Finding>,
-    /// How much is wrong in all.
-    pub faults: u64,
-}
-
-impl Report {
-    pub(crate) fn tell(&mut self, path: &Path, offset: u64, what: impl Into<String>, mended: bool) {
-        self.faults += 1;
-        if self.findings.len() < FINDINGS_MAX {
-            self.findings.push(Finding {
-                path: path.to_owned(),
-                offset,
-                what: what.into(),
-                mended,
-            });
-        }
-    }
-
-    /// True when nothing is wrong, or all of it was mended.
-    pub fn is_clean(&self) -> bool {
-        self.faults == 0
-            || (self.faults <= FINDINGS_MAX as u64
-                && self.findings.iter().all(|finding| finding.mended))
-    }
-}
+pub use crate::report::{FINDINGS_MAX, Finding, Report};
 
 /// Checks a news directory; holds its lock meanwhile.
 pub fn fsck(dir: &Path, repair: bool) -> Result<Report, Error> {
@@ -201,7 +143,7 @@ impl Expected {
                 self.his_at += line.len() as u64;
                 return true;
             }
-            let first = crate::older::lines(rest).next();
+            let first = crate::history::lines(rest).next();
             if first.is_none() && line.is_empty() {
                 return rest.is_empty();
             }
@@ -409,7 +351,7 @@ fn exceptions_agree(disk: &dyn Disk, path: &Path, his: History<'_>, alive: Alive
     for line in his.text().split_inclusive(|&b| b == b'\n') {
         look_at(&mut wanted, line);
     }
-    let lines = |text| crate::older::lines(text).map(|(_, line)| line);
+    let lines = |text| crate::history::lines(text).map(|(_, line)| line);
     let there: HashSet<&[u8]> = lines(exp.bytes()).collect();
     let wanted: HashSet<&[u8]> = lines(wanted.lines()).collect();
     let is_dead = |line: &&[u8]| HistoryLine::parse(line).is_some_and(|line| alive.is_dead(&line));
@@ -422,7 +364,7 @@ fn exceptions_agree(disk: &dyn Disk, path: &Path, his: History<'_>, alive: Alive
 
 /// True when the articles at these positions of a segment, one at least, are all dead.
 fn all_dead(his: History<'_>, base: u64, (from, to): (u64, u64), alive: Alive<'_>) -> bool {
-    let mut there = crate::older::lines(his.text())
+    let mut there = crate::history::lines(his.text())
         .filter_map(|(_, line)| HistoryLine::parse(line))
         .filter(|line| {
             let offset = line.position.and_then(|at| at.0.checked_sub(base));
@@ -544,7 +486,7 @@ fn check_cancels(
     let bases = segment::list(&*spool.disk, &spool.dir.join("segments"))?;
     let mut there = HashSet::new();
     let mut bad = None;
-    for (offset, line) in crate::older::lines(&text) {
+    for (offset, line) in crate::history::lines(&text) {
         let right = Cancels::parse_line(line).is_some_and(|(position, _)| {
             there.insert(position);
             match seen.cancels.get(&position) {
@@ -559,7 +501,7 @@ fn check_cancels(
     // Records of cancels were lost to damage: what they cancelled may have been given back, so it must not come to life.
     let mut again: Vec<(Position, &[u8])> = Vec::new();
     let before = if repair { before } else { b"" };
-    for (_, line) in crate::older::lines(before) {
+    for (_, line) in crate::history::lines(before) {
         if let Some((position, id)) = Cancels::parse_line(line)
             && !seen.cancels.contains_key(&position)
             && has_article(spool, &bases, position)

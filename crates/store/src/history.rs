@@ -129,6 +129,16 @@ fn push_clean_id(out: &mut Vec<u8>, id: &[u8]) {
     }
 }
 
+/// The lines of a text with their offsets, without their newlines.
+pub fn lines(text: &[u8]) -> impl Iterator<Item = (u64, &[u8])> {
+    let mut start = 0;
+    memchr::memchr_iter(b'\n', text).filter_map(move |end| {
+        let line = (start as u64, text.get(start..end)?);
+        start = end + 1;
+        Some(line)
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

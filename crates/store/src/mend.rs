@@ -7,11 +7,11 @@ use std::sync::Arc;
 use crate::Error;
 use crate::active_file::ActiveFile;
 use crate::disk::{Disk, File, Open};
-use crate::fsck::Report;
 use crate::history::HistoryLine;
 use crate::position::{View, segment_path};
 use crate::record::{Commit, HEADER_BYTES, Kind, Lengths, begin, finish};
 use crate::recover::{self, rebuild_active, rebuild_views};
+use crate::report::Report;
 use crate::segment::{self, SEGMENT_HEADER_BYTES, SegmentHeader, Step, Walk};
 use crate::spool::{Options, Spool};
 

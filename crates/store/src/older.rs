@@ -130,13 +130,3 @@ impl Older {
         Ok(())
     }
 }
-
-/// The lines of a text with their offsets, without their newlines.
-pub fn lines(text: &[u8]) -> impl Iterator<Item = (u64, &[u8])> {
-    let mut start = 0;
-    memchr::memchr_iter(b'\n', text).filter_map(move |end| {
-        let line = (start as u64, text.get(start..end)?);
-        start = end + 1;
-        Some(line)
-    })
-}

@@ -2,7 +2,6 @@
 
 mod refresh;
 
-use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
@@ -12,7 +11,6 @@ use groups::Active;
 use crate::active_file::read_table;
 use crate::alive::Alive;
 use crate::cancels::Cancels;
-use crate::catalogue::{Catalogue, ROWS_AT_ONCE};
 use crate::disk::{Disk, File, Open, RealDisk};
 use crate::expired::Expired;
 use crate::history::HistoryLine;
@@ -20,12 +18,12 @@ use crate::index::Index;
 use crate::live::Live;
 use crate::map::MapRef;
 use crate::mark::Mark;
-use crate::moved::Tables;
+use crate::moved_tables::Tables;
 use crate::older::Older;
-use crate::overview::{self, Row};
+use crate::overview;
 use crate::position::{View, segment_path};
-use crate::record::{HEADER_BYTES, Head, Kind, Record};
 use crate::spool::{Options, Spool, first_line, is_line_of};
+use crate::stored::{Stored, read_record};
 use crate::survey::Survey;
 use crate::thinned::History;
 use crate::{Error, Position, segment};
@@ -48,20 +46,6 @@ pub struct Reader {
     pub(crate) tables: Tables,
     /// The file `expired` as it was read: changes when expire decides.
     expired_identity: Option<[u64; 3]>,
-}
-
-/// One record read from the log.
-#[derive(Debug, Clone)]
-pub struct Stored {
-    bytes: Vec<u8>,
-}
-
-impl Stored {
-    /// The record.
-    pub fn record(&self) -> Record<'_> {
-        // The constructor looked at it; an empty record stands for the impossible.
-        Record::trust(&self.bytes).unwrap_or_default()
-    }
 }
 
 /// The rows of a segment.
@@ -330,28 +314,6 @@ impl Reader {
         }
     }
 
-    /// Calls `each` for every overview row of a group with a number in `low..=high`, ascending.
-    pub fn overview(
-        &self,
-        group: &[u8],
-        range: (u64, u64),
-        mut each: impl FnMut(Row<'_>) -> std::io::Result<()>,
-    ) -> Result<(), Error> {
-        let mut catalogue = Catalogue::default();
-        let walked = catalogue.walk(self, group, (range, ROWS_AT_ONCE), |living| {
-            match living.each_row(&mut each) {
-                Ok(()) => ControlFlow::Continue(()),
-                Err(error) => ControlFlow::Break(error),
-            }
-        })?;
-        match walked {
-            ControlFlow::Continue(()) => Ok(()),
-            ControlFlow::Break(source) => {
-                Err(Error::io("write the rows of", &self.segments, source))
-            }
-        }
-    }
-
     /// The bases of the segments, ascending; the last is still being filed into.
     pub fn segments(&self) -> &[u64] {
         &self.bases
@@ -380,7 +342,7 @@ impl Reader {
             .and_then(|length| file.map(length))
             .map_err(at)?;
         let forgets = |(_, line)| self.is_forgotten(line);
-        Ok(crate::older::lines(History::of_map(&map).text()).all(forgets))
+        Ok(crate::history::lines(History::of_map(&map).text()).all(forgets))
     }
 
     /// What expire looks at in one segment.
@@ -463,50 +425,6 @@ impl Reader {
             position,
         )
     }
-}
-
-/// The record of an article at a position in one of these segments.
-pub fn read_record(
-    disk: &dyn Disk,
-    segments: &Path,
-    bases: &[u64],
-    tables: &Tables,
-    position: Position,
-) -> Result<Stored, Error> {
-    let place = bases.partition_point(|&base| base <= position.0);
-    let base = place
-        .checked_sub(1)
-        .and_then(|place| bases.get(place))
-        .ok_or(Error::NoArticle(position))?;
-    let path = segment_path(segments, *base, View::Art);
-    let at = |source| Error::io("read", &path, source);
-    let file = match disk.open(&path, Open::Read) {
-        Err(source) if source.kind() == std::io::ErrorKind::NotFound => {
-            return Err(Error::NoArticle(position));
-        }
-        opened => opened.map_err(at)?,
-    };
-    let offset = tables
-        .in_file(&*file, &path, position.0 - base)?
-        .ok_or(Error::NoArticle(position))?;
-    let mut bytes = vec![0; HEADER_BYTES];
-    let got = file.read_at(&mut bytes, offset).map_err(at)?;
-    if got < HEADER_BYTES || bytes.iter().all(|&b| b == 0) {
-        return Err(Error::NoArticle(position));
-    }
-    let damaged = || Error::Damaged {
-        path: path.clone(),
-        offset,
-        what: "the checksum of the article is wrong",
-    };
-    let head = Head::parse(&bytes).ok_or_else(damaged)?;
-    if head.kind == Kind::Hole {
-        return Err(Error::NoArticle(position));
-    }
-    bytes.resize(head.length as usize, 0);
-    file.read_at(&mut bytes, offset).map_err(at)?;
-    Record::parse(&bytes).ok_or_else(damaged)?;
-    Ok(Stored { bytes })
 }
 
 /// False when the current segment's history lines end before the mark: they are being made again after a crash, or that was

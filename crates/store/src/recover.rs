@@ -27,7 +27,9 @@ use crate::older::Older;
 use crate::position::{View, segment_path};
 use crate::record::{Kind, Record};
 use crate::row::push_row_of;
-use crate::segment::{self, FIRST_BASE, SEGMENT_HEADER_BYTES, SegmentHeader, Step, Walk};
+use crate::segment::{
+    self, FIRST_BASE, SEGMENT_HEADER_BYTES, SegmentHeader, Step, Walk, each_record,
+};
 use crate::spool::{Options, SEGMENT_BYTES_MAX, SEGMENT_BYTES_MIN, Spool};
 use crate::{Error, Position, unreclaimed};
 
@@ -343,28 +345,6 @@ pub fn rebuild_active(disk: &Arc<dyn Disk>, segments: &Path) -> Result<Active, E
             "missing, and the log has no copy of it: give one with `broadsheet init --active FILE`"
                 .into(),
     })
-}
-
-/// Calls `each` for every sound record of a segment, with its offset.
-pub fn each_record(
-    disk: &Arc<dyn Disk>,
-    segments: &Path,
-    base: u64,
-    mut each: impl FnMut(u64, &Record<'_>),
-) -> Result<(), Error> {
-    let path = segment_path(segments, base, View::Art);
-    let at = |doing| {
-        let path = path.clone();
-        move |source| Error::io(doing, &path, source)
-    };
-    let file = disk.open(&path, Open::Read).map_err(at("open"))?;
-    let mut walk = Walk::new(&*file, SEGMENT_HEADER_BYTES, u64::MAX).map_err(at("read"))?;
-    while let Some(step) = walk.next().map_err(at("read"))? {
-        if let Step::Record(offset, record) = step {
-            each(offset, &record);
-        }
-    }
-    Ok(())
 }
 
 fn apply_to_active(table: &mut Active, record: &Record<'_>) {

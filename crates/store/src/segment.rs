@@ -1,6 +1,7 @@
 //! One segment on the disk: its `.art` header, and a walk over its records.
 
 use std::path::Path;
+use std::sync::Arc;
 
 use crate::Error;
 use crate::bytes::{put_u32, put_u64, u32_at, u64_at};
@@ -359,6 +360,28 @@ pub fn create(disk: &dyn Disk, segments: &Path, header: SegmentHeader) -> Result
     }
     disk.sync_directory(segments)
         .map_err(|source| Error::io("sync", segments, source))
+}
+
+/// Calls `each` for every sound record of a segment, with its offset.
+pub fn each_record(
+    disk: &Arc<dyn Disk>,
+    segments: &Path,
+    base: u64,
+    mut each: impl FnMut(u64, &Record<'_>),
+) -> Result<(), Error> {
+    let path = segment_path(segments, base, View::Art);
+    let at = |doing| {
+        let path = path.clone();
+        move |source| Error::io(doing, &path, source)
+    };
+    let file = disk.open(&path, Open::Read).map_err(at("open"))?;
+    let mut walk = Walk::new(&*file, SEGMENT_HEADER_BYTES, u64::MAX).map_err(at("read"))?;
+    while let Some(step) = walk.next().map_err(at("read"))? {
+        if let Step::Record(offset, record) = step {
+            each(offset, &record);
+        }
+    }
+    Ok(())
 }
 
 #[cfg(test)]

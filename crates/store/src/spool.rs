@@ -18,15 +18,15 @@ use crate::history::{HistoryLine, push_seen};
 use crate::index::Index;
 use crate::lock::Lock;
 use crate::mark::Mark;
-use crate::moved::Tables;
+use crate::moved_tables::Tables;
 use crate::older::Older;
 use crate::overview::{self, Block};
 use crate::pending::SPILL_BYTES;
 use crate::position::{POSITION_MAX, View, segment_path};
-use crate::reader::{Stored, read_record};
 use crate::record::{self, Commit, Kind};
 use crate::row::push_row;
 use crate::segment::{self, SEGMENT_HEADER_BYTES, SegmentHeader};
+use crate::stored::{Stored, read_record};
 use crate::{Error, Expires, Position, recover};
 
 /// When an article counts as filed.

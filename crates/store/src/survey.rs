@@ -182,7 +182,7 @@ impl Survey {
 
     /// The same with their text.
     pub(crate) fn exception_lines(&self) -> impl Iterator<Item = (&[u8], HistoryLine<'_>)> {
-        crate::older::lines(self.exp.bytes())
+        crate::history::lines(self.exp.bytes())
             .filter_map(|(_, text)| Some((text, HistoryLine::parse(text)?)))
     }
 

@@ -130,7 +130,7 @@ impl<'a> History<'a> {
     pub fn lines_from(self, offset: u64) -> impl Iterator<Item = (u64, &'a [u8])> {
         let start = self.offset_here(offset).min(self.text.len() as u64);
         let text = self.text.get(start as usize..).unwrap_or_default();
-        crate::older::lines(text).map(move |(here, line)| (self.whole_offset(start + here), line))
+        crate::history::lines(text).map(move |(here, line)| (self.whole_offset(start + here), line))
     }
 
     /// Where in the whole history the line began that begins here in the text.

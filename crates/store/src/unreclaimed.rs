@@ -34,7 +34,7 @@ fn parse(text: &[u8]) -> Option<Due> {
     if decimal::parse(sum)? != u64::from(crc32c::crc32c(lines)) {
         return None;
     }
-    crate::older::lines(lines)
+    crate::history::lines(lines)
         .map(|(_, line)| {
             let (base, due) = line.split_at_checked(memchr::memchr(b' ', line)?)?;
             Some((decimal::parse(base)?, decimal::parse_signed(due.get(1..)?)?))

@@ -120,7 +120,7 @@ impl Views {
             .length()
             .and_then(|length| old.map(length))
             .map_err(|source| Error::io("read", path, source))?;
-        for (_, text) in crate::older::lines(History::of_map(&map).text()) {
+        for (_, text) in crate::history::lines(History::of_map(&map).text()) {
             let line = HistoryLine::parse(text).filter(|line| alive.is_dead(line));
             let offset = line.and_then(|line| line.position?.0.checked_sub(self.base));
             let after = self.gone.back().map_or(0, |(last, _)| last + 1);

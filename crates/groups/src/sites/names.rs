@@ -3,7 +3,8 @@
 
 use std::collections::{HashMap, HashSet};
 
-use super::{Site, Via};
+use crate::site::Site;
+use crate::via::Via;
 
 /// The names that feeds have had, each with the mark of its way.
 #[derive(Debug, Clone, Default)]

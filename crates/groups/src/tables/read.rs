@@ -7,7 +7,7 @@ use super::{Accept, FILE, TableFault, Tables, value};
 use crate::nearest;
 use crate::pattern::Pattern;
 use crate::place::Place;
-use crate::sites::{Only, SITES_MAX, Site, Start};
+use crate::site::{Only, SITES_MAX, Site, Start};
 
 /// The keys at the top of `broadsheet.toml` that are read here.
 pub const KEYS: &[&str] = &["accept", "site"];

@@ -5,7 +5,7 @@ use toml::de::DeValue;
 
 use crate::nearest;
 use crate::pattern::Pattern;
-use crate::sites::Start;
+use crate::site::Start;
 use crate::size as sizes;
 
 /// What stands there, for messages.

@@ -7,7 +7,7 @@ use toml::de::{DeTable, DeValue};
 
 use super::{Reading, value};
 use crate::command_line::CommandLine;
-use crate::sites::{BatchVia, Build, Compress, Gives, ListForm, Queue, To, Via};
+use crate::via::{BatchVia, Build, Compress, Gives, ListForm, Queue, To, Via};
 use crate::when::When;
 
 /// The keys that say which kind it is, and those that go with each.

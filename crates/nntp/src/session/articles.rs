@@ -7,7 +7,7 @@ use crate::out::{Lent, Out};
 use crate::world::{Article, Place, World};
 
 use super::Session;
-use super::reader::{NO_CURRENT, NO_ID, NO_NUMBER, push_found, refuse};
+use super::reply::{NO_CURRENT, NO_ID, NO_NUMBER, push_found, refuse};
 
 impl Session {
     pub(super) fn get<W: World>(

@@ -12,7 +12,7 @@ use crate::range::Range;
 use crate::world::{Trouble, World};
 
 use super::Session;
-use super::reader::{NO_CURRENT, NO_ID, NO_NUMBER, PIECE_BYTES, Work, refuse};
+use super::reply::{NO_CURRENT, NO_ID, NO_NUMBER, PIECE_BYTES, refuse};
 
 /// So many articles are looked into for a piece of an answer.
 const ARTICLES_MAX: usize = 256;
@@ -69,14 +69,12 @@ impl Session {
         is_old: bool,
         world: &mut W,
         out: &mut Out,
-    ) {
+    ) -> Option<Range> {
         const FOLLOWS: &[u8] = b"224 Overview follows\r\n";
         if let Articles::Id(id) = articles {
-            let Some(_) = self.readable(id, world, out) else {
-                return;
-            };
+            self.readable(id, world, out)?;
             let mut row = Vec::new();
-            return match world.row(id, &mut row) {
+            match world.row(id, &mut row) {
                 Ok(true) => {
                     for part in [FOLLOWS, &row, b".\r\n"] {
                         out.push(part);
@@ -84,13 +82,13 @@ impl Session {
                 }
                 Ok(false) => out.push(NO_ID),
                 Err(trouble) => refuse(&trouble, out),
-            };
+            }
+            return None;
         }
         let missing = if is_old { NONE_SELECTED } else { NO_NUMBER };
-        if let Some(range) = self.range(articles, missing, world, out) {
-            out.push(FOLLOWS);
-            self.begin(Work::Over(range));
-        }
+        let range = self.range(articles, missing, world, out)?;
+        out.push(FOLLOWS);
+        Some(range)
     }
 
     /// HDR, and XHDR where `is_old`.
@@ -101,21 +99,19 @@ impl Session {
         is_old: bool,
         world: &mut W,
         out: &mut Out,
-    ) {
-        let Some(field) = Field::named(name, is_old, out) else {
-            return;
-        };
+    ) -> Option<Headers> {
+        let field = Field::named(name, is_old, out)?;
         let (form, follows, missing): (_, &[u8], _) = match is_old {
             true => (Form::Old, b"221 Header follows\r\n", NONE_SELECTED),
             false => (Form::New, b"225 Headers follow\r\n", NO_NUMBER),
         };
         if let Articles::Id(id) = articles {
-            return self.of_one(id, &field, &form, follows, world, out);
+            self.of_one(id, &field, &form, follows, world, out);
+            return None;
         }
-        if let Some(range) = self.range(articles, missing, world, out) {
-            out.push(follows);
-            self.begin(Work::Headers(Headers { range, field, form }));
-        }
+        let range = self.range(articles, missing, world, out)?;
+        out.push(follows);
+        Some(Headers { range, field, form })
     }
 
     /// XPAT. Several patterns are one with blanks in it, as in INN (RFC 2980, 2.9).
@@ -126,25 +122,28 @@ impl Session {
         patterns: &[u8],
         world: &mut W,
         out: &mut Out,
-    ) {
+    ) -> Option<Headers> {
         const FOLLOWS: &[u8] = b"221 Header follows\r\n";
-        let Some(field) = Field::named(name, true, out) else {
-            return;
-        };
+        let field = Field::named(name, true, out)?;
         let words = patterns.split(|byte| matches!(byte, b' ' | b'\t'));
         let words: Vec<&[u8]> = words.filter(|word| !word.is_empty()).collect();
         let form = Form::Matching(Wildmat::parse_simple(&words.join(&b' ')));
         let range = match articles {
-            Articles::Id(id) => return self.of_one(id, &field, &form, FOLLOWS, world, out),
             Articles::Range(range) => range,
+            Articles::Id(id) => {
+                self.of_one(id, &field, &form, FOLLOWS, world, out);
+                return None;
+            }
             // It cannot be left out: see the parser of commands.
-            Articles::Current => return out.push(b"501 Which articles?\r\n"),
+            Articles::Current => {
+                out.push(b"501 Which articles?\r\n");
+                return None;
+            }
         };
         // An empty list is an answer here.
-        if self.reader.selected(world, out).is_some() {
-            out.push(FOLLOWS);
-            self.begin(Work::Headers(Headers { range, field, form }));
-        }
+        self.reader.selected(world, out)?;
+        out.push(FOLLOWS);
+        Some(Headers { range, field, form })
     }
 
     /// The articles that are asked for, from the first that is there; says that there are none.

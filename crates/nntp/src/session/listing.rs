@@ -14,7 +14,7 @@ use crate::world::{ControlFile, Marks, Trouble, World};
 
 use super::Session;
 use super::news::{When, seconds};
-use super::reader::{PIECE_BYTES, PIECE_LOOKS_MAX, Work, refuse};
+use super::reply::{PIECE_BYTES, PIECE_LOOKS_MAX, refuse};
 
 /// Which groups are asked for.
 #[derive(Debug)]
@@ -22,6 +22,15 @@ enum Asked {
     All,
     One(Box<[u8]>),
     Matching(Wildmat),
+}
+
+/// A list that is not written to its end.
+#[derive(Debug)]
+pub(super) enum Listing {
+    /// LIST ACTIVE and the like
+    Groups(Groups),
+    /// LIST of something that lies in a file
+    Lines(Lines),
 }
 
 /// A list of groups.
@@ -61,21 +70,26 @@ const NOT_KEPT: &[u8] = b"503 No such list is kept here\r\n";
 
 impl Session {
     pub(super) fn list<W: World>(
-        &mut self,
         what: List,
         argument: Option<&[u8]>,
         world: &mut W,
         out: &mut Out,
-    ) {
+    ) -> Option<Listing> {
         let asked = argument.map_or(Asked::All, Asked::by);
         let (file, kind) = match what {
             List::Active | List::XActive | List::Counts => {
                 out.push(LIST_FOLLOWS);
                 let groups = Groups::new(world.active(), asked, what == List::Counts);
-                return self.begin(Work::Groups(groups));
+                return Some(Listing::Groups(groups));
             }
-            List::Headers => return out.push(HEADERS),
-            List::OverviewFmt => return out.push(OVERVIEW_FMT),
+            List::Headers => {
+                out.push(HEADERS);
+                return None;
+            }
+            List::OverviewFmt => {
+                out.push(OVERVIEW_FMT);
+                return None;
+            }
             List::ActiveTimes => (ControlFile::ActiveTimes, Kind::Groups(asked)),
             List::Newsgroups => (ControlFile::Newsgroups, Kind::Groups(asked)),
             List::Subscriptions => (ControlFile::Subscriptions, Kind::Groups(asked)),
@@ -85,14 +99,15 @@ impl Session {
             List::Motd => (ControlFile::Motd, Kind::Verbatim),
         };
         match world.file(file) {
-            Ok(Some(text)) => self.show(LIST_FOLLOWS, text, kind, out),
+            Ok(Some(text)) => return Some(show(LIST_FOLLOWS, text, kind, out)),
             // This one is never missing for a reader (RFC 3977, 7.6.6); without a file it is empty.
             Ok(None) if what == List::Newsgroups => {
-                self.show(LIST_FOLLOWS, Arc::default(), kind, out);
+                return Some(show(LIST_FOLLOWS, Arc::default(), kind, out));
             }
             Ok(None) => out.push(NOT_KEPT),
             Err(trouble) => refuse(&trouble, out),
         }
+        None
     }
 
     /// The line of CAPABILITIES that says which lists there are.
@@ -124,40 +139,54 @@ impl Session {
         pattern: Option<&[u8]>,
         world: &mut W,
         out: &mut Out,
-    ) {
+    ) -> Option<Listing> {
         let asked = match (pattern, &self.reader.selected) {
             (Some(pattern), _) => Asked::by(pattern),
             (None, Some(selected)) => Asked::One(selected.group.clone()),
-            (None, None) => return out.push(b"481 Which groups?\r\n"),
+            (None, None) => {
+                out.push(b"481 Which groups?\r\n");
+                return None;
+            }
         };
         match world.file(ControlFile::Newsgroups) {
             Ok(Some(text)) => {
-                self.show(b"282 List follows\r\n", text, Kind::Groups(asked), out);
+                return Some(show(
+                    b"282 List follows\r\n",
+                    text,
+                    Kind::Groups(asked),
+                    out,
+                ));
             }
             Ok(None) => out.push(b"481 There are no descriptions here\r\n"),
             Err(trouble) => refuse(&trouble, out),
         }
+        None
     }
 
-    pub(super) fn new_groups<W: World>(&mut self, when: When<'_>, world: &mut W, out: &mut Out) {
-        let Some(since) = seconds(when, world, out) else {
-            return;
-        };
+    pub(super) fn new_groups<W: World>(
+        when: When<'_>,
+        world: &mut W,
+        out: &mut Out,
+    ) -> Option<Listing> {
+        let since = seconds(when, world, out)?;
         let since = u64::try_from(since).unwrap_or(0);
         match world.file(ControlFile::ActiveTimes) {
             Ok(text) => {
                 let kind = Kind::Born(since, world.active());
                 let text = text.unwrap_or_default();
-                self.show(b"231 New groups follow\r\n", text, kind, out);
+                Some(show(b"231 New groups follow\r\n", text, kind, out))
             }
-            Err(trouble) => refuse(&trouble, out),
+            Err(trouble) => {
+                refuse(&trouble, out);
+                None
+            }
         }
     }
+}
 
-    fn show(&mut self, first: &[u8], text: Arc<Vec<u8>>, kind: Kind, out: &mut Out) {
-        out.push(first);
-        self.begin(Work::Lines(Lines { text, at: 0, kind }));
-    }
+fn show(first: &[u8], text: Arc<Vec<u8>>, kind: Kind, out: &mut Out) -> Listing {
+    out.push(first);
+    Listing::Lines(Lines { text, at: 0, kind })
 }
 
 /// Any header can be asked for (RFC 3977, 8.6.2).
@@ -185,6 +214,20 @@ impl Asked {
     }
 }
 
+impl Listing {
+    /// Writes more of it. True: there is yet more.
+    pub(super) fn write<W: World>(
+        &mut self,
+        world: &mut W,
+        out: &mut Out,
+    ) -> Result<bool, Trouble> {
+        match self {
+            Listing::Groups(groups) => groups.write(world, out),
+            Listing::Lines(lines) => lines.write(world, out),
+        }
+    }
+}
+
 impl Groups {
     fn new(active: Arc<Active>, asked: Asked, with_counts: bool) -> Groups {
         let all = (0, u32::try_from(active.id_end()).unwrap_or(u32::MAX));
@@ -205,11 +248,7 @@ impl Groups {
     }
 
     /// Writes more of it. True: there is yet more.
-    pub(super) fn write<W: World>(
-        &mut self,
-        world: &mut W,
-        out: &mut Out,
-    ) -> Result<bool, Trouble> {
+    fn write<W: World>(&mut self, world: &mut W, out: &mut Out) -> Result<bool, Trouble> {
         let mut text = out.text();
         let text: &mut Vec<u8> = &mut text;
         let full = text.len().saturating_add(PIECE_BYTES);
@@ -251,11 +290,7 @@ fn push_group(active: &Active, id: GroupId, marks: Marks, count: Option<u64>, te
 
 impl Lines {
     /// Writes more of it. True: there is yet more.
-    pub(super) fn write<W: World>(
-        &mut self,
-        world: &mut W,
-        out: &mut Out,
-    ) -> Result<bool, Trouble> {
+    fn write<W: World>(&mut self, world: &mut W, out: &mut Out) -> Result<bool, Trouble> {
         let mut text = out.text();
         let text: &mut Vec<u8> = &mut text;
         let full = text.len().saturating_add(PIECE_BYTES);

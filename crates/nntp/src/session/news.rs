@@ -7,7 +7,7 @@ use crate::out::Out;
 use crate::world::{Trouble, World};
 
 use super::Session;
-use super::reader::{PIECE_LOOKS_MAX, Work};
+use super::reply::PIECE_LOOKS_MAX;
 
 /// An answer to NEWNEWS.
 #[derive(Debug)]
@@ -33,21 +33,18 @@ pub(super) fn seconds<W: World>(when: When<'_>, world: &W, out: &mut Out) -> Opt
 
 impl Session {
     pub(super) fn new_news<W: World>(
-        &mut self,
         pattern: &[u8],
         when: When<'_>,
         world: &mut W,
         out: &mut Out,
-    ) {
-        let Some(since) = seconds(when, world, out) else {
-            return;
-        };
+    ) -> Option<News> {
+        let since = seconds(when, world, out)?;
         out.push(b"230 New articles follow\r\n");
-        self.begin(Work::News(News {
+        Some(News {
             since,
             wanted: Wildmat::parse(pattern),
             cursor: None,
-        }));
+        })
     }
 
     pub(super) fn date<W: World>(world: &W, out: &mut Out) {

@@ -10,14 +10,10 @@ use crate::range::Range;
 use crate::world::{Marks, Trouble, World};
 
 use super::headers::Headers;
-use super::listing::{Groups, Lines};
+use super::listing::Listing;
 use super::news::News;
+use super::reply::{NO_CURRENT, PIECE_BYTES, PIECE_LOOKS_MAX, push_found, refuse};
 use super::{Session, State};
-
-/// About so many bytes of a long answer are written at a time: 128 KiB.
-pub(super) const PIECE_BYTES: usize = 128 << 10;
-/// So many things are looked at for a piece of a long answer.
-pub(crate) const PIECE_LOOKS_MAX: usize = 4096;
 
 /// Where a reader is.
 #[derive(Debug, Default)]
@@ -38,7 +34,7 @@ pub(super) struct Selected {
 
 /// An answer that is not written to its end.
 #[derive(Debug)]
-pub(super) enum Work {
+enum Work {
     /// LISTGROUP
     Numbers(Range),
     /// OVER
@@ -47,10 +43,8 @@ pub(super) enum Work {
     Headers(Headers),
     /// NEWNEWS
     News(News),
-    /// LIST ACTIVE and the like
-    Groups(Groups),
-    /// LIST of something that lies in a file
-    Lines(Lines),
+    /// LIST, NEWGROUPS, XGTITLE
+    List(Listing),
 }
 
 impl Reader {
@@ -86,7 +80,7 @@ impl Reader {
 }
 
 impl Session {
-    /// Obeys a reader's command.
+    /// Obeys a reader's command. Of a long answer the first line is written.
     pub(super) fn read<W: World>(&mut self, command: Command<'_>, world: &mut W, out: &mut Out) {
         match command {
             Command::Date => return Session::date(world, out),
@@ -95,34 +89,42 @@ impl Session {
             _ if !self.standing.reads => return self.deny(out),
             _ => {}
         }
-        match command {
-            Command::Get(part, which) => self.get(part, which, world, out),
-            Command::Over(articles, is_old) => self.over(articles, is_old, world, out),
-            Command::Group(name) => self.group(name, world, out),
-            Command::Next => self.go(true, world, out),
-            Command::Last => self.go(false, world, out),
-            Command::ListGroup(name, range) => self.list_group(name, range, world, out),
+        self.reader.work = match command {
+            Command::Get(part, which) => return self.get(part, which, world, out),
+            Command::Group(name) => return self.group(name, world, out),
+            Command::Next => return self.go(true, world, out),
+            Command::Last => return self.go(false, world, out),
+            Command::ListGroup(name, range) => {
+                let numbers = self.list_group(name, range, world, out);
+                numbers.map(Work::Numbers)
+            }
+            Command::Over(articles, is_old) => {
+                let range = self.over(articles, is_old, world, out);
+                range.map(Work::Over)
+            }
             Command::Hdr(field, articles, is_old) => {
-                self.headers(field, articles, is_old, world, out);
+                let headers = self.headers(field, articles, is_old, world, out);
+                headers.map(Work::Headers)
             }
             Command::XPat(field, articles, pattern) => {
-                self.find_pattern(field, articles, pattern, world, out);
+                let headers = self.find_pattern(field, articles, pattern, world, out);
+                headers.map(Work::Headers)
             }
-            Command::List(what, argument) => self.list(what, argument, world, out),
-            Command::XGTitle(pattern) => self.titles(pattern, world, out),
+            Command::List(what, argument) => {
+                let list = Session::list(what, argument, world, out);
+                list.map(Work::List)
+            }
+            Command::XGTitle(pattern) => self.titles(pattern, world, out).map(Work::List),
             Command::NewGroups(date, time, is_gmt) => {
-                self.new_groups((date, time, is_gmt), world, out);
+                let groups = Session::new_groups((date, time, is_gmt), world, out);
+                groups.map(Work::List)
             }
             Command::NewNews(pattern, date, time, is_gmt) => {
-                self.new_news(pattern, (date, time, is_gmt), world, out);
+                let news = Session::new_news(pattern, (date, time, is_gmt), world, out);
+                news.map(Work::News)
             }
-            _ => out.push(b"500 No such command\r\n"),
-        }
-    }
-
-    /// Begins a long answer; its first line is written.
-    pub(super) fn begin(&mut self, work: Work) {
-        self.reader.work = Some(work);
+            _ => return out.push(b"500 No such command\r\n"),
+        };
     }
 
     /// Writes more of a long answer: about [`PIECE_BYTES`], or as much as [`PIECE_LOOKS_MAX`] look-ups give.
@@ -137,8 +139,7 @@ impl Session {
             Work::Over(range) => write_rows(range, group, world, out),
             Work::Headers(headers) => headers.write(group, world, out),
             Work::News(news) => news.write(world, out),
-            Work::Groups(groups) => groups.write(world, out),
-            Work::Lines(lines) => lines.write(world, out),
+            Work::List(list) => list.write(world, out),
         };
         match is_more {
             Ok(true) => self.reader.work = Some(work),
@@ -173,23 +174,18 @@ impl Session {
         range: Option<Range>,
         world: &mut W,
         out: &mut Out,
-    ) {
+    ) -> Option<Range> {
         let name: Box<[u8]> = match name {
             Some(name) => name.into(),
-            None => match self.reader.selected(world, out) {
-                Some(selected) => selected.group.clone(),
-                None => return,
-            },
+            None => self.reader.selected(world, out)?.group.clone(),
         };
-        let Some((marks, count)) = self.select(&name, world, out) else {
-            return;
-        };
+        let (marks, count) = self.select(&name, world, out)?;
         push_group(&name, marks, count, b" list follows\r\n", &mut out.text());
         let (low, high) = range.map_or((0, u64::MAX), |range| (range.low, range.high));
-        self.begin(Work::Numbers(Range {
+        Some(Range {
             low: low.max(marks.low),
             high: high.min(marks.high),
-        }));
+        })
     }
 
     /// Selects a group: its first article becomes the current one (RFC 3977, 6.1.1.2). Says why not.
@@ -268,29 +264,6 @@ impl Session {
             }
         }
     }
-}
-
-/// RFC 3977: the current article number is invalid.
-pub(super) const NO_CURRENT: &[u8] = b"420 There is no current article\r\n";
-/// RFC 3977: no such number, or nothing in the range.
-pub(super) const NO_NUMBER: &[u8] = b"423 No such article in this group\r\n";
-/// RFC 3977: no such message-id.
-pub(super) const NO_ID: &[u8] = b"430 No such article\r\n";
-
-/// Says that something failed (403: RFC 3977, 3.2.1).
-pub(super) fn refuse(trouble: &Trouble, out: &mut Out) {
-    let mut text = out.text();
-    text.extend_from_slice(b"403 ");
-    super::transit::push_line(&mut text, trouble.0.as_bytes());
-}
-
-/// Writes the line that an article is announced with.
-pub(super) fn push_found(code: &[u8], number: u64, id: &[u8], text: &mut Vec<u8>) {
-    text.extend_from_slice(code);
-    decimal::push(text, number);
-    text.push(b' ');
-    text.extend_from_slice(id);
-    text.extend_from_slice(b"\r\n");
 }
 
 fn push_group(name: &[u8], marks: Marks, count: u64, end: &[u8], text: &mut Vec<u8>) {

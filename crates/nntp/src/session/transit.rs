@@ -2,22 +2,10 @@
 
 use crate::article_end::ArticleEnd;
 use crate::out::Out;
-use crate::world::{Intake, Kind, Seen, World};
+use crate::world::{Intake, Kind, Outcome, Seen, World};
 
+use super::reply::push_line;
 use super::{Coming, Next, Session, State};
-
-/// What became of an article that was handed in.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Outcome {
-    /// It is on the disk.
-    Taken,
-    /// It is here already.
-    Duplicate,
-    /// It is not wanted, for this reason, nor will it be later.
-    Refused(Vec<u8>),
-    /// It could not be taken now, for this reason.
-    TryLater(Vec<u8>),
-}
 
 const DUPLICATE: &[u8] = b"An article with this message-id is here already";
 
@@ -182,12 +170,4 @@ pub(super) fn too_large(kind: Kind, id: &[u8], bytes_max: usize) -> Vec<u8> {
     }
     push_line(&mut text, why.as_bytes());
     text
-}
-
-/// Appends text as the rest of a line, whatever it holds.
-pub(super) fn push_line(out: &mut Vec<u8>, text: &[u8]) {
-    const MOST: usize = 380;
-    let clean = |&byte: &u8| if byte < b' ' { b' ' } else { byte };
-    out.extend(text.iter().take(MOST).map(clean));
-    out.extend_from_slice(b"\r\n");
 }

@@ -6,7 +6,7 @@ use std::fs;
 use std::path::Path;
 
 use article::Form;
-use groups::sys;
+use groups::Sites;
 use relay::rnews::{self, Input, Options, Outcome, Watch};
 use relay::{Filer, FilerOptions, Now, Rules, Verdict};
 use store::{Reader, Spool};
@@ -81,7 +81,7 @@ impl Newsdir {
     pub fn filer_with(&self, rules: Rules, options: FilerOptions) -> Filer {
         let spool = Spool::open(self.path(), store::Options::default()).unwrap();
         let sys = fs::read(self.path().join("sys")).unwrap();
-        let sys = sys::parse(&sys, HOST.as_bytes()).unwrap();
+        let sys = Sites::parse(&sys, HOST.as_bytes()).unwrap();
         Filer::new(spool, sys, rules, options).unwrap()
     }
 

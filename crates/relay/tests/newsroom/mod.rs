@@ -5,9 +5,9 @@
 use std::convert::Infallible;
 
 use article::{Article, Form};
+use groups::Sites;
 use groups::active::Active;
 use groups::matrix::Matrix;
-use groups::sys;
 use relay::decide::{Arrival, Decision, Scratch, State, decide};
 use relay::rules::Rules;
 
@@ -60,7 +60,7 @@ impl Newsroom {
     /// `, remembered` at the end where it is; x'ed groups follow as ` x GROUP`.
     pub fn verdict(&self, text: &str) -> String {
         let active = Active::parse(self.active.clone().into_bytes()).unwrap();
-        let sys = sys::parse(self.sys.as_bytes(), HOST.as_bytes()).unwrap();
+        let sys = Sites::parse(self.sys.as_bytes(), HOST.as_bytes()).unwrap();
         let mut matrix = Matrix::new(&active, &sys);
         let mut state = State {
             active: &active,

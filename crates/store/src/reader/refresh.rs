@@ -8,7 +8,7 @@ use crate::Error;
 use crate::disk::Open;
 use crate::expired::Expired;
 use crate::index::Index;
-use crate::moved::Tables;
+use crate::moved_tables::Tables;
 use crate::older::Older;
 use crate::position::{View, segment_path};
 

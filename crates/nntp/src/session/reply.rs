@@ -1,0 +1,42 @@
+//! Lines that several commands answer with, and how much of a long answer is written at a time.
+
+use article::decimal;
+
+use crate::out::Out;
+use crate::world::Trouble;
+
+/// About so many bytes of a long answer are written at a time: 128 KiB.
+pub(super) const PIECE_BYTES: usize = 128 << 10;
+/// So many things are looked at for a piece of a long answer.
+pub(super) const PIECE_LOOKS_MAX: usize = 4096;
+
+/// RFC 3977: the current article number is invalid.
+pub(super) const NO_CURRENT: &[u8] = b"420 There is no current article\r\n";
+/// RFC 3977: no such number, or nothing in the range.
+pub(super) const NO_NUMBER: &[u8] = b"423 No such article in this group\r\n";
+/// RFC 3977: no such message-id.
+pub(super) const NO_ID: &[u8] = b"430 No such article\r\n";
+
+/// Says that something failed (403: RFC 3977, 3.2.1).
+pub(super) fn refuse(trouble: &Trouble, out: &mut Out) {
+    let mut text = out.text();
+    text.extend_from_slice(b"403 ");
+    push_line(&mut text, trouble.0.as_bytes());
+}
+
+/// Writes the line that an article is announced with.
+pub(super) fn push_found(code: &[u8], number: u64, id: &[u8], text: &mut Vec<u8>) {
+    text.extend_from_slice(code);
+    decimal::push(text, number);
+    text.push(b' ');
+    text.extend_from_slice(id);
+    text.extend_from_slice(b"\r\n");
+}
+
+/// Appends text as the rest of a line, whatever it holds.
+pub(super) fn push_line(out: &mut Vec<u8>, text: &[u8]) {
+    const MOST: usize = 380;
+    let clean = |&byte: &u8| if byte < b' ' { b' ' } else { byte };
+    out.extend(text.iter().take(MOST).map(clean));
+    out.extend_from_slice(b"\r\n");
+}

@@ -3,7 +3,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
 .ONESHELL:
-.PHONY: help demo test conformance-inn packages peers check fmt-check lint fmt bench man
+.PHONY: help demo test soak conformance-inn packages peers check fmt-check lint fmt bench man
 
 CARGO ?= cargo
 TARGET := $(or $(CARGO_TARGET_DIR),target)
@@ -23,6 +23,7 @@ help:
 	@cat <<'TEXT'
 	make demo    build, make a news directory, file a batch, look at it
 	make test    every check and test
+	make soak    ten minutes of mixed load: memory stays flat, nothing fails (SOAK_SECONDS=600)
 	make conformance-inn    the NNTP conformance suite against INN
 	make bench   time the real binary; see docs/performance.md
 	make man     manual pages, into $(TARGET)/man8
@@ -100,6 +101,11 @@ test: packages peers check
 	sort -u "$(TARGET)/test.log" | grep '^skipped:' || echo "Nothing was skipped."
 	echo "$$passed tests passed."
 	test "$$passed" -gt 0
+
+SOAK_SECONDS ?= 600
+
+soak:
+	@BROADSHEET_SOAK_SECONDS=$(SOAK_SECONDS) $(CARGO) test -p broadsheet --test a_mixed_load_runs_flat -- --ignored --nocapture
 
 # The same cases that `make test` plays against ours; see conformance/INN.md.
 conformance-inn: packages peers

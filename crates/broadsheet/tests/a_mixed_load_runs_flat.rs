@@ -1,6 +1,6 @@
 //! Peers, readers and posters at once, with expire and reloads between: no error, no more memory than at first, no thread gone. It takes
 //! as long as BROADSHEET_SOAK_SECONDS says, 600 s where it says nothing:
-//! `cargo test --release -p broadsheet --test a_mixed_load_runs_flat -- --ignored --nocapture`
+//! `make soak`.
 
 // A test fails by panicking.
 #![allow(clippy::indexing_slicing, clippy::unwrap_used, clippy::panic)]
@@ -12,6 +12,7 @@ use std::time::{Duration, Instant};
 
 use program::Program;
 use program::articles::with;
+use program::daemon::Over;
 use program::nntp::{ALL_MAY, Client, Served, listen, take_this};
 
 const GROUPS: [&str; 3] = ["comp.a", "comp.b", "alt.c"];
@@ -64,6 +65,7 @@ fn for_as_long_as_it_is_told() {
             scope.spawn(move || read(address, reader, load));
         }
         scope.spawn(move || post(address, load));
+        let over = Over(&load.is_over);
         let end = Instant::now() + Duration::from_secs(seconds);
         while Instant::now() < end {
             for word in ["expire", "reload", "fsck", "status"] {
@@ -75,7 +77,7 @@ fn for_as_long_as_it_is_told() {
             let last = samples[samples.len() - 1];
             println!("{} KiB, {} threads", last.0 >> 10, last.1);
         }
-        load.is_over.store(true, Ordering::SeqCst);
+        drop(over);
     });
     let (early, late) = samples.split_at(samples.len() / 4);
     let most = |of: &[(usize, usize)]| of.iter().map(|sample| sample.0).max().unwrap();

@@ -11,7 +11,7 @@ use std::sync::mpsc::sync_channel;
 
 use program::Program;
 use program::articles::{id, many};
-use program::daemon::until;
+use program::daemon::{Over, until};
 use program::nntp::{ALL_MAY, Client, Served, listen, take_this};
 
 const PEERS: usize = 3;
@@ -28,6 +28,7 @@ fn streams_go_on_around_it() {
             let (address, taken, is_over) = (&served.address, &taken, &is_over);
             scope.spawn(move || stream(address, peer, taken, is_over));
         }
+        let over = Over(&is_over);
         until("streaming", || taken.load(Ordering::SeqCst) > 1_000);
         for words in [["reload", "--dir", "news"], ["fsck", "--dir", "news"]] {
             let told = program.run(&words);
@@ -36,7 +37,7 @@ fn streams_go_on_around_it() {
         // They were at it all the time, and are.
         let before = taken.load(Ordering::SeqCst);
         until("more", || taken.load(Ordering::SeqCst) > before + 1_000);
-        is_over.store(true, Ordering::SeqCst);
+        drop(over);
     });
     served.daemon.stop();
     program.assert_clean();

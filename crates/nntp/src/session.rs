@@ -166,16 +166,6 @@ impl Session {
         matches!(self.state, State::Article(_) | State::Unwanted(..))
     }
 
-    /// How many bytes of input are looked at in one piece: who brings less brings more.
-    pub fn bytes_wanted_max(&self) -> usize {
-        match self.state {
-            State::Article(_) => self.terms.article_bytes_max.saturating_add(8),
-            // AUTHINFO SASL may come with a long response, too.
-            State::Sasl | State::Command => SASL_BYTES_MAX,
-            State::Unwanted(..) | State::Over => COMMAND_BYTES_MAX,
-        }
-    }
-
     /// Goes on with the input: `input` begins with what was not used up before.
     pub fn take<W: World>(&mut self, input: &[u8], world: &mut W, out: &mut Out) -> Taken {
         let mut used = 0;

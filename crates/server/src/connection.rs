@@ -573,8 +573,7 @@ impl Connection {
         loop {
             let sent = match self.out.first_lent() {
                 Some((lent, range)) if lent.file().is_some() => {
-                    let is_whole = range.len();
-                    send_lent(&self.socket, lent, range)?.filter(|&count| count <= is_whole)
+                    send_lent(&self.socket, lent, range)?
                 }
                 _ => {
                     let mut slices = [IoSlice::new(b""); SLICES];

@@ -80,6 +80,18 @@ struct Place {
     connection: Option<Box<Connection>>,
 }
 
+/// The connection with a token, if it is there still: its place may be another's.
+fn at(places: &[Place], token: Token) -> Option<&Connection> {
+    let connection = places.get(token.place())?.connection.as_deref()?;
+    (connection.visit.token == token).then_some(connection)
+}
+
+/// As [`at`].
+fn at_mut(places: &mut [Place], token: Token) -> Option<&mut Connection> {
+    let connection = places.get_mut(token.place())?.connection.as_deref_mut()?;
+    (connection.visit.token == token).then_some(connection)
+}
+
 macro_rules! turn {
     ($network:expr, $ticks:expr) => {
         Turn {
@@ -242,10 +254,7 @@ impl Network {
     /// Gives back what quiet connections have for compressing.
     fn rest_deflates(&mut self, ticks: u64) {
         while let Some(token) = self.deflate_timers.due(ticks) {
-            let place = self.places.get_mut(token.place());
-            let connection = place.and_then(|place| place.connection.as_mut());
-            let Some(connection) = connection.filter(|connection| connection.visit.token == token)
-            else {
+            let Some(connection) = at_mut(&mut self.places, token) else {
                 continue;
             };
             match connection.rest_deflate(DEFLATE_KEPT, ticks) {
@@ -257,15 +266,12 @@ impl Network {
 
     /// When a connection was active last.
     fn active(&self, token: Token) -> Option<u64> {
-        let place = self.places.get(token.place())?;
-        let connection = place.connection.as_ref()?;
-        (connection.visit.token == token).then_some(connection.active)
+        at(&self.places, token).map(|connection| connection.active)
     }
 
     /// True for a connection that had to rest, and its look for time limits has another entry.
     fn has_rested(&mut self, token: Token, ticks: u64) -> bool {
-        let place = self.places.get_mut(token.place());
-        let Some(connection) = place.and_then(|place| place.connection.as_mut()) else {
+        let Some(connection) = at_mut(&mut self.places, token) else {
             return true;
         };
         match connection.visit.rests_until {
@@ -285,16 +291,12 @@ impl Network {
     }
 
     fn is_promised(&self, token: Token) -> bool {
-        let place = self.places.get(token.place());
-        let connection = place.and_then(|place| place.connection.as_ref());
-        connection.is_some_and(|connection| connection.is_promised())
+        at(&self.places, token).is_some_and(|connection| connection.is_promised())
     }
 
     fn patience(&self, token: Token) -> u64 {
         let times = &self.shared.times;
-        let place = self.places.get(token.place());
-        let connection = place.and_then(|place| place.connection.as_ref());
-        let is_new = connection.is_some_and(|connection| !connection.has_spoken());
+        let is_new = at(&self.places, token).is_some_and(|connection| !connection.has_spoken());
         let most = if is_new { times.first } else { times.idle };
         u64::try_from(most.as_millis()).unwrap_or(u64::MAX / 2)
     }
@@ -322,12 +324,8 @@ impl Network {
 
     /// Takes a connection out of its place, for its turn.
     fn take(&mut self, token: Token) -> Option<Box<Connection>> {
-        let place = self.places.get_mut(token.place())?;
-        let is_it = place
-            .connection
-            .as_ref()
-            .is_some_and(|connection| connection.visit.token == token);
-        let mut connection = is_it.then(|| place.connection.take()).flatten()?;
+        at(&self.places, token)?;
+        let mut connection = self.places.get_mut(token.place())?.connection.take()?;
         connection.out().give_buffer(&mut self.texts);
         Some(connection)
     }
@@ -352,11 +350,7 @@ impl Network {
 
     /// Tells the kernel what a connection waits for, where that has changed.
     fn register(&mut self, token: Token) {
-        let place = self.places.get_mut(token.place());
-        let connection = place.and_then(|place| place.connection.as_mut());
-        // The place of one that paused may be another's now.
-        let Some(connection) = connection.filter(|connection| connection.visit.token == token)
-        else {
+        let Some(connection) = at_mut(&mut self.places, token) else {
             return;
         };
         if connection.wants_turn() && !connection.is_eager {
@@ -434,11 +428,7 @@ impl Network {
                 let hash = message_id::hash(id);
                 self.shared.offers.forget(hash, entry.connection);
             }
-            let place = self.places.get_mut(entry.connection.place());
-            let connection = place.and_then(|place| place.connection.as_mut());
-            let Some(connection) =
-                connection.filter(|connection| connection.visit.token == entry.connection)
-            else {
+            let Some(connection) = at_mut(&mut self.places, entry.connection) else {
                 continue;
             };
             let visit = &mut connection.visit;
@@ -470,9 +460,7 @@ impl Network {
         }
         // A parcel has the articles of one connection.
         if let Some(token) = last {
-            let place = self.places.get(token.place());
-            let connection = place.and_then(|place| place.connection.as_ref());
-            if let Some(connection) = connection.filter(|_| taken > 0) {
+            if let Some(connection) = at(&self.places, token).filter(|_| taken > 0) {
                 connection.visit.peer.latency.add(came.elapsed(), taken);
             }
             self.go_on(token, ticks);

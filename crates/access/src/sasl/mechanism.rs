@@ -33,9 +33,4 @@ impl Mechanism {
         let mut all = Mechanism::ALL.iter().copied();
         all.find(|mechanism| mechanism.name().as_bytes().eq_ignore_ascii_case(name))
     }
-
-    /// Whether who listens learns the password: 483 where [`crate::Access::takes_passwords`] says no.
-    pub fn is_plaintext(self) -> bool {
-        self == Mechanism::Plain
-    }
 }

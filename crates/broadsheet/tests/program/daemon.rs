@@ -8,6 +8,7 @@
 use std::io::{BufRead, BufReader};
 use std::os::unix::net::UnixDatagram;
 use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
 
@@ -15,6 +16,15 @@ use super::Program;
 
 /// Longer than this nothing here takes.
 pub const PATIENCE: Duration = Duration::from_secs(60);
+
+/// Says that it is over when it goes, also by a panic: else threads beside it would go on, and be waited for, for ever.
+pub struct Over<'a>(pub &'a AtomicBool);
+
+impl Drop for Over<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::SeqCst);
+    }
+}
 
 /// `broadsheet serve` on the news directory `news`.
 pub struct Daemon {

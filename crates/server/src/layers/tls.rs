@@ -159,12 +159,6 @@ impl Tls {
         }
     }
 
-    /// Is there something that `pending` would give?
-    #[must_use]
-    pub fn is_pending(&self) -> bool {
-        !self.answers.is_empty()
-    }
-
     /// Says that nothing more follows (close_notify). Before the end of the handshake there is nobody to say it to.
     pub fn close(&mut self, cipher: &mut Vec<u8>) {
         if !self.is_broken {

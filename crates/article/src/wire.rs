@@ -110,13 +110,16 @@ pub fn doubled_dots(wire: &[u8]) -> usize {
 }
 
 /// True when others would see other lines than we do, for whom only CRLF ends one: there is an LF alone in the header, which is `header`
-/// bytes long, or in front of a dot. Elsewhere it would end the article in its middle, or give it header fields that nobody has looked at;
-/// RFC 5536, 2.2 and RFC 3977, 3.6 forbid it.
+/// bytes long, in front of a dot, or behind one that begins a line. Elsewhere it would end the article in its middle, or give it header
+/// fields that nobody has looked at; RFC 5536, 2.2 and RFC 3977, 3.6 forbid it.
 pub fn has_hidden_lines(wire: &[u8], header: usize) -> bool {
     static DOT: LazyLock<Finder<'_>> = LazyLock::new(|| Finder::new(b"\n."));
     let is_alone = |lf: usize| lf == 0 || wire.get(lf - 1) != Some(&b'\r');
+    let ends_alone = |lf: usize| wire.get(lf + 2) == Some(&b'\n');
     let header = wire.get(..header).unwrap_or(wire);
-    memchr::memchr_iter(b'\n', header).any(is_alone) || DOT.find_iter(wire).any(is_alone)
+    let mut dots = DOT.find_iter(wire);
+    memchr::memchr_iter(b'\n', header).any(is_alone)
+        || dots.any(|lf| is_alone(lf) || ends_alone(lf))
 }
 
 /// The text of a line of wire text, without a doubled dot and without CRLF.

@@ -706,7 +706,7 @@ impl Connection {
     }
 
     /// Says the last of TLS, as far as the socket takes it at once.
-    fn end_layers(&mut self) {
+    pub fn end_layers(&mut self) {
         if let Some(tls) = &mut self.tls {
             let mut last = Vec::new();
             tls.close(&mut last);

@@ -232,7 +232,8 @@ impl World for Desk<'_> {
             return Ok(Seen::Here);
         }
         let offers = &self.shared.offers;
-        let (seen, was_told) = offers.announce(message_id::hash(id), self.visit.token, self.now);
+        let seconds = (self.ticks / 1000).cast_signed();
+        let (seen, was_told) = offers.announce(message_id::hash(id), self.visit.token, seconds);
         self.visit.tally.add(What::Offered, u64::from(!was_told));
         match seen {
             Seen::No => self.visit.has_announced = true,

@@ -236,7 +236,7 @@ impl Network {
                 self.timers.add(at, token);
                 continue;
             }
-            self.time_out(token, ticks);
+            self.time_out(token);
         }
         self.rest_deflates(ticks);
         if self.shut_until.is_some_and(|at| at <= ticks) {
@@ -301,7 +301,7 @@ impl Network {
         u64::try_from(most.as_millis()).unwrap_or(u64::MAX / 2)
     }
 
-    fn time_out(&mut self, token: Token, ticks: u64) {
+    fn time_out(&mut self, token: Token) {
         let Some(mut connection) = self.take(token) else {
             return;
         };
@@ -314,10 +314,9 @@ impl Network {
                 is_receiving: connection.session.is_receiving(),
             });
         }
+        // RFC 3977, 3.1: without a word, which would be taken for the answer to the next command.
         if !connection.has_output() {
-            connection.dismiss(b"400 Idle for too long\r\n");
-            let turn = turn!(self, ticks);
-            let _ = connection.send(&turn);
+            connection.end_layers();
         }
         self.end(connection);
     }

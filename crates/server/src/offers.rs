@@ -35,9 +35,8 @@ struct Offer {
 
 impl Offers {
     /// Whether this one may send the article: then others are told to wait. And whether that was told it before, so that CHECK and
-    /// the TAKETHIS behind it are one offer.
+    /// the TAKETHIS behind it are one offer. `now`: seconds of a clock that is never set.
     pub fn announce(&self, hash: u64, by: Token, now: i64) -> (Seen, bool) {
-        let mut was_told = false;
         let mut known = self.known();
         if let Some(offer) = known.offers.get(&hash)
             && (offer.is_in || offer.until > now)
@@ -45,7 +44,8 @@ impl Offers {
             match offer.by == by {
                 // It need not send it twice, whatever comes of it.
                 true if offer.is_in => return (Seen::Here, false),
-                true => was_told = true,
+                // Asking again gives it no more time.
+                true => return (Seen::No, true),
                 false => return (Seen::Coming, false),
             }
         }
@@ -63,7 +63,7 @@ impl Offers {
             };
             known.offers.insert(hash, offer);
         }
-        (Seen::No, was_told)
+        (Seen::No, false)
     }
 
     /// The article came.
@@ -103,7 +103,7 @@ mod tests {
         let offers = Offers::default();
         let (a, b) = (Token::new(1, 0, 0), Token::new(2, 0, 0));
         assert_eq!(offers.announce(7, a, 100), (Seen::No, false));
-        assert_eq!(offers.announce(7, a, 100), (Seen::No, true));
+        assert_eq!(offers.announce(7, a, 130), (Seen::No, true));
         assert_eq!(offers.announce(7, b, 159), (Seen::Coming, false));
         assert_eq!(offers.announce(7, b, 160), (Seen::No, false));
         offers.forget(7, a);

@@ -20,7 +20,7 @@ pub(super) struct News {
 /// A date, a time, and whether they are in UTC.
 pub(super) type When<'a> = (&'a [u8], &'a [u8], bool);
 
-/// Seconds since 1970; says that it is no time. A time before 1970 is its beginning.
+/// Seconds since 1970; says that it is no time, as of one before 1970.
 pub(super) fn seconds<W: World>(when: When<'_>, world: &W, out: &mut Out) -> Option<i64> {
     let (date, time, is_gmt) = when;
     let zone: &dyn LocalZone = if is_gmt { &Utc } else { world.zone() };

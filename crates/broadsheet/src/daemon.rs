@@ -69,8 +69,3 @@ pub use serve::serve;
 pub use socket::CLIENTS_MAX;
 pub use tray::REASON_BYTES_MAX;
 pub use watched::{Entry, Nntp, Watched};
-
-/// Epoch seconds.
-fn now() -> i64 {
-    relay::log::Now::read().seconds
-}

@@ -4,6 +4,7 @@
 //! |---|---|
 //! | [`draft`] | a header and a body, read leniently and written cleanly |
 //! | [`post`] | the whole way of a post; pure |
+//! | `poster` | who posts |
 //! | [`check`] | what a post may say |
 //! | [`withdrawal`] | locks on what is posted, keys for what is cancelled |
 //! | [`groups_of`] | what the groups allow: the classic `actflag` |

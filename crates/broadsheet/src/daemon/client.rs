@@ -12,6 +12,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use relay::kept::{self, BAD, INCOMING};
+use relay::log::Now;
 use relay::rnews::{Handed, Input, Opened, Status, Summary, Watch};
 use rustix::fs::OFlags;
 use rustix::net::{SendAncillaryBuffer, SendAncillaryMessage, SendFlags, sendmsg};
@@ -158,7 +159,7 @@ impl Run<'_> {
 
     /// The store stopped, and a pipe cannot be read again: what came of it is kept.
     fn keep(&mut self, handed: &Handed) {
-        let stem = format!("{}.{}", super::now(), handed.tail);
+        let stem = format!("{}.{}", Now::read().seconds, handed.tail);
         let bad = self.dir.join(BAD);
         let kept = (&*handed.file)
             .seek(SeekFrom::Start(0))

@@ -19,8 +19,9 @@ use rustix::time::{
 
 use groups::When;
 use groups::sites::Via;
+use relay::log::Now;
 
-use super::{now, say};
+use super::say;
 use crate::settings::Settings;
 
 /// The file in the news directory that tells when each task was started last.
@@ -131,7 +132,7 @@ impl Schedule {
     /// Starts what is due, and sets the timer for the next.
     fn look(self: Arc<Schedule>) {
         let mut tasks = self.tasks();
-        let now = now();
+        let now = Now::read().seconds;
         let mut started = false;
         let mut running = tasks.iter().filter(|task| task.running.is_some()).count();
         for task in tasks.iter_mut() {

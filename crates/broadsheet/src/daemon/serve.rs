@@ -4,6 +4,7 @@ use std::os::unix::fs::MetadataExt;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, channel};
 
+use relay::log::Now;
 use store::{Board, Lock};
 
 use super::door::{self, Listen};
@@ -14,7 +15,7 @@ use super::newsroom::{Files, Newsroom};
 use super::notify::{notify, start_watchdog};
 use super::room::Room;
 use super::schedule::Schedule;
-use super::{client, incoming, now, say, signals, socket};
+use super::{client, incoming, say, signals, socket};
 use crate::directory::NewsDirectory;
 use crate::exit::Status;
 
@@ -23,7 +24,7 @@ use crate::exit::Status;
 /// # Errors
 /// What keeps it from starting, or from going on.
 pub fn serve(directory: NewsDirectory, more: &Listen) -> anyhow::Result<Status> {
-    let since = now();
+    let since = Now::read().seconds;
     let files = Files::read(&directory)?;
     let directory = directory.by_full_name()?;
     let root = directory.root().to_owned();

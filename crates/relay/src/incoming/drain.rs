@@ -14,7 +14,7 @@ use store::{Error as StoreError, Lock};
 
 use super::name::{Grade, Grades, Name};
 use super::spool::TEMPORARY;
-use super::{is_stopped, place};
+use super::stop::{is_stopped, place};
 use crate::Error;
 use crate::file::Filer;
 use crate::rnews::{self, Input, Status, Summary, Watch};

@@ -11,7 +11,7 @@ use article::wrap::{self, WrapLimits};
 use store::Error as StoreError;
 
 use super::name::{self, Grade, Name};
-use super::place;
+use super::stop::{place, sync};
 use crate::log::Now;
 use crate::{Error, kept};
 
@@ -99,7 +99,7 @@ pub fn spool_into(
     // Of a killed program it stays, and is removed a day later.
     let _ = fs::remove_file(&temporary);
     let done = done?;
-    super::sync(dir)?;
+    sync(dir)?;
     Ok(done)
 }
 

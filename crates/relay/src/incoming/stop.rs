@@ -1,0 +1,48 @@
+//! Filing held up, by a file of its own.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use store::Error as StoreError;
+
+use crate::Error;
+use crate::kept::INCOMING;
+
+/// The file in `in.coming` that holds up all but grade 0 (`newsrunning off`).
+pub const STOP: &str = "stop";
+
+/// Where they wait.
+pub(super) fn place(dir: &Path) -> PathBuf {
+    dir.join(INCOMING)
+}
+
+/// Is filing held up, so that only batches of grade 0 are filed?
+pub fn is_stopped(dir: &Path) -> bool {
+    fs::symlink_metadata(place(dir).join(STOP)).is_ok()
+}
+
+/// Holds filing up, or lets it go on; durable.
+///
+/// # Errors
+/// Those of the file system.
+pub fn set_stopped(dir: &Path, stopped: bool) -> Result<(), Error> {
+    let (dir, path) = (place(dir), place(dir).join(STOP));
+    let done = match (stopped, fs::symlink_metadata(&path)) {
+        (true, Err(_)) => fs::OpenOptions::new()
+            .write(true)
+            .create_new(true)
+            .open(&path)
+            .map(drop),
+        (false, Ok(_)) => fs::remove_file(&path),
+        (true, Ok(_)) | (false, Err(_)) => Ok(()),
+    };
+    done.map_err(|source| StoreError::io("set", &path, source))?;
+    sync(&dir)?;
+    Ok(())
+}
+
+pub(super) fn sync(dir: &Path) -> Result<(), Error> {
+    let done: io::Result<()> = fs::File::open(dir).and_then(|dir| dir.sync_all());
+    Ok(done.map_err(|source| StoreError::io("sync", dir, source))?)
+}

@@ -174,14 +174,15 @@ pub fn note_event(event: &Event<'_>) {
         Event::LoginFailed {
             address: from,
             entry,
-            trouble,
-        } => {
-            let mut fields = vec![("address", address(*from)), ("entry", (*entry).into())];
-            if let Some(why) = trouble {
-                fields.push(("why", (*why).into()));
-            }
-            note("login_failed", fields);
-        }
+            why,
+        } => note(
+            "login_failed",
+            vec![
+                ("address", address(*from)),
+                ("entry", (*entry).into()),
+                ("why", (*why).into()),
+            ],
+        ),
         Event::TimedOut {
             address: from,
             entry,

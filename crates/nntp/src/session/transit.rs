@@ -2,7 +2,7 @@
 
 use crate::article_end::ArticleEnd;
 use crate::out::Out;
-use crate::world::{Intake, Kind, Outcome, Seen, World};
+use crate::world::{Intake, Kind, Outcome, Seen, TROUBLE, Trouble, World};
 
 use super::reply::push_line;
 use super::{Coming, Next, Session, State};
@@ -97,10 +97,10 @@ impl Session {
                     self.state = coming(Kind::TakeThis, id);
                     return None;
                 }
-                Err(trouble) => {
+                Err(Trouble) => {
                     let mut text = out.text();
                     text.extend_from_slice(b"400 ");
-                    push_line(&mut text, trouble.0.as_bytes());
+                    push_line(&mut text, TROUBLE);
                     self.state = State::Over;
                     return None;
                 }
@@ -124,10 +124,10 @@ impl Session {
             }
             Ok(Seen::Here) => out.push(b"435 Seen already\r\n"),
             Ok(Seen::Coming) => out.push(b"436 Another is sending it; try again later\r\n"),
-            Err(trouble) => {
+            Err(Trouble) => {
                 let mut text = out.text();
                 text.extend_from_slice(b"436 ");
-                push_line(&mut text, trouble.0.as_bytes());
+                push_line(&mut text, TROUBLE);
             }
         }
     }

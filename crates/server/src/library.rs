@@ -12,8 +12,8 @@ use article::{Article as Parsed, Form, Header, message_id, newsgroups};
 use groups::Active;
 use groups::active::GroupId;
 use nntp::{
-    Article, ControlFile, Credentials, Found, HandedIn, Intake, Kind, Lent, Marks, Out,
-    Outcome, Place, Rows, SaslStep, Seen, Trouble, World,
+    Article, ControlFile, Credentials, Found, HandedIn, Intake, Kind, Lent, Marks, Out, Outcome,
+    Place, Rows, SaslStep, Seen, Trouble, World,
 };
 use store::{HistoryLine, Position, Run, Stacks, Stretch};
 
@@ -333,7 +333,10 @@ impl World for Desk<'_> {
     }
 
     fn count(&mut self, group: GroupId) -> Result<u64, Trouble> {
-        self.library.stacks.count(group).map_err(trouble(self.shared))
+        self.library
+            .stacks
+            .count(group)
+            .map_err(trouble(self.shared))
     }
 
     fn may_read(&mut self, group: &[u8]) -> bool {
@@ -350,7 +353,9 @@ impl World for Desk<'_> {
 
     fn place(&mut self, group: &[u8], number: u64) -> Result<Option<Place>, Trouble> {
         let found = self.library.stacks.position(group, number);
-        Ok(found.map_err(trouble(self.shared))?.map(|position| Place(position.0)))
+        Ok(found
+            .map_err(trouble(self.shared))?
+            .map(|position| Place(position.0)))
     }
 
     fn next(
@@ -455,7 +460,10 @@ impl World for Desk<'_> {
     }
 
     fn row(&mut self, id: &[u8], row: &mut Vec<u8>) -> Result<bool, Trouble> {
-        self.library.stacks.row_of(id, row).map_err(trouble(self.shared))
+        self.library
+            .stacks
+            .row_of(id, row)
+            .map_err(trouble(self.shared))
     }
 
     fn filed_since(

@@ -79,6 +79,8 @@ pub enum Act {
     Hangup,
     /// `connect reader`, `connect transit`, `connect raw`: another connection instead of this one.
     Connect(Need),
+    /// `connect beside transit`: another connection, while this one stays open.
+    ConnectBeside(Need),
     /// `starttls`: TLS begins here. `starttls or close`: or the server will not have it, and the case ends well.
     StartTls {
         /// May the server close instead?
@@ -238,6 +240,8 @@ fn act_of(line: &str) -> Option<Part> {
         Act::Unless(pattern.to_owned(), reason.to_owned())
     } else if let Some(text) = text("check ") {
         Act::Check(text)
+    } else if let Some(text) = text("connect beside ") {
+        Act::ConnectBeside(needs_of(&text).pop()?)
     } else if let Some(text) = text("connect ") {
         Act::Connect(needs_of(&text).pop()?)
     } else {

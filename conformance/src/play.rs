@@ -44,6 +44,7 @@ pub fn play(case: &Case, subject: &Subject) -> Outcome {
     let mut player = Player {
         subject,
         connection: None,
+        beside: Vec::new(),
         kept: first_words(case, subject),
         waiting: Vec::new(),
         again: None,
@@ -115,6 +116,8 @@ fn base64(octets: &[u8]) -> String {
 struct Player<'a> {
     subject: &'a Subject,
     connection: Option<Connection>,
+    /// Others that stay open to the end, and say nothing more.
+    beside: Vec<Connection>,
     kept: Kept,
     /// What is sent in one write before the next answer is read.
     waiting: Vec<u8>,
@@ -337,6 +340,11 @@ impl Player<'_> {
             Act::Check(text) => self.check(text),
             Act::Close => self.expect_close(),
             Act::Connect(way) => self.connect(way),
+            Act::ConnectBeside(way) => {
+                self.flush()?;
+                self.beside.extend(self.connection.take());
+                self.connect(way)
+            }
             Act::Hangup => self.expect_hangup(),
             Act::StartTls { or_close } => match self.start_tls() {
                 Err(Stop::Fail(_)) if *or_close => Err(Stop::Done),

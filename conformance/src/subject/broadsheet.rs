@@ -2,11 +2,12 @@
 
 use std::fs;
 use std::io::Write;
+use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use super::Absent;
-use super::server::{Server, free_address, make_certificate};
+use super::server::{Server, make_certificate};
 use crate::fixture;
 
 /// Names another program than the one built beside this test.
@@ -33,7 +34,8 @@ send = \"*\"
 pub(super) fn start() -> Result<Server, Absent> {
     let program = program()?;
     let broken = |error: std::io::Error| Absent::Broken(format!("broadsheet: {error}"));
-    let mut server = Server::new(tempfile::tempdir().map_err(broken)?)?;
+    let anywhere = SocketAddr::from(([127, 0, 0, 1], 0));
+    let mut server = Server::new(tempfile::tempdir().map_err(broken)?, anywhere);
     let dir = server.dir().to_path_buf();
     write_lists(&dir).map_err(broken)?;
     run(
@@ -53,18 +55,31 @@ pub(super) fn start() -> Result<Server, Absent> {
         &format!("user add --dir news {}", fixture::USER),
         &password,
     )?;
-    let door = server.address;
     let mut serve = Command::new(&program);
     serve
         .current_dir(&dir)
-        .args(["serve", "--dir", "news", "--listen", &door.to_string()]);
+        .args(["serve", "--dir", "news", "--listen", "127.0.0.1:0"]);
     if has_tls {
-        let door = free_address()?;
-        serve.args(["--listen-tls", &door.to_string()]);
-        server.tls_address = Some(door);
+        serve.args(["--listen-tls", "127.0.0.1:0"]);
     }
-    server.start("broadsheet", &mut serve, door)?;
+    let (address, tls_address) = server.start_until("broadsheet", &mut serve, |said| {
+        let address = listens_at(said, "")?;
+        match has_tls {
+            true => Some((address, Some(listens_at(said, " with TLS")?))),
+            false => Some((address, None)),
+        }
+    })?;
+    (server.address, server.tls_address) = (address, tls_address);
     Ok(server)
+}
+
+/// The address that it says it listens at; the system chose the port.
+fn listens_at(said: &str, how: &str) -> Option<SocketAddr> {
+    let mut whole = said.split_inclusive('\n').filter_map(|line| line.strip_suffix('\n'));
+    whole.find_map(|line| {
+        let (_, address) = line.split_once("listening at ")?;
+        address.strip_suffix(how)?.parse().ok()
+    })
 }
 
 /// The program built beside this test, or the one that the environment names.

@@ -32,7 +32,7 @@ pub(super) fn start() -> Result<Server, Absent> {
     let broken = |error: std::io::Error| Absent::Broken(format!("INN: {error}"));
     // The name of a socket may have only 107 octets; a room of its own under the temporary directory is short.
     let room = tempfile::tempdir().map_err(broken)?;
-    let mut server = Server::new(room)?;
+    let mut server = Server::new(room, free_address()?);
     let dir = server.dir().to_path_buf();
     let has_tls = prepare(&dir, &root).map_err(broken)?;
     give(&dir, news).map_err(broken)?;

@@ -23,14 +23,14 @@ pub(super) struct Server {
 }
 
 impl Server {
-    /// One that is about to start in `room`.
-    pub(super) fn new(room: tempfile::TempDir) -> Result<Server, Absent> {
-        Ok(Server {
-            address: free_address()?,
+    /// One that is about to start in `room` and will listen there.
+    pub(super) fn new(room: tempfile::TempDir, address: SocketAddr) -> Server {
+        Server {
+            address,
             tls_address: None,
             children: Vec::new(),
             room,
-        })
+        }
     }
 
     pub(super) fn dir(&self) -> &Path {
@@ -44,6 +44,17 @@ impl Server {
         command: &mut Command,
         door: SocketAddr,
     ) -> Result<(), Absent> {
+        self.start_until(name, command, |_| TcpStream::connect(door).ok())?;
+        Ok(())
+    }
+
+    /// Starts a program of it, and waits until what it has said is enough.
+    pub(super) fn start_until<T>(
+        &mut self,
+        name: &str,
+        command: &mut Command,
+        enough: impl Fn(&str) -> Option<T>,
+    ) -> Result<T, Absent> {
         let broken = |error: std::io::Error| Absent::Broken(format!("{name}: {error}"));
         let said = self.dir().join(format!("{name}.out"));
         let log = fs::File::create(&said).map_err(broken)?;
@@ -55,18 +66,21 @@ impl Server {
             .map_err(broken)?;
         self.children.push(child);
         let begin = Instant::now();
-        while TcpStream::connect(door).is_err() {
+        loop {
+            let so_far = fs::read(&said).unwrap_or_default();
+            let so_far = String::from_utf8_lossy(&so_far);
+            if let Some(found) = enough(&so_far) {
+                return Ok(found);
+            }
             let ended = match self.children.last_mut() {
                 Some(child) => child.try_wait().map_err(broken)?.is_some(),
                 None => true,
             };
             if ended || begin.elapsed() > DOOR {
-                let said = fs::read_to_string(&said).unwrap_or_default();
-                return Err(Absent::Broken(format!("{name} did not start: {said}")));
+                return Err(Absent::Broken(format!("{name} did not start: {so_far}")));
             }
             std::thread::sleep(Duration::from_millis(20));
         }
-        Ok(())
     }
 }
 
@@ -85,7 +99,7 @@ impl Drop for Server {
     }
 }
 
-/// An address on loopback that nobody uses now.
+/// An address on loopback that nobody uses now, for a server that cannot look for one itself. Somebody else may take it first.
 pub(super) fn free_address() -> Result<SocketAddr, Absent> {
     let broken = |error: std::io::Error| Absent::Broken(format!("a port: {error}"));
     let listener = TcpListener::bind("127.0.0.1:0").map_err(broken)?;

@@ -91,14 +91,14 @@ impl Slow {
             _ => Outcome::Refused(match (user, is_known) {
                 (Some(user), true) => format!("wrong password for user {}", user.name),
                 (Some(user), false) => format!("user {} has no password", user.name),
-                (None, _) => format!("no user {}", shown(&self.name)),
+                (None, _) => "no such user".to_owned(),
             }),
         }
     }
 }
 
-/// A name that nobody has checked, for the log.
-pub(crate) fn shown(name: &[u8]) -> String {
+/// A name that nobody has checked, for who debugs. No log has it: it may be a password that was typed in the wrong place.
+fn shown(name: &[u8]) -> String {
     let name = String::from_utf8_lossy(name);
     let plain = |c: char| if c.is_control() { '?' } else { c };
     let most = crate::users::NAME_BYTES_MAX;

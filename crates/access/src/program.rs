@@ -110,7 +110,7 @@ impl Authenticator {
         input.extend_from_slice(b"\r\n.\r\n");
         let program = String::from_utf8_lossy(self.line.program()).into_owned();
         match self.run(&input) {
-            Ok(said) => said.outcome(&program, name),
+            Ok(said) => said.outcome(&program),
             Err(error) => Outcome::Failed(format!("{program}: {error}")),
         }
     }
@@ -254,14 +254,14 @@ impl Heard {
 }
 
 impl Said {
-    fn outcome(&self, program: &str, asked: &str) -> Outcome {
+    fn outcome(&self, program: &str) -> Outcome {
         let complaint = self.complaint_shown();
         let refused = |what: String| {
             let what = match complaint.is_empty() {
                 true => what,
                 false => format!("program error: {complaint}"),
             };
-            Outcome::Refused(format!("{program} for {asked}: {what}"))
+            Outcome::Refused(format!("{program}: {what}"))
         };
         let status = match &self.end {
             Ok(status) => status,

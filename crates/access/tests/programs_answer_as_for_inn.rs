@@ -98,7 +98,7 @@ fn anything_else_is_a_no_with_its_reason() {
     ] {
         let why = why(ask(script));
         assert!(
-            why.ends_with(told) && why.starts_with("/bin/sh for tester: "),
+            why.ends_with(told) && why.starts_with("/bin/sh: "),
             "{script}: {why}"
         );
     }
@@ -112,9 +112,14 @@ fn one_that_takes_too_long_or_says_too_much_is_killed_with_its_children() {
         "sleep 300 & echo $! > {}; echo User:tester; wait",
         path.display()
     );
-    let outcome = ask_within(&script, Duration::from_millis(500), "tester", b"x");
-    assert_eq!(outcome.code(), 403, "{outcome:?}");
-    let child = std::fs::read_to_string(&path).unwrap();
+    // A busy machine may not even have begun it by the end of a short time: then it has a longer one.
+    let child = [500, 5_000, 30_000].into_iter().find_map(|limit| {
+        let outcome = ask_within(&script, Duration::from_millis(limit), "tester", b"x");
+        assert_eq!(outcome.code(), 403, "{outcome:?}");
+        let child = std::fs::read_to_string(&path).unwrap_or_default();
+        child.ends_with('\n').then_some(child)
+    });
+    let child = child.expect("a child");
     let stat = Path::new("/proc").join(child.trim()).join("stat");
     // It is gone, or is a dead one whose parent has yet to see it.
     let until = Instant::now() + Duration::from_secs(10);

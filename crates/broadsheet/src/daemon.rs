@@ -5,6 +5,7 @@
 //! |---|---|
 //! | `serve` | from the start to the end |
 //! | `journal` | what it says on standard error |
+//! | `syslog` | or there, where that is the client's |
 //! | `watched` | what status and metrics tell |
 //! | `metrics` | Prometheus asks, over HTTP |
 //! | `event` | what the main thread waits for |
@@ -52,6 +53,7 @@ mod serve;
 mod signals;
 mod silo;
 mod socket;
+mod syslog;
 mod tray;
 mod watched;
 mod wire;
@@ -67,5 +69,6 @@ pub use room::JOBS_MAX;
 pub use schedule::RUNNING_MAX;
 pub use serve::serve;
 pub use socket::CLIENTS_MAX;
+pub use syslog::take_over_stderr;
 pub use tray::REASON_BYTES_MAX;
 pub use watched::{Entry, Nntp, Watched};

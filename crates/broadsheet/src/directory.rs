@@ -66,12 +66,24 @@ impl NewsDirectory {
     /// The same by its full name, which is good from anywhere.
     ///
     /// # Errors
-    /// There is no such directory.
-    pub fn by_full_name(self) -> io::Result<NewsDirectory> {
-        Ok(NewsDirectory {
-            root: self.root.canonicalize()?,
-            ..self
-        })
+    /// There is no such directory: its name, and what to do.
+    pub fn by_full_name(self) -> anyhow::Result<NewsDirectory> {
+        match self.root.canonicalize() {
+            Ok(root) => Ok(NewsDirectory { root, ..self }),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Err(self.is_none()),
+            Err(error) => {
+                Err(anyhow::Error::new(error)
+                    .context(format!("cannot use {}", self.root.display())))
+            }
+        }
+    }
+
+    fn is_none(&self) -> anyhow::Error {
+        anyhow::anyhow!(
+            "{} is no news directory (it has no {}): make one with `broadsheet init'",
+            self.root.display(),
+            settings::FILE
+        )
     }
 
     /// The directory itself.
@@ -135,13 +147,7 @@ impl NewsDirectory {
         let path = self.file(settings::FILE);
         let bytes = match std::fs::read(&path) {
             Ok(bytes) => bytes,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                anyhow::bail!(
-                    "{} is no news directory (it has no {}): make one with `broadsheet init'",
-                    self.root.display(),
-                    settings::FILE
-                )
-            }
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Err(self.is_none()),
             Err(error) => {
                 return Err(
                     anyhow::Error::new(error).context(format!("cannot read {}", path.display()))

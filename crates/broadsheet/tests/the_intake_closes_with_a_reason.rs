@@ -43,6 +43,15 @@ fn paused_by_an_administrator() {
     assert_eq!(show(&program), "paused: new disk  200 ok\n");
     let told = daemon.until_said("intake state=paused");
     assert!(told.ends_with("why=\"new disk  200 ok\""), "{told}");
+    let again = program.run(&["intake", "pause", "--dir", "news", "still", "copying"]);
+    assert_eq!(again.status, 0, "{again:?}");
+    let told = daemon.until_said("still");
+    assert!(
+        told.ends_with("intake state=paused why=\"still copying\""),
+        "{told}"
+    );
+    let again = program.run(&["intake", "pause", "--dir", "news", "new", "disk\r\n200 ok"]);
+    assert_eq!(again.status, 0, "{again:?}");
     let mut wire = greeted(&nntp);
     let why = "new disk  200 ok";
     assert_eq!(wire.ask("CHECK <a@example.com>\r\n"), "431 <a@example.com>");

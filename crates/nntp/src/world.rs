@@ -10,9 +10,13 @@ use groups::active::GroupId;
 use crate::out::{Lent, Out};
 use crate::terms::Standing;
 
-/// A look-up that failed, and why: an I/O error. It is answered with 403.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Trouble(pub String);
+/// A look-up that failed: an I/O error. It is answered with 403 (RFC 3977, 3.2.1) and a sentence that is always the same. Why it failed is
+/// for the log: it may name files of this machine, which are no business of strangers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Trouble;
+
+/// What clients hear of a [`Trouble`].
+pub(crate) const TROUBLE: &[u8] = b"Cannot be looked up now; try again later";
 
 /// Where an article lies in the log; it names it for ever.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -139,8 +143,8 @@ pub enum SaslStep {
     Refused,
     /// What the client said is not what the mechanism wants, and why.
     Malformed(&'static str),
-    /// It could not be looked at now, and why.
-    Trouble(String),
+    /// It could not be looked at now. The reason is for strangers, too.
+    Trouble(&'static str),
     /// There is no such mechanism here.
     Unknown,
 }

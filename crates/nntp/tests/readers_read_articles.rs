@@ -132,17 +132,17 @@ fn trouble_is_told() {
     client.world.fails_at = Some(0);
     client.play(
         "> ARTICLE 1
-         < 403 the disk  is broken
+         < 403 Cannot be looked up now; try again later
          > ARTICLE <1@test>
-         < 403 the disk  is broken
+         < 403 Cannot be looked up now; try again later
          > NEXT
-         < 403 the disk  is broken
+         < 403 Cannot be looked up now; try again later
          > GROUP misc.test
-         < 403 the disk  is broken
+         < 403 Cannot be looked up now; try again later
          > OVER 1-
-         < 403 the disk  is broken
+         < 403 Cannot be looked up now; try again later
          > LIST NEWSGROUPS
-         < 403 the disk  is broken",
+         < 403 Cannot be looked up now; try again later",
     );
 }
 

@@ -14,10 +14,10 @@ fn after_some() {
     let mut client = Client::with(Fake::new(""), terms(), standing);
     let guess = "AUTHINFO USER a\r\nAUTHINFO PASS b\r\n";
     client.world.sasl = vec![
-        SaslStep::Trouble("too\r\nmany".to_owned()),
+        SaslStep::Trouble("Too many"),
         SaslStep::Malformed("no such thing"),
     ];
-    assert_eq!(client.say(guess), b"381 Password?\r\n403 too  many\r\n");
+    assert_eq!(client.say(guess), b"381 Password?\r\n403 Too many\r\n");
     assert_eq!(client.say(guess), b"381 Password?\r\n482 no such thing\r\n");
     for number in 1..=LOGINS_FAILED_MAX {
         assert_eq!(client.next, Next::More, "{number}");

@@ -15,14 +15,14 @@ pub enum Event<'a> {
         /// Why.
         why: &'static str,
     },
-    /// A login failed. The name is not told: it may be a password that was typed in the wrong place.
+    /// A login failed. A name that is nobody's is not told: it may be a password that was typed in the wrong place.
     LoginFailed {
         /// Where from.
         address: Option<SocketAddr>,
         /// The entry of the access rules.
         entry: &'a str,
-        /// Where it is not the visitor's fault: what went wrong.
-        trouble: Option<&'a str>,
+        /// What was wrong, for the administrator alone.
+        why: &'a str,
     },
     /// Nothing came for too long.
     TimedOut {
@@ -44,7 +44,7 @@ pub enum Event<'a> {
         /// What it did.
         tally: &'a Tally,
     },
-    /// The store cannot be read.
+    /// The store, or another file of the news directory, cannot be read.
     Trouble {
         /// Why.
         why: &'a str,

@@ -12,16 +12,17 @@ use article::{Article as Parsed, Form, Header, message_id, newsgroups};
 use groups::Active;
 use groups::active::GroupId;
 use nntp::{
-    Article, ControlFile, Credentials, Found, HandedIn, Intake, Kind, Lent, LoggedIn, Marks, Out,
-    Outcome, Place, Rows, SaslStep, Seen, Trouble, World,
+    Article, ControlFile, Credentials, Found, HandedIn, Intake, Kind, Lent, Marks, Out, Outcome,
+    Place, Rows, SaslStep, Seen, Trouble, World,
 };
 use store::{HistoryLine, Position, Run, Stacks, Stretch};
 
 use crate::counts::What;
+use crate::event::Event;
 use crate::mailbox::{Letter, Mailbox};
 use crate::parcel::{ENTRY_BYTES, Packing, Poster};
 use crate::shared::Shared;
-use crate::visit::{TOO_MANY, Visit};
+use crate::visit::{NO_LOGIN, TOO_MANY, Visit};
 
 /// An article in wire form that is larger is lent, not copied: 64 KiB.
 pub const COPIED_BYTES_MAX: usize = 64 << 10;
@@ -96,8 +97,13 @@ fn name(file: ControlFile) -> &'static str {
     }
 }
 
-fn trouble(error: impl std::fmt::Display) -> Trouble {
-    Trouble(error.to_string())
+/// A failed look-up, told to the administrator: its reason may name files, which are no business of strangers.
+fn trouble<E: std::fmt::Display>(shared: &Shared) -> impl FnOnce(E) -> Trouble {
+    |error| {
+        let why = &error.to_string();
+        shared.newsroom.tell(&Event::Trouble { why });
+        Trouble
+    }
 }
 
 /// What a session asks, while it is given its input.
@@ -175,16 +181,16 @@ impl Desk<'_> {
                     access::Outcome::LoggedIn { user, data } => {
                         match self.visit.log_in(Some(user), self.shared) {
                             true => SaslStep::Accepted(self.visit.standing(), data),
-                            false => SaslStep::Trouble(TOO_MANY.to_owned()),
+                            false => SaslStep::Trouble(TOO_MANY),
                         }
                     }
                     access::Outcome::Failed(why) => {
-                        self.visit.login_failed(self.shared, Some(&why));
-                        SaslStep::Trouble(why)
+                        self.visit.login_failed(self.shared, &why);
+                        SaslStep::Trouble(NO_LOGIN)
                     }
                     access::Outcome::Malformed(what) => SaslStep::Malformed(what),
-                    access::Outcome::Refused(_) => {
-                        self.visit.login_failed(self.shared, None);
+                    access::Outcome::Refused(why) => {
+                        self.visit.login_failed(self.shared, &why);
                         SaslStep::Refused
                     }
                 }
@@ -194,20 +200,14 @@ impl Desk<'_> {
 
     fn wait(&mut self, slow: access::Slow) -> SaslStep {
         let (mailbox, token) = (self.mailbox.clone(), self.visit.token);
-        let job = move || {
-            let (told, user) = match slow.run() {
-                access::Outcome::LoggedIn { user, .. } => {
-                    (LoggedIn::Yes(nntp::Standing::default()), Some(user))
-                }
-                access::Outcome::Failed(why) => (LoggedIn::Trouble(why), None),
-                _ => (LoggedIn::No, None),
-            };
-            mailbox.put(Letter::LoggedIn(token, told, user));
-        };
+        let job = move || mailbox.put(Letter::LoggedIn(token, slow.run()));
         match self.shared.slow.run(Box::new(job)) {
             Ok(()) => SaslStep::Pending,
             // RFC 4643, 2.3.2: not 481, upon which people are asked for another password.
-            Err(full) => SaslStep::Trouble(full.to_string()),
+            Err(full) => {
+                self.visit.login_failed(self.shared, &full.to_string());
+                SaslStep::Trouble("Too many log in at once; try again later")
+            }
         }
     }
 }
@@ -226,7 +226,7 @@ impl World for Desk<'_> {
     }
 
     fn seen(&mut self, id: &[u8]) -> Result<Seen, Trouble> {
-        if self.library.stacks.seen(id).map_err(trouble)? {
+        if self.library.stacks.seen(id).map_err(trouble(self.shared))? {
             self.visit.tally.add(What::Offered, 1);
             self.visit.tally.add(What::Duplicates, 1);
             return Ok(Seen::Here);
@@ -333,7 +333,10 @@ impl World for Desk<'_> {
     }
 
     fn count(&mut self, group: GroupId) -> Result<u64, Trouble> {
-        self.library.stacks.count(group).map_err(trouble)
+        self.library
+            .stacks
+            .count(group)
+            .map_err(trouble(self.shared))
     }
 
     fn may_read(&mut self, group: &[u8]) -> bool {
@@ -345,12 +348,14 @@ impl World for Desk<'_> {
     }
 
     fn file(&mut self, file: ControlFile) -> Result<Option<Arc<Vec<u8>>>, Trouble> {
-        self.library.file(file).map_err(trouble)
+        self.library.file(file).map_err(trouble(self.shared))
     }
 
     fn place(&mut self, group: &[u8], number: u64) -> Result<Option<Place>, Trouble> {
         let found = self.library.stacks.position(group, number);
-        Ok(found.map_err(trouble)?.map(|position| Place(position.0)))
+        Ok(found
+            .map_err(trouble(self.shared))?
+            .map(|position| Place(position.0)))
     }
 
     fn next(
@@ -360,7 +365,7 @@ impl World for Desk<'_> {
         high: u64,
     ) -> Result<Option<(u64, Place)>, Trouble> {
         let found = self.library.stacks.next(group, after, high);
-        Ok(found.map_err(trouble)?.map(numbered))
+        Ok(found.map_err(trouble(self.shared))?.map(numbered))
     }
 
     fn previous(
@@ -370,12 +375,12 @@ impl World for Desk<'_> {
         low: u64,
     ) -> Result<Option<(u64, Place)>, Trouble> {
         let found = self.library.stacks.previous(group, before, low);
-        Ok(found.map_err(trouble)?.map(numbered))
+        Ok(found.map_err(trouble(self.shared))?.map(numbered))
     }
 
     fn find(&mut self, id: &[u8]) -> Result<Option<Found>, Trouble> {
         let rights = &self.visit.rights;
-        let found = self.library.stacks.find(id).map_err(trouble)?;
+        let found = self.library.stacks.find(id).map_err(trouble(self.shared))?;
         Ok(found.map(|found| Found {
             place: Place(found.position.0),
             may_be_read: found.links().any(|(name, _)| rights.may_read(name)),
@@ -389,7 +394,7 @@ impl World for Desk<'_> {
     fn article(&mut self, place: Place) -> Result<Option<Article<'_>>, Trouble> {
         let position = Position(place.0);
         let stacks = &mut self.library.stacks;
-        let is_large = match stacks.record(position).map_err(trouble)? {
+        let is_large = match stacks.record(position).map_err(trouble(self.shared))? {
             None => return Ok(None),
             Some(record) => record.wire().len() > COPIED_BYTES_MAX,
         };
@@ -426,7 +431,7 @@ impl World for Desk<'_> {
         let stacks = &mut self.library.stacks;
         stacks
             .numbers(group, (from, high), limit, numbers)
-            .map_err(trouble)
+            .map_err(trouble(self.shared))
     }
 
     fn rows(
@@ -450,12 +455,15 @@ impl World for Desk<'_> {
         });
         Ok(Rows {
             any,
-            next: next.map_err(trouble)?,
+            next: next.map_err(trouble(self.shared))?,
         })
     }
 
     fn row(&mut self, id: &[u8], row: &mut Vec<u8>) -> Result<bool, Trouble> {
-        self.library.stacks.row_of(id, row).map_err(trouble)
+        self.library
+            .stacks
+            .row_of(id, row)
+            .map_err(trouble(self.shared))
     }
 
     fn filed_since(
@@ -474,7 +482,7 @@ impl World for Desk<'_> {
                 each(found.line.id);
             }
         });
-        next.map_err(trouble)
+        next.map_err(trouble(self.shared))
     }
 }
 

@@ -3,7 +3,6 @@
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::{Mutex, PoisonError};
 
-use nntp::LoggedIn;
 use rustix::event::{EventfdFlags, eventfd};
 
 use crate::Token;
@@ -15,7 +14,7 @@ pub enum Letter {
     /// Articles of its connections, and what became of them.
     Settled(Parcel),
     /// What came of a password.
-    LoggedIn(Token, LoggedIn, Option<String>),
+    LoggedIn(Token, access::Outcome),
     /// Settings are read again: who may do what is asked anew.
     Reloaded,
     /// The end.

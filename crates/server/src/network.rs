@@ -25,7 +25,7 @@ use crate::shared::Shared;
 use crate::socket::{Listening, canonical};
 use crate::timers::Timers;
 use crate::token::Token;
-use crate::visit::{TOO_MANY, Visit};
+use crate::visit::{NO_LOGIN, TOO_MANY, Visit};
 
 /// Events taken from the kernel at once.
 const EVENTS: usize = 256;
@@ -408,7 +408,7 @@ impl Network {
         for letter in self.mailbox.empty() {
             match letter {
                 Letter::Settled(parcel) => self.settle(parcel, ticks),
-                Letter::LoggedIn(token, told, user) => self.logged_in(token, told, user, ticks),
+                Letter::LoggedIn(token, outcome) => self.logged_in(token, outcome, ticks),
                 Letter::Reloaded => self.reload(),
                 Letter::Stop => self.is_stopping = true,
             }
@@ -475,22 +475,27 @@ impl Network {
         }
     }
 
-    fn logged_in(&mut self, token: Token, told: LoggedIn, user: Option<String>, ticks: u64) {
+    fn logged_in(&mut self, token: Token, outcome: access::Outcome, ticks: u64) {
         let Some(mut connection) = self.take(token) else {
             return;
         };
-        let told = match (told, user) {
-            (LoggedIn::Yes(_), user) => match connection.visit.log_in(user, &self.shared) {
-                true => LoggedIn::Yes(connection.visit.standing()),
-                false => LoggedIn::Trouble(TOO_MANY.to_owned()),
+        let visit = &mut connection.visit;
+        let told = match outcome {
+            access::Outcome::LoggedIn { user, .. } => match visit.log_in(Some(user), &self.shared) {
+                true => LoggedIn::Yes(visit.standing()),
+                false => LoggedIn::Trouble(TOO_MANY),
             },
-            (told, _) => {
-                let trouble = match &told {
-                    LoggedIn::Trouble(why) => Some(why.as_str()),
-                    _ => None,
-                };
-                connection.visit.login_failed(&self.shared, trouble);
-                told
+            access::Outcome::Failed(why) => {
+                visit.login_failed(&self.shared, &why);
+                LoggedIn::Trouble(NO_LOGIN)
+            }
+            access::Outcome::Refused(why) => {
+                visit.login_failed(&self.shared, &why);
+                LoggedIn::No
+            }
+            access::Outcome::Malformed(why) => {
+                visit.login_failed(&self.shared, why);
+                LoggedIn::No
             }
         };
         connection.logged_in(&told);

@@ -65,12 +65,12 @@ impl Parcel {
         self.entries.is_empty()
     }
 
-    /// Bytes of memory, about.
+    /// Bytes of memory, about; the same from its making to its end.
     pub fn bytes(&self) -> usize {
-        self.bytes.capacity() + self.ids.len() + self.entries.len() * ENTRY_BYTES
+        self.bytes.capacity() + self.entries.len() * ENTRY_BYTES
     }
 
-    /// An article: what is known of it, its id as it was announced, itself in wire form without terminator.
+    /// An article: what is known of it, its id as it was announced (empty for a post), itself in wire form without terminator.
     pub fn article(&self, place: usize) -> Option<(&Entry, &[u8], &[u8])> {
         let entry = self.entries.get(place)?;
         let id = self.ids.get(entry.id.clone()).unwrap_or_default();
@@ -81,6 +81,15 @@ impl Parcel {
     /// Says what became of the first article of which nothing was said yet.
     pub fn judge(&mut self, outcome: Outcome) {
         self.outcomes.push(outcome);
+    }
+
+    /// The first article of which nothing was said yet is a post that has, or got, this id: whoever posted it will hear it.
+    pub fn name(&mut self, id: &[u8]) {
+        if let Some(entry) = self.entries.get_mut(self.outcomes.len()) {
+            let start = self.ids.len();
+            self.ids.extend_from_slice(id);
+            entry.id = start..self.ids.len();
+        }
     }
 
     /// As [`Parcel::judge`]: it was refused, which counts as this.

@@ -15,6 +15,8 @@ use crate::shared::Shared;
 
 /// What somebody hears for whom there is no room.
 pub const TOO_MANY: &str = "Too many connections; come again later";
+/// What is said where a login could not be looked at; the journal says why.
+pub const NO_LOGIN: &str = "Nobody can log in now; try again later";
 
 /// A visitor.
 pub struct Visit {
@@ -170,13 +172,13 @@ impl Visit {
         self.peer.connections.less();
     }
 
-    /// A login failed. `trouble`: where that is not the visitor's fault.
-    pub fn login_failed(&self, shared: &Shared, trouble: Option<&str>) {
+    /// A login failed, for this reason.
+    pub fn login_failed(&self, shared: &Shared, why: &str) {
         shared.counts.logins_failed.one();
         shared.newsroom.tell(&Event::LoginFailed {
             address: self.address,
             entry: self.rights.name(),
-            trouble,
+            why,
         });
     }
 

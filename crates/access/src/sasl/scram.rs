@@ -15,7 +15,6 @@ use base64::engine::general_purpose::STANDARD;
 use super::step::Step;
 use super::verifier::Verifier;
 use crate::chance::random;
-use crate::login::shown;
 use crate::outcome::Outcome;
 use crate::users::UsersFile;
 
@@ -42,7 +41,6 @@ pub(super) enum Scram {
 pub(super) struct Asked {
     /// Who it is, if we know him.
     user: Option<String>,
-    name: Vec<u8>,
     verifier: Verifier,
     /// `n,,` as the client said it.
     gs2_header: Vec<u8>,
@@ -119,7 +117,6 @@ fn ask(
     let said = [first.bare, b",", &challenge, b","].concat();
     let asked = Asked {
         user,
-        name: first.name,
         verifier,
         gs2_header: first.gs2_header.to_vec(),
         nonce,
@@ -193,7 +190,7 @@ impl Asked {
                 data: Some(format!("v={}", STANDARD.encode(signature)).into_bytes()),
             },
             (_, Some(user)) => Outcome::Refused(format!("wrong proof for user {user}")),
-            (_, None) => Outcome::Refused(format!("no user {} with SCRAM", shown(&self.name))),
+            (_, None) => Outcome::Refused("no such user with SCRAM".to_owned()),
         }
     }
 }

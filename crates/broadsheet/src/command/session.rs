@@ -9,6 +9,7 @@ use std::os::unix::net::UnixStream;
 use crate::daemon;
 use crate::directory::NewsDirectory;
 use crate::exit::Status;
+use crate::failure;
 use crate::flags::{Command, DIR, Given, Operands};
 
 /// The table.
@@ -20,7 +21,10 @@ pub static COMMAND: Command = Command {
 For inetd, a socket unit of systemd with Accept=yes, ssh, or a try by hand. Where standard input is a
 socket, [[access]] goes by the address it comes from; else the visitor is of this machine. It works with
 and without `broadsheet serve'; what is posted or sent is filed under the lock, and is on the disk before
-it is acknowledged.
+it is acknowledged. The intake is closed as the daemon's is (`intake pause'), and while less than [nntp] keep_free is free.
+Each session counts for itself: limits on connections and on posts per minute that span sessions are inetd's to set.
+What goes wrong is said on standard error; where that is the client's connection, to syslog (facility news), and the client
+is told to come again.
 
   119 stream tcp nowait news /usr/bin/broadsheet broadsheet session --dir /var/spool/news
   ssh news.example.org broadsheet session --dir /var/spool/news",
@@ -30,7 +34,24 @@ it is acknowledged.
     run,
 };
 
-fn run(given: &Given, _: &mut dyn Write) -> anyhow::Result<Status> {
+/// RFC 3977, 3.2.1 and 5.1: the service is not available now; the client is to come again.
+const NOT_IN_SERVICE: &[u8] = b"400 Not in service; come again later\r\n";
+
+fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
+    // Before anything can be said.
+    daemon::take_over_stderr()?;
+    match serve(given) {
+        Ok(()) => Ok(Status::OK),
+        Err(error) => {
+            // Nothing was said to the client as yet. What is wrong is for the administrator only.
+            daemon::say(&failure::text_of(&error));
+            out.write_all(NOT_IN_SERVICE)?;
+            Ok(failure::status_of(&error))
+        }
+    }
+}
+
+fn serve(given: &Given) -> anyhow::Result<()> {
     let directory = NewsDirectory::meant(given)?.by_full_name()?;
     let input = io::stdin();
     let is_socket = rustix::net::sockopt::socket_type(&input).is_ok();
@@ -49,7 +70,7 @@ fn run(given: &Given, _: &mut dyn Write) -> anyhow::Result<Status> {
         // It ends when all is written that the session said.
         let _ = output.join();
     }
-    Ok(Status::OK)
+    Ok(())
 }
 
 /// Carries bytes between the socket and the standard streams, which may be files or pipes and are others' too, so that they must not be

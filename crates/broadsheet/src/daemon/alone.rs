@@ -13,14 +13,18 @@ use super::door;
 use super::lock::lock;
 use super::posts::Posts;
 use super::silo::Silo;
-use super::tray::Tray;
-use super::{say, wire};
+use super::tray::{Gate, Tray};
+use super::{client, journal, say, wire};
 use crate::directory::NewsDirectory;
 use crate::settings::Settings;
 use crate::{failure, filing, serving};
 
 /// How long an article waits for others that file.
 const PATIENCE: Duration = Duration::from_secs(60);
+/// What the daemon said of its intake is good for so long.
+const ASK_AGAIN: Duration = Duration::from_secs(1);
+/// A daemon that does not answer in this time says nothing.
+const DAEMON_PATIENCE: Duration = Duration::from_secs(2);
 /// How often it is looked whether others filed.
 const LOOK_AGAIN: Duration = Duration::from_millis(500);
 
@@ -34,6 +38,7 @@ pub fn serve_one(
     address: Option<SocketAddr>,
 ) -> anyhow::Result<()> {
     let settings = directory.settings()?.settings;
+    journal::set_format(&settings.log_format);
     let certificates = door::certificates(directory, &settings)?;
     let board = Board::new();
     let alone = Arc::new(Alone {
@@ -41,7 +46,12 @@ pub fn serve_one(
         settings: settings.clone(),
         board: board.clone(),
         looked: Mutex::new((Instant::now(), None)),
+        gate: Tray::default(),
+        asked: Mutex::default(),
     });
+    alone
+        .gate
+        .watch_disk(directory.root(), settings.nntp.keep_free);
     let plan = door::plan(directory, &settings, (alone, board), certificates);
     Ok(server::serve_one(plan, socket, address)?)
 }
@@ -53,6 +63,10 @@ struct Alone {
     board: Arc<Board>,
     /// When others' work was looked for last, and when the index was written then.
     looked: Mutex<(Instant, Option<SystemTime>)>,
+    /// Whether there is room on the disk; nothing is put in.
+    gate: Tray,
+    /// When a daemon was asked last, and why it took nothing then.
+    asked: Mutex<Option<(Instant, Option<Arc<str>>)>>,
 }
 
 impl Alone {
@@ -71,6 +85,23 @@ impl Alone {
         serving::after_filing(&self.directory, are_feeds);
         self.look();
         turn.stopped.map_or(Ok(()), Err)
+    }
+
+    /// Why the daemon takes no articles, where one serves this news directory: what holds for its visitors holds here. It is asked once in
+    /// a while; who offers many articles would keep it busy else.
+    fn closed_by_daemon(&self) -> Option<Arc<str>> {
+        let mut asked = lock(&self.asked);
+        if let Some((when, told)) = &*asked
+            && when.elapsed() < ASK_AGAIN
+        {
+            return told.clone();
+        }
+        let doing = client::status_within(self.directory.root(), DAEMON_PATIENCE);
+        let intake = doing.map(|doing| doing.watched.intake);
+        let closed = intake.filter(|intake| intake.state == Gate::Paused.word());
+        let why = closed.map(|intake| Arc::from(intake.why));
+        *asked = Some((Instant::now(), why.clone()));
+        why
     }
 
     fn look(&self) {
@@ -95,7 +126,15 @@ impl Newsroom for Alone {
     }
 
     fn intake(&self) -> Intake {
-        Intake::Open
+        if let Some(why) = self.closed_by_daemon() {
+            return Intake::Closed(why);
+        }
+        self.gate.look_at_disk();
+        self.gate.intake()
+    }
+
+    fn tell(&self, event: &server::Event<'_>) {
+        journal::note_event(event);
     }
 
     fn before_turn(&self) {

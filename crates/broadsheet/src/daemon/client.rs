@@ -10,6 +10,7 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::sync::Arc;
+use std::time::Duration;
 
 use relay::kept::{self, BAD, INCOMING};
 use relay::log::Now;
@@ -245,7 +246,17 @@ fn gather(pipe: &Handed, mut place: File) -> io::Result<Handed> {
 
 /// How the daemon does; `None`: there is none.
 pub fn status(dir: &Path) -> Option<Doing> {
+    doing(ask_word(dir, "status").ok()?)
+}
+
+/// As [`status`]; `None` also where the daemon does not answer in time.
+pub fn status_within(dir: &Path, patience: Duration) -> Option<Doing> {
     let stream = ask_word(dir, "status").ok()?;
+    stream.set_read_timeout(Some(patience)).ok()?;
+    doing(stream)
+}
+
+fn doing(stream: UnixStream) -> Option<Doing> {
     match answers(stream).next()? {
         Ok(Answer::Status(doing)) => Some(*doing),
         _ => None,

@@ -12,6 +12,7 @@ use std::time::{Duration, Instant};
 use server::{Event, What};
 
 use super::lock::lock;
+use super::syslog;
 
 /// Lines of one kind that may come at once.
 pub const LINES_AT_ONCE_MAX: u32 = 30;
@@ -41,7 +42,10 @@ pub fn say(text: &str) {
 
 /// One write a line, whole. Where nobody reads any more that is no reason to stop.
 fn write(mut line: String) {
-    line.push('\n');
+    match syslog::is_in_use() {
+        true => line = syslog::message(&line, std::process::id()),
+        false => line.push('\n'),
+    }
     let _ = std::io::stderr().write_all(line.as_bytes());
 }
 
@@ -174,14 +178,15 @@ pub fn note_event(event: &Event<'_>) {
         Event::LoginFailed {
             address: from,
             entry,
-            trouble,
-        } => {
-            let mut fields = vec![("address", address(*from)), ("entry", (*entry).into())];
-            if let Some(why) = trouble {
-                fields.push(("why", (*why).into()));
-            }
-            note("login_failed", fields);
-        }
+            why,
+        } => note(
+            "login_failed",
+            vec![
+                ("address", address(*from)),
+                ("entry", (*entry).into()),
+                ("why", (*why).into()),
+            ],
+        ),
         Event::TimedOut {
             address: from,
             entry,

@@ -31,8 +31,8 @@ pub struct Posts {
 
 /// What a post became.
 pub enum Made {
-    /// An article, in native form, to be filed.
-    Article(Vec<u8>),
+    /// An article, in native form, to be filed; and its message-id.
+    Article(Vec<u8>, Vec<u8>),
     /// It is on its way to the moderator.
     Mailed,
     /// It was refused, and why.
@@ -75,7 +75,7 @@ impl Posts {
             Err(refusal) => return Ok(Made::Refused(refusal.to_string())),
         };
         match &injected.route {
-            Route::File => Ok(Made::Article(injected.bytes)),
+            Route::File => Ok(Made::Article(injected.bytes, injected.id)),
             Route::Mail { .. } => {
                 self.mail(&injected, now)?;
                 Ok(Made::Mailed)

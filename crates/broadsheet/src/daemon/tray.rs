@@ -33,7 +33,7 @@ pub struct Tray {
 #[derive(Debug, Default)]
 struct Shut {
     /// What was last told of it.
-    told: Gate,
+    told: (Gate, Arc<str>),
     /// By an administrator, and why.
     paused: Option<Arc<str>>,
     /// By a fault: why, until when, and how long it was then.
@@ -180,9 +180,11 @@ impl Tray {
         let may_be_shut = shut.paused.is_some() || shut.fault.is_some() || shut.full.is_some();
         self.may_be_shut.store(may_be_shut, Ordering::Release);
         let (gate, why) = shut.gate();
-        let before = std::mem::replace(&mut shut.told, gate);
+        let before = std::mem::replace(&mut shut.told, (gate, why.clone()));
         drop(shut);
-        if gate != before {
+        // How full a disk is changes all the time, and is the same reason.
+        let is_other_reason = gate == Gate::Paused && why != before.1;
+        if gate != before.0 || is_other_reason {
             let mut fields: journal::Fields = vec![("state", gate.word().into())];
             if gate != Gate::Open {
                 fields.push(("why", (&*why).into()));

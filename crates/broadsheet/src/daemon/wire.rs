@@ -121,11 +121,13 @@ fn file_parcel(parcel: &mut Parcel, filer: &mut Filer, posts: &Posts) -> anyhow:
         let Some((entry, id, article)) = parcel.article(place) else {
             break;
         };
+        let mut posted = None;
         let (outcome, ground) = match (&entry.kind, &entry.poster) {
             (Kind::Post, Some(poster)) => {
                 match posts.make(article, poster, filer.spool().active()) {
-                    Ok(Made::Article(native)) => {
+                    Ok(Made::Article(native, id)) => {
                         let verdict = filer.file(&native, Form::Native, now)?;
+                        posted = Some(id);
                         (outcome(verdict, filer), filer.ground())
                     }
                     Ok(Made::Mailed) => (Outcome::Taken, Ground::Other),
@@ -142,6 +144,9 @@ fn file_parcel(parcel: &mut Parcel, filer: &mut Filer, posts: &Posts) -> anyhow:
                 (outcome(verdict, filer), filer.ground())
             }
         };
+        if let Some(id) = posted {
+            parcel.name(&id);
+        }
         match outcome {
             Outcome::Refused(why) => parcel.judge_refused(why, counted(ground)),
             outcome => parcel.judge(outcome),

@@ -40,7 +40,7 @@ impl Session {
                 }
             }
             Ok(None) => out.push(missing),
-            Err(trouble) => refuse(&trouble, out),
+            Err(trouble) => refuse(trouble, out),
         }
     }
 
@@ -55,7 +55,7 @@ impl Session {
             Ok(Some(found)) if found.may_be_read => return Some(found.place),
             Ok(Some(_)) => self.deny(out),
             Ok(None) => out.push(NO_ID),
-            Err(trouble) => refuse(&trouble, out),
+            Err(trouble) => refuse(trouble, out),
         }
         None
     }
@@ -80,7 +80,7 @@ fn send<W: World>(
             return true;
         }
         Ok(None) => out.push(missing),
-        Err(trouble) => refuse(&trouble, out),
+        Err(trouble) => refuse(trouble, out),
     }
     false
 }

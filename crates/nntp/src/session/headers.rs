@@ -81,7 +81,7 @@ impl Session {
                     }
                 }
                 Ok(false) => out.push(NO_ID),
-                Err(trouble) => refuse(&trouble, out),
+                Err(trouble) => refuse(trouble, out),
             }
             return None;
         }
@@ -175,7 +175,7 @@ impl Session {
         match found {
             Ok(Some((low, _))) => return Some(Range { low, ..range }),
             Ok(None) => out.push(missing),
-            Err(trouble) => refuse(&trouble, out),
+            Err(trouble) => refuse(trouble, out),
         }
         None
     }
@@ -217,7 +217,7 @@ impl Session {
                 }
             }
             Ok(false) => out.push(NO_ID),
-            Err(trouble) => refuse(&trouble, out),
+            Err(trouble) => refuse(trouble, out),
         }
     }
 }

@@ -19,8 +19,8 @@ pub enum LoggedIn {
     Yes(Standing),
     /// It is not.
     No,
-    /// It could not be looked at, and why.
-    Trouble(String),
+    /// It could not be looked at, or does not count now. The reason is for strangers, too.
+    Trouble(&'static str),
 }
 
 impl Session {
@@ -217,7 +217,7 @@ impl Session {
                 self.has_failed();
             }
             SaslStep::Malformed(what) => out.push(format!("482 {what}\r\n").as_bytes()),
-            SaslStep::Trouble(why) => out.push(failed(&why).as_bytes()),
+            SaslStep::Trouble(why) => out.push(failed(why).as_bytes()),
             SaslStep::Unknown => out.push(b"503 No such mechanism here\r\n"),
         }
     }
@@ -266,7 +266,7 @@ const WRONG: &str = "481 Wrong name or password\r\n";
 
 /// It is our fault (403: RFC 3977, 3.2.1).
 fn failed(why: &str) -> String {
-    format!("403 {}\r\n", why.replace(['\r', '\n'], " "))
+    format!("403 {why}\r\n")
 }
 
 /// An argument may not be empty (RFC 4643, 2.4.2).

@@ -105,7 +105,7 @@ impl Session {
                 return Some(show(LIST_FOLLOWS, Arc::default(), kind, out));
             }
             Ok(None) => out.push(NOT_KEPT),
-            Err(trouble) => refuse(&trouble, out),
+            Err(trouble) => refuse(trouble, out),
         }
         None
     }
@@ -158,7 +158,7 @@ impl Session {
                 ));
             }
             Ok(None) => out.push(b"481 There are no descriptions here\r\n"),
-            Err(trouble) => refuse(&trouble, out),
+            Err(trouble) => refuse(trouble, out),
         }
         None
     }
@@ -177,7 +177,7 @@ impl Session {
                 Some(show(b"231 New groups follow\r\n", text, kind, out))
             }
             Err(trouble) => {
-                refuse(&trouble, out);
+                refuse(trouble, out);
                 None
             }
         }

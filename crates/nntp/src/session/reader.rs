@@ -214,7 +214,7 @@ impl Session {
         let (mut marks, count, current) = match look() {
             Ok(seen) => seen,
             Err(trouble) => {
-                refuse(&trouble, out);
+                refuse(trouble, out);
                 return None;
             }
         };
@@ -251,7 +251,7 @@ impl Session {
                 }
                 Ok(None) if is_next => return out.push(b"421 That was the last article\r\n"),
                 Ok(None) => return out.push(b"422 That was the first article\r\n"),
-                Err(trouble) => return refuse(&trouble, out),
+                Err(trouble) => return refuse(trouble, out),
             };
             match world.article(place) {
                 Ok(Some(article)) => {
@@ -260,7 +260,7 @@ impl Session {
                 }
                 // It was removed between the two questions.
                 Ok(None) => {}
-                Err(trouble) => return refuse(&trouble, out),
+                Err(trouble) => return refuse(trouble, out),
             }
         }
     }

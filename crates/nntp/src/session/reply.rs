@@ -3,7 +3,7 @@
 use article::decimal;
 
 use crate::out::Out;
-use crate::world::Trouble;
+use crate::world::{TROUBLE, Trouble};
 
 /// About so many bytes of a long answer are written at a time: 128 KiB.
 pub(super) const PIECE_BYTES: usize = 128 << 10;
@@ -18,10 +18,10 @@ pub(super) const NO_NUMBER: &[u8] = b"423 No such article in this group\r\n";
 pub(super) const NO_ID: &[u8] = b"430 No such article\r\n";
 
 /// Says that something failed (403: RFC 3977, 3.2.1).
-pub(super) fn refuse(trouble: &Trouble, out: &mut Out) {
+pub(super) fn refuse(_: Trouble, out: &mut Out) {
     let mut text = out.text();
     text.extend_from_slice(b"403 ");
-    push_line(&mut text, trouble.0.as_bytes());
+    push_line(&mut text, TROUBLE);
 }
 
 /// Writes the line that an article is announced with.

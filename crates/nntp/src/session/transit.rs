@@ -2,7 +2,7 @@
 
 use crate::article_end::ArticleEnd;
 use crate::out::Out;
-use crate::world::{Intake, Kind, Outcome, Seen, World};
+use crate::world::{Intake, Kind, Outcome, Seen, TROUBLE, Trouble, World};
 
 use super::reply::push_line;
 use super::{Coming, Next, Session, State};
@@ -11,7 +11,7 @@ const DUPLICATE: &[u8] = b"An article with this message-id is here already";
 
 impl Session {
     /// Says what became of the oldest article that was handed in and is not answered. True: the connection is to be closed when
-    /// everything is sent.
+    /// everything is sent. `id`: as it was announced; of a post, the one that it has or got, empty where that is not known.
     pub fn settle(kind: Kind, id: &[u8], outcome: &Outcome, out: &mut Out) -> bool {
         let mut is_over = false;
         out.keep(|text| is_over = Session::push_outcome(kind, id, outcome, text));
@@ -34,19 +34,27 @@ impl Session {
             (Kind::Ihave, Outcome::Duplicate) => (b"437 ", DUPLICATE),
             (Kind::Ihave, Outcome::Refused(why)) => (b"437 ", why),
             (Kind::Ihave, Outcome::TryLater(why)) => (b"436 ", why),
-            (Kind::Post, Outcome::Taken) => (b"240 ", b"Article received"),
+            (Kind::Post, Outcome::Taken) => (b"240 Article received", b""),
             (Kind::Post, Outcome::Duplicate) => (b"441 ", DUPLICATE),
             (Kind::Post, Outcome::Refused(why)) => (b"441 ", why),
             (Kind::Post, Outcome::TryLater(why)) => (b"441 Try again later: ", why),
         };
         let is_over = code == b"400 ";
-        let is_named = kind == Kind::TakeThis && !is_over || kind == Kind::Post && code == b"240 ";
         text.extend_from_slice(code);
-        if is_named {
-            text.extend_from_slice(id);
-            if !why.is_empty() {
-                text.push(b' ');
+        match kind {
+            // RFC 4644, 2.5.1: the message-id is an argument of the reply.
+            Kind::TakeThis if !is_over => {
+                text.extend_from_slice(id);
+                if !why.is_empty() {
+                    text.push(b' ');
+                }
             }
+            // Where it got one here, or had one: who posted learns under which id it can be found.
+            Kind::Post if *outcome == Outcome::Taken && !id.is_empty() => {
+                text.push(b' ');
+                text.extend_from_slice(id);
+            }
+            _ => {}
         }
         push_line(text, why);
         is_over
@@ -97,10 +105,10 @@ impl Session {
                     self.state = coming(Kind::TakeThis, id);
                     return None;
                 }
-                Err(trouble) => {
+                Err(Trouble) => {
                     let mut text = out.text();
                     text.extend_from_slice(b"400 ");
-                    push_line(&mut text, trouble.0.as_bytes());
+                    push_line(&mut text, TROUBLE);
                     self.state = State::Over;
                     return None;
                 }
@@ -124,10 +132,10 @@ impl Session {
             }
             Ok(Seen::Here) => out.push(b"435 Seen already\r\n"),
             Ok(Seen::Coming) => out.push(b"436 Another is sending it; try again later\r\n"),
-            Err(trouble) => {
+            Err(Trouble) => {
                 let mut text = out.text();
                 text.extend_from_slice(b"436 ");
-                push_line(&mut text, trouble.0.as_bytes());
+                push_line(&mut text, TROUBLE);
             }
         }
     }

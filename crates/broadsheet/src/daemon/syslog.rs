@@ -1,0 +1,81 @@
+//! Under inetd standard error is the client's connection. What is ours to say goes to syslog then, and the client sees none of it.
+
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::unix::net::UnixDatagram;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use rustix::fs::{FileType, Mode, OFlags, fstat, open};
+use rustix::stdio::{dup2_stderr, stderr, stdin, stdout};
+
+/// Where syslog listens on this machine.
+const DEVICE: &str = "/dev/log";
+/// Facility `news` (7) and severity `notice` (5), as RFC 3164, 4.1.1, makes one number of them.
+const PRIORITY: u32 = 7 * 8 + 5;
+
+static IS_IN_USE: AtomicBool = AtomicBool::new(false);
+
+/// True when lines have to be in the form of syslog.
+pub fn is_in_use() -> bool {
+    IS_IN_USE.load(Ordering::Relaxed)
+}
+
+/// Where standard error is the same socket or pipe as standard input or output, it becomes a socket to syslog from here on, for programs that are
+/// started, too. Without a syslog nothing is said: nowhere is better than to the client.
+///
+/// # Errors
+/// There is not even /dev/null.
+pub fn take_over_stderr() -> io::Result<()> {
+    // An open descriptor is a standard one by its number; closed ones tell nothing.
+    if !is_same(stderr(), stdin()) && !is_same(stderr(), stdout()) {
+        return Ok(());
+    }
+    let other = match syslog() {
+        Ok(syslog) => {
+            IS_IN_USE.store(true, Ordering::Relaxed);
+            syslog
+        }
+        Err(_) => open("/dev/null", OFlags::WRONLY | OFlags::CLOEXEC, Mode::empty())?,
+    };
+    Ok(dup2_stderr(other)?)
+}
+
+fn syslog() -> io::Result<OwnedFd> {
+    let socket = UnixDatagram::unbound()?;
+    socket.connect(DEVICE)?;
+    // A syslog that stands still holds up no session.
+    socket.set_nonblocking(true)?;
+    Ok(socket.into())
+}
+
+/// A terminal may well be both: who sits there wants to see what is said.
+fn is_same(one: BorrowedFd<'_>, other: BorrowedFd<'_>) -> bool {
+    let (Ok(one), Ok(other)) = (fstat(one.as_fd()), fstat(other.as_fd())) else {
+        return false;
+    };
+    let kind = FileType::from_raw_mode(one.st_mode);
+    let is_stream = matches!(kind, FileType::Socket | FileType::Fifo);
+    is_stream && (one.st_dev, one.st_ino) == (other.st_dev, other.st_ino)
+}
+
+/// A message as syslog takes it from programs of this machine (RFC 3164, 4.1, without a timestamp, which syslog adds by itself): one datagram,
+/// one line.
+pub fn message(text: &str, process: u32) -> String {
+    let text = text.strip_prefix("broadsheet: ").unwrap_or(text);
+    let text = text.replace(|c: char| c.is_control(), " ");
+    format!("<{PRIORITY}>broadsheet[{process}]: {text}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_message_is_one_line_with_its_priority() {
+        assert_eq!(
+            message("broadsheet: login_failed\nwhy=x", 42),
+            "<61>broadsheet[42]: login_failed why=x"
+        );
+        assert_eq!(message("{}", 1), "<61>broadsheet[1]: {}");
+    }
+}

@@ -438,7 +438,7 @@ impl Session {
             offer("IHAVE");
             offer("STREAMING");
         }
-        self.push_identity_capabilities(&mut lines);
+        self.push_identity_capabilities(world, &mut lines);
         let name = |line: &String| line.split(' ').next().unwrap_or_default().to_owned();
         lines.retain(|line| matches!(&*name(line), "VERSION" | "LIST") || terms.has(&name(line)));
         let mut text = out.text();

@@ -13,8 +13,6 @@ pub struct Terms {
     pub has_compression: bool,
     /// Passwords are taken on connections without TLS.
     pub has_plaintext_passwords: bool,
-    /// SASL mechanisms that need no TLS; PLAIN is among them only by [`Terms::has_plaintext_passwords`] or on TLS.
-    pub sasl: Vec<&'static str>,
     /// Largest article that is taken, bytes.
     pub article_bytes_max: usize,
     /// OVER and HDR by message-id, NEWNEWS, and so on: keywords of capabilities that are switched off by setting.

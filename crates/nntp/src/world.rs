@@ -195,6 +195,9 @@ pub trait World {
 
     // ---- who it is ----
 
+    /// The SASL mechanisms that the visitor could use now, the best first (RFC 4643, 2.4).
+    fn mechanisms(&self) -> Vec<&'static str>;
+
     /// Looks at what the client says of itself.
     fn log_in(&mut self, credentials: Credentials<'_>) -> SaslStep;
 

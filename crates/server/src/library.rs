@@ -291,6 +291,11 @@ impl World for Desk<'_> {
         self.shared.offers.forget(hash, self.visit.token);
     }
 
+    fn mechanisms(&self) -> Vec<&'static str> {
+        let mechanisms = self.shared.access().mechanisms(&self.visit.visitor());
+        mechanisms.into_iter().map(Mechanism::name).collect()
+    }
+
     fn log_in(&mut self, credentials: Credentials<'_>) -> SaslStep {
         let access = self.shared.access();
         match credentials {

@@ -52,7 +52,6 @@ fn terms(settings: &Settings, has_tls: bool) -> Terms {
         has_tls,
         has_compression: true,
         has_plaintext_passwords: nntp.plaintext_passwords,
-        sasl: vec!["SCRAM-SHA-256", "PLAIN", "EXTERNAL"],
         article_bytes_max: usize::try_from(settings.limits.article_bytes_max).unwrap_or(usize::MAX),
         switched_off: words
             .filter(|word| !word.is_empty())

@@ -54,30 +54,23 @@ impl Session {
     }
 
     /// Mechanisms that can be used now.
-    fn mechanisms(&self) -> Vec<&'static str> {
-        if !self.terms.has("SASL") {
-            return Vec::new();
+    fn mechanisms<W: World>(&self, world: &W) -> Vec<&'static str> {
+        match self.terms.has("SASL") {
+            true => world.mechanisms(),
+            false => Vec::new(),
         }
-        let plain_is_safe = self.is_secure || self.terms.has_plaintext_passwords;
-        let all = self.terms.sasl.iter().copied();
-        all.filter(|name| match *name {
-            "PLAIN" => plain_is_safe,
-            "EXTERNAL" => self.is_secure,
-            _ => true,
-        })
-        .collect()
     }
 
     fn may_log_in(&self) -> bool {
         self.standing.could_log_in && !self.standing.is_logged_in && !self.is_compressed
     }
 
-    pub(super) fn push_identity_capabilities(&self, lines: &mut Vec<String>) {
+    pub(super) fn push_identity_capabilities<W: World>(&self, world: &W, lines: &mut Vec<String>) {
         let is_fresh = !self.standing.is_logged_in;
         if self.terms.has_tls && !self.is_secure && !self.is_compressed && is_fresh {
             lines.push("STARTTLS".to_owned());
         }
-        let mechanisms = self.mechanisms();
+        let mechanisms = self.mechanisms(world);
         if self.may_log_in() {
             let password = if self.takes_passwords() { " USER" } else { "" };
             let sasl = if mechanisms.is_empty() { "" } else { " SASL" };
@@ -150,10 +143,9 @@ impl Session {
     ) {
         let name = mechanism.to_ascii_uppercase();
         let is_known = |known: &&str| known.as_bytes() == name;
-        if !self.mechanisms().iter().any(is_known) {
-            let is_unsafe = self.terms.sasl.iter().any(is_known);
-            return out.push(match is_unsafe {
-                true => b"483 Only on TLS\r\n",
+        if !self.mechanisms(world).iter().any(is_known) {
+            return out.push(match name == b"PLAIN" && !self.takes_passwords() {
+                true => b"483 Passwords are taken on TLS only\r\n",
                 false => b"503 No such mechanism here\r\n",
             });
         }

@@ -62,6 +62,7 @@ pub struct Fake {
     pub will_not_come: Vec<Vec<u8>>,
     pub said: Vec<String>,
     pub sasl: Vec<SaslStep>,
+    pub mechanisms: Vec<&'static str>,
     /// Articles above this are lent.
     pub lent_above: usize,
     /// Rows of one call, at most.
@@ -88,6 +89,7 @@ impl Fake {
             will_not_come: Vec::new(),
             said: Vec::new(),
             sasl: Vec::new(),
+            mechanisms: vec!["PLAIN", "SCRAM-SHA-256"],
             lent_above: 2000,
             rows_max: 3,
             fails_at: None,
@@ -217,6 +219,10 @@ impl World for Fake {
 
     fn will_not_come(&mut self, id: &[u8]) {
         self.will_not_come.push(id.to_vec());
+    }
+
+    fn mechanisms(&self) -> Vec<&'static str> {
+        self.mechanisms.clone()
     }
 
     fn log_in(&mut self, credentials: Credentials<'_>) -> SaslStep {
@@ -423,7 +429,6 @@ pub fn terms() -> Terms {
         has_tls: false,
         has_compression: false,
         has_plaintext_passwords: true,
-        sasl: vec!["PLAIN", "SCRAM-SHA-256"],
         article_bytes_max: 10_000,
         switched_off: Vec::new(),
     }

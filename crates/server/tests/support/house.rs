@@ -73,7 +73,6 @@ impl House {
                 has_tls: false,
                 has_compression: true,
                 has_plaintext_passwords: false,
-                sasl: Vec::new(),
                 article_bytes_max: 1 << 20,
                 switched_off: Vec::new(),
             },

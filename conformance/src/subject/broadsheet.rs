@@ -75,7 +75,9 @@ pub(super) fn start() -> Result<Server, Absent> {
 
 /// The address that it says it listens at; the system chose the port.
 fn listens_at(said: &str, how: &str) -> Option<SocketAddr> {
-    let mut whole = said.split_inclusive('\n').filter_map(|line| line.strip_suffix('\n'));
+    let mut whole = said
+        .split_inclusive('\n')
+        .filter_map(|line| line.strip_suffix('\n'));
     whole.find_map(|line| {
         let (_, address) = line.split_once("listening at ")?;
         address.strip_suffix(how)?.parse().ok()

@@ -481,10 +481,12 @@ impl Network {
         };
         let visit = &mut connection.visit;
         let told = match outcome {
-            access::Outcome::LoggedIn { user, .. } => match visit.log_in(Some(user), &self.shared) {
-                true => LoggedIn::Yes(visit.standing()),
-                false => LoggedIn::Trouble(TOO_MANY),
-            },
+            access::Outcome::LoggedIn { user, .. } => {
+                match visit.log_in(Some(user), &self.shared) {
+                    true => LoggedIn::Yes(visit.standing()),
+                    false => LoggedIn::Trouble(TOO_MANY),
+                }
+            }
             access::Outcome::Failed(why) => {
                 visit.login_failed(&self.shared, &why);
                 LoggedIn::Trouble(NO_LOGIN)

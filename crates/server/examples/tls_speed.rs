@@ -174,20 +174,22 @@ fn compression() {
         })
         .collect();
     for level in [1, 6] {
-        let before = resident_bytes();
         let mut all = Vec::new();
-        for _ in 0..200 {
-            let mut deflate = Deflate::new(level);
-            let mut packed = Vec::new();
-            deflate.deflate(&text, &mut packed, true);
-            let mut plain = Vec::new();
-            deflate.inflate(&packed, &mut plain, usize::MAX).unwrap();
-            all.push(deflate);
+        for is_at_rest in [true, false] {
+            let before = resident_bytes();
+            for _ in 0..200 {
+                let mut deflate = Deflate::new(level);
+                let mut packed = Vec::new();
+                deflate.deflate(&text, &mut packed, true);
+                let mut plain = Vec::new();
+                deflate.inflate(&packed, &mut plain, usize::MAX).unwrap();
+                assert!(!is_at_rest || deflate.rest());
+                all.push(deflate);
+            }
+            let bytes = (resident_bytes() - before) / 200;
+            let how = if is_at_rest { " at rest" } else { "" };
+            println!("compressed connection{how}, level {level}: {bytes} bytes");
         }
-        println!(
-            "compressed connection, level {level}: {} bytes",
-            (resident_bytes() - before) / 200
-        );
         let Some(deflate) = all.last_mut() else {
             return;
         };

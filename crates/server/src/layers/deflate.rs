@@ -1,8 +1,8 @@
 //! Compression of a connection (RFC 8054): raw DEFLATE, one endless stream each way.
 //!
-//! A connection that compresses holds KB43 for what it receives, and KBOUT for what it sends (with `miniz_oxide`, whatever the
-//! level; `examples/tls_speed.rs` measures), which one that is quiet can do without ([`Deflate::rest`]). Level 1 takes a
-//! tenth of the time of level 6, and makes little more of replies.
+//! A connection that compresses takes 354 KB (with `miniz_oxide`, whatever the level; `examples/tls_speed.rs` measures), nearly all
+//! of it for what it sends. One that is quiet can do without that ([`Deflate::rest`]), and takes 7 KB. Level 1 takes a tenth of the
+//! time of level 6, and makes little more of replies.
 
 use flate2::{Compress, Compression, Decompress, FlushCompress, FlushDecompress, Status};
 use thiserror::Error;

@@ -3,9 +3,9 @@
 use std::fmt;
 
 use crate::outcome::Outcome;
-use crate::password::{Hash, PASSWORD_BYTES_MAX};
+use crate::password::{Hash, PASSWORD_BYTES_MAX, forms};
 use crate::program::{Authenticator, Connection};
-use crate::users::{UsersFile, check_name};
+use crate::users::{UsersFile, check_name, new_name};
 
 /// How people log in.
 #[derive(Debug)]
@@ -74,7 +74,9 @@ impl Slow {
         let name = name.filter(|name| check_name(name).is_ok());
         let is_fit = self.password.len() <= PASSWORD_BYTES_MAX;
         let user = name.and_then(|name| users.named(name));
-        if let (Some(program), Some(name), None, true) = (&self.program, name, user, is_fit) {
+        // A name that cannot be prepared is nobody's (RFC 4643, 2.4.2).
+        let name = name.and_then(|name| new_name(name).ok());
+        if let (Some(program), Some(name), None, true) = (&self.program, &name, user, is_fit) {
             return program.check(name, &self.password, &self.connection);
         }
         let hash = user.and_then(|user| user.password.clone());
@@ -82,7 +84,7 @@ impl Slow {
         // Who is not known costs as much time as who is.
         let hash = hash.unwrap_or_else(Hash::nobody);
         let password: &[u8] = if is_fit { &self.password } else { b"" };
-        match (hash.is_of(password), user) {
+        match (is_of(&hash, password), user) {
             (None, _) => Outcome::Failed("no memory to check a password".to_owned()),
             (Some(true), Some(user)) if is_known && is_fit => Outcome::LoggedIn {
                 user: user.name.clone(),
@@ -95,6 +97,16 @@ impl Slow {
             }),
         }
     }
+}
+
+/// Whether it is the hash of one of the forms of a password. How long it takes tells of the password alone, not of the user.
+fn is_of(hash: &Hash, password: &[u8]) -> Option<bool> {
+    for form in forms(password) {
+        if hash.is_of(&form)? {
+            return Some(true);
+        }
+    }
+    Some(false)
 }
 
 /// A name that nobody has checked, for who debugs. No log has it: it may be a password that was typed in the wrong place.

@@ -1,5 +1,6 @@
 //! Passwords as argon2id keeps them, in the PHC string format: `$argon2id$v=19$m=19456,t=2,p=1$SALT$HASH`.
 
+use std::borrow::Cow;
 use std::cell::RefCell;
 use std::fmt;
 
@@ -9,6 +10,7 @@ use base64::engine::general_purpose::STANDARD_NO_PAD;
 
 use crate::chance::random;
 use crate::error::Error;
+use crate::prepared::prepared;
 
 /// Memory that one check takes, KiB: what OWASP recommends with two passes.
 pub const MEMORY_KIB: u32 = 19 * 1024;
@@ -171,26 +173,49 @@ impl fmt::Display for Hash {
     }
 }
 
-/// Whether a password may be somebody's: one line of UTF-8, as RFC 4643, 2.3.2, wants it. SASLprep (RFC 4013) forbids
-/// control characters; of its other steps none is taken, so that a password counts byte by byte.
+/// A password that may be somebody's, as it is kept: one line of UTF-8, as RFC 4643, 2.3.2, wants it, prepared by SASLprep (RFC 4013).
 ///
 /// # Errors
 /// What is wrong with it.
-pub fn check_password(password: &[u8]) -> Result<(), Error> {
+pub fn check_password(password: &[u8]) -> Result<Cow<'_, str>, Error> {
     let told = |what: String| Err(Error::Unfit(what));
     let Ok(text) = str::from_utf8(password) else {
         return told("the password is not UTF-8".to_owned());
     };
-    match text {
-        "" => told("the password is empty".to_owned()),
-        text if text.len() > PASSWORD_BYTES_MAX => told(format!(
-            "the password is longer than {PASSWORD_BYTES_MAX} bytes"
-        )),
-        text if text.chars().any(char::is_control) => {
-            told("the password holds a control character".to_owned())
-        }
-        _ => Ok(()),
+    if text.chars().any(char::is_control) {
+        return told("the password holds a control character".to_owned());
     }
+    let too_long = || {
+        told(format!(
+            "the password is longer than {PASSWORD_BYTES_MAX} bytes"
+        ))
+    };
+    if text.len() > PASSWORD_BYTES_MAX {
+        return too_long();
+    }
+    match prepared(text) {
+        Err(what) => told(format!("the password {what}")),
+        Ok(text) if text.is_empty() => told("the password is empty".to_owned()),
+        Ok(text) if text.len() > PASSWORD_BYTES_MAX => too_long(),
+        Ok(text) => Ok(text),
+    }
+}
+
+/// What somebody may mean who says this password: its prepared form; then just these octets, which older files have hashes of, and which
+/// need not be UTF-8.
+pub(crate) fn forms(password: &[u8]) -> Vec<Cow<'_, [u8]>> {
+    let form = str::from_utf8(password)
+        .ok()
+        .and_then(|text| prepared(text).ok());
+    let form = form.map(|form| match form {
+        Cow::Borrowed(form) => Cow::Borrowed(form.as_bytes()),
+        Cow::Owned(form) => Cow::Owned(form.into_bytes()),
+    });
+    let mut forms: Vec<Cow<'_, [u8]>> = form.into_iter().collect();
+    if !forms.iter().any(|form| **form == *password) {
+        forms.push(Cow::Borrowed(password));
+    }
+    forms
 }
 
 /// Compares without telling by the time where the first difference is.

@@ -16,6 +16,7 @@ use store::disk::{Disk, RealDisk};
 use crate::error::Error;
 use crate::fingerprint::{fingerprint, fingerprint_text};
 use crate::password::Hash;
+use crate::prepared::prepared;
 use crate::sasl::verifier::Verifier;
 
 /// The file's name in the news directory.
@@ -47,12 +48,11 @@ impl User {
     /// The name or password cannot be one, or there are no random numbers.
     pub fn with_password(name: &str, password: &[u8], has_scram: bool) -> Result<User, Error> {
         let mut user = User {
-            name: name.to_owned(),
+            name: new_name(name).map_err(|what| Error::Unfit(format!("`{name}' {what}")))?,
             password: None,
             scram: None,
             certificates: Vec::new(),
         };
-        check_name(name).map_err(|what| Error::Unfit(format!("`{name}' {what}")))?;
         user.set_password(password, has_scram)?;
         Ok(user)
     }
@@ -62,7 +62,8 @@ impl User {
     /// # Errors
     /// It cannot be one, or there are no random numbers.
     pub fn set_password(&mut self, password: &[u8], has_scram: bool) -> Result<(), Error> {
-        crate::password::check_password(password)?;
+        let password = crate::password::check_password(password)?;
+        let password = password.as_bytes();
         let scram = match has_scram {
             true => Some(Verifier::of(password)?),
             false => None,
@@ -149,6 +150,16 @@ pub fn check_name(name: &str) -> Result<(), String> {
     }
 }
 
+/// A name for a new user, as it is kept: prepared by SASLprep (RFC 4013).
+///
+/// # Errors
+/// As [`check_name`].
+pub fn new_name(name: &str) -> Result<String, String> {
+    check_name(name)?;
+    let name = prepared(name)?.into_owned();
+    check_name(&name).map(|()| name)
+}
+
 /// All users, in the order of the file.
 #[derive(Debug, Clone, Default)]
 pub struct Users {
@@ -202,9 +213,15 @@ impl Users {
         text
     }
 
-    /// The user of this name.
+    /// The user of this name: just as it is written, or else as SASLprep prepares it.
     pub fn named(&self, name: &str) -> Option<&User> {
-        self.at(*self.named.get(name)?)
+        self.at(self.line_of(name)?)
+    }
+
+    fn line_of(&self, name: &str) -> Option<usize> {
+        let line = self.named.get(name);
+        let line = line.or_else(|| self.named.get(&*prepared(name).ok()?));
+        line.copied()
     }
 
     /// The user a certificate stands for.
@@ -282,7 +299,7 @@ impl Users {
     /// # Errors
     /// There is nobody of this name.
     pub fn remove(&mut self, name: &str) -> Result<(), Error> {
-        let Some(line) = self.named.get(name).copied() else {
+        let Some(line) = self.line_of(name) else {
             return Err(nobody(name));
         };
         self.anew(|at, old| (at != line).then_some(old))

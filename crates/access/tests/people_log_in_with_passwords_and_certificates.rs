@@ -9,6 +9,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use access::password::Hash;
 use access::sasl::{Exchange, Mechanism, Step};
 use access::{Access, Connection, Login, Outcome, Tables, User, Users, UsersFile, Visitor};
 
@@ -87,6 +88,39 @@ fn a_password_is_right_or_not() {
     let told = by_password(&access, b"anna", b"x");
     let why = "wrong password for user anna".to_owned();
     assert_eq!(told, Outcome::Refused(why));
+}
+
+#[test]
+fn signs_count_however_they_are_typed() {
+    let news = tempfile::tempdir().unwrap();
+    let mut users = Users::default();
+    users
+        .add(User::with_password("zoe\u{308}", "gru\u{308}\u{df}e".as_bytes(), true).unwrap())
+        .unwrap();
+    assert_eq!(users.iter().next().unwrap().name, "zo\u{eb}");
+    // As an older release wrote it: the octets as they were.
+    let old = Hash::of("u\u{308}\u{1f98a}".as_bytes()).unwrap();
+    let old = Users::parse(Path::new("users"), &format!("bo\u{308} {old} - -\n")).unwrap();
+    users.add(old.iter().next().unwrap().clone()).unwrap();
+    users.write(news.path()).unwrap();
+    let login = Login {
+        users: UsersFile::of(news.path()),
+        ..Login::none()
+    };
+    let access = Access::new(&Tables::default(), login);
+    for (name, password, code) in [
+        ("zo\u{eb}", "gr\u{fc}\u{df}e", 281),
+        ("zoe\u{308}", "gru\u{308}\u{df}e", 281),
+        ("zo\u{eb}\u{e000}", "gr\u{fc}\u{df}e", 481),
+        ("bo\u{308}", "u\u{308}\u{1f98a}", 281),
+        ("bo\u{308}", "\u{fc}\u{1f98a}", 481),
+    ] {
+        let outcome = by_password(&access, name.as_bytes(), password.as_bytes());
+        assert_eq!(outcome.code(), code, "{name}: {outcome:?}");
+    }
+    for bad in ["\u{1f98a}", "\u{ad}", "\u{202e}x"] {
+        assert!(User::with_password("anna", bad.as_bytes(), false).is_err());
+    }
 }
 
 #[test]

@@ -24,6 +24,15 @@ pub fn name(given: &Given) -> anyhow::Result<String> {
     Ok(name)
 }
 
+/// The user that is to be added, in the form that is kept.
+///
+/// # Errors
+/// A name that cannot be one.
+pub fn new_name(given: &Given) -> anyhow::Result<String> {
+    let name = name(given)?;
+    Ok(access::users::new_name(&name).map_err(|what| given.usage(format!("`{name}' {what}")))?)
+}
+
 /// Changes the file of users under the lock. What `change` refuses is told, and nothing is changed.
 ///
 /// # Errors

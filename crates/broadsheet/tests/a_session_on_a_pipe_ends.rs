@@ -41,3 +41,31 @@ fn says(program: &Program, id: &str, count: usize) {
         assert!(line.starts_with(&expected), "{line} instead of {expected}");
     }
 }
+
+#[test]
+fn who_posts_hears_the_message_id() {
+    let program = Program::with_news("comp.test 0000000000 00001 y\n");
+    listen(&program, ALL_MAY);
+    let post = |id: &str| {
+        format!(
+            "POST\r\nFrom: a@example.com\r\nNewsgroups: comp.test\r\nSubject: s\r\n{id}\r\nbody\r\n.\r\n"
+        )
+    };
+    let said = post("Message-ID: <own@example.com>\r\n")
+        + &post("")
+        + "GROUP comp.test\r\nSTAT 2\r\nQUIT\r\n";
+    let told = program.feed(&["session", "--dir", "news"], said.as_bytes());
+    let lines: Vec<&str> = told.out.lines().collect();
+    assert_eq!(
+        lines[2], "240 Article received <own@example.com>",
+        "{told:?}"
+    );
+    let made = lines[4]
+        .strip_prefix("240 Article received ")
+        .expect(lines[4]);
+    assert!(
+        made.starts_with('<') && made.ends_with("news.example.org>"),
+        "{made}"
+    );
+    assert_eq!(lines[6], format!("223 2 {made}"), "{told:?}");
+}

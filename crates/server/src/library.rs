@@ -55,9 +55,18 @@ impl Library {
         }
     }
 
+    /// The error names the file.
     fn file(&mut self, file: ControlFile) -> std::io::Result<Option<Arc<Vec<u8>>>> {
         let path = self.dir.join(name(file));
-        let told = match fs::metadata(&path) {
+        let named = |error: std::io::Error| {
+            let why = format!("{}: {error}", path.display());
+            std::io::Error::new(error.kind(), why)
+        };
+        self.read(file, &path).map_err(named)
+    }
+
+    fn read(&mut self, file: ControlFile, path: &Path) -> std::io::Result<Option<Arc<Vec<u8>>>> {
+        let told = match fs::metadata(path) {
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
             told => told?,
         };
@@ -69,13 +78,10 @@ impl Library {
             return Ok(Some(kept.text.clone()));
         }
         if told.len() > LIST_FILE_BYTES_MAX {
-            let why = format!(
-                "{} is larger than {LIST_FILE_BYTES_MAX} bytes",
-                path.display()
-            );
+            let why = format!("it is larger than {LIST_FILE_BYTES_MAX} bytes");
             return Err(std::io::Error::other(why));
         }
-        let text = Arc::new(fs::read(&path)?);
+        let text = Arc::new(fs::read(path)?);
         let kept = Kept {
             modified,
             text: text.clone(),

@@ -3,6 +3,7 @@
 use super::step::Step;
 use crate::allowed::Access;
 use crate::outcome::Outcome;
+use crate::prepared::is_same_name;
 use crate::visitor::Visitor;
 
 /// The name that a visitor's certificate stands for: a user's, or an entry's that names the certificate.
@@ -16,7 +17,7 @@ pub(super) fn name(access: &Access, visitor: &Visitor<'_>) -> Option<String> {
 pub(super) fn take(name: Option<String>, wanted: &[u8]) -> Step {
     match name {
         None => Step::refused("no certificate, or one of nobody's"),
-        Some(name) if wanted.is_empty() || wanted == name.as_bytes() => {
+        Some(name) if wanted.is_empty() || is_same_name(wanted, name.as_bytes()) => {
             Step::Done(Outcome::LoggedIn {
                 user: name,
                 data: None,

@@ -2,6 +2,7 @@
 
 use super::step::Step;
 use crate::allowed::Access;
+use crate::prepared::is_same_name;
 use crate::program::Connection;
 
 pub(super) fn take(access: &Access, response: &[u8], connection: &Connection) -> Step {
@@ -14,7 +15,7 @@ pub(super) fn take(access: &Access, response: &[u8], connection: &Connection) ->
     if name.is_empty() || password.is_empty() {
         return Step::malformed("PLAIN without a name or password");
     }
-    if !for_whom.is_empty() && for_whom != name {
+    if !for_whom.is_empty() && !is_same_name(for_whom, name) {
         return Step::refused("nobody may log in for somebody else");
     }
     Step::Wait(access.check_password(name, password, connection))

@@ -16,6 +16,7 @@ use super::step::Step;
 use super::verifier::Verifier;
 use crate::chance::random;
 use crate::outcome::Outcome;
+use crate::prepared::is_same_name;
 use crate::users::UsersFile;
 
 /// Random bytes of our half of a nonce.
@@ -85,7 +86,7 @@ fn ask(
     response: &[u8],
 ) -> Result<(Asked, Vec<u8>), Outcome> {
     let first = First::parse(response).map_err(Outcome::Malformed)?;
-    if !first.for_whom.is_empty() && first.for_whom != first.name {
+    if !first.for_whom.is_empty() && !is_same_name(&first.for_whom, &first.name) {
         let why = "nobody may log in for somebody else";
         return Err(Outcome::Refused(why.to_owned()));
     }

@@ -9,7 +9,7 @@ use crate::directory::NewsDirectory;
 use crate::exit::{Meaning, Status};
 use crate::flags::{Command, DIR, Flag, Given, Operands};
 use crate::new_password;
-use crate::user_edit::{NO_SCRAM, edit, name};
+use crate::user_edit::{NO_SCRAM, edit, new_name};
 
 /// The table.
 pub static COMMAND: Command = Command {
@@ -20,6 +20,8 @@ pub static COMMAND: Command = Command {
 Adds a user who can log in over NNTP. The password is asked for on the terminal, twice, or read as one
 line from standard input. Kept are what argon2id makes of it and, for SCRAM-SHA-256, what 50,000 rounds
 of SHA-256 do, in the file users, which only its owner can read. It counts at once, without a reload.
+Name and password are kept in the form of SASLprep (RFC 4013), so that it does not matter how a keyboard
+makes a sign; what that forbids, as emoji, is refused.
 
 What a user may do stands in the [[access]] tables of broadsheet.toml; `access explain' tells it.
 
@@ -49,7 +51,7 @@ What a user may do stands in the [[access]] tables of broadsheet.toml; `access e
 
 fn run(given: &Given, _: &mut dyn Write) -> anyhow::Result<Status> {
     let directory = NewsDirectory::meant(given)?;
-    let name = name(given)?;
+    let name = new_name(given)?;
     let list = given.value("certificate").unwrap_or_default();
     let list = list.to_string_lossy();
     let each = list.split(',').filter(|one| !one.is_empty());

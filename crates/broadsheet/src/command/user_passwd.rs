@@ -35,19 +35,18 @@ fn run(given: &Given, _: &mut dyn Write) -> anyhow::Result<Status> {
     let directory = NewsDirectory::meant(given)?;
     let name = name(given)?;
     directory.settings()?;
-    if Users::read(directory.root())?.named(&name).is_none() {
+    let users = Users::read(directory.root())?;
+    let Some(mut made) = users.named(&name).cloned() else {
         eprintln!("broadsheet: there is no user `{name}'; `user list' shows them");
         return Ok(Status::NO);
-    }
+    };
+    let name = made.name.clone();
     let password = new_password::ask(&name)?;
     // Before the lock is taken: it takes its time.
-    let made = match User::with_password(&name, &password, !given.has("no-scram")) {
-        Ok(made) => made,
-        Err(refusal) => {
-            eprintln!("broadsheet: {refusal}");
-            return Ok(Status::NO);
-        }
-    };
+    if let Err(refusal) = made.set_password(&password, !given.has("no-scram")) {
+        eprintln!("broadsheet: {refusal}");
+        return Ok(Status::NO);
+    }
     edit(&directory, |users| {
         let Some(old) = users.named(&name) else {
             return Err(Error::Unfit(format!("there is no user `{name}' any more")));

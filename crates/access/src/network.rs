@@ -3,6 +3,9 @@
 use std::fmt;
 use std::net::IpAddr;
 
+/// The bits in front of an IPv4 address that is written as one of IPv6.
+const MAPPED_BITS: u8 = 96;
+
 /// Addresses that share their first bits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Network {
@@ -18,7 +21,8 @@ pub enum Network {
 }
 
 impl Network {
-    /// Reads an address, an address and a number of bits, or `local`.
+    /// Reads an address, an address and a number of bits, or `local`. IPv4 in IPv6 clothes (`::ffff:192.0.2.0/120`, RFC 4291,
+    /// 2.5.5.2) is the IPv4 network: visitors from there count as what they are.
     ///
     /// # Errors
     /// What is wrong, as the rest of a sentence that begins with the text.
@@ -49,7 +53,12 @@ impl Network {
                 "has bits behind the first {bits}; the network is {network}/{bits}"
             ));
         }
-        Ok(Network::Of { address, bits })
+        Ok(
+            match (address.to_canonical(), bits.checked_sub(MAPPED_BITS)) {
+                (address @ IpAddr::V4(_), Some(bits)) => Network::Of { address, bits },
+                _ => Network::Of { address, bits },
+            },
+        )
     }
 
     /// Whether an address lies in it. An IPv4 address in IPv6 clothes (`::ffff:192.0.2.1`) counts as what it is. `None`
@@ -136,6 +145,23 @@ mod tests {
         }
         assert!(Network::Local.contains(None));
         assert!(!Network::parse("0.0.0.0/0").unwrap().contains(None));
+    }
+
+    #[test]
+    fn ipv4_written_as_ipv6_is_the_ipv4_network() {
+        for (text, shown, address, is_in) in [
+            ("::ffff:192.0.2.1", "192.0.2.1", "192.0.2.1", true),
+            ("::ffff:192.0.2.1", "192.0.2.1", "::ffff:192.0.2.1", true),
+            ("::ffff:192.0.2.1", "192.0.2.1", "192.0.2.2", false),
+            ("::ffff:192.0.2.0/120", "192.0.2.0/24", "192.0.2.9", true),
+            ("::ffff:0:0/96", "0.0.0.0/0", "203.0.113.5", true),
+            ("::ffff:0:0/96", "0.0.0.0/0", "2001:db8::1", false),
+        ] {
+            let network = Network::parse(text).unwrap();
+            assert_eq!(network.to_string(), shown);
+            let address = Some(address.parse().unwrap());
+            assert_eq!(network.contains(address), is_in, "{text} {address:?}");
+        }
     }
 
     #[test]

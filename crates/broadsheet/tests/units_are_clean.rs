@@ -35,11 +35,11 @@ fn systemd_analyze_verify_has_nothing_to_say() {
         )
         .replace("User=news", "User=root")
         .replace("Group=news", "Group=root")
-        .replace("Documentation=man:broadsheet-serve(1)\n", "");
+        .replace("Documentation=man:broadsheet-serve(8)\n", "");
     std::fs::write(&path, &text).unwrap();
     let sockets = ["broadsheet-nntp.socket", "broadsheet-nntps.socket"].map(|name| {
         let socket = room.path().join(name);
-        let text = packaged(name).replace("Documentation=man:broadsheet-serve(1)\n", "");
+        let text = packaged(name).replace("Documentation=man:broadsheet-serve(8)\n", "");
         std::fs::write(&socket, text).unwrap();
         socket
     });
@@ -93,5 +93,28 @@ fn it_starts_and_reloads_with_commands_that_are_there() {
             .output()
             .unwrap();
         assert!(help.status.success());
+    }
+}
+
+#[test]
+fn units_name_a_manual_page_that_there_is() {
+    for name in [
+        "broadsheet.service",
+        "broadsheet-nntp.socket",
+        "broadsheet-nntps.socket",
+    ] {
+        let text = packaged(name);
+        let named = text
+            .lines()
+            .find_map(|line| line.strip_prefix("Documentation=man:broadsheet-serve("));
+        let section = named.unwrap().trim_end_matches(')');
+        let page = Command::new(env!("CARGO_BIN_EXE_broadsheet"))
+            .args(["man", "serve"])
+            .output()
+            .unwrap();
+        let page = String::from_utf8(page.stdout).unwrap();
+        let head = page.lines().find(|line| line.starts_with(".TH ")).unwrap();
+        let of_page = head.split(' ').nth(2).unwrap();
+        assert_eq!(section, of_page, "{name}: {head}");
     }
 }

@@ -42,8 +42,8 @@ const SITES: &str = r#"
 /// Then who may do what, which is the administrator's to write as well.
 const ACCESS: &str = r#"
 # Who may read, post and send (as a peer), one table each; the first that fits
-# a visitor counts. Without any, who comes from this machine may read and post
-# everything, and nobody else anything. `broadsheet access explain' tells.
+# a visitor counts. Without any, who comes from this machine may read, post and
+# send everything, and nobody else anything. `broadsheet access explain' tells.
 # Groups are wildmats, as INN has them. What is not given is not allowed.
 # [[access]]
 # name = "news.example.net"            # for logs; of a peer, its name in Path

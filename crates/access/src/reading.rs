@@ -2,7 +2,7 @@
 
 use groups::nearest;
 use groups::place::Place;
-use groups::tables::{FILE, TableFault, value};
+use groups::tables::{FILE, TableFault, toml_fault, value};
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
@@ -43,7 +43,7 @@ impl Tables {
         let table = toml::de::DeTable::parse(text).map_err(|error| {
             vec![TableFault {
                 offset: error.span().unwrap_or_default().start,
-                what: error.message().to_owned(),
+                what: toml_fault(text, &error),
             }]
         })?;
         let mut reading = Reading::new(text);
@@ -195,39 +195,33 @@ impl<'t> Reading<'t> {
     }
 
     fn limits(&mut self, table: &DeTable<'_>) -> Limits {
-        let some = |value: &DeValue<'_>| match value::count(value)? {
-            0 => Err("is 0, which would let nobody in; leave it out for no limit".to_owned()),
+        let some = |value: &DeValue<'_>, what: &str| match value::count(value)? {
+            0 => Err(format!(
+                "is 0, which would let {what}; leave it out for no limit"
+            )),
             count => Ok(count),
         };
+        let visits = |value: &DeValue<'_>| some(value, "nobody in");
+        let posts =
+            |value: &DeValue<'_>| some(value, "no post through (for that, leave out `post')");
+        let articles =
+            |value: &DeValue<'_>| some(value, "no article through (for that, leave out `send')");
         let bytes = |value: &DeValue<'_>| match value::size(value)? {
             0 => Err("is 0; leave it out for no limit".to_owned()),
             bytes => Ok(bytes),
         };
         Limits {
             size_max: self.take(table, "size_max", bytes),
-            connections_max: self.take(table, "connections_max", some),
-            connections_per_address_max: self.take(table, "connections_per_address_max", some),
-            posts_per_minute_max: self.take(table, "posts_per_minute_max", some),
-            articles_per_minute_max: self.take(table, "articles_per_minute_max", some),
+            connections_max: self.take(table, "connections_max", visits),
+            connections_per_address_max: self.take(table, "connections_per_address_max", visits),
+            posts_per_minute_max: self.take(table, "posts_per_minute_max", posts),
+            articles_per_minute_max: self.take(table, "articles_per_minute_max", articles),
             bytes_per_second_max: self.take(table, "bytes_per_second_max", bytes),
         }
     }
 
     fn features(&mut self, table: &DeTable<'_>) -> Vec<Feature> {
-        self.take_list(table, "without", |word| {
-            let known = || Feature::ALL.iter().map(|(word, _)| *word);
-            let found = Feature::ALL
-                .iter()
-                .find(|(known, _)| known.eq_ignore_ascii_case(word));
-            found.map(|(_, feature)| *feature).ok_or_else(|| {
-                let all: Vec<&str> = known().collect();
-                let hint = nearest::hint(word, "", known());
-                format!(
-                    "cannot be switched off; these can: {}{hint}",
-                    all.join(", ")
-                )
-            })
-        })
+        self.take_list(table, "without", Feature::parse)
     }
 
     /// A wildmat, or a list of them; empty where there is none.

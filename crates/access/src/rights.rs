@@ -93,7 +93,7 @@ impl Rights {
     /// Whether other rights may be his when he logs in: what he may not do is answered with 480, and else with 502
     /// (RFC 4643, 2.1). False once he has logged in.
     pub fn can_log_in(&self) -> bool {
-        self.can_log_in
+        self.can_log_in && self.has(Feature::AuthInfo)
     }
 
     /// Whether he may read a group, and see that there is one.

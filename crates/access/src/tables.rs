@@ -21,6 +21,7 @@
 //! bytes_per_second_max = "1 MB"            # sent to a reader, on a connection
 //! ```
 
+use groups::nearest;
 use groups::place::Place;
 
 use crate::network::Network;
@@ -98,6 +99,14 @@ pub enum Feature {
     Compress,
     /// CHECK and TAKETHIS (RFC 4644).
     Streaming,
+    /// OVER and XOVER.
+    Over,
+    /// AUTHINFO: nobody logs in (RFC 4643).
+    AuthInfo,
+    /// AUTHINFO SASL; AUTHINFO USER stays.
+    Sasl,
+    /// STARTTLS (RFC 4642); TLS from the first byte on stays.
+    StartTls,
 }
 
 impl Feature {
@@ -108,7 +117,49 @@ impl Feature {
         ("xpat", Feature::XPat),
         ("compress", Feature::Compress),
         ("streaming", Feature::Streaming),
+        ("over", Feature::Over),
+        ("authinfo", Feature::AuthInfo),
+        ("sasl", Feature::Sasl),
+        ("starttls", Feature::StartTls),
     ];
+
+    /// The one a word means, in any case of its letters.
+    ///
+    /// # Errors
+    /// What is wrong, as the rest of a sentence that begins with the word.
+    pub fn parse(word: &str) -> Result<Feature, String> {
+        let known = || Feature::ALL.iter().map(|(word, _)| *word);
+        let found = Feature::ALL
+            .iter()
+            .find(|(known, _)| known.eq_ignore_ascii_case(word));
+        found.map(|(_, feature)| *feature).ok_or_else(|| {
+            let all: Vec<&str> = known().collect();
+            let hint = nearest::hint(&word.to_ascii_lowercase(), "", known());
+            format!(
+                "cannot be switched off; these can: {}{hint}",
+                all.join(", ")
+            )
+        })
+    }
+
+    /// Words with commas between them; none where there are none.
+    ///
+    /// # Errors
+    /// Which word is wrong, and why, as the rest of a sentence that begins with the key.
+    pub fn parse_list(text: &str) -> Result<Vec<Feature>, String> {
+        let words = text.split(',').map(str::trim);
+        let words = words.filter(|word| !word.is_empty());
+        words
+            .map(|word| Feature::parse(word).map_err(|what| format!("`{word}' {what}")))
+            .collect()
+    }
+
+    /// The capability by which clients know it (RFC 3977, 5.2).
+    pub fn capability(self) -> String {
+        let mut all = Feature::ALL.iter();
+        let found = all.find(|(_, feature)| *feature == self);
+        found.map_or_else(String::new, |(word, _)| word.to_ascii_uppercase())
+    }
 }
 
 impl Tables {

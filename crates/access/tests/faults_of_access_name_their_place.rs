@@ -64,6 +64,14 @@ fn each_fault_is_told() {
             "2:19: connections_max is 0, which would let nobody in",
         ),
         (
+            "posts_per_minute_max = 0",
+            "2:24: posts_per_minute_max is 0, which would let no post through (for that, leave out `post')",
+        ),
+        (
+            "articles_per_minute_max = 0",
+            "2:27: articles_per_minute_max is 0, which would let no article through (for that, leave out `send')",
+        ),
+        (
             "size_max = \"big\"",
             "2:12: size_max wants a number of bytes",
         ),

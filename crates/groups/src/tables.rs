@@ -87,6 +87,16 @@ impl fmt::Display for TableFaults {
     }
 }
 
+/// What is wrong with a text that is no TOML. Of a key that stands twice its name is said.
+pub fn toml_fault(text: &str, error: &toml::de::Error) -> String {
+    let message = error.message();
+    let named = error.span().and_then(|span| text.get(span));
+    match named.map(str::trim).filter(|name| !name.is_empty()) {
+        Some(name) if message == "duplicate key" => format!("{message} `{name}'"),
+        _ => message.to_owned(),
+    }
+}
+
 impl Tables {
     /// Reads `accept` and `[[site]]` out of the text of `broadsheet.toml`; other keys are somebody else's.
     ///
@@ -102,7 +112,7 @@ impl Tables {
             Err(error) => {
                 let fault = TableFault {
                     offset: error.span().unwrap_or_default().start,
-                    what: error.message().to_owned(),
+                    what: toml_fault(text, &error),
                 };
                 return Err(TableFaults(vec![told(&fault)]));
             }

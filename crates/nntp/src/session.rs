@@ -115,10 +115,9 @@ impl Session {
             reads,
             posts,
             sends,
-            could_log_in,
             ..
         } = self.standing;
-        if !(reads || posts || sends || could_log_in) {
+        if !(reads || posts || sends || self.could_log_in()) {
             self.state = State::Over;
             return out.push(b"502 You may not do anything here\r\n");
         }
@@ -129,6 +128,11 @@ impl Session {
             false => (201, "no posting"),
         };
         out.push(format!("{code} {host} {software} ready, {what}\r\n").as_bytes());
+    }
+
+    /// More may come of logging in, which is not switched off.
+    fn could_log_in(&self) -> bool {
+        self.standing.could_log_in && self.terms.has("AUTHINFO")
     }
 
     /// What the visitor may do now.
@@ -347,7 +351,7 @@ impl Session {
     }
 
     fn denial(&self) -> &'static [u8] {
-        match self.standing.could_log_in {
+        match self.could_log_in() {
             true => b"480 Log in first (AUTHINFO)\r\n",
             false => b"502 You may not do that here\r\n",
         }
@@ -418,7 +422,7 @@ impl Session {
     fn capabilities<W: World>(&self, world: &mut W, out: &mut Out) {
         let terms = &self.terms;
         let standing = self.standing;
-        let could = standing.could_log_in;
+        let could = self.could_log_in();
         let mut lines = vec![
             "VERSION 2".to_owned(),
             format!("IMPLEMENTATION {}", terms.software),

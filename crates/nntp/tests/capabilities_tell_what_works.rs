@@ -72,6 +72,40 @@ fn what_is_switched_off_is_not_there() {
 }
 
 #[test]
+fn where_nobody_can_log_in_nobody_is_told_to() {
+    let mut terms = terms();
+    terms.switched_off = vec!["AUTHINFO".to_owned()];
+    let mut reads = COULD;
+    reads.reads = true;
+    let mut client = Client::with(Fake::usual(), terms.clone(), reads);
+    client.play(
+        "> CAPABILITIES
+         < 101 What can be done here follows
+         < VERSION 2
+         < IMPLEMENTATION Test 1
+         < READER
+         < LIST ACTIVE NEWSGROUPS COUNTS HEADERS OVERVIEW.FMT
+         < HDR
+         < NEWNEWS
+         < OVER MSGID
+         < XPAT
+         < .
+         > AUTHINFO USER me
+         < 500 Switched off here
+         > POST
+         < 440 No posting from here
+         > CHECK <n@test>
+         < 502 You may not do that here",
+    );
+    // Who can only log in can do nothing.
+    let mut client = Client::with(Fake::usual(), terms, COULD);
+    client.play(
+        "> GROUP test.a
+         < 502 You may not do that here",
+    );
+}
+
+#[test]
 fn logging_in() {
     let mut client = Client::with(Fake::usual(), terms(), COULD);
     let mut peer = COULD;

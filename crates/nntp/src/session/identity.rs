@@ -62,7 +62,7 @@ impl Session {
     }
 
     fn may_log_in(&self) -> bool {
-        self.standing.could_log_in && !self.standing.is_logged_in && !self.is_compressed
+        self.could_log_in() && !self.standing.is_logged_in && !self.is_compressed
     }
 
     pub(super) fn push_identity_capabilities<W: World>(&self, world: &W, lines: &mut Vec<String>) {
@@ -104,7 +104,7 @@ impl Session {
             out.push(b"502 Not now\r\n");
             return None;
         }
-        if !self.standing.could_log_in {
+        if !self.could_log_in() {
             out.push(b"502 Nobody can log in from here\r\n");
             return None;
         }

@@ -151,7 +151,7 @@ impl Session {
 
     fn mode_reader(&mut self, out: &mut Out) {
         let standing = self.standing;
-        match (standing.posts, standing.reads || standing.could_log_in) {
+        match (standing.posts, standing.reads || self.could_log_in()) {
             (true, _) => out.push(b"200 Posting allowed\r\n"),
             (false, true) => out.push(b"201 No posting\r\n"),
             (false, false) => {

@@ -142,7 +142,7 @@ impl Session {
 
     pub(super) fn post<W: World>(&mut self, world: &mut W, out: &mut Out) {
         if !self.standing.posts {
-            return match self.standing.could_log_in {
+            return match self.could_log_in() {
                 true => self.deny(out),
                 false => out.push(b"440 No posting from here\r\n"),
             };

@@ -1,10 +1,12 @@
 //! `broadsheet.toml`: one table of settings feeds the commented file that `broadsheet init`
 //! writes, the reading of it, `broadsheet check` and `broadsheet limits`.
 
+mod nntp;
 mod read;
 mod table;
 mod template;
 
+pub use nntp::{Auth, Nntp};
 pub use read::{Faults, Origin, Read};
 pub use table::{SECTIONS, TABLE};
 pub use template::template;
@@ -13,7 +15,6 @@ use std::path::Path;
 use std::time::Duration;
 
 use groups::When;
-use groups::command_line::{CommandFault, CommandLine};
 
 use crate::text;
 
@@ -49,62 +50,6 @@ pub struct Settings {
     pub auth: Auth,
     /// `[[access]]`
     pub access: access::Tables,
-}
-
-/// `[auth]`: how people log in, besides by the file of users.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Auth {
-    /// The command that checks names and passwords; empty for none.
-    pub program: String,
-    /// Seconds that it may take.
-    pub program_seconds: u64,
-}
-
-impl Auth {
-    /// The command, split into words. `None`: there is none.
-    fn command(&self) -> Option<Result<CommandLine, CommandFault>> {
-        let line = self.program.trim();
-        (!line.is_empty()).then(|| CommandLine::parse(line.as_bytes()))
-    }
-}
-
-/// `[nntp]`: the NNTP server.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Nntp {
-    /// Where it listens: addresses with ports, commas between them; empty for nowhere.
-    pub listen: String,
-    /// As `listen`, with TLS from the first byte on.
-    pub listen_tls: String,
-    /// The certificate with its chain, PEM; empty for no TLS.
-    pub certificate: String,
-    /// Its key, PEM.
-    pub key: String,
-    /// Capabilities that are not offered.
-    pub without: String,
-    /// Whether passwords may come without TLS.
-    pub plaintext_passwords: bool,
-    /// Seconds from one command to the next.
-    pub idle_seconds: u64,
-    /// Seconds from the connection to the first command.
-    pub first_seconds: u64,
-    /// Connections in all.
-    pub connections_max: u64,
-    /// Connections from one address.
-    pub connections_per_address_max: u64,
-    /// Threads for connections; 0 for as many as processors.
-    pub threads: u64,
-    /// Bytes of the disk that stay free; with less, no articles are taken.
-    pub keep_free: u64,
-    /// Where metrics are served; empty for nowhere.
-    pub metrics: String,
-}
-
-impl Nntp {
-    /// What is wrong, and of which key it is said.
-    fn fault(&self) -> Option<(&'static str, String)> {
-        let fault = crate::daemon::Address::parse(&self.metrics).err()?;
-        Some(("nntp.metrics", fault))
-    }
 }
 
 /// `[control]`: what control messages may do.
@@ -209,7 +154,7 @@ impl Post {
         if !self.sendmail.trim().is_empty()
             && let Err(error) = groups::command_line::CommandLine::parse(self.sendmail.as_bytes())
         {
-            return Some(("post.sendmail", error.to_string()));
+            return Some(("post.sendmail", format!("cannot be run: {error}")));
         }
         let is_known = matches!(self.customs.as_str(), "" | CMSG);
         (!is_known).then(|| ("post.customs", "is \"cmsg\" or empty".to_owned()))
@@ -533,29 +478,28 @@ fn quoted(text: &str) -> String {
     out
 }
 
-/// Rules that bind two settings together: what is wrong, and the key it is said of.
-pub fn check_together(settings: &Settings) -> Option<(&'static str, String)> {
+/// Rules that bind settings together, and texts that are more than a line: what is wrong, and the key it is said of.
+pub fn check_together(settings: &Settings) -> Vec<(&'static str, String)> {
+    let mut faults = Vec::new();
     // In wire form an article of nothing but empty lines has twice the bytes, and an article
     // must lie in one segment.
     let article = settings.limits.article_bytes_max;
-    let fault = (article > settings.store.segment_bytes / 2).then(|| {
+    if article > settings.store.segment_bytes / 2 {
         let told = format!(
             "is less than twice limits.article_bytes_max ({}), so that such an article would not fit in a segment",
             text::bytes(article)
         );
-        ("store.segment_bytes", told)
-    });
-    fault
-        .or_else(|| settings.post.fault())
-        .or_else(|| settings.nntp.fault())
-        .or_else(|| {
-            let is_known = crate::daemon::FORMATS.contains(&settings.log_format.as_str());
-            (!is_known).then(|| ("log_format", "is \"text\" or \"json\"".to_owned()))
-        })
-        .or_else(|| match settings.auth.command() {
-            Some(Err(error)) => Some(("auth.program", error.to_string())),
-            _ => None,
-        })
+        faults.push(("store.segment_bytes", told));
+    }
+    faults.extend(settings.post.fault());
+    faults.extend(settings.nntp.faults());
+    if !crate::daemon::FORMATS.contains(&settings.log_format.as_str()) {
+        faults.push(("log_format", "is \"text\" or \"json\"".to_owned()));
+    }
+    if let Some(Err(error)) = settings.auth.command() {
+        faults.push(("auth.program", format!("cannot be run: {error}")));
+    }
+    faults
 }
 
 /// May this be a site's name? The characters are those C News takes as part of a host in Path

@@ -8,6 +8,7 @@ mod program;
 use program::Program;
 use program::articles::{batch, many};
 use program::daemon::Daemon;
+use program::nntp::{ALL_MAY, Client, Served, listen, set};
 
 fn refused(program: &Program, prefix: &str) -> u64 {
     let told = program.rnews(&batch(&many(prefix, 1, "comp.test", 100_000)));
@@ -83,4 +84,166 @@ fn an_edited_active_is_taken_up() {
     assert_eq!(told.count("accepted"), 2, "{told:?}");
     daemon.stop();
     program.assert_clean();
+}
+
+/// Puts a certificate and its key into the news directory.
+fn certify(program: &Program, name: &str) {
+    use std::os::unix::fs::PermissionsExt;
+    let made = rcgen::generate_simple_self_signed(["news.example.org".to_owned()]).unwrap();
+    let files = [
+        ("cert", made.cert.pem()),
+        ("key", made.signing_key.serialize_pem()),
+    ];
+    for (kind, text) in files {
+        let path = format!("news/{name}.{kind}");
+        program.write(&path, text.as_bytes());
+        let mode = std::fs::Permissions::from_mode(0o600);
+        std::fs::set_permissions(program.path(&path), mode).unwrap();
+    }
+}
+
+fn reload(program: &Program) -> program::Told {
+    program.run(&["reload", "--dir", "news"])
+}
+
+/// Whether STARTTLS is offered, and whether NEWNEWS is.
+fn offered(served: &Served) -> (bool, bool) {
+    let mut client = served.client();
+    client.say("CAPABILITIES\r\n");
+    let lines = client.lines();
+    let has = |word: &str| lines.iter().any(|line| line == word);
+    (has("STARTTLS"), has("NEWNEWS"))
+}
+
+#[test]
+fn limits_of_connections_and_times_are_swapped_live() {
+    let program = Program::with_news("comp.test 0000000000 00001 y\n");
+    listen(&program, ALL_MAY);
+    let served = Served::start(&program);
+    let mut first = served.client();
+    set(
+        &program,
+        "connections_per_address_max = 64",
+        "connections_per_address_max = 1",
+    );
+    assert_eq!(reload(&program).status, 0);
+    let mut second = Client::connect(&served.address);
+    let line = second.line();
+    assert!(
+        line.starts_with("400 Too many connections from your"),
+        "{line}"
+    );
+    set(
+        &program,
+        "connections_per_address_max = 1",
+        "connections_per_address_max = 64",
+    );
+    set(&program, "connections_max = 20000", "connections_max = 1");
+    assert_eq!(reload(&program).status, 0);
+    let mut second = Client::connect(&served.address);
+    let line = second.line();
+    assert!(line.starts_with("400 Too many connections;"), "{line}");
+    // One that is there already has to be quick, too, from now on.
+    set(&program, "connections_max = 1", "connections_max = 20000");
+    set(&program, "first_seconds = 60", "first_seconds = 1");
+    assert_eq!(reload(&program).status, 0);
+    assert_eq!(first.line(), "400 Idle for too long");
+    assert_eq!(first.line(), "");
+    served.daemon.stop();
+}
+
+#[test]
+fn a_certificate_comes_and_is_replaced_live() {
+    let program = Program::with_news("comp.test 0000000000 00001 y\n");
+    listen(&program, ALL_MAY);
+    let served = Served::start(&program);
+    assert_eq!(offered(&served), (false, true));
+    set(&program, "certificate = \"\"", "certificate = \"a.cert\"");
+    set(&program, "key = \"\"", "key = \"a.key\"");
+    set(&program, "without = \"\"", "without = \"newnews\"");
+    // Not there as yet: nothing is changed.
+    let told = reload(&program);
+    assert_eq!(told.status, 78, "{told:?}");
+    assert!(told.err.contains("a.cert: cannot be read"), "{told:?}");
+    assert!(
+        told.err.contains("the settings stay as they were"),
+        "{told:?}"
+    );
+    assert_eq!(offered(&served), (false, true));
+    certify(&program, "a");
+    let told = reload(&program);
+    assert_eq!((told.status, told.err.as_str()), (0, ""), "{told:?}");
+    assert_eq!(offered(&served), (true, false));
+    // Junk in the file: told, and the old one stays.
+    program.write("news/a.cert", b"junk");
+    set(&program, "without = \"newnews\"", "without = \"\"");
+    let told = reload(&program);
+    assert_eq!(told.status, 78, "{told:?}");
+    assert!(
+        told.err.contains("a.cert: no certificate in it"),
+        "{told:?}"
+    );
+    assert_eq!(offered(&served), (true, false));
+    // Another pair, elsewhere.
+    certify(&program, "b");
+    set(
+        &program,
+        "certificate = \"a.cert\"",
+        "certificate = \"b.cert\"",
+    );
+    set(&program, "key = \"a.key\"", "key = \"b.key\"");
+    let told = reload(&program);
+    assert_eq!((told.status, told.err.as_str()), (0, ""), "{told:?}");
+    assert_eq!(offered(&served), (true, true));
+    // It is watched where it is now.
+    certify(&program, "b");
+    served
+        .daemon
+        .until_said("TLS: new certificate for news.example.org");
+    served.daemon.stop();
+}
+
+#[test]
+fn what_takes_a_new_start_is_named() {
+    let program = Program::with_news("comp.test 0000000000 00001 y\n");
+    listen(&program, ALL_MAY);
+    let served = Served::start(&program);
+    let good = program.read("news/broadsheet.toml");
+    set(
+        &program,
+        "listen = \"127.0.0.1:0\"",
+        "listen = \"127.0.0.1\"",
+    );
+    let told = reload(&program);
+    assert_eq!(told.status, 78, "{told:?}");
+    assert!(
+        told.err.contains("nntp.listen `127.0.0.1' is no address"),
+        "{told:?}"
+    );
+    program.write("news/broadsheet.toml", good.as_bytes());
+    set(
+        &program,
+        "listen = \"127.0.0.1:0\"",
+        "listen = \"127.0.0.1:3119\"",
+    );
+    set(&program, "threads = 0", "threads = 3");
+    set(&program, "metrics = \"\"", "metrics = \"127.0.0.1:9119\"");
+    set(&program, "without = \"\"", "without = \"newnews\"");
+    for _ in 0..2 {
+        // As long as it is so.
+        let told = reload(&program);
+        assert_eq!(told.status, 0, "{told:?}");
+        let lines: Vec<&str> = told.err.lines().collect();
+        assert_eq!(
+            lines,
+            ["listen", "threads", "metrics"]
+                .map(|key| format!("broadsheet: nntp.{key} has changed: that takes a new start"))
+        );
+        // The rest is in force.
+        assert_eq!(offered(&served), (false, false));
+    }
+    program.write("news/broadsheet.toml", good.as_bytes());
+    let told = reload(&program);
+    assert_eq!((told.status, told.err.as_str()), (0, ""), "{told:?}");
+    served.daemon.stop();
 }

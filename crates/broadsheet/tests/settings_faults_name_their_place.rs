@@ -2,6 +2,7 @@
 
 mod program;
 use program::Program;
+use program::nntp::set;
 
 #[test]
 fn an_unknown_key() {
@@ -34,4 +35,122 @@ fn no_settings_at_all() {
         "{told:?}"
     );
     assert!(told.err.contains("broadsheet init"), "{told:?}");
+}
+
+/// The settings with these keys of `[nntp]`, each with the line it stands on.
+fn with_keys(keys: &[(&str, &str)]) -> (Program, Vec<usize>) {
+    let program = Program::with_news("");
+    let mut lines = Vec::new();
+    for (key, value) in keys {
+        let before = program.read("news/broadsheet.toml");
+        let start = format!("{key} = ");
+        let found = before.lines().position(|line| line.starts_with(&start));
+        let line = before.lines().nth(found.unwrap()).unwrap().to_owned();
+        set(&program, &line, &format!("{key} = {value}"));
+        lines.push(found.unwrap() + 1);
+    }
+    (program, lines)
+}
+
+#[test]
+fn what_the_server_cannot_go_by() {
+    for (keys, told) in [
+        (
+            &[("listen", "\"127.0.0.1\"")][..],
+            "nntp.listen `127.0.0.1' is no address to listen at",
+        ),
+        (
+            &[("listen", "\"localhost:3120\"")],
+            "nntp.listen `localhost:3120' is no address",
+        ),
+        (&[("listen", "\"*\"")], "nntp.listen `*' is no address"),
+        (
+            &[("listen", "\"::1:119\"")],
+            "nntp.listen `::1:119' is no address",
+        ),
+        (
+            &[("listen", "\"127.0.0.1:3119, 127.0.0.1:3119\"")],
+            "nntp.listen has 127.0.0.1:3119 for the second time",
+        ),
+        (
+            &[("listen", "\"*:3119, 127.0.0.1:3119\"")],
+            "nntp.listen has 127.0.0.1:3119 beside 0.0.0.0:3119, which takes in the other",
+        ),
+        (
+            &[("listen_tls", "\"127.0.0.1:3563\"")],
+            "nntp.listen_tls takes a certificate: say nntp.certificate and nntp.key",
+        ),
+        (
+            &[("certificate", "\"cert.pem\"")],
+            "nntp.certificate wants nntp.key beside it: certificate and key go together",
+        ),
+        (
+            &[("key", "\"key.pem\"")],
+            "nntp.key wants nntp.certificate beside it: certificate and key go together",
+        ),
+        (
+            &[("without", "\"FOO\"")],
+            "nntp.without `FOO' cannot be switched off; these can: newnews, hdr, xpat, compress, streaming, over, authinfo, sasl, starttls",
+        ),
+        (
+            &[("without", "\"xpat, newnews hdr\"")],
+            "nntp.without `newnews hdr' cannot be switched off",
+        ),
+        (
+            &[("without", "\"READER\"")],
+            "nntp.without `READER' cannot be switched off",
+        ),
+        (
+            &[("program", "\"ckpasswd 'x\"")],
+            "auth.program cannot be run: a quote in the command is not closed",
+        ),
+    ] {
+        let (program, lines) = with_keys(keys);
+        for command in ["serve", "check"] {
+            let told_all = program.run(&[command, "--dir", "news"]);
+            assert_eq!(told_all.status, 78, "{command}: {told_all:?}");
+            let told = format!("broadsheet.toml:{}:1: {told}", lines[0]);
+            assert!(told_all.err.contains(&told), "{told}: {told_all:?}");
+        }
+    }
+    // All of them together.
+    let (program, _) = with_keys(&[("listen", "\"*\""), ("key", "\"k\""), ("without", "\"x\"")]);
+    let told = program.run(&["check", "--dir", "news"]);
+    assert_eq!(told.err.lines().count(), 3, "{told:?}");
+}
+
+#[test]
+fn a_key_that_others_may_read_or_that_is_no_file() {
+    use std::os::unix::fs::PermissionsExt;
+    let (program, _) = with_keys(&[("certificate", "\"cert.pem\""), ("key", "\"key.pem\"")]);
+    let made = rcgen::generate_simple_self_signed(["news.example.org".to_owned()]).unwrap();
+    let fault = |part: &str| {
+        let told = program.run(&["serve", "--dir", "news"]);
+        assert_eq!(told.status, 78, "{told:?}");
+        assert!(told.err.contains(part), "{part}: {told:?}");
+        let told = program.run(&["check", "--dir", "news"]);
+        assert_eq!(told.status, 1, "{told:?}");
+        assert!(told.out.contains("[nntp]: FAULT: "), "{told:?}");
+        assert!(told.out.contains(part), "{part}: {told:?}");
+    };
+    fault("cert.pem: cannot be read");
+    program.write("news/cert.pem", made.cert.pem().as_bytes());
+    fault("key.pem: cannot be read");
+    std::fs::create_dir(program.path("news/key.pem")).unwrap();
+    fault("key.pem: is no regular file");
+    std::fs::remove_dir(program.path("news/key.pem")).unwrap();
+    let key = made.signing_key.serialize_pem();
+    program.write("news/key.pem", key.as_bytes());
+    let mode = |mode| std::fs::Permissions::from_mode(mode);
+    std::fs::set_permissions(program.path("news/key.pem"), mode(0o644)).unwrap();
+    fault("key.pem: others may read this private key (mode 0644)");
+    program.write("news/cert.pem", key.as_bytes());
+    fault("cert.pem: no certificate in it");
+    // The right ones.
+    program.write("news/cert.pem", made.cert.pem().as_bytes());
+    std::fs::set_permissions(program.path("news/key.pem"), mode(0o600)).unwrap();
+    let told = program.run(&["check", "--dir", "news"]);
+    assert_eq!(told.status, 0, "{told:?}");
+    let said = "[nntp]: listens nowhere by itself; certificate for news.example.org, good until ";
+    assert!(told.out.contains(said), "{told:?}");
 }

@@ -29,7 +29,7 @@ pub use library::{COPIED_BYTES_MAX, LIST_FILE_BYTES_MAX};
 pub use nntp::{Intake, Kind, Outcome, Terms};
 pub use offers::{OFFER_SECONDS_MAX, OFFERS_MAX};
 pub use parcel::{Entry, Parcel, Poster};
-pub use plan::{Newsroom, Plan, Times};
+pub use plan::{InForce, Newsroom, Plan, Times};
 pub use server::{Error, Server, serve_one};
 pub use shared::ON_THE_WAY_ALL_BYTES_MAX;
 pub use token::Token;

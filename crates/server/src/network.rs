@@ -295,7 +295,7 @@ impl Network {
     }
 
     fn patience(&self, token: Token) -> u64 {
-        let times = &self.shared.times;
+        let times = self.shared.in_force().times;
         let is_new = at(&self.places, token).is_some_and(|connection| !connection.has_spoken());
         let most = if is_new { times.first } else { times.idle };
         u64::try_from(most.as_millis()).unwrap_or(u64::MAX / 2)
@@ -508,8 +508,17 @@ impl Network {
 
     fn reload(&mut self) {
         let all: Vec<Token> = self.tokens().collect();
+        // The limits of time may be shorter now.
+        self.timers = Timers::default();
         for token in all {
+            let patience = self.patience(token);
             if let Some(mut connection) = self.take(token) {
+                self.timers.add(connection.active + patience, token);
+                if let Some(at) = connection.visit.rests_until
+                    && connection.is_rest_noted
+                {
+                    self.timers.add(at, token);
+                }
                 connection.visit.ask_again(&self.shared);
                 connection.session.set_standing(connection.visit.standing());
                 self.put(connection, Ok(()));
@@ -555,14 +564,14 @@ impl Network {
     fn welcome(&mut self, socket: OwnedFd, address: Option<SocketAddr>, is_tls: bool, ticks: u64) {
         let shared = self.shared.clone();
         shared.counts.connected.one();
-        let access = shared.access();
+        let in_force = shared.in_force();
         let visitor = Visitor {
             address: address.map(|address| address.ip()),
             user: None,
             certificate: None,
             is_secure: false,
         };
-        let rights = access.rights(&visitor);
+        let rights = in_force.access.rights(&visitor);
         let refuse = |line: &[u8], why: &'static str| {
             shared.counts.rejected.one();
             shared.newsroom.tell(&Event::Rejected { address, why });
@@ -575,7 +584,7 @@ impl Network {
         }
         let limits = rights.limits();
         let most = limits.connections_per_address_max;
-        let most = most.map_or(shared.connections_per_address_max, |most| most as usize);
+        let most = most.map_or(in_force.connections_per_address_max, |most| most as usize);
         let peer = shared.counts.peer(rights.name());
         let tls = match (is_tls, shared.tls()) {
             (false, _) => None,
@@ -590,7 +599,7 @@ impl Network {
             return refuse(line, "too many connections from this address");
         }
         let all = &shared.counts.connections;
-        let is_room = all.enter(shared.connections_max as u64);
+        let is_room = all.enter(in_force.connections_max as u64);
         let most = limits.connections_max.map_or(u64::MAX, u64::from);
         if !is_room || !peer.connections.enter(most) {
             if is_room {
@@ -652,7 +661,7 @@ impl Network {
                 connection.send(&turn)
             }
         };
-        let first = u64::try_from(shared.times.first.as_millis()).unwrap_or(u64::MAX / 2);
+        let first = u64::try_from(in_force.times.first.as_millis()).unwrap_or(u64::MAX / 2);
         self.timers.add(ticks + first, token);
         self.put(connection, done);
     }

@@ -47,18 +47,25 @@ pub struct Plan {
     pub board: Arc<Board>,
     /// Where articles go.
     pub newsroom: Arc<dyn Newsroom>,
+    /// Where to listen.
+    pub doors: Vec<Listening>,
+    /// Network threads; at least one.
+    pub threads: usize,
+    /// What it goes by at first.
+    pub in_force: InForce,
+}
+
+/// What a server goes by; it may be replaced as a whole while the server runs.
+#[derive(Clone)]
+pub struct InForce {
     /// Who may do what.
     pub access: Arc<Access>,
     /// What is offered.
-    pub terms: Terms,
-    /// Where to listen.
-    pub doors: Vec<Listening>,
+    pub terms: Arc<Terms>,
     /// For TLS.
     pub certificates: Option<Arc<Certificates>>,
     /// Time limits.
     pub times: Times,
-    /// Network threads; at least one.
-    pub threads: usize,
     /// Connections at most.
     pub connections_max: usize,
     /// Connections from one address at most.

@@ -6,15 +6,13 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::thread::JoinHandle;
 
-use access::Access;
-use nntp::Terms;
 use store::Stacks;
 
 use crate::counts::Counts;
 use crate::library::Library;
 use crate::mailbox::{Letter, Mailbox};
 use crate::network::Network;
-use crate::plan::Plan;
+use crate::plan::{InForce, Plan};
 use crate::shared::{Shared, share};
 
 /// Why a server cannot start.
@@ -77,14 +75,9 @@ impl Server {
         self.shared.on_the_way.load(Ordering::Relaxed)
     }
 
-    /// True where there is a certificate.
-    pub fn has_tls(&self) -> bool {
-        self.shared.tls().is_some()
-    }
-
-    /// Goes by other rules from now on; connections are asked anew.
-    pub fn reload(&self, access: Arc<Access>, terms: Terms) {
-        self.shared.reload(access, terms);
+    /// Goes by something else from now on; connections are asked anew.
+    pub fn reload(&self, in_force: InForce) {
+        self.shared.reload(in_force);
         for mailbox in &self.mailboxes {
             mailbox.put(Letter::Reloaded);
         }

@@ -8,10 +8,9 @@ use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use access::{Access, Rights};
 use nntp::Terms;
 
-use crate::certificates::Certificates;
 use crate::counts::Counts;
 use crate::offers::Offers;
-use crate::plan::{Newsroom, Plan, Times};
+use crate::plan::{InForce, Newsroom, Plan};
 use crate::slow::Slow;
 use crate::socket::Listening;
 
@@ -24,34 +23,33 @@ pub(crate) struct Shared {
     pub offers: Offers,
     pub counts: Arc<Counts>,
     pub slow: Slow,
-    pub times: Times,
-    pub connections_max: usize,
-    pub connections_per_address_max: usize,
     pub on_the_way: AtomicUsize,
     /// Bytes of articles that are not whole.
     pub held: AtomicUsize,
     pub floods: Mutex<access::PostFloods>,
-    terms: RwLock<Arc<Terms>>,
-    access: RwLock<Arc<Access>>,
-    certificates: Option<Arc<Certificates>>,
+    in_force: RwLock<Arc<InForce>>,
     addresses: Mutex<HashMap<IpAddr, usize>>,
 }
 
 impl Shared {
-    pub fn access(&self) -> Arc<Access> {
-        let access = self.access.read().unwrap_or_else(PoisonError::into_inner);
-        access.clone()
+    /// What it goes by now.
+    pub fn in_force(&self) -> Arc<InForce> {
+        let in_force = self.in_force.read();
+        in_force.unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Goes by other rules from now on.
-    pub fn reload(&self, access: Arc<Access>, terms: Terms) {
-        *self.access.write().unwrap_or_else(PoisonError::into_inner) = access;
-        *self.terms.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(terms);
+    pub fn access(&self) -> Arc<Access> {
+        self.in_force().access.clone()
+    }
+
+    /// Goes by something else from now on.
+    pub fn reload(&self, in_force: InForce) {
+        let now = self.in_force.write();
+        *now.unwrap_or_else(PoisonError::into_inner) = Arc::new(in_force);
     }
 
     pub fn terms(&self) -> Arc<Terms> {
-        let terms = self.terms.read().unwrap_or_else(PoisonError::into_inner);
-        terms.clone()
+        self.in_force().terms.clone()
     }
 
     /// What is offered to those with these rights.
@@ -62,18 +60,15 @@ impl Shared {
             return terms;
         }
         let mut terms = Terms::clone(&terms);
-        let words = access::Feature::ALL.iter();
-        let off = words.filter(|(_, feature)| without.contains(feature));
-        terms
-            .switched_off
-            .extend(off.map(|(word, _)| word.to_ascii_uppercase()));
+        let off = without.iter().map(|feature| feature.capability());
+        terms.switched_off.extend(off);
         Arc::new(terms)
     }
 
     pub fn tls(&self) -> Option<Arc<rustls::ServerConfig>> {
-        self.certificates
-            .as_ref()
-            .map(|certificates| certificates.config().clone())
+        let in_force = self.in_force();
+        let certificates = in_force.certificates.as_ref();
+        certificates.map(|certificates| certificates.config().clone())
     }
 
     /// True when the address (of IPv6, its network of 64 bits) may have one connection more: then it has.
@@ -125,15 +120,10 @@ pub(crate) fn share(plan: Plan) -> (Arc<Shared>, Arc<Vec<Listening>>) {
         offers: Offers::default(),
         counts: Arc::default(),
         slow: Slow::new(),
-        times: plan.times,
-        connections_max: plan.connections_max,
-        connections_per_address_max: plan.connections_per_address_max,
         on_the_way: AtomicUsize::new(0),
         held: AtomicUsize::new(0),
         floods: Mutex::new(access::PostFloods::new()),
-        terms: RwLock::new(Arc::new(plan.terms)),
-        access: RwLock::new(plan.access),
-        certificates: plan.certificates,
+        in_force: RwLock::new(Arc::new(plan.in_force)),
         addresses: Mutex::default(),
     });
     (shared, Arc::new(plan.doors))

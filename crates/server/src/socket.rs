@@ -7,8 +7,8 @@ use std::time::Duration;
 use listenfd::ListenFd;
 use rustix::io::Errno;
 use rustix::net::sockopt::{
-    set_ipv6_v6only, set_socket_keepalive, set_socket_reuseaddr, set_tcp_keepcnt, set_tcp_keepidle,
-    set_tcp_keepintvl, set_tcp_nodelay, socket_acceptconn,
+    ipv6_v6only, set_ipv6_v6only, set_socket_keepalive, set_socket_reuseaddr, set_tcp_keepcnt,
+    set_tcp_keepidle, set_tcp_keepintvl, set_tcp_nodelay, socket_acceptconn,
 };
 use rustix::net::{AddressFamily, SocketFlags, SocketType, bind, listen, socket_with};
 use thiserror::Error;
@@ -86,6 +86,25 @@ pub struct Listening {
     pub address: SocketAddr,
 }
 
+impl Listening {
+    /// Whether who connects to `address` comes here anyway.
+    fn covers(&self, address: SocketAddr, is_tls: bool) -> bool {
+        let is_both = || self.address.is_ipv6() && !ipv6_v6only(&self.listener).unwrap_or(true);
+        let is_same = self.address.ip() == address.ip()
+            || self.address.ip().is_unspecified()
+                && (self.address.is_ipv4() == address.is_ipv4() || is_both());
+        self.is_tls == is_tls && self.address.port() == address.port() && is_same
+    }
+}
+
+/// Whether no two sockets can listen at these two addresses: one takes in the other.
+pub fn collide(one: SocketAddr, other: SocketAddr) -> bool {
+    let is_any = one.ip().is_unspecified() || other.ip().is_unspecified();
+    let is_same = one.ip() == other.ip() || is_any && one.is_ipv4() == other.is_ipv4();
+    // Port 0 is any free one.
+    one.port() != 0 && one.port() == other.port() && is_same
+}
+
 /// The addresses that `text` means: `127.0.0.1:1119`, `[::]:119`, or `*:119` for all of both families; several with
 /// commas between them. None when it is empty.
 ///
@@ -105,10 +124,21 @@ pub fn addresses(text: &str) -> Result<Vec<SocketAddr>, Fault> {
 /// # Errors
 /// See `Fault`: each says what to do. Then nothing listens.
 pub fn bind_all(text: &str, is_tls: bool) -> Result<Vec<Listening>, Fault> {
+    bind_beside(&[], text, is_tls)
+}
+
+/// As [`bind_all`], but where one of the given sockets listens already, in the same way, that will do: systemd may have opened it.
+///
+/// # Errors
+/// As [`bind_all`].
+pub fn bind_beside(given: &[Listening], text: &str, is_tls: bool) -> Result<Vec<Listening>, Fault> {
     let mut all = Vec::new();
     for item in items(text) {
         let mut first = None;
         for mut address in meant(item)? {
+            if given.iter().any(|given| given.covers(address, is_tls)) {
+                continue;
+            }
             // The second of `*:0` gets the port of the first.
             address.set_port(first.unwrap_or(address.port()));
             match bind_one(address, is_tls) {

@@ -64,6 +64,12 @@ fn files_that_are_renamed_into_place_are_served() {
     assert!(told.contains("chain.pem: no certificate in it"), "{told}");
     assert_eq!(shown(&certificates), new.der.to_vec());
     assert!(certificates.reload().is_err());
+    // As `openssl req -subj' makes it without more.
+    put(dir.path(), &make(&[]));
+    assert_eq!(
+        said.recv_timeout(SOON).unwrap(),
+        "TLS: new certificate that names no host in subjectAltName: clients that look at certificates refuse it"
+    );
     // The thread ends, and with it the channel.
     drop(watching);
     assert!(
@@ -171,6 +177,12 @@ fn faults_say_what_to_do() {
         told.contains("/open: others may read this private key (mode 0644); run `chmod 600'"),
         "{told}"
     );
+    for no_file in [dir.path(), Path::new("/dev/null")] {
+        let told = fault(&chain, no_file);
+        assert!(told.contains(": is no regular file"), "{told}");
+        let told = fault(no_file, &key);
+        assert!(told.contains(": is no regular file"), "{told}");
+    }
     let told = fault(&key, &key);
     assert!(told.contains("key.pem: no certificate in it"), "{told}");
     let told = fault(&chain, &write("empty", "", 0o600));

@@ -8,7 +8,9 @@ use std::process::{Command, Stdio};
 
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::net::sockopt::{ipv6_v6only, socket_keepalive, tcp_keepidle, tcp_nodelay};
-use server::socket::{Fault, Listening, addresses, bind_all, canonical, inherited};
+use server::socket::{
+    Fault, Listening, addresses, bind_all, bind_beside, canonical, collide, inherited,
+};
 
 fn accept(listening: &Listening) -> (TcpStream, SocketAddr) {
     let mut ready = [PollFd::new(&listening.listener, PollFlags::IN)];
@@ -51,6 +53,53 @@ fn a_port_in_use_is_told() {
     let told = bind_all(&first[0].address.to_string(), false).unwrap_err();
     assert!(matches!(told, Fault::InUse { .. }));
     assert!(told.to_string().contains("`ss -ltnp sport = :"), "{told}");
+}
+
+#[test]
+fn where_a_given_socket_listens_already_it_will_do() {
+    let given = bind_all("127.0.0.1:0", false).unwrap();
+    let address = given[0].address;
+    assert!(
+        bind_beside(&given, &address.to_string(), false)
+            .unwrap()
+            .is_empty()
+    );
+    // In another way it will not.
+    let told = bind_beside(&given, &address.to_string(), true).unwrap_err();
+    assert!(matches!(told, Fault::InUse { .. }), "{told}");
+    // All addresses take in each of them.
+    let given = bind_all("0.0.0.0:0", false).unwrap();
+    let text = format!("127.0.0.1:{}", given[0].address.port());
+    assert!(bind_beside(&given, &text, false).unwrap().is_empty());
+    // A socket of systemd's for IPv6 takes IPv4, too, unless the unit says otherwise.
+    let Ok(both) = std::net::TcpListener::bind("[::]:0") else {
+        eprintln!("skipped: no IPv6 here");
+        return;
+    };
+    let address = both.local_addr().unwrap();
+    let given = [Listening {
+        listener: both,
+        is_tls: false,
+        address,
+    }];
+    let text = format!("*:{}", address.port());
+    assert!(bind_beside(&given, &text, false).unwrap().is_empty());
+}
+
+#[test]
+fn addresses_of_which_one_takes_in_the_other_collide() {
+    for (one, other, are) in [
+        ("127.0.0.1:119", "127.0.0.1:119", true),
+        ("127.0.0.1:119", "127.0.0.1:120", false),
+        ("127.0.0.1:119", "127.0.0.2:119", false),
+        ("127.0.0.1:0", "127.0.0.1:0", false),
+        ("0.0.0.0:119", "127.0.0.1:119", true),
+        ("[::]:119", "[::1]:119", true),
+        ("[::]:119", "127.0.0.1:119", false),
+    ] {
+        let [a, b] = [one, other].map(|text| text.parse().unwrap());
+        assert_eq!((collide(a, b), collide(b, a)), (are, are), "{one} {other}");
+    }
 }
 
 #[test]

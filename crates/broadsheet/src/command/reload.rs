@@ -13,8 +13,9 @@ pub static COMMAND: Command = Command {
     also: &[],
     summary: "let the daemon read its settings again",
     about: "\
-The daemon reads broadsheet.toml and sys again, all or nothing: where there is a fault it is told, and the
-settings stay as they were. An `active' that was edited is taken up too.",
+The daemon reads broadsheet.toml, sys and the certificate again, all or nothing: where there is a fault it
+is told, and the settings stay as they were. An `active' that was edited is taken up too. Addresses to
+listen at, nntp.threads and nntp.metrics take a new start of the daemon; where they have changed it says so.",
     operands: Operands::NONE,
     flags: &[DIR],
     exits: &[

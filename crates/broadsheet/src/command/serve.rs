@@ -5,7 +5,7 @@ use std::io::Write;
 use crate::daemon;
 use crate::directory::NewsDirectory;
 use crate::exit::{Meaning, Status};
-use crate::flags::{Command, DIR, Flag, Given, Operands};
+use crate::flags::{Command, DIR, Flag, Given, Operands, UsageError};
 
 /// The table.
 pub static COMMAND: Command = Command {
@@ -46,15 +46,18 @@ again.
 };
 
 fn run(given: &Given, _: &mut dyn Write) -> anyhow::Result<Status> {
-    let words = |name| -> Vec<String> {
-        let values = given.values(name);
+    let words = |name| -> Result<Vec<String>, UsageError> {
+        let values = given.values(name).map(|value| value.to_string_lossy());
         values
-            .map(|value| value.to_string_lossy().into_owned())
+            .map(|value| match server::socket::addresses(&value) {
+                Ok(_) => Ok(value.into_owned()),
+                Err(fault) => Err(given.usage(format!("--{name}: {fault}"))),
+            })
             .collect()
     };
     let listen = daemon::Listen {
-        plain: words("listen"),
-        tls: words("listen-tls"),
+        plain: words("listen")?,
+        tls: words("listen-tls")?,
     };
     daemon::serve(NewsDirectory::meant(given)?, &listen)
 }

@@ -1,13 +1,12 @@
 //! The NNTP server in front: what the settings say, and what the command line adds.
 
-use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use server::certificates::{Certificates, Watching};
 use server::socket::{self, Listening};
-use server::{Newsroom, Plan, Server, Terms, Times};
+use server::{InForce, Newsroom, Plan, Server, Terms, Times};
 use store::Board;
 
 use super::say;
@@ -37,7 +36,8 @@ pub fn listen(settings: &Settings, more: &Listen) -> anyhow::Result<Vec<Listenin
         let words = from_settings.split(',').map(str::trim);
         let all = words.chain(from_flags.iter().map(String::as_str));
         for address in all.filter(|address| !address.is_empty()) {
-            sockets.extend(socket::bind_all(address, is_tls)?);
+            let bound = socket::bind_beside(&sockets, address, is_tls)?;
+            sockets.extend(bound);
         }
     }
     Ok(sockets)
@@ -45,7 +45,7 @@ pub fn listen(settings: &Settings, more: &Listen) -> anyhow::Result<Vec<Listenin
 
 fn terms(settings: &Settings, has_tls: bool) -> Terms {
     let nntp = &settings.nntp;
-    let words = nntp.without.split(',').map(str::trim);
+    let off = nntp.switched_off();
     Terms {
         host: settings.name.clone(),
         software: concat!("Broadsheet ", env!("CARGO_PKG_VERSION")).to_owned(),
@@ -53,10 +53,7 @@ fn terms(settings: &Settings, has_tls: bool) -> Terms {
         has_compression: true,
         has_plaintext_passwords: nntp.plaintext_passwords,
         article_bytes_max: usize::try_from(settings.limits.article_bytes_max).unwrap_or(usize::MAX),
-        switched_off: words
-            .filter(|word| !word.is_empty())
-            .map(str::to_owned)
-            .collect(),
+        switched_off: off.into_iter().map(access::Feature::capability).collect(),
     }
 }
 
@@ -68,13 +65,10 @@ pub fn certificates(
     directory: &NewsDirectory,
     settings: &Settings,
 ) -> anyhow::Result<Option<Arc<Certificates>>> {
-    let nntp = &settings.nntp;
-    if nntp.certificate.is_empty() {
-        return Ok(None);
-    }
-    let place = |name: &str| -> PathBuf { directory.root().join(Path::new(name)) };
-    let certificates = Certificates::open(&place(&nntp.certificate), &place(&nntp.key))?;
-    Ok(Some(Arc::new(certificates)))
+    Ok(match settings.nntp.certificate_files(directory.root()) {
+        Some([certificate, key]) => Some(Arc::new(Certificates::open(&certificate, &key)?)),
+        None => None,
+    })
 }
 
 /// Starts serving.
@@ -86,32 +80,37 @@ pub fn open(
     settings: &Settings,
     (newsroom, board): (Arc<dyn Newsroom>, Arc<Board>),
     doors: Vec<Listening>,
+    certificates: Option<Arc<Certificates>>,
 ) -> anyhow::Result<Option<Door>> {
     if doors.is_empty() {
         return Ok(None);
     }
-    let certificates = certificates(directory, settings)?;
-    if certificates.is_none() && doors.iter().any(|door| door.is_tls) {
+    let has_tls_doors = doors.iter().any(|door| door.is_tls);
+    if certificates.is_none() && has_tls_doors {
         anyhow::bail!("to listen with TLS takes a certificate: say nntp.certificate and nntp.key");
     }
     for door in &doors {
         let how = if door.is_tls { " with TLS" } else { "" };
         say(&format!("listening at {}{how}", door.address));
     }
-    let plan = plan(directory, settings, (newsroom, board), certificates);
-    let plan = Plan {
-        connections_max: connections_max(plan.connections_max),
-        ..plan
-    };
-    let watching = match &plan.certificates {
+    let watching = match &certificates {
         Some(certificates) => Some(certificates.watch(say)?),
         None => None,
     };
-    let certificates = plan.certificates.clone();
+    let plan = plan(directory, settings, (newsroom, board), certificates.clone());
+    let in_force = InForce {
+        connections_max: connections_max(plan.in_force.connections_max),
+        ..plan.in_force
+    };
     Ok(Some(Door {
-        server: Server::start(Plan { doors, ..plan })?,
+        server: Server::start(Plan {
+            doors,
+            in_force,
+            ..plan
+        })?,
         certificates,
-        _watching: watching,
+        has_tls_doors,
+        watching,
     }))
 }
 
@@ -154,20 +153,32 @@ pub fn plan(
         0 => std::thread::available_parallelism().map_or(2, usize::from),
         count => usize::try_from(count).unwrap_or(1),
     };
-    let count = |number: u64| usize::try_from(number).unwrap_or(usize::MAX);
     Plan {
         dir: directory.root().to_owned(),
         board,
         newsroom,
-        access: Arc::new(settings.access(directory.root())),
-        terms: terms(settings, certificates.is_some()),
         doors: Vec::new(),
+        threads,
+        in_force: in_force(directory, settings, certificates),
+    }
+}
+
+/// What a running server can go by.
+fn in_force(
+    directory: &NewsDirectory,
+    settings: &Settings,
+    certificates: Option<Arc<Certificates>>,
+) -> InForce {
+    let nntp = &settings.nntp;
+    let count = |number: u64| usize::try_from(number).unwrap_or(usize::MAX);
+    InForce {
+        access: Arc::new(settings.access(directory.root())),
+        terms: Arc::new(terms(settings, certificates.is_some())),
         certificates,
         times: Times {
             idle: Duration::from_secs(nntp.idle_seconds),
             first: Duration::from_secs(nntp.first_seconds),
         },
-        threads,
         connections_max: count(nntp.connections_max),
         connections_per_address_max: count(nntp.connections_per_address_max),
     }
@@ -178,15 +189,56 @@ pub struct Door {
     /// The server.
     pub server: Server,
     certificates: Option<Arc<Certificates>>,
-    _watching: Option<Watching>,
+    has_tls_doors: bool,
+    watching: Option<Watching>,
 }
 
-/// Goes by the settings as they are now. Where it listens stays as it was.
-pub fn reload(door: &Door, directory: &NewsDirectory, settings: &Settings) {
-    if let Some(Err(fault)) = door.certificates.as_ref().map(|files| files.reload()) {
-        say(&format!("{fault}; the certificate stays as it was"));
+/// The certificate that new settings name, read; where it is the one of before, it is served from here on. `None` for the door: there
+/// is none.
+///
+/// # Errors
+/// Its files cannot be used; then nothing has changed.
+pub fn look_at_certificates(
+    door: Option<&Door>,
+    directory: &NewsDirectory,
+    settings: &Settings,
+) -> anyhow::Result<Option<Arc<Certificates>>> {
+    let now = door.and_then(|door| door.certificates.as_ref());
+    let files = settings.nntp.certificate_files(directory.root());
+    match (files, now) {
+        (Some(files), Some(now)) if now.paths() == files.each_ref().map(|file| file.as_path()) => {
+            now.reload()?;
+            Ok(Some(now.clone()))
+        }
+        (Some(_), _) => certificates(directory, settings),
+        // Where it listens with TLS there has to be one.
+        (None, now) if door.is_some_and(|door| door.has_tls_doors) => Ok(now.cloned()),
+        (None, _) => Ok(None),
     }
-    let server = &door.server;
-    let access = Arc::new(settings.access(directory.root()));
-    server.reload(access, terms(settings, server.has_tls()));
+}
+
+impl Door {
+    /// Goes by the settings as they are now, and this certificate. Where it listens stays as it was.
+    pub fn reload(
+        &mut self,
+        directory: &NewsDirectory,
+        settings: &Settings,
+        certificates: Option<Arc<Certificates>>,
+    ) {
+        let served =
+            |certificates: &Option<Arc<Certificates>>| certificates.as_ref().map(Arc::as_ptr);
+        if served(&certificates) != served(&self.certificates) {
+            let watching = certificates.as_ref().map(|served| served.watch(say));
+            self.watching = watching.and_then(|started| {
+                let failed = |error| say(&format!("the TLS certificate is not watched: {error}"));
+                started.map_err(failed).ok()
+            });
+            self.certificates.clone_from(&certificates);
+        }
+        let in_force = in_force(directory, settings, certificates);
+        self.server.reload(InForce {
+            connections_max: connections_max(in_force.connections_max),
+            ..in_force
+        });
+    }
 }

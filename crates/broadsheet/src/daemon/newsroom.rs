@@ -16,6 +16,7 @@ use relay::file::Filer;
 use relay::incoming::Drain;
 use relay::incoming::drain::{LEFT_MAX, LOCK};
 use relay::rnews::{Handed, Input, Watch};
+use server::certificates::Certificates;
 use store::{Board, Lock, Spool, control_socket};
 
 use super::connection::Client;
@@ -39,7 +40,7 @@ use crate::command::newsrun;
 use crate::directory::NewsDirectory;
 use crate::exit;
 use crate::failure;
-use crate::settings::Settings;
+use crate::settings::{self, Settings};
 
 /// Where filing of in.coming/ was stopped (a full disk), it is tried again after a second, and after twice as long each time, at
 /// most five minutes.
@@ -75,6 +76,8 @@ impl Files {
 pub struct Newsroom {
     directory: NewsDirectory,
     files: Files,
+    /// As it was when the daemon started: some of it takes a new start.
+    started: settings::Nntp,
     filer: Option<Filer>,
     room: Arc<Room>,
     schedule: Arc<Schedule>,
@@ -114,6 +117,7 @@ impl Newsroom {
         ));
         let mut newsroom = Newsroom {
             directory,
+            started: files.settings.nntp.clone(),
             files,
             filer: None,
             room: room.clone(),
@@ -441,40 +445,69 @@ impl Newsroom {
         let monotonic = rustix::time::clock_gettime(rustix::time::ClockId::Monotonic);
         let micros = monotonic.tv_sec * 1_000_000 + monotonic.tv_nsec / 1_000;
         notify(&format!("RELOADING=1\nMONOTONIC_USEC={micros}"));
-        let (text, status) = match Files::read(&self.directory) {
-            Ok(files) => {
-                self.schedule.set(&files.settings);
-                self.files = files;
-                self.apply();
-                self.posts = None;
-                // What was left in in.coming/ is tried again.
-                self.drain = None;
-                self.room.is_drain_due.store(true, Ordering::SeqCst);
-                // Opened anew, so that an edited active is taken up too; and new sites have a cursor before they are served.
-                self.close(State::Closed);
-                let opened = self.open().map(drop);
-                self.start_feeders();
-                if let Some(door) = &*lock(&self.room.door) {
-                    door::reload(door, &self.directory, &self.files.settings);
-                }
-                match opened {
-                    Ok(()) => ("settings are read again".to_owned(), exit::Status::OK),
-                    Err(error) => (failure::text_of(&error), failure::status_of(&error)),
-                }
-            }
+        let (told, status) = match self.read_again() {
+            Ok((files, certificates)) => self.go_by(files, certificates),
             Err(error) => {
                 let text = failure::text_of(&error);
                 let text = format!("{text}\nthe settings stay as they were");
-                (text, failure::status_of(&error))
+                (vec![text], failure::status_of(&error))
             }
         };
         notify("READY=1");
-        say(&text);
+        if status == exit::Status::OK {
+            say("settings are read again");
+        }
+        told.iter().for_each(|text| say(text));
         if let Some(mut client) = client {
-            if status != exit::Status::OK {
+            for text in told {
                 client.say(&Answer::Message(text));
             }
             client.say(&Answer::Done(status.code()));
+        }
+    }
+
+    /// Everything that a reload reads. Nothing is changed where there is a fault.
+    fn read_again(&self) -> anyhow::Result<(Files, Option<Arc<Certificates>>)> {
+        let files = Files::read(&self.directory)?;
+        let door = lock(&self.room.door);
+        let certificates =
+            door::look_at_certificates(door.as_ref(), &self.directory, &files.settings)?;
+        Ok((files, certificates))
+    }
+
+    /// New settings are in force from now on; returns what whoever changed them should know.
+    fn go_by(
+        &mut self,
+        files: Files,
+        certificates: Option<Arc<Certificates>>,
+    ) -> (Vec<String>, exit::Status) {
+        self.schedule.set(&files.settings);
+        self.files = files;
+        self.apply();
+        self.posts = None;
+        // What was left in in.coming/ is tried again.
+        self.drain = None;
+        self.room.is_drain_due.store(true, Ordering::SeqCst);
+        // Opened anew, so that an edited active is taken up too; and new sites have a cursor before they are served.
+        self.close(State::Closed);
+        let opened = self.open().map(drop);
+        self.start_feeders();
+        let nntp = &self.files.settings.nntp;
+        let mut others = nntp.wants_new_start(&self.started);
+        if nntp.certificate.is_empty() && certificates.is_some() {
+            others.push("nntp.certificate");
+        }
+        if let Some(door) = &mut *lock(&self.room.door) {
+            door.reload(&self.directory, &self.files.settings, certificates);
+        }
+        let told = |key| format!("{key} has changed: that takes a new start");
+        let mut told: Vec<String> = others.into_iter().map(told).collect();
+        match opened {
+            Ok(()) => (told, exit::Status::OK),
+            Err(error) => {
+                told.push(failure::text_of(&error));
+                (told, failure::status_of(&error))
+            }
         }
     }
 }

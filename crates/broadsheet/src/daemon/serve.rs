@@ -34,6 +34,7 @@ pub fn serve(directory: NewsDirectory, more: &Listen) -> anyhow::Result<Status> 
         taken => taken?,
     };
     let doors = door::listen(&files.settings, more)?;
+    let certificates = door::certificates(&directory, &files.settings)?;
     let metrics = Address::parse(&files.settings.nntp.metrics).map_err(anyhow::Error::msg)?;
     let metrics = metrics.map(Address::listen).transpose()?;
     let settings = files.settings.clone();
@@ -56,7 +57,8 @@ pub fn serve(directory: NewsDirectory, more: &Listen) -> anyhow::Result<Status> 
             socket::start(socket::listen(&root)?, room.clone(), sender, since)?;
             incoming::start(&root, room.clone())?;
             schedule.clone().start()?;
-            let door = door::open(&directory, &settings, (room.clone(), board), doors)?;
+            let room_and_board = (room.clone() as Arc<_>, board);
+            let door = door::open(&directory, &settings, room_and_board, doors, certificates)?;
             *lock(&room.door) = door;
             if let Some(listener) = metrics {
                 metrics::start(listener, directory.clone(), room.clone(), since)?;

@@ -120,9 +120,10 @@ impl Read {
         };
         match DeTable::parse(&text) {
             Ok(table) => reading.top(table.get_ref()),
-            Err(error) => {
-                reading.fault(error.span().unwrap_or_default(), error.message().to_owned())
-            }
+            Err(error) => reading.fault(
+                error.span().unwrap_or_default(),
+                tables::toml_fault(&text, &error),
+            ),
         }
         reading.sites();
         reading.access();
@@ -156,7 +157,7 @@ impl Reading<'_> {
         if let Err(what) = check_name(&self.read.settings.name) {
             self.fault_of("name", what);
         }
-        if let Some((path, what)) = check_together(&self.read.settings) {
+        for (path, what) in check_together(&self.read.settings) {
             self.fault_of(path, format!("{path} {what}"));
         }
     }
@@ -442,7 +443,14 @@ mod tests {
 
     #[test]
     fn what_is_not_toml_or_not_text_names_its_place() {
-        assert!(fault("name = \"a\"\nname = \"b\"\n").starts_with("broadsheet.toml:2:1: "));
+        assert_eq!(
+            fault("name = \"a\"\nname = \"b\"\n"),
+            "broadsheet.toml:2:1: duplicate key `name'"
+        );
+        assert_eq!(
+            fault("name = \"a\"\n[nntp]\nlisten = \"\"\nlisten = \"\"\n"),
+            "broadsheet.toml:4:1: duplicate key `listen'"
+        );
         assert!(fault("name = \"a\"\n[limits\n").starts_with("broadsheet.toml:2:"));
         let faults = Read::parse(Path::new("x"), b"name = \"\xe9\"\n".to_vec())
             .err()

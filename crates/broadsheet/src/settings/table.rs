@@ -269,7 +269,7 @@ pub static TABLE: &[Setting] = &[
         key: "key",
         unit: Unit::Text,
         range: ANY,
-        help: "The file with the certificate's key (PEM), which only its owner may read.",
+        help: "The file with the certificate's key (PEM), which only its owner may read; it may be the same file.",
         slot: |s| Slot::Text(&mut s.nntp.key),
     },
     Setting {
@@ -277,7 +277,7 @@ pub static TABLE: &[Setting] = &[
         key: "without",
         unit: Unit::Text,
         range: ANY,
-        help: "Capabilities that are not offered to anybody: \"COMPRESS, NEWNEWS\", say.",
+        help: "What is switched off for everybody: \"compress, newnews\", say; the words are those of `without' in [[access]].",
         slot: |s| Slot::Text(&mut s.nntp.without),
     },
     Setting {

@@ -58,7 +58,8 @@ const ACCESS: &str = r#"
 # read = "*"
 # post = "*,!news.announce.*"
 # approve = true                       # may post with Approved
-# without = ["newnews", "xpat"]        # also hdr, compress, streaming
+# without = ["newnews", "xpat"]        # also hdr, over, compress, streaming,
+#                                      # authinfo, sasl, starttls
 # size_max = "1 MB"                    # of an article
 # connections_max = 100
 # connections_per_address_max = 4

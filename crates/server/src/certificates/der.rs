@@ -1,5 +1,6 @@
 //! A few fields of a certificate (RFC 5280), for people: rustls does not tell them.
 
+use std::fmt;
 use std::net::{Ipv4Addr, Ipv6Addr};
 
 /// Names shown at most.
@@ -24,6 +25,19 @@ pub struct Facts {
     pub names: Vec<String>,
     /// When it ends, in seconds since 1970.
     pub expires: Option<i64>,
+}
+
+/// Whom it is for, as the rest of a sentence that begins with `certificate`. Clients look for the host's name in
+/// subjectAltName alone (RFC 9525, 6.3).
+impl fmt::Display for Facts {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.names.is_empty() {
+            true => f.write_str(
+                "that names no host in subjectAltName: clients that look at certificates refuse it",
+            ),
+            false => write!(f, "for {}", self.names.join(", ")),
+        }
+    }
 }
 
 impl Facts {

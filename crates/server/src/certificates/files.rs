@@ -2,9 +2,10 @@
 
 use std::fs::File;
 use std::io::Read;
-use std::os::unix::fs::MetadataExt;
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::Path;
 
+use rustix::fs::OFlags;
 use rustls::crypto::ring;
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
@@ -98,8 +99,16 @@ fn contents(path: &Path, is_secret: bool) -> Result<Vec<u8>, Fault> {
         path: path.to_owned(),
         error,
     };
-    let file = File::open(path).map_err(unreadable)?;
+    // A pipe without a writer would keep the opening waiting.
+    let flags = OFlags::NONBLOCK.bits() as i32;
+    let file = File::options().read(true).custom_flags(flags).open(path);
+    let file = file.map_err(unreadable)?;
     let facts = file.metadata().map_err(unreadable)?;
+    if !facts.is_file() {
+        return Err(Fault::NoFile {
+            path: path.to_owned(),
+        });
+    }
     if is_secret && is_open(facts.mode(), facts.uid()) {
         return Err(Fault::KeyIsOpen {
             path: path.to_owned(),

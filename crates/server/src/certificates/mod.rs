@@ -42,6 +42,12 @@ pub enum Fault {
         /// The file.
         path: PathBuf,
     },
+    /// A directory, a pipe or the like.
+    #[error("{}: is no regular file; say in broadsheet.toml where the file is", path.display())]
+    NoFile {
+        /// What was named.
+        path: PathBuf,
+    },
     /// Others may read the key.
     #[error("{}: others may read this private key (mode {mode:04o}); run `chmod 600' on it, \
              or `chmod 640' where it belongs to root and to the server's group", path.display())]

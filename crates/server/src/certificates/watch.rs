@@ -125,8 +125,7 @@ fn forget(events: &OwnedFd) {
 fn reload(certificates: &Certificates, say: &Say) {
     match certificates.reload() {
         Ok(true) => {
-            let names = certificates.facts().names.join(", ");
-            say(&format!("TLS: new certificate for {names}"));
+            say(&format!("TLS: new certificate {}", certificates.facts()));
         }
         Ok(false) => {}
         Err(fault) => say(&format!("TLS: the old certificate stays in use: {fault}")),

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use access::{Access, Login, Tables};
 use rustix::net::sockopt::set_socket_send_buffer_size;
-use server::{Intake, Newsroom, Outcome, Parcel, Plan, Server, Terms, Times};
+use server::{InForce, Intake, Newsroom, Outcome, Parcel, Plan, Server, Terms, Times};
 use store::{Board, Options, Spool};
 
 pub const GROUPS: usize = 20_000;
@@ -66,25 +66,19 @@ impl House {
             dir: dir.path().to_owned(),
             board,
             newsroom: Arc::new(Refuses),
-            access: Arc::new(Access::new(&tables, Login::none())),
-            terms: Terms {
-                host: "news.test".to_owned(),
-                software: "Test 1".to_owned(),
-                has_tls: false,
-                has_compression: true,
-                has_plaintext_passwords: false,
-                article_bytes_max: 1 << 20,
-                switched_off: Vec::new(),
-            },
             doors,
-            certificates: None,
-            times: Times {
-                idle: Duration::from_secs(600),
-                first: Duration::from_secs(600),
-            },
             threads: 1,
-            connections_max: 100,
-            connections_per_address_max: 100,
+            in_force: InForce {
+                access: Arc::new(Access::new(&tables, Login::none())),
+                terms: Arc::new(terms()),
+                certificates: None,
+                times: Times {
+                    idle: Duration::from_secs(600),
+                    first: Duration::from_secs(600),
+                },
+                connections_max: 100,
+                connections_per_address_max: 100,
+            },
         };
         House {
             _server: Server::start(plan).expect("a server"),
@@ -103,6 +97,18 @@ impl House {
         let mut from = BufReader::new(socket);
         assert!(line(&mut from).starts_with("200 "));
         from
+    }
+}
+
+fn terms() -> Terms {
+    Terms {
+        host: "news.test".to_owned(),
+        software: "Test 1".to_owned(),
+        has_tls: false,
+        has_compression: true,
+        has_plaintext_passwords: false,
+        article_bytes_max: 1 << 20,
+        switched_off: Vec::new(),
     }
 }
 

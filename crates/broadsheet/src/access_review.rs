@@ -44,6 +44,15 @@ pub fn entries(directory: &NewsDirectory, settings: &Settings) -> Result<String,
             )
         }));
     }
+    if settings.nntp.certificate.is_empty() {
+        let wants_tls = |entry: &&Entry| entry.tls || !entry.certificates.is_empty();
+        faults.extend(entries.iter().filter(wants_tls).map(|entry| {
+            format!(
+                "{} never fits: it is for TLS, and there is no nntp.certificate",
+                named(entry)
+            )
+        }));
+    }
     if settings.auth.program.trim().is_empty() {
         let users = Users::read(directory.root()).map_err(|error| error.to_string())?;
         for entry in entries {
@@ -67,10 +76,44 @@ pub fn entries(directory: &NewsDirectory, settings: &Settings) -> Result<String,
             .count()
     };
     let (read, post, send) = (count(|e| &e.read), count(|e| &e.post), count(|e| &e.send));
-    Ok(format!(
+    let mut told = format!(
         "{}: {read} may read, {post} post, {send} send",
         text::counted(entries.len() as u64, "table")
-    ))
+    );
+    for note in entries.iter().flat_map(idle_keys) {
+        told.push_str(&format!("\n    note: {note}"));
+    }
+    Ok(told)
+}
+
+/// Keys of a table that change nothing, since it does not allow what they are about.
+fn idle_keys(entry: &Entry) -> Vec<String> {
+    let limits = &entry.limits;
+    let keys = [
+        ("approve", entry.approve, "post", &entry.post),
+        (
+            "posts_per_minute_max",
+            limits.posts_per_minute_max.is_some(),
+            "post",
+            &entry.post,
+        ),
+        (
+            "articles_per_minute_max",
+            limits.articles_per_minute_max.is_some(),
+            "send",
+            &entry.send,
+        ),
+    ];
+    let idle = keys
+        .into_iter()
+        .filter(|(_, is_said, _, groups)| *is_said && groups.is_empty());
+    idle.map(|(key, _, right, _)| {
+        format!(
+            "{} has {key} and no `{right}', so it changes nothing",
+            named(entry)
+        )
+    })
+    .collect()
 }
 
 fn named(entry: &Entry) -> String {

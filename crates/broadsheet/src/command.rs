@@ -246,11 +246,22 @@ fn classic(name: &str) -> Option<&'static Command> {
     all().find(|command| command.also.contains(&name) || command.words == [name])
 }
 
+/// The commands whose first word of several this is: those of `user`, `group` and so on.
+pub fn of_noun(noun: &str) -> Vec<&'static Command> {
+    let mut found: Vec<&Command> = Vec::new();
+    for command in all() {
+        let is_of = command.words.len() > 1 && command.words.first() == Some(&noun);
+        // Some stand in two sections.
+        if is_of && found.iter().all(|known| known.words != command.words) {
+            found.push(command);
+        }
+    }
+    found
+}
+
 fn unknown(first: &str, second: Option<&str>) -> UsageError {
-    let verbs: Vec<&'static str> = all()
-        .filter(|command| {
-            command.words.len() > 1 && command.words.first().is_some_and(|noun| *noun == first)
-        })
+    let verbs: Vec<&'static str> = of_noun(first)
+        .into_iter()
         .filter_map(|command| command.words.get(1).copied())
         .collect();
     if !verbs.is_empty() {

@@ -9,6 +9,7 @@ use groups::{Active, Flag, Sites};
 
 use crate::access_review;
 use crate::directory::NewsDirectory;
+use crate::server_review;
 use crate::serving::BATCHPARMS;
 use crate::settings::{self, Settings};
 use crate::text;
@@ -61,6 +62,14 @@ pub fn findings(directory: &NewsDirectory, settings: &Settings) -> Vec<Finding> 
         Finding {
             file: "[[access]]",
             told: access_review::entries(directory, settings),
+        },
+        Finding {
+            file: "[nntp]",
+            told: server_review::server(directory, settings),
+        },
+        Finding {
+            file: "[auth]",
+            told: server_review::program(directory, settings),
         },
         Finding {
             file: "control messages",

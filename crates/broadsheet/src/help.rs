@@ -29,6 +29,14 @@ pub fn write_all(out: &mut dyn Write) -> io::Result<()> {
     writeln!(out, "{}", text::wrap(more, WIDTH).join("\n"))
 }
 
+/// Some commands: those of a noun.
+pub fn write_list(out: &mut dyn Write, commands: &[&Command]) -> io::Result<()> {
+    for command in commands {
+        write!(out, "{}", beside(&command.name(), LEFT, command.summary))?;
+    }
+    writeln!(out, "\n`broadsheet help COMMAND' tells more.")
+}
+
 /// Everything about one command.
 pub fn write_command(out: &mut dyn Write, command: &Command) -> io::Result<()> {
     writeln!(out, "broadsheet {}: {}\n", command.name(), command.summary)?;

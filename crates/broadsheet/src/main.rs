@@ -26,6 +26,7 @@ mod key_report;
 mod man;
 mod new_password;
 mod posting;
+mod server_review;
 mod serving;
 mod settings;
 mod spooling;

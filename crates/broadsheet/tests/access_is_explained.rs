@@ -107,6 +107,24 @@ fn each_entry_is_told_up_to_the_one_that_fits() {
 }
 
 #[test]
+fn what_is_switched_off_for_all_is_told() {
+    let program = with(TABLES);
+    program::nntp::set(
+        &program,
+        "without = \"\"",
+        "without = \"AUTHINFO, newnews\"",
+    );
+    let (_, told) = explain(&program, &["--from", "192.0.2.7"]);
+    assert!(
+        told.ends_with("  without: newnews, authinfo\n"),
+        "nobody is told to log in: {told}"
+    );
+    let (_, told) = explain(&program, &["--from", "192.0.2.7", "--json"]);
+    let told: serde_json::Value = serde_json::from_str(&told).expect(&told);
+    assert_eq!(told["can_log_in"], false);
+}
+
+#[test]
 fn json_says_the_same() {
     let program = with(TABLES);
     let (status, told) = explain(
@@ -156,14 +174,15 @@ fn a_fault_in_a_table_names_its_place() {
     assert_eq!(told.status, 78);
     assert!(
         told.err
-            .contains("auth.program the command has `|' and no shell is run"),
+            .contains("auth.program cannot be run: the command has `|' and no shell is run"),
         "{told:?}"
     );
 }
 
 #[test]
 fn check_counts_the_tables_and_tells_those_that_never_count() {
-    let told = with(TABLES).run(&["check", "--dir", "news"]);
+    let tables = TABLES.replace("tls = true\n", "");
+    let told = with(&tables).run(&["check", "--dir", "news"]);
     assert_eq!(told.status, 0, "{told:?}");
     assert!(
         told.out

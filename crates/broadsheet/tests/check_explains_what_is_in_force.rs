@@ -186,3 +186,68 @@ fn accept_of_the_settings_rules_what_is_taken() {
         "{told:?}"
     );
 }
+
+/// With these tables of `[[access]]`; the lines of `check` about them and about `[auth]`.
+fn checked(program: &Program, tables: &str) -> program::Told {
+    let settings = program.read("news/broadsheet.toml");
+    let text = format!("{settings}{tables}");
+    program.write("news/broadsheet.toml", text.as_bytes());
+    let told = program.run(&["check", "--dir", "news"]);
+    program.write("news/broadsheet.toml", settings.as_bytes());
+    told
+}
+
+#[test]
+fn tables_of_access_that_can_never_fit_are_faults() {
+    let program = Program::with_news(ACTIVE);
+    for key in [
+        "tls = true".to_owned(),
+        format!("certificates = [\"sha256:{}\"]", "0".repeat(64)),
+    ] {
+        let told = checked(&program, &format!("[[access]]\nname = \"a\"\n{key}\n"));
+        assert_eq!(told.status, 1, "{told:?}");
+        let said = ": a never fits: it is for TLS, and there is no nntp.certificate";
+        assert!(told.out.contains(said), "{told:?}");
+    }
+}
+
+#[test]
+fn keys_of_access_that_change_nothing_are_noted() {
+    let program = Program::with_news(ACTIVE);
+    let told = checked(
+        &program,
+        "[[access]]\nname = \"a\"\nread = \"*\"\napprove = true\nposts_per_minute_max = 1\narticles_per_minute_max = 1\n",
+    );
+    assert_eq!(told.status, 0, "{told:?}");
+    for said in [
+        ": a has approve and no `post', so it changes nothing\n",
+        ": a has posts_per_minute_max and no `post', so it changes nothing\n",
+        ": a has articles_per_minute_max and no `send', so it changes nothing\n",
+    ] {
+        assert!(told.out.contains(said), "{said}: {told:?}");
+    }
+    let table = "[[access]]\nname = \"a\"\npost = \"*\"\napprove = true\n";
+    let told = checked(&program, table);
+    assert!(!told.out.contains("changes nothing"), "{told:?}");
+}
+
+#[test]
+fn a_program_that_is_not_there_is_noted() {
+    let program = Program::with_news(ACTIVE);
+    for (line, is_there) in [
+        ("/nonexistent -f x", false),
+        ("bin/none", false),
+        ("no-such-program-anywhere", false),
+        ("broadsheet.toml", false),
+        ("sh", true),
+        ("/bin/sh -e", true),
+    ] {
+        let before = program.read("news/broadsheet.toml");
+        program::nntp::set(&program, "program = \"\"", &format!("program = \"{line}\""));
+        let told = program.run(&["check", "--dir", "news"]);
+        program.write("news/broadsheet.toml", before.as_bytes());
+        assert_eq!(told.status, 0, "{told:?}");
+        let is_noted = told.out.contains("note: no such program can be run");
+        assert_eq!(is_noted, !is_there, "{line}: {told:?}");
+    }
+}

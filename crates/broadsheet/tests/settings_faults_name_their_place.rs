@@ -44,10 +44,12 @@ fn with_keys(keys: &[(&str, &str)]) -> (Program, Vec<usize>) {
     for (key, value) in keys {
         let before = program.read("news/broadsheet.toml");
         let start = format!("{key} = ");
-        let found = before.lines().position(|line| line.starts_with(&start));
-        let line = before.lines().nth(found.unwrap()).unwrap().to_owned();
-        set(&program, &line, &format!("{key} = {value}"));
-        lines.push(found.unwrap() + 1);
+        let mut numbered = (1..).zip(before.lines());
+        let (number, line) = numbered
+            .find(|(_, line)| line.starts_with(&start))
+            .expect(key);
+        set(&program, line, &format!("{key} = {value}"));
+        lines.push(number);
     }
     (program, lines)
 }

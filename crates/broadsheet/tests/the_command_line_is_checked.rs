@@ -16,6 +16,10 @@ fn unknown_words_and_flags_name_the_nearest() {
         (&["fsck", "extra"], "takes no operands"),
         (&["group", "match", "comp"], "wants PATTERN GROUP..."),
         (&["rnews"], "which news directory?"),
+        (
+            &["serve", "--dir", "news", "--listen", "localhost:119"],
+            "--listen: `localhost:119' is no address to listen at",
+        ),
     ] {
         let said = program.run(words);
         assert_eq!(said.status, 64, "{words:?}: {said:?}");
@@ -43,4 +47,29 @@ fn values_that_cannot_be_are_refused_before_anything_is_done() {
         assert_eq!(said.status, 64, "{words:?}: {said:?}");
         assert!(said.err.contains(told), "{words:?}: {said:?}");
     }
+}
+
+#[test]
+fn help_lists_what_begins_with_a_word() {
+    let program = Program::new();
+    for (noun, words) in [
+        (
+            "user",
+            &["user add", "user passwd", "user remove", "user list"][..],
+        ),
+        ("access", &["access explain"]),
+        ("intake", &["intake pause", "intake resume", "intake show"]),
+    ] {
+        let told = program.run(&["help", noun]);
+        assert_eq!(told.status, 0, "{told:?}");
+        for word in words {
+            let lines = told
+                .out
+                .lines()
+                .filter(|line| line.trim().starts_with(word));
+            assert_eq!(lines.count(), 1, "{word}: {told:?}");
+        }
+    }
+    let told = program.run(&["help", "usr"]);
+    assert_eq!(told.status, 64, "{told:?}");
 }

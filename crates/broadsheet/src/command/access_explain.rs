@@ -75,14 +75,16 @@ fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
     let settings = directory.settings()?.settings;
     let access = settings.access(directory.root());
     let rights = access.rights(&visitor);
+    let found = Found {
+        access: &access,
+        visitor: &visitor,
+        rights: &rights,
+        off_for_all: settings.nntp.switched_off(),
+    };
     let group = text("group");
     match given.has("json") {
-        true => writeln!(
-            out,
-            "{}",
-            in_json(&access, &visitor, &rights, group.as_deref())
-        )?,
-        false => write_text(out, &access, &visitor, &rights, group.as_deref())?,
+        true => writeln!(out, "{}", found.in_json(group.as_deref()))?,
+        false => found.write_text(out, group.as_deref())?,
     }
     Ok(match rights.is_nothing() {
         true => Status::NO,
@@ -90,101 +92,164 @@ fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
     })
 }
 
-fn write_text(
-    out: &mut dyn Write,
-    access: &Access,
-    visitor: &Visitor<'_>,
-    rights: &Rights,
-    group: Option<&str>,
-) -> io::Result<()> {
-    for (entry, misfit) in access.explain(visitor) {
-        let (name, place) = (&entry.name, place(entry));
-        match misfit {
-            Some(misfit) => writeln!(out, "{name} ({place}) does not fit: he {misfit}")?,
-            None => {
-                writeln!(out, "{name} ({place}) fits")?;
-                break;
+/// What was found out about a visitor.
+struct Found<'a> {
+    access: &'a Access,
+    visitor: &'a Visitor<'a>,
+    rights: &'a Rights,
+    /// What `[nntp] without` switches off.
+    off_for_all: Vec<Feature>,
+}
+
+impl Found<'_> {
+    fn write_text(&self, out: &mut dyn Write, group: Option<&str>) -> io::Result<()> {
+        let (access, visitor, rights) = (self.access, self.visitor, self.rights);
+        for (entry, misfit) in access.explain(visitor) {
+            let (name, place) = (&entry.name, place(entry));
+            match misfit {
+                Some(misfit) => writeln!(out, "{name} ({place}) does not fit: he {misfit}")?,
+                None => {
+                    writeln!(out, "{name} ({place}) fits")?;
+                    break;
+                }
             }
         }
+        if access.explain(visitor).all(|(_, misfit)| misfit.is_some()) {
+            writeln!(out, "no entry fits")?;
+        }
+        for (what, told) in self.told() {
+            writeln!(out, "  {what}: {told}")?;
+        }
+        if let Some(group) = group {
+            let name = group.as_bytes();
+            let word = |may| if may { "may" } else { "may not" };
+            let (reads, posts, sends) = (
+                rights.may_read(name),
+                rights.may_post(name),
+                rights.may_send(name),
+            );
+            writeln!(
+                out,
+                "  {group}: he {} read it, {} post to it, {} send it",
+                word(reads),
+                word(posts),
+                word(sends)
+            )?;
+        }
+        match (self.can_log_in(), access.takes_passwords(visitor)) {
+            (true, true) => writeln!(out, "he may log in; then another entry can fit"),
+            (true, false) => writeln!(
+                out,
+                "he may log in; then another entry can fit. Passwords are taken over TLS only"
+            ),
+            (false, _) => Ok(()),
+        }
     }
-    if access.explain(visitor).all(|(_, misfit)| misfit.is_some()) {
-        writeln!(out, "no entry fits")?;
-    }
-    for (what, told) in told(rights) {
-        writeln!(out, "  {what}: {told}")?;
-    }
-    if let Some(group) = group {
-        let name = group.as_bytes();
-        let word = |may| if may { "may" } else { "may not" };
-        let (reads, posts, sends) = (
-            rights.may_read(name),
-            rights.may_post(name),
-            rights.may_send(name),
-        );
-        writeln!(
-            out,
-            "  {group}: he {} read it, {} post to it, {} send it",
-            word(reads),
-            word(posts),
-            word(sends)
-        )?;
-    }
-    match (rights.can_log_in(), access.takes_passwords(visitor)) {
-        (true, true) => writeln!(out, "he may log in; then another entry can fit"),
-        (true, false) => writeln!(
-            out,
-            "he may log in; then another entry can fit. Passwords are taken over TLS only"
-        ),
-        (false, _) => Ok(()),
-    }
-}
 
-/// What he may do, in words.
-fn told(rights: &Rights) -> Vec<(&'static str, String)> {
-    let groups = |list: &str| match list {
-        "" => "nothing".to_owned(),
-        list => list.to_owned(),
-    };
-    let entry = rights.entry();
-    let mut told = vec![
-        ("reads", groups(&entry.read)),
-        ("posts to", groups(&entry.post)),
-        ("sends", groups(&entry.send)),
-    ];
-    if rights.may_approve() {
-        told.push(("may post with", "Approved".to_owned()));
+    /// What he may do, in words.
+    fn told(&self) -> Vec<(&'static str, String)> {
+        let rights = self.rights;
+        let groups = |list: &str| match list {
+            "" => "nothing".to_owned(),
+            list => list.to_owned(),
+        };
+        let entry = rights.entry();
+        let mut told = vec![
+            ("reads", groups(&entry.read)),
+            ("posts to", groups(&entry.post)),
+            ("sends", groups(&entry.send)),
+        ];
+        if rights.may_approve() {
+            told.push(("may post with", "Approved".to_owned()));
+        }
+        let without = self.switched_off();
+        if !without.is_empty() {
+            told.push(("without", without.join(", ")));
+        }
+        let limits = rights.limits();
+        let count = |number: Option<u32>| number.map(|number| number.to_string());
+        let each = [
+            ("an article at most", limits.size_max.map(text::bytes)),
+            ("connections at most", count(limits.connections_max)),
+            (
+                "connections of an address at most",
+                count(limits.connections_per_address_max),
+            ),
+            ("posts a minute at most", count(limits.posts_per_minute_max)),
+            (
+                "articles a minute at most",
+                count(limits.articles_per_minute_max),
+            ),
+            (
+                "bytes a second at most",
+                limits.bytes_per_second_max.map(text::bytes),
+            ),
+        ];
+        let given = each.into_iter();
+        told.extend(given.filter_map(|(what, most)| Some((what, most?))));
+        told
     }
-    let without = switched_off(rights);
-    if !without.is_empty() {
-        told.push(("without", without.join(", ")));
-    }
-    let limits = rights.limits();
-    let count = |number: Option<u32>| number.map(|number| number.to_string());
-    let each = [
-        ("an article at most", limits.size_max.map(text::bytes)),
-        ("connections at most", count(limits.connections_max)),
-        (
-            "connections of an address at most",
-            count(limits.connections_per_address_max),
-        ),
-        ("posts a minute at most", count(limits.posts_per_minute_max)),
-        (
-            "articles a minute at most",
-            count(limits.articles_per_minute_max),
-        ),
-        (
-            "bytes a second at most",
-            limits.bytes_per_second_max.map(text::bytes),
-        ),
-    ];
-    let given = each.into_iter();
-    told.extend(given.filter_map(|(what, most)| Some((what, most?))));
-    told
-}
 
-fn switched_off(rights: &Rights) -> Vec<&'static str> {
-    let off = Feature::ALL.iter().filter(|(_, one)| !rights.has(*one));
-    off.map(|(word, _)| *word).collect()
+    fn switched_off(&self) -> Vec<&'static str> {
+        let is_off = |one: &Feature| !self.rights.has(*one) || self.off_for_all.contains(one);
+        let off = Feature::ALL.iter().filter(|(_, one)| is_off(one));
+        off.map(|(word, _)| *word).collect()
+    }
+
+    fn can_log_in(&self) -> bool {
+        self.rights.can_log_in() && !self.off_for_all.contains(&Feature::AuthInfo)
+    }
+
+    fn in_json(&self, group: Option<&str>) -> Value {
+        let (access, visitor, rights) = (self.access, self.visitor, self.rights);
+        let mut passed = Vec::new();
+        let mut fits = None;
+        for (entry, misfit) in access.explain(visitor) {
+            match misfit {
+                Some(misfit) => passed.push(json!({
+                    "entry": entry.name,
+                    "place": place(entry),
+                    "why": misfit.to_string(),
+                })),
+                None => {
+                    fits = Some(json!({ "entry": entry.name, "place": place(entry) }));
+                    break;
+                }
+            }
+        }
+        let entry = rights.entry();
+        let limits = rights.limits();
+        let mut told = json!({
+            "fits": fits,
+            "passed": passed,
+            "read": entry.read,
+            "post": entry.post,
+            "send": entry.send,
+            "approve": rights.may_approve(),
+            "can_log_in": self.can_log_in(),
+            "takes_passwords": access.takes_passwords(visitor),
+            "without": self.switched_off(),
+            "size_max": limits.size_max,
+            "connections_max": limits.connections_max,
+            "connections_per_address_max": limits.connections_per_address_max,
+            "posts_per_minute_max": limits.posts_per_minute_max,
+            "articles_per_minute_max": limits.articles_per_minute_max,
+            "bytes_per_second_max": limits.bytes_per_second_max,
+        });
+        if let (Some(group), Some(object)) = (group, told.as_object_mut()) {
+            let name = group.as_bytes();
+            object.insert(
+                "group".to_owned(),
+                json!({
+                    "group": group,
+                    "read": rights.may_read(name),
+                    "post": rights.may_post(name),
+                    "send": rights.may_send(name),
+                }),
+            );
+        }
+        told
+    }
 }
 
 fn place(entry: &Entry) -> String {
@@ -192,54 +257,4 @@ fn place(entry: &Entry) -> String {
         Some(place) => place.to_string(),
         None => "in force without any [[access]]".to_owned(),
     }
-}
-
-fn in_json(access: &Access, visitor: &Visitor<'_>, rights: &Rights, group: Option<&str>) -> Value {
-    let mut passed = Vec::new();
-    let mut fits = None;
-    for (entry, misfit) in access.explain(visitor) {
-        match misfit {
-            Some(misfit) => passed.push(json!({
-                "entry": entry.name,
-                "place": place(entry),
-                "why": misfit.to_string(),
-            })),
-            None => {
-                fits = Some(json!({ "entry": entry.name, "place": place(entry) }));
-                break;
-            }
-        }
-    }
-    let entry = rights.entry();
-    let limits = rights.limits();
-    let mut told = json!({
-        "fits": fits,
-        "passed": passed,
-        "read": entry.read,
-        "post": entry.post,
-        "send": entry.send,
-        "approve": rights.may_approve(),
-        "can_log_in": rights.can_log_in(),
-        "takes_passwords": access.takes_passwords(visitor),
-        "without": switched_off(rights),
-        "size_max": limits.size_max,
-        "connections_max": limits.connections_max,
-        "connections_per_address_max": limits.connections_per_address_max,
-        "posts_per_minute_max": limits.posts_per_minute_max,
-        "articles_per_minute_max": limits.articles_per_minute_max,
-        "bytes_per_second_max": limits.bytes_per_second_max,
-    });
-    if let (Some(group), Some(object)) = (group, told.as_object_mut()) {
-        let name = group.as_bytes();
-        object.insert(
-            "group".to_owned(),
-            json!({
-                "group": group,
-                "read": rights.may_read(name),
-                "post": rights.may_post(name),
-                "send": rights.may_send(name),
-            }),
-        );
-    }
-    told
 }

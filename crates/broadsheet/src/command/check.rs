@@ -17,8 +17,8 @@ pub static COMMAND: Command = Command {
     also: &[],
     summary: "explain the settings in force and check the control files",
     about: "\
-For each setting: its value, where it came from, and what it is for. Then whether active,
-newsgroups, sys and explist can be read. Nothing is changed.",
+For each setting: its value, where it came from, and what it is for. Then whether active, newsgroups, sys,
+explist, the certificate and so on can be used. Nothing is changed.",
     operands: Operands::NONE,
     flags: &[DIR, JSON],
     exits: &[

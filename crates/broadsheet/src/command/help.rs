@@ -24,6 +24,13 @@ pub static COMMAND: Command = Command {
 };
 
 fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
+    if let [noun] = given.operands.as_slice()
+        && let commands = super::of_noun(&noun.to_string_lossy())
+        && !commands.is_empty()
+    {
+        help::write_list(out, &commands)?;
+        return Ok(Status::OK);
+    }
     match about(given)? {
         Some(command) => help::write_command(out, command)?,
         None => help::write_all(out)?,

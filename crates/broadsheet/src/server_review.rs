@@ -1,0 +1,70 @@
+//! What `broadsheet check` finds about the NNTP server and the program that checks passwords.
+
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+
+use relay::log::Now;
+use rustix::fs::Access;
+use server::certificates::Certificates;
+
+use crate::directory::NewsDirectory;
+use crate::settings::Settings;
+use crate::text;
+
+/// Where it listens, and its certificate, which is opened as `serve` opens it.
+pub fn server(directory: &NewsDirectory, settings: &Settings) -> Result<String, String> {
+    let nntp = &settings.nntp;
+    let places = [(&nntp.listen, ""), (&nntp.listen_tls, " with TLS")];
+    let places = places
+        .into_iter()
+        .filter(|(addresses, _)| !addresses.trim().is_empty());
+    let places: Vec<String> = places
+        .map(|(addresses, how)| format!("{}{how}", addresses.trim()))
+        .collect();
+    let listens = match places.is_empty() {
+        true => "listens nowhere by itself".to_owned(),
+        false => format!("listens at {}", places.join(", ")),
+    };
+    Ok(match nntp.certificate_files(directory.root()) {
+        None => format!("{listens}; no TLS, as there is no certificate"),
+        Some([certificate, key]) => {
+            let opened = Certificates::open(&certificate, &key);
+            let facts = opened.map_err(|fault| fault.to_string())?.facts();
+            let ends = facts.expires.map_or_else(String::new, |at| {
+                let is_over = at <= Now::read().seconds;
+                let word = if is_over { "ENDED" } else { "good until" };
+                format!(", {word} {}", text::utc(at))
+            });
+            format!("{listens}; certificate {facts}{ends}")
+        }
+    })
+}
+
+/// The program that checks passwords: whether it is there. A note only, since it may come later.
+pub fn program(directory: &NewsDirectory, settings: &Settings) -> Result<String, String> {
+    let Some(Ok(line)) = settings.auth.command() else {
+        return Ok("no program: users are those of the file".to_owned());
+    };
+    let name = OsStr::from_bytes(line.program());
+    let shown = Path::new(name).display();
+    match place_of(name, directory.root()) {
+        Some(_) => Ok(format!("{shown} checks who is not in the file of users")),
+        None => Ok(format!(
+            "{shown}\n    note: no such program can be run; until there is one, who is not in the file of users cannot log in"
+        )),
+    }
+}
+
+/// A program as the system finds it: along PATH, or from the news directory where the name has a slash.
+fn place_of(name: &OsStr, news: &Path) -> Option<PathBuf> {
+    let is_program =
+        |path: &PathBuf| path.is_file() && rustix::fs::access(path, Access::EXEC_OK).is_ok();
+    if name.as_bytes().contains(&b'/') {
+        return Some(news.join(name)).filter(is_program);
+    }
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    std::env::split_paths(&path)
+        .map(|directory| directory.join(name))
+        .find(is_program)
+}

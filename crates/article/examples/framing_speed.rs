@@ -1,4 +1,4 @@
-//! How long framing takes: `batch_speed FILE [BUFFER_BYTES]`, FILE a plain batch.
+//! How long framing takes: `framing_speed FILE [BUFFER_BYTES]`, FILE a plain batch.
 //! Prints nanoseconds an article, and how many of them are the reads alone.
 
 use std::fs::File;

@@ -4,7 +4,7 @@ use article::wire::push_native_flagged;
 use store::Record;
 
 use crate::Error;
-use crate::sendbatches::Builder;
+use crate::builder::Builder;
 
 /// The longest line in front of an article: `#! rnews`, a blank, 20 digits, a newline.
 const ARTICLE_LINE_BYTES_MAX: usize = WORDS.len() + 21;

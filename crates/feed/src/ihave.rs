@@ -18,8 +18,8 @@ use store::disk::RealDisk;
 use store::{HistoryLine, Reader, Record};
 
 use crate::batch::Batch;
+use crate::builder::Builder;
 use crate::error::Error;
-use crate::sendbatches::Builder;
 
 /// The most ids of one ihave or sendme message that are looked at; our own have at most [`IDS_MAX`].
 pub const IDS_READ_MAX: usize = 10_000;

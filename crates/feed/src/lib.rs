@@ -28,6 +28,7 @@
 pub mod batch;
 pub mod batch_log;
 pub mod batchparms;
+mod builder;
 pub mod cursor;
 pub mod deferred;
 pub mod each_article;
@@ -49,6 +50,7 @@ pub mod waiting;
 
 pub use batch::{Batch, push_article};
 pub use batchparms::{BatchParms, Batchparms, CLASS, Rule};
+pub use builder::Builder;
 pub use cursor::Cursor;
 pub use each_article::EachArticle;
 pub use error::{BatchparmsFault, Error};
@@ -57,7 +59,7 @@ pub use limit::Limit;
 pub use place::{Place, Progress};
 pub use program::Program;
 pub use queue::{UUCP_SPOOL, waiting_in_directory, waiting_in_uucp};
-pub use sendbatches::{Builder, Sending, Sent, Stopped, Togo};
+pub use sendbatches::{Sending, Sent, Stopped, Togo};
 pub use site_name::is_site_name;
 pub use togo::FromCursor;
 pub use transport::Transport;

@@ -9,6 +9,7 @@ use store::Record;
 use crate::Error;
 use crate::batch::Batch;
 use crate::batchparms::BatchParms;
+use crate::builder::Builder;
 use crate::limit::Limit;
 use crate::queue::{waiting_in_directory, waiting_in_uucp};
 use crate::transport::Transport;
@@ -41,32 +42,6 @@ pub trait Togo {
     /// True when somebody paused the feed meanwhile: nothing more is to be handed over.
     fn is_paused(&self) -> bool {
         false
-    }
-}
-
-/// Makes a batch of what waits.
-pub trait Builder {
-    /// Begins the next batch.
-    fn clear(&mut self);
-
-    /// Puts in what a waiting article comes to. False: it, or the rest of what it comes to, is for the next batch.
-    fn put(&mut self, record: &Record<'_>) -> bool;
-
-    /// How many articles are in the batch, or are offered or asked for in it; none: there is nothing to send.
-    fn articles(&self) -> u64;
-
-    /// The batch, in native form.
-    ///
-    /// # Errors
-    /// What kept it from being made.
-    fn finish(&mut self) -> Result<&[u8], Error>;
-
-    /// The batch was handed over, and [`Togo::delivered`] written.
-    ///
-    /// # Errors
-    /// What should be remembered of it cannot be written.
-    fn delivered(&mut self) -> Result<(), Error> {
-        Ok(())
     }
 }
 

@@ -105,11 +105,11 @@ test: packages peers check
 SOAK_SECONDS ?= 600
 
 soak:
-	@BROADSHEET_SOAK_SECONDS=$(SOAK_SECONDS) $(CARGO) test -p broadsheet --test a_mixed_load_runs_flat -- --ignored --nocapture
+	@BROADSHEET_SOAK_SECONDS=$(SOAK_SECONDS) $(CARGO) test -p broadsheet --test all a_mixed_load_runs_flat -- --ignored --nocapture
 
 # The same cases that `make test` plays against ours; see conformance/INN.md.
 conformance-inn: packages peers
-	@NNTP_TEST_SUBJECT=inn $(CARGO) test -p conformance --test it_conforms -- --show-output
+	@NNTP_TEST_SUBJECT=inn $(CARGO) test -p conformance --test all it_conforms -- --show-output
 
 check: fmt-check lint
 

@@ -3,7 +3,7 @@
 // A test fails by panicking.
 #![allow(clippy::indexing_slicing, clippy::panic)]
 
-mod shared_tables;
+use crate::shared_tables;
 
 use std::io::Read;
 

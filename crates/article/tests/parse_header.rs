@@ -2,7 +2,7 @@
 // A test fails by panicking.
 #![allow(clippy::indexing_slicing, clippy::panic)]
 
-mod shared_tables;
+use crate::shared_tables;
 
 use article::{Article, Fault, Form, Header};
 use proptest::prelude::*;

@@ -2,7 +2,7 @@
 // A test fails by panicking.
 #![allow(clippy::indexing_slicing, clippy::panic)]
 
-mod shared_tables;
+use crate::shared_tables;
 
 use article::wire::{
     doubled_dots, lacks_final_newline, native_len, push_native, push_native_flagged, push_wire,

@@ -1,6 +1,6 @@
 //! Xref values yield the pairs that INN finds in them.
 
-mod shared_tables;
+use crate::shared_tables;
 
 use article::xref::Xref;
 

@@ -4,7 +4,7 @@
 // A test fails by panicking.
 #![allow(clippy::unwrap_used, clippy::indexing_slicing)]
 
-mod program;
+use crate::program;
 
 use std::process::Stdio;
 use std::time::{Duration, Instant};

@@ -1,6 +1,6 @@
 //! Who posts over NNTP may cancel that post, by his login or by the Cancel-Key to a lock of his own; nobody else may.
 
-mod program;
+use crate::program;
 
 use std::io::{BufRead, BufReader, Write};
 use std::net::TcpStream;

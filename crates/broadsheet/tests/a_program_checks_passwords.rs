@@ -3,7 +3,7 @@
 // A test fails by panicking.
 #![allow(clippy::indexing_slicing, clippy::unwrap_used, clippy::panic)]
 
-mod program;
+use crate::program;
 
 use program::Program;
 use program::nntp::{Served, listen, set};

@@ -2,7 +2,7 @@
 //! once; what has passed a site is not sent back to it; what comes on both ways is counted as duplicate.
 #![allow(clippy::indexing_slicing, reason = "a test fails by panicking")]
 
-mod program;
+use crate::program;
 
 use std::collections::BTreeMap;
 

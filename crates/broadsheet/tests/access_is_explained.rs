@@ -1,6 +1,6 @@
 //! `broadsheet access explain`, and what `check` says of `[[access]]`.
 
-mod program;
+use crate::program;
 use program::Program;
 
 const TABLES: &str = r#"

@@ -3,7 +3,7 @@
 // A test fails by panicking.
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, clippy::panic)]
 
-mod program;
+use crate::program;
 
 use program::articles::{batch, with};
 use program::{Program, Told};

@@ -1,7 +1,7 @@
 //! `batcher`: names in a list, a batch out.
 #![allow(clippy::indexing_slicing, reason = "a test fails by panicking")]
 
-mod program;
+use crate::program;
 use program::{Program, articles};
 
 fn filled() -> Program {

@@ -1,7 +1,7 @@
 //! What was filed for another site goes there in batches, by command and by directory, once.
 #![allow(clippy::indexing_slicing, reason = "a test fails by panicking")]
 
-mod program;
+use crate::program;
 use program::{Program, articles};
 
 const GROUPS: &str = "test.a 0000000000 00001 y\n";

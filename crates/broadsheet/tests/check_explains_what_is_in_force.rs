@@ -1,6 +1,6 @@
 //! `broadsheet check`: every setting with its value and origin, every control file looked over.
 
-mod program;
+use crate::program;
 use program::{Program, golden};
 
 const ACTIVE: &str = "comp.lang.c 0000000123 00007 y\nnews.admin 0000000000 00001 m\nold.name 0000000000 00001 =comp.lang.c\n";

@@ -2,7 +2,7 @@
 
 use std::process::{Command, Stdio};
 
-mod program;
+use crate::program;
 use program::Program;
 
 fn present(shell: &str) -> bool {

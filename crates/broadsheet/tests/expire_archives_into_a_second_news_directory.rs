@@ -3,7 +3,7 @@
 // A test fails by panicking.
 #![allow(clippy::unwrap_used, clippy::indexing_slicing)]
 
-mod program;
+use crate::program;
 
 use program::Program;
 use program::articles::{batch, with};

@@ -2,7 +2,7 @@
 
 #![allow(clippy::unwrap_used, clippy::indexing_slicing)] // helpers of tests, too
 
-mod program;
+use crate::program;
 
 use program::{Program, Told};
 

@@ -9,7 +9,7 @@
 // A test fails by panicking.
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, clippy::panic)]
 
-mod program;
+use crate::program;
 
 use article::{Article, Form};
 use program::Program;

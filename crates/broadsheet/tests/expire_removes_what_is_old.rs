@@ -1,6 +1,6 @@
 //! `broadsheet expire`, from the command line.
 
-mod program;
+use crate::program;
 
 use program::Program;
 

@@ -1,6 +1,6 @@
 //! `feed list` tells what waits for each site; a new site gets what is filed from then on; a cursor can be put elsewhere.
 
-mod program;
+use crate::program;
 
 use program::{Program, articles};
 

@@ -1,6 +1,6 @@
 //! Help texts are kept as golden files: a change of words is a change to look at.
 
-mod program;
+use crate::program;
 use program::{Program, golden};
 
 #[test]

@@ -1,7 +1,7 @@
 //! ihave and sendme between two sites: ids are offered, what is unknown is asked for, and only that travels.
 #![allow(clippy::indexing_slicing, reason = "a test fails by panicking")]
 
-mod program;
+use crate::program;
 
 use program::articles::{self, batch, id, many};
 use program::{Program, Told};

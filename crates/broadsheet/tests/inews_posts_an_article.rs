@@ -1,6 +1,6 @@
 //! `inews` and `injnews`: what people and programs write is filed, or refused and saved.
 
-mod program;
+use crate::program;
 use std::io::Write;
 use std::process::Stdio;
 

@@ -1,6 +1,6 @@
 //! `broadsheet init` makes all of a news directory, and nothing over something that is there.
 
-mod program;
+use crate::program;
 use program::Program;
 
 const ACTIVE: &str = "comp.lang.c 0000000123 00007 y\nnews.admin 0000000000 00001 m\n";

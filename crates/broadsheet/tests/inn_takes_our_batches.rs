@@ -1,7 +1,7 @@
 //! INN's rnews expands our batches and offers every article of them to its server; here a made-up server on loopback.
 #![allow(clippy::indexing_slicing, reason = "a test fails by panicking")]
 
-mod program;
+use crate::program;
 use program::{Program, articles};
 
 use std::io::{BufRead, BufReader, Write};

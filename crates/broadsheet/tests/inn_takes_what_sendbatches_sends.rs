@@ -4,7 +4,7 @@
 // A test fails by panicking.
 #![allow(clippy::indexing_slicing, clippy::unwrap_used, clippy::panic)]
 
-mod program;
+use crate::program;
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpListener;

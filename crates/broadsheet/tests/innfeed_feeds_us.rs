@@ -1,6 +1,6 @@
 //! A real innfeed, with several connections, streaming and one at a time: everything arrives.
 
-mod program;
+use crate::program;
 
 use program::articles::{id, many};
 use program::clients::Server;

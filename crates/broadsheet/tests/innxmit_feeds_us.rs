@@ -1,6 +1,6 @@
 //! A real INN sends us its batch file with innxmit, streaming and one at a time: everything arrives, nothing twice.
 
-mod program;
+use crate::program;
 
 use std::collections::BTreeSet;
 

@@ -5,7 +5,7 @@
 // A test fails by panicking.
 #![allow(clippy::indexing_slicing, clippy::unwrap_used, clippy::panic)]
 
-mod program;
+use crate::program;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::process::{Command, Stdio};

@@ -1,6 +1,6 @@
 //! `broadsheet limits`: value, unit and purpose of every limit.
 
-mod program;
+use crate::program;
 use program::{Program, golden};
 
 #[test]

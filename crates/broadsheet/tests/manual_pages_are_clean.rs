@@ -2,7 +2,7 @@
 
 use std::process::Command;
 
-mod program;
+use crate::program;
 use program::Program;
 
 #[test]

@@ -1,6 +1,6 @@
 //! Newsreaders that know TLS log in with AUTHINFO; where nobody has logged in nothing is read.
 
-mod program;
+use crate::program;
 
 use std::path::Path;
 use std::process::Command;

@@ -1,6 +1,6 @@
 //! INN's nntpget fetches articles by their ids and by NEWNEWS.
 
-mod program;
+use crate::program;
 
 use program::clients::{Server, thread_here};
 use program::inn::Inn;

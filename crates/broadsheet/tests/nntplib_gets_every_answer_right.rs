@@ -1,6 +1,6 @@
 //! Python's nntplib: each of its methods against our server.
 
-mod program;
+use crate::program;
 
 use std::path::Path;
 

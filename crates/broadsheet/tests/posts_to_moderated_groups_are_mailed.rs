@@ -1,6 +1,6 @@
 //! Posts to moderated groups go to the moderator by a program, or wait for one.
 
-mod program;
+use crate::program;
 use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
 

@@ -1,6 +1,6 @@
 //! A link named as the classic program runs that command.
 
-mod program;
+use crate::program;
 use program::Program;
 
 #[test]

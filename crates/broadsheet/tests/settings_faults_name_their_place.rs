@@ -1,6 +1,6 @@
 //! A fault in broadsheet.toml stops every command, with file, line, column and the nearest key.
 
-mod program;
+use crate::program;
 use program::Program;
 use program::nntp::set;
 

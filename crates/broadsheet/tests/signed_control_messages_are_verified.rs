@@ -3,7 +3,7 @@
 // A test fails by panicking.
 #![allow(clippy::indexing_slicing, clippy::unwrap_used)]
 
-mod program;
+use crate::program;
 
 use std::path::PathBuf;
 use std::process::Command;

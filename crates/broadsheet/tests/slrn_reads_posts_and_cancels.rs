@@ -1,6 +1,6 @@
 //! slrn, used by hand on a terminal.
 
-mod program;
+use crate::program;
 
 use program::clients::{Server, client, editor};
 use program::daemon::until;

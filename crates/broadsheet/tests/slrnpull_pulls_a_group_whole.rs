@@ -1,6 +1,6 @@
 //! slrnpull takes a group into a spool of its own: every article, byte for byte.
 
-mod program;
+use crate::program;
 
 use program::clients::{Server, client, thread_here};
 

@@ -1,6 +1,6 @@
 //! suck takes a group, one file an article, and goes on from there the next time; rpost posts.
 
-mod program;
+use crate::program;
 
 use std::fs::File;
 use std::process::Command;

@@ -1,6 +1,6 @@
 //! Slips on the command line end with 64 and say what was meant.
 
-mod program;
+use crate::program;
 use program::Program;
 
 #[test]

@@ -2,7 +2,7 @@
 // A test fails by panicking.
 #![allow(clippy::indexing_slicing, clippy::unwrap_used, clippy::panic)]
 
-mod program;
+use crate::program;
 
 use std::fs::File;
 use std::io::{BufRead, BufReader};

@@ -1,6 +1,6 @@
 //! tin: asked for what is new, and used by hand on a terminal.
 
-mod program;
+use crate::program;
 
 use std::process::Command;
 

@@ -1,6 +1,6 @@
 //! `broadsheet user add|passwd|remove|list`.
 
-mod program;
+use crate::program;
 use std::os::unix::fs::PermissionsExt;
 
 use program::Program;

@@ -3,7 +3,7 @@
 
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, clippy::panic)]
 
-mod room;
+use crate::room;
 
 use expire::Archiving;
 use room::{OLD, Room, text};

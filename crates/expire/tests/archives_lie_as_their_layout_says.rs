@@ -2,7 +2,7 @@
 
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, clippy::panic)]
 
-mod room;
+use crate::room;
 
 use std::os::unix::fs::MetadataExt;
 

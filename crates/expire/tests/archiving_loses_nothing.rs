@@ -4,7 +4,7 @@
 
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, clippy::panic)]
 
-mod room;
+use crate::room;
 
 use std::collections::BTreeSet;
 

@@ -2,7 +2,7 @@
 
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, clippy::panic)]
 
-mod waiting;
+use crate::waiting;
 
 use std::time::Duration;
 

@@ -3,7 +3,7 @@
 // A test fails by panicking.
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing)]
 
-mod log;
+use crate::log;
 
 use feed::roll::{self, Newcomer};
 use feed::start::Start;

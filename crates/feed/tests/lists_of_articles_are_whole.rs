@@ -1,7 +1,7 @@
 //! File lists: each form, appended by whole lines, from the cursor on.
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing)]
 
-mod log;
+use crate::log;
 
 use std::fs;
 use std::path::Path;

@@ -1,7 +1,7 @@
 //! Programs that are kept running, and commands run for each article, with real small ones.
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing)]
 
-mod log;
+use crate::log;
 
 use std::fs;
 use std::sync::Arc;

@@ -4,7 +4,7 @@
 // A test fails by panicking.
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing)]
 
-mod log;
+use crate::log;
 
 use feed::Place;
 use feed::roll::{self, Newcomer};

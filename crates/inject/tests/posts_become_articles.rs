@@ -1,7 +1,7 @@
 //! What people write becomes an article by RFC 5536 and RFC 5537, point by point.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-mod room;
+use crate::room;
 use inject::{Draft, Poster, Reveal, Route};
 use room::{JANE, Room};
 

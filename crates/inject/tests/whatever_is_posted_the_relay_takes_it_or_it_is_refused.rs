@@ -1,7 +1,7 @@
 //! Any bytes: a refusal, or an article that the relay accepts.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-mod room;
+use crate::room;
 use std::convert::Infallible;
 
 use article::date::Utc;

@@ -1,7 +1,7 @@
 //! While a password is looked at, TAKETHIS waits too: its article could be settled first, and its answer would go out as that to the
 //! login.
 
-mod world;
+use crate::world;
 
 use nntp::{LoggedIn, Next, Out, SaslStep, Session, Standing};
 use world::{ALL, Fake, terms};

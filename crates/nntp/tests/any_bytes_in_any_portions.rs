@@ -1,6 +1,6 @@
 //! Whatever comes, and in whatever portions: no panic, bounded memory, and the same replies.
 
-mod world;
+use crate::world;
 
 use proptest::collection::vec;
 use proptest::prelude::*;

@@ -1,6 +1,6 @@
 //! CAPABILITIES (RFC 3977, 5.2), what is switched off, greetings, AUTHINFO (RFC 4643).
 
-mod world;
+use crate::world;
 
 use std::sync::Arc;
 

@@ -1,8 +1,7 @@
 //! Tables from INN's own tests: numbers and ranges, and lists by wildmat.
 
-#[path = "../../groups/tests/shared/mod.rs"]
-mod shared;
-mod world;
+use crate::shared;
+use crate::world;
 
 use std::sync::Arc;
 

@@ -1,6 +1,6 @@
 //! IHAVE, CHECK, TAKETHIS, POST (RFC 3977, 6.3; RFC 4644), and what goes wrong with them.
 
-mod world;
+use crate::world;
 
 use nntp::{Intake, Next, Standing};
 use world::{ALL, Client, Fake, terms};

@@ -1,6 +1,6 @@
 //! LIST (RFC 3977, 7.6; RFC 6048), NEWGROUPS, NEWNEWS, XGTITLE, DATE, MODE READER.
 
-mod world;
+use crate::world;
 
 use std::sync::Arc;
 

@@ -1,6 +1,6 @@
 //! GROUP, LISTGROUP, NEXT, LAST, ARTICLE, HEAD, BODY, STAT (RFC 3977, 6.1 and 6.2).
 
-mod world;
+use crate::world;
 
 use nntp::Next;
 use world::{Client, Fake};

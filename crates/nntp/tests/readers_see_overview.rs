@@ -1,6 +1,6 @@
 //! OVER, XOVER, HDR, XHDR, XPAT (RFC 3977, 8; RFC 2980, 2.6, 2.8, 2.9).
 
-mod world;
+use crate::world;
 
 use world::{Client, Fake};
 

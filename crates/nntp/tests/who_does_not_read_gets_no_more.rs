@@ -1,6 +1,6 @@
 //! While much waits to be sent, no further command is read and no further piece of an answer written.
 
-mod world;
+use crate::world;
 
 use nntp::{Next, OUT_BYTES_MAX, Out, Session};
 use world::{ALL, Client, Fake, terms};

@@ -1,6 +1,6 @@
 //! A connection ends after some wrong passwords.
 
-mod world;
+use crate::world;
 
 use nntp::{LOGINS_FAILED_MAX, Next, SaslStep, Standing};
 use world::{ALL, Client, Fake, terms};

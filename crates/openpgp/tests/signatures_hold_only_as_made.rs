@@ -3,7 +3,7 @@
 // A test fails by panicking.
 #![allow(clippy::indexing_slicing, clippy::unwrap_used)]
 
-mod vectors;
+use crate::vectors;
 
 use openpgp::{Certificate, Digest, Error, Signature};
 use vectors::{TEXT, VECTORS, armor_of, key, signature};

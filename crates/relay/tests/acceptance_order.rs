@@ -3,7 +3,7 @@
 
 #![allow(clippy::indexing_slicing, clippy::unwrap_used, clippy::panic)] // test code may panic
 
-mod newsroom;
+use crate::newsroom;
 
 use newsroom::{Newsroom, article};
 

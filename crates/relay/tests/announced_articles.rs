@@ -1,7 +1,7 @@
 //! What a peer announces by id over NNTP is taken as it is, or refused by name.
 #![allow(clippy::indexing_slicing, clippy::unwrap_used, clippy::panic)] // test code may panic
 
-mod newsdir;
+use crate::newsdir;
 
 use newsdir::{NOW, Newsdir};
 use relay::Verdict;

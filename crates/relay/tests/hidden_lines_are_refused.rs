@@ -3,7 +3,7 @@
 
 #![allow(clippy::indexing_slicing, clippy::unwrap_used, clippy::panic)] // test code may panic
 
-mod newsdir;
+use crate::newsdir;
 
 use newsdir::{NOW, Newsdir, article};
 use relay::Verdict;

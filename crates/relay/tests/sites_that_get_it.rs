@@ -2,7 +2,7 @@
 
 #![allow(clippy::indexing_slicing, clippy::unwrap_used, clippy::panic)] // test code may panic
 
-mod newsdir;
+use crate::newsdir;
 
 use newsdir::{ACTIVE, Newsdir, article};
 

@@ -2,7 +2,7 @@
 // A test fails by panicking.
 #![allow(clippy::indexing_slicing, clippy::unwrap_used, clippy::panic)]
 
-mod support;
+use crate::support;
 
 use rustls::pki_types::CertificateDer;
 use rustls::version::{TLS12, TLS13};

@@ -2,7 +2,7 @@
 // A test fails by panicking.
 #![allow(clippy::indexing_slicing, clippy::unwrap_used, clippy::panic)]
 
-mod support;
+use crate::support;
 
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::Path;

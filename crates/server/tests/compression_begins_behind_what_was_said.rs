@@ -1,8 +1,7 @@
 //! COMPRESS behind answers that the client does not read yet: what it says then is compressed, although 206 is not sent.
 #![allow(clippy::indexing_slicing)]
 
-#[path = "support/house.rs"]
-mod house;
+use crate::support::house;
 
 use std::io::{BufRead, BufReader, Read, Write};
 

@@ -2,8 +2,7 @@
 //! said all that it has to say.
 #![allow(clippy::indexing_slicing)]
 
-#[path = "support/house.rs"]
-mod house;
+use crate::support::house;
 
 use std::io::Write;
 use std::net::Shutdown;

@@ -159,7 +159,11 @@ fn sockets_of_systemd_are_taken() {
     let spawned = Command::new("systemd-socket-activate")
         .args(["-l", &free.to_string(), "--fdname=nntps"])
         .arg(std::env::current_exe().unwrap())
-        .args(["--exact", "started_by_systemd", "--ignored"])
+        .args([
+            "--exact",
+            "sockets_listen_where_they_are_told::started_by_systemd",
+            "--ignored",
+        ])
         .stdout(Stdio::null())
         .stderr(Stdio::piped())
         .spawn();

@@ -2,7 +2,7 @@
 // A test fails by panicking.
 #![allow(clippy::indexing_slicing, clippy::unwrap_used, clippy::panic)]
 
-mod support;
+use crate::support;
 
 use proptest::prelude::*;
 use rustls::version::{TLS12, TLS13};

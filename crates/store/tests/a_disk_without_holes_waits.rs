@@ -3,9 +3,9 @@
 
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, clippy::panic)]
 
-mod double;
-mod news;
-mod story;
+use crate::double;
+use crate::news;
+use crate::story;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;

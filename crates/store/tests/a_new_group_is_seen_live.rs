@@ -1,6 +1,6 @@
 //! Groups that come, change and go are seen by who reads live, when it catches up.
 
-mod news;
+use crate::news;
 
 use groups::Flag;
 use news::News;

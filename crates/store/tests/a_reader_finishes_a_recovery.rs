@@ -3,7 +3,7 @@
 
 #![allow(clippy::unwrap_used, clippy::indexing_slicing)]
 
-mod news;
+use crate::news;
 
 use news::News;
 use store::{Options, Reader, Spool};

@@ -1,7 +1,7 @@
 //! What was cancelled or has expired is gone for who reads live, when it catches up; its id stays known.
 
-mod agree;
-mod news;
+use crate::agree;
+use crate::news;
 
 use news::News;
 use store::{Board, Expiry, Options, Spool, Stacks};

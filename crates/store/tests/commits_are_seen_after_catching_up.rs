@@ -1,6 +1,6 @@
 //! What the newsroom commits is seen by the reader in its process once that catches up, and not before.
 
-mod news;
+use crate::news;
 
 use news::News;
 use store::{Board, Options, Spool, Stacks};

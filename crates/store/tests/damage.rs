@@ -2,9 +2,9 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing)]
 
-mod double;
-mod news;
-mod story;
+use crate::double;
+use crate::news;
+use crate::story;
 
 use std::collections::HashSet;
 use std::fs;

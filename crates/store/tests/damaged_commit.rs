@@ -3,8 +3,8 @@
 
 #![allow(clippy::unwrap_used, clippy::indexing_slicing)]
 
-mod double;
-mod news;
+use crate::double;
+use crate::news;
 
 use double::Double;
 use news::News;

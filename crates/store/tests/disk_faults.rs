@@ -3,9 +3,9 @@
 
 #![allow(clippy::unwrap_used, clippy::panic)]
 
-mod double;
-mod news;
-mod story;
+use crate::double;
+use crate::news;
+use crate::story;
 
 use double::dice::{Dice, first_seed, rounds};
 use double::{Double, Fault};

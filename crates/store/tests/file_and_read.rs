@@ -1,6 +1,6 @@
 //! What is filed is read back, by id, by number, and as overview rows.
 
-mod news;
+use crate::news;
 
 use news::News;
 use store::{Options, Reader, Spool};

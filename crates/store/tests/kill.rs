@@ -2,9 +2,9 @@
 
 #![allow(clippy::unwrap_used, clippy::panic)]
 
-mod double;
-mod news;
-mod story;
+use crate::double;
+use crate::news;
+use crate::story;
 
 use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
@@ -65,7 +65,7 @@ fn child_files() {
 /// Starts the child, kills it after a while; returns the last article it reported.
 fn kill_once(dir: &Path, first: u64, dice: &mut Dice) -> Option<u64> {
     let mut child = Command::new(std::env::current_exe().unwrap())
-        .args(["--exact", "child_files", "--nocapture", "--quiet"])
+        .args(["--exact", "kill::child_files", "--nocapture", "--quiet"])
         .env(DIRECTORY, dir)
         .env(FIRST, first.to_string())
         .stdout(Stdio::piped())

@@ -2,8 +2,8 @@
 
 #![allow(clippy::unwrap_used)]
 
-mod double;
-mod news;
+use crate::double;
+use crate::news;
 
 use double::Double;
 use news::News;

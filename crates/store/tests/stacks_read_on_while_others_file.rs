@@ -3,8 +3,7 @@
 
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, clippy::panic)]
 
-mod agree;
-mod news;
+use crate::news;
 
 use std::sync::atomic::{AtomicU64, Ordering};
 

@@ -3,8 +3,8 @@
 
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, clippy::panic)]
 
-mod agree;
-mod news;
+use crate::agree;
+use crate::news;
 
 use news::News;
 use store::{Board, Eagerness, Expiry, Options, Reader, Spool, Stacks, reclaim};

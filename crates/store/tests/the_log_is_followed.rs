@@ -4,7 +4,7 @@
 // A test fails by panicking.
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing)]
 
-mod news;
+use crate::news;
 
 use std::ops::ControlFlow;
 

@@ -1,6 +1,8 @@
 //! Certificates made for a test, and a rustls client without a socket.
 #![allow(dead_code, missing_docs)]
 
+pub mod house;
+
 use std::io::{Read, Write};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};

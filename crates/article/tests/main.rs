@@ -1,0 +1,14 @@
+//! All integration tests of this crate in one program: a module a behaviour.
+
+mod shared_tables;
+
+mod batch_framing;
+mod date_shapes;
+mod header_syntax;
+mod message_ids;
+mod old_forms;
+mod packed_batches_come_back;
+mod parse_header;
+mod wire_form;
+mod wrap_expansion;
+mod xref_values;

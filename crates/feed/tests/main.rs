@@ -1,0 +1,12 @@
+//! All integration tests of this crate in one program: a module a behaviour.
+
+mod log;
+mod waiting;
+
+mod a_batch_is_done_with_when_it_was_taken;
+mod batches_wait_in_a_directory;
+mod batchparms_says_how;
+mod every_site_gets_its_articles_once;
+mod lists_of_articles_are_whole;
+mod programs_get_what_waits;
+mod sites_are_taken_up_by_who_files;

@@ -1,0 +1,13 @@
+//! All integration tests of this crate in one program: a module a behaviour.
+
+mod shared;
+
+mod active;
+mod matrix;
+mod newsgroups;
+mod pattern;
+mod shared_lists;
+mod site_tables;
+mod sites_of_both_files;
+mod sys;
+mod wildmat;

@@ -1,0 +1,30 @@
+//! All integration tests of this crate in one program: a module a behaviour.
+
+mod agree;
+mod double;
+mod news;
+mod story;
+
+mod a_disk_without_holes_waits;
+mod a_new_group_is_seen_live;
+mod a_reader_finishes_a_recovery;
+mod a_reader_outlives_sealing;
+mod cancelled_and_expired_articles_vanish_live;
+mod commits_are_seen_after_catching_up;
+mod damage;
+mod damaged_commit;
+mod disk_faults;
+mod expire_meets_faults;
+mod failed_sync;
+mod file_and_read;
+mod kill;
+mod low_marks_tell_what_is_there;
+mod new_articles_are_told_in_the_order_they_came;
+mod power_cut;
+mod replay_is_short;
+mod stacks_agree_with_a_reader;
+mod stacks_read_on_while_others_file;
+mod stacks_read_on_while_space_is_given_back;
+mod the_lock_is_lent;
+mod the_log_is_followed;
+mod what_was_filed_on_loan_is_seen_live;

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use crate::login::{Login, Slow};
 use crate::program::Connection;
 use crate::rights::{Rights, Rule};
+use crate::sasl::external;
 use crate::sasl::mechanism::Mechanism;
 use crate::tables::{Entry, Limits, Tables};
 use crate::visitor::Visitor;
@@ -88,7 +89,7 @@ impl Access {
     /// The SASL mechanisms that CAPABILITIES lists for a visitor, the best first.
     pub fn mechanisms(&self, visitor: &Visitor<'_>) -> Vec<Mechanism> {
         let offers = |mechanism: &Mechanism| match mechanism {
-            Mechanism::External => visitor.certificate.is_some(),
+            Mechanism::External => external::name(self, visitor).is_some(),
             Mechanism::ScramSha256 => self.login.users.has_scram(),
             Mechanism::Plain => self.takes_passwords(visitor),
         };
@@ -99,16 +100,6 @@ impl Access {
     /// is asked about the others.
     pub fn check_password(&self, user: &[u8], password: &[u8], connection: &Connection) -> Slow {
         Slow::password(&self.login, user, password, connection)
-    }
-
-    /// The name by which an entry knows a certificate.
-    pub(crate) fn name_of(&self, visitor: &Visitor<'_>) -> Option<&str> {
-        let certificate = visitor.certificate.as_ref()?;
-        let entries = self.rules.iter().map(|rule| &rule.entry);
-        entries
-            .filter(|entry| is_from(entry, visitor.address))
-            .find(|entry| entry.certificates.contains(certificate))
-            .map(|entry| entry.name.as_str())
     }
 }
 

@@ -33,7 +33,7 @@ pub use outcome::Outcome;
 pub use pace::Pace;
 pub use prepared::prepared;
 pub use program::{Authenticator, Connection};
-pub use rights::Rights;
+pub use rights::{Grant, Rights};
 pub use tables::{Entry, Feature, Limits, Tables};
 pub use users::{User, Users, UsersFile};
 pub use visitor::Visitor;

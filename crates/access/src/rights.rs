@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use groups::Wildmat;
 use groups::wildmat::Outcome;
+use groups::{Destination, Sender, Wildmat};
 
 use crate::tables::{Entry, Feature, Limits};
 
@@ -121,32 +121,40 @@ impl Rights {
         matches!(self.rule.post, Groups::None)
     }
 
-    /// Whether he may post to every group.
-    pub fn posts_all(&self) -> bool {
-        matches!(self.rule.post, Groups::All)
-    }
-
     /// Whether articles of every group are taken from this peer.
     pub fn takes_all(&self) -> bool {
         matches!(self.rule.send, Groups::All)
     }
 
+    /// Whether he may post an article to these destinations: at least one, and of each he may post to the name and to the group behind
+    /// it.
+    fn may_post_to(&self, destinations: &[Destination<'_>]) -> bool {
+        let may = |to: &Destination<'_>| {
+            self.may_post(to.name) && to.filed_in.is_none_or(|group| self.may_post(group))
+        };
+        !destinations.is_empty() && destinations.iter().all(may)
+    }
+
+    /// Whether an article for these destinations is taken from this peer: one of the groups that it is filed in fits, and `@` poisons none
+    /// of them, nor any name. Where it is filed in none (groups that are not here), one of the names fits.
+    fn takes(&self, destinations: &[Destination<'_>]) -> bool {
+        let send = &self.rule.send;
+        let filed = || destinations.iter().filter_map(|to| to.filed_in);
+        let names = || destinations.iter().map(|to| to.name);
+        let is_poisoned = |group| send.outcome(group) == Outcome::Poison;
+        let fits = |group| send.outcome(group) == Outcome::Match;
+        if names().chain(filed()).any(is_poisoned) {
+            return false;
+        }
+        match filed().next() {
+            Some(_) => filed().any(fits),
+            None => names().any(fits),
+        }
+    }
+
     /// Whether a group is one of those whose articles are taken from this peer.
     pub fn may_send(&self, group: &[u8]) -> bool {
         self.rule.send.outcome(group) == Outcome::Match
-    }
-
-    /// Whether an article in these groups is taken from this peer: one of them fits, and none is poisoned (`@`).
-    pub fn takes<'g>(&self, groups: impl IntoIterator<Item = &'g [u8]>) -> bool {
-        let mut fits = false;
-        for group in groups {
-            match self.rule.send.outcome(group) {
-                Outcome::Match => fits = true,
-                Outcome::Poison => return false,
-                Outcome::Fail => {}
-            }
-        }
-        fits
     }
 
     /// Whether he may post with Approved.
@@ -162,5 +170,31 @@ impl Rights {
     /// How much he may do.
     pub fn limits(&self) -> &Limits {
         &self.rule.entry.limits
+    }
+}
+
+/// What a visitor may do with one article that comes from him.
+#[derive(Debug, Clone)]
+pub enum Grant {
+    /// He posts it.
+    Post(Rights),
+    /// He sends it, as a peer.
+    Send(Rights),
+}
+
+impl Sender for Grant {
+    fn may_file_in(&self, destinations: &[Destination<'_>]) -> bool {
+        match self {
+            Grant::Post(rights) => rights.may_post_to(destinations),
+            Grant::Send(rights) => rights.takes(destinations),
+        }
+    }
+
+    /// A peer passes on what moderators elsewhere approved.
+    fn may_approve(&self) -> bool {
+        match self {
+            Grant::Post(rights) => rights.may_approve(),
+            Grant::Send(_) => true,
+        }
     }
 }

@@ -1,7 +1,7 @@
 //! SASL, the server's side, as RFC 4643, 2.4, uses it: PLAIN (RFC 4616), SCRAM-SHA-256 (RFC 5802, RFC 7677) and EXTERNAL
 //! (RFC 4422). No security layers, no channel binding.
 
-mod external;
+pub(crate) mod external;
 pub(crate) mod mechanism;
 mod plain;
 mod scram;

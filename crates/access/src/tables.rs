@@ -48,7 +48,7 @@ pub struct Entry {
     pub name: String,
     /// Where they come from; none: from anywhere.
     pub from: Vec<Network>,
-    /// Who they are, having logged in; none: they need not have. `*`: anybody.
+    /// Who they are, having logged in; none: they need not have. `*`: anybody who has. A certificate named here is no login.
     pub users: Vec<String>,
     /// SHA-256 of their certificates; none: they need none.
     pub certificates: Vec<[u8; 32]>,

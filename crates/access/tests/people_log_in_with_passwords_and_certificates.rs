@@ -176,14 +176,15 @@ fn plain_takes_three_fields() {
 }
 
 #[test]
-fn a_certificate_stands_for_a_user_or_a_peer() {
+fn a_certificate_stands_for_a_user_and_that_of_a_peer_for_nobody() {
     let news = tempfile::tempdir().unwrap();
     let access = access(news.path());
     for (certificate, wanted, user) in [
         (Some(HERS), "", Some("anna")),
         (Some(HERS), "anna", Some("anna")),
         (Some(HERS), "root", None),
-        (Some(PEERS), "", Some("peer.example")),
+        (Some(PEERS), "", None),
+        (Some(PEERS), "peer.example", None),
         (Some([3; 32]), "", None),
         (None, "", None),
     ] {
@@ -198,6 +199,13 @@ fn a_certificate_stands_for_a_user_or_a_peer() {
         };
         assert_eq!(seen, user, "{outcome:?}");
         assert!(seen.is_some() || outcome.code() == 481);
+        let visitor = Visitor {
+            is_secure: true,
+            certificate,
+            ..Visitor::default()
+        };
+        let is_offered = access.mechanisms(&visitor).contains(&Mechanism::External);
+        assert_eq!(is_offered, certificate == Some(HERS));
     }
 }
 

@@ -6,7 +6,8 @@
     reason = "a test fails by panicking"
 )]
 
-use access::{Access, Feature, Login, Rights, Tables, Visitor};
+use access::{Access, Feature, Grant, Login, Rights, Tables, Visitor};
+use groups::{Destination, Sender};
 
 const CERTIFICATE: [u8; 32] = [0xab; 32];
 
@@ -158,11 +159,62 @@ fn an_entry_without_users_that_stands_first_leaves_nothing_to_log_in_for() {
     );
 }
 
+/// Groups that are here are written `name`, aliases `name=group`, those that are not here `name=`.
+fn destinations<'a>(groups: &[&'a str]) -> Vec<Destination<'a>> {
+    let destination = |group: &&'a str| {
+        let (name, behind) = group.split_once('=').unwrap_or((group, group));
+        Destination {
+            name: name.as_bytes(),
+            filed_in: (!behind.is_empty()).then_some(behind.as_bytes()),
+        }
+    };
+    groups.iter().map(destination).collect()
+}
+
+fn sends(rights: &Rights, groups: &[&str]) -> bool {
+    Grant::Send(rights.clone()).may_file_in(&destinations(groups))
+}
+
+fn posts(rights: &Rights, groups: &[&str]) -> bool {
+    Grant::Post(rights.clone()).may_file_in(&destinations(groups))
+}
+
+#[test]
+fn an_alias_opens_no_group_behind_it() {
+    let access = access(
+        "[[access]]\nname = \"poster\"\nfrom = \"192.0.2.1\"\npost = \"open.*\"\n\
+         [[access]]\nname = \"peer\"\nfrom = \"192.0.2.2\"\nsend = \"open.*,@closed.*\"\n\
+         [[access]]\nname = \"all\"\nfrom = \"192.0.2.3\"\npost = \"*\"\nsend = \"*\"\n",
+    );
+    let poster = access.rights(&from("192.0.2.1"));
+    assert!(posts(&poster, &["open.a", "open.b=open.a", "open.none="]));
+    assert!(!posts(&poster, &["open.b=closed.a"]));
+    assert!(!posts(&poster, &["open.a", "open.b=closed.a"]));
+    assert!(!posts(&poster, &["closed.b=open.a"]));
+    assert!(!posts(&poster, &["open.a", "closed.none="]));
+    assert!(!posts(&poster, &[]));
+    let peer = access.rights(&from("192.0.2.2"));
+    assert!(sends(&peer, &["open.a", "other.a"]));
+    assert!(sends(&peer, &["open.none="]));
+    assert!(sends(&peer, &["other.b=open.a"]));
+    // It would be filed in a group that is not sent.
+    assert!(!sends(&peer, &["open.b=other.a"]));
+    assert!(!sends(&peer, &["open.none=", "other.a"]));
+    // Poison, before the alias and behind it.
+    assert!(!sends(&peer, &["open.a", "open.b=closed.a"]));
+    assert!(!sends(&peer, &["open.a", "closed.b=open.a"]));
+    assert!(!sends(&peer, &["open.a", "closed.none="]));
+    assert!(!sends(&peer, &[]) && !posts(&peer, &["open.a"]) && !sends(&poster, &["open.a"]));
+    let all = access.rights(&from("192.0.2.3"));
+    assert!(!sends(&all, &[]) && !posts(&all, &[]));
+    assert!(posts(&all, &["open.b=closed.a"]) && sends(&all, &["open.b=closed.a"]));
+}
+
 #[test]
 fn a_peers_article_needs_one_group_that_fits_and_none_that_is_poisoned() {
     let access = access(HOUSE);
     let peer = access.rights(&from("198.51.100.7"));
-    let takes = |groups: &[&str]| peer.takes(groups.iter().map(|group| group.as_bytes()));
+    let takes = |groups: &[&str]| sends(&peer, groups);
     assert!(takes(&["x.y"]));
     assert!(takes(&["x.y", "z"]));
     assert!(!takes(&["x.y", "x.local.talk"]));
@@ -170,7 +222,7 @@ fn a_peers_article_needs_one_group_that_fits_and_none_that_is_poisoned() {
     assert!(!peer.has(Feature::Compress) && peer.has(Feature::Streaming));
     assert_eq!(peer.limits().size_max, Some(1_000_000));
     let lan = access.rights(&from("192.0.2.7"));
-    assert!(!lan.takes([b"x.y".as_slice()]));
+    assert!(!sends(&lan, &["x.y"]));
 }
 
 #[test]

@@ -114,12 +114,20 @@ pub fn doubled_dots(wire: &[u8]) -> usize {
 /// fields that nobody has looked at; RFC 5536, 2.2 and RFC 3977, 3.6 forbid it.
 pub fn has_hidden_lines(wire: &[u8], header: usize) -> bool {
     static DOT: LazyLock<Finder<'_>> = LazyLock::new(|| Finder::new(b"\n."));
-    let is_alone = |lf: usize| lf == 0 || wire.get(lf - 1) != Some(&b'\r');
     let ends_alone = |lf: usize| wire.get(lf + 2) == Some(&b'\n');
-    let header = wire.get(..header).unwrap_or(wire);
     let mut dots = DOT.find_iter(wire);
-    memchr::memchr_iter(b'\n', header).any(is_alone)
-        || dots.any(|lf| is_alone(lf) || ends_alone(lf))
+    has_bare_line_feed(wire, header) || dots.any(|lf| is_alone(wire, lf) || ends_alone(lf))
+}
+
+/// True when a header, which is `header` bytes long, holds an LF without CR before it.
+pub fn has_bare_line_feed(wire: &[u8], header: usize) -> bool {
+    let header = wire.get(..header).unwrap_or(wire);
+    memchr::memchr_iter(b'\n', header).any(|lf| is_alone(header, lf))
+}
+
+/// Whether no CR stands before the LF at `lf`.
+fn is_alone(text: &[u8], lf: usize) -> bool {
+    lf == 0 || text.get(lf - 1) != Some(&b'\r')
 }
 
 /// The text of a line of wire text, without a doubled dot and without CRLF.

@@ -6,10 +6,11 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use article::Form;
 use article::date::FixedOffset;
 use groups::command_line::CommandLine;
-use inject::{Draft, InjectRules, Injected, Moderators, Moment, Poster, Refusal, Reveal, Route};
+use inject::{
+    Draft, EveryGroup, InjectRules, Injected, Moderators, Moment, Poster, Refusal, Reveal, Route,
+};
 use inject::{Site, mail_queue};
 use relay::cancel_lock::Secret;
 use relay::incoming::{Grade, Spooled, spool};
@@ -224,7 +225,7 @@ impl<'g> Posting<'g> {
             from: from.as_bytes(),
             host: b"localhost",
             logging_data: logging_data.as_bytes(),
-            may_approve: is_admin || self.settings.post.lets_approve(&self.account.name),
+            sender: &self.sender(),
             is_admin,
         };
         // Where nothing is posted nothing is made.
@@ -250,6 +251,14 @@ impl<'g> Posting<'g> {
         Ok(inject::inject(draft, &poster, &site, now))
     }
 
+    /// The rights of the account: it posts to every group.
+    fn sender(&self) -> EveryGroup {
+        let is_admin = self.account.is_admin(self.directory.root());
+        EveryGroup {
+            may_approve: is_admin || self.settings.post.lets_approve(&self.account.name),
+        }
+    }
+
     /// Files it now; where another program files for long, or the disk is full, it waits in in.coming as grade 0.
     /// `are_feeds` becomes whether some feed gets it at once.
     fn file(&self, injected: &Injected, are_feeds: &mut bool) -> Result<Done, Failed> {
@@ -271,7 +280,7 @@ impl<'g> Posting<'g> {
         };
         let now = Now::read();
         let filed = filer
-            .file(&injected.bytes, Form::Native, now)
+            .file_for(&self.sender(), &injected.bytes, now)
             .and_then(|verdict| filer.commit().map(|()| verdict));
         match filed {
             Ok(verdict) => {

@@ -7,6 +7,7 @@
 
 pub mod active;
 pub mod command_line;
+mod destination;
 pub mod matcher;
 pub mod matrix;
 pub mod name;
@@ -27,6 +28,7 @@ pub mod wildmat;
 
 pub use active::{Active, ActiveFault, AddFault, Flag, GroupId};
 pub use command_line::CommandLine;
+pub use destination::{Destination, Sender};
 pub use matcher::Matcher;
 pub use matrix::{Bits, Matrix};
 pub use newsgroups::Newsgroups;

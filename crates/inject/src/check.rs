@@ -1,9 +1,11 @@
 //! What a post may say (RFC 5536, 3; RFC 5537, 3.4.1 and 3.5). Each check is a function of the draft and what is handed in.
 
 use article::date::{self, LocalZone};
-use article::{message_id, newsgroups};
-use groups::name;
+use article::{Article, Form, message_id, newsgroups};
+use groups::{Active, name};
 use relay::Rules;
+use relay::control::ControlMessage;
+use relay::permit::{Denied, permitted};
 
 use crate::draft::{Draft, Field};
 use crate::mailbox;
@@ -167,24 +169,27 @@ pub fn addresses(draft: &Draft) -> Result<(), Refusal> {
     Ok(())
 }
 
-/// Approved, and control messages other than cancel, are for those who may.
+/// The rights of the poster, asked about the header as the relay will read it; and a cancel names one id.
 ///
 /// # Errors
 /// This poster may not, or a cancel that names no id.
-pub fn rights(draft: &Draft, poster: &Poster<'_>) -> Result<(), Refusal> {
-    if draft.value("Approved").is_some() && !poster.may_approve {
-        return Err(Refusal::NotAllowed("with Approved"));
-    }
+pub fn rights(draft: &Draft, poster: &Poster<'_>, active: &Active) -> Result<(), Refusal> {
+    let mut header = Vec::new();
+    draft.write_header(&mut header);
+    let article = Article::parse(&header, Form::Native);
+    permitted(&article, active, poster.sender).map_err(|denied| {
+        Refusal::NotAllowed(match denied {
+            Denied::Groups => "to all of these groups",
+            Denied::Approved => "with Approved",
+            Denied::Control => "control messages other than cancel",
+        })
+    })?;
     for header in ["Control", "Also-Control"] {
         let Some(value) = draft.value(header) else {
             continue;
         };
-        let command = value.split(u8::is_ascii_whitespace).next();
-        if !command.is_some_and(|command| command.eq_ignore_ascii_case(b"cancel")) {
-            if !poster.may_approve {
-                return Err(Refusal::NotAllowed("control messages other than cancel"));
-            }
-        } else if withdrawal::withdrawn(Some(value), None).is_none() {
+        let is_order = matches!(ControlMessage::parse(value), ControlMessage::Other(_));
+        if !is_order && withdrawal::withdrawn(Some(value), None).is_none() {
             return Err(Refusal::value(
                 "Control",
                 "cancel wants one Message-ID",

@@ -34,5 +34,5 @@ pub mod withdrawal;
 pub use draft::Draft;
 pub use moderators::Moderators;
 pub use post::{InjectRules, Injected, Moment, Reveal, Route, Site, inject};
-pub use poster::Poster;
+pub use poster::{EveryGroup, Poster};
 pub use refusal::Refusal;

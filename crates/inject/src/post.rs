@@ -138,7 +138,7 @@ pub fn inject(
     let was_complete = draft.value("Message-ID").is_some() && draft.value("Date").is_some();
     defaults(&mut draft, poster, rules, now);
     check::addresses(&draft)?;
-    check::rights(&draft, poster)?;
+    check::rights(&draft, poster, site.active)?;
     let id = check::needed(&draft, "Message-ID")?.to_vec();
     check::message_id(&id, &rules.limits)?;
     dates(&mut draft, site, now)?;

@@ -188,7 +188,7 @@ fn only_what_the_settings_allow_is_told_of_the_poster() {
 #[test]
 fn approved_and_orders_are_for_those_who_may() {
     let moderator = Poster {
-        may_approve: true,
+        sender: &inject::EveryGroup { may_approve: true },
         ..JANE
     };
     let room = Room::new();

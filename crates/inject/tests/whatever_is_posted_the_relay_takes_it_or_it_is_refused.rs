@@ -17,7 +17,7 @@ use room::{JANE, NOW, Room};
 /// The text of an article that was not accepted, and why.
 fn not_accepted(room: &Room, post: &[u8], may_approve: bool) -> Option<String> {
     let poster = inject::Poster {
-        may_approve,
+        sender: &inject::EveryGroup { may_approve },
         ..JANE
     };
     let done = room.post_locked(post, &poster).ok()?;
@@ -31,6 +31,7 @@ fn not_accepted(room: &Room, post: &[u8], may_approve: bool) -> Option<String> {
         active: &room.active,
         matrix: &mut matrix,
         zone: &Utc,
+        sender: None,
     };
     let arrival = Arrival { seconds: NOW };
     let unseen = |_: &[u8]| Ok::<bool, Infallible>(false);

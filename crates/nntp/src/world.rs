@@ -215,9 +215,6 @@ pub trait World {
     /// Whether the visitor may read a group.
     fn may_read(&mut self, group: &[u8]) -> bool;
 
-    /// Whether the visitor may post to a group.
-    fn may_post(&mut self, group: &[u8]) -> bool;
-
     /// A text that LIST shows; `None` where there is no such file.
     fn file(&mut self, file: ControlFile) -> Result<Option<Arc<Vec<u8>>>, Trouble>;
 

@@ -7,6 +7,7 @@ mod world;
 mod a_login_in_progress_holds_everything_back;
 mod any_bytes_in_any_portions;
 mod capabilities_tell_what_works;
+mod closed_groups_do_not_show;
 mod it_agrees_with_inn;
 mod peers_send;
 mod readers_list_groups;

@@ -14,7 +14,7 @@ fn groups_are_selected() {
          > GROUP no.such
          < 411 No such group
          > GROUP local.secret
-         < 502 You may not do that here
+         < 411 No such group
          > GROUP misc.test
          < 211 4 1 5 misc.test
          > STAT
@@ -116,7 +116,7 @@ fn articles_come_whole_and_in_parts() {
         "> ARTICLE <none@test>
          < 430 No such article
          > HEAD <secret@test>
-         < 502 You may not do that here
+         < 430 No such article
          > STAT 9223372036854775807
          < 423 No such article in this group
          > QUIT

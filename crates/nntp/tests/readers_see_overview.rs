@@ -37,7 +37,7 @@ fn rows() {
          > OVER <none@test>
          < 430 No such article
          > OVER <secret@test>
-         < 502 You may not do that here
+         < 430 No such article
          > GROUP misc.empty
          < 211 0 8 7 misc.empty
          > OVER
@@ -73,7 +73,7 @@ fn headers() {
          > HDR Subject <none@test>
          < 430 No such article
          > HDR Subject <secret@test>
-         < 502 You may not do that here
+         < 430 No such article
          > GROUP misc.test
          < 211 4 1 5 misc.test
          > HDR sUBJECT 2-

@@ -12,9 +12,11 @@
 use article::path::Path;
 use article::scan::lowest;
 use article::{Article, Header, date, message_id, newsgroups};
+use groups::Sender;
 use groups::active::{Active, Flag, GroupId};
 use groups::matrix::{Bits, ME_BIT, Matrix};
 
+use crate::permit::permitted;
 use crate::reason::Reason;
 use crate::rules::Rules;
 use crate::short::ShortList;
@@ -40,6 +42,8 @@ pub struct State<'a> {
     pub matrix: &'a mut Matrix,
     /// Local time, for dates without a zone.
     pub zone: &'a dyn date::LocalZone,
+    /// Who sent it, where that does not let it do everything.
+    pub sender: Option<&'a dyn Sender>,
 }
 
 /// The decision. The groups of an accepted article are in the [`Scratch`].
@@ -122,6 +126,12 @@ pub fn decide<'a, E>(
         Ok(unknown) => unknown,
         Err(reason) => return refuse(reason),
     };
+    // Before all that depends on what groups there are, and before anything is remembered.
+    if let Some(sender) = state.sender
+        && let Err(denied) = permitted(article, state.active, sender)
+    {
+        return refuse(Reason::NotPermitted(denied));
+    }
     let moderated = is_any_moderated(state.active, &scratch.named);
     if let Err(reason) = may_come_in(article, &required, moderated, arrival, state.zone, rules) {
         return refuse(reason);

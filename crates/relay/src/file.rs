@@ -7,7 +7,7 @@ use std::fs::{File, OpenOptions};
 use article::date::FixedOffset;
 use article::path::Path as ArticlePath;
 use article::{Article, Form, Header, date, old};
-use groups::Sites;
+use groups::{Sender, Sites};
 use store::{Expires, Filing, OverviewFields, Spool};
 
 use crate::compose::{NewLines, piece};
@@ -219,15 +219,34 @@ impl Filer {
     /// # Errors
     /// Only what stops the store. After an error filing is over.
     pub fn file(&mut self, bytes: &[u8], form: Form, now: Now) -> Result<Verdict, Error> {
-        self.file_parsed(&Article::parse(bytes, form), now)
+        self.file_parsed(&Article::parse(bytes, form), None, now)
     }
 
-    /// As [`Filer::file`], for an article in wire form that a peer announced by its id (RFC 3977, 6.3.2.2): one with another id is
-    /// refused, and so is one in which others would see other lines than we do.
+    /// As [`Filer::file`], for an article in native form whose sender may not do everything.
     ///
     /// # Errors
     /// As [`Filer::file`].
-    pub fn file_announced(&mut self, id: &[u8], bytes: &[u8], now: Now) -> Result<Verdict, Error> {
+    pub fn file_for(
+        &mut self,
+        sender: &dyn Sender,
+        bytes: &[u8],
+        now: Now,
+    ) -> Result<Verdict, Error> {
+        self.file_parsed(&Article::parse(bytes, Form::Native), Some(sender), now)
+    }
+
+    /// As [`Filer::file`], for an article in wire form that a peer announced by its id (RFC 3977, 6.3.2.2): one with another id is
+    /// refused, and so is one in which others would see other lines than we do. `sender`: the peer, where it may not send everything.
+    ///
+    /// # Errors
+    /// As [`Filer::file`].
+    pub fn file_announced(
+        &mut self,
+        sender: Option<&dyn Sender>,
+        id: &[u8],
+        bytes: &[u8],
+        now: Now,
+    ) -> Result<Verdict, Error> {
         let article = Article::parse(bytes, Form::Wire);
         let own = article.value(Header::MessageId).unwrap_or_default();
         let fault: Option<&[u8]> = if own != id {
@@ -245,24 +264,29 @@ impl Filer {
                 .line(now, site(&article), Code::Refused, id, &self.text);
             return Ok(Verdict::Refused);
         }
-        self.file_parsed(&article, now)
+        self.file_parsed(&article, sender, now)
     }
 
-    fn file_parsed(&mut self, article: &Article<'_>, now: Now) -> Result<Verdict, Error> {
+    fn file_parsed(
+        &mut self,
+        article: &Article<'_>,
+        sender: Option<&dyn Sender>,
+        now: Now,
+    ) -> Result<Verdict, Error> {
         self.ground = Ground::Other;
         let form = article.form();
         let is_whole = [Header::MessageId, Header::Date, Header::Subject]
             .iter()
             .all(|header| article.value(*header).is_some());
         if is_whole {
-            return self.consider(article, now);
+            return self.consider(article, sender, now);
         }
         let mut converted = std::mem::take(&mut self.converted);
         converted.clear();
         let verdict = if old::convert(article, &mut converted) {
-            self.consider(&Article::parse(&converted, form), now)
+            self.consider(&Article::parse(&converted, form), sender, now)
         } else {
-            self.consider(article, now)
+            self.consider(article, sender, now)
         };
         self.converted = converted;
         verdict
@@ -278,13 +302,19 @@ impl Filer {
             .line(now, site(&article), Code::BadInput, id, text.as_bytes());
     }
 
-    fn consider(&mut self, article: &Article<'_>, now: Now) -> Result<Verdict, Error> {
+    fn consider(
+        &mut self,
+        article: &Article<'_>,
+        sender: Option<&dyn Sender>,
+        now: Now,
+    ) -> Result<Verdict, Error> {
         let site = site(article);
         let id = article.value(Header::MessageId).unwrap_or_default();
         let mut state = State {
             active: self.spool.active(),
             matrix: &mut self.selector.matrix,
             zone: &self.options.zone,
+            sender,
         };
         let arrival = Arrival {
             seconds: now.seconds,
@@ -329,7 +359,7 @@ impl Filer {
                 if !self.take_numbers(article, site, id, now) {
                     return Ok(Verdict::Refused);
                 }
-                self.append(article, site, id, junk, now)
+                self.append(article, sender, site, id, junk, now)
             }
         }
     }
@@ -368,12 +398,13 @@ impl Filer {
     fn append(
         &mut self,
         article: &Article<'_>,
+        sender: Option<&dyn Sender>,
         site: &[u8],
         id: &[u8],
         junk: bool,
         now: Now,
     ) -> Result<Verdict, Error> {
-        self.heed(article, id, now)?;
+        self.heed(article, sender, id, now)?;
         match &self.options.mirror {
             None => self.lines.make_path(article, &self.rules.host),
             Some(_) => self.lines.keep_path(),

@@ -18,6 +18,7 @@
 //! | [`kept`], [`tap`] | bad batches are kept |
 //! | [`incoming`] | batches that wait in `in.coming` |
 //! | [`explain`](mod@explain) | what would be done, and why |
+//! | [`permit`] | what the sender of an article may do |
 //! | [`log`] | the classic log |
 //!
 //! *Architecture Invariant:* only [`file`](mod@file) changes anything ([`keyring`] its keys, when asked), and only [`rnews`] reads
@@ -39,6 +40,7 @@ pub mod kept;
 pub mod keyring;
 pub mod log;
 pub mod mirror;
+pub mod permit;
 pub mod reason;
 pub mod rnews;
 pub mod rules;
@@ -54,5 +56,6 @@ pub use explain::{Explanation, explain};
 pub use file::{CancelPolicy, Filer, FilerOptions, Verdict};
 pub use keyring::{Keyring, TrustedKey};
 pub use log::Now;
+pub use permit::permitted;
 pub use rules::Rules;
 pub use verify::verify;

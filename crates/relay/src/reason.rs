@@ -5,6 +5,8 @@ use std::io::Write;
 use article::message_id::IdFault;
 use article::{Fault, Header};
 
+use crate::permit::Denied;
+
 /// The reason for a refusal, borrowing what it quotes from the article.
 ///
 /// The texts are those of relaynews, so that programs that read its log read ours. The reasons of
@@ -47,6 +49,8 @@ pub enum Reason<'a> {
         /// The limit.
         limit: usize,
     },
+    /// Ours: its sender may not do this.
+    NotPermitted(Denied),
     /// A moderated group among these, and no Approved header.
     Unapproved(&'a [u8]),
     /// No date can be read from this.
@@ -82,6 +86,8 @@ pub enum Ground {
     Unapproved,
     /// None of its groups is subscribed to, or here.
     Groups,
+    /// Its sender may not do that.
+    NotPermitted,
     /// Another one.
     #[default]
     Other,
@@ -103,6 +109,7 @@ impl Reason<'_> {
             Reason::UnparsableDate(_) | Reason::FutureDate(_) | Reason::AncientDate(_) => {
                 Ground::Date
             }
+            Reason::NotPermitted(_) => Ground::NotPermitted,
             Reason::Unapproved(_) => Ground::Unapproved,
             Reason::NotSubscribed(_)
             | Reason::AllExcluded(_)
@@ -135,6 +142,7 @@ impl Reason<'_> {
                 out,
                 &format_args!("too many groups: {groups}, the limit is {limit}"),
             ),
+            Reason::NotPermitted(ref denied) => push(out, denied),
             Reason::Unapproved(groups) => quote(
                 out,
                 b"unapproved article in moderated group(s) `",

@@ -20,11 +20,11 @@ fn one_with_another_id_is_refused() {
     let mut filer = newsdir.filer();
     let text = article("<1@far.example>", "text\r\n");
     let other = filer
-        .file_announced(b"<2@far.example>", &text, NOW)
+        .file_announced(None, b"<2@far.example>", &text, NOW)
         .unwrap();
     assert_eq!(other, Verdict::Refused);
     let own = filer
-        .file_announced(b"<1@far.example>", &text, NOW)
+        .file_announced(None, b"<1@far.example>", &text, NOW)
         .unwrap();
     assert_eq!(own, Verdict::Filed);
 }

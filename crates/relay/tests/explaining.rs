@@ -22,6 +22,7 @@ fn explained(text: &str) -> Explanation {
         active: &active,
         matrix: &mut matrix,
         zone: &Utc,
+        sender: None,
     };
     let seen = |id: &[u8]| Ok::<_, std::convert::Infallible>(id == b"<old@a>");
     let arrival = Arrival {

@@ -7,8 +7,9 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, PoisonError};
 use std::time::{Duration, Instant, SystemTime};
 
+use access::Grant;
 use access::sasl::{Exchange, Mechanism, Step};
-use article::{Article as Parsed, Form, Header, message_id, newsgroups};
+use article::message_id;
 use groups::Active;
 use groups::active::GroupId;
 use nntp::{
@@ -133,35 +134,22 @@ pub struct Desk<'a> {
 }
 
 impl Desk<'_> {
-    /// Why the article may not come from this visitor, if so.
-    fn is_barred(&self, handed: &HandedIn<'_>, bytes: &[u8]) -> Option<(What, &'static [u8])> {
+    /// Whether the article is larger than this visitor may send. The other rights are asked by the newsroom, about the article as it is
+    /// filed.
+    fn is_too_large(&self, bytes: &[u8]) -> bool {
+        let most = self.visit.rights.limits().size_max;
+        most.is_some_and(|most| bytes.len() as u64 > most)
+    }
+
+    /// The rights that the newsroom asks. `None`: everything is taken.
+    fn grant(&self, kind: Kind) -> Option<Grant> {
         let rights = &self.visit.rights;
-        let limits = rights.limits();
-        if limits
-            .size_max
-            .is_some_and(|most| bytes.len() as u64 > most)
-        {
-            return Some((What::Size, b"Too large for you"));
+        match kind {
+            Kind::Post => Some(Grant::Post(rights.clone())),
+            Kind::TakeThis | Kind::Ihave => {
+                (!rights.takes_all()).then(|| Grant::Send(rights.clone()))
+            }
         }
-        let is_free = match handed.kind {
-            Kind::Post => rights.posts_all(),
-            Kind::TakeThis | Kind::Ihave => rights.takes_all(),
-        };
-        if is_free {
-            return None;
-        }
-        let article = Parsed::parse(bytes, Form::Wire);
-        let names = article.value(Header::Newsgroups).unwrap_or_default();
-        let fits = match handed.kind {
-            // A group that is not here is refused, or passed over, later on.
-            Kind::Post => newsgroups::split(names).all(|name| rights.may_post(name)),
-            Kind::TakeThis | Kind::Ihave => rights.takes(newsgroups::split(names)),
-        };
-        let why = match handed.kind {
-            Kind::Post => b"You may not post to all of these groups",
-            Kind::TakeThis | Kind::Ihave => b"These groups are not taken from you".as_slice(),
-        };
-        (!fits).then_some((What::NotAllowed, why))
     }
 
     /// How long a poster has to wait who posts too much.
@@ -251,13 +239,13 @@ impl World for Desk<'_> {
 
     fn hand_in(&mut self, handed: HandedIn<'_>) -> Option<Outcome> {
         let bytes = self.input.get(handed.article.clone()).unwrap_or_default();
-        if let Some((ground, why)) = self.is_barred(&handed, bytes) {
-            self.visit.tally.add(ground, 1);
+        if self.is_too_large(bytes) {
+            self.visit.tally.add(What::Size, 1);
             if handed.kind != Kind::Post {
                 let hash = message_id::hash(handed.id);
                 self.shared.offers.forget(hash, self.visit.token);
             }
-            return Some(Outcome::Refused(why.to_vec()));
+            return Some(Outcome::Refused(b"Too large for you".to_vec()));
         }
         if handed.kind == Kind::Post
             && let Some(wait) = self.is_flood()
@@ -281,13 +269,14 @@ impl World for Desk<'_> {
             Box::new(Poster {
                 user: self.visit.user.clone().unwrap_or_default(),
                 host: self.visit.host(),
-                may_approve: self.visit.rights.may_approve(),
             })
         });
         self.visit.on_the_way.0 += 1;
         self.visit.on_the_way.1 += bytes.len() + ENTRY_BYTES;
         let what = (handed.kind, self.visit.token);
-        self.packing.add(what, handed.id, handed.article, poster);
+        let grant = self.grant(handed.kind);
+        self.packing
+            .add(what, handed.id, handed.article, poster, grant);
         None
     }
 
@@ -352,10 +341,6 @@ impl World for Desk<'_> {
 
     fn may_read(&mut self, group: &[u8]) -> bool {
         self.visit.rights.may_read(group)
-    }
-
-    fn may_post(&mut self, group: &[u8]) -> bool {
-        self.visit.rights.may_post(group)
     }
 
     fn file(&mut self, file: ControlFile) -> Result<Option<Arc<Vec<u8>>>, Trouble> {

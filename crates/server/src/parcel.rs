@@ -7,6 +7,7 @@ use std::ops::Range;
 use std::sync::Arc;
 use std::time::Instant;
 
+use access::Grant;
 use nntp::{Kind, Outcome};
 
 use crate::Token;
@@ -20,8 +21,6 @@ pub struct Poster {
     pub user: String,
     /// The address; empty for this machine.
     pub host: String,
-    /// May give Approved.
-    pub may_approve: bool,
 }
 
 /// What an article on its way takes besides its bytes, about: its entry, its id, the promise. Else empty ones would cost nothing.
@@ -38,6 +37,8 @@ pub struct Entry {
     article: Range<usize>,
     /// Who posted it, where it is a post.
     pub poster: Option<Box<Poster>>,
+    /// The rights of the sender. `None`: a peer that may send everything.
+    pub grant: Option<Grant>,
     /// What a refusal counts as.
     pub(crate) ground: What,
 }
@@ -150,6 +151,7 @@ impl Packing {
         id: &[u8],
         article: Range<usize>,
         poster: Option<Box<Poster>>,
+        grant: Option<Grant>,
     ) {
         let start = self.ids.len();
         self.ids.extend_from_slice(id);
@@ -159,6 +161,7 @@ impl Packing {
             id: start..self.ids.len(),
             article,
             poster,
+            grant,
             ground: What::Other,
         });
     }
@@ -205,7 +208,13 @@ mod tests {
         let sender = Arc::new(Mailbox::new().unwrap());
         let mut packing = Packing::default();
         for _ in 0..4 {
-            packing.add((Kind::TakeThis, Token::new(0, 0, 0)), b"<1@a>", 0..0, None);
+            packing.add(
+                (Kind::TakeThis, Token::new(0, 0, 0)),
+                b"<1@a>",
+                0..0,
+                None,
+                None,
+            );
         }
         let mut parcel = packing.with(Vec::new(), &sender);
         let refused = Outcome::Refused(b"no".to_vec());

@@ -6,12 +6,12 @@ use crate::outcome::Outcome;
 use crate::prepared::is_same_name;
 use crate::visitor::Visitor;
 
-/// The name that a visitor's certificate stands for: a user's, or an entry's that names the certificate.
-pub(super) fn name(access: &Access, visitor: &Visitor<'_>) -> Option<String> {
+/// The name of the user whose certificate the visitor has shown. A certificate in an entry of [`Tables`](crate::Tables) is another
+/// matter: it is why that entry fits, as an address may be, and makes nobody a user. A peer that has one has not logged in.
+pub(crate) fn name(access: &Access, visitor: &Visitor<'_>) -> Option<String> {
     let certificate = visitor.certificate.as_ref()?;
-    let users = access.login.users.now().ok();
-    let user = users.and_then(|users| Some(users.certified(certificate)?.name.clone()));
-    user.or_else(|| access.name_of(visitor).map(str::to_owned))
+    let users = access.login.users.now().ok()?;
+    Some(users.certified(certificate)?.name.clone())
 }
 
 pub(super) fn take(name: Option<String>, wanted: &[u8]) -> Step {

@@ -56,6 +56,7 @@ fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
         active: reader.active(),
         matrix: &mut matrix,
         zone: &zone,
+        sender: None,
     };
     let arrival = Arrival {
         seconds: relay::Now::read().seconds,

@@ -6,11 +6,12 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use article::date::FixedOffset;
-use article::wire;
-use groups::Active;
+use article::{Article, Form, wire};
+use groups::{Active, Sender};
 use inject::{Draft, InjectRules, Injected, Moment, Refusal, Route, Site, mail_queue};
 use relay::Now;
 use relay::cancel_lock::Secret;
+use relay::reason::Ground;
 
 use super::say;
 use crate::directory::NewsDirectory;
@@ -35,8 +36,8 @@ pub enum Made {
     Article(Vec<u8>, Vec<u8>),
     /// It is on its way to the moderator.
     Mailed,
-    /// It was refused, and why.
-    Refused(String),
+    /// It was refused: why, and what that counts as.
+    Refused(String, Ground),
 }
 
 impl Posts {
@@ -62,17 +63,29 @@ impl Posts {
         &self,
         post: &[u8],
         poster: &server::Poster,
+        sender: &dyn Sender,
         active: &Active,
     ) -> anyhow::Result<Made> {
+        let header = Article::parse(post, Form::Wire).header_len();
+        if wire::has_bare_line_feed(post, header) {
+            let why = "a line of the header ends with LF without CR".to_owned();
+            return Ok(Made::Refused(why, Ground::Malformed));
+        }
         let mut native = Vec::with_capacity(post.len());
         wire::push_native(&mut native, post);
         let now = Moment {
             seconds: Now::read().seconds,
             chance: posting::chance()?,
         };
-        let injected = match self.inject(&native, poster, active, now)? {
+        let injected = match self.inject(&native, poster, sender, active, now)? {
             Ok(injected) => injected,
-            Err(refusal) => return Ok(Made::Refused(refusal.to_string())),
+            Err(refusal) => {
+                let ground = match refusal {
+                    Refusal::NotAllowed(_) => Ground::NotPermitted,
+                    _ => Ground::Other,
+                };
+                return Ok(Made::Refused(refusal.to_string(), ground));
+            }
         };
         match &injected.route {
             Route::File => Ok(Made::Article(injected.bytes, injected.id)),
@@ -87,6 +100,7 @@ impl Posts {
         &self,
         native: &[u8],
         poster: &server::Poster,
+        sender: &dyn Sender,
         active: &Active,
         now: Moment,
     ) -> anyhow::Result<Result<Injected, Refusal>> {
@@ -102,7 +116,7 @@ impl Posts {
             from: b"",
             host: poster.host.as_bytes(),
             logging_data: logging_data.as_bytes(),
-            may_approve: poster.may_approve,
+            sender,
             is_admin: false,
         };
         let secret = Secret::of(&self.root).map(Some).unwrap_or_else(|error| {
@@ -169,7 +183,6 @@ mod tests {
         let poster = |user: &str, host: &str| server::Poster {
             user: user.to_owned(),
             host: host.to_owned(),
-            may_approve: false,
         };
         assert_eq!(account(&poster("anna", "192.0.2.1")), "anna");
         assert_eq!(account(&poster("", "192.0.2.1")), "");

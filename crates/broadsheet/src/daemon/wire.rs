@@ -3,11 +3,11 @@
 
 use std::time::{Duration, Instant};
 
-use article::Form;
+use groups::Sender;
 use relay::Now;
 use relay::file::{Filer, Verdict};
 use relay::reason::Ground;
-use server::{Kind, Outcome, Parcel, What};
+use server::{Outcome, Parcel, What};
 
 use super::posts::{Made, Posts};
 use super::say;
@@ -122,16 +122,17 @@ fn file_parcel(parcel: &mut Parcel, filer: &mut Filer, posts: &Posts) -> anyhow:
             break;
         };
         let mut posted = None;
-        let (outcome, ground) = match (&entry.kind, &entry.poster) {
-            (Kind::Post, Some(poster)) => {
-                match posts.make(article, poster, filer.spool().active()) {
+        let grant = entry.grant.as_ref();
+        let (outcome, ground) = match (&entry.poster, grant) {
+            (Some(poster), Some(grant)) => {
+                match posts.make(article, poster, grant, filer.spool().active()) {
                     Ok(Made::Article(native, id)) => {
-                        let verdict = filer.file(&native, Form::Native, now)?;
+                        let verdict = filer.file_for(grant, &native, now)?;
                         posted = Some(id);
                         (outcome(verdict, filer), filer.ground())
                     }
                     Ok(Made::Mailed) => (Outcome::Taken, Ground::Other),
-                    Ok(Made::Refused(why)) => (Outcome::Refused(why.into_bytes()), Ground::Other),
+                    Ok(Made::Refused(why, ground)) => (Outcome::Refused(why.into_bytes()), ground),
                     Err(error) => {
                         say(&failure::text_of(&error));
                         let why = told(&error).as_bytes().to_vec();
@@ -140,7 +141,8 @@ fn file_parcel(parcel: &mut Parcel, filer: &mut Filer, posts: &Posts) -> anyhow:
                 }
             }
             _ => {
-                let verdict = filer.file_announced(id, article, now)?;
+                let sender = grant.map(|grant| grant as &dyn Sender);
+                let verdict = filer.file_announced(sender, id, article, now)?;
                 (outcome(verdict, filer), filer.ground())
             }
         };
@@ -163,6 +165,7 @@ fn counted(ground: Ground) -> What {
         Ground::Date => What::Date,
         Ground::Unapproved => What::Unapproved,
         Ground::Groups => What::Groups,
+        Ground::NotPermitted => What::NotAllowed,
         Ground::Other => What::Other,
     }
 }

@@ -4,7 +4,8 @@
 use article::date::Utc;
 use groups::Active;
 use inject::{
-    Draft, InjectRules, Injected, Moderators, Moment, Poster, Refusal, Reveal, Site, inject,
+    Draft, EveryGroup, InjectRules, Injected, Moderators, Moment, Poster, Refusal, Reveal, Site,
+    inject,
 };
 use relay::Rules;
 use relay::cancel_lock::Secret;
@@ -84,6 +85,6 @@ pub const JANE: Poster<'static> = Poster {
     from: b"jane@example.org (Jane Doe)",
     host: b"client.example",
     logging_data: b"4711",
-    may_approve: false,
+    sender: &EveryGroup { may_approve: false },
     is_admin: false,
 };

@@ -72,7 +72,7 @@ impl Session {
     ) -> Option<Range> {
         const FOLLOWS: &[u8] = b"224 Overview follows\r\n";
         if let Articles::Id(id) = articles {
-            self.readable(id, world, out)?;
+            Session::readable(id, world, out)?;
             let mut row = Vec::new();
             match world.row(id, &mut row) {
                 Ok(true) => {
@@ -190,7 +190,7 @@ impl Session {
         world: &mut W,
         out: &mut Out,
     ) {
-        let Some(place) = self.readable(id, world, out) else {
+        let Some(place) = Session::readable(id, world, out) else {
             return;
         };
         let mut row = Vec::new();

@@ -1,16 +1,17 @@
 //! LIST (RFC 3977, 7.6; RFC 6048), NEWGROUPS (RFC 3977, 7.3) and XGTITLE (RFC 2980, 2.5).
 //!
-//! Groups that the visitor may not read are left out of all lists of groups.
+//! Groups that the visitor may not read are left out of all lists of groups, and so is what names them: the target of an alias, and
+//! lines of other lists whose patterns begin with their names.
 
 use std::sync::Arc;
 
 use article::decimal;
 use groups::active::GroupId;
-use groups::{Active, Wildmat, times};
+use groups::{Active, Flag, Wildmat, times};
 
 use crate::command::List;
 use crate::out::Out;
-use crate::world::{ControlFile, Marks, Trouble, World};
+use crate::world::{ControlFile, Trouble, World};
 
 use super::Session;
 use super::news::{When, seconds};
@@ -59,6 +60,8 @@ enum Kind {
     Groups(Asked),
     /// What `active` says of groups made at this time or later.
     Born(u64, Arc<Active>),
+    /// Lines with colons between their fields, of which this one (from 0) is a pattern of groups; not comments.
+    Patterns(usize),
     /// Lines; not comments.
     Plain,
     /// Lines as they are.
@@ -93,9 +96,9 @@ impl Session {
             List::ActiveTimes => (ControlFile::ActiveTimes, Kind::Groups(asked)),
             List::Newsgroups => (ControlFile::Newsgroups, Kind::Groups(asked)),
             List::Subscriptions => (ControlFile::Subscriptions, Kind::Groups(asked)),
-            List::DistribPats => (ControlFile::DistribPats, Kind::Plain),
+            List::DistribPats => (ControlFile::DistribPats, Kind::Patterns(1)),
             List::Distributions => (ControlFile::Distributions, Kind::Plain),
-            List::Moderators => (ControlFile::Moderators, Kind::Plain),
+            List::Moderators => (ControlFile::Moderators, Kind::Patterns(0)),
             List::Motd => (ControlFile::Motd, Kind::Verbatim),
         };
         match world.file(file) {
@@ -264,19 +267,30 @@ impl Groups {
             if name.is_empty() || !self.asked.has(name) || !world.may_read(name) {
                 continue;
             }
-            let marks = world.marks(id)?;
             let count = match self.with_counts {
                 true => Some(world.count(id)?),
                 false => None,
             };
-            push_group(&self.active, id, marks, count, text);
+            push_group(&self.active, id, count, world, text)?;
         }
         Ok(self.at < self.end)
     }
 }
 
 /// `group high low flag` (RFC 3977, 7.6.3), or `group high low count flag` (RFC 6048, 2.2).
-fn push_group(active: &Active, id: GroupId, marks: Marks, count: Option<u64>, text: &mut Vec<u8>) {
+fn push_group<W: World>(
+    active: &Active,
+    id: GroupId,
+    count: Option<u64>,
+    world: &mut W,
+    text: &mut Vec<u8>,
+) -> Result<(), Trouble> {
+    let marks = world.marks(id)?;
+    let flag = match active.flag(id) {
+        // It would tell that there is such a group.
+        Flag::Alias(target) if !world.may_read(target) => Flag::NoPosting,
+        flag => flag,
+    };
     text.extend_from_slice(active.name(id));
     let numbers = [Some(marks.high), Some(marks.low), count];
     for number in numbers.into_iter().flatten() {
@@ -284,8 +298,20 @@ fn push_group(active: &Active, id: GroupId, marks: Marks, count: Option<u64>, te
         decimal::push(text, number);
     }
     text.push(b' ');
-    active.flag(id).push(text);
+    flag.push(text);
     text.extend_from_slice(b"\r\n");
+    Ok(())
+}
+
+/// Whether a line that begins with this pattern of groups may be shown: no part of it begins with a name, or the beginning of names, that
+/// is closed to the visitor.
+fn is_open<W: World>(pattern: &[u8], world: &mut W) -> bool {
+    pattern.split(|&byte| byte == b',').all(|part| {
+        let part = part.strip_prefix(b"!").unwrap_or(part);
+        let is_special = |byte: &u8| matches!(byte, b'*' | b'?' | b'[' | b'\\');
+        let name = part.split(is_special).next().unwrap_or_default();
+        name.is_empty() || world.may_read(name)
+    })
 }
 
 impl Lines {
@@ -331,10 +357,16 @@ impl Kind {
                 if let Some(id) = birth.and_then(|birth| active.find(birth.group))
                     && world.may_read(active.name(id))
                 {
-                    push_group(active, id, world.marks(id)?, None, text);
+                    push_group(active, id, None, world, text)?;
                 }
             }
-            Kind::Plain if is_comment => {}
+            Kind::Patterns(_) | Kind::Plain if is_comment => {}
+            Kind::Patterns(field) => {
+                let pattern = line.split(|&byte| byte == b':').nth(*field);
+                if is_open(pattern.unwrap_or_default().trim_ascii(), world) {
+                    push_line(line, text);
+                }
+            }
             Kind::Plain | Kind::Verbatim => push_line(line, text),
         }
         Ok(())

@@ -15,6 +15,9 @@ use super::news::News;
 use super::reply::{NO_CURRENT, PIECE_BYTES, PIECE_LOOKS_MAX, push_found, refuse};
 use super::{Session, State};
 
+/// RFC 3977: no such group.
+const NO_GROUP: &[u8] = b"411 No such group\r\n";
+
 /// Where a reader is.
 #[derive(Debug, Default)]
 pub struct Reader {
@@ -195,14 +198,18 @@ impl Session {
         world: &mut W,
         out: &mut Out,
     ) -> Option<(Marks, u64)> {
-        let Some(id) = world.active().find(name) else {
-            out.push(b"411 No such group\r\n");
-            return None;
-        };
+        // Before it is looked up: whether there is a group that is closed to the visitor shows in no answer.
         if !world.may_read(name) {
-            self.deny(out);
+            out.push(match self.could_log_in() {
+                true => self.denial(),
+                false => NO_GROUP,
+            });
             return None;
         }
+        let Some(id) = world.active().find(name) else {
+            out.push(NO_GROUP);
+            return None;
+        };
         let mut look = || -> Result<(Marks, u64, Option<u64>), Trouble> {
             let count = world.count(id)?;
             let first = match count {

@@ -255,10 +255,6 @@ impl World for Fake {
         !self.closed_groups.contains(group)
     }
 
-    fn may_post(&mut self, group: &[u8]) -> bool {
-        self.may_read(group)
-    }
-
     fn file(&mut self, file: ControlFile) -> Result<Option<Arc<Vec<u8>>>, Trouble> {
         self.ask()?;
         let name = format!("{file:?}");

@@ -4,7 +4,8 @@
 //! comes again.
 
 use article::{Article, Form, Header, message_id};
-use store::{Expires, Position};
+use groups::{Destination, Sender};
+use store::{Expires, HistoryLine, Position};
 
 use super::{CANCEL_IDS_MAX, Filer};
 use crate::cancel_lock;
@@ -61,7 +62,13 @@ pub(super) struct Line {
 
 impl Filer {
     /// Does what an accepted article asks for. Its log lines wait for [`Filer::tell`].
-    pub(super) fn heed(&mut self, article: &Article<'_>, id: &[u8], now: Now) -> Result<(), Error> {
+    pub(super) fn heed(
+        &mut self,
+        article: &Article<'_>,
+        sender: Option<&dyn Sender>,
+        id: &[u8],
+        now: Now,
+    ) -> Result<(), Error> {
         self.told.clear();
         self.cancels_itself = false;
         let Some(message) = ControlMessage::of(article) else {
@@ -79,7 +86,7 @@ impl Filer {
                     _ => CANCEL_IDS_MAX,
                 };
                 for cancelled in ids(value).take(most) {
-                    self.cancel(cancelled, article, id, now)?;
+                    self.cancel(cancelled, article, sender, id, now)?;
                 }
                 if ids(value).nth(most).is_some() {
                     self.note(&[
@@ -156,6 +163,7 @@ impl Filer {
         &mut self,
         cancelled: &[u8],
         article: &Article<'_>,
+        sender: Option<&dyn Sender>,
         id: &[u8],
         now: Now,
     ) -> Result<(), Error> {
@@ -182,7 +190,14 @@ impl Filer {
             // Seen and not filed, or cancelled in advance before: nothing to do.
             (Some(None), _) => {}
             (Some(Some(position)), CancelPolicy::Classic) => {
-                self.spool.cancel(position, cancelled)?;
+                match self.may_reach(position, sender)? {
+                    true => self.spool.cancel(position, cancelled)?,
+                    false => self.note(&[
+                        b"not cancelled `",
+                        cancelled,
+                        b"': its groups are closed to the sender of the cancel",
+                    ]),
+                }
             }
             (Some(Some(position)), _) => match self.may_cancel(position, article)? {
                 true => self.spool.cancel(position, cancelled)?,
@@ -216,6 +231,29 @@ impl Filer {
             }
         }
         Ok(())
+    }
+
+    /// Whether a sender may send articles to the groups that the article at a position is filed in.
+    fn may_reach(
+        &mut self,
+        position: Position,
+        sender: Option<&dyn Sender>,
+    ) -> Result<bool, Error> {
+        let Some(sender) = sender else {
+            return Ok(true);
+        };
+        let Some(stored) = self.spool.read(position)? else {
+            return Ok(false);
+        };
+        let record = stored.record();
+        let line = HistoryLine::parse(record.line());
+        let links = line.iter().flat_map(HistoryLine::links);
+        let destination = |(group, _)| Destination {
+            name: group,
+            filed_in: Some(group),
+        };
+        let destinations: Vec<Destination<'_>> = links.map(destination).collect();
+        Ok(sender.may_file_in(&destinations))
     }
 
     /// Whether a cancel has a key to the lock of the article at a position.

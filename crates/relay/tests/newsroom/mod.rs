@@ -66,6 +66,7 @@ impl Newsroom {
             active: &active,
             matrix: &mut matrix,
             zone: &article::date::Utc,
+            sender: None,
         };
         let seen = |id: &[u8]| Ok::<_, Infallible>(self.seen.iter().any(|s| s.as_bytes() == id));
         let article = Article::parse(text.as_bytes(), Form::Native);

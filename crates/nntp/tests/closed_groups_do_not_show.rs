@@ -1,0 +1,136 @@
+//! What is closed to a visitor is answered as what is not there: 411 and 480, 430, lists, aliases.
+
+use crate::world;
+
+use std::sync::Arc;
+
+use nntp::Standing;
+use world::{ALL, Client, Fake, terms};
+
+const ACTIVE: &str = "misc.test 0000000005 0000000001 y\n\
+    local.secret 0000000002 0000000001 y\n\
+    misc.hidden 0000000000 0000000001 =local.secret\n\
+    misc.shown 0000000000 0000000001 =misc.test\n";
+
+/// `local.*` is closed, whether there is such a group or not.
+fn world() -> Fake {
+    let mut world = Fake::usual();
+    world.active = Arc::new(groups::Active::parse(ACTIVE.into()).expect("an active"));
+    for name in ["local.none", "local."] {
+        world.closed_groups.insert(name.as_bytes().to_vec());
+    }
+    world
+}
+
+#[test]
+fn a_closed_group_is_answered_as_one_that_is_not_there() {
+    for could_log_in in [false, true] {
+        let standing = Standing {
+            could_log_in,
+            ..ALL
+        };
+        let mut client = Client::with(world(), terms(), standing);
+        client.say("GROUP misc.test\r\n");
+        for command in [
+            "GROUP NAME",
+            "LISTGROUP NAME",
+            "LISTGROUP NAME 1-2",
+            "LIST ACTIVE NAME",
+            "LIST COUNTS NAME",
+            "LIST NEWSGROUPS NAME",
+            "XGTITLE NAME",
+            "NEWNEWS NAME 19700102 000000 GMT",
+        ] {
+            let mut answers = ["local.secret", "local.none"].map(|name| {
+                let line = format!("{}\r\n", command.replace("NAME", name));
+                String::from_utf8(client.say(line)).expect("text")
+            });
+            assert_eq!(answers[0], answers[1], "{command}");
+            let group = client.say(command.replace("NAME", "misc.none") + "\r\n");
+            let group = String::from_utf8(group).expect("text");
+            if could_log_in && group.starts_with("411") {
+                // A group that would be open is said not to be there.
+                answers[0] = answers[0].replace("480 Log in first (AUTHINFO)", "411 No such group");
+            }
+            assert_eq!(answers[0], group, "{command}");
+        }
+        // The selected group is still what it was.
+        assert_eq!(client.say("STAT 2\r\n"), b"223 2 <2@test>\r\n");
+    }
+}
+
+#[test]
+fn an_article_of_closed_groups_is_answered_as_one_that_is_not_there() {
+    for could_log_in in [false, true] {
+        let standing = Standing {
+            could_log_in,
+            ..ALL
+        };
+        let mut client = Client::with(world(), terms(), standing);
+        for command in [
+            "ARTICLE ID",
+            "HEAD ID",
+            "BODY ID",
+            "STAT ID",
+            "OVER ID",
+            "HDR Subject ID",
+            "HDR X-Odd ID",
+            "HDR :lines ID",
+            "XHDR Newsgroups ID",
+            "XPAT Subject ID *",
+        ] {
+            for id in ["<secret@test>", "<none@test>"] {
+                let got = client.say(command.replace("ID", id) + "\r\n");
+                let got = String::from_utf8_lossy(&got).into_owned();
+                assert_eq!(got, "430 No such article\r\n", "{command} {id}");
+            }
+        }
+    }
+}
+
+#[test]
+fn lists_do_not_name_it() {
+    let mut world = world();
+    let texts: [(&str, &str); 3] = [
+        (
+            "ActiveTimes",
+            "misc.hidden 950000000 you\nlocal.secret 950000000 you\n",
+        ),
+        (
+            "Moderators",
+            "local.secret:a@b\nlocal.*:c@d\nmisc.test:e@f\n*:%s@g\n",
+        ),
+        (
+            "DistribPats",
+            "5:local.*:local\n7:misc.test,!local.secret:x\n1:*:world\n",
+        ),
+    ];
+    for (name, text) in texts {
+        world.files.insert(name, Arc::new(text.as_bytes().to_vec()));
+    }
+    Client::new(world).play(
+        "> LIST
+         < 215 List follows
+         < misc.test 5 1 y
+         < misc.hidden 0 1 n
+         < misc.shown 0 1 =misc.test
+         < .
+         > LIST COUNTS misc.h*
+         < 215 List follows
+         < misc.hidden 0 1 0 n
+         < .
+         > NEWGROUPS 19980101 000000 GMT
+         < 231 New groups follow
+         < misc.hidden 0 1 n
+         < .
+         > LIST MODERATORS
+         < 215 List follows
+         < misc.test:e@f
+         < *:%s@g
+         < .
+         > LIST DISTRIB.PATS
+         < 215 List follows
+         < 1:*:world
+         < .",
+    );
+}

@@ -135,21 +135,21 @@ impl Rights {
         !destinations.is_empty() && destinations.iter().all(may)
     }
 
-    /// Whether an article for these destinations is taken from this peer: one of the groups that it is filed in fits, and `@` poisons none
-    /// of them, nor any name. Where it is filed in none (groups that are not here), one of the names fits.
+    /// Whether an article for these destinations is taken from this peer: one of them fits, by its name and by the group behind it, and
+    /// `@` poisons no name and no group. Names that are filed in no group here count only where all are such.
     fn takes(&self, destinations: &[Destination<'_>]) -> bool {
-        let send = &self.rule.send;
-        let filed = || destinations.iter().filter_map(|to| to.filed_in);
-        let names = || destinations.iter().map(|to| to.name);
-        let is_poisoned = |group| send.outcome(group) == Outcome::Poison;
-        let fits = |group| send.outcome(group) == Outcome::Match;
-        if names().chain(filed()).any(is_poisoned) {
-            return false;
-        }
-        match filed().next() {
-            Some(_) => filed().any(fits),
-            None => names().any(fits),
-        }
+        let outcome = |group: &[u8]| self.rule.send.outcome(group);
+        let is_poisoned = |to: &Destination<'_>| {
+            let mut both = [Some(to.name), to.filed_in].into_iter().flatten();
+            both.any(|group| outcome(group) == Outcome::Poison)
+        };
+        let is_filed = destinations.iter().any(|to| to.filed_in.is_some());
+        let fits = |to: &Destination<'_>| {
+            let behind = to.filed_in.map(outcome);
+            let is_behind = behind.map_or(!is_filed, |outcome| outcome == Outcome::Match);
+            is_behind && outcome(to.name) == Outcome::Match
+        };
+        destinations.iter().any(fits) && !destinations.iter().any(is_poisoned)
     }
 
     /// Whether a group is one of those whose articles are taken from this peer.

@@ -112,7 +112,7 @@ impl Rights {
     }
 
     /// Whether he may post to a group. An article must keep to such groups altogether.
-    pub fn may_post(&self, group: &[u8]) -> bool {
+    fn may_post(&self, group: &[u8]) -> bool {
         self.rule.post.outcome(group) == Outcome::Match
     }
 
@@ -150,11 +150,6 @@ impl Rights {
             is_behind && outcome(to.name) == Outcome::Match
         };
         destinations.iter().any(fits) && !destinations.iter().any(is_poisoned)
-    }
-
-    /// Whether a group is one of those whose articles are taken from this peer.
-    pub fn may_send(&self, group: &[u8]) -> bool {
-        self.rule.send.outcome(group) == Outcome::Match
     }
 
     /// Whether he may post with Approved.

@@ -25,12 +25,11 @@ fn from(address: &str) -> Visitor<'static> {
 
 /// Name, reads x.y, posts to x.y, sends x.y, can log in.
 fn seen(rights: &Rights) -> (&str, bool, bool, bool, bool) {
-    let group = b"x.y";
     (
         rights.name(),
-        rights.may_read(group),
-        rights.may_post(group),
-        rights.may_send(group),
+        rights.may_read(b"x.y"),
+        posts(rights, &["x.y"]),
+        sends(rights, &["x.y"]),
         rights.can_log_in(),
     )
 }
@@ -139,7 +138,7 @@ fn networks_users_and_certificates_choose_the_entry() {
         ..from("203.0.113.9")
     };
     assert_eq!(seen(&rights(bert)), ("people", true, true, false, false));
-    assert!(!rights(bert).may_post(b"x.announce") && !rights(bert).may_approve());
+    assert!(!posts(&rights(bert), &["x.announce"]) && !rights(bert).may_approve());
     // Logged in without TLS, where TLS is asked for, and from no other network: nothing, and no second try.
     let open = Visitor {
         is_secure: false,

@@ -146,6 +146,24 @@ fn json_says_the_same() {
 }
 
 #[test]
+fn the_group_behind_an_alias_is_told_of() {
+    let program = Program::with_news("open.a 0 1 y\nopen.b 0 1 =closed.a\nclosed.a 0 1 y\n");
+    let table =
+        "\n[[access]]\nname = \"x\"\nread = \"open.*\"\npost = \"open.*\"\nsend = \"open.*\"\n";
+    let settings = program.read("news/broadsheet.toml") + table;
+    program.write("news/broadsheet.toml", settings.as_bytes());
+    for (group, may) in [
+        ("open.a", "may"),
+        ("open.b", "may not"),
+        ("open.none", "may"),
+    ] {
+        let (_, told) = explain(&program, &["--from", "local", "--group", group]);
+        let line = format!("  {group}: he may read it, {may} post to it, {may} send it\n");
+        assert!(told.contains(&line), "{told}");
+    }
+}
+
+#[test]
 fn the_command_line_is_checked() {
     let program = Program::with_news("");
     assert_eq!(explain(&program, &[]).0, 64);

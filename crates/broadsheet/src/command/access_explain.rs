@@ -4,7 +4,8 @@ use std::io::{self, Write};
 use std::net::IpAddr;
 
 use access::fingerprint;
-use access::{Access, Entry, Feature, Rights, Visitor};
+use access::{Access, Entry, Feature, Grant, Rights, Visitor};
+use groups::{Active, Destination, Sender};
 use serde_json::{Value, json};
 
 use crate::directory::NewsDirectory;
@@ -76,6 +77,7 @@ fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
     let access = settings.access(directory.root());
     let rights = access.rights(&visitor);
     let found = Found {
+        active: directory.active()?,
         access: &access,
         visitor: &visitor,
         rights: &rights,
@@ -94,6 +96,7 @@ fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
 
 /// What was found out about a visitor.
 struct Found<'a> {
+    active: Active,
     access: &'a Access,
     visitor: &'a Visitor<'a>,
     rights: &'a Rights,
@@ -121,13 +124,8 @@ impl Found<'_> {
             writeln!(out, "  {what}: {told}")?;
         }
         if let Some(group) = group {
-            let name = group.as_bytes();
             let word = |may| if may { "may" } else { "may not" };
-            let (reads, posts, sends) = (
-                rights.may_read(name),
-                rights.may_post(name),
-                rights.may_send(name),
-            );
+            let (reads, posts, sends) = self.in_group(group);
             writeln!(
                 out,
                 "  {group}: he {} read it, {} post to it, {} send it",
@@ -144,6 +142,15 @@ impl Found<'_> {
             ),
             (false, _) => Ok(()),
         }
+    }
+
+    /// Whether he may read a group, post to it, and send it; aliases are followed for the last two.
+    fn in_group(&self, group: &str) -> (bool, bool, bool) {
+        let name = group.as_bytes();
+        let destination = [Destination::of(name, &self.active)];
+        let posts = Grant::Post(self.rights.clone()).may_file_in(&destination);
+        let sends = Grant::Send(self.rights.clone()).may_file_in(&destination);
+        (self.rights.may_read(name), posts, sends)
     }
 
     /// What he may do, in words.
@@ -237,15 +244,10 @@ impl Found<'_> {
             "bytes_per_second_max": limits.bytes_per_second_max,
         });
         if let (Some(group), Some(object)) = (group, told.as_object_mut()) {
-            let name = group.as_bytes();
+            let (reads, posts, sends) = self.in_group(group);
             object.insert(
                 "group".to_owned(),
-                json!({
-                    "group": group,
-                    "read": rights.may_read(name),
-                    "post": rights.may_post(name),
-                    "send": rights.may_send(name),
-                }),
+                json!({ "group": group, "read": reads, "post": posts, "send": sends }),
             );
         }
         told

@@ -22,13 +22,16 @@ const FLAGS: &[&str] = &[
     "y",
     "y",
     "y",
+    "y",
     "m",
     "n",
     "x",
     "j",
     "=open.a",
-    "=closed.a",
     "=open.b",
+    "=closed.a",
+    "=closed.b",
+    "=closed.a",
     "=none.such",
 ];
 const PATTERNS: &[&str] = &[
@@ -74,17 +77,27 @@ fn line() -> impl Strategy<Value = Line> {
     let froms = vec![
         None,
         None,
+        None,
+        None,
         Some("local"),
         Some("192.0.2.0/24"),
         Some("192.0.2.7"),
     ];
-    let users = vec![None, None, Some("*"), Some("anna"), Some("berta")];
+    let users = vec![
+        None,
+        None,
+        None,
+        None,
+        Some("*"),
+        Some("anna"),
+        Some("berta"),
+    ];
     let posts: Vec<&str> = PATTERNS.iter().chain(POISONED).copied().collect();
     (
         select(froms),
         select(users),
-        select(vec![None, None, Some(0), Some(1)]),
-        any::<bool>(),
+        select(vec![None, None, None, None, Some(0), Some(1)]),
+        prop::bool::weighted(0.2),
         select(PATTERNS),
         select(posts.clone()),
         select(posts),
@@ -308,24 +321,24 @@ fn written() -> impl Strategy<Value = Written> {
         .copied()
         .chain(["open.none", "closed.none", "Closed.A"])
         .collect();
-    let orders = vec![
-        "",
-        "",
-        "",
-        "newgroup closed.new",
-        "NEWGROUP closed.new",
-        "cancel <1@a>",
-        "sendsys",
-    ];
+    let orders = prop::option::weighted(
+        0.2,
+        select(vec![
+            "newgroup closed.new",
+            "NEWGROUP closed.new",
+            "cancel <1@a>",
+            "sendsys",
+        ]),
+    );
     (
         prop::collection::vec(select(names), 0..4),
-        0..16usize,
+        0..30usize,
         select(vec![",", ",", ",", ",", ", ", ",,", " ", "\r\n ,"]),
-        any::<bool>(),
-        0..14usize,
-        select(orders),
+        prop::bool::weighted(0.2),
+        0..20usize,
+        orders,
         select(vec!["Control", "Also-Control"]),
-        0..14usize,
+        0..20usize,
     )
         .prop_map(
             |(groups, how, comma, approved, how_approved, order, field, how_order)| {
@@ -337,7 +350,7 @@ fn written() -> impl Strategy<Value = Written> {
                     lines.push_str(&line);
                     is_plain &= plain;
                 }
-                if !order.is_empty() {
+                if let Some(order) = order {
                     let (line, plain) = spelled(field, order.to_owned(), how_order);
                     lines.push_str(&line);
                     is_plain &= plain;
@@ -347,7 +360,7 @@ fn written() -> impl Strategy<Value = Written> {
                     lines,
                     is_plain,
                     approved,
-                    order: !order.is_empty(),
+                    order: order.is_some(),
                 }
             },
         )
@@ -461,7 +474,7 @@ fn active(table: &Table) -> Active {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(1500))]
+    #![proptest_config(ProptestConfig::with_cases(4000))]
 
     /// Which entry fits, and which groups are read.
     #[test]

@@ -106,7 +106,7 @@ struct Found<'a> {
 
 impl Found<'_> {
     fn write_text(&self, out: &mut dyn Write, group: Option<&str>) -> io::Result<()> {
-        let (access, visitor, rights) = (self.access, self.visitor, self.rights);
+        let (access, visitor) = (self.access, self.visitor);
         for (entry, misfit) in access.explain(visitor) {
             let (name, place) = (&entry.name, place(entry));
             match misfit {

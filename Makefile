@@ -3,7 +3,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
 .ONESHELL:
-.PHONY: help demo test soak conformance-inn packages peers check fmt-check lint fmt bench man
+.PHONY: help demo test soak torture conformance-inn packages peers check fmt-check lint fmt bench man
 
 CARGO ?= cargo
 TARGET := $(or $(CARGO_TARGET_DIR),target)
@@ -12,7 +12,7 @@ DEMO_PORT ?= 11119
 
 # A C compiler is needed to build; the others only let tests try more (manual
 # pages, completions) and those tests are skipped without them.
-PACKAGES := gcc libc6-dev gnupg groff-base zsh fish ncompress bzip2 xz-utils zstd strace systemd openssl
+PACKAGES := gcc libc6-dev gnupg groff-base zsh fish ncompress bzip2 xz-utils zstd strace systemd openssl xfsprogs btrfs-progs
 
 # Other news systems that tests meet, and newsreaders. They are unpacked and not installed, so that
 # no server is set up or started, no mail system comes along and nothing is setuid;
@@ -24,6 +24,7 @@ help:
 	make demo    build, make a news directory, file a batch, look at it
 	make test    every check and test
 	make soak    ten minutes of mixed load: memory stays flat, nothing fails (SOAK_SECONDS=600)
+	make torture hours of power cuts and faults below real file systems (TORTURE_SECONDS=3600)
 	make conformance-inn    the NNTP conformance suite against INN
 	make bench   time the real binary; see docs/performance.md
 	make man     manual pages, into $(TARGET)/man8
@@ -106,6 +107,14 @@ SOAK_SECONDS ?= 600
 
 soak:
 	@BROADSHEET_SOAK_SECONDS=$(SOAK_SECONDS) $(CARGO) test -p broadsheet --test all a_mixed_load_runs_flat -- --ignored --nocapture
+
+TORTURE_SECONDS ?= 3600
+TORTURE_SEED ?=
+
+# Seeds are printed; recordings of runs with losses stay in $(TARGET)/torture. See torture/README.md.
+torture: packages
+	@$(CARGO) build -p broadsheet -p torture
+	"$(TARGET)/debug/torture" all --seconds $(TORTURE_SECONDS) $(if $(TORTURE_SEED),--seed $(TORTURE_SEED)) --keep "$(TARGET)/torture"
 
 # The same cases that `make test` plays against ours; see conformance/INN.md.
 conformance-inn: packages peers

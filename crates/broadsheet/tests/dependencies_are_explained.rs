@@ -14,12 +14,12 @@ fn manifest(path: &Path) -> toml::Table {
     std::fs::read_to_string(path).unwrap().parse().unwrap()
 }
 
-/// The manifests of the crates, of the benches and of the fuzz targets.
+/// The manifests of the crates, of the benches, of the fuzz targets and of the torture rig.
 fn members() -> Vec<toml::Table> {
     let crates = std::fs::read_dir(root().join("crates")).unwrap();
     crates
         .map(|entry| entry.unwrap().path())
-        .chain([root().join("bench"), root().join("fuzz")])
+        .chain(["bench", "fuzz", "torture"].map(|name| root().join(name)))
         .map(|folder| folder.join("Cargo.toml"))
         .filter(|path| path.exists())
         .map(|path| manifest(&path))

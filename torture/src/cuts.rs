@@ -1,0 +1,270 @@
+//! Power cuts: one workload is recorded, and then the disk is put back to what many cuts would have left of it.
+
+use std::fmt;
+use std::fs::File;
+use std::io::BufReader;
+use std::path::{Path, PathBuf};
+use std::str::FromStr;
+use std::time::Instant;
+
+use anyhow::{Context, Result};
+use bench::generate::{Random, mix};
+
+use crate::check::Expectation;
+use crate::device::{Command, Cut};
+use crate::news::News;
+use crate::plan::{Plan, Step};
+use crate::recording::{Event, Keep, read_events};
+use crate::rig::Rig;
+use crate::workload::{Mark, drive};
+
+/// Of 100 cuts, how many are followed by another during the recovery.
+const AGAIN_PERCENT: u64 = 12;
+/// Faults of one point that are printed.
+const FAULTS_PRINTED_MAX: usize = 2;
+/// Points with faults that are printed.
+const POINTS_PRINTED_MAX: usize = 5;
+
+/// One run: a file system, a workload and cuts of it.
+#[derive(Clone, Debug)]
+pub struct Run {
+    pub file_system: String,
+    pub seed: u64,
+    pub points: u64,
+    /// Size of the workload; see [`Plan::new`].
+    pub size: u64,
+    /// The setting store.sync.
+    pub sync: String,
+    /// Where the recording of a run with losses goes.
+    pub keep: Option<PathBuf>,
+}
+
+/// A point at which the power is cut. All else comes from its seed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Point {
+    /// Number of events before the cut.
+    pub events: usize,
+    pub seed: u64,
+}
+
+impl fmt::Display for Point {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(out, "{}.{}", self.events, self.seed)
+    }
+}
+
+impl FromStr for Point {
+    type Err = anyhow::Error;
+
+    fn from_str(text: &str) -> Result<Point> {
+        let (events, seed) = text.split_once('.').context("a point is EVENTS.SEED")?;
+        Ok(Point {
+            events: events.parse()?,
+            seed: seed.parse()?,
+        })
+    }
+}
+
+/// What the checks of a run came to.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Tally {
+    pub cuts: u64,
+    pub again: u64,
+    pub losses: u64,
+}
+
+/// Records, cuts and checks. Prints what it did; returns the number of points at which something was wrong.
+pub fn run(run: &Run) -> Result<u64> {
+    let begun = Instant::now();
+    let rig = Rig::new(&run.file_system)?;
+    let file = rig.beside().join("recording");
+    let plan = Plan::new(run.seed, run.size);
+    rig.tell(&Command::Record(file.clone()))?;
+    rig.make()?;
+    rig.mount()?;
+    let news = News::at(&rig.mounted().join("news"))?;
+    drive(&rig, &news, &plan, &run.sync, run.seed)?;
+    rig.unmount()?;
+    rig.tell(&Command::Stop)?;
+    let recorded = begun.elapsed();
+    let events = read_events(&mut BufReader::new(File::open(&file)?))?;
+    let count = |wanted: fn(&Event) -> bool| events.iter().filter(|event| wanted(event)).count();
+    println!(
+        "{}, seed {}: {} articles in {} steps; recorded {} writes and {} flushes in {:.1} s",
+        run.file_system,
+        run.seed,
+        plan.articles.len(),
+        plan.steps.len(),
+        count(|event| matches!(event, Event::Write { .. })),
+        count(|event| *event == Event::Flush),
+        recorded.as_secs_f64(),
+    );
+    rig.tell(&Command::Load(file.clone()))?;
+    let points = points(&plan, &events, run.points, run.seed)?;
+    let checked = check(&rig, &news, &plan, &events, &points, run);
+    if checked.as_ref().map_or(true, |tally| tally.losses > 0) {
+        keep(&file, run)?;
+    }
+    let tally = checked?;
+    println!(
+        "{}, seed {}, sync {}: {} power cuts, {} of them with another in the recovery; losses at {} points; {:.1} s",
+        run.file_system,
+        run.seed,
+        run.sync,
+        tally.cuts,
+        tally.again,
+        tally.losses,
+        begun.elapsed().as_secs_f64(),
+    );
+    Ok(tally.losses)
+}
+
+/// Keeps a recording at which something was wrong, and says how to look again.
+fn keep(recording: &Path, run: &Run) -> Result<()> {
+    let Some(folder) = &run.keep else {
+        return Ok(());
+    };
+    std::fs::create_dir_all(folder)?;
+    let kept = folder.join(format!("{}-{}.recording", run.file_system, run.seed));
+    std::fs::copy(recording, &kept)?;
+    println!(
+        "kept: torture replay --fs {} --seed {} --size {} --recording {} --point POINT",
+        run.file_system,
+        run.seed,
+        run.size,
+        kept.display()
+    );
+    Ok(())
+}
+
+/// Checks some points of a recording that was kept.
+pub fn replay(run: &Run, recording: &Path, points: &[Point]) -> Result<u64> {
+    let recording = recording.canonicalize()?;
+    let events = read_events(&mut BufReader::new(File::open(&recording)?))?;
+    let rig = Rig::new(&run.file_system)?;
+    let plan = Plan::new(run.seed, run.size);
+    let news = News::at(&rig.mounted().join("news"))?;
+    rig.tell(&Command::Load(recording))?;
+    let tally = check(&rig, &news, &plan, &events, points, run)?;
+    println!("{} cuts, losses at {}", tally.cuts, tally.losses);
+    Ok(tally.losses)
+}
+
+/// Points to cut at, ascending: half of them anywhere, a quarter beside a flush or a mark, and a quarter in an expire, which
+/// writes little and moves much.
+fn points(plan: &Plan, events: &[Event], count: u64, seed: u64) -> Result<Vec<Point>> {
+    let (mut ready, mut edges, mut expires) = (None, Vec::new(), Vec::new());
+    let mut is_expire = false;
+    for (place, event) in events.iter().enumerate() {
+        if let Event::Mark(line) = event {
+            match serde_json::from_slice(line)? {
+                Mark::Ready => ready = Some(place + 1),
+                Mark::Begin(step) => {
+                    is_expire = matches!(plan.steps.get(step), Some(Step::Expire { .. }));
+                }
+                _ => {}
+            }
+        }
+        if ready.is_some() && is_expire {
+            expires.push(place);
+        }
+        if ready.is_some() && matches!(event, Event::Flush | Event::Mark(_)) {
+            edges.push(place);
+        }
+    }
+    let first = ready.context("the recording has no beginning")?;
+    let mut random = Random::new(mix(seed ^ 0xc07));
+    let mut points: Vec<Point> = (0..count)
+        .map(|_| {
+            let some: &[usize] = match random.below(4) {
+                0 => &edges,
+                1 => &expires,
+                _ => &[],
+            };
+            let events = match some.get(random.position(some.len())) {
+                Some(place) => place + random.position(2),
+                None => first + random.position(events.len() - first + 1),
+            };
+            Point {
+                events,
+                seed: random.word() >> 32,
+            }
+        })
+        .collect();
+    points.sort_unstable();
+    Ok(points)
+}
+
+fn check(
+    rig: &Rig,
+    news: &News,
+    plan: &Plan,
+    events: &[Event],
+    points: &[Point],
+    run: &Run,
+) -> Result<Tally> {
+    let mut tally = Tally::default();
+    for point in points {
+        let (wrong, how) = check_point(rig, news, plan, events, *point)
+            .with_context(|| format!("{}, seed {}, point {point}", run.file_system, run.seed))?;
+        tally.cuts += 1;
+        tally.again += u64::from(how.contains("again"));
+        if wrong.is_empty() {
+            continue;
+        }
+        tally.losses += 1;
+        if tally.losses <= POINTS_PRINTED_MAX as u64 {
+            println!(
+                "{}, seed {}, point {point} ({how}):",
+                run.file_system, run.seed
+            );
+            for fault in wrong.iter().take(FAULTS_PRINTED_MAX) {
+                println!("  {fault}");
+            }
+            if wrong.len() > FAULTS_PRINTED_MAX {
+                println!("  and {} more", wrong.len() - FAULTS_PRINTED_MAX);
+            }
+        }
+    }
+    Ok(tally)
+}
+
+/// What is wrong after this cut, and what kind of cut it was.
+fn check_point(
+    rig: &Rig,
+    news: &News,
+    plan: &Plan,
+    events: &[Event],
+    point: Point,
+) -> Result<(Vec<String>, String)> {
+    let mut random = Random::new(point.seed);
+    let keep = Keep::draw(&mut random);
+    rig.tell(&Command::Cut(Cut {
+        events: point.events,
+        keep: keep.to_string(),
+        seed: random.word(),
+    }))?;
+    rig.set_boot(1)?;
+    rig.mount()?;
+    let expectation = Expectation::new(plan, events, point.events)?;
+    let mut how = format!("{} acknowledged, keeps {keep}", expectation.acknowledged());
+    let mut wrong = expectation.check(news, random.position(4))?;
+    rig.unmount()?;
+    if wrong.is_empty() && random.chance(AGAIN_PERCENT) {
+        let keep = Keep::draw(&mut random);
+        let thousandths = random.below(1001);
+        rig.tell(&Command::CutAgain {
+            thousandths,
+            keep: keep.to_string(),
+            seed: random.word(),
+        })?;
+        rig.set_boot(2)?;
+        rig.mount()?;
+        how.push_str(&format!(
+            ", again at {thousandths}/1000 of the recovery, keeps {keep}"
+        ));
+        wrong = expectation.given_again().check(news, random.position(4))?;
+        rig.unmount()?;
+    }
+    Ok((wrong, how))
+}

@@ -1,0 +1,159 @@
+//! Write errors: writes of article data, of what is derived from it, and flushes fail once with EIO. What is acknowledged
+//! then must read well after a clean unmount, when no cache helps.
+
+use std::cell::RefCell;
+use std::time::Instant;
+
+use anyhow::Result;
+use bench::generate::{Random, mix};
+
+use crate::check::{Expectation, fsck};
+use crate::cuts::Run;
+use crate::device::Command;
+use crate::news::News;
+use crate::plan::{Plan, Step};
+use crate::recording::Event;
+use crate::rig::Rig;
+use crate::workload::{Mark, do_step, say_numbers};
+
+/// Of 100 steps, how many meet a fault.
+const FAULT_PERCENT: u64 = 40;
+/// How often a step is tried again after its fault is over.
+const TRIES_MAX: usize = 3;
+/// Shortest line of an article that is taken to be in no other, bytes.
+const LINE_BYTES_MIN: usize = 30;
+
+/// Does a plan with faults in it; returns how many checks found something wrong.
+pub fn run(run: &Run) -> Result<u64> {
+    let begun = Instant::now();
+    let rig = Rig::new(&run.file_system)?;
+    let plan = Plan::new(run.seed, run.size);
+    let mut random = Random::new(mix(run.seed ^ 0xfa17));
+    rig.make()?;
+    rig.mount()?;
+    let news = News::at(&rig.mounted().join("news"))?;
+    news.make(&plan, &run.sync, rig.beside())?;
+    let marks = RefCell::new(Vec::new());
+    let say = |mark: &Mark| {
+        marks
+            .borrow_mut()
+            .push(Event::Mark(serde_json::to_vec(mark)?));
+        Ok(())
+    };
+    let (mut armed, mut failed, mut checks, mut losses, mut boot) = (0u64, 0u64, 0u64, 0u64, 0);
+    for place in 0..plan.steps.len() {
+        say(&Mark::Begin(place))?;
+        let fault = fault(&plan, place, &mut random).filter(|_| random.chance(FAULT_PERCENT));
+        if let Some(command) = &fault {
+            rig.tell(command)?;
+            armed += 1;
+        }
+        let mut done = do_step(rig.beside(), &news, &plan, place, &say);
+        // Often the fault is over and the same is tried again in the same mount; sometimes all starts anew first.
+        let same_mount = random.chance(70);
+        failed += u64::from(done.is_err());
+        for _ in 0..TRIES_MAX {
+            if done.is_ok() {
+                break;
+            }
+            rig.tell(&Command::Heal)?;
+            if !same_mount {
+                rig.unmount()?;
+                rig.mount()?;
+            }
+            done = do_step(rig.beside(), &news, &plan, place, &say);
+        }
+        if done.is_err() {
+            // A file system that gave up writing does so until it is mounted again.
+            rig.unmount()?;
+            rig.mount()?;
+            done = do_step(rig.beside(), &news, &plan, place, &say);
+        }
+        let mut wrong = Vec::new();
+        match done {
+            Ok(()) => {
+                say(&Mark::Done(place))?;
+                if let Err(error) = say_numbers(&news, &plan, place, &say) {
+                    wrong.push(format!("its numbers: {error:#}"));
+                }
+            }
+            Err(error) => wrong.push(format!("goes wrong without a fault: {error:#}")),
+        }
+        if fault.is_some() {
+            rig.unmount()?;
+            rig.tell(&Command::Heal)?;
+            // Sometimes the machine is started again, too.
+            boot += u64::from(random.chance(50));
+            rig.set_boot(boot)?;
+            rig.mount()?;
+            let marks = marks.borrow();
+            let expectation = Expectation::new(&plan, &marks, marks.len())?;
+            if let Err(error) = expectation.look(&news, &mut wrong) {
+                wrong.push(format!("cannot be read: {error:#}"));
+            }
+            fsck(&news, &mut wrong)?;
+            checks += 1;
+        }
+        if !wrong.is_empty() {
+            losses += 1;
+            println!(
+                "{}, seed {}, step {place}, {fault:?}, again in the same mount: {same_mount}:",
+                run.file_system, run.seed
+            );
+            wrong.iter().take(3).for_each(|fault| println!("  {fault}"));
+            println!("  ({} in all)", wrong.len());
+            // What is wrong stays wrong: later checks would only say it again.
+            break;
+        }
+    }
+    let injected = rig.injected()?;
+    rig.unmount()?;
+    println!(
+        "{}, seed {}, write errors: {armed} steps of {} were given a fault, {} writes and {} flushes failed, {failed} steps \
+         failed and were done again; {checks} checks after a clean unmount, losses at {losses}; {:.1} s",
+        run.file_system,
+        run.seed,
+        plan.steps.len(),
+        injected.writes,
+        injected.flushes,
+        begun.elapsed().as_secs_f64(),
+    );
+    Ok(losses)
+}
+
+/// A fault for a step. `None`: for this one there is none.
+fn fault(plan: &Plan, place: usize, random: &mut Random) -> Option<Command> {
+    let (Step::Rnews { articles, .. } | Step::Takethis { articles, .. }) = plan.steps.get(place)?
+    else {
+        return None;
+    };
+    let article = plan
+        .articles
+        .get(*articles.get(random.position(articles.len()))?)?;
+    let count = 1 + random.below(3);
+    let containing = match random.below(10) {
+        // The article itself.
+        0..6 => line_of(&article.bytes, random)?,
+        // The article, its history line or its overview row.
+        6..8 => article.id.clone(),
+        // The table of groups.
+        _ => "\njunk 0".to_owned(),
+    };
+    Some(match random.below(8) {
+        0 => Command::FailFlushes { count },
+        _ => Command::FailWrites { count, containing },
+    })
+}
+
+/// A line of the body that is likely to be in no other article.
+pub fn line_of(article: &[u8], random: &mut Random) -> Option<String> {
+    let text = String::from_utf8_lossy(article);
+    let (_, body) = text.split_once("\n\n")?;
+    let lines: Vec<&str> = body
+        .lines()
+        .filter(|line| line.len() >= LINE_BYTES_MIN)
+        .collect();
+    lines
+        .get(random.position(lines.len()))
+        .map(|line| (*line).to_owned())
+}

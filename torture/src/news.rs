@@ -1,0 +1,249 @@
+//! A news directory on the file system under test, and the real binary at work in it.
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::TcpStream;
+use std::path::{Path, PathBuf};
+use std::process::{Child, ChildStderr, Command, Output, Stdio};
+
+use anyhow::{Context, Result, bail, ensure};
+
+use crate::plan::Plan;
+
+/// Settings under which a few megabytes fill several segments and meet many checkpoints.
+const SMALL: [(&str, &str); 6] = [
+    (
+        "article_bytes_max = \"8 MiB\"",
+        "article_bytes_max = \"512 KiB\"",
+    ),
+    ("segment_bytes = \"256 MiB\"", "segment_bytes = \"1 MiB\""),
+    ("commit_bytes = \"8 MiB\"", "commit_bytes = \"256 KiB\""),
+    (
+        "checkpoint_bytes = \"64 MiB\"",
+        "checkpoint_bytes = \"1 MiB\"",
+    ),
+    ("cancel = \"locked\"", "cancel = \"classic\""),
+    ("keep_free = \"128 MiB\"", "keep_free = \"1 MiB\""),
+];
+/// Who may do what over NNTP: all of this machine.
+const ACCESS: &str =
+    "\n[[access]]\nname = \"all\"\nfrom = [\"local\"]\nread = \"*\"\npost = \"*\"\nsend = \"*\"\n";
+
+/// The news directory.
+pub struct News {
+    binary: PathBuf,
+    dir: PathBuf,
+}
+
+/// The binary that lies beside this program or one directory above it, where cargo puts tests.
+pub fn binary() -> Result<PathBuf> {
+    let own = std::env::current_exe()?;
+    let found = own
+        .ancestors()
+        .skip(1)
+        .take(2)
+        .map(|folder| folder.join("broadsheet"))
+        .find(|path| path.is_file());
+    found.context("there is no broadsheet beside this program; run `cargo build -p broadsheet`")
+}
+
+impl News {
+    /// One that lies there already, or will.
+    pub fn at(dir: &Path) -> Result<News> {
+        Ok(News {
+            binary: binary()?,
+            dir: dir.to_owned(),
+        })
+    }
+
+    /// Where it is.
+    pub fn dir(&self) -> &Path {
+        &self.dir
+    }
+
+    /// Makes it. `sync` is the setting store.sync.
+    pub fn make(&self, plan: &Plan, sync: &str, beside: &Path) -> Result<()> {
+        let active = beside.join("active");
+        std::fs::write(&active, &plan.active)?;
+        let mut command = self.command(&["init", "--name", "news.example.org"]);
+        expect(command.arg("--active").arg(active).output()?)?;
+        let path = self.dir.join("broadsheet.toml");
+        let mut text = std::fs::read_to_string(&path)?;
+        let sync = format!("sync = \"{sync}\"");
+        for (usual, small) in SMALL.into_iter().chain([("sync = \"commit\"", &*sync)]) {
+            let changed = text.replacen(usual, small, 1);
+            ensure!(usual == small || changed != text, "no setting {usual}");
+            text = changed;
+        }
+        std::fs::write(&path, text + ACCESS)?;
+        // The first segment has the size that was set at init; without it, the first program that files makes one.
+        for entry in std::fs::read_dir(self.dir.join("segments"))? {
+            std::fs::remove_file(entry?.path())?;
+        }
+        std::fs::remove_file(self.dir.join("index"))?;
+        expect(self.rnews(b"", &[])?)?;
+        Ok(())
+    }
+
+    /// A command of the binary.
+    pub fn command(&self, words: &[&str]) -> Command {
+        let mut command = Command::new(&self.binary);
+        command.args(words).arg("--dir").arg(&self.dir);
+        command.env_remove("BROADSHEET_DIR").current_dir("/");
+        command.stdin(Stdio::null());
+        command
+    }
+
+    /// Runs a command to its end.
+    pub fn run(&self, words: &[&str]) -> Result<Output> {
+        Ok(self.command(words).output()?)
+    }
+
+    /// Files a batch.
+    pub fn rnews(&self, batch: &[u8], flags: &[&str]) -> Result<Output> {
+        let mut command = self.command(&["rnews", "--json"]);
+        let mut child = command
+            .args(flags)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()?;
+        if let Some(mut input) = child.stdin.take() {
+            // A program that ends early says why.
+            let _ = input.write_all(batch);
+        }
+        Ok(child.wait_with_output()?)
+    }
+
+    /// Starts the daemon; it ends with this program.
+    pub fn serve(&self) -> Result<Daemon> {
+        let mut child = Command::new("setpriv")
+            .args(["--pdeathsig", "KILL"])
+            .arg(&self.binary)
+            .args(["serve", "--listen", "127.0.0.1:0", "--dir"])
+            .arg(&self.dir)
+            .env_remove("BROADSHEET_DIR")
+            .current_dir("/")
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(Stdio::piped())
+            .spawn()
+            .context("cannot run setpriv")?;
+        let mut said = BufReader::new(child.stderr.take().context("no standard error")?);
+        let mut all = String::new();
+        loop {
+            let mut line = String::new();
+            if said.read_line(&mut line)? == 0 {
+                let _ = child.kill();
+                bail!("the daemon did not start: {all}");
+            }
+            all.push_str(&line);
+            if let Some((_, address)) = line.trim_end().split_once("listening at ") {
+                return Ok(Daemon {
+                    address: address.split(' ').next().unwrap_or(address).to_owned(),
+                    child,
+                    said,
+                });
+            }
+        }
+    }
+}
+
+/// What a command printed, where it ended with 0.
+pub fn expect(output: Output) -> Result<Output> {
+    if !output.status.success() {
+        let out = String::from_utf8_lossy(&output.stdout);
+        let error = String::from_utf8_lossy(&output.stderr);
+        bail!("{}: {out}{error}", output.status);
+    }
+    Ok(output)
+}
+
+/// A running daemon.
+pub struct Daemon {
+    address: String,
+    child: Child,
+    said: BufReader<ChildStderr>,
+}
+
+impl Daemon {
+    /// A connection behind the greeting.
+    pub fn connect(&self) -> Result<Connection> {
+        let stream = TcpStream::connect(&self.address)?;
+        stream.set_nodelay(true)?;
+        let mut connection = Connection(BufReader::new(stream));
+        let greeting = connection.line()?;
+        ensure!(greeting.starts_with("20"), "greeted by {greeting}");
+        Ok(connection)
+    }
+
+    /// Whether it has ended by itself.
+    pub fn has_ended(&mut self) -> Result<bool> {
+        Ok(self.child.try_wait()?.is_some())
+    }
+
+    /// Ends it by SIGTERM; what it said, and how it ended.
+    pub fn stop(mut self) -> Result<(String, std::process::ExitStatus)> {
+        let id = nix::unistd::Pid::from_raw(i32::try_from(self.child.id())?);
+        let _ = nix::sys::signal::kill(id, nix::sys::signal::Signal::SIGTERM);
+        let mut said = String::new();
+        self.said.read_to_string(&mut said)?;
+        Ok((said, self.child.wait()?))
+    }
+}
+
+impl Drop for Daemon {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// An NNTP connection.
+pub struct Connection(BufReader<TcpStream>);
+
+impl Connection {
+    /// Sends bytes.
+    pub fn send(&mut self, bytes: &[u8]) -> Result<()> {
+        Ok(self.0.get_mut().write_all(bytes)?)
+    }
+
+    /// The next line of a reply, without its end.
+    pub fn line(&mut self) -> Result<String> {
+        let mut line = Vec::new();
+        self.0.read_until(b'\n', &mut line)?;
+        ensure!(line.ends_with(b"\n"), "the connection ended");
+        Ok(String::from_utf8_lossy(&line).trim_end().to_owned())
+    }
+
+    /// The lines of a block, without its end, dots undoubled.
+    pub fn block(&mut self) -> Result<Vec<String>> {
+        let mut lines = Vec::new();
+        loop {
+            let line = self.line()?;
+            if line == "." {
+                return Ok(lines);
+            }
+            lines.push(line.strip_prefix('.').unwrap_or(&line).to_owned());
+        }
+    }
+
+    /// Sends a command; its reply.
+    pub fn ask(&mut self, command: &str) -> Result<String> {
+        self.send(format!("{command}\r\n").as_bytes())?;
+        self.line()
+    }
+}
+
+/// TAKETHIS and the article in wire form.
+pub fn take_this(id: &str, article: &[u8]) -> Vec<u8> {
+    let mut wire = format!("TAKETHIS {id}\r\n").into_bytes();
+    for line in article.split_inclusive(|&byte| byte == b'\n') {
+        if line.starts_with(b".") {
+            wire.push(b'.');
+        }
+        wire.extend_from_slice(line.strip_suffix(b"\n").unwrap_or(line));
+        wire.extend_from_slice(b"\r\n");
+    }
+    wire.extend_from_slice(b".\r\n");
+    wire
+}

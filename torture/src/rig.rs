@@ -1,0 +1,277 @@
+//! The rig: a mount namespace of its own, the device process, a loop device over it, and the file system under test.
+//!
+//! A janitor takes everything down when the rig goes or its process ends, however it ends.
+
+use std::fs::{File, OpenOptions};
+use std::io::{BufRead, BufReader, Write};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, bail, ensure};
+use nix::mount::{MntFlags, MsFlags, mount, umount2};
+use nix::sched::{CloneFlags, unshare};
+
+use crate::device::{self, Injected};
+
+/// Size of the device, bytes: mkfs.xfs wants 300 MiB. Blocks that are never written take up no memory.
+pub const DEVICE_BYTES: u64 = 400 << 20;
+/// How long an unmount is tried again while a program that was killed still holds the file system.
+const UNMOUNT_PATIENCE: Duration = Duration::from_secs(20);
+const BOOT_ID: &str = "/proc/sys/kernel/random/boot_id";
+
+/// A file system that can be tested.
+struct FileSystem {
+    name: &'static str,
+    /// The command that makes it.
+    make: &'static [&'static str],
+    /// The unit that it trusts the disk to write wholly or not at all when the power fails, bytes.
+    sector: u64,
+}
+
+const FILE_SYSTEMS: [FileSystem; 3] = [
+    FileSystem {
+        name: "ext4",
+        make: &["mkfs.ext4", "-q", "-F", "-J", "size=8"],
+        sector: 512,
+    },
+    FileSystem {
+        name: "xfs",
+        make: &["mkfs.xfs", "-q", "-f"],
+        // Replay skips a block of which the first sector is newer than the log: one that was torn stays torn.
+        sector: 4096,
+    },
+    FileSystem {
+        name: "btrfs",
+        make: &["mkfs.btrfs", "-q", "-f"],
+        sector: 512,
+    },
+];
+
+fn known(name: &str) -> Result<&'static FileSystem> {
+    let found = FILE_SYSTEMS.iter().find(|known| known.name == name);
+    found.with_context(|| format!("no such file system: {name}"))
+}
+
+/// Names of all of them.
+pub fn file_systems() -> impl Iterator<Item = &'static str> {
+    FILE_SYSTEMS.iter().map(|known| known.name)
+}
+
+/// Why a file system cannot be tested on this machine; `None`: it can.
+pub fn missing(file_system: &str) -> Option<String> {
+    if !nix::unistd::geteuid().is_root() {
+        return Some("mounting wants root".to_owned());
+    }
+    for device in ["/dev/fuse", "/dev/loop-control"] {
+        if OpenOptions::new()
+            .read(true)
+            .write(true)
+            .open(device)
+            .is_err()
+        {
+            return Some(format!("{device} cannot be opened"));
+        }
+    }
+    let make = match known(file_system) {
+        Ok(known) => known.make.first().copied().unwrap_or_default(),
+        Err(error) => return Some(error.to_string()),
+    };
+    for program in ["losetup", "setsid", "setpriv", make] {
+        if Command::new(program).arg("-V").output().is_err() {
+            return Some(format!("{program} is not installed"));
+        }
+    }
+    let known = std::fs::read_to_string("/proc/filesystems").unwrap_or_default();
+    let is_known = known.split_whitespace().any(|name| name == file_system);
+    let is_module = || {
+        Command::new("modprobe")
+            .args(["-q", file_system])
+            .status()
+            .is_ok_and(|status| status.success())
+    };
+    (!is_known && !is_module()).then(|| format!("this kernel has no {file_system}"))
+}
+
+/// See the module.
+pub struct Rig {
+    file_system: &'static FileSystem,
+    room: tempfile::TempDir,
+    loop_device: PathBuf,
+    marks: File,
+    control: File,
+    janitor: Child,
+    device: Child,
+}
+
+/// Waits for the end of its input, which comes with the end of the rig, and clears up.
+const JANITOR: &str = "trap '' INT TERM HUP
+while read -r line; do :; done
+umount -l \"$1\" 2> /dev/null
+test -n \"$2\" && losetup -d \"$2\"
+umount -l \"$3\"
+rm -rf --one-file-system \"$4\"
+exit 0";
+
+impl Rig {
+    /// Builds one. Calls this before the process has a second thread: the namespace is that of the calling thread.
+    pub fn new(file_system: &str) -> Result<Rig> {
+        let file_system = known(file_system)?;
+        unshare(CloneFlags::CLONE_NEWNS).context("cannot have a mount namespace")?;
+        let none: Option<&Path> = None;
+        let private = MsFlags::MS_REC | MsFlags::MS_PRIVATE;
+        mount(none, "/", none, private, none).context("cannot make mounts private")?;
+        let room = tempfile::Builder::new().prefix("torture-").tempdir()?;
+        let (fuse, mounted) = (room.path().join("fuse"), room.path().join("mnt"));
+        std::fs::create_dir(&fuse)?;
+        std::fs::create_dir(&mounted)?;
+        let mut device = Command::new(std::env::current_exe()?)
+            .arg("device")
+            .arg(&fuse)
+            .args([DEVICE_BYTES, file_system.sector].map(|bytes| bytes.to_string()))
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .spawn()?;
+        let mut said = String::new();
+        if let Some(out) = device.stdout.take() {
+            BufReader::new(out).read_line(&mut said)?;
+        }
+        ensure!(said == "ready\n", "the device did not start");
+        let attached = attach(&fuse.join(device::DISK));
+        let loop_device = attached.as_deref().unwrap_or(Path::new("")).to_owned();
+        let janitor = Command::new("setsid")
+            .args(["sh", "-c", JANITOR, "janitor"])
+            .args([&mounted, &loop_device, &fuse])
+            .arg(room.path())
+            .stdin(Stdio::piped())
+            .spawn()
+            .context("cannot run setsid")?;
+        let open = |name| {
+            OpenOptions::new()
+                .read(true)
+                .write(true)
+                .open(fuse.join(name))
+        };
+        let rig = Rig {
+            file_system,
+            marks: open(device::MARKS)?,
+            control: open(device::CONTROL)?,
+            room,
+            loop_device,
+            janitor,
+            device,
+        };
+        attached?;
+        rig.set_boot(0)?;
+        mount(
+            Some(&rig.room.path().join("boot_id")),
+            BOOT_ID,
+            none,
+            MsFlags::MS_BIND,
+            none,
+        )
+        .context("cannot stand in for boot_id")?;
+        Ok(rig)
+    }
+
+    /// From now on programs see another run of the machine: what was only in memory is lost.
+    pub fn set_boot(&self, run: u64) -> Result<()> {
+        let id = format!("5eed0000-0000-4000-8000-{run:012x}\n");
+        Ok(std::fs::write(self.room.path().join("boot_id"), id)?)
+    }
+
+    /// Where the file system is mounted.
+    pub fn mounted(&self) -> PathBuf {
+        self.room.path().join("mnt")
+    }
+
+    /// A directory beside it, on the machine's own disk.
+    pub fn beside(&self) -> &Path {
+        self.room.path()
+    }
+
+    /// Makes the file system.
+    pub fn make(&self) -> Result<()> {
+        let Some((program, flags)) = self.file_system.make.split_first() else {
+            bail!("nothing makes a file system");
+        };
+        let made = Command::new(program)
+            .args(flags)
+            .arg(&self.loop_device)
+            .output()?;
+        let error = String::from_utf8_lossy(&made.stderr);
+        ensure!(made.status.success(), "{program} failed: {error}");
+        Ok(())
+    }
+
+    /// Mounts it, which replays its journal.
+    pub fn mount(&self) -> Result<()> {
+        let none: Option<&Path> = None;
+        mount(
+            Some(&self.loop_device),
+            &self.mounted(),
+            Some(self.file_system.name),
+            MsFlags::MS_NOATIME,
+            none,
+        )
+        .with_context(|| format!("cannot mount the {}", self.file_system.name))
+    }
+
+    /// Unmounts it: everything is written back and no cache stays.
+    pub fn unmount(&self) -> Result<()> {
+        let begun = Instant::now();
+        loop {
+            match umount2(&self.mounted(), MntFlags::empty()) {
+                Ok(()) => return Ok(()),
+                Err(nix::errno::Errno::EBUSY) if begun.elapsed() < UNMOUNT_PATIENCE => {
+                    std::thread::sleep(Duration::from_millis(1));
+                }
+                Err(error) => bail!("cannot unmount the {}: {error}", self.file_system.name),
+            }
+        }
+    }
+
+    /// Puts a line into the recording: it is there, behind everything before, when this returns.
+    pub fn mark(&self, line: &[u8]) -> Result<()> {
+        (&self.marks).write_all(line).context("cannot mark")
+    }
+
+    /// Tells the device to do something.
+    pub fn tell(&self, command: &device::Command) -> Result<()> {
+        let text = serde_json::to_vec(command)?;
+        let told = (&self.control).write_all(&text);
+        told.with_context(|| format!("the device refuses {command:?}"))
+    }
+
+    /// The faults that were injected so far.
+    pub fn injected(&self) -> Result<Injected> {
+        let path = self.room.path().join("fuse").join(device::CONTROL);
+        Ok(serde_json::from_slice(&std::fs::read(path)?)?)
+    }
+}
+
+/// A loop device over a file. Flushes of the device become fsync of the file.
+fn attach(disk: &Path) -> Result<PathBuf> {
+    let made = Command::new("losetup")
+        .args(["--direct-io=on", "--find", "--show"])
+        .arg(disk)
+        .output()?;
+    let error = String::from_utf8_lossy(&made.stderr);
+    ensure!(made.status.success(), "losetup failed: {error}");
+    Ok(PathBuf::from(String::from_utf8(made.stdout)?.trim_end()))
+}
+
+impl Drop for Rig {
+    fn drop(&mut self) {
+        drop(self.janitor.stdin.take());
+        let _ = self.janitor.wait();
+        let _ = umount2(BOOT_ID, MntFlags::MNT_DETACH);
+        // Marks and control are still open; the lazy unmount lets the device go when they are closed.
+        for file in [&mut self.marks, &mut self.control] {
+            if let Ok(null) = File::open("/dev/null") {
+                *file = null;
+            }
+        }
+        let _ = self.device.wait();
+    }
+}

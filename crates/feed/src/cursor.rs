@@ -168,9 +168,7 @@ impl CursorFile {
         store::replace(&store::disk::RealDisk, &dir.join(FILE), |file| {
             file.write_at(&both_slots(cursor), 0)
         })?;
-        File::open(dir)
-            .and_then(|dir| dir.sync_all())
-            .map_err(Error::io("sync", dir))
+        Ok(())
     }
 
     /// As [`CursorFile::create`], but only where there is none yet (false), and nothing is forced to the disk: for who makes

@@ -10,6 +10,7 @@
 
 mod edit;
 mod line;
+mod sum;
 
 use std::hash::{BuildHasher, Hasher};
 use std::ops::Range;
@@ -90,6 +91,8 @@ pub struct Active {
     dirty: Option<Range<usize>>,
     layout_changed: bool,
     generation: u64,
+    /// See [`sum`](Self::sum).
+    sum: u64,
 }
 
 impl Active {
@@ -211,6 +214,11 @@ impl Active {
         &self.image
     }
 
+    /// A sum of the text of the file, always current: another text has another one, but for chance.
+    pub fn sum(&self) -> u64 {
+        self.sum
+    }
+
     /// The bytes of the image changed since the last call; the whole image if
     /// lines have moved. Writing that range (or, where
     /// [`layout_changed`](Self::layout_changed), the whole file anew) brings
@@ -321,6 +329,7 @@ impl Active {
             start = end + 1;
         }
         let active = Self {
+            sum: sum::of(&image),
             image,
             entries,
             by_name,

@@ -294,6 +294,7 @@ proptest! {
         }
         let reread = Active::parse(active.image().to_vec()).expect("its own output");
         prop_assert_eq!(reread.fault_count(), 1);
+        prop_assert_eq!(reread.sum(), active.sum());
         for table in [&active, &reread] {
             prop_assert_eq!(table.len(), model.len());
             for (name, &(high, low, flag)) in &model {
@@ -322,5 +323,6 @@ proptest! {
         let reread = Active::parse(active.image().to_vec()).expect("its own output");
         prop_assert_eq!(reread.fault_count(), 0);
         prop_assert_eq!(reread.len(), ids.len());
+        prop_assert_eq!(reread.sum(), active.sum());
     }
 }

@@ -7,6 +7,7 @@ use groups::Active;
 
 use crate::Error;
 use crate::disk::{Disk, File, Open};
+use crate::replace::replace;
 
 /// The file and its table.
 #[derive(Debug)]
@@ -37,7 +38,7 @@ impl ActiveFile {
     /// Writes `active` anew from a table.
     pub fn create(disk: &Arc<dyn Disk>, dir: &Path, table: Active) -> Result<ActiveFile, Error> {
         let path = dir.join("active");
-        let file = replace(&**disk, &path, table.image())?;
+        let file = put_in_place(&**disk, &path, table.image())?;
         Ok(ActiveFile {
             disk: disk.clone(),
             path,
@@ -50,7 +51,7 @@ impl ActiveFile {
     /// a new file put in the old one's place.
     pub fn flush(&mut self) -> Result<(), Error> {
         if self.table.layout_changed() {
-            self.file = replace(&*self.disk, &self.path, self.table.image())?;
+            self.file = put_in_place(&*self.disk, &self.path, self.table.image())?;
             self.table.layout_saved();
             return Ok(());
         }
@@ -66,7 +67,7 @@ impl ActiveFile {
 
     /// Writes all of it anew, durably.
     pub fn rewrite(&mut self) -> Result<(), Error> {
-        self.file = replace(&*self.disk, &self.path, self.table.image())?;
+        self.file = put_in_place(&*self.disk, &self.path, self.table.image())?;
         self.table.layout_saved();
         Ok(())
     }
@@ -86,20 +87,11 @@ impl ActiveFile {
     }
 }
 
-fn replace(disk: &dyn Disk, path: &Path, text: &[u8]) -> Result<Box<dyn File>, Error> {
-    let at = |doing| move |source| Error::io(doing, path, source);
-    let fresh_path = path.with_extension("new");
-    let fresh = disk
-        .open(&fresh_path, Open::Truncate)
-        .map_err(at("make anew"))?;
-    fresh.write_at(text, 0).map_err(at("write"))?;
-    fresh.sync().map_err(at("sync"))?;
-    disk.rename(&fresh_path, path).map_err(at("put in place"))?;
-    // A checkpoint relies on the file being this one: the log before it is not read again.
-    let parent = path.parent().unwrap_or(Path::new("."));
-    disk.sync_directory(parent)
-        .map_err(at("sync the directory of"))?;
-    Ok(fresh)
+/// A checkpoint relies on the file being this one: the log before it is not read again.
+fn put_in_place(disk: &dyn Disk, path: &Path, text: &[u8]) -> Result<Box<dyn File>, Error> {
+    replace(disk, path, |file| file.write_at(text, 0))?;
+    disk.open(path, Open::Write)
+        .map_err(|source| Error::io("open", path, source))
 }
 
 /// Reads and parses an active file; its faults name the file and the line.

@@ -11,9 +11,12 @@ use crate::mark::Mark;
 use crate::overview::{self, Rows};
 use crate::pending::{Pending, split_at_block};
 use crate::position::{View, segment_path};
-use crate::replace::replace;
+use crate::replace::{replace, replace_unsynced};
 use crate::segment::SegmentHeader;
 use crate::{Error, Expires, Position};
+
+/// Bytes copied, or written again, at once.
+const COPY_BYTES: usize = 1 << 20;
 
 /// One file that grows at its end.
 #[derive(Debug)]
@@ -94,6 +97,116 @@ impl Growing {
             .sync()
             .map_err(|source| Error::io("sync", &self.path, source))
     }
+
+    /// Writes what lies behind `from` again, past the page cache, as far as `end`, where the file ends then; returns when the disk
+    /// has it and gave it back. A sync of it may have failed: then the pages may read well while the disk has nothing, and what is
+    /// written to them never gets there, though the next sync succeeds.
+    ///
+    /// # Errors
+    /// The disk does not take it, or gives something else back.
+    pub fn write_again(&mut self, from: u64, end: u64) -> Result<(), Error> {
+        let from = from - from % BLOCK_BYTES as u64;
+        let mut block = Blocks::new();
+        let told = self.each_piece(&mut block, (from, end), |file, piece, length, at| {
+            let written = piece.get(..length).unwrap_or_default();
+            let sum = crc32c::crc32c(written);
+            if !file.write_direct(piece, at)? {
+                // The best there is where a file system has no other way.
+                file.write_at(written, at)?;
+            }
+            Ok(sum)
+        })?;
+        // The last block reaches beyond it.
+        self.cut(end)?;
+        self.sync()?;
+        let found = self.each_piece(&mut block, (from, end), |file, piece, length, at| {
+            Ok(match file.read_direct(piece, at)? {
+                Some(got) => crc32c::crc32c(piece.get(..length.min(got)).unwrap_or_default()),
+                None => crc32c::crc32c(piece.get(..length).unwrap_or_default()),
+            })
+        })?;
+        if told == found {
+            return Ok(());
+        }
+        let lost = std::io::Error::other("the disk does not give back what was written to it");
+        Err(Error::io("write again", &self.path, lost))
+    }
+
+    /// Hands on a stretch of the file that begins with a block, in pieces of whole blocks, the last filled up with zeros; with each
+    /// its length and its offset. Returns what was made of them.
+    fn each_piece(
+        &self,
+        blocks: &mut Blocks,
+        (from, end): (u64, u64),
+        mut each: impl FnMut(&dyn File, &mut [u8], usize, u64) -> std::io::Result<u32>,
+    ) -> Result<Vec<u32>, Error> {
+        let at = |source| Error::io("write again", &self.path, source);
+        let mut told = Vec::new();
+        let mut next = from;
+        while next < end {
+            let length = (end - next).min(COPY_BYTES as u64) as usize;
+            let piece = blocks.of(length);
+            let wanted = piece.get_mut(..length).unwrap_or_default();
+            if self.file.read_at(wanted, next).map_err(at)? < length {
+                return Err(at(std::io::ErrorKind::UnexpectedEof.into()));
+            }
+            told.push(each(&*self.file, piece, length, next).map_err(at)?);
+            next += length as u64;
+        }
+        Ok(told)
+    }
+}
+
+/// A buffer that begins where a block may.
+struct Blocks {
+    bytes: Vec<u8>,
+    lead: usize,
+}
+
+impl Blocks {
+    fn new() -> Blocks {
+        let bytes = vec![0; COPY_BYTES + BLOCK_BYTES];
+        let over = bytes.as_ptr() as usize % BLOCK_BYTES;
+        Blocks {
+            bytes,
+            lead: (BLOCK_BYTES - over) % BLOCK_BYTES,
+        }
+    }
+
+    /// Zeros: as many whole blocks as so many bytes need.
+    fn of(&mut self, length: usize) -> &mut [u8] {
+        let end = self.lead + length.next_multiple_of(BLOCK_BYTES);
+        let blocks = self.bytes.get_mut(self.lead..end).unwrap_or_default();
+        blocks.fill(0);
+        blocks
+    }
+}
+
+/// Puts a copy of the first bytes of a file, up to `end`, in its place: who has mapped the old one goes on looking at that, and
+/// nothing is written to pages of which a sync failed. The directory is not synced.
+pub fn renew(disk: &dyn Disk, path: &Path, end: u64) -> Result<(), Error> {
+    let at = |source| Error::io("copy", path, source);
+    let old = match disk.open(path, Open::Read) {
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(()),
+        old => old.map_err(at)?,
+    };
+    if old.length().map_err(at)? == 0 {
+        return Ok(());
+    }
+    replace_unsynced(disk, path, |fresh| {
+        let mut piece = vec![0; COPY_BYTES.min(end as usize)];
+        let mut done = 0;
+        while done < end {
+            let wanted = (end - done).min(COPY_BYTES as u64) as usize;
+            let got = old.read_at(piece.get_mut(..wanted).unwrap_or_default(), done)?;
+            if got == 0 {
+                break;
+            }
+            fresh.write_at(piece.get(..got).unwrap_or_default(), done)?;
+            done += got as u64;
+        }
+        Ok(())
+    })
 }
 
 /// The views derived from `.art`: written at each commit, synced only at a checkpoint.

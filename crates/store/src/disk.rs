@@ -40,6 +40,12 @@ pub trait File: Send + Sync + Debug {
         let _ = (bytes, offset);
         Ok(false)
     }
+    /// As [`File::read_at`], past the page cache: what the disk has. The buffer's address and length and the offset are multiples
+    /// of [`BLOCK_BYTES`]. `None`: nothing was read, this file cannot do that.
+    fn read_direct(&self, buffer: &mut [u8], offset: u64) -> io::Result<Option<usize>> {
+        let _ = (buffer, offset);
+        Ok(None)
+    }
     /// Cuts or extends it.
     fn set_length(&self, length: u64) -> io::Result<()>;
     /// Extends it and sets the space aside, so that storing into a map of it does not meet a full disk (which
@@ -152,6 +158,7 @@ impl RealFile {
         let open = || {
             let flags = rustix::fs::OFlags::DIRECT.bits() as i32;
             fs::OpenOptions::new()
+                .read(true)
                 .write(true)
                 .custom_flags(flags)
                 .open(&self.path)
@@ -166,21 +173,19 @@ impl File for RealFile {
         Ok(self.file.metadata()?.len())
     }
 
-    fn read_at(&self, mut buffer: &mut [u8], mut offset: u64) -> io::Result<usize> {
-        let mut total = 0;
-        while !buffer.is_empty() {
-            match self.file.read_at(buffer, offset) {
-                Ok(0) => break,
-                Ok(count) => {
-                    total += count;
-                    offset += count as u64;
-                    buffer = buffer.get_mut(count..).unwrap_or_default();
-                }
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                Err(error) => return Err(error),
-            }
+    fn read_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
+        fill(&self.file, buffer, offset)
+    }
+
+    fn read_direct(&self, buffer: &mut [u8], offset: u64) -> io::Result<Option<usize>> {
+        let Some(file) = self.direct() else {
+            return Ok(None);
+        };
+        match fill(file, buffer, offset) {
+            Ok(got) => Ok(Some(got)),
+            Err(error) if error.kind() == io::ErrorKind::InvalidInput => Ok(None),
+            Err(error) => Err(error),
         }
-        Ok(total)
     }
 
     fn write_at(&self, bytes: &[u8], offset: u64) -> io::Result<()> {
@@ -253,4 +258,21 @@ impl File for RealFile {
             .wrapping_add(meta.mtime_nsec() as u64);
         Ok([nanoseconds, meta.len(), meta.ino()])
     }
+}
+
+fn fill(file: &fs::File, mut buffer: &mut [u8], mut offset: u64) -> io::Result<usize> {
+    let mut total = 0;
+    while !buffer.is_empty() {
+        match file.read_at(buffer, offset) {
+            Ok(0) => break,
+            Ok(count) => {
+                total += count;
+                offset += count as u64;
+                buffer = buffer.get_mut(count..).unwrap_or_default();
+            }
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(total)
 }

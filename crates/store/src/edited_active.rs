@@ -9,11 +9,12 @@ use crate::segment::SEGMENT_HEADER_BYTES;
 use crate::spool::Spool;
 
 impl Spool {
-    /// True when somebody else wrote active since we did. After a power cut its time says nothing; the replay
-    /// sees to the numbers then.
+    /// True when active is not as we left it: somebody else wrote it, or a byte of it changed on the disk. After a power cut its time and
+    /// its sum say nothing; the replay sees to the numbers then.
     pub(crate) fn active_is_edited(&self, is_sure: bool) -> Result<bool, Error> {
         let [known, now] = [self.index.active_identity(), self.active.identity()?];
-        Ok(known != now && (is_sure || known[1] != now[1]))
+        let is_other = known != now || !self.index.had_active_sum(self.active.table.sum());
+        Ok(is_other && (is_sure || known[1] != now[1]))
     }
 
     /// Somebody else wrote active: numbers already given are not given again, and the log gets a copy, so that a

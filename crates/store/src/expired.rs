@@ -6,6 +6,7 @@
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use article::decimal;
@@ -338,7 +339,8 @@ pub struct ExpiredFile {
     disk: Arc<dyn Disk>,
     dir: PathBuf,
     state: OnceLock<Expired>,
-    changed: bool,
+    /// The file does not hold the state: it changed, or the file was damaged.
+    changed: AtomicBool,
 }
 
 impl ExpiredFile {
@@ -348,7 +350,7 @@ impl ExpiredFile {
             disk: disk.clone(),
             dir: dir.to_owned(),
             state: OnceLock::new(),
-            changed: false,
+            changed: AtomicBool::new(false),
         }
     }
 
@@ -364,7 +366,10 @@ impl ExpiredFile {
         }
         let state = match Expired::read(&*self.disk, &self.dir)? {
             Some(state) => state,
-            None => Expired::fold(&self.disk, &self.dir.join("segments"))?,
+            None => {
+                self.changed.store(true, Ordering::Relaxed);
+                Expired::fold(&self.disk, &self.dir.join("segments"))?
+            }
         };
         Ok(self.state.get_or_init(|| state))
     }
@@ -372,7 +377,7 @@ impl ExpiredFile {
     /// The state, to be changed.
     pub fn state_mut(&mut self) -> Result<&mut Expired, Error> {
         self.state()?;
-        self.changed = true;
+        self.changed.store(true, Ordering::Relaxed);
         self.state.get_mut().ok_or_else(|| {
             let lost = std::io::Error::other("its state was not kept");
             Error::io("read", &self.dir.join(NAME), lost)
@@ -381,16 +386,13 @@ impl ExpiredFile {
 
     /// Writes the file, if something changed: a new one, durably, in the old one's place. True when it did.
     pub fn flush(&mut self) -> Result<bool, Error> {
-        if !self.changed {
+        if !self.changed.load(Ordering::Relaxed) {
             return Ok(false);
         }
         let path = self.dir.join(NAME);
         let image = self.state()?.image();
         replace(&*self.disk, &path, |file| file.write_at(&image, 0))?;
-        self.disk
-            .sync_directory(&self.dir)
-            .map_err(|source| Error::io("sync the directory of", &path, source))?;
-        self.changed = false;
+        self.changed.store(false, Ordering::Relaxed);
         Ok(true)
     }
 }

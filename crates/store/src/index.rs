@@ -37,6 +37,8 @@ const WORD_USED: usize = 3;
 const WORD_BOOT: usize = 4;
 const WORD_ACTIVE: usize = 6;
 const WORD_SYNCED: usize = 9;
+const WORD_DOUBT: usize = 10;
+const WORD_ACTIVE_SUM: usize = 11;
 const WORD_APPLIED: usize = 16;
 const WORD_CHECKPOINT: usize = 32;
 
@@ -47,6 +49,8 @@ pub struct Index {
     file: Box<dyn File>,
     map: MapWords,
     buckets: u64,
+    /// It has its own name, so that others may open it.
+    placed: bool,
 }
 
 impl Index {
@@ -56,6 +60,13 @@ impl Index {
         let buckets = (slots / BUCKET_SLOTS + 1).max(BUCKETS_MIN);
         let fresh = path.with_extension("new");
         let at = |doing| move |source| Error::io(doing, path, source);
+        // What was begun before may be mapped still, by this program.
+        match disk.remove(&fresh) {
+            Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+                return Err(at("make")(error));
+            }
+            _ => {}
+        }
         let file = disk.open(&fresh, Open::Truncate).map_err(at("make"))?;
         let length = file_length(buckets);
         file.allocate(length).map_err(at("extend"))?;
@@ -65,6 +76,7 @@ impl Index {
             file,
             map,
             buckets,
+            placed: false,
         };
         index.set(WORD_BUCKETS, buckets);
         index.set(WORD_CHECK, header_check(buckets));
@@ -73,12 +85,21 @@ impl Index {
     }
 
     /// Puts a table made by [`Index::create`] in its place, durably.
-    pub fn publish(&self, disk: &dyn Disk) -> Result<(), Error> {
-        let at = |doing| move |source| Error::io(doing, &self.path, source);
-        self.file.sync().map_err(at("sync"))?;
-        disk.rename(&self.path.with_extension("new"), &self.path)
-            .map_err(at("put in place"))?;
-        let parent = self.path.parent().unwrap_or(Path::new("."));
+    pub fn publish(&mut self, disk: &dyn Disk) -> Result<(), Error> {
+        let path = &self.path;
+        let at = |doing| move |source| Error::io(doing, path, source);
+        let fresh = path.with_extension("new");
+        let placed = self
+            .file
+            .sync()
+            .map_err(at("sync"))
+            .and_then(|()| disk.rename(&fresh, path).map_err(at("put in place")));
+        if placed.is_err() {
+            let _ = disk.remove(&fresh);
+            return placed;
+        }
+        self.placed = true;
+        let parent = path.parent().unwrap_or(Path::new("."));
         disk.sync_directory(parent)
             .map_err(at("sync the directory of"))
     }
@@ -102,12 +123,18 @@ impl Index {
             file,
             map,
             buckets,
+            placed: true,
         };
         let sound = index.get(WORD_MAGIC) == MAGIC
             && index.get(WORD_BUCKETS) == buckets
             && index.get(WORD_CHECK) == header_check(buckets)
             && index.used() <= index.slots();
         Ok(sound.then_some(index))
+    }
+
+    /// True when it has its own name: others may open it.
+    pub fn is_placed(&self) -> bool {
+        self.placed
     }
 
     /// True while the file of that name is this one: a larger index may have taken its place.
@@ -190,8 +217,6 @@ impl Index {
                     return true;
                 }
                 if value == fresh {
-                    // Written again all the same: a failed sync may have left the page unwritten.
-                    slot.store(fresh, Ordering::Relaxed);
                     return true;
                 }
             }
@@ -216,8 +241,24 @@ impl Index {
 
     /// How far the derived files reach, as far as this run of the machine knows. `None`: not in this one.
     pub fn applied(&self, boot: [u64; 2]) -> Option<Mark> {
-        let here = [self.get(WORD_BOOT), self.get(WORD_BOOT + 1)];
-        (here == boot && boot != [0, 0]).then(|| self.mark(WORD_APPLIED))?
+        let is_known = self.is_of(boot) && !self.is_doubted(boot);
+        is_known.then(|| self.mark(WORD_APPLIED))?
+    }
+
+    /// True when the applied mark was set in this run of the machine.
+    pub fn is_of(&self, boot: [u64; 2]) -> bool {
+        boot != [0, 0] && [self.get(WORD_BOOT), self.get(WORD_BOOT + 1)] == boot
+    }
+
+    /// True when a sync of the derived files, of which this is one, failed in this run of the machine, or was cut short: what it
+    /// should have written may read well and never reach the disk.
+    pub fn is_doubted(&self, boot: [u64; 2]) -> bool {
+        self.is_of(boot) && self.get(WORD_DOUBT) == 1
+    }
+
+    /// Says whether the derived files are in doubt.
+    pub fn set_doubted(&self, is_doubted: bool) {
+        self.set(WORD_DOUBT, u64::from(is_doubted));
     }
 
     /// How far readers may look: the applied mark whatever the boot.
@@ -268,12 +309,6 @@ impl Index {
         }
     }
 
-    /// The next start shall not believe the applied mark, and replay from the checkpoint.
-    pub fn doubt_applied(&self) {
-        self.set(WORD_BOOT, 0);
-        self.set(WORD_BOOT + 1, 0);
-    }
-
     /// Publishes how far the derived files reach.
     pub fn set_applied(&self, mark: &Mark, boot: [u64; 2]) {
         self.set_mark(WORD_APPLIED, mark);
@@ -302,11 +337,18 @@ impl Index {
         ]
     }
 
-    /// Remembers the identity of active as we leave it.
-    pub fn set_active_identity(&self, identity: [u64; 3]) {
+    /// Whether the text of active had this sum when we last wrote it; an older release did not say.
+    pub fn had_active_sum(&self, sum: u64) -> bool {
+        let known = self.get(WORD_ACTIVE_SUM);
+        known == 0 || known == (sum | 1)
+    }
+
+    /// Remembers the identity of active as we leave it, and the sum of its text.
+    pub fn set_active_identity(&self, identity: [u64; 3], sum: u64) {
         for (word, value) in (WORD_ACTIVE..).zip(identity) {
             self.set(word, value);
         }
+        self.set(WORD_ACTIVE_SUM, sum | 1);
     }
 
     /// Takes over what is not slots from an older table.
@@ -382,7 +424,7 @@ mod tests {
 
     #[test]
     fn a_damaged_header_is_noticed() {
-        let (dir, index) = table();
+        let (dir, mut index) = table();
         index.publish(&RealDisk).unwrap();
         let path = dir.path().join("index");
         assert!(

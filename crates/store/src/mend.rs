@@ -9,8 +9,9 @@ use crate::active_file::ActiveFile;
 use crate::disk::{Disk, File, Open};
 use crate::history::HistoryLine;
 use crate::position::{View, segment_path};
-use crate::record::{Commit, HEADER_BYTES, Kind, Lengths, begin, finish};
+use crate::record::{ALIGN, Commit, HEADER_BYTES, Kind, Lengths, begin, finish};
 use crate::recover::{self, rebuild_active, rebuild_views};
+use crate::replace::sync_parent;
 use crate::report::Report;
 use crate::segment::{self, SEGMENT_HEADER_BYTES, SegmentHeader, Step, Walk};
 use crate::spool::{Options, Spool};
@@ -83,8 +84,11 @@ pub fn orphans(disk: &dyn Disk, segments: &Path) -> Result<Vec<PathBuf>, Error> 
 
 fn set_aside(disk: &dyn Disk, dir: &Path, path: &Path) -> Result<(), Error> {
     let name = path.file_name().unwrap_or_default();
-    disk.rename(path, &dir.join("bad").join(name))
-        .map_err(|source| Error::io("put aside", path, source))
+    let aside = dir.join("bad").join(name);
+    disk.rename(path, &aside)
+        .map_err(|source| Error::io("put aside", path, source))?;
+    sync_parent(disk, &aside)?;
+    sync_parent(disk, path)
 }
 
 /// A header holds nothing but what the names of the segments tell.
@@ -162,6 +166,7 @@ fn mend_active(disk: &Arc<dyn Disk>, dir: &Path, report: &mut Report) -> Result<
     let aside = dir.join("bad").join("active");
     disk.rename(&path, &aside)
         .map_err(|source| Error::io("put aside", &path, source))?;
+    sync_parent(&**disk, &aside)?;
     ActiveFile::create(disk, dir, table)?;
     report.tell(
         &path,
@@ -196,8 +201,8 @@ pub fn remove_index(disk: &dyn Disk, dir: &Path) -> Result<(), Error> {
     .map_err(|source| Error::io("remove", &index, source))
 }
 
-/// Copies damaged bytes to `bad/` and lays a pad record over them, so that the log is whole again; at the end of the
-/// file they are cut off.
+/// Copies damaged bytes to `bad/` and lays a pad record over them, so that the log is whole again. Also at the end of the file, which
+/// may grow by that: it is never cut, readers may have mapped it.
 pub fn put_aside(
     disk: &Arc<dyn Disk>,
     segments: &Path,
@@ -208,6 +213,8 @@ pub fn put_aside(
     let at = |source| Error::io("mend", path, source);
     let length = file.length().map_err(at)?;
     let mut bytes = vec![0; (to - from) as usize];
+    let whole = bytes.len().next_multiple_of(ALIGN).max(HEADER_BYTES);
+    let padded = if to >= length { whole } else { bytes.len() };
     file.read_at(&mut bytes, from).map_err(at)?;
     let name = path
         .file_stem()
@@ -222,18 +229,17 @@ pub fn put_aside(
     copy.write_at(&bytes, 0)
         .and_then(|()| copy.sync())
         .map_err(|source| Error::io("write", &aside, source))?;
-    let mended = if to >= length {
-        file.set_length(from)
-    } else {
-        file.write_at(&pad(bytes.len()), from)
-    };
-    mended.and_then(|()| file.sync()).map_err(at)
+    // Before the original is written over.
+    sync_parent(&**disk, &aside)?;
+    file.write_at(&pad(padded), from)
+        .and_then(|()| file.sync())
+        .map_err(at)
 }
 
 /// A pad record of so many bytes; zeros, a hole, where none fits.
 fn pad(length: usize) -> Vec<u8> {
     let mut pad = Vec::with_capacity(length);
-    if length >= HEADER_BYTES && length.is_multiple_of(crate::record::ALIGN) {
+    if length >= HEADER_BYTES && length.is_multiple_of(ALIGN) {
         let start = begin(&mut pad);
         pad.resize(length, 0);
         // Stamp 0: it belongs to no commit.

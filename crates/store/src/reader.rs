@@ -77,14 +77,11 @@ impl Reader {
         {
             return Ok(reader);
         }
-        drop(Spool::open_on(
-            disk.clone(),
-            dir,
-            Options {
-                patience: None,
-                ..Options::default()
-            },
-        )?);
+        let options = Options {
+            patience: None,
+            ..Options::default()
+        };
+        Spool::open_on(disk.clone(), dir, options)?.mend_expired()?;
         Reader::open_published(disk, dir)
     }
 

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use crate::disk::{Disk, Open, RealDisk};
 use crate::lock::Lock;
 use crate::position::{View, segment_path};
-use crate::replace::{fresh_path, replace};
+use crate::replace::{fresh_path, replace_unsynced};
 use crate::segment::{SEGMENT_HEADER_BYTES, list_views};
 use crate::shrink::{dead_part_of_current, shrink};
 use crate::spool::{Options, Spool};
@@ -176,7 +176,7 @@ impl Job<'_> {
         // First their rows, none of which is to be seen any more: an empty file tells readers and fsck the same.
         for &base in dead {
             let ovr = segment_path(&self.segments, base, View::Ovr);
-            replace(&*self.disk, &ovr, |_| Ok(()))?;
+            replace_unsynced(&*self.disk, &ovr, |_| Ok(()))?;
         }
         self.sync_directory()?;
         for &base in dead {
@@ -221,7 +221,8 @@ impl Job<'_> {
             self.told.bytes += before.saturating_sub(self.takes_up(base));
             self.give_way(started.elapsed());
         }
-        Ok(())
+        // What was put in place, before the list says that nothing is left to do there.
+        self.sync_directory()
     }
 
     /// While somebody files, the disk is his for four fifths of the time: giving space back keeps it busy (a freed segment

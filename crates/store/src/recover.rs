@@ -16,7 +16,7 @@ pub use crate::views::rebuild_views;
 
 use crate::active_file::ActiveFile;
 use crate::cancels::Cancels;
-use crate::current::{Art, Derived};
+use crate::current::{Art, Derived, renew};
 use crate::disk::{Disk, Open};
 use crate::expired::ExpiredFile;
 use crate::history::HistoryLine;
@@ -51,25 +51,15 @@ pub fn open(
     let boot = disk.boot_id();
     let index_path = dir.join("index");
     let mut notices = Vec::new();
-    let mut found = Index::open(&*disk, &index_path, Open::Write)?;
+    // An index without a mark is one whose making was cut short, by an older release.
+    let mut found = Index::open(&*disk, &index_path, Open::Write)?
+        .filter(|index| index.applied(boot).or(index.checkpoint()).is_some());
     let is_newest_lost = options.repair && !knows_segment(&*disk, &segments, &found)?;
     if is_newest_lost {
         found = None;
     }
     let start = match &found {
-        Some(index) => match (index.applied(boot), index.checkpoint()) {
-            (Some(mark), _) => Start {
-                mark,
-                sure: true,
-                cancels_known: true,
-            },
-            (None, Some(mark)) => Start {
-                mark,
-                sure: false,
-                cancels_known: true,
-            },
-            (None, None) => Start::from_first(&*disk, &segments)?,
-        },
+        Some(index) => Start::of(index, boot, &mut notices),
         None => Start::from_last(&disk, dir, (options, is_newest_lost), &mut notices)?,
     };
     let active = open_active(&disk, dir, &segments, &mut notices)?;
@@ -125,7 +115,7 @@ pub fn open(
             unreclaimed::write(&*spool.disk, dir, &unreclaimed::Due::new())?;
         }
     }
-    spool.catch_up(&start)?;
+    spool.catch_up(start)?;
     if is_edited {
         spool.take_up_active()?;
     }
@@ -148,6 +138,21 @@ struct Start {
     sure: bool,
     /// The file `cancels` is good up to the mark; else the whole log is asked.
     cancels_known: bool,
+    /// The index and the views of the segment are made anew, in the place of the old ones: somebody may have mapped those.
+    anew: bool,
+    /// Up to here the log was whole once.
+    whole: Option<Place>,
+    /// From here on the log was written in this run of the machine, and nobody knows whether the disk has it.
+    doubtful: Option<Place>,
+    /// Up to here `active` and `expired` know the log.
+    settled: Option<Place>,
+}
+
+/// A segment's base and an offset in it.
+type Place = (u64, u64);
+
+fn place(mark: Mark) -> Place {
+    (mark.base, mark.art_end)
 }
 
 impl Start {
@@ -166,17 +171,73 @@ impl Start {
             mark,
             sure: false,
             cancels_known: true,
+            anew: false,
+            whole: None,
+            doubtful: None,
+            settled: None,
         }
     }
 
-    /// The index has no mark: the first run was cut short.
-    fn from_first(disk: &dyn Disk, segments: &Path) -> Result<Start, Error> {
-        Ok(Start::at(
-            segment::list(disk, segments)?
-                .first()
-                .copied()
-                .unwrap_or(FIRST_BASE),
-        ))
+    /// As the index tells.
+    fn of(index: &Index, boot: [u64; 2], notices: &mut Vec<String>) -> Start {
+        let published = index.published().filter(|_| index.is_of(boot));
+        let (applied, checkpoint) = (index.applied(boot), index.checkpoint());
+        let start = Start::at(FIRST_BASE);
+        let start = match (applied, published, checkpoint) {
+            (Some(mark), ..) => Start {
+                mark,
+                sure: true,
+                ..start
+            },
+            (None, Some(published), _) if index.is_doubted(boot) => {
+                notices.push(
+                    "an earlier sync failed or was cut short: what is derived from .art is made anew".into(),
+                );
+                let cancels_end = checkpoint.map_or(0, |mark| mark.cancels_end);
+                Start {
+                    mark: Mark {
+                        cancels_end,
+                        ..Start::at(published.base).mark
+                    },
+                    cancels_known: checkpoint.is_some(),
+                    anew: true,
+                    ..start
+                }
+            }
+            (None, _, checkpoint) => Start {
+                mark: checkpoint.unwrap_or(start.mark),
+                ..start
+            },
+        };
+        let synced = index.synced().map(place);
+        let is_perhaps_of_this_run = published.is_some() || boot == [0, 0];
+        let first = (start.mark.base, SEGMENT_HEADER_BYTES);
+        Start {
+            whole: synced.max(published.map(place)),
+            doubtful: is_perhaps_of_this_run.then(|| synced.unwrap_or(first)),
+            settled: applied.or(checkpoint).map(place),
+            ..start
+        }
+    }
+
+    /// What there is to know of the segment at `base`.
+    fn in_segment(&self, base: u64) -> Known {
+        let upto = |place: Option<Place>| match place {
+            Some((there, end)) if there == base => end,
+            Some((there, _)) if there > base => u64::MAX,
+            _ => 0,
+        };
+        Known {
+            whole: upto(self.whole.filter(|(there, _)| *there == base)),
+            doubtful: self
+                .doubtful
+                .and_then(|(there, from)| match there.cmp(&base) {
+                    std::cmp::Ordering::Less => Some(SEGMENT_HEADER_BYTES),
+                    std::cmp::Ordering::Equal => Some(from),
+                    std::cmp::Ordering::Greater => None,
+                }),
+            settled: upto(self.settled),
+        }
     }
 
     /// There is no index: a new news directory, or a lost file.
@@ -196,6 +257,15 @@ impl Start {
             begin(FIRST_BASE)?;
             return Ok(Start::at(FIRST_BASE));
         };
+        let path = segment_path(segments, last, View::Art);
+        let length = disk
+            .open(&path, Open::Read)
+            .and_then(|file| file.length())
+            .map_err(|source| Error::io("read", &path, source))?;
+        if length <= SEGMENT_HEADER_BYTES {
+            // The sync of its header may have failed.
+            begin(last)?;
+        }
         let sealed_end = end_if_sealed(&**disk, segments, last, is_newest_lost)?;
         if let Some(end) = sealed_end {
             begin(end)?;
@@ -216,9 +286,18 @@ impl Start {
         }
         Ok(Start {
             cancels_known: false,
+            anew: true,
             ..Start::at(current)
         })
     }
+}
+
+/// What is known of one segment: offsets in it, as [`Start`] has them.
+#[derive(Debug, Clone, Copy)]
+struct Known {
+    whole: u64,
+    doubtful: Option<u64>,
+    settled: u64,
 }
 
 /// Where the last segment ends, if the current one behind it is lost: what was sealed may have been punched or written anew,
@@ -272,6 +351,8 @@ fn open_art(
     Art::open(disk, segments, mark.base, mark.art_end)
 }
 
+/// Makes an index of the sealed segments. It gets its name when it is whole: if that is cut short, it is made again from the
+/// beginning.
 fn index_of_older(disk: &dyn Disk, path: &Path, older: &Older) -> Result<Index, Error> {
     let mut ids = 0;
     older.each_line(|_, _| {
@@ -291,7 +372,6 @@ fn index_of_older(disk: &dyn Disk, path: &Path, older: &Older) -> Result<Index, 
             ids = fresh.slots() * 2;
             continue;
         }
-        fresh.publish(disk)?;
         return Ok(fresh);
     }
 }
@@ -423,7 +503,7 @@ pub fn apply_group(
 
 impl Spool {
     /// Replays what the derived files lack, through all later segments.
-    fn catch_up(&mut self, start: &Start) -> Result<(), Error> {
+    fn catch_up(&mut self, mut start: Start) -> Result<(), Error> {
         if start.sure && self.ends_agree()? {
             return Ok(());
         }
@@ -446,6 +526,7 @@ impl Spool {
                 cancels_end: from.cancels_end,
                 ..Start::at(from.base).mark
             };
+            start.anew |= start.sure;
         }
         if self.derived.his.length()? < from.his_end
             || self.derived.exp.length()? < from.exp_end
@@ -459,11 +540,15 @@ impl Spool {
                 cancels_end: from.cancels_end,
                 ..Start::at(from.base).mark
             };
+            start.anew |= start.sure;
         }
         let cancels_known =
             start.cancels_known && self.derived.cancels.length()? >= from.cancels_end;
         if !cancels_known {
             from.cancels_end = 0;
+        }
+        if start.anew {
+            self.begin_anew(&from)?;
         }
         self.derived = Derived::open(&*self.disk, &self.dir, self.art.header, &from)?;
         if !cancels_known {
@@ -479,13 +564,10 @@ impl Spool {
             .into_iter()
             .filter(|&base| base > from.base)
             .collect();
-        // Written in this run of the machine, but perhaps not yet on the disk.
-        let mut doubtful = start.sure.then_some(start.mark.art_end);
-        let mut articles = self.replay(bases.is_empty(), doubtful)?;
+        let mut articles = self.replay(bases.is_empty(), start.in_segment(from.base))?;
         for (place, &base) in bases.iter().enumerate() {
             self.derived.merge_overview(&*self.disk)?;
             self.derived.sync()?;
-            doubtful = doubtful.map(|_| SEGMENT_HEADER_BYTES);
             let cancels_end = self.derived.cancels.end;
             let mark = Mark {
                 cancels_end,
@@ -494,7 +576,7 @@ impl Spool {
             self.art = open_art(&self.disk, &segments, &mark, self.options)?;
             self.derived = Derived::open(&*self.disk, &self.dir, self.art.header, &mark)?;
             self.older = Older::new(self.disk.clone(), &segments, base);
-            articles += self.replay(place + 1 == bases.len(), doubtful)?;
+            articles += self.replay(place + 1 == bases.len(), start.in_segment(base))?;
         }
         if !start.sure {
             // Where a number in it did not change it may still not be on the disk.
@@ -508,11 +590,27 @@ impl Spool {
         }
         self.publish()?;
         self.checkpoint()?;
+        if !self.index.is_placed() {
+            self.index.publish(&*self.disk)?;
+        }
         self.taken_up = articles;
         if articles > 0 {
             self.notices.push(format!(
                 "{articles} articles were taken up again from the log after an interruption"
             ));
+        }
+        Ok(())
+    }
+
+    /// Puts new files in the place of the views of the segment, and begins a new index.
+    fn begin_anew(&mut self, from: &Mark) -> Result<(), Error> {
+        let segments = self.dir.join("segments");
+        for view in [View::His, View::Ovr, View::Exp] {
+            renew(&*self.disk, &segment_path(&segments, from.base, view), 0)?;
+        }
+        renew(&*self.disk, &self.dir.join("cancels"), from.cancels_end)?;
+        if self.index.is_placed() {
+            self.index = index_of_older(&*self.disk, &self.dir.join("index"), &self.older)?;
         }
         Ok(())
     }
@@ -533,9 +631,9 @@ impl Spool {
         Ok(true)
     }
 
-    /// Replays the current segment from its `end` on, and cuts what a torn commit left. What is `doubtful`, from
-    /// that byte on, is written again: a sync of it may have failed, and the next would not tell. Returns the articles.
-    fn replay(&mut self, last: bool, doubtful: Option<u64>) -> Result<u64, Error> {
+    /// Replays the current segment from its `end` on, and cuts what a torn commit left. What is doubtful is written again:
+    /// a sync of it may have failed, and the next would not tell. Returns the articles.
+    fn replay(&mut self, last: bool, known: Known) -> Result<u64, Error> {
         self.derived.cut()?;
         let path = self.art.growing.path.clone();
         let at = |doing| {
@@ -543,7 +641,7 @@ impl Spool {
             move |source| Error::io(doing, &path, source)
         };
         let file = self.disk.open(&path, Open::Read).map_err(at("open"))?;
-        let end = self.sound_end(&*file, last)?;
+        let end = self.sound_end(&*file, last, known.whole)?;
         let mut walk = Walk::new(&*file, self.art.growing.end, end).map_err(at("read"))?;
         let mut articles = 0;
         while let Some(step) = walk.next().map_err(at("read"))? {
@@ -551,6 +649,9 @@ impl Spool {
                 articles += u64::from(record.head.kind == Kind::Article);
                 self.stamp = self.stamp.max(record.head.stamp);
                 self.apply(offset, &record)?;
+                if offset >= known.settled {
+                    self.apply_to_state(&record)?;
+                }
                 if self.derived.pending_bytes() > REPLAY_PIECE_BYTES {
                     self.derived.flush()?;
                 }
@@ -560,8 +661,8 @@ impl Spool {
         if self.art.growing.length()? != end {
             self.art.growing.cut(end)?;
         }
-        if let Some(from) = doubtful {
-            self.write_again(from, end)?;
+        if let Some(from) = known.doubtful {
+            self.art.growing.write_again(from, end)?;
         }
         // From now on these articles count as filed, so they must be on the disk before anything says so.
         self.art.growing.sync()?;
@@ -569,43 +670,25 @@ impl Spool {
         Ok(articles)
     }
 
-    fn write_again(&mut self, mut from: u64, end: u64) -> Result<(), Error> {
-        let growing = &self.art.growing;
-        let at = |source| Error::io("write again", &growing.path, source);
-        let mut piece = vec![0; (end.saturating_sub(from)).min(1 << 20) as usize];
-        while from < end {
-            let wanted = (end - from).min(1 << 20) as usize;
-            piece.resize(wanted, 0);
-            let got = growing.file.read_at(&mut piece, from).map_err(at)?;
-            piece.truncate(got);
-            if got == 0 {
-                break;
-            }
-            growing.file.write_at(&piece, from).map_err(at)?;
-            from += got as u64;
-        }
-        Ok(())
-    }
-
     /// Where the committed records of a segment end. A gap with a later commit behind it is damage and stays (fsck
-    /// tells of it); a gap that no later commit follows is a commit that was torn, and ends the log.
-    fn sound_end(&mut self, file: &dyn crate::disk::File, last: bool) -> Result<u64, Error> {
+    /// tells of it); a gap that no later commit follows is a commit that was torn, and ends the log. Up to `whole` it was whole once.
+    fn sound_end(
+        &mut self,
+        file: &dyn crate::disk::File,
+        last: bool,
+        whole: u64,
+    ) -> Result<u64, Error> {
         let path = self.art.growing.path.clone();
         let at = |source| Error::io("read", &path, source);
         let mut walk = Walk::new(file, self.art.growing.end, u64::MAX).map_err(at)?;
         let mut end = self.art.growing.end;
-        let synced = self
-            .index
-            .synced()
-            .filter(|mark| mark.base == self.art.header.base)
-            .map_or(0, |mark| mark.art_end);
         let mut torn_from = None;
         let mut commit = None;
         while let Some(step) = walk.next().map_err(at)? {
             match step {
-                Step::Gap { from, to, empty } if from < synced => {
-                    // It was whole once, whether or not a later commit tells so.
-                    end = to.min(synced);
+                Step::Gap { from, to, empty } if from < whole => {
+                    // Whether or not a later commit tells so.
+                    end = to.min(whole);
                     if !empty {
                         self.notices.push(damage_notice(&path, from));
                     }
@@ -672,6 +755,11 @@ impl Spool {
         {
             self.derived.push_cancel(Position(position), id);
         }
+        Ok(())
+    }
+
+    /// Makes `active` and `expired` know it.
+    fn apply_to_state(&mut self, record: &Record<'_>) -> Result<(), Error> {
         if record.head.kind == Kind::LowMarks {
             self.expired.state_mut()?.apply(record.line());
         }

@@ -32,7 +32,7 @@ pub fn repack(
     let path = segment_path(segments, base, View::Art);
     let fresh = fresh_path(&path);
     let done = write(disk, &path, &fresh, alive, dead).and_then(|()| {
-        // Which of the two files is found after a power cut does not matter.
+        // Which of the two files is found after a power cut does not matter; the caller syncs the directory.
         disk.rename(&fresh, &path)
             .map_err(|source| Error::io("put in place", &path, source))
     });

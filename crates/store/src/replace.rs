@@ -6,9 +6,26 @@ use std::path::{Path, PathBuf};
 use crate::Error;
 use crate::disk::{Disk, File, Open};
 
-/// Writes `NAME.new`, syncs it and renames it to `NAME`. The directory is not synced. After an error the old file is there
-/// as it was.
+/// Writes `NAME.new`, syncs it, renames it to `NAME` and syncs the directory. After an error in front of the last step the old file is
+/// there as it was.
 pub fn replace(
+    disk: &dyn Disk,
+    path: &Path,
+    write: impl FnOnce(&dyn File) -> std::io::Result<()>,
+) -> Result<(), Error> {
+    replace_unsynced(disk, path, write)?;
+    sync_parent(disk, path)
+}
+
+/// Returns when a file that was put in place, or the lack of one that was removed, is on the disk.
+pub fn sync_parent(disk: &dyn Disk, path: &Path) -> Result<(), Error> {
+    disk.sync_directory(path.parent().unwrap_or(Path::new(".")))
+        .map_err(|source| Error::io("sync the directory of", path, source))
+}
+
+/// As [`replace`], without the last step: for many files at once, whose directory is synced before anything counts on them, and
+/// where either of the two may be found after a power cut.
+pub fn replace_unsynced(
     disk: &dyn Disk,
     path: &Path,
     write: impl FnOnce(&dyn File) -> std::io::Result<()>,

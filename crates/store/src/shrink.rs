@@ -11,7 +11,7 @@ use crate::history::HistoryLine;
 use crate::moved::Moved;
 use crate::overview::{self, GroupRows};
 use crate::position::{View, segment_path};
-use crate::replace::replace;
+use crate::replace::replace_unsynced;
 use crate::segment::SegmentHeader;
 use crate::survey::Survey;
 use crate::thinned::thin;
@@ -224,7 +224,7 @@ fn drop_rows(
         return Ok(());
     }
     let path = segment_path(segments, survey.base(), View::Ovr);
-    replace(disk, &path, |file| {
+    replace_unsynced(disk, &path, |file| {
         overview::merge_rows(kept, |at, piece| file.write_at(piece, at)).map(drop)
     })
 }
@@ -257,7 +257,7 @@ fn thin_history(
     }
     let path = segment_path(segments, survey.base(), View::His);
     let text = thin(survey.history_lines(), |line| !reader.is_forgotten(line));
-    replace(disk, &path, |file| file.write_at(&text, 0))
+    replace_unsynced(disk, &path, |file| file.write_at(&text, 0))
 }
 
 /// Writes `.exp` anew without what has expired, but for what only broke the order of arrival: a search must pass it over.
@@ -282,5 +282,5 @@ fn drop_exceptions(
         return Ok(());
     }
     let path = segment_path(segments, survey.base(), View::Exp);
-    replace(disk, &path, |file| file.write_at(&kept, 0))
+    replace_unsynced(disk, &path, |file| file.write_at(&kept, 0))
 }

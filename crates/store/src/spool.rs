@@ -133,7 +133,20 @@ impl Spool {
         if !dir.join("segments").is_dir() {
             return Err(Error::NotANewsDirectory(dir.to_owned()));
         }
-        recover::open(Arc::new(crate::disk::RealDisk), dir, options, lock)
+        let mut spool = recover::open(Arc::new(crate::disk::RealDisk), dir, options, lock)?;
+        spool.mend_expired()?;
+        Ok(spool)
+    }
+
+    /// Makes a damaged `expired` again from the log; who only reads cannot.
+    pub(crate) fn mend_expired(&mut self) -> Result<(), Error> {
+        self.expired.state()?;
+        if self.expired.flush()? {
+            self.notices
+                .push("expired was damaged: made again from the log".into());
+            self.announce_files();
+        }
+        Ok(())
     }
 
     /// Tells others whether nothing is being filed now, though the lock is held ([`Lock::is_held`]).
@@ -478,8 +491,16 @@ impl Spool {
             // Most were forgotten, or of segments that are gone.
             fresh = self.build_index(fresh.used() * 2)?;
         }
+        self.take_index(fresh)
+    }
+
+    /// Goes on with a larger index, or one made anew.
+    fn take_index(&mut self, mut fresh: Index) -> Result<(), Error> {
         fresh.inherit(&self.index);
-        fresh.publish(&*self.disk)?;
+        // While this one is being made others must not see it, nor the next.
+        if self.index.is_placed() {
+            fresh.publish(&*self.disk)?;
+        }
         self.index = fresh;
         self.announce_files();
         Ok(())
@@ -529,7 +550,7 @@ impl Spool {
             self.art.write_pending(self.goes_direct(), self.stamp)?;
             if self.options.durability != Durability::None {
                 // After a failed sync the state on the disk is unknown, and asking again would not tell:
-                // the next start looks at what is there.
+                // the next start writes it again past the page cache, or cuts it off.
                 self.art.growing.sync()?;
             }
             if let Some(announcing) = &mut self.announcing {
@@ -561,7 +582,8 @@ impl Spool {
         if self.expired.flush()? {
             self.announce_files();
         }
-        self.index.set_active_identity(self.active.identity()?);
+        self.index
+            .set_active_identity(self.active.identity()?, self.active.table.sum());
         self.index
             .set_synced(self.options.durability != Durability::None);
         self.index.set_applied(&self.mark(), self.boot);
@@ -584,12 +606,13 @@ impl Spool {
 
     /// Syncs the derived files, so that a replay after a power cut begins here.
     pub fn checkpoint(&mut self) -> Result<(), Error> {
+        // What a failed sync should have written may never be, and the next one would not tell: the next start makes
+        // these files anew, also where this program is killed while the disk does not answer.
+        self.index.set_doubted(true);
         let done = self.sync_all();
-        if done.is_err() {
-            // What a failed sync should have written may never be, and the next one would not tell: the next start
-            // writes everything since the last checkpoint again.
-            self.stopped = true;
-            self.index.doubt_applied();
+        match &done {
+            Ok(()) => self.index.set_doubted(false),
+            Err(_) => self.stopped = true,
         }
         done
     }
@@ -657,11 +680,8 @@ impl Spool {
     /// Throws the index away and makes it again from the history lines.
     pub fn rebuild_index(&mut self) -> Result<u64, Error> {
         let fresh = self.build_index(self.index.used())?;
-        fresh.inherit(&self.index);
         let ids = fresh.used();
-        fresh.publish(&*self.disk)?;
-        self.index = fresh;
-        self.announce_files();
+        self.take_index(fresh)?;
         self.announce();
         Ok(ids)
     }

@@ -76,9 +76,7 @@ pub fn write(disk: &dyn Disk, dir: &Path, due: &Due) -> Result<(), Error> {
     decimal::push(&mut text, u64::from(crc32c::crc32c(&lines)));
     text.push(b'\n');
     text.extend_from_slice(&lines);
-    replace(disk, &dir.join(NAME), |file| file.write_at(&text, 0))?;
-    disk.sync_directory(dir)
-        .map_err(|source| Error::io("sync", dir, source))
+    replace(disk, &dir.join(NAME), |file| file.write_at(&text, 0))
 }
 
 #[cfg(test)]

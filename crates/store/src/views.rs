@@ -14,6 +14,7 @@ use crate::history::HistoryLine;
 use crate::position::{View, segment_path};
 use crate::reader::read_cancels;
 use crate::record::{Kind, Record};
+use crate::replace::sync_parent;
 use crate::row::{OverviewFields, push_row, push_row_of};
 use crate::segment::{SEGMENT_HEADER_BYTES, Step, Walk};
 use crate::thinned::History;
@@ -176,7 +177,9 @@ impl Views {
             disk.rename(&from.path, to)
                 .map_err(|source| Error::io("put in place", to, source))?;
         }
-        Ok(())
+        // An index is made of them.
+        let [his, ..] = &self.targets;
+        sync_parent(disk, his)
     }
 }
 

@@ -148,6 +148,8 @@ impl Told {
                 .article(filed.id.as_bytes())
                 .unwrap_or_else(|e| panic!("{what}: {}: {e}", filed.id));
             let alive = filed.links.iter().any(stays);
+            let is_back = cancelled && found.is_some();
+            assert!(!is_back, "{what}: {} is back", filed.id);
             assert!(found.is_some() || !alive, "{what}: {} is lost", filed.id);
             // Its id is not forgotten, gone or not.
             let line = reader.find(filed.id.as_bytes()).unwrap();

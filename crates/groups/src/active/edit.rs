@@ -5,7 +5,7 @@ use std::ops::Range;
 use thiserror::Error;
 
 use super::line::{self, Fields, Flag, NUMBER_MAX};
-use super::{Active, Entry, GroupId, IMAGE_BYTES_MAX, REMOVED, WIDENED_DIGITS, hash, name_in};
+use super::{Active, Entry, GroupId, IMAGE_BYTES_MAX, REMOVED, WIDENED_DIGITS, hash, name_in, sum};
 use crate::name;
 
 /// Widths of a new group's two numbers (C News: `0000000000 00001`).
@@ -48,6 +48,7 @@ impl Active {
                 return None;
             }
             *last += 1;
+            self.sum = self.sum.wrapping_add(sum::part(&[1], range.end - 1));
             self.mark(range);
             return Some(number);
         }
@@ -77,7 +78,10 @@ impl Active {
         let range = start + old.start..start + old.end;
         if text.len() == range.len() {
             if let Some(place) = self.image.get_mut(range.clone()) {
+                let before = sum::part(place, range.start);
                 place.copy_from_slice(&text);
+                let added = sum::part(place, range.start).wrapping_sub(before);
+                self.sum = self.sum.wrapping_add(added);
             }
             self.mark(range);
         } else {
@@ -159,6 +163,8 @@ impl Active {
             hash(hasher, name_in(image, entries, id))
         });
         self.layout_changed = true;
+        let added = sum::part(self.image.get(start..).unwrap_or_default(), start);
+        self.sum = self.sum.wrapping_add(added);
         self.mark(start..self.image.len());
         Ok(GroupId(id))
     }
@@ -232,6 +238,7 @@ impl Active {
     fn mark_all(&mut self) {
         self.layout_changed = true;
         self.dirty = Some(0..self.image.len());
+        self.sum = sum::of(&self.image);
     }
 
     fn set_number(&mut self, id: GroupId, number: u64, field: fn(&Fields) -> Range<usize>) -> bool {
@@ -248,7 +255,10 @@ impl Active {
             let Some(digits) = self.image.get_mut(range.clone()) else {
                 return false;
             };
+            let before = sum::part(digits, range.start);
             if line::write_number(digits, number) {
+                let added = sum::part(digits, range.start).wrapping_sub(before);
+                self.sum = self.sum.wrapping_add(added);
                 self.mark(range);
                 return true;
             }

@@ -19,12 +19,10 @@ impl Reader {
     /// # Errors
     /// As [`Reader::open`]; what is new is then looked for again the next time.
     pub fn refresh(&mut self, dir: &Path) -> Result<bool, Error> {
-        let path = dir.join("index");
-        if !self.index.is_at(&*self.disk, &path) {
-            let fresh = Index::open(&*self.disk, &path, Open::Read)?;
-            self.index = fresh.ok_or_else(|| missing(&path))?;
-        }
-        if identity(&*self.disk, &dir.join("expired")) != self.expired_identity {
+        // With a new index other files may have been made anew, too.
+        if !self.index.is_at(&*self.disk, &dir.join("index"))
+            || identity(&*self.disk, &dir.join("expired")) != self.expired_identity
+        {
             self.look_again(dir)?;
             return Ok(true);
         }

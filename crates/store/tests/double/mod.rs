@@ -4,6 +4,9 @@
 //! Written data is durable after `sync`, a directory's entries after `sync_directory`. Until then a power cut keeps,
 //! drops or tears (at 512-byte sectors) each write on its own. Stores into a map reach the disk sector by
 //! sector whenever they like.
+//!
+//! A sync that fails loses what it should have written, and the next one does not tell: the file still reads well (ext4), or as the
+//! disk has it ([`Double::forget_pages`]: XFS, btrfs).
 #![allow(
     dead_code,
     clippy::unwrap_used,
@@ -42,6 +45,8 @@ struct Plan {
     at: u64,
     fault: Fault,
     forever: bool,
+    /// Only syncs of files count.
+    of_syncs: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -94,6 +99,25 @@ struct State {
     names: HashMap<PathBuf, Names>,
     is_cut: bool,
     makes_no_holes: bool,
+    forgets_pages: bool,
+    trace: Vec<Deed>,
+}
+
+/// What was done to the names of a directory, or what counts on them.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Deed {
+    Make(PathBuf),
+    Rename(PathBuf, PathBuf),
+    Remove(PathBuf),
+    SyncDirectory(PathBuf),
+    /// Of a file.
+    Sync(PathBuf),
+    /// Space of a file was given back.
+    Punch(PathBuf),
+    /// A file became shorter: who has mapped it must not look there any more.
+    Cut(PathBuf, u64),
+    /// The caller of the store was told something, or a test says so.
+    Told(&'static str),
 }
 
 /// The disk. Clones are the same disk.
@@ -119,6 +143,8 @@ impl Double {
             names: HashMap::new(),
             is_cut: false,
             makes_no_holes: false,
+            forgets_pages: false,
+            trace: Vec::new(),
         };
         let mut directories = vec![root.to_owned()];
         while let Some(directory) = directories.pop() {
@@ -163,13 +189,40 @@ impl Double {
     pub fn fail_at(&self, at: u64, fault: Fault, forever: bool) {
         let mut state = self.state();
         state.calls = 0;
-        state.plan = Some(Plan { at, fault, forever });
+        state.plan = Some(Plan {
+            at,
+            fault,
+            forever,
+            of_syncs: false,
+        });
         state.last_fault = None;
+    }
+
+    /// The `at`th sync of a file from now on (counted from 1) fails.
+    pub fn fail_sync(&self, at: u64) {
+        self.fail_at(at, Fault::Eio, false);
+        let mut state = self.state();
+        state.plan.iter_mut().for_each(|plan| plan.of_syncs = true);
     }
 
     /// From now on its file system cannot punch holes.
     pub fn make_no_holes(&self) {
         self.state().makes_no_holes = true;
+    }
+
+    /// From now on a sync that fails drops the pages that it should have written.
+    pub fn forget_pages(&self) {
+        self.state().forgets_pages = true;
+    }
+
+    /// What was done since this was asked the last time.
+    pub fn take_trace(&self) -> Vec<Deed> {
+        std::mem::take(&mut self.state().trace)
+    }
+
+    /// Notes that something was told.
+    pub fn told(&self, what: &'static str) {
+        self.state().trace.push(Deed::Told(what));
     }
 
     /// No more faults.
@@ -203,11 +256,44 @@ impl Double {
 
     /// The power fails now (or failed before); returns a directory as it may look after it.
     pub fn power_cut(&self, seed: u64) -> tempfile::TempDir {
+        let mut dice = Dice::new(seed);
         let mut state = self.state();
         state.cut();
-        let mut dice = Dice::new(seed);
-        let target = tempfile::tempdir().unwrap();
         let mut contents: HashMap<usize, Vec<u8>> = HashMap::new();
+        self.copy(&state, |state, names| {
+            let after = names.after_cut(&mut dice).into_iter();
+            let with_content = after.map(|(name, number)| {
+                let bytes = contents
+                    .entry(number)
+                    .or_insert_with(|| state.inodes[number].after_cut(&mut dice));
+                (name, bytes.clone())
+            });
+            with_content.collect()
+        })
+    }
+
+    /// The file system is unmounted in good order; returns the directory as it is mounted again: what the disk has, all of it.
+    pub fn remounted(&self) -> tempfile::TempDir {
+        let state = self.state();
+        self.copy(&state, |state, names| {
+            let mut after = names.durable.clone();
+            names
+                .pending
+                .iter()
+                .for_each(|entry| entry.apply(&mut after));
+            let after = after.into_iter();
+            after
+                .map(|(name, number)| (name, state.inodes[number].on_disk()))
+                .collect()
+        })
+    }
+
+    fn copy(
+        &self,
+        state: &State,
+        mut files: impl FnMut(&State, &Names) -> Vec<(OsString, Vec<u8>)>,
+    ) -> tempfile::TempDir {
+        let target = tempfile::tempdir().unwrap();
         let mut directories: Vec<&PathBuf> = state.names.keys().collect();
         directories.sort();
         for directory in directories {
@@ -215,10 +301,7 @@ impl Double {
                 .path()
                 .join(directory.strip_prefix(&self.root).unwrap());
             std::fs::create_dir_all(&inside).unwrap();
-            for (name, number) in state.names[directory].after_cut(&mut dice) {
-                let bytes = contents
-                    .entry(number)
-                    .or_insert_with(|| state.inodes[number].after_cut(&mut dice));
+            for (name, bytes) in files(state, &state.names[directory]) {
                 std::fs::write(inside.join(name), bytes).unwrap();
             }
         }
@@ -274,7 +357,8 @@ impl State {
 
     /// Counts a call; tells whether it fails now.
     fn call(&mut self, call: Call, path: &Path) -> Result<(), (Fault, io::Error)> {
-        self.calls += 1;
+        let of_syncs = self.plan.is_some_and(|plan| plan.of_syncs);
+        self.calls += u64::from(!of_syncs || call == Call::Sync);
         let cut = |call| {
             (
                 Fault::PowerCut,
@@ -287,7 +371,9 @@ impl State {
         let Some(plan) = self.plan else {
             return Ok(());
         };
-        let fails = self.calls >= plan.at && (plan.fault != Fault::Enospc || call.needs_space());
+        let fails = self.calls >= plan.at
+            && (!of_syncs || call == Call::Sync)
+            && (plan.fault != Fault::Enospc || call.needs_space());
         if !fails {
             return Ok(());
         }
@@ -327,6 +413,11 @@ impl Disk for Double {
         let known = state.live.get(path).copied();
         let makes = known.is_none() && matches!(how, Open::Create | Open::Truncate);
         state.plain(if makes { Call::Create } else { Call::Open }, path)?;
+        let cuts =
+            how == Open::Truncate && std::fs::metadata(path).is_ok_and(|told| told.len() > 0);
+        if cuts {
+            state.trace.push(Deed::Cut(path.to_owned(), 0));
+        }
         let real = RealDisk.open(path, how)?;
         let number = match known {
             Some(number) => number,
@@ -336,6 +427,7 @@ impl Disk for Double {
                 state.live.insert(path.to_owned(), number);
                 let link = Entry::Link(name(path), number);
                 state.names_of(path).pending.push(link);
+                state.trace.push(Deed::Make(path.to_owned()));
                 number
             }
         };
@@ -364,6 +456,8 @@ impl Disk for Double {
             state.names_of(to).pending.push(entry);
             state.names_of(from).pending.push(Entry::Unlink(name(from)));
         }
+        let deed = Deed::Rename(from.to_owned(), to.to_owned());
+        state.trace.push(deed);
         Ok(())
     }
 
@@ -373,6 +467,7 @@ impl Disk for Double {
         RealDisk.remove(path)?;
         state.live.remove(path);
         state.names_of(path).pending.push(Entry::Unlink(name(path)));
+        state.trace.push(Deed::Remove(path.to_owned()));
         Ok(())
     }
 
@@ -383,6 +478,7 @@ impl Disk for Double {
         for entry in std::mem::take(&mut names.pending) {
             entry.apply(&mut names.durable);
         }
+        state.trace.push(Deed::SyncDirectory(path.to_owned()));
         Ok(())
     }
 
@@ -412,9 +508,38 @@ impl DoubleFile {
     fn resize(&self, call: Call, length: u64) -> io::Result<()> {
         let mut state = self.double.state();
         state.plain(call, &self.path)?;
+        if length < self.real.length()? {
+            state.trace.push(Deed::Cut(self.path.clone(), length));
+        }
         self.real.set_length(length)?;
         state.inodes[self.number].change(Change::Length(length));
         Ok(())
+    }
+
+    fn write(
+        &self,
+        bytes: &[u8],
+        offset: u64,
+        change: fn(u64, Vec<u8>) -> Change,
+    ) -> io::Result<()> {
+        let mut state = self.double.state();
+        let (bytes, answer) = match state.call(Call::Write, &self.path) {
+            Ok(()) => (bytes, Ok(())),
+            // What was on its way when the power failed may be on the disk as well.
+            Err((Fault::PowerCut, error)) => {
+                state.inodes[self.number].change(change(offset, bytes.to_vec()));
+                return Err(error);
+            }
+            // What is written in place needs no space, or (where the file system copies on writing) is not begun.
+            Err((Fault::Enospc, error)) if offset + bytes.len() as u64 <= self.real.length()? => {
+                return Err(error);
+            }
+            Err((Fault::Enospc, error)) => (&bytes[..bytes.len() / 3], Err(error)),
+            Err((Fault::Eio, error)) => return Err(error),
+        };
+        self.real.write_at(bytes, offset)?;
+        state.inodes[self.number].change(change(offset, bytes.to_vec()));
+        answer
     }
 }
 
@@ -431,30 +556,23 @@ impl File for DoubleFile {
         Ok(got)
     }
 
+    fn read_direct(&self, buffer: &mut [u8], offset: u64) -> io::Result<Option<usize>> {
+        assert!(offset.is_multiple_of(4096) && buffer.len().is_multiple_of(4096));
+        self.plain(Call::Read)?;
+        let there = self.double.state().inodes[self.number].on_disk();
+        let there = there.get(offset as usize..).unwrap_or_default();
+        let got = there.len().min(buffer.len());
+        buffer[..got].copy_from_slice(&there[..got]);
+        Ok(Some(got))
+    }
+
     fn write_at(&self, bytes: &[u8], offset: u64) -> io::Result<()> {
-        let mut state = self.double.state();
-        let (bytes, answer) = match state.call(Call::Write, &self.path) {
-            Ok(()) => (bytes, Ok(())),
-            // What was on its way when the power failed may be on the disk as well.
-            Err((Fault::PowerCut, error)) => {
-                state.inodes[self.number].change(Change::Write(offset, bytes.to_vec()));
-                return Err(error);
-            }
-            // What is written in place needs no space, or (where the file system copies on writing) is not begun.
-            Err((Fault::Enospc, error)) if offset + bytes.len() as u64 <= self.real.length()? => {
-                return Err(error);
-            }
-            Err((Fault::Enospc, error)) => (&bytes[..bytes.len() / 3], Err(error)),
-            Err((Fault::Eio, error)) => return Err(error),
-        };
-        self.real.write_at(bytes, offset)?;
-        state.inodes[self.number].change(Change::Write(offset, bytes.to_vec()));
-        answer
+        self.write(bytes, offset, Change::Write)
     }
 
     fn write_direct(&self, bytes: &[u8], offset: u64) -> io::Result<bool> {
         assert!(offset.is_multiple_of(4096) && bytes.len().is_multiple_of(4096));
-        self.write_at(bytes, offset).map(|()| true)
+        self.write(bytes, offset, Change::Direct).map(|()| true)
     }
 
     fn set_length(&self, length: u64) -> io::Result<()> {
@@ -479,15 +597,20 @@ impl File for DoubleFile {
         }
         self.real.write_at(&zeros, offset)?;
         state.inodes[self.number].change(Change::Write(offset, zeros));
+        state.trace.push(Deed::Punch(self.path.clone()));
         Ok(true)
     }
 
     fn sync(&self) -> io::Result<()> {
         let mut state = self.double.state();
         match state.call(Call::Sync, &self.path) {
-            Ok(()) => state.inodes[self.number].sync(),
+            Ok(()) => {
+                state.inodes[self.number].sync();
+                state.trace.push(Deed::Sync(self.path.clone()));
+            }
             Err((Fault::Eio, error)) => {
-                state.inodes[self.number].lose();
+                let forgets = state.forgets_pages;
+                state.inodes[self.number].lose(forgets);
                 return Err(error);
             }
             Err((_, error)) => return Err(error),

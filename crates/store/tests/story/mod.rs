@@ -27,7 +27,8 @@ pub fn small() -> Options {
     Options {
         segment_bytes: 1 << 20,
         checkpoint_bytes: 200 << 10,
-        patience: Some(std::time::Duration::ZERO),
+        // A program that another test is starting has the lock for a moment, between fork and exec.
+        patience: Some(std::time::Duration::from_secs(10)),
         ..Options::default()
     }
 }
@@ -231,6 +232,8 @@ impl Story {
     pub fn check(&mut self, disk: &Arc<dyn Disk>, dir: &Path, what: &str) {
         let mut spool = Spool::open_on(disk.clone(), dir, small())
             .unwrap_or_else(|error| panic!("{what}: {error}"));
+            eprintln!("{what}: {:?}", spool.notices());
+        }
         for notice in spool.notices() {
             assert!(!notice.contains("is damaged at byte"), "{what}: {notice}");
         }

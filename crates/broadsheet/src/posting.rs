@@ -454,6 +454,7 @@ impl<'g> Posting<'g> {
             })?;
         std::io::copy(post, &mut file)?;
         file.sync_all()?;
+        relay::kept::sync_place(&path)?;
         Ok(path)
     }
 }

@@ -98,6 +98,7 @@ pub fn keep(dir: &Path, mail: &[u8], seconds: i64, chance: u64) -> Result<PathBu
     if !queue.is_dir() {
         let made = DirBuilder::new().recursive(true).mode(0o770).create(&queue);
         made.map_err(at("make", &queue))?;
+        sync(dir)?;
     }
     let mut code = Vec::new();
     message_id::code(chance, &mut code);

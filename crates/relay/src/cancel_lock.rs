@@ -248,6 +248,9 @@ fn make(dir: &Path, path: &Path) -> Result<Secret, keyring::Error> {
     if !keys.is_dir() {
         let made = DirBuilder::new().recursive(true).mode(0o700).create(&keys);
         made.map_err(io_at("make", &keys))?;
+        File::open(dir)
+            .and_then(|directory| directory.sync_all())
+            .map_err(io_at("sync", dir))?;
     }
     let mut random = [0; SECRET_BYTES];
     let source = Path::new("/dev/urandom");

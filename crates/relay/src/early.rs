@@ -171,7 +171,9 @@ impl Early {
     }
 
     fn write(&mut self, line: &[u8]) -> Result<(), Error> {
-        if self.bytes.saturating_add(line.len() as u64) > FILE_BYTES_MAX {
+        // The name of a new file must be on the disk as well.
+        let is_new = self.bytes == 0;
+        if is_new || self.bytes.saturating_add(line.len() as u64) > FILE_BYTES_MAX {
             return self.write_anew();
         }
         let file = match self.file.take() {

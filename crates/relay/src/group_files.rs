@@ -2,12 +2,13 @@
 
 use std::collections::HashMap;
 use std::fs::File;
-use std::io::{self, Read, Write};
+use std::io::{self, Read};
 use std::path::Path;
 
 use groups::newsgroups::TEXT_BYTES_MAX;
 use groups::times::Birth;
 use groups::{Newsgroups, times};
+use store::disk::RealDisk;
 
 use crate::error::Error;
 
@@ -127,24 +128,13 @@ fn read(path: &Path) -> Result<Vec<u8>, Error> {
     }
 }
 
-/// Puts a file in the place of another: written, synced, renamed, its directory synced.
+/// Puts a file in the place of another, durably.
 ///
 /// # Errors
 /// The system's.
 pub(crate) fn replace(path: &Path, text: &[u8]) -> Result<(), Error> {
-    let mut fresh = path.as_os_str().to_owned();
-    fresh.push(".new");
-    let fresh = Path::new(&fresh);
-    let written = File::create(fresh).and_then(|mut file| {
-        file.write_all(text)?;
-        file.sync_all()
-    });
-    written.map_err(fault("write", fresh))?;
-    std::fs::rename(fresh, path).map_err(fault("put in place", path))?;
-    let parent = path.parent().unwrap_or(Path::new("."));
-    File::open(parent)
-        .and_then(|directory| directory.sync_all())
-        .map_err(fault("sync the directory of", path))
+    store::replace(&RealDisk, path, |file| file.write_at(text, 0))?;
+    Ok(())
 }
 
 pub(crate) fn fault(doing: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Error {

@@ -54,6 +54,8 @@ pub fn keep_reader(dir: &Path, stem: &str, reader: &mut dyn io::Read) -> io::Res
 pub fn move_file(dir: &Path, stem: &str, file: &Path) -> io::Result<PathBuf> {
     // Linked, not renamed: a rename would put it in the place of another kept batch.
     let ((), path) = place(dir, stem, |path| fs::hard_link(file, path))?;
+    // A power cut must not leave it without a name.
+    sync_place(&path)?;
     fs::remove_file(file)?;
     Ok(path)
 }

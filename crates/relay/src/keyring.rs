@@ -254,11 +254,18 @@ impl Keyring {
             .mode(0o600)
             .open(&fresh)
             .map_err(io_error("make", &fresh))?;
-        file.write_all(key.text().as_bytes())
+        let kept = file
+            .write_all(key.text().as_bytes())
             .and_then(|()| file.sync_all())
-            .map_err(io_error("write", &fresh))?;
-        fs::rename(&fresh, &path).map_err(io_error("put in place", &path))?;
-        sync(&directory)
+            .map_err(io_error("write", &fresh))
+            .and_then(|()| fs::rename(&fresh, &path).map_err(io_error("put in place", &path)));
+        if kept.is_err() {
+            let _ = fs::remove_file(&fresh);
+            return kept;
+        }
+        sync(&directory)?;
+        // Where the directory itself is new.
+        sync(news)
     }
 
     /// Forgets a key.

@@ -268,7 +268,12 @@ impl Run<'_> {
         };
         let refused_before = self.summary.refused + self.summary.duplicates;
         let done = self.read(&source, &tap, &mut trouble);
-        if let Err(error) = tap.close() {
+        let kept = trouble.kept.as_ref();
+        let sure = tap
+            .close()
+            .and_then(|()| kept.map_or(Ok(()), |(kept, _)| kept::sync_place(kept)));
+        let is_kept = sure.is_ok();
+        if let Err(error) = sure {
             self.lost(&source, &error);
         }
         if let Some((copy, _)) = &trouble.copy {
@@ -285,26 +290,18 @@ impl Run<'_> {
         self.untroubled += u64::from(trouble.status == Status::Fine);
         self.kept += u64::from(trouble.kept.is_some());
         if let Again::Path(path) = source.again
-            && self.may_go(&trouble)
+            && self.may_go(&trouble, is_kept)
         {
             self.done.push(path);
         }
         Ok(())
     }
 
-    /// Is an input file no longer needed, once all is durable?
-    fn may_go(&mut self, trouble: &Trouble) -> bool {
+    /// Is an input file no longer needed, once all is durable? `is_kept`: what is kept of it is on the disk.
+    fn may_go(&self, trouble: &Trouble, is_kept: bool) -> bool {
         match &trouble.kept {
             None => self.options.unlink && trouble.status == Status::Fine,
-            Some((kept, 0)) if self.options.unlink_kept => match kept::sync_place(kept) {
-                Ok(()) => true,
-                Err(error) => {
-                    self.worse(Status::Attention);
-                    self.watch
-                        .message(&format!("cannot sync {}: {error}", kept.display()));
-                    false
-                }
-            },
+            Some((_, 0)) => self.options.unlink_kept && is_kept,
             Some(_) => false,
         }
     }

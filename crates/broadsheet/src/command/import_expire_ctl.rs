@@ -176,8 +176,10 @@ fn install(path: &Path, text: &[u8]) -> anyhow::Result<()> {
     let fresh_path = path.with_extension("new");
     let writing = || format!("cannot write {}", fresh_path.display());
     let mut fresh = File::create(&fresh_path).with_context(writing)?;
-    fresh.write_all(text).with_context(writing)?;
-    fresh.sync_all().with_context(writing)?;
+    if let Err(error) = fresh.write_all(text).and_then(|()| fresh.sync_all()) {
+        let _ = fs::remove_file(&fresh_path);
+        return Err(error).with_context(writing);
+    }
     let old = path.with_extension("old");
     let kept = match fs::remove_file(&old) {
         Err(error) if error.kind() != ErrorKind::NotFound => Err(error),

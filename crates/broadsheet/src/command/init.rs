@@ -120,7 +120,12 @@ fn make(root: &Path, settings: &Settings, files: &[(&str, &[u8])]) -> anyhow::Re
     }
     let write = |name: &str, bytes: &[u8]| {
         let path = root.join(name);
-        fs::write(&path, bytes).with_context(|| format!("cannot write {}", path.display()))
+        fs::File::create(&path)
+            .and_then(|mut file| {
+                file.write_all(bytes)?;
+                file.sync_all()
+            })
+            .with_context(|| format!("cannot write {}", path.display()))
     };
     for (name, bytes) in files {
         write(name, bytes)?;
@@ -129,7 +134,21 @@ fn make(root: &Path, settings: &Settings, files: &[(&str, &[u8])]) -> anyhow::Re
     // The first segment and the index are made here, so that the first rnews need not wait for them.
     drop(store::Spool::open(root, settings.store_options())?);
     // The settings come last: a directory that has them is whole.
-    write(settings::FILE, template(settings).as_bytes())
+    sync(root)?;
+    write(settings::FILE, template(settings).as_bytes())?;
+    sync(root)?;
+    root.parent().map_or(Ok(()), sync)
+}
+
+fn sync(directory: &Path) -> anyhow::Result<()> {
+    // The parent of a relative path of one name.
+    let directory = match directory.as_os_str().is_empty() {
+        true => Path::new("."),
+        false => directory,
+    };
+    fs::File::open(directory)
+        .and_then(|opened| opened.sync_all())
+        .with_context(|| format!("cannot sync {}", directory.display()))
 }
 
 fn name(given: &Given) -> anyhow::Result<String> {

@@ -164,7 +164,8 @@ impl Run<'_> {
         let bad = self.dir.join(BAD);
         let kept = (&*handed.file)
             .seek(SeekFrom::Start(0))
-            .and_then(|_| kept::keep_reader(&bad, &stem, &mut &*handed.file));
+            .and_then(|_| kept::keep_reader(&bad, &stem, &mut &*handed.file))
+            .and_then(|path| kept::sync_place(&path).map(|()| path));
         let name = &handed.name;
         self.watch.message(&match kept {
             Ok(path) => format!("{name}: kept in {}; give it again", path.display()),

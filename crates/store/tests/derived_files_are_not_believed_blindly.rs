@@ -27,7 +27,10 @@ fn expired(news: &News, double: &Double) {
     let gone = (1..=ARTICLES).step_by(2);
     let expiry = Expiry {
         gone: gone.map(|number| (b"a.b".to_vec(), number)).collect(),
-        touched: Reader::open_on(disk.clone(), dir).unwrap().segments().to_vec(),
+        touched: Reader::open_on(disk.clone(), dir)
+            .unwrap()
+            .segments()
+            .to_vec(),
         ..Expiry::default()
     };
     spool.expire(&expiry).unwrap();
@@ -54,7 +57,11 @@ fn a_rebuild_that_was_cut_short_remembers_what_has_expired() {
             for entry in std::fs::read_dir(news.dir().join(inside)).unwrap() {
                 let entry = entry.unwrap();
                 if entry.file_type().unwrap().is_file() {
-                    std::fs::copy(entry.path(), copy.path().join(inside).join(entry.file_name())).unwrap();
+                    std::fs::copy(
+                        entry.path(),
+                        copy.path().join(inside).join(entry.file_name()),
+                    )
+                    .unwrap();
                 }
             }
         }
@@ -65,7 +72,10 @@ fn a_rebuild_that_was_cut_short_remembers_what_has_expired() {
         let spool = Spool::open_on(double.disk(), copy.path(), small()).unwrap();
         for number in 1..=ARTICLES {
             let id = format!("<{number}@x>");
-            assert!(spool.has(id.as_bytes()).unwrap(), "call {at}: {id} is forgotten");
+            assert!(
+                spool.has(id.as_bytes()).unwrap(),
+                "call {at}: {id} is forgotten"
+            );
         }
         drop(spool);
         if done.is_ok() && double.failed().is_none() {
@@ -92,14 +102,21 @@ fn a_number_is_given_once_though_a_byte_of_active_changed() {
     let text = std::fs::read_to_string(&path).unwrap();
     assert!(text.starts_with("a.b 0000000012 "), "{text}");
     let file = std::fs::OpenOptions::new().write(true).open(&path).unwrap();
-    std::os::unix::fs::FileExt::write_all_at(&file, b"0", "a.b 000000001".len() as u64 - 1).unwrap();
+    std::os::unix::fs::FileExt::write_all_at(&file, b"0", "a.b 000000001".len() as u64 - 1)
+        .unwrap();
     file.set_modified(modified).unwrap();
     let is_as_it_was = |time: SystemTime| time == modified;
-    assert!(is_as_it_was(std::fs::metadata(&path).unwrap().modified().unwrap()));
+    assert!(is_as_it_was(
+        std::fs::metadata(&path).unwrap().modified().unwrap()
+    ));
     let spool = Spool::open_on(disk, news.dir(), small()).unwrap();
     let group = spool.active().find(b"a.b").unwrap();
     assert_eq!(spool.active().high(group), 12);
-    assert!(spool.notices().iter().any(|told| told.contains("a.b")), "{:?}", spool.notices());
+    assert!(
+        spool.notices().iter().any(|told| told.contains("a.b")),
+        "{:?}",
+        spool.notices()
+    );
 }
 
 #[test]

@@ -232,8 +232,6 @@ impl Story {
     pub fn check(&mut self, disk: &Arc<dyn Disk>, dir: &Path, what: &str) {
         let mut spool = Spool::open_on(disk.clone(), dir, small())
             .unwrap_or_else(|error| panic!("{what}: {error}"));
-            eprintln!("{what}: {:?}", spool.notices());
-        }
         for notice in spool.notices() {
             assert!(!notice.contains("is damaged at byte"), "{what}: {notice}");
         }

@@ -70,7 +70,8 @@ impl Reader {
             return Err(Error::NotANewsDirectory(dir.to_owned()));
         }
         let known = Index::open(&*disk, &dir.join("index"), Open::Read)?
-            .filter(|index| index.applied(disk.boot_id()).is_some())
+            // Also while a checkpoint is made, or after one failed: it can be read.
+            .filter(|index| index.is_of(disk.boot_id()) && index.published().is_some())
             .filter(|index| is_reached(&*disk, &segments, index));
         if let Some(index) = known
             && let Some(reader) = Reader::of_index(&disk, dir, index)?

@@ -67,6 +67,9 @@ fn when_a_checkpoint_fails() {
         double.fail_sync(at);
         let failed = spool.checkpoint().is_err();
         double.heal();
+        // Who only reads does not wait for what is made good.
+        let reader = Reader::open_on(double.disk(), news.dir()).unwrap();
+        assert!(reader.article(b"<58@x>").unwrap().is_some());
         drop(spool);
         drop(Spool::open_on(double.disk(), news.dir(), small()).unwrap());
         check(&before, &double, &format!("sync {at}"));

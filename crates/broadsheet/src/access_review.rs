@@ -8,6 +8,22 @@ use crate::directory::NewsDirectory;
 use crate::settings::Settings;
 use crate::text;
 
+/// Who may look into the news directory: articles of closed groups, and names of users, lie in it.
+pub fn directory(directory: &NewsDirectory) -> Result<String, String> {
+    let root = directory.root();
+    let data = std::fs::metadata(root).map_err(|error| format!("cannot be looked at: {error}"))?;
+    let mode = data.mode() & 0o7777;
+    match mode & 0o007 {
+        0 => Ok(format!(
+            "mode {mode:04o}: its owner's and its group's alone"
+        )),
+        _ => Err(format!(
+            "everybody on this machine may look into it (mode {mode:04o}); say `chmod o-rwx {}'",
+            root.display()
+        )),
+    }
+}
+
 /// The file of users.
 pub fn users(directory: &NewsDirectory) -> Result<String, String> {
     let users = Users::read(directory.root()).map_err(|error| error.to_string())?;

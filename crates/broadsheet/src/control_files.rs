@@ -75,6 +75,10 @@ pub fn findings(directory: &NewsDirectory, settings: &Settings) -> Vec<Finding> 
             file: "control messages",
             told: control(directory),
         },
+        Finding {
+            file: "news directory",
+            told: access_review::directory(directory),
+        },
     ]
 }
 

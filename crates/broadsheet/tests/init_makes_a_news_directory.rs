@@ -1,5 +1,10 @@
 //! `broadsheet init` makes all of a news directory, and nothing over something that is there.
 
+// A test fails by panicking.
+#![allow(clippy::unwrap_used)]
+
+use std::os::unix::fs::PermissionsExt;
+
 use crate::program;
 use program::Program;
 
@@ -99,4 +104,58 @@ fn a_slip_makes_nothing() {
         assert!(said.err.contains(told), "{words:?}: {said:?}");
         assert!(!program.path("news").exists(), "{words:?}");
     }
+}
+
+/// The mode of a file, and that of all below it.
+fn modes(path: &std::path::Path) -> Vec<(std::path::PathBuf, u32)> {
+    let mode = std::fs::metadata(path).unwrap().permissions().mode() & 0o777;
+    let mut found = vec![(path.to_owned(), mode)];
+    if path.is_dir() {
+        let entries = std::fs::read_dir(path).unwrap();
+        found.extend(entries.flat_map(|entry| modes(&entry.unwrap().path())));
+    }
+    found
+}
+
+#[test]
+fn only_owner_and_group_may_look_into_it() {
+    for umask in ["000", "022", "077"] {
+        let program = Program::new();
+        let init = format!(
+            "umask {umask}; exec {} init --dir up/news --name a.example",
+            env!("CARGO_BIN_EXE_broadsheet")
+        );
+        let mut shell = std::process::Command::new("sh");
+        let shell = shell.args(["-c", &init]).current_dir(program.path(""));
+        assert!(shell.status().unwrap().success());
+        let all = modes(&program.path("up/news"));
+        assert!(all.len() > 10, "{all:?}");
+        for (path, mode) in all {
+            let most = if path.is_dir() { 0o750 } else { 0o640 };
+            assert_eq!(mode & !most, 0, "umask {umask}: {}", path.display());
+        }
+        let news = std::fs::metadata(program.path("up/news")).unwrap();
+        assert_eq!(news.permissions().mode() & 0o777, 0o750, "umask {umask}");
+        let told = program.run(&["check", "--dir", "up/news"]);
+        assert_eq!(told.status, 0, "{told:?}");
+    }
+}
+
+#[test]
+fn an_open_directory_is_closed_and_check_says_so() {
+    let program = Program::new();
+    std::fs::create_dir(program.path("news")).unwrap();
+    let open = |mode| {
+        let permissions = std::fs::Permissions::from_mode(mode);
+        std::fs::set_permissions(program.path("news"), permissions).unwrap();
+    };
+    open(0o2775);
+    let told = program.run(&["init", "--dir", "news", "--name", "a"]);
+    assert_eq!(told.status, 0, "{told:?}");
+    let news = std::fs::metadata(program.path("news")).unwrap();
+    assert_eq!(news.permissions().mode() & 0o7777, 0o2770);
+    open(0o755);
+    let told = program.run(&["check", "--dir", "news"]);
+    assert_eq!(told.status, 1, "{told:?}");
+    assert!(told.out.contains("chmod o-rwx news"), "{told:?}");
 }

@@ -1,7 +1,8 @@
 //! `broadsheet init`: makes a news directory.
 
-use std::fs;
+use std::fs::{self, DirBuilder, Permissions};
 use std::io::{self, Write};
+use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
 use std::path::Path;
 
 use anyhow::{Context, bail};
@@ -20,7 +21,7 @@ pub static COMMAND: Command = Command {
     summary: "make a news directory",
     about: "\
 Makes the directory with its settings, control files and empty spool. The directory must not
-exist, or be empty. `control' and `junk' are added to the groups where they are missing.
+exist, or be empty; only its owner and its group may look into it. `control' and `junk' are added to the groups where they are missing.
 
   broadsheet init --dir news --name news.example.org --active active.list",
     operands: Operands::NONE,
@@ -69,6 +70,11 @@ fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
 
     must_be_new(directory.root())?;
     let root = directory.root();
+    if let Some(parent) = root.parent() {
+        fs::create_dir_all(parent).with_context(|| format!("cannot make {}", parent.display()))?;
+    }
+    // Posts, users and keys are nobody's business: whatever the umask, its group may read, others nothing.
+    rustix::process::umask(rustix::fs::Mode::from_raw_mode(0o027));
     let files = [
         ("active", text.as_slice()),
         ("newsgroups", &newsgroups),
@@ -113,10 +119,10 @@ pub fn make_archive(root: &Path, settings: &Settings, active: &[u8]) -> anyhow::
 }
 
 fn make(root: &Path, settings: &Settings, files: &[(&str, &[u8])]) -> anyhow::Result<()> {
-    fs::create_dir_all(root).with_context(|| format!("cannot make {}", root.display()))?;
+    make_directory(root).with_context(|| format!("cannot make {}", root.display()))?;
     for name in SUBDIRECTORIES {
         let path = root.join(name);
-        fs::create_dir(&path).with_context(|| format!("cannot make {}", path.display()))?;
+        make_directory(&path).with_context(|| format!("cannot make {}", path.display()))?;
     }
     let write = |name: &str, bytes: &[u8]| {
         let path = root.join(name);
@@ -149,6 +155,16 @@ fn sync(directory: &Path) -> anyhow::Result<()> {
     fs::File::open(directory)
         .and_then(|opened| opened.sync_all())
         .with_context(|| format!("cannot sync {}", directory.display()))
+}
+
+/// Makes a directory that its group may read and others may not; one that is there stays its group's as it is.
+fn make_directory(path: &Path) -> io::Result<()> {
+    DirBuilder::new().recursive(true).mode(0o750).create(path)?;
+    let mode = fs::metadata(path)?.permissions().mode();
+    match mode & 0o007 {
+        0 => Ok(()),
+        _ => fs::set_permissions(path, Permissions::from_mode(mode & 0o7770)),
+    }
 }
 
 fn name(given: &Given) -> anyhow::Result<String> {

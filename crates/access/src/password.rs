@@ -1,7 +1,6 @@
 //! Passwords as argon2id keeps them, in the PHC string format: `$argon2id$v=19$m=19456,t=2,p=1$SALT$HASH`.
 
 use std::borrow::Cow;
-use std::cell::RefCell;
 use std::fmt;
 
 use argon2::{Algorithm, Argon2, Block, Params, Version};
@@ -34,14 +33,13 @@ pub const HASH_BYTES_MAX: usize = 64;
 /// The longest password, bytes.
 pub const PASSWORD_BYTES_MAX: usize = 1024;
 
+/// Room that is asked for at a time, KiB, however little of it is used: pieces above 32 MiB the C library takes from the system and gives
+/// back to it at once. Smaller ones it keeps (glibc: the threshold of mmap rises to 32 MiB with what is freed), spread over the arenas of
+/// all threads: 400 MB after some hundred logins. What is not used of the room costs nothing.
+const ROOM_KIB: usize = 33 << 10;
+
 /// The salt of a hash that no password makes.
 const NOBODY: &[u8] = b"nobody has this salt";
-
-thread_local! {
-    /// The thread's memory for checks, used again by the next one: allocated anew each time, such pieces spread over all arenas of
-    /// the C library, which took 400 MB after some hundred logins.
-    static MEMORY: RefCell<Vec<Block>> = const { RefCell::new(Vec::new()) };
-}
 
 /// What is kept of a password.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -94,24 +92,12 @@ impl Hash {
         let params = params.ok()?;
         let argon2 = Argon2::new(Algorithm::Argon2id, Version::V0x13, params.clone());
         let count = params.block_count();
-        MEMORY.with_borrow_mut(|memory| {
-            if memory.len() < count {
-                *memory = Vec::new();
-                memory.try_reserve_exact(count).ok()?;
-                memory.resize(count, Block::default());
-            }
-            let done = argon2.hash_password_into_with_memory(
-                password,
-                &self.salt,
-                &mut hash,
-                memory.get_mut(..count)?,
-            );
-            if memory.len() > MEMORY_KIB as usize {
-                // A line of the file wants more than others.
-                *memory = Vec::new();
-            }
-            done.ok().map(|()| hash)
-        })
+        let mut memory: Vec<Block> = Vec::new();
+        memory.try_reserve_exact(count.max(ROOM_KIB)).ok()?;
+        memory.resize(count, Block::default());
+        let done =
+            argon2.hash_password_into_with_memory(password, &self.salt, &mut hash, &mut memory);
+        done.ok().map(|()| hash)
     }
 
     /// Reads a PHC string of argon2id.

@@ -1,4 +1,4 @@
-//! Articles that never come to their end take up so much room in all, however many connections send them.
+//! Articles that never come to their end take up so much room in all, however many connections send them; and they keep nobody else out.
 
 // A test fails by panicking.
 #![allow(clippy::indexing_slicing, clippy::unwrap_used, clippy::panic)]
@@ -6,33 +6,69 @@
 use crate::program;
 
 use program::Program;
-use program::nntp::{ALL_MAY, Served, listen};
+use program::nntp::{ALL_MAY, Client, Served, listen};
 
 /// Each sends so much of an article, which may have 8 MiB.
 const SENT: usize = 7 << 20;
 /// So many, which together send more than the 256 MiB that may be held.
 const CONNECTIONS: usize = 60;
 
+const HEADER: &str = "From: me@example.com\r\nSubject: x\r\nNewsgroups: comp.test\r\n";
+
+/// A client in the middle of a long article.
+fn half(served: &Served, command: &str) -> Client {
+    let mut client = served.client();
+    if command.starts_with("TAKETHIS") {
+        client.say(format!("{command}\r\n"));
+    } else {
+        assert!(client.ask(command).starts_with('3'));
+    }
+    let id = command.split_once(' ').map_or("<half@test>", |(_, id)| id);
+    let date = "Date: Mon, 20 Dec 1993 04:39:21 GMT\r\nPath: x\r\n";
+    client.say(format!("{HEADER}{date}Message-ID: {id}\r\n\r\n"));
+    let piece = ("y".repeat(1022) + "\r\n").repeat(SENT >> 10);
+    client
+        .say_beside(piece.into_bytes())
+        .join()
+        .unwrap()
+        .unwrap();
+    client
+}
+
 #[test]
-fn who_sends_beyond_is_sent_away() {
+fn they_keep_no_other_article_out() {
     let program = Program::with_news("comp.test 0000000000 00001 y\n");
     listen(&program, ALL_MAY);
     let served = Served::start(&program);
-    let piece = ("y".repeat(1022) + "\r\n").repeat(SENT >> 10);
     let mut clients = Vec::new();
-    let mut sent_away = 0;
-    for _ in 0..CONNECTIONS {
-        let mut client = served.client();
-        assert!(client.ask("POST").starts_with("340 "));
-        client.say("Newsgroups: comp.test\r\n\r\n");
-        // Who is sent away need not take all of it.
-        let sent = client.say_beside(piece.clone().into_bytes()).join();
-        sent_away += usize::from(sent.is_ok_and(|sent| sent.is_err()));
-        clients.push(client);
+    for number in 0..CONNECTIONS {
+        // The oldest are those that have to go.
+        clients.push(match number {
+            0 => half(&served, "IHAVE <0@test>"),
+            1 => half(&served, "TAKETHIS <1@test>"),
+            _ => half(&served, "POST"),
+        });
         assert!(served.memory() < 512 << 20, "{}", served.memory());
     }
-    assert!(sent_away > 0, "nobody was sent away");
-    drop(clients);
+    // With all of them still there.
     let mut client = served.client();
     assert!(client.ask("POST").starts_with("340 "));
+    client.say(format!("{HEADER}\r\n"));
+    client.say(("z".repeat(998) + "\r\n").repeat(500));
+    let answer = client.ask(".");
+    assert!(answer.starts_with("240 "), "{answer}");
+    // Who had to let go hears so at the end of the article.
+    let answers: Vec<String> = clients
+        .iter_mut()
+        .take(3)
+        .map(|half| half.ask("."))
+        .collect();
+    assert!(answers[0].starts_with("436 Too much"), "{answers:?}");
+    assert!(answers[1].starts_with("400 Too much"), "{answers:?}");
+    assert!(answers[2].starts_with("441 Try again later"), "{answers:?}");
+    assert_eq!(clients[1].line(), "", "the connection is over");
+    assert!(clients[0].ask("DATE").starts_with("111 "));
+    // Another may be asked for what was thrown away.
+    assert!(client.ask("CHECK <0@test>").starts_with("238 "));
+    served.daemon.until_said("half_sent_dropped");
 }

@@ -141,9 +141,30 @@ const ALSO: &[(&str, &str)] = &[
         "server::shared::ON_THE_WAY_ALL_BYTES_MAX",
         "server::ON_THE_WAY_ALL_BYTES_MAX",
     ),
+    ("server::shared::HELD_BYTES_MAX", "server::HELD_BYTES_MAX"),
     (
-        "server::connection::HELD_BYTES_MAX",
-        "server::HELD_BYTES_MAX",
+        "server::shared::HELD_SHARE_BYTES_MAX",
+        "server::HELD_SHARE_BYTES_MAX",
+    ),
+    (
+        "server::shared::HANDSHAKE_BYTES_MAX",
+        "server::HANDSHAKE_BYTES_MAX",
+    ),
+    (
+        "server::shared::HANDSHAKE_SHARE_BYTES_MAX",
+        "server::HANDSHAKE_SHARE_BYTES_MAX",
+    ),
+    (
+        "server::network::HANDSHAKE_SECONDS_MAX",
+        "server::HANDSHAKE_SECONDS_MAX",
+    ),
+    (
+        "server::network::TURN_MILLISECONDS_MAX",
+        "server::TURN_MILLISECONDS_MAX",
+    ),
+    (
+        "server::network::ROUND_MILLISECONDS_MAX",
+        "server::ROUND_MILLISECONDS_MAX",
     ),
     (
         "server::connection::ON_THE_WAY_BYTES_MAX",

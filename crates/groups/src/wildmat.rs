@@ -8,8 +8,18 @@
 //! read laxly; a byte that fits nowhere stands for itself. Patterns that make
 //! no sense (an open set, a `\` at the end) match nothing.
 //!
-//! Matching takes time in proportion to text × pattern at worst: after a later
-//! `*` an earlier one is never tried again.
+//! A pattern comes from anybody (XPAT, NEWNEWS, LIST), so the work is bounded:
+//! after a later `*` an earlier one is never tried again, and what stands
+//! between two of them is found with [`WORK_PER_BYTE_MAX`] steps for each byte
+//! of the text at most (see [`search`]), however long it is.
+
+mod search;
+
+use search::Search;
+
+/// Steps or words looked at for each byte of a text, at most, with a pattern
+/// that fits a command line (512 bytes); as many again once for each pattern.
+pub const WORK_PER_BYTE_MAX: usize = 10;
 
 /// What a list with poison says about a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -61,10 +71,19 @@ impl Wildmat {
 
     /// What the rightmost pattern that fits says.
     pub fn outcome(&self, text: &[u8]) -> Outcome {
+        self.outcome_counted(text, &mut 0)
+    }
+
+    /// As [`Wildmat::matches`]; adds to `work` the steps that it took.
+    pub fn matches_counted(&self, text: &[u8], work: &mut usize) -> bool {
+        self.outcome_counted(text, work) == Outcome::Match
+    }
+
+    fn outcome_counted(&self, text: &[u8], work: &mut usize) -> Outcome {
         self.patterns
             .iter()
             .rev()
-            .find(|(_, glob)| glob.matches(text))
+            .find(|(_, glob)| glob.matches(text, work))
             .map_or(Outcome::Fail, |&(outcome, _)| outcome)
     }
 
@@ -106,10 +125,19 @@ fn pattern_len(list: &[u8]) -> usize {
 /// One pattern.
 #[derive(Debug, Clone)]
 struct Glob {
-    /// Stretches between `*`, each to be found in its turn; the first one at
-    /// the front, the last one at the end. `None` for a pattern that makes no
-    /// sense.
-    stretches: Option<Vec<Vec<Step>>>,
+    /// `None` for a pattern that makes no sense.
+    parts: Option<Parts>,
+}
+
+/// A pattern that makes sense.
+#[derive(Debug, Clone)]
+struct Parts {
+    /// Up to the first `*`.
+    first: Vec<Step>,
+    /// What stands between two `*`, each to be found in its turn.
+    between: Vec<Search>,
+    /// Behind the last `*`; `None` where there is no `*`.
+    last: Option<Search>,
 }
 
 /// One thing that a text must go on with.
@@ -126,11 +154,19 @@ enum Step {
 impl Glob {
     fn parse(pattern: &[u8]) -> Self {
         Self {
-            stretches: Self::parse_stretches(pattern),
+            parts: Parts::parse(pattern),
         }
     }
 
-    fn parse_stretches(pattern: &[u8]) -> Option<Vec<Vec<Step>>> {
+    fn matches(&self, text: &[u8], work: &mut usize) -> bool {
+        *work += 1;
+        let parts = self.parts.as_ref();
+        parts.is_some_and(|parts| parts.matches(text, work))
+    }
+}
+
+impl Parts {
+    fn parse(pattern: &[u8]) -> Option<Self> {
         let mut stretches = Vec::new();
         let mut steps = Vec::new();
         let mut rest = pattern;
@@ -152,30 +188,38 @@ impl Glob {
                 _ => push_byte(&mut steps, byte),
             }
         }
-        stretches.push(steps);
-        Some(stretches)
+        let mut stretches = stretches.into_iter();
+        let Some(first) = stretches.next() else {
+            return Some(Self {
+                first: steps,
+                between: Vec::new(),
+                last: None,
+            });
+        };
+        // Several `*` together are one.
+        let between = stretches.filter(|stretch| !stretch.is_empty());
+        Some(Self {
+            first,
+            between: between.map(Search::new).collect(),
+            last: Some(Search::new(steps)),
+        })
     }
 
-    fn matches(&self, text: &[u8]) -> bool {
-        let Some(stretches) = &self.stretches else {
+    fn matches(&self, text: &[u8], work: &mut usize) -> bool {
+        *work += self.first.len();
+        let Some(mut rest) = after_steps(&self.first, text) else {
             return false;
         };
-        let Some((first, later)) = stretches.split_first() else {
-            return false;
-        };
-        let Some(mut rest) = after_steps(first, text) else {
-            return false;
-        };
-        let Some((last, between)) = later.split_last() else {
+        let Some(last) = &self.last else {
             return rest.is_empty();
         };
-        for stretch in between {
-            match find_steps(stretch, rest, |_| true) {
+        for stretch in &self.between {
+            match stretch.find(rest, false, work) {
                 Some(after) => rest = after,
                 None => return false,
             }
         }
-        last.is_empty() || find_steps(last, rest, <[u8]>::is_empty).is_some()
+        last.is_empty() || last.find(rest, true, work).is_some()
     }
 }
 
@@ -184,20 +228,6 @@ fn push_byte(steps: &mut Vec<Step>, byte: u8) {
         bytes.push(byte);
     } else {
         steps.push(Step::Bytes(vec![byte]));
-    }
-}
-
-/// Tries the steps here, then a character further on, and so on; what follows
-/// them where they first fit and `fits` likes what follows.
-fn find_steps<'t>(steps: &[Step], text: &'t [u8], fits: fn(&[u8]) -> bool) -> Option<&'t [u8]> {
-    let mut start = text;
-    loop {
-        if let Some(after) = after_steps(steps, start)
-            && fits(after)
-        {
-            return Some(after);
-        }
-        start = after_character(start)?;
     }
 }
 

@@ -83,21 +83,96 @@ fn many_stars_take_no_time() {
     assert!(Wildmat::parse(pattern.as_bytes()).matches(text.as_bytes()));
 }
 
-/// One ASCII pattern of letters, `?` and `*`, by the definition.
-fn model(pattern: &[u8], text: &[u8]) -> bool {
-    match pattern.split_first() {
-        None => text.is_empty(),
-        Some((b'*', rest)) => (0..=text.len()).any(|skip| model(rest, &text[skip..])),
-        Some((b'?', rest)) => !text.is_empty() && model(rest, &text[1..]),
-        Some((byte, rest)) => text.first() == Some(byte) && model(rest, &text[1..]),
+/// The heaviest that fits a command line: stretches that nearly fit at every place of a long text.
+#[test]
+fn heavy_patterns_take_work_in_proportion_to_the_text() {
+    use groups::wildmat::WORK_PER_BYTE_MAX;
+    let sets = "*".to_owned() + &"[^b]".repeat(112) + "b";
+    let questions = "*".to_owned() + &"?".repeat(450) + "b";
+    let letters = "*".to_owned() + &"a".repeat(450) + "b";
+    let both = format!("*{}b*{}c", "a?".repeat(110), "?a".repeat(110));
+    let ranges = format!("*[{}]b*", "c-dx-z".repeat(70));
+    let stars = "*a".repeat(225) + "b";
+    let short = "*aaaaaaab".repeat(50);
+    for pattern in [sets, questions, letters, both, ranges, stars, short] {
+        assert!(pattern.len() <= 512);
+        for letter in ["a", "\u{e9}", "\u{20ac}"] {
+            let text = letter.repeat(100_000);
+            let mut work = 0;
+            let wildmat = Wildmat::parse_simple(pattern.as_bytes());
+            assert!(!wildmat.matches_counted(text.as_bytes(), &mut work));
+            let most = text.len() * WORK_PER_BYTE_MAX + 512;
+            assert!(work <= most, "{work} steps of {most}: {pattern}");
+        }
     }
+}
+
+#[test]
+fn long_stretches_are_found() {
+    let fits = |pattern: &str, text: &str| {
+        let wildmat = Wildmat::parse_simple(pattern.as_bytes());
+        wildmat.matches(text.as_bytes())
+    };
+    let long = "0123456789".repeat(20);
+    assert!(fits(&format!("*{long}*"), &format!("x{long}y")));
+    assert!(fits(&format!("*{long}"), &format!("{long}{long}")));
+    assert!(!fits(&format!("*{long}"), &format!("{long}{long}x")));
+    assert!(!fits(&format!("*{long}?*"), &format!("x{long}")));
+    let questions = "?".repeat(130);
+    assert!(fits(&format!("*{questions}"), &"\u{20ac}".repeat(130)));
+    assert!(!fits(&format!("*{questions}"), &"\u{20ac}".repeat(129)));
+    assert!(fits(
+        "*abcdefgh[\u{e0}-\u{ef}][^x]*",
+        "__abcdefgh\u{e9}\u{20ac}__"
+    ));
+    assert!(!fits(
+        "*abcdefgh[\u{e0}-\u{ef}][^x]*",
+        "__abcdefgh\u{e9}x__"
+    ));
+}
+
+/// One pattern of letters, `?`, `*` and `S` (a set of a and the Euro sign), by the definition: whether its part from here fits the text
+/// from there, for all of both.
+fn model(pattern: &[char], text: &[char]) -> bool {
+    let mut fits = vec![vec![false; text.len() + 1]; pattern.len() + 1];
+    fits[pattern.len()][text.len()] = true;
+    for p in (0..pattern.len()).rev() {
+        for t in (0..=text.len()).rev() {
+            let here = text.get(t).copied();
+            let is_one = match pattern[p] {
+                '*' => {
+                    fits[p][t] = fits[p + 1][t] || here.is_some() && fits[p][t + 1];
+                    continue;
+                }
+                '?' => here.is_some(),
+                'S' => matches!(here, Some('a' | '\u{20ac}')),
+                letter => here == Some(letter),
+            };
+            fits[p][t] = is_one && fits[p + 1][t + 1];
+        }
+    }
+    fits[0][0]
+}
+
+fn agrees(pattern: &str, text: &str) -> Result<(), TestCaseError> {
+    let [steps, letters]: [Vec<char>; 2] = [pattern, text].map(|text| text.chars().collect());
+    let wildmat = Wildmat::parse(pattern.replace('S', "[a\u{20ac}]").as_bytes());
+    prop_assert_eq!(wildmat.matches(text.as_bytes()), model(&steps, &letters));
+    Ok(())
 }
 
 proptest! {
     #[test]
     fn agrees_with_the_definition(pattern in "[ab?*]{0,8}", text in "[ab]{0,8}") {
-        let wildmat = Wildmat::parse(pattern.as_bytes());
-        prop_assert_eq!(wildmat.matches(text.as_bytes()), model(pattern.as_bytes(), text.as_bytes()));
+        agrees(&pattern, &text)?;
+    }
+
+    #[test]
+    fn agrees_where_stretches_are_long(
+        stretches in prop::collection::vec("[a\u{20ac}?S]{0,3}|[a\u{20ac}?S]{6,12}|[a?S]{60,70}", 1..4),
+        text in "[a\u{20ac}]{0,40}|[a\u{20ac}]{100,160}",
+    ) {
+        agrees(&stretches.join("*"), &text)?;
     }
 
     #[test]

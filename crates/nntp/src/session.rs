@@ -19,7 +19,7 @@ use crate::command::{Command, Fault, parse};
 use crate::line::{Line, first_line};
 use crate::out::Out;
 use crate::terms::{Standing, Terms};
-use crate::world::{Credentials, HandedIn, Intake, Kind, World};
+use crate::world::{Credentials, HandedIn, Intake, Kind, Outcome, World};
 use crate::{COMMAND_BYTES_MAX, OUT_BYTES_MAX, SASL_BYTES_MAX};
 
 pub use identity::LoggedIn;
@@ -33,7 +33,8 @@ pub enum Next {
     Drain,
     /// What was promised has to be kept first.
     Promise,
-    /// A long answer is not written to its end: send what is ready, let other sessions have their turn, and come again at once.
+    /// A long answer is not written to its end, or the turn was long enough: send what is ready, let other sessions have their turn, and
+    /// come again at once.
     Turn,
     /// When everything is sent: TLS. Input that came already is thrown away (RFC 4642, 2.2.2).
     StartTls,
@@ -77,8 +78,8 @@ enum State {
     Command,
     /// An article that is to be filed.
     Article(Box<Coming>),
-    /// An article that is thrown away, and the answer when it is over.
-    Unwanted(ArticleEnd, Box<[u8]>),
+    /// An article that is thrown away, the answer when it is over, and whether the session is over then.
+    Unwanted(ArticleEnd, Box<[u8]>, bool),
     /// The answer to a challenge.
     Sasl,
     Over,
@@ -170,6 +171,24 @@ impl Session {
         matches!(self.state, State::Article(_) | State::Unwanted(..))
     }
 
+    /// True in the middle of an article that is to be filed.
+    pub fn is_receiving_whole(&self) -> bool {
+        matches!(self.state, State::Article(_))
+    }
+
+    /// Throws away what came of an article, and what is still to come of it: there is no room for it now. At its end the client is told
+    /// to come again later; of TAKETHIS with 400, which is the end of the session (RFC 4644, 2.5.2).
+    pub fn put_off<W: World>(&mut self, world: &mut W) {
+        let State::Article(coming) = &self.state else {
+            return;
+        };
+        world.put_off(&coming.id);
+        let why = Outcome::TryLater(b"Too much is being sent at once".to_vec());
+        let mut answer = Vec::new();
+        let is_last = Session::push_outcome(coming.kind, &coming.id, &why, &mut answer);
+        self.state = State::Unwanted(coming.end, answer.into(), is_last);
+    }
+
     /// Goes on with the input: `input` begins with what was not used up before.
     pub fn take<W: World>(&mut self, input: &[u8], world: &mut W, out: &mut Out) -> Taken {
         let mut used = 0;
@@ -195,16 +214,23 @@ impl Session {
             return (0, Some(Next::Drain));
         }
         if self.reader.is_at_work() {
+            if world.is_turn_over() {
+                return (0, Some(Next::Turn));
+            }
             self.go_on(world, out);
             return (0, self.reader.is_at_work().then_some(Next::Turn));
         }
         match &mut self.state {
             State::Over => (rest.len(), Some(Next::Close)),
             State::Article(_) => self.article(rest, at, world, out),
-            State::Unwanted(end, answer) => match end.look(rest) {
+            State::Unwanted(end, answer, is_last) => match end.look(rest) {
                 Ending::At(count) => {
                     out.push(answer);
-                    self.state = State::Command;
+                    self.state = if *is_last {
+                        State::Over
+                    } else {
+                        State::Command
+                    };
                     (count, None)
                 }
                 Ending::NotYet(useless) => {
@@ -293,7 +319,7 @@ impl Session {
     /// (RFC 4644, 2.5.2).
     fn refuse_line(&mut self, line: &[u8], answer: &[u8], out: &mut Out) {
         match is_take_this(line) {
-            true => self.state = State::Unwanted(ArticleEnd::default(), answer.into()),
+            true => self.state = State::Unwanted(ArticleEnd::default(), answer.into(), false),
             false => out.push(answer),
         }
     }
@@ -322,8 +348,14 @@ impl Session {
                 out.push(b"205 Goodbye\r\n");
                 self.state = State::Over;
             }
-            Command::Capabilities => self.capabilities(world, out),
-            command => self.read(command, world, out),
+            Command::Capabilities => {
+                self.capabilities(world, out);
+                return world.is_turn_over().then_some(Next::Turn);
+            }
+            command => {
+                self.read(command, world, out);
+                return world.is_turn_over().then_some(Next::Turn);
+            }
         }
         None
     }
@@ -336,7 +368,7 @@ impl Session {
         const OFF: &[u8] = b"500 Switched off here\r\n";
         match command {
             Command::TakeThis(_) => {
-                self.state = State::Unwanted(ArticleEnd::default(), OFF.into());
+                self.state = State::Unwanted(ArticleEnd::default(), OFF.into(), false);
             }
             // RFC 3977, 7.6.1.2.
             Command::List(..) => out.push(b"503 No such list is kept here\r\n"),
@@ -399,7 +431,7 @@ impl Session {
                 world.will_not_come(&coming.id);
                 let answer = transit::too_large(coming.kind, &coming.id, most);
                 let end = coming.end;
-                self.state = State::Unwanted(end, answer.into());
+                self.state = State::Unwanted(end, answer.into(), false);
                 (0, None)
             }
         }

@@ -173,6 +173,10 @@ pub trait World {
     /// Seconds since 1970.
     fn now(&self) -> i64;
 
+    /// Whether the visitor's turn has lasted long enough: a long answer, or what follows a command, waits for its next turn. A turn in which
+    /// this was never false gets nothing done.
+    fn is_turn_over(&mut self) -> bool;
+
     /// The server's time zone (NEWNEWS and NEWGROUPS without GMT).
     fn zone(&self) -> &dyn LocalZone {
         &Utc
@@ -192,6 +196,9 @@ pub trait World {
 
     /// An announced article will not come, or was thrown away unread.
     fn will_not_come(&mut self, id: &[u8]);
+
+    /// Part of an announced article came; it is thrown away, and may be sent again later.
+    fn put_off(&mut self, id: &[u8]);
 
     // ---- who it is ----
 

@@ -9,6 +9,7 @@ mod any_bytes_in_any_portions;
 mod capabilities_tell_what_works;
 mod closed_groups_do_not_show;
 mod it_agrees_with_inn;
+mod long_answers_are_written_in_turns;
 mod peers_send;
 mod readers_list_groups;
 mod readers_read_articles;

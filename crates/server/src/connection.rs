@@ -14,6 +14,7 @@ use rustix::buffer::spare_capacity;
 use rustix::io::Errno;
 
 use crate::counts::What;
+use crate::event::Event;
 use crate::layers::deflate::Deflate;
 use crate::layers::tls::Tls;
 use crate::library::{Desk, Library};
@@ -26,8 +27,10 @@ use crate::visit::{TOO_MANY, Visit};
 pub const READ_BYTES: usize = 1 << 20;
 /// Read in one go from who sends no articles: else a thousand pipelines that nobody reads the answers of take up a GiB.
 const READER_READ_BYTES: usize = 8 << 10;
-/// Bytes of articles that are not whole, of all connections: 256 MiB. Whoever then wants to send more of one is sent away.
-pub const HELD_BYTES_MAX: usize = 256 << 20;
+/// A connection that holds less of what is not whole is not counted: 4 KiB.
+const UNCOUNTED_BYTES: usize = 4 << 10;
+/// What a TLS handshake takes besides the records that are not used up, about: 4 KiB.
+const HANDSHAKE_BYTES: usize = 4 << 10;
 /// A leftover longer than this is read on to where it lies, instead of in the thread's buffer.
 const REST_BYTES: usize = 64 << 10;
 /// Articles of one read that are shorter in sum travel in a copy; longer ones in the buffer they were read into.
@@ -78,6 +81,8 @@ pub struct Turn<'t> {
     pub now: i64,
     /// Milliseconds of the monotonic clock.
     pub ticks: u64,
+    /// Then long answers wait for the next turn.
+    pub until: Instant,
 }
 
 /// A connection.
@@ -90,8 +95,12 @@ pub struct Connection {
     out: Out,
     /// Input that is not used up.
     rest: Vec<u8>,
-    /// Bytes of it that are counted among those which all hold.
-    held: usize,
+    /// It is counted among those which hold something.
+    is_held: bool,
+    /// When what it holds began, in milliseconds.
+    held_since: u64,
+    /// Since when the TLS handshake lasts, in milliseconds.
+    handshake: Option<u64>,
     tls: Option<Box<Tls>>,
     deflate: Option<Box<Deflate>>,
     /// Compressed input that is not looked at yet.
@@ -120,6 +129,8 @@ pub struct Connection {
     pub is_rest_of_deflate_noted: bool,
     /// It is among those whose turn comes again at once.
     pub is_eager: bool,
+    /// Its TLS handshake has an entry among the timers.
+    pub is_handshake_noted: bool,
 }
 
 impl Connection {
@@ -137,7 +148,9 @@ impl Connection {
             visit,
             out: Out::default(),
             rest: Vec::new(),
-            held: 0,
+            is_held: false,
+            held_since: ticks,
+            handshake: tls.is_some().then_some(ticks),
             tls,
             deflate: None,
             packed: Vec::new(),
@@ -158,6 +171,7 @@ impl Connection {
             is_rest_noted: false,
             is_rest_of_deflate_noted: false,
             is_eager: false,
+            is_handshake_noted: false,
         }
     }
 
@@ -276,14 +290,14 @@ impl Connection {
         if left > REST_BYTES {
             input.drain(..used);
             self.rest = input;
-            self.hold(turn.shared);
+            self.hold(turn);
             return;
         }
         self.rest = match input.get(used..) {
             Some(rest) if !rest.is_empty() => rest.to_vec(),
             _ => Vec::new(),
         };
-        self.hold(turn.shared);
+        self.hold(turn);
         // One that a large article made larger is given back.
         if turn.input.capacity() < input.capacity() && input.capacity() <= 2 * READ_BYTES {
             input.clear();
@@ -291,27 +305,92 @@ impl Connection {
         }
     }
 
-    /// Counts what it holds of an article that is not whole, among what all hold. Where that is too much, whoever wants more is sent away:
-    /// nobody waits for another, who may never come to an end.
-    fn hold(&mut self, shared: &Shared) {
-        let now = match self.rest.len() > REST_BYTES {
-            true => self.rest.capacity(),
-            false => 0,
+    /// Counts what it holds that is not whole, among what all hold.
+    fn hold(&mut self, turn: &Turn<'_>) {
+        let kept = self.tls.as_ref().map_or(0, |tls| tls.kept_bytes());
+        let owner = || {
+            let address = self.visit.address;
+            let address = address.map(|address| access::counted(address.ip()));
+            let entry = self.visit.rights.name().to_owned();
+            ((entry, address), turn.mailbox.clone())
         };
-        let before = std::mem::replace(&mut self.held, now);
-        let all = match now >= before {
-            true => shared.held.fetch_add(now - before, Ordering::Relaxed) + (now - before),
-            false => shared.held.fetch_sub(before - now, Ordering::Relaxed),
-        };
-        if now > before && all > HELD_BYTES_MAX {
-            self.dismiss(b"400 Too much is being sent at once; come again later\r\n");
+        let token = self.visit.token;
+        let bytes = self.rest.capacity() + self.packed.capacity() + kept;
+        if let Some(since) = self.handshake {
+            let bytes = HANDSHAKE_BYTES + kept;
+            let times = (since, turn.ticks);
+            turn.shared.handshakes.hold(token, bytes, times, owner);
+        } else if bytes > UNCOUNTED_BYTES {
+            let times = (self.held_since, turn.ticks);
+            turn.shared.held.hold(token, bytes, times, owner);
+            self.is_held = true;
+        } else if std::mem::take(&mut self.is_held) {
+            turn.shared.held.let_go(token);
         }
     }
 
     /// It holds nothing any more.
     pub fn let_go(&mut self, shared: &Shared) {
         self.rest = Vec::new();
-        self.hold(shared);
+        let token = self.visit.token;
+        if std::mem::take(&mut self.is_held) {
+            shared.held.let_go(token);
+        }
+        if self.handshake.take().is_some() {
+            shared.handshakes.let_go(token);
+        }
+    }
+
+    /// Memory is used up, and this has to let go of what it holds. Nothing is done where it holds nothing any more.
+    ///
+    /// # Errors
+    /// The connection is over.
+    pub fn make_room(&mut self, turn: &mut Turn<'_>) -> Result<(), Over> {
+        let kept = self.tls.as_ref().map_or(0, |tls| tls.kept_bytes());
+        let bytes = self.rest.len() + self.packed.len() + kept;
+        let told = |what: &'static str, visit: &Visit| {
+            turn.shared.newsroom.tell(&Event::LetGo {
+                address: visit.address,
+                entry: visit.rights.name(),
+                what,
+                bytes,
+            });
+        };
+        if self.handshake.is_some() {
+            told("handshake", &self.visit);
+            return Err(Over);
+        }
+        if !self.is_held {
+            return Ok(());
+        }
+        if self.session.is_receiving_whole() {
+            told("article", &self.visit);
+            self.put_off_article(turn);
+        } else {
+            told("command", &self.visit);
+            self.dismiss(b"400 Too much is being sent at once; come again later\r\n");
+        }
+        self.go_on(turn)
+    }
+
+    fn put_off_article(&mut self, turn: &mut Turn<'_>) {
+        let mut desk = Desk {
+            library: turn.library,
+            visit: &mut self.visit,
+            packing: turn.packing,
+            input: b"",
+            shared: turn.shared,
+            mailbox: turn.mailbox,
+            now: turn.now,
+            ticks: turn.ticks,
+            until: turn.until,
+        };
+        self.session.put_off(&mut desk);
+    }
+
+    /// Since when a TLS handshake lasts, in milliseconds.
+    pub fn handshake(&self) -> Option<u64> {
+        self.handshake
     }
 
     /// Reads what TLS and compression make input of.
@@ -340,6 +419,8 @@ impl Connection {
                     Err(_) => self.is_closing = true,
                 }
                 if was_handshaking && !tls.is_handshaking() {
+                    self.handshake = None;
+                    turn.shared.handshakes.let_go(self.visit.token);
                     self.visit.certificate = tls.certificate();
                     self.secured(turn);
                 }
@@ -438,6 +519,7 @@ impl Connection {
             }
             if taken.used > 0 {
                 self.active = turn.ticks;
+                self.held_since = turn.ticks;
                 self.has_spoken = true;
             }
             self.next = taken.next;
@@ -464,6 +546,10 @@ impl Connection {
                 }
                 // What is packed small may be large: it waits, too, for what is on its way.
                 Next::More if self.is_packed_more && !self.is_full() => {
+                    if Instant::now() >= turn.until {
+                        self.next = Next::Turn;
+                        break;
+                    }
                     input.drain(..used);
                     used = 0;
                     if !self.unpack(&mut input) {
@@ -501,6 +587,7 @@ impl Connection {
             mailbox: turn.mailbox,
             now: turn.now,
             ticks: turn.ticks,
+            until: turn.until,
         };
         self.session.take(input, &mut desk, &mut self.out)
     }
@@ -545,6 +632,7 @@ impl Connection {
             Some(config) => {
                 self.tls = Tls::new(&config).ok().map(Box::new);
                 self.is_closing |= self.tls.is_none();
+                self.handshake = self.tls.is_some().then_some(turn.ticks);
                 self.next = Next::More;
             }
             None => self.is_closing = true,

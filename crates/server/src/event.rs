@@ -33,6 +33,18 @@ pub enum Event<'a> {
         /// An article was not whole.
         is_receiving: bool,
     },
+    /// Memory for what is not whole is used up, and this connection was the slowest of the greediest: what it had sent of an article, or
+    /// of a TLS handshake, is thrown away.
+    LetGo {
+        /// Where from.
+        address: Option<SocketAddr>,
+        /// The entry of the access rules.
+        entry: &'a str,
+        /// What was not whole: `article', `handshake' or `command'.
+        what: &'static str,
+        /// How much of it there was.
+        bytes: usize,
+    },
     /// The connection of a peer is over.
     PeerLeft {
         /// Where from.

@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 use std::fs;
+use std::ops::ControlFlow;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, PoisonError};
@@ -131,6 +132,8 @@ pub struct Desk<'a> {
     pub now: i64,
     /// Milliseconds of the monotonic clock.
     pub ticks: u64,
+    /// When the turn is over.
+    pub until: Instant,
 }
 
 impl Desk<'_> {
@@ -194,8 +197,12 @@ impl Desk<'_> {
 
     fn wait(&mut self, slow: access::Slow) -> SaslStep {
         let (mailbox, token) = (self.mailbox.clone(), self.visit.token);
+        let address = self
+            .visit
+            .address
+            .map(|address| access::counted(address.ip()));
         let job = move || mailbox.put(Letter::LoggedIn(token, slow.run()));
-        match self.shared.slow.run(Box::new(job)) {
+        match self.shared.slow.run(address, Box::new(job)) {
             Ok(()) => SaslStep::Pending,
             // RFC 4643, 2.3.2: not 481, upon which people are asked for another password.
             Err(full) => {
@@ -209,6 +216,10 @@ impl Desk<'_> {
 impl World for Desk<'_> {
     fn now(&self) -> i64 {
         self.now
+    }
+
+    fn is_turn_over(&mut self) -> bool {
+        Instant::now() >= self.until
     }
 
     fn intake(&self) -> Intake {
@@ -282,6 +293,12 @@ impl World for Desk<'_> {
 
     fn will_not_come(&mut self, id: &[u8]) {
         self.visit.tally.add(What::Size, 1);
+        let hash = message_id::hash(id);
+        self.shared.offers.forget(hash, self.visit.token);
+    }
+
+    fn put_off(&mut self, id: &[u8]) {
+        self.visit.tally.add(What::Deferred, 1);
         let hash = message_id::hash(id);
         self.shared.offers.forget(hash, self.visit.token);
     }
@@ -472,10 +489,15 @@ impl World for Desk<'_> {
     ) -> Result<Option<u64>, Trouble> {
         let rights = &self.visit.rights;
         let stacks = &self.library.stacks;
+        let until = self.until;
         let next = stacks.filed_since(since, cursor, limit, |found| {
             let fits = |(name, _): (&[u8], u64)| is_wanted(name) && rights.may_read(name);
             if found.links().any(fits) {
                 each(found.line.id);
+            }
+            match Instant::now() >= until {
+                true => ControlFlow::Break(()),
+                false => ControlFlow::Continue(()),
             }
         });
         next.map_err(trouble(self.shared))

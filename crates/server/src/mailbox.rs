@@ -17,6 +17,8 @@ pub enum Letter {
     LoggedIn(Token, access::Outcome),
     /// Settings are read again: who may do what is asked anew.
     Reloaded,
+    /// A connection holds too much of something that is not whole.
+    LetGo(Token),
     /// The end.
     Stop,
 }

@@ -1,10 +1,11 @@
 //! A network thread: one loop that waits for its sockets, its letters and its timers, and gives the connection its turn.
 
+use std::collections::VecDeque;
 use std::net::SocketAddr;
 use std::os::fd::{AsFd, OwnedFd};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use access::Visitor;
 use article::message_id;
@@ -33,6 +34,13 @@ const EVENTS: usize = 256;
 const ACCEPTS: usize = 64;
 /// Buffers kept for articles.
 const SPARE_MAX: usize = 8;
+/// Time for a connection before long answers wait for its next turn, ms.
+pub const TURN_MILLISECONDS_MAX: u64 = 2;
+/// Time for all connections before the thread looks for new ones again, ms: then only what is short is done for those that are ready, and
+/// one long answer goes on.
+pub const ROUND_MILLISECONDS_MAX: u64 = 10;
+/// Time for a TLS handshake, seconds; less where `nntp.first_seconds` is less.
+pub const HANDSHAKE_SECONDS_MAX: u64 = 20;
 /// The letters of the mailbox, and above it the doors: no connection has such a token.
 const MAILBOX: u64 = u64::MAX;
 const DOORS: u64 = u64::MAX - 1024;
@@ -57,10 +65,14 @@ pub(crate) struct Network {
     timers: Timers,
     /// When connections that compress may have become quiet.
     deflate_timers: Timers,
+    /// When TLS handshakes have to be over.
+    handshake_timers: Timers,
     /// Those who want to send, but too much is on the way already.
     paused: Vec<Token>,
-    /// Those with a long answer of which all is sent that is written.
-    eager: Vec<Token>,
+    /// Those with a long answer of which all is sent that is written, the one that has waited longest in front.
+    eager: VecDeque<Token>,
+    /// When this round has lasted long enough.
+    round_until: Instant,
     /// Doors that could not be opened for lack of descriptors are shut until then.
     shut_until: Option<u64>,
     input: Vec<u8>,
@@ -93,7 +105,7 @@ fn at_mut(places: &mut [Place], token: Token) -> Option<&mut Connection> {
 }
 
 macro_rules! turn {
-    ($network:expr, $ticks:expr) => {
+    ($network:expr, $ticks:expr, $until:expr) => {
         Turn {
             library: &mut $network.library,
             input: &mut $network.input,
@@ -104,6 +116,7 @@ macro_rules! turn {
             mailbox: &$network.mailbox,
             now: seconds(),
             ticks: $ticks,
+            until: $until,
         }
     };
 }
@@ -128,8 +141,10 @@ impl Network {
             free: Vec::new(),
             timers: Timers::default(),
             deflate_timers: Timers::default(),
+            handshake_timers: Timers::default(),
             paused: Vec::new(),
-            eager: Vec::new(),
+            eager: VecDeque::new(),
+            round_until: Instant::now(),
             shut_until: None,
             input: Vec::new(),
             raw: Vec::new(),
@@ -178,6 +193,7 @@ impl Network {
                 let why = &error.to_string();
                 self.shared.newsroom.tell(&Event::Trouble { why });
             }
+            self.round_until = Instant::now() + Duration::from_millis(ROUND_MILLISECONDS_MAX);
             let ticks = ticks();
             for event in &events {
                 let flags = event.flags;
@@ -187,12 +203,33 @@ impl Network {
                     number => self.serve(Token::of(number), flags, ticks),
                 }
             }
-            for token in std::mem::take(&mut self.eager) {
-                self.go_on(token, ticks);
-            }
+            self.go_on_with_long_answers(ticks);
             self.look_at_times(ticks);
         }
         self.end_all();
+    }
+
+    /// Goes on with those answers whose turn it is, with one at least, until the round is over.
+    fn go_on_with_long_answers(&mut self, ticks: u64) {
+        for _ in 0..self.eager.len() {
+            let Some(token) = self.eager.pop_front() else {
+                return;
+            };
+            let until = Instant::now() + Duration::from_millis(TURN_MILLISECONDS_MAX);
+            self.go_on_until(token, ticks, until);
+            if Instant::now() >= self.round_until {
+                return;
+            }
+        }
+    }
+
+    /// Until when a connection whose turn it is may go on with something long: not at all where the round is over.
+    fn turn_until(&self) -> Instant {
+        let now = Instant::now();
+        match now < self.round_until {
+            true => now + Duration::from_millis(TURN_MILLISECONDS_MAX),
+            false => now,
+        }
     }
 
     fn timeout(&self) -> Option<Timespec> {
@@ -204,8 +241,8 @@ impl Network {
         }
         let soon = !self.paused.is_empty() || self.shut_until.is_some();
         let now = ticks();
-        let next = [self.timers.next(), self.deflate_timers.next()];
-        let next = next.into_iter().flatten().min();
+        let timers = [&self.timers, &self.deflate_timers, &self.handshake_timers];
+        let next = timers.into_iter().filter_map(Timers::next).min();
         let next = next.map(|at| at.saturating_sub(now));
         let wait = match (next, soon) {
             (Some(wait), true) => Some(wait.min(LOOK_AGAIN)),
@@ -239,6 +276,7 @@ impl Network {
             self.time_out(token);
         }
         self.rest_deflates(ticks);
+        self.end_long_handshakes(ticks);
         if self.shut_until.is_some_and(|at| at <= ticks) {
             self.shut_until = None;
             // Registered already where only this thread had shut them.
@@ -260,6 +298,18 @@ impl Network {
             match connection.rest_deflate(DEFLATE_KEPT, ticks) {
                 true => connection.is_rest_of_deflate_noted = false,
                 false => self.deflate_timers.add(ticks + DEFLATE_KEPT, token),
+            }
+        }
+    }
+
+    fn end_long_handshakes(&mut self, ticks: u64) {
+        while let Some(token) = self.handshake_timers.due(ticks) {
+            let Some(connection) = at_mut(&mut self.places, token) else {
+                continue;
+            };
+            connection.is_handshake_noted = false;
+            if connection.handshake().is_some() {
+                self.time_out(token);
             }
         }
     }
@@ -354,13 +404,20 @@ impl Network {
         };
         if connection.wants_turn() && !connection.is_eager {
             connection.is_eager = true;
-            self.eager.push(token);
+            self.eager.push_back(token);
         }
         if let Some(at) = connection.visit.rests_until
             && !connection.is_rest_noted
         {
             connection.is_rest_noted = true;
             self.timers.add(at, token);
+        }
+        if let Some(since) = connection.handshake()
+            && !connection.is_handshake_noted
+        {
+            connection.is_handshake_noted = true;
+            self.handshake_timers
+                .add(since + HANDSHAKE_SECONDS_MAX * 1000, token);
         }
         if connection.is_deflate_awake() && !connection.is_rest_of_deflate_noted {
             connection.is_rest_of_deflate_noted = true;
@@ -389,7 +446,8 @@ impl Network {
         let Some(mut connection) = self.take(token) else {
             return;
         };
-        let mut turn = turn!(self, ticks);
+        let until = self.turn_until();
+        let mut turn = turn!(self, ticks, until);
         let gone = epoll::EventFlags::ERR | epoll::EventFlags::HUP;
         let mut done = Ok(());
         if flags.contains(epoll::EventFlags::OUT) {
@@ -410,6 +468,7 @@ impl Network {
                 Letter::Settled(parcel) => self.settle(parcel, ticks),
                 Letter::LoggedIn(token, outcome) => self.logged_in(token, outcome, ticks),
                 Letter::Reloaded => self.reload(),
+                Letter::LetGo(token) => self.make_room(token, ticks),
                 Letter::Stop => self.is_stopping = true,
             }
         }
@@ -467,9 +526,13 @@ impl Network {
     }
 
     fn go_on(&mut self, token: Token, ticks: u64) {
+        self.go_on_until(token, ticks, self.turn_until());
+    }
+
+    fn go_on_until(&mut self, token: Token, ticks: u64, until: Instant) {
         if let Some(mut connection) = self.take(token) {
             connection.is_eager = false;
-            let mut turn = turn!(self, ticks);
+            let mut turn = turn!(self, ticks, until);
             let done = connection.go_on(&mut turn);
             self.put(connection, done);
         }
@@ -501,9 +564,20 @@ impl Network {
             }
         };
         connection.logged_in(&told);
-        let mut turn = turn!(self, ticks);
+        let until = self.turn_until();
+        let mut turn = turn!(self, ticks, until);
         let done = connection.go_on(&mut turn);
         self.put(connection, done);
+    }
+
+    /// A connection holds too much of what is not whole.
+    fn make_room(&mut self, token: Token, ticks: u64) {
+        if let Some(mut connection) = self.take(token) {
+            let until = self.turn_until();
+            let mut turn = turn!(self, ticks, until);
+            let done = connection.make_room(&mut turn);
+            self.put(connection, done);
+        }
     }
 
     fn reload(&mut self) {
@@ -653,7 +727,8 @@ impl Network {
         {
             return self.end(connection);
         }
-        let turn = turn!(self, ticks);
+        let until = self.turn_until();
+        let turn = turn!(self, ticks, until);
         let done = match is_tls {
             true => Ok(()),
             false => {
@@ -719,7 +794,8 @@ impl Network {
         for token in all {
             if let Some(mut connection) = self.take(token) {
                 connection.dismiss(b"400 The server is going down\r\n");
-                let turn = turn!(self, ticks);
+                let until = self.turn_until();
+                let turn = turn!(self, ticks, until);
                 let _ = connection.send(&turn);
                 self.end(connection);
             }

@@ -11,11 +11,20 @@ use nntp::Terms;
 use crate::counts::Counts;
 use crate::offers::Offers;
 use crate::plan::{InForce, Newsroom, Plan};
+use crate::shares::Shares;
 use crate::slow::Slow;
 use crate::socket::Listening;
 
 /// Bytes of articles on their way to the disk in all; then nothing more is read from peers: 64 MiB.
 pub const ON_THE_WAY_ALL_BYTES_MAX: usize = 64 << 20;
+/// Bytes of articles (and commands) that are not whole, of all connections: 256 MiB.
+pub const HELD_BYTES_MAX: usize = 256 << 20;
+/// Bytes of these that an address may have before it counts as greedy: 8 MiB.
+pub const HELD_SHARE_BYTES_MAX: usize = 8 << 20;
+/// Bytes of TLS handshakes that are not over, of all connections: 32 MiB.
+pub const HANDSHAKE_BYTES_MAX: usize = 32 << 20;
+/// Bytes of these that an address may have before it counts as greedy: 512 KiB.
+pub const HANDSHAKE_SHARE_BYTES_MAX: usize = 512 << 10;
 
 /// What the network threads share.
 pub(crate) struct Shared {
@@ -24,8 +33,10 @@ pub(crate) struct Shared {
     pub counts: Arc<Counts>,
     pub slow: Slow,
     pub on_the_way: AtomicUsize,
-    /// Bytes of articles that are not whole.
-    pub held: AtomicUsize,
+    /// What is not whole: articles above all.
+    pub held: Shares,
+    /// TLS handshakes that are not over.
+    pub handshakes: Shares,
     pub floods: Mutex<access::PostFloods>,
     in_force: RwLock<Arc<InForce>>,
     addresses: Mutex<HashMap<IpAddr, usize>>,
@@ -121,7 +132,8 @@ pub(crate) fn share(plan: Plan) -> (Arc<Shared>, Arc<Vec<Listening>>) {
         counts: Arc::default(),
         slow: Slow::new(),
         on_the_way: AtomicUsize::new(0),
-        held: AtomicUsize::new(0),
+        held: Shares::new(HELD_BYTES_MAX, HELD_SHARE_BYTES_MAX),
+        handshakes: Shares::new(HANDSHAKE_BYTES_MAX, HANDSHAKE_SHARE_BYTES_MAX),
         floods: Mutex::new(access::PostFloods::new()),
         in_force: RwLock::new(Arc::new(plan.in_force)),
         addresses: Mutex::default(),

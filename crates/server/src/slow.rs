@@ -1,12 +1,16 @@
 //! A few threads for what takes long: passwords (argon2) and authenticator programs. Network threads never wait for
-//! them; a job sends its result to the mailbox of the one who asked.
+//! them; a job sends its result to the mailbox of the one who asked. Addresses take turns: one that has many jobs keeps no other waiting
+//! behind all of them.
 
-use std::collections::VecDeque;
+use std::collections::{HashMap, VecDeque};
+use std::net::IpAddr;
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::time::Duration;
 
 /// Jobs that wait. With more, logging in fails for now (RFC 4643, 2.3.2: 403), and whoever guesses passwords waits.
 pub const SLOW_JOBS_MAX: usize = 256;
+/// Jobs of one address (of IPv6, its network of 64 bits) that wait: an eighth of all.
+pub const SLOW_JOBS_PER_ADDRESS_MAX: usize = 32;
 /// Threads at most. A job of argon2 takes the whole of a core and 19 MB.
 pub const SLOW_THREADS_MAX: usize = 4;
 /// A thread without work ends after this.
@@ -24,7 +28,7 @@ pub struct Slow {
     _alive: Arc<Alive>,
 }
 
-/// The pool has no room: as many jobs wait as may.
+/// The pool has no room: as many jobs wait as may, of all or of this address.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("too many logins at once; try again later")]
 pub struct IsFull;
@@ -37,10 +41,47 @@ struct Shared {
 }
 
 struct State {
-    jobs: VecDeque<Job>,
+    jobs: Queue,
     threads: usize,
     idle_threads: usize,
     is_over: bool,
+}
+
+/// What waits. Addresses take turns.
+#[derive(Default)]
+struct Queue {
+    of_address: HashMap<Option<IpAddr>, VecDeque<Job>>,
+    /// Addresses that have jobs, the next one in front.
+    turns: VecDeque<Option<IpAddr>>,
+    jobs: usize,
+}
+
+impl Queue {
+    fn has_room(&self, address: Option<IpAddr>) -> bool {
+        let own = self.of_address.get(&address).map_or(0, VecDeque::len);
+        self.jobs < SLOW_JOBS_MAX && own < SLOW_JOBS_PER_ADDRESS_MAX
+    }
+
+    fn push(&mut self, address: Option<IpAddr>, job: Job) {
+        let own = self.of_address.entry(address).or_default();
+        if own.is_empty() {
+            self.turns.push_back(address);
+        }
+        own.push_back(job);
+        self.jobs += 1;
+    }
+
+    fn pop(&mut self) -> Option<Job> {
+        let address = self.turns.pop_front()?;
+        let own = self.of_address.get_mut(&address)?;
+        let job = own.pop_front()?;
+        match own.is_empty() {
+            true => drop(self.of_address.remove(&address)),
+            false => self.turns.push_back(address),
+        }
+        self.jobs -= 1;
+        Some(job)
+    }
 }
 
 struct Alive {
@@ -73,7 +114,7 @@ impl Slow {
     pub fn with(threads_max: usize, idle: Duration) -> Self {
         let shared = Arc::new(Shared {
             state: Mutex::new(State {
-                jobs: VecDeque::new(),
+                jobs: Queue::default(),
                 threads: 0,
                 idle_threads: 0,
                 is_over: false,
@@ -91,16 +132,16 @@ impl Slow {
         }
     }
 
-    /// Has `job` done, in its turn. It must not wait for another job.
+    /// Has `job` done for an address (as it is counted; `None`: this machine), in its turn. It must not wait for another job.
     ///
     /// # Errors
-    /// `SLOW_JOBS_MAX` jobs wait already, or no thread can be started; the job is dropped.
-    pub fn run(&self, job: Job) -> Result<(), IsFull> {
+    /// `SLOW_JOBS_MAX` jobs wait already, or `SLOW_JOBS_PER_ADDRESS_MAX` of this address, or no thread can be started; the job is dropped.
+    pub fn run(&self, address: Option<IpAddr>, job: Job) -> Result<(), IsFull> {
         let mut state = self.shared.lock();
-        if state.jobs.len() >= SLOW_JOBS_MAX {
+        if !state.jobs.has_room(address) {
             return Err(IsFull);
         }
-        if state.idle_threads <= state.jobs.len() && state.threads < self.shared.threads_max {
+        if state.idle_threads <= state.jobs.jobs && state.threads < self.shared.threads_max {
             let shared = Arc::clone(&self.shared);
             let thread = std::thread::Builder::new().name("slow".to_owned());
             match thread.spawn(move || shared.work()) {
@@ -110,7 +151,7 @@ impl Slow {
                 Err(_) => {}
             }
         }
-        state.jobs.push_back(job);
+        state.jobs.push(address, job);
         drop(state);
         self.shared.wakes.notify_one();
         Ok(())
@@ -119,7 +160,7 @@ impl Slow {
     /// Jobs that wait for a thread.
     #[must_use]
     pub fn waiting(&self) -> usize {
-        self.shared.lock().jobs.len()
+        self.shared.lock().jobs.jobs
     }
 
     /// Threads there are now.
@@ -142,7 +183,7 @@ impl Shared {
         };
         let mut state = self.lock();
         loop {
-            if let Some(job) = state.jobs.pop_front() {
+            if let Some(job) = state.jobs.pop() {
                 drop(state);
                 job();
                 state = self.lock();
@@ -159,7 +200,7 @@ impl Shared {
                 .unwrap_or_else(PoisonError::into_inner);
             state = next;
             state.idle_threads -= 1;
-            if waited.timed_out() && state.jobs.is_empty() {
+            if waited.timed_out() && state.jobs.jobs == 0 {
                 leaves.now(&mut state);
                 return;
             }

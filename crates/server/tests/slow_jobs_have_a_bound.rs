@@ -2,10 +2,51 @@
 // A test fails by panicking.
 #![allow(clippy::indexing_slicing, clippy::unwrap_used, clippy::panic)]
 
+use std::net::IpAddr;
 use std::sync::mpsc;
 use std::time::Duration;
 
-use server::slow::{IsFull, SLOW_JOBS_MAX, Slow};
+use server::slow::{IsFull, SLOW_JOBS_MAX, SLOW_JOBS_PER_ADDRESS_MAX, Slow};
+
+fn address(last: u8) -> Option<IpAddr> {
+    Some(IpAddr::from([192, 0, 2, last]))
+}
+
+/// One thread, which is busy until something is sent.
+fn busy() -> (Slow, mpsc::Sender<()>) {
+    let slow = Slow::with(1, Duration::from_secs(30));
+    let (go, wait) = mpsc::channel::<()>();
+    let (began, begins) = mpsc::channel();
+    slow.run(
+        None,
+        Box::new(move || {
+            began.send(()).unwrap();
+            let _ = wait.recv();
+        }),
+    )
+    .unwrap();
+    begins.recv().unwrap();
+    (slow, go)
+}
+
+#[test]
+fn one_address_keeps_no_other_out() {
+    let (slow, go) = busy();
+    let (done, dones) = mpsc::channel();
+    let job = |name: &'static str| {
+        let done = done.clone();
+        Box::new(move || done.send(name).unwrap())
+    };
+    for _ in 0..SLOW_JOBS_PER_ADDRESS_MAX {
+        slow.run(address(1), job("greedy")).unwrap();
+    }
+    assert_eq!(slow.run(address(1), job("greedy")), Err(IsFull));
+    slow.run(address(2), job("first")).unwrap();
+    slow.run(address(2), job("second")).unwrap();
+    drop(go);
+    let order: Vec<&str> = dones.iter().take(5).collect();
+    assert_eq!(order, ["greedy", "first", "greedy", "second", "greedy"]);
+}
 
 #[test]
 fn a_full_pool_refuses() {
@@ -16,10 +57,13 @@ fn a_full_pool_refuses() {
     let (began, begins) = mpsc::channel();
     for _ in 0..2 {
         let (wait, began) = (wait.clone(), began.clone());
-        slow.run(Box::new(move || {
-            began.send(()).unwrap();
-            let _ = wait.lock().unwrap().recv();
-        }))
+        slow.run(
+            None,
+            Box::new(move || {
+                began.send(()).unwrap();
+                let _ = wait.lock().unwrap().recv();
+            }),
+        )
         .unwrap();
     }
     begins.recv().unwrap();
@@ -28,16 +72,17 @@ fn a_full_pool_refuses() {
     let (done, dones) = mpsc::channel();
     for number in 0..SLOW_JOBS_MAX {
         let done = done.clone();
-        slow.run(Box::new(move || done.send(number).unwrap()))
+        let address = address((number / SLOW_JOBS_PER_ADDRESS_MAX) as u8);
+        slow.run(address, Box::new(move || done.send(number).unwrap()))
             .unwrap();
     }
     assert_eq!(slow.waiting(), SLOW_JOBS_MAX);
-    assert_eq!(slow.run(Box::new(|| unreachable!())), Err(IsFull));
+    assert_eq!(slow.run(None, Box::new(|| unreachable!())), Err(IsFull));
     drop(go);
     let mut seen: Vec<usize> = dones.iter().take(SLOW_JOBS_MAX).collect();
     seen.sort_unstable();
     assert!(seen.into_iter().eq(0..SLOW_JOBS_MAX), "each once");
-    slow.run(Box::new(|| {})).unwrap();
+    slow.run(None, Box::new(|| {})).unwrap();
 }
 
 #[test]
@@ -46,7 +91,7 @@ fn what_waits_is_done_when_the_pool_goes() {
     let slow = Slow::with(1, Duration::from_secs(3600));
     for number in 0..20 {
         let done = done.clone();
-        slow.run(Box::new(move || done.send(number).unwrap()))
+        slow.run(None, Box::new(move || done.send(number).unwrap()))
             .unwrap();
     }
     drop((slow, done));
@@ -64,7 +109,8 @@ fn idle_threads_end_and_come_again() {
     // Many times, for a thread that leaves just as a job comes.
     for _ in 0..300 {
         let done = done.clone();
-        slow.run(Box::new(move || done.send(()).unwrap())).unwrap();
+        slow.run(None, Box::new(move || done.send(()).unwrap()))
+            .unwrap();
         dones.recv_timeout(Duration::from_secs(20)).unwrap();
         std::thread::yield_now();
     }

@@ -6,7 +6,7 @@ use crate::support;
 
 use proptest::prelude::*;
 use rustls::version::{TLS12, TLS13};
-use server::layers::tls::{Fault, Tls};
+use server::layers::tls::{Fault, HELLO_BYTES_MAX, Tls};
 use support::{Client, feed, make, plain, portions, receive, say, sent, serving, shake};
 
 #[test]
@@ -37,6 +37,44 @@ fn a_message_without_end_is_refused() {
         fed += record.len();
         assert!(fed < 1 << 20, "it takes all there is");
         record[5..9].copy_from_slice(&[0; 4]);
+    }
+}
+
+#[test]
+fn a_record_that_is_too_long_is_refused_by_its_header() {
+    let serving = serving(&make(&["news.example"]));
+    let mut tls = Tls::new(serving.config()).unwrap();
+    let mut record = vec![22, 3, 1, 0xff, 0xff, 1, 0, 0xff, 0xf0];
+    tls.feed(&mut [record.remove(0)], &mut Vec::new()).unwrap();
+    record.resize(100, 0);
+    let fault = tls.feed(&mut record, &mut Vec::new());
+    assert!(matches!(fault, Err(Fault::TooLong)), "{fault:?}");
+}
+
+#[test]
+fn half_a_hello_holds_no_more_than_a_record() {
+    let serving = serving(&make(&["news.example"]));
+    for portion in [1, 100, 5000] {
+        let mut tls = Tls::new(serving.config()).unwrap();
+        // Records that begin a ClientHello of 60 KB.
+        let mut hello = vec![1, 0, 0xea, 0x60];
+        hello.resize(4 + 60_000, 0);
+        let records: Vec<u8> = hello
+            .chunks(2000)
+            .flat_map(|part| {
+                let length = (part.len() as u16).to_be_bytes();
+                [&[22, 3, 1, length[0], length[1]], part].concat()
+            })
+            .collect();
+        let mut fed = 0;
+        for portion in records.chunks(portion) {
+            if tls.feed(&mut portion.to_vec(), &mut Vec::new()).is_err() {
+                break;
+            }
+            fed += portion.len();
+            assert!(tls.kept_bytes() <= 2 * HELLO_BYTES_MAX);
+        }
+        assert!(fed <= HELLO_BYTES_MAX, "{fed}");
     }
 }
 

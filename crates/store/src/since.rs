@@ -1,5 +1,7 @@
 //! History lines from a time on, in pieces.
 
+use std::ops::ControlFlow;
+
 use crate::Error;
 use crate::history::HistoryLine;
 use crate::reader::Reader;
@@ -7,7 +9,8 @@ use crate::thinned::History;
 
 impl Reader {
     /// Calls `each` for history lines in the order in which they came, from the first that may have arrived at a time on, or from an
-    /// address on where this stopped before. Looks at `limit` lines at most. The address to go on with; `None`: there is no more.
+    /// address on where this stopped before. Looks at `limit` lines at most, or as far as `each` goes on. The
+    /// address to go on with; `None`: there is no more.
     ///
     /// # Errors
     /// A history file cannot be read.
@@ -16,7 +19,7 @@ impl Reader {
         seconds: i64,
         from: Option<u64>,
         limit: usize,
-        mut each: impl FnMut(HistoryLine<'r>),
+        mut each: impl FnMut(HistoryLine<'r>) -> ControlFlow<()>,
     ) -> Result<Option<u64>, Error> {
         let start = match from {
             Some(address) => address,
@@ -34,8 +37,10 @@ impl Reader {
                     return Ok(Some(base + offset));
                 }
                 left -= 1;
-                if let Some(line) = HistoryLine::parse(line).filter(|_| !self.is_forgotten(line)) {
-                    each(line);
+                if let Some(line) = HistoryLine::parse(line).filter(|_| !self.is_forgotten(line))
+                    && each(line).is_break()
+                {
+                    left = 0;
                 }
             }
         }

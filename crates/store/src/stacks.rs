@@ -335,7 +335,7 @@ impl Stacks {
     }
 
     /// Calls `each` for the articles that arrived then (epoch seconds) or later and are alive, in the order in which they came, and
-    /// looks at `limit` lines at most. Where to go on; `None`: that was all.
+    /// looks at `limit` lines at most, or as far as `each` goes on. Where to go on; `None`: that was all.
     ///
     /// # Errors
     /// A history file cannot be read.
@@ -344,13 +344,13 @@ impl Stacks {
         seconds: i64,
         from: Option<u64>,
         limit: usize,
-        mut each: impl FnMut(Found<'_>),
+        mut each: impl FnMut(Found<'_>) -> ControlFlow<()>,
     ) -> Result<Option<u64>, Error> {
         self.reader.lines_since(seconds, from, limit, |line| {
-            if line.arrival.is_some_and(|arrival| arrival >= seconds)
-                && let Some(found) = self.found(line)
-            {
-                each(found);
+            let is_new = line.arrival.is_some_and(|arrival| arrival >= seconds);
+            match self.found(line).filter(|_| is_new) {
+                Some(found) => each(found),
+                None => ControlFlow::Continue(()),
             }
         })
     }

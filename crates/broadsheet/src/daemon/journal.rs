@@ -200,6 +200,20 @@ pub fn note_event(event: &Event<'_>) {
             ];
             note("connection_timed_out", fields);
         }
+        Event::LetGo {
+            address: from,
+            entry,
+            what,
+            bytes,
+        } => {
+            let fields = vec![
+                ("address", address(*from)),
+                ("entry", (*entry).into()),
+                ("what", (*what).into()),
+                ("bytes", (*bytes as u64).into()),
+            ];
+            note("half_sent_dropped", fields);
+        }
         Event::PeerLeft {
             address: from,
             entry,

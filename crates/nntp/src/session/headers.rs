@@ -12,7 +12,7 @@ use crate::range::Range;
 use crate::world::{Trouble, World};
 
 use super::Session;
-use super::reply::{NO_CURRENT, NO_ID, NO_NUMBER, PIECE_BYTES, refuse};
+use super::reply::{NO_CURRENT, NO_ID, NO_NUMBER, PIECE_BYTES, Slice, refuse};
 
 /// So many articles are looked into for a piece of an answer.
 const ARTICLES_MAX: usize = 256;
@@ -195,6 +195,7 @@ impl Session {
         };
         let mut row = Vec::new();
         let mut line = Vec::new();
+        let mut slice = Slice::default();
         // XHDR and XPAT name the article as it was named (RFC 2980, 2.6).
         let name = if matches!(form, Form::New) { b"0" } else { id };
         let is_there = match field {
@@ -202,13 +203,13 @@ impl Session {
                 let found = article.as_ref();
                 let found = found.map(|article| value(article.header, header));
                 found
-                    .map(|value| form.push(name, value, &mut line))
+                    .map(|value| form.push(name, value, &mut slice, &mut line))
                     .is_some()
             }),
             _ => world.row(id, &mut row),
         };
         if !row.is_empty() {
-            form.push(name, field.of_row(trimmed(&row)), &mut line);
+            form.push(name, field.of_row(trimmed(&row)), &mut slice, &mut line);
         }
         match is_there {
             Ok(true) => {
@@ -243,9 +244,17 @@ impl Headers {
                 let next = world.rows(group, low, high, PIECE_BYTES, &mut rows)?.next;
                 let mut text = out.text();
                 let text: &mut Vec<u8> = &mut text;
-                for row in rows.ready().flat_map(lines) {
+                let mut slice = Slice::default();
+                let mut rows = rows.ready().flat_map(lines).peekable();
+                while let Some(row) = rows.next() {
                     let number = columns(row).next().unwrap_or_default();
-                    self.form.push(number, field.of_row(row), text);
+                    slice.work += row.len() / 16;
+                    self.form.push(number, field.of_row(row), &mut slice, text);
+                    if slice.is_over(world)
+                        && let Some(number) = rows.peek().and_then(|row| number_of(row))
+                    {
+                        return Ok(self.range.go_on(Some(number)));
+                    }
                 }
                 Ok(self.range.go_on(next))
             }
@@ -265,6 +274,7 @@ impl Form {
         let mut digits = Vec::new();
         let mut text = out.text();
         let full = text.len().saturating_add(PIECE_BYTES);
+        let mut slice = Slice::default();
         for _ in 0..ARTICLES_MAX {
             let after = range.low.saturating_sub(1);
             let Some((number, place)) = world.next(group, after, range.high)? else {
@@ -273,10 +283,13 @@ impl Form {
             if let Some(article) = world.article(place)? {
                 digits.clear();
                 decimal::push(&mut digits, number);
-                self.push(&digits, value(article.header, name), &mut text);
+                let value = value(article.header, name);
+                self.push(&digits, value, &mut slice, &mut text);
             }
+            // It may have come from a slow disk.
+            slice.look();
             let next = number.checked_add(1);
-            if !range.go_on(next) || text.len() >= full {
+            if !range.go_on(next) || text.len() >= full || slice.is_over(world) {
                 break;
             }
         }
@@ -284,7 +297,7 @@ impl Form {
     }
 
     /// Writes a line; nothing where it does not match.
-    fn push(&self, name: &[u8], value: Option<&[u8]>, text: &mut Vec<u8>) {
+    fn push(&self, name: &[u8], value: Option<&[u8]>, slice: &mut Slice, text: &mut Vec<u8>) {
         let before = text.len();
         text.extend_from_slice(name);
         text.push(b' ');
@@ -296,7 +309,8 @@ impl Form {
             Form::Old if written.is_empty() => text.extend_from_slice(b"(none)"),
             Form::Old => {}
             Form::Matching(pattern) => {
-                if written.is_empty() || !pattern.matches(written) {
+                let is_there = !written.is_empty();
+                if !(is_there && pattern.matches_counted(written, &mut slice.work)) {
                     return text.truncate(before);
                 }
             }
@@ -347,6 +361,11 @@ fn lines(rows: &[u8]) -> impl Iterator<Item = &[u8]> {
     parts(rows, b'\n')
         .filter(|row| !row.is_empty())
         .map(trimmed)
+}
+
+/// The number that a row begins with.
+fn number_of(row: &[u8]) -> Option<u64> {
+    decimal::parse(columns(row).next()?)
 }
 
 fn columns(row: &[u8]) -> impl Iterator<Item = &[u8]> {

@@ -15,7 +15,7 @@ use crate::world::{ControlFile, Trouble, World};
 
 use super::Session;
 use super::news::{When, seconds};
-use super::reply::{PIECE_BYTES, PIECE_LOOKS_MAX, refuse};
+use super::reply::{PIECE_BYTES, PIECE_LOOKS_MAX, Slice, refuse};
 
 /// Which groups are asked for.
 #[derive(Debug)]
@@ -208,11 +208,11 @@ impl Asked {
         }
     }
 
-    fn has(&self, group: &[u8]) -> bool {
+    fn has(&self, group: &[u8], slice: &mut Slice) -> bool {
         match self {
             Asked::All => true,
             Asked::One(name) => **name == *group,
-            Asked::Matching(wildmat) => wildmat.matches(group),
+            Asked::Matching(wildmat) => wildmat.matches_counted(group, &mut slice.work),
         }
     }
 }
@@ -257,23 +257,40 @@ impl Groups {
         let full = text.len().saturating_add(PIECE_BYTES);
         // What counts the articles of a group looks at more than a line.
         let most = PIECE_LOOKS_MAX / if self.with_counts { 16 } else { 1 };
+        let mut slice = Slice::default();
         for _ in 0..most {
             if self.at >= self.end || text.len() >= full {
                 break;
             }
             let id = GroupId(self.at);
             self.at += 1;
-            let name = self.active.name(id);
-            if name.is_empty() || !self.asked.has(name) || !world.may_read(name) {
-                continue;
+            self.write_one(id, &mut slice, world, text)?;
+            if slice.is_over(world) {
+                break;
             }
-            let count = match self.with_counts {
-                true => Some(world.count(id)?),
-                false => None,
-            };
-            push_group(&self.active, id, count, world, text)?;
         }
         Ok(self.at < self.end)
+    }
+
+    fn write_one<W: World>(
+        &self,
+        id: GroupId,
+        slice: &mut Slice,
+        world: &mut W,
+        text: &mut Vec<u8>,
+    ) -> Result<(), Trouble> {
+        let name = self.active.name(id);
+        if name.is_empty() || !self.asked.has(name, slice) || !world.may_read(name) {
+            return Ok(());
+        }
+        let count = match self.with_counts {
+            true => {
+                slice.look();
+                Some(world.count(id)?)
+            }
+            false => None,
+        };
+        push_group(&self.active, id, count, world, text)
     }
 }
 
@@ -320,6 +337,7 @@ impl Lines {
         let mut text = out.text();
         let text: &mut Vec<u8> = &mut text;
         let full = text.len().saturating_add(PIECE_BYTES);
+        let mut slice = Slice::default();
         for _ in 0..PIECE_LOOKS_MAX {
             let rest = self.text.get(self.at..).unwrap_or_default();
             if rest.is_empty() || text.len() >= full {
@@ -330,7 +348,10 @@ impl Lines {
             let line = rest.get(..end).unwrap_or_default();
             let line = line.strip_suffix(b"\n").unwrap_or(line);
             let line = line.strip_suffix(b"\r").unwrap_or(line);
-            self.kind.write(line, world, text)?;
+            self.kind.write(line, &mut slice, world, text)?;
+            if slice.is_over(world) {
+                break;
+            }
         }
         Ok(self.at < self.text.len())
     }
@@ -340,6 +361,7 @@ impl Kind {
     fn write<W: World>(
         &self,
         line: &[u8],
+        slice: &mut Slice,
         world: &mut W,
         text: &mut Vec<u8>,
     ) -> Result<(), Trouble> {
@@ -348,7 +370,7 @@ impl Kind {
             Kind::Groups(asked) => {
                 let end = memchr::memchr2(b' ', b'\t', line).unwrap_or(line.len());
                 let group = line.get(..end).unwrap_or_default();
-                if !is_comment && asked.has(group) && world.may_read(group) {
+                if !is_comment && asked.has(group, slice) && world.may_read(group) {
                     push_line(line, text);
                 }
             }

@@ -3,12 +3,40 @@
 use article::decimal;
 
 use crate::out::Out;
-use crate::world::{TROUBLE, Trouble};
+use crate::world::{TROUBLE, Trouble, World};
 
 /// About so many bytes of a long answer are written at a time: 128 KiB.
 pub(super) const PIECE_BYTES: usize = 128 << 10;
 /// So many things are looked at for a piece of a long answer.
 pub(super) const PIECE_LOOKS_MAX: usize = 4096;
+/// Work between two looks at the clock, in steps of a pattern (a few nanoseconds each).
+const UNTIMED_WORK_MAX: usize = 4096;
+/// The work of a line, besides that of its pattern.
+const LINE_WORK: usize = 64;
+
+/// The part of a long answer that is written in one turn.
+#[derive(Debug, Default)]
+pub(super) struct Slice {
+    /// Work since the last look at the clock.
+    pub(super) work: usize,
+}
+
+impl Slice {
+    /// True when no further line should be looked at in this turn. A slice has one line at least: this is asked behind it.
+    pub(super) fn is_over<W: World>(&mut self, world: &mut W) -> bool {
+        self.work += LINE_WORK;
+        if self.work < UNTIMED_WORK_MAX {
+            return false;
+        }
+        self.work = 0;
+        world.is_turn_over()
+    }
+
+    /// The next question looks at the clock.
+    pub(super) fn look(&mut self) {
+        self.work = UNTIMED_WORK_MAX;
+    }
+}
 
 /// RFC 3977: the current article number is invalid.
 pub(super) const NO_CURRENT: &[u8] = b"420 There is no current article\r\n";

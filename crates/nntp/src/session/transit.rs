@@ -114,7 +114,7 @@ impl Session {
                 }
             }
         };
-        self.state = State::Unwanted(ArticleEnd::default(), answer.into());
+        self.state = State::Unwanted(ArticleEnd::default(), answer.into(), false);
         None
     }
 

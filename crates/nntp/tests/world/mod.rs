@@ -70,6 +70,10 @@ pub struct Fake {
     /// The question with this number fails, and all behind it.
     pub fails_at: Option<usize>,
     pub questions: usize,
+    /// So often it may be asked in a turn whether the turn is over; `None`: it never is.
+    pub turn_lasts: Option<usize>,
+    /// How often it was asked in this turn.
+    pub turn_asked: usize,
 }
 
 impl Fake {
@@ -94,6 +98,8 @@ impl Fake {
             rows_max: 3,
             fails_at: None,
             questions: 0,
+            turn_lasts: None,
+            turn_asked: 0,
         }
     }
 
@@ -192,6 +198,11 @@ impl World for Fake {
         self.now
     }
 
+    fn is_turn_over(&mut self) -> bool {
+        self.turn_asked += 1;
+        self.turn_lasts.is_some_and(|most| self.turn_asked > most)
+    }
+
     fn zone(&self) -> &dyn LocalZone {
         &self.zone
     }
@@ -218,6 +229,10 @@ impl World for Fake {
     }
 
     fn will_not_come(&mut self, id: &[u8]) {
+        self.will_not_come.push(id.to_vec());
+    }
+
+    fn put_off(&mut self, id: &[u8]) {
         self.will_not_come.push(id.to_vec());
     }
 
@@ -441,6 +456,8 @@ pub struct Client {
     /// The most that ever waited in `out`.
     pub most_waiting: usize,
     pub articles: Vec<Vec<u8>>,
+    /// Turns that it had.
+    pub turns: usize,
 }
 
 impl Client {
@@ -457,6 +474,7 @@ impl Client {
             next: Next::More,
             most_waiting: 0,
             articles: Vec::new(),
+            turns: 0,
         }
     }
 
@@ -465,6 +483,8 @@ impl Client {
         self.input.extend_from_slice(bytes.as_ref());
         let mut got = Vec::new();
         loop {
+            self.turns += 1;
+            self.world.turn_asked = 0;
             let taken = self
                 .session
                 .take(&self.input, &mut self.world, &mut self.out);

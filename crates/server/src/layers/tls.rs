@@ -27,6 +27,11 @@ const RECORD_OVERHEAD_BYTES: usize = 64;
 /// Bytes of records held for later: one that is not whole, or those of a handshake message over several (a chain of
 /// client certificates). rustls takes no handshake message of more than 64 KB.
 const KEPT_BYTES_MAX: usize = 96 << 10;
+/// Largest content of a record with what it is wrapped in (RFC 5246, 6.2.3).
+const WRAPPED_BYTES_MAX: usize = RECORD_BYTES + 2048;
+/// Bytes of records held before the client has said enough to be answered: its first message, which has some hundred bytes as a rule,
+/// in one record.
+pub const HELLO_BYTES_MAX: usize = RECORD_BYTES + RECORD_HEADER_BYTES;
 
 /// Why a connection must end.
 #[derive(Debug, Error)]
@@ -67,6 +72,8 @@ pub struct Tls {
     answers: Vec<u8>,
     is_closed: bool,
     is_broken: bool,
+    /// The client's first message was answered.
+    is_answered: bool,
 }
 
 impl Tls {
@@ -81,6 +88,7 @@ impl Tls {
             answers: Vec::new(),
             is_closed: false,
             is_broken: false,
+            is_answered: false,
         })
     }
 
@@ -216,6 +224,12 @@ impl Tls {
         self.connection.alpn_protocol()
     }
 
+    /// Bytes of memory for records that are not used up.
+    #[must_use]
+    pub fn kept_bytes(&self) -> usize {
+        self.kept.capacity()
+    }
+
     /// First completes what is kept, record by record, then works in the caller's buffer.
     fn take(&mut self, mut cipher: &mut [u8], plain: &mut Vec<u8>) -> Result<(), Fault> {
         while !self.kept.is_empty() && !cipher.is_empty() && !self.is_closed {
@@ -223,6 +237,11 @@ impl Tls {
             let (next, rest) = std::mem::take(&mut cipher).split_at_mut(wanted);
             self.kept.extend_from_slice(next);
             cipher = rest;
+            if record_bytes(&self.kept).is_some_and(|bytes| bytes > WRAPPED_BYTES_MAX)
+                || self.kept.len() > self.kept_max()
+            {
+                return Err(Fault::TooLong);
+            }
             if missing(&self.kept) == usize::MAX {
                 let mut kept = std::mem::take(&mut self.kept);
                 let used = self.process(&mut kept, plain)?;
@@ -240,8 +259,15 @@ impl Tls {
         Ok(())
     }
 
+    fn kept_max(&self) -> usize {
+        match self.is_answered {
+            true => KEPT_BYTES_MAX,
+            false => HELLO_BYTES_MAX,
+        }
+    }
+
     fn keep(&mut self, rest: &[u8]) -> Result<(), Fault> {
-        if rest.len() > KEPT_BYTES_MAX {
+        if rest.len() > self.kept_max() {
             return Err(Fault::TooLong);
         }
         // Freed when there is nothing: most connections are idle.
@@ -279,6 +305,7 @@ impl Tls {
                 }
                 ConnectionState::EncodeTlsData(mut message) => {
                     encode(&mut message, &mut self.answers);
+                    self.is_answered = true;
                     false
                 }
                 ConnectionState::TransmitTlsData(sent) => {
@@ -302,14 +329,20 @@ impl Tls {
 
 /// How many bytes are missing until the first record is whole, or to know its length; `usize::MAX` when it is whole.
 fn missing(kept: &[u8]) -> usize {
-    let Some(&[_, _, _, high, low]) = kept.first_chunk::<RECORD_HEADER_BYTES>() else {
+    let Some(bytes) = record_bytes(kept) else {
         return RECORD_HEADER_BYTES - kept.len();
     };
-    let whole = RECORD_HEADER_BYTES + usize::from(u16::from_be_bytes([high, low]));
+    let whole = RECORD_HEADER_BYTES + bytes;
     match whole.checked_sub(kept.len()) {
         Some(0) | None => usize::MAX,
         Some(missing) => missing,
     }
+}
+
+/// How much the first record says that it holds, where its header is there.
+fn record_bytes(kept: &[u8]) -> Option<usize> {
+    let &[_, _, _, high, low] = kept.first_chunk::<RECORD_HEADER_BYTES>()?;
+    Some(usize::from(u16::from_be_bytes([high, low])))
 }
 
 fn encode(

@@ -6,6 +6,8 @@
     clippy::indexing_slicing
 )]
 
+use std::ops::ControlFlow;
+
 use store::{Reader, Stacks};
 
 /// Asks both for everything. The reader is the model: it looks for each thing anew.
@@ -44,7 +46,10 @@ pub fn lines_since(stacks: &Stacks, seconds: i64) -> Vec<Vec<u8>> {
     let mut told = Vec::new();
     let mut from = None;
     loop {
-        let each = |found: store::Found<'_>| told.push(found.line.text.to_vec());
+        let each = |found: store::Found<'_>| {
+            told.push(found.line.text.to_vec());
+            ControlFlow::Continue(())
+        };
         from = stacks.filed_since(seconds, from, 7, each).unwrap();
         if from.is_none() {
             return told;

@@ -1,0 +1,237 @@
+//! Finds what stands between two `*` of a pattern.
+//!
+//! Short stretches are tried at each character of the text. Long ones are searched with all starts at once: a bit for each step of the
+//! stretch says whether the steps before it fit the text up to here (Baeza-Yates and Gonnet's Shift-And, with classes of characters as
+//! in Navarro and Raffinot). So the work for a character is bounded by [`DIRECT_COST_MAX`] or by a word for each 64 steps, whatever the
+//! pattern and the text.
+
+use super::{Set, Step, after_character, after_steps, decode};
+
+/// Stretches that cost more than this at one place of the text are searched with all starts at once.
+const DIRECT_COST_MAX: usize = 8;
+/// The longest character of lax UTF-8, in bytes.
+const CHARACTER_BYTES_MAX: usize = 6;
+
+/// A stretch that may begin anywhere in the text.
+#[derive(Debug, Clone)]
+pub(super) enum Search {
+    /// Tried at each character.
+    Direct(Vec<Step>),
+    /// All starts at once.
+    Bits(Box<Bits>),
+}
+
+impl Search {
+    pub(super) fn new(steps: Vec<Step>) -> Search {
+        match steps.iter().map(cost).sum::<usize>() {
+            0..=DIRECT_COST_MAX => Search::Direct(steps),
+            _ => Search::Bits(Box::new(Bits::new(&steps))),
+        }
+    }
+
+    /// True where nothing has to be found.
+    pub(super) fn is_empty(&self) -> bool {
+        matches!(self, Search::Direct(steps) if steps.is_empty())
+    }
+
+    /// What follows the place where the stretch fits first; with `is_last`, it must fit at the end of the text. Adds to `work` the steps
+    /// or words that were looked at.
+    pub(super) fn find<'t>(
+        &self,
+        text: &'t [u8],
+        is_last: bool,
+        work: &mut usize,
+    ) -> Option<&'t [u8]> {
+        let steps = match self {
+            Search::Bits(bits) => return bits.find(text, is_last, work),
+            Search::Direct(steps) => steps,
+        };
+        let mut start = text;
+        loop {
+            *work += steps.len() + 1;
+            if let Some(after) = after_steps(steps, start)
+                && (!is_last || after.is_empty())
+            {
+                return Some(after);
+            }
+            start = after_character(start)?;
+        }
+    }
+}
+
+/// What a step costs at one place of the text.
+fn cost(step: &Step) -> usize {
+    match step {
+        Step::Bytes(bytes) => bytes.len(),
+        Step::Any => 1,
+        Step::Set(set) => set.ranges.len().max(1),
+    }
+}
+
+/// A stretch as bits: of each step, the texts that it takes.
+#[derive(Debug, Clone)]
+pub(super) struct Bits {
+    /// Words of 64 steps.
+    words: usize,
+    /// The last step, in the last word.
+    last: u64,
+    /// The mask of each byte that stands in the stretch, by its place in `byte_masks`; 0 for none.
+    byte_places: Box<[u16; 256]>,
+    /// Steps that are this byte; the first mask is empty.
+    byte_masks: Vec<u64>,
+    /// Characters from here to the next one are in the same sets; the first is 0.
+    bounds: Vec<u32>,
+    /// The steps that take them, for each of the bounds.
+    character_masks: Vec<u64>,
+}
+
+impl Bits {
+    fn new(steps: &[Step]) -> Bits {
+        let count: usize = steps.iter().map(width).sum();
+        let words = count.div_ceil(64).max(1);
+        let mut bits = Bits {
+            words,
+            last: 1 << (count.saturating_sub(1) % 64),
+            byte_places: Box::new([0; 256]),
+            byte_masks: vec![0; words],
+            bounds: bounds(steps),
+            character_masks: Vec::new(),
+        };
+        bits.character_masks = vec![0; bits.bounds.len() * words];
+        let mut at = 0;
+        for step in steps {
+            match step {
+                Step::Bytes(bytes) => {
+                    for (place, byte) in (at..).zip(bytes) {
+                        bits.take_byte(place, *byte);
+                    }
+                }
+                Step::Any => bits.take_characters(at, None),
+                Step::Set(set) => bits.take_characters(at, Some(set)),
+            }
+            at += width(step);
+        }
+        bits
+    }
+
+    fn take_byte(&mut self, step: usize, byte: u8) {
+        let Some(place) = self.byte_places.get_mut(usize::from(byte)) else {
+            return;
+        };
+        if *place == 0 {
+            // 1 to 256.
+            *place = (self.byte_masks.len() / self.words) as u16;
+            self.byte_masks
+                .resize(self.byte_masks.len() + self.words, 0);
+        }
+        let word = usize::from(*place) * self.words + step / 64;
+        set_bit(&mut self.byte_masks, word, step);
+    }
+
+    fn take_characters(&mut self, step: usize, set: Option<&Set>) {
+        for (place, bound) in self.bounds.iter().enumerate() {
+            if set.is_none_or(|set| set.contains(*bound)) {
+                let word = place * self.words + step / 64;
+                set_bit(&mut self.character_masks, word, step);
+            }
+        }
+    }
+
+    fn bytes(&self, byte: u8) -> &[u64] {
+        let place = self.byte_places.get(usize::from(byte)).copied();
+        words_at(
+            &self.byte_masks,
+            usize::from(place.unwrap_or(0)),
+            self.words,
+        )
+    }
+
+    fn characters(&self, character: u32) -> &[u64] {
+        let behind = self.bounds.partition_point(|bound| *bound <= character);
+        words_at(&self.character_masks, behind.saturating_sub(1), self.words)
+    }
+
+    fn find<'t>(&self, text: &'t [u8], is_last: bool, work: &mut usize) -> Option<&'t [u8]> {
+        // States at this place of the text and at those that one character can reach, round and round.
+        const PLACES: usize = CHARACTER_BYTES_MAX + 1;
+        let mut states = vec![0u64; PLACES * self.words];
+        // Whether the whole stretch fits up to there.
+        let mut fits = [false; PLACES];
+        let mut start = 0;
+        for at in 0..=text.len() {
+            *work += self.words;
+            let here = at % PLACES;
+            let has_fit = fits.get_mut(here).is_some_and(std::mem::take);
+            if has_fit && (!is_last || at == text.len()) {
+                return text.get(at..);
+            }
+            let rest = text.get(at..).unwrap_or_default();
+            let (Some(&byte), Some((character, length))) = (rest.first(), decode(rest)) else {
+                return None;
+            };
+            let is_start = at == start;
+            if is_start {
+                start += length;
+            }
+            let moves = [(self.bytes(byte), 1), (self.characters(character), length)];
+            for (mask, length) in moves {
+                let there = (at + length) % PLACES;
+                let mut carry = 0;
+                for (word, mask) in mask.iter().enumerate() {
+                    let state = states.get(here * self.words + word).copied();
+                    let begun = u64::from(is_start && word == 0);
+                    let taken = (state.unwrap_or(0) | begun) & mask;
+                    if word + 1 == self.words
+                        && taken & self.last != 0
+                        && let Some(fits) = fits.get_mut(there)
+                    {
+                        *fits = true;
+                    }
+                    if let Some(state) = states.get_mut(there * self.words + word) {
+                        *state |= taken << 1 | carry;
+                    }
+                    carry = taken >> 63;
+                }
+            }
+            let used = here * self.words..(here + 1) * self.words;
+            if let Some(used) = states.get_mut(used) {
+                used.fill(0);
+            }
+        }
+        None
+    }
+}
+
+/// How many bits a step takes.
+fn width(step: &Step) -> usize {
+    match step {
+        Step::Bytes(bytes) => bytes.len(),
+        Step::Any | Step::Set(_) => 1,
+    }
+}
+
+/// Where a set of the stretch begins or ends to take characters in.
+fn bounds(steps: &[Step]) -> Vec<u32> {
+    let sets = steps.iter().filter_map(|step| match step {
+        Step::Set(set) => Some(set),
+        Step::Bytes(_) | Step::Any => None,
+    });
+    let ranges = sets.flat_map(|set| &set.ranges);
+    let ends = ranges.flat_map(|(low, high)| [*low, high.saturating_add(1)]);
+    let mut bounds: Vec<u32> = std::iter::once(0).chain(ends).collect();
+    bounds.sort_unstable();
+    bounds.dedup();
+    bounds
+}
+
+fn set_bit(words: &mut [u64], word: usize, step: usize) {
+    if let Some(word) = words.get_mut(word) {
+        *word |= 1 << (step % 64);
+    }
+}
+
+fn words_at(masks: &[u64], place: usize, words: usize) -> &[u64] {
+    masks
+        .get(place * words..(place + 1) * words)
+        .unwrap_or_default()
+}

@@ -212,7 +212,8 @@ impl Connection {
         let mut line = Vec::new();
         self.0.read_until(b'\n', &mut line)?;
         ensure!(line.ends_with(b"\n"), "the connection ended");
-        Ok(String::from_utf8_lossy(&line).trim_end().to_owned())
+        let line = line.strip_suffix(b"\r\n").unwrap_or(&line);
+        Ok(String::from_utf8_lossy(line).into_owned())
     }
 
     /// The lines of a block, without its end, dots undoubled.

@@ -1,3 +1,5 @@
 //! Power cuts and faults of the disk below real file systems, with the real binary above them.
 
+mod power_cuts_lose_nothing;
 mod without_syncs_losses_are_seen;
+mod write_errors_lose_nothing;

@@ -1,0 +1,32 @@
+//! A thousand power cuts on ext4, XFS and btrfs: what was acknowledged is there, whole, under its numbers; what was
+//! cancelled or has expired stays away.
+
+#![allow(clippy::unwrap_used)]
+
+use std::process::Command;
+
+/// Power cuts in all.
+const POINTS: u64 = 1_000;
+
+#[test]
+fn a_thousand_power_cuts_lose_nothing() {
+    let keep = std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).join("recordings");
+    // The cuts of every day; `make torture` tries others.
+    let output = Command::new(env!("CARGO_BIN_EXE_torture"))
+        .args(["all", "--seed", "1", "--points", &POINTS.to_string()])
+        .arg("--keep")
+        .arg(&keep)
+        .output()
+        .unwrap();
+    let said = String::from_utf8_lossy(&output.stdout);
+    println!("{said}");
+    assert!(
+        output.status.success(),
+        "{}",
+        String::from_utf8_lossy(&output.stderr)
+    );
+    let is_told = said.lines().any(|line| {
+        line.starts_with("skipped: ") || line.starts_with(&format!("{POINTS} power cuts ("))
+    });
+    assert!(is_told, "neither cuts nor a reason");
+}

@@ -1,0 +1,43 @@
+//! Writes and flushes of the disk fail: what is acknowledged then, often after the same step was done again in the same mount, is there
+//! when the file system was unmounted and no cache helps.
+
+#![allow(clippy::unwrap_used)]
+
+use std::process::Command;
+
+/// Workloads for each file system.
+const SEEDS: [u64; 3] = [1, 2, 3];
+/// What is found and not mended yet; see the ignored test.
+const OPEN: (u64, &str) = (1, "btrfs");
+
+#[test]
+fn acknowledged_articles_read_well_after_write_errors() {
+    for (seed, file_system) in SEEDS
+        .iter()
+        .flat_map(|seed| ["ext4", "xfs", "btrfs"].map(|name| (*seed, name)))
+        .filter(|run| *run != OPEN)
+    {
+        no_losses(file_system, seed);
+    }
+}
+
+#[test]
+#[ignore = "open: a failed write of a small file makes btrfs give up, and an acknowledged cancel comes back"]
+fn cancels_stay_when_btrfs_gives_up() {
+    no_losses(OPEN.1, OPEN.0);
+}
+
+fn no_losses(file_system: &str, seed: u64) {
+    let output = Command::new(env!("CARGO_BIN_EXE_torture"))
+        .args(["faults", "--fs", file_system, "--seed", &seed.to_string()])
+        .output()
+        .unwrap();
+    let said = String::from_utf8_lossy(&output.stdout);
+    println!("{said}");
+    let error = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{file_system}: {error}");
+    let is_told = said.starts_with("skipped: ") || said.contains(" losses at 0;");
+    assert!(is_told, "{file_system}: {error}");
+    // Without a failed write nothing is shown.
+    assert!(!said.contains(", 0 writes and 0 flushes failed"), "{said}");
+}

@@ -421,6 +421,7 @@ pub fn date(data: &[u8]) {
 
 /// A message-id: what is the same hashes the same, and folding the domain changes nothing.
 pub fn message_id(data: &[u8]) {
+    let key = message_id::HashKey::new([7; message_id::HashKey::BYTES]);
     let _ = message_id::check(data).map_err(|fault| fault.to_string());
     if message_id::valid_strict(data) {
         assert!(message_id::valid_lax(data) && message_id::check(data).is_ok());
@@ -429,13 +430,13 @@ pub fn message_id(data: &[u8]) {
     let (one, other) = two(data);
     assert_eq!(message_id::same(one, other), message_id::same(other, one));
     if message_id::same(one, other) {
-        assert_eq!(message_id::hash(one), message_id::hash(other));
+        assert_eq!(key.hash(one), key.hash(other));
     }
     if let Some(at) = data.iter().rposition(|byte| *byte == b'@') {
         let mut folded = data.to_vec();
         folded[at..].make_ascii_uppercase();
         assert!(message_id::same(data, &folded));
-        assert_eq!(message_id::hash(data), message_id::hash(&folded));
+        assert_eq!(key.hash(data), key.hash(&folded));
     }
 }
 

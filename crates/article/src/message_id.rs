@@ -1,5 +1,6 @@
 //! Message-ids: C News's tests, which ids are the same, and their hash.
 
+use siphasher::sip::SipHasher13;
 use thiserror::Error;
 
 use crate::scan::lowest;
@@ -67,65 +68,74 @@ pub fn same(a: &[u8], b: &[u8]) -> bool {
             .eq_ignore_ascii_case(b.get(start..).unwrap_or_default())
 }
 
-const FACTOR: u64 = 0x9e37_79b9_7f4a_7c15;
+/// The secret that ids are hashed with. Who does not know it cannot choose ids whose hashes agree, so nobody can fill one place of a
+/// table that others depend on.
+#[derive(Clone, Copy)]
+pub struct HashKey {
+    bytes: [u8; HashKey::BYTES],
+    begun: SipHasher13,
+}
 
-/// A hash that is equal for ids that are the [`same`]. It is written to disk, so it never changes:
-///
-/// The id is cut into words of 8 bytes, little-endian, the last one filled up with zeros; ASCII capitals in the
-/// part that folds are made small. h begins as the length times 0x9e3779b97f4a7c15. Each word w makes h the
-/// exclusive or of the two halves of the 128-bit product (h xor w) × 0x9e3779b97f4a7c15, plus w turned left by 32.
-/// At last h goes through that once more with w = 0xd6e8feb86659fd93.
-pub fn hash(id: &[u8]) -> u64 {
-    let fold = fold_start(id);
-    let mut h = (id.len() as u64).wrapping_mul(FACTOR);
-    let (words, rest) = id.as_chunks::<8>();
-    let (plain, folding) = words.split_at_checked(fold / 8).unwrap_or((words, &[]));
-    for word in plain {
-        h = step(h, u64::from_le_bytes(*word));
-    }
-    let mut at = 8 * plain.len();
-    for word in folding {
-        h = step(h, folded(u64::from_le_bytes(*word), at, fold));
-        at += 8;
-    }
-    if !rest.is_empty() {
-        let mut word = [0; 8];
-        for (place, byte) in word.iter_mut().zip(rest) {
-            *place = *byte;
+impl HashKey {
+    /// Bytes of a key.
+    pub const BYTES: usize = 16;
+
+    /// The key of these bytes, which must be random ones that are kept secret.
+    pub fn new(bytes: [u8; HashKey::BYTES]) -> HashKey {
+        HashKey {
+            bytes,
+            begun: SipHasher13::new_with_key(&bytes),
         }
-        h = step(h, folded(u64::from_le_bytes(word), at, fold));
     }
-    step(h, 0xd6e8_feb8_6659_fd93)
-}
 
-#[inline]
-fn step(h: u64, word: u64) -> u64 {
-    let product = u128::from(h ^ word) * u128::from(FACTOR);
-    (product as u64 ^ (product >> 64) as u64).wrapping_add(word.rotate_left(32))
-}
-
-/// The word that begins at `at`, its capitals from `fold` on made small.
-#[inline]
-fn folded(word: u64, at: usize, fold: usize) -> u64 {
-    if at + 8 <= fold {
-        return word;
+    /// What it was made of.
+    pub fn bytes(&self) -> &[u8; HashKey::BYTES] {
+        &self.bytes
     }
-    let mask = match fold.saturating_sub(at) {
-        0 => u64::MAX,
-        kept => u64::MAX << (8 * kept),
-    };
-    (word & !mask) | (small(word) & mask)
+
+    /// SipHash-1-3 of an id whose letters are small where [case does not count](same): equal for ids that are the same. Hashes are
+    /// written to disk, so this never changes.
+    pub fn hash(&self, id: &[u8]) -> u64 {
+        let folding = id.get(fold_start(id)..).unwrap_or_default();
+        if !has_capitals(folding) {
+            return self.begun.hash(id);
+        }
+        self.begun.hash(&folded(id))
+    }
 }
 
-/// Eight ASCII bytes at once: 0x20 is added where a byte is `A` to `Z`.
+impl std::fmt::Debug for HashKey {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("HashKey")
+    }
+}
+
+/// The id with small letters where case does not count: equal for ids that are the [`same`], and for no others.
+pub fn folded(id: &[u8]) -> Vec<u8> {
+    let mut folded = id.to_vec();
+    if let Some(folding) = folded.get_mut(fold_start(id)..) {
+        folding.make_ascii_lowercase();
+    }
+    folded
+}
+
+fn has_capitals(text: &[u8]) -> bool {
+    let (words, rest) = text.as_chunks::<8>();
+    words
+        .iter()
+        .fold(0, |any, word| any | capitals(u64::from_le_bytes(*word)))
+        != 0
+        || rest.iter().any(u8::is_ascii_uppercase)
+}
+
+/// Eight ASCII bytes at once: the highest bit of each that is `A` to `Z`.
 #[inline]
-fn small(word: u64) -> u64 {
+fn capitals(word: u64) -> u64 {
     const ONES: u64 = 0x0101_0101_0101_0101;
     let low = word & (0x7f * ONES);
     let from_a = low + (0x80 - b'A' as u64) * ONES;
     let after_z = low + (0x7f - b'Z' as u64) * ONES;
-    let capital = (from_a ^ after_z) & !word & (0x80 * ONES);
-    word | (capital >> 2)
+    (from_a ^ after_z) & !word & (0x80 * ONES)
 }
 
 /// The longest id that may be named on the network, in bytes, with its brackets (RFC 3977, 3.6). Articles
@@ -211,52 +221,44 @@ mod tests {
         assert!(!same(b"<xPOSTmaster@host>", b"<xpostmaster@host>"));
     }
 
+    const KEY: [u8; HashKey::BYTES] = [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15];
+
+    /// With the key and the text of the reference implementation's test vectors, whose SipHash-1-3 is as told there.
     #[test]
     fn the_hash_never_changes() {
-        let hashes = [&b""[..], b"<1@a>", b"<1993Apr5.1234@News.Example.ORG>"].map(hash);
-        assert_eq!(hashes, HASHES);
+        let key = HashKey::new(KEY);
+        let text = [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14];
+        assert_eq!(key.hash(b""), 0xabac_0158_050f_c4dc);
+        assert_eq!(key.hash(&text), 0xd320_d86d_2a51_9956);
+        let ids = [&b"<1@a>"[..], b"<1993Apr5.1234@News.Example.ORG>"];
+        assert_eq!(ids.map(|id| key.hash(id)), HASHES);
     }
 
-    const HASHES: [u64; 3] = [
-        3472964011493089037,
-        11693029445068487312,
-        12920865992254272046,
-    ];
+    const HASHES: [u64; 2] = [3893452929483998218, 7764919438648913325];
 
-    fn slow(id: &[u8]) -> u64 {
-        let fold = fold_start(id);
-        let small: Vec<u8> = id
-            .iter()
-            .enumerate()
-            .map(|(at, b)| {
-                if at < fold {
-                    *b
-                } else {
-                    b.to_ascii_lowercase()
-                }
-            })
-            .collect();
-        let mut h = (id.len() as u64).wrapping_mul(FACTOR);
-        for chunk in small.chunks(8) {
-            let mut word = [0; 8];
-            word[..chunk.len()].copy_from_slice(chunk);
-            h = step(h, u64::from_le_bytes(word));
-        }
-        step(h, 0xd6e8_feb8_6659_fd93)
+    #[test]
+    fn another_key_hashes_otherwise() {
+        let (one, other) = (HashKey::new(KEY), HashKey::new([7; HashKey::BYTES]));
+        assert_ne!(one.hash(b"<1@a>"), other.hash(b"<1@a>"));
+        assert_eq!(format!("{one:?}"), "HashKey");
     }
 
     proptest! {
         #[test]
         fn folding_eight_at_once_is_folding_one_by_one(id in proptest::collection::vec(any::<u8>(), 0..60)) {
-            prop_assert_eq!(hash(&id), slow(&id));
+            let key = HashKey::new(KEY);
+            prop_assert_eq!(has_capitals(&id), id.iter().any(u8::is_ascii_uppercase));
+            prop_assert_eq!(key.hash(&id), key.begun.hash(&folded(&id)));
+            prop_assert!(same(&id, &folded(&id)));
         }
 
         #[test]
         fn the_same_ids_have_the_same_hash(local in "[!-~]{0,20}", domain in "[!-?A-~]{0,30}") {
+            let key = HashKey::new(KEY);
             let id = format!("<{local}@{domain}>").into_bytes();
             let other = format!("<{local}@{}>", domain.to_ascii_uppercase()).into_bytes();
             prop_assert!(same(&id, &other));
-            prop_assert_eq!(hash(&id), hash(&other));
+            prop_assert_eq!(key.hash(&id), key.hash(&other));
         }
     }
 }

@@ -114,7 +114,6 @@ fixed! {
     store::history::LINE_BYTES_MAX, Unit::Bytes, "history line", "A longer line is not read.";
     store::expires::TEXT_BYTES_MAX, Unit::Bytes, "Expires that is no date, in history", "A longer one is cut.";
     store::fsck::FINDINGS_MAX, Unit::Count("findings"), "findings of fsck", "So many are told one by one; more are only counted.";
-    store::INDEX_PROBES_MAX, Unit::Count("buckets"), "buckets of the index for one id", "When so many are full the table is made larger.";
     store::INDEX_LOAD_PERCENT_MAX, Unit::Count("percent"), "load of the index", "The table is made larger when so much of it is used.";
     crate::daemon::CLIENTS_MAX, Unit::Count("clients"), "clients of the daemon", "More at a time are sent away; rnews then waits for the lock.";
     crate::daemon::JOBS_MAX, Unit::Count("jobs"), "jobs of the daemon", "So many wait for their turn; more clients stand in the line before it.";

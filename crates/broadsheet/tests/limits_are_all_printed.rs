@@ -198,7 +198,6 @@ const ALSO: &[(&str, &str)] = &[
     ("store::position::POSITION_MAX", "store::POSITION_MAX"),
     ("store::current::PAD_BYTES_MAX", "store::PAD_BYTES_MAX"),
     ("store::report::FINDINGS_MAX", "store::fsck::FINDINGS_MAX"),
-    ("store::index::PROBES_MAX", "store::INDEX_PROBES_MAX"),
     (
         "store::index::LOAD_PERCENT_MAX",
         "store::INDEX_LOAD_PERCENT_MAX",

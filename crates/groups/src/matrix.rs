@@ -8,8 +8,8 @@
 //! AND with the sites that take moderated (or unmoderated) articles. What
 //! depends on Path comes after that, for the sites selected only.
 
-use hashbrown::{DefaultHashBuilder, HashTable};
-use std::hash::{BuildHasher, Hasher};
+use hashbrown::HashTable;
+use std::hash::{BuildHasher, Hasher, RandomState};
 
 use crate::active::{Active, GroupId};
 use crate::patterns::Patterns;
@@ -317,7 +317,8 @@ fn has_me(row: &[u64]) -> bool {
 #[derive(Debug)]
 struct Memo {
     words: usize,
-    hasher: DefaultHashBuilder,
+    /// Strangers choose the names, so the hash has a key.
+    hasher: RandomState,
     /// Indexes into `names`, and by `words` into `rows`.
     table: HashTable<u32>,
     names: Vec<Box<[u8]>>,
@@ -330,7 +331,7 @@ impl Memo {
     fn new(words: usize) -> Self {
         Self {
             words,
-            hasher: DefaultHashBuilder::default(),
+            hasher: RandomState::new(),
             table: HashTable::new(),
             names: Vec::new(),
             rows: Vec::new(),
@@ -385,7 +386,7 @@ impl Memo {
 }
 
 #[inline]
-fn hash(hasher: &DefaultHashBuilder, name: &[u8]) -> u64 {
+fn hash(hasher: &RandomState, name: &[u8]) -> u64 {
     let mut state = hasher.build_hasher();
     state.write(name);
     state.finish()

@@ -55,10 +55,10 @@ impl Entry {
 #[derive(Debug)]
 pub struct Early {
     path: PathBuf,
-    /// By the hash of the id, which knows which ids are the same.
-    entries: HashMap<u64, Entry>,
-    /// The same hashes, the oldest first.
-    order: VecDeque<u64>,
+    /// By the [folded](message_id::folded) id: ids that are the same have one.
+    entries: HashMap<Vec<u8>, Entry>,
+    /// The same ids, the oldest first.
+    order: VecDeque<Vec<u8>>,
     file: Option<File>,
     /// Where the next line goes.
     bytes: u64,
@@ -138,16 +138,14 @@ impl Early {
 
     /// The id of the cancel that takes away an article with this id and Cancel-Lock.
     pub fn cancels(&self, id: &[u8], lock: Option<&[u8]>, now: i64) -> Option<&[u8]> {
-        let entry = self.entries.get(&message_id::hash(id))?;
-        let fits = entry.seconds > oldest(now)
-            && message_id::same(&entry.id, id)
-            && cancel_lock::opens(&entry.keys, lock?);
+        let entry = self.entries.get(&message_id::folded(id))?;
+        let fits = entry.seconds > oldest(now) && cancel_lock::opens(&entry.keys, lock?);
         fits.then_some(&entry.by)
     }
 
     fn put(&mut self, entry: Entry) -> bool {
-        let hash = message_id::hash(&entry.id);
-        if let Some(known) = self.entries.get_mut(&hash) {
+        let id = message_id::folded(&entry.id);
+        if let Some(known) = self.entries.get_mut(&id) {
             let mut is_new = false;
             for key in entry.keys {
                 if known.keys.len() < KEYS_MAX && !known.keys.contains(&key) {
@@ -165,8 +163,8 @@ impl Early {
         {
             self.entries.remove(&oldest);
         }
-        self.order.push_back(hash);
-        self.entries.insert(hash, entry);
+        self.order.push_back(id.clone());
+        self.entries.insert(id, entry);
         true
     }
 
@@ -200,7 +198,7 @@ impl Early {
 
     fn write_anew(&mut self) -> Result<(), Error> {
         let mut text = Vec::new();
-        for entry in self.order.iter().filter_map(|hash| self.entries.get(hash)) {
+        for entry in self.order.iter().filter_map(|id| self.entries.get(id)) {
             entry.push_line(&mut text);
         }
         replace(&self.path, &text)?;
@@ -280,10 +278,7 @@ mod tests {
             early.put(entry("<5000@a>", "sha1:bb"));
             early.put(entry("<5000@a>", &format!("sha1:{number}")));
         }
-        assert_eq!(
-            early.entries[&message_id::hash(b"<5000@a>")].keys.len(),
-            KEYS_MAX
-        );
+        assert_eq!(early.entries[&b"<5000@a>"[..]].keys.len(), KEYS_MAX);
         assert!(early.cancels(b"<5000@a>", Some(LOCK), 1).is_some());
         early.write_anew().unwrap();
         let again = Early::read(dir.path(), 1).unwrap();

@@ -10,7 +10,6 @@ use std::time::{Duration, Instant, SystemTime};
 
 use access::Grant;
 use access::sasl::{Exchange, Mechanism, Step};
-use article::message_id;
 use groups::Active;
 use groups::active::GroupId;
 use nntp::{
@@ -238,7 +237,7 @@ impl World for Desk<'_> {
         }
         let offers = &self.shared.offers;
         let seconds = (self.ticks / 1000).cast_signed();
-        let (seen, was_told) = offers.announce(message_id::hash(id), self.visit.token, seconds);
+        let (seen, was_told) = offers.announce(id, self.visit.token, seconds);
         self.visit.tally.add(What::Offered, u64::from(!was_told));
         match seen {
             Seen::No => self.visit.has_announced = true,
@@ -253,8 +252,7 @@ impl World for Desk<'_> {
         if self.is_too_large(bytes) {
             self.visit.tally.add(What::Size, 1);
             if handed.kind != Kind::Post {
-                let hash = message_id::hash(handed.id);
-                self.shared.offers.forget(hash, self.visit.token);
+                self.shared.offers.forget(handed.id, self.visit.token);
             }
             return Some(Outcome::Refused(b"Too large for you".to_vec()));
         }
@@ -273,8 +271,7 @@ impl World for Desk<'_> {
                 let wait = pace.take(1, Instant::now());
                 self.visit.rest(wait, self.ticks);
             }
-            let hash = message_id::hash(handed.id);
-            self.shared.offers.came(hash, self.visit.token);
+            self.shared.offers.came(handed.id, self.visit.token);
         }
         let poster = (handed.kind == Kind::Post).then(|| {
             Box::new(Poster {
@@ -293,8 +290,7 @@ impl World for Desk<'_> {
 
     fn will_not_come(&mut self, id: &[u8]) {
         self.visit.tally.add(What::Size, 1);
-        let hash = message_id::hash(id);
-        self.shared.offers.forget(hash, self.visit.token);
+        self.shared.offers.forget(id, self.visit.token);
     }
 
     fn put_off(&mut self, id: &[u8]) {

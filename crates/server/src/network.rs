@@ -8,7 +8,6 @@ use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use access::Visitor;
-use article::message_id;
 use nntp::{Kind, LoggedIn, Outcome, Session};
 use rustix::event::{Timespec, epoll};
 use rustix::io::Errno;
@@ -483,8 +482,7 @@ impl Network {
         let came = parcel.came;
         for (entry, id, length, outcome) in parcel.outcomes() {
             if entry.kind != Kind::Post {
-                let hash = message_id::hash(id);
-                self.shared.offers.forget(hash, entry.connection);
+                self.shared.offers.forget(id, entry.connection);
             }
             let Some(connection) = at_mut(&mut self.places, entry.connection) else {
                 continue;

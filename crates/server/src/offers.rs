@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use article::message_id::HashKey;
 use nntp::Seen;
 
 use crate::Token;
@@ -12,9 +13,11 @@ pub const OFFER_SECONDS_MAX: i64 = 60;
 /// Ids remembered at most; beyond that all peers are told to send.
 pub const OFFERS_MAX: usize = 1 << 20;
 
-/// The ids, by hash: where two are taken for one, a peer offers its article once more.
-#[derive(Debug, Default)]
+/// The ids, by hash: where two are taken for one, a peer offers its article once more. Nobody can bring that about on purpose, and
+/// keep others from sending an article: the hash has a key of its own, made when the server starts.
+#[derive(Debug)]
 pub struct Offers {
+    key: HashKey,
     known: Mutex<Known>,
 }
 
@@ -34,9 +37,18 @@ struct Offer {
 }
 
 impl Offers {
+    /// None was made. The key is a secret.
+    pub fn new(key: HashKey) -> Offers {
+        Offers {
+            key,
+            known: Mutex::default(),
+        }
+    }
+
     /// Whether this one may send the article: then others are told to wait. And whether that was told it before, so that CHECK and
     /// the TAKETHIS behind it are one offer. `now`: seconds of a clock that is never set.
-    pub fn announce(&self, hash: u64, by: Token, now: i64) -> (Seen, bool) {
+    pub fn announce(&self, id: &[u8], by: Token, now: i64) -> (Seen, bool) {
+        let hash = self.key.hash(id);
         let mut known = self.known();
         if let Some(offer) = known.offers.get(&hash)
             && (offer.is_in || offer.until > now)
@@ -67,7 +79,8 @@ impl Offers {
     }
 
     /// The article came.
-    pub fn came(&self, hash: u64, by: Token) {
+    pub fn came(&self, id: &[u8], by: Token) {
+        let hash = self.key.hash(id);
         let mut known = self.known();
         if let Some(offer) = known.offers.get_mut(&hash)
             && offer.by == by
@@ -77,7 +90,8 @@ impl Offers {
     }
 
     /// The article is filed, or refused, or will not come.
-    pub fn forget(&self, hash: u64, by: Token) {
+    pub fn forget(&self, id: &[u8], by: Token) {
+        let hash = self.key.hash(id);
         let mut known = self.known();
         if known.offers.get(&hash).is_some_and(|offer| offer.by == by) {
             known.offers.remove(&hash);
@@ -100,33 +114,34 @@ mod tests {
 
     #[test]
     fn one_peer_sends_and_the_others_wait() {
-        let offers = Offers::default();
+        let offers = Offers::new(HashKey::new([7; HashKey::BYTES]));
         let (a, b) = (Token::new(1, 0, 0), Token::new(2, 0, 0));
-        assert_eq!(offers.announce(7, a, 100), (Seen::No, false));
-        assert_eq!(offers.announce(7, a, 130), (Seen::No, true));
-        assert_eq!(offers.announce(7, b, 159), (Seen::Coming, false));
-        assert_eq!(offers.announce(7, b, 160), (Seen::No, false));
-        offers.forget(7, a);
-        assert_eq!(offers.announce(7, a, 161), (Seen::Coming, false));
-        offers.came(7, b);
-        assert_eq!(offers.announce(7, b, 161), (Seen::Here, false));
-        assert_eq!(offers.announce(7, a, 999), (Seen::Coming, false));
+        assert_eq!(offers.announce(b"<7@a>", a, 100), (Seen::No, false));
+        assert_eq!(offers.announce(b"<7@a>", a, 130), (Seen::No, true));
+        assert_eq!(offers.announce(b"<7@a>", b, 159), (Seen::Coming, false));
+        assert_eq!(offers.announce(b"<7@a>", b, 160), (Seen::No, false));
+        offers.forget(b"<7@a>", a);
+        assert_eq!(offers.announce(b"<7@a>", a, 161), (Seen::Coming, false));
+        offers.came(b"<7@a>", b);
+        assert_eq!(offers.announce(b"<7@a>", b, 161), (Seen::Here, false));
+        assert_eq!(offers.announce(b"<7@a>", a, 999), (Seen::Coming, false));
         offers.forget_all(b);
-        assert_eq!(offers.announce(7, a, 161), (Seen::No, false));
+        assert_eq!(offers.announce(b"<7@a>", a, 161), (Seen::No, false));
     }
 
     #[test]
     fn a_full_table_is_not_looked_through_for_each_id() {
-        let offers = Offers::default();
+        let offers = Offers::new(HashKey::new([7; HashKey::BYTES]));
         let (a, b) = (Token::new(1, 0, 0), Token::new(2, 0, 0));
-        for hash in 0..OFFERS_MAX as u64 + 10_000 {
-            assert_eq!(offers.announce(hash, a, 100).0, Seen::No);
+        for number in 0..OFFERS_MAX + 10_000 {
+            let id = format!("<{number}@a>");
+            assert_eq!(offers.announce(id.as_bytes(), a, 100).0, Seen::No);
         }
-        assert_eq!(offers.announce(7, b, 100).0, Seen::Coming);
+        assert_eq!(offers.announce(b"<7@a>", b, 100).0, Seen::Coming);
         // Beyond it both may send; when the time is over there is room again.
-        assert_eq!(offers.announce(u64::MAX, a, 101).0, Seen::No);
-        assert_eq!(offers.announce(u64::MAX, b, 101).0, Seen::No);
-        assert_eq!(offers.announce(u64::MAX, a, 160).0, Seen::No);
-        assert_eq!(offers.announce(u64::MAX, b, 160).0, Seen::Coming);
+        assert_eq!(offers.announce(b"<more@a>", a, 101).0, Seen::No);
+        assert_eq!(offers.announce(b"<more@a>", b, 101).0, Seen::No);
+        assert_eq!(offers.announce(b"<more@a>", a, 160).0, Seen::No);
+        assert_eq!(offers.announce(b"<more@a>", b, 160).0, Seen::Coming);
     }
 }

@@ -40,7 +40,7 @@ impl Server {
     /// A thread cannot be made, or the store cannot be read.
     pub fn start(plan: Plan) -> Result<Server, Error> {
         let (dir, board, threads) = (plan.dir.clone(), plan.board.clone(), plan.threads);
-        let (shared, doors) = share(plan);
+        let (shared, doors) = share(plan)?;
         let mut server = Server {
             shared: shared.clone(),
             mailboxes: Vec::new(),
@@ -109,7 +109,7 @@ pub fn serve_one(plan: Plan, socket: OwnedFd, address: Option<SocketAddr>) -> Re
     let stacks = Stacks::open(&plan.dir, plan.board.clone())?;
     let library = Library::new(&plan.dir, stacks);
     let mailbox = Arc::new(Mailbox::new()?);
-    let (shared, doors) = share(plan);
+    let (shared, doors) = share(plan)?;
     Network::new(0, library, (shared, mailbox, doors))?.run_for(socket, address);
     Ok(())
 }

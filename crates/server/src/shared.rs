@@ -125,10 +125,13 @@ impl Shared {
 }
 
 /// What the threads of a server share, and its doors.
-pub(crate) fn share(plan: Plan) -> (Arc<Shared>, Arc<Vec<Listening>>) {
+///
+/// # Errors
+/// The system has no random numbers.
+pub(crate) fn share(plan: Plan) -> std::io::Result<(Arc<Shared>, Arc<Vec<Listening>>)> {
     let shared = Arc::new(Shared {
         newsroom: plan.newsroom,
-        offers: Offers::default(),
+        offers: Offers::new(store::random_hash_key()?),
         counts: Arc::default(),
         slow: Slow::new(),
         on_the_way: AtomicUsize::new(0),
@@ -138,5 +141,5 @@ pub(crate) fn share(plan: Plan) -> (Arc<Shared>, Arc<Vec<Listening>>) {
         in_force: RwLock::new(Arc::new(plan.in_force)),
         addresses: Mutex::default(),
     });
-    (shared, Arc::new(plan.doors))
+    Ok((shared, Arc::new(plan.doors)))
 }

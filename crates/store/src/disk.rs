@@ -4,7 +4,7 @@ use std::fmt::Debug;
 use std::fs;
 use std::io;
 use std::os::fd::OwnedFd;
-use std::os::unix::fs::{FileExt, OpenOptionsExt};
+use std::os::unix::fs::{FileExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
@@ -24,6 +24,8 @@ pub enum Open {
     Create,
     /// For reading and writing; made, or emptied.
     Truncate,
+    /// As [`Open::Truncate`]; nobody but its owner may read it.
+    TruncatePrivate,
 }
 
 /// An open file. Offsets are bytes from its start.
@@ -100,12 +102,21 @@ pub struct RealDisk;
 impl Disk for RealDisk {
     fn open(&self, path: &Path, how: Open) -> io::Result<Box<dyn File>> {
         let mut options = fs::OpenOptions::new();
+        let empties = matches!(how, Open::Truncate | Open::TruncatePrivate);
         options.read(true).write(how != Open::Read);
         options
-            .create(matches!(how, Open::Create | Open::Truncate))
-            .truncate(how == Open::Truncate);
+            .create(empties || how == Open::Create)
+            .truncate(empties);
+        if how == Open::TruncatePrivate {
+            options.mode(0o600);
+        }
+        let file = options.open(path)?;
+        if how == Open::TruncatePrivate {
+            // It may have been there before.
+            file.set_permissions(fs::Permissions::from_mode(0o600))?;
+        }
         Ok(Box::new(RealFile {
-            file: options.open(path)?,
+            file,
             how,
             path: path.to_owned(),
             direct: OnceLock::new(),

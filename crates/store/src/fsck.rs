@@ -568,7 +568,7 @@ fn check_index(spool: &mut Spool, report: &mut Report, repair: bool) -> Result<(
                 is_line_of(text, id) && !spool.is_forgotten(text).unwrap_or(false)
             })
         };
-        match spool.index.find(article::message_id::hash(id), believe) {
+        match spool.index.find(id, believe)? {
             Some(hit) if hit == address => {}
             None => missing += 1,
             // Found at another address: the id has two lines.

@@ -2,21 +2,28 @@
 //!
 //! A slot is 8 bytes: 16 bits of the id's hash and 48 bits of the *address* of its history line (the base of
 //! its segment plus the offset in `.his`; see docs/formats/index.md). Eight slots, one cache line, make a
-//! bucket; a full bucket overflows into the next ones, [`PROBES_MAX`] at most. Nothing is ever taken out: a slot whose
+//! bucket; a full bucket overflows into the next ones. Nothing is ever taken out: a slot whose
 //! address lies below the oldest history kept is stale and is used again. A hit is only a hint, believed after
 //! the line's id compares equal.
+//!
+//! Ids are hashed with a secret key ([`crate::index_key`]), so that strangers cannot choose ids that crowd one bucket. However
+//! crowded one is, the table grows only when it is full as a whole: its size follows from the number of ids alone.
 
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use article::message_id::HashKey;
+
 use crate::disk::{Disk, File, Open};
 use crate::map::MapWords;
-use crate::{Error, mark::Mark};
+use crate::replace::fresh_path;
+use crate::{Error, index_key, mark::Mark};
 
+/// The file in the news directory.
+pub const FILE: &str = "index";
 /// Slots in a bucket: a cache line of 64 bytes.
 pub const BUCKET_SLOTS: u64 = 8;
-/// Buckets looked at for one id before the table counts as full.
-pub const PROBES_MAX: u64 = 64;
 /// Buckets of a new table: 256 KiB, room for 24,000 ids.
 pub const BUCKETS_MIN: u64 = 4096;
 /// The table grows when this many of 100 slots are used. Above it the runs of full buckets grow long.
@@ -25,7 +32,9 @@ pub const LOAD_PERCENT_MAX: u64 = 75;
 const LOAD_PERCENT_EXPECTED: u64 = 70;
 
 const HEADER_WORDS: usize = 512;
-const MAGIC: u64 = u64::from_le_bytes(*b"BSindex1");
+const MAGIC: u64 = u64::from_le_bytes(*b"BSindex2");
+/// Of a table whose ids were hashed without a key. Its marks are good, its slots are not.
+const MAGIC_UNKEYED: u64 = u64::from_le_bytes(*b"BSindex1");
 const ADDRESS_BITS: u32 = 48;
 const ADDRESS_MASK: u64 = (1 << ADDRESS_BITS) - 1;
 
@@ -41,6 +50,7 @@ const WORD_DOUBT: usize = 10;
 const WORD_ACTIVE_SUM: usize = 11;
 const WORD_APPLIED: usize = 16;
 const WORD_CHECKPOINT: usize = 32;
+const WORD_KEY_CHECK: usize = HEADER_WORDS - 1;
 
 /// The mapped table.
 #[derive(Debug)]
@@ -51,14 +61,46 @@ pub struct Index {
     buckets: u64,
     /// It has its own name, so that others may open it.
     placed: bool,
+    /// `None`: this user may not know it, or it is not known yet.
+    key: Option<HashKey>,
 }
 
 impl Index {
-    /// Makes an empty table under a temporary name; [`Index::publish`] gives it its own.
-    pub fn create(disk: &dyn Disk, path: &Path, ids_expected: u64) -> Result<Index, Error> {
+    /// Makes a table of history lines under a temporary name; [`Index::publish`] gives it its own. `each_line` calls what it is given
+    /// for each line with its address. After an error nothing is left of it.
+    pub fn of_lines(
+        disk: &dyn Disk,
+        path: &Path,
+        (key, mut ids_expected): (HashKey, u64),
+        each_line: impl Fn(&mut dyn FnMut(u64, &[u8]) -> Result<(), Error>) -> Result<(), Error>,
+    ) -> Result<Index, Error> {
+        let mut make = || loop {
+            let fresh = Index::create(disk, path, key, ids_expected)?;
+            let mut full = false;
+            each_line(&mut |address, line| {
+                if let Some(id) = line.split(|&b| b == b'\t').next() {
+                    full = full || !fresh.insert(id, address, 0)?;
+                }
+                Ok(())
+            })?;
+            if !full {
+                return Ok(fresh);
+            }
+            ids_expected = ids_expected.saturating_mul(2).max(fresh.slots());
+        };
+        unfinished_removed(disk, path, make())
+    }
+
+    /// Makes an empty table under a temporary name.
+    fn create(
+        disk: &dyn Disk,
+        path: &Path,
+        key: HashKey,
+        ids_expected: u64,
+    ) -> Result<Index, Error> {
         let slots = ids_expected.saturating_mul(100) / LOAD_PERCENT_EXPECTED;
         let buckets = (slots / BUCKET_SLOTS + 1).max(BUCKETS_MIN);
-        let fresh = path.with_extension("new");
+        let fresh = fresh_path(path);
         let at = |doing| move |source| Error::io(doing, path, source);
         // What was begun before may be mapped still, by this program.
         match disk.remove(&fresh) {
@@ -77,34 +119,60 @@ impl Index {
             map,
             buckets,
             placed: false,
+            key: Some(key),
         };
         index.set(WORD_BUCKETS, buckets);
         index.set(WORD_CHECK, header_check(buckets));
+        index.set(WORD_KEY_CHECK, index_key::check(&key));
         index.set(WORD_MAGIC, MAGIC);
         Ok(index)
     }
 
-    /// Puts a table made by [`Index::create`] in its place, durably.
+    /// Puts a table made by [`Index::of_lines`] in its place, durably.
     pub fn publish(&mut self, disk: &dyn Disk) -> Result<(), Error> {
         let path = &self.path;
         let at = |doing| move |source| Error::io(doing, path, source);
-        let fresh = path.with_extension("new");
-        let placed = self
-            .file
-            .sync()
-            .map_err(at("sync"))
-            .and_then(|()| disk.rename(&fresh, path).map_err(at("put in place")));
-        if placed.is_err() {
-            let _ = disk.remove(&fresh);
-            return placed;
-        }
+        let placed = self.file.sync().map_err(at("sync")).and_then(|()| {
+            disk.rename(&fresh_path(path), path)
+                .map_err(at("put in place"))
+        });
+        unfinished_removed(disk, path, placed)?;
         self.placed = true;
         let parent = path.parent().unwrap_or(Path::new("."));
         disk.sync_directory(parent)
             .map_err(at("sync the directory of"))
     }
 
-    /// Opens the table. `None`: missing or damaged in its header, so to be made again.
+    /// Removes the file of a table that has not got its own name, after an error.
+    pub fn abandon(&self, disk: &dyn Disk) {
+        if !self.placed {
+            let _ = disk.remove(&fresh_path(&self.path));
+        }
+    }
+
+    /// Opens the table to look ids up. The key is the `known` one if the table was made with it, else that of the news directory;
+    /// where this user may not read it, everything but ids is found. `None`: the table is to be made again.
+    pub fn open_to_read(
+        disk: &dyn Disk,
+        dir: &Path,
+        known: Option<HashKey>,
+    ) -> Result<Option<Index>, Error> {
+        let Some(mut index) = Index::open(disk, &dir.join(FILE), Open::Read)? else {
+            return Ok(None);
+        };
+        index.key = match known.filter(|key| index.is_made_with(key)) {
+            Some(key) => Some(key),
+            None => match index_key::read(disk, dir) {
+                Err(Error::Io { source, .. }) if source.kind() == ErrorKind::PermissionDenied => {
+                    return Ok(Some(index).filter(|index| index.get(WORD_MAGIC) == MAGIC));
+                }
+                key => key?.filter(|key| index.is_made_with(key)),
+            },
+        };
+        Ok(Some(index).filter(|index| index.key.is_some()))
+    }
+
+    /// Opens the table. Ids are found when it [has its key](Index::set_key). `None`: missing or damaged in its header, so to be made again.
     pub fn open(disk: &dyn Disk, path: &Path, how: Open) -> Result<Option<Index>, Error> {
         let at = |doing| move |source| Error::io(doing, path, source);
         let file = match disk.open(path, how) {
@@ -124,8 +192,9 @@ impl Index {
             map,
             buckets,
             placed: true,
+            key: None,
         };
-        let sound = index.get(WORD_MAGIC) == MAGIC
+        let sound = [MAGIC, MAGIC_UNKEYED].contains(&index.get(WORD_MAGIC))
             && index.get(WORD_BUCKETS) == buckets
             && index.get(WORD_CHECK) == header_check(buckets)
             && index.used() <= index.slots();
@@ -135,6 +204,33 @@ impl Index {
     /// True when it has its own name: others may open it.
     pub fn is_placed(&self) -> bool {
         self.placed
+    }
+
+    /// True of a table of an older release, whose ids were hashed without a key.
+    pub fn is_unkeyed(&self) -> bool {
+        self.get(WORD_MAGIC) == MAGIC_UNKEYED
+    }
+
+    /// True when the ids in the table were hashed with this key.
+    pub fn is_made_with(&self, key: &HashKey) -> bool {
+        self.get(WORD_MAGIC) == MAGIC && self.get(WORD_KEY_CHECK) == index_key::check(key)
+    }
+
+    /// Gives it its key.
+    pub fn set_key(&mut self, key: HashKey) {
+        self.key = Some(key);
+    }
+
+    /// Its key.
+    ///
+    /// # Errors
+    /// This user may not read it.
+    pub fn key(&self) -> Result<&HashKey, Error> {
+        self.key.as_ref().ok_or_else(|| {
+            let dir = self.path.parent().unwrap_or(Path::new("."));
+            let denied = ErrorKind::PermissionDenied.into();
+            Error::io("read", &index_key::path(dir), denied)
+        })
     }
 
     /// True while the file of that name is this one: a larger index may have taken its place.
@@ -169,7 +265,7 @@ impl Index {
 
     fn probe(&self, hash: u64) -> impl Iterator<Item = &[AtomicU64]> {
         let first = ((u128::from(hash) * u128::from(self.buckets)) >> 64) as u64;
-        (0..PROBES_MAX).map(move |step| {
+        (0..self.buckets).map(move |step| {
             let number = first + step;
             self.bucket(if number < self.buckets {
                 number
@@ -179,9 +275,15 @@ impl Index {
         })
     }
 
-    /// Addresses that may belong to an id with this hash; most often none or one. `believe` tells whether
-    /// the line there has the id.
-    pub fn find(&self, hash: u64, mut believe: impl FnMut(u64) -> bool) -> Option<u64> {
+    /// Looks at the addresses that may belong to an id; most often none or one. `believe` tells whether the line there has the id.
+    ///
+    /// # Errors
+    /// This user may not read the key.
+    pub fn find(&self, id: &[u8], believe: impl FnMut(u64) -> bool) -> Result<Option<u64>, Error> {
+        Ok(self.find_hash(self.key()?.hash(id), believe))
+    }
+
+    fn find_hash(&self, hash: u64, mut believe: impl FnMut(u64) -> bool) -> Option<u64> {
         let tag = hash & 0xffff;
         for bucket in self.probe(hash) {
             for slot in bucket {
@@ -198,9 +300,15 @@ impl Index {
         None
     }
 
-    /// Puts an address in. `oldest`: addresses below it are stale. False: the table must grow first.
-    #[must_use]
-    pub fn insert(&self, hash: u64, address: u64, oldest: u64) -> bool {
+    /// Puts the address of an id in. `oldest`: addresses below it are stale. False: the table must grow first.
+    ///
+    /// # Errors
+    /// As [`Index::find`].
+    pub fn insert(&self, id: &[u8], address: u64, oldest: u64) -> Result<bool, Error> {
+        Ok(self.insert_hash(self.key()?.hash(id), address, oldest))
+    }
+
+    fn insert_hash(&self, hash: u64, address: u64, oldest: u64) -> bool {
         let used = self.get(WORD_USED);
         if used * 100 >= self.buckets * BUCKET_SLOTS * LOAD_PERCENT_MAX {
             return false;
@@ -353,10 +461,18 @@ impl Index {
 
     /// Takes over what is not slots from an older table.
     pub fn inherit(&self, older: &Index) {
-        for word in WORD_BOOT..HEADER_WORDS {
+        for word in WORD_BOOT..WORD_KEY_CHECK {
             self.set(word, older.get(word));
         }
     }
+}
+
+/// Removes what a making that failed left: the disk may be full of it. What even this leaves goes at the next start.
+fn unfinished_removed<T>(disk: &dyn Disk, path: &Path, done: Result<T, Error>) -> Result<T, Error> {
+    if done.is_err() {
+        let _ = disk.remove(&fresh_path(path));
+    }
+    done
 }
 
 fn file_length(buckets: u64) -> u64 {
@@ -379,9 +495,13 @@ mod tests {
         x ^ (x >> 31)
     }
 
+    fn key() -> HashKey {
+        HashKey::new([7; HashKey::BYTES])
+    }
+
     fn table() -> (tempfile::TempDir, Index) {
         let dir = tempfile::tempdir().unwrap();
-        let index = Index::create(&RealDisk, &dir.path().join("index"), 0).unwrap();
+        let index = Index::create(&RealDisk, &dir.path().join(FILE), key(), 0).unwrap();
         (dir, index)
     }
 
@@ -389,34 +509,75 @@ mod tests {
     fn holds_what_it_is_given_until_it_is_full() {
         let (_dir, index) = table();
         let mut count = 0;
-        while index.insert(spread(count), count + 4096, 0) {
+        while index.insert_hash(spread(count), count + 4096, 0) {
             count += 1;
         }
         assert_eq!(count, index.slots() * LOAD_PERCENT_MAX / 100);
         for n in 0..count {
             assert_eq!(
-                index.find(spread(n), |address| address == n + 4096),
+                index.find_hash(spread(n), |address| address == n + 4096),
                 Some(n + 4096)
             );
         }
-        assert_eq!(index.find(spread(count + 1), |_| false), None);
+        assert_eq!(index.find_hash(spread(count + 1), |_| false), None);
+    }
+
+    #[test]
+    fn equal_hashes_spill_and_the_table_stays_as_it_is() {
+        let (_dir, index) = table();
+        for n in 0..10_000 {
+            assert!(index.insert_hash(7 << 40, n + 4096, 0), "{n}");
+        }
+        for n in (0..10_000).step_by(97) {
+            let found = index.find_hash(7 << 40, |address| address == n + 4096);
+            assert_eq!(found, Some(n + 4096));
+        }
+        // Below half of its load it takes more of any kind.
+        assert!(index.used() * 2 < index.slots());
+        assert!(index.insert_hash(u64::MAX, 1, 0) && index.insert_hash(u64::MAX, 2, 0));
+        assert_eq!(index.find_hash(u64::MAX, |address| address == 2), Some(2));
+    }
+
+    #[test]
+    fn without_the_key_no_id_is_found_and_it_is_said_why() {
+        let (dir, mut index) = table();
+        index.publish(&RealDisk).unwrap();
+        let path = dir.path().join(FILE);
+        let mut index = Index::open(&RealDisk, &path, Open::Write).unwrap().unwrap();
+        let error = index.find(b"<1@a>", |_| true).unwrap_err();
+        assert!(error.to_string().contains("index.key"), "{error}");
+        assert!(index.is_made_with(&key()));
+        assert!(!index.is_made_with(&HashKey::new([8; HashKey::BYTES])));
+        index.set_key(key());
+        assert!(index.insert(b"<1@a>", 4096, 0).unwrap());
+        assert_eq!(index.find(b"<1@A>", |_| true).unwrap(), Some(4096));
+        assert_eq!(index.find(b"<2@a>", |_| true).unwrap(), None);
+    }
+
+    #[test]
+    fn what_fails_leaves_nothing_behind() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join(FILE);
+        let failing = |_: &mut dyn FnMut(u64, &[u8]) -> Result<(), Error>| Err(Error::Stopped);
+        assert!(Index::of_lines(&RealDisk, &path, (key(), 9), failing).is_err());
+        assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 0);
     }
 
     #[test]
     fn stale_slots_are_used_again() {
         let (_dir, index) = table();
         for n in 0..20_000 {
-            assert!(index.insert(spread(n), n + 4096, 0));
+            assert!(index.insert_hash(spread(n), n + 4096, 0));
         }
         let used = index.used();
         for n in 20_000..24_000 {
-            assert!(index.insert(spread(n), n + 4096, 4096 + 20_000));
+            assert!(index.insert_hash(spread(n), n + 4096, 4096 + 20_000));
         }
         assert!(index.used() < used + 1000, "{} {used}", index.used());
         for n in 20_000..24_000 {
             assert!(
                 index
-                    .find(spread(n), |address| address == n + 4096)
+                    .find_hash(spread(n), |address| address == n + 4096)
                     .is_some()
             );
         }
@@ -426,7 +587,7 @@ mod tests {
     fn a_damaged_header_is_noticed() {
         let (dir, mut index) = table();
         index.publish(&RealDisk).unwrap();
-        let path = dir.path().join("index");
+        let path = dir.path().join(FILE);
         assert!(
             Index::open(&RealDisk, &path, Open::Write)
                 .unwrap()

@@ -5,7 +5,6 @@ mod refresh;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
-use article::message_id;
 use groups::Active;
 
 use crate::active_file::read_table;
@@ -14,7 +13,7 @@ use crate::cancels::Cancels;
 use crate::disk::{Disk, File, Open, RealDisk};
 use crate::expired::Expired;
 use crate::history::HistoryLine;
-use crate::index::Index;
+use crate::index::{self, Index};
 use crate::live::Live;
 use crate::map::MapRef;
 use crate::mark::Mark;
@@ -69,7 +68,7 @@ impl Reader {
         if !segments.is_dir() {
             return Err(Error::NotANewsDirectory(dir.to_owned()));
         }
-        let known = Index::open(&*disk, &dir.join("index"), Open::Read)?
+        let known = Index::open_to_read(&*disk, dir, None)?
             // Also while a checkpoint is made, or after one failed: it can be read.
             .filter(|index| index.is_of(disk.boot_id()) && index.published().is_some())
             .filter(|index| is_reached(&*disk, &segments, index));
@@ -88,8 +87,8 @@ impl Reader {
 
     /// As [`Reader::open_on`], where somebody has the spool open: nothing is left to do after a crash.
     pub(crate) fn open_published(disk: Arc<dyn Disk>, dir: &Path) -> Result<Reader, Error> {
-        let path = dir.join("index");
-        let index = Index::open(&*disk, &path, Open::Read)?.ok_or_else(|| missing(&path))?;
+        let index = Index::open_to_read(&*disk, dir, None)?;
+        let index = index.ok_or_else(|| missing(&dir.join(index::FILE)))?;
         Reader::of_index(&disk, dir, index)?.ok_or_else(|| Error::Damaged {
             path: dir.join("expired"),
             offset: 0,
@@ -107,7 +106,7 @@ impl Reader {
         };
         let mark = index
             .published()
-            .ok_or_else(|| missing(&dir.join("index")))?;
+            .ok_or_else(|| missing(&dir.join(index::FILE)))?;
         let active_path = dir.join("active");
         let file = disk
             .open(&active_path, Open::Read)
@@ -160,21 +159,19 @@ impl Reader {
     fn line_of(&self, id: &[u8]) -> Result<Option<&[u8]>, Error> {
         let mut found = None;
         let mut fault = None;
-        self.index.find(message_id::hash(id), |address| {
-            match self.text_at(address) {
-                Ok(text) => {
-                    found = text
-                        .filter(|text| is_line_of(text, id))
-                        .and_then(first_line)
-                        .filter(|line| !self.is_forgotten(line));
-                    found.is_some()
-                }
-                Err(error) => {
-                    fault = Some(error);
-                    true
-                }
+        self.index.find(id, |address| match self.text_at(address) {
+            Ok(text) => {
+                found = text
+                    .filter(|text| is_line_of(text, id))
+                    .and_then(first_line)
+                    .filter(|line| !self.is_forgotten(line));
+                found.is_some()
             }
-        });
+            Err(error) => {
+                fault = Some(error);
+                true
+            }
+        })?;
         match fault {
             Some(error) => Err(error),
             None => Ok(found),

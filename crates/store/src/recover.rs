@@ -11,6 +11,7 @@ use std::sync::Arc;
 use groups::{Active, AddFault, Flag};
 
 use article::decimal;
+use article::message_id::HashKey;
 
 pub use crate::views::rebuild_views;
 
@@ -20,7 +21,7 @@ use crate::current::{Art, Derived, renew};
 use crate::disk::{Disk, Open};
 use crate::expired::ExpiredFile;
 use crate::history::HistoryLine;
-use crate::index::Index;
+use crate::index::{self, Index};
 use crate::lock::Lock;
 use crate::mark::Mark;
 use crate::older::Older;
@@ -31,10 +32,13 @@ use crate::segment::{
     self, FIRST_BASE, SEGMENT_HEADER_BYTES, SegmentHeader, Step, Walk, each_record,
 };
 use crate::spool::{Options, SEGMENT_BYTES_MAX, SEGMENT_BYTES_MIN, Spool};
-use crate::{Error, Position, unreclaimed};
+use crate::{Error, Position, index_key, unreclaimed};
 
 /// Derived lines and rows are written out each time this many bytes of them wait during a replay.
 const REPLAY_PIECE_BYTES: usize = 8 << 20;
+
+/// What is being made when a program that holds the lock is killed.
+const UNFINISHED: [&str; 3] = ["index.new", "index.key.new", "active.new"];
 
 /// Opens the news directory `dir`.
 pub fn open(
@@ -49,8 +53,9 @@ pub fn open(
         .next_multiple_of(4096);
     let segments = dir.join("segments");
     let boot = disk.boot_id();
-    let index_path = dir.join("index");
+    let index_path = dir.join(index::FILE);
     let mut notices = Vec::new();
+    remove_unfinished(&*disk, dir)?;
     // An index without a mark is one whose making was cut short, by an older release.
     let mut found = Index::open(&*disk, &index_path, Open::Write)?
         .filter(|index| index.applied(boot).or(index.checkpoint()).is_some());
@@ -70,13 +75,16 @@ pub fn open(
             .iter()
             .map(|fault| format!("{fault}: mend it, or run `broadsheet fsck --repair`")),
     );
+    let key = key_of_index(&*disk, dir, found.as_ref(), options, &mut notices)?;
     let art = open_art(&disk, &segments, &start.mark, options)?;
     let derived = Derived::open(&*disk, dir, art.header, &start.mark)?;
     let older = Older::new(disk.clone(), &segments, start.mark.base);
-    let index = match found {
+    let mut index = match found {
         Some(index) => index,
-        None => index_of_older(&*disk, &index_path, &older)?,
+        None => index_of_older(&*disk, &index_path, key, &older)?,
     };
+    let is_of_another_key = !index.is_made_with(&key);
+    index.set_key(key);
     let checkpointed = index
         .checkpoint()
         .filter(|mark| mark.base == start.mark.base)
@@ -115,11 +123,58 @@ pub fn open(
             unreclaimed::write(&*spool.disk, dir, &unreclaimed::Due::new())?;
         }
     }
-    spool.catch_up(start)?;
+    if is_of_another_key {
+        // Its marks are good: nothing else has to be made again.
+        spool.rebuild_index()?;
+    }
+    let caught_up = spool.catch_up(start);
+    if caught_up.is_err() {
+        spool.index.abandon(&*spool.disk);
+    }
+    caught_up?;
     if is_edited {
         spool.take_up_active()?;
     }
     Ok(spool)
+}
+
+/// Removes what a program that was killed had not finished. All these are written by who holds the lock.
+fn remove_unfinished(disk: &dyn Disk, dir: &Path) -> Result<(), Error> {
+    for name in UNFINISHED {
+        let path = dir.join(name);
+        match disk.remove(&path) {
+            Err(source) if source.kind() != std::io::ErrorKind::NotFound => {
+                return Err(Error::io("remove", &path, source));
+            }
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+/// The key that ids are hashed with. Where there is none, a new one: of a new news directory, of one whose index an older release
+/// made, or of one whose key was lost.
+fn key_of_index(
+    disk: &dyn Disk,
+    dir: &Path,
+    index: Option<&Index>,
+    options: Options,
+    notices: &mut Vec<String>,
+) -> Result<HashKey, Error> {
+    let key = match index_key::read(disk, dir) {
+        Err(_) if options.repair => None,
+        key => key?,
+    };
+    let is_right = |key: &HashKey| index.is_none_or(|index| index.is_made_with(key));
+    if index.is_some_and(Index::is_unkeyed) {
+        notices.push("the index is of an older release: made again, with a secret key".into());
+    } else if !key.as_ref().is_some_and(is_right) && index.is_some() {
+        notices.push("index.key was lost or changed: the index is made again with another".into());
+    }
+    match key {
+        Some(key) => Ok(key),
+        None => index_key::make(disk, dir),
+    }
 }
 
 /// False when the segment that the index calls the current one is gone.
@@ -353,27 +408,18 @@ fn open_art(
 
 /// Makes an index of the sealed segments. It gets its name when it is whole: if that is cut short, it is made again from the
 /// beginning.
-fn index_of_older(disk: &dyn Disk, path: &Path, older: &Older) -> Result<Index, Error> {
+fn index_of_older(
+    disk: &dyn Disk,
+    path: &Path,
+    key: HashKey,
+    older: &Older,
+) -> Result<Index, Error> {
     let mut ids = 0;
     older.each_line(|_, _| {
         ids += 1;
         Ok(())
     })?;
-    loop {
-        let fresh = Index::create(disk, path, ids)?;
-        let mut full = false;
-        older.each_line(|address, line| {
-            if let Some(id) = line.split(|&b| b == b'\t').next() {
-                full |= !fresh.insert(article::message_id::hash(id), address, 0);
-            }
-            Ok(())
-        })?;
-        if full {
-            ids = fresh.slots() * 2;
-            continue;
-        }
-        return Ok(fresh);
-    }
+    Index::of_lines(disk, path, (key, ids), |put| older.each_line(put))
 }
 
 /// Opens active; when it is missing, makes it again from the log.
@@ -610,7 +656,9 @@ impl Spool {
         }
         renew(&*self.disk, &self.dir.join("cancels"), from.cancels_end)?;
         if self.index.is_placed() {
-            self.index = index_of_older(&*self.disk, &self.dir.join("index"), &self.older)?;
+            let key = *self.index.key()?;
+            let path = self.dir.join(index::FILE);
+            self.index = index_of_older(&*self.disk, &path, key, &self.older)?;
         }
         Ok(())
     }

@@ -17,6 +17,16 @@ pub fn replace(
     sync_parent(disk, path)
 }
 
+/// As [`replace`], a file that nobody but its owner may read.
+pub fn replace_private(
+    disk: &dyn Disk,
+    path: &Path,
+    write: impl FnOnce(&dyn File) -> std::io::Result<()>,
+) -> Result<(), Error> {
+    replace_as(disk, path, Open::TruncatePrivate, write)?;
+    sync_parent(disk, path)
+}
+
 /// Returns when a file that was put in place, or the lack of one that was removed, is on the disk.
 pub fn sync_parent(disk: &dyn Disk, path: &Path) -> Result<(), Error> {
     disk.sync_directory(path.parent().unwrap_or(Path::new(".")))
@@ -30,9 +40,18 @@ pub fn replace_unsynced(
     path: &Path,
     write: impl FnOnce(&dyn File) -> std::io::Result<()>,
 ) -> Result<(), Error> {
+    replace_as(disk, path, Open::Truncate, write)
+}
+
+fn replace_as(
+    disk: &dyn Disk,
+    path: &Path,
+    how: Open,
+    write: impl FnOnce(&dyn File) -> std::io::Result<()>,
+) -> Result<(), Error> {
     let at = |doing| move |source| Error::io(doing, path, source);
     let fresh = fresh_path(path);
-    let file = disk.open(&fresh, Open::Truncate).map_err(at("make anew"))?;
+    let file = disk.open(&fresh, how).map_err(at("make anew"))?;
     let done = write(&*file)
         .map_err(at("write"))
         .and_then(|()| file.sync().map_err(at("sync")))

@@ -15,7 +15,7 @@ use crate::disk::Disk;
 use crate::expired::ExpiredFile;
 use crate::filing::Filing;
 use crate::history::{HistoryLine, push_seen};
-use crate::index::Index;
+use crate::index::{self, Index};
 use crate::lock::Lock;
 use crate::mark::Mark;
 use crate::moved_tables::Tables;
@@ -222,23 +222,21 @@ impl Spool {
     fn text_of(&self, id: &[u8]) -> Result<Option<&[u8]>, Error> {
         let mut found = None;
         let mut fault = None;
-        self.index.find(message_id::hash(id), |address| {
-            match self.text_at(address) {
-                Ok(text) => {
-                    found = text.filter(|text| is_line_of(text, id));
-                    match found.map(|text| self.is_forgotten(text)) {
-                        Some(Ok(true)) => found = None,
-                        Some(Err(error)) => fault = Some(error),
-                        _ => {}
-                    }
-                    found.is_some()
+        self.index.find(id, |address| match self.text_at(address) {
+            Ok(text) => {
+                found = text.filter(|text| is_line_of(text, id));
+                match found.map(|text| self.is_forgotten(text)) {
+                    Some(Ok(true)) => found = None,
+                    Some(Err(error)) => fault = Some(error),
+                    _ => {}
                 }
-                Err(error) => {
-                    fault = Some(error);
-                    true
-                }
+                found.is_some()
             }
-        });
+            Err(error) => {
+                fault = Some(error);
+                true
+            }
+        })?;
         fault.map_or(Ok(found), Err)
     }
 
@@ -460,9 +458,8 @@ impl Spool {
     }
 
     pub(crate) fn remember_address(&mut self, id: &[u8], address: u64) -> Result<(), Error> {
-        let hash = message_id::hash(id);
         let oldest = self.oldest_for_insert();
-        if self.index.insert(hash, address, oldest) {
+        if self.index.insert(id, address, oldest)? {
             return Ok(());
         }
         // The new line is among the waiting ones, so growing puts it in. Where it cannot, the id would not be found.
@@ -506,30 +503,23 @@ impl Spool {
         Ok(())
     }
 
-    fn build_index(&self, mut expected: u64) -> Result<Index, Error> {
-        let path = self.dir.join("index");
-        'larger: loop {
-            let fresh = Index::create(&*self.disk, &path, expected)?;
-            let mut full = false;
-            let mut put = |address, line: &[u8]| {
-                if self.is_forgotten(line)? {
-                    return Ok(());
-                }
-                if let Some(id) = line.split(|&b| b == b'\t').next() {
-                    full |= !fresh.insert(message_id::hash(id), address, 0);
-                }
-                Ok(())
+    fn build_index(&self, expected: u64) -> Result<Index, Error> {
+        let key = *self.index.key()?;
+        // After a power cut its file may end before the mark; then its lines are put in when it is made again.
+        let is_whole = self.derived.his.length()? >= self.derived.his.end;
+        let path = self.dir.join(index::FILE);
+        Index::of_lines(&*self.disk, &path, (key, expected), |put| {
+            let mut put = |address, line: &[u8]| match self.is_forgotten(line)? {
+                true => Ok(()),
+                false => put(address, line),
             };
             self.older.each_line(&mut put)?;
-            for (offset, line) in self.derived.lines() {
+            let lines = self.derived.lines().filter(|_| is_whole);
+            for (offset, line) in lines {
                 put(self.art.header.base + offset, line)?;
             }
-            if full {
-                expected = expected.saturating_mul(2).max(fresh.slots());
-                continue 'larger;
-            }
-            return Ok(fresh);
-        }
+            Ok(())
+        })
     }
 
     /// Bytes that wait for the next commit.

@@ -7,7 +7,7 @@ use super::{Reader, bases, identity, missing, read_cancels};
 use crate::Error;
 use crate::disk::Open;
 use crate::expired::Expired;
-use crate::index::Index;
+use crate::index::{self, Index};
 use crate::moved_tables::Tables;
 use crate::older::Older;
 use crate::position::{View, segment_path};
@@ -20,7 +20,7 @@ impl Reader {
     /// As [`Reader::open`]; what is new is then looked for again the next time.
     pub fn refresh(&mut self, dir: &Path) -> Result<bool, Error> {
         // With a new index other files may have been made anew, too.
-        if !self.index.is_at(&*self.disk, &dir.join("index"))
+        if !self.index.is_at(&*self.disk, &dir.join(index::FILE))
             || identity(&*self.disk, &dir.join("expired")) != self.expired_identity
         {
             self.look_again(dir)?;
@@ -34,7 +34,7 @@ impl Reader {
         let mark = self
             .index
             .published()
-            .ok_or_else(|| missing(&dir.join("index")))?;
+            .ok_or_else(|| missing(&dir.join(index::FILE)))?;
         if mark == self.mark {
             return Ok(false);
         }
@@ -56,8 +56,9 @@ impl Reader {
 
     /// Opens everything anew: files may have taken the place of others.
     pub(crate) fn look_again(&mut self, dir: &Path) -> Result<(), Error> {
-        let path = dir.join("index");
-        let index = Index::open(&*self.disk, &path, Open::Read)?.ok_or_else(|| missing(&path))?;
+        let path = dir.join(index::FILE);
+        let index = Index::open_to_read(&*self.disk, dir, self.index.key().ok().copied())?;
+        let index = index.ok_or_else(|| missing(&path))?;
         let mark = index.published().ok_or_else(|| missing(&path))?;
         let expired_identity = identity(&*self.disk, &dir.join("expired"));
         let told = Expired::read(&*self.disk, dir)?;

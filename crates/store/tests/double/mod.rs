@@ -411,7 +411,8 @@ impl Disk for Double {
     fn open(&self, path: &Path, how: Open) -> io::Result<Box<dyn File>> {
         let mut state = self.state();
         let known = state.live.get(path).copied();
-        let makes = known.is_none() && matches!(how, Open::Create | Open::Truncate);
+        let makes =
+            known.is_none() && matches!(how, Open::Create | Open::Truncate | Open::TruncatePrivate);
         state.plain(if makes { Call::Create } else { Call::Open }, path)?;
         let cuts =
             how == Open::Truncate && std::fs::metadata(path).is_ok_and(|told| told.len() > 0);
@@ -431,7 +432,7 @@ impl Disk for Double {
                 number
             }
         };
-        if how == Open::Truncate {
+        if matches!(how, Open::Truncate | Open::TruncatePrivate) {
             state.inodes[number].change(Change::Length(0));
         }
         Ok(Box::new(DoubleFile {

@@ -73,6 +73,8 @@ fixed! {
     relay::control::events::FIELD_BYTES_MAX, Unit::Bytes, "field of control.log", "A longer one is cut and ends in `...'.";
     feed::ihave::IDS_READ_MAX, Unit::Count("ids"), "ids of an ihave or sendme message that are looked at", "Those beyond are passed over.";
     relay::control::wanted::IDS_MAX, Unit::Count("ids"), "ids of an ihave or sendme message that is made", "More go into the next message.";
+    relay::incoming::tries::TRIES_MAX, Unit::Count("tries"), "tries of a batch in in.coming/ at which filing stops", "Then, if others were filed meanwhile, it goes to bad/.";
+    relay::incoming::tries::REMEMBERED_MAX, Unit::Count("batches"), "batches whose tries are remembered", "More are tried as if for the first time.";
     relay::early::EARLY_MAX, Unit::Count("cancels"), "cancels that wait for their article", "Beyond it the oldest are forgotten.";
     relay::early::EARLY_SECONDS_MAX, Unit::Count("seconds"), "life of a cancel that waits for its article", "Then it is forgotten.";
     relay::early::KEYS_MAX, Unit::Count("keys"), "keys that wait for an article", "More, of all its cancels together, are not kept.";

@@ -5,6 +5,7 @@
 //! | [`name`] | what a waiting batch is called, which says when its turn is |
 //! | [`spool`](mod@spool) | putting one there, durably |
 //! | [`drain`] | filing them, in turn |
+//! | [`tries`] | which of them filing stopped at, and how often |
 //! | `stop` | holding that up |
 //!
 //! docs/formats/incoming.md has the legal states.
@@ -13,6 +14,7 @@ pub mod drain;
 pub mod name;
 pub mod spool;
 mod stop;
+pub mod tries;
 
 pub use crate::kept::INCOMING;
 pub use drain::{Drain, DrainOptions, Drained};

@@ -149,6 +149,8 @@ pub struct Outcome {
     pub removed: Vec<PathBuf>,
     /// The store stopped filing: the inputs from here on were not read, and others fare no better.
     pub is_stopped: bool,
+    /// The place of the input at which it stopped, if that may be the input's own fault.
+    pub stopped_at: Option<usize>,
 }
 
 /// Files every batch of `inputs` in order.
@@ -173,8 +175,21 @@ pub fn run(
         done: Vec::new(),
         removed: Vec::new(),
     };
-    let ended = inputs.iter().try_for_each(|input| run.input(input));
-    let ended = ended.and_then(|()| run.settle());
+    let mut reading = None;
+    let ended = inputs.iter().enumerate().try_for_each(|(place, input)| {
+        reading = Some(place);
+        run.input(input)
+    });
+    let ended = ended.and_then(|()| {
+        reading = None;
+        run.settle()
+    });
+    // A full disk, or a log that cannot be written, stops any of them.
+    let is_general = |error: &Error| error.is_disk_full() || error.is_of_log();
+    let stopped_at = match &ended {
+        Err(error) if !is_general(error) => reading,
+        _ => None,
+    };
     if let Err(error) = &ended {
         run.filer.abandon();
         run.worse(Status::Attention);
@@ -196,6 +211,7 @@ pub fn run(
         kept,
         removed,
         is_stopped: ended.is_err(),
+        stopped_at,
     }
 }
 

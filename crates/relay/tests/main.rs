@@ -3,6 +3,7 @@
 mod newsdir;
 mod newsroom;
 
+mod a_batch_that_cannot_be_filed;
 mod a_site_met_later_is_chosen_for_as_on_filing;
 mod acceptance_order;
 mod announced_articles;

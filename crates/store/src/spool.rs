@@ -505,7 +505,8 @@ impl Spool {
 
     fn build_index(&self, expected: u64) -> Result<Index, Error> {
         let key = *self.index.key()?;
-        // After a power cut its file may end before the mark; then its lines are put in when it is made again.
+        // After damage the current segment's file may end before the mark, and no further is its map looked at. Its lines are put in
+        // when it is made again.
         let is_whole = self.derived.his.length()? >= self.derived.his.end;
         let path = self.dir.join(index::FILE);
         Index::of_lines(&*self.disk, &path, (key, expected), |put| {
@@ -514,9 +515,10 @@ impl Spool {
                 false => put(address, line),
             };
             self.older.each_line(&mut put)?;
-            let lines = self.derived.lines().filter(|_| is_whole);
-            for (offset, line) in lines {
-                put(self.art.header.base + offset, line)?;
+            if is_whole {
+                for (offset, line) in self.derived.lines() {
+                    put(self.art.header.base + offset, line)?;
+                }
             }
             Ok(())
         })

@@ -1,45 +1,41 @@
 //! An index of the release before, whose ids were hashed without a key, is made again with one when the news directory is opened; and so
 //! is an index whose key was lost. Whatever interrupts it, nothing is lost and nothing half made stays.
 
-#![allow(clippy::unwrap_used, clippy::panic)]
+#![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing)]
 
 use crate::double;
 
+use std::io::Read;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
-use std::process::Command;
 use std::sync::LazyLock;
 
 use double::{Double, Fault};
+use flate2::read::GzDecoder;
 use store::{Options, Reader, Spool};
 
-/// A news directory as a build of 22 November 2026 left it: 42 ids in two segments.
-const OLDER: &str = concat!(
-    env!("CARGO_MANIFEST_DIR"),
-    "/tests/older_release/index-1.tar.gz"
-);
+/// A news directory as a build of 22 November 2026 left it, 42 ids in two segments: files one after the other, each behind a line
+/// `NAME LENGTH`, packed by gzip.
+const OLDER: &[u8] = include_bytes!("older_release/index-1.gz");
 
-static UNPACKED: LazyLock<tempfile::TempDir> = LazyLock::new(|| {
-    let dir = tempfile::tempdir().unwrap();
-    let done = Command::new("tar")
-        .args(["--no-same-owner", "-xzf", OLDER, "-C"])
-        .arg(dir.path())
-        .status();
-    assert!(done.unwrap().success());
-    dir
+static UNPACKED: LazyLock<Vec<u8>> = LazyLock::new(|| {
+    let mut bytes = Vec::new();
+    GzDecoder::new(OLDER).read_to_end(&mut bytes).unwrap();
+    bytes
 });
 
-/// A copy to work on.
 fn unpacked() -> tempfile::TempDir {
     let dir = tempfile::tempdir().unwrap();
-    for inside in ["", "segments", "bad"] {
-        let (from, to) = (UNPACKED.path().join(inside), dir.path().join(inside));
-        std::fs::create_dir_all(&to).unwrap();
-        for entry in std::fs::read_dir(from).into_iter().flatten().flatten() {
-            if entry.file_type().unwrap().is_file() {
-                std::fs::copy(entry.path(), to.join(entry.file_name())).unwrap();
-            }
-        }
+    for inside in ["segments", "bad"] {
+        std::fs::create_dir(dir.path().join(inside)).unwrap();
+    }
+    let mut rest = &UNPACKED[..];
+    while let Some(end) = rest.iter().position(|byte| *byte == b'\n') {
+        let line = std::str::from_utf8(&rest[..end]).unwrap();
+        let (name, length) = line.split_once(' ').unwrap();
+        let (bytes, behind) = rest[end + 1..].split_at(length.parse().unwrap());
+        std::fs::write(dir.path().join(name), bytes).unwrap();
+        rest = behind;
     }
     dir
 }

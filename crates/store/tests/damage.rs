@@ -144,7 +144,7 @@ impl Sound {
             .map(|entry| Path::new("segments").join(entry.unwrap().file_name()))
             .collect();
         files.sort();
-        files.extend(["index", "active", "cancels", "expired"].map(PathBuf::from));
+        files.extend(["index", "index.key", "active", "cancels", "expired"].map(PathBuf::from));
         Sound {
             news,
             story,

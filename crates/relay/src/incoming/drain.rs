@@ -15,8 +15,10 @@ use store::{Error as StoreError, Lock};
 use super::name::{Grade, Grades, Name};
 use super::spool::TEMPORARY;
 use super::stop::{is_stopped, place};
+use super::tries::{TRIES_MAX, Tries};
 use crate::Error;
 use crate::file::Filer;
+use crate::kept;
 use crate::rnews::{self, Input, Status, Summary, Watch};
 
 /// The lock that keeps two drains apart.
@@ -87,6 +89,8 @@ pub struct Drain {
     options: DrainOptions,
     /// Files that stayed: not to be tried again.
     left: HashSet<Name>,
+    /// Files at which filing stopped.
+    tries: Tries,
     drained: Drained,
     is_over: bool,
 }
@@ -100,6 +104,7 @@ impl Drain {
             dir: dir.to_owned(),
             options,
             left: HashSet::new(),
+            tries: Tries::read(dir),
             drained: Drained {
                 files: 0,
                 bad: 0,
@@ -163,6 +168,7 @@ impl Drain {
         watch: &mut dyn Watch,
     ) -> Result<(), Error> {
         self.sweep(watch)?;
+        self.tries = Tries::read(&self.dir);
         while !self.is_over {
             let began = Instant::now();
             let stopped = is_stopped(&self.dir);
@@ -171,8 +177,17 @@ impl Drain {
                 break;
             }
             let listed_for = LISTED_FOR.max(began.elapsed().saturating_mul(LISTING_SHARE));
-            for some in names.chunks(FILES_AT_ONCE) {
-                self.file(some, filer, watch);
+            // One that cannot be filed shall stop no others.
+            let (tried, fresh): (Vec<Name>, Vec<Name>) =
+                names.into_iter().partition(|name| self.tries.has(name));
+            let turns = fresh.chunks(FILES_AT_ONCE).chain(tried.chunks(1));
+            for some in turns {
+                match some {
+                    [name] if self.tries.is_hopeless(name, filer.spool().end().0) => {
+                        self.put_aside(name, watch)?;
+                    }
+                    _ => self.file(some, filer, watch)?,
+                }
                 let is_late = began.elapsed() > listed_for || is_stopped(&self.dir) != stopped;
                 if self.is_over || is_late || watch.is_over() {
                     break;
@@ -185,7 +200,13 @@ impl Drain {
         Ok(())
     }
 
-    fn file(&mut self, names: &[Name], filer: &mut Filer, watch: &mut dyn Watch) {
+    fn file(
+        &mut self,
+        names: &[Name],
+        filer: &mut Filer,
+        watch: &mut dyn Watch,
+    ) -> Result<(), Error> {
+        let end = filer.spool().end().0;
         let dir = place(&self.dir);
         let path = |name: &Name| dir.join(name.to_string());
         let inputs: Vec<Input> = names
@@ -202,6 +223,7 @@ impl Drain {
             // A name is free again when its file goes: what is there now may be the next batch.
             if outcome.removed.contains(&path) || fs::symlink_metadata(&path).is_err() {
                 drained.files += 1;
+                self.tries.forget(name)?;
             } else if !outcome.is_stopped {
                 self.left.insert(name.clone());
             }
@@ -218,6 +240,34 @@ impl Drain {
             );
             watch.message(&text);
         }
+        if let Some(name) = outcome.stopped_at.and_then(|place| names.get(place)) {
+            let times = self.tries.add(name, end)?;
+            watch.message(&format!(
+                "{}: filing stopped at this batch ({times} of {TRIES_MAX} tries); the others are filed before it is tried again",
+                path(name).display()
+            ));
+        }
+        Ok(())
+    }
+
+    /// Puts a batch that cannot be filed into bad/.
+    fn put_aside(&mut self, name: &Name, watch: &mut dyn Watch) -> Result<(), Error> {
+        let path = place(&self.dir).join(name.to_string());
+        let at = |source| StoreError::io("put into bad/", &path, source);
+        let bad = self.dir.join(kept::BAD);
+        let kept = kept::keep_file(&bad, &name.to_string(), &path).map_err(at)?;
+        kept::sync_place(&kept).map_err(at)?;
+        fs::remove_file(&path).map_err(at)?;
+        self.tries.forget(name)?;
+        self.drained.files += 1;
+        self.drained.bad += 1;
+        self.drained.status = self.drained.status.max(Status::Attention);
+        watch.message(&format!(
+            "{}: filing stopped at this batch {TRIES_MAX} times, while others were filed: it is now {}; mend what was said to be wrong, then give it to rnews",
+            path.display(),
+            kept.display()
+        ));
+        Ok(())
     }
 
     fn wants(&self, name: &Name, stopped: bool) -> bool {

@@ -1,0 +1,115 @@
+//! A batch at which filing stops, each time it is tried, keeps none of the others waiting and goes to bad/ in the end; when nothing
+//! can be filed, all of them stay.
+
+#![allow(clippy::indexing_slicing, clippy::unwrap_used, clippy::panic)] // test code may panic
+
+use crate::newsdir;
+
+use std::fs;
+
+use newsdir::{NOW, Newsdir, Told, article, batch};
+use relay::incoming::tries::TRIES_MAX;
+use relay::incoming::{Drain, DrainOptions, Drained};
+use relay::rnews::Status;
+
+/// A news directory in which control messages that make groups stop filing: their line in active.times cannot be written.
+fn newsdir() -> Newsdir {
+    let newsdir = Newsdir::new();
+    fs::create_dir(newsdir.path().join("in.coming")).unwrap();
+    fs::write(newsdir.path().join("control.ctl"), "all:*:*:doit\n").unwrap();
+    fs::create_dir(newsdir.path().join("active.times.new")).unwrap();
+    newsdir
+}
+
+fn put(newsdir: &Newsdir, name: &str, article: &str) {
+    let path = newsdir.path().join("in.coming").join(name);
+    fs::write(path, batch(&[article])).unwrap();
+}
+
+fn bad_article() -> String {
+    let more = ["Control: newgroup comp.new", "Approved: boss@near.example"];
+    article("<bad@a>", "comp.std", &more)
+}
+
+fn newsrun(newsdir: &Newsdir) -> (Drained, String) {
+    let mut options = DrainOptions::default();
+    options.rnews.clock = || NOW;
+    let mut drain = Drain::new(newsdir.path(), options);
+    let mut told = Told::default();
+    if let Some(turn) = drain.turn().unwrap() {
+        drain.run(&turn, &mut newsdir.filer(), &mut told).unwrap();
+    }
+    (drain.drained(), told.0.join("\n"))
+}
+
+fn waiting(newsdir: &Newsdir) -> usize {
+    fs::read_dir(newsdir.path().join("in.coming"))
+        .unwrap()
+        .count()
+}
+
+#[test]
+fn goes_to_bad_and_the_others_are_filed() {
+    let newsdir = newsdir();
+    put(&newsdir, "7501234560.t", &article("<1@a>", "comp.std", &[]));
+    put(&newsdir, "7501234561.t", &bad_article());
+    for number in 2..60 {
+        let good = article(&format!("<{number}@a>"), "comp.std", &[]);
+        put(&newsdir, &format!("{}0.t", 750_123_457 + number), &good);
+    }
+    let (drained, told) = newsrun(&newsdir);
+    assert_eq!(drained.status, Status::Attention);
+    assert!(
+        told.contains("7501234561.t: filing stopped at this batch (1 of 3"),
+        "{told}"
+    );
+    // The others do not wait for it any more.
+    let (drained, _) = newsrun(&newsdir);
+    assert_eq!((drained.files, waiting(&newsdir)), (59, 1));
+    for number in 1..60 {
+        assert!(
+            newsdir.links(&format!("<{number}@a>")).is_some(),
+            "{number}"
+        );
+    }
+    for _ in 2..TRIES_MAX {
+        assert!(newsdir.bad().is_empty());
+        newsrun(&newsdir);
+    }
+    put(
+        &newsdir,
+        "8501234560.t",
+        &article("<60@a>", "comp.std", &[]),
+    );
+    let (drained, told) = newsrun(&newsdir);
+    assert_eq!((drained.files, drained.bad, waiting(&newsdir)), (2, 1, 0));
+    assert_eq!(drained.status, Status::Attention);
+    assert!(
+        told.contains("7501234561.t") && told.contains("bad/7501234561.t"),
+        "{told}"
+    );
+    assert_eq!(newsdir.bad(), ["7501234561.t"]);
+    assert_eq!(newsrun(&newsdir).0.status, Status::Fine);
+    assert!(!newsdir.path().join("in.coming.tries").exists());
+    // What was wrong is mended, and the batch is given again.
+    fs::remove_dir(newsdir.path().join("active.times.new")).unwrap();
+    let kept = newsdir.path().join("bad/7501234561.t");
+    let input = relay::rnews::Input::File(kept);
+    let (outcome, _) = newsdir.rnews(&[input], relay::rnews::Options::default());
+    assert_eq!(outcome.summary.accepted, 1);
+    assert!(newsdir.links("<bad@a>").is_some());
+}
+
+#[test]
+fn stays_while_nothing_else_is_filed() {
+    let newsdir = newsdir();
+    put(&newsdir, "7501234561.t", &bad_article());
+    for _ in 0..2 * TRIES_MAX {
+        assert_eq!(newsrun(&newsdir).0.status, Status::Attention);
+    }
+    assert_eq!((waiting(&newsdir), newsdir.bad().len()), (1, 0));
+    fs::remove_dir(newsdir.path().join("active.times.new")).unwrap();
+    let (drained, told) = newsrun(&newsdir);
+    assert_eq!((drained.status, drained.files), (Status::Fine, 1), "{told}");
+    assert!(!newsdir.path().join("in.coming.tries").exists());
+}

@@ -295,8 +295,7 @@ impl World for Desk<'_> {
 
     fn put_off(&mut self, id: &[u8]) {
         self.visit.tally.add(What::Deferred, 1);
-        let hash = message_id::hash(id);
-        self.shared.offers.forget(hash, self.visit.token);
+        self.shared.offers.forget(id, self.visit.token);
     }
 
     fn mechanisms(&self) -> Vec<&'static str> {

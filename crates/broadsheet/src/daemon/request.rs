@@ -136,6 +136,7 @@ impl Filed {
             kept: 0,
             removed: Vec::new(),
             is_stopped: true,
+            stopped_at: None,
         })
     }
 

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::disk::{Disk, File, Open};
-use crate::map::MapWords;
+use crate::map::{MapWords, is_unreadable};
 use crate::{Error, mark::Mark};
 
 /// Slots in a bucket: a cache line of 64 bytes.
@@ -196,6 +196,25 @@ impl Index {
             }
         }
         None
+    }
+
+    /// What is told of that.
+    pub fn unreadable(&self) -> Error {
+        Error::unreadable(&self.path, self.map.unreadable_from().unwrap_or(0))
+    }
+
+    /// True when the disk cannot read where this hash would lie: what was found, or put in, counts for nothing. To be asked
+    /// afterwards.
+    pub fn is_unreadable(&self, hash: u64) -> bool {
+        for bucket in self.probe(hash) {
+            if is_unreadable(bucket) {
+                return true;
+            }
+            if bucket.iter().any(|slot| slot.load(Ordering::Relaxed) == 0) {
+                break;
+            }
+        }
+        false
     }
 
     /// Puts an address in. `oldest`: addresses below it are stale. False: the table must grow first.

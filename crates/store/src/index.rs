@@ -16,7 +16,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use article::message_id::HashKey;
 
 use crate::disk::{Disk, File, Open};
-use crate::map::MapWords;
+use crate::map::{MapWords, is_unreadable};
 use crate::replace::fresh_path;
 use crate::{Error, index_key, mark::Mark};
 
@@ -298,6 +298,31 @@ impl Index {
             }
         }
         None
+    }
+
+    /// What is told of that.
+    pub fn unreadable(&self) -> Error {
+        Error::unreadable(&self.path, self.map.unreadable_from().unwrap_or(0))
+    }
+
+    /// True when the disk cannot read where this id would lie: what was found, or put in, counts for nothing. To be asked
+    /// afterwards.
+    ///
+    /// # Errors
+    /// As [`Index::find`].
+    pub fn is_unreadable(&self, id: &[u8]) -> Result<bool, Error> {
+        if self.map.unreadable_from().is_none() {
+            return Ok(false);
+        }
+        for bucket in self.probe(self.key()?.hash(id)) {
+            if is_unreadable(bucket) {
+                return Ok(true);
+            }
+            if bucket.iter().any(|slot| slot.load(Ordering::Relaxed) == 0) {
+                break;
+            }
+        }
+        Ok(false)
     }
 
     /// Puts the address of an id in. `oldest`: addresses below it are stale. False: the table must grow first.

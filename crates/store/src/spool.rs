@@ -14,7 +14,7 @@ use crate::current::{Art, Derived, PAD_BYTES_MAX};
 use crate::disk::Disk;
 use crate::expired::ExpiredFile;
 use crate::filing::Filing;
-use crate::history::{HistoryLine, push_seen};
+use crate::history::{HistoryLine, Unreadable, has_unreadable_line, push_seen, sound_line};
 use crate::index::{self, Index};
 use crate::lock::Lock;
 use crate::mark::Mark;
@@ -27,7 +27,7 @@ use crate::record::{self, Commit, Kind};
 use crate::row::push_row;
 use crate::segment::{self, SEGMENT_HEADER_BYTES, SegmentHeader};
 use crate::stored::{Stored, read_record};
-use crate::{Error, Expires, Position, recover};
+use crate::{Error, Expires, Position, mend, recover};
 
 /// When an article counts as filed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -215,7 +215,10 @@ impl Spool {
 
     /// True when an id was seen, filed or not.
     pub fn has(&self, id: &[u8]) -> Result<bool, Error> {
-        Ok(self.text_of(id)?.is_some())
+        match self.text_of(id) {
+            Ok(found) => Ok(found.is_some()),
+            Err(error) => has_unreadable_line(error),
+        }
     }
 
     /// The history from the line of an id on.
@@ -224,7 +227,13 @@ impl Spool {
         let mut fault = None;
         self.index.find(id, |address| match self.text_at(address) {
             Ok(text) => {
-                found = text.filter(|text| is_line_of(text, id));
+                found = match sound_line(text, id) {
+                    Ok(line) => line,
+                    Err(Unreadable) => {
+                        fault = Some(self.unreadable_line(address));
+                        return true;
+                    }
+                };
                 match found.map(|text| self.is_forgotten(text)) {
                     Some(Ok(true)) => found = None,
                     Some(Err(error)) => fault = Some(error),
@@ -237,7 +246,25 @@ impl Spool {
                 true
             }
         })?;
-        fault.map_or(Ok(found), Err)
+        match fault {
+            Some(error) => Err(error),
+            None if found.is_none() && self.index.is_unreadable(id)? => {
+                // Missing, it is made again when the spool is opened the next time.
+                mend::remove_index(&*self.disk, &self.dir)?;
+                Err(self.index.unreadable())
+            }
+            None => Ok(found),
+        }
+    }
+
+    /// Which line it is that cannot be read.
+    fn unreadable_line(&self, address: u64) -> Error {
+        let base = match address < self.art.header.base {
+            true => self.older.base_of(address),
+            false => self.art.header.base,
+        };
+        let path = segment_path(&self.dir.join("segments"), base, View::His);
+        Error::unreadable(&path, address - base)
     }
 
     /// True when expire lets the id of the first line of a text be forgotten: it may come again.
@@ -432,6 +459,9 @@ impl Spool {
                 .and_then(|length| file.map(length))
                 .map_err(at)?;
             overview::blocks(map.bytes()).for_each(|block| each(&block));
+            if let Some(offset) = map.unreadable_from() {
+                return Err(Error::unreadable(&path, offset));
+            }
         }
         Ok(())
     }
@@ -459,7 +489,7 @@ impl Spool {
 
     pub(crate) fn remember_address(&mut self, id: &[u8], address: u64) -> Result<(), Error> {
         let oldest = self.oldest_for_insert();
-        if self.index.insert(id, address, oldest)? {
+        if self.index.insert(id, address, oldest)? && !self.index.is_unreadable(id)? {
             return Ok(());
         }
         // The new line is among the waiting ones, so growing puts it in. Where it cannot, the id would not be found.

@@ -130,7 +130,7 @@ pub(crate) fn share(plan: Plan) -> (Arc<Shared>, Arc<Vec<Listening>>) {
         newsroom: plan.newsroom,
         offers: Offers::default(),
         counts: Arc::default(),
-        slow: Slow::new(),
+        slow: Slow::new(plan.spawn),
         on_the_way: AtomicUsize::new(0),
         held: Shares::new(HELD_BYTES_MAX, HELD_SHARE_BYTES_MAX),
         handshakes: Shares::new(HANDSHAKE_BYTES_MAX, HANDSHAKE_SHARE_BYTES_MAX),

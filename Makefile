@@ -3,7 +3,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
 .ONESHELL:
-.PHONY: help demo test soak torture conformance-inn packages peers check fmt-check lint fmt bench man
+.PHONY: help demo test soak torture fuzz conformance-inn packages peers check fmt-check lint fmt bench man
 
 CARGO ?= cargo
 TARGET := $(or $(CARGO_TARGET_DIR),target)
@@ -25,6 +25,7 @@ help:
 	make test    every check and test
 	make soak    ten minutes of mixed load: memory stays flat, nothing fails (SOAK_SECONDS=600)
 	make torture hours of power cuts and faults below real file systems (TORTURE_SECONDS=3600)
+	make fuzz    fuzz each target for an hour of CPU time (FUZZ_SECONDS=3600, FUZZ_TARGETS=all)
 	make conformance-inn    the NNTP conformance suite against INN
 	make bench   time the real binary; see docs/performance.md
 	make man     manual pages, into $(TARGET)/man8
@@ -115,6 +116,12 @@ TORTURE_SEED ?=
 torture: packages
 	@$(CARGO) build -p broadsheet -p torture
 	"$(TARGET)/debug/torture" all --seconds $(TORTURE_SECONDS) $(if $(TORTURE_SEED),--seed $(TORTURE_SEED)) --keep "$(TARGET)/torture"
+
+FUZZ_SECONDS ?= 3600
+
+# Goes on where an interrupted run was; see fuzz/README.md.
+fuzz:
+	@FUZZ_SECONDS=$(FUZZ_SECONDS) FUZZ_TARGETS="$(FUZZ_TARGETS)" fuzz/run
 
 # The same cases that `make test` plays against ours; see conformance/INN.md.
 conformance-inn: packages peers

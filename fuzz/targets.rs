@@ -1,4 +1,4 @@
-//! What is fuzzed: a function for each parser. `cargo fuzz` calls them from `fuzz_targets/`, and the test
+//! What is fuzzed: a function for each parser. `make fuzz` calls them from `fuzz_targets/`, and the test
 //! `parsers_withstand_anything` calls them with the kept corpus and mutations of it, on every change.
 //!
 //! None may panic, whatever it is given; and each holds the parser to something that must be so.
@@ -16,6 +16,8 @@ use groups::{Sites, Tables};
 use store::history;
 use store::{HistoryLine, Position};
 
+#[path = "../crates/store/tests/news/mod.rs"]
+mod news;
 #[path = "../crates/nntp/tests/world/mod.rs"]
 mod world;
 
@@ -52,6 +54,11 @@ pub const TARGETS: &[(&str, Target)] = &[
     ("post", post),
     ("cancel_lock", cancel_lock),
     ("nntp_session", nntp_session),
+    ("users", users),
+    ("access_tables", access_tables),
+    ("sasl", sasl),
+    ("feed_place", feed_place),
+    ("damaged_store", damaged_store),
 ];
 
 /// The header of an article, in both forms.
@@ -641,4 +648,212 @@ pub fn nntp_session(data: &[u8]) {
     assert_eq!(got, wanted);
     assert_eq!(parted.articles, whole.articles);
     assert!(whole.most_waiting < 2 * nntp::OUT_BYTES_MAX);
+}
+
+/// The file of users: what is written of it reads the same.
+pub fn users(data: &[u8]) {
+    use access::Users;
+    let path = std::path::Path::new("users");
+    let Ok(users) = Users::parse(path, &String::from_utf8_lossy(data)) else {
+        return;
+    };
+    let again = Users::parse(path, &users.text()).expect("our own text");
+    assert_eq!(again.text(), users.text());
+    assert_eq!(again.iter().count(), users.iter().count());
+    for user in users.iter() {
+        assert!(users.named(&user.name).is_some());
+    }
+}
+
+/// The tables of access in broadsheet.toml, and what a visitor may by them.
+pub fn access_tables(data: &[u8]) {
+    use access::{Access, Login, Tables, Visitor};
+    let Ok(tables) = Tables::parse(&String::from_utf8_lossy(data)) else {
+        return;
+    };
+    let access = Access::new(&tables, Login::none());
+    let address = "192.0.2.1".parse().ok();
+    for user in [None, Some("anna")] {
+        for address in [None, address] {
+            let rights = access.rights(&Visitor {
+                address,
+                user,
+                ..Visitor::default()
+            });
+            if rights.reads_none() {
+                assert!(!rights.may_read(b"any.group"));
+            }
+            if rights.is_nothing() {
+                assert!(!rights.may_read(b"any.group"));
+            }
+        }
+    }
+}
+
+/// A login: the mechanism by the first byte, then a response a line, in base64. Nobody gets in, for there are no users.
+pub fn sasl(data: &[u8]) {
+    use access::sasl::{Exchange, Mechanism, Step, decode, encode};
+    use access::{Access, Connection, Login, Outcome, Tables, Visitor};
+    let Some((&first, rest)) = data.split_first() else {
+        return;
+    };
+    let access = Access::new(&Tables::default(), Login::none());
+    let access = std::sync::Arc::new(access);
+    let mut exchange = match first % 4 {
+        0 => Exchange::scram_with_nonce(&access, "nonce"),
+        number => Exchange::new(
+            Mechanism::ALL[usize::from(number - 1)],
+            &access,
+            &Visitor::default(),
+            Connection::default(),
+        ),
+    };
+    for line in rest.split(|byte| *byte == b'\n') {
+        let response = decode(line);
+        if let Some(response) = &response {
+            assert_eq!(decode(encode(response).as_bytes()).as_ref(), Some(response));
+        }
+        match exchange.take(response.as_deref()) {
+            Step::Ask(challenge) => assert!(challenge.len() < 4096),
+            Step::Done(outcome) => {
+                assert!(!matches!(outcome, Outcome::LoggedIn { .. }));
+                break;
+            }
+            Step::Wait(_) => break,
+        }
+    }
+}
+
+/// A directory in memory, where the machine has one.
+fn scratch() -> tempfile::TempDir {
+    let memory = std::path::Path::new("/dev/shm");
+    match memory.is_dir() {
+        true => tempfile::tempdir_in(memory),
+        false => tempfile::tempdir(),
+    }
+    .expect("a directory")
+}
+
+/// The files of a feed, cursor and what is deferred, with a NUL between them, as a damaged disk has them.
+pub fn feed_place(data: &[u8]) {
+    let dir = scratch();
+    let site = dir.path().join("feeds/site");
+    std::fs::create_dir_all(&site).expect("made");
+    let mut parts = data.splitn(2, |byte| *byte == 0);
+    for file in ["cursor", "deferred"] {
+        if let Some(bytes) = parts.next() {
+            std::fs::write(site.join(file), bytes).expect("written");
+        }
+    }
+    let _ = feed::place::look(dir.path(), b"site").map(|look| look.is_some());
+    let _ = feed::Place::take_only(dir.path(), b"site").map(|taken| taken.deferred().len());
+}
+
+/// A small news directory, made once: its files, by their names in it.
+fn small_store() -> &'static [(std::path::PathBuf, Vec<u8>)] {
+    static FILES: std::sync::OnceLock<Vec<(std::path::PathBuf, Vec<u8>)>> =
+        std::sync::OnceLock::new();
+    FILES.get_or_init(|| {
+        let news = news::News::new(&["a.b", "c"]);
+        let mut spool = store::Spool::open(news.dir(), store::Options::default()).expect("a spool");
+        for number in 0..3 {
+            news.file(&mut spool, &format!("<{number}@x>"), &["a.b", "c"]);
+        }
+        spool.commit().expect("committed");
+        spool.seal().expect("sealed");
+        let gone = news.file(&mut spool, "<3@x>", &["a.b"]);
+        news.file(&mut spool, "<4@x>", &["c"]);
+        spool.commit().expect("committed");
+        spool.cancel(gone, b"<3@x>").expect("cancelled");
+        spool.commit().expect("committed");
+        spool.checkpoint().expect("on the disk");
+        drop(spool);
+        let mut files = Vec::new();
+        for folder in ["", "segments", "keys"] {
+            let Ok(entries) = std::fs::read_dir(news.dir().join(folder)) else {
+                continue;
+            };
+            for entry in entries.flatten() {
+                let kind = entry.file_type().expect("its type");
+                let length = entry.metadata().expect("its size").len();
+                // What is left out (`reserve') is made again.
+                if kind.is_file() && length <= DAMAGED_FILE_BYTES_MAX {
+                    let bytes = std::fs::read(entry.path()).expect("read");
+                    files.push((std::path::Path::new(folder).join(entry.file_name()), bytes));
+                }
+            }
+        }
+        files.sort();
+        files
+    })
+}
+
+const DAMAGED_FILE_BYTES_MAX: u64 = 2 << 20;
+
+/// A news directory whose files were changed on the disk: each eleven bytes are a file's number, an offset (two bytes) and eight bytes that stand
+/// there instead; `255` instead of a file's number cuts the file of the next byte there. Nothing panics, neither readers nor fsck nor the writer.
+pub fn damaged_store(data: &[u8]) {
+    use store::{Board, Options, Reader, Spool, Stacks, fsck};
+    let mut files = small_store().to_vec();
+    for change in data.chunks_exact(11).take(32) {
+        let is_cut = change[0] == 255;
+        let which = usize::from(if is_cut { change[3] } else { change[0] });
+        let count = files.len();
+        let (_, bytes) = &mut files[which % count];
+        let at = usize::from(u16::from_le_bytes([change[1], change[2]]));
+        match bytes.get_mut(at..at + 8) {
+            _ if is_cut => bytes.truncate(at),
+            Some(place) => place.copy_from_slice(&change[3..]),
+            None => {}
+        }
+    }
+    let dir = scratch();
+    let root = dir.path();
+    for folder in ["segments", "bad", "keys"] {
+        std::fs::create_dir(root.join(folder)).expect("made");
+    }
+    for (name, bytes) in &files {
+        std::fs::write(root.join(name), bytes).expect("written");
+    }
+    let look = || {
+        if let Ok(reader) = Reader::open(root) {
+            for number in 0..5 {
+                let _ = reader.article(format!("<{number}@x>").as_bytes());
+            }
+            for group in [&b"a.b"[..], b"c"] {
+                let mut rows = 0;
+                let _ = reader.overview(group, (0, u64::MAX), |_| {
+                    rows += 1;
+                    Ok(())
+                });
+                assert!(rows < 1000);
+            }
+            let _ = reader.each_history_line(|_| Ok(()));
+            for base in reader.segments() {
+                let _ = reader.survey(*base);
+            }
+        }
+        if let Ok(mut stacks) = Stacks::open(root, Board::new()) {
+            let mut out = Vec::new();
+            for number in 0..5 {
+                let _ = stacks.row_of(format!("<{number}@x>").as_bytes(), &mut out);
+                for group in [&b"a.b"[..], b"c"] {
+                    if let Ok(Some(position)) = stacks.position(group, number) {
+                        let _ = stacks.record(position).map(|record| record.is_some());
+                    }
+                }
+            }
+            let mut numbers = Vec::new();
+            let _ = stacks.numbers(b"a.b", (0, u64::MAX), 100, &mut numbers);
+        }
+    };
+    look();
+    let _ = fsck(root, false);
+    if let Ok(mut spool) = Spool::open(root, Options::default()) {
+        let _ = spool.has(b"<1@x>");
+        let _ = spool.checkpoint();
+    }
+    look();
+    let _ = fsck(root, true);
+    look();
 }

@@ -250,7 +250,8 @@ impl<R: Read> Batch<'_, R> {
                 State::Line
             }
             Some(_) => {
-                self.fill_to(self.buffer.len());
+                // Not as much as the buffer holds: what the input is taken for must not depend on its size.
+                self.fill_to(BUFFER_BYTES);
                 let head = self.unread();
                 if !lost_its_first_line(head.get(..BUFFER_BYTES).unwrap_or(head)) {
                     return self.bare();

@@ -22,6 +22,7 @@
 //! | `feeders` | feeds that get their articles at once |
 //! | `door` | the NNTP server in front |
 //! | `alone` | one session without a daemon |
+//! | `sandbox` | threads confine themselves |
 //! | `tray` | articles that came over NNTP wait for the newsroom |
 //! | `wire` | it files them |
 //! | `silo` | how many in one commit |
@@ -48,6 +49,7 @@ mod notify;
 mod posts;
 mod request;
 mod room;
+mod sandbox;
 mod schedule;
 mod serve;
 mod signals;

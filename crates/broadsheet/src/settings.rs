@@ -30,6 +30,8 @@ pub struct Settings {
     pub organization: String,
     /// How the daemon writes what it says: `text` or `json`.
     pub log_format: String,
+    /// Whether the daemon confines its threads.
+    pub sandbox: bool,
     /// `[limits]`
     pub limits: Limits,
     /// `[store]`
@@ -298,6 +300,7 @@ impl Default for Settings {
             name: String::new(),
             organization: String::new(),
             log_format: "text".to_owned(),
+            sandbox: true,
             limits: Limits {
                 article_bytes_max: 8 << 20,
                 header_bytes_max: 128 << 10,

@@ -110,6 +110,7 @@ mod strangers_hear_nothing_of_our_files;
 mod suck_takes_and_rpost_gives;
 mod syncs_as_told;
 mod the_command_line_is_checked;
+mod the_daemon_confines_itself;
 mod the_daemon_does_what_is_due;
 mod the_daemon_feeds_at_once;
 mod the_intake_closes_with_a_reason;

@@ -11,6 +11,7 @@ use store::Board;
 use crate::certificates::Certificates;
 use crate::event::Event;
 use crate::parcel::Parcel;
+use crate::slow::Spawn;
 use crate::socket::Listening;
 
 /// Where articles are filed: one thread of the program, or the program itself.
@@ -51,6 +52,10 @@ pub struct Plan {
     pub doors: Vec<Listening>,
     /// Network threads; at least one.
     pub threads: usize,
+    /// Starts threads that run programs of the administrator.
+    pub spawn: Spawn,
+    /// Called by each network thread before anything else: it may confine itself.
+    pub begin: Arc<dyn Fn() + Send + Sync>,
     /// What it goes by at first.
     pub in_force: InForce,
 }

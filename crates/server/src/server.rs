@@ -40,6 +40,7 @@ impl Server {
     /// A thread cannot be made, or the store cannot be read.
     pub fn start(plan: Plan) -> Result<Server, Error> {
         let (dir, board, threads) = (plan.dir.clone(), plan.board.clone(), plan.threads);
+        let begin = plan.begin.clone();
         let (shared, doors) = share(plan)?;
         let mut server = Server {
             shared: shared.clone(),
@@ -54,7 +55,12 @@ impl Server {
             let ours = (shared.clone(), mailbox.clone(), doors.clone());
             let mut network = Network::new(number, library, ours)?;
             let thread = std::thread::Builder::new().name(format!("network {number}"));
-            server.threads.push(thread.spawn(move || network.run())?);
+            let begin = begin.clone();
+            let run = move || {
+                begin();
+                network.run();
+            };
+            server.threads.push(thread.spawn(run)?);
             server.mailboxes.push(mailbox);
         }
         Ok(server)
@@ -109,6 +115,7 @@ pub fn serve_one(plan: Plan, socket: OwnedFd, address: Option<SocketAddr>) -> Re
     let stacks = Stacks::open(&plan.dir, plan.board.clone())?;
     let library = Library::new(&plan.dir, stacks);
     let mailbox = Arc::new(Mailbox::new()?);
+    (plan.begin)();
     let (shared, doors) = share(plan)?;
     Network::new(0, library, (shared, mailbox, doors))?.run_for(socket, address);
     Ok(())

@@ -148,7 +148,7 @@ pub(crate) fn share(plan: Plan) -> std::io::Result<(Arc<Shared>, Arc<Vec<Listeni
         newsroom: plan.newsroom,
         offers: Offers::new(store::random_hash_key()?),
         counts: Arc::default(),
-        slow: Slow::new(),
+        slow: Slow::new(plan.spawn),
         on_the_way: AtomicUsize::new(0),
         held: Shares::new(HELD_BYTES_MAX, HELD_SHARE_BYTES_MAX),
         handshakes: Shares::new(HANDSHAKE_BYTES_MAX, HANDSHAKE_SHARE_BYTES_MAX),

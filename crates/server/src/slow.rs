@@ -18,6 +18,8 @@ const IDLE: Duration = Duration::from_secs(30);
 
 /// Something that takes long.
 pub type Job = Box<dyn FnOnce() + Send>;
+/// Starts a thread of this name. Network threads may be confined, and what they started would be so, too.
+pub type Spawn = Arc<dyn Fn(&str, Job) -> std::io::Result<()> + Send + Sync>;
 
 /// The pool. Without jobs it has no threads. Clones are the same pool; when the last is gone, what waits is done to
 /// the end and the threads end.
@@ -26,6 +28,15 @@ pub struct Slow {
     shared: Arc<Shared>,
     /// Counts the owners; threads only hold `shared`.
     _alive: Arc<Alive>,
+}
+
+/// Threads as the caller's own.
+#[must_use]
+pub fn spawn_here() -> Spawn {
+    Arc::new(|name, job| {
+        let thread = std::thread::Builder::new().name(name.to_owned());
+        thread.spawn(job).map(drop)
+    })
 }
 
 /// The pool has no room: as many jobs wait as may, of all or of this address.
@@ -38,6 +49,7 @@ struct Shared {
     wakes: Condvar,
     threads_max: usize,
     idle: Duration,
+    spawn: Spawn,
 }
 
 struct State {
@@ -95,23 +107,17 @@ impl Drop for Alive {
     }
 }
 
-impl Default for Slow {
-    fn default() -> Self {
-        Slow::new()
-    }
-}
-
 impl Slow {
     /// As many threads as cores, but 2 at least and `SLOW_THREADS_MAX` at most; each starts when it is needed.
     #[must_use]
-    pub fn new() -> Self {
+    pub fn new(spawn: Spawn) -> Self {
         let cores = std::thread::available_parallelism().map_or(2, std::num::NonZero::get);
-        Slow::with(cores.clamp(2, SLOW_THREADS_MAX), IDLE)
+        Slow::with(cores.clamp(2, SLOW_THREADS_MAX), IDLE, spawn)
     }
 
     /// With other figures, for tests.
     #[must_use]
-    pub fn with(threads_max: usize, idle: Duration) -> Self {
+    pub fn with(threads_max: usize, idle: Duration, spawn: Spawn) -> Self {
         let shared = Arc::new(Shared {
             state: Mutex::new(State {
                 jobs: Queue::default(),
@@ -122,6 +128,7 @@ impl Slow {
             wakes: Condvar::new(),
             threads_max,
             idle,
+            spawn,
         });
         let alive = Arc::new(Alive {
             shared: Arc::clone(&shared),
@@ -143,9 +150,8 @@ impl Slow {
         }
         if state.idle_threads <= state.jobs.jobs && state.threads < self.shared.threads_max {
             let shared = Arc::clone(&self.shared);
-            let thread = std::thread::Builder::new().name("slow".to_owned());
-            match thread.spawn(move || shared.work()) {
-                Ok(_) => state.threads += 1,
+            match (self.shared.spawn)("slow", Box::new(move || shared.work())) {
+                Ok(()) => state.threads += 1,
                 Err(_) if state.threads == 0 => return Err(IsFull),
                 // Those that run do it later.
                 Err(_) => {}

@@ -3,6 +3,7 @@
 
 use std::net::SocketAddr;
 use std::os::fd::OwnedFd;
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant, SystemTime};
 
@@ -12,6 +13,7 @@ use store::Board;
 use super::door;
 use super::lock::lock;
 use super::posts::Posts;
+use super::sandbox::{Sandbox, Starter};
 use super::silo::Silo;
 use super::tray::{Gate, Tray};
 use super::{client, journal, say, wire};
@@ -41,6 +43,11 @@ pub fn serve_one(
     journal::set_format(&settings.log_format);
     let certificates = door::certificates(directory, &settings)?;
     let board = Board::new();
+    let (sandbox, starter) = (
+        Sandbox::new(directory.root(), settings.sandbox),
+        Starter::start()?,
+    );
+    let (files, to_file) = sync_channel(0);
     let alone = Arc::new(Alone {
         directory: directory.clone(),
         settings: settings.clone(),
@@ -48,11 +55,24 @@ pub fn serve_one(
         looked: Mutex::new((Instant::now(), None)),
         gate: Tray::default(),
         asked: Mutex::default(),
+        starter: starter.clone(),
+        files,
     });
     alone
         .gate
         .watch_disk(directory.root(), settings.nntp.keep_free);
-    let plan = door::plan(directory, &settings, (alone, board), certificates);
+    let filing = alone.clone();
+    let thread = std::thread::Builder::new().name("filing".to_owned());
+    thread.spawn(move || filing.file_what_comes(&to_file))?;
+    let confining = (&sandbox, &starter);
+    let plan = door::plan(
+        directory,
+        &settings,
+        (alone, board),
+        confining,
+        certificates,
+    );
+    // This thread is the one that is confined.
     Ok(server::serve_one(plan, socket, address)?)
 }
 
@@ -67,12 +87,39 @@ struct Alone {
     gate: Tray,
     /// When a daemon was asked last, and why it took nothing then.
     asked: Mutex<Option<(Instant, Option<Arc<str>>)>>,
+    starter: Starter,
+    files: SyncSender<ToFile>,
 }
 
+/// Articles, and who waits until they are filed.
+type ToFile = (Parcel, SyncSender<()>);
+
 impl Alone {
+    /// Files, and starts programs, in a thread that is not confined.
+    fn file_what_comes(&self, to_file: &Receiver<ToFile>) {
+        for (parcel, done) in to_file {
+            self.file_here(parcel);
+            // Who waits for it is there.
+            let _ = done.send(());
+        }
+    }
+
+    fn file_here(&self, parcel: Parcel) {
+        let tray = Tray::default();
+        tray.put(parcel);
+        if let Err(error) = self.file_all(&tray) {
+            say(&failure::text_of(&error));
+            let outcome = Outcome::TryLater(wire::told(&error).as_bytes().to_vec());
+            while let Some(mut parcel) = tray.take(Duration::ZERO) {
+                parcel.judge_rest(&outcome);
+                parcel.send_back();
+            }
+        }
+    }
+
     fn file_all(&self, tray: &Tray) -> anyhow::Result<()> {
         let settings = &self.settings;
-        let posts = Posts::new(&self.directory, settings)?;
+        let posts = Posts::new(&self.directory, settings, &self.starter)?;
         let (rules, options) = (settings.rules(), settings.filer_options());
         let filer = filing::open(&self.directory, settings, rules, options, Some(PATIENCE))?;
         let Some(mut filer) = filer else {
@@ -113,16 +160,15 @@ impl Alone {
 
 impl Newsroom for Alone {
     fn file(&self, parcel: Parcel) {
-        let tray = Tray::default();
-        tray.put(parcel);
-        if let Err(error) = self.file_all(&tray) {
-            say(&failure::text_of(&error));
-            let outcome = Outcome::TryLater(wire::told(&error).as_bytes().to_vec());
-            while let Some(mut parcel) = tray.take(Duration::ZERO) {
-                parcel.judge_rest(&outcome);
-                parcel.send_back();
-            }
+        let (done, wait) = sync_channel(1);
+        if let Err(unsent) = self.files.send((parcel, done)) {
+            // It ends with the process only.
+            let (mut parcel, _) = unsent.0;
+            parcel.judge_rest(&Outcome::TryLater(b"Cannot file now".to_vec()));
+            parcel.send_back();
         }
+        // It has come back by then; and what was filed is there for who asks next.
+        let _ = wait.recv();
     }
 
     fn intake(&self) -> Intake {

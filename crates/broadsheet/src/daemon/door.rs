@@ -9,6 +9,7 @@ use server::socket::{self, Listening};
 use server::{InForce, Newsroom, Plan, Server, Terms, Times};
 use store::Board;
 
+use super::sandbox::{Role, Sandbox, Starter};
 use super::say;
 use crate::directory::NewsDirectory;
 use crate::settings::Settings;
@@ -79,6 +80,7 @@ pub fn open(
     directory: &NewsDirectory,
     settings: &Settings,
     (newsroom, board): (Arc<dyn Newsroom>, Arc<Board>),
+    confining: (&Arc<Sandbox>, &Starter),
     doors: Vec<Listening>,
     certificates: Option<Arc<Certificates>>,
 ) -> anyhow::Result<Option<Door>> {
@@ -97,7 +99,13 @@ pub fn open(
         Some(certificates) => Some(certificates.watch(say)?),
         None => None,
     };
-    let plan = plan(directory, settings, (newsroom, board), certificates.clone());
+    let plan = plan(
+        directory,
+        settings,
+        (newsroom, board),
+        confining,
+        certificates.clone(),
+    );
     let in_force = InForce {
         connections_max: connections_max(plan.in_force.connections_max),
         ..plan.in_force
@@ -146,6 +154,7 @@ pub fn plan(
     directory: &NewsDirectory,
     settings: &Settings,
     (newsroom, board): (Arc<dyn Newsroom>, Arc<Board>),
+    (sandbox, starter): (&Arc<Sandbox>, &Starter),
     certificates: Option<Arc<Certificates>>,
 ) -> Plan {
     let nntp = &settings.nntp;
@@ -159,6 +168,11 @@ pub fn plan(
         newsroom,
         doors: Vec::new(),
         threads,
+        spawn: starter.for_server(),
+        begin: {
+            let sandbox = sandbox.clone();
+            Arc::new(move || sandbox.confine(Role::Reader))
+        },
         in_force: in_force(directory, settings, certificates),
     }
 }

@@ -13,6 +13,7 @@ use groups::sites::{Site, Via};
 use store::Reader;
 
 use super::feeds::Feeds;
+use super::sandbox::Starter;
 use super::say;
 use crate::directory::NewsDirectory;
 use crate::failure;
@@ -44,6 +45,7 @@ impl Feeders {
         directory: &NewsDirectory,
         sites: &Sites,
         feeds: &Arc<Feeds>,
+        starter: &Starter,
     ) -> io::Result<Feeders> {
         let (alive, ends) = channel();
         let feeders = Feeders {
@@ -62,8 +64,7 @@ impl Feeders {
                 is_over: feeders.are_over.clone(),
                 _alive: alive.clone(),
             };
-            let thread = std::thread::Builder::new().name("feed".to_owned());
-            thread.spawn(move || feeder.follow())?;
+            starter.spawn("feed", Box::new(move || feeder.follow()))?;
         }
         match immediate.count() {
             0 => {}

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use super::room::Room;
+use super::sandbox::{Role, Sandbox};
 use super::say;
 use crate::directory::NewsDirectory;
 
@@ -70,6 +71,7 @@ pub fn start(
     directory: NewsDirectory,
     room: Arc<Room>,
     since: i64,
+    sandbox: Arc<Sandbox>,
 ) -> io::Result<()> {
     if let Ok(address) = listener.local_addr() {
         say(&format!("metrics at http://{address}/metrics"));
@@ -77,6 +79,7 @@ pub fn start(
     let mut page = page::Page::new(directory, room, since);
     let thread = std::thread::Builder::new().name("metrics".to_owned());
     thread.spawn(move || {
+        sandbox.confine(Role::Reader);
         for stream in listener.incoming() {
             match stream {
                 // A client that goes away has nobody to be told to.

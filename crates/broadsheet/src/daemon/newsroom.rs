@@ -31,6 +31,7 @@ use super::notify::notify;
 use super::posts::Posts;
 use super::request::{Answer, FileRequest, Filed};
 use super::room::{JOBS_MAX, Job, Room, State};
+use super::sandbox::{Role, Sandbox, Starter};
 use super::say;
 use super::schedule::Schedule;
 use super::silo::Silo;
@@ -93,6 +94,10 @@ pub struct Newsroom {
     posts: Option<Posts>,
     /// When in.coming/ is tried again, after filing was stopped, and how long that was put off.
     again: Option<(Instant, Duration)>,
+    /// Setting `sandbox`, as it was at the start.
+    is_confined: bool,
+    /// Starts threads that run programs.
+    starter: Starter,
 }
 
 impl Newsroom {
@@ -105,6 +110,7 @@ impl Newsroom {
         files: Files,
         schedule: Arc<Schedule>,
         board: Arc<Board>,
+        (sandbox, starter): (Arc<Sandbox>, Starter),
         events: Sender<Event>,
     ) -> std::io::Result<Arc<Room>> {
         let (sender, jobs) = sync_channel(JOBS_MAX);
@@ -114,10 +120,12 @@ impl Newsroom {
             feeds.clone(),
             directory.root().to_owned(),
             board.clone(),
+            sandbox.clone(),
         ));
         let mut newsroom = Newsroom {
             directory,
             started: files.settings.nntp.clone(),
+            is_confined: files.settings.sandbox,
             files,
             filer: None,
             room: room.clone(),
@@ -129,11 +137,13 @@ impl Newsroom {
             files_opened: Instant::now(),
             posts: None,
             again: None,
+            starter,
         };
         newsroom.apply();
         let thread = std::thread::Builder::new().name("newsroom".to_owned());
         thread.spawn(move || {
             let _end = TellEnd(events.clone());
+            sandbox.confine(Role::Writer);
             let opened = newsroom.open().map(drop);
             newsroom.start_feeders();
             let is_open = opened.is_ok();
@@ -161,7 +171,12 @@ impl Newsroom {
         if self.room.is_stopping() {
             return;
         }
-        match Feeders::start(&self.directory, &self.files.sites, &self.feeds) {
+        match Feeders::start(
+            &self.directory,
+            &self.files.sites,
+            &self.feeds,
+            &self.starter,
+        ) {
             Ok(started) => *feeders = Some(started),
             Err(error) => say(&format!("feeds cannot be served at once: {error}")),
         }
@@ -328,7 +343,7 @@ impl Newsroom {
         let rules = settings.rules();
         let posts = match self.posts.take() {
             Some(posts) => posts,
-            None => Posts::new(&self.directory, settings)?,
+            None => Posts::new(&self.directory, settings, &self.starter)?,
         };
         let mut silo = std::mem::replace(&mut self.silo, Silo::new(Instant::now()));
         let room = self.room.clone();
@@ -494,6 +509,9 @@ impl Newsroom {
         self.start_feeders();
         let nntp = &self.files.settings.nntp;
         let mut others = nntp.wants_new_start(&self.started);
+        if self.files.settings.sandbox != self.is_confined {
+            others.push("sandbox");
+        }
         if nntp.certificate.is_empty() && certificates.is_some() {
             others.push("nntp.certificate");
         }

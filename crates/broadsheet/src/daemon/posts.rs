@@ -13,6 +13,7 @@ use relay::Now;
 use relay::cancel_lock::Secret;
 use relay::reason::Ground;
 
+use super::sandbox::Starter;
 use super::say;
 use crate::directory::NewsDirectory;
 use crate::posting;
@@ -28,6 +29,7 @@ pub struct Posts {
     settings: Settings,
     rules: InjectRules,
     mails: Arc<AtomicUsize>,
+    starter: Starter,
 }
 
 /// What a post became.
@@ -45,13 +47,18 @@ impl Posts {
     ///
     /// # Errors
     /// Those of the settings.
-    pub fn new(directory: &NewsDirectory, settings: &Settings) -> anyhow::Result<Posts> {
+    pub fn new(
+        directory: &NewsDirectory,
+        settings: &Settings,
+        starter: &Starter,
+    ) -> anyhow::Result<Posts> {
         Ok(Posts {
             root: directory.root().to_owned(),
             directory: directory.clone(),
             settings: settings.clone(),
             rules: posting::rules(directory, settings)?,
             mails: Arc::default(),
+            starter: starter.clone(),
         })
     }
 
@@ -146,14 +153,13 @@ impl Posts {
             since: now.seconds,
         };
         let (settings, mails) = (self.settings.clone(), self.mails.clone());
-        let thread = std::thread::Builder::new().name("mail".to_owned());
-        let started = thread.spawn(move || {
+        let send = move || {
             if let Err(error) = posting::send(&mail, &settings) {
                 say(&format!("the mail to the moderator waits: {error}"));
             }
             mails.fetch_sub(1, Ordering::SeqCst);
-        });
-        if let Err(error) = started {
+        };
+        if let Err(error) = self.starter.spawn("mail", Box::new(send)) {
             self.mails.fetch_sub(1, Ordering::SeqCst);
             say(&format!("the mail to the moderator waits: {error}"));
         }

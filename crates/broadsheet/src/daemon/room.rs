@@ -20,6 +20,7 @@ use super::feeds::Feeds;
 use super::journal;
 use super::lock::lock;
 use super::request::FileRequest;
+use super::sandbox::Sandbox;
 use super::tray::Tray;
 use super::watched::Watched;
 
@@ -96,6 +97,8 @@ pub struct Room {
     pub(super) tray: Arc<Tray>,
     /// Serves it.
     pub(super) door: Mutex<Option<Door>>,
+    /// Confines threads.
+    pub(super) sandbox: Arc<Sandbox>,
 }
 
 impl Newsroom for Room {
@@ -116,8 +119,15 @@ impl Newsroom for Room {
 
 impl Room {
     /// Closed as yet. `jobs`: to the thread.
-    pub fn new(jobs: SyncSender<Job>, feeds: Arc<Feeds>, dir: PathBuf, board: Arc<Board>) -> Room {
+    pub fn new(
+        jobs: SyncSender<Job>,
+        feeds: Arc<Feeds>,
+        dir: PathBuf,
+        board: Arc<Board>,
+        sandbox: Arc<Sandbox>,
+    ) -> Room {
         Room {
+            sandbox,
             jobs,
             state: Mutex::new(State::Closed),
             changed: Condvar::new(),
@@ -153,7 +163,9 @@ impl Room {
     pub fn watched(&self) -> Watched {
         let door = lock(&self.door);
         let server = door.as_ref().map(|door| &door.server);
-        Watched::look(&self.tray, server, &self.board.commits, &self.dir)
+        let mut watched = Watched::look(&self.tray, server, &self.board.commits, &self.dir);
+        watched.sandbox = self.sandbox.told();
+        watched
     }
 
     /// The settings should be read again. Does not wait.

@@ -14,6 +14,7 @@ use super::metrics::{self, Address};
 use super::newsroom::{Files, Newsroom};
 use super::notify::{notify, start_watchdog};
 use super::room::Room;
+use super::sandbox::{Sandbox, Starter};
 use super::schedule::Schedule;
 use super::{client, incoming, say, signals, socket};
 use crate::directory::NewsDirectory;
@@ -45,11 +46,13 @@ pub fn serve(directory: NewsDirectory, more: &Listen) -> anyhow::Result<Status> 
     if Lock::is_held(&root) {
         say("another program files; waiting for it to end");
     }
+    let (sandbox, starter) = (Sandbox::new(&root, settings.sandbox), Starter::start()?);
     let room = Newsroom::start(
         directory.clone(),
         files,
         schedule.clone(),
         board.clone(),
+        (sandbox.clone(), starter.clone()),
         sender.clone(),
     )?;
     let served = match wait_until_open(&events)? {
@@ -58,10 +61,18 @@ pub fn serve(directory: NewsDirectory, more: &Listen) -> anyhow::Result<Status> 
             incoming::start(&root, room.clone())?;
             schedule.clone().start()?;
             let room_and_board = (room.clone() as Arc<_>, board);
-            let door = door::open(&directory, &settings, room_and_board, doors, certificates)?;
+            let confining = (&sandbox, &starter);
+            let door = door::open(
+                &directory,
+                &settings,
+                room_and_board,
+                confining,
+                doors,
+                certificates,
+            )?;
             *lock(&room.door) = door;
             if let Some(listener) = metrics {
-                metrics::start(listener, directory.clone(), room.clone(), since)?;
+                metrics::start(listener, directory.clone(), room.clone(), since, sandbox)?;
             }
             start_watchdog();
             notify("READY=1");

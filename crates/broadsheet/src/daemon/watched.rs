@@ -17,6 +17,8 @@ use super::tray::Tray;
 pub struct Watched {
     /// Whether articles are taken over NNTP.
     pub intake: Intake,
+    /// `on`, `off`, or what the kernel lacks for it.
+    pub sandbox: String,
     /// The NNTP server; `None`: it listens nowhere.
     pub nntp: Option<Nntp>,
     /// What was filed.
@@ -135,6 +137,7 @@ impl Watched {
     pub fn look(tray: &Tray, server: Option<&Server>, commits: &Commits, dir: &Path) -> Watched {
         let (gate, why) = tray.gate();
         Watched {
+            sandbox: String::new(),
             intake: Intake {
                 state: gate.word().to_owned(),
                 why: why.to_string(),

@@ -33,6 +33,15 @@ pub static TABLE: &[Setting] = &[
         slot: |s| Slot::Text(&mut s.log_format),
     },
     Setting {
+        section: "",
+        key: "sandbox",
+        unit: Unit::Text,
+        range: ANY,
+        help: "Whether the daemon confines its threads (Landlock and seccomp): those that serve connections only read this directory, \
+               the one that files only writes here, and neither starts a program. SECURITY.md says more.",
+        slot: |s| Slot::Truth(&mut s.sandbox),
+    },
+    Setting {
         section: "limits",
         key: "article_bytes_max",
         unit: Unit::Bytes,

@@ -68,6 +68,8 @@ impl House {
             newsroom: Arc::new(Refuses),
             doors,
             threads: 1,
+            spawn: server::slow::spawn_here(),
+            begin: Arc::new(|| {}),
             in_force: InForce {
                 access: Arc::new(Access::new(&tables, Login::none())),
                 terms: Arc::new(terms()),

@@ -38,6 +38,10 @@ pub fn write(watched: &Watched, out: &mut dyn Write) -> io::Result<()> {
         why => format!("{}: {why}", intake.state),
     };
     writeln!(out, "{:16} {intake}", "intake")?;
+    // A daemon of before had none.
+    if !watched.sandbox.is_empty() {
+        writeln!(out, "{:16} {}", "sandbox", watched.sandbox)?;
+    }
     match &watched.nntp {
         Some(nntp) => write_server(nntp, out),
         None => Ok(()),

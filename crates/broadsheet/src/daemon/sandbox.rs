@@ -1,0 +1,557 @@
+//! The daemon confines itself: its threads that handle bytes of strangers open, write and start only what their work needs.
+//!
+//! Landlock and seccomp hold for one thread and what it starts. That is used here: network threads, the thread of the metrics and the
+//! newsroom are confined; threads that run programs of the administrator (feeds, sendmail, password programs, scheduled commands) are
+//! not, because `no_new_privs`, which comes with both, would take the setuid and setgid bits from sendmail and uux. [`Starter`] starts
+//! those threads, since a thread that a confined one starts is confined too.
+//!
+//! SECURITY.md says what this is good for and what it is not.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::mpsc::{Sender, channel, sync_channel};
+use std::sync::{Arc, Mutex};
+
+use landlock::{
+    ABI, Access, AccessFs, AccessNet, BitFlags, CompatLevel, Compatible, PathBeneath, PathFd,
+    Ruleset, RulesetAttr, RulesetCreatedAttr, RulesetStatus,
+};
+use seccompiler::{
+    SeccompAction, SeccompCmpArgLen, SeccompCmpOp, SeccompCondition, SeccompFilter, SeccompRule,
+    TargetArch, apply_filter,
+};
+use server::slow::{Job, Spawn};
+
+use super::lock::lock;
+use super::say;
+
+/// The rights of Landlock that are asked for; an older kernel enforces those of them that it knows.
+const LANDLOCK: ABI = ABI::V5;
+
+/// What a thread does, and so what it may.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Role {
+    /// Serves connections: reads below the news directory, writes to sockets only.
+    Reader,
+    /// Files articles: reads everything that its user may (settings name certificates elsewhere), writes below the news directory.
+    Writer,
+}
+
+/// How far threads are confined.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+enum State {
+    /// No thread was confined as yet.
+    #[default]
+    Unknown,
+    Whole,
+    /// What the kernel does not do.
+    Lacking(String),
+}
+
+/// The sandbox of one news directory.
+#[derive(Debug)]
+pub struct Sandbox {
+    is_on: bool,
+    /// The news directory, and where its symbolic links lead.
+    places: Vec<PathBuf>,
+    state: Mutex<State>,
+}
+
+impl Sandbox {
+    /// For the news directory `root`; by setting `sandbox`.
+    pub fn new(root: &Path, is_on: bool) -> Arc<Sandbox> {
+        Arc::new(Sandbox {
+            is_on,
+            places: places(root),
+            state: Mutex::default(),
+        })
+    }
+
+    /// Confines the calling thread, for good. What the kernel cannot do is said once; the thread goes on without it.
+    pub fn confine(&self, role: Role) {
+        if !self.is_on {
+            return;
+        }
+        let mut lacking: Vec<String> = Vec::new();
+        if let Err(why) = self.restrict_files(role) {
+            lacking.push(why);
+        }
+        if let Err(why) = restrict_calls() {
+            lacking.push(why);
+        }
+        let mut state = lock(&self.state);
+        if lacking.is_empty() {
+            if *state == State::Unknown {
+                *state = State::Whole;
+            }
+            return;
+        }
+        let lacking = lacking.join("; ");
+        if !matches!(*state, State::Lacking(_)) {
+            say(&format!(
+                "the sandbox is not whole: {lacking}; it goes on without (sandbox = false says nothing of it)"
+            ));
+        }
+        *state = State::Lacking(lacking);
+    }
+
+    /// For `status`.
+    pub fn told(&self) -> String {
+        match (&*lock(&self.state), self.is_on) {
+            (_, false) => "off".to_owned(),
+            (State::Lacking(why), true) => format!("not whole: {why}"),
+            (State::Unknown | State::Whole, true) => "on".to_owned(),
+        }
+    }
+
+    fn restrict_files(&self, role: Role) -> Result<(), String> {
+        let failed = |error: &dyn std::fmt::Display| format!("Landlock: {error}");
+        let is_whole = match role {
+            Role::Reader => {
+                self.landlock(AccessFs::from_all(LANDLOCK), AccessFs::from_read(LANDLOCK))
+            }
+            Role::Writer => {
+                let handled = AccessFs::from_write(LANDLOCK) | AccessFs::Execute;
+                self.landlock(handled, AccessFs::from_write(LANDLOCK))
+            }
+        };
+        match is_whole.map_err(|error| failed(&error))? {
+            RulesetStatus::FullyEnforced | RulesetStatus::PartiallyEnforced => Ok(()),
+            RulesetStatus::NotEnforced => Err(failed(
+                &"this kernel does not have it, or it is not enabled",
+            )),
+        }
+    }
+
+    fn landlock(
+        &self,
+        handled: BitFlags<AccessFs>,
+        below: BitFlags<AccessFs>,
+    ) -> Result<RulesetStatus, landlock::RulesetError> {
+        let mut ruleset = Ruleset::default();
+        if handled.contains(AccessFs::Refer) {
+            // Without it (before Linux 5.19) nothing could be renamed from one directory into another.
+            ruleset = ruleset
+                .set_compatibility(CompatLevel::SoftRequirement)
+                .handle_access(AccessFs::Refer)?
+                .set_compatibility(CompatLevel::BestEffort);
+        }
+        let mut ruleset = ruleset
+            .handle_access(handled)?
+            // No port is opened and no connection made.
+            .handle_access(AccessNet::from_all(LANDLOCK))?
+            .create()?;
+        for place in &self.places {
+            // Gone since: nothing to allow.
+            if let Ok(place) = PathFd::new(place) {
+                ruleset = ruleset.add_rule(PathBeneath::new(place, below & !AccessFs::Execute))?;
+            }
+        }
+        for (device, access) in [
+            ("/dev/urandom", AccessFs::ReadFile.into()),
+            ("/dev/null", AccessFs::ReadFile | AccessFs::WriteFile),
+        ] {
+            let access = access & handled;
+            if let Ok(device) = PathFd::new(device)
+                && !access.is_empty()
+            {
+                ruleset = ruleset.add_rule(PathBeneath::new(device, access))?;
+            }
+        }
+        Ok(ruleset.restrict_self()?.ruleset)
+    }
+}
+
+/// The news directory and the directories that symbolic links in it, in segments/ and in the other directories lead to. Landlock goes
+/// by where a file is, not by its name. Of a link to a file it is the directory of the file: who writes it anew makes another file.
+fn places(root: &Path) -> Vec<PathBuf> {
+    let mut places = BTreeSet::from([root.to_owned()]);
+    let inner = directories(root);
+    for directory in std::iter::once(root.to_owned()).chain(inner) {
+        let entries = std::fs::read_dir(&directory)
+            .into_iter()
+            .flatten()
+            .flatten();
+        let links = entries.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_symlink()));
+        for link in links {
+            let target = std::fs::read_link(link.path()).map(|target| directory.join(target));
+            let Ok(target) = target else {
+                continue;
+            };
+            let place = match (target.is_dir(), target.parent()) {
+                // The file may not be there yet.
+                (false, Some(parent)) => parent.canonicalize(),
+                _ => target.canonicalize(),
+            };
+            places.extend(place);
+            // A link to a link: where it ends.
+            if let Ok(end) = target.canonicalize() {
+                places.extend(end.parent().map(Path::to_owned).filter(|_| end.is_file()));
+            }
+        }
+    }
+    places.into_iter().collect()
+}
+
+/// Directories of the news directory, links to some too.
+fn directories(root: &Path) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(root).into_iter().flatten().flatten();
+    let paths = entries.map(|entry| entry.path());
+    paths.filter(|path| path.is_dir()).collect()
+}
+
+/// Calls that no confined thread makes. What is not in this list is allowed: a library that is newer than this program may make calls
+/// that nobody here thought of, and the news must not stop for that. For the same reason a call of the list fails with "not permitted"
+/// and does not kill the process.
+const DENIED: &[i64] = &[
+    // Programs.
+    libc::SYS_execve,
+    libc::SYS_execveat,
+    // Other processes.
+    libc::SYS_ptrace,
+    libc::SYS_process_vm_readv,
+    libc::SYS_process_vm_writev,
+    libc::SYS_process_madvise,
+    libc::SYS_pidfd_getfd,
+    libc::SYS_pidfd_send_signal,
+    libc::SYS_kcmp,
+    libc::SYS_kill,
+    libc::SYS_tkill,
+    libc::SYS_rt_sigqueueinfo,
+    libc::SYS_rt_tgsigqueueinfo,
+    libc::SYS_setpgid,
+    libc::SYS_setsid,
+    // Users and privileges.
+    libc::SYS_setuid,
+    libc::SYS_setgid,
+    libc::SYS_setreuid,
+    libc::SYS_setregid,
+    libc::SYS_setresuid,
+    libc::SYS_setresgid,
+    libc::SYS_setfsuid,
+    libc::SYS_setfsgid,
+    libc::SYS_setgroups,
+    libc::SYS_capset,
+    libc::SYS_personality,
+    // Views of the file system.
+    libc::SYS_mount,
+    libc::SYS_umount2,
+    libc::SYS_pivot_root,
+    libc::SYS_chroot,
+    libc::SYS_setns,
+    libc::SYS_unshare,
+    libc::SYS_open_tree,
+    libc::SYS_move_mount,
+    libc::SYS_fsopen,
+    libc::SYS_fsconfig,
+    libc::SYS_fsmount,
+    libc::SYS_fspick,
+    libc::SYS_mount_setattr,
+    libc::SYS_open_by_handle_at,
+    libc::SYS_name_to_handle_at,
+    libc::SYS_quotactl,
+    libc::SYS_quotactl_fd,
+    libc::SYS_swapon,
+    libc::SYS_swapoff,
+    libc::SYS_fanotify_init,
+    libc::SYS_fanotify_mark,
+    libc::SYS_mknodat,
+    // The kernel, its keys and its clocks.
+    libc::SYS_bpf,
+    libc::SYS_perf_event_open,
+    libc::SYS_userfaultfd,
+    libc::SYS_io_uring_setup,
+    libc::SYS_io_uring_enter,
+    libc::SYS_io_uring_register,
+    libc::SYS_init_module,
+    libc::SYS_finit_module,
+    libc::SYS_delete_module,
+    libc::SYS_kexec_load,
+    libc::SYS_kexec_file_load,
+    libc::SYS_reboot,
+    libc::SYS_syslog,
+    libc::SYS_acct,
+    libc::SYS_keyctl,
+    libc::SYS_add_key,
+    libc::SYS_request_key,
+    libc::SYS_sethostname,
+    libc::SYS_setdomainname,
+    libc::SYS_settimeofday,
+    libc::SYS_clock_settime,
+    libc::SYS_clock_adjtime,
+    libc::SYS_adjtimex,
+    libc::SYS_vhangup,
+    libc::SYS_lookup_dcookie,
+    libc::SYS_nfsservctl,
+    // Sockets that wait for others.
+    libc::SYS_bind,
+    libc::SYS_listen,
+];
+
+/// Those that this architecture has besides.
+#[cfg(target_arch = "x86_64")]
+const DENIED_HERE: &[i64] = &[
+    libc::SYS_fork,
+    libc::SYS_vfork,
+    libc::SYS_mknod,
+    libc::SYS_iopl,
+    libc::SYS_ioperm,
+    libc::SYS_modify_ldt,
+    libc::SYS_uselib,
+    libc::SYS_ustat,
+    libc::SYS_sysfs,
+    libc::SYS__sysctl,
+];
+#[cfg(not(target_arch = "x86_64"))]
+const DENIED_HERE: &[i64] = &[];
+
+/// The same calls by their x32 numbers: this bit set, and two of them with another number.
+#[cfg(target_arch = "x86_64")]
+const X32: (i64, &[i64]) = (0x4000_0000, &[520, 545]);
+#[cfg(not(target_arch = "x86_64"))]
+const X32: (i64, &[i64]) = (0, &[]);
+
+fn restrict_calls() -> Result<(), String> {
+    let failed = |error: &dyn std::fmt::Display| format!("seccomp: {error}");
+    let arch = TargetArch::try_from(std::env::consts::ARCH).map_err(|error| failed(&error))?;
+    for (rules, errno) in rules().map_err(|error| failed(&error))? {
+        let denied = SeccompAction::Errno(errno.cast_unsigned());
+        let filter = SeccompFilter::new(rules, SeccompAction::Allow, denied, arch);
+        let program: Result<seccompiler::BpfProgram, _> = filter.and_then(TryInto::try_into);
+        let program = program.map_err(|error| failed(&error))?;
+        apply_filter(&program).map_err(|error| failed(&error))?;
+    }
+    Ok(())
+}
+
+type Rules = BTreeMap<i64, Vec<SeccompRule>>;
+
+/// The filters: what is denied, and the error it gets.
+fn rules() -> Result<[(Rules, i32); 2], seccompiler::BackendError> {
+    let mut rules: Rules = BTreeMap::new();
+    let (bit, more) = X32;
+    for call in DENIED.iter().chain(DENIED_HERE) {
+        rules.insert(*call, Vec::new());
+        rules.insert(*call | bit, Vec::new());
+    }
+    for call in more {
+        rules.insert(*call | bit, Vec::new());
+    }
+    let when = |argument, operator, value: i32| {
+        let value = u64::from(value.cast_unsigned());
+        let condition = SeccompCondition::new(argument, SeccompCmpArgLen::Dword, operator, value)?;
+        Ok(vec![SeccompRule::new(vec![condition])?])
+    };
+    let thread = u64::from(libc::CLONE_THREAD.cast_unsigned());
+    // Threads are made, processes are not.
+    rules.insert(libc::SYS_clone, when(0, SeccompCmpOp::MaskedEq(thread), 0)?);
+    // `session` asks the daemon over control.sock; nothing is asked of another machine.
+    rules.insert(libc::SYS_socket, when(0, SeccompCmpOp::Ne, libc::AF_UNIX)?);
+    // Typing into the terminal of who started us.
+    rules.insert(
+        libc::SYS_ioctl,
+        when(1, SeccompCmpOp::Eq, libc::TIOCSTI as i32)?,
+    );
+    // Its flags lie in memory, where a filter sees nothing; without it the C library uses clone.
+    let clone3 = BTreeMap::from([(libc::SYS_clone3, Vec::new())]);
+    Ok([(rules, libc::EPERM), (clone3, libc::ENOSYS)])
+}
+
+/// A thread that is not confined, and starts threads that are not, for those that are.
+#[derive(Clone)]
+pub struct Starter(Sender<Wanted>);
+
+/// The name of a thread, what it does, and who is told whether it was started.
+type Wanted = (String, Job, std::sync::mpsc::SyncSender<io::Result<()>>);
+
+impl Starter {
+    /// To be called by a thread that is not confined. It ends with the last clone of this.
+    ///
+    /// # Errors
+    /// The thread cannot be made.
+    pub fn start() -> io::Result<Starter> {
+        let (sender, wanted) = channel::<Wanted>();
+        let thread = std::thread::Builder::new().name("starter".to_owned());
+        thread.spawn(move || {
+            for (name, job, told) in wanted {
+                let started = std::thread::Builder::new().name(name).spawn(job);
+                // Who asked waits for it.
+                let _ = told.send(started.map(drop));
+            }
+        })?;
+        Ok(Starter(sender))
+    }
+
+    /// Starts a thread.
+    ///
+    /// # Errors
+    /// It cannot be made.
+    pub fn spawn(&self, name: &str, job: Job) -> io::Result<()> {
+        let (tell, told) = sync_channel(1);
+        let gone = || io::Error::other("the thread that starts others has ended");
+        let sent = self.0.send((name.to_owned(), job, tell));
+        sent.map_err(|_| gone())?;
+        told.recv().map_err(|_| gone())?
+    }
+
+    /// For the server.
+    pub fn for_server(&self) -> Spawn {
+        let starter = self.clone();
+        Arc::new(move |name, job| starter.spawn(name, job))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs;
+    use std::net::{TcpListener, TcpStream};
+    use std::os::unix::fs::symlink;
+    use std::process::Command;
+    use std::thread;
+
+    /// True where this kernel has what the daemon asks for; else the test is skipped, with the reason.
+    fn is_whole() -> bool {
+        let dir = tempfile::tempdir().unwrap();
+        let sandbox = Sandbox::new(dir.path(), true);
+        confined(&sandbox, Role::Reader, || {});
+        match &*lock(&sandbox.state) {
+            State::Lacking(why) => {
+                println!("skipped: the sandbox ({why})");
+                false
+            }
+            _ => true,
+        }
+    }
+
+    fn confined<T: Send>(sandbox: &Sandbox, role: Role, work: impl FnOnce() -> T + Send) -> T {
+        thread::scope(|scope| {
+            let thread = scope.spawn(|| {
+                sandbox.confine(role);
+                work()
+            });
+            thread.join().unwrap()
+        })
+    }
+
+    fn is_denied<T>(done: io::Result<T>) -> bool {
+        let kind = done.map(drop).map_err(|error| error.kind());
+        kind == Err(io::ErrorKind::PermissionDenied)
+    }
+
+    #[test]
+    fn a_reader_reads_the_news_directory_and_does_nothing_else() {
+        if !is_whole() {
+            return;
+        }
+        let (dir, other) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        let (root, other) = (dir.path(), other.path());
+        fs::write(root.join("active"), b"a 0 1 y\n").unwrap();
+        fs::create_dir(root.join("segments")).unwrap();
+        fs::create_dir(other.join("disk")).unwrap();
+        fs::create_dir(other.join("texts")).unwrap();
+        fs::write(other.join("disk/1.art"), b"x").unwrap();
+        fs::write(other.join("texts/motd"), b"x").unwrap();
+        fs::write(other.join("secret"), b"x").unwrap();
+        symlink(other.join("disk/1.art"), root.join("segments/1.art")).unwrap();
+        symlink(other.join("texts/motd"), root.join("motd")).unwrap();
+        let server = TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = server.local_addr().unwrap();
+        let sandbox = Sandbox::new(root, true);
+        confined(&sandbox, Role::Reader, || {
+            assert_eq!(fs::read(root.join("active")).unwrap(), b"a 0 1 y\n");
+            assert!(fs::read_dir(root.join("segments")).is_ok());
+            fs::read(root.join("segments/1.art")).unwrap();
+            // Written anew beside the link's target, as editors and tools do.
+            fs::read(root.join("motd")).unwrap();
+            fs::File::open("/dev/urandom").unwrap();
+            assert!(is_denied(fs::read("/etc/passwd")));
+            assert!(is_denied(fs::read(other.join("secret"))));
+            assert!(is_denied(fs::write(root.join("active"), b"")));
+            assert!(is_denied(fs::write(root.join("new"), b"")));
+            assert!(is_denied(fs::remove_file(root.join("active"))));
+            assert!(is_denied(fs::create_dir(root.join("new"))));
+            assert!(is_denied(fs::write(other.join("new"), b"")));
+            assert!(is_denied(Command::new("/bin/true").status()));
+            assert!(is_denied(TcpStream::connect(address)));
+            assert!(is_denied(TcpListener::bind("127.0.0.1:0")));
+            // What a thread needs later on.
+            thread::spawn(|| {}).join().unwrap();
+            drop(vec![1u8; 64 << 20]);
+            assert!(rustix::fs::statvfs(root).is_ok());
+        });
+        // This thread is as it was.
+        assert!(Command::new("/bin/true").status().unwrap().success());
+        assert!(fs::read("/etc/passwd").is_ok());
+    }
+
+    #[test]
+    fn a_writer_writes_the_news_directory_and_starts_nothing() {
+        if !is_whole() {
+            return;
+        }
+        let (dir, other) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        let (root, other) = (dir.path(), other.path());
+        for made in ["in.coming", "bad"] {
+            fs::create_dir(root.join(made)).unwrap();
+        }
+        fs::write(other.join("theirs"), b"x").unwrap();
+        fs::create_dir(other.join("logs")).unwrap();
+        symlink(other.join("logs/log"), root.join("log")).unwrap();
+        fs::write(other.join("logs/log"), b"").unwrap();
+        let sandbox = Sandbox::new(root, true);
+        confined(&sandbox, Role::Writer, || {
+            fs::write(root.join("in.coming/1"), b"x").unwrap();
+            fs::rename(root.join("in.coming/1"), root.join("bad/1")).unwrap();
+            fs::remove_file(root.join("bad/1")).unwrap();
+            fs::write(root.join("log"), b"x").unwrap();
+            let file = fs::File::create(root.join("index")).unwrap();
+            file.set_len(4096).unwrap();
+            file.sync_all().unwrap();
+            // Certificates lie elsewhere.
+            fs::read(other.join("theirs")).unwrap();
+            assert!(is_denied(fs::write(other.join("theirs"), b"")));
+            assert!(is_denied(fs::write(other.join("new"), b"")));
+            assert!(is_denied(fs::rename(
+                root.join("index"),
+                other.join("index")
+            )));
+            assert!(is_denied(Command::new("/bin/true").status()));
+        });
+    }
+
+    #[test]
+    fn what_the_starter_starts_is_not_confined() {
+        let dir = tempfile::tempdir().unwrap();
+        let sandbox = Sandbox::new(dir.path(), true);
+        let starter = Starter::start().unwrap();
+        let (tell, told) = channel();
+        confined(&sandbox, Role::Reader, || {
+            let run = move || tell.send(Command::new("/bin/true").status()).unwrap();
+            starter.spawn("free", Box::new(run)).unwrap();
+        });
+        assert!(told.recv().unwrap().unwrap().success());
+    }
+
+    #[test]
+    fn switched_off_it_does_nothing() {
+        let dir = tempfile::tempdir().unwrap();
+        let sandbox = Sandbox::new(dir.path(), false);
+        confined(&sandbox, Role::Reader, || {
+            assert!(Command::new("/bin/true").status().unwrap().success());
+        });
+        assert_eq!(sandbox.told(), "off");
+    }
+
+    #[test]
+    fn every_filter_can_be_compiled() {
+        let arch = TargetArch::try_from(std::env::consts::ARCH).unwrap();
+        for (rules, errno) in rules().unwrap() {
+            let denied = SeccompAction::Errno(errno.cast_unsigned());
+            let filter = SeccompFilter::new(rules, SeccompAction::Allow, denied, arch).unwrap();
+            let program: seccompiler::BpfProgram = filter.try_into().unwrap();
+            assert!(program.len() < 4096, "the kernel's limit");
+        }
+    }
+}

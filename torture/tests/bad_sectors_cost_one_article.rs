@@ -1,0 +1,24 @@
+//! A sector of an article cannot be read: readers of all others are served on, no command is ended by a signal, and fsck
+//! names the article.
+
+#![allow(clippy::unwrap_used)]
+
+use std::process::Command;
+
+#[test]
+fn everybody_else_is_served() {
+    for file_system in ["ext4", "xfs", "btrfs"] {
+        let output = Command::new(env!("CARGO_BIN_EXE_torture"))
+            .args(["sectors", "--fs", file_system, "--seed", "2"])
+            .output()
+            .unwrap();
+        let said = String::from_utf8_lossy(&output.stdout);
+        println!("{said}");
+        let error = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "{file_system}: {error}");
+        assert!(
+            said.starts_with("skipped: ") || !said.contains(" 0 reads failed"),
+            "{said}"
+        );
+    }
+}

@@ -116,6 +116,10 @@ fixed! {
     store::history::LINE_BYTES_MAX, Unit::Bytes, "history line", "A longer line is not read.";
     store::expires::TEXT_BYTES_MAX, Unit::Bytes, "Expires that is no date, in history", "A longer one is cut.";
     store::fsck::FINDINGS_MAX, Unit::Count("findings"), "findings of fsck", "So many are told one by one; more are only counted.";
+    store::fsck::LOST_IDS_MAX, Unit::Count("ids"), "lost articles that fsck lists", "The ids of so many go into bad/lost.ids; more are only counted.";
+    store::MAPS_MAX, Unit::Count("maps"), "files of the store mapped at a time", "One more cannot be opened.";
+    store::UNREADABLE_KEPT, Unit::Count("articles"), "articles known to be unreadable, of a network thread", "The disk is not asked for them again for a minute; for more it is.";
+    store::PASSED_BYTES_MAX, Unit::Bytes, "unreadable part of a segment that feeds pass over", "Where the disk cannot read more, feeds wait.";
     store::INDEX_LOAD_PERCENT_MAX, Unit::Count("percent"), "load of the index", "The table is made larger when so much of it is used.";
     crate::daemon::CLIENTS_MAX, Unit::Count("clients"), "clients of the daemon", "More at a time are sent away; rnews then waits for the lock.";
     crate::daemon::JOBS_MAX, Unit::Count("jobs"), "jobs of the daemon", "So many wait for their turn; more clients stand in the line before it.";
@@ -164,6 +168,7 @@ fixed! {
     server::layers::tls::HELLO_BYTES_MAX, Unit::Bytes, "first message of a TLS client", "A connection with a longer one is closed.";
     server::OFFER_SECONDS_MAX, Unit::Count("seconds"), "offer of a peer that keeps others waiting", "Then another that has the article is told to send it.";
     server::OFFERS_MAX, Unit::Count("ids"), "ids that peers were told to send", "Beyond, all that have an article are told to send it.";
+    server::DAMAGE_TOLD_MAX, Unit::Count("places"), "damaged places that are told once", "Beyond it, each is told once more.";
     server::COPIED_BYTES_MAX, Unit::Bytes, "article that is sent from a copy", "A larger one is sent from its file.";
     server::LIST_FILE_BYTES_MAX, Unit::Bytes, "file shown by LIST", "A larger one is not shown.";
     server::slow::SLOW_JOBS_MAX, Unit::Count("logins"), "logins that wait", "More are refused.";

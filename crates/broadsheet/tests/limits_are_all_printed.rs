@@ -198,6 +198,13 @@ const ALSO: &[(&str, &str)] = &[
     ("store::position::POSITION_MAX", "store::POSITION_MAX"),
     ("store::current::PAD_BYTES_MAX", "store::PAD_BYTES_MAX"),
     ("store::report::FINDINGS_MAX", "store::fsck::FINDINGS_MAX"),
+    ("store::report::LOST_IDS_MAX", "store::fsck::LOST_IDS_MAX"),
+    ("store::map::MAPS_MAX", "store::MAPS_MAX"),
+    ("server::shared::DAMAGE_TOLD_MAX", "server::DAMAGE_TOLD_MAX"),
+    (
+        "store::salvage::PASSED_BYTES_MAX",
+        "store::PASSED_BYTES_MAX",
+    ),
     (
         "store::index::LOAD_PERCENT_MAX",
         "store::INDEX_LOAD_PERCENT_MAX",

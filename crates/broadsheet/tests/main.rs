@@ -2,6 +2,7 @@
 
 mod program;
 
+mod a_bad_sector_is_one_article;
 mod a_classic_history_comes_over;
 mod a_closed_pipe_is_quiet;
 mod a_flood_writes_few_lines;

@@ -202,13 +202,16 @@ fn eagerness(space: &Space, is_short: bool) -> Eagerness {
     }
 }
 
-/// Refuses when a view does not name living articles with an Expires of their own: they would go by the default.
+/// Refuses when the disk could not read a view, and when one does not name living articles with an Expires of their own: they would go by the default.
 fn check_exceptions(
     dir: &Path,
     reader: &Reader,
     surveys: &[Survey],
     plan: &Plan,
 ) -> Result<(), store::Error> {
+    for survey in surveys {
+        survey.was_readable(&dir.join("segments"))?;
+    }
     let touched = |survey: &&Survey| plan.expiry.touched.contains(&survey.base());
     for survey in surveys.iter().filter(touched) {
         if !survey.has_its_exceptions(reader.expired()) {

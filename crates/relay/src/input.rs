@@ -126,8 +126,8 @@ impl Source {
     /// The whole file mapped into memory, which saves copying it: only of a regular file that is read from its
     /// start. `None`: to be read in the ordinary way.
     ///
-    /// Reading a map of a file that was cut meanwhile kills the process (SIGBUS). So what others put before a process that
-    /// works for many is not mapped: whoever may write the file could end the daemon.
+    /// A map of a file that was cut meanwhile reads as zeros ([`MapRef::unreadable_from`]). What others put before a process that
+    /// works for many is not mapped: whoever may write the file could change it while it is being read.
     pub fn map(&self) -> Option<MapRef> {
         if self.is_of_others || matches!(self.again, Again::Never | Again::From(1..)) {
             return None;

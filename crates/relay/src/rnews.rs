@@ -380,7 +380,30 @@ impl Run<'_> {
     ) -> Result<(), Error> {
         loop {
             let now = (self.options.clock)();
-            match batch.next() {
+            let start = batch.offset();
+            let item = batch.next();
+            if map.is_some()
+                && let Ok(Some(Item::Article { bytes, .. })) = &item
+            {
+                // All of it is looked at, so that the map tells.
+                store::can_be_read(bytes);
+            }
+            if let Some(at) = map.and_then(MapRef::unreadable_from) {
+                // Zeros stand for what the disk cannot read: they are no article.
+                drop(item);
+                self.filer.commit()?;
+                self.keep(source, tap, start, trouble);
+                self.bad(
+                    source,
+                    trouble,
+                    Status::Attention,
+                    &format!(
+                        "cannot be read on after byte {start}: the disk cannot read byte {at}"
+                    ),
+                );
+                break;
+            }
+            match item {
                 Ok(Some(Item::Article { bytes, .. })) => {
                     self.article(bytes, now)?;
                     if self.is_commit_due() || tap.held_bytes() >= HELD_BYTES_MAX {

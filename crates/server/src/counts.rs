@@ -175,6 +175,8 @@ pub struct Counts {
     pub logins: Count,
     /// Logins that did not.
     pub logins_failed: Count,
+    /// Places of the store that were found damaged, or that the disk cannot read.
+    pub damaged: Count,
     entries: Mutex<BTreeMap<String, Arc<PeerCounts>>>,
 }
 

@@ -34,7 +34,7 @@ pub use parcel::{Entry, Parcel, Poster};
 pub use plan::{InForce, Newsroom, Plan, Times};
 pub use server::{Error, Server, serve_one};
 pub use shared::{
-    HANDSHAKE_BYTES_MAX, HANDSHAKE_SHARE_BYTES_MAX, HELD_BYTES_MAX, HELD_SHARE_BYTES_MAX,
-    ON_THE_WAY_ALL_BYTES_MAX,
+    DAMAGE_TOLD_MAX, HANDSHAKE_BYTES_MAX, HANDSHAKE_SHARE_BYTES_MAX, HELD_BYTES_MAX,
+    HELD_SHARE_BYTES_MAX, ON_THE_WAY_ALL_BYTES_MAX,
 };
 pub use token::Token;

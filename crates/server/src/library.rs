@@ -113,6 +113,19 @@ fn trouble<E: std::fmt::Display>(shared: &Shared) -> impl FnOnce(E) -> Trouble {
     }
 }
 
+/// A failed look-up in the store. Damage is told once, however often somebody asks for what is damaged.
+fn fault(shared: &Shared) -> impl FnOnce(store::Error) -> Trouble {
+    |error| {
+        if let store::Error::Damaged { path, offset, .. } = &error {
+            if !shared.note_damage(path, *offset) {
+                return Trouble;
+            }
+            shared.counts.damaged.one();
+        }
+        trouble(shared)(error)
+    }
+}
+
 /// What a session asks, while it is given its input.
 pub struct Desk<'a> {
     /// The store.
@@ -230,7 +243,7 @@ impl World for Desk<'_> {
     }
 
     fn seen(&mut self, id: &[u8]) -> Result<Seen, Trouble> {
-        if self.library.stacks.seen(id).map_err(trouble(self.shared))? {
+        if self.library.stacks.seen(id).map_err(fault(self.shared))? {
             self.visit.tally.add(What::Offered, 1);
             self.visit.tally.add(What::Duplicates, 1);
             return Ok(Seen::Here);
@@ -345,10 +358,7 @@ impl World for Desk<'_> {
     }
 
     fn count(&mut self, group: GroupId) -> Result<u64, Trouble> {
-        self.library
-            .stacks
-            .count(group)
-            .map_err(trouble(self.shared))
+        self.library.stacks.count(group).map_err(fault(self.shared))
     }
 
     fn may_read(&mut self, group: &[u8]) -> bool {
@@ -362,7 +372,7 @@ impl World for Desk<'_> {
     fn place(&mut self, group: &[u8], number: u64) -> Result<Option<Place>, Trouble> {
         let found = self.library.stacks.position(group, number);
         Ok(found
-            .map_err(trouble(self.shared))?
+            .map_err(fault(self.shared))?
             .map(|position| Place(position.0)))
     }
 
@@ -373,7 +383,7 @@ impl World for Desk<'_> {
         high: u64,
     ) -> Result<Option<(u64, Place)>, Trouble> {
         let found = self.library.stacks.next(group, after, high);
-        Ok(found.map_err(trouble(self.shared))?.map(numbered))
+        Ok(found.map_err(fault(self.shared))?.map(numbered))
     }
 
     fn previous(
@@ -383,12 +393,12 @@ impl World for Desk<'_> {
         low: u64,
     ) -> Result<Option<(u64, Place)>, Trouble> {
         let found = self.library.stacks.previous(group, before, low);
-        Ok(found.map_err(trouble(self.shared))?.map(numbered))
+        Ok(found.map_err(fault(self.shared))?.map(numbered))
     }
 
     fn find(&mut self, id: &[u8]) -> Result<Option<Found>, Trouble> {
         let rights = &self.visit.rights;
-        let found = self.library.stacks.find(id).map_err(trouble(self.shared))?;
+        let found = self.library.stacks.find(id).map_err(fault(self.shared))?;
         Ok(found.map(|found| Found {
             place: Place(found.position.0),
             may_be_read: found.links().any(|(name, _)| rights.may_read(name)),
@@ -402,7 +412,7 @@ impl World for Desk<'_> {
     fn article(&mut self, place: Place) -> Result<Option<Article<'_>>, Trouble> {
         let position = Position(place.0);
         let stacks = &mut self.library.stacks;
-        let is_large = match stacks.record(position).map_err(trouble(self.shared))? {
+        let is_large = match stacks.record(position).map_err(fault(self.shared))? {
             None => return Ok(None),
             Some(record) => record.wire().len() > COPIED_BYTES_MAX,
         };
@@ -439,7 +449,7 @@ impl World for Desk<'_> {
         let stacks = &mut self.library.stacks;
         stacks
             .numbers(group, (from, high), limit, numbers)
-            .map_err(trouble(self.shared))
+            .map_err(fault(self.shared))
     }
 
     fn rows(
@@ -452,26 +462,34 @@ impl World for Desk<'_> {
     ) -> Result<Rows, Trouble> {
         let mut any = false;
         let stacks = &mut self.library.stacks;
+        let mut is_readable = true;
         let next = stacks.rows(group, (from, high), bytes_max, |run| {
             any = true;
             if run.bytes().len() <= ROWS_COPIED_MAX {
                 out.push(run.bytes());
+                is_readable &= run.is_readable();
             } else {
                 let range = 0..run.bytes().len();
                 out.lend(Arc::new(LentRun(run)), range);
             }
         });
-        Ok(Rows {
-            any,
-            next: next.map_err(trouble(self.shared))?,
-        })
+        let damage = stacks.take_damage();
+        if let Some(damage) = damage {
+            // The others are sent all the same.
+            let _ = fault(self.shared)(damage);
+        }
+        let next = next.map_err(fault(self.shared))?;
+        match is_readable {
+            true => Ok(Rows { any, next }),
+            false => Err(Trouble),
+        }
     }
 
     fn row(&mut self, id: &[u8], row: &mut Vec<u8>) -> Result<bool, Trouble> {
         self.library
             .stacks
             .row_of(id, row)
-            .map_err(trouble(self.shared))
+            .map_err(fault(self.shared))
     }
 
     fn filed_since(
@@ -495,7 +513,7 @@ impl World for Desk<'_> {
                 false => ControlFlow::Continue(()),
             }
         });
-        next.map_err(trouble(self.shared))
+        next.map_err(fault(self.shared))
     }
 }
 
@@ -517,7 +535,7 @@ impl Lent for LentRun {
     }
 
     fn is_still_there(&self) -> bool {
-        true
+        self.0.is_readable()
     }
 }
 

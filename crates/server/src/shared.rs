@@ -1,7 +1,8 @@
 //! What the network threads share.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::net::IpAddr;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
@@ -40,7 +41,12 @@ pub(crate) struct Shared {
     pub floods: Mutex<access::PostFloods>,
     in_force: RwLock<Arc<InForce>>,
     addresses: Mutex<HashMap<IpAddr, usize>>,
+    /// Damage of the store that was told: files and offsets.
+    damage: Mutex<HashSet<(PathBuf, u64)>>,
 }
+
+/// Damaged places of the store that are remembered, so that each is told once; beyond that all are told again.
+pub const DAMAGE_TOLD_MAX: usize = 1024;
 
 impl Shared {
     /// What it goes by now.
@@ -119,6 +125,15 @@ impl Shared {
         }
     }
 
+    /// True when the damage at a place of a file was not told before.
+    pub fn note_damage(&self, path: &Path, offset: u64) -> bool {
+        let mut damage = self.damage.lock().unwrap_or_else(PoisonError::into_inner);
+        if damage.len() >= DAMAGE_TOLD_MAX {
+            damage.clear();
+        }
+        damage.insert((path.to_owned(), offset))
+    }
+
     pub fn is_full(&self) -> bool {
         self.on_the_way.load(Ordering::Relaxed) >= ON_THE_WAY_ALL_BYTES_MAX
     }
@@ -140,6 +155,7 @@ pub(crate) fn share(plan: Plan) -> std::io::Result<(Arc<Shared>, Arc<Vec<Listeni
         floods: Mutex::new(access::PostFloods::new()),
         in_force: RwLock::new(Arc::new(plan.in_force)),
         addresses: Mutex::default(),
+        damage: Mutex::default(),
     });
     Ok((shared, Arc::new(plan.doors)))
 }

@@ -6,10 +6,11 @@ use std::ops::Range;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::Path;
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use crate::disk::{BLOCK_BYTES, File, Open};
 use crate::live::Live;
-use crate::map::MapRef;
+use crate::map::{self, MapRef};
 use crate::moved::Moved;
 use crate::position::{View, segment_path};
 use crate::reader::Reader;
@@ -26,7 +27,14 @@ pub struct Articles {
     turn: u64,
     /// The record that is lent.
     copy: Vec<u8>,
+    /// Articles that the disk could not read, and when that was tried last.
+    unreadable: Vec<(Position, Instant)>,
 }
+
+/// Articles that are known to be unreadable; beyond that the oldest is tried again.
+pub const UNREADABLE_KEPT: usize = 256;
+/// After so long the disk is asked again for an article that it could not read. It may take seconds to say no, and others wait.
+const UNREADABLE_RETRY: Duration = Duration::from_secs(60);
 
 /// A buffer that one large article made larger than this is given back: 1 MiB.
 const COPY_BYTES_KEPT: usize = 1 << 20;
@@ -44,6 +52,7 @@ struct Shelf {
 enum Missing {
     Gone,
     Damaged(u64),
+    Unreadable(u64),
 }
 
 impl Articles {
@@ -54,12 +63,14 @@ impl Articles {
             shelves_max,
             turn: 0,
             copy: Vec::new(),
+            unreadable: Vec::new(),
         }
     }
 
     /// Forgets everything: the files may be others.
     pub fn clear(&mut self) {
         self.shelves.clear();
+        self.unreadable.clear();
     }
 
     /// The record of the article at a position, its checksum found right.
@@ -68,24 +79,47 @@ impl Articles {
     /// [`Error::NoArticle`] where it is gone, [`Error::Damaged`], or the segment cannot be read.
     pub fn record(&mut self, reader: &Reader, position: Position) -> Result<Record<'_>, Error> {
         let base = base_of(reader, position)?;
+        let path = || segment_path(&reader.segments, base, View::Art);
+        if self.is_known_unreadable(position) {
+            return Err(Error::unreadable(&path(), position.0 - base));
+        }
         let mut place = match self.shelf(reader, base)? {
             Some(place) => place,
             None => self.open(reader, base, position)?,
         };
         let mut taken = self.take(place, position);
         if taken.is_err() {
-            // Expire may have given its space back, or written the segment anew, since this was mapped.
+            // Expire may have given its space back, or written the segment anew, since this was mapped; or the disk can read
+            // it at the second attempt.
             self.shelves.remove(place);
             place = self.open(reader, base, position)?;
             taken = self.take(place, position);
         }
         taken.map_err(|missing| match missing {
             Missing::Gone => Error::NoArticle(position),
-            Missing::Damaged(offset) => {
-                damaged(&segment_path(&reader.segments, base, View::Art), offset)
+            Missing::Damaged(offset) => damaged(&path(), offset),
+            Missing::Unreadable(offset) => {
+                self.note_unreadable(position);
+                Error::unreadable(&path(), offset)
             }
         })?;
         Record::trust(&self.copy).ok_or(Error::NoArticle(position))
+    }
+
+    fn is_known_unreadable(&mut self, position: Position) -> bool {
+        if self.unreadable.is_empty() {
+            return false;
+        }
+        self.unreadable
+            .retain(|(_, tried)| tried.elapsed() < UNREADABLE_RETRY);
+        self.unreadable.iter().any(|(known, _)| *known == position)
+    }
+
+    fn note_unreadable(&mut self, position: Position) {
+        if self.unreadable.len() >= UNREADABLE_KEPT {
+            self.unreadable.remove(0);
+        }
+        self.unreadable.push((position, Instant::now()));
     }
 
     /// The record that was lent last; an empty one where none was.
@@ -195,9 +229,11 @@ impl Shelf {
             return Err(Missing::Gone);
         }
         let length = head.map_or(HEADER_BYTES, |head| head.covered());
-        copy.extend_from_slice(bytes.get(..length).unwrap_or_default());
+        let bytes = bytes.get(..length).unwrap_or_default();
+        copy.extend_from_slice(bytes);
         match Record::parse(copy) {
             Some(_) => Ok(()),
+            None if map::is_unreadable(bytes) => Err(Missing::Unreadable(place)),
             None if is_punched(copy, place) => Err(Missing::Gone),
             None => Err(Missing::Damaged(place)),
         }
@@ -276,14 +312,18 @@ pub fn stretch(reader: &Reader, position: Position) -> Result<Stretch, Error> {
     let gone = || Error::NoArticle(position);
     let place = place_in_file(moved.as_deref(), position.0 - base).map_err(|_| gone())? as usize;
     let bytes = map.bytes().get(place..).unwrap_or_default();
+    let missing = |bytes: &[u8], otherwise: &dyn Fn() -> Error| match map::is_unreadable(bytes) {
+        true => Error::unreadable(&path, place as u64),
+        false => otherwise(),
+    };
     let head = Head::parse(bytes).filter(|head| head.kind == Kind::Article);
-    let head = head.ok_or_else(gone)?;
+    let head = head.ok_or_else(|| missing(bytes.get(..HEADER_BYTES).unwrap_or_default(), &gone))?;
     let record = Record::check(head, bytes).ok_or_else(|| {
         let bytes = bytes.get(..head.covered()).unwrap_or_default();
-        match is_punched(bytes, place as u64) {
+        missing(bytes, &|| match is_punched(bytes, place as u64) {
             true => gone(),
             false => damaged(&path, place as u64),
-        }
+        })
     })?;
     let end = place + record.bytes().len();
     let text = HEADER_BYTES + (head.line_length + head.sites_length) as usize;

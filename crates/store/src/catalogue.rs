@@ -1,6 +1,7 @@
 //! Where the rows of each group lie: in which blocks of which segments. Found once for each group that is asked for; what is
 //! committed since is added, so that nobody walks the blocks of the current segment twice.
 
+use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 
@@ -13,10 +14,23 @@ use crate::position::{View, segment_path};
 use crate::reader::Reader;
 use crate::{Error, Position};
 
-/// Extents kept for groups that were asked for; beyond that they are forgotten and found again. Of 48 bytes each.
+/// Extents kept for groups that were asked for; beyond that they are forgotten and found again. Of 56 bytes each.
 const EXTENTS_KEPT: usize = 1 << 20;
+/// What is told of rows that are left out.
+const ROWS_DAMAGED: &str = "rows are damaged and left out of answers";
+/// What is told of blocks that are.
+const BLOCK_DAMAGED: &str = "a block of rows is damaged and left out of answers";
 /// Rows looked at before they are handed on.
 pub const ROWS_AT_ONCE: usize = 1024;
+
+/// What is looked at of rows that are handed on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Look {
+    /// Their numbers, and where their articles are.
+    Numbers,
+    /// Their text as well: what is damaged is left out.
+    Text,
+}
 
 /// The catalogue of a [`Reader`]'s rows.
 #[derive(Debug, Default)]
@@ -26,10 +40,12 @@ pub struct Catalogue {
     current: Current,
     groups: HashMap<Vec<u8>, Known>,
     kept: usize,
+    /// Damage that was met since it was asked for.
+    damage: Option<Error>,
 }
 
 /// The rows of one group in one block.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 struct Extent {
     /// The segment.
     base: u64,
@@ -42,6 +58,8 @@ struct Extent {
     last: u64,
     /// The greatest number in this extent and those before it. (Only in an archive they do not ascend.)
     reach: u64,
+    /// The rows from the first place to the second were found sound.
+    sound: Cell<(u32, u32)>,
 }
 
 /// The segment that is filed into: a block a commit.
@@ -72,6 +90,7 @@ struct Spot<'c> {
     base: u64,
     rows: GroupRows<'c>,
     text_at: usize,
+    sound: &'c Cell<(u32, u32)>,
 }
 
 /// Rows that come next: those of a place, up to a number.
@@ -88,6 +107,11 @@ impl Catalogue {
         *self = Catalogue::default();
     }
 
+    /// Damage of rows that was met since this was asked for the last time.
+    pub fn take_damage(&mut self) -> Option<Error> {
+        self.damage.take()
+    }
+
     /// Hands on the rows of a group with numbers in a range, ascending, in stretches of at most so many rows. Where rows are dead, the
     /// stretch is empty.
     ///
@@ -97,12 +121,13 @@ impl Catalogue {
         &mut self,
         reader: &Reader,
         group: &[u8],
-        ((low, high), at_once): ((u64, u64), usize),
+        ((low, high), at_once, look): ((u64, u64), usize, Look),
         mut each: impl FnMut(&Living<'_>) -> ControlFlow<B>,
     ) -> Result<ControlFlow<B>, Error> {
         self.find_all(reader, group)?;
         let mut tally = Tally::new(reader, group);
         let mut from = Some(low.max(reader.expired().low(group)));
+        let mut damage = None;
         while let Some(ahead) = from.and_then(|from| self.ahead(group, from, high)) {
             let spot = &ahead.spot;
             let end = match ahead.to.checked_add(1) {
@@ -112,7 +137,13 @@ impl Catalogue {
             let mut place = ahead.place;
             while place < end {
                 let most = end.min(place.saturating_add(at_once.max(1)));
-                let (is_alive, next) = tally.stretch(spot.base, &spot.rows, (place, most));
+                let (mut is_alive, mut next) = tally.stretch(spot.base, &spot.rows, (place, most));
+                if is_alive && look == Look::Text {
+                    (is_alive, next) = spot.stretch((place, next));
+                    if !is_alive {
+                        damage = Some((spot.base, spot.text_at + spot.rows.text_start(place)));
+                    }
+                }
                 let living = Living {
                     live: spot.live,
                     base: spot.base,
@@ -122,13 +153,26 @@ impl Catalogue {
                     next,
                 };
                 if let ControlFlow::Break(told) = each(&living) {
+                    self.note_damage(reader, damage, ROWS_DAMAGED);
                     return Ok(ControlFlow::Break(told));
                 }
                 place = next;
             }
             from = ahead.to.checked_add(1);
         }
+        self.note_damage(reader, damage, ROWS_DAMAGED);
         Ok(ControlFlow::Continue(()))
+    }
+
+    /// Remembers where damage was met: in the overview of a segment, at a byte.
+    fn note_damage(&mut self, reader: &Reader, place: Option<(u64, usize)>, what: &'static str) {
+        if let Some((base, offset)) = place {
+            self.damage = Some(Error::Damaged {
+                path: segment_path(&reader.segments, base, View::Ovr),
+                offset: offset as u64,
+                what,
+            });
+        }
     }
 
     /// Where the article with a number in a group is, if it is alive. The newest segments are looked at first, and no more than needed.
@@ -177,7 +221,8 @@ impl Catalogue {
             if let Some(position) = tally.position(spot.base, &spot.rows, place) {
                 return Ok(Some((number, position)));
             }
-            before = number;
+            // Down in any case: damaged numbers may not fall.
+            before = number.min(before.saturating_sub(1));
         }
         Ok(None)
     }
@@ -209,7 +254,7 @@ impl Catalogue {
             .map_or(&[][..], |known| known.extents.as_slice())
     }
 
-    fn spot(&self, extent: &Extent) -> Option<Spot<'_>> {
+    fn spot<'c>(&'c self, extent: &'c Extent) -> Option<Spot<'c>> {
         let live = self.maps.get(&extent.base)?;
         let block = Block::parse(live.bytes().get(extent.block..)?)?;
         Some(Spot {
@@ -217,6 +262,7 @@ impl Catalogue {
             base: extent.base,
             rows: block.group(extent.place as usize)?,
             text_at: extent.block + block.text_at(),
+            sound: &extent.sound,
         })
     }
 
@@ -254,7 +300,8 @@ impl Catalogue {
         let best = best.filter(|best| best.number <= high)?;
         Some(Ahead {
             // Should a number be there twice, the first of the two is handed on.
-            to: to.max(best.number),
+            // And up in any case: damaged numbers may not grow.
+            to: to.max(best.number).max(from),
             ..best
         })
     }
@@ -299,13 +346,15 @@ impl Catalogue {
             ..Known::default()
         });
         let had = known.extents.len();
+        let mut damage = None;
         let is_anew = known.until != base;
         if is_anew {
             let fresh = known.until..base;
             known.extents.retain(|extent| extent.base < fresh.start);
             let sealed = reader.bases.iter().copied();
             for sealed in sealed.filter(|sealed| fresh.contains(sealed)) {
-                push_rows(map(&mut self.maps, reader, sealed)?, (sealed, group), known);
+                let live = map(&mut self.maps, reader, sealed)?;
+                damage = push_rows(live, (sealed, group), known).or(damage);
             }
             known.until = base;
             known.current = 0;
@@ -319,6 +368,7 @@ impl Catalogue {
             put_in_order(&mut known.extents, if is_anew { 0 } else { had });
             self.kept += known.extents.len().saturating_sub(had);
         }
+        self.note_damage(reader, damage, BLOCK_DAMAGED);
         Ok(())
     }
 
@@ -327,17 +377,21 @@ impl Catalogue {
         let Some(known) = self.groups.get_mut(group) else {
             return Ok(false);
         };
+        let mut damage = None;
         let older = reader.bases.partition_point(|base| *base < known.from);
         let had = known.extents.len();
         for &base in reader.bases.get(..older).into_iter().flatten().rev() {
-            push_rows(map(&mut self.maps, reader, base)?, (base, group), known);
+            let live = map(&mut self.maps, reader, base)?;
+            damage = push_rows(live, (base, group), known).or(damage);
             known.from = base;
             if known.extents.len() > had {
                 put_in_order(&mut known.extents, 0);
                 self.kept += known.extents.len() - had;
+                self.note_damage(reader, damage, BLOCK_DAMAGED);
                 return Ok(true);
             }
         }
+        self.note_damage(reader, damage, BLOCK_DAMAGED);
         Ok(false)
     }
 
@@ -368,6 +422,9 @@ impl Catalogue {
             }
             self.current.read += block.bytes.len();
         }
+        let read = self.current.read;
+        let damage = (read < live.bytes().len()).then_some((base, read));
+        self.note_damage(reader, damage, BLOCK_DAMAGED);
         Ok(())
     }
 }
@@ -382,7 +439,33 @@ impl Extent {
             first: rows.number_at(0),
             last: rows.last_number(),
             reach: rows.last_number(),
+            sound: Cell::default(),
         }
+    }
+}
+
+impl Spot<'_> {
+    /// Whether the row at the first place is sound, and the place of the first for which that is not the same. Each row is checked
+    /// once, as long as its neighbours are asked for.
+    fn stretch(&self, (from, to): (usize, usize)) -> (bool, usize) {
+        let (first, behind) = self.sound.get();
+        let (first, behind) = (first as usize, behind as usize);
+        let known = match first <= from && from < behind {
+            true => behind.min(to),
+            false => from,
+        };
+        let sound = (known..to).find(|place| !self.rows.is_sound(*place));
+        let sound = sound.unwrap_or(to);
+        if sound == from {
+            let damaged = (from + 1..to).find(|place| self.rows.is_sound(*place));
+            return (false, damaged.unwrap_or(to));
+        }
+        let together = match from <= behind && first <= sound {
+            true => (first.min(from), behind.max(sound)),
+            false => (from, sound),
+        };
+        self.sound.set((together.0 as u32, together.1 as u32));
+        (true, sound)
     }
 }
 
@@ -408,23 +491,29 @@ impl Reader {
         mut each: impl FnMut(Row<'_>) -> std::io::Result<()>,
     ) -> Result<(), Error> {
         let mut catalogue = Catalogue::default();
-        let walked = catalogue.walk(self, group, (range, ROWS_AT_ONCE), |living| {
-            match living.each_row(&mut each) {
-                Ok(()) => ControlFlow::Continue(()),
-                Err(error) => ControlFlow::Break(error),
-            }
-        })?;
-        match walked {
-            ControlFlow::Continue(()) => Ok(()),
-            ControlFlow::Break(source) => {
+        let walked =
+            catalogue.walk(
+                self,
+                group,
+                (range, ROWS_AT_ONCE, Look::Text),
+                |living| match living.each_row(&mut each) {
+                    Ok(()) => ControlFlow::Continue(()),
+                    Err(error) => ControlFlow::Break(error),
+                },
+            )?;
+        match (walked, catalogue.take_damage()) {
+            (ControlFlow::Continue(()), None) => Ok(()),
+            // The others were handed on.
+            (ControlFlow::Continue(()), Some(damage)) => Err(damage),
+            (ControlFlow::Break(source), _) => {
                 Err(Error::io("write the rows of", &self.segments, source))
             }
         }
     }
 }
 
-/// Notes the rows that a sealed segment has of a group: in one block.
-fn push_rows(live: &Live, (base, group): (u64, &[u8]), known: &mut Known) {
+/// Notes the rows that a sealed segment has of a group: in one block. Returns where its blocks are damaged.
+fn push_rows(live: &Live, (base, group): (u64, &[u8]), known: &mut Known) -> Option<(u64, usize)> {
     let mut at = 0;
     for block in overview::blocks(live.bytes()) {
         let place = block.place_of(group);
@@ -435,6 +524,7 @@ fn push_rows(live: &Live, (base, group): (u64, &[u8]), known: &mut Known) {
         }
         at += block.bytes.len();
     }
+    (at < live.bytes().len()).then_some((base, at))
 }
 
 /// Puts extents in order of which the first `sorted` are.

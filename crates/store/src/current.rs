@@ -410,6 +410,14 @@ pub fn merge_overview(disk: &dyn Disk, path: &Path, end: u64) -> Result<(), Erro
     if overview::blocks(map.bytes()).nth(1).is_none() {
         return Ok(());
     }
+    let mut sound = 0;
+    overview::blocks(map.bytes())
+        .take_while(|block| block.is_sound())
+        .for_each(|block| sound += block.bytes.len() as u64);
+    if sound != end {
+        // What is damaged stays as it is, so that checksums tell, and fsck makes the file again from .art.
+        return Ok(());
+    }
     replace(disk, path, |fresh| {
         overview::merge(map.bytes(), |offset, piece| fresh.write_at(piece, offset)).map(drop)
     })

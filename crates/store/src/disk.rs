@@ -3,6 +3,7 @@
 use std::fmt::Debug;
 use std::fs;
 use std::io;
+use std::ops::Range;
 use std::os::fd::OwnedFd;
 use std::os::unix::fs::{FileExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
@@ -74,6 +75,12 @@ pub trait File: Send + Sync + Debug {
     /// The file itself, for who hands it to the system, as sendfile(2) wants it. `None`: there is no such file.
     fn into_descriptor(self: Box<Self>) -> Option<OwnedFd> {
         None
+    }
+    /// True when something else was read in place of some of these bytes, because the disk cannot read them: of a file that is
+    /// seen through that ([`crate::salvage`]).
+    fn was_unreadable(&self, bytes: Range<u64>) -> bool {
+        let _ = bytes;
+        false
     }
     /// (modification time in nanoseconds, length, inode): changes when somebody else writes it.
     fn identity(&self) -> io::Result<[u64; 3]>;

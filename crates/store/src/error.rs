@@ -80,12 +80,43 @@ fn hint(source: &io::Error) -> &'static str {
         io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
             "; make room and give the same batch again: what was committed stays, and is refused as duplicate"
         }
+        _ if is_unreadable(source) => {
+            "; the disk cannot read it: look into the log of the system, then run `broadsheet fsck --repair`, which steps over it"
+        }
         io::ErrorKind::PermissionDenied => "; run as the owner of the news directory",
         _ => "",
     }
 }
 
+/// What is told of a place that the disk cannot read.
+pub(crate) const UNREADABLE: &str = "the disk cannot read it";
+
+/// True when an error says that the disk cannot read this place, and not that something is wrong with the call or the file.
+pub fn is_unreadable(source: &io::Error) -> bool {
+    use rustix::io::Errno;
+    // EIO of most file systems; that of the block layer for a bad sector; checksums of XFS and ext4; integrity data.
+    [
+        Errno::IO,
+        Errno::NODATA,
+        Errno::BADMSG,
+        Errno::UCLEAN,
+        Errno::REMOTEIO,
+        Errno::ILSEQ,
+    ]
+    .iter()
+    .any(|errno| source.raw_os_error() == Some(errno.raw_os_error()))
+}
+
 impl Error {
+    /// The disk cannot read a place of a file: damage of what lies there.
+    pub(crate) fn unreadable(path: &Path, offset: u64) -> Error {
+        Error::Damaged {
+            path: path.to_owned(),
+            offset,
+            what: UNREADABLE,
+        }
+    }
+
     /// Wraps a system error with what was being done to which file.
     pub fn io(doing: &'static str, path: &Path, source: io::Error) -> Error {
         Error::Io {

@@ -7,8 +7,9 @@ use crate::disk::Open;
 use crate::position::{View, segment_path};
 use crate::reader::Reader;
 use crate::record::{Kind, Record};
+use crate::salvage::PASSED_BYTES_MAX;
 use crate::segment::{Step, Walk};
-use crate::{Error, Position};
+use crate::{Error, Position, salvage};
 
 /// One article met on the way along the log.
 #[derive(Debug, Clone, Copy)]
@@ -77,7 +78,8 @@ impl Reader {
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
                 return Ok(ControlFlow::Continue(()));
             }
-            opened => opened.map_err(at)?,
+            // What lies on a bad sector is passed over, as other damage is.
+            opened => salvage::over(opened.map_err(at)?, PASSED_BYTES_MAX),
         };
         let end = match base == self.mark.base {
             true => self.mark.art_end,

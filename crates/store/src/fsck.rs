@@ -16,13 +16,17 @@ use crate::overview;
 use crate::position::{View, segment_path};
 use crate::record::{Kind, Record};
 use crate::row::push_row_of;
+use crate::salvage::Salvage;
 use crate::segment::{SEGMENT_HEADER_BYTES, SegmentHeader, Step, Walk};
 use crate::spool::{Options, Spool, is_line_of};
 use crate::thinned::History;
 use crate::views::look_at;
 use crate::{Error, Position, mend, recover, repack, segment};
 
-pub use crate::report::{FINDINGS_MAX, Finding, Report};
+pub use crate::report::{FINDINGS_MAX, Finding, LOST_IDS_MAX, Report};
+
+/// Lost articles that one message names.
+const LOST_NAMED: usize = 10;
 
 /// Checks a news directory; holds its lock meanwhile.
 pub fn fsck(dir: &Path, repair: bool) -> Result<Report, Error> {
@@ -35,6 +39,9 @@ pub fn fsck_on(disk: Arc<dyn Disk>, dir: &Path, repair: bool) -> Result<Report, 
     if !segments.is_dir() {
         return Err(Error::NotANewsDirectory(dir.to_owned()));
     }
+    // What cannot be read is damage, too.
+    let plain = disk;
+    let disk = Salvage::of(plain.clone());
     let mut report = Report::default();
     let options = Options {
         repair,
@@ -52,7 +59,9 @@ pub fn fsck_on(disk: Arc<dyn Disk>, dir: &Path, repair: bool) -> Result<Report, 
     // Where a segment with cancels is lost, opening makes the file again without them.
     let cancels = map_whole(&*disk, &dir.join("cancels"));
     let cancels = cancels.map_or_else(Vec::new, |map| map.bytes().to_vec());
-    let mut spool = recover::open(disk.clone(), dir, options, lock)?;
+    // A replay ends the log where a commit was torn: unless it is to repair, it must not take a bad sector for that.
+    let opened_on = if repair { disk.clone() } else { plain };
+    let mut spool = recover::open(opened_on, dir, options, lock)?;
     if expired_bad {
         report.tell(
             &expired_path,
@@ -109,6 +118,7 @@ pub fn fsck_on(disk: Arc<dyn Disk>, dir: &Path, repair: bool) -> Result<Report, 
     check_active(&mut spool, &seen.given, &mut report, repair)?;
     if repair {
         spool.checkpoint()?;
+        mend::list_lost(&*disk, dir, &report)?;
     }
     Ok(report)
 }
@@ -305,23 +315,29 @@ fn check_segment(
     }
     for (from, to) in gaps {
         let bytes = to - from;
-        let what = format!("{bytes} bytes are not a sound record");
-        let what = if all_dead(
-            History::of_map(&expected.his_map),
-            base,
-            walk.positions((from, to)),
-            alive,
-        ) {
+        let what = match file.was_unreadable(from..to) {
+            true => format!("{bytes} bytes, of which the disk cannot read some"),
+            false => format!("{bytes} bytes are not a sound record"),
+        };
+        let history = History::of_map(&expected.his_map);
+        let lay_there = lying(history, base, walk.positions((from, to)));
+        let lost: Vec<_> = lay_there
+            .iter()
+            .filter(|line| !alive.is_dead(line))
+            .collect();
+        let what = if lost.is_empty() && !lay_there.is_empty() {
             format!("{what}: only dead articles lay there, nothing is lost")
         } else {
             report.lost += 1;
-            let kept = if repair {
-                "; its bytes are kept in bad/, feed it again"
-            } else {
-                ""
+            let kept = match repair {
+                true => "; what is left of it is kept in bad/, feed it again",
+                false => "",
             };
-            format!("{what}: an article was lost to damage{kept}")
+            format!("{what}: {}{kept}", names_of(&lost))
         };
+        let room = LOST_IDS_MAX.saturating_sub(report.lost_ids.len());
+        let ids = lost.iter().take(room).map(|line| line.id.to_vec());
+        report.lost_ids.extend(ids);
         report.tell(&path, from, what, repair);
         if repair {
             mend::put_aside(disk, segments, &path, &*file, (from, to))?;
@@ -362,17 +378,34 @@ fn exceptions_agree(disk: &dyn Disk, path: &Path, his: History<'_>, alive: Alive
         && (his.is_thinned() || there.is_subset(&wanted))
 }
 
-/// True when the articles at these positions of a segment, one at least, are all dead.
-fn all_dead(his: History<'_>, base: u64, (from, to): (u64, u64), alive: Alive<'_>) -> bool {
-    let mut there = crate::history::lines(his.text())
+/// The history lines of the articles at these positions of a segment.
+fn lying(his: History<'_>, base: u64, (from, to): (u64, u64)) -> Vec<HistoryLine<'_>> {
+    crate::history::lines(his.text())
         .filter_map(|(_, line)| HistoryLine::parse(line))
         .filter(|line| {
             let offset = line.position.and_then(|at| at.0.checked_sub(base));
             offset.is_some_and(|offset| (from..to).contains(&offset))
         })
-        .map(|line| alive.is_dead(&line))
-        .peekable();
-    there.peek().is_some() && there.all(|dead| dead)
+        .collect()
+}
+
+/// Which articles were lost, the first of them by name.
+fn names_of(lost: &[&HistoryLine<'_>]) -> String {
+    let names: Vec<_> = lost
+        .iter()
+        .take(LOST_NAMED)
+        .map(|line| {
+            let (id, links) = [line.id, line.links]
+                .map(|bytes| String::from_utf8_lossy(bytes))
+                .into();
+            format!("{id} ({links})")
+        })
+        .collect();
+    match (names.as_slice(), lost.len().saturating_sub(names.len())) {
+        ([], _) => "an article was lost to damage".to_owned(),
+        (names, 0) => format!("lost to damage: {}", names.join(", ")),
+        (names, more) => format!("lost to damage: {} and {more} more", names.join(", ")),
+    }
 }
 
 fn map_whole(disk: &dyn Disk, path: &Path) -> Option<crate::map::MapRef> {
@@ -568,7 +601,12 @@ fn check_index(spool: &mut Spool, report: &mut Report, repair: bool) -> Result<(
                 is_line_of(text, id) && !spool.is_forgotten(text).unwrap_or(false)
             })
         };
-        match spool.index.find(id, believe)? {
+        let found = match spool.index.find(id, believe) {
+            // The disk cannot read where it would be.
+            Err(Error::Damaged { .. }) => None,
+            found => found?,
+        };
+        match found {
             Some(hit) if hit == address => {}
             None => missing += 1,
             // Found at another address: the id has two lines.

@@ -7,7 +7,7 @@ use crate::alive::Alive;
 use crate::cancels::Cancels;
 use crate::expired::InGroup;
 use crate::live::Live;
-use crate::map::MapRef;
+use crate::map::{MapRef, is_unreadable};
 use crate::overview::{GroupRows, Row};
 use crate::reader::Reader;
 
@@ -43,6 +43,11 @@ pub struct Run {
 }
 
 impl Run {
+    /// False when the disk could not read some of these rows when they were read the last time: zeros were read instead.
+    pub fn is_readable(&self) -> bool {
+        !is_unreadable(self.bytes())
+    }
+
     /// The text of the rows, with the CRLF of each.
     pub fn bytes(&self) -> &[u8] {
         let text = self.map.bytes().get(self.from..self.to);

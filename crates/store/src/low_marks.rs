@@ -5,6 +5,7 @@ use std::collections::HashMap;
 
 use groups::Active;
 
+use crate::position::{View, segment_path};
 use crate::{Error, Position, Reader, Spool, overview};
 
 /// What one group's low mark should be.
@@ -51,6 +52,10 @@ impl Reader {
                     let first = living.find(|row| is_there(row.number, row.record));
                     numbers.lowest = first.map(|row| row.number);
                 }
+            }
+            if let Some(offset) = map.unreadable_from() {
+                let path = segment_path(&self.segments, base, View::Ovr);
+                return Err(Error::unreadable(&path, offset));
             }
         }
         let marks = active.ids().map(|id| {

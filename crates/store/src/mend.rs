@@ -201,6 +201,27 @@ pub fn remove_index(disk: &dyn Disk, dir: &Path) -> Result<(), Error> {
     .map_err(|source| Error::io("remove", &index, source))
 }
 
+/// The file of ids of lost articles in `bad/`: one a line, as `broadsheet batchsm` takes them.
+pub const LOST_IDS: &str = "lost.ids";
+
+/// Adds the ids of lost articles to their list.
+pub fn list_lost(disk: &dyn Disk, dir: &Path, report: &Report) -> Result<(), Error> {
+    if report.lost_ids.is_empty() {
+        return Ok(());
+    }
+    let bad = dir.join("bad");
+    let path = bad.join(LOST_IDS);
+    let mut text = report.lost_ids.join(&b'\n');
+    text.push(b'\n');
+    let added = disk.open(&path, Open::Create).and_then(|file| {
+        file.write_at(&text, file.length()?)?;
+        file.sync()
+    });
+    added
+        .and_then(|()| disk.sync_directory(&bad))
+        .map_err(|source| Error::io("write", &path, source))
+}
+
 /// Copies damaged bytes to `bad/` and lays a pad record over them, so that the log is whole again. Also at the end of the file, which
 /// may grow by that: it is never cut, readers may have mapped it.
 pub fn put_aside(

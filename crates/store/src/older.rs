@@ -15,7 +15,15 @@ pub struct Older {
     disk: Arc<dyn Disk>,
     segments: PathBuf,
     current: u64,
-    bases: OnceLock<Vec<(u64, OnceLock<MapRef>)>>,
+    bases: OnceLock<Vec<(u64, OnceLock<Mapped>)>>,
+}
+
+/// The history of one segment.
+#[derive(Debug)]
+struct Mapped {
+    map: MapRef,
+    /// It is thinned, or its first byte cannot be read.
+    has_table: bool,
 }
 
 impl Older {
@@ -59,18 +67,19 @@ impl Older {
             return Ok(None);
         };
         self.mapped(*base, cell)
-            .map(|map| Some(History::of_map(map)))
+            .map(|mapped| Some(History::of_map(&mapped.map)))
     }
 
-    fn mapped<'o>(&self, base: u64, cell: &'o OnceLock<MapRef>) -> Result<&'o MapRef, Error> {
-        if let Some(map) = cell.get() {
-            return Ok(map);
+    fn mapped<'o>(&self, base: u64, cell: &'o OnceLock<Mapped>) -> Result<&'o Mapped, Error> {
+        if let Some(mapped) = cell.get() {
+            return Ok(mapped);
         }
-        let fresh = self.map(base)?;
-        Ok(cell.get_or_init(|| fresh))
+        let map = self.map(base)?;
+        let has_table = matches!(map.bytes().first(), Some(b'\t' | 0));
+        Ok(cell.get_or_init(|| Mapped { map, has_table }))
     }
 
-    fn bases(&self) -> Result<&[(u64, OnceLock<MapRef>)], Error> {
+    fn bases(&self) -> Result<&[(u64, OnceLock<Mapped>)], Error> {
         if let Some(bases) = self.bases.get() {
             return Ok(bases);
         }
@@ -92,6 +101,14 @@ impl Older {
         })
     }
 
+    /// The base of the segment that an address belongs to, if the segments were listed already.
+    pub fn base_of(&self, address: u64) -> u64 {
+        let bases = self.bases.get().map_or(&[][..], Vec::as_slice);
+        let after = bases.partition_point(|(base, _)| *base <= address);
+        let base = after.checked_sub(1).and_then(|place| bases.get(place));
+        base.map_or(address, |(base, _)| *base)
+    }
+
     /// The text of the history line at an address of a sealed segment, to the end of its file.
     /// `None`: stale, the segment is gone.
     pub fn text_at(&self, address: u64) -> Result<Option<&[u8]>, Error> {
@@ -100,8 +117,19 @@ impl Older {
         let Some((base, cell)) = after.checked_sub(1).and_then(|place| bases.get(place)) else {
             return Ok(None);
         };
-        let map = self.mapped(*base, cell)?;
-        Ok(History::of_map(map).text_at(address - base))
+        let Mapped { map, has_table } = self.mapped(*base, cell)?;
+        let history = History::of_map(map);
+        if let Some(offset) = map.unreadable_from()
+            && *has_table
+        {
+            // Perhaps a part of its table: then nothing is where it seems to be.
+            return Err(Error::Damaged {
+                path: segment_path(&self.segments, *base, View::His),
+                offset,
+                what: "the disk cannot read a part of it, and its table may be that",
+            });
+        }
+        Ok(history.text_at(address - base))
     }
 
     fn map(&self, base: u64) -> Result<MapRef, Error> {
@@ -125,6 +153,10 @@ impl Older {
             let map = self.map(*base)?;
             for (offset, line) in History::of_map(&map).lines() {
                 each(base + offset, line)?;
+            }
+            if let Some(offset) = map.unreadable_from() {
+                let path = segment_path(&self.segments, *base, View::His);
+                return Err(Error::unreadable(&path, offset));
             }
         }
         Ok(())

@@ -7,7 +7,8 @@ use hashbrown::HashTable;
 
 use article::decimal;
 
-use crate::bytes::{put_u32, put_u64, u32_at, u64_at};
+use crate::bytes::{cut, put_u32, put_u64, u32_at, u64_at};
+use crate::map::is_unreadable;
 
 const MAGIC: u32 = u32::from_le_bytes(*b"BSov");
 /// Bytes of a block's header.
@@ -302,6 +303,9 @@ pub struct GroupRows<'a> {
     text_end: usize,
 }
 
+/// Tabs between subject, from, date, id, references, bytes and lines; Xref may follow.
+const TABS_MIN: usize = 6;
+
 /// One row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Row<'a> {
@@ -355,6 +359,22 @@ impl<'a> GroupRows<'a> {
                 .text
                 .get(self.text_start(place)..self.text_start(place + 1))?,
         })
+    }
+
+    /// True when the row at a place is a whole line of overview with the number it should have (RFC 3977, 8.3): damage that a client
+    /// would wait for the end of, or take for something else, is not served.
+    pub fn is_sound(&self, place: usize) -> bool {
+        let Some(row) = self.row(place) else {
+            return false;
+        };
+        let (number, fields) = cut(row.text, b'\t');
+        decimal::parse(number) == Some(row.number)
+            && fields.is_some_and(|fields| {
+                fields.ends_with(b"\r\n")
+                    && memchr::memchr(b'\n', fields) == Some(fields.len() - 1)
+                    && memchr::memchr_iter(b'\t', fields).count() >= TABS_MIN
+            })
+            && !is_unreadable(row.text)
     }
 
     /// The place of the first row whose number is at least `number`.

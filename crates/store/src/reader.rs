@@ -11,8 +11,10 @@ use crate::active_file::read_table;
 use crate::alive::Alive;
 use crate::cancels::Cancels;
 use crate::disk::{Disk, File, Open, RealDisk};
+use crate::error::is_unreadable;
 use crate::expired::Expired;
 use crate::history::HistoryLine;
+use crate::history::{Unreadable, has_unreadable_line, sound_line};
 use crate::index::{self, Index};
 use crate::live::Live;
 use crate::map::MapRef;
@@ -21,7 +23,7 @@ use crate::moved_tables::Tables;
 use crate::older::Older;
 use crate::overview;
 use crate::position::{View, segment_path};
-use crate::spool::{Options, Spool, first_line, is_line_of};
+use crate::spool::{Options, Spool};
 use crate::stored::{Stored, read_record};
 use crate::survey::Survey;
 use crate::thinned::History;
@@ -148,7 +150,10 @@ impl Reader {
 
     /// True when an id is known.
     pub(crate) fn has(&self, id: &[u8]) -> Result<bool, Error> {
-        Ok(self.line_of(id)?.is_some())
+        match self.line_of(id) {
+            Ok(found) => Ok(found.is_some()),
+            Err(error) => has_unreadable_line(error),
+        }
     }
 
     /// The history line of an id.
@@ -161,10 +166,14 @@ impl Reader {
         let mut fault = None;
         self.index.find(id, |address| match self.text_at(address) {
             Ok(text) => {
-                found = text
-                    .filter(|text| is_line_of(text, id))
-                    .and_then(first_line)
-                    .filter(|line| !self.is_forgotten(line));
+                let line = match sound_line(text, id) {
+                    Ok(line) => line,
+                    Err(Unreadable) => {
+                        fault = Some(self.unreadable_line(address));
+                        return true;
+                    }
+                };
+                found = line.filter(|line| !self.is_forgotten(line));
                 found.is_some()
             }
             Err(error) => {
@@ -176,6 +185,18 @@ impl Reader {
             Some(error) => Err(error),
             None => Ok(found),
         }
+    }
+
+    /// Which line it is that cannot be read.
+    fn unreadable_line(&self, address: u64) -> Error {
+        let base = match address < self.mark.base {
+            true => self.histories.base_of(address),
+            false => self.mark.base,
+        };
+        Error::unreadable(
+            &segment_path(&self.segments, base, View::His),
+            address - base,
+        )
     }
 
     pub(crate) fn is_forgotten(&self, line: &[u8]) -> bool {
@@ -209,7 +230,11 @@ impl Reader {
         let map = || {
             let length = file.length()?;
             let mut first = [0];
-            file.read_at(&mut first, 0)?;
+            match file.read_at(&mut first, 0) {
+                // What lies there is told of line by line.
+                Err(error) if is_unreadable(&error) => {}
+                read => drop(read?),
+            }
             // Thinned by expire, or lost in part, since this segment was the current one.
             if length < end || first == *b"\t" {
                 Live::whole(&*file, length)
@@ -394,7 +419,11 @@ impl Reader {
         let at = |source| Error::io(segment::REMAKE, &path, source);
         let (length, end) = (file.length().map_err(at)?, self.mark.ovr_end);
         let mut head = [0; overview::BLOCK_HEADER_BYTES];
-        file.read_at(&mut head, 0).map_err(at)?;
+        match file.read_at(&mut head, 0) {
+            // Its rows are left out, and told of.
+            Err(error) if is_unreadable(&error) => {}
+            read => drop(read.map_err(at)?),
+        }
         // Sealed since this was opened: all rows lie in one block now, which may be longer than all there were then.
         let is_merged = end > 0 && overview::block_bytes(&head) > end;
         let grows = base == self.mark.base && !is_merged && length >= end;

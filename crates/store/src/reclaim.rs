@@ -289,6 +289,7 @@ impl Job<'_> {
                 "it has no rows of articles that are alive",
             ));
         }
+        survey.was_readable(&self.segments)?;
         Ok(true)
     }
 

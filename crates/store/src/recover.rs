@@ -329,14 +329,13 @@ impl Start {
         bases.retain(|&base| base < current);
         notices.push("the index was missing or damaged: made again from the history lines".into());
         for base in bases {
-            if disk
-                .open(&segment_path(segments, base, View::His), Open::Read)
-                .is_err()
-            {
-                rebuild_views(disk, dir, base)?;
+            let path = segment_path(segments, base, View::His);
+            if !can_be_read(&**disk, &path) {
+                let (_, damaged) = rebuild_views(disk, dir, base)?;
                 notices.push(format!(
-                    "segments/{base:020}.his was missing: made again from .art"
+                    "segments/{base:020}.his was missing or could not be read: made again from .art"
                 ));
+                notices.extend(damaged);
             }
         }
         Ok(Start {
@@ -353,6 +352,18 @@ struct Known {
     whole: u64,
     doubtful: Option<u64>,
     settled: u64,
+}
+
+/// True when a file is there and the disk can read all of it.
+fn can_be_read(disk: &dyn Disk, path: &Path) -> bool {
+    let map = disk
+        .open(path, Open::Read)
+        .and_then(|file| file.map(file.length()?));
+    map.is_ok_and(|map| {
+        let lines = memchr::memchr_iter(b'\n', map.bytes()).count();
+        std::hint::black_box(lines);
+        map.unreadable_from().is_none()
+    })
 }
 
 /// Where the last segment ends, if the current one behind it is lost: what was sealed may have been punched or written anew,
@@ -734,6 +745,11 @@ impl Spool {
         let mut commit = None;
         while let Some(step) = walk.next().map_err(at)? {
             match step {
+                // Behind what the disk cannot read lies what was whole once; a torn commit can be read.
+                Step::Gap { from, to, .. } if file.was_unreadable(from..to) => {
+                    end = to;
+                    self.notices.push(damage_notice(&path, from));
+                }
                 Step::Gap { from, to, empty } if from < whole => {
                     // Whether or not a later commit tells so.
                     end = to.min(whole);
@@ -844,7 +860,12 @@ impl Spool {
     }
 }
 
-fn damage_notice(path: &Path, from: u64) -> String {
+/// True of what [`damage_notice`] tells.
+pub(crate) fn is_damage_notice(notice: &str) -> bool {
+    notice.ends_with(": run `broadsheet fsck`")
+}
+
+pub(crate) fn damage_notice(path: &Path, from: u64) -> String {
     format!(
         "{} is damaged at byte {from}: run `broadsheet fsck`",
         path.display()

@@ -5,6 +5,9 @@ use std::path::{Path, PathBuf};
 /// Findings told one by one; more are only counted.
 pub const FINDINGS_MAX: usize = 1000;
 
+/// Ids of lost articles that are told.
+pub const LOST_IDS_MAX: usize = 100_000;
+
 /// One thing that is wrong.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Finding {
@@ -33,6 +36,8 @@ pub struct Report {
     pub holes: u64,
     /// Places where articles were lost to damage; nothing can bring them back but another copy.
     pub lost: u64,
+    /// The ids of those that history names, the first [`LOST_IDS_MAX`]: they can be asked for again.
+    pub lost_ids: Vec<Vec<u8>>,
     /// What opening mended by itself.
     pub notices: Vec<String>,
     /// What is wrong, the first [`FINDINGS_MAX`].

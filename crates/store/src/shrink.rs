@@ -52,6 +52,7 @@ pub fn shrink(
         offset: header.moved_at,
         what: "the table that tells where its articles lie",
     })?;
+    survey.was_readable(segments)?;
     // Holes first: they need no space, so that a full disk has some for the views.
     let mut told = give_back(disk, segments, reader, (base, &*file), &found, dead_part)?;
     told.due = found.ids.due;
@@ -224,6 +225,14 @@ fn drop_rows(
         return Ok(());
     }
     let path = segment_path(segments, survey.base(), View::Ovr);
+    if !survey.is_whole() {
+        // Merged, damage would get a right checksum.
+        return Err(Error::Damaged {
+            path,
+            offset: 0,
+            what: "its rows are not whole",
+        });
+    }
     replace_unsynced(disk, &path, |file| {
         overview::merge_rows(kept, |at, piece| file.write_at(piece, at)).map(drop)
     })

@@ -14,7 +14,7 @@ use crate::current::{Art, Derived, PAD_BYTES_MAX};
 use crate::disk::Disk;
 use crate::expired::ExpiredFile;
 use crate::filing::Filing;
-use crate::history::{HistoryLine, push_seen};
+use crate::history::{HistoryLine, Unreadable, has_unreadable_line, push_seen, sound_line};
 use crate::index::{self, Index};
 use crate::lock::Lock;
 use crate::mark::Mark;
@@ -27,7 +27,7 @@ use crate::record::{self, Commit, Kind};
 use crate::row::push_row;
 use crate::segment::{self, SEGMENT_HEADER_BYTES, SegmentHeader};
 use crate::stored::{Stored, read_record};
-use crate::{Error, Expires, Position, recover};
+use crate::{Error, Expires, Position, mend, recover};
 
 /// When an article counts as filed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -215,16 +215,25 @@ impl Spool {
 
     /// True when an id was seen, filed or not.
     pub fn has(&self, id: &[u8]) -> Result<bool, Error> {
-        Ok(self.text_of(id)?.is_some())
+        match self.text_of(id) {
+            Ok(found) => Ok(found.is_some()),
+            Err(error) => has_unreadable_line(error),
+        }
     }
 
     /// The history from the line of an id on.
     fn text_of(&self, id: &[u8]) -> Result<Option<&[u8]>, Error> {
         let mut found = None;
         let mut fault = None;
-        self.index.find(id, |address| match self.text_at(address) {
+        let looked_up = self.index.find(id, |address| match self.text_at(address) {
             Ok(text) => {
-                found = text.filter(|text| is_line_of(text, id));
+                found = match sound_line(text, id) {
+                    Ok(line) => line,
+                    Err(Unreadable) => {
+                        fault = Some(self.unreadable_line(address));
+                        return true;
+                    }
+                };
                 match found.map(|text| self.is_forgotten(text)) {
                     Some(Ok(true)) => found = None,
                     Some(Err(error)) => fault = Some(error),
@@ -236,8 +245,23 @@ impl Spool {
                 fault = Some(error);
                 true
             }
-        })?;
+        });
+        if matches!(looked_up, Err(Error::Damaged { .. })) {
+            // Missing, it is made again when the spool is opened the next time.
+            mend::remove_index(&*self.disk, &self.dir)?;
+        }
+        looked_up?;
         fault.map_or(Ok(found), Err)
+    }
+
+    /// Which line it is that cannot be read.
+    fn unreadable_line(&self, address: u64) -> Error {
+        let base = match address < self.art.header.base {
+            true => self.older.base_of(address),
+            false => self.art.header.base,
+        };
+        let path = segment_path(&self.dir.join("segments"), base, View::His);
+        Error::unreadable(&path, address - base)
     }
 
     /// True when expire lets the id of the first line of a text be forgotten: it may come again.
@@ -432,6 +456,9 @@ impl Spool {
                 .and_then(|length| file.map(length))
                 .map_err(at)?;
             overview::blocks(map.bytes()).for_each(|block| each(&block));
+            if let Some(offset) = map.unreadable_from() {
+                return Err(Error::unreadable(&path, offset));
+            }
         }
         Ok(())
     }

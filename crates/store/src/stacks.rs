@@ -8,7 +8,7 @@ use groups::{Active, GroupId};
 
 use crate::articles::{self, Articles, Stretch};
 use crate::board::{Board, Groups};
-use crate::catalogue::{Catalogue, ROWS_AT_ONCE};
+use crate::catalogue::{Catalogue, Look, ROWS_AT_ONCE};
 use crate::disk::{Disk, RealDisk};
 use crate::expired::Expired;
 use crate::history::HistoryLine;
@@ -189,14 +189,15 @@ impl Stacks {
         high: u64,
     ) -> Result<Option<(u64, Position)>, Error> {
         let range = (after.saturating_add(1), high);
-        let walked = self
-            .catalogue
-            .walk(&self.reader, group, (range, 1), |row| {
-                match row.articles().next() {
-                    Some(article) => ControlFlow::Break(article),
-                    None => ControlFlow::Continue(()),
-                }
-            })?;
+        let walked = self.catalogue.walk(
+            &self.reader,
+            group,
+            (range, 1, Look::Numbers),
+            |row| match row.articles().next() {
+                Some(article) => ControlFlow::Break(article),
+                None => ControlFlow::Continue(()),
+            },
+        )?;
         Ok(walked.break_value())
     }
 
@@ -227,9 +228,11 @@ impl Stacks {
     ) -> Result<Option<u64>, Error> {
         let (mut left, mut looked) = (limit.max(1), 0);
         let at_once = left.min(ROWS_AT_ONCE);
-        let walked = self
-            .catalogue
-            .walk(&self.reader, group, (range, at_once), |rows| {
+        let walked = self.catalogue.walk(
+            &self.reader,
+            group,
+            (range, at_once, Look::Numbers),
+            |rows| {
                 let had = out.len();
                 out.extend(rows.articles().map(|(number, _)| number));
                 left = left.saturating_sub(out.len() - had);
@@ -238,7 +241,8 @@ impl Stacks {
                     true => ControlFlow::Break(rows.next_number()),
                     false => ControlFlow::Continue(()),
                 }
-            })?;
+            },
+        )?;
         Ok(walked.break_value())
     }
 
@@ -255,9 +259,11 @@ impl Stacks {
         mut each: impl FnMut(Run),
     ) -> Result<Option<u64>, Error> {
         let (mut left, mut looked, mut is_first) = (bytes_max, 0, true);
-        let walked = self
-            .catalogue
-            .walk(&self.reader, group, (range, ROWS_AT_ONCE), |rows| {
+        let walked = self.catalogue.walk(
+            &self.reader,
+            group,
+            (range, ROWS_AT_ONCE, Look::Text),
+            |rows| {
                 looked += rows.looked_at();
                 if let Some(last) = rows.last() {
                     let first = rows.articles().next().map_or(last, |(number, _)| number);
@@ -275,8 +281,14 @@ impl Stacks {
                     return ControlFlow::Break(rows.next_number());
                 }
                 ControlFlow::Continue(())
-            })?;
+            },
+        )?;
         Ok(walked.break_value())
+    }
+
+    /// Damage of overview rows that was met since this was asked for the last time: what is damaged is left out of answers.
+    pub fn take_damage(&mut self) -> Option<Error> {
+        self.catalogue.take_damage()
     }
 
     /// Appends the overview row of an article, with the number 0 (RFC 3977, 8.3.2). False: it is not there.

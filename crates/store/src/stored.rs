@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use crate::disk::{Disk, Open};
+use crate::error::is_unreadable;
 use crate::moved_tables::Tables;
 use crate::position::{View, segment_path};
 use crate::record::{HEADER_BYTES, Head, Kind, Record};
@@ -47,6 +48,11 @@ pub fn read_record(
         .in_file(&*file, &path, position.0 - base)?
         .ok_or(Error::NoArticle(position))?;
     let mut bytes = vec![0; HEADER_BYTES];
+    // A bad sector is damage of this one article.
+    let at = |source| match is_unreadable(&source) {
+        true => Error::unreadable(&path, offset),
+        false => at(source),
+    };
     let got = file.read_at(&mut bytes, offset).map_err(at)?;
     if got < HEADER_BYTES || bytes.iter().all(|&b| b == 0) {
         return Err(Error::NoArticle(position));

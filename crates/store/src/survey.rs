@@ -9,6 +9,7 @@ use crate::disk::{Disk, MapRef, Open};
 use crate::expired::Expired;
 use crate::history::HistoryLine;
 use crate::overview::{self, GroupRows};
+use crate::position::{View, segment_path};
 use crate::record::Kind;
 use crate::segment::{SEGMENT_HEADER_BYTES, Step, Walk};
 use crate::thinned::History;
@@ -140,6 +141,25 @@ impl Survey {
             let own = block.find(&own).into_iter();
             own.chain(others.take_while(move |rows| rows.name.starts_with(&below)))
         })
+    }
+
+    /// To be asked when all was looked at: what is decided by lines and rows that were not there must not be done.
+    ///
+    /// # Errors
+    /// The disk could not read a part of the views.
+    pub fn was_readable(&self, segments: &Path) -> Result<(), Error> {
+        let views = [
+            (View::His, &self.his),
+            (View::Ovr, &self.ovr),
+            (View::Exp, &self.exp),
+        ];
+        for (view, map) in views {
+            if let Some(offset) = map.unreadable_from() {
+                let path = segment_path(segments, self.base, view);
+                return Err(Error::unreadable(&path, offset));
+            }
+        }
+        Ok(())
     }
 
     /// True when the file of rows is whole blocks with right checksums.

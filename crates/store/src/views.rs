@@ -14,7 +14,9 @@ use crate::history::HistoryLine;
 use crate::position::{View, segment_path};
 use crate::reader::read_cancels;
 use crate::record::{Kind, Record};
+use crate::recover;
 use crate::replace::sync_parent;
+use crate::report::FINDINGS_MAX;
 use crate::row::{OverviewFields, push_row, push_row_of};
 use crate::segment::{SEGMENT_HEADER_BYTES, Step, Walk};
 use crate::thinned::History;
@@ -24,7 +26,12 @@ const PIECE_BYTES: usize = 8 << 20;
 
 /// Makes `.his`, `.ovr` and `.exp` of a sealed segment again from its `.art`. Where the space of dead articles was given
 /// back, their lines are taken from the old `.his`, as far as that can be read: their ids are still remembered.
-pub fn rebuild_views(disk: &Arc<dyn Disk>, dir: &Path, base: u64) -> Result<u64, Error> {
+/// Returns how many articles there are, and a sentence for each place where some are damaged.
+pub fn rebuild_views(
+    disk: &Arc<dyn Disk>,
+    dir: &Path,
+    base: u64,
+) -> Result<(u64, Vec<String>), Error> {
     let segments = dir.join("segments");
     let path = segment_path(&segments, base, View::Art);
     let at = |source| Error::io("read", &path, source);
@@ -42,14 +49,22 @@ pub fn rebuild_views(disk: &Arc<dyn Disk>, dir: &Path, base: u64) -> Result<u64,
     };
     views.find_gone(&**disk, alive)?;
     let mut articles = 0;
+    let mut damaged = Vec::new();
     while let Some(step) = walk.next().map_err(at)? {
-        if let Step::Record(offset, record) = step {
-            articles += u64::from(record.head.kind == Kind::Article);
-            views.add(offset, &record)?;
+        match step {
+            Step::Record(offset, record) => {
+                articles += u64::from(record.head.kind == Kind::Article);
+                views.add(offset, &record)?;
+            }
+            Step::Gap { empty: true, .. } => {}
+            Step::Gap { from, .. } if damaged.len() < FINDINGS_MAX => {
+                damaged.push(recover::damage_notice(&path, from));
+            }
+            Step::Gap { .. } => {}
         }
     }
     views.take_over(u64::MAX)?;
-    views.finish(&**disk).map(|()| articles)
+    views.finish(&**disk).map(|()| (articles, damaged))
 }
 
 /// The views of a segment, being made again under temporary names.

@@ -5,6 +5,7 @@ mod double;
 mod news;
 mod story;
 
+mod a_bad_sector_is_damage_of_what_lies_there;
 mod a_disk_without_holes_waits;
 mod a_new_group_is_seen_live;
 mod a_reader_finishes_a_recovery;
@@ -15,6 +16,7 @@ mod commits_are_seen_after_catching_up;
 mod crowded_buckets;
 mod damage;
 mod damaged_commit;
+mod damaged_rows_are_left_out;
 mod derived_files_are_not_believed_blindly;
 mod disk_faults;
 mod expire_meets_faults;

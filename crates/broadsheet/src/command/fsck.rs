@@ -13,7 +13,9 @@ pub static COMMAND: Command = Command {
     summary: "verify every file of the store",
     about: "\
 Checks each article's checksum and compares history, overview, index and `active' with the
-articles.",
+articles. What the disk cannot read is damage like any other. With --repair what is left of a
+damaged article is kept in bad/ and its id is forgotten, so that it can come again; bad/lost.ids
+lists the ids, one a line, as `broadsheet batchsm' takes them.",
     operands: Operands::NONE,
     flags: &[
         DIR,
@@ -44,6 +46,7 @@ fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
             "clean": clean, "segments": report.segments, "articles": report.articles, "history_lines": report.lines,
             "bytes": report.bytes, "holes": report.holes, "lost": report.lost, "faults": report.faults, "findings": findings,
             "notices": report.notices,
+            "lost_ids": report.lost_ids.iter().map(|id| String::from_utf8_lossy(id)).collect::<Vec<_>>(),
         });
         writeln!(out, "{answer}")?;
     } else {
@@ -66,7 +69,9 @@ fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
         }
         let verdict = match (clean, report.lost) {
             (true, 0) => "clean",
-            (true, _) => "clean from now on, but articles were lost: see bad/",
+            (true, _) => {
+                "clean from now on, but articles were lost: see bad/; `broadsheet batchsm SITE <bad/lost.ids' asks a site for them"
+            }
             (false, _) => "not clean: run `broadsheet fsck --repair'",
         };
         writeln!(

@@ -3,7 +3,7 @@
 use std::io::Write;
 
 use crate::directory::NewsDirectory;
-use crate::exit::Status;
+use crate::exit::{Meaning, Status};
 use crate::flags::{Command, DIR, Flag, Given, Operands};
 
 /// The table.
@@ -23,17 +23,27 @@ The articles in segments/ are the truth; history, overview and index are derived
         )
         .value("MULTIPLE"),
     ],
-    exits: &[],
+    exits: &[Meaning {
+        status: Status::NO,
+        when: "articles are damaged or cannot be read, so that they are not in the new history",
+    }],
     run,
 };
 
 fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
     let directory = NewsDirectory::meant(given)?;
     let told = store::rebuild(directory.root())?;
+    for notice in &told.notices {
+        writeln!(out, "{notice}")?;
+    }
     writeln!(
         out,
         "{} segments, {} articles, {} ids: history, overview and index made again",
         told.segments, told.articles, told.ids
     )?;
-    Ok(Status::OK)
+    Ok(if told.damaged == 0 {
+        Status::OK
+    } else {
+        Status::NO
+    })
 }

@@ -57,6 +57,8 @@ pub struct Nntp {
     pub logins: u64,
     /// Logins that did not.
     pub logins_failed: u64,
+    /// Places of the store that were found damaged, or that the disk cannot read.
+    pub damaged: u64,
     /// Bytes of articles that came and are not answered yet.
     pub in_flight_bytes: u64,
     /// Each entry of the access rules that somebody came under.
@@ -157,6 +159,7 @@ impl Nntp {
             timed_out: counts.timed_out.read(),
             logins: counts.logins.read(),
             logins_failed: counts.logins_failed.read(),
+            damaged: counts.damaged.read(),
             in_flight_bytes: server.on_the_way_bytes() as u64,
             entries: counts.entries().iter().map(Entry::look).collect(),
         }

@@ -20,6 +20,7 @@ mod inode;
 use std::collections::{BTreeMap, HashMap};
 use std::ffi::OsString;
 use std::io;
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
@@ -101,6 +102,8 @@ struct State {
     makes_no_holes: bool,
     forgets_pages: bool,
     trace: Vec<Deed>,
+    /// Bad sectors, by inode: parts of files that cannot be read. A write of whole blocks makes them good.
+    bad: HashMap<usize, Vec<Range<u64>>>,
 }
 
 /// What was done to the names of a directory, or what counts on them.
@@ -145,6 +148,7 @@ impl Double {
             makes_no_holes: false,
             forgets_pages: false,
             trace: Vec::new(),
+            bad: HashMap::new(),
         };
         let mut directories = vec![root.to_owned()];
         while let Some(directory) = directories.pop() {
@@ -203,6 +207,13 @@ impl Double {
         self.fail_at(at, Fault::Eio, false);
         let mut state = self.state();
         state.plan.iter_mut().for_each(|plan| plan.of_syncs = true);
+    }
+
+    /// From now on these bytes of a file, whole blocks, cannot be read with `read_at`. (A map reads them.)
+    pub fn spoil(&self, path: &Path, bytes: Range<u64>) {
+        let mut state = self.state();
+        let number = state.live[path];
+        state.bad.entry(number).or_default().push(bytes);
     }
 
     /// From now on its file system cannot punch holes.
@@ -396,6 +407,36 @@ impl State {
         self.call(call, path).map_err(|(_, error)| error)
     }
 
+    fn meets_bad(&self, number: usize, bytes: &Range<u64>) -> io::Result<()> {
+        let mut bad = self.bad.get(&number).into_iter().flatten();
+        match bad.any(|bad| bad.start < bytes.end && bytes.start < bad.end) {
+            true => Err(io::Error::from_raw_os_error(5)),
+            false => Ok(()),
+        }
+    }
+
+    /// A part of a block is written by reading the block first.
+    fn write_over_bad(&mut self, number: usize, bytes: &Range<u64>) -> io::Result<()> {
+        for edge in [bytes.start, bytes.end] {
+            let block = edge - edge % 4096;
+            if block != edge {
+                self.meets_bad(number, &(block..block + 4096))?;
+            }
+        }
+        let bad = self.bad.remove(&number).unwrap_or_default();
+        let left = bad.into_iter().flat_map(|bad| {
+            [
+                bad.start..bad.end.min(bytes.start.max(bad.start)),
+                bad.start.max(bytes.end.min(bad.end))..bad.end,
+            ]
+        });
+        let left: Vec<_> = left.filter(|bad| !bad.is_empty()).collect();
+        if !left.is_empty() {
+            self.bad.insert(number, left);
+        }
+        Ok(())
+    }
+
     fn names_of(&mut self, path: &Path) -> &mut Names {
         self.names
             .entry(path.parent().unwrap().to_owned())
@@ -538,6 +579,7 @@ impl DoubleFile {
             Err((Fault::Enospc, error)) => (&bytes[..bytes.len() / 3], Err(error)),
             Err((Fault::Eio, error)) => return Err(error),
         };
+        state.write_over_bad(self.number, &(offset..offset + bytes.len() as u64))?;
         self.real.write_at(bytes, offset)?;
         state.inodes[self.number].change(change(offset, bytes.to_vec()));
         answer
@@ -552,6 +594,8 @@ impl File for DoubleFile {
 
     fn read_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
         self.plain(Call::Read)?;
+        let bytes = offset..offset + buffer.len() as u64;
+        self.double.state().meets_bad(self.number, &bytes)?;
         let got = self.real.read_at(buffer, offset)?;
         self.double.state().bytes_read += got as u64;
         Ok(got)

@@ -60,6 +60,14 @@ fn write_server(nntp: &Nntp, out: &mut dyn Write) -> io::Result<()> {
         nntp.logins,
         nntp.logins_failed
     )?;
+    if nntp.damaged > 0 {
+        writeln!(
+            out,
+            "{:16} {} of the store; run `broadsheet fsck'",
+            "damaged",
+            text::counted(nntp.damaged, "place")
+        )?;
+    }
     if nntp.entries.is_empty() {
         return Ok(());
     }

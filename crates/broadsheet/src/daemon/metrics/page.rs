@@ -217,6 +217,8 @@ impl Text {
         self.sample("logins_total", &[("result", "ok")], nntp.logins);
         let failed = nntp.logins_failed;
         self.sample("logins_total", &[("result", "failed")], failed);
+        let help = "Places of the store that were found damaged, or that the disk cannot read.";
+        self.counter("damaged_places_total", help, nntp.damaged);
         let help = "Bytes of articles that came and are not answered yet.";
         self.gauge("in_flight_bytes", help, nntp.in_flight_bytes);
     }

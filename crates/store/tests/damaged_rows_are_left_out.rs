@@ -1,0 +1,166 @@
+//! Overview rows that are damaged are not served: the others are, whatever was damaged, and nobody waits for their end.
+
+#![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing)]
+
+use crate::double::dice::{Dice, first_seed, rounds};
+use crate::news;
+
+use std::fs;
+use std::os::unix::fs::FileExt;
+use std::path::PathBuf;
+
+use news::News;
+use store::{Board, Options, Spool, Stacks};
+
+const ARTICLES: u64 = 60;
+
+/// Two segments, the first sealed; each commit of the second has a block of its own.
+fn news() -> News {
+    let news = News::new(&["a.b", "c"]);
+    let mut spool = Spool::open(news.dir(), Options::default()).unwrap();
+    for number in 0..ARTICLES {
+        let id = format!("<{number}@x>");
+        news.file(&mut spool, &id, &["a.b", "c"]);
+        if number % 7 == 0 {
+            spool.commit().unwrap();
+        }
+        if number == ARTICLES / 2 {
+            spool.commit().unwrap();
+            spool.seal().unwrap();
+        }
+    }
+    spool.commit().unwrap();
+    news
+}
+
+fn overviews(news: &News) -> Vec<PathBuf> {
+    let names = fs::read_dir(news.dir().join("segments")).unwrap();
+    let mut files: Vec<PathBuf> = names.map(|entry| entry.unwrap().path()).collect();
+    files.retain(|path| path.extension().is_some_and(|end| end == "ovr"));
+    files.sort();
+    files
+}
+
+/// All rows of a group, as a client asks for them, and whether damage was met. Every line is whole.
+fn ask(stacks: &mut Stacks) -> (Vec<u64>, bool) {
+    let mut numbers = Vec::new();
+    let mut from = 1;
+    loop {
+        let mut text = Vec::new();
+        let next = stacks
+            .rows(b"a.b", (from, u64::MAX), 4096, |run| {
+                text.extend_from_slice(run.bytes());
+            })
+            .unwrap();
+        assert!(text.is_empty() || text.ends_with(b"\r\n"));
+        for line in text.split_inclusive(|&b| b == b'\n') {
+            let line = String::from_utf8_lossy(line);
+            let mut fields = line.trim_end_matches("\r\n").split('\t');
+            numbers.push(fields.next().unwrap().parse().unwrap());
+            assert!(fields.count() >= 7, "{line}");
+        }
+        match next {
+            Some(next) => {
+                assert!(next > from, "it goes round in circles at {from}");
+                from = next;
+            }
+            None => break,
+        }
+    }
+    (numbers, stacks.take_damage().is_some())
+}
+
+fn stacks(news: &News) -> Stacks {
+    let mut spool = Spool::open(news.dir(), Options::default()).unwrap();
+    let board = Board::new();
+    spool.announce_on(board.clone());
+    Stacks::open(news.dir(), board).unwrap()
+}
+
+#[test]
+fn a_row_without_its_end_is_left_out_alone() {
+    for which in 0..2 {
+        let news = news();
+        let path = &overviews(&news)[which];
+        let text = fs::read(path).unwrap();
+        let number = if which == 0 { 12 } else { 45 };
+        let row = format!("{number}\tsubject <{}@x>", number - 1);
+        let start = memchr::memmem::find(&text, row.as_bytes()).unwrap();
+        let end = start + memchr::memchr(b'\n', &text[start..]).unwrap();
+        let file = fs::OpenOptions::new().write(true).open(path).unwrap();
+        file.write_all_at(b"x", end as u64).unwrap();
+        let mut stacks = stacks(&news);
+        let (numbers, is_told) = ask(&mut stacks);
+        let all: Vec<u64> = (1..=ARTICLES).filter(|other| *other != number).collect();
+        assert_eq!((numbers, is_told), (all, true));
+        // The article itself can be read, and fsck repairs the row.
+        let position = stacks.position(b"a.b", number).unwrap().unwrap();
+        assert!(stacks.record(position).unwrap().is_some());
+        drop(stacks);
+        assert!(!store::fsck(news.dir(), false).unwrap().is_clean());
+        assert!(store::fsck(news.dir(), true).unwrap().is_clean());
+        let (numbers, is_told) = ask(&mut self::stacks(&news));
+        assert_eq!((numbers.len() as u64, is_told), (ARTICLES, false));
+    }
+}
+
+#[test]
+fn damaged_blocks_are_not_merged_into_sound_ones() {
+    let news = news();
+    let path = overviews(&news).remove(1);
+    let mut spool = Spool::open(news.dir(), Options::default()).unwrap();
+    let text = fs::read(&path).unwrap();
+    let at = memchr::memmem::find(&text, b"subject <40@x>").unwrap();
+    let file = fs::OpenOptions::new().write(true).open(&path).unwrap();
+    file.write_all_at(b"S", at as u64).unwrap();
+    spool.seal().unwrap();
+    drop(spool);
+    let told = store::fsck(news.dir(), false).unwrap();
+    assert!(
+        told.findings.iter().any(|finding| finding.path == path),
+        "{told:#?}"
+    );
+    assert!(store::fsck(news.dir(), true).unwrap().is_clean());
+    assert_eq!(ask(&mut stacks(&news)).0.len() as u64, ARTICLES);
+}
+
+/// Whatever is in the file: every look ends, and every line that is handed on is one.
+#[test]
+fn any_damage_ends_and_gives_whole_lines() {
+    let news = news();
+    let sound: Vec<(PathBuf, Vec<u8>)> = overviews(&news)
+        .into_iter()
+        .map(|path| (path.clone(), fs::read(&path).unwrap()))
+        .collect();
+    let seed = first_seed();
+    for round in 0..rounds(60) {
+        let mut dice = Dice::new(seed + round);
+        for (path, sound) in &sound {
+            let mut bytes = sound.clone();
+            for _ in 0..=dice.below(4) {
+                let at = dice.below(bytes.len() as u64) as usize;
+                let end = bytes.len().min(at + 1 + dice.below(64) as usize);
+                match dice.below(3) {
+                    0 => bytes[at..end].fill(0),
+                    1 => bytes[at..end].fill(0xff),
+                    _ => bytes[at] ^= 1 << dice.below(8),
+                }
+            }
+            fs::write(path, &bytes).unwrap();
+        }
+        let mut stacks = stacks(&news);
+        for _ in 0..2 {
+            ask(&mut stacks);
+        }
+        for number in 1..=ARTICLES {
+            let _ = stacks.position(b"a.b", number).unwrap();
+            let _ = stacks.next(b"a.b", number, u64::MAX).unwrap();
+            let _ = stacks.previous(b"a.b", number, 1).unwrap();
+        }
+        let group = stacks.active().find(b"c").unwrap();
+        let _ = stacks.count(group).unwrap();
+    }
+    for (path, sound) in &sound {
+        fs::write(path, sound).unwrap();
+    }
+}

@@ -601,7 +601,12 @@ fn check_index(spool: &mut Spool, report: &mut Report, repair: bool) -> Result<(
                 is_line_of(text, id) && !spool.is_forgotten(text).unwrap_or(false)
             })
         };
-        match spool.index.find(id, believe)? {
+        let found = match spool.index.find(id, believe) {
+            // The disk cannot read where it would be.
+            Err(Error::Damaged { .. }) => None,
+            found => found?,
+        };
+        match found {
             Some(hit) if hit == address => {}
             None => missing += 1,
             // Found at another address: the id has two lines.

@@ -278,9 +278,16 @@ impl Index {
     /// Looks at the addresses that may belong to an id; most often none or one. `believe` tells whether the line there has the id.
     ///
     /// # Errors
-    /// This user may not read the key.
+    /// This user may not read the key, or the disk cannot read where the id would be found.
     pub fn find(&self, id: &[u8], believe: impl FnMut(u64) -> bool) -> Result<Option<u64>, Error> {
-        Ok(self.find_hash(self.key()?.hash(id), believe))
+        let hash = self.key()?.hash(id);
+        match self.find_hash(hash, believe) {
+            None if self.is_unreadable(hash) => {
+                let offset = self.map.unreadable_from().unwrap_or(0);
+                Err(Error::unreadable(&self.path, offset))
+            }
+            found => Ok(found),
+        }
     }
 
     fn find_hash(&self, hash: u64, mut believe: impl FnMut(u64) -> bool) -> Option<u64> {
@@ -300,29 +307,21 @@ impl Index {
         None
     }
 
-    /// What is told of that.
-    pub fn unreadable(&self) -> Error {
-        Error::unreadable(&self.path, self.map.unreadable_from().unwrap_or(0))
-    }
-
-    /// True when the disk cannot read where this id would lie: what was found, or put in, counts for nothing. To be asked
+    /// True when the disk cannot read where this hash would lie: what was found, or put in, counts for nothing. To be asked
     /// afterwards.
-    ///
-    /// # Errors
-    /// As [`Index::find`].
-    pub fn is_unreadable(&self, id: &[u8]) -> Result<bool, Error> {
+    fn is_unreadable(&self, hash: u64) -> bool {
         if self.map.unreadable_from().is_none() {
-            return Ok(false);
+            return false;
         }
-        for bucket in self.probe(self.key()?.hash(id)) {
+        for bucket in self.probe(hash) {
             if is_unreadable(bucket) {
-                return Ok(true);
+                return true;
             }
             if bucket.iter().any(|slot| slot.load(Ordering::Relaxed) == 0) {
                 break;
             }
         }
-        Ok(false)
+        false
     }
 
     /// Puts the address of an id in. `oldest`: addresses below it are stale. False: the table must grow first.
@@ -330,7 +329,9 @@ impl Index {
     /// # Errors
     /// As [`Index::find`].
     pub fn insert(&self, id: &[u8], address: u64, oldest: u64) -> Result<bool, Error> {
-        Ok(self.insert_hash(self.key()?.hash(id), address, oldest))
+        let hash = self.key()?.hash(id);
+        // What cannot be read takes nothing, either.
+        Ok(self.insert_hash(hash, address, oldest) && !self.is_unreadable(hash))
     }
 
     fn insert_hash(&self, hash: u64, address: u64, oldest: u64) -> bool {

@@ -183,9 +183,6 @@ impl Reader {
         })?;
         match fault {
             Some(error) => Err(error),
-            None if found.is_none() && self.index.is_unreadable(id)? => {
-                Err(self.index.unreadable())
-            }
             None => Ok(found),
         }
     }

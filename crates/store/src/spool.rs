@@ -225,7 +225,7 @@ impl Spool {
     fn text_of(&self, id: &[u8]) -> Result<Option<&[u8]>, Error> {
         let mut found = None;
         let mut fault = None;
-        self.index.find(id, |address| match self.text_at(address) {
+        let looked_up = self.index.find(id, |address| match self.text_at(address) {
             Ok(text) => {
                 found = match sound_line(text, id) {
                     Ok(line) => line,
@@ -245,16 +245,13 @@ impl Spool {
                 fault = Some(error);
                 true
             }
-        })?;
-        match fault {
-            Some(error) => Err(error),
-            None if found.is_none() && self.index.is_unreadable(id)? => {
-                // Missing, it is made again when the spool is opened the next time.
-                mend::remove_index(&*self.disk, &self.dir)?;
-                Err(self.index.unreadable())
-            }
-            None => Ok(found),
+        });
+        if matches!(looked_up, Err(Error::Damaged { .. })) {
+            // Missing, it is made again when the spool is opened the next time.
+            mend::remove_index(&*self.disk, &self.dir)?;
         }
+        looked_up?;
+        fault.map_or(Ok(found), Err)
     }
 
     /// Which line it is that cannot be read.
@@ -489,7 +486,7 @@ impl Spool {
 
     pub(crate) fn remember_address(&mut self, id: &[u8], address: u64) -> Result<(), Error> {
         let oldest = self.oldest_for_insert();
-        if self.index.insert(id, address, oldest)? && !self.index.is_unreadable(id)? {
+        if self.index.insert(id, address, oldest)? {
             return Ok(());
         }
         // The new line is among the waiting ones, so growing puts it in. Where it cannot, the id would not be found.

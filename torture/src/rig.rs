@@ -33,7 +33,8 @@ const FILE_SYSTEMS: [FileSystem; 3] = [
     FileSystem {
         name: "ext4",
         make: &["mkfs.ext4", "-q", "-F", "-J", "size=8"],
-        sector: 512,
+        // Its superblock has a checksum, 1,024 bytes and no journal: torn, the mount is refused.
+        sector: 1024,
     },
     FileSystem {
         name: "xfs",

@@ -185,6 +185,8 @@ impl Users {
     pub fn parse(path: &Path, text: &str) -> Result<Users, Error> {
         let mut users = Users::default();
         for (at, line) in text.lines().enumerate() {
+            // Edited elsewhere, lines may end with CR and LF.
+            let line = line.trim_end_matches('\r');
             let fault = |what| Error::Line {
                 path: path.to_owned(),
                 line: at + 1,

@@ -151,6 +151,8 @@ impl Sandbox {
         for (device, access) in [
             ("/dev/urandom", AccessFs::ReadFile.into()),
             ("/dev/null", AccessFs::ReadFile | AccessFs::WriteFile),
+            // Whether the marks of the index are of this run of the machine.
+            ("/proc/sys/kernel/random/boot_id", AccessFs::ReadFile.into()),
         ] {
             let access = access & handled;
             if let Ok(device) = PathFd::new(device)

@@ -47,13 +47,22 @@ fn they_send_it_later() {
     assert!(taken > 0 && taken < ARTICLES, "{taken}");
     assert_eq!(client.line(), "");
 
-    let mut client = served.client();
-    assert!(client.ask("CHECK <b@example.com>").starts_with("431 "));
-    let line = client.ask("IHAVE <b@example.com>");
-    assert!(
-        line.starts_with("436 ") && line.contains("No space left"),
-        "{line}"
-    );
+    // A fault closes the intake for a second at first. Where this machine was slower, the next article meets the fault again, and
+    // each time the pause is twice as long.
+    let mut more = many("c", 10, "comp.test", 20_000).into_iter().enumerate();
+    let mut client = loop {
+        let mut client = served.client();
+        if client.ask("CHECK <b@example.com>").starts_with("431 ") {
+            let line = client.ask("IHAVE <b@example.com>");
+            if line.starts_with("436 ") && line.contains("No space left") {
+                break client;
+            }
+        }
+        let (at, article) = more.next().expect("the intake is closed by then");
+        let mut peer = served.client();
+        peer.say(take_this(&id("c", at + 1), &article));
+        peer.line();
+    };
     assert!(
         client
             .ask(&format!("BODY {}", id("a", taken)))

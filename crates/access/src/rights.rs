@@ -168,7 +168,7 @@ impl Rights {
     }
 }
 
-/// What a visitor may do with one article that comes from him.
+/// The permissions of a client for one article that it sends.
 #[derive(Debug, Clone)]
 pub enum Grant {
     /// He posts it.

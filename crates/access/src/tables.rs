@@ -48,7 +48,8 @@ pub struct Entry {
     pub name: String,
     /// Where they come from; none: from anywhere.
     pub from: Vec<Network>,
-    /// Who they are, having logged in; none: they need not have. `*`: anybody who has. A certificate named here is no login.
+    /// Users that the entry fits; `*` fits every logged-in user, an empty list fits clients without a login too. A certificate in the
+    /// same entry is not a login.
     pub users: Vec<String>,
     /// SHA-256 of their certificates; none: they need none.
     pub certificates: Vec<[u8; 32]>,

@@ -8,7 +8,7 @@ use crate::directory::NewsDirectory;
 use crate::settings::Settings;
 use crate::text;
 
-/// Who may look into the news directory: articles of closed groups, and names of users, lie in it.
+/// Reports a news directory that other users can read: it holds articles of closed groups and the names of users.
 pub fn directory(directory: &NewsDirectory) -> Result<String, String> {
     let root = directory.root();
     let data = std::fs::metadata(root).map_err(|error| format!("cannot be looked at: {error}"))?;

@@ -29,7 +29,7 @@ use super::say;
 /// The rights of Landlock that are asked for; an older kernel enforces those of them that it knows.
 const LANDLOCK: ABI = ABI::V5;
 
-/// What a thread does, and so what it may.
+/// The role of a thread, which decides its permissions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Role {
     /// Serves connections: reads below the news directory, writes to sockets only.
@@ -45,7 +45,7 @@ enum State {
     #[default]
     Unknown,
     Whole,
-    /// What the kernel does not do.
+    /// The kernel lacks these features.
     Lacking(String),
 }
 

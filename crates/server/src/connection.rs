@@ -85,6 +85,20 @@ pub struct Turn<'t> {
     pub until: Instant,
 }
 
+fn desk<'a>(visit: &'a mut Visit, turn: &'a mut Turn<'_>, input: &'a [u8]) -> Desk<'a> {
+    Desk {
+        library: turn.library,
+        visit,
+        packing: turn.packing,
+        input,
+        shared: turn.shared,
+        mailbox: turn.mailbox,
+        now: turn.now,
+        ticks: turn.ticks,
+        until: turn.until,
+    }
+}
+
 /// A connection.
 pub struct Connection {
     socket: OwnedFd,
@@ -374,17 +388,7 @@ impl Connection {
     }
 
     fn put_off_article(&mut self, turn: &mut Turn<'_>) {
-        let mut desk = Desk {
-            library: turn.library,
-            visit: &mut self.visit,
-            packing: turn.packing,
-            input: b"",
-            shared: turn.shared,
-            mailbox: turn.mailbox,
-            now: turn.now,
-            ticks: turn.ticks,
-            until: turn.until,
-        };
+        let mut desk = desk(&mut self.visit, turn, b"");
         self.session.put_off(&mut desk);
     }
 
@@ -578,17 +582,7 @@ impl Connection {
             let terms = turn.shared.terms_for(&self.visit.rights);
             self.session.set_terms(terms);
         }
-        let mut desk = Desk {
-            library: turn.library,
-            visit: &mut self.visit,
-            packing: turn.packing,
-            input,
-            shared: turn.shared,
-            mailbox: turn.mailbox,
-            now: turn.now,
-            ticks: turn.ticks,
-            until: turn.until,
-        };
+        let mut desk = desk(&mut self.visit, turn, input);
         self.session.take(input, &mut desk, &mut self.out)
     }
 

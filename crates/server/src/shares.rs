@@ -82,18 +82,17 @@ impl Shares {
         owner: impl FnOnce() -> (Owner, Arc<Mailbox>),
     ) {
         let mut state = self.lock();
-        let (owner, mailbox) = match state.take(token) {
-            Some(holding) => (holding.owner, holding.mailbox),
-            None => owner(),
-        };
-        let holding = Holding {
-            owner,
-            mailbox,
-            bytes,
-            since,
-            changed: now,
-        };
-        state.put(token, holding);
+        if !state.update(token, bytes, (since, now)) {
+            let (owner, mailbox) = owner();
+            let holding = Holding {
+                owner,
+                mailbox,
+                bytes,
+                since,
+                changed: now,
+            };
+            state.put(token, holding);
+        }
         while state.bytes > self.bytes_max {
             let Some((token, holding)) = state
                 .victim(self.share_bytes, now)
@@ -126,6 +125,20 @@ impl State {
         self.bytes += holding.bytes;
         *self.owners.entry(holding.owner.clone()).or_default() += holding.bytes;
         self.holdings.insert(token, holding);
+    }
+
+    /// Changes what a connection holds. False: it held nothing.
+    fn update(&mut self, token: Token, bytes: usize, (since, now): (u64, u64)) -> bool {
+        let Some(holding) = self.holdings.get_mut(&token) else {
+            return false;
+        };
+        let before = std::mem::replace(&mut holding.bytes, bytes);
+        (holding.since, holding.changed) = (since, now);
+        self.bytes = self.bytes - before + bytes;
+        if let Some(all) = self.owners.get_mut(&holding.owner) {
+            *all = *all - before + bytes;
+        }
+        true
     }
 
     fn take(&mut self, token: Token) -> Option<Holding> {

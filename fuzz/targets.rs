@@ -793,7 +793,7 @@ const DAMAGED_FILE_BYTES_MAX: u64 = 2 << 20;
 /// A news directory whose files were changed on the disk: each eleven bytes are a file's number, an offset (two bytes) and eight bytes that stand
 /// there instead; `255` instead of a file's number cuts the file of the next byte there. Nothing panics, neither readers nor fsck nor the writer.
 pub fn damaged_store(data: &[u8]) {
-    use store::{Board, Options, Reader, Spool, Stacks, fsck};
+    use store::{Published, Options, Reader, Spool, LiveReader, fsck};
     let mut files = small_store().to_vec();
     for change in data.chunks_exact(11).take(32) {
         let is_cut = change[0] == 255;
@@ -833,7 +833,7 @@ pub fn damaged_store(data: &[u8]) {
                 let _ = reader.survey(*base);
             }
         }
-        if let Ok(mut stacks) = Stacks::open(root, Board::new()) {
+        if let Ok(mut stacks) = LiveReader::open(root, Published::new()) {
             let mut out = Vec::new();
             for number in 0..5 {
                 let _ = stacks.row_of(format!("<{number}@x>").as_bytes(), &mut out);

@@ -114,7 +114,7 @@ fixed! {
     store::PAD_BYTES_MAX, Unit::Bytes, "pad at the end of a segment", "So much of a segment is kept free for it.";
     store::POSITION_MAX, Unit::Bytes, "log", "Everything ever filed must fit: the index keeps 48 bits of an address.";
     store::history::LINE_BYTES_MAX, Unit::Bytes, "history line", "A longer line is not read.";
-    store::expires::TEXT_BYTES_MAX, Unit::Bytes, "Expires that is no date, in history", "A longer one is cut.";
+    store::expires_header::TEXT_BYTES_MAX, Unit::Bytes, "Expires that is no date, in history", "A longer one is cut.";
     store::fsck::FINDINGS_MAX, Unit::Count("findings"), "findings of fsck", "So many are told one by one; more are only counted.";
     store::fsck::LOST_IDS_MAX, Unit::Count("ids"), "lost articles that fsck lists", "The ids of so many go into bad/lost.ids; more are only counted.";
     store::MAPS_MAX, Unit::Count("maps"), "files of the store mapped at a time", "One more cannot be opened.";

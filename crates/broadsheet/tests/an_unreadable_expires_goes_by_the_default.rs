@@ -108,7 +108,7 @@ fn a_text_of_any_length_is_cut() {
     assert_eq!(program.rnews(&batch(&[long])).status, 0);
     let line = program.run_bytes(&["history", "find", "--dir", "news", "<long@example.com>"]);
     let text = line.split(|b| *b == b'~').nth(1).unwrap();
-    assert_eq!(text.len(), store::expires::TEXT_BYTES_MAX);
+    assert_eq!(text.len(), store::expires_header::TEXT_BYTES_MAX);
     program.assert_clean();
 }
 

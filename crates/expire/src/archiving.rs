@@ -17,7 +17,7 @@ use std::io::Write;
 use std::path::Path;
 
 use groups::GroupId;
-use store::{HistoryLine, Options, Reader, Stored, Survey};
+use store::{HistoryLine, Options, Reader, StoredRecord, Survey};
 
 use crate::decide::Plan;
 use crate::failure::Failure;
@@ -227,7 +227,7 @@ struct Copying<'c, 'i, 'a> {
 
 /// An article that was read.
 struct Opened {
-    stored: Stored,
+    stored: StoredRecord,
     native: Vec<u8>,
 }
 

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, HashMap};
 
 use article::xref::Xref;
-use store::{Expired, Expiry, Position, Reader, Row, Survey};
+use store::{ExpiryState, ExpiryDecision, Position, Reader, Row, Survey};
 
 /// What an article takes up on the disk beside its own bytes and its overview row, about: the record's header, its
 /// history line, the place of the row.
@@ -36,7 +36,7 @@ pub fn hierarchy(group: &[u8]) -> &[u8] {
 pub(crate) fn count<'s>(
     reader: &Reader,
     surveys: impl Iterator<Item = &'s Survey>,
-    expiry: &Expiry,
+    expiry: &ExpiryDecision,
 ) -> (Going, Hierarchies) {
     let mut hierarchies = Hierarchies::new();
     if expiry.removes_nothing() {
@@ -97,14 +97,14 @@ pub(crate) struct Link<'a> {
 /// The links that go.
 pub(crate) struct Leaving<'p> {
     reader: &'p Reader,
-    after: &'p Expired,
+    after: &'p ExpiryState,
     /// Outside of what the cuts take, by group.
     gone: HashMap<&'p [u8], Vec<u64>>,
 }
 
 impl<'p> Leaving<'p> {
     /// `after`: what will have expired then.
-    pub(crate) fn new(reader: &'p Reader, after: &'p Expired, expiry: &'p Expiry) -> Leaving<'p> {
+    pub(crate) fn new(reader: &'p Reader, after: &'p ExpiryState, expiry: &'p ExpiryDecision) -> Leaving<'p> {
         let mut gone: HashMap<&[u8], Vec<u64>> = HashMap::new();
         for (name, number) in &expiry.gone {
             gone.entry(name).or_default().push(*number);
@@ -161,7 +161,7 @@ impl<'p> Leaving<'p> {
 
 /// True when an article goes for good with this link: nothing of it is kept, and of the links that it still had this is
 /// the first.
-fn is_last(before: &Expired, after: &Expired, link: &Link<'_>) -> bool {
+fn is_last(before: &ExpiryState, after: &ExpiryState, link: &Link<'_>) -> bool {
     let Some(mut links) = cross_posts(link.row.text) else {
         return true;
     };
@@ -176,7 +176,7 @@ fn is_last(before: &Expired, after: &Expired, link: &Link<'_>) -> bool {
 }
 
 /// True when this is the first link of an article that is still kept: so that each article is met once.
-pub(crate) fn is_first(before: &Expired, link: &Link<'_>) -> bool {
+pub(crate) fn is_first(before: &ExpiryState, link: &Link<'_>) -> bool {
     cross_posts(link.row.text).is_none_or(|mut links| {
         links.find(|(group, number)| before.keeps(group, *number))
             == Some((link.group, link.row.number))

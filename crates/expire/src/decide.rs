@@ -5,7 +5,7 @@
 use std::collections::{BTreeSet, HashMap, HashSet};
 
 use groups::{Active, GroupId};
-use store::{Error, Expired, Expiry, GroupRows, HistoryLine, Reader, Survey};
+use store::{Error, ExpiryState, ExpiryDecision, GroupRows, HistoryLine, Reader, Survey};
 
 use crate::complaints::Unreadable;
 use crate::count::{Going, Hierarchies, count};
@@ -15,7 +15,7 @@ use crate::policy::{Cutoffs, Policy};
 #[derive(Debug, Default)]
 pub struct Plan {
     /// For the store to take over.
-    pub expiry: Expiry,
+    pub expiry: ExpiryDecision,
     /// By hierarchy, what goes.
     pub hierarchies: Hierarchies,
     /// What goes in all.
@@ -91,7 +91,7 @@ struct Class {
 struct Run<'r> {
     policy: &'r Policy,
     active: &'r Active,
-    expired: &'r Expired,
+    expired: &'r ExpiryState,
     now: i64,
     classes: Vec<Class>,
     by_cutoff: HashMap<i64, usize>,
@@ -354,7 +354,7 @@ impl<'r> Run<'r> {
                 settled.push((self.active.name(id).to_vec(), base));
             }
         }
-        plan.expiry = Expiry {
+        plan.expiry = ExpiryDecision {
             survivors,
             cuts,
             gone,

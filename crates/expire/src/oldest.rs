@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, HashSet};
 
-use store::{Expired, GroupRows, Position, Reader, Survey};
+use store::{ExpiryState, GroupRows, Position, Reader, Survey};
 
 use crate::count::hierarchy;
 
@@ -11,7 +11,7 @@ use crate::count::hierarchy;
 pub(crate) fn oldest_kept(
     reader: &Reader,
     surveys: &[Survey],
-    after: &Expired,
+    after: &ExpiryState,
     hierarchies: &[Vec<u8>],
 ) -> BTreeMap<Vec<u8>, i64> {
     let mut told = BTreeMap::new();
@@ -62,7 +62,7 @@ fn note(told: &mut BTreeMap<Vec<u8>, i64>, name: &[u8], arrival: i64) {
 fn exceptions(
     reader: &Reader,
     survey: &Survey,
-    after: &Expired,
+    after: &ExpiryState,
     hierarchies: &[Vec<u8>],
     told: &mut BTreeMap<Vec<u8>, i64>,
 ) -> HashSet<u64> {
@@ -91,7 +91,7 @@ fn exceptions(
 
 struct Look<'a> {
     reader: &'a Reader,
-    after: &'a Expired,
+    after: &'a ExpiryState,
     survey: &'a Survey,
     /// Records that are decided one by one.
     exceptions: HashSet<u64>,

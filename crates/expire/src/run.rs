@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use store::{Eagerness, Expiry, Options, Reader, Reclaimed, Spool, Survey};
+use store::{ReclaimPolicy, ExpiryDecision, Options, Reader, Reclaimed, Spool, Survey};
 
 use crate::Explist;
 use crate::archiving::{self, Archived, Archiving};
@@ -166,7 +166,7 @@ fn set_horizon(
     (reader, surveys): (&Reader, &[Survey]),
     policy: &Policy,
     now: i64,
-    expiry: &mut Expiry,
+    expiry: &mut ExpiryDecision,
 ) -> i64 {
     // However far ahead a clock is, ids that are still to come will be remembered.
     let newest = surveys.iter().rev().find_map(Survey::last_arrival);
@@ -184,7 +184,7 @@ fn set_horizon(
 }
 
 /// Has the store take over what goes; on a full disk, in the space that was kept back for it.
-fn take_over(dir: &Path, options: Options, expiry: &Expiry) -> Result<(), store::Error> {
+fn take_over(dir: &Path, options: Options, expiry: &ExpiryDecision) -> Result<(), store::Error> {
     let attempt = || Spool::open(dir, options)?.expire(expiry).map(drop);
     match attempt() {
         Err(error) if error.is_disk_full() && reserve::give_up(dir) => attempt(),
@@ -192,13 +192,13 @@ fn take_over(dir: &Path, options: Options, expiry: &Expiry) -> Result<(), store:
     }
 }
 
-fn eagerness(space: &Space, is_short: bool) -> Eagerness {
+fn eagerness(space: &Space, is_short: bool) -> ReclaimPolicy {
     match is_short {
-        true => Eagerness {
+        true => ReclaimPolicy {
             dead_part: space.dead_fraction.min(SHORT_DEAD_FRACTION),
             everywhere: true,
         },
-        false => Eagerness::usual(space.dead_fraction),
+        false => ReclaimPolicy::usual(space.dead_fraction),
     }
 }
 

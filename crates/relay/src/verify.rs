@@ -79,7 +79,7 @@ pub enum Unverified {
     },
     /// The signature has an end, which has come.
     #[error("the signature of {id} has expired")]
-    Expired {
+    ExpiryState {
         /// The key id.
         id: String,
     },
@@ -177,7 +177,7 @@ fn may_count(signed: &Signed<'_>, key: &TrustedKey, now: i64) -> Result<(), Unve
     }
     let end = signed.signature.expires().map(i64::try_from);
     match end {
-        Some(Ok(end)) if end <= now => Err(Unverified::Expired { id: key.id() }),
+        Some(Ok(end)) if end <= now => Err(Unverified::ExpiryState { id: key.id() }),
         _ => Ok(()),
     }
 }

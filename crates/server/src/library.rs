@@ -16,7 +16,7 @@ use nntp::{
     Article, ControlFile, Credentials, Found, HandedIn, Intake, Kind, Lent, Marks, Out, Outcome,
     Place, Rows, SaslStep, Seen, Trouble, World,
 };
-use store::{HistoryLine, Position, Run, Stacks, Stretch};
+use store::{HistoryLine, Position, Run, LiveReader, Stretch};
 
 use crate::counts::What;
 use crate::event::Event;
@@ -35,7 +35,7 @@ pub const LIST_FILE_BYTES_MAX: u64 = 16 << 20;
 /// What one network thread reads from.
 pub struct Library {
     /// The articles.
-    pub stacks: Stacks,
+    pub live_reader: LiveReader,
     dir: PathBuf,
     files: HashMap<ControlFile, Kept>,
 }
@@ -48,9 +48,9 @@ struct Kept {
 
 impl Library {
     /// Reads the news directory.
-    pub fn new(dir: &Path, stacks: Stacks) -> Library {
+    pub fn new(dir: &Path, live_reader: LiveReader) -> Library {
         Library {
-            stacks,
+            live_reader,
             dir: dir.to_owned(),
             files: HashMap::new(),
         }
@@ -243,7 +243,7 @@ impl World for Desk<'_> {
     }
 
     fn seen(&mut self, id: &[u8]) -> Result<Seen, Trouble> {
-        if self.library.stacks.seen(id).map_err(fault(self.shared))? {
+        if self.library.live_reader.seen(id).map_err(fault(self.shared))? {
             self.visit.tally.add(What::Offered, 1);
             self.visit.tally.add(What::Duplicates, 1);
             return Ok(Seen::Here);
@@ -349,16 +349,16 @@ impl World for Desk<'_> {
     }
 
     fn active(&self) -> Arc<Active> {
-        self.library.stacks.active_shared()
+        self.library.live_reader.active_shared()
     }
 
     fn marks(&mut self, group: GroupId) -> Result<Marks, Trouble> {
-        let (low, high) = self.library.stacks.marks(group);
+        let (low, high) = self.library.live_reader.marks(group);
         Ok(Marks { low, high })
     }
 
     fn count(&mut self, group: GroupId) -> Result<u64, Trouble> {
-        self.library.stacks.count(group).map_err(fault(self.shared))
+        self.library.live_reader.count(group).map_err(fault(self.shared))
     }
 
     fn may_read(&mut self, group: &[u8]) -> bool {
@@ -370,7 +370,7 @@ impl World for Desk<'_> {
     }
 
     fn place(&mut self, group: &[u8], number: u64) -> Result<Option<Place>, Trouble> {
-        let found = self.library.stacks.position(group, number);
+        let found = self.library.live_reader.position(group, number);
         Ok(found
             .map_err(fault(self.shared))?
             .map(|position| Place(position.0)))
@@ -382,7 +382,7 @@ impl World for Desk<'_> {
         after: u64,
         high: u64,
     ) -> Result<Option<(u64, Place)>, Trouble> {
-        let found = self.library.stacks.next(group, after, high);
+        let found = self.library.live_reader.next(group, after, high);
         Ok(found.map_err(fault(self.shared))?.map(numbered))
     }
 
@@ -392,13 +392,13 @@ impl World for Desk<'_> {
         before: u64,
         low: u64,
     ) -> Result<Option<(u64, Place)>, Trouble> {
-        let found = self.library.stacks.previous(group, before, low);
+        let found = self.library.live_reader.previous(group, before, low);
         Ok(found.map_err(fault(self.shared))?.map(numbered))
     }
 
     fn find(&mut self, id: &[u8]) -> Result<Option<Found>, Trouble> {
         let rights = &self.visit.rights;
-        let found = self.library.stacks.find(id).map_err(fault(self.shared))?;
+        let found = self.library.live_reader.find(id).map_err(fault(self.shared))?;
         Ok(found.map(|found| Found {
             place: Place(found.position.0),
             may_be_read: found.links().any(|(name, _)| rights.may_read(name)),
@@ -411,20 +411,20 @@ impl World for Desk<'_> {
 
     fn article(&mut self, place: Place) -> Result<Option<Article<'_>>, Trouble> {
         let position = Position(place.0);
-        let stacks = &mut self.library.stacks;
-        let is_large = match stacks.record(position).map_err(fault(self.shared))? {
+        let live_reader = &mut self.library.live_reader;
+        let is_large = match live_reader.record(position).map_err(fault(self.shared))? {
             None => return Ok(None),
             Some(record) => record.wire().len() > COPIED_BYTES_MAX,
         };
         let lent = match is_large {
             false => None,
             // It takes a descriptor. Where there is none left, it is copied.
-            true => stacks.stretch(position).ok().flatten().map(|stretch| {
+            true => live_reader.stretch(position).ok().flatten().map(|stretch| {
                 let lent: Arc<dyn Lent> = Arc::new(LentStretch(stretch));
                 lent
             }),
         };
-        let record = stacks.lent();
+        let record = live_reader.lent();
         let wire = record.wire();
         let header = wire
             .get(..(record.head.wire_header_length as usize).saturating_sub(2))
@@ -446,8 +446,8 @@ impl World for Desk<'_> {
         limit: usize,
         numbers: &mut Vec<u64>,
     ) -> Result<Option<u64>, Trouble> {
-        let stacks = &mut self.library.stacks;
-        stacks
+        let live_reader = &mut self.library.live_reader;
+        live_reader
             .numbers(group, (from, high), limit, numbers)
             .map_err(fault(self.shared))
     }
@@ -461,9 +461,9 @@ impl World for Desk<'_> {
         out: &mut Out,
     ) -> Result<Rows, Trouble> {
         let mut any = false;
-        let stacks = &mut self.library.stacks;
+        let live_reader = &mut self.library.live_reader;
         let mut is_readable = true;
-        let next = stacks.rows(group, (from, high), bytes_max, |run| {
+        let next = live_reader.rows(group, (from, high), bytes_max, |run| {
             any = true;
             if run.bytes().len() <= ROWS_COPIED_MAX {
                 out.push(run.bytes());
@@ -473,7 +473,7 @@ impl World for Desk<'_> {
                 out.lend(Arc::new(LentRun(run)), range);
             }
         });
-        let damage = stacks.take_damage();
+        let damage = live_reader.take_damage();
         if let Some(damage) = damage {
             // The others are sent all the same.
             let _ = fault(self.shared)(damage);
@@ -487,7 +487,7 @@ impl World for Desk<'_> {
 
     fn row(&mut self, id: &[u8], row: &mut Vec<u8>) -> Result<bool, Trouble> {
         self.library
-            .stacks
+            .live_reader
             .row_of(id, row)
             .map_err(fault(self.shared))
     }
@@ -501,9 +501,9 @@ impl World for Desk<'_> {
         mut each: impl FnMut(&[u8]),
     ) -> Result<Option<u64>, Trouble> {
         let rights = &self.visit.rights;
-        let stacks = &self.library.stacks;
+        let live_reader = &self.library.live_reader;
         let until = self.until;
-        let next = stacks.filed_since(since, cursor, limit, |found| {
+        let next = live_reader.filed_since(since, cursor, limit, |found| {
             let fits = |(name, _): (&[u8], u64)| is_wanted(name) && rights.may_read(name);
             if found.links().any(fits) {
                 each(found.line.id);

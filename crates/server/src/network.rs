@@ -188,7 +188,7 @@ impl Network {
                 Err(_) => return,
             }
             self.shared.newsroom.before_turn();
-            if let Err(error) = self.library.stacks.catch_up() {
+            if let Err(error) = self.library.live_reader.catch_up() {
                 let why = &error.to_string();
                 self.shared.newsroom.tell(&Event::Trouble { why });
             }

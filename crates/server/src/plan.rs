@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use access::Access;
 use nntp::{Intake, Terms};
-use store::Board;
+use store::Published;
 
 use crate::certificates::Certificates;
 use crate::event::Event;
@@ -45,7 +45,7 @@ pub struct Plan {
     /// The news directory.
     pub dir: PathBuf,
     /// What the writer tells.
-    pub board: Arc<Board>,
+    pub published: Arc<Published>,
     /// Where articles go.
     pub newsroom: Arc<dyn Newsroom>,
     /// Where to listen.

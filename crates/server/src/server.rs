@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::thread::JoinHandle;
 
-use store::Stacks;
+use store::LiveReader;
 
 use crate::counts::Counts;
 use crate::library::Library;
@@ -39,7 +39,7 @@ impl Server {
     /// # Errors
     /// A thread cannot be made, or the store cannot be read.
     pub fn start(plan: Plan) -> Result<Server, Error> {
-        let (dir, board, threads) = (plan.dir.clone(), plan.board.clone(), plan.threads);
+        let (dir, published, threads) = (plan.dir.clone(), plan.published.clone(), plan.threads);
         let begin = plan.begin.clone();
         let (shared, doors) = share(plan)?;
         let mut server = Server {
@@ -48,8 +48,8 @@ impl Server {
             threads: Vec::new(),
         };
         for number in 0..threads.max(1) {
-            let stacks = Stacks::open(&dir, board.clone())?;
-            let library = Library::new(&dir, stacks);
+            let live_reader = LiveReader::open(&dir, published.clone())?;
+            let library = Library::new(&dir, live_reader);
             let mailbox = Arc::new(Mailbox::new()?);
             let number = u16::try_from(number).unwrap_or(u16::MAX);
             let ours = (shared.clone(), mailbox.clone(), doors.clone());
@@ -112,8 +112,8 @@ impl Drop for Server {
 /// # Errors
 /// The store cannot be read.
 pub fn serve_one(plan: Plan, socket: OwnedFd, address: Option<SocketAddr>) -> Result<(), Error> {
-    let stacks = Stacks::open(&plan.dir, plan.board.clone())?;
-    let library = Library::new(&plan.dir, stacks);
+    let live_reader = LiveReader::open(&plan.dir, plan.published.clone())?;
+    let library = Library::new(&plan.dir, live_reader);
     let mailbox = Arc::new(Mailbox::new()?);
     (plan.begin)();
     let (shared, doors) = share(plan)?;

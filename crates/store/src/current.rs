@@ -7,10 +7,10 @@ use crate::cancels::Cancels;
 use crate::disk::{BLOCK_BYTES, Disk, File, Open};
 use crate::exceptions::Exceptions;
 use crate::map::MapRef;
-use crate::mark::Mark;
+use crate::watermark::Watermark;
 use crate::overview::{self, Rows};
 use crate::pending::{Pending, split_at_block};
-use crate::position::{View, segment_path};
+use crate::position::{SegmentFile, segment_path};
 use crate::replace::{replace, replace_unsynced};
 use crate::segment::SegmentHeader;
 use crate::{Error, Expires, Position};
@@ -20,7 +20,7 @@ const COPY_BYTES: usize = 1 << 20;
 
 /// One file that grows at its end.
 #[derive(Debug)]
-pub struct Growing {
+pub struct AppendFile {
     /// Its path, for messages.
     pub path: PathBuf,
     /// The open file.
@@ -29,13 +29,13 @@ pub struct Growing {
     pub end: u64,
 }
 
-impl Growing {
+impl AppendFile {
     /// Opens a file of ours that grows; what lies beyond `end` is not ours and is cut off.
-    pub fn open(disk: &dyn Disk, path: PathBuf, how: Open, end: u64) -> Result<Growing, Error> {
+    pub fn open(disk: &dyn Disk, path: PathBuf, how: Open, end: u64) -> Result<AppendFile, Error> {
         let file = disk
             .open(&path, how)
             .map_err(|source| Error::io("open", &path, source))?;
-        Ok(Growing { path, file, end })
+        Ok(AppendFile { path, file, end })
     }
 
     /// The file's own length.
@@ -213,21 +213,21 @@ pub fn renew(disk: &dyn Disk, path: &Path, end: u64) -> Result<(), Error> {
 #[derive(Debug)]
 pub struct Derived {
     /// History lines.
-    pub his: Growing,
+    pub his: AppendFile,
     his_map: MapRef,
     his_pending: Vec<u8>,
     /// Overview rows.
-    pub ovr: Growing,
+    pub ovr: AppendFile,
     /// Rows of the next block.
     pub rows: Rows,
     block: Vec<u8>,
     /// Cancelled articles.
-    pub cancels: Growing,
+    pub cancels: AppendFile,
     cancels_pending: Vec<u8>,
     /// The same, in core.
     pub cancelled: Cancels,
     /// History lines that expire decides one by one.
-    pub exp: Growing,
+    pub exp: AppendFile,
     exceptions: Exceptions,
 }
 
@@ -237,14 +237,14 @@ impl Derived {
         disk: &dyn Disk,
         dir: &Path,
         header: SegmentHeader,
-        mark: &Mark,
+        mark: &Watermark,
     ) -> Result<Derived, Error> {
         let segments = dir.join("segments");
         let view = |view| segment_path(&segments, header.base, view);
-        let his = Growing::open(disk, view(View::His), Open::Create, mark.his_end)?;
-        let ovr = Growing::open(disk, view(View::Ovr), Open::Create, mark.ovr_end)?;
-        let cancels = Growing::open(disk, dir.join("cancels"), Open::Create, mark.cancels_end)?;
-        let exp = Growing::open(disk, view(View::Exp), Open::Create, mark.exp_end)?;
+        let his = AppendFile::open(disk, view(SegmentFile::His), Open::Create, mark.his_end)?;
+        let ovr = AppendFile::open(disk, view(SegmentFile::Ovr), Open::Create, mark.ovr_end)?;
+        let cancels = AppendFile::open(disk, dir.join("cancels"), Open::Create, mark.cancels_end)?;
+        let exp = AppendFile::open(disk, view(SegmentFile::Exp), Open::Create, mark.exp_end)?;
         let his_map = his
             .file
             .map(header.span)
@@ -272,15 +272,15 @@ impl Derived {
 
     /// Cuts off what lies beyond the ends.
     pub fn cut(&mut self) -> Result<(), Error> {
-        for growing in [
+        for append in [
             &mut self.his,
             &mut self.ovr,
             &mut self.cancels,
             &mut self.exp,
         ] {
-            if growing.length()? != growing.end {
-                let end = growing.end;
-                growing.cut(end)?;
+            if append.length()? != append.end {
+                let end = append.end;
+                append.cut(end)?;
             }
         }
         Ok(())
@@ -339,9 +339,9 @@ impl Derived {
     }
 
     /// Takes up a file of cancels that was put in the place of the old one. None may wait.
-    pub fn take_up_cancels(&mut self, disk: &dyn Disk, text: &[u8]) -> Result<(), Error> {
+    pub fn adopt_cancels(&mut self, disk: &dyn Disk, text: &[u8]) -> Result<(), Error> {
         let path = self.cancels.path.clone();
-        self.cancels = Growing::open(disk, path, Open::Write, text.len() as u64)?;
+        self.cancels = AppendFile::open(disk, path, Open::Write, text.len() as u64)?;
         self.cancelled = Cancels::parse(text);
         Ok(())
     }
@@ -396,7 +396,7 @@ impl Derived {
     pub fn merge_overview(&mut self, disk: &dyn Disk) -> Result<(), Error> {
         merge_overview(disk, &self.ovr.path, self.ovr.end)?;
         let path = self.ovr.path.clone();
-        self.ovr = Growing::open(disk, path, Open::Write, 0)?;
+        self.ovr = AppendFile::open(disk, path, Open::Write, 0)?;
         self.ovr.end = self.ovr.length()?;
         Ok(())
     }
@@ -432,7 +432,7 @@ pub const PAD_BYTES_MAX: u64 = 2 * BLOCK_BYTES as u64;
 #[derive(Debug)]
 pub struct Art {
     /// The file.
-    pub growing: Growing,
+    pub append: AppendFile,
     /// Base and span.
     pub header: SegmentHeader,
     /// Records that wait for the commit.
@@ -442,18 +442,18 @@ pub struct Art {
 impl Art {
     /// Opens the `.art` file at `base`.
     pub fn open(disk: &Arc<dyn Disk>, segments: &Path, base: u64, end: u64) -> Result<Art, Error> {
-        let path = segment_path(segments, base, View::Art);
-        let growing = Growing::open(&**disk, path, Open::Write, end)?;
-        let header = SegmentHeader::read(&*growing.file, &growing.path)?;
+        let path = segment_path(segments, base, SegmentFile::Art);
+        let append = AppendFile::open(&**disk, path, Open::Write, end)?;
+        let header = SegmentHeader::read(&*append.file, &append.path)?;
         if header.base != base {
             return Err(Error::Damaged {
-                path: growing.path,
+                path: append.path,
                 offset: 16,
                 what: "its header names another segment",
             });
         }
         Ok(Art {
-            growing,
+            append,
             header,
             pending: Pending::default(),
         })
@@ -461,31 +461,31 @@ impl Art {
 
     /// The offset in the file of the next record.
     pub fn next(&self) -> u64 {
-        self.growing.end + self.pending.spilled() + self.pending.len() as u64
+        self.append.end + self.pending.spilled() + self.pending.len() as u64
     }
 
     /// Writes whole blocks out ahead of the commit. Until the commit they count for nothing: a crash leaves a torn
     /// commit, as it would in the middle of one large write.
     pub fn spill(&mut self, direct: bool) -> Result<(), Error> {
         let spilled = self.pending.spilled();
-        let length = self.pending.block_bytes(self.growing.end + spilled);
+        let length = self.pending.block_bytes(self.append.end + spilled);
         let blocks = self.pending.bytes().get(..length).unwrap_or_default();
-        self.growing.write_behind(blocks, spilled, direct)?;
+        self.append.write_behind(blocks, spilled, direct)?;
         self.pending.drop_written(length);
         Ok(())
     }
 
     /// Writes all that waits; returns when the system has it.
-    pub fn write_pending(&mut self, direct: bool, stamp: u64) -> Result<(), Error> {
+    pub fn write_pending(&mut self, direct: bool, commit_sequence: u64) -> Result<(), Error> {
         let spilled = self.pending.spilled();
         let direct = direct && (spilled > 0 || self.pending.len() >= DIRECT_BYTES_MIN);
         if direct {
-            self.pending.pad(self.growing.end + spilled, stamp);
+            self.pending.pad(self.append.end + spilled, commit_sequence);
         }
-        self.growing
+        self.append
             .write_behind(self.pending.bytes(), spilled, direct)?;
-        self.growing.end += spilled + self.pending.len() as u64;
-        self.pending.restart(self.growing.end);
+        self.append.end += spilled + self.pending.len() as u64;
+        self.pending.restart(self.append.end);
         Ok(())
     }
 

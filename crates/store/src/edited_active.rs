@@ -21,7 +21,7 @@ impl Spool {
     /// rebuild knows the change.
     pub(crate) fn take_up_active(&mut self) -> Result<(), Error> {
         let segments = self.dir.join("segments");
-        if self.art.growing.end > SEGMENT_HEADER_BYTES
+        if self.art.append.end > SEGMENT_HEADER_BYTES
             && let Ok(told) = rebuild_active(&self.disk, &segments)
         {
             if self.active.table.is_empty() && !told.is_empty() {

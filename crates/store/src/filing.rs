@@ -1,6 +1,6 @@
 //! What the relay hands over for one article, and how it becomes a record.
 
-use crate::expires::TEXT_BYTES_MAX;
+use crate::expires_header::TEXT_BYTES_MAX;
 use crate::history::push_filed;
 use crate::record::{self, Commit, HEADER_BYTES, Kind, Lengths, TERMINATOR};
 use crate::row::OverviewFields;
@@ -85,7 +85,7 @@ pub struct Filing<'a> {
 
 /// Where the parts of a record came to lie in the buffer, and what was counted.
 #[derive(Debug, Clone, Copy)]
-pub struct Laid {
+pub struct RecordLayout {
     /// Start of the history line.
     pub line_start: usize,
     /// Bytes of the history line.
@@ -112,7 +112,7 @@ impl Filing<'_> {
     }
 
     /// Appends the record of this article, which will lie at `position`.
-    pub fn push_record(&self, out: &mut Vec<u8>, position: Position, commit: Commit) -> Laid {
+    pub fn push_record(&self, out: &mut Vec<u8>, position: Position, commit: Commit) -> RecordLayout {
         let start = record::begin(out);
         let line_start = out.len();
         let header = self.header.iter().map(|piece| piece.native_length());
@@ -151,7 +151,7 @@ impl Filing<'_> {
             no_final_newline,
         };
         record::finish(out, start, Kind::Article, commit, lengths);
-        Laid {
+        RecordLayout {
             line_start,
             line_length,
             bytes,

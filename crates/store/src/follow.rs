@@ -4,7 +4,7 @@ use std::ops::ControlFlow;
 use std::path::Path;
 
 use crate::disk::Open;
-use crate::position::{View, segment_path};
+use crate::position::{SegmentFile, segment_path};
 use crate::reader::Reader;
 use crate::record::{Kind, Record};
 use crate::salvage::PASSED_BYTES_MAX;
@@ -57,7 +57,7 @@ impl Reader {
             if base >= until.0 {
                 break;
             }
-            let path = segment_path(&self.segments, base, View::Art);
+            let path = segment_path(&self.segments, base, SegmentFile::Art);
             let reach = (from, until);
             if let ControlFlow::Break(told) = self.each_in_segment(base, &path, reach, &mut each)? {
                 return Ok(ControlFlow::Break(told));

@@ -4,24 +4,24 @@ use std::collections::{HashMap, HashSet};
 use std::path::Path;
 use std::sync::Arc;
 
-use crate::alive::Alive;
+use crate::visibility::Visibility;
 use crate::cancels::Cancels;
 use crate::disk::{Disk, Open, RealDisk};
 use crate::exceptions::Exceptions;
-use crate::expired::Expired;
-use crate::given::Given;
+use crate::expiry_state::ExpiryState;
+use crate::used_numbers::UsedNumbers;
 use crate::history::HistoryLine;
 use crate::lock::Lock;
 use crate::overview;
-use crate::position::{View, segment_path};
+use crate::position::{SegmentFile, segment_path};
 use crate::record::{Kind, Record};
 use crate::row::push_row_of;
 use crate::salvage::Salvage;
 use crate::segment::{SEGMENT_HEADER_BYTES, SegmentHeader, Step, Walk};
 use crate::spool::{Options, Spool, is_line_of};
-use crate::thinned::History;
-use crate::views::look_at;
-use crate::{Error, Position, mend, recover, repack, segment};
+use crate::compacted_history::History;
+use crate::derived_files::look_at;
+use crate::{Error, Position, repair, recover, repack, segment};
 
 pub use crate::report::{FINDINGS_MAX, Finding, LOST_IDS_MAX, Report};
 
@@ -51,11 +51,11 @@ pub fn fsck_on(disk: Arc<dyn Disk>, dir: &Path, repair: bool) -> Result<Report, 
     let _no_expire = Lock::take_named(dir, "lock.expire", options.patience.is_none())?;
     let lock = Lock::take(dir, options.patience)?;
     if repair {
-        mend::before_opening(&disk, dir, &mut report)?;
+        repair::before_opening(&disk, dir, &mut report)?;
     }
     let expired_path = dir.join("expired");
     let expired_bad =
-        map_whole(&*disk, &expired_path).is_some() && Expired::read(&*disk, dir)?.is_none();
+        map_whole(&*disk, &expired_path).is_some() && ExpiryState::read(&*disk, dir)?.is_none();
     // Where a segment with cancels is lost, opening makes the file again without them.
     let cancels = map_whole(&*disk, &dir.join("cancels"));
     let cancels = cancels.map_or_else(Vec::new, |map| map.bytes().to_vec());
@@ -84,7 +84,7 @@ pub fn fsck_on(disk: Arc<dyn Disk>, dir: &Path, repair: bool) -> Result<Report, 
         }
         let is_current = base == spool.art.header.base;
         let end = if is_current {
-            spool.art.growing.end
+            spool.art.append.end
         } else {
             u64::MAX
         };
@@ -92,7 +92,7 @@ pub fn fsck_on(disk: Arc<dyn Disk>, dir: &Path, repair: bool) -> Result<Report, 
             &disk,
             &segments,
             (base, end),
-            Alive {
+            Visibility {
                 expired: spool.expired.state()?,
                 cancelled: &spool.derived.cancelled,
             },
@@ -107,10 +107,10 @@ pub fn fsck_on(disk: Arc<dyn Disk>, dir: &Path, repair: bool) -> Result<Report, 
     // First, as views that are made again keep the ids of cancelled articles.
     check_cancels(&mut spool, &seen, &cancels, &mut report, repair)?;
     if repair && !bad.is_empty() {
-        spool = mend::views(spool, &bad)?;
+        spool = repair::views(spool, &bad)?;
     }
-    for path in mend::orphans(&*disk, &segments)? {
-        report.tell(&path, 0, mend::ORPHAN, false);
+    for path in repair::orphans(&*disk, &segments)? {
+        report.tell(&path, 0, repair::ORPHAN, false);
     }
     if repair || bad.is_empty() {
         check_index(&mut spool, &mut report, repair)?;
@@ -118,7 +118,7 @@ pub fn fsck_on(disk: Arc<dyn Disk>, dir: &Path, repair: bool) -> Result<Report, 
     check_active(&mut spool, &seen.given, &mut report, repair)?;
     if repair {
         spool.checkpoint()?;
-        mend::list_lost(&*disk, dir, &report)?;
+        repair::list_lost(&*disk, dir, &report)?;
     }
     Ok(report)
 }
@@ -127,7 +127,7 @@ pub fn fsck_on(disk: Arc<dyn Disk>, dir: &Path, repair: bool) -> Result<Report, 
 #[derive(Debug, Default)]
 struct Seen {
     /// The numbers of each group.
-    given: HashMap<Vec<u8>, Given>,
+    given: HashMap<Vec<u8>, UsedNumbers>,
     /// The lines of `cancels`, by position.
     cancels: HashMap<u64, Vec<u8>>,
 }
@@ -143,7 +143,7 @@ struct Expected {
 impl Expected {
     /// Goes past `line`, and past lines of dead articles in front of it, whose records may be gone. True when it was there,
     /// or was left out of a thinned history.
-    fn finds(&mut self, line: &[u8], alive: Alive<'_>) -> bool {
+    fn finds(&mut self, line: &[u8], alive: Visibility<'_>) -> bool {
         let history = History::of_map(&self.his_map);
         let before = self.his_at;
         loop {
@@ -166,7 +166,7 @@ impl Expected {
         self.his_at = before;
         let left_out =
             |line| HistoryLine::parse(line).is_some_and(|line| alive.expired.forgets(&line));
-        history.is_thinned() && left_out(line)
+        history.is_compacted() && left_out(line)
     }
 }
 
@@ -175,12 +175,12 @@ fn check_segment(
     disk: &Arc<dyn Disk>,
     segments: &Path,
     (base, end): (u64, u64),
-    alive: Alive<'_>,
+    alive: Visibility<'_>,
     seen: &mut Seen,
     report: &mut Report,
     repair: bool,
 ) -> Result<bool, Error> {
-    let path = segment_path(segments, base, View::Art);
+    let path = segment_path(segments, base, SegmentFile::Art);
     let at = |source| Error::io("read", &path, source);
     let file = disk
         .open(&path, if repair { Open::Write } else { Open::Read })
@@ -189,8 +189,8 @@ fn check_segment(
         report.tell(&path, 0, error.to_string(), false);
     }
     let (his_path, ovr_path) = (
-        segment_path(segments, base, View::His),
-        segment_path(segments, base, View::Ovr),
+        segment_path(segments, base, SegmentFile::His),
+        segment_path(segments, base, SegmentFile::Ovr),
     );
     let ovr_map = map_whole(&**disk, &ovr_path);
     let his_map = map_whole(&**disk, &his_path);
@@ -296,7 +296,7 @@ fn check_segment(
         );
         views_bad = true;
     }
-    let exp_path = segment_path(segments, base, View::Exp);
+    let exp_path = segment_path(segments, base, SegmentFile::Exp);
     if !views_bad
         && !exceptions_agree(
             &**disk,
@@ -340,7 +340,7 @@ fn check_segment(
         report.lost_ids.extend(ids);
         report.tell(&path, from, what, repair);
         if repair {
-            mend::put_aside(disk, segments, &path, &*file, (from, to))?;
+            repair::put_aside(disk, segments, &path, &*file, (from, to))?;
             views_bad = true;
         }
     }
@@ -359,7 +359,7 @@ fn check_segment(
 }
 
 /// True when `.exp` has the lines of `.his` that belong there, but perhaps for those of dead articles.
-fn exceptions_agree(disk: &dyn Disk, path: &Path, his: History<'_>, alive: Alive<'_>) -> bool {
+fn exceptions_agree(disk: &dyn Disk, path: &Path, his: History<'_>, alive: Visibility<'_>) -> bool {
     let Some(exp) = map_whole(disk, path) else {
         return false;
     };
@@ -375,7 +375,7 @@ fn exceptions_agree(disk: &dyn Disk, path: &Path, his: History<'_>, alive: Alive
     // Of a thinned history the lines are gone that some others came too early for.
     is_whole
         && wanted.difference(&there).all(is_dead)
-        && (his.is_thinned() || there.is_subset(&wanted))
+        && (his.is_compacted() || there.is_subset(&wanted))
 }
 
 /// The history lines of the articles at these positions of a segment.
@@ -418,8 +418,8 @@ fn check_line(
     (base, offset): (u64, u64),
     record: &Record<'_>,
     expected: &mut Expected,
-    alive: Alive<'_>,
-    given: &mut HashMap<Vec<u8>, Given>,
+    alive: Visibility<'_>,
+    given: &mut HashMap<Vec<u8>, UsedNumbers>,
     report: &mut Report,
 ) {
     if !record.head.kind.has_history_line() {
@@ -459,7 +459,7 @@ fn check_line(
 }
 
 /// Links under which an article can still be read.
-fn kept_links(record: &Record<'_>, alive: Alive<'_>) -> u64 {
+fn kept_links(record: &Record<'_>, alive: Visibility<'_>) -> u64 {
     let line = HistoryLine::parse(record.line())
         .filter(|line| record.head.kind == Kind::Article && alive.has(line));
     line.map_or(0, |line| {
@@ -473,7 +473,7 @@ fn rows_agree(
     blocks: &[overview::Block<'_>],
     offset: u64,
     record: &Record<'_>,
-    alive: Alive<'_>,
+    alive: Visibility<'_>,
     row: &mut Vec<u8>,
 ) -> bool {
     let Some(line) = HistoryLine::parse(record.line()) else {
@@ -510,11 +510,11 @@ fn check_cancels(
     report: &mut Report,
     repair: bool,
 ) -> Result<(), Error> {
-    let growing = &spool.derived.cancels;
-    let path = growing.path.clone();
+    let append = &spool.derived.cancels;
+    let path = append.path.clone();
     let at = |source| Error::io("read", &path, source);
-    let mut text = vec![0; growing.length()? as usize];
-    let got = growing.file.read_at(&mut text, 0).map_err(at)?;
+    let mut text = vec![0; append.length()? as usize];
+    let got = append.file.read_at(&mut text, 0).map_err(at)?;
     text.truncate(got);
     let bases = segment::list(&*spool.disk, &spool.dir.join("segments"))?;
     let mut there = HashSet::new();
@@ -577,7 +577,7 @@ fn has_article(spool: &Spool, bases: &[u64], position: u64) -> bool {
     let Some(base) = place.checked_sub(1).and_then(|place| bases.get(place)) else {
         return false;
     };
-    let path = segment_path(&spool.dir.join("segments"), *base, View::Art);
+    let path = segment_path(&spool.dir.join("segments"), *base, SegmentFile::Art);
     let file = spool.disk.open(&path, Open::Read);
     let header = file
         .ok()
@@ -615,7 +615,7 @@ fn check_index(spool: &mut Spool, report: &mut Report, repair: bool) -> Result<(
         }
         Ok(())
     };
-    spool.older.each_line(&mut check)?;
+    spool.sealed.each_line(&mut check)?;
     for (offset, line) in spool.derived.lines() {
         check(base + offset, line)?;
     }
@@ -644,7 +644,7 @@ fn check_index(spool: &mut Spool, report: &mut Report, repair: bool) -> Result<(
 /// No group's high mark may be below a number given in it.
 fn check_active(
     spool: &mut Spool,
-    given: &HashMap<Vec<u8>, Given>,
+    given: &HashMap<Vec<u8>, UsedNumbers>,
     report: &mut Report,
     repair: bool,
 ) -> Result<(), Error> {

@@ -2,7 +2,7 @@
 //!
 //! `<id> TAB arrival~expires~size~position TAB group/number group/number`
 //!
-//! `expires` is decimal, the text of a header in which no date can be read, or `-`: see [`crate::expires`].
+//! `expires` is decimal, the text of a header in which no date can be read, or `-`: see [`crate::expires_header`].
 //! Without a third field the id was seen but not filed (cancelled in advance, refused, expired).
 
 use article::decimal;
@@ -10,7 +10,7 @@ use article::decimal;
 use crate::bytes::cut;
 use crate::error::UNREADABLE;
 use crate::map::is_unreadable;
-use crate::position::View;
+use crate::position::SegmentFile;
 use crate::spool::{first_line, is_line_of};
 use crate::{Error, Expires, Position};
 
@@ -168,7 +168,7 @@ pub fn has_unreadable_line(error: Error) -> Result<bool, Error> {
             if *what == UNREADABLE
                 && path
                     .extension()
-                    .is_some_and(|end| end == View::His.suffix()) =>
+                    .is_some_and(|end| end == SegmentFile::His.suffix()) =>
         {
             Ok(true)
         }

@@ -18,7 +18,7 @@ use article::message_id::HashKey;
 use crate::disk::{Disk, File, Open};
 use crate::map::{MapWords, is_unreadable};
 use crate::replace::fresh_path;
-use crate::{Error, index_key, mark::Mark};
+use crate::{Error, index_key, watermark::Watermark};
 
 /// The file in the news directory.
 pub const FILE: &str = "index";
@@ -374,7 +374,7 @@ impl Index {
     }
 
     /// How far the derived files reach, as far as this run of the machine knows. `None`: not in this one.
-    pub fn applied(&self, boot: [u64; 2]) -> Option<Mark> {
+    pub fn applied(&self, boot: [u64; 2]) -> Option<Watermark> {
         let is_known = self.is_of(boot) && !self.is_doubted(boot);
         is_known.then(|| self.mark(WORD_APPLIED))?
     }
@@ -396,12 +396,12 @@ impl Index {
     }
 
     /// How far readers may look: the applied mark whatever the boot.
-    pub fn published(&self) -> Option<Mark> {
+    pub fn published(&self) -> Option<Watermark> {
         self.mark(WORD_APPLIED)
     }
 
     /// How far `.art` is known to have been on the disk, whatever the boot.
-    pub fn synced(&self) -> Option<Mark> {
+    pub fn synced(&self) -> Option<Watermark> {
         self.checkpoint()
             .into_iter()
             .chain(self.published().filter(|_| self.get(WORD_SYNCED) == 1))
@@ -414,44 +414,44 @@ impl Index {
     }
 
     /// How far the derived files are known to be on the disk.
-    pub fn checkpoint(&self) -> Option<Mark> {
+    pub fn checkpoint(&self) -> Option<Watermark> {
         self.mark(WORD_CHECKPOINT)
     }
 
-    fn mark(&self, word: usize) -> Option<Mark> {
+    fn mark(&self, word: usize) -> Option<Watermark> {
         let read = |start: usize| {
-            let mut words = [0; Mark::WORDS];
+            let mut words = [0; Watermark::WORDS];
             for (value, offset) in words.iter_mut().zip(start..) {
                 *value = self.get(offset);
             }
-            Mark::from_words(&words)
+            Watermark::from_words(&words)
         };
         // Two places are written in turn, so one of them is whole at any moment.
-        let (a, b) = (read(word), read(word + Mark::WORDS));
+        let (a, b) = (read(word), read(word + Watermark::WORDS));
         match (a, b) {
-            (Some(a), Some(b)) => Some(if a.turn > b.turn { a } else { b }),
+            (Some(a), Some(b)) => Some(if a.sequence > b.sequence { a } else { b }),
             (a, b) => a.or(b),
         }
     }
 
-    fn set_mark(&self, word: usize, mark: &Mark) {
-        let turn = self.mark(word).map_or(0, |mark| mark.turn) + 1;
-        let place = word + (turn as usize % 2) * Mark::WORDS;
+    fn set_mark(&self, word: usize, mark: &Watermark) {
+        let sequence = self.mark(word).map_or(0, |mark| mark.sequence) + 1;
+        let place = word + (sequence as usize % 2) * Watermark::WORDS;
         // The check word goes last.
-        for (offset, value) in (place..).zip(Mark { turn, ..*mark }.to_words()) {
+        for (offset, value) in (place..).zip(Watermark { sequence, ..*mark }.to_words()) {
             self.set(offset, value);
         }
     }
 
     /// Publishes how far the derived files reach.
-    pub fn set_applied(&self, mark: &Mark, boot: [u64; 2]) {
+    pub fn set_applied(&self, mark: &Watermark, boot: [u64; 2]) {
         self.set_mark(WORD_APPLIED, mark);
         self.set(WORD_BOOT, boot[0]);
         self.set(WORD_BOOT + 1, boot[1]);
     }
 
     /// Records that everything up to `mark` is on the disk: the table is synced before and after.
-    pub fn set_checkpoint(&self, mark: &Mark) -> Result<(), Error> {
+    pub fn set_checkpoint(&self, mark: &Watermark) -> Result<(), Error> {
         let sync = || {
             self.file
                 .sync()
@@ -486,9 +486,9 @@ impl Index {
     }
 
     /// Takes over what is not slots from an older table.
-    pub fn inherit(&self, older: &Index) {
+    pub fn inherit(&self, sealed: &Index) {
         for word in WORD_BOOT..WORD_KEY_CHECK {
-            self.set(word, older.get(word));
+            self.set(word, sealed.get(word));
         }
     }
 }
@@ -631,8 +631,8 @@ mod tests {
     fn marks_are_whole_or_not_there() {
         let (_dir, index) = table();
         assert_eq!(index.applied([1, 1]), None);
-        let mark = Mark {
-            turn: 0,
+        let mark = Watermark {
+            sequence: 0,
             base: 4096,
             art_end: 64,
             his_end: 1,
@@ -643,7 +643,7 @@ mod tests {
         };
         index.set_applied(&mark, [1, 1]);
         index.set_applied(
-            &Mark {
+            &Watermark {
                 art_end: 128,
                 ..mark
             },

@@ -1,6 +1,6 @@
 //! Lending records of segments, for who reads many articles one after the other.
 
-use crate::articles::Articles;
+use crate::record_reader::RecordReader;
 use crate::reader::Reader;
 use crate::record::Record;
 use crate::{Error, Position};
@@ -9,7 +9,7 @@ use crate::{Error, Position};
 #[derive(Debug)]
 pub struct Lender<'r> {
     reader: &'r Reader,
-    articles: Articles,
+    articles: RecordReader,
 }
 
 impl Reader {
@@ -17,7 +17,7 @@ impl Reader {
     pub fn lender(&self) -> Lender<'_> {
         Lender {
             reader: self,
-            articles: Articles::new(1),
+            articles: RecordReader::new(1),
         }
     }
 }

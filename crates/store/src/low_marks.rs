@@ -5,7 +5,7 @@ use std::collections::HashMap;
 
 use groups::Active;
 
-use crate::position::{View, segment_path};
+use crate::position::{SegmentFile, segment_path};
 use crate::{Error, Position, Reader, Spool, overview};
 
 /// What one group's low mark should be.
@@ -54,7 +54,7 @@ impl Reader {
                 }
             }
             if let Some(offset) = map.unreadable_from() {
-                let path = segment_path(&self.segments, base, View::Ovr);
+                let path = segment_path(&self.segments, base, SegmentFile::Ovr);
                 return Err(Error::unreadable(&path, offset));
             }
         }
@@ -95,7 +95,7 @@ impl Spool {
             for (name, low) in some {
                 // The cut stays: what is below it counts as expired, and its id may be forgotten.
                 let cut = self.expired()?.cut(name);
-                crate::expired::push_cut(&mut text, name, cut, *low);
+                crate::expiry_state::push_cut(&mut text, name, cut, *low);
             }
             self.log_lines(&mut text)?;
         }

@@ -1,6 +1,6 @@
 //! Where articles lie that are named by group and number.
 
-use crate::catalogue::Catalogue;
+use crate::group_index::GroupIndex;
 use crate::reader::Reader;
 use crate::{Error, Position};
 
@@ -8,7 +8,7 @@ use crate::{Error, Position};
 #[derive(Debug)]
 pub struct Numbers<'r> {
     reader: &'r Reader,
-    catalogue: Catalogue,
+    group_index: GroupIndex,
 }
 
 impl Reader {
@@ -16,7 +16,7 @@ impl Reader {
     pub fn numbers(&self) -> Numbers<'_> {
         Numbers {
             reader: self,
-            catalogue: Catalogue::default(),
+            group_index: GroupIndex::default(),
         }
     }
 }
@@ -27,6 +27,6 @@ impl Numbers<'_> {
     /// # Errors
     /// The overview of a segment cannot be read.
     pub fn position(&mut self, group: &[u8], number: u64) -> Result<Option<Position>, Error> {
-        self.catalogue.position(self.reader, group, number)
+        self.group_index.position(self.reader, group, number)
     }
 }

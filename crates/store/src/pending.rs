@@ -89,7 +89,7 @@ impl Pending {
     }
 
     /// Adds a pad record, so that the commit ends with a block of the file; the records begin at `end` in it.
-    pub fn pad(&mut self, end: u64, stamp: u64) {
+    pub fn pad(&mut self, end: u64, commit_sequence: u64) {
         let over = ((end + self.len() as u64) % BLOCK_BYTES as u64) as usize;
         let mut room = (BLOCK_BYTES - over) % BLOCK_BYTES;
         if room == 0 {
@@ -99,7 +99,7 @@ impl Pending {
             room += BLOCK_BYTES;
         }
         let commit = Commit {
-            stamp,
+            commit_sequence,
             start: self.commit_start(),
         };
         let start = record::begin(&mut self.buffer);
@@ -138,7 +138,7 @@ mod tests {
             record::push_text(
                 pending.out(),
                 Kind::Seen,
-                Commit { stamp: 1, start },
+                Commit { commit_sequence: 1, start },
                 &[b'x'; 9000],
             );
             let text = pending.len();

@@ -12,7 +12,7 @@ pub const POSITION_MAX: u64 = (1 << 48) - 1;
 
 /// The views a segment holds of the same articles.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum View {
+pub enum SegmentFile {
     /// The articles: the truth.
     Art,
     /// History lines.
@@ -23,25 +23,25 @@ pub enum View {
     Exp,
 }
 
-impl View {
+impl SegmentFile {
     /// The file name's ending, without the dot.
     pub fn suffix(self) -> &'static str {
         match self {
-            View::Art => "art",
-            View::His => "his",
-            View::Ovr => "ovr",
-            View::Exp => "exp",
+            SegmentFile::Art => "art",
+            SegmentFile::His => "his",
+            SegmentFile::Ovr => "ovr",
+            SegmentFile::Exp => "exp",
         }
     }
 }
 
 /// The path of one view of the segment that begins at `base`.
-pub fn segment_path(segments: &Path, base: u64, view: View) -> PathBuf {
+pub fn segment_path(segments: &Path, base: u64, view: SegmentFile) -> PathBuf {
     segments.join(format!("{base:020}.{}", view.suffix()))
 }
 
 /// The base in the name of a file of one view; `None` for any other name.
-pub fn base_of_view(name: &OsStr, view: View) -> Option<u64> {
+pub fn base_of_file(name: &OsStr, view: SegmentFile) -> Option<u64> {
     let digits = name
         .to_str()?
         .strip_suffix(view.suffix())?
@@ -56,16 +56,16 @@ mod tests {
 
     #[test]
     fn a_segment_is_named_by_its_first_byte() {
-        let path = segment_path(Path::new("segments"), 268_435_456, View::Art);
+        let path = segment_path(Path::new("segments"), 268_435_456, SegmentFile::Art);
         assert_eq!(path.to_str(), Some("segments/00000000000268435456.art"));
         assert_eq!(
-            base_of_view(path.file_name().unwrap(), View::Art),
+            base_of_file(path.file_name().unwrap(), SegmentFile::Art),
             Some(268_435_456)
         );
         assert_eq!(
-            base_of_view(OsStr::new("00000000000268435456.his"), View::Art),
+            base_of_file(OsStr::new("00000000000268435456.his"), SegmentFile::Art),
             None
         );
-        assert_eq!(base_of_view(OsStr::new("x.art"), View::Art), None);
+        assert_eq!(base_of_file(OsStr::new("x.art"), SegmentFile::Art), None);
     }
 }

@@ -1,6 +1,6 @@
 //! Punching holes: the space of long runs of dead records goes back to the file system while the segment stays where it is.
 
-use crate::alive::Alive;
+use crate::visibility::Visibility;
 use crate::disk::{BLOCK_BYTES, File};
 use crate::record::{HEADER_BYTES, hole};
 use crate::repack::is_gone;
@@ -26,7 +26,7 @@ pub struct Punched {
 pub fn punch(
     file: &dyn File,
     (from, to): (u64, u64),
-    alive: Alive<'_>,
+    alive: Visibility<'_>,
 ) -> std::io::Result<Punched> {
     let mut told = Punched::default();
     let runs = dead_runs(file, (from, to), alive)?;
@@ -69,7 +69,7 @@ fn is_in_one_sector(at: u64) -> bool {
 fn dead_runs(
     file: &dyn File,
     (from, to): (u64, u64),
-    alive: Alive<'_>,
+    alive: Visibility<'_>,
 ) -> std::io::Result<Vec<(u64, u64)>> {
     let mut walk = Walk::as_it_lies(file, from, to)?;
     let mut runs = Vec::new();

@@ -8,25 +8,25 @@ use std::sync::{Arc, OnceLock};
 use groups::Active;
 
 use crate::active_file::read_table;
-use crate::alive::Alive;
+use crate::visibility::Visibility;
 use crate::cancels::Cancels;
 use crate::disk::{Disk, File, Open, RealDisk};
 use crate::error::is_unreadable;
-use crate::expired::Expired;
+use crate::expiry_state::ExpiryState;
 use crate::history::HistoryLine;
 use crate::history::{Unreadable, has_unreadable_line, sound_line};
 use crate::index::{self, Index};
-use crate::live::Live;
+use crate::growing_map::GrowingMap;
 use crate::map::MapRef;
-use crate::mark::Mark;
-use crate::moved_tables::Tables;
-use crate::older::Older;
+use crate::watermark::Watermark;
+use crate::relocation_cache::Tables;
+use crate::sealed_history::SealedHistory;
 use crate::overview;
-use crate::position::{View, segment_path};
+use crate::position::{SegmentFile, segment_path};
 use crate::spool::{Options, Spool};
-use crate::stored::{Stored, read_record};
+use crate::stored_record::{StoredRecord, read_record};
 use crate::survey::Survey;
-use crate::thinned::History;
+use crate::compacted_history::History;
 use crate::{Error, Position, segment};
 
 /// A news directory as it was published when this was opened.
@@ -35,15 +35,15 @@ pub struct Reader {
     pub(crate) disk: Arc<dyn Disk>,
     pub(crate) segments: PathBuf,
     pub(crate) index: Index,
-    pub(crate) mark: Mark,
+    pub(crate) mark: Watermark,
     /// Of the sealed segments.
-    histories: Older,
+    histories: SealedHistory,
     /// Of the current one; mapped when first asked for.
-    history: OnceLock<Live>,
+    history: OnceLock<GrowingMap>,
     pub(crate) bases: Vec<u64>,
     active: Active,
     cancelled: Cancels,
-    expired: Expired,
+    expired: ExpiryState,
     pub(crate) tables: Tables,
     /// The file `expired` as it was read: changes when expire decides.
     expired_identity: Option<[u64; 3]>,
@@ -103,7 +103,7 @@ impl Reader {
         let segments = dir.join("segments");
         // Before it is read: what is decided meanwhile is looked at again.
         let expired_identity = identity(&**disk, &dir.join("expired"));
-        let Some(expired) = Expired::read(&**disk, dir)? else {
+        let Some(expired) = ExpiryState::read(&**disk, dir)? else {
             return Ok(None);
         };
         let mark = index
@@ -115,7 +115,7 @@ impl Reader {
             .map_err(|source| Error::io("open", &active_path, source))?;
         let active = read_table(&*file, &active_path)?;
         let bases = bases(&**disk, &segments, &mark)?;
-        let histories = Older::new(disk.clone(), &segments, mark.base);
+        let histories = SealedHistory::new(disk.clone(), &segments, mark.base);
         let cancelled = read_cancels(&**disk, dir, mark.cancels_end)?;
         Ok(Some(Reader {
             disk: disk.clone(),
@@ -194,7 +194,7 @@ impl Reader {
             false => self.mark.base,
         };
         Error::unreadable(
-            &segment_path(&self.segments, base, View::His),
+            &segment_path(&self.segments, base, SegmentFile::His),
             address - base,
         )
     }
@@ -218,14 +218,14 @@ impl Reader {
     }
 
     /// The history of the current segment.
-    fn current_history(&self) -> Result<&Live, Error> {
+    fn current_history(&self) -> Result<&GrowingMap, Error> {
         if let Some(history) = self.history.get() {
             return Ok(history);
         }
         let (base, end) = (self.mark.base, self.mark.his_end);
-        let opened = segment::open_view(&*self.disk, &self.segments, base, View::His)?;
+        let opened = segment::open_view(&*self.disk, &self.segments, base, SegmentFile::His)?;
         let Some(file) = opened else {
-            return Ok(self.history.get_or_init(Live::default));
+            return Ok(self.history.get_or_init(GrowingMap::default));
         };
         let map = || {
             let length = file.length()?;
@@ -237,12 +237,12 @@ impl Reader {
             }
             // Thinned by expire, or lost in part, since this segment was the current one.
             if length < end || first == *b"\t" {
-                Live::whole(&*file, length)
+                GrowingMap::whole(&*file, length)
             } else {
-                Live::growing(file, end)
+                GrowingMap::append(file, end)
             }
         };
-        let path = segment_path(&self.segments, base, View::His);
+        let path = segment_path(&self.segments, base, SegmentFile::His);
         let live = map().map_err(|source| Error::io(segment::REMAKE, &path, source))?;
         Ok(self.history.get_or_init(|| live))
     }
@@ -293,8 +293,8 @@ impl Reader {
         self.alive().has(line)
     }
 
-    pub(crate) fn alive(&self) -> Alive<'_> {
-        Alive {
+    pub(crate) fn alive(&self) -> Visibility<'_> {
+        Visibility {
             expired: &self.expired,
             cancelled: &self.cancelled,
         }
@@ -311,12 +311,12 @@ impl Reader {
     }
 
     /// What has expired.
-    pub fn expired(&self) -> &Expired {
+    pub fn expired(&self) -> &ExpiryState {
         &self.expired
     }
 
     /// The article with an id, if it is alive.
-    pub fn article(&self, id: &[u8]) -> Result<Option<Stored>, Error> {
+    pub fn article(&self, id: &[u8]) -> Result<Option<StoredRecord>, Error> {
         match self.find(id)? {
             Some(line) if self.is_alive(&line) => line
                 .position
@@ -327,7 +327,7 @@ impl Reader {
     }
 
     /// The article with a number in a group, if it is alive.
-    pub fn article_by_number(&self, group: &[u8], number: u64) -> Result<Option<Stored>, Error> {
+    pub fn article_by_number(&self, group: &[u8], number: u64) -> Result<Option<StoredRecord>, Error> {
         match self.numbers().position(group, number)? {
             Some(position) => self.read(position).map(Some),
             None => Ok(None),
@@ -342,7 +342,7 @@ impl Reader {
     /// How long the file of a segment's articles is, and how many bytes of the disk it takes up: fewer when it has holes.
     /// Nothing when it is gone.
     pub fn art_bytes(&self, base: u64) -> (u64, u64) {
-        let path = segment_path(&self.segments, base, View::Art);
+        let path = segment_path(&self.segments, base, SegmentFile::Art);
         let told = self.disk.open(&path, Open::Read).and_then(|file| {
             let length = file.length()?;
             Ok((length, file.allocated()?))
@@ -382,8 +382,8 @@ impl Reader {
         };
         let is_current = base == self.mark.base;
         let until = |end| if is_current { end } else { u64::MAX };
-        let his = map(View::His, until(self.mark.his_end))?;
-        let (exp, _) = map(View::Exp, until(self.mark.exp_end))?;
+        let his = map(SegmentFile::His, until(self.mark.his_end))?;
+        let (exp, _) = map(SegmentFile::Exp, until(self.mark.exp_end))?;
         Ok(Survey::new(base, his, self.overview_map(base)?, exp))
     }
 
@@ -391,31 +391,31 @@ impl Reader {
         let Some(rows) = self.overview_file(base)? else {
             return Ok(MapRef::default());
         };
-        let path = segment_path(&self.segments, base, View::Ovr);
+        let path = segment_path(&self.segments, base, SegmentFile::Ovr);
         let at = |source| Error::io(segment::REMAKE, &path, source);
         rows.file.map(rows.end).map_err(at)
     }
 
     /// The rows of a segment, mapped for long.
-    pub(crate) fn live_overview(&self, base: u64) -> Result<Live, Error> {
+    pub(crate) fn live_overview(&self, base: u64) -> Result<GrowingMap, Error> {
         let Some(rows) = self.overview_file(base)? else {
-            return Ok(Live::default());
+            return Ok(GrowingMap::default());
         };
         let live = match rows.grows {
-            true => Live::growing(rows.file, rows.end),
-            false => Live::whole(&*rows.file, rows.end),
+            true => GrowingMap::append(rows.file, rows.end),
+            false => GrowingMap::whole(&*rows.file, rows.end),
         };
-        let path = segment_path(&self.segments, base, View::Ovr);
+        let path = segment_path(&self.segments, base, SegmentFile::Ovr);
         live.map_err(|source| Error::io(segment::REMAKE, &path, source))
     }
 
     /// `None`: the segment is gone.
     fn overview_file(&self, base: u64) -> Result<Option<OverviewFile>, Error> {
-        let opened = segment::open_view(&*self.disk, &self.segments, base, View::Ovr)?;
+        let opened = segment::open_view(&*self.disk, &self.segments, base, SegmentFile::Ovr)?;
         let Some(file) = opened else {
             return Ok(None);
         };
-        let path = segment_path(&self.segments, base, View::Ovr);
+        let path = segment_path(&self.segments, base, SegmentFile::Ovr);
         let at = |source| Error::io(segment::REMAKE, &path, source);
         let (length, end) = (file.length().map_err(at)?, self.mark.ovr_end);
         let mut head = [0; overview::BLOCK_HEADER_BYTES];
@@ -432,7 +432,7 @@ impl Reader {
     }
 
     /// The record of an article at a position.
-    pub fn read(&self, position: Position) -> Result<Stored, Error> {
+    pub fn read(&self, position: Position) -> Result<StoredRecord, Error> {
         match self.read_once(position) {
             // Expire may have punched a hole here between the reading of the header and of the rest.
             Err(Error::Damaged { .. }) => self.read_once(position),
@@ -440,7 +440,7 @@ impl Reader {
         }
     }
 
-    fn read_once(&self, position: Position) -> Result<Stored, Error> {
+    fn read_once(&self, position: Position) -> Result<StoredRecord, Error> {
         read_record(
             &*self.disk,
             &self.segments,
@@ -455,7 +455,7 @@ impl Reader {
 /// cut short.
 fn is_reached(disk: &dyn Disk, segments: &Path, index: &Index) -> bool {
     index.published().is_none_or(|mark| {
-        let path = segment_path(segments, mark.base, View::His);
+        let path = segment_path(segments, mark.base, SegmentFile::His);
         let length = disk.open(&path, Open::Read).and_then(|his| his.length());
         let is_short = length.is_ok_and(|length| length < mark.his_end);
         // Where it cannot be asked, reading will say so.
@@ -464,7 +464,7 @@ fn is_reached(disk: &dyn Disk, segments: &Path, index: &Index) -> bool {
 }
 
 /// The bases of the segments up to the current one.
-fn bases(disk: &dyn Disk, segments: &Path, mark: &Mark) -> Result<Vec<u64>, Error> {
+fn bases(disk: &dyn Disk, segments: &Path, mark: &Watermark) -> Result<Vec<u64>, Error> {
     let mut bases = segment::list(disk, segments)?;
     bases.retain(|&base| base <= mark.base);
     Ok(bases)

@@ -5,10 +5,10 @@ use std::sync::Arc;
 
 use crate::disk::RealDisk;
 use crate::lock::Lock;
-use crate::recover::rebuild_views;
+use crate::recover::rebuild_derived;
 use crate::salvage::Salvage;
 use crate::spool::{Options, Spool};
-use crate::{Error, mend, recover, segment};
+use crate::{Error, repair, recover, segment};
 
 /// What a rebuild went through.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -35,12 +35,12 @@ pub fn rebuild(dir: &Path) -> Result<Rebuilt, Error> {
     // Expire gives space back off the store's own lock.
     let _no_expire = Lock::take_named(dir, "lock.expire", options.patience.is_none())?;
     let spool = Spool::open_on(disk.clone(), dir, options)?;
-    mend::remove_index(&*spool.disk, dir)?;
+    repair::remove_index(&*spool.disk, dir)?;
     let mut told = Rebuilt::default();
     for base in segment::list(&*spool.disk, &dir.join("segments"))? {
         told.segments += 1;
         if base != spool.art.header.base {
-            let (articles, damaged) = rebuild_views(&disk, dir, base)?;
+            let (articles, damaged) = rebuild_derived(&disk, dir, base)?;
             told.articles += articles;
             told.damaged += damaged.len() as u64;
             told.notices.extend(damaged);

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use crate::disk::{Disk, Open, RealDisk};
 use crate::lock::Lock;
-use crate::position::{View, segment_path};
+use crate::position::{SegmentFile, segment_path};
 use crate::replace::{fresh_path, replace_unsynced};
 use crate::segment::{SEGMENT_HEADER_BYTES, list_views};
 use crate::shrink::{dead_part_of_current, shrink};
@@ -46,17 +46,17 @@ pub struct Reclaimed {
 
 /// How eagerly space is given back.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Eagerness {
+pub struct ReclaimPolicy {
     /// The part of a segment, 0 to 1, above which scattered dead articles are worth writing it anew.
     pub dead_part: f64,
     /// Look at all segments, also those in which nothing went since the last time.
     pub everywhere: bool,
 }
 
-impl Eagerness {
+impl ReclaimPolicy {
     /// Segments in which something went, when so large a part is dead.
-    pub fn usual(dead_part: f64) -> Eagerness {
-        Eagerness {
+    pub fn usual(dead_part: f64) -> ReclaimPolicy {
+        ReclaimPolicy {
             dead_part,
             everywhere: false,
         }
@@ -64,7 +64,7 @@ impl Eagerness {
 }
 
 /// Gives back what [`Spool::expire`] made free. One run at a time (`lock.expire`).
-pub fn reclaim(dir: &Path, options: Options, eagerness: Eagerness) -> Result<Reclaimed, Error> {
+pub fn reclaim(dir: &Path, options: Options, eagerness: ReclaimPolicy) -> Result<Reclaimed, Error> {
     reclaim_on(Arc::new(RealDisk), dir, options, eagerness)
 }
 
@@ -79,10 +79,10 @@ pub fn reclaim_on(
     disk: Arc<dyn Disk>,
     dir: &Path,
     options: Options,
-    Eagerness {
+    ReclaimPolicy {
         dead_part,
         everywhere,
-    }: Eagerness,
+    }: ReclaimPolicy,
 ) -> Result<Reclaimed, Error> {
     let segments = dir.join("segments");
     let known = unreclaimed::read(&*disk, dir)?;
@@ -139,12 +139,12 @@ pub fn reclaim_on(
 
 /// True when there are views of segments whose articles are gone.
 fn has_remains(disk: &dyn Disk, segments: &Path) -> Result<bool, Error> {
-    let whole = list_views(disk, segments, &[View::Art])?;
+    let whole = list_views(disk, segments, &[SegmentFile::Art])?;
     let all = list_views(disk, segments, &VIEWS)?;
     Ok(whole.len() < all.len())
 }
 
-const VIEWS: [View; 4] = [View::Art, View::Ovr, View::Exp, View::His];
+const VIEWS: [SegmentFile; 4] = [SegmentFile::Art, SegmentFile::Ovr, SegmentFile::Exp, SegmentFile::His];
 
 struct Job<'d> {
     disk: Arc<dyn Disk>,
@@ -175,13 +175,13 @@ impl Job<'_> {
         let before: u64 = dead.iter().map(|base| self.takes_up(*base)).sum();
         // First their rows, none of which is to be seen any more: an empty file tells readers and fsck the same.
         for &base in dead {
-            let ovr = segment_path(&self.segments, base, View::Ovr);
+            let ovr = segment_path(&self.segments, base, SegmentFile::Ovr);
             replace_unsynced(&*self.disk, &ovr, |_| Ok(()))?;
         }
         self.sync_directory()?;
         for &base in dead {
             let started = Instant::now();
-            self.remove_if_there(&segment_path(&self.segments, base, View::Art))?;
+            self.remove_if_there(&segment_path(&self.segments, base, SegmentFile::Art))?;
             self.told.segments += 1;
             self.give_way(started.elapsed());
         }
@@ -266,26 +266,26 @@ impl Job<'_> {
             what,
         };
         if !survey.is_whole() {
-            return Err(damaged(View::Ovr, "its rows are not whole"));
+            return Err(damaged(SegmentFile::Ovr, "its rows are not whole"));
         }
-        let art = segment_path(&self.segments, base, View::Art);
+        let art = segment_path(&self.segments, base, SegmentFile::Art);
         let length = self
             .disk
             .open(&art, Open::Read)
             .and_then(|file| file.length());
         if survey.history_lines().next().is_none()
-            && !survey.is_thinned()
+            && !survey.is_compacted()
             && length.is_ok_and(|length| length > SEGMENT_HEADER_BYTES)
             && survey.has_articles(&*self.disk, &art)?
         {
-            return Err(damaged(View::His, "it has no lines, and .art has articles"));
+            return Err(damaged(SegmentFile::His, "it has no lines, and .art has articles"));
         }
         if survey
             .lines()
             .any(|line| line.is_filed() && expired.keeps_any(&line))
         {
             return Err(damaged(
-                View::Ovr,
+                SegmentFile::Ovr,
                 "it has no rows of articles that are alive",
             ));
         }
@@ -296,19 +296,19 @@ impl Job<'_> {
     /// Removes what is left of segments whose articles are gone, and of a shrinking that was killed; the history of a
     /// segment when all its ids may be forgotten.
     fn sweep(&mut self) -> Result<(), Error> {
-        let whole = list_views(&*self.disk, &self.segments, &[View::Art])?;
+        let whole = list_views(&*self.disk, &self.segments, &[SegmentFile::Art])?;
         let newest = self.reader.segments().last().copied().unwrap_or(0);
         for base in list_views(&*self.disk, &self.segments, &VIEWS)? {
             if base >= newest {
                 continue;
             }
-            for view in [View::Art, View::Ovr, View::Exp, View::His] {
+            for view in [SegmentFile::Art, SegmentFile::Ovr, SegmentFile::Exp, SegmentFile::His] {
                 self.remove_if_there(&fresh_path(&segment_path(&self.segments, base, view)))?;
             }
             if whole.contains(&base) {
                 continue;
             }
-            let ovr = segment_path(&self.segments, base, View::Ovr);
+            let ovr = segment_path(&self.segments, base, SegmentFile::Ovr);
             let rows = self
                 .disk
                 .open(&ovr, Open::Read)
@@ -321,10 +321,10 @@ impl Job<'_> {
                 ));
                 continue;
             }
-            for view in [View::Ovr, View::Exp] {
+            for view in [SegmentFile::Ovr, SegmentFile::Exp] {
                 self.remove_if_there(&segment_path(&self.segments, base, view))?;
             }
-            let path = segment_path(&self.segments, base, View::His);
+            let path = segment_path(&self.segments, base, SegmentFile::His);
             if self.reader.forgets_all(&path)? {
                 self.remove_if_there(&path)?;
             }

@@ -32,7 +32,7 @@ pub enum Kind {
     #[default]
     Pad = 7,
     /// The table of a repacked segment: which stretch of positions lies where in the file.
-    Moved = 8,
+    Relocation = 8,
     /// Articles that are gone and whose space was given back: what follows the header is not looked at.
     Hole = 9,
 }
@@ -47,7 +47,7 @@ impl Kind {
             5 => Kind::LowMarks,
             6 => Kind::Active,
             7 => Kind::Pad,
-            8 => Kind::Moved,
+            8 => Kind::Relocation,
             9 => Kind::Hole,
             _ => return None,
         })
@@ -71,7 +71,7 @@ pub struct Head {
     /// The article had no newline at its end when it came in native form.
     pub no_final_newline: bool,
     /// The commit it belongs to: never falls along the log.
-    pub stamp: u64,
+    pub commit_sequence: u64,
     /// Bytes of the first text (history line, newline included).
     pub line_length: u32,
     /// Bytes of the second text (sites).
@@ -105,7 +105,7 @@ impl Head {
             length: u32_at(bytes, 8)?,
             kind: Kind::from_byte(*bytes.get(12)?)?,
             no_final_newline: bytes.get(13)? & FLAG_NO_FINAL_NEWLINE != 0,
-            stamp: u64_at(bytes, 16)?,
+            commit_sequence: u64_at(bytes, 16)?,
             line_length: u32_at(bytes, 24)?,
             sites_length: u32_at(bytes, 28)?,
             wire_length: u32_at(bytes, 32)?,
@@ -218,7 +218,7 @@ pub struct Lengths {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Commit {
     /// As in [`Head`].
-    pub stamp: u64,
+    pub commit_sequence: u64,
     /// Where the commit begins in the buffer that the record is appended to; before its beginning (wrapping) when
     /// the commit's first part was written out already.
     pub start: usize,
@@ -247,7 +247,7 @@ pub fn finish(out: &mut Vec<u8>, start: usize, kind: Kind, commit: Commit, lengt
     if let Some(bytes) = record.get_mut(12..14) {
         bytes.copy_from_slice(&[kind as u8, u8::from(lengths.no_final_newline)]);
     }
-    put_u64(record, 16, commit.stamp);
+    put_u64(record, 16, commit.commit_sequence);
     put_u32(record, 24, lengths.line as u32);
     put_u32(record, 28, lengths.sites as u32);
     put_u32(record, 32, lengths.wire as u32);
@@ -309,7 +309,7 @@ mod tests {
             &mut out,
             start,
             Kind::Article,
-            Commit { stamp: 9, start: 0 },
+            Commit { commit_sequence: 9, start: 0 },
             lengths,
         );
         out

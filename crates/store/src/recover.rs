@@ -13,19 +13,19 @@ use groups::{Active, AddFault, Flag};
 use article::decimal;
 use article::message_id::HashKey;
 
-pub use crate::views::rebuild_views;
+pub use crate::derived_files::rebuild_derived;
 
 use crate::active_file::ActiveFile;
 use crate::cancels::Cancels;
 use crate::current::{Art, Derived, renew};
 use crate::disk::{Disk, Open};
-use crate::expired::ExpiredFile;
+use crate::expiry_state::ExpiryStateFile;
 use crate::history::HistoryLine;
 use crate::index::{self, Index};
 use crate::lock::Lock;
-use crate::mark::Mark;
-use crate::older::Older;
-use crate::position::{View, segment_path};
+use crate::watermark::Watermark;
+use crate::sealed_history::SealedHistory;
+use crate::position::{SegmentFile, segment_path};
 use crate::record::{Kind, Record};
 use crate::row::push_row_of;
 use crate::segment::{
@@ -78,10 +78,10 @@ pub fn open(
     let key = key_of_index(&*disk, dir, found.as_ref(), options, &mut notices)?;
     let art = open_art(&disk, &segments, &start.mark, options)?;
     let derived = Derived::open(&*disk, dir, art.header, &start.mark)?;
-    let older = Older::new(disk.clone(), &segments, start.mark.base);
+    let sealed = SealedHistory::new(disk.clone(), &segments, start.mark.base);
     let mut index = match found {
         Some(index) => index,
-        None => index_of_older(&*disk, &index_path, key, &older)?,
+        None => index_of_older(&*disk, &index_path, key, &sealed)?,
     };
     let is_of_another_key = !index.is_made_with(&key);
     index.set_key(key);
@@ -89,7 +89,7 @@ pub fn open(
         .checkpoint()
         .filter(|mark| mark.base == start.mark.base)
         .map_or(SEGMENT_HEADER_BYTES, |mark| mark.art_end);
-    let expired = ExpiredFile::new(&disk, dir);
+    let expired = ExpiryStateFile::new(&disk, dir);
     let mut spool = Spool {
         disk,
         dir: dir.to_owned(),
@@ -99,15 +99,15 @@ pub fn open(
         index,
         art,
         derived,
-        older,
+        sealed,
         expired,
-        stamp: 0,
+        commit_sequence: 0,
         checkpointed,
-        stopped: false,
+        is_poisoned: false,
         notices,
         taken_up: 0,
         lock,
-        announcing: None,
+        publisher: None,
     };
     let is_edited = spool.active_is_edited(start.sure)?;
     if spool.expired.is_missing() {
@@ -188,7 +188,7 @@ fn knows_segment(disk: &dyn Disk, segments: &Path, index: &Option<Index>) -> Res
 
 /// Where the replay begins.
 struct Start {
-    mark: Mark,
+    mark: Watermark,
     /// The mark was set in this run of the machine: what is before it needs no look.
     sure: bool,
     /// The file `cancels` is good up to the mark; else the whole log is asked.
@@ -206,14 +206,14 @@ struct Start {
 /// A segment's base and an offset in it.
 type Place = (u64, u64);
 
-fn place(mark: Mark) -> Place {
+fn place(mark: Watermark) -> Place {
     (mark.base, mark.art_end)
 }
 
 impl Start {
     fn at(base: u64) -> Start {
-        let mark = Mark {
-            turn: 1,
+        let mark = Watermark {
+            sequence: 1,
             base,
             art_end: SEGMENT_HEADER_BYTES,
             his_end: 0,
@@ -250,7 +250,7 @@ impl Start {
                 );
                 let cancels_end = checkpoint.map_or(0, |mark| mark.cancels_end);
                 Start {
-                    mark: Mark {
+                    mark: Watermark {
                         cancels_end,
                         ..Start::at(published.base).mark
                     },
@@ -312,7 +312,7 @@ impl Start {
             begin(FIRST_BASE)?;
             return Ok(Start::at(FIRST_BASE));
         };
-        let path = segment_path(segments, last, View::Art);
+        let path = segment_path(segments, last, SegmentFile::Art);
         let length = disk
             .open(&path, Open::Read)
             .and_then(|file| file.length())
@@ -329,9 +329,9 @@ impl Start {
         bases.retain(|&base| base < current);
         notices.push("the index was missing or damaged: made again from the history lines".into());
         for base in bases {
-            let path = segment_path(segments, base, View::His);
+            let path = segment_path(segments, base, SegmentFile::His);
             if !can_be_read(&**disk, &path) {
-                let (_, damaged) = rebuild_views(disk, dir, base)?;
+                let (_, damaged) = rebuild_derived(disk, dir, base)?;
                 notices.push(format!(
                     "segments/{base:020}.his was missing or could not be read: made again from .art"
                 ));
@@ -374,7 +374,7 @@ fn end_if_sealed(
     last: u64,
     is_newest_lost: bool,
 ) -> Result<Option<u64>, Error> {
-    let path = segment_path(segments, last, View::Art);
+    let path = segment_path(segments, last, SegmentFile::Art);
     let file = disk
         .open(&path, Open::Read)
         .map_err(|source| Error::io("read", &path, source))?;
@@ -389,10 +389,10 @@ fn end_if_sealed(
 fn open_art(
     disk: &Arc<dyn Disk>,
     segments: &Path,
-    mark: &Mark,
+    mark: &Watermark,
     options: Options,
 ) -> Result<Art, Error> {
-    let path = segment_path(segments, mark.base, View::Art);
+    let path = segment_path(segments, mark.base, SegmentFile::Art);
     let fault = match Art::open(disk, segments, mark.base, mark.art_end) {
         Err(fault @ Error::Damaged { .. }) => fault,
         Err(Error::Io { source, .. }) if source.kind() == std::io::ErrorKind::NotFound => {
@@ -423,14 +423,14 @@ fn index_of_older(
     disk: &dyn Disk,
     path: &Path,
     key: HashKey,
-    older: &Older,
+    sealed: &SealedHistory,
 ) -> Result<Index, Error> {
     let mut ids = 0;
-    older.each_line(|_, _| {
+    sealed.each_line(|_, _| {
         ids += 1;
         Ok(())
     })?;
-    Index::of_lines(disk, path, (key, ids), |put| older.each_line(put))
+    Index::of_lines(disk, path, (key, ids), |put| sealed.each_line(put))
 }
 
 /// Opens active; when it is missing, makes it again from the log.
@@ -489,7 +489,7 @@ fn apply_to_active(table: &mut Active, record: &Record<'_>) {
         Kind::Article => raise_high_marks(table, record.line()),
         Kind::LowMarks => apply_low_marks(table, record.line()),
         Kind::Group => apply_group_line(table, record.line()),
-        Kind::Seen | Kind::Cancel | Kind::Active | Kind::Pad | Kind::Moved | Kind::Hole => {}
+        Kind::Seen | Kind::Cancel | Kind::Active | Kind::Pad | Kind::Relocation | Kind::Hole => {}
     }
 }
 
@@ -506,7 +506,7 @@ fn raise_high_marks(table: &mut Active, line: &[u8]) {
     }
 }
 
-/// Raises low marks from lines of `group low` or `group cut low`; other lines are for [`crate::Expired`].
+/// Raises low marks from lines of `group low` or `group cut low`; other lines are for [`crate::ExpiryState`].
 pub fn apply_low_marks(table: &mut Active, text: &[u8]) {
     for line in text.split(|&b| b == b'\n') {
         let mut words = line.split(|&b| b == b' ');
@@ -565,10 +565,10 @@ impl Spool {
             return Ok(());
         }
         let mut from = start.mark;
-        let length = self.art.growing.length()?;
+        let length = self.art.append.length()?;
         if length < from.art_end {
             if !self.options.repair {
-                let path = self.art.growing.path.clone();
+                let path = self.art.append.path.clone();
                 return Err(Error::Damaged {
                     path,
                     offset: length,
@@ -577,9 +577,9 @@ impl Spool {
             }
             self.notices.push(format!(
                 "{} lost its tail from byte {length} on",
-                self.art.growing.path.display()
+                self.art.append.path.display()
             ));
-            from = Mark {
+            from = Watermark {
                 cancels_end: from.cancels_end,
                 ..Start::at(from.base).mark
             };
@@ -593,7 +593,7 @@ impl Spool {
                 "the views of segment {:020} did not fit: made again from .art",
                 from.base
             ));
-            from = Mark {
+            from = Watermark {
                 cancels_end: from.cancels_end,
                 ..Start::at(from.base).mark
             };
@@ -615,7 +615,7 @@ impl Spool {
             }
             self.collect_cancels()?;
         }
-        self.art.growing.end = from.art_end;
+        self.art.append.end = from.art_end;
         let segments = self.dir.join("segments");
         let bases: Vec<u64> = segment::list(&*self.disk, &segments)?
             .into_iter()
@@ -626,13 +626,13 @@ impl Spool {
             self.derived.merge_overview(&*self.disk)?;
             self.derived.sync()?;
             let cancels_end = self.derived.cancels.end;
-            let mark = Mark {
+            let mark = Watermark {
                 cancels_end,
                 ..Start::at(base).mark
             };
             self.art = open_art(&self.disk, &segments, &mark, self.options)?;
             self.derived = Derived::open(&*self.disk, &self.dir, self.art.header, &mark)?;
-            self.older = Older::new(self.disk.clone(), &segments, base);
+            self.sealed = SealedHistory::new(self.disk.clone(), &segments, base);
             articles += self.replay(place + 1 == bases.len(), start.in_segment(base))?;
         }
         if !start.sure {
@@ -660,30 +660,30 @@ impl Spool {
     }
 
     /// Puts new files in the place of the views of the segment, and begins a new index.
-    fn begin_anew(&mut self, from: &Mark) -> Result<(), Error> {
+    fn begin_anew(&mut self, from: &Watermark) -> Result<(), Error> {
         let segments = self.dir.join("segments");
-        for view in [View::His, View::Ovr, View::Exp] {
+        for view in [SegmentFile::His, SegmentFile::Ovr, SegmentFile::Exp] {
             renew(&*self.disk, &segment_path(&segments, from.base, view), 0)?;
         }
         renew(&*self.disk, &self.dir.join("cancels"), from.cancels_end)?;
         if self.index.is_placed() {
             let key = *self.index.key()?;
             let path = self.dir.join(index::FILE);
-            self.index = index_of_older(&*self.disk, &path, key, &self.older)?;
+            self.index = index_of_older(&*self.disk, &path, key, &self.sealed)?;
         }
         Ok(())
     }
 
     fn ends_agree(&self) -> Result<bool, Error> {
         let ends = [
-            &self.art.growing,
+            &self.art.append,
             &self.derived.his,
             &self.derived.ovr,
             &self.derived.cancels,
             &self.derived.exp,
         ];
-        for growing in ends {
-            if growing.length()? != growing.end {
+        for append in ends {
+            if append.length()? != append.end {
                 return Ok(false);
             }
         }
@@ -694,19 +694,19 @@ impl Spool {
     /// a sync of it may have failed, and the next would not tell. Returns the articles.
     fn replay(&mut self, last: bool, known: Known) -> Result<u64, Error> {
         self.derived.cut()?;
-        let path = self.art.growing.path.clone();
+        let path = self.art.append.path.clone();
         let at = |doing| {
             let path = path.clone();
             move |source| Error::io(doing, &path, source)
         };
         let file = self.disk.open(&path, Open::Read).map_err(at("open"))?;
         let end = self.sound_end(&*file, last, known.whole)?;
-        let mut walk = Walk::new(&*file, self.art.growing.end, end).map_err(at("read"))?;
+        let mut walk = Walk::new(&*file, self.art.append.end, end).map_err(at("read"))?;
         let mut articles = 0;
         while let Some(step) = walk.next().map_err(at("read"))? {
             if let Step::Record(offset, record) = step {
                 articles += u64::from(record.head.kind == Kind::Article);
-                self.stamp = self.stamp.max(record.head.stamp);
+                self.commit_sequence = self.commit_sequence.max(record.head.commit_sequence);
                 self.apply(offset, &record)?;
                 if offset >= known.settled {
                     self.apply_to_state(&record)?;
@@ -717,15 +717,15 @@ impl Spool {
             }
         }
         self.derived.flush()?;
-        if self.art.growing.length()? != end {
-            self.art.growing.cut(end)?;
+        if self.art.append.length()? != end {
+            self.art.append.cut(end)?;
         }
         if let Some(from) = known.doubtful {
-            self.art.growing.write_again(from, end)?;
+            self.art.append.write_again(from, end)?;
         }
         // From now on these articles count as filed, so they must be on the disk before anything says so.
-        self.art.growing.sync()?;
-        self.art.growing.end = end;
+        self.art.append.sync()?;
+        self.art.append.end = end;
         Ok(articles)
     }
 
@@ -737,10 +737,10 @@ impl Spool {
         last: bool,
         whole: u64,
     ) -> Result<u64, Error> {
-        let path = self.art.growing.path.clone();
+        let path = self.art.append.path.clone();
         let at = |source| Error::io("read", &path, source);
-        let mut walk = Walk::new(file, self.art.growing.end, u64::MAX).map_err(at)?;
-        let mut end = self.art.growing.end;
+        let mut walk = Walk::new(file, self.art.append.end, u64::MAX).map_err(at)?;
+        let mut end = self.art.append.end;
         let mut torn_from = None;
         let mut commit = None;
         while let Some(step) = walk.next().map_err(at)? {
@@ -760,7 +760,7 @@ impl Spool {
                 Step::Gap { from, .. } => torn_from = torn_from.or(Some(from)),
                 // Laid over damage by fsck.
                 Step::Record(offset, record)
-                    if record.head.kind == Kind::Pad && record.head.stamp == 0 =>
+                    if record.head.kind == Kind::Pad && record.head.commit_sequence == 0 =>
                 {
                     end = offset + u64::from(record.head.length);
                 }
@@ -770,13 +770,13 @@ impl Spool {
                         continue;
                     }
                     // Left over from an attempt that failed and was made again at the same place.
-                    if commit.is_some_and(|(start, stamp)| {
-                        start == commit_start && stamp != record.head.stamp
+                    if commit.is_some_and(|(start, commit_sequence)| {
+                        start == commit_start && commit_sequence != record.head.commit_sequence
                     }) {
                         torn_from = torn_from.or(Some(offset));
                         continue;
                     }
-                    commit = Some((commit_start, record.head.stamp));
+                    commit = Some((commit_start, record.head.commit_sequence));
                     if let Some(from) = torn_from.take() {
                         self.notices.push(damage_notice(&path, from));
                     }

@@ -1,17 +1,17 @@
 //! Repacking: a sealed segment is written anew without its dead records. Positions stay as they were, told by a table at
-//! the end of the file ([`crate::moved`]).
+//! the end of the file ([`crate::relocation`]).
 
 use std::path::Path;
 use std::sync::Arc;
 
 use crate::Error;
-use crate::alive::Alive;
-use crate::current::{Art, Growing};
+use crate::visibility::Visibility;
+use crate::current::{Art, AppendFile};
 use crate::disk::{BLOCK_BYTES, Disk, Open};
 use crate::history::HistoryLine;
-use crate::moved::Moved;
+use crate::relocation::Relocation;
 use crate::pending::{Pending, SPILL_BYTES};
-use crate::position::{View, segment_path};
+use crate::position::{SegmentFile, segment_path};
 use crate::record::{self, Commit, Kind, Record};
 use crate::replace::fresh_path;
 use crate::segment::{SEGMENT_HEADER_BYTES, SegmentHeader, Step, Walk};
@@ -26,10 +26,10 @@ pub fn repack(
     disk: &Arc<dyn Disk>,
     segments: &Path,
     base: u64,
-    alive: Alive<'_>,
+    alive: Visibility<'_>,
     dead: Option<&[u64]>,
 ) -> Result<(), Error> {
-    let path = segment_path(segments, base, View::Art);
+    let path = segment_path(segments, base, SegmentFile::Art);
     let fresh = fresh_path(&path);
     let done = write(disk, &path, &fresh, alive, dead).and_then(|()| {
         // Which of the two files is found after a power cut does not matter; the caller syncs the directory.
@@ -47,7 +47,7 @@ fn write(
     disk: &Arc<dyn Disk>,
     path: &Path,
     fresh: &Path,
-    alive: Alive<'_>,
+    alive: Visibility<'_>,
     dead: Option<&[u64]>,
 ) -> Result<(), Error> {
     let at = |source| Error::io("read", path, source);
@@ -55,13 +55,13 @@ fn write(
     let header = SegmentHeader::read(&*old, path)?;
     let mut walk = Walk::new(&*old, SEGMENT_HEADER_BYTES, u64::MAX).map_err(at)?;
     let mut art = Art {
-        growing: Growing::open(&**disk, fresh.to_owned(), Open::Truncate, 0)?,
+        append: AppendFile::open(&**disk, fresh.to_owned(), Open::Truncate, 0)?,
         header,
         pending: Pending::default(),
     };
     art.pending.restart(0);
     art.pending.out().extend_from_slice(&header.to_bytes());
-    let mut moved = Moved::default();
+    let mut moved = Relocation::default();
     // The header is written again when all is known: as part of a whole block, which need not be read for that.
     let mut first = Vec::new();
     let mut dead = dead.map(|dead| dead.iter().copied().peekable());
@@ -95,19 +95,19 @@ fn write(
     let moved_at = art.next();
     // It belongs to no commit.
     let commit = Commit {
-        stamp: 0,
+        commit_sequence: 0,
         start: art.pending.commit_start(),
     };
-    record::push_text(art.pending.out(), Kind::Moved, commit, &moved.to_bytes());
+    record::push_text(art.pending.out(), Kind::Relocation, commit, &moved.to_bytes());
     keep_first_block(&mut first, &art.pending);
     art.write_pending(true, 0)?;
     let header = SegmentHeader { moved_at, ..header }.to_bytes();
     first.splice(..header.len().min(first.len()), header);
-    art.growing
+    art.append
         .file
         .write_at(&first, 0)
         .map_err(|source| Error::io("write", fresh, source))?;
-    art.growing.sync()
+    art.append.sync()
 }
 
 /// Keeps what the file begins with, if this is it.
@@ -119,10 +119,10 @@ fn keep_first_block(first: &mut Vec<u8>, pending: &Pending) {
 }
 
 /// True for records that nobody needs any more: dead articles, and what only filled space.
-pub fn is_gone(record: &Record<'_>, alive: Alive<'_>) -> bool {
+pub fn is_gone(record: &Record<'_>, alive: Visibility<'_>) -> bool {
     match record.head.kind {
         Kind::Article => HistoryLine::parse(record.line()).is_some_and(|line| alive.is_dead(&line)),
-        Kind::Pad | Kind::Hole | Kind::Moved => true,
+        Kind::Pad | Kind::Hole | Kind::Relocation => true,
         Kind::Seen | Kind::Cancel | Kind::Group | Kind::LowMarks | Kind::Active => false,
     }
 }

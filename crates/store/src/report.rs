@@ -18,7 +18,7 @@ pub struct Finding {
     /// What is wrong, in a sentence.
     pub what: String,
     /// True when it was mended.
-    pub mended: bool,
+    pub repaired: bool,
 }
 
 /// What a check found.
@@ -47,14 +47,14 @@ pub struct Report {
 }
 
 impl Report {
-    pub(crate) fn tell(&mut self, path: &Path, offset: u64, what: impl Into<String>, mended: bool) {
+    pub(crate) fn tell(&mut self, path: &Path, offset: u64, what: impl Into<String>, repaired: bool) {
         self.faults += 1;
         if self.findings.len() < FINDINGS_MAX {
             self.findings.push(Finding {
                 path: path.to_owned(),
                 offset,
                 what: what.into(),
-                mended,
+                repaired,
             });
         }
     }
@@ -63,6 +63,6 @@ impl Report {
     pub fn is_clean(&self) -> bool {
         self.faults == 0
             || (self.faults <= FINDINGS_MAX as u64
-                && self.findings.iter().all(|finding| finding.mended))
+                && self.findings.iter().all(|finding| finding.repaired))
     }
 }

@@ -7,8 +7,8 @@ use crate::Error;
 use crate::bytes::{put_u32, put_u64, u32_at, u64_at};
 use crate::disk::{Disk, File, Open};
 use crate::history::HistoryLine;
-use crate::moved::Moved;
-use crate::position::{View, segment_path};
+use crate::relocation::Relocation;
+use crate::position::{SegmentFile, segment_path};
 use crate::record::{ALIGN, HEADER_BYTES, Head, Kind, Record};
 
 /// Bytes before the first record of an `.art` file.
@@ -101,11 +101,11 @@ impl SegmentHeader {
 
 /// The bases of all segments, ascending.
 pub fn list(disk: &dyn Disk, segments: &Path) -> Result<Vec<u64>, Error> {
-    list_views(disk, segments, &[View::Art])
+    list_views(disk, segments, &[SegmentFile::Art])
 }
 
 /// The bases of all files of some views, ascending. The history of a segment may outlive its articles.
-pub fn list_views(disk: &dyn Disk, segments: &Path, views: &[View]) -> Result<Vec<u64>, Error> {
+pub fn list_views(disk: &dyn Disk, segments: &Path, views: &[SegmentFile]) -> Result<Vec<u64>, Error> {
     let names = disk
         .list(segments)
         .map_err(|source| Error::io("list", segments, source))?;
@@ -113,7 +113,7 @@ pub fn list_views(disk: &dyn Disk, segments: &Path, views: &[View]) -> Result<Ve
         .iter()
         .filter_map(|name| {
             let mut found = views.iter();
-            found.find_map(|view| crate::position::base_of_view(name.as_os_str(), *view))
+            found.find_map(|view| crate::position::base_of_file(name.as_os_str(), *view))
         })
         .collect();
     bases.sort_unstable();
@@ -127,14 +127,14 @@ pub fn open_view(
     disk: &dyn Disk,
     segments: &Path,
     base: u64,
-    view: View,
+    view: SegmentFile,
 ) -> Result<Option<Box<dyn File>>, Error> {
     let path = segment_path(segments, base, view);
     let is_gone = |error: &std::io::Error| error.kind() == std::io::ErrorKind::NotFound;
     match disk.open(&path, Open::Read) {
         Ok(file) => Ok(Some(file)),
         Err(source) if is_gone(&source) => {
-            let art = segment_path(segments, base, View::Art);
+            let art = segment_path(segments, base, SegmentFile::Art);
             match disk.open(&art, Open::Read) {
                 Err(error) if is_gone(&error) => Ok(None),
                 _ => Err(Error::io(REMAKE, &path, source)),
@@ -182,7 +182,7 @@ enum Table {
     /// As they lie in the file.
     Plain,
     /// As the table of a repacked segment says.
-    Moved(Moved),
+    Relocation(Relocation),
     /// The table is damaged: articles tell their own, within the segment of this base; others follow the one before.
     Lost { base: u64, next: u64 },
 }
@@ -205,8 +205,8 @@ impl<'f> Walk<'f> {
             && header.moved_at != 0
         {
             walk.end = walk.end.min(header.moved_at);
-            walk.table = match Moved::read(file, header.moved_at)? {
-                Some(moved) => Table::Moved(moved),
+            walk.table = match Relocation::read(file, header.moved_at)? {
+                Some(moved) => Table::Relocation(moved),
                 None => Table::Lost {
                     base: header.base,
                     next: from.max(SEGMENT_HEADER_BYTES),
@@ -236,8 +236,8 @@ impl<'f> Walk<'f> {
     /// The positions, within the segment, of bytes of the file.
     pub fn positions(&self, (from, to): (u64, u64)) -> (u64, u64) {
         match &self.table {
-            Table::Moved(moved) if to >= self.end => (moved.position(from), u64::MAX),
-            Table::Moved(moved) => (moved.position(from), moved.position(to)),
+            Table::Relocation(moved) if to >= self.end => (moved.position(from), u64::MAX),
+            Table::Relocation(moved) => (moved.position(from), moved.position(to)),
             Table::Plain | Table::Lost { .. } => (from, to),
         }
     }
@@ -331,7 +331,7 @@ impl Table {
     fn position(&mut self, at: u64, record: &Record<'_>) -> u64 {
         match self {
             Table::Plain => at,
-            Table::Moved(moved) => moved.position(at),
+            Table::Relocation(moved) => moved.position(at),
             Table::Lost { base, next } => {
                 let told = HistoryLine::parse(record.line())
                     .filter(|_| record.head.kind == Kind::Article)
@@ -346,14 +346,14 @@ impl Table {
 
 /// Makes the files of a new segment, durably.
 pub fn create(disk: &dyn Disk, segments: &Path, header: SegmentHeader) -> Result<(), Error> {
-    for view in [View::His, View::Ovr, View::Exp, View::Art] {
+    for view in [SegmentFile::His, SegmentFile::Ovr, SegmentFile::Exp, SegmentFile::Art] {
         let path = segment_path(segments, header.base, view);
         let at = |doing| {
             let path = path.clone();
             move |source| Error::io(doing, &path, source)
         };
         let file = disk.open(&path, Open::Truncate).map_err(at("make"))?;
-        if view == View::Art {
+        if view == SegmentFile::Art {
             file.write_at(&header.to_bytes(), 0).map_err(at("write"))?;
             file.sync().map_err(at("sync"))?;
         }
@@ -369,7 +369,7 @@ pub fn each_record(
     base: u64,
     mut each: impl FnMut(u64, &Record<'_>),
 ) -> Result<(), Error> {
-    let path = segment_path(segments, base, View::Art);
+    let path = segment_path(segments, base, SegmentFile::Art);
     let at = |doing| {
         let path = path.clone();
         move |source| Error::io(doing, &path, source)
@@ -393,7 +393,7 @@ mod tests {
     /// An article may hold what looks like a record. Damage in front of it must not make it one.
     #[test]
     fn what_an_article_says_is_never_a_record() {
-        let commit = |start| Commit { stamp: 1, start };
+        let commit = |start| Commit { commit_sequence: 1, start };
         let mut forged = Vec::new();
         push_text(&mut forged, Kind::LowMarks, commit(0), b"a.b 90000 90000\n");
         let mut bytes = SegmentHeader::plain(FIRST_BASE, 4096).to_bytes().to_vec();

@@ -8,13 +8,13 @@ use std::sync::Arc;
 
 use crate::disk::{Disk, File, Open};
 use crate::history::HistoryLine;
-use crate::moved::Moved;
+use crate::relocation::Relocation;
 use crate::overview::{self, GroupRows};
-use crate::position::{View, segment_path};
+use crate::position::{SegmentFile, segment_path};
 use crate::replace::replace_unsynced;
 use crate::segment::SegmentHeader;
 use crate::survey::Survey;
-use crate::thinned::thin;
+use crate::compacted_history::thin;
 use crate::{Error, Reader, punch, repack};
 
 /// What shrinking a segment came to.
@@ -42,7 +42,7 @@ pub fn shrink(
     dead_part: f64,
 ) -> Result<Shrunk, Error> {
     let survey = reader.survey(base)?;
-    let path = segment_path(segments, base, View::Art);
+    let path = segment_path(segments, base, SegmentFile::Art);
     let at = |source| Error::io("shrink", &path, source);
     let file = disk.open(&path, Open::Write).map_err(at)?;
     let header = SegmentHeader::read(&*file, &path)?;
@@ -56,7 +56,7 @@ pub fn shrink(
     // Holes first: they need no space, so that a full disk has some for the views.
     let mut told = give_back(disk, segments, reader, (base, &*file), &found, dead_part)?;
     told.due = found.ids.due;
-    thin_history(&**disk, segments, &survey, reader, (&found.ids, dead_part))?;
+    compact_history(&**disk, segments, &survey, reader, (&found.ids, dead_part))?;
     if found.runs.is_empty() {
         return Ok(told);
     }
@@ -74,7 +74,7 @@ fn give_back(
     found: &Dead,
     dead_part: f64,
 ) -> Result<Shrunk, Error> {
-    let path = segment_path(segments, base, View::Art);
+    let path = segment_path(segments, base, SegmentFile::Art);
     let at = |source| Error::io("shrink", &path, source);
     let worth = |(start, end): &(u64, u64)| punch::worth(*start, *end);
     let scattered = found.bytes() - found.runs.iter().map(worth).sum::<u64>();
@@ -104,7 +104,7 @@ pub fn dead_part_of_current(
     reader: &Reader,
     base: u64,
 ) -> Result<(f64, u64), Error> {
-    let path = segment_path(segments, base, View::Art);
+    let path = segment_path(segments, base, SegmentFile::Art);
     let at = |source| Error::io("read", &path, source);
     let file = disk.open(&path, Open::Read).map_err(at)?;
     let header = SegmentHeader::read(&*file, &path)?;
@@ -147,7 +147,7 @@ impl Dead {
     ) -> std::io::Result<Option<Dead>> {
         let moved = match header.moved_at {
             0 => None,
-            at => match Moved::read(file, at)? {
+            at => match Relocation::read(file, at)? {
                 Some(moved) => Some(moved),
                 None => return Ok(None),
             },
@@ -224,7 +224,7 @@ fn drop_rows(
     if all.saturating_sub(left as u64) as f64 <= dead_part * all as f64 {
         return Ok(());
     }
-    let path = segment_path(segments, survey.base(), View::Ovr);
+    let path = segment_path(segments, survey.base(), SegmentFile::Ovr);
     if !survey.is_whole() {
         // Merged, damage would get a right checksum.
         return Err(Error::Damaged {
@@ -254,7 +254,7 @@ impl Ids {
 }
 
 /// Writes `.his` anew without the lines that may be forgotten, if they are a part of it worth that.
-fn thin_history(
+fn compact_history(
     disk: &dyn Disk,
     segments: &Path,
     survey: &Survey,
@@ -264,7 +264,7 @@ fn thin_history(
     if f64::from(ids.forgotten) <= dead_part * f64::from(ids.all) {
         return Ok(());
     }
-    let path = segment_path(segments, survey.base(), View::His);
+    let path = segment_path(segments, survey.base(), SegmentFile::His);
     let text = thin(survey.history_lines(), |line| !reader.is_forgotten(line));
     replace_unsynced(disk, &path, |file| file.write_at(&text, 0))
 }
@@ -290,6 +290,6 @@ fn drop_exceptions(
     if !dropped {
         return Ok(());
     }
-    let path = segment_path(segments, survey.base(), View::Exp);
+    let path = segment_path(segments, survey.base(), SegmentFile::Exp);
     replace_unsynced(disk, &path, |file| file.write_at(&kept, 0))
 }

@@ -5,7 +5,7 @@ use std::ops::ControlFlow;
 use crate::Error;
 use crate::history::HistoryLine;
 use crate::reader::Reader;
-use crate::thinned::History;
+use crate::compacted_history::History;
 
 impl Reader {
     /// Calls `each` for history lines in the order in which they came, from the first that may have arrived at a time on, or from an

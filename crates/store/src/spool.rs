@@ -8,26 +8,26 @@ use article::message_id;
 use groups::{Active, Flag};
 
 use crate::active_file::ActiveFile;
-use crate::board::Announcing;
+use crate::published::Publisher;
 use crate::cancels::Cancels;
 use crate::current::{Art, Derived, PAD_BYTES_MAX};
 use crate::disk::Disk;
-use crate::expired::ExpiredFile;
+use crate::expiry_state::ExpiryStateFile;
 use crate::filing::Filing;
 use crate::history::{HistoryLine, Unreadable, has_unreadable_line, push_seen, sound_line};
 use crate::index::{self, Index};
 use crate::lock::Lock;
-use crate::mark::Mark;
-use crate::moved_tables::Tables;
-use crate::older::Older;
+use crate::watermark::Watermark;
+use crate::relocation_cache::Tables;
+use crate::sealed_history::SealedHistory;
 use crate::overview::{self, Block};
 use crate::pending::SPILL_BYTES;
-use crate::position::{POSITION_MAX, View, segment_path};
+use crate::position::{POSITION_MAX, SegmentFile, segment_path};
 use crate::record::{self, Commit, Kind};
 use crate::row::push_row;
 use crate::segment::{self, SEGMENT_HEADER_BYTES, SegmentHeader};
-use crate::stored::{Stored, read_record};
-use crate::{Error, Expires, Position, mend, recover};
+use crate::stored_record::{StoredRecord, read_record};
+use crate::{Error, Expires, Position, repair, recover};
 
 /// When an article counts as filed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -99,15 +99,15 @@ pub struct Spool {
     pub(crate) index: Index,
     pub(crate) art: Art,
     pub(crate) derived: Derived,
-    pub(crate) older: Older,
-    pub(crate) expired: ExpiredFile,
-    pub(crate) stamp: u64,
+    pub(crate) sealed: SealedHistory,
+    pub(crate) expired: ExpiryStateFile,
+    pub(crate) commit_sequence: u64,
     pub(crate) checkpointed: u64,
-    pub(crate) stopped: bool,
+    pub(crate) is_poisoned: bool,
     pub(crate) notices: Vec<String>,
     pub(crate) taken_up: u64,
     pub(crate) lock: Lock,
-    pub(crate) announcing: Option<Announcing>,
+    pub(crate) publisher: Option<Publisher>,
 }
 
 impl Spool {
@@ -144,7 +144,7 @@ impl Spool {
         if self.expired.flush()? {
             self.notices
                 .push("expired was damaged: made again from the log".into());
-            self.announce_files();
+            self.publish_files();
         }
         Ok(())
     }
@@ -174,7 +174,7 @@ impl Spool {
 
     /// Where the log ends: what is committed lies before it.
     pub fn end(&self) -> Position {
-        Position(self.art.header.base + self.art.growing.end)
+        Position(self.art.header.base + self.art.append.end)
     }
 
     /// The active table.
@@ -188,8 +188,8 @@ impl Spool {
     }
 
     /// The article at a position; what waits for a commit is committed first. `None`: it is gone.
-    pub fn read(&mut self, position: Position) -> Result<Option<Stored>, Error> {
-        if position.0 >= self.art.header.base + self.art.growing.end {
+    pub fn read(&mut self, position: Position) -> Result<Option<StoredRecord>, Error> {
+        if position.0 >= self.art.header.base + self.art.append.end {
             self.commit()?;
         }
         let segments = self.dir.join("segments");
@@ -248,7 +248,7 @@ impl Spool {
         });
         if matches!(looked_up, Err(Error::Damaged { .. })) {
             // Missing, it is made again when the spool is opened the next time.
-            mend::remove_index(&*self.disk, &self.dir)?;
+            repair::remove_index(&*self.disk, &self.dir)?;
         }
         looked_up?;
         fault.map_or(Ok(found), Err)
@@ -257,10 +257,10 @@ impl Spool {
     /// Which line it is that cannot be read.
     fn unreadable_line(&self, address: u64) -> Error {
         let base = match address < self.art.header.base {
-            true => self.older.base_of(address),
+            true => self.sealed.base_of(address),
             false => self.art.header.base,
         };
-        let path = segment_path(&self.dir.join("segments"), base, View::His);
+        let path = segment_path(&self.dir.join("segments"), base, SegmentFile::His);
         Error::unreadable(&path, address - base)
     }
 
@@ -277,7 +277,7 @@ impl Spool {
     pub(crate) fn text_at(&self, address: u64) -> Result<Option<&[u8]>, Error> {
         match address.checked_sub(self.art.header.base) {
             Some(offset) => Ok(self.derived.text_at(offset)),
-            None => self.older.text_at(address),
+            None => self.sealed.text_at(address),
         }
     }
 
@@ -287,11 +287,11 @@ impl Spool {
             let now = SystemTime::now()
                 .duration_since(UNIX_EPOCH)
                 .map_or(0, |age| age.as_micros() as u64);
-            self.stamp = now.max(self.stamp + 1);
-            self.art.pending.restart(self.art.growing.end);
+            self.commit_sequence = now.max(self.commit_sequence + 1);
+            self.art.pending.restart(self.art.append.end);
         }
         Commit {
-            stamp: self.stamp,
+            commit_sequence: self.commit_sequence,
             start: self.art.pending.commit_start(),
         }
     }
@@ -305,7 +305,7 @@ impl Spool {
     }
 
     pub(crate) fn make_room(&mut self, bytes: u64) -> Result<(), Error> {
-        if self.stopped {
+        if self.is_poisoned {
             return Err(Error::Stopped);
         }
         if self.art.has_room(bytes) {
@@ -345,16 +345,16 @@ impl Spool {
             .add(offset, filing.links.iter().copied(), |out| {
                 push_row(out, &filing.overview, laid.bytes, u64::from(laid.lines));
             });
-        if let Some(announcing) = &mut self.announcing {
-            announcing.note(&self.active.table, filing.links.iter().copied());
+        if let Some(publisher) = &mut self.publisher {
+            publisher.note(&self.active.table, filing.links.iter().copied());
         }
         self.remember_address(filing.id, address)?;
         if self.options.durability == Durability::Each {
             self.commit()?;
         } else if self.art.pending.len() >= SPILL_BYTES {
-            self.stopped = true;
+            self.is_poisoned = true;
             self.art.spill(self.goes_direct())?;
-            self.stopped = false;
+            self.is_poisoned = false;
         }
         Ok(position)
     }
@@ -446,10 +446,10 @@ impl Spool {
     pub(crate) fn each_block(&self, mut each: impl FnMut(&Block<'_>)) -> Result<(), Error> {
         let segments = self.dir.join("segments");
         for base in segment::list(&*self.disk, &segments)? {
-            let Some(file) = segment::open_view(&*self.disk, &segments, base, View::Ovr)? else {
+            let Some(file) = segment::open_view(&*self.disk, &segments, base, SegmentFile::Ovr)? else {
                 continue;
             };
-            let path = segment_path(&segments, base, View::Ovr);
+            let path = segment_path(&segments, base, SegmentFile::Ovr);
             let at = |source| Error::io(segment::REMAKE, &path, source);
             let map = file
                 .length()
@@ -464,9 +464,9 @@ impl Spool {
     }
 
     pub(crate) fn log_text(&mut self, kind: Kind, text: &[u8]) {
-        if let Some(announcing) = &mut self.announcing {
+        if let Some(publisher) = &mut self.publisher {
             // Low marks are in the table, too.
-            announcing.note_groups();
+            publisher.note_groups();
         }
         let commit = self.commit_of_record();
         record::push_text(self.art.pending.out(), kind, commit, text);
@@ -491,13 +491,13 @@ impl Spool {
         }
         // The new line is among the waiting ones, so growing puts it in. Where it cannot, the id would not be found.
         let grown = self.grow_index();
-        self.stopped |= grown.is_err();
+        self.is_poisoned |= grown.is_err();
         grown
     }
 
     fn oldest_for_insert(&self) -> u64 {
         // Listing the segments is put off until something else needs it; slots are re-used from then on.
-        self.older.oldest_if_known()
+        self.sealed.oldest_if_known()
     }
 
     /// Makes a larger index from the history lines.
@@ -526,7 +526,7 @@ impl Spool {
             fresh.publish(&*self.disk)?;
         }
         self.index = fresh;
-        self.announce_files();
+        self.publish_files();
         Ok(())
     }
 
@@ -541,7 +541,7 @@ impl Spool {
                 true => Ok(()),
                 false => put(address, line),
             };
-            self.older.each_line(&mut put)?;
+            self.sealed.each_line(&mut put)?;
             if is_whole {
                 for (offset, line) in self.derived.lines() {
                     put(self.art.header.base + offset, line)?;
@@ -553,40 +553,40 @@ impl Spool {
 
     /// Bytes that wait for the next commit.
     pub fn pending_bytes(&self) -> usize {
-        (self.art.next() - self.art.growing.end) as usize + self.derived.pending_bytes()
+        (self.art.next() - self.art.append.end) as usize + self.derived.pending_bytes()
     }
 
     /// Makes everything appended so far durable: one write and one fdatasync. After an error nothing more is
     /// accepted; what earlier commits made durable stays.
     pub fn commit(&mut self) -> Result<Committed, Error> {
-        if self.stopped {
+        if self.is_poisoned {
             return Err(Error::Stopped);
         }
-        let bytes = self.art.next() - self.art.growing.end;
+        let bytes = self.art.next() - self.art.append.end;
         if bytes > 0 {
-            self.stopped = true;
+            self.is_poisoned = true;
             let began = Instant::now();
-            self.art.write_pending(self.goes_direct(), self.stamp)?;
+            self.art.write_pending(self.goes_direct(), self.commit_sequence)?;
             if self.options.durability != Durability::None {
                 // After a failed sync the state on the disk is unknown, and asking again would not tell:
                 // the next start writes it again past the page cache, or cuts it off.
-                self.art.growing.sync()?;
+                self.art.append.sync()?;
             }
-            if let Some(announcing) = &mut self.announcing {
+            if let Some(publisher) = &mut self.publisher {
                 let index = (self.index.used(), self.index.slots());
-                announcing.count(bytes, began.elapsed(), index);
+                publisher.count(bytes, began.elapsed(), index);
             }
             self.publish()?;
-            if self.art.growing.end.saturating_sub(self.checkpointed)
+            if self.art.append.end.saturating_sub(self.checkpointed)
                 >= self.options.checkpoint_bytes
             {
                 self.checkpoint()?;
             }
-            self.stopped = false;
+            self.is_poisoned = false;
         }
         Ok(Committed {
             bytes,
-            end: Position(self.art.header.base + self.art.growing.end),
+            end: Position(self.art.header.base + self.art.append.end),
         })
     }
 
@@ -599,22 +599,22 @@ impl Spool {
         self.derived.flush()?;
         self.active.flush()?;
         if self.expired.flush()? {
-            self.announce_files();
+            self.publish_files();
         }
         self.index
             .set_active_identity(self.active.identity()?, self.active.table.sum());
         self.index
             .set_synced(self.options.durability != Durability::None);
         self.index.set_applied(&self.mark(), self.boot);
-        self.announce();
+        self.publish_commit();
         Ok(())
     }
 
-    fn mark(&self) -> Mark {
-        Mark {
-            turn: 0,
+    fn mark(&self) -> Watermark {
+        Watermark {
+            sequence: 0,
             base: self.art.header.base,
-            art_end: self.art.growing.end,
+            art_end: self.art.append.end,
             his_end: self.derived.his.end,
             ovr_end: self.derived.ovr.end,
             cancels_end: self.derived.cancels.end,
@@ -631,25 +631,25 @@ impl Spool {
         let done = self.sync_all();
         match &done {
             Ok(()) => self.index.set_doubted(false),
-            Err(_) => self.stopped = true,
+            Err(_) => self.is_poisoned = true,
         }
         done
     }
 
     fn sync_all(&mut self) -> Result<(), Error> {
         if self.options.durability == Durability::None {
-            self.art.growing.sync()?;
+            self.art.append.sync()?;
         }
         self.derived.sync()?;
         self.active.sync()?;
         self.index.set_checkpoint(&self.mark())?;
-        self.checkpointed = self.art.growing.end;
+        self.checkpointed = self.art.append.end;
         Ok(())
     }
 
     /// Ends the current segment and begins the next. Nothing may wait for a commit.
     pub fn seal(&mut self) -> Result<(), Error> {
-        self.stopped = true;
+        self.is_poisoned = true;
         self.derived.merge_overview(&*self.disk)?;
         self.checkpoint()?;
         let old = self.art.header;
@@ -663,13 +663,13 @@ impl Spool {
         let segments = self.dir.join("segments");
         segment::create(&*self.disk, &segments, header)?;
         self.enter(&segments, header)?;
-        self.stopped = false;
+        self.is_poisoned = false;
         self.log_state()
     }
 
     /// Makes a freshly made segment the current one.
     fn enter(&mut self, segments: &Path, header: SegmentHeader) -> Result<(), Error> {
-        let mark = Mark {
+        let mark = Watermark {
             base: header.base,
             art_end: SEGMENT_HEADER_BYTES,
             his_end: 0,
@@ -680,10 +680,10 @@ impl Spool {
         };
         self.art = Art::open(&self.disk, segments, header.base, mark.art_end)?;
         self.derived = Derived::open(&*self.disk, &self.dir, header, &mark)?;
-        self.older = Older::new(self.disk.clone(), segments, header.base);
+        self.sealed = SealedHistory::new(self.disk.clone(), segments, header.base);
         self.checkpointed = mark.art_end;
         self.index.set_applied(&self.mark(), self.boot);
-        self.announce();
+        self.publish_commit();
         Ok(())
     }
 
@@ -701,7 +701,7 @@ impl Spool {
         let fresh = self.build_index(self.index.used())?;
         let ids = fresh.used();
         self.take_index(fresh)?;
-        self.announce();
+        self.publish_commit();
         Ok(ids)
     }
 }

@@ -6,13 +6,13 @@ use std::path::Path;
 
 use crate::Error;
 use crate::disk::{Disk, MapRef, Open};
-use crate::expired::Expired;
+use crate::expiry_state::ExpiryState;
 use crate::history::HistoryLine;
 use crate::overview::{self, GroupRows};
-use crate::position::{View, segment_path};
+use crate::position::{SegmentFile, segment_path};
 use crate::record::Kind;
 use crate::segment::{SEGMENT_HEADER_BYTES, Step, Walk};
-use crate::thinned::History;
+use crate::compacted_history::History;
 
 /// The views of one segment, mapped.
 #[derive(Debug)]
@@ -58,7 +58,7 @@ impl Survey {
     }
 
     /// True when each living article with an Expires is among the exceptions: else `.exp` is damaged.
-    pub fn has_its_exceptions(&self, expired: &Expired) -> bool {
+    pub fn has_its_exceptions(&self, expired: &ExpiryState) -> bool {
         let known: HashSet<u64> = self
             .exceptions()
             .filter_map(|line| Some(line.position?.0))
@@ -149,9 +149,9 @@ impl Survey {
     /// The disk could not read a part of the views.
     pub fn was_readable(&self, segments: &Path) -> Result<(), Error> {
         let views = [
-            (View::His, &self.his),
-            (View::Ovr, &self.ovr),
-            (View::Exp, &self.exp),
+            (SegmentFile::His, &self.his),
+            (SegmentFile::Ovr, &self.ovr),
+            (SegmentFile::Exp, &self.exp),
         ];
         for (view, map) in views {
             if let Some(offset) = map.unreadable_from() {
@@ -171,8 +171,8 @@ impl Survey {
         }) && length == self.ovr.bytes().len()
     }
 
-    pub(crate) fn is_thinned(&self) -> bool {
-        History::of(self.history()).is_thinned()
+    pub(crate) fn is_compacted(&self) -> bool {
+        History::of(self.history()).is_compacted()
     }
 
     /// True when there is an article in an `.art` file, dead or not.

@@ -14,7 +14,7 @@ use double::Double;
 use news::News;
 use store::disk::Disk;
 use store::fsck::{Report, fsck_on};
-use store::{Board, Error, Options, Position, Reader, Spool, Stacks};
+use store::{Published, Error, Options, Position, Reader, Spool, LiveReader};
 
 /// So long that the blocks in the middle of an article are its own.
 fn filler(number: usize) -> String {
@@ -206,9 +206,9 @@ fn maps_without_their_pages_end_nobody() {
     let (news, positions) = news();
     let dir = news.dir();
     let mut spool = Spool::open(dir, Options::default()).unwrap();
-    let board = Board::new();
-    spool.announce_on(board.clone());
-    let mut stacks = Stacks::open(dir, board).unwrap();
+    let board = Published::new();
+    spool.publish_to(board.clone());
+    let mut stacks = LiveReader::open(dir, board).unwrap();
     for position in &positions {
         assert!(stacks.record(*position).unwrap().is_some());
     }

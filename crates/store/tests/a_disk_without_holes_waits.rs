@@ -14,7 +14,7 @@ use double::Double;
 use news::News;
 use store::disk::Disk;
 use store::fsck::fsck_on;
-use store::{Eagerness, Expiry, Reader, Reclaimed, Spool, reclaim_on};
+use store::{ReclaimPolicy, ExpiryDecision, Reader, Reclaimed, Spool, reclaim_on};
 use story::{native, small};
 
 /// Articles of either group in the first segment.
@@ -67,8 +67,8 @@ impl Site {
         self.dir().join("segments/00000000000000004096.art")
     }
 
-    fn expire(&self, expiry: Expiry) -> Reclaimed {
-        let expiry = Expiry {
+    fn expire(&self, expiry: ExpiryDecision) -> Reclaimed {
+        let expiry = ExpiryDecision {
             touched: self.segments(),
             ..expiry
         };
@@ -79,7 +79,7 @@ impl Site {
             self.disk.clone(),
             self.dir(),
             small(),
-            Eagerness::usual(0.15),
+            ReclaimPolicy::usual(0.15),
         )
         .unwrap();
         assert_eq!(told.faults, [""; 0]);
@@ -87,9 +87,9 @@ impl Site {
     }
 
     fn cut(&self, group: &str, below: u64) -> Reclaimed {
-        self.expire(Expiry {
+        self.expire(ExpiryDecision {
             cuts: vec![(group.into(), below)],
-            ..Expiry::default()
+            ..ExpiryDecision::default()
         })
     }
 
@@ -136,7 +136,7 @@ fn waiting() -> Site {
         site.disk.clone(),
         site.dir(),
         small(),
-        Eagerness::usual(0.15),
+        ReclaimPolicy::usual(0.15),
     )
     .unwrap();
     assert_eq!(again, Reclaimed::default());
@@ -149,9 +149,9 @@ fn the_space_comes_back_when_the_segment_is_written_anew() {
     let before = std::fs::metadata(site.first()).unwrap().len();
     let odd = |number: u64| !number.is_multiple_of(2);
     let gone = (1..=ALL).filter(|number| odd(*number));
-    let told = site.expire(Expiry {
+    let told = site.expire(ExpiryDecision {
         gone: gone.map(|number| (b"stays".to_vec(), number)).collect(),
-        ..Expiry::default()
+        ..ExpiryDecision::default()
     });
     assert!(told.repacked > 0 && !told.no_holes, "{told:?}");
     let after = std::fs::metadata(site.first()).unwrap().len();

@@ -4,15 +4,15 @@ use crate::news;
 
 use groups::Flag;
 use news::News;
-use store::{Board, Options, Spool, Stacks};
+use store::{Published, Options, Spool, LiveReader};
 
 #[test]
 fn a_new_group_is_seen_live() {
     let news = News::new(&["a.b"]);
     let mut spool = Spool::open(news.dir(), Options::default()).unwrap();
-    let board = Board::new();
-    spool.announce_on(board.clone());
-    let mut stacks = Stacks::open(news.dir(), board).unwrap();
+    let board = Published::new();
+    spool.publish_to(board.clone());
+    let mut stacks = LiveReader::open(news.dir(), board).unwrap();
     let generation = stacks.active().generation();
 
     spool.set_group(b"new.one", Flag::Moderated).unwrap();

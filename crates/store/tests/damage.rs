@@ -16,7 +16,7 @@ use double::dice::{Dice, first_seed, rounds};
 use news::News;
 use store::disk::{Disk, RealDisk};
 use store::fsck::fsck_on;
-use store::{Eagerness, Expiry, Position, Reader, Spool, reclaim_on};
+use store::{ReclaimPolicy, ExpiryDecision, Position, Reader, Spool, reclaim_on};
 use story::{Deed, Filed, GROUPS, Story, native, small};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -95,16 +95,16 @@ impl Sound {
         }
         gone.sort();
         let disk: Arc<dyn Disk> = Arc::new(RealDisk);
-        let expiry = Expiry {
+        let expiry = ExpiryDecision {
             gone,
             touched: bases.clone(),
-            ..Expiry::default()
+            ..ExpiryDecision::default()
         };
         Spool::open(news.dir(), small())
             .unwrap()
             .expire(&expiry)
             .unwrap();
-        let told = reclaim_on(disk, news.dir(), small(), Eagerness::usual(0.3)).unwrap();
+        let told = reclaim_on(disk, news.dir(), small(), ReclaimPolicy::usual(0.3)).unwrap();
         assert!(told.holes > 0 && told.repacked > 0, "{told:?}");
         assert_eq!(segments(news.dir()), bases);
         for deed in &story.deeds {
@@ -326,11 +326,11 @@ fn one_mark(sound: &Sound, base: u64, marks: &[(usize, usize)], dice: &mut Dice,
         told.contains(path.to_str().unwrap()),
         "{what}: not told: {told}"
     );
-    let mended = fsck_on(disk.clone(), copy.path(), true)
+    let repaired = fsck_on(disk.clone(), copy.path(), true)
         .unwrap_or_else(|error| panic!("{what}: repair: {error}"));
-    assert!(mended.is_clean() && mended.lost == 0, "{what}: {mended:?}");
+    assert!(repaired.is_clean() && repaired.lost == 0, "{what}: {repaired:?}");
     let clean = fsck_on(disk.clone(), copy.path(), false).unwrap();
-    assert!(clean.faults == 0, "{what}: {clean:?}\nafter {mended:?}");
+    assert!(clean.faults == 0, "{what}: {clean:?}\nafter {repaired:?}");
     check(sound, &disk, copy.path(), &HashSet::new(), &what);
 }
 
@@ -397,13 +397,13 @@ fn one_damage(sound: &Sound, file: &Path, how: Damage, dice: &mut Dice, seed: u6
         let is_told = text.contains(name) || text.contains("were taken up again");
         assert!(is_told, "{what}: not told: {text}");
     }
-    let mended =
+    let repaired =
         fsck_on(disk.clone(), dir, true).unwrap_or_else(|error| panic!("{what}: repair: {error}"));
     let clean =
         fsck_on(disk.clone(), dir, false).unwrap_or_else(|error| panic!("{what}: again: {error}"));
     assert!(
         clean.is_clean() && clean.faults == 0,
-        "{what}: {clean:?}\nafter {mended:?}"
+        "{what}: {clean:?}\nafter {repaired:?}"
     );
     check(sound, &disk, dir, &hit, &what);
     let clean = fsck_on(disk, dir, false).unwrap();

@@ -10,7 +10,7 @@ use std::time::SystemTime;
 
 use double::{Double, Fault};
 use news::News;
-use store::{Eagerness, Expiry, Reader, Spool, reclaim_on};
+use store::{ReclaimPolicy, ExpiryDecision, Reader, Spool, reclaim_on};
 use story::small;
 
 const ARTICLES: u64 = 60;
@@ -25,17 +25,17 @@ fn expired(news: &News, double: &Double) {
     }
     spool.commit().unwrap();
     let gone = (1..=ARTICLES).step_by(2);
-    let expiry = Expiry {
+    let expiry = ExpiryDecision {
         gone: gone.map(|number| (b"a.b".to_vec(), number)).collect(),
         touched: Reader::open_on(disk.clone(), dir)
             .unwrap()
             .segments()
             .to_vec(),
-        ..Expiry::default()
+        ..ExpiryDecision::default()
     };
     spool.expire(&expiry).unwrap();
     drop(spool);
-    let eagerness = Eagerness {
+    let eagerness = ReclaimPolicy {
         dead_part: 0.1,
         everywhere: true,
     };

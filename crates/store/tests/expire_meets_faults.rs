@@ -15,7 +15,7 @@ use double::dice::{Dice, first_seed, rounds};
 use double::{Double, Fault};
 use news::News;
 use store::disk::{Disk, RealDisk};
-use store::{Eagerness, Error, Expiry, Position, Reader, Reclaimed, Spool, reclaim_on};
+use store::{ReclaimPolicy, Error, ExpiryDecision, Position, Reader, Reclaimed, Spool, reclaim_on};
 use story::{Deed, GROUPS, Story, native, small};
 
 const STEPS: u64 = 160;
@@ -86,9 +86,9 @@ impl Told {
         told
     }
 
-    fn expiry(&self, reader: &Reader) -> Expiry {
+    fn expiry(&self, reader: &Reader) -> ExpiryDecision {
         let name = |name: &String| name.clone().into_bytes();
-        Expiry {
+        ExpiryDecision {
             survivors: self
                 .survivors
                 .iter()
@@ -100,7 +100,7 @@ impl Told {
                 .map(|(group, cut)| (name(group), *cut))
                 .collect(),
             touched: reader.segments().to_vec(),
-            ..Expiry::default()
+            ..ExpiryDecision::default()
         }
     }
 
@@ -115,7 +115,7 @@ impl Told {
         let mut spool = Spool::open_on(disk.clone(), dir, small())?;
         spool.expire(&expiry)?;
         drop(spool);
-        let told = reclaim_on(disk.clone(), dir, small(), Eagerness::usual(self.dead_part))?;
+        let told = reclaim_on(disk.clone(), dir, small(), ReclaimPolicy::usual(self.dead_part))?;
         match told.faults.first() {
             Some(fault) => Err(Error::Io {
                 doing: "give back the space of",

@@ -7,7 +7,7 @@
 use crate::news;
 
 use news::News;
-use store::{Expiry, LowMark, Options, Reader, SEGMENT_BYTES_MIN, Spool};
+use store::{ExpiryDecision, LowMark, Options, Reader, SEGMENT_BYTES_MIN, Spool};
 
 fn small() -> Options {
     Options {
@@ -77,10 +77,10 @@ fn over_segments_cancels_and_expiry() {
         [of("a", 3, false), of("b", 2, false), of("none", 1, true)]
     );
 
-    let expiry = Expiry {
+    let expiry = ExpiryDecision {
         cuts: vec![(b"b".to_vec(), 7)],
         gone: vec![(b"a".to_vec(), 3)],
-        ..Expiry::default()
+        ..ExpiryDecision::default()
     };
     spool.expire(&expiry).unwrap();
     assert_eq!(
@@ -140,15 +140,15 @@ fn segments_may_go_after_the_reader_was_opened() {
     }
     spool.commit().unwrap();
     let reader = Reader::open(news.dir()).unwrap();
-    let expiry = Expiry {
+    let expiry = ExpiryDecision {
         cuts: vec![(b"a".to_vec(), 13)],
         forget_before: Some(i64::MAX),
         touched: reader.segments().to_vec(),
-        ..Expiry::default()
+        ..ExpiryDecision::default()
     };
     spool.expire(&expiry).unwrap();
     drop(spool);
-    let reclaimed = store::reclaim(news.dir(), small(), store::Eagerness::usual(0.3)).unwrap();
+    let reclaimed = store::reclaim(news.dir(), small(), store::ReclaimPolicy::usual(0.3)).unwrap();
     assert!(reclaimed.segments > 0, "{reclaimed:?}");
     let marks = reader.low_marks(reader.active()).unwrap();
     assert!(marks[0].lowest > 1, "{marks:?}");

@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 
 use double::{Deed, Double, Fault};
 use news::News;
-use store::{Eagerness, Expiry, Position, Reader, Spool, reclaim_on};
+use store::{ReclaimPolicy, ExpiryDecision, Position, Reader, Spool, reclaim_on};
 use story::small;
 
 /// What the names of a file have in common, and whose they are: a segment's, or of all.
@@ -129,12 +129,12 @@ fn file_and_expire(news: &News, double: &Double) -> Spool {
         .unwrap()
         .segments()
         .to_vec();
-    let expiry = Expiry {
+    let expiry = ExpiryDecision {
         cuts,
         gone: gone.collect(),
         forget_before: Some(900),
         touched,
-        ..Expiry::default()
+        ..ExpiryDecision::default()
     };
     spool.expire(&expiry).unwrap();
     double.told("expired");
@@ -150,7 +150,7 @@ fn life(news: &News, double: &Double) {
             disk.clone(),
             dir,
             small(),
-            Eagerness {
+            ReclaimPolicy {
                 dead_part,
                 everywhere: true,
             },
@@ -159,13 +159,13 @@ fn life(news: &News, double: &Double) {
         double.told("space was given back");
     }
     let mut spool = Spool::open_on(disk.clone(), dir, small()).unwrap();
-    let expiry = Expiry {
+    let expiry = ExpiryDecision {
         forget_before: Some(2000),
         touched: Reader::open_on(disk.clone(), dir)
             .unwrap()
             .segments()
             .to_vec(),
-        ..Expiry::default()
+        ..ExpiryDecision::default()
     };
     spool.expire(&expiry).unwrap();
     double.told("ids may be forgotten");
@@ -174,7 +174,7 @@ fn life(news: &News, double: &Double) {
         disk.clone(),
         dir,
         small(),
-        Eagerness {
+        ReclaimPolicy {
             dead_part: 0.0,
             everywhere: true,
         },
@@ -248,7 +248,7 @@ fn cancelled_articles_stay_away_when_the_power_fails_behind_expire() {
     spool.checkpoint().unwrap();
     drop(spool);
     let reclaim = |double: &Double, dir: &Path| {
-        let eagerness = Eagerness::usual(1.0);
+        let eagerness = ReclaimPolicy::usual(1.0);
         reclaim_on(double.disk(), dir, small(), eagerness).map(drop)
     };
     let mut at = 1;

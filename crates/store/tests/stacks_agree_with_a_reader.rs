@@ -9,7 +9,7 @@ use crate::news;
 use groups::Flag;
 use news::News;
 use proptest::prelude::*;
-use store::{Board, Eagerness, Expiry, Options, Position, Reader, Spool, Stacks, reclaim};
+use store::{Published, ReclaimPolicy, ExpiryDecision, Options, Position, Reader, Spool, LiveReader, reclaim};
 
 const GROUPS: [&str; 3] = ["a", "b.c", "d"];
 
@@ -76,12 +76,12 @@ impl Town {
         self.filed.push((position, id));
     }
 
-    fn expire(&mut self, expiry: Expiry) {
+    fn expire(&mut self, expiry: ExpiryDecision) {
         let spool = self.spool();
         spool.commit().unwrap();
         let reader = Reader::open(spool.dir()).unwrap();
         let touched = reader.segments().to_vec();
-        self.spool().expire(&Expiry { touched, ..expiry }).unwrap();
+        self.spool().expire(&ExpiryDecision { touched, ..expiry }).unwrap();
     }
 
     fn high(&mut self, group: usize) -> u64 {
@@ -89,13 +89,13 @@ impl Town {
         active.high(active.find(GROUPS[group].as_bytes()).unwrap())
     }
 
-    fn lend(&mut self, board: &std::sync::Arc<Board>, borrow: impl FnOnce(&mut Town)) {
+    fn lend(&mut self, published: &std::sync::Arc<Published>, borrow: impl FnOnce(&mut Town)) {
         self.spool().commit().unwrap();
         self.spool = None;
         borrow(self);
         self.spool = None;
         let mut spool = Spool::open(self.news.dir(), Town::options()).unwrap();
-        spool.announce_on(board.clone());
+        spool.publish_to(published.clone());
         self.spool = Some(spool);
     }
 
@@ -105,13 +105,13 @@ impl Town {
 }
 
 /// Reads a little of everything; what comes of it does not matter, but that it does not fail.
-fn browse(stacks: &mut Stacks, filed: &[(Position, String)]) {
+fn browse(live_reader: &mut LiveReader, filed: &[(Position, String)]) {
     for group in GROUPS {
-        agree::rows(stacks, group.as_bytes(), 1000);
+        agree::rows(live_reader, group.as_bytes(), 1000);
     }
     for (position, id) in filed.iter().rev().step_by(3) {
-        stacks.seen(id.as_bytes()).unwrap();
-        if let Some(record) = stacks.record(*position).unwrap() {
+        live_reader.seen(id.as_bytes()).unwrap();
+        if let Some(record) = live_reader.record(*position).unwrap() {
             let wire = String::from_utf8(record.wire().to_vec()).unwrap();
             assert!(wire.contains(id.as_str()));
         }
@@ -123,12 +123,12 @@ proptest! {
     #[test]
     fn stacks_agree_with_a_reader(deeds in prop::collection::vec(deed(), 1..120)) {
         let mut town = Town { news: News::new(&GROUPS), spool: None, filed: Vec::new() };
-        let board = Board::new();
+        let published = Published::new();
         town.open();
-        town.spool().announce_on(board.clone());
-        let mut stacks = Stacks::open(town.news.dir(), board.clone()).unwrap();
+        town.spool().publish_to(published.clone());
+        let mut live_reader = LiveReader::open(town.news.dir(), published.clone()).unwrap();
         // It catches up at the very end only.
-        let mut late = Stacks::open(town.news.dir(), board.clone()).unwrap();
+        let mut late = LiveReader::open(town.news.dir(), published.clone()).unwrap();
         for (step, deed) in deeds.into_iter().enumerate() {
             let what = format!("{step}: {deed:?}");
             match deed {
@@ -146,18 +146,18 @@ proptest! {
                 Deed::Cut(group, part) => {
                     let cut = town.high(group) * part / 100 + 1;
                     let cuts = vec![(GROUPS[group].into(), cut)];
-                    town.expire(Expiry { cuts, ..Expiry::default() });
+                    town.expire(ExpiryDecision { cuts, ..ExpiryDecision::default() });
                 }
                 Deed::Early(group, which) => {
                     let high = town.high(group);
                     if high > 0 {
                         let number = which.index(high as usize) as u64 + 1;
                         let gone = vec![(GROUPS[group].into(), number)];
-                        town.expire(Expiry { gone, ..Expiry::default() });
+                        town.expire(ExpiryDecision { gone, ..ExpiryDecision::default() });
                     }
                 }
-                Deed::Reclaim => town.lend(&board, |town| {
-                    reclaim(town.news.dir(), Town::options(), Eagerness::usual(0.1)).unwrap();
+                Deed::Reclaim => town.lend(&published, |town| {
+                    reclaim(town.news.dir(), Town::options(), ReclaimPolicy::usual(0.1)).unwrap();
                     browse(&mut late, &town.filed);
                 }),
                 Deed::Seal => {
@@ -177,20 +177,20 @@ proptest! {
                         false => {}
                     }
                 }
-                Deed::Lend(articles) => town.lend(&board, |town| {
+                Deed::Lend(articles) => town.lend(&published, |town| {
                     town.open();
                     for _ in 0..articles {
                         town.file(30_000, &[0, 2]);
                         town.spool().commit().unwrap();
                     }
-                    stacks.catch_up().unwrap();
-                    browse(&mut stacks, &town.filed);
+                    live_reader.catch_up().unwrap();
+                    browse(&mut live_reader, &town.filed);
                 }),
                 Deed::Look => {
                     town.spool().commit().unwrap();
-                    stacks.catch_up().unwrap();
+                    live_reader.catch_up().unwrap();
                     let reader = Reader::open(town.news.dir()).unwrap();
-                    agree::agree(&mut stacks, &reader, &what);
+                    agree::agree(&mut live_reader, &reader, &what);
                 }
             }
             if step % 5 == 0 {
@@ -199,9 +199,9 @@ proptest! {
         }
         town.spool().commit().unwrap();
         let reader = Reader::open(town.news.dir()).unwrap();
-        for stacks in [&mut stacks, &mut late] {
-            stacks.catch_up().unwrap();
-            agree::agree(stacks, &reader, "at the end");
+        for live_reader in [&mut live_reader, &mut late] {
+            live_reader.catch_up().unwrap();
+            agree::agree(live_reader, &reader, "at the end");
         }
     }
 }

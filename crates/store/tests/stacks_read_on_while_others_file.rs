@@ -8,7 +8,7 @@ use crate::news;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use news::News;
-use store::{Board, Options, Reader, Spool, Stacks};
+use store::{Published, Options, Reader, Spool, LiveReader};
 
 const ARTICLES: u64 = 40_000;
 const BIG_EACH: u64 = 10;
@@ -26,19 +26,19 @@ fn stacks_read_on_while_others_file() {
         ..Options::default()
     };
     let mut spool = Spool::open(news.dir(), options).unwrap();
-    let board = Board::new();
-    spool.announce_on(board.clone());
+    let published = Published::new();
+    spool.publish_to(published.clone());
     let index_before = spool.index_size().1;
     let committed = AtomicU64::new(0);
     std::thread::scope(|scope| {
         for _ in 0..2 {
             scope.spawn(|| {
-                let mut stacks = Stacks::open(news.dir(), board.clone()).unwrap();
+                let mut live_reader = LiveReader::open(news.dir(), published.clone()).unwrap();
                 let mut at = 0;
                 while at < ARTICLES {
                     let sure = committed.load(Ordering::Acquire);
-                    stacks.catch_up().unwrap();
-                    at = look(&mut stacks, (at, sure));
+                    live_reader.catch_up().unwrap();
+                    at = look(&mut live_reader, (at, sure));
                 }
             });
         }
@@ -60,23 +60,23 @@ fn stacks_read_on_while_others_file() {
 }
 
 /// Looks at what came, of which so many articles are surely there; tells how many were.
-fn look(stacks: &mut Stacks, (before, sure): (u64, u64)) -> u64 {
+fn look(live_reader: &mut LiveReader, (before, sure): (u64, u64)) -> u64 {
     for number in before + 1..=sure {
-        assert!(stacks.seen(id(number).as_bytes()).unwrap(), "{number}");
+        assert!(live_reader.seen(id(number).as_bytes()).unwrap(), "{number}");
     }
     let (mut numbers, mut from) = (Vec::new(), Some(before + 1));
     while let Some(low) = from {
         let range = (low, u64::MAX);
-        from = stacks.numbers(b"a.b", range, 1000, &mut numbers).unwrap();
+        from = live_reader.numbers(b"a.b", range, 1000, &mut numbers).unwrap();
     }
     let seen = before + numbers.len() as u64;
     assert!(seen >= sure);
     assert_eq!(numbers, (before + 1..=seen).collect::<Vec<_>>());
     for &number in numbers.iter().step_by(97) {
-        let found = stacks.find(id(number).as_bytes()).unwrap().unwrap();
+        let found = live_reader.find(id(number).as_bytes()).unwrap().unwrap();
         let position = found.position;
-        assert_eq!(stacks.position(b"a.b", number).unwrap(), Some(position));
-        let record = stacks.record(position).unwrap().unwrap();
+        assert_eq!(live_reader.position(b"a.b", number).unwrap(), Some(position));
+        let record = live_reader.record(position).unwrap().unwrap();
         let line = store::HistoryLine::parse(record.line()).unwrap();
         assert_eq!(line.id, id(number).as_bytes());
     }
@@ -91,7 +91,7 @@ fn look(stacks: &mut Stacks, (before, sure): (u64, u64)) -> u64 {
         assert!(text.starts_with(format!("{}\t", run.first).as_bytes()));
     };
     let range = (before + 1, u64::MAX);
-    let left = stacks.rows(b"a.b", range, usize::MAX, each).unwrap();
+    let left = live_reader.rows(b"a.b", range, usize::MAX, each).unwrap();
     assert_eq!((left, rows), (None, seen - before));
     seen
 }

@@ -7,7 +7,7 @@ use crate::agree;
 use crate::news;
 
 use news::News;
-use store::{Board, Eagerness, Expiry, Options, Reader, Spool, Stacks, reclaim};
+use store::{Published, ReclaimPolicy, ExpiryDecision, Options, Reader, Spool, LiveReader, reclaim};
 
 fn options() -> Options {
     Options {
@@ -18,8 +18,8 @@ fn options() -> Options {
 
 struct Site {
     news: News,
-    stacks: Stacks,
-    board: std::sync::Arc<Board>,
+    live_reader: LiveReader,
+    published: std::sync::Arc<Published>,
     positions: Vec<store::Position>,
 }
 
@@ -27,8 +27,8 @@ struct Site {
 fn site(by_turns: bool) -> Site {
     let news = News::new(&["goes", "stays"]);
     let mut spool = Spool::open(news.dir(), options()).unwrap();
-    let board = Board::new();
-    spool.announce_on(board.clone());
+    let published = Published::new();
+    spool.publish_to(published.clone());
     let filler = "\nthirty bytes of some filler...".repeat(1300);
     let mut positions = Vec::new();
     for number in 0..40 {
@@ -44,14 +44,14 @@ fn site(by_turns: bool) -> Site {
     }
     spool.seal().unwrap();
     spool.commit().unwrap();
-    let mut stacks = Stacks::open(news.dir(), board.clone()).unwrap();
+    let mut live_reader = LiveReader::open(news.dir(), published.clone()).unwrap();
     for position in &positions {
-        assert!(stacks.record(*position).unwrap().is_some());
+        assert!(live_reader.record(*position).unwrap().is_some());
     }
     Site {
         news,
-        stacks,
-        board,
+        live_reader,
+        published,
         positions,
     }
 }
@@ -61,40 +61,40 @@ impl Site {
         let base = Reader::open(self.news.dir()).unwrap().segments()[0];
         let mut spool = Spool::open(self.news.dir(), options()).unwrap();
         spool
-            .expire(&Expiry {
+            .expire(&ExpiryDecision {
                 cuts: vec![(b"goes".to_vec(), 21)],
                 touched: vec![base],
-                ..Expiry::default()
+                ..ExpiryDecision::default()
             })
             .unwrap();
     }
 
     fn come_back(&mut self) {
         let mut spool = Spool::open(self.news.dir(), options()).unwrap();
-        spool.announce_on(self.board.clone());
-        self.stacks.catch_up().unwrap();
+        spool.publish_to(self.published.clone());
+        self.live_reader.catch_up().unwrap();
         let reader = Reader::open(self.news.dir()).unwrap();
-        agree::agree(&mut self.stacks, &reader, "afterwards");
+        agree::agree(&mut self.live_reader, &reader, "afterwards");
     }
 }
 
 #[test]
 fn a_hole_is_noticed() {
     let mut site = site(false);
-    let sending = site.stacks.stretch(site.positions[7]).unwrap().unwrap();
-    let staying = site.stacks.stretch(site.positions[30]).unwrap().unwrap();
+    let sending = site.live_reader.stretch(site.positions[7]).unwrap().unwrap();
+    let staying = site.live_reader.stretch(site.positions[30]).unwrap().unwrap();
     assert!(sending.is_still_there() && staying.is_still_there());
     site.expire();
     assert!(sending.is_still_there(), "nothing is given back yet");
-    let told = reclaim(site.news.dir(), options(), Eagerness::usual(0.9)).unwrap();
+    let told = reclaim(site.news.dir(), options(), ReclaimPolicy::usual(0.9)).unwrap();
     assert_eq!((told.holes, told.no_holes), (1, false));
     assert!(!sending.is_still_there());
     assert!(staying.is_still_there());
     // It has not caught up, and knows of no expire.
     for (number, position) in site.positions.iter().enumerate() {
-        let record = site.stacks.record(*position).unwrap();
+        let record = site.live_reader.record(*position).unwrap();
         assert_eq!(record.is_some(), number >= 20, "{number}");
-        let stretch = site.stacks.stretch(*position).unwrap();
+        let stretch = site.live_reader.stretch(*position).unwrap();
         assert_eq!(stretch.is_some(), number >= 20, "{number}");
     }
     site.come_back();
@@ -103,19 +103,19 @@ fn a_hole_is_noticed() {
 #[test]
 fn a_segment_written_anew_is_read() {
     let mut site = site(true);
-    let sending = site.stacks.stretch(site.positions[6]).unwrap().unwrap();
+    let sending = site.live_reader.stretch(site.positions[6]).unwrap().unwrap();
     let wire = sending.bytes().to_vec();
     site.expire();
-    let told = reclaim(site.news.dir(), options(), Eagerness::usual(0.1)).unwrap();
+    let told = reclaim(site.news.dir(), options(), ReclaimPolicy::usual(0.1)).unwrap();
     assert_eq!(told.repacked, 1);
     // Who sends it has the old file.
     assert!(sending.is_still_there());
     assert_eq!(sending.bytes(), wire);
     for position in site.positions.iter().skip(1).step_by(2) {
-        assert!(site.stacks.record(*position).unwrap().is_some());
-        assert!(site.stacks.stretch(*position).unwrap().is_some());
+        assert!(site.live_reader.record(*position).unwrap().is_some());
+        assert!(site.live_reader.stretch(*position).unwrap().is_some());
     }
     site.come_back();
-    assert!(site.stacks.record(site.positions[6]).unwrap().is_none());
-    assert!(site.stacks.stretch(site.positions[6]).unwrap().is_none());
+    assert!(site.live_reader.record(site.positions[6]).unwrap().is_none());
+    assert!(site.live_reader.stretch(site.positions[6]).unwrap().is_none());
 }

@@ -9,7 +9,7 @@ use crate::news;
 use std::ops::ControlFlow;
 
 use news::{News, article};
-use store::{Eagerness, Error, Options, Position, Reader, Spool};
+use store::{ReclaimPolicy, Error, Options, Position, Reader, Spool};
 
 /// Positions from one on, up to so many, and where to go on.
 fn walk(reader: &Reader, from: Position, most: usize) -> (Vec<Position>, Position) {
@@ -100,7 +100,7 @@ fn what_was_written_anew_keeps_its_positions() {
     spool.commit().unwrap();
     spool.seal().unwrap();
     drop(spool);
-    let eagerness = Eagerness {
+    let eagerness = ReclaimPolicy {
         dead_part: 0.1,
         everywhere: true,
     };

@@ -8,7 +8,7 @@ use crate::news;
 
 use groups::Flag;
 use news::News;
-use store::{Board, Options, Reader, Spool, Stacks};
+use store::{Published, Options, Reader, Spool, LiveReader};
 
 #[test]
 fn what_was_filed_on_loan_is_seen_live() {
@@ -18,12 +18,12 @@ fn what_was_filed_on_loan_is_seen_live() {
         ..Options::default()
     };
     let mut spool = Spool::open(news.dir(), options).unwrap();
-    let board = Board::new();
-    spool.announce_on(board.clone());
-    let mut stacks = Stacks::open(news.dir(), board.clone()).unwrap();
+    let published = Published::new();
+    spool.publish_to(published.clone());
+    let mut live_reader = LiveReader::open(news.dir(), published.clone()).unwrap();
     let first = news.file(&mut spool, "<first@x>", &["a.b"]);
     spool.commit().unwrap();
-    stacks.catch_up().unwrap();
+    live_reader.catch_up().unwrap();
     drop(spool);
 
     let mut other = Spool::open(news.dir(), options).unwrap();
@@ -38,25 +38,25 @@ fn what_was_filed_on_loan_is_seen_live() {
     other.rebuild_index().unwrap();
     news.file(&mut other, "<last@x>", &["new.one"]);
     other.commit().unwrap();
-    assert!(!stacks.catch_up().unwrap());
-    assert!(stacks.seen(b"<first@x>").unwrap());
-    assert!(stacks.record(first).unwrap().is_some());
-    assert!(stacks.active().find(b"new.one").is_none());
-    assert_eq!(agree::rows(&mut stacks, b"a.b", 1000).len(), {
+    assert!(!live_reader.catch_up().unwrap());
+    assert!(live_reader.seen(b"<first@x>").unwrap());
+    assert!(live_reader.record(first).unwrap().is_some());
+    assert!(live_reader.active().find(b"new.one").is_none());
+    assert_eq!(agree::rows(&mut live_reader, b"a.b", 1000).len(), {
         let mut row = Vec::new();
-        assert!(stacks.row_of(b"<first@x>", &mut row).unwrap());
+        assert!(live_reader.row_of(b"<first@x>", &mut row).unwrap());
         row.len()
     });
     drop(other);
 
     let mut spool = Spool::open(news.dir(), options).unwrap();
-    assert!(!stacks.catch_up().unwrap());
-    spool.announce_on(board);
-    assert!(stacks.catch_up().unwrap());
+    assert!(!live_reader.catch_up().unwrap());
+    spool.publish_to(published);
+    assert!(live_reader.catch_up().unwrap());
     let reader = Reader::open(news.dir()).unwrap();
     assert!(reader.segments().len() > 2);
-    agree::agree(&mut stacks, &reader, "afterwards");
-    let group = stacks.active().find(b"new.one").unwrap();
-    assert_eq!(stacks.marks(group), (1, 201));
-    assert!(stacks.find(b"<first@x>").unwrap().is_none());
+    agree::agree(&mut live_reader, &reader, "afterwards");
+    let group = live_reader.active().find(b"new.one").unwrap();
+    assert_eq!(live_reader.marks(group), (1, 201));
+    assert!(live_reader.find(b"<first@x>").unwrap().is_none());
 }

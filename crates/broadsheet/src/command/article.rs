@@ -2,7 +2,7 @@
 
 use std::io::Write;
 
-use store::{Reader, Stored};
+use store::{Reader, StoredRecord};
 
 use crate::directory::NewsDirectory;
 use crate::exit::{Meaning, Status};
@@ -62,7 +62,7 @@ fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
 }
 
 /// The article an operand names: an id in its brackets, or group and number with a slash or a colon between.
-fn find(reader: &Reader, operand: &[u8]) -> Result<Option<Stored>, store::Error> {
+fn find(reader: &Reader, operand: &[u8]) -> Result<Option<StoredRecord>, store::Error> {
     if operand.first() == Some(&b'<') {
         return reader.article(operand);
     }

@@ -40,7 +40,7 @@ fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
         let findings: Vec<_> = report
             .findings
             .iter()
-            .map(|f| serde_json::json!({ "file": f.path, "offset": f.offset, "what": f.what, "mended": f.mended }))
+            .map(|f| serde_json::json!({ "file": f.path, "offset": f.offset, "what": f.what, "mended": f.repaired }))
             .collect();
         let answer = serde_json::json!({
             "clean": clean, "segments": report.segments, "articles": report.articles, "history_lines": report.lines,
@@ -54,10 +54,10 @@ fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
             writeln!(out, "{notice}")?;
         }
         for finding in &report.findings {
-            let mended = if finding.mended { " (mended)" } else { "" };
+            let repaired = if finding.repaired { " (mended)" } else { "" };
             writeln!(
                 out,
-                "{} at byte {}: {}{mended}",
+                "{} at byte {}: {}{repaired}",
                 finding.path.display(),
                 finding.offset,
                 finding.what

@@ -108,7 +108,7 @@ fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
             strict: given.has("strict"),
             no_history: given.has("no-history"),
             no_xref: given.has("no-xref"),
-            older: given.number("older")?,
+            sealed: given.number("older")?,
             progress: watch.bar.is_some(),
             ..FileRequest::default()
         };

@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant, SystemTime};
 
 use server::{Intake, Newsroom, Outcome, Parcel};
-use store::Board;
+use store::Published;
 
 use super::door;
 use super::lock::lock;
@@ -42,7 +42,7 @@ pub fn serve_one(
     let settings = directory.settings()?.settings;
     journal::set_format(&settings.log_format);
     let certificates = door::certificates(directory, &settings)?;
-    let board = Board::new();
+    let published = Published::new();
     let (sandbox, starter) = (
         Sandbox::new(directory.root(), settings.sandbox),
         Starter::start()?,
@@ -51,7 +51,7 @@ pub fn serve_one(
     let alone = Arc::new(Alone {
         directory: directory.clone(),
         settings: settings.clone(),
-        board: board.clone(),
+        published: published.clone(),
         looked: Mutex::new((Instant::now(), None)),
         gate: Tray::default(),
         asked: Mutex::default(),
@@ -68,7 +68,7 @@ pub fn serve_one(
     let plan = door::plan(
         directory,
         &settings,
-        (alone, board),
+        (alone, published),
         confining,
         certificates,
     );
@@ -80,7 +80,7 @@ pub fn serve_one(
 struct Alone {
     directory: NewsDirectory,
     settings: Settings,
-    board: Arc<Board>,
+    published: Arc<Published>,
     /// When others' work was looked for last, and when the index was written then.
     looked: Mutex<(Instant, Option<SystemTime>)>,
     /// Whether there is room on the disk; nothing is put in.
@@ -152,7 +152,7 @@ impl Alone {
     }
 
     fn look(&self) {
-        if let Err(error) = self.board.read_again(self.directory.root()) {
+        if let Err(error) = self.published.read_again(self.directory.root()) {
             say(&error.to_string());
         }
     }

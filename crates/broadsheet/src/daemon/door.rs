@@ -7,7 +7,7 @@ use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use server::certificates::{Certificates, Watching};
 use server::socket::{self, Listening};
 use server::{InForce, Newsroom, Plan, Server, Terms, Times};
-use store::Board;
+use store::Published;
 
 use super::sandbox::{Role, Sandbox, Starter};
 use super::say;
@@ -79,7 +79,7 @@ pub fn certificates(
 pub fn open(
     directory: &NewsDirectory,
     settings: &Settings,
-    (newsroom, board): (Arc<dyn Newsroom>, Arc<Board>),
+    (newsroom, published): (Arc<dyn Newsroom>, Arc<Published>),
     confining: (&Arc<Sandbox>, &Starter),
     doors: Vec<Listening>,
     certificates: Option<Arc<Certificates>>,
@@ -102,7 +102,7 @@ pub fn open(
     let plan = plan(
         directory,
         settings,
-        (newsroom, board),
+        (newsroom, published),
         confining,
         certificates.clone(),
     );
@@ -153,7 +153,7 @@ fn connections_max(wanted: usize) -> usize {
 pub fn plan(
     directory: &NewsDirectory,
     settings: &Settings,
-    (newsroom, board): (Arc<dyn Newsroom>, Arc<Board>),
+    (newsroom, published): (Arc<dyn Newsroom>, Arc<Published>),
     (sandbox, starter): (&Arc<Sandbox>, &Starter),
     certificates: Option<Arc<Certificates>>,
 ) -> Plan {
@@ -164,7 +164,7 @@ pub fn plan(
     };
     Plan {
         dir: directory.root().to_owned(),
-        board,
+        published,
         newsroom,
         doors: Vec::new(),
         threads,

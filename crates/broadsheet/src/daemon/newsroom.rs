@@ -17,7 +17,7 @@ use relay::incoming::Drain;
 use relay::incoming::drain::{LEFT_MAX, LOCK};
 use relay::rnews::{Handed, Input, Watch};
 use server::certificates::Certificates;
-use store::{Board, Lock, Spool, control_socket};
+use store::{Published, Lock, Spool, control_socket};
 
 use super::connection::Client;
 use super::door;
@@ -86,7 +86,7 @@ pub struct Newsroom {
     /// Remembers the files that could not be filed.
     drain: Option<Drain>,
     /// What network threads are told of commits.
-    board: Arc<Board>,
+    published: Arc<Published>,
     silo: Silo,
     /// When network threads last opened all their files anew.
     files_opened: Instant,
@@ -109,7 +109,7 @@ impl Newsroom {
         directory: NewsDirectory,
         files: Files,
         schedule: Arc<Schedule>,
-        board: Arc<Board>,
+        published: Arc<Published>,
         (sandbox, starter): (Arc<Sandbox>, Starter),
         events: Sender<Event>,
     ) -> std::io::Result<Arc<Room>> {
@@ -119,7 +119,7 @@ impl Newsroom {
             sender,
             feeds.clone(),
             directory.root().to_owned(),
-            board.clone(),
+            published.clone(),
             sandbox.clone(),
         ));
         let mut newsroom = Newsroom {
@@ -132,7 +132,7 @@ impl Newsroom {
             schedule,
             feeds,
             drain: None,
-            board,
+            published,
             silo: Silo::new(Instant::now()),
             files_opened: Instant::now(),
             posts: None,
@@ -269,7 +269,7 @@ impl Newsroom {
         let root = self.directory.root();
         let lock = Lock::take_as_daemon(root)?;
         let mut spool = Spool::open_with(lock, root, self.files.settings.store_options())?;
-        spool.announce_on(self.board.clone());
+        spool.publish_to(self.published.clone());
         for notice in spool.notices() {
             say(notice);
         }
@@ -287,7 +287,7 @@ impl Newsroom {
 
     fn file(&mut self, request: &FileRequest, file: Arc<File>, mut client: Client) {
         let mut settings = self.files.settings.clone();
-        if let Some(days) = request.older {
+        if let Some(days) = request.sealed {
             settings.limits.article_age_days_max = days;
         }
         let mut rules = settings.rules();
@@ -356,7 +356,7 @@ impl Newsroom {
         if self.files_opened.elapsed() >= OPEN_FILES_ANEW {
             // What expire wrote anew takes up space as long as somebody has the old file open.
             self.files_opened = Instant::now();
-            self.board.look_again();
+            self.published.look_again();
         }
         if turn.filed > 0 {
             tray.went_well();

@@ -62,7 +62,7 @@ pub struct FileRequest {
     /// `-x`
     pub no_xref: bool,
     /// `-o DAYS`
-    pub older: Option<u64>,
+    pub sealed: Option<u64>,
     /// Tell how far it is.
     pub progress: bool,
 }
@@ -179,7 +179,7 @@ mod tests {
             name: "a \"batch\"\n".to_owned(),
             tail: "batch".to_owned(),
             strict: true,
-            older: Some(7),
+            sealed: Some(7),
             ..FileRequest::default()
         };
         let line = serde_json::to_vec(&asked).unwrap();

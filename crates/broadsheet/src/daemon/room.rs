@@ -11,7 +11,7 @@ use std::sync::{Arc, Condvar, Mutex};
 use relay::incoming::Name;
 use relay::incoming::drain::LEFT_MAX;
 use server::{Intake, Newsroom, Parcel};
-use store::Board;
+use store::Published;
 
 use super::connection::Client;
 use super::door::Door;
@@ -88,7 +88,7 @@ pub struct Room {
     pub(super) waiting: AtomicUsize,
     pub(super) loan: Mutex<Option<UnixStream>>,
     /// What was committed.
-    pub(super) board: Arc<Board>,
+    pub(super) published: Arc<Published>,
     /// The news directory.
     pub(super) dir: PathBuf,
     pub(super) feeds: Arc<Feeds>,
@@ -123,7 +123,7 @@ impl Room {
         jobs: SyncSender<Job>,
         feeds: Arc<Feeds>,
         dir: PathBuf,
-        board: Arc<Board>,
+        published: Arc<Published>,
         sandbox: Arc<Sandbox>,
     ) -> Room {
         Room {
@@ -138,7 +138,7 @@ impl Room {
             is_another_at_it: AtomicBool::new(false),
             waiting: AtomicUsize::new(0),
             loan: Mutex::new(None),
-            board,
+            published,
             dir,
             feeds,
             feeders: Mutex::new(None),
@@ -163,7 +163,7 @@ impl Room {
     pub fn watched(&self) -> Watched {
         let door = lock(&self.door);
         let server = door.as_ref().map(|door| &door.server);
-        let mut watched = Watched::look(&self.tray, server, &self.board.commits, &self.dir);
+        let mut watched = Watched::look(&self.tray, server, &self.published.commits, &self.dir);
         watched.sandbox = self.sandbox.told();
         watched
     }

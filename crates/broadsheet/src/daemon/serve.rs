@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::mpsc::{Receiver, channel};
 
 use relay::log::Now;
-use store::{Board, Lock};
+use store::{Published, Lock};
 
 use super::door::{self, Listen};
 use super::event::Event;
@@ -39,7 +39,7 @@ pub fn serve(directory: NewsDirectory, more: &Listen) -> anyhow::Result<Status> 
     let metrics = Address::parse(&files.settings.nntp.metrics).map_err(anyhow::Error::msg)?;
     let metrics = metrics.map(Address::listen).transpose()?;
     let settings = files.settings.clone();
-    let board = Board::new();
+    let published = Published::new();
     let (sender, events) = channel();
     signals::start(sender.clone())?;
     let schedule = Arc::new(Schedule::new(&root, &files.settings)?);
@@ -51,7 +51,7 @@ pub fn serve(directory: NewsDirectory, more: &Listen) -> anyhow::Result<Status> 
         directory.clone(),
         files,
         schedule.clone(),
-        board.clone(),
+        published.clone(),
         (sandbox.clone(), starter.clone()),
         sender.clone(),
     )?;
@@ -60,7 +60,7 @@ pub fn serve(directory: NewsDirectory, more: &Listen) -> anyhow::Result<Status> 
             socket::start(socket::listen(&root)?, room.clone(), sender, since)?;
             incoming::start(&root, room.clone())?;
             schedule.clone().start()?;
-            let room_and_board = (room.clone() as Arc<_>, board);
+            let room_and_board = (room.clone() as Arc<_>, published);
             let confining = (&sandbox, &starter);
             let door = door::open(
                 &directory,

@@ -47,7 +47,7 @@ impl Served {
         Client::greeted(&self.address)
     }
 
-    /// What it has on its heap and stacks now, bytes.
+    /// What it has on its heap and live reader now, bytes.
     pub fn memory(&self) -> usize {
         let told = std::fs::read_to_string(format!("/proc/{}/status", self.daemon.pid())).unwrap();
         let line = told.lines().find_map(|line| line.strip_prefix("RssAnon:"));

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use store::{Expired, Expiry, GroupRows, Position, Reader, Survey};
+use store::{ExpiryState, ExpiryDecision, GroupRows, Position, Reader, Survey};
 
 use crate::policy::Policy;
 
@@ -25,8 +25,8 @@ pub struct Link<'s> {
 pub struct Leaving<'r> {
     reader: &'r Reader,
     policy: &'r Policy,
-    expiry: &'r Expiry,
-    after: Expired,
+    expiry: &'r ExpiryDecision,
+    after: ExpiryState,
     /// The archive of each line of the policy that has one, by its number in the file.
     place_of_rule: &'r HashMap<usize, usize>,
     /// By group, once asked for.
@@ -38,7 +38,7 @@ impl<'r> Leaving<'r> {
     pub fn new(
         reader: &'r Reader,
         policy: &'r Policy,
-        expiry: &'r Expiry,
+        expiry: &'r ExpiryDecision,
         place_of_rule: &'r HashMap<usize, usize>,
     ) -> Leaving<'r> {
         Leaving {
@@ -78,7 +78,7 @@ impl<'r> Leaving<'r> {
             .filter(|(_, number)| *number >= new || *number < old)
             .flat_map(|(_, number)| rows.range(*number, *number));
         for row in cut.chain(early) {
-            let keeps = |told: &Expired| told.keeps(rows.name, row.number);
+            let keeps = |told: &ExpiryState| told.keeps(rows.name, row.number);
             if !keeps(before) || keeps(&self.after) {
                 continue;
             }

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use store::{Expired, Expiry};
+use store::{ExpiryState, ExpiryDecision};
 
 use super::going::Link;
 
@@ -33,7 +33,7 @@ impl Stay {
     }
 
     /// Takes it back.
-    pub fn change(self, expiry: &mut Expiry, before: &Expired) {
+    pub fn change(self, expiry: &mut ExpiryDecision, before: &ExpiryState) {
         let mut bases: HashMap<&[u8], u64> = HashMap::new();
         let singles = self.single.iter().map(|(group, _, base)| (group, base));
         let firsts = self.from.iter().map(|(group, (_, base))| (group, base));
@@ -49,7 +49,7 @@ impl Stay {
     }
 }
 
-fn spare(expiry: &mut Expiry, before: &Expired, group: &[u8], number: u64) {
+fn spare(expiry: &mut ExpiryDecision, before: &ExpiryState, group: &[u8], number: u64) {
     expiry
         .gone
         .retain(|(name, known)| name != group || *known != number);
@@ -60,7 +60,7 @@ fn spare(expiry: &mut Expiry, before: &Expired, group: &[u8], number: u64) {
 }
 
 /// Numbers and positions grow together in a group, so that below the first number that stays all was seen to.
-fn stop(expiry: &mut Expiry, before: &Expired, from: &HashMap<Vec<u8>, (u64, u64)>) {
+fn stop(expiry: &mut ExpiryDecision, before: &ExpiryState, from: &HashMap<Vec<u8>, (u64, u64)>) {
     let first = |group: &[u8]| from.get(group).map_or(u64::MAX, |(number, _)| *number);
     for (group, cut) in &mut expiry.cuts {
         *cut = (*cut).min(first(group));
@@ -73,7 +73,7 @@ fn stop(expiry: &mut Expiry, before: &Expired, from: &HashMap<Vec<u8>, (u64, u64
 }
 
 /// Their default must look at these segments again.
-fn unsettle(expiry: &mut Expiry, before: &Expired, mut bases: HashMap<&[u8], u64>) {
+fn unsettle(expiry: &mut ExpiryDecision, before: &ExpiryState, mut bases: HashMap<&[u8], u64>) {
     for (group, position) in &mut expiry.settled {
         if let Some(base) = bases.remove(group.as_slice()) {
             *position = base.min(*position);

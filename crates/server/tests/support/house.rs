@@ -9,7 +9,7 @@ use std::time::Duration;
 use access::{Access, Login, Tables};
 use rustix::net::sockopt::set_socket_send_buffer_size;
 use server::{InForce, Intake, Newsroom, Outcome, Parcel, Plan, Server, Terms, Times};
-use store::{Board, Options, Spool};
+use store::{Published, Options, Spool};
 
 pub const GROUPS: usize = 20_000;
 
@@ -52,9 +52,9 @@ impl House {
             .map(|number| format!("misc.group.{number} 0000000000 00001 y\n"))
             .collect();
         std::fs::write(dir.path().join("active"), active).expect("written");
-        let board = Board::new();
+        let published = Published::new();
         let mut spool = Spool::open(dir.path(), Options::default()).expect("a spool");
-        spool.announce_on(board.clone());
+        spool.publish_to(published.clone());
         let tables = Tables::parse(tables).expect("tables");
         let doors = server::socket::bind_all("127.0.0.1:0", false).expect("a port");
         if let Some(bytes) = buffer_bytes {
@@ -64,7 +64,7 @@ impl House {
         let address = doors[0].address;
         let plan = Plan {
             dir: dir.path().to_owned(),
-            board,
+            published,
             newsroom: Arc::new(Refuses),
             doors,
             threads: 1,

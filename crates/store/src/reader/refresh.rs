@@ -6,11 +6,11 @@ use std::sync::OnceLock;
 use super::{Reader, bases, identity, missing, read_cancels};
 use crate::Error;
 use crate::disk::Open;
-use crate::expired::Expired;
+use crate::expiry_state::ExpiryState;
 use crate::index::{self, Index};
-use crate::moved_tables::Tables;
-use crate::older::Older;
-use crate::position::{View, segment_path};
+use crate::relocation_cache::Tables;
+use crate::sealed_history::SealedHistory;
+use crate::position::{SegmentFile, segment_path};
 
 impl Reader {
     /// Looks again: what was filed, cancelled and expired since this was opened, or refreshed, is known from then on. The active
@@ -43,12 +43,12 @@ impl Reader {
             self.histories.advance(mark.base)?;
             self.history = OnceLock::new();
         } else if let Some(history) = self.history.get_mut() {
-            let path = segment_path(&self.segments, mark.base, View::His);
+            let path = segment_path(&self.segments, mark.base, SegmentFile::His);
             let grown = history.grow_to(mark.his_end);
             grown.map_err(|source| Error::io("map", &path, source))?;
         }
         if mark.cancels_end != self.mark.cancels_end {
-            self.take_up_cancels(dir, mark.cancels_end)?;
+            self.adopt_cancels(dir, mark.cancels_end)?;
         }
         self.mark = mark;
         Ok(true)
@@ -61,7 +61,7 @@ impl Reader {
         let index = index.ok_or_else(|| missing(&path))?;
         let mark = index.published().ok_or_else(|| missing(&path))?;
         let expired_identity = identity(&*self.disk, &dir.join("expired"));
-        let told = Expired::read(&*self.disk, dir)?;
+        let told = ExpiryState::read(&*self.disk, dir)?;
         let cancelled = read_cancels(&*self.disk, dir, mark.cancels_end)?;
         self.bases = bases(&*self.disk, &self.segments, &mark)?;
         // Half written anew after a crash: the next time.
@@ -70,7 +70,7 @@ impl Reader {
             self.expired_identity = expired_identity;
         }
         self.cancelled = cancelled;
-        self.histories = Older::new(self.disk.clone(), &self.segments, mark.base);
+        self.histories = SealedHistory::new(self.disk.clone(), &self.segments, mark.base);
         self.history = OnceLock::new();
         self.tables = Tables::default();
         self.index = index;
@@ -79,7 +79,7 @@ impl Reader {
     }
 
     /// Reads what was added to the cancels, or all of them where the file is another.
-    fn take_up_cancels(&mut self, dir: &Path, end: u64) -> Result<(), Error> {
+    fn adopt_cancels(&mut self, dir: &Path, end: u64) -> Result<(), Error> {
         let from = self.mark.cancels_end;
         let path = dir.join("cancels");
         let at = |source| Error::io("read", &path, source);

@@ -379,7 +379,7 @@ pub fn check_article(reader: &Reader, filed: &Filed, what: &str) {
     assert!(native(&stored) == filed.text, "{what}: {}", filed.id);
 }
 
-pub fn native(stored: &store::Stored) -> String {
+pub fn native(stored: &store::StoredRecord) -> String {
     let mut native = Vec::new();
     stored.record().push_native(&mut native);
     String::from_utf8(native).unwrap()

@@ -5,13 +5,13 @@ use std::sync::{Arc, OnceLock};
 
 use crate::disk::Disk;
 use crate::map::MapRef;
-use crate::position::{View, segment_path};
-use crate::thinned::History;
+use crate::position::{SegmentFile, segment_path};
+use crate::compacted_history::History;
 use crate::{Error, segment};
 
 /// The history files of all segments but the current one. Nothing is opened or listed before it is needed.
 #[derive(Debug)]
-pub struct Older {
+pub struct SealedHistory {
     disk: Arc<dyn Disk>,
     segments: PathBuf,
     current: u64,
@@ -26,10 +26,10 @@ struct Mapped {
     has_table: bool,
 }
 
-impl Older {
+impl SealedHistory {
     /// The sealed segments below `current`.
-    pub fn new(disk: Arc<dyn Disk>, segments: &Path, current: u64) -> Older {
-        Older {
+    pub fn new(disk: Arc<dyn Disk>, segments: &Path, current: u64) -> SealedHistory {
+        SealedHistory {
             disk,
             segments: segments.to_owned(),
             current,
@@ -39,7 +39,7 @@ impl Older {
 
     /// Segments were sealed since: those below `current` are. What is mapped stays mapped.
     pub fn advance(&mut self, current: u64) -> Result<(), Error> {
-        let mut fresh = Older::new(self.disk.clone(), &self.segments, current);
+        let mut fresh = SealedHistory::new(self.disk.clone(), &self.segments, current);
         if let Some(known) = self.bases.get_mut() {
             fresh.bases()?;
             let mut mapped = known.drain(..).peekable();
@@ -84,7 +84,7 @@ impl Older {
             return Ok(bases);
         }
         // A lost `.his` of a segment that has its articles is told when it is opened.
-        let listed = segment::list_views(&*self.disk, &self.segments, &[View::His, View::Art])?;
+        let listed = segment::list_views(&*self.disk, &self.segments, &[SegmentFile::His, SegmentFile::Art])?;
         let bases = listed
             .into_iter()
             .filter(|&base| base < self.current)
@@ -124,7 +124,7 @@ impl Older {
         {
             // Perhaps a part of its table: then nothing is where it seems to be.
             return Err(Error::Damaged {
-                path: segment_path(&self.segments, *base, View::His),
+                path: segment_path(&self.segments, *base, SegmentFile::His),
                 offset,
                 what: "the disk cannot read a part of it, and its table may be that",
             });
@@ -133,11 +133,11 @@ impl Older {
     }
 
     fn map(&self, base: u64) -> Result<MapRef, Error> {
-        let opened = segment::open_view(&*self.disk, &self.segments, base, View::His)?;
+        let opened = segment::open_view(&*self.disk, &self.segments, base, SegmentFile::His)?;
         let Some(file) = opened else {
             return Ok(MapRef::default());
         };
-        let path = segment_path(&self.segments, base, View::His);
+        let path = segment_path(&self.segments, base, SegmentFile::His);
         let at = |source| Error::io(segment::REMAKE, &path, source);
         file.length()
             .and_then(|length| file.map(length))
@@ -155,7 +155,7 @@ impl Older {
                 each(base + offset, line)?;
             }
             if let Some(offset) = map.unreadable_from() {
-                let path = segment_path(&self.segments, *base, View::His);
+                let path = segment_path(&self.segments, *base, SegmentFile::His);
                 return Err(Error::unreadable(&path, offset));
             }
         }

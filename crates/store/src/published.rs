@@ -12,18 +12,18 @@ use crate::disk::{Disk, Open, RealDisk};
 use crate::histogram::Histogram;
 use crate::{Error, Spool};
 
-/// A board that the writer writes on and [`crate::Stacks`] read: a look at it costs an atomic load. It outlives the writer: who
+/// What is published that the writer writes on and [`crate::LiveReader`] read: a look at it costs an atomic load. It outlives the writer: who
 /// opens the spool again goes on with the same one.
 #[derive(Debug, Default)]
-pub struct Board {
+pub struct Published {
     /// Raised by each commit, last of all.
-    turn: AtomicU64,
+    sequence: AtomicU64,
     /// Raised when files may have been put in the place of others.
     files: AtomicU64,
     /// Raised when there is another table of groups.
     tables: AtomicU64,
     groups: RwLock<Option<Arc<Groups>>>,
-    /// What was committed since the board was made.
+    /// What was committed since what is published was made.
     pub commits: Commits,
 }
 
@@ -45,29 +45,29 @@ pub struct Commits {
 /// The groups, and how far each is filled.
 #[derive(Debug)]
 pub(crate) struct Groups {
-    /// The table; its high marks stay as they were when it was written on the board.
+    /// The table; its high marks stay as they were when it was written on what is published.
     pub active: Arc<Active>,
     /// By [`GroupId`].
     highs: Vec<AtomicU64>,
 }
 
-impl Board {
+impl Published {
     /// An empty board.
     #[must_use]
-    pub fn new() -> Arc<Board> {
+    pub fn new() -> Arc<Published> {
         Arc::default()
     }
 
     /// Changes with each commit.
-    pub fn turn(&self) -> u64 {
-        self.turn.load(Ordering::Acquire)
+    pub fn sequence(&self) -> u64 {
+        self.sequence.load(Ordering::Acquire)
     }
 
     /// All who read open all files anew when they catch up. Maps hold the space of files that expire wrote anew, so this is due
     /// when it has given space back.
     pub fn look_again(&self) {
         self.files.fetch_add(1, Ordering::Release);
-        self.turn.fetch_add(1, Ordering::Release);
+        self.sequence.fetch_add(1, Ordering::Release);
     }
 
     /// Reads what other programs wrote, where no [`Spool`] of this one announces anything.
@@ -92,7 +92,7 @@ impl Board {
         self.tables.load(Ordering::Acquire)
     }
 
-    /// The groups; `None`: no writer has written on the board yet.
+    /// The groups; `None`: no writer has written on what is published yet.
     pub(crate) fn groups(&self) -> Option<Arc<Groups>> {
         self.groups
             .read()
@@ -132,8 +132,8 @@ impl Groups {
 
 /// The writer's side: what the next commit tells.
 #[derive(Debug)]
-pub(crate) struct Announcing {
-    board: Arc<Board>,
+pub(crate) struct Publisher {
+    published: Arc<Published>,
     groups: Arc<Groups>,
     raised: Vec<(GroupId, u64)>,
     articles: u64,
@@ -141,7 +141,7 @@ pub(crate) struct Announcing {
     files_changed: bool,
 }
 
-impl Announcing {
+impl Publisher {
     /// Notes the numbers of an article.
     pub fn note<'a>(&mut self, active: &Active, links: impl Iterator<Item = (&'a [u8], u64)>) {
         self.articles += 1;
@@ -161,7 +161,7 @@ impl Announcing {
 
     /// Counts a commit.
     pub fn count(&mut self, bytes: u64, took: Duration, (used, slots): (u64, u64)) {
-        let commits = &self.board.commits;
+        let commits = &self.published.commits;
         let articles = std::mem::take(&mut self.articles);
         commits.articles.fetch_add(articles, Ordering::Relaxed);
         commits.bytes.fetch_add(bytes, Ordering::Relaxed);
@@ -170,39 +170,39 @@ impl Announcing {
         commits.took.add(took, 1);
     }
 
-    /// Writes on the board, after everything it tells of was published.
+    /// Writes on what is published, after everything it tells of was published.
     pub fn tell(&mut self, active: &Active) {
         if std::mem::take(&mut self.groups_changed) {
             self.groups = Arc::new(Groups::of(active.clone()));
-            self.board.set_groups(self.groups.clone());
+            self.published.set_groups(self.groups.clone());
         }
         for (group, number) in self.raised.drain(..) {
             self.groups.raise(group, number);
         }
         if std::mem::take(&mut self.files_changed) {
-            self.board.look_again();
+            self.published.look_again();
         } else {
-            self.board.turn.fetch_add(1, Ordering::Release);
+            self.published.sequence.fetch_add(1, Ordering::Release);
         }
     }
 }
 
 impl Spool {
-    /// From now on each commit is told on a board, to the [`crate::Stacks`] in this process. Who opens the spool again calls this again
+    /// From now on each commit is told on a board, to the [`crate::LiveReader`] in this process. Who opens the spool again calls this again
     /// with the same board: whatever happened meanwhile is seen then.
-    pub fn announce_on(&mut self, board: Arc<Board>) {
+    pub fn publish_to(&mut self, published: Arc<Published>) {
         let groups = Arc::new(Groups::of(self.active().clone()));
-        board.set_groups(groups.clone());
-        board.look_again();
-        let commits = &board.commits;
+        published.set_groups(groups.clone());
+        published.look_again();
+        let commits = &published.commits;
         commits
             .index_used
             .store(self.index.used(), Ordering::Relaxed);
         commits
             .index_slots
             .store(self.index.slots(), Ordering::Relaxed);
-        self.announcing = Some(Announcing {
-            board,
+        self.publisher = Some(Publisher {
+            published,
             groups,
             raised: Vec::new(),
             articles: 0,
@@ -212,16 +212,16 @@ impl Spool {
     }
 
     /// Tells what was published.
-    pub(crate) fn announce(&mut self) {
-        if let Some(announcing) = &mut self.announcing {
-            announcing.tell(&self.active.table);
+    pub(crate) fn publish_commit(&mut self) {
+        if let Some(publisher) = &mut self.publisher {
+            publisher.tell(&self.active.table);
         }
     }
 
     /// Readers must open their files anew after the next commit.
-    pub(crate) fn announce_files(&mut self) {
-        if let Some(announcing) = &mut self.announcing {
-            announcing.note_files();
+    pub(crate) fn publish_files(&mut self) {
+        if let Some(publisher) = &mut self.publisher {
+            publisher.note_files();
         }
     }
 }

@@ -3,9 +3,9 @@
 /// The ends of the current segment's files. Everything before them is applied: the history lines, the
 /// overview rows, the index, the high marks in active, the cancels.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Mark {
+pub struct Watermark {
     /// Counts the marks set, so that the newer of two is known.
-    pub turn: u64,
+    pub sequence: u64,
     /// The base of the current segment.
     pub base: u64,
     /// End of its `.art`, bytes in the file.
@@ -22,14 +22,14 @@ pub struct Mark {
     pub newest: u64,
 }
 
-impl Mark {
+impl Watermark {
     /// Words of a mark in the index's header: the six numbers, two in one word, a check.
     pub const WORDS: usize = 8;
 
     /// The mark as it is laid down.
-    pub fn to_words(self) -> [u64; Mark::WORDS] {
+    pub fn to_words(self) -> [u64; Watermark::WORDS] {
         let numbers = [
-            self.turn,
+            self.sequence,
             self.base,
             self.art_end,
             self.his_end,
@@ -43,9 +43,9 @@ impl Mark {
     }
 
     /// The mark, if it is whole.
-    pub fn from_words(words: &[u64; Mark::WORDS]) -> Option<Mark> {
+    pub fn from_words(words: &[u64; Watermark::WORDS]) -> Option<Watermark> {
         let [
-            turn,
+            sequence,
             base,
             art_end,
             his_end,
@@ -54,9 +54,9 @@ impl Mark {
             halves,
             checked,
         ] = *words;
-        let right = check(&[turn, base, art_end, his_end, ovr_end, cancels_end, halves]) == checked;
-        (right && turn != 0).then_some(Mark {
-            turn,
+        let right = check(&[sequence, base, art_end, his_end, ovr_end, cancels_end, halves]) == checked;
+        (right && sequence != 0).then_some(Watermark {
+            sequence,
             base,
             art_end,
             his_end,

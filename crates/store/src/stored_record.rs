@@ -4,18 +4,18 @@ use std::path::Path;
 
 use crate::disk::{Disk, Open};
 use crate::error::is_unreadable;
-use crate::moved_tables::Tables;
-use crate::position::{View, segment_path};
+use crate::relocation_cache::Tables;
+use crate::position::{SegmentFile, segment_path};
 use crate::record::{HEADER_BYTES, Head, Kind, Record};
 use crate::{Error, Position};
 
 /// One record read from the log.
 #[derive(Debug, Clone)]
-pub struct Stored {
+pub struct StoredRecord {
     bytes: Vec<u8>,
 }
 
-impl Stored {
+impl StoredRecord {
     /// The record.
     pub fn record(&self) -> Record<'_> {
         // The constructor looked at it; an empty record stands for the impossible.
@@ -30,13 +30,13 @@ pub fn read_record(
     bases: &[u64],
     tables: &Tables,
     position: Position,
-) -> Result<Stored, Error> {
+) -> Result<StoredRecord, Error> {
     let place = bases.partition_point(|&base| base <= position.0);
     let base = place
         .checked_sub(1)
         .and_then(|place| bases.get(place))
         .ok_or(Error::NoArticle(position))?;
-    let path = segment_path(segments, *base, View::Art);
+    let path = segment_path(segments, *base, SegmentFile::Art);
     let at = |source| Error::io("read", &path, source);
     let file = match disk.open(&path, Open::Read) {
         Err(source) if source.kind() == std::io::ErrorKind::NotFound => {
@@ -69,5 +69,5 @@ pub fn read_record(
     bytes.resize(head.length as usize, 0);
     file.read_at(&mut bytes, offset).map_err(at)?;
     Record::parse(&bytes).ok_or_else(damaged)?;
-    Ok(Stored { bytes })
+    Ok(StoredRecord { bytes })
 }

@@ -6,13 +6,13 @@ use std::sync::Arc;
 
 use groups::{Active, GroupId};
 
-use crate::articles::{self, Articles, Stretch};
-use crate::board::{Board, Groups};
-use crate::catalogue::{Catalogue, Look, ROWS_AT_ONCE};
+use crate::record_reader::{self, RecordReader, Stretch};
+use crate::published::{Published, Groups};
+use crate::group_index::{GroupIndex, Look, ROWS_AT_ONCE};
 use crate::disk::{Disk, RealDisk};
-use crate::expired::Expired;
+use crate::expiry_state::ExpiryState;
 use crate::history::HistoryLine;
-use crate::living::Run;
+use crate::visible_rows::Run;
 use crate::reader::Reader;
 use crate::record::Record;
 use crate::{Error, Position};
@@ -24,15 +24,15 @@ const ROWS_LOOKED_AT: usize = 1 << 16;
 
 /// What one network thread reads from. It sees what was committed when it last caught up.
 #[derive(Debug)]
-pub struct Stacks {
+pub struct LiveReader {
     dir: PathBuf,
-    board: Arc<Board>,
+    published: Arc<Published>,
     /// The board as it was then: turn, files, tables.
     seen: (u64, u64, u64),
     groups: Arc<Groups>,
     reader: Reader,
-    catalogue: Catalogue,
-    articles: Articles,
+    group_index: GroupIndex,
+    articles: RecordReader,
 }
 
 /// An article that is alive, as its history line tells of it.
@@ -42,7 +42,7 @@ pub struct Found<'a> {
     pub position: Position,
     /// Its line.
     pub line: HistoryLine<'a>,
-    expired: &'a Expired,
+    expired: &'a ExpiryState,
 }
 
 impl<'a> Found<'a> {
@@ -54,34 +54,34 @@ impl<'a> Found<'a> {
     }
 }
 
-impl Stacks {
+impl LiveReader {
     /// Opens a news directory whose [`crate::Spool`] announces on this board. Takes no lock.
     ///
     /// # Errors
     /// A file cannot be read.
-    pub fn open(dir: &Path, board: Arc<Board>) -> Result<Stacks, Error> {
-        Stacks::open_on(Arc::new(RealDisk), dir, board)
+    pub fn open(dir: &Path, published: Arc<Published>) -> Result<LiveReader, Error> {
+        LiveReader::open_on(Arc::new(RealDisk), dir, published)
     }
 
-    /// As [`Stacks::open`], on another disk.
+    /// As [`LiveReader::open`], on another disk.
     ///
     /// # Errors
-    /// As [`Stacks::open`].
-    pub fn open_on(disk: Arc<dyn Disk>, dir: &Path, board: Arc<Board>) -> Result<Stacks, Error> {
-        let seen = (board.turn(), board.files(), board.tables());
+    /// As [`LiveReader::open`].
+    pub fn open_on(disk: Arc<dyn Disk>, dir: &Path, published: Arc<Published>) -> Result<LiveReader, Error> {
+        let seen = (published.sequence(), published.files(), published.tables());
         let reader = Reader::open_published(disk, dir)?;
-        let groups = match board.groups() {
+        let groups = match published.groups() {
             Some(groups) => groups,
             None => Arc::new(Groups::of(reader.active().clone())),
         };
-        Ok(Stacks {
+        Ok(LiveReader {
             dir: dir.to_owned(),
-            board,
+            published,
             seen,
             groups,
             reader,
-            catalogue: Catalogue::default(),
-            articles: Articles::new(SEGMENTS_MAPPED),
+            group_index: GroupIndex::default(),
+            articles: RecordReader::new(SEGMENTS_MAPPED),
         })
     }
 
@@ -91,22 +91,22 @@ impl Stacks {
     /// # Errors
     /// A file cannot be read; what is new is looked for again the next time.
     pub fn catch_up(&mut self) -> Result<bool, Error> {
-        let turn = self.board.turn();
-        if turn == self.seen.0 {
+        let sequence = self.published.sequence();
+        if sequence == self.seen.0 {
             return Ok(false);
         }
-        let (files, tables) = (self.board.files(), self.board.tables());
+        let (files, tables) = (self.published.files(), self.published.tables());
         if tables != self.seen.2 {
-            self.groups = self.board.groups().unwrap_or_else(|| self.groups.clone());
+            self.groups = self.published.groups().unwrap_or_else(|| self.groups.clone());
         }
         if files != self.seen.1 {
             self.reader.look_again(&self.dir)?;
-            self.catalogue.clear();
+            self.group_index.clear();
             self.articles.clear();
         } else {
             self.reader.go_on(&self.dir)?;
         }
-        self.seen = (turn, files, tables);
+        self.seen = (sequence, files, tables);
         Ok(true)
     }
 
@@ -136,12 +136,12 @@ impl Stacks {
         })
     }
 
-    /// The groups. Their high marks are those of [`Stacks::marks`].
+    /// The groups. Their high marks are those of [`LiveReader::marks`].
     pub fn active(&self) -> &Active {
         &self.groups.active
     }
 
-    /// As [`Stacks::active`], to be kept: it stays as it is while others change.
+    /// As [`LiveReader::active`], to be kept: it stays as it is while others change.
     pub fn active_shared(&self) -> Arc<Active> {
         self.groups.active.clone()
     }
@@ -166,22 +166,22 @@ impl Stacks {
         if self.next(name, 0, u64::MAX)?.is_none() {
             return Ok(0);
         }
-        let count = self.catalogue.count(&self.reader, name)?;
+        let count = self.group_index.count(&self.reader, name)?;
         Ok(count.max(1))
     }
 
     /// Where the article with a number in a group is, if it is alive.
     ///
     /// # Errors
-    /// As [`Stacks::count`].
+    /// As [`LiveReader::count`].
     pub fn position(&mut self, group: &[u8], number: u64) -> Result<Option<Position>, Error> {
-        self.catalogue.position(&self.reader, group, number)
+        self.group_index.position(&self.reader, group, number)
     }
 
     /// The first article above `after`, up to `high`, that is alive.
     ///
     /// # Errors
-    /// As [`Stacks::count`].
+    /// As [`LiveReader::count`].
     pub fn next(
         &mut self,
         group: &[u8],
@@ -189,7 +189,7 @@ impl Stacks {
         high: u64,
     ) -> Result<Option<(u64, Position)>, Error> {
         let range = (after.saturating_add(1), high);
-        let walked = self.catalogue.walk(
+        let walked = self.group_index.walk(
             &self.reader,
             group,
             (range, 1, Look::Numbers),
@@ -204,21 +204,21 @@ impl Stacks {
     /// The last article below `before`, down to `low`, that is alive.
     ///
     /// # Errors
-    /// As [`Stacks::count`].
+    /// As [`LiveReader::count`].
     pub fn previous(
         &mut self,
         group: &[u8],
         before: u64,
         low: u64,
     ) -> Result<Option<(u64, Position)>, Error> {
-        self.catalogue.previous(&self.reader, group, (low, before))
+        self.group_index.previous(&self.reader, group, (low, before))
     }
 
     /// Appends the numbers in `low..=high` whose articles are alive, ascending, about `limit` of them at most. The number to go on
     /// with; `None`: that was all.
     ///
     /// # Errors
-    /// As [`Stacks::count`].
+    /// As [`LiveReader::count`].
     pub fn numbers(
         &mut self,
         group: &[u8],
@@ -228,7 +228,7 @@ impl Stacks {
     ) -> Result<Option<u64>, Error> {
         let (mut left, mut looked) = (limit.max(1), 0);
         let at_once = left.min(ROWS_AT_ONCE);
-        let walked = self.catalogue.walk(
+        let walked = self.group_index.walk(
             &self.reader,
             group,
             (range, at_once, Look::Numbers),
@@ -250,7 +250,7 @@ impl Stacks {
     /// number to go on with; `None`: that was all.
     ///
     /// # Errors
-    /// As [`Stacks::count`].
+    /// As [`LiveReader::count`].
     pub fn rows(
         &mut self,
         group: &[u8],
@@ -259,7 +259,7 @@ impl Stacks {
         mut each: impl FnMut(Run),
     ) -> Result<Option<u64>, Error> {
         let (mut left, mut looked, mut is_first) = (bytes_max, 0, true);
-        let walked = self.catalogue.walk(
+        let walked = self.group_index.walk(
             &self.reader,
             group,
             (range, ROWS_AT_ONCE, Look::Text),
@@ -288,13 +288,13 @@ impl Stacks {
 
     /// Damage of overview rows that was met since this was asked for the last time: what is damaged is left out of answers.
     pub fn take_damage(&mut self) -> Option<Error> {
-        self.catalogue.take_damage()
+        self.group_index.take_damage()
     }
 
     /// Appends the overview row of an article, with the number 0 (RFC 3977, 8.3.2). False: it is not there.
     ///
     /// # Errors
-    /// As [`Stacks::find`] and [`Stacks::count`].
+    /// As [`LiveReader::find`] and [`LiveReader::count`].
     pub fn row_of(&mut self, id: &[u8], out: &mut Vec<u8>) -> Result<bool, Error> {
         let links: Vec<(Vec<u8>, u64)> = match self.find(id)? {
             Some(found) => found
@@ -329,7 +329,7 @@ impl Stacks {
         }
     }
 
-    /// The record that [`Stacks::record`] lent last, without a second copy; an empty one where it lent none.
+    /// The record that [`LiveReader::record`] lent last, without a second copy; an empty one where it lent none.
     pub fn lent(&self) -> Record<'_> {
         self.articles.lent()
     }
@@ -339,7 +339,7 @@ impl Stacks {
     /// # Errors
     /// [`Error::Damaged`], or the segment cannot be read.
     pub fn stretch(&self, position: Position) -> Result<Option<Stretch>, Error> {
-        match articles::stretch(&self.reader, position) {
+        match record_reader::stretch(&self.reader, position) {
             Ok(stretch) => Ok(Some(stretch)),
             Err(Error::NoArticle(_)) => Ok(None),
             Err(error) => Err(error),

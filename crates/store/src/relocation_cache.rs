@@ -6,12 +6,12 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::Error;
 use crate::disk::File;
-use crate::moved::Moved;
+use crate::relocation::Relocation;
 use crate::segment::SegmentHeader;
 
 /// The tables met so far, by what tells their files apart.
 #[derive(Debug, Default)]
-pub struct Tables(Mutex<HashMap<[u64; 3], Arc<Moved>>>);
+pub struct Tables(Mutex<HashMap<[u64; 3], Arc<Relocation>>>);
 
 impl Tables {
     /// Where in an `.art` file the record with this position lies. `None`: it was left out.
@@ -39,7 +39,7 @@ impl Tables {
     }
 
     /// The table of an `.art` file. `None`: it was not repacked.
-    pub fn of_file(&self, file: &dyn File, path: &Path) -> Result<Option<Arc<Moved>>, Error> {
+    pub fn of_file(&self, file: &dyn File, path: &Path) -> Result<Option<Arc<Relocation>>, Error> {
         let moved_at = SegmentHeader::read(file, path)?.moved_at;
         if moved_at == 0 {
             return Ok(None);
@@ -50,7 +50,7 @@ impl Tables {
         if let Some(moved) = known().get(&identity) {
             return Ok(Some(moved.clone()));
         }
-        let moved = Moved::read(file, moved_at).map_err(at)?;
+        let moved = Relocation::read(file, moved_at).map_err(at)?;
         let moved = Arc::new(moved.ok_or_else(|| Error::Damaged {
             path: path.to_owned(),
             offset: moved_at,

@@ -1,19 +1,19 @@
 //! What the one writer does for expire: takes a decision over, in milliseconds, and keeps the log self-contained when old
 //! segments go.
 
-use crate::expired::{END_OF_COPY, push_cut, push_link};
+use crate::expiry_state::{END_OF_COPY, push_cut, push_link};
 use crate::record::{Kind, Record};
 use crate::replace::replace;
 use crate::segment::{SEGMENT_HEADER_BYTES, Step, Walk};
 use crate::spool::{Committed, SNAPSHOT_PART, Spool};
-use crate::{Error, Expired, recover, segment, unreclaimed};
+use crate::{Error, ExpiryState, recover, segment, unreclaimed};
 
 /// Lines of one record of expire, bytes: what fits in the smallest segment with room to spare.
 const PIECE_BYTES: usize = 128 << 10;
 
 /// What one run of expire decided. Numbers are of articles that exist.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Expiry {
+pub struct ExpiryDecision {
     /// Kept although the group's cut lies above: group and number.
     pub survivors: Vec<(Vec<u8>, u64)>,
     /// Everything of a group below this number goes.
@@ -28,7 +28,7 @@ pub struct Expiry {
     pub touched: Vec<u64>,
 }
 
-impl Expiry {
+impl ExpiryDecision {
     /// True when there is nothing to take over.
     pub fn is_empty(&self) -> bool {
         self.removes_nothing()
@@ -43,9 +43,9 @@ impl Expiry {
     }
 }
 
-impl Expired {
+impl ExpiryState {
     /// What will have expired when `expiry` is taken over.
-    pub fn after(&self, expiry: &Expiry) -> Expired {
+    pub fn after(&self, expiry: &ExpiryDecision) -> ExpiryState {
         let mut lines = Vec::new();
         for (group, number) in &expiry.survivors {
             push_link(&mut lines, b'+', group, *number);
@@ -64,13 +64,13 @@ impl Expired {
 
 impl Spool {
     /// What has expired so far.
-    pub fn expired(&self) -> Result<&Expired, Error> {
+    pub fn expired(&self) -> Result<&ExpiryState, Error> {
         self.expired.state()
     }
 
     /// Takes over what a run of expire decided, raises the low marks, and commits. From then on the articles are gone; their
     /// space is given back later ([`crate::reclaim`]).
-    pub fn expire(&mut self, expiry: &Expiry) -> Result<Committed, Error> {
+    pub fn expire(&mut self, expiry: &ExpiryDecision) -> Result<Committed, Error> {
         self.check_cuts(&expiry.cuts)?;
         if !expiry.touched.is_empty() {
             let added = unreclaimed::add(&*self.disk, &self.dir, &expiry.touched);
@@ -89,7 +89,7 @@ impl Spool {
         self.log_lines(&mut text)?;
         let told = match expiry.removes_nothing() {
             // Nobody asks: the loops below have nothing to do.
-            true => Expired::fresh(),
+            true => ExpiryState::fresh(),
             false => self.expired.state()?.after(expiry),
         };
         for (group, _) in &expiry.cuts {
@@ -239,8 +239,8 @@ impl Spool {
         }
         let path = self.derived.cancels.path.clone();
         replace(&*self.disk, &path, |file| file.write_at(&kept, 0))?;
-        self.derived.take_up_cancels(&*self.disk, &kept)?;
-        self.announce_files();
+        self.derived.adopt_cancels(&*self.disk, &kept)?;
+        self.publish_files();
         self.publish()?;
         self.checkpoint()
     }
@@ -301,7 +301,7 @@ impl Spool {
     /// True when a segment begins with whole copies of active and of what has expired.
     fn begins_with_copy(&self, base: u64) -> Result<bool, Error> {
         let segments = self.dir.join("segments");
-        let path = crate::position::segment_path(&segments, base, crate::position::View::Art);
+        let path = crate::position::segment_path(&segments, base, crate::position::SegmentFile::Art);
         let at = |source| Error::io("read", &path, source);
         let file = self.disk.open(&path, crate::disk::Open::Read).map_err(at)?;
         let mut walk = Walk::new(&*file, SEGMENT_HEADER_BYTES, u64::MAX).map_err(at)?;

@@ -53,7 +53,7 @@ impl<'a> History<'a> {
     }
 
     /// True when lines were left out.
-    pub fn is_thinned(&self) -> bool {
+    pub fn is_compacted(&self) -> bool {
         self.table.is_some()
     }
 
@@ -107,7 +107,7 @@ impl<'a> History<'a> {
 
     /// The text from the line on that began at `offset` in the whole history. `None`: it was left out, or never was.
     pub fn text_at(&self, offset: u64) -> Option<&'a [u8]> {
-        if !self.is_thinned() {
+        if !self.is_compacted() {
             return self
                 .text
                 .get(offset as usize..)
@@ -142,7 +142,7 @@ impl<'a> History<'a> {
     /// Where in the text the first line begins that began there in the whole history, or behind it.
     fn offset_here(&self, offset: u64) -> u64 {
         let Some((at, next)) = self.stretches_at(offset, |(whole, _)| whole) else {
-            return if self.is_thinned() { 0 } else { offset };
+            return if self.is_compacted() { 0 } else { offset };
         };
         let here = at.1.saturating_add(offset - at.0);
         next.map_or(here, |next| here.min(next.1))

@@ -9,22 +9,22 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use crate::disk::{BLOCK_BYTES, File, Open};
-use crate::live::Live;
+use crate::growing_map::GrowingMap;
 use crate::map::{self, MapRef};
-use crate::moved::Moved;
-use crate::position::{View, segment_path};
+use crate::relocation::Relocation;
+use crate::position::{SegmentFile, segment_path};
 use crate::reader::Reader;
 use crate::record::{HEADER_BYTES, Head, Kind, Record};
 use crate::{Error, Position};
 
 /// The articles of a [`Reader`], with the segments mapped that were used last.
 #[derive(Debug)]
-pub struct Articles {
+pub struct RecordReader {
     /// By base.
-    shelves: Vec<Shelf>,
-    shelves_max: usize,
+    open_segments: Vec<OpenSegment>,
+    segments_open_max: usize,
     /// Counts what was asked for.
-    turn: u64,
+    clock: u64,
     /// The record that is lent.
     copy: Vec<u8>,
     /// Articles that the disk could not read, and when that was tried last.
@@ -41,27 +41,27 @@ const COPY_BYTES_KEPT: usize = 1 << 20;
 
 /// A mapped segment.
 #[derive(Debug)]
-struct Shelf {
+struct OpenSegment {
     base: u64,
-    live: Live,
-    moved: Option<Arc<Moved>>,
+    live: GrowingMap,
+    moved: Option<Arc<Relocation>>,
     used: u64,
 }
 
 /// Why a record was not found at the first attempt.
 enum Missing {
-    Gone,
+    GroupExpiry,
     Damaged(u64),
     Unreadable(u64),
 }
 
-impl Articles {
+impl RecordReader {
     /// Keeps at most so many segments mapped.
-    pub fn new(shelves_max: usize) -> Articles {
-        Articles {
-            shelves: Vec::new(),
-            shelves_max,
-            turn: 0,
+    pub fn new(segments_open_max: usize) -> RecordReader {
+        RecordReader {
+            open_segments: Vec::new(),
+            segments_open_max,
+            clock: 0,
             copy: Vec::new(),
             unreadable: Vec::new(),
         }
@@ -69,7 +69,7 @@ impl Articles {
 
     /// Forgets everything: the files may be others.
     pub fn clear(&mut self) {
-        self.shelves.clear();
+        self.open_segments.clear();
         self.unreadable.clear();
     }
 
@@ -79,11 +79,11 @@ impl Articles {
     /// [`Error::NoArticle`] where it is gone, [`Error::Damaged`], or the segment cannot be read.
     pub fn record(&mut self, reader: &Reader, position: Position) -> Result<Record<'_>, Error> {
         let base = base_of(reader, position)?;
-        let path = || segment_path(&reader.segments, base, View::Art);
+        let path = || segment_path(&reader.segments, base, SegmentFile::Art);
         if self.is_known_unreadable(position) {
             return Err(Error::unreadable(&path(), position.0 - base));
         }
-        let mut place = match self.shelf(reader, base)? {
+        let mut place = match self.open_segment(reader, base)? {
             Some(place) => place,
             None => self.open(reader, base, position)?,
         };
@@ -91,12 +91,12 @@ impl Articles {
         if taken.is_err() {
             // Expire may have given its space back, or written the segment anew, since this was mapped; or the disk can read
             // it at the second attempt.
-            self.shelves.remove(place);
+            self.open_segments.remove(place);
             place = self.open(reader, base, position)?;
             taken = self.take(place, position);
         }
         taken.map_err(|missing| match missing {
-            Missing::Gone => Error::NoArticle(position),
+            Missing::GroupExpiry => Error::NoArticle(position),
             Missing::Damaged(offset) => damaged(&path(), offset),
             Missing::Unreadable(offset) => {
                 self.note_unreadable(position);
@@ -128,23 +128,23 @@ impl Articles {
     }
 
     fn take(&mut self, place: usize, position: Position) -> Result<(), Missing> {
-        let shelf = self.shelves.get(place).ok_or(Missing::Gone)?;
+        let open_segment = self.open_segments.get(place).ok_or(Missing::GroupExpiry)?;
         self.copy.clear();
         self.copy.shrink_to(COPY_BYTES_KEPT);
-        shelf.copy(position, &mut self.copy)
+        open_segment.copy(position, &mut self.copy)
     }
 
     /// The place of a segment that is mapped.
-    fn shelf(&mut self, reader: &Reader, base: u64) -> Result<Option<usize>, Error> {
-        let Ok(place) = self.shelves.binary_search_by_key(&base, |shelf| shelf.base) else {
+    fn open_segment(&mut self, reader: &Reader, base: u64) -> Result<Option<usize>, Error> {
+        let Ok(place) = self.open_segments.binary_search_by_key(&base, |open_segment| open_segment.base) else {
             return Ok(None);
         };
-        self.turn += 1;
-        if let Some(shelf) = self.shelves.get_mut(place) {
-            shelf.used = self.turn;
+        self.clock += 1;
+        if let Some(open_segment) = self.open_segments.get_mut(place) {
+            open_segment.used = self.clock;
             if base == reader.mark.base {
-                let grown = shelf.live.grow_to(reader.mark.art_end);
-                let path = || segment_path(&reader.segments, base, View::Art);
+                let grown = open_segment.live.grow_to(reader.mark.art_end);
+                let path = || segment_path(&reader.segments, base, SegmentFile::Art);
                 grown.map_err(|source| Error::io("map", &path(), source))?;
             }
         }
@@ -153,29 +153,29 @@ impl Articles {
 
     /// Maps a segment, in the place of the one that was not used for longest.
     fn open(&mut self, reader: &Reader, base: u64, position: Position) -> Result<usize, Error> {
-        let path = segment_path(&reader.segments, base, View::Art);
+        let path = segment_path(&reader.segments, base, SegmentFile::Art);
         let at = |source| Error::io("read", &path, source);
         let (file, moved) = open(reader, &path, position)?;
         let length = file.length().map_err(at)?;
         let is_growing = base == reader.mark.base && length >= reader.mark.art_end;
         let live = match is_growing {
-            true => Live::growing(file, reader.mark.art_end),
-            false => Live::whole(&*file, length),
+            true => GrowingMap::append(file, reader.mark.art_end),
+            false => GrowingMap::whole(&*file, length),
         };
-        if self.shelves.len() >= self.shelves_max.max(1) {
-            let oldest = (0..self.shelves.len())
-                .min_by_key(|place| self.shelves.get(*place).map(|shelf| shelf.used));
-            oldest.map(|place| self.shelves.remove(place));
+        if self.open_segments.len() >= self.segments_open_max.max(1) {
+            let oldest = (0..self.open_segments.len())
+                .min_by_key(|place| self.open_segments.get(*place).map(|open_segment| open_segment.used));
+            oldest.map(|place| self.open_segments.remove(place));
         }
-        self.turn += 1;
-        let shelf = Shelf {
+        self.clock += 1;
+        let open_segment = OpenSegment {
             base,
             live: live.map_err(at)?,
             moved,
-            used: self.turn,
+            used: self.clock,
         };
-        let place = self.shelves.partition_point(|shelf| shelf.base < base);
-        self.shelves.insert(place, shelf);
+        let place = self.open_segments.partition_point(|open_segment| open_segment.base < base);
+        self.open_segments.insert(place, open_segment);
         Ok(place)
     }
 }
@@ -189,7 +189,7 @@ fn base_of(reader: &Reader, position: Position) -> Result<u64, Error> {
 }
 
 /// The articles of a segment, and where in the file they lie.
-type Opened = (Box<dyn File>, Option<Arc<Moved>>);
+type Opened = (Box<dyn File>, Option<Arc<Relocation>>);
 
 fn open(reader: &Reader, path: &Path, position: Position) -> Result<Opened, Error> {
     let file = match reader.disk.open(path, Open::Read) {
@@ -211,14 +211,14 @@ fn damaged(path: &Path, offset: u64) -> Error {
 }
 
 /// Where a record lies in the file.
-fn place_in_file(moved: Option<&Moved>, offset: u64) -> Result<u64, Missing> {
+fn place_in_file(moved: Option<&Relocation>, offset: u64) -> Result<u64, Missing> {
     match moved {
-        Some(moved) => moved.in_file(offset).ok_or(Missing::Gone),
+        Some(moved) => moved.in_file(offset).ok_or(Missing::GroupExpiry),
         None => Ok(offset),
     }
 }
 
-impl Shelf {
+impl OpenSegment {
     /// Copies the record; the checksum of the copy was found right.
     fn copy(&self, position: Position, copy: &mut Vec<u8>) -> Result<(), Missing> {
         let offset = position.0.saturating_sub(self.base);
@@ -226,7 +226,7 @@ impl Shelf {
         let bytes = self.live.bytes().get(place as usize..).unwrap_or_default();
         let head = Head::parse(bytes);
         if head.is_some_and(|head| head.kind == Kind::Hole) {
-            return Err(Missing::Gone);
+            return Err(Missing::GroupExpiry);
         }
         let length = head.map_or(HEADER_BYTES, |head| head.covered());
         let bytes = bytes.get(..length).unwrap_or_default();
@@ -234,7 +234,7 @@ impl Shelf {
         match Record::parse(copy) {
             Some(_) => Ok(()),
             None if map::is_unreadable(bytes) => Err(Missing::Unreadable(place)),
-            None if is_punched(copy, place) => Err(Missing::Gone),
+            None if is_punched(copy, place) => Err(Missing::GroupExpiry),
             None => Err(Missing::Damaged(place)),
         }
     }
@@ -252,7 +252,7 @@ fn is_punched(bytes: &[u8], place: u64) -> bool {
 /// An article in wire form as it lies in its file, to be sent by the system itself.
 #[derive(Debug, Clone)]
 pub struct Stretch {
-    lying: Arc<Lying>,
+    lying: Arc<RecordPlace>,
     /// Where it begins in the file.
     pub offset: u64,
     /// Its length, bytes, terminator included.
@@ -262,7 +262,7 @@ pub struct Stretch {
 }
 
 #[derive(Debug)]
-struct Lying {
+struct RecordPlace {
     file: OwnedFd,
     map: MapRef,
     /// What tells whether it is there still, and the checksum of that.
@@ -301,7 +301,7 @@ impl AsFd for Stretch {
 /// [`Error::NoArticle`] where it is gone, [`Error::Damaged`], or the segment cannot be read.
 pub fn stretch(reader: &Reader, position: Position) -> Result<Stretch, Error> {
     let base = base_of(reader, position)?;
-    let path = segment_path(&reader.segments, base, View::Art);
+    let path = segment_path(&reader.segments, base, SegmentFile::Art);
     let at = |source| Error::io("read", &path, source);
     let (file, moved) = open(reader, &path, position)?;
     let mut length = file.length().map_err(at)?;
@@ -331,7 +331,7 @@ pub fn stretch(reader: &Reader, position: Position) -> Result<Stretch, Error> {
     let sum = crc32c::crc32c(map.bytes().get(range.clone()).unwrap_or_default());
     let unsupported = || at(io::ErrorKind::Unsupported.into());
     Ok(Stretch {
-        lying: Arc::new(Lying {
+        lying: Arc::new(RecordPlace {
             file: file.into_descriptor().ok_or_else(unsupported)?,
             map,
             told: (range, sum),

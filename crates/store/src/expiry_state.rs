@@ -26,14 +26,14 @@ pub const END_OF_COPY: &[u8] = b"=\n";
 
 /// What is gone in each group. Doing a change twice, or all changes since some time again in their order, changes nothing.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Expired {
-    groups: HashMap<Vec<u8>, Gone>,
+pub struct ExpiryState {
+    groups: HashMap<Vec<u8>, GroupExpiry>,
     /// Ids of articles that are gone are forgotten when they arrived before this.
     forget_before: i64,
 }
 
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-struct Gone {
+struct GroupExpiry {
     cut: u64,
     survivors: BTreeSet<u64>,
     early: BTreeSet<u64>,
@@ -41,14 +41,14 @@ struct Gone {
     settled: u64,
 }
 
-impl Gone {
+impl GroupExpiry {
     /// True when there is more to tell than how far it is settled.
     fn lost_any(&self) -> bool {
         self.cut > 0 || !self.survivors.is_empty() || !self.early.is_empty()
     }
 }
 
-impl Expired {
+impl ExpiryState {
     /// True when an article with this number in a group has not expired.
     pub fn keeps(&self, group: &[u8], number: u64) -> bool {
         self.in_group(group).keeps(number)
@@ -181,7 +181,7 @@ impl Expired {
         Some(())
     }
 
-    fn gone(&mut self, group: &[u8]) -> &mut Gone {
+    fn gone(&mut self, group: &[u8]) -> &mut GroupExpiry {
         self.groups.entry_ref(group).or_default()
     }
 
@@ -238,7 +238,7 @@ impl Expired {
     }
 
     /// Reads the file's text; `None`: damaged.
-    fn parse(image: &[u8]) -> Option<Expired> {
+    fn parse(image: &[u8]) -> Option<ExpiryState> {
         let rest = image.strip_prefix(MAGIC)?;
         let end = memchr::memchr(b'\n', rest)?;
         let (sum, lines) = rest.split_at_checked(end)?;
@@ -246,7 +246,7 @@ impl Expired {
         if decimal::parse(sum)? != u64::from(crc32c::crc32c(lines)) {
             return None;
         }
-        let mut told = Expired::fresh();
+        let mut told = ExpiryState::fresh();
         told.apply(lines);
         Some(told)
     }
@@ -257,21 +257,21 @@ impl Expired {
     }
 
     /// Nothing has expired, nothing is forgotten.
-    pub fn fresh() -> Expired {
-        Expired {
+    pub fn fresh() -> ExpiryState {
+        ExpiryState {
             groups: HashMap::new(),
             forget_before: i64::MIN,
         }
     }
 
     /// Reads the file of a news directory. `None`: missing or damaged.
-    pub fn read(disk: &dyn Disk, dir: &Path) -> Result<Option<Expired>, Error> {
+    pub fn read(disk: &dyn Disk, dir: &Path) -> Result<Option<ExpiryState>, Error> {
         let image = read_whole(disk, &dir.join(NAME))?;
-        Ok(image.and_then(|image| Expired::parse(&image)))
+        Ok(image.and_then(|image| ExpiryState::parse(&image)))
     }
 
     /// Folds it from the log: from the last segment that begins with a whole copy.
-    pub fn fold(disk: &Arc<dyn Disk>, segments: &Path) -> Result<Expired, Error> {
+    pub fn fold(disk: &Arc<dyn Disk>, segments: &Path) -> Result<ExpiryState, Error> {
         let bases = segment::list(&**disk, segments)?;
         let mut later: Vec<Vec<u8>> = Vec::new();
         for &base in bases.iter().rev() {
@@ -288,7 +288,7 @@ impl Expired {
                 break;
             }
         }
-        let mut told = Expired::fresh();
+        let mut told = ExpiryState::fresh();
         for text in later.iter().rev() {
             told.apply(text);
         }
@@ -298,7 +298,7 @@ impl Expired {
 
 /// What has expired in one group.
 #[derive(Debug, Clone, Copy)]
-pub struct InGroup<'e>(Option<&'e Gone>);
+pub struct InGroup<'e>(Option<&'e GroupExpiry>);
 
 impl InGroup<'_> {
     /// True when the article with this number has not expired.
@@ -335,18 +335,18 @@ pub fn push_link(out: &mut Vec<u8>, sign: u8, group: &[u8], number: u64) {
 
 /// The state of the one writer: read when first needed, written when it changed.
 #[derive(Debug)]
-pub struct ExpiredFile {
+pub struct ExpiryStateFile {
     disk: Arc<dyn Disk>,
     dir: PathBuf,
-    state: OnceLock<Expired>,
+    state: OnceLock<ExpiryState>,
     /// The file does not hold the state: it changed, or the file was damaged.
     changed: AtomicBool,
 }
 
-impl ExpiredFile {
+impl ExpiryStateFile {
     /// Of a news directory; nothing is read yet.
-    pub fn new(disk: &Arc<dyn Disk>, dir: &Path) -> ExpiredFile {
-        ExpiredFile {
+    pub fn new(disk: &Arc<dyn Disk>, dir: &Path) -> ExpiryStateFile {
+        ExpiryStateFile {
             disk: disk.clone(),
             dir: dir.to_owned(),
             state: OnceLock::new(),
@@ -360,22 +360,22 @@ impl ExpiredFile {
     }
 
     /// The state; where the file is missing or damaged, from the log.
-    pub fn state(&self) -> Result<&Expired, Error> {
+    pub fn state(&self) -> Result<&ExpiryState, Error> {
         if let Some(state) = self.state.get() {
             return Ok(state);
         }
-        let state = match Expired::read(&*self.disk, &self.dir)? {
+        let state = match ExpiryState::read(&*self.disk, &self.dir)? {
             Some(state) => state,
             None => {
                 self.changed.store(true, Ordering::Relaxed);
-                Expired::fold(&self.disk, &self.dir.join("segments"))?
+                ExpiryState::fold(&self.disk, &self.dir.join("segments"))?
             }
         };
         Ok(self.state.get_or_init(|| state))
     }
 
     /// The state, to be changed.
-    pub fn state_mut(&mut self) -> Result<&mut Expired, Error> {
+    pub fn state_mut(&mut self) -> Result<&mut ExpiryState, Error> {
         self.state()?;
         self.changed.store(true, Ordering::Relaxed);
         self.state.get_mut().ok_or_else(|| {
@@ -404,7 +404,7 @@ mod tests {
 
     #[test]
     fn a_line_of_each_kind_is_understood() {
-        let mut told = Expired::fresh();
+        let mut told = ExpiryState::fresh();
         told.apply(b"+ a/3\na 10 3\n- a/12\n/expired/ 77\n@ 4096 a\nold 5\n? nonsense\n=\n");
         let kept: Vec<u64> = (0..15).filter(|n| told.keeps(b"a", *n)).collect();
         assert_eq!(kept, [3, 10, 11, 13, 14]);
@@ -415,7 +415,7 @@ mod tests {
         told.apply(b"- a/3\n- a/10\n");
         assert_eq!((told.low(b"a"), told.cut(b"a")), (11, 10));
         assert_eq!((told.settled(b"a"), told.forget_before()), (4096, 77));
-        assert_eq!(Expired::parse(&told.image()), Some(told));
+        assert_eq!(ExpiryState::parse(&told.image()), Some(told));
     }
 
     fn changes() -> impl Strategy<Value = Vec<String>> {
@@ -431,7 +431,7 @@ mod tests {
         /// A replay after a power cut applies again what the file has already.
         #[test]
         fn applying_the_end_again_changes_nothing(changes in changes(), from in 0..30usize) {
-            let mut told = Expired::fresh();
+            let mut told = ExpiryState::fresh();
             told.apply(changes.concat().as_bytes());
             let kept: Vec<bool> = (0..25).map(|n| told.keeps(b"a", n)).collect();
             told.apply(changes[from.min(changes.len())..].concat().as_bytes());
@@ -441,11 +441,11 @@ mod tests {
 
         #[test]
         fn a_copy_says_the_same(changes in changes()) {
-            let mut told = Expired::fresh();
+            let mut told = ExpiryState::fresh();
             told.apply(changes.concat().as_bytes());
             let mut lines = Vec::new();
             told.push_lines(&mut lines);
-            let mut again = Expired::fresh();
+            let mut again = ExpiryState::fresh();
             again.apply(&lines);
             for n in 0..25 {
                 prop_assert_eq!(told.keeps(b"a", n), again.keeps(b"a", n));
@@ -454,8 +454,8 @@ mod tests {
 
         #[test]
         fn no_bytes_make_it_panic(bytes: Vec<u8>) {
-            let _ = Expired::parse(&bytes);
-            Expired::fresh().apply(&bytes);
+            let _ = ExpiryState::parse(&bytes);
+            ExpiryState::fresh().apply(&bytes);
         }
     }
 }

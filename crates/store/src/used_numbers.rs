@@ -5,13 +5,13 @@ use std::collections::BTreeMap;
 /// The numbers of one group that were met. They ascend, as a rule, so what is kept is the gaps: in an archive an article
 /// may come late, with a number that was passed over.
 #[derive(Debug, Default)]
-pub struct Given {
+pub struct UsedNumbers {
     high: u64,
     /// From the first number of each gap to its last.
     gaps: BTreeMap<u64, u64>,
 }
 
-impl Given {
+impl UsedNumbers {
     /// The greatest number met.
     pub fn high(&self) -> u64 {
         self.high
@@ -50,7 +50,7 @@ mod tests {
     proptest! {
         #[test]
         fn a_number_is_given_once(numbers in prop::collection::vec(1..30u64, 0..60)) {
-            let mut given = Given::default();
+            let mut given = UsedNumbers::default();
             let mut model = std::collections::HashSet::new();
             for number in numbers {
                 prop_assert_eq!(given.take(number), model.insert(number));

@@ -10,7 +10,7 @@ const STRETCH_BYTES: usize = 8;
 /// Stretches of records that lie together, ascending both ways. Offsets are from the segment's base in positions, and from
 /// the start of the file.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Moved {
+pub struct Relocation {
     stretches: Vec<Stretch>,
     /// Where the last stretch ends in the file: the table lies there.
     end: u64,
@@ -22,7 +22,7 @@ struct Stretch {
     file: u32,
 }
 
-impl Moved {
+impl Relocation {
     /// Notes that the record at `position` lies at `file`. Ascending.
     pub fn note(&mut self, position: u64, file: u64, length: u64) {
         let follows = self.stretches.last().is_some_and(|last| {
@@ -49,11 +49,11 @@ impl Moved {
     }
 
     /// Reads the record at `at`, where the header says that the table lies. `None`: it is damaged.
-    pub fn read(file: &dyn File, at: u64) -> std::io::Result<Option<Moved>> {
+    pub fn read(file: &dyn File, at: u64) -> std::io::Result<Option<Relocation>> {
         let mut bytes = vec![0; HEADER_BYTES];
         let got = file.read_at(&mut bytes, at)?;
         bytes.truncate(got);
-        let Some(head) = Head::parse(&bytes).filter(|head| head.kind == Kind::Moved) else {
+        let Some(head) = Head::parse(&bytes).filter(|head| head.kind == Kind::Relocation) else {
             return Ok(None);
         };
         if at.saturating_add(u64::from(head.length)) > file.length()? {
@@ -62,10 +62,10 @@ impl Moved {
         bytes.resize(head.length as usize, 0);
         let got = file.read_at(&mut bytes, at)?;
         bytes.truncate(got);
-        Ok(Record::parse(&bytes).and_then(|record| Moved::parse(record.line(), at)))
+        Ok(Record::parse(&bytes).and_then(|record| Relocation::parse(record.line(), at)))
     }
 
-    fn parse(text: &[u8], end: u64) -> Option<Moved> {
+    fn parse(text: &[u8], end: u64) -> Option<Relocation> {
         let stretches: Vec<Stretch> = text
             .chunks_exact(STRETCH_BYTES)
             .filter_map(|bytes| {
@@ -78,7 +78,7 @@ impl Moved {
         let ascends = stretches
             .windows(2)
             .all(|pair| matches!(pair, [a, b] if a.position < b.position && a.file < b.file));
-        ascends.then_some(Moved { stretches, end })
+        ascends.then_some(Relocation { stretches, end })
     }
 
     /// Where in the file the record with this position lies. `None`: it was left out.
@@ -124,13 +124,13 @@ mod tests {
 
     #[test]
     fn positions_are_found_and_what_was_left_out_is_not() {
-        let mut moved = Moved::default();
+        let mut moved = Relocation::default();
         for (position, file, length) in
             [(64, 64, 100), (164, 164, 36), (500, 200, 50), (900, 250, 8)]
         {
             moved.note(position, file, length);
         }
-        let again = Moved::parse(&moved.to_bytes(), 258).unwrap();
+        let again = Relocation::parse(&moved.to_bytes(), 258).unwrap();
         assert_eq!(again, moved);
         assert_eq!(again.stretches.len(), 3);
         for (position, file) in [
@@ -157,11 +157,11 @@ mod tests {
 
     #[test]
     fn a_table_out_of_order_is_damaged() {
-        let mut moved = Moved::default();
+        let mut moved = Relocation::default();
         moved.note(64, 64, 8);
         moved.note(200, 72, 8);
         let mut bytes = moved.to_bytes();
         bytes.rotate_left(8);
-        assert_eq!(Moved::parse(&bytes, 80), None);
+        assert_eq!(Relocation::parse(&bytes, 80), None);
     }
 }

@@ -3,18 +3,18 @@
 use std::sync::Arc;
 
 use crate::Position;
-use crate::alive::Alive;
+use crate::visibility::Visibility;
 use crate::cancels::Cancels;
-use crate::expired::InGroup;
-use crate::live::Live;
+use crate::expiry_state::InGroup;
+use crate::growing_map::GrowingMap;
 use crate::map::{MapRef, is_unreadable};
 use crate::overview::{GroupRows, Row};
 use crate::reader::Reader;
 
 /// Neighbouring rows of one group in one block, all alive; or none, where rows are dead.
-pub struct Living<'c> {
+pub struct VisibleRows<'c> {
     /// The file they are in.
-    pub live: &'c Live,
+    pub live: &'c GrowingMap,
     /// The segment.
     pub base: u64,
     /// All rows of the group in this block.
@@ -61,7 +61,7 @@ impl AsRef<[u8]> for Run {
     }
 }
 
-impl Living<'_> {
+impl VisibleRows<'_> {
     /// Their numbers and where their articles are.
     pub fn articles(&self) -> impl Iterator<Item = (u64, Position)> {
         let (from, to) = self.places;
@@ -124,7 +124,7 @@ impl Living<'_> {
 }
 
 /// Tells the living rows of one group from the dead ones.
-pub struct Tally<'a> {
+pub struct PositionFinder<'a> {
     in_group: InGroup<'a>,
     cancelled: &'a Cancels,
     /// Between these two positions nothing was cancelled, nor at the first.
@@ -133,11 +133,11 @@ pub struct Tally<'a> {
     end: u64,
 }
 
-impl<'a> Tally<'a> {
+impl<'a> PositionFinder<'a> {
     /// Of a group. Rows that were written since the reader looked, and are seen because their segment was sealed, are not for it.
-    pub fn new(reader: &'a Reader, group: &[u8]) -> Tally<'a> {
-        let Alive { expired, cancelled } = reader.alive();
-        Tally {
+    pub fn new(reader: &'a Reader, group: &[u8]) -> PositionFinder<'a> {
+        let Visibility { expired, cancelled } = reader.alive();
+        PositionFinder {
             in_group: expired.in_group(group),
             cancelled,
             free: (0, 0),

@@ -8,9 +8,9 @@ use crate::Error;
 use crate::active_file::ActiveFile;
 use crate::disk::{Disk, File, Open};
 use crate::history::HistoryLine;
-use crate::position::{View, segment_path};
+use crate::position::{SegmentFile, segment_path};
 use crate::record::{ALIGN, Commit, HEADER_BYTES, Kind, Lengths, begin, finish};
-use crate::recover::{self, rebuild_active, rebuild_views};
+use crate::recover::{self, rebuild_active, rebuild_derived};
 use crate::replace::sync_parent;
 use crate::report::Report;
 use crate::segment::{self, SEGMENT_HEADER_BYTES, SegmentHeader, Step, Walk};
@@ -28,15 +28,15 @@ pub fn before_opening(disk: &Arc<dyn Disk>, dir: &Path, report: &mut Report) -> 
     }
     let bases = segment::list(&**disk, &segments)?;
     for (place, &base) in bases.iter().enumerate() {
-        mend_header(&**disk, &segments, base, bases.get(place + 1), report)?;
+        repair_header(&**disk, &segments, base, bases.get(place + 1), report)?;
     }
-    mend_active(disk, dir, report)?;
+    repair_active(disk, dir, report)?;
     let Some((_, sealed)) = bases.split_last() else {
         return Ok(());
     };
     for &base in sealed {
         let mut lacks = false;
-        for view in [View::His, View::Ovr] {
+        for view in [SegmentFile::His, SegmentFile::Ovr] {
             let path = segment_path(&segments, base, view);
             if disk.open(&path, Open::Read).is_err() {
                 report.tell(&path, 0, "it was missing: made again from .art", true);
@@ -45,7 +45,7 @@ pub fn before_opening(disk: &Arc<dyn Disk>, dir: &Path, report: &mut Report) -> 
         }
         if lacks {
             remove_index(&**disk, dir)?;
-            rebuild_views(disk, dir, base)?;
+            rebuild_derived(disk, dir, base)?;
         }
     }
     Ok(())
@@ -56,7 +56,7 @@ pub fn before_opening(disk: &Arc<dyn Disk>, dir: &Path, report: &mut Report) -> 
 pub fn orphans(disk: &dyn Disk, segments: &Path) -> Result<Vec<PathBuf>, Error> {
     let arts: BTreeSet<PathBuf> = segment::list(disk, segments)?
         .into_iter()
-        .map(|base| segment_path(segments, base, View::Art))
+        .map(|base| segment_path(segments, base, SegmentFile::Art))
         .collect();
     let mut names = disk
         .list(segments)
@@ -65,15 +65,15 @@ pub fn orphans(disk: &dyn Disk, segments: &Path) -> Result<Vec<PathBuf>, Error> 
     let length = |path: &Path| disk.open(path, Open::Read).and_then(|file| file.length());
     let mut found = Vec::new();
     for name in names {
-        let art = segments.join(name.with_extension(View::Art.suffix()));
+        let art = segments.join(name.with_extension(SegmentFile::Art.suffix()));
         let ovr = segments.join(&name);
         let is_ovr = name
             .extension()
-            .is_some_and(|end| end == View::Ovr.suffix());
+            .is_some_and(|end| end == SegmentFile::Ovr.suffix());
         if !is_ovr || arts.contains(&art) || length(&ovr).is_ok_and(|length| length == 0) {
             continue;
         }
-        let his = ovr.with_extension(View::His.suffix());
+        let his = ovr.with_extension(SegmentFile::His.suffix());
         found.push(ovr);
         if length(&his).is_ok() {
             found.push(his);
@@ -92,14 +92,14 @@ fn set_aside(disk: &dyn Disk, dir: &Path, path: &Path) -> Result<(), Error> {
 }
 
 /// A header holds nothing but what the names of the segments tell.
-fn mend_header(
+fn repair_header(
     disk: &dyn Disk,
     segments: &Path,
     base: u64,
     next: Option<&u64>,
     report: &mut Report,
 ) -> Result<(), Error> {
-    let path = segment_path(segments, base, View::Art);
+    let path = segment_path(segments, base, SegmentFile::Art);
     let at = |source| Error::io("mend", &path, source);
     let file = disk.open(&path, Open::Write).map_err(at)?;
     let told = match SegmentHeader::read(&*file, &path) {
@@ -137,7 +137,7 @@ fn find_table(file: &dyn File, base: u64) -> std::io::Result<u64> {
         let Step::Record(at, record) = step else {
             continue;
         };
-        if record.head.kind == Kind::Moved {
+        if record.head.kind == Kind::Relocation {
             return Ok(at);
         }
         end = at + u64::from(record.head.length);
@@ -151,7 +151,7 @@ fn find_table(file: &dyn File, base: u64) -> std::io::Result<u64> {
 }
 
 /// A damaged active is put aside and made again from the log, before anything else needs it.
-fn mend_active(disk: &Arc<dyn Disk>, dir: &Path, report: &mut Report) -> Result<(), Error> {
+fn repair_active(disk: &Arc<dyn Disk>, dir: &Path, report: &mut Report) -> Result<(), Error> {
     let path = dir.join("active");
     let what = match ActiveFile::open(disk, dir) {
         Err(Error::Active { what, .. }) => what,
@@ -185,7 +185,7 @@ pub fn views(spool: Spool, bad: &[u64]) -> Result<Spool, Error> {
     let Spool { lock, .. } = spool;
     remove_index(&*disk, &dir)?;
     for &base in bad.iter().filter(|base| **base != current) {
-        rebuild_views(&disk, &dir, base)?;
+        rebuild_derived(&disk, &dir, base)?;
     }
     recover::open(disk, &dir, options, lock)
 }
@@ -264,7 +264,7 @@ fn pad(length: usize) -> Vec<u8> {
         let start = begin(&mut pad);
         pad.resize(length, 0);
         // Stamp 0: it belongs to no commit.
-        let commit = Commit { stamp: 0, start };
+        let commit = Commit { commit_sequence: 0, start };
         finish(&mut pad, start, Kind::Pad, commit, Lengths::default());
     } else {
         pad.resize(length, 0);

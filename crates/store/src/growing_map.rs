@@ -12,37 +12,37 @@ const ROOM_BYTES: u64 = 64 << 20;
 
 /// A mapped view.
 #[derive(Debug, Default)]
-pub struct Live {
+pub struct GrowingMap {
     map: Arc<MapRef>,
     /// How far it may be looked at.
     end: u64,
     /// The file, and how much is mapped, where it still grows. The file is kept, because another may take its name.
-    growing: Option<(Box<dyn File>, u64)>,
+    append: Option<(Box<dyn File>, u64)>,
 }
 
-impl Live {
+impl GrowingMap {
     /// A view that does not change any more, as far as `length`.
-    pub fn whole(file: &dyn File, length: u64) -> io::Result<Live> {
-        Ok(Live {
+    pub fn whole(file: &dyn File, length: u64) -> io::Result<GrowingMap> {
+        Ok(GrowingMap {
             map: Arc::new(file.map(length)?),
             end: length,
-            growing: None,
+            append: None,
         })
     }
 
     /// A view that grows, of which so much is published.
-    pub fn growing(file: Box<dyn File>, end: u64) -> io::Result<Live> {
+    pub fn append(file: Box<dyn File>, end: u64) -> io::Result<GrowingMap> {
         let room = room(end);
-        Ok(Live {
+        Ok(GrowingMap {
             map: Arc::new(file.map(room)?),
             end,
-            growing: Some((file, room)),
+            append: Some((file, room)),
         })
     }
 
     /// More of it was published. Mapped anew when the room is used up; who holds the old map goes on with it.
     pub fn grow_to(&mut self, end: u64) -> io::Result<()> {
-        let Some((file, mapped)) = self.growing.as_mut().filter(|_| end > self.end) else {
+        let Some((file, mapped)) = self.append.as_mut().filter(|_| end > self.end) else {
             return Ok(());
         };
         if end > *mapped {
@@ -62,7 +62,7 @@ impl Live {
             .unwrap_or_default()
     }
 
-    /// The map, to be kept by others: it may reach further than [`Live::bytes`] and must not be touched there.
+    /// The map, to be kept by others: it may reach further than [`GrowingMap::bytes`] and must not be touched there.
     pub fn map(&self) -> &Arc<MapRef> {
         &self.map
     }

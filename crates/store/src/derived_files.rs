@@ -5,13 +5,13 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::Error;
-use crate::alive::Alive;
-use crate::current::Growing;
+use crate::visibility::Visibility;
+use crate::current::AppendFile;
 use crate::disk::{Disk, Open};
 use crate::exceptions::Exceptions;
-use crate::expired::Expired;
+use crate::expiry_state::ExpiryState;
 use crate::history::HistoryLine;
-use crate::position::{View, segment_path};
+use crate::position::{SegmentFile, segment_path};
 use crate::reader::read_cancels;
 use crate::record::{Kind, Record};
 use crate::recover;
@@ -19,7 +19,7 @@ use crate::replace::sync_parent;
 use crate::report::FINDINGS_MAX;
 use crate::row::{OverviewFields, push_row, push_row_of};
 use crate::segment::{SEGMENT_HEADER_BYTES, Step, Walk};
-use crate::thinned::History;
+use crate::compacted_history::History;
 
 /// Rows are written out each time this many bytes of them wait.
 const PIECE_BYTES: usize = 8 << 20;
@@ -27,22 +27,22 @@ const PIECE_BYTES: usize = 8 << 20;
 /// Makes `.his`, `.ovr` and `.exp` of a sealed segment again from its `.art`. Where the space of dead articles was given
 /// back, their lines are taken from the old `.his`, as far as that can be read: their ids are still remembered.
 /// Returns how many articles there are, and a sentence for each place where some are damaged.
-pub fn rebuild_views(
+pub fn rebuild_derived(
     disk: &Arc<dyn Disk>,
     dir: &Path,
     base: u64,
 ) -> Result<(u64, Vec<String>), Error> {
     let segments = dir.join("segments");
-    let path = segment_path(&segments, base, View::Art);
+    let path = segment_path(&segments, base, SegmentFile::Art);
     let at = |source| Error::io("read", &path, source);
     let file = disk.open(&path, Open::Read).map_err(at)?;
     let mut walk = Walk::new(&*file, SEGMENT_HEADER_BYTES, u64::MAX).map_err(at)?;
     let mut views = Views::open(disk, &segments, base)?;
-    let expired = match Expired::read(&**disk, dir)? {
+    let expired = match ExpiryState::read(&**disk, dir)? {
         Some(expired) => expired,
-        None => Expired::fold(disk, &segments)?,
+        None => ExpiryState::fold(disk, &segments)?,
     };
-    let alive = Alive {
+    let alive = Visibility {
         expired: &expired,
         // Lost, it is made again when the spool is opened.
         cancelled: &read_cancels(&**disk, dir, u64::MAX).unwrap_or_default(),
@@ -70,9 +70,9 @@ pub fn rebuild_views(
 /// The views of a segment, being made again under temporary names.
 struct Views {
     base: u64,
-    his: Growing,
-    ovr: Growing,
-    exp: Growing,
+    his: AppendFile,
+    ovr: AppendFile,
+    exp: AppendFile,
     lines: Vec<u8>,
     /// Lines of dead articles, by position; their records may be gone.
     gone: VecDeque<(u64, Vec<u8>)>,
@@ -84,11 +84,11 @@ struct Views {
 impl Views {
     fn open(disk: &Arc<dyn Disk>, segments: &Path, base: u64) -> Result<Views, Error> {
         let targets =
-            [View::His, View::Ovr, View::Exp].map(|view| segment_path(segments, base, view));
+            [SegmentFile::His, SegmentFile::Ovr, SegmentFile::Exp].map(|view| segment_path(segments, base, view));
         let fresh = |path: &PathBuf| {
             let mut name = path.clone().into_os_string();
             name.push(".remake");
-            Growing::open(&**disk, name.into(), Open::Truncate, 0)
+            AppendFile::open(&**disk, name.into(), Open::Truncate, 0)
         };
         let [his, ovr, exp] = &targets;
         Ok(Views {
@@ -127,7 +127,7 @@ impl Views {
 
     /// Finds in the old `.his` the lines of dead articles. (Where one that is alive has no record there was damage: it may
     /// come again, so its id must not be known.)
-    fn find_gone(&mut self, disk: &dyn Disk, alive: Alive<'_>) -> Result<(), Error> {
+    fn find_gone(&mut self, disk: &dyn Disk, alive: Visibility<'_>) -> Result<(), Error> {
         let [path, ..] = &self.targets;
         let Ok(old) = disk.open(path, Open::Read) else {
             return Ok(());

@@ -7,10 +7,10 @@ use std::ops::ControlFlow;
 
 use hashbrown::HashMap;
 
-use crate::live::Live;
-use crate::living::{Living, Tally};
+use crate::growing_map::GrowingMap;
+use crate::visible_rows::{VisibleRows, PositionFinder};
 use crate::overview::{self, Block, GroupRows, Row};
-use crate::position::{View, segment_path};
+use crate::position::{SegmentFile, segment_path};
 use crate::reader::Reader;
 use crate::{Error, Position};
 
@@ -34,9 +34,9 @@ pub enum Look {
 
 /// The catalogue of a [`Reader`]'s rows.
 #[derive(Debug, Default)]
-pub struct Catalogue {
+pub struct GroupIndex {
     /// The rows of each segment, by its base.
-    maps: BTreeMap<u64, Live>,
+    maps: BTreeMap<u64, GrowingMap>,
     current: Current,
     groups: HashMap<Vec<u8>, Known>,
     kept: usize,
@@ -86,7 +86,7 @@ struct Known {
 /// Rows of an extent, as they lie in the map.
 #[derive(Clone, Copy)]
 struct Spot<'c> {
-    live: &'c Live,
+    live: &'c GrowingMap,
     base: u64,
     rows: GroupRows<'c>,
     text_at: usize,
@@ -101,10 +101,10 @@ struct Ahead<'c> {
     to: u64,
 }
 
-impl Catalogue {
+impl GroupIndex {
     /// Forgets everything: the files may be others.
     pub fn clear(&mut self) {
-        *self = Catalogue::default();
+        *self = GroupIndex::default();
     }
 
     /// Damage of rows that was met since this was asked for the last time.
@@ -122,10 +122,10 @@ impl Catalogue {
         reader: &Reader,
         group: &[u8],
         ((low, high), at_once, look): ((u64, u64), usize, Look),
-        mut each: impl FnMut(&Living<'_>) -> ControlFlow<B>,
+        mut each: impl FnMut(&VisibleRows<'_>) -> ControlFlow<B>,
     ) -> Result<ControlFlow<B>, Error> {
         self.find_all(reader, group)?;
-        let mut tally = Tally::new(reader, group);
+        let mut tally = PositionFinder::new(reader, group);
         let mut from = Some(low.max(reader.expired().low(group)));
         let mut damage = None;
         while let Some(ahead) = from.and_then(|from| self.ahead(group, from, high)) {
@@ -144,7 +144,7 @@ impl Catalogue {
                         damage = Some((spot.base, spot.text_at + spot.rows.text_start(place)));
                     }
                 }
-                let living = Living {
+                let living = VisibleRows {
                     live: spot.live,
                     base: spot.base,
                     rows: spot.rows,
@@ -168,7 +168,7 @@ impl Catalogue {
     fn note_damage(&mut self, reader: &Reader, place: Option<(u64, usize)>, what: &'static str) {
         if let Some((base, offset)) = place {
             self.damage = Some(Error::Damaged {
-                path: segment_path(&reader.segments, base, View::Ovr),
+                path: segment_path(&reader.segments, base, SegmentFile::Ovr),
                 offset: offset as u64,
                 what,
             });
@@ -178,7 +178,7 @@ impl Catalogue {
     /// Where the article with a number in a group is, if it is alive. The newest segments are looked at first, and no more than needed.
     ///
     /// # Errors
-    /// As [`Catalogue::walk`].
+    /// As [`GroupIndex::walk`].
     pub fn position(
         &mut self,
         reader: &Reader,
@@ -191,7 +191,7 @@ impl Catalogue {
         self.find_new(reader, group)?;
         loop {
             if let Some(Ahead { spot, place, .. }) = self.ahead(group, number, number) {
-                let mut tally = Tally::new(reader, group);
+                let mut tally = PositionFinder::new(reader, group);
                 return Ok(tally.position(spot.base, &spot.rows, place));
             }
             if !self.find_older(reader, group)? {
@@ -203,7 +203,7 @@ impl Catalogue {
     /// The greatest number below `before`, and not below `low`, whose article is alive.
     ///
     /// # Errors
-    /// As [`Catalogue::walk`].
+    /// As [`GroupIndex::walk`].
     pub fn previous(
         &mut self,
         reader: &Reader,
@@ -212,7 +212,7 @@ impl Catalogue {
     ) -> Result<Option<(u64, Position)>, Error> {
         self.find_all(reader, group)?;
         let low = low.max(reader.expired().low(group));
-        let mut tally = Tally::new(reader, group);
+        let mut tally = PositionFinder::new(reader, group);
         while let Some((spot, place)) = self.behind(group, before) {
             let number = spot.rows.number_at(place);
             if number < low {
@@ -230,7 +230,7 @@ impl Catalogue {
     /// How many rows a group has at most: cancelled articles and such that expired early are counted, too.
     ///
     /// # Errors
-    /// As [`Catalogue::walk`].
+    /// As [`GroupIndex::walk`].
     pub fn count(&mut self, reader: &Reader, group: &[u8]) -> Result<u64, Error> {
         self.find_all(reader, group)?;
         let expired = reader.expired();
@@ -378,9 +378,9 @@ impl Catalogue {
             return Ok(false);
         };
         let mut damage = None;
-        let older = reader.bases.partition_point(|base| *base < known.from);
+        let sealed = reader.bases.partition_point(|base| *base < known.from);
         let had = known.extents.len();
-        for &base in reader.bases.get(..older).into_iter().flatten().rev() {
+        for &base in reader.bases.get(..sealed).into_iter().flatten().rev() {
             let live = map(&mut self.maps, reader, base)?;
             damage = push_rows(live, (base, group), known).or(damage);
             known.from = base;
@@ -410,7 +410,7 @@ impl Catalogue {
         let Some(live) = self.maps.get_mut(&base) else {
             return Ok(());
         };
-        let path = || segment_path(&reader.segments, base, View::Ovr);
+        let path = || segment_path(&reader.segments, base, SegmentFile::Ovr);
         live.grow_to(reader.mark.ovr_end)
             .map_err(|source| Error::io("map", &path(), source))?;
         let fresh = live.bytes().get(self.current.read..).unwrap_or_default();
@@ -471,10 +471,10 @@ impl Spot<'_> {
 
 /// The rows of a segment, mapped when first asked for.
 fn map<'c>(
-    maps: &'c mut BTreeMap<u64, Live>,
+    maps: &'c mut BTreeMap<u64, GrowingMap>,
     reader: &Reader,
     base: u64,
-) -> Result<&'c Live, Error> {
+) -> Result<&'c GrowingMap, Error> {
     use std::collections::btree_map::Entry;
     Ok(match maps.entry(base) {
         Entry::Occupied(known) => known.into_mut(),
@@ -490,9 +490,9 @@ impl Reader {
         range: (u64, u64),
         mut each: impl FnMut(Row<'_>) -> std::io::Result<()>,
     ) -> Result<(), Error> {
-        let mut catalogue = Catalogue::default();
+        let mut group_index = GroupIndex::default();
         let walked =
-            catalogue.walk(
+            group_index.walk(
                 self,
                 group,
                 (range, ROWS_AT_ONCE, Look::Text),
@@ -501,7 +501,7 @@ impl Reader {
                     Err(error) => ControlFlow::Break(error),
                 },
             )?;
-        match (walked, catalogue.take_damage()) {
+        match (walked, group_index.take_damage()) {
             (ControlFlow::Continue(()), None) => Ok(()),
             // The others were handed on.
             (ControlFlow::Continue(()), Some(damage)) => Err(damage),
@@ -513,7 +513,7 @@ impl Reader {
 }
 
 /// Notes the rows that a sealed segment has of a group: in one block. Returns where its blocks are damaged.
-fn push_rows(live: &Live, (base, group): (u64, &[u8]), known: &mut Known) -> Option<(u64, usize)> {
+fn push_rows(live: &GrowingMap, (base, group): (u64, &[u8]), known: &mut Known) -> Option<(u64, usize)> {
     let mut at = 0;
     for block in overview::blocks(live.bytes()) {
         let place = block.place_of(group);

@@ -1,20 +1,20 @@
 //! Whether an article is there: the one rule that all ask.
 
 use crate::cancels::Cancels;
-use crate::expired::Expired;
+use crate::expiry_state::ExpiryState;
 use crate::history::HistoryLine;
 use crate::position::Position;
 
 /// What is known of articles that are gone though their history line is there.
 #[derive(Debug, Clone, Copy)]
-pub struct Alive<'a> {
+pub struct Visibility<'a> {
     /// By expire.
-    pub expired: &'a Expired,
+    pub expired: &'a ExpiryState,
     /// By cancels.
     pub cancelled: &'a Cancels,
 }
 
-impl Alive<'_> {
+impl Visibility<'_> {
     /// True when an article can still be read under a number in a group.
     pub fn is_in(&self, group: &[u8], number: u64, position: Position) -> bool {
         self.expired.keeps(group, number) && !self.cancelled.contains(position)

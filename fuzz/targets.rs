@@ -540,7 +540,7 @@ pub fn signed_control(data: &[u8]) {
 
 /// A policy up to the first NUL, and a control message under it. Whatever it asks for, names stay sound.
 pub fn control_message(data: &[u8]) {
-    use relay::control::judge::{State, judge};
+    use relay::control::decide::{State, decide};
     use relay::control::policy::Policy;
     use relay::control::request::Request;
     use relay::control::serials::Serials;
@@ -557,7 +557,7 @@ pub fn control_message(data: &[u8]) {
     };
     let active = Active::parse(b"example.a 0 1 y\nexample.b 0 1 m\nexample.c 0 1 x\n".to_vec());
     for trust in [false, true] {
-        let judged = judge(
+        let outcome = decide(
             &article,
             &request,
             &State {
@@ -573,14 +573,14 @@ pub fn control_message(data: &[u8]) {
                 trust,
             },
         );
-        let set = judged.changes.added.iter().chain(&judged.changes.flagged);
+        let set = outcome.changes.added.iter().chain(&outcome.changes.flagged);
         for (group, _) in set {
             assert!(name::is_safe(group));
         }
-        for (group, text) in &judged.changes.described {
+        for (group, text) in &outcome.changes.described {
             assert!(name::is_safe(group) && !text.iter().any(u8::is_ascii_control));
         }
-        let _ = judged.changes.lines();
+        let _ = outcome.changes.lines();
     }
 }
 

@@ -61,8 +61,8 @@ fixed! {
     relay::control::policy::FILE_BYTES_MAX, Unit::Bytes, "control.ctl and controlperm", "A larger file is not read, and no control message is acted upon.";
     relay::control::policy::RULES_MAX, Unit::Count("lines"), "rules of control.ctl and controlperm", "More are a fault.";
     relay::control::policy::INN_CHANGES_MAX, Unit::Count("changes"), "changes by a checkgroups under control.ctl", "More wait for the administrator, where /maxdocheckgroups/ says nothing (as in INN).";
-    relay::control::judge::CHECKGROUPS_REMOVED_PERCENT_MAX, Unit::Count("percent"), "groups removed or changed by a checkgroups", "If it would remove or change the flag of more of the groups that its sender may act on, and of more than two, it waits for the administrator.";
-    relay::control::desk::AGE_SECONDS_MAX, Unit::Count("seconds"), "age of a control message, by default", "control.age_days_max sets it.";
+    relay::control::decide::CHECKGROUPS_REMOVED_PERCENT_MAX, Unit::Count("percent"), "groups removed or changed by a checkgroups", "If it would remove or change the flag of more of the groups that its sender may act on, and of more than two, it waits for the administrator.";
+    relay::control::processor::AGE_SECONDS_MAX, Unit::Count("seconds"), "age of a control message, by default", "control.age_days_max sets it.";
     relay::control::request::WORDS_MAX, Unit::Count("words"), "words of Control", "More are not looked at.";
     relay::control::request::ADDRESS_BYTES_MAX, Unit::Bytes, "From of a control message", "A longer one is nobody's address.";
     relay::control::groupinfo::BOUNDARY_BYTES_MAX, Unit::Bytes, "boundary of a newgroup message", "A message with a longer one has no parts.";
@@ -75,11 +75,11 @@ fixed! {
     relay::control::wanted::IDS_MAX, Unit::Count("ids"), "ids of an ihave or sendme message that is made", "More go into the next message.";
     relay::incoming::tries::TRIES_MAX, Unit::Count("tries"), "tries of a batch in in.coming/ at which filing stops", "Then, if others were filed meanwhile, it goes to bad/.";
     relay::incoming::tries::REMEMBERED_MAX, Unit::Count("batches"), "batches whose tries are remembered", "More are tried as if for the first time.";
-    relay::early::EARLY_MAX, Unit::Count("cancels"), "cancels that wait for their article", "Beyond it the oldest are forgotten.";
-    relay::early::EARLY_SECONDS_MAX, Unit::Count("seconds"), "life of a cancel that waits for its article", "Then it is forgotten.";
-    relay::early::KEYS_MAX, Unit::Count("keys"), "keys that wait for an article", "More, of all its cancels together, are not kept.";
+    relay::pending_cancels::EARLY_MAX, Unit::Count("cancels"), "cancels that wait for their article", "Beyond it the oldest are forgotten.";
+    relay::pending_cancels::EARLY_SECONDS_MAX, Unit::Count("seconds"), "life of a cancel that waits for its article", "Then it is forgotten.";
+    relay::pending_cancels::KEYS_MAX, Unit::Count("keys"), "keys that wait for an article", "More, of all its cancels together, are not kept.";
     relay::file::CANCEL_IDS_MAX, Unit::Count("ids"), "ids of a cancel, unless control.cancel is classic", "More are not looked at.";
-    relay::early::FILE_BYTES_MAX, Unit::Bytes, "cancels.early", "A larger file is written anew.";
+    relay::pending_cancels::FILE_BYTES_MAX, Unit::Bytes, "cancels.early", "A larger file is written anew.";
     relay::signed::SIGNATURE_CHARACTERS_MAX, Unit::Count("characters"), "signature in X-PGP-Sig", "A longer one is not looked at.";
     relay::signed::HEADERS_MAX, Unit::Count("headers"), "headers that X-PGP-Sig names", "More make a message unverified.";
     relay::cancel_lock::HEADER_BYTES_MAX, Unit::Bytes, "Cancel-Lock or Cancel-Key", "A longer one fits nothing.";

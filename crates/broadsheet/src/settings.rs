@@ -232,16 +232,16 @@ impl Settings {
     pub fn filer_options(&self) -> relay::FilerOptions {
         relay::FilerOptions {
             cancel: self.control.cancel,
-            desk: self.desk_options(),
+            processor: self.control_options(),
             ..relay::FilerOptions::default()
         }
     }
 
     /// About control messages that make and remove groups.
-    pub fn desk_options(&self) -> relay::control::desk::DeskOptions {
+    pub fn control_options(&self) -> relay::control::processor::ControlOptions {
         let days = self.control.age_days_max;
         let seconds = i64::try_from(days.saturating_mul(86_400)).unwrap_or(i64::MAX);
-        relay::control::desk::DeskOptions {
+        relay::control::processor::ControlOptions {
             age_seconds_max: (days > 0).then_some(seconds),
             name_part_bytes_max: usize::try_from(self.control.name_part_bytes_max)
                 .unwrap_or(usize::MAX),

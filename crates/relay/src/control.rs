@@ -13,10 +13,10 @@
 //! | [`desk`] | all of it together, for the filer and for commands |
 
 pub mod changes;
-pub mod desk;
+pub mod processor;
 pub mod events;
 pub mod groupinfo;
-pub mod judge;
+pub mod decide;
 pub mod policy;
 pub mod request;
 pub mod scope;

@@ -1,6 +1,6 @@
 //! Filing: one article at a time into the spool, with its log lines and what it cancels.
 
-mod heed;
+mod apply_control;
 
 use std::fs::{File, OpenOptions};
 
@@ -11,18 +11,18 @@ use groups::{Sender, Sites};
 use store::{Expires, Filing, OverviewFields, Spool};
 
 use crate::compose::{NewLines, piece};
-use crate::control::desk::{Desk, DeskOptions};
+use crate::control::processor::{ControlProcessor, ControlOptions};
 use crate::decide::{Arrival, Decision, Scratch, State, decide};
-use crate::early::Early;
+use crate::pending_cancels::PendingCancels;
 use crate::error::Error;
 use crate::log::{Code, LOCAL, Log, Now};
 use crate::mirror;
-use crate::reason::{Ground, Reason};
+use crate::reason::{RefusalKind, Reason};
 use crate::rules::Rules;
 use crate::short::ShortList;
 use crate::sites::Selector;
 
-pub use heed::CancelPolicy;
+pub use apply_control::CancelPolicy;
 
 /// What became of an article.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -52,7 +52,7 @@ pub struct FilerOptions {
     /// Who may cancel.
     pub cancel: CancelPolicy,
     /// About control messages that make and remove groups.
-    pub desk: DeskOptions,
+    pub processor: ControlOptions,
 }
 
 impl Default for FilerOptions {
@@ -62,7 +62,7 @@ impl Default for FilerOptions {
             zone: FixedOffset(0),
             log_zone: None,
             cancel: CancelPolicy::default(),
-            desk: DeskOptions::default(),
+            processor: ControlOptions::default(),
         }
     }
 }
@@ -88,11 +88,11 @@ pub struct Filer {
     lines: NewLines,
     sites: Vec<u8>,
     text: Vec<u8>,
-    ground: Ground,
+    ground: RefusalKind,
     converted: Vec<u8>,
-    desk: Desk,
-    early: Early,
-    told: Vec<heed::Line>,
+    processor: ControlProcessor,
+    pending_cancels: PendingCancels,
+    told: Vec<apply_control::Line>,
     cancels_itself: bool,
 }
 
@@ -116,11 +116,11 @@ impl Filer {
                 path: log_path.clone(),
                 source,
             })?;
-        let early = Early::read(spool.dir(), Now::read().seconds)?;
+        let pending_cancels = PendingCancels::read(spool.dir(), Now::read().seconds)?;
         let selector = Selector::new(spool.active(), sys);
         Ok(Filer {
-            desk: Desk::new(spool.dir(), options.desk),
-            early,
+            processor: ControlProcessor::new(spool.dir(), options.processor),
+            pending_cancels,
             told: Vec::new(),
             cancels_itself: false,
             spool,
@@ -134,7 +134,7 @@ impl Filer {
             lines: NewLines::default(),
             sites: Vec::new(),
             text: Vec::new(),
-            ground: Ground::Other,
+            ground: RefusalKind::Other,
             converted: Vec::new(),
         })
     }
@@ -155,7 +155,7 @@ impl Filer {
     }
 
     /// What the refusal of the article before counts as.
-    pub fn ground(&self) -> Ground {
+    pub fn ground(&self) -> RefusalKind {
         self.ground
     }
 
@@ -181,7 +181,7 @@ impl Filer {
 
     /// Bytes of log lines that wait for the next commit.
     pub fn log_bytes(&self) -> usize {
-        self.log.pending().len() + self.desk.pending_bytes()
+        self.log.pending().len() + self.processor.pending_bytes()
     }
 
     /// Makes everything filed so far durable, then writes its log lines.
@@ -191,7 +191,7 @@ impl Filer {
     /// is over.
     pub fn commit(&mut self) -> Result<(), Error> {
         self.spool.commit()?;
-        let told = self.desk.write_log();
+        let told = self.processor.write_log();
         self.log
             .write_to(&mut self.log_file)
             .map_err(|source| Error::Log {
@@ -204,7 +204,7 @@ impl Filer {
     /// Forgets the log lines of what will not be committed any more.
     pub fn abandon(&mut self) {
         self.log.clear();
-        self.desk.abandon();
+        self.processor.abandon();
     }
 
     /// Adds a log line of the caller's.
@@ -257,7 +257,7 @@ impl Filer {
             None
         };
         if let Some(fault) = fault {
-            self.ground = Ground::Malformed;
+            self.ground = RefusalKind::Malformed;
             self.text.clear();
             self.text.extend_from_slice(fault);
             self.log
@@ -273,7 +273,7 @@ impl Filer {
         sender: Option<&dyn Sender>,
         now: Now,
     ) -> Result<Verdict, Error> {
-        self.ground = Ground::Other;
+        self.ground = RefusalKind::Other;
         let form = article.form();
         let is_whole = [Header::MessageId, Header::Date, Header::Subject]
             .iter()
@@ -353,7 +353,7 @@ impl Filer {
                 })
             }
             Decision::Accept { junk, .. } => {
-                if self.is_cancelled_early(article, site, id, now)? {
+                if self.has_pending_cancel(article, site, id, now)? {
                     return Ok(Verdict::Refused);
                 }
                 if !self.take_numbers(article, site, id, now) {
@@ -404,7 +404,7 @@ impl Filer {
         junk: bool,
         now: Now,
     ) -> Result<Verdict, Error> {
-        self.heed(article, sender, id, now)?;
+        self.apply_control(article, sender, id, now)?;
         match &self.options.mirror {
             None => self.lines.make_path(article, &self.rules.host),
             Some(_) => self.lines.keep_path(),

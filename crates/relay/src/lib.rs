@@ -15,7 +15,7 @@
 //! | [`early`] | cancels that came before their article |
 //! | [`mirror`] | numbers taken from another site's Xref |
 //! | [`rnews`] | a run over batches |
-//! | [`kept`], [`tap`] | bad batches are kept |
+//! | [`kept`], [`tee`] | bad batches are kept |
 //! | [`incoming`] | batches that wait in `in.coming` |
 //! | [`explain`](mod@explain) | what would be done, and why |
 //! | [`permit`] | what the sender of an article may do |
@@ -28,7 +28,7 @@ pub mod cancel_lock;
 pub mod compose;
 pub mod control;
 pub mod decide;
-pub mod early;
+pub mod pending_cancels;
 mod error;
 pub mod explain;
 pub mod file;
@@ -47,7 +47,7 @@ pub mod rules;
 mod short;
 pub mod signed;
 pub mod sites;
-pub mod tap;
+pub mod tee;
 pub mod verify;
 
 pub use decide::{Arrival, Decision, State, decide};

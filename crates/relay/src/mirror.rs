@@ -12,7 +12,7 @@ use crate::compose::NewLines;
 
 /// Why an article cannot be filed where its Xref says, in C News's words.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum MirrorFault {
+pub enum MirrorError {
     /// It has no Xref.
     #[error("no Xref: in believe-Xref mode")]
     NoXref,
@@ -36,18 +36,18 @@ pub enum MirrorFault {
 /// that are unknown or x'ed are passed over. After a fault no high mark has moved.
 ///
 /// # Errors
-/// As [`MirrorFault`] tells.
+/// As [`MirrorError`] tells.
 pub fn take_numbers(
     article: &Article<'_>,
     site: &[u8],
     active: &mut Active,
     lines: &mut NewLines,
-) -> Result<(), MirrorFault> {
-    let value = article.value(Header::Xref).ok_or(MirrorFault::NoXref)?;
+) -> Result<(), MirrorError> {
+    let value = article.value(Header::Xref).ok_or(MirrorError::NoXref)?;
     let shown = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
     let xref = Xref::parse(value);
     if xref.host() != site {
-        return Err(MirrorFault::WrongSite(shown(xref.host())));
+        return Err(MirrorError::WrongSite(shown(xref.host())));
     }
     let mut links = Vec::new();
     for (group, number) in xref.links() {
@@ -58,7 +58,7 @@ pub fn take_numbers(
             continue;
         }
         if number <= active.high(id) {
-            return Err(MirrorFault::Occupied {
+            return Err(MirrorError::Occupied {
                 group: shown(group),
                 number,
             });
@@ -68,7 +68,7 @@ pub fn take_numbers(
     links.sort_unstable_by(|(a, _), (b, _)| active.name(*a).cmp(active.name(*b)));
     links.dedup_by_key(|(id, _)| *id);
     if links.is_empty() {
-        return Err(MirrorFault::NoGroups);
+        return Err(MirrorError::NoGroups);
     }
     for (id, number) in links {
         active.set_high(id, number);

@@ -75,7 +75,7 @@ pub enum Reason<'a> {
 
 /// What a refusal is counted as.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Ground {
+pub enum RefusalKind {
     /// The article, its header or its id is too large, or it names too many groups.
     Size,
     /// Its header is no header, lacks something, or has a bad id.
@@ -95,27 +95,27 @@ pub enum Ground {
 
 impl Reason<'_> {
     /// What it is counted as.
-    pub fn ground(&self) -> Ground {
+    pub fn ground(&self) -> RefusalKind {
         match self {
             Reason::ArticleBytes { .. }
             | Reason::HeaderBytes { .. }
             | Reason::MessageIdBytes { .. }
-            | Reason::GroupCount { .. } => Ground::Size,
+            | Reason::GroupCount { .. } => RefusalKind::Size,
             Reason::Header(_)
             | Reason::Missing(_)
             | Reason::Empty(_)
             | Reason::MessageId(_)
-            | Reason::SpaceInGroups(_) => Ground::Malformed,
+            | Reason::SpaceInGroups(_) => RefusalKind::Malformed,
             Reason::UnparsableDate(_) | Reason::FutureDate(_) | Reason::AncientDate(_) => {
-                Ground::Date
+                RefusalKind::Date
             }
-            Reason::NotPermitted(_) => Ground::NotPermitted,
-            Reason::Unapproved(_) => Ground::Unapproved,
+            Reason::NotPermitted(_) => RefusalKind::NotPermitted,
+            Reason::Unapproved(_) => RefusalKind::Unapproved,
             Reason::NotSubscribed(_)
             | Reason::AllExcluded(_)
             | Reason::JunkExcluded(_)
-            | Reason::NoJunk(_) => Ground::Groups,
-            Reason::Duplicate => Ground::Other,
+            | Reason::NoJunk(_) => RefusalKind::Groups,
+            Reason::Duplicate => RefusalKind::Other,
         }
     }
 

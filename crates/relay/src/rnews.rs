@@ -20,7 +20,7 @@ use crate::input::{Again, Source};
 pub use crate::input::{Handed, Input};
 use crate::kept;
 use crate::log::{Code, LOCAL, Now};
-use crate::tap::Tap;
+use crate::tee::Tee;
 
 /// Default of [`Options::commit_bytes`]: 8 MiB.
 pub const COMMIT_BYTES: usize = 8 << 20;
@@ -278,14 +278,14 @@ impl Run<'_> {
             copy: None,
             is_out_of_step: false,
         };
-        let tap = match source.again {
-            Again::Never => Tap::holding(),
-            _ => Tap::off(),
+        let tee = match source.again {
+            Again::Never => Tee::holding(),
+            _ => Tee::off(),
         };
         let refused_before = self.summary.refused + self.summary.duplicates;
-        let done = self.read(&source, &tap, &mut trouble);
+        let done = self.read(&source, &tee, &mut trouble);
         let kept = trouble.kept.as_ref();
-        let sure = tap
+        let sure = tee
             .close()
             .and_then(|()| kept.map_or(Ok(()), |(kept, _)| kept::sync_place(kept)));
         let is_kept = sure.is_ok();
@@ -322,18 +322,18 @@ impl Run<'_> {
         }
     }
 
-    fn read(&mut self, source: &Source, tap: &Tap, trouble: &mut Trouble) -> Result<(), Error> {
-        let reader = tap.fit(&source.file);
+    fn read(&mut self, source: &Source, tee: &Tee, trouble: &mut Trouble) -> Result<(), Error> {
+        let reader = tee.fit(&source.file);
         let unwrapped = match wrap::open(reader, self.options.wrap) {
             Ok(unwrapped) => unwrapped,
             Err(error) => {
-                self.keep(source, tap, 0, trouble);
+                self.keep(source, tee, 0, trouble);
                 self.bad(source, trouble, Status::Bad, &error.to_string());
                 return Ok(());
             }
         };
         let is_wrapped = !unwrapped.layers().is_empty();
-        if is_wrapped && tap.is_holding() && !self.copy(source, tap, 0, trouble) {
+        if is_wrapped && tee.is_holding() && !self.copy(source, tee, 0, trouble) {
             return Ok(());
         }
         let limits = BatchLimits {
@@ -345,17 +345,17 @@ impl Run<'_> {
         let done = match map {
             Some(map) => {
                 let mut batch = Batch::of_bytes(map.bytes(), limits);
-                self.items(source, &mut batch, tap, trouble, Some(&map))
+                self.items(source, &mut batch, tee, trouble, Some(&map))
             }
             None => {
                 let mut batch = Batch::new(unwrapped, limits);
-                self.items(source, &mut batch, tap, trouble, None)
+                self.items(source, &mut batch, tee, trouble, None)
             }
         };
         if done.is_err() && matches!(source.again, Again::Never) {
             // Filing stopped. The rest of a pipe would be lost: let it flow into the kept file.
-            self.keep(source, tap, 0, trouble);
-            let drained = io::copy(&mut tap.fit(&source.file), &mut io::sink());
+            self.keep(source, tee, 0, trouble);
+            let drained = io::copy(&mut tee.fit(&source.file), &mut io::sink());
             match (&trouble.kept, drained) {
                 (Some((path, _)), Ok(_)) => self.watch.message(&format!(
                     "{}: what was not committed is kept in {}; give it again",
@@ -374,7 +374,7 @@ impl Run<'_> {
         &mut self,
         source: &Source,
         batch: &mut Batch<'_, R>,
-        tap: &Tap,
+        tee: &Tee,
         trouble: &mut Trouble,
         map: Option<&MapRef>,
     ) -> Result<(), Error> {
@@ -392,7 +392,7 @@ impl Run<'_> {
                 // Zeros stand for what the disk cannot read: they are no article.
                 drop(item);
                 self.filer.commit()?;
-                self.keep(source, tap, start, trouble);
+                self.keep(source, tee, start, trouble);
                 self.bad(
                     source,
                     trouble,
@@ -406,15 +406,15 @@ impl Run<'_> {
             match item {
                 Ok(Some(Item::Article { bytes, .. })) => {
                     self.article(bytes, now)?;
-                    if self.is_commit_due() || tap.held_bytes() >= HELD_BYTES_MAX {
+                    if self.is_commit_due() || tee.held_bytes() >= HELD_BYTES_MAX {
                         self.filer.commit()?;
                         if let Some(map) = map {
                             // What is filed need not take up memory any more.
                             map.forget_before(batch.offset());
                         }
                     }
-                    if self.filer.pending_bytes() == 0 && tap.is_holding() {
-                        tap.forget_before(batch.offset(), FORGET_BYTES);
+                    if self.filer.pending_bytes() == 0 && tee.is_holding() {
+                        tee.forget_before(batch.offset(), FORGET_BYTES);
                     }
                 }
                 Ok(Some(Item::TooLarge { size, offset })) => {
@@ -426,12 +426,12 @@ impl Run<'_> {
                     let name = &source.name;
                     self.watch
                         .message(&format!("{name}: at byte {offset}: {text}; refused"));
-                    if tap.is_holding() && size >= HELD_BYTES_MAX as u64 {
+                    if tee.is_holding() && size >= HELD_BYTES_MAX as u64 {
                         // Its size may be a lie that swallows the rest of the batch, so what is skipped is kept
                         // until the end is seen; but not in memory.
                         self.filer.commit()?;
                         let start = start_of_entry(0, size, offset);
-                        if !self.copy(source, tap, start, trouble) {
+                        if !self.copy(source, tee, start, trouble) {
                             return Ok(());
                         }
                     }
@@ -449,7 +449,7 @@ impl Run<'_> {
                     trouble.is_out_of_step = true;
                     // What came before the fault is made safe, so that keeping what follows is enough.
                     self.filer.commit()?;
-                    self.keep(source, tap, offset, trouble);
+                    self.keep(source, tee, offset, trouble);
                     self.bad(
                         source,
                         trouble,
@@ -466,7 +466,7 @@ impl Run<'_> {
                     self.filer.short(bytes, missing, now);
                     self.filer.commit()?;
                     let start = start_of_entry(bytes.len(), missing, offset);
-                    self.keep(source, tap, start, trouble);
+                    self.keep(source, tee, start, trouble);
                     self.bad(
                         source,
                         trouble,
@@ -478,7 +478,7 @@ impl Run<'_> {
                 Err(error) => {
                     let at = batch.offset();
                     self.filer.commit()?;
-                    self.keep(source, tap, at, trouble);
+                    self.keep(source, tee, at, trouble);
                     let status = match WrapError::of(&error) {
                         Some(_) => Status::Bad,
                         None => Status::Attention,
@@ -539,12 +539,12 @@ impl Run<'_> {
 
     /// Copies a pipe from `offset` on to in.coming while it is read, so that it can be kept if it turns
     /// out to be bad: a compressed one, or one whose next article is too large to be held.
-    fn copy(&mut self, source: &Source, tap: &Tap, offset: u64, trouble: &mut Trouble) -> bool {
+    fn copy(&mut self, source: &Source, tee: &Tee, offset: u64, trouble: &mut Trouble) -> bool {
         let dir = self.filer.dir().join(kept::INCOMING);
         let name = format!("nspool.{}", std::process::id());
         let made = kept::create(&dir, &name).and_then(|(file, path)| {
             trouble.copy = Some((path, offset));
-            tap.pour_into(file, offset)
+            tee.pour_into(file, offset)
         });
         if let Err(error) = made {
             self.worse(Status::Attention);
@@ -559,7 +559,7 @@ impl Run<'_> {
     }
 
     /// Keeps the batch in bad/, once: whole if it can be had again, else from `offset` on.
-    fn keep(&mut self, source: &Source, tap: &Tap, offset: u64, trouble: &mut Trouble) {
+    fn keep(&mut self, source: &Source, tee: &Tee, offset: u64, trouble: &mut Trouble) {
         if trouble.kept.is_some() {
             return;
         }
@@ -577,7 +577,7 @@ impl Run<'_> {
                 kept::move_file(&bad, &source.stem, &copy).map(|path| (path, from))
             }
             (Again::Never, None) => kept::create(&bad, &source.stem)
-                .and_then(|(file, path)| Ok((path, tap.pour_into(file, offset)?))),
+                .and_then(|(file, path)| Ok((path, tee.pour_into(file, offset)?))),
         };
         match kept {
             Ok(kept) => trouble.kept = Some(kept),

@@ -131,7 +131,7 @@ pub(crate) struct Subscribers {
     /// The sites that are still open for this article.
     open: Bits,
     /// Counts the articles; 0 is before the first.
-    turn: u64,
+    generation: u64,
 }
 
 #[derive(Debug, Default)]
@@ -177,7 +177,7 @@ impl Subscribers {
             closed_by,
             lines,
             open: Bits::new(),
-            turn: 0,
+            generation: 0,
         }
     }
 
@@ -194,7 +194,7 @@ impl Subscribers {
         if selected.sites().next().is_none() {
             return;
         }
-        self.turn += 1;
+        self.generation += 1;
         self.open.clone_from(selected);
         if let Some(path) = path {
             self.close(path);
@@ -217,7 +217,7 @@ impl Subscribers {
             }
             let first = line.first;
             if let Some(first) = self.lines.get_mut(first)
-                && std::mem::replace(&mut first.given, self.turn) == self.turn
+                && std::mem::replace(&mut first.given, self.generation) == self.generation
             {
                 continue;
             }
@@ -233,7 +233,7 @@ impl Subscribers {
             let Some(closes) = self.closed_by.get_mut(host) else {
                 continue;
             };
-            if std::mem::replace(&mut closes.met, self.turn) == self.turn {
+            if std::mem::replace(&mut closes.met, self.generation) == self.generation {
                 continue;
             }
             for (word, mask) in &closes.words {

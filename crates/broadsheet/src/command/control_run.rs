@@ -5,8 +5,8 @@ use std::io::{self, Read, Write};
 use article::date::FixedOffset;
 use article::{Article, Form};
 use relay::Now;
-use relay::control::desk::Desk;
-use relay::control::judge::{Done, Judged};
+use relay::control::processor::ControlProcessor;
+use relay::control::decide::{Done, ControlOutcome};
 use serde_json::json;
 use store::Spool;
 
@@ -60,41 +60,41 @@ fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
     }
     let article = Article::parse(&bytes, Form::Native);
     let sys = directory.sys(&settings)?;
-    let mut desk = Desk::new(directory.root(), settings.desk_options());
+    let mut processor = ControlProcessor::new(directory.root(), settings.control_options());
     let zone = FixedOffset(0);
     let now = Now::read().seconds;
     let (at, trust) = (
         (now, &zone as &dyn article::date::LocalZone),
         given.has("trust"),
     );
-    let judged = if given.has("dry-run") {
+    let outcome = if given.has("dry-run") {
         let active = directory.active()?;
-        desk.judge(&article, &active, sys.subscription(), at, trust)
+        processor.decide(&article, &active, sys.subscription(), at, trust)
     } else {
         let mut spool = Spool::open(directory.root(), settings.store_options())?;
-        let judged = desk.judge(&article, spool.active(), sys.subscription(), at, trust);
-        if let Some(judged) = &judged {
-            desk.carry_out(&mut spool, &article, judged, at)?;
+        let outcome = processor.decide(&article, spool.active(), sys.subscription(), at, trust);
+        if let Some(outcome) = &outcome {
+            processor.carry_out(&mut spool, &article, outcome, at)?;
             spool.commit()?;
-            desk.write_log()?;
+            processor.write_log()?;
         }
-        judged
+        outcome
     };
-    let Some(judged) = judged else {
+    let Some(outcome) = outcome else {
         anyhow::bail!("it is no control message: it has no Control header");
     };
     match given.has("json") {
-        true => writeln!(out, "{}", json(&judged))?,
-        false => write_text(&judged, out)?,
+        true => writeln!(out, "{}", json(&outcome))?,
+        false => write_text(&outcome, out)?,
     }
-    Ok(match judged.done {
+    Ok(match outcome.done {
         Done::Acted | Done::Nothing => Status::OK,
         Done::Waits | Done::Refused | Done::Dropped => Status::NO,
     })
 }
 
-fn lines(judged: &Judged) -> Vec<String> {
-    let lines = judged.changes.lines();
+fn lines(outcome: &ControlOutcome) -> Vec<String> {
+    let lines = outcome.changes.lines();
     let shown = |line: &Vec<u8>| {
         let text = String::from_utf8_lossy(line);
         let plain = |c: char| if c.is_control() { ' ' } else { c };
@@ -103,21 +103,21 @@ fn lines(judged: &Judged) -> Vec<String> {
     lines.iter().map(shown).collect()
 }
 
-fn write_text(judged: &Judged, out: &mut dyn Write) -> io::Result<()> {
-    for line in lines(judged) {
+fn write_text(outcome: &ControlOutcome, out: &mut dyn Write) -> io::Result<()> {
+    for line in lines(outcome) {
         writeln!(out, "{line}")?;
     }
-    if judged.verified != "-" {
-        writeln!(out, "verified: {}", judged.verified)?;
+    if outcome.verified != "-" {
+        writeln!(out, "verified: {}", outcome.verified)?;
     }
-    writeln!(out, "{}: {}", judged.done.word(), judged.why)
+    writeln!(out, "{}: {}", outcome.done.word(), outcome.why)
 }
 
-fn json(judged: &Judged) -> serde_json::Value {
+fn json(outcome: &ControlOutcome) -> serde_json::Value {
     json!({
-        "done": judged.done.word(),
-        "why": judged.why,
-        "verified": judged.verified,
-        "changes": lines(judged),
+        "done": outcome.done.word(),
+        "why": outcome.why,
+        "verified": outcome.verified,
+        "changes": lines(outcome),
     })
 }

@@ -11,7 +11,7 @@ use groups::{Active, Sender};
 use inject::{Draft, InjectRules, Injected, Moment, Refusal, Route, Site, mail_queue};
 use relay::Now;
 use relay::cancel_lock::Secret;
-use relay::reason::Ground;
+use relay::reason::RefusalKind;
 
 use super::sandbox::Starter;
 use super::say;
@@ -39,7 +39,7 @@ pub enum Made {
     /// It is on its way to the moderator.
     Mailed,
     /// It was refused: why, and what that counts as.
-    Refused(String, Ground),
+    Refused(String, RefusalKind),
 }
 
 impl Posts {
@@ -76,7 +76,7 @@ impl Posts {
         let header = Article::parse(post, Form::Wire).header_len();
         if wire::has_bare_line_feed(post, header) {
             let why = "a line of the header ends with LF without CR".to_owned();
-            return Ok(Made::Refused(why, Ground::Malformed));
+            return Ok(Made::Refused(why, RefusalKind::Malformed));
         }
         let mut native = Vec::with_capacity(post.len());
         wire::push_native(&mut native, post);
@@ -88,8 +88,8 @@ impl Posts {
             Ok(injected) => injected,
             Err(refusal) => {
                 let ground = match refusal {
-                    Refusal::NotAllowed(_) => Ground::NotPermitted,
-                    _ => Ground::Other,
+                    Refusal::NotAllowed(_) => RefusalKind::NotPermitted,
+                    _ => RefusalKind::Other,
                 };
                 return Ok(Made::Refused(refusal.to_string(), ground));
             }

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use groups::Sender;
 use relay::Now;
 use relay::file::{Filer, Verdict};
-use relay::reason::Ground;
+use relay::reason::RefusalKind;
 use server::{Outcome, Parcel, What};
 
 use super::posts::{Made, Posts};
@@ -131,12 +131,12 @@ fn file_parcel(parcel: &mut Parcel, filer: &mut Filer, posts: &Posts) -> anyhow:
                         posted = Some(id);
                         (outcome(verdict, filer), filer.ground())
                     }
-                    Ok(Made::Mailed) => (Outcome::Taken, Ground::Other),
+                    Ok(Made::Mailed) => (Outcome::Taken, RefusalKind::Other),
                     Ok(Made::Refused(why, ground)) => (Outcome::Refused(why.into_bytes()), ground),
                     Err(error) => {
                         say(&failure::text_of(&error));
                         let why = told(&error).as_bytes().to_vec();
-                        (Outcome::TryLater(why), Ground::Other)
+                        (Outcome::TryLater(why), RefusalKind::Other)
                     }
                 }
             }
@@ -158,15 +158,15 @@ fn file_parcel(parcel: &mut Parcel, filer: &mut Filer, posts: &Posts) -> anyhow:
 }
 
 /// What a refusal is counted as.
-fn counted(ground: Ground) -> What {
+fn counted(ground: RefusalKind) -> What {
     match ground {
-        Ground::Size => What::Size,
-        Ground::Malformed => What::Malformed,
-        Ground::Date => What::Date,
-        Ground::Unapproved => What::Unapproved,
-        Ground::Groups => What::Groups,
-        Ground::NotPermitted => What::NotAllowed,
-        Ground::Other => What::Other,
+        RefusalKind::Size => What::Size,
+        RefusalKind::Malformed => What::Malformed,
+        RefusalKind::Date => What::Date,
+        RefusalKind::Unapproved => What::Unapproved,
+        RefusalKind::Groups => What::Groups,
+        RefusalKind::NotPermitted => What::NotAllowed,
+        RefusalKind::Other => What::Other,
     }
 }
 

@@ -4,7 +4,7 @@ use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
 use std::path::Path;
 
-use super::judge::Judged;
+use super::decide::ControlOutcome;
 use super::request::Request;
 use crate::error::Error;
 
@@ -27,7 +27,7 @@ pub struct Events {
 
 impl Events {
     /// Adds a line about a message.
-    pub fn add(&mut self, seconds: i64, request: &Request<'_>, judged: &Judged) {
+    pub fn add(&mut self, seconds: i64, request: &Request<'_>, judged: &ControlOutcome) {
         article::decimal::push_signed(&mut self.pending, seconds);
         let fields: [&[u8]; FIELDS - 1] = [
             judged.done.word().as_bytes(),

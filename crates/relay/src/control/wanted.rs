@@ -27,7 +27,7 @@ pub struct Envelope<'a> {
     /// Now, in seconds since 1970.
     pub seconds: i64,
     /// Makes the message's id one of its own, together with the time.
-    pub turn: u64,
+    pub sequence: u64,
 }
 
 impl Envelope<'_> {
@@ -43,7 +43,7 @@ impl Envelope<'_> {
             out,
             "Path: {host}!not-for-mail\nFrom: news@{host}\nNewsgroups: to.{peer}\nSubject: cmsg {kind} {host}\n\
              Control: {kind} {host}\nMessage-ID: <{kind}.{}.{}@{host}>\nDate: {date}\n\n",
-            self.seconds, self.turn
+            self.seconds, self.sequence
         );
         for id in ids {
             out.extend_from_slice(id);
@@ -64,7 +64,7 @@ mod tests {
             host: b"us.example",
             peer: b"them.example",
             seconds: 5,
-            turn: 1,
+            sequence: 1,
         };
         let text = envelope.message(
             "ihave",

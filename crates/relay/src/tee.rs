@@ -11,7 +11,7 @@ use std::rc::Rc;
 
 /// What is kept of the bytes that pass.
 #[derive(Debug)]
-enum Keeping {
+enum TeeState {
     /// Nothing: the input can be read again.
     Nothing,
     /// The bytes from this offset on, in memory.
@@ -20,48 +20,48 @@ enum Keeping {
     File(File),
 }
 
-/// The handle by which the run turns the tap, while the batch reads through [`Tapped`].
+/// The handle by which the run turns the tap, while the batch reads through [`TeeReader`].
 #[derive(Debug, Clone)]
-pub struct Tap(Rc<RefCell<Keeping>>);
+pub struct Tee(Rc<RefCell<TeeState>>);
 
 /// A reader with a tap on it.
 #[derive(Debug)]
-pub struct Tapped<R> {
+pub struct TeeReader<R> {
     reader: R,
-    tap: Tap,
+    tee: Tee,
 }
 
-impl Tap {
+impl Tee {
     /// A tap that keeps nothing.
-    pub fn off() -> Tap {
-        Tap(Rc::new(RefCell::new(Keeping::Nothing)))
+    pub fn off() -> Tee {
+        Tee(Rc::new(RefCell::new(TeeState::Nothing)))
     }
 
     /// A tap that holds what passes, from the start on.
-    pub fn holding() -> Tap {
-        Tap(Rc::new(RefCell::new(Keeping::Held {
+    pub fn holding() -> Tee {
+        Tee(Rc::new(RefCell::new(TeeState::Held {
             from: 0,
             bytes: Vec::new(),
         })))
     }
 
     /// The tap fitted to a reader.
-    pub fn fit<R: Read>(&self, reader: R) -> Tapped<R> {
-        Tapped {
+    pub fn fit<R: Read>(&self, reader: R) -> TeeReader<R> {
+        TeeReader {
             reader,
-            tap: self.clone(),
+            tee: self.clone(),
         }
     }
 
     /// Whether bytes are held in memory.
     pub fn is_holding(&self) -> bool {
-        matches!(*self.0.borrow(), Keeping::Held { .. })
+        matches!(*self.0.borrow(), TeeState::Held { .. })
     }
 
     /// Bytes before this offset are safe and need not be held. They are let go once they are
     /// `at_least` many: letting go moves what stays.
     pub fn forget_before(&self, offset: u64, at_least: usize) {
-        if let Keeping::Held { from, bytes } = &mut *self.0.borrow_mut() {
+        if let TeeState::Held { from, bytes } = &mut *self.0.borrow_mut() {
             let gone = usize::try_from(offset.saturating_sub(*from)).unwrap_or(usize::MAX);
             if gone >= at_least {
                 bytes.drain(..gone.min(bytes.len()));
@@ -73,7 +73,7 @@ impl Tap {
     /// Bytes held in memory now.
     pub fn held_bytes(&self) -> usize {
         match &*self.0.borrow() {
-            Keeping::Held { bytes, .. } => bytes.len(),
+            TeeState::Held { bytes, .. } => bytes.len(),
             _ => 0,
         }
     }
@@ -86,12 +86,12 @@ impl Tap {
     pub fn pour_into(&self, mut file: File, offset: u64) -> io::Result<u64> {
         let mut keeping = self.0.borrow_mut();
         let mut first = offset;
-        if let Keeping::Held { from, bytes } = &*keeping {
+        if let TeeState::Held { from, bytes } = &*keeping {
             first = offset.max(*from);
             let skip = usize::try_from(first - *from).unwrap_or(usize::MAX);
             file.write_all(bytes.get(skip..).unwrap_or_default())?;
         }
-        *keeping = Keeping::File(file);
+        *keeping = TeeState::File(file);
         Ok(first)
     }
 
@@ -100,21 +100,21 @@ impl Tap {
     /// # Errors
     /// Those of syncing.
     pub fn close(&self) -> io::Result<()> {
-        match self.0.replace(Keeping::Nothing) {
-            Keeping::File(file) => file.sync_all(),
+        match self.0.replace(TeeState::Nothing) {
+            TeeState::File(file) => file.sync_all(),
             _ => Ok(()),
         }
     }
 }
 
-impl<R: Read> Read for Tapped<R> {
+impl<R: Read> Read for TeeReader<R> {
     fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
         let count = self.reader.read(out)?;
         let passed = out.get(..count).unwrap_or_default();
-        match &mut *self.tap.0.borrow_mut() {
-            Keeping::Nothing => {}
-            Keeping::Held { bytes, .. } => bytes.extend_from_slice(passed),
-            Keeping::File(file) => file.write_all(passed)?,
+        match &mut *self.tee.0.borrow_mut() {
+            TeeState::Nothing => {}
+            TeeState::Held { bytes, .. } => bytes.extend_from_slice(passed),
+            TeeState::File(file) => file.write_all(passed)?,
         }
         Ok(count)
     }
@@ -137,18 +137,18 @@ mod tests {
     fn holds_from_the_last_safe_byte_and_flows_on() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("kept");
-        let tap = Tap::holding();
-        let mut reader = tap.fit(&b"0123456789"[..]);
+        let tee = Tee::holding();
+        let mut reader = tee.fit(&b"0123456789"[..]);
         read(&mut reader, 5);
-        tap.forget_before(1, 2);
-        assert_eq!(tap.held_bytes(), 5);
-        tap.forget_before(2, 2);
-        assert_eq!(tap.held_bytes(), 3);
-        let first = tap.pour_into(File::create(&path).unwrap(), 3).unwrap();
+        tee.forget_before(1, 2);
+        assert_eq!(tee.held_bytes(), 5);
+        tee.forget_before(2, 2);
+        assert_eq!(tee.held_bytes(), 3);
+        let first = tee.pour_into(File::create(&path).unwrap(), 3).unwrap();
         assert_eq!((first, text(&path).as_str()), (3, "34"));
         read(&mut reader, 4);
         assert_eq!(text(&path), "345678");
-        tap.close().unwrap();
+        tee.close().unwrap();
         read(&mut reader, 1);
         assert_eq!(text(&path), "345678");
     }
@@ -157,20 +157,20 @@ mod tests {
     fn what_was_forgotten_cannot_be_poured() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("kept");
-        let tap = Tap::holding();
-        let mut reader = tap.fit(&b"0123456789"[..]);
+        let tee = Tee::holding();
+        let mut reader = tee.fit(&b"0123456789"[..]);
         read(&mut reader, 5);
-        tap.forget_before(4, 1);
-        let first = tap.pour_into(File::create(&path).unwrap(), 0).unwrap();
+        tee.forget_before(4, 1);
+        let first = tee.pour_into(File::create(&path).unwrap(), 0).unwrap();
         assert_eq!((first, text(&path).as_str()), (4, "4"));
     }
 
     #[test]
     fn off_keeps_nothing() {
-        let tap = Tap::off();
-        let mut reader = tap.fit(&b"0123456789"[..]);
+        let tee = Tee::off();
+        let mut reader = tee.fit(&b"0123456789"[..]);
         read(&mut reader, 5);
-        assert_eq!(tap.held_bytes(), 0);
-        assert!(!tap.is_holding());
+        assert_eq!(tee.held_bytes(), 0);
+        assert!(!tee.is_holding());
     }
 }

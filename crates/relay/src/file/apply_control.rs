@@ -9,7 +9,7 @@ use store::{Expires, HistoryLine, Position};
 
 use super::{CANCEL_IDS_MAX, Filer};
 use crate::cancel_lock;
-use crate::control::judge::Done;
+use crate::control::decide::Done;
 use crate::control::{ControlMessage, ids, kind_of};
 use crate::error::Error;
 use crate::log::{Code, Now};
@@ -62,7 +62,7 @@ pub(super) struct Line {
 
 impl Filer {
     /// Does what an accepted article asks for. Its log lines wait for [`Filer::tell`].
-    pub(super) fn heed(
+    pub(super) fn apply_control(
         &mut self,
         article: &Article<'_>,
         sender: Option<&dyn Sender>,
@@ -97,12 +97,12 @@ impl Filer {
             ControlMessage::MalformedCancel(value) => {
                 self.note(&[b"malformed cancel `", value, b"'"]);
             }
-            ControlMessage::Other(value) => self.obey(value, article, now)?,
+            ControlMessage::Other(value) => self.run_control(value, article, now)?,
         }
         Ok(())
     }
 
-    /// Logs what [`Filer::heed`] did; an article that cancels itself goes now.
+    /// Logs what [`Filer::apply_control`] did; an article that cancels itself goes now.
     pub(super) fn tell(
         &mut self,
         site: &[u8],
@@ -134,9 +134,9 @@ impl Filer {
     }
 
     /// newgroup, rmgroup, checkgroups and the others.
-    fn obey(&mut self, value: &[u8], article: &Article<'_>, now: Now) -> Result<(), Error> {
+    fn run_control(&mut self, value: &[u8], article: &Article<'_>, now: Now) -> Result<(), Error> {
         let zone = self.options.zone;
-        let judged = self.desk.judge(
+        let judged = self.processor.decide(
             article,
             self.spool.active(),
             self.selector.sites().subscription(),
@@ -149,7 +149,7 @@ impl Filer {
             return Ok(());
         };
         let at = (now.seconds, &zone as &dyn article::date::LocalZone);
-        self.desk.carry_out(&mut self.spool, article, &judged, at)?;
+        self.processor.carry_out(&mut self.spool, article, &judged, at)?;
         let why = judged.why.as_bytes();
         match judged.done {
             Done::Acted | Done::Nothing => self.note(&[b"control `", value, b"': ", why]),
@@ -219,7 +219,7 @@ impl Filer {
             }
             (None, _) => {
                 let key = article.find(b"Cancel-Key").unwrap_or_default();
-                let is_kept = !key.is_empty() && self.early.add(cancelled, id, key, now.seconds)?;
+                let is_kept = !key.is_empty() && self.pending_cancels.add(cancelled, id, key, now.seconds)?;
                 self.note(&[
                     b"not cancelled `",
                     cancelled,
@@ -272,18 +272,18 @@ impl Filer {
     }
 
     /// Whether a cancel that came earlier takes this article away; if so notes it, and remembers the id.
-    pub(super) fn is_cancelled_early(
+    pub(super) fn has_pending_cancel(
         &mut self,
         article: &Article<'_>,
         site: &[u8],
         id: &[u8],
         now: Now,
     ) -> Result<bool, Error> {
-        if self.early.is_empty() {
+        if self.pending_cancels.is_empty() {
             return Ok(false);
         }
         let lock = article.find(b"Cancel-Lock");
-        let Some(by) = self.early.cancels(id, lock, now.seconds) else {
+        let Some(by) = self.pending_cancels.cancels(id, lock, now.seconds) else {
             return Ok(false);
         };
         self.text.clear();

@@ -53,7 +53,7 @@ impl Entry {
 
 /// The cancels that wait.
 #[derive(Debug)]
-pub struct Early {
+pub struct PendingCancels {
     path: PathBuf,
     /// By the [folded](message_id::folded) id: ids that are the same have one.
     entries: HashMap<Vec<u8>, Entry>,
@@ -64,12 +64,12 @@ pub struct Early {
     bytes: u64,
 }
 
-impl Early {
+impl PendingCancels {
     /// Reads those of a news directory that have not waited too long.
     ///
     /// # Errors
     /// The system's.
-    pub fn read(news: &Path, now: i64) -> Result<Early, Error> {
+    pub fn read(news: &Path, now: i64) -> Result<PendingCancels, Error> {
         let path = news.join(FILE);
         let mut text = Vec::new();
         let read =
@@ -82,7 +82,7 @@ impl Early {
         }
         // What follows the last newline was torn off, and the next line goes there.
         let end = memchr::memrchr(b'\n', &text).map_or(0, |at| at + 1);
-        let mut early = Early {
+        let mut pending_cancels = PendingCancels {
             path,
             entries: HashMap::new(),
             order: VecDeque::new(),
@@ -100,7 +100,7 @@ impl Early {
             if let Some(seconds) = decimal::parse_signed(seconds)
                 && seconds > oldest(now)
             {
-                early.put(Entry {
+                pending_cancels.put(Entry {
                     seconds,
                     id: id.to_vec(),
                     by: by.to_vec(),
@@ -108,7 +108,7 @@ impl Early {
                 });
             }
         }
-        Ok(early)
+        Ok(pending_cancels)
     }
 
     /// Whether none waits.
@@ -220,26 +220,26 @@ mod tests {
     #[test]
     fn they_are_read_again_and_grow_old() {
         let dir = tempfile::tempdir().unwrap();
-        let mut early = Early::read(dir.path(), 0).unwrap();
-        assert!(early.is_empty());
+        let mut pending_cancels = PendingCancels::read(dir.path(), 0).unwrap();
+        assert!(pending_cancels.is_empty());
         let key = b"sha256:aa\n\tsha1:bb (unclosed sha1:cc";
-        assert!(early.add(b"<1@a>", b"<c@a>", key, 5).unwrap());
+        assert!(pending_cancels.add(b"<1@a>", b"<c@a>", key, 5).unwrap());
         for junk in [&b"(unclosed sha1:a"[..], b"nonsense", &[b'x'; 9000]] {
-            assert!(!early.add(b"<2@a>", b"<d@a>", junk, 5).unwrap());
+            assert!(!pending_cancels.add(b"<2@a>", b"<d@a>", junk, 5).unwrap());
         }
         let file = dir.path().join(FILE);
         let line = "5\t<1@a>\t<c@a>\tsha256:aa sha1:bb\n";
         assert_eq!(std::fs::read_to_string(&file).unwrap(), line);
         let lock = b"sha1:vbSA3mVapux1ygWMhJxPrzwPdbE=";
-        let early = Early::read(dir.path(), 6).unwrap();
-        assert_eq!(early.entries.len(), 1);
-        assert_eq!(early.cancels(b"<1@a>", None, 6), None);
-        assert_eq!(early.cancels(b"<1@A>", Some(LOCK), 6), Some(&b"<c@a>"[..]));
-        assert_eq!(early.cancels(b"<1@a>", Some(lock), 6), None);
+        let pending_cancels = PendingCancels::read(dir.path(), 6).unwrap();
+        assert_eq!(pending_cancels.entries.len(), 1);
+        assert_eq!(pending_cancels.cancels(b"<1@a>", None, 6), None);
+        assert_eq!(pending_cancels.cancels(b"<1@A>", Some(LOCK), 6), Some(&b"<c@a>"[..]));
+        assert_eq!(pending_cancels.cancels(b"<1@a>", Some(lock), 6), None);
         let late = EARLY_SECONDS_MAX + 5;
-        assert_eq!(early.cancels(b"<1@a>", Some(LOCK), late), None);
-        let early = Early::read(dir.path(), late).unwrap();
-        assert!(early.is_empty());
+        assert_eq!(pending_cancels.cancels(b"<1@a>", Some(LOCK), late), None);
+        let pending_cancels = PendingCancels::read(dir.path(), late).unwrap();
+        assert!(pending_cancels.is_empty());
     }
 
     /// Of the key `bb`.
@@ -250,18 +250,18 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let file = dir.path().join(FILE);
         std::fs::write(&file, "5\t<1@a>\t<c@a>\tsha1:bb\n5\t<2@a>\t<to").unwrap();
-        let mut early = Early::read(dir.path(), 6).unwrap();
-        assert!(early.add(b"<3@a>", b"<d@a>", b"sha1:bb", 6).unwrap());
-        assert!(early.add(b"<4@a>", b"<d@a>", b"sha1:bb", 6).unwrap());
-        let early = Early::read(dir.path(), 6).unwrap();
-        assert_eq!(early.entries.len(), 3);
-        assert!(early.cancels(b"<3@a>", Some(LOCK), 6).is_some());
+        let mut pending_cancels = PendingCancels::read(dir.path(), 6).unwrap();
+        assert!(pending_cancels.add(b"<3@a>", b"<d@a>", b"sha1:bb", 6).unwrap());
+        assert!(pending_cancels.add(b"<4@a>", b"<d@a>", b"sha1:bb", 6).unwrap());
+        let pending_cancels = PendingCancels::read(dir.path(), 6).unwrap();
+        assert_eq!(pending_cancels.entries.len(), 3);
+        assert!(pending_cancels.cancels(b"<3@a>", Some(LOCK), 6).is_some());
     }
 
     #[test]
     fn a_flood_is_bounded() {
         let dir = tempfile::tempdir().unwrap();
-        let mut early = Early::read(dir.path(), 0).unwrap();
+        let mut pending_cancels = PendingCancels::read(dir.path(), 0).unwrap();
         let entry = |id: &str, key: &str| Entry {
             seconds: 1,
             id: id.as_bytes().to_vec(),
@@ -269,19 +269,19 @@ mod tests {
             keys: cancel_lock::elements_of(key.as_bytes()),
         };
         for number in 0..EARLY_MAX + 10 {
-            assert!(early.put(entry(&format!("<{number}@a>"), "sha1:bb")));
+            assert!(pending_cancels.put(entry(&format!("<{number}@a>"), "sha1:bb")));
         }
-        assert_eq!(early.entries.len(), EARLY_MAX);
-        assert_eq!(early.cancels(b"<0@a>", Some(LOCK), 1), None);
+        assert_eq!(pending_cancels.entries.len(), EARLY_MAX);
+        assert_eq!(pending_cancels.cancels(b"<0@a>", Some(LOCK), 1), None);
         // The keys of others that come later change nothing, and the same one again takes no place.
         for number in 0..2 * KEYS_MAX {
-            early.put(entry("<5000@a>", "sha1:bb"));
-            early.put(entry("<5000@a>", &format!("sha1:{number}")));
+            pending_cancels.put(entry("<5000@a>", "sha1:bb"));
+            pending_cancels.put(entry("<5000@a>", &format!("sha1:{number}")));
         }
-        assert_eq!(early.entries[&b"<5000@a>"[..]].keys.len(), KEYS_MAX);
-        assert!(early.cancels(b"<5000@a>", Some(LOCK), 1).is_some());
-        early.write_anew().unwrap();
-        let again = Early::read(dir.path(), 1).unwrap();
+        assert_eq!(pending_cancels.entries[&b"<5000@a>"[..]].keys.len(), KEYS_MAX);
+        assert!(pending_cancels.cancels(b"<5000@a>", Some(LOCK), 1).is_some());
+        pending_cancels.write_anew().unwrap();
+        let again = PendingCancels::read(dir.path(), 1).unwrap();
         assert_eq!(again.entries.len(), EARLY_MAX);
     }
 }

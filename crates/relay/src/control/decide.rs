@@ -78,7 +78,7 @@ impl Done {
 
 /// The judgement.
 #[derive(Debug)]
-pub struct Judged {
+pub struct ControlOutcome {
     /// What is done.
     pub done: Done,
     /// What changes; also where it waits, so that it can be shown.
@@ -95,10 +95,10 @@ pub struct Judged {
 type Stop = (Done, String);
 
 /// Judges a message in native form.
-pub fn judge(article: &Article<'_>, request: &Request<'_>, state: &State<'_>) -> Judged {
+pub fn decide(article: &Article<'_>, request: &Request<'_>, state: &State<'_>) -> ControlOutcome {
     let about_groups = matches!(request.kind, b"newgroup" | b"rmgroup" | b"checkgroups");
     let signature = about_groups.then(|| verify(article, state.keyring, state.now));
-    let mut judged = Judged {
+    let mut judged = ControlOutcome {
         done: Done::Acted,
         changes: Changes::default(),
         why: String::new(),
@@ -264,7 +264,7 @@ fn newgroup(
     request: &Request<'_>,
     state: &State<'_>,
     signature: Option<&Verified<'_>>,
-    judged: &mut Judged,
+    judged: &mut ControlOutcome,
 ) -> Result<(), Stop> {
     permitted(request, state, signature)?;
     let group = request.group();
@@ -326,7 +326,7 @@ fn rmgroup(
     request: &Request<'_>,
     state: &State<'_>,
     signature: Option<&Verified<'_>>,
-    judged: &mut Judged,
+    judged: &mut ControlOutcome,
 ) -> Result<(), Stop> {
     permitted(request, state, signature)?;
     let group = request.group();
@@ -348,7 +348,7 @@ fn checkgroups(
     request: &Request<'_>,
     state: &State<'_>,
     signature: Option<&Verified<'_>>,
-    judged: &mut Judged,
+    judged: &mut ControlOutcome,
 ) -> Result<(), Stop> {
     let rules = state.policy.for_checkgroups(&request.sender);
     // Before the list is looked at, which may be long: does any rule let the message act, or be shown?

@@ -9,7 +9,7 @@ use groups::{Newsgroups, Pattern};
 use store::Spool;
 
 use super::events::Events;
-use super::judge::{Done, Judged, State, judge};
+use super::decide::{Done, ControlOutcome, State, decide};
 use super::policy::{CONTROL_CTL, CONTROL_CTL_LOCAL, CONTROLPERM, Policy};
 use super::request::Request;
 use super::serials::Serials;
@@ -19,19 +19,19 @@ use crate::keyring::{self, Keyring};
 
 /// What the administrator chose about control messages that make and remove groups.
 #[derive(Debug, Clone, Copy)]
-pub struct DeskOptions {
+pub struct ControlOptions {
     /// An older message is not acted upon, in seconds; `None`: any age.
     pub age_seconds_max: Option<i64>,
     /// Longest part between dots of a new group's name, in bytes.
     pub name_part_bytes_max: usize,
 }
 
-/// Default of [`DeskOptions::age_seconds_max`]: ten days, as long as C News remembers ids.
+/// Default of [`ControlOptions::age_seconds_max`]: ten days, as long as C News remembers ids.
 pub const AGE_SECONDS_MAX: i64 = 10 * 86_400;
 
-impl Default for DeskOptions {
-    fn default() -> DeskOptions {
-        DeskOptions {
+impl Default for ControlOptions {
+    fn default() -> ControlOptions {
+        ControlOptions {
             age_seconds_max: Some(AGE_SECONDS_MAX),
             name_part_bytes_max: groups::name::NEW_PART_BYTES_MAX,
         }
@@ -39,34 +39,34 @@ impl Default for DeskOptions {
 }
 
 /// Modification time with its nanoseconds, length and inode of each file; `None` where there is none.
-type Look = Option<[i64; 4]>;
-type Looks = Vec<Look>;
+type FileIdentity = Option<[i64; 4]>;
+type FileIdentities = Vec<FileIdentity>;
 
 /// Policy and keys as they were read.
 #[derive(Debug)]
-struct Books {
-    looks: Looks,
+struct PolicyFiles {
+    identities: FileIdentities,
     /// Or why they cannot be used.
     read: Result<(Policy, Keyring), String>,
 }
 
 /// The desk of a news directory. Nothing is read before the first message comes.
 #[derive(Debug)]
-pub struct Desk {
+pub struct ControlProcessor {
     news: PathBuf,
-    options: DeskOptions,
-    books: Option<Books>,
-    descriptions: Option<(Look, Newsgroups)>,
+    options: ControlOptions,
+    policy_files: Option<PolicyFiles>,
+    descriptions: Option<(FileIdentity, Newsgroups)>,
     events: Events,
 }
 
-impl Desk {
+impl ControlProcessor {
     /// Of a news directory.
-    pub fn new(news: &Path, options: DeskOptions) -> Desk {
-        Desk {
+    pub fn new(news: &Path, options: ControlOptions) -> ControlProcessor {
+        ControlProcessor {
             news: news.to_owned(),
             options,
-            books: None,
+            policy_files: None,
             descriptions: None,
             events: Events::default(),
         }
@@ -74,14 +74,14 @@ impl Desk {
 
     /// Judges the control message in an article. `trust`: the administrator answers for it. `None`: it has no Control header.
     /// A file that cannot be used is told in the judgement.
-    pub fn judge(
+    pub fn decide(
         &mut self,
         article: &Article<'_>,
         active: &groups::Active,
         subscription: &Pattern,
         (now, zone): (i64, &dyn date::LocalZone),
         trust: bool,
-    ) -> Option<Judged> {
+    ) -> Option<ControlOutcome> {
         let request = Request::of(article, zone)?;
         let about_groups = matches!(request.kind, b"newgroup" | b"rmgroup" | b"checkgroups");
         let options = self.options;
@@ -98,20 +98,20 @@ impl Desk {
             }),
             _ => Serials::default(),
         };
-        let books = match self.books.as_ref().map(|books| &books.read) {
-            Some(Ok(books)) => Some(books),
+        let policy_files = match self.policy_files.as_ref().map(|policy_files| &policy_files.read) {
+            Some(Ok(policy_files)) => Some(policy_files),
             Some(Err(fault)) => {
                 faults.push(fault.clone());
                 None
             }
             None => None,
         };
-        let (Some((policy, keyring)), []) = (books, faults.as_slice()) else {
+        let (Some((policy, keyring)), []) = (policy_files, faults.as_slice()) else {
             let why = format!(
                 "nothing is acted upon until this is mended: {}",
                 faults.join("; ")
             );
-            return Some(Judged {
+            return Some(ControlOutcome {
                 done: Done::Refused,
                 changes: super::changes::Changes::default(),
                 why,
@@ -134,11 +134,11 @@ impl Desk {
         // Signatures are over the native form.
         let mut native = Vec::new();
         Some(match article.form() {
-            Form::Native => judge(article, &request, &state),
+            Form::Native => decide(article, &request, &state),
             Form::Wire => {
                 article::wire::push_native(&mut native, article.bytes());
                 let article = Article::parse(&native, Form::Native);
-                judge(&article, &Request::of(&article, zone)?, &state)
+                decide(&article, &Request::of(&article, zone)?, &state)
             }
         })
     }
@@ -151,7 +151,7 @@ impl Desk {
         &mut self,
         spool: &mut Spool,
         article: &Article<'_>,
-        judged: &Judged,
+        judged: &ControlOutcome,
         (now, zone): (i64, &dyn date::LocalZone),
     ) -> Result<(), Error> {
         let Some(request) = Request::of(article, zone) else {
@@ -198,22 +198,22 @@ impl Desk {
             // Keys come and go by renaming, which changes their directory.
             keyring::DIRECTORY,
         ];
-        let looks: Looks = files.iter().map(|file| look(&self.news, file)).collect();
-        if self.books.as_ref().is_none_or(|books| books.looks != looks) {
+        let identities: FileIdentities = files.iter().map(|file| look(&self.news, file)).collect();
+        if self.policy_files.as_ref().is_none_or(|policy_files| policy_files.identities != identities) {
             let read = read(&self.news);
-            self.books = Some(Books { looks, read });
+            self.policy_files = Some(PolicyFiles { identities, read });
         }
     }
 
     /// The descriptions as they are now.
     fn read_descriptions(&mut self) -> Result<(), Error> {
-        let looks = look(&self.news, group_files::NEWSGROUPS);
+        let identities = look(&self.news, group_files::NEWSGROUPS);
         if self
             .descriptions
             .as_ref()
-            .is_none_or(|(old, _)| *old != looks)
+            .is_none_or(|(old, _)| *old != identities)
         {
-            self.descriptions = Some((looks, group_files::descriptions(&self.news)?));
+            self.descriptions = Some((identities, group_files::descriptions(&self.news)?));
         }
         Ok(())
     }
@@ -225,7 +225,7 @@ fn read(news: &Path) -> Result<(Policy, Keyring), String> {
     Ok((policy, keyring))
 }
 
-fn look(news: &Path, file: &str) -> Look {
+fn look(news: &Path, file: &str) -> FileIdentity {
     let meta = std::fs::metadata(news.join(file)).ok()?;
     Some([
         meta.mtime(),

@@ -18,8 +18,8 @@ use store::{HistoryLine, Position};
 
 #[path = "../crates/store/tests/news/mod.rs"]
 mod news;
-#[path = "../crates/nntp/tests/world/mod.rs"]
-mod world;
+#[path = "../crates/nntp/tests/backend/mod.rs"]
+mod backend;
 
 /// Takes any bytes; panics if something is wrong.
 pub type Target = fn(&[u8]);
@@ -632,7 +632,7 @@ pub fn cancel_lock(data: &[u8]) {
 
 /// What a client sends, its first byte the length of the portions: the replies are the same as in one portion.
 pub fn nntp_session(data: &[u8]) {
-    use world::{Client, Fake};
+    use backend::{Client, Fake};
     let Some((&portion, input)) = data.split_first() else {
         return;
     };

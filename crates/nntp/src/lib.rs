@@ -1,6 +1,6 @@
 //! NNTP without I/O: commands, replies, sessions (RFC 3977 and its kin).
 //!
-//! A [`Session`] is given the bytes that came, looks things up through a [`World`], and writes what is to be sent to an [`Out`]. It
+//! A [`Session`] is given the bytes that came, looks things up through a [`Backend`], and writes what is to be sent to an [`Out`]. It
 //! knows no sockets, no threads and no clock, so it can be tested and fuzzed without them.
 
 mod article_end;
@@ -9,19 +9,19 @@ mod line;
 mod out;
 mod range;
 mod session;
-mod terms;
-mod world;
+mod capabilities;
+mod backend;
 
 pub use article_end::{ArticleEnd, Ending};
 pub use command::{Articles, Command, Fault, List, Part, Which, parse};
 pub use line::{Line, first_line};
-pub use out::{Lent, Out, Piece};
+pub use out::{SharedBytes, Out, Piece};
 pub use range::Range;
 pub use session::{LoggedIn, Next, Session, Taken};
-pub use terms::{Standing, Terms};
-pub use world::{
-    Article, ControlFile, Credentials, Found, HandedIn, Intake, Kind, Marks, Outcome, Place, Rows,
-    SaslStep, Seen, Trouble, World,
+pub use capabilities::{Permissions, Capabilities};
+pub use backend::{
+    Article, ControlFile, Credentials, Found, ReceivedArticle, Intake, Kind, Marks, Outcome, ArticlePosition, Rows,
+    SaslStep, Seen, BackendError, Backend,
 };
 
 /// Longest command line, CRLF included (RFC 3977, 3.1).

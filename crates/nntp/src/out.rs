@@ -10,7 +10,7 @@ use std::os::fd::BorrowedFd;
 use std::sync::Arc;
 
 /// A file, or a part of one, that bytes are lent from.
-pub trait Lent: Debug + Send + Sync {
+pub trait SharedBytes: Debug + Send + Sync {
     /// What is lent, mapped.
     fn bytes(&self) -> &[u8];
 
@@ -27,7 +27,7 @@ pub enum Piece {
     /// Text of ours.
     Text(Vec<u8>),
     /// A stretch of something lent, and whether it has to be looked at before its last bytes are sent.
-    Lent(Arc<dyn Lent>, Range<usize>),
+    SharedBytes(Arc<dyn SharedBytes>, Range<usize>),
 }
 
 impl Piece {
@@ -35,7 +35,7 @@ impl Piece {
     pub fn len(&self) -> usize {
         match self {
             Piece::Text(text) => text.len(),
-            Piece::Lent(_, range) => range.len(),
+            Piece::SharedBytes(_, range) => range.len(),
         }
     }
 
@@ -48,7 +48,7 @@ impl Piece {
     pub fn bytes(&self) -> &[u8] {
         match self {
             Piece::Text(text) => text,
-            Piece::Lent(lent, range) => lent.bytes().get(range.clone()).unwrap_or_default(),
+            Piece::SharedBytes(lent, range) => lent.bytes().get(range.clone()).unwrap_or_default(),
         }
     }
 }
@@ -96,9 +96,9 @@ impl Out {
     }
 
     /// Appends a stretch of something lent.
-    pub fn lend(&mut self, lent: Arc<dyn Lent>, range: Range<usize>) {
+    pub fn lend(&mut self, lent: Arc<dyn SharedBytes>, range: Range<usize>) {
         self.bytes += range.len();
-        let piece = Piece::Lent(lent, range);
+        let piece = Piece::SharedBytes(lent, range);
         if !self.held.is_empty() {
             self.held.push_back(Held::Piece(piece));
             return;
@@ -182,7 +182,7 @@ impl Out {
     /// As [`Out::ready`], as far as the first stretch that had better be sent from its file.
     pub fn ready_text(&self) -> impl Iterator<Item = &[u8]> {
         let is_of_file =
-            |piece: &&Piece| matches!(piece, Piece::Lent(lent, _) if lent.file().is_some());
+            |piece: &&Piece| matches!(piece, Piece::SharedBytes(lent, _) if lent.file().is_some());
         let before = self
             .ready
             .iter()
@@ -193,9 +193,9 @@ impl Out {
     }
 
     /// The first part, when it is lent: what is left of it.
-    pub fn first_lent(&self) -> Option<(&Arc<dyn Lent>, Range<usize>)> {
+    pub fn first_lent(&self) -> Option<(&Arc<dyn SharedBytes>, Range<usize>)> {
         match self.ready.front() {
-            Some(Piece::Lent(lent, range)) => Some((lent, range.start + self.sent..range.end)),
+            Some(Piece::SharedBytes(lent, range)) => Some((lent, range.start + self.sent..range.end)),
             _ => None,
         }
     }
@@ -295,7 +295,7 @@ mod tests {
     #[derive(Debug)]
     struct Fixed(&'static [u8]);
 
-    impl Lent for Fixed {
+    impl SharedBytes for Fixed {
         fn bytes(&self) -> &[u8] {
             self.0
         }

@@ -18,8 +18,8 @@ use crate::article_end::{ArticleEnd, Ending};
 use crate::command::{Command, Fault, parse};
 use crate::line::{Line, first_line};
 use crate::out::Out;
-use crate::terms::{Standing, Terms};
-use crate::world::{Credentials, HandedIn, Intake, Kind, Outcome, World};
+use crate::capabilities::{Permissions, Capabilities};
+use crate::backend::{Credentials, ReceivedArticle, Intake, Kind, Outcome, Backend};
 use crate::{COMMAND_BYTES_MAX, OUT_BYTES_MAX, SASL_BYTES_MAX};
 
 pub use identity::LoggedIn;
@@ -35,7 +35,7 @@ pub enum Next {
     Promise,
     /// A long answer is not written to its end, or the turn was long enough: send what is ready, let other sessions have their turn, and
     /// come again at once.
-    Turn,
+    Yield,
     /// When everything is sent: TLS. Input that came already is thrown away (RFC 4642, 2.2.2).
     StartTls,
     /// When everything is sent: both ways compressed (RFC 8054). What input there is after the command is compressed already.
@@ -56,8 +56,8 @@ pub struct Taken {
 /// A session.
 #[derive(Debug)]
 pub struct Session {
-    terms: Arc<Terms>,
-    standing: Standing,
+    capabilities: Arc<Capabilities>,
+    permissions: Permissions,
     state: State,
     is_secure: bool,
     is_compressed: bool,
@@ -94,10 +94,10 @@ struct Coming {
 
 impl Session {
     /// A session before its greeting.
-    pub fn new(terms: Arc<Terms>, standing: Standing, is_secure: bool) -> Session {
+    pub fn new(capabilities: Arc<Capabilities>, permissions: Permissions, is_secure: bool) -> Session {
         Session {
-            terms,
-            standing,
+            capabilities,
+            permissions,
             state: State::Command,
             is_secure,
             is_compressed: false,
@@ -112,18 +112,18 @@ impl Session {
     /// Greets (RFC 3977, 5.1). A peer is greeted although no articles are taken: CHECK tells. Who can do nothing here, and cannot log
     /// in, is sent away.
     pub fn greet(&mut self, out: &mut Out) {
-        let Standing {
+        let Permissions {
             reads,
             posts,
             sends,
             ..
-        } = self.standing;
+        } = self.permissions;
         if !(reads || posts || sends || self.could_log_in()) {
             self.state = State::Over;
             return out.push(b"502 You may not do anything here\r\n");
         }
-        let host = &self.terms.host;
-        let software = &self.terms.software;
+        let host = &self.capabilities.host;
+        let software = &self.capabilities.software;
         let (code, what) = match posts {
             true => (200, "posting allowed"),
             false => (201, "no posting"),
@@ -133,29 +133,29 @@ impl Session {
 
     /// More may come of logging in, which is not switched off.
     fn could_log_in(&self) -> bool {
-        self.standing.could_log_in && self.terms.has("AUTHINFO")
+        self.permissions.could_log_in && self.capabilities.has("AUTHINFO")
     }
 
-    /// What the visitor may do now.
-    pub fn standing(&self) -> Standing {
-        self.standing
+    /// What the client may do now.
+    pub fn permissions(&self) -> Permissions {
+        self.permissions
     }
 
-    /// The rules, or who it is, have changed: what the visitor may do from now on.
-    pub fn set_standing(&mut self, standing: Standing) {
-        self.standing = standing;
+    /// The rules, or who it is, have changed: what the client may do from now on.
+    pub fn set_standing(&mut self, permissions: Permissions) {
+        self.permissions = permissions;
         self.reader.doubt();
     }
 
-    /// What is offered to the visitor from now on.
-    pub fn set_terms(&mut self, terms: Arc<Terms>) {
-        self.terms = terms;
+    /// What is offered to the client from now on.
+    pub fn set_terms(&mut self, capabilities: Arc<Capabilities>) {
+        self.capabilities = capabilities;
     }
 
     /// TLS is on: what was said before is forgotten (RFC 4642, 2.2.2).
-    pub fn begin_tls(&mut self, standing: Standing) {
+    pub fn begin_tls(&mut self, permissions: Permissions) {
         self.is_secure = true;
-        self.standing = standing;
+        self.permissions = permissions;
         self.user = None;
         self.reader = reader::Reader::default();
         self.state = State::Command;
@@ -178,11 +178,11 @@ impl Session {
 
     /// Throws away what came of an article, and what is still to come of it: there is no room for it now. At its end the client is told
     /// to come again later; of TAKETHIS with 400, which is the end of the session (RFC 4644, 2.5.2).
-    pub fn put_off<W: World>(&mut self, world: &mut W) {
+    pub fn put_off<W: Backend>(&mut self, backend: &mut W) {
         let State::Article(coming) = &self.state else {
             return;
         };
-        world.put_off(&coming.id);
+        backend.put_off(&coming.id);
         let why = Outcome::TryLater(b"Too much is being sent at once".to_vec());
         let mut answer = Vec::new();
         let is_last = Session::push_outcome(coming.kind, &coming.id, &why, &mut answer);
@@ -190,11 +190,11 @@ impl Session {
     }
 
     /// Goes on with the input: `input` begins with what was not used up before.
-    pub fn take<W: World>(&mut self, input: &[u8], world: &mut W, out: &mut Out) -> Taken {
+    pub fn take<W: Backend>(&mut self, input: &[u8], backend: &mut W, out: &mut Out) -> Taken {
         let mut used = 0;
         loop {
             let rest = input.get(used..).unwrap_or_default();
-            let (count, next) = self.step(rest, used, world, out);
+            let (count, next) = self.step(rest, used, backend, out);
             used += count;
             if let Some(next) = next {
                 return Taken { used, next };
@@ -203,26 +203,26 @@ impl Session {
     }
 
     /// One command, or one article. `at`: where in the whole input `rest` begins.
-    fn step<W: World>(
+    fn step<W: Backend>(
         &mut self,
         rest: &[u8],
         at: usize,
-        world: &mut W,
+        backend: &mut W,
         out: &mut Out,
     ) -> (usize, Option<Next>) {
         if out.len() >= OUT_BYTES_MAX {
             return (0, Some(Next::Drain));
         }
         if self.reader.is_at_work() {
-            if world.is_turn_over() {
-                return (0, Some(Next::Turn));
+            if backend.is_turn_over() {
+                return (0, Some(Next::Yield));
             }
-            self.go_on(world, out);
-            return (0, self.reader.is_at_work().then_some(Next::Turn));
+            self.go_on(backend, out);
+            return (0, self.reader.is_at_work().then_some(Next::Yield));
         }
         match &mut self.state {
             State::Over => (rest.len(), Some(Next::Close)),
-            State::Article(_) => self.article(rest, at, world, out),
+            State::Article(_) => self.article(rest, at, backend, out),
             State::Unwanted(end, answer, is_last) => match end.look(rest) {
                 Ending::At(count) => {
                     out.push(answer);
@@ -238,14 +238,14 @@ impl Session {
                     (useless, Some(Next::More))
                 }
             },
-            State::Sasl | State::Command => self.line(rest, world, out),
+            State::Sasl | State::Command => self.line(rest, backend, out),
         }
     }
 
-    fn line<W: World>(
+    fn line<W: Backend>(
         &mut self,
         rest: &[u8],
-        world: &mut W,
+        backend: &mut W,
         out: &mut Out,
     ) -> (usize, Option<Next>) {
         let is_sasl = matches!(self.state, State::Sasl);
@@ -261,12 +261,12 @@ impl Session {
             Line::Whole(line, count) => (line, count),
             Line::Partial => return (0, Some(Next::More)),
             Line::TooLong(count) => {
-                self.too_long(rest, world, out);
+                self.too_long(rest, backend, out);
                 return (count, None);
             }
             Line::TooLongSoFar if self.is_skipping => return (rest.len(), Some(Next::More)),
             Line::TooLongSoFar => {
-                self.too_long(rest, world, out);
+                self.too_long(rest, backend, out);
                 // An article that nobody wants is over where its end is, whatever its first line.
                 self.is_skipping = matches!(self.state, State::Command);
                 return (rest.len(), Some(Next::More));
@@ -277,7 +277,7 @@ impl Session {
                 return (0, Some(Next::Promise));
             }
             self.state = State::Command;
-            self.response(line, world, out);
+            self.response(line, backend, out);
             return (count, None);
         }
         let command = parse(line);
@@ -288,7 +288,7 @@ impl Session {
             return (0, Some(Next::Promise));
         }
         let next = match command {
-            Ok(command) => self.obey(command, world, out),
+            Ok(command) => self.obey(command, backend, out),
             Err(fault) => {
                 self.fault(line, fault, out);
                 None
@@ -297,9 +297,9 @@ impl Session {
         (count, next)
     }
 
-    fn too_long<W: World>(&mut self, line: &[u8], world: &mut W, out: &mut Out) {
+    fn too_long<W: Backend>(&mut self, line: &[u8], backend: &mut W, out: &mut Out) {
         if matches!(self.state, State::Sasl) {
-            world.log_in(Credentials::Cancelled);
+            backend.log_in(Credentials::Cancelled);
         }
         self.state = State::Command;
         self.refuse_line(line, b"501 The line is too long\r\n", out);
@@ -324,37 +324,37 @@ impl Session {
         }
     }
 
-    fn obey<W: World>(
+    fn obey<W: Backend>(
         &mut self,
         command: Command<'_>,
-        world: &mut W,
+        backend: &mut W,
         out: &mut Out,
     ) -> Option<Next> {
-        if !self.terms.switched_off.is_empty() && !self.is_offered(&command, out) {
+        if !self.capabilities.switched_off.is_empty() && !self.is_offered(&command, out) {
             return None;
         }
         match command {
-            Command::Check(id) => self.check(id, world, out),
-            Command::TakeThis(id) => return self.take_this(id, world, out),
-            Command::Ihave(id) => self.ihave(id, world, out),
-            Command::Post => self.post(world, out),
+            Command::Check(id) => self.check(id, backend, out),
+            Command::TakeThis(id) => return self.take_this(id, backend, out),
+            Command::Ihave(id) => self.ihave(id, backend, out),
+            Command::Post => self.post(backend, out),
             Command::ModeStream => self.mode_stream(out),
             Command::AuthUser(_)
             | Command::AuthPass(_)
             | Command::AuthSasl(..)
             | Command::StartTls
-            | Command::Compress(_) => return self.identify(command, world, out),
+            | Command::Compress(_) => return self.identify(command, backend, out),
             Command::Quit => {
                 out.push(b"205 Goodbye\r\n");
                 self.state = State::Over;
             }
             Command::Capabilities => {
-                self.capabilities(world, out);
-                return world.is_turn_over().then_some(Next::Turn);
+                self.capabilities(backend, out);
+                return backend.is_turn_over().then_some(Next::Yield);
             }
             command => {
-                self.read(command, world, out);
-                return world.is_turn_over().then_some(Next::Turn);
+                self.read(command, backend, out);
+                return backend.is_turn_over().then_some(Next::Yield);
             }
         }
         None
@@ -362,7 +362,7 @@ impl Session {
 
     /// True unless the command belongs to a capability that is switched off; then it is as if there were no such command.
     fn is_offered(&mut self, command: &Command<'_>, out: &mut Out) -> bool {
-        if command.capability().is_none_or(|name| self.terms.has(name)) {
+        if command.capability().is_none_or(|name| self.capabilities.has(name)) {
             return true;
         }
         const OFF: &[u8] = b"500 Switched off here\r\n";
@@ -377,7 +377,7 @@ impl Session {
         false
     }
 
-    /// What a visitor hears who may not do this.
+    /// What a client hears who may not do this.
     fn deny(&self, out: &mut Out) {
         out.push(self.denial());
     }
@@ -390,22 +390,22 @@ impl Session {
     }
 
     /// An article that comes.
-    fn article<W: World>(
+    fn article<W: Backend>(
         &mut self,
         rest: &[u8],
         at: usize,
-        world: &mut W,
+        backend: &mut W,
         out: &mut Out,
     ) -> (usize, Option<Next>) {
         let State::Article(coming) = &mut self.state else {
             return (0, None);
         };
-        let most = self.terms.article_bytes_max;
+        let most = self.capabilities.article_bytes_max;
         match coming.end.look(rest) {
             Ending::At(count) if count <= most.saturating_add(5) => {
                 // Without the dot at its end.
                 let length = count.saturating_sub(3);
-                let told = world.hand_in(HandedIn {
+                let told = backend.receive(ReceivedArticle {
                     kind: coming.kind,
                     id: &coming.id,
                     article: at..at + length,
@@ -428,7 +428,7 @@ impl Session {
             }
             Ending::NotYet(_) if rest.len() <= most => (0, Some(Next::More)),
             Ending::At(_) | Ending::NotYet(_) => {
-                world.will_not_come(&coming.id);
+                backend.will_not_come(&coming.id);
                 let answer = transit::too_large(coming.kind, &coming.id, most);
                 let end = coming.end;
                 self.state = State::Unwanted(end, answer.into(), false);
@@ -438,8 +438,8 @@ impl Session {
     }
 
     /// True while the intake is closed, and the reason is said.
-    fn is_closed<W: World>(world: &W, code: &[u8], out: &mut Out) -> bool {
-        match world.intake() {
+    fn is_closed<W: Backend>(backend: &W, code: &[u8], out: &mut Out) -> bool {
+        match backend.intake() {
             Intake::Open => false,
             Intake::Closed(why) => {
                 let mut text = out.text();
@@ -451,32 +451,32 @@ impl Session {
     }
 
     /// CAPABILITIES (RFC 3977, 5.2). Of LIST those keywords are told for which there is something.
-    fn capabilities<W: World>(&self, world: &mut W, out: &mut Out) {
-        let terms = &self.terms;
-        let standing = self.standing;
+    fn capabilities<W: Backend>(&self, backend: &mut W, out: &mut Out) {
+        let capabilities = &self.capabilities;
+        let permissions = self.permissions;
         let could = self.could_log_in();
         let mut lines = vec![
             "VERSION 2".to_owned(),
-            format!("IMPLEMENTATION {}", terms.software),
+            format!("IMPLEMENTATION {}", capabilities.software),
         ];
         let mut offer = |line: &str| lines.push(line.to_owned());
-        if (standing.reads || could) && terms.has("READER") {
+        if (permissions.reads || could) && capabilities.has("READER") {
             offer("READER");
-            offer(&self.lists(world));
+            offer(&self.lists(backend));
             for capability in ["HDR", "NEWNEWS", "OVER MSGID", "XPAT"] {
                 offer(capability);
             }
         }
-        if standing.posts || could && standing.reads {
+        if permissions.posts || could && permissions.reads {
             offer("POST");
         }
-        if standing.sends {
+        if permissions.sends {
             offer("IHAVE");
             offer("STREAMING");
         }
-        self.push_identity_capabilities(world, &mut lines);
+        self.push_identity_capabilities(backend, &mut lines);
         let name = |line: &String| line.split(' ').next().unwrap_or_default().to_owned();
-        lines.retain(|line| matches!(&*name(line), "VERSION" | "LIST") || terms.has(&name(line)));
+        lines.retain(|line| matches!(&*name(line), "VERSION" | "LIST") || capabilities.has(&name(line)));
         let mut text = out.text();
         text.extend_from_slice(b"101 What can be done here follows\r\n");
         for line in lines {

@@ -1,30 +1,30 @@
 //! While a password is looked at, TAKETHIS waits too: its article could be settled first, and its answer would go out as that to the
 //! login.
 
-use crate::world;
+use crate::backend;
 
-use nntp::{LoggedIn, Next, Out, SaslStep, Session, Standing};
-use world::{ALL, Fake, terms};
+use nntp::{LoggedIn, Next, Out, SaslStep, Session, Permissions};
+use backend::{ALL, Fake, capabilities};
 
 #[test]
 fn answers_are_not_mixed_up() {
-    let standing = Standing {
+    let permissions = Permissions {
         could_log_in: true,
         ..ALL
     };
-    let mut world = Fake::new("");
-    world.sasl = vec![SaslStep::Pending];
-    let mut session = Session::new(terms().into(), standing, false);
+    let mut backend = Fake::new("");
+    backend.sasl = vec![SaslStep::Pending];
+    let mut session = Session::new(capabilities().into(), permissions, false);
     let mut out = Out::default();
     let pipeline = b"AUTHINFO USER a\r\nAUTHINFO PASS b\r\nTAKETHIS <1@a>\r\nA: b\r\n\r\nc\r\n.\r\nCHECK <2@a>\r\n";
-    let taken = session.take(pipeline, &mut world, &mut out);
+    let taken = session.take(pipeline, &mut backend, &mut out);
     assert_eq!(taken.next, Next::Promise);
-    assert!(world.handed_in.is_empty());
+    assert!(backend.handed_in.is_empty());
 
-    session.logged_in(&LoggedIn::Yes(standing), &mut out);
-    let taken = session.take(&pipeline[taken.used..], &mut world, &mut out);
+    session.logged_in(&LoggedIn::Yes(permissions), &mut out);
+    let taken = session.take(&pipeline[taken.used..], &mut backend, &mut out);
     assert_eq!(taken.next, Next::More);
-    assert_eq!(world.handed_in.len(), 1);
+    assert_eq!(backend.handed_in.len(), 1);
     let said: Vec<u8> = out.ready().flatten().copied().collect();
     assert_eq!(said, b"381 Password?\r\n281 Welcome\r\n");
     assert_eq!(out.promises(), 1);

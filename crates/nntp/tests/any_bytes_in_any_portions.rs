@@ -1,13 +1,13 @@
 //! Whatever comes, and in whatever portions: no panic, bounded memory, and the same replies.
 
-use crate::world;
+use crate::backend;
 
 use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::sample::select;
 
 use nntp::{Next, OUT_BYTES_MAX};
-use world::{ALL, Client, Fake, terms};
+use backend::{ALL, Client, Fake, capabilities};
 
 const LINES: &[&str] = &[
     "GROUP misc.test",
@@ -71,9 +71,9 @@ fn input() -> impl Strategy<Value = Vec<u8>> {
 }
 
 fn client(may_log_in: bool) -> Client {
-    let mut standing = ALL;
-    standing.could_log_in = may_log_in;
-    Client::with(Fake::usual(), terms(), standing)
+    let mut permissions = ALL;
+    permissions.could_log_in = may_log_in;
+    Client::with(Fake::usual(), capabilities(), permissions)
 }
 
 proptest! {

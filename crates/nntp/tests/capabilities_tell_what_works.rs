@@ -1,13 +1,13 @@
 //! CAPABILITIES (RFC 3977, 5.2), what is switched off, greetings, AUTHINFO (RFC 4643).
 
-use crate::world;
+use crate::backend;
 
 use std::sync::Arc;
 
-use nntp::{Next, SaslStep, Standing};
-use world::{ALL, Client, Fake, terms};
+use nntp::{Next, SaslStep, Permissions};
+use backend::{ALL, Client, Fake, capabilities};
 
-const COULD: Standing = Standing {
+const COULD: Permissions = Permissions {
     reads: false,
     posts: false,
     sends: false,
@@ -18,7 +18,7 @@ const COULD: Standing = Standing {
 #[test]
 fn a_reader_and_peer() {
     let mut client = Client::new(Fake::usual());
-    client.world.files.insert("Motd", Arc::default());
+    client.backend.files.insert("Motd", Arc::default());
     client.play(
         "> CAPABILITIES autoupdate
          < 101 What can be done here follows
@@ -41,10 +41,10 @@ fn a_reader_and_peer() {
 
 #[test]
 fn what_is_switched_off_is_not_there() {
-    let mut terms = terms();
+    let mut capabilities = capabilities();
     let off = ["over", "HDR", "NEWNEWS", "STREAMING", "XPAT", "POST"];
-    terms.switched_off = off.map(str::to_owned).into();
-    let mut client = Client::with(Fake::usual(), terms, ALL);
+    capabilities.switched_off = off.map(str::to_owned).into();
+    let mut client = Client::with(Fake::usual(), capabilities, ALL);
     client.play(
         "> CAPABILITIES
          < 101 What can be done here follows
@@ -73,11 +73,11 @@ fn what_is_switched_off_is_not_there() {
 
 #[test]
 fn where_nobody_can_log_in_nobody_is_told_to() {
-    let mut terms = terms();
-    terms.switched_off = vec!["AUTHINFO".to_owned()];
+    let mut capabilities = capabilities();
+    capabilities.switched_off = vec!["AUTHINFO".to_owned()];
     let mut reads = COULD;
     reads.reads = true;
-    let mut client = Client::with(Fake::usual(), terms.clone(), reads);
+    let mut client = Client::with(Fake::usual(), capabilities.clone(), reads);
     client.play(
         "> CAPABILITIES
          < 101 What can be done here follows
@@ -98,7 +98,7 @@ fn where_nobody_can_log_in_nobody_is_told_to() {
          < 502 You may not do that here",
     );
     // Who can only log in can do nothing.
-    let mut client = Client::with(Fake::usual(), terms, COULD);
+    let mut client = Client::with(Fake::usual(), capabilities, COULD);
     client.play(
         "> GROUP test.a
          < 502 You may not do that here",
@@ -107,12 +107,12 @@ fn where_nobody_can_log_in_nobody_is_told_to() {
 
 #[test]
 fn logging_in() {
-    let mut client = Client::with(Fake::usual(), terms(), COULD);
+    let mut client = Client::with(Fake::usual(), capabilities(), COULD);
     let mut peer = COULD;
     peer.sends = true;
     peer.could_log_in = false;
     peer.is_logged_in = true;
-    client.world.sasl = vec![
+    client.backend.sasl = vec![
         SaslStep::Challenge(Vec::new()),
         SaslStep::Refused,
         SaslStep::Accepted(peer, Some(Vec::new())),
@@ -162,25 +162,25 @@ fn logging_in() {
 
 #[test]
 fn a_long_response_may_come_at_once() {
-    let mut client = Client::with(Fake::usual(), terms(), COULD);
+    let mut client = Client::with(Fake::usual(), capabilities(), COULD);
     let line = format!("AUTHINFO SASL PLAIN {}\r\n", "QUFB".repeat(500));
     for byte in line.as_bytes().chunks(97) {
         let got = client.say(byte);
         assert!(got.is_empty() || got.starts_with(b"481 "));
     }
-    assert_eq!(client.world.said.len(), 1);
+    assert_eq!(client.backend.said.len(), 1);
     let line = format!("AUTHINFO SASL PLAIN {}\r\n", "QUFB".repeat(5000));
     assert!(client.say(line).starts_with(b"501 "));
 }
 
 #[test]
 fn a_selected_group_may_be_lost_by_logging_in() {
-    let mut standing = ALL;
-    standing.could_log_in = true;
-    let mut client = Client::with(Fake::usual(), terms(), standing);
+    let mut permissions = ALL;
+    permissions.could_log_in = true;
+    let mut client = Client::with(Fake::usual(), capabilities(), permissions);
     client.say("GROUP misc.test\r\n");
-    client.world.closed_groups.insert(b"misc.test".to_vec());
-    client.world.sasl = vec![SaslStep::Accepted(ALL, None)];
+    client.backend.closed_groups.insert(b"misc.test".to_vec());
+    client.backend.sasl = vec![SaslStep::Accepted(ALL, None)];
     client.play(
         "> STAT 2
          < 223 2 <2@test>
@@ -193,15 +193,15 @@ fn a_selected_group_may_be_lost_by_logging_in() {
 
 #[test]
 fn greetings() {
-    let greet = |standing| {
-        let mut client = Client::with(Fake::usual(), terms(), standing);
+    let greet = |permissions| {
+        let mut client = Client::with(Fake::usual(), capabilities(), permissions);
         client.session.greet(&mut client.out);
         let got = client.say("");
         (String::from_utf8(got).unwrap(), client.next)
     };
     assert!(greet(ALL).0.starts_with("200 news.test "));
     assert!(greet(COULD).0.starts_with("201 news.test "));
-    let nobody = Standing::default();
+    let nobody = Permissions::default();
     let (text, next) = greet(nobody);
     assert!(text.starts_with("502 "));
     assert_eq!(next, Next::Close);

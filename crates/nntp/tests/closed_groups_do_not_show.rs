@@ -1,11 +1,11 @@
-//! What is closed to a visitor is answered as what is not there: 411 and 480, 430, lists, aliases.
+//! What is closed to a client is answered as what is not there: 411 and 480, 430, lists, aliases.
 
-use crate::world;
+use crate::backend;
 
 use std::sync::Arc;
 
-use nntp::Standing;
-use world::{ALL, Client, Fake, terms};
+use nntp::Permissions;
+use backend::{ALL, Client, Fake, capabilities};
 
 const ACTIVE: &str = "misc.test 0000000005 0000000001 y\n\
     local.secret 0000000002 0000000001 y\n\
@@ -13,23 +13,23 @@ const ACTIVE: &str = "misc.test 0000000005 0000000001 y\n\
     misc.shown 0000000000 0000000001 =misc.test\n";
 
 /// `local.*` is closed, whether there is such a group or not.
-fn world() -> Fake {
-    let mut world = Fake::usual();
-    world.active = Arc::new(groups::Active::parse(ACTIVE.into()).expect("an active"));
+fn backend() -> Fake {
+    let mut backend = Fake::usual();
+    backend.active = Arc::new(groups::Active::parse(ACTIVE.into()).expect("an active"));
     for name in ["local.none", "local."] {
-        world.closed_groups.insert(name.as_bytes().to_vec());
+        backend.closed_groups.insert(name.as_bytes().to_vec());
     }
-    world
+    backend
 }
 
 #[test]
 fn a_closed_group_is_answered_as_one_that_is_not_there() {
     for could_log_in in [false, true] {
-        let standing = Standing {
+        let permissions = Permissions {
             could_log_in,
             ..ALL
         };
-        let mut client = Client::with(world(), terms(), standing);
+        let mut client = Client::with(backend(), capabilities(), permissions);
         client.say("GROUP misc.test\r\n");
         for command in [
             "GROUP NAME",
@@ -62,11 +62,11 @@ fn a_closed_group_is_answered_as_one_that_is_not_there() {
 #[test]
 fn an_article_of_closed_groups_is_answered_as_one_that_is_not_there() {
     for could_log_in in [false, true] {
-        let standing = Standing {
+        let permissions = Permissions {
             could_log_in,
             ..ALL
         };
-        let mut client = Client::with(world(), terms(), standing);
+        let mut client = Client::with(backend(), capabilities(), permissions);
         for command in [
             "ARTICLE ID",
             "HEAD ID",
@@ -90,7 +90,7 @@ fn an_article_of_closed_groups_is_answered_as_one_that_is_not_there() {
 
 #[test]
 fn lists_do_not_name_it() {
-    let mut world = world();
+    let mut backend = backend();
     let texts: [(&str, &str); 3] = [
         (
             "ActiveTimes",
@@ -106,9 +106,9 @@ fn lists_do_not_name_it() {
         ),
     ];
     for (name, text) in texts {
-        world.files.insert(name, Arc::new(text.as_bytes().to_vec()));
+        backend.files.insert(name, Arc::new(text.as_bytes().to_vec()));
     }
-    Client::new(world).play(
+    Client::new(backend).play(
         "> LIST
          < 215 List follows
          < misc.test 5 1 y

@@ -1,12 +1,12 @@
 //! Tables from INN's own tests: numbers and ranges, and lists by wildmat.
 
 use crate::shared;
-use crate::world;
+use crate::backend;
 
 use std::sync::Arc;
 
 use nntp::Range;
-use world::{Client, Fake};
+use backend::{Client, Fake};
 
 #[test]
 fn numbers_and_ranges() {
@@ -42,15 +42,15 @@ fn lists_by_wildmat() {
             .map(|line| line.as_str().unwrap().to_owned())
             .collect()
     };
-    let mut world = Fake::new(&(lines("active").join("\n") + "\n"));
+    let mut backend = Fake::new(&(lines("active").join("\n") + "\n"));
     for (list, file) in [
         ("newsgroups", "Newsgroups"),
         ("active.times", "ActiveTimes"),
     ] {
         let text = lines(list).join("\n") + "\n";
-        world.files.insert(file, Arc::new(text.into_bytes()));
+        backend.files.insert(file, Arc::new(text.into_bytes()));
     }
-    let mut client = Client::new(world);
+    let mut client = Client::new(backend);
     for case in cases["getlist_cases"].as_array().unwrap() {
         let list = case["list"].as_str().unwrap();
         // LIST cannot choose by flag.

@@ -2,10 +2,10 @@
 //! have theirs; and the answer is the same.
 #![allow(clippy::format_push_string, reason = "a test may be slow")]
 
-use crate::world;
+use crate::backend;
 
 use nntp::{COMMAND_BYTES_MAX, Next};
-use world::{Client, Fake};
+use backend::{Client, Fake};
 
 const GROUPS: usize = 2000;
 const ARTICLES: u64 = 300;
@@ -32,7 +32,7 @@ fn crowded() -> Fake {
 fn answer(command: &str, turn_lasts: Option<usize>) -> (Vec<u8>, usize) {
     let mut client = Client::new(crowded());
     client.say(format!("GROUP misc.{}.0\r\n", "a".repeat(60)));
-    client.world.turn_lasts = turn_lasts;
+    client.backend.turn_lasts = turn_lasts;
     client.turns = 0;
     let answer = client.say(format!("{command}\r\n"));
     assert_eq!(client.next, Next::More);
@@ -82,7 +82,7 @@ fn lists() {
 #[test]
 fn commands_that_come_together() {
     let mut client = Client::new(crowded());
-    client.world.turn_lasts = Some(0);
+    client.backend.turn_lasts = Some(0);
     client.say("STAT <1@test>\r\n".repeat(100));
     assert!(client.turns >= 100, "{}", client.turns);
 }

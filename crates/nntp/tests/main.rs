@@ -2,7 +2,7 @@
 
 #[path = "../../groups/tests/shared/mod.rs"]
 mod shared;
-mod world;
+mod backend;
 
 mod a_login_in_progress_holds_everything_back;
 mod any_bytes_in_any_portions;

@@ -1,14 +1,14 @@
 //! IHAVE, CHECK, TAKETHIS, POST (RFC 3977, 6.3; RFC 4644), and what goes wrong with them.
 
-use crate::world;
+use crate::backend;
 
-use nntp::{Intake, Next, Standing};
-use world::{ALL, Client, Fake, terms};
+use nntp::{Intake, Next, Permissions};
+use backend::{ALL, Client, Fake, capabilities};
 
 #[test]
 fn streaming() {
     let mut client = Client::new(Fake::usual());
-    client.world.coming.insert(b"<coming@test>".to_vec());
+    client.backend.coming.insert(b"<coming@test>".to_vec());
     client.play(
         "> MODE STREAM
          < 203 Streaming permitted
@@ -84,7 +84,7 @@ fn too_large_articles_are_thrown_away() {
         got.extend(client.say(".\r\nDATE\r\n"));
         let wanted = format!("{answer}111 20010909014640\r\n");
         assert_eq!(String::from_utf8(got).unwrap(), wanted);
-        assert_eq!(client.world.will_not_come.len(), 1);
+        assert_eq!(client.backend.will_not_come.len(), 1);
     }
 }
 
@@ -92,7 +92,7 @@ fn too_large_articles_are_thrown_away() {
 fn closed_intake() {
     let closed = || {
         let mut client = Client::new(Fake::usual());
-        client.world.intake = Intake::Closed("no\r\nspace".into());
+        client.backend.intake = Intake::Closed("no\r\nspace".into());
         client
     };
     closed().play(
@@ -110,12 +110,12 @@ fn closed_intake() {
 
 #[test]
 fn one_may_not_send() {
-    let mut standing = Standing {
+    let mut permissions = Permissions {
         sends: false,
         posts: false,
         ..ALL
     };
-    let mut client = Client::with(Fake::usual(), terms(), standing);
+    let mut client = Client::with(Fake::usual(), capabilities(), permissions);
     client.play(
         "> CHECK <n@test>
          < 502 You may not do that here
@@ -128,8 +128,8 @@ fn one_may_not_send() {
     );
     let got = client.say("TAKETHIS <n@test>\r\nQUIT\r\n.\r\n");
     assert_eq!(got, b"502 You may not do that here\r\n");
-    standing.could_log_in = true;
-    Client::with(Fake::usual(), terms(), standing).play(
+    permissions.could_log_in = true;
+    Client::with(Fake::usual(), capabilities(), permissions).play(
         "> CHECK <n@test>
          < 480 Log in first (AUTHINFO)
          > POST

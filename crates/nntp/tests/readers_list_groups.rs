@@ -1,14 +1,14 @@
 //! LIST (RFC 3977, 7.6; RFC 6048), NEWGROUPS, NEWNEWS, XGTITLE, DATE, MODE READER.
 
-use crate::world;
+use crate::backend;
 
 use std::sync::Arc;
 
-use nntp::{Next, Standing};
-use world::{ALL, Client, Fake, terms};
+use nntp::{Next, Permissions};
+use backend::{ALL, Client, Fake, capabilities};
 
 fn client() -> Client {
-    let mut world = Fake::usual();
+    let mut backend = Fake::usual();
     let texts: [(&str, &str); 6] = [
         (
             "Newsgroups",
@@ -24,9 +24,9 @@ fn client() -> Client {
         ("Subscriptions", "misc.empty\nlocal.secret\nmisc.test\n"),
     ];
     for (name, text) in texts {
-        world.files.insert(name, Arc::new(text.as_bytes().to_vec()));
+        backend.files.insert(name, Arc::new(text.as_bytes().to_vec()));
     }
-    Client::new(world)
+    Client::new(backend)
 }
 
 #[test]
@@ -162,7 +162,7 @@ fn new_things() {
 #[test]
 fn times_without_gmt_are_local() {
     let mut client = client();
-    client.world.zone = article::date::FixedOffset(3600);
+    client.backend.zone = article::date::FixedOffset(3600);
     client.play(
         "> NEWNEWS * 19980709 170005
          < 230 New articles follow
@@ -173,11 +173,11 @@ fn times_without_gmt_are_local() {
 
 #[test]
 fn some_may_not_read() {
-    let mut nobody = Standing {
+    let mut nobody = Permissions {
         reads: false,
         ..ALL
     };
-    let mut client = Client::with(Fake::usual(), terms(), nobody);
+    let mut client = Client::with(Fake::usual(), capabilities(), nobody);
     client.play(
         "> GROUP misc.test
          < 502 You may not do that here
@@ -190,7 +190,7 @@ fn some_may_not_read() {
     );
     nobody.could_log_in = true;
     nobody.posts = false;
-    let mut client = Client::with(Fake::usual(), terms(), nobody);
+    let mut client = Client::with(Fake::usual(), capabilities(), nobody);
     client.play(
         "> GROUP misc.test
          < 480 Log in first (AUTHINFO)
@@ -198,7 +198,7 @@ fn some_may_not_read() {
          < 201 No posting",
     );
     nobody.could_log_in = false;
-    let mut client = Client::with(Fake::usual(), terms(), nobody);
+    let mut client = Client::with(Fake::usual(), capabilities(), nobody);
     client.play(
         "> MODE READER
          < 502 No reading here",

@@ -1,9 +1,9 @@
 //! GROUP, LISTGROUP, NEXT, LAST, ARTICLE, HEAD, BODY, STAT (RFC 3977, 6.1 and 6.2).
 
-use crate::world;
+use crate::backend;
 
 use nntp::Next;
-use world::{Client, Fake};
+use backend::{Client, Fake};
 
 #[test]
 fn groups_are_selected() {
@@ -95,10 +95,10 @@ fn numbers_are_listed() {
 #[test]
 fn articles_come_whole_and_in_parts() {
     let mut client = Client::new(Fake::usual());
-    let whole = client.world.articles[1].wire.clone();
-    let head = whole[..client.world.articles[1].header_len].to_vec();
+    let whole = client.backend.articles[1].wire.clone();
+    let head = whole[..client.backend.articles[1].header_len].to_vec();
     for is_lent in [false, true] {
-        client.world.lent_above = if is_lent { 0 } else { 2000 };
+        client.backend.lent_above = if is_lent { 0 } else { 2000 };
         client.say("GROUP misc.test\r\n");
         let got = client.say("ARTICLE 2\r\n");
         assert_eq!(got, [b"220 2 <2@test>\r\n", &whole[..]].concat());
@@ -129,7 +129,7 @@ fn articles_come_whole_and_in_parts() {
 fn trouble_is_told() {
     let mut client = Client::new(Fake::usual());
     client.say("GROUP misc.test\r\n");
-    client.world.fails_at = Some(0);
+    client.backend.fails_at = Some(0);
     client.play(
         "> ARTICLE 1
          < 403 Cannot be looked up now; try again later
@@ -150,8 +150,8 @@ fn trouble_is_told() {
 fn half_an_answer_ends_the_connection() {
     let mut client = Client::new(Fake::usual());
     client.say("GROUP misc.test\r\n");
-    client.world.questions = 0;
-    client.world.fails_at = Some(2);
+    client.backend.questions = 0;
+    client.backend.fails_at = Some(2);
     let got = client.say("OVER 1-\r\nDATE\r\n");
     assert!(got.starts_with(b"224 "));
     assert!(!got.ends_with(b"\r\n.\r\n"));

@@ -1,8 +1,8 @@
 //! OVER, XOVER, HDR, XHDR, XPAT (RFC 3977, 8; RFC 2980, 2.6, 2.8, 2.9).
 
-use crate::world;
+use crate::backend;
 
-use world::{Client, Fake};
+use backend::{Client, Fake};
 
 #[test]
 fn rows() {

@@ -1,30 +1,30 @@
 //! While much waits to be sent, no further command is read and no further piece of an answer written.
 
-use crate::world;
+use crate::backend;
 
 use nntp::{Next, OUT_BYTES_MAX, Out, Session};
-use world::{ALL, Client, Fake, terms};
+use backend::{ALL, Client, Fake, capabilities};
 
 #[test]
 fn a_long_answer_stops() {
     let active: String = (0..50_000)
         .map(|number| format!("misc.group{number} 0000000000 0000000001 y\n"))
         .collect();
-    let mut world = Fake::new(&active);
-    let mut session = Session::new(terms().into(), ALL, false);
+    let mut backend = Fake::new(&active);
+    let mut session = Session::new(capabilities().into(), ALL, false);
     let mut out = Out::default();
     let pipeline = "LIST\r\n".repeat(10);
     let mut input = pipeline.as_bytes();
     let mut got = Vec::new();
     let mut stops = 0;
     loop {
-        let taken = session.take(input, &mut world, &mut out);
+        let taken = session.take(input, &mut backend, &mut out);
         input = &input[taken.used..];
         assert!(out.len() < OUT_BYTES_MAX * 2);
         match taken.next {
-            Next::Turn => {}
+            Next::Yield => {}
             Next::Drain | Next::More => {
-                let before = (session.take(input, &mut world, &mut out), out.len());
+                let before = (session.take(input, &mut backend, &mut out), out.len());
                 assert_eq!(before.0.used, 0);
                 let ready: Vec<u8> = out.ready().flatten().copied().collect();
                 assert_eq!(before.1, ready.len());

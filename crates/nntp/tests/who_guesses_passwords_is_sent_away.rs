@@ -1,20 +1,20 @@
 //! A connection ends after some wrong passwords.
 
-use crate::world;
+use crate::backend;
 
-use nntp::{LOGINS_FAILED_MAX, Next, SaslStep, Standing};
-use world::{ALL, Client, Fake, terms};
+use nntp::{LOGINS_FAILED_MAX, Next, SaslStep, Permissions};
+use backend::{ALL, Client, Fake, capabilities};
 
 #[test]
 fn after_some() {
-    let standing = Standing {
+    let permissions = Permissions {
         could_log_in: true,
         ..ALL
     };
-    let mut client = Client::with(Fake::new(""), terms(), standing);
+    let mut client = Client::with(Fake::new(""), capabilities(), permissions);
     let guess = "AUTHINFO USER a\r\nAUTHINFO PASS b\r\n";
-    client.world.sasl = vec![
-        SaslStep::Trouble("Too many"),
+    client.backend.sasl = vec![
+        SaslStep::Failed("Too many"),
         SaslStep::Malformed("no such thing"),
     ];
     assert_eq!(client.say(guess), b"381 Password?\r\n403 Too many\r\n");

@@ -275,7 +275,7 @@ impl Connection {
 
     /// How much input is taken at once.
     fn read_bytes(&self) -> usize {
-        match self.session.standing().sends || self.session.is_receiving() {
+        match self.session.permissions().sends || self.session.is_receiving() {
             true => READ_BYTES,
             false => READER_READ_BYTES,
         }
@@ -438,7 +438,7 @@ impl Connection {
     fn secured(&mut self, turn: &mut Turn<'_>) {
         self.visit.is_secure = true;
         let is_room = self.visit.enter(turn.shared);
-        self.session.begin_tls(self.visit.standing());
+        self.session.begin_tls(self.visit.permissions());
         if !is_room {
             return self.dismiss(format!("400 {TOO_MANY}\r\n").as_bytes());
         }
@@ -489,7 +489,7 @@ impl Connection {
     /// The connection is over.
     pub fn go_on(&mut self, turn: &mut Turn<'_>) -> Result<(), Over> {
         self.send(turn)?;
-        if matches!(self.next, Next::Drain | Next::Turn) && self.out.len() >= OUT_BYTES_MAX / 2 {
+        if matches!(self.next, Next::Drain | Next::Yield) && self.out.len() >= OUT_BYTES_MAX / 2 {
             return Ok(());
         }
         let input = std::mem::take(&mut self.rest);
@@ -551,7 +551,7 @@ impl Connection {
                 // What is packed small may be large: it waits, too, for what is on its way.
                 Next::More if self.is_packed_more && !self.is_full() => {
                     if Instant::now() >= turn.until {
-                        self.next = Next::Turn;
+                        self.next = Next::Yield;
                         break;
                     }
                     input.drain(..used);
@@ -579,8 +579,8 @@ impl Connection {
 
     fn give(&mut self, turn: &mut Turn<'_>, input: &[u8]) -> Taken {
         if std::mem::take(&mut self.visit.are_rights_new) {
-            let terms = turn.shared.terms_for(&self.visit.rights);
-            self.session.set_terms(terms);
+            let capabilities = turn.shared.terms_for(&self.visit.rights);
+            self.session.set_terms(capabilities);
         }
         let mut desk = desk(&mut self.visit, turn, input);
         self.session.take(input, &mut desk, &mut self.out)
@@ -809,7 +809,7 @@ impl Connection {
 
     /// True when it has nothing to wait for: a long answer is not written to its end, and all of it so far is sent.
     pub fn wants_turn(&self) -> bool {
-        self.next == Next::Turn && !self.has_output()
+        self.next == Next::Yield && !self.has_output()
     }
 
     /// What it waits for.
@@ -847,7 +847,7 @@ const LAST_BYTES: usize = 5;
 
 fn send_lent(
     to: &OwnedFd,
-    lent: &Arc<dyn nntp::Lent>,
+    lent: &Arc<dyn nntp::SharedBytes>,
     range: std::ops::Range<usize>,
 ) -> Result<Option<usize>, Over> {
     let Some((file, offset)) = lent.file() else {

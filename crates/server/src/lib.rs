@@ -28,7 +28,7 @@ pub use counts::{Counts, Peer, PeerCounts, Tally, What};
 pub use event::Event;
 pub use library::{COPIED_BYTES_MAX, LIST_FILE_BYTES_MAX};
 pub use network::{HANDSHAKE_SECONDS_MAX, ROUND_MILLISECONDS_MAX, TURN_MILLISECONDS_MAX};
-pub use nntp::{Intake, Kind, Outcome, Terms};
+pub use nntp::{Intake, Kind, Outcome, Capabilities};
 pub use offers::{OFFER_SECONDS_MAX, OFFERS_MAX};
 pub use parcel::{Entry, Parcel, Poster};
 pub use plan::{InForce, Newsroom, Plan, Times};

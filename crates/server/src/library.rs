@@ -1,4 +1,4 @@
-//! The news system as one visitor sees it: [`nntp::World`] over the store.
+//! The news system as one client sees it: [`nntp::Backend`] over the store.
 
 use std::collections::HashMap;
 use std::fs;
@@ -13,8 +13,8 @@ use access::sasl::{Exchange, Mechanism, Step};
 use groups::Active;
 use groups::active::GroupId;
 use nntp::{
-    Article, ControlFile, Credentials, Found, HandedIn, Intake, Kind, Lent, Marks, Out, Outcome,
-    Place, Rows, SaslStep, Seen, Trouble, World,
+    Article, ControlFile, Credentials, Found, ReceivedArticle, Intake, Kind, SharedBytes, Marks, Out, Outcome,
+    ArticlePosition, Rows, SaslStep, Seen, BackendError, Backend,
 };
 use store::{HistoryLine, Position, Run, LiveReader, Stretch};
 
@@ -105,20 +105,20 @@ fn name(file: ControlFile) -> &'static str {
 }
 
 /// A failed look-up, told to the administrator: its reason may name files, which are no business of strangers.
-fn trouble<E: std::fmt::Display>(shared: &Shared) -> impl FnOnce(E) -> Trouble {
+fn trouble<E: std::fmt::Display>(shared: &Shared) -> impl FnOnce(E) -> BackendError {
     |error| {
         let why = &error.to_string();
-        shared.newsroom.tell(&Event::Trouble { why });
-        Trouble
+        shared.newsroom.tell(&Event::LookupFailed { why });
+        BackendError
     }
 }
 
 /// A failed look-up in the store. Damage is told once, however often somebody asks for what is damaged.
-fn fault(shared: &Shared) -> impl FnOnce(store::Error) -> Trouble {
+fn fault(shared: &Shared) -> impl FnOnce(store::Error) -> BackendError {
     |error| {
         if let store::Error::Damaged { path, offset, .. } = &error {
             if !shared.note_damage(path, *offset) {
-                return Trouble;
+                return BackendError;
             }
             shared.counts.damaged.one();
         }
@@ -149,7 +149,7 @@ pub struct Desk<'a> {
 }
 
 impl Desk<'_> {
-    /// Whether the article is larger than this visitor may send. The other rights are asked by the newsroom, about the article as it is
+    /// Whether the article is larger than this client may send. The other rights are asked by the newsroom, about the article as it is
     /// filed.
     fn is_too_large(&self, bytes: &[u8]) -> bool {
         let most = self.visit.rights.limits().size_max;
@@ -189,13 +189,13 @@ impl Desk<'_> {
                 match outcome {
                     access::Outcome::LoggedIn { user, data } => {
                         match self.visit.log_in(Some(user), self.shared) {
-                            true => SaslStep::Accepted(self.visit.standing(), data),
-                            false => SaslStep::Trouble(TOO_MANY),
+                            true => SaslStep::Accepted(self.visit.permissions(), data),
+                            false => SaslStep::Failed(TOO_MANY),
                         }
                     }
                     access::Outcome::Failed(why) => {
                         self.visit.login_failed(self.shared, &why);
-                        SaslStep::Trouble(NO_LOGIN)
+                        SaslStep::Failed(NO_LOGIN)
                     }
                     access::Outcome::Malformed(what) => SaslStep::Malformed(what),
                     access::Outcome::Refused(why) => {
@@ -219,13 +219,13 @@ impl Desk<'_> {
             // RFC 4643, 2.3.2: not 481, upon which people are asked for another password.
             Err(full) => {
                 self.visit.login_failed(self.shared, &full.to_string());
-                SaslStep::Trouble("Too many log in at once; try again later")
+                SaslStep::Failed("Too many log in at once; try again later")
             }
         }
     }
 }
 
-impl World for Desk<'_> {
+impl Backend for Desk<'_> {
     fn now(&self) -> i64 {
         self.now
     }
@@ -242,7 +242,7 @@ impl World for Desk<'_> {
         intake
     }
 
-    fn seen(&mut self, id: &[u8]) -> Result<Seen, Trouble> {
+    fn seen(&mut self, id: &[u8]) -> Result<Seen, BackendError> {
         if self.library.live_reader.seen(id).map_err(fault(self.shared))? {
             self.visit.tally.add(What::Offered, 1);
             self.visit.tally.add(What::Duplicates, 1);
@@ -260,7 +260,7 @@ impl World for Desk<'_> {
         Ok(seen)
     }
 
-    fn hand_in(&mut self, handed: HandedIn<'_>) -> Option<Outcome> {
+    fn receive(&mut self, handed: ReceivedArticle<'_>) -> Option<Outcome> {
         let bytes = self.input.get(handed.article.clone()).unwrap_or_default();
         if self.is_too_large(bytes) {
             self.visit.tally.add(What::Size, 1);
@@ -352,12 +352,12 @@ impl World for Desk<'_> {
         self.library.live_reader.active_shared()
     }
 
-    fn marks(&mut self, group: GroupId) -> Result<Marks, Trouble> {
+    fn marks(&mut self, group: GroupId) -> Result<Marks, BackendError> {
         let (low, high) = self.library.live_reader.marks(group);
         Ok(Marks { low, high })
     }
 
-    fn count(&mut self, group: GroupId) -> Result<u64, Trouble> {
+    fn count(&mut self, group: GroupId) -> Result<u64, BackendError> {
         self.library.live_reader.count(group).map_err(fault(self.shared))
     }
 
@@ -365,15 +365,15 @@ impl World for Desk<'_> {
         self.visit.rights.may_read(group)
     }
 
-    fn file(&mut self, file: ControlFile) -> Result<Option<Arc<Vec<u8>>>, Trouble> {
+    fn file(&mut self, file: ControlFile) -> Result<Option<Arc<Vec<u8>>>, BackendError> {
         self.library.file(file).map_err(trouble(self.shared))
     }
 
-    fn place(&mut self, group: &[u8], number: u64) -> Result<Option<Place>, Trouble> {
+    fn place(&mut self, group: &[u8], number: u64) -> Result<Option<ArticlePosition>, BackendError> {
         let found = self.library.live_reader.position(group, number);
         Ok(found
             .map_err(fault(self.shared))?
-            .map(|position| Place(position.0)))
+            .map(|position| ArticlePosition(position.0)))
     }
 
     fn next(
@@ -381,7 +381,7 @@ impl World for Desk<'_> {
         group: &[u8],
         after: u64,
         high: u64,
-    ) -> Result<Option<(u64, Place)>, Trouble> {
+    ) -> Result<Option<(u64, ArticlePosition)>, BackendError> {
         let found = self.library.live_reader.next(group, after, high);
         Ok(found.map_err(fault(self.shared))?.map(numbered))
     }
@@ -391,16 +391,16 @@ impl World for Desk<'_> {
         group: &[u8],
         before: u64,
         low: u64,
-    ) -> Result<Option<(u64, Place)>, Trouble> {
+    ) -> Result<Option<(u64, ArticlePosition)>, BackendError> {
         let found = self.library.live_reader.previous(group, before, low);
         Ok(found.map_err(fault(self.shared))?.map(numbered))
     }
 
-    fn find(&mut self, id: &[u8]) -> Result<Option<Found>, Trouble> {
+    fn find(&mut self, id: &[u8]) -> Result<Option<Found>, BackendError> {
         let rights = &self.visit.rights;
         let found = self.library.live_reader.find(id).map_err(fault(self.shared))?;
         Ok(found.map(|found| Found {
-            place: Place(found.position.0),
+            place: ArticlePosition(found.position.0),
             may_be_read: found.links().any(|(name, _)| rights.may_read(name)),
         }))
     }
@@ -409,7 +409,7 @@ impl World for Desk<'_> {
         self.visit.tally.add(What::Sent, 1);
     }
 
-    fn article(&mut self, place: Place) -> Result<Option<Article<'_>>, Trouble> {
+    fn article(&mut self, place: ArticlePosition) -> Result<Option<Article<'_>>, BackendError> {
         let position = Position(place.0);
         let live_reader = &mut self.library.live_reader;
         let is_large = match live_reader.record(position).map_err(fault(self.shared))? {
@@ -420,7 +420,7 @@ impl World for Desk<'_> {
             false => None,
             // It takes a descriptor. Where there is none left, it is copied.
             true => live_reader.stretch(position).ok().flatten().map(|stretch| {
-                let lent: Arc<dyn Lent> = Arc::new(LentStretch(stretch));
+                let lent: Arc<dyn SharedBytes> = Arc::new(LentStretch(stretch));
                 lent
             }),
         };
@@ -445,7 +445,7 @@ impl World for Desk<'_> {
         high: u64,
         limit: usize,
         numbers: &mut Vec<u64>,
-    ) -> Result<Option<u64>, Trouble> {
+    ) -> Result<Option<u64>, BackendError> {
         let live_reader = &mut self.library.live_reader;
         live_reader
             .numbers(group, (from, high), limit, numbers)
@@ -459,7 +459,7 @@ impl World for Desk<'_> {
         high: u64,
         bytes_max: usize,
         out: &mut Out,
-    ) -> Result<Rows, Trouble> {
+    ) -> Result<Rows, BackendError> {
         let mut any = false;
         let live_reader = &mut self.library.live_reader;
         let mut is_readable = true;
@@ -481,11 +481,11 @@ impl World for Desk<'_> {
         let next = next.map_err(fault(self.shared))?;
         match is_readable {
             true => Ok(Rows { any, next }),
-            false => Err(Trouble),
+            false => Err(BackendError),
         }
     }
 
-    fn row(&mut self, id: &[u8], row: &mut Vec<u8>) -> Result<bool, Trouble> {
+    fn row(&mut self, id: &[u8], row: &mut Vec<u8>) -> Result<bool, BackendError> {
         self.library
             .live_reader
             .row_of(id, row)
@@ -499,7 +499,7 @@ impl World for Desk<'_> {
         limit: usize,
         is_wanted: impl Fn(&[u8]) -> bool,
         mut each: impl FnMut(&[u8]),
-    ) -> Result<Option<u64>, Trouble> {
+    ) -> Result<Option<u64>, BackendError> {
         let rights = &self.visit.rights;
         let live_reader = &self.library.live_reader;
         let until = self.until;
@@ -517,15 +517,15 @@ impl World for Desk<'_> {
     }
 }
 
-fn numbered((number, position): (u64, Position)) -> (u64, Place) {
-    (number, Place(position.0))
+fn numbered((number, position): (u64, Position)) -> (u64, ArticlePosition) {
+    (number, ArticlePosition(position.0))
 }
 
 /// Rows, sent from the map they lie in.
 #[derive(Debug)]
 struct LentRun(Run);
 
-impl Lent for LentRun {
+impl SharedBytes for LentRun {
     fn bytes(&self) -> &[u8] {
         self.0.bytes()
     }
@@ -543,7 +543,7 @@ impl Lent for LentRun {
 #[derive(Debug)]
 struct LentStretch(Stretch);
 
-impl Lent for LentStretch {
+impl SharedBytes for LentStretch {
     fn bytes(&self) -> &[u8] {
         self.0.bytes()
     }

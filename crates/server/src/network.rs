@@ -190,7 +190,7 @@ impl Network {
             self.shared.newsroom.before_turn();
             if let Err(error) = self.library.live_reader.catch_up() {
                 let why = &error.to_string();
-                self.shared.newsroom.tell(&Event::Trouble { why });
+                self.shared.newsroom.tell(&Event::LookupFailed { why });
             }
             self.round_until = Instant::now() + Duration::from_millis(ROUND_MILLISECONDS_MAX);
             let ticks = ticks();
@@ -424,7 +424,7 @@ impl Network {
                 .add(connection.active + DEFLATE_KEPT, token);
         }
         let mut wants = connection.wants();
-        if wants.read && connection.session.standing().sends && self.shared.is_full() {
+        if wants.read && connection.session.permissions().sends && self.shared.is_full() {
             wants.read = false;
             self.paused.push(token);
         }
@@ -544,13 +544,13 @@ impl Network {
         let told = match outcome {
             access::Outcome::LoggedIn { user, .. } => {
                 match visit.log_in(Some(user), &self.shared) {
-                    true => LoggedIn::Yes(visit.standing()),
-                    false => LoggedIn::Trouble(TOO_MANY),
+                    true => LoggedIn::Yes(visit.permissions()),
+                    false => LoggedIn::Failed(TOO_MANY),
                 }
             }
             access::Outcome::Failed(why) => {
                 visit.login_failed(&self.shared, &why);
-                LoggedIn::Trouble(NO_LOGIN)
+                LoggedIn::Failed(NO_LOGIN)
             }
             access::Outcome::Refused(why) => {
                 visit.login_failed(&self.shared, &why);
@@ -592,7 +592,7 @@ impl Network {
                     self.timers.add(at, token);
                 }
                 connection.visit.ask_again(&self.shared);
-                connection.session.set_standing(connection.visit.standing());
+                connection.session.set_standing(connection.visit.permissions());
                 self.put(connection, Ok(()));
             }
         }
@@ -710,8 +710,8 @@ impl Network {
             rests_until: None,
         };
         visit.begin_paces();
-        let terms = shared.terms_for(&visit.rights);
-        let session = Session::new(terms, visit.standing(), false);
+        let capabilities = shared.terms_for(&visit.rights);
+        let session = Session::new(capabilities, visit.permissions(), false);
         let mut connection = Box::new(Connection::new(socket, session, visit, tls, ticks));
         let data = flags(connection.wanted);
         if watch(

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use access::Access;
-use nntp::{Intake, Terms};
+use nntp::{Intake, Capabilities};
 use store::Published;
 
 use crate::certificates::Certificates;
@@ -66,7 +66,7 @@ pub struct InForce {
     /// Who may do what.
     pub access: Arc<Access>,
     /// What is offered.
-    pub terms: Arc<Terms>,
+    pub capabilities: Arc<Capabilities>,
     /// For TLS.
     pub certificates: Option<Arc<Certificates>>,
     /// Time limits.

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
 use access::{Access, Rights};
-use nntp::Terms;
+use nntp::Capabilities;
 
 use crate::counts::Counts;
 use crate::offers::Offers;
@@ -65,21 +65,21 @@ impl Shared {
         *now.unwrap_or_else(PoisonError::into_inner) = Arc::new(in_force);
     }
 
-    pub fn terms(&self) -> Arc<Terms> {
-        self.in_force().terms.clone()
+    pub fn capabilities(&self) -> Arc<Capabilities> {
+        self.in_force().capabilities.clone()
     }
 
     /// What is offered to those with these rights.
-    pub fn terms_for(&self, rights: &Rights) -> Arc<Terms> {
-        let terms = self.terms();
+    pub fn terms_for(&self, rights: &Rights) -> Arc<Capabilities> {
+        let capabilities = self.capabilities();
         let without = &rights.entry().without;
         if without.is_empty() {
-            return terms;
+            return capabilities;
         }
-        let mut terms = Terms::clone(&terms);
+        let mut capabilities = Capabilities::clone(&capabilities);
         let off = without.iter().map(|feature| feature.capability());
-        terms.switched_off.extend(off);
-        Arc::new(terms)
+        capabilities.switched_off.extend(off);
+        Arc::new(capabilities)
     }
 
     pub fn tls(&self) -> Option<Arc<rustls::ServerConfig>> {

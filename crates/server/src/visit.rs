@@ -1,4 +1,4 @@
-//! A visitor: where from, who, and what it may do.
+//! A client: where from, who, and what it may do.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use access::sasl::Exchange;
 use access::{Pace, Rights, Visitor};
-use nntp::Standing;
+use nntp::Permissions;
 
 use crate::Token;
 use crate::counts::{Counts, Kinds, Peer, Tally};
@@ -18,7 +18,7 @@ pub const TOO_MANY: &str = "Too many connections; come again later";
 /// What is said where a login could not be looked at; the journal says why.
 pub const NO_LOGIN: &str = "Nobody can log in now; try again later";
 
-/// A visitor.
+/// A client.
 pub struct Visit {
     /// Its connection.
     pub token: Token,
@@ -199,9 +199,9 @@ impl Visit {
     }
 
     /// What it may do, in sum.
-    pub fn standing(&self) -> Standing {
+    pub fn permissions(&self) -> Permissions {
         let rights = &self.rights;
-        Standing {
+        Permissions {
             reads: rights.is_reader(),
             posts: !rights.posts_none(),
             sends: rights.is_peer(),

@@ -6,7 +6,7 @@ use std::time::Duration;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use server::certificates::{Certificates, Watching};
 use server::socket::{self, Listening};
-use server::{InForce, Newsroom, Plan, Server, Terms, Times};
+use server::{InForce, Newsroom, Plan, Server, Capabilities, Times};
 use store::Published;
 
 use super::sandbox::{Role, Sandbox, Starter};
@@ -44,10 +44,10 @@ pub fn listen(settings: &Settings, more: &Listen) -> anyhow::Result<Vec<Listenin
     Ok(sockets)
 }
 
-fn terms(settings: &Settings, has_tls: bool) -> Terms {
+fn capabilities(settings: &Settings, has_tls: bool) -> Capabilities {
     let nntp = &settings.nntp;
     let off = nntp.switched_off();
-    Terms {
+    Capabilities {
         host: settings.name.clone(),
         software: concat!("Broadsheet ", env!("CARGO_PKG_VERSION")).to_owned(),
         has_tls,
@@ -187,7 +187,7 @@ fn in_force(
     let count = |number: u64| usize::try_from(number).unwrap_or(usize::MAX);
     InForce {
         access: Arc::new(settings.access(directory.root())),
-        terms: Arc::new(terms(settings, certificates.is_some())),
+        capabilities: Arc::new(capabilities(settings, certificates.is_some())),
         certificates,
         times: Times {
             idle: Duration::from_secs(nntp.idle_seconds),

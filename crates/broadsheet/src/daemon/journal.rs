@@ -240,7 +240,7 @@ pub fn note_event(event: &Event<'_>) {
             fields.extend(reasons.map(|what| (what.refusal_name(), tally.read(what).into())));
             note("peer_left", fields);
         }
-        Event::Trouble { why } => note("store_unreadable", vec![("why", (*why).into())]),
+        Event::LookupFailed { why } => note("store_unreadable", vec![("why", (*why).into())]),
     }
 }
 

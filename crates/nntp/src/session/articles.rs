@@ -3,39 +3,39 @@
 use std::sync::Arc;
 
 use crate::command::{Part, Which};
-use crate::out::{Lent, Out};
-use crate::world::{Article, Place, World};
+use crate::out::{SharedBytes, Out};
+use crate::backend::{Article, ArticlePosition, Backend};
 
 use super::Session;
 use super::reply::{NO_CURRENT, NO_ID, NO_NUMBER, push_found, refuse};
 
 impl Session {
-    pub(super) fn get<W: World>(
+    pub(super) fn get<W: Backend>(
         &mut self,
         part: Part,
         which: Which<'_>,
-        world: &mut W,
+        backend: &mut W,
         out: &mut Out,
     ) {
         let (number, missing) = match which {
             Which::Id(id) => {
-                if let Some(place) = Session::readable(id, world, out) {
-                    send(part, 0, place, NO_ID, world, out);
+                if let Some(place) = Session::readable(id, backend, out) {
+                    send(part, 0, place, NO_ID, backend, out);
                 }
                 return;
             }
             Which::Number(number) => (Some(number), NO_NUMBER),
             Which::Current => (None, NO_CURRENT),
         };
-        let Some(selected) = self.reader.selected(world, out) else {
+        let Some(selected) = self.reader.selected(backend, out) else {
             return;
         };
         let Some(number) = number.or(selected.current) else {
             return out.push(missing);
         };
-        match world.place(&selected.group, number) {
+        match backend.place(&selected.group, number) {
             Ok(Some(place)) => {
-                if send(part, number, place, missing, world, out) {
+                if send(part, number, place, missing, backend, out) {
                     selected.current = Some(number);
                 }
             }
@@ -46,8 +46,8 @@ impl Session {
 
     /// Where the article with an id lies. One in closed groups only is answered as one that is not here, though logging in might
     /// open them: nobody could tell else for which ids to ask for a login.
-    pub(super) fn readable<W: World>(id: &[u8], world: &mut W, out: &mut Out) -> Option<Place> {
-        match world.find(id) {
+    pub(super) fn readable<W: Backend>(id: &[u8], backend: &mut W, out: &mut Out) -> Option<ArticlePosition> {
+        match backend.find(id) {
             Ok(Some(found)) if found.may_be_read => return Some(found.place),
             Ok(_) => out.push(NO_ID),
             Err(trouble) => refuse(trouble, out),
@@ -57,20 +57,20 @@ impl Session {
 }
 
 /// Sends an article, or a part of it. False: there is none, which is said.
-fn send<W: World>(
+fn send<W: Backend>(
     part: Part,
     number: u64,
-    place: Place,
+    place: ArticlePosition,
     missing: &[u8],
-    world: &mut W,
+    backend: &mut W,
     out: &mut Out,
 ) -> bool {
-    match world.article(place) {
+    match backend.article(place) {
         Ok(Some(article)) => {
             push(part, number, &article, out);
             drop(article);
             if part != Part::Stat {
-                world.sent();
+                backend.sent();
             }
             return true;
         }
@@ -107,7 +107,7 @@ fn push(part: Part, number: u64, article: &Article<'_>, out: &mut Out) {
     lend(part, article.header.len(), lent, out);
 }
 
-fn lend(part: Part, header: usize, lent: &Arc<dyn Lent>, out: &mut Out) {
+fn lend(part: Part, header: usize, lent: &Arc<dyn SharedBytes>, out: &mut Out) {
     let wire = lent.bytes();
     let start = match part {
         Part::Body => body(wire, header),

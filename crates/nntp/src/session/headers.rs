@@ -9,7 +9,7 @@ use groups::Wildmat;
 use crate::command::Articles;
 use crate::out::Out;
 use crate::range::Range;
-use crate::world::{Trouble, World};
+use crate::backend::{BackendError, Backend};
 
 use super::Session;
 use super::reply::{NO_CURRENT, NO_ID, NO_NUMBER, PIECE_BYTES, Slice, refuse};
@@ -63,18 +63,18 @@ const NONE_SELECTED: &[u8] = b"420 No articles in this range\r\n";
 
 impl Session {
     /// OVER, and XOVER where `is_old`.
-    pub(super) fn over<W: World>(
+    pub(super) fn over<W: Backend>(
         &mut self,
         articles: Articles<'_>,
         is_old: bool,
-        world: &mut W,
+        backend: &mut W,
         out: &mut Out,
     ) -> Option<Range> {
         const FOLLOWS: &[u8] = b"224 Overview follows\r\n";
         if let Articles::Id(id) = articles {
-            Session::readable(id, world, out)?;
+            Session::readable(id, backend, out)?;
             let mut row = Vec::new();
-            match world.row(id, &mut row) {
+            match backend.row(id, &mut row) {
                 Ok(true) => {
                     for part in [FOLLOWS, &row, b".\r\n"] {
                         out.push(part);
@@ -86,18 +86,18 @@ impl Session {
             return None;
         }
         let missing = if is_old { NONE_SELECTED } else { NO_NUMBER };
-        let range = self.range(articles, missing, world, out)?;
+        let range = self.range(articles, missing, backend, out)?;
         out.push(FOLLOWS);
         Some(range)
     }
 
     /// HDR, and XHDR where `is_old`.
-    pub(super) fn headers<W: World>(
+    pub(super) fn headers<W: Backend>(
         &mut self,
         name: &[u8],
         articles: Articles<'_>,
         is_old: bool,
-        world: &mut W,
+        backend: &mut W,
         out: &mut Out,
     ) -> Option<Headers> {
         let field = Field::named(name, is_old, out)?;
@@ -106,21 +106,21 @@ impl Session {
             false => (Form::New, b"225 Headers follow\r\n", NO_NUMBER),
         };
         if let Articles::Id(id) = articles {
-            self.of_one(id, &field, &form, follows, world, out);
+            self.of_one(id, &field, &form, follows, backend, out);
             return None;
         }
-        let range = self.range(articles, missing, world, out)?;
+        let range = self.range(articles, missing, backend, out)?;
         out.push(follows);
         Some(Headers { range, field, form })
     }
 
     /// XPAT. Several patterns are one with blanks in it, as in INN (RFC 2980, 2.9).
-    pub(super) fn find_pattern<W: World>(
+    pub(super) fn find_pattern<W: Backend>(
         &mut self,
         name: &[u8],
         articles: Articles<'_>,
         patterns: &[u8],
-        world: &mut W,
+        backend: &mut W,
         out: &mut Out,
     ) -> Option<Headers> {
         const FOLLOWS: &[u8] = b"221 Header follows\r\n";
@@ -131,7 +131,7 @@ impl Session {
         let range = match articles {
             Articles::Range(range) => range,
             Articles::Id(id) => {
-                self.of_one(id, &field, &form, FOLLOWS, world, out);
+                self.of_one(id, &field, &form, FOLLOWS, backend, out);
                 return None;
             }
             // It cannot be left out: see the parser of commands.
@@ -141,20 +141,20 @@ impl Session {
             }
         };
         // An empty list is an answer here.
-        self.reader.selected(world, out)?;
+        self.reader.selected(backend, out)?;
         out.push(FOLLOWS);
         Some(Headers { range, field, form })
     }
 
     /// The articles that are asked for, from the first that is there; says that there are none.
-    fn range<W: World>(
+    fn range<W: Backend>(
         &mut self,
         articles: Articles<'_>,
         missing: &[u8],
-        world: &mut W,
+        backend: &mut W,
         out: &mut Out,
     ) -> Option<Range> {
-        let selected = self.reader.selected(world, out)?;
+        let selected = self.reader.selected(backend, out)?;
         let (range, missing) = match articles {
             Articles::Range(range) => (range, missing),
             _ => match selected.current {
@@ -169,7 +169,7 @@ impl Session {
             },
         };
         let found = match range.low <= range.high {
-            true => world.next(&selected.group, range.low.saturating_sub(1), range.high),
+            true => backend.next(&selected.group, range.low.saturating_sub(1), range.high),
             false => Ok(None),
         };
         match found {
@@ -181,16 +181,16 @@ impl Session {
     }
 
     /// A field of the article with an id.
-    fn of_one<W: World>(
+    fn of_one<W: Backend>(
         &mut self,
         id: &[u8],
         field: &Field,
         form: &Form,
         follows: &[u8],
-        world: &mut W,
+        backend: &mut W,
         out: &mut Out,
     ) {
-        let Some(place) = Session::readable(id, world, out) else {
+        let Some(place) = Session::readable(id, backend, out) else {
             return;
         };
         let mut row = Vec::new();
@@ -199,14 +199,14 @@ impl Session {
         // XHDR and XPAT name the article as it was named (RFC 2980, 2.6).
         let name = if matches!(form, Form::New) { b"0" } else { id };
         let is_there = match field {
-            Field::Header(header) => world.article(place).map(|article| {
+            Field::Header(header) => backend.article(place).map(|article| {
                 let found = article.as_ref();
                 let found = found.map(|article| value(article.header, header));
                 found
                     .map(|value| form.push(name, value, &mut slice, &mut line))
                     .is_some()
             }),
-            _ => world.row(id, &mut row),
+            _ => backend.row(id, &mut row),
         };
         if !row.is_empty() {
             form.push(name, field.of_row(trimmed(&row)), &mut slice, &mut line);
@@ -225,23 +225,23 @@ impl Session {
 
 impl Headers {
     /// Writes more of it. True: there is yet more.
-    pub(super) fn write<W: World>(
+    pub(super) fn write<W: Backend>(
         &mut self,
         group: &[u8],
-        world: &mut W,
+        backend: &mut W,
         out: &mut Out,
-    ) -> Result<bool, Trouble> {
+    ) -> Result<bool, BackendError> {
         if self.range.low > self.range.high {
             return Ok(false);
         }
         match &self.field {
             Field::Header(name) => self
                 .form
-                .of_articles(name, &mut self.range, group, world, out),
+                .of_articles(name, &mut self.range, group, backend, out),
             field => {
                 let mut rows = Out::default();
                 let Range { low, high } = self.range;
-                let next = world.rows(group, low, high, PIECE_BYTES, &mut rows)?.next;
+                let next = backend.rows(group, low, high, PIECE_BYTES, &mut rows)?.next;
                 let mut text = out.text();
                 let text: &mut Vec<u8> = &mut text;
                 let mut slice = Slice::default();
@@ -250,7 +250,7 @@ impl Headers {
                     let number = columns(row).next().unwrap_or_default();
                     slice.work += row.len() / 16;
                     self.form.push(number, field.of_row(row), &mut slice, text);
-                    if slice.is_over(world)
+                    if slice.is_over(backend)
                         && let Some(number) = rows.peek().and_then(|row| number_of(row))
                     {
                         return Ok(self.range.go_on(Some(number)));
@@ -263,24 +263,24 @@ impl Headers {
 }
 
 impl Form {
-    fn of_articles<W: World>(
+    fn of_articles<W: Backend>(
         &self,
         name: &[u8],
         range: &mut Range,
         group: &[u8],
-        world: &mut W,
+        backend: &mut W,
         out: &mut Out,
-    ) -> Result<bool, Trouble> {
+    ) -> Result<bool, BackendError> {
         let mut digits = Vec::new();
         let mut text = out.text();
         let full = text.len().saturating_add(PIECE_BYTES);
         let mut slice = Slice::default();
         for _ in 0..ARTICLES_MAX {
             let after = range.low.saturating_sub(1);
-            let Some((number, place)) = world.next(group, after, range.high)? else {
+            let Some((number, place)) = backend.next(group, after, range.high)? else {
                 return Ok(false);
             };
-            if let Some(article) = world.article(place)? {
+            if let Some(article) = backend.article(place)? {
                 digits.clear();
                 decimal::push(&mut digits, number);
                 let value = value(article.header, name);
@@ -289,7 +289,7 @@ impl Form {
             // It may have come from a slow disk.
             slice.look();
             let next = number.checked_add(1);
-            if !range.go_on(next) || text.len() >= full || slice.is_over(world) {
+            if !range.go_on(next) || text.len() >= full || slice.is_over(backend) {
                 break;
             }
         }

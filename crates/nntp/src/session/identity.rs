@@ -5,8 +5,8 @@ use base64::engine::general_purpose::STANDARD as BASE64;
 
 use crate::command::Command;
 use crate::out::Out;
-use crate::terms::Standing;
-use crate::world::{Credentials, SaslStep, World};
+use crate::capabilities::Permissions;
+use crate::backend::{Credentials, SaslStep, Backend};
 
 use crate::LOGINS_FAILED_MAX;
 
@@ -15,12 +15,12 @@ use super::{Next, Session, State};
 /// What came of a password or the like that took time to look at.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum LoggedIn {
-    /// It is right; what the visitor may do now.
-    Yes(Standing),
+    /// It is right; what the client may do now.
+    Yes(Permissions),
     /// It is not.
     No,
     /// It could not be looked at, or does not count now. The reason is for strangers, too.
-    Trouble(&'static str),
+    Failed(&'static str),
 }
 
 impl Session {
@@ -33,15 +33,15 @@ impl Session {
 
     fn told(&mut self, told: &LoggedIn) -> String {
         match told {
-            LoggedIn::Yes(standing) => {
-                self.set_standing(*standing);
+            LoggedIn::Yes(permissions) => {
+                self.set_standing(*permissions);
                 "281 Welcome\r\n".to_owned()
             }
             LoggedIn::No => {
                 self.has_failed();
                 WRONG.to_owned()
             }
-            LoggedIn::Trouble(why) => failed(why),
+            LoggedIn::Failed(why) => failed(why),
         }
     }
 
@@ -54,23 +54,23 @@ impl Session {
     }
 
     /// Mechanisms that can be used now.
-    fn mechanisms<W: World>(&self, world: &W) -> Vec<&'static str> {
-        match self.terms.has("SASL") {
-            true => world.mechanisms(),
+    fn mechanisms<W: Backend>(&self, backend: &W) -> Vec<&'static str> {
+        match self.capabilities.has("SASL") {
+            true => backend.mechanisms(),
             false => Vec::new(),
         }
     }
 
     fn may_log_in(&self) -> bool {
-        self.could_log_in() && !self.standing.is_logged_in && !self.is_compressed
+        self.could_log_in() && !self.permissions.is_logged_in && !self.is_compressed
     }
 
-    pub(super) fn push_identity_capabilities<W: World>(&self, world: &W, lines: &mut Vec<String>) {
-        let is_fresh = !self.standing.is_logged_in;
-        if self.terms.has_tls && !self.is_secure && !self.is_compressed && is_fresh {
+    pub(super) fn push_identity_capabilities<W: Backend>(&self, backend: &W, lines: &mut Vec<String>) {
+        let is_fresh = !self.permissions.is_logged_in;
+        if self.capabilities.has_tls && !self.is_secure && !self.is_compressed && is_fresh {
             lines.push("STARTTLS".to_owned());
         }
-        let mechanisms = self.mechanisms(world);
+        let mechanisms = self.mechanisms(backend);
         if self.may_log_in() {
             let password = if self.takes_passwords() { " USER" } else { "" };
             let sasl = if mechanisms.is_empty() { "" } else { " SASL" };
@@ -79,19 +79,19 @@ impl Session {
             }
         }
         // Told after logging in, too: so a client sees that nobody has changed it (RFC 4643, 2.2).
-        let is_told = self.may_log_in() || self.standing.is_logged_in;
-        if is_told && !mechanisms.is_empty() && self.terms.has("AUTHINFO") {
+        let is_told = self.may_log_in() || self.permissions.is_logged_in;
+        if is_told && !mechanisms.is_empty() && self.capabilities.has("AUTHINFO") {
             lines.push(format!("SASL {}", mechanisms.join(" ")));
         }
-        if self.terms.has_compression && !self.is_compressed {
+        if self.capabilities.has_compression && !self.is_compressed {
             lines.push("COMPRESS DEFLATE".to_owned());
         }
     }
 
-    pub(super) fn identify<W: World>(
+    pub(super) fn identify<W: Backend>(
         &mut self,
         command: Command<'_>,
-        world: &mut W,
+        backend: &mut W,
         out: &mut Out,
     ) -> Option<Next> {
         match command {
@@ -99,7 +99,7 @@ impl Session {
             Command::Compress(algorithm) => return self.compress(algorithm, out),
             _ => {}
         }
-        if self.standing.is_logged_in || self.is_compressed {
+        if self.permissions.is_logged_in || self.is_compressed {
             // RFC 4643, 2.2: once only; RFC 8054, 2.2.2: not behind compression.
             out.push(b"502 Not now\r\n");
             return None;
@@ -120,30 +120,30 @@ impl Session {
                 None => out.push(b"482 AUTHINFO USER comes first\r\n"),
                 Some(user) => {
                     let credentials = Credentials::Password(&user, password);
-                    let step = world.log_in(credentials);
+                    let step = backend.log_in(credentials);
                     self.follow(step, out);
                 }
             },
-            Command::AuthSasl(mechanism, initial) => self.sasl(mechanism, initial, world, out),
+            Command::AuthSasl(mechanism, initial) => self.sasl(mechanism, initial, backend, out),
             _ => {}
         }
         None
     }
 
     fn takes_passwords(&self) -> bool {
-        self.is_secure || self.terms.has_plaintext_passwords
+        self.is_secure || self.capabilities.has_plaintext_passwords
     }
 
-    fn sasl<W: World>(
+    fn sasl<W: Backend>(
         &mut self,
         mechanism: &[u8],
         initial: Option<&[u8]>,
-        world: &mut W,
+        backend: &mut W,
         out: &mut Out,
     ) {
         let name = mechanism.to_ascii_uppercase();
         let is_known = |known: &&str| known.as_bytes() == name;
-        if !self.mechanisms(world).iter().any(is_known) {
+        if !self.mechanisms(backend).iter().any(is_known) {
             return out.push(match name == b"PLAIN" && !self.takes_passwords() {
                 true => b"483 Passwords are taken on TLS only\r\n",
                 false => b"503 No such mechanism here\r\n",
@@ -157,14 +157,14 @@ impl Session {
                 Err(_) => return out.push(b"504 The response is not in base64\r\n"),
             },
         };
-        let step = world.log_in(Credentials::Sasl(&name, initial.as_deref()));
+        let step = backend.log_in(Credentials::Sasl(&name, initial.as_deref()));
         self.follow(step, out);
     }
 
     /// A line that answers a challenge.
-    pub(super) fn response<W: World>(&mut self, line: &[u8], world: &mut W, out: &mut Out) {
+    pub(super) fn response<W: Backend>(&mut self, line: &[u8], backend: &mut W, out: &mut Out) {
         if line == b"*" {
-            world.log_in(Credentials::Cancelled);
+            backend.log_in(Credentials::Cancelled);
             return out.push(b"481 As you like\r\n");
         }
         let decoded = match line {
@@ -173,11 +173,11 @@ impl Session {
         };
         match decoded {
             Ok(response) => {
-                let step = world.log_in(Credentials::Response(&response));
+                let step = backend.log_in(Credentials::Response(&response));
                 self.follow(step, out);
             }
             Err(_) => {
-                world.log_in(Credentials::Cancelled);
+                backend.log_in(Credentials::Cancelled);
                 out.push(b"504 The response is not in base64\r\n");
             }
         }
@@ -194,8 +194,8 @@ impl Session {
                 self.state = State::Sasl;
                 out.push(format!("383 {text}\r\n").as_bytes());
             }
-            SaslStep::Accepted(standing, data) => {
-                self.set_standing(standing);
+            SaslStep::Accepted(permissions, data) => {
+                self.set_standing(permissions);
                 match data {
                     None => out.push(b"281 Welcome\r\n"),
                     Some(data) => {
@@ -209,17 +209,17 @@ impl Session {
                 self.has_failed();
             }
             SaslStep::Malformed(what) => out.push(format!("482 {what}\r\n").as_bytes()),
-            SaslStep::Trouble(why) => out.push(failed(why).as_bytes()),
+            SaslStep::Failed(why) => out.push(failed(why).as_bytes()),
             SaslStep::Unknown => out.push(b"503 No such mechanism here\r\n"),
         }
     }
 
     fn start_tls(&mut self, out: &mut Out) -> Option<Next> {
-        if self.is_secure || self.is_compressed || self.standing.is_logged_in {
+        if self.is_secure || self.is_compressed || self.permissions.is_logged_in {
             out.push(b"502 Not now\r\n");
             return None;
         }
-        if !self.terms.has_tls {
+        if !self.capabilities.has_tls {
             out.push(b"580 There is no certificate here\r\n");
             return None;
         }
@@ -242,7 +242,7 @@ impl Session {
             out.push(b"502 It is on already\r\n");
             return None;
         }
-        if !self.terms.has_compression {
+        if !self.capabilities.has_compression {
             out.push(b"403 Not here\r\n");
             return None;
         }

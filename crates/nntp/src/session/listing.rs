@@ -1,6 +1,6 @@
 //! LIST (RFC 3977, 7.6; RFC 6048), NEWGROUPS (RFC 3977, 7.3) and XGTITLE (RFC 2980, 2.5).
 //!
-//! Groups that the visitor may not read are left out of all lists of groups, and so is what names them: the target of an alias, and
+//! Groups that the client may not read are left out of all lists of groups, and so is what names them: the target of an alias, and
 //! lines of other lists whose patterns begin with their names.
 
 use std::sync::Arc;
@@ -11,7 +11,7 @@ use groups::{Active, Flag, Wildmat, times};
 
 use crate::command::List;
 use crate::out::Out;
-use crate::world::{ControlFile, Trouble, World};
+use crate::backend::{ControlFile, BackendError, Backend};
 
 use super::Session;
 use super::news::{When, seconds};
@@ -72,17 +72,17 @@ const LIST_FOLLOWS: &[u8] = b"215 List follows\r\n";
 const NOT_KEPT: &[u8] = b"503 No such list is kept here\r\n";
 
 impl Session {
-    pub(super) fn list<W: World>(
+    pub(super) fn list<W: Backend>(
         what: List,
         argument: Option<&[u8]>,
-        world: &mut W,
+        backend: &mut W,
         out: &mut Out,
     ) -> Option<Listing> {
         let asked = argument.map_or(Asked::All, Asked::by);
         let (file, kind) = match what {
             List::Active | List::XActive | List::Counts => {
                 out.push(LIST_FOLLOWS);
-                let groups = Groups::new(world.active(), asked, what == List::Counts);
+                let groups = Groups::new(backend.active(), asked, what == List::Counts);
                 return Some(Listing::Groups(groups));
             }
             List::Headers => {
@@ -101,7 +101,7 @@ impl Session {
             List::Moderators => (ControlFile::Moderators, Kind::Patterns(0)),
             List::Motd => (ControlFile::Motd, Kind::Verbatim),
         };
-        match world.file(file) {
+        match backend.file(file) {
             Ok(Some(text)) => return Some(show(LIST_FOLLOWS, text, kind, out)),
             // This one is never missing for a reader (RFC 3977, 7.6.6); without a file it is empty.
             Ok(None) if what == List::Newsgroups => {
@@ -114,10 +114,10 @@ impl Session {
     }
 
     /// The line of CAPABILITIES that says which lists there are.
-    pub(super) fn lists<W: World>(&self, world: &mut W) -> String {
+    pub(super) fn lists<W: Backend>(&self, backend: &mut W) -> String {
         let mut line = "LIST ACTIVE NEWSGROUPS COUNTS".to_owned();
         for (capability, keyword) in [("HDR", " HEADERS"), ("OVER", " OVERVIEW.FMT")] {
-            if self.terms.has(capability) {
+            if self.capabilities.has(capability) {
                 line.push_str(keyword);
             }
         }
@@ -129,7 +129,7 @@ impl Session {
             (ControlFile::Motd, " MOTD"),
             (ControlFile::Subscriptions, " SUBSCRIPTIONS"),
         ] {
-            if matches!(world.file(file), Ok(Some(_))) {
+            if matches!(backend.file(file), Ok(Some(_))) {
                 line.push_str(keyword);
             }
         }
@@ -137,10 +137,10 @@ impl Session {
     }
 
     /// XGTITLE
-    pub(super) fn titles<W: World>(
+    pub(super) fn titles<W: Backend>(
         &mut self,
         pattern: Option<&[u8]>,
-        world: &mut W,
+        backend: &mut W,
         out: &mut Out,
     ) -> Option<Listing> {
         let asked = match (pattern, &self.reader.selected) {
@@ -151,7 +151,7 @@ impl Session {
                 return None;
             }
         };
-        match world.file(ControlFile::Newsgroups) {
+        match backend.file(ControlFile::Newsgroups) {
             Ok(Some(text)) => {
                 return Some(show(
                     b"282 List follows\r\n",
@@ -166,16 +166,16 @@ impl Session {
         None
     }
 
-    pub(super) fn new_groups<W: World>(
+    pub(super) fn new_groups<W: Backend>(
         when: When<'_>,
-        world: &mut W,
+        backend: &mut W,
         out: &mut Out,
     ) -> Option<Listing> {
-        let since = seconds(when, world, out)?;
+        let since = seconds(when, backend, out)?;
         let since = u64::try_from(since).unwrap_or(0);
-        match world.file(ControlFile::ActiveTimes) {
+        match backend.file(ControlFile::ActiveTimes) {
             Ok(text) => {
-                let kind = Kind::Born(since, world.active());
+                let kind = Kind::Born(since, backend.active());
                 let text = text.unwrap_or_default();
                 Some(show(b"231 New groups follow\r\n", text, kind, out))
             }
@@ -219,14 +219,14 @@ impl Asked {
 
 impl Listing {
     /// Writes more of it. True: there is yet more.
-    pub(super) fn write<W: World>(
+    pub(super) fn write<W: Backend>(
         &mut self,
-        world: &mut W,
+        backend: &mut W,
         out: &mut Out,
-    ) -> Result<bool, Trouble> {
+    ) -> Result<bool, BackendError> {
         match self {
-            Listing::Groups(groups) => groups.write(world, out),
-            Listing::Lines(lines) => lines.write(world, out),
+            Listing::Groups(groups) => groups.write(backend, out),
+            Listing::Lines(lines) => lines.write(backend, out),
         }
     }
 }
@@ -251,7 +251,7 @@ impl Groups {
     }
 
     /// Writes more of it. True: there is yet more.
-    fn write<W: World>(&mut self, world: &mut W, out: &mut Out) -> Result<bool, Trouble> {
+    fn write<W: Backend>(&mut self, backend: &mut W, out: &mut Out) -> Result<bool, BackendError> {
         let mut text = out.text();
         let text: &mut Vec<u8> = &mut text;
         let full = text.len().saturating_add(PIECE_BYTES);
@@ -264,48 +264,48 @@ impl Groups {
             }
             let id = GroupId(self.at);
             self.at += 1;
-            self.write_one(id, &mut slice, world, text)?;
-            if slice.is_over(world) {
+            self.write_one(id, &mut slice, backend, text)?;
+            if slice.is_over(backend) {
                 break;
             }
         }
         Ok(self.at < self.end)
     }
 
-    fn write_one<W: World>(
+    fn write_one<W: Backend>(
         &self,
         id: GroupId,
         slice: &mut Slice,
-        world: &mut W,
+        backend: &mut W,
         text: &mut Vec<u8>,
-    ) -> Result<(), Trouble> {
+    ) -> Result<(), BackendError> {
         let name = self.active.name(id);
-        if name.is_empty() || !self.asked.has(name, slice) || !world.may_read(name) {
+        if name.is_empty() || !self.asked.has(name, slice) || !backend.may_read(name) {
             return Ok(());
         }
         let count = match self.with_counts {
             true => {
                 slice.look();
-                Some(world.count(id)?)
+                Some(backend.count(id)?)
             }
             false => None,
         };
-        push_group(&self.active, id, count, world, text)
+        push_group(&self.active, id, count, backend, text)
     }
 }
 
 /// `group high low flag` (RFC 3977, 7.6.3), or `group high low count flag` (RFC 6048, 2.2).
-fn push_group<W: World>(
+fn push_group<W: Backend>(
     active: &Active,
     id: GroupId,
     count: Option<u64>,
-    world: &mut W,
+    backend: &mut W,
     text: &mut Vec<u8>,
-) -> Result<(), Trouble> {
-    let marks = world.marks(id)?;
+) -> Result<(), BackendError> {
+    let marks = backend.marks(id)?;
     let flag = match active.flag(id) {
         // It would tell that there is such a group.
-        Flag::Alias(target) if !world.may_read(target) => Flag::NoPosting,
+        Flag::Alias(target) if !backend.may_read(target) => Flag::NoPosting,
         flag => flag,
     };
     text.extend_from_slice(active.name(id));
@@ -321,19 +321,19 @@ fn push_group<W: World>(
 }
 
 /// Whether a line that begins with this pattern of groups may be shown: no part of it begins with a name, or the beginning of names, that
-/// is closed to the visitor.
-fn is_open<W: World>(pattern: &[u8], world: &mut W) -> bool {
+/// is closed to the client.
+fn is_open<W: Backend>(pattern: &[u8], backend: &mut W) -> bool {
     pattern.split(|&byte| byte == b',').all(|part| {
         let part = part.strip_prefix(b"!").unwrap_or(part);
         let is_special = |byte: &u8| matches!(byte, b'*' | b'?' | b'[' | b'\\');
         let name = part.split(is_special).next().unwrap_or_default();
-        name.is_empty() || world.may_read(name)
+        name.is_empty() || backend.may_read(name)
     })
 }
 
 impl Lines {
     /// Writes more of it. True: there is yet more.
-    fn write<W: World>(&mut self, world: &mut W, out: &mut Out) -> Result<bool, Trouble> {
+    fn write<W: Backend>(&mut self, backend: &mut W, out: &mut Out) -> Result<bool, BackendError> {
         let mut text = out.text();
         let text: &mut Vec<u8> = &mut text;
         let full = text.len().saturating_add(PIECE_BYTES);
@@ -348,8 +348,8 @@ impl Lines {
             let line = rest.get(..end).unwrap_or_default();
             let line = line.strip_suffix(b"\n").unwrap_or(line);
             let line = line.strip_suffix(b"\r").unwrap_or(line);
-            self.kind.write(line, &mut slice, world, text)?;
-            if slice.is_over(world) {
+            self.kind.write(line, &mut slice, backend, text)?;
+            if slice.is_over(backend) {
                 break;
             }
         }
@@ -358,34 +358,34 @@ impl Lines {
 }
 
 impl Kind {
-    fn write<W: World>(
+    fn write<W: Backend>(
         &self,
         line: &[u8],
         slice: &mut Slice,
-        world: &mut W,
+        backend: &mut W,
         text: &mut Vec<u8>,
-    ) -> Result<(), Trouble> {
+    ) -> Result<(), BackendError> {
         let is_comment = line.trim_ascii().is_empty() || line.first() == Some(&b'#');
         match self {
             Kind::Groups(asked) => {
                 let end = memchr::memchr2(b' ', b'\t', line).unwrap_or(line.len());
                 let group = line.get(..end).unwrap_or_default();
-                if !is_comment && asked.has(group, slice) && world.may_read(group) {
+                if !is_comment && asked.has(group, slice) && backend.may_read(group) {
                     push_line(line, text);
                 }
             }
             Kind::Born(since, active) => {
                 let birth = times::since(line, *since).next();
                 if let Some(id) = birth.and_then(|birth| active.find(birth.group))
-                    && world.may_read(active.name(id))
+                    && backend.may_read(active.name(id))
                 {
-                    push_group(active, id, None, world, text)?;
+                    push_group(active, id, None, backend, text)?;
                 }
             }
             Kind::Patterns(_) | Kind::Plain if is_comment => {}
             Kind::Patterns(field) => {
                 let pattern = line.split(|&byte| byte == b':').nth(*field);
-                if is_open(pattern.unwrap_or_default().trim_ascii(), world) {
+                if is_open(pattern.unwrap_or_default().trim_ascii(), backend) {
                     push_line(line, text);
                 }
             }

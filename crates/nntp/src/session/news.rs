@@ -4,7 +4,7 @@ use article::date::{self, LocalZone, Utc};
 use groups::Wildmat;
 
 use crate::out::Out;
-use crate::world::{Trouble, World};
+use crate::backend::{BackendError, Backend};
 
 use super::Session;
 use super::reply::PIECE_LOOKS_MAX;
@@ -21,10 +21,10 @@ pub(super) struct News {
 pub(super) type When<'a> = (&'a [u8], &'a [u8], bool);
 
 /// Seconds since 1970; says that it is no time, as of one before 1970.
-pub(super) fn seconds<W: World>(when: When<'_>, world: &W, out: &mut Out) -> Option<i64> {
+pub(super) fn seconds<W: Backend>(when: When<'_>, backend: &W, out: &mut Out) -> Option<i64> {
     let (date, time, is_gmt) = when;
-    let zone: &dyn LocalZone = if is_gmt { &Utc } else { world.zone() };
-    let seconds = date::parse_nntp(date, time, zone, world.now());
+    let zone: &dyn LocalZone = if is_gmt { &Utc } else { backend.zone() };
+    let seconds = date::parse_nntp(date, time, zone, backend.now());
     if seconds.is_none() {
         out.push(b"501 That is no date and time: [yy]yymmdd hhmmss\r\n");
     }
@@ -32,13 +32,13 @@ pub(super) fn seconds<W: World>(when: When<'_>, world: &W, out: &mut Out) -> Opt
 }
 
 impl Session {
-    pub(super) fn new_news<W: World>(
+    pub(super) fn new_news<W: Backend>(
         pattern: &[u8],
         when: When<'_>,
-        world: &mut W,
+        backend: &mut W,
         out: &mut Out,
     ) -> Option<News> {
-        let since = seconds(when, world, out)?;
+        let since = seconds(when, backend, out)?;
         out.push(b"230 New articles follow\r\n");
         Some(News {
             since,
@@ -47,10 +47,10 @@ impl Session {
         })
     }
 
-    pub(super) fn date<W: World>(world: &W, out: &mut Out) {
+    pub(super) fn date<W: Backend>(backend: &W, out: &mut Out) {
         let mut text = out.text();
         text.extend_from_slice(b"111 ");
-        date::write_nntp(&mut text, world.now());
+        date::write_nntp(&mut text, backend.now());
         text.extend_from_slice(b"\r\n");
     }
 
@@ -61,14 +61,14 @@ impl Session {
 
 impl News {
     /// Writes more of it. True: there is yet more.
-    pub(super) fn write<W: World>(
+    pub(super) fn write<W: Backend>(
         &mut self,
-        world: &mut W,
+        backend: &mut W,
         out: &mut Out,
-    ) -> Result<bool, Trouble> {
+    ) -> Result<bool, BackendError> {
         let wanted = &self.wanted;
         let mut text = out.text();
-        self.cursor = world.filed_since(
+        self.cursor = backend.filed_since(
             self.since,
             self.cursor,
             PIECE_LOOKS_MAX,

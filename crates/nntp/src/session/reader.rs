@@ -7,7 +7,7 @@ use article::decimal;
 use crate::command::Command;
 use crate::out::Out;
 use crate::range::Range;
-use crate::world::{Marks, Trouble, World};
+use crate::backend::{Marks, BackendError, Backend};
 
 use super::headers::Headers;
 use super::listing::Listing;
@@ -56,7 +56,7 @@ impl Reader {
         self.work.is_some()
     }
 
-    /// Who it is has changed: what is selected may be closed to the visitor now.
+    /// Who it is has changed: what is selected may be closed to the client now.
     pub(super) fn doubt(&mut self) {
         if let Some(selected) = &mut self.selected {
             selected.is_doubtful = true;
@@ -64,13 +64,13 @@ impl Reader {
     }
 
     /// The selected group; says that there is none.
-    pub(super) fn selected<W: World>(
+    pub(super) fn selected<W: Backend>(
         &mut self,
-        world: &mut W,
+        backend: &mut W,
         out: &mut Out,
     ) -> Option<&mut Selected> {
         let is_closed = |selected: &mut Selected| {
-            std::mem::take(&mut selected.is_doubtful) && !world.may_read(&selected.group)
+            std::mem::take(&mut selected.is_doubtful) && !backend.may_read(&selected.group)
         };
         if self.selected.as_mut().is_some_and(is_closed) {
             self.selected = None;
@@ -84,46 +84,46 @@ impl Reader {
 
 impl Session {
     /// Obeys a reader's command. Of a long answer the first line is written.
-    pub(super) fn read<W: World>(&mut self, command: Command<'_>, world: &mut W, out: &mut Out) {
+    pub(super) fn read<W: Backend>(&mut self, command: Command<'_>, backend: &mut W, out: &mut Out) {
         match command {
-            Command::Date => return Session::date(world, out),
+            Command::Date => return Session::date(backend, out),
             Command::Help => return Session::help(out),
             Command::ModeReader => return self.mode_reader(out),
-            _ if !self.standing.reads => return self.deny(out),
+            _ if !self.permissions.reads => return self.deny(out),
             _ => {}
         }
         self.reader.work = match command {
-            Command::Get(part, which) => return self.get(part, which, world, out),
-            Command::Group(name) => return self.group(name, world, out),
-            Command::Next => return self.go(true, world, out),
-            Command::Last => return self.go(false, world, out),
+            Command::Get(part, which) => return self.get(part, which, backend, out),
+            Command::Group(name) => return self.group(name, backend, out),
+            Command::Next => return self.go(true, backend, out),
+            Command::Last => return self.go(false, backend, out),
             Command::ListGroup(name, range) => {
-                let numbers = self.list_group(name, range, world, out);
+                let numbers = self.list_group(name, range, backend, out);
                 numbers.map(Work::Numbers)
             }
             Command::Over(articles, is_old) => {
-                let range = self.over(articles, is_old, world, out);
+                let range = self.over(articles, is_old, backend, out);
                 range.map(Work::Over)
             }
             Command::Hdr(field, articles, is_old) => {
-                let headers = self.headers(field, articles, is_old, world, out);
+                let headers = self.headers(field, articles, is_old, backend, out);
                 headers.map(Work::Headers)
             }
             Command::XPat(field, articles, pattern) => {
-                let headers = self.find_pattern(field, articles, pattern, world, out);
+                let headers = self.find_pattern(field, articles, pattern, backend, out);
                 headers.map(Work::Headers)
             }
             Command::List(what, argument) => {
-                let list = Session::list(what, argument, world, out);
+                let list = Session::list(what, argument, backend, out);
                 list.map(Work::List)
             }
-            Command::XGTitle(pattern) => self.titles(pattern, world, out).map(Work::List),
+            Command::XGTitle(pattern) => self.titles(pattern, backend, out).map(Work::List),
             Command::NewGroups(date, time, is_gmt) => {
-                let groups = Session::new_groups((date, time, is_gmt), world, out);
+                let groups = Session::new_groups((date, time, is_gmt), backend, out);
                 groups.map(Work::List)
             }
             Command::NewNews(pattern, date, time, is_gmt) => {
-                let news = Session::new_news(pattern, (date, time, is_gmt), world, out);
+                let news = Session::new_news(pattern, (date, time, is_gmt), backend, out);
                 news.map(Work::News)
             }
             _ => return out.push(b"500 No such command\r\n"),
@@ -131,18 +131,18 @@ impl Session {
     }
 
     /// Writes more of a long answer: about [`PIECE_BYTES`], or as much as [`PIECE_LOOKS_MAX`] look-ups give.
-    pub(super) fn go_on<W: World>(&mut self, world: &mut W, out: &mut Out) {
+    pub(super) fn go_on<W: Backend>(&mut self, backend: &mut W, out: &mut Out) {
         let Some(mut work) = self.reader.work.take() else {
             return;
         };
         let selected = self.reader.selected.as_ref();
         let group = selected.map_or(&b""[..], |selected| &selected.group);
         let is_more = match &mut work {
-            Work::Numbers(range) => write_numbers(range, group, world, out),
-            Work::Over(range) => write_rows(range, group, world, out),
-            Work::Headers(headers) => headers.write(group, world, out),
-            Work::News(news) => news.write(world, out),
-            Work::List(list) => list.write(world, out),
+            Work::Numbers(range) => write_numbers(range, group, backend, out),
+            Work::Over(range) => write_rows(range, group, backend, out),
+            Work::Headers(headers) => headers.write(group, backend, out),
+            Work::News(news) => news.write(backend, out),
+            Work::List(list) => list.write(backend, out),
         };
         match is_more {
             Ok(true) => self.reader.work = Some(work),
@@ -153,8 +153,8 @@ impl Session {
     }
 
     fn mode_reader(&mut self, out: &mut Out) {
-        let standing = self.standing;
-        match (standing.posts, standing.reads || self.could_log_in()) {
+        let permissions = self.permissions;
+        match (permissions.posts, permissions.reads || self.could_log_in()) {
             (true, _) => out.push(b"200 Posting allowed\r\n"),
             (false, true) => out.push(b"201 No posting\r\n"),
             (false, false) => {
@@ -165,24 +165,24 @@ impl Session {
         }
     }
 
-    fn group<W: World>(&mut self, name: &[u8], world: &mut W, out: &mut Out) {
-        if let Some((marks, count)) = self.select(name, world, out) {
+    fn group<W: Backend>(&mut self, name: &[u8], backend: &mut W, out: &mut Out) {
+        if let Some((marks, count)) = self.select(name, backend, out) {
             push_group(name, marks, count, b"\r\n", &mut out.text());
         }
     }
 
-    fn list_group<W: World>(
+    fn list_group<W: Backend>(
         &mut self,
         name: Option<&[u8]>,
         range: Option<Range>,
-        world: &mut W,
+        backend: &mut W,
         out: &mut Out,
     ) -> Option<Range> {
         let name: Box<[u8]> = match name {
             Some(name) => name.into(),
-            None => self.reader.selected(world, out)?.group.clone(),
+            None => self.reader.selected(backend, out)?.group.clone(),
         };
-        let (marks, count) = self.select(&name, world, out)?;
+        let (marks, count) = self.select(&name, backend, out)?;
         push_group(&name, marks, count, b" list follows\r\n", &mut out.text());
         let (low, high) = range.map_or((0, u64::MAX), |range| (range.low, range.high));
         Some(Range {
@@ -192,31 +192,31 @@ impl Session {
     }
 
     /// Selects a group: its first article becomes the current one (RFC 3977, 6.1.1.2). Says why not.
-    fn select<W: World>(
+    fn select<W: Backend>(
         &mut self,
         name: &[u8],
-        world: &mut W,
+        backend: &mut W,
         out: &mut Out,
     ) -> Option<(Marks, u64)> {
-        // Before it is looked up: whether there is a group that is closed to the visitor shows in no answer.
-        if !world.may_read(name) {
+        // Before it is looked up: whether there is a group that is closed to the client shows in no answer.
+        if !backend.may_read(name) {
             out.push(match self.could_log_in() {
                 true => self.denial(),
                 false => NO_GROUP,
             });
             return None;
         }
-        let Some(id) = world.active().find(name) else {
+        let Some(id) = backend.active().find(name) else {
             out.push(NO_GROUP);
             return None;
         };
-        let mut look = || -> Result<(Marks, u64, Option<u64>), Trouble> {
-            let count = world.count(id)?;
+        let mut look = || -> Result<(Marks, u64, Option<u64>), BackendError> {
+            let count = backend.count(id)?;
             let first = match count {
                 0 => None,
-                _ => world.next(name, 0, u64::MAX)?.map(|(number, _)| number),
+                _ => backend.next(name, 0, u64::MAX)?.map(|(number, _)| number),
             };
-            Ok((world.marks(id)?, count, first))
+            Ok((backend.marks(id)?, count, first))
         };
         let (mut marks, count, current) = match look() {
             Ok(seen) => seen,
@@ -239,8 +239,8 @@ impl Session {
     }
 
     /// NEXT and LAST.
-    fn go<W: World>(&mut self, is_next: bool, world: &mut W, out: &mut Out) {
-        let Some(selected) = self.reader.selected(world, out) else {
+    fn go<W: Backend>(&mut self, is_next: bool, backend: &mut W, out: &mut Out) {
+        let Some(selected) = self.reader.selected(backend, out) else {
             return;
         };
         let Some(mut number) = selected.current else {
@@ -248,8 +248,8 @@ impl Session {
         };
         loop {
             let found = match is_next {
-                true => world.next(&selected.group, number, u64::MAX),
-                false => world.previous(&selected.group, number, 0),
+                true => backend.next(&selected.group, number, u64::MAX),
+                false => backend.previous(&selected.group, number, 0),
             };
             let place = match found {
                 Ok(Some((found, place))) => {
@@ -260,7 +260,7 @@ impl Session {
                 Ok(None) => return out.push(b"422 That was the first article\r\n"),
                 Err(trouble) => return refuse(trouble, out),
             };
-            match world.article(place) {
+            match backend.article(place) {
                 Ok(Some(article)) => {
                     selected.current = Some(number);
                     return push_found(b"223 ", number, article.id, &mut out.text());
@@ -283,18 +283,18 @@ fn push_group(name: &[u8], marks: Marks, count: u64, end: &[u8], text: &mut Vec<
     text.extend_from_slice(end);
 }
 
-fn write_numbers<W: World>(
+fn write_numbers<W: Backend>(
     range: &mut Range,
     group: &[u8],
-    world: &mut W,
+    backend: &mut W,
     out: &mut Out,
-) -> Result<bool, Trouble> {
+) -> Result<bool, BackendError> {
     if range.low > range.high {
         return Ok(false);
     }
     let mut numbers = Vec::new();
     let limit = PIECE_LOOKS_MAX;
-    let next = world.numbers(group, range.low, range.high, limit, &mut numbers)?;
+    let next = backend.numbers(group, range.low, range.high, limit, &mut numbers)?;
     let mut text = out.text();
     let text: &mut Vec<u8> = &mut text;
     for number in numbers {
@@ -304,12 +304,12 @@ fn write_numbers<W: World>(
     Ok(range.go_on(next))
 }
 
-fn write_rows<W: World>(
+fn write_rows<W: Backend>(
     range: &mut Range,
     group: &[u8],
-    world: &mut W,
+    backend: &mut W,
     out: &mut Out,
-) -> Result<bool, Trouble> {
-    let rows = world.rows(group, range.low, range.high, PIECE_BYTES, out)?;
+) -> Result<bool, BackendError> {
+    let rows = backend.rows(group, range.low, range.high, PIECE_BYTES, out)?;
     Ok(range.go_on(rows.next))
 }

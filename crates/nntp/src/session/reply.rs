@@ -3,7 +3,7 @@
 use article::decimal;
 
 use crate::out::Out;
-use crate::world::{TROUBLE, Trouble, World};
+use crate::backend::{LOOKUP_FAILED, BackendError, Backend};
 
 /// About so many bytes of a long answer are written at a time: 128 KiB.
 pub(super) const PIECE_BYTES: usize = 128 << 10;
@@ -23,13 +23,13 @@ pub(super) struct Slice {
 
 impl Slice {
     /// True when no further line should be looked at in this turn. A slice has one line at least: this is asked behind it.
-    pub(super) fn is_over<W: World>(&mut self, world: &mut W) -> bool {
+    pub(super) fn is_over<W: Backend>(&mut self, backend: &mut W) -> bool {
         self.work += LINE_WORK;
         if self.work < UNTIMED_WORK_MAX {
             return false;
         }
         self.work = 0;
-        world.is_turn_over()
+        backend.is_turn_over()
     }
 
     /// The next question looks at the clock.
@@ -46,10 +46,10 @@ pub(super) const NO_NUMBER: &[u8] = b"423 No such article in this group\r\n";
 pub(super) const NO_ID: &[u8] = b"430 No such article\r\n";
 
 /// Says that something failed (403: RFC 3977, 3.2.1).
-pub(super) fn refuse(_: Trouble, out: &mut Out) {
+pub(super) fn refuse(_: BackendError, out: &mut Out) {
     let mut text = out.text();
     text.extend_from_slice(b"403 ");
-    push_line(&mut text, TROUBLE);
+    push_line(&mut text, LOOKUP_FAILED);
 }
 
 /// Writes the line that an article is announced with.

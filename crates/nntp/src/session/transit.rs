@@ -2,7 +2,7 @@
 
 use crate::article_end::ArticleEnd;
 use crate::out::Out;
-use crate::world::{Intake, Kind, Outcome, Seen, TROUBLE, Trouble, World};
+use crate::backend::{Intake, Kind, Outcome, Seen, LOOKUP_FAILED, BackendError, Backend};
 
 use super::reply::push_line;
 use super::{Coming, Next, Session, State};
@@ -61,19 +61,19 @@ impl Session {
     }
 
     pub(super) fn mode_stream(&self, out: &mut Out) {
-        match self.standing.sends {
+        match self.permissions.sends {
             true => out.push(b"203 Streaming permitted\r\n"),
             false => self.deny(out),
         }
     }
 
-    pub(super) fn check<W: World>(&mut self, id: &[u8], world: &mut W, out: &mut Out) {
-        if !self.standing.sends {
+    pub(super) fn check<W: Backend>(&mut self, id: &[u8], backend: &mut W, out: &mut Out) {
+        if !self.permissions.sends {
             return self.deny(out);
         }
-        let code: &[u8] = match world.intake() {
+        let code: &[u8] = match backend.intake() {
             Intake::Closed(_) => b"431 ",
-            Intake::Open => match world.seen(id) {
+            Intake::Open => match backend.seen(id) {
                 Ok(Seen::No) => b"238 ",
                 Ok(Seen::Here) => b"438 ",
                 Ok(Seen::Coming) | Err(_) => b"431 ",
@@ -86,29 +86,29 @@ impl Session {
         text.extend_from_slice(b"\r\n");
     }
 
-    pub(super) fn take_this<W: World>(
+    pub(super) fn take_this<W: Backend>(
         &mut self,
         id: &[u8],
-        world: &mut W,
+        backend: &mut W,
         out: &mut Out,
     ) -> Option<Next> {
-        let answer = if !self.standing.sends {
+        let answer = if !self.permissions.sends {
             self.denial().into()
-        } else if Session::is_closed(world, b"400 ", out) {
+        } else if Session::is_closed(backend, b"400 ", out) {
             // It cannot be asked for again later in any other way (RFC 4644, 2.5.2).
             self.state = State::Over;
             return None;
         } else {
-            match world.seen(id) {
+            match backend.seen(id) {
                 Ok(Seen::Here) => [b"439 ", id, b"\r\n"].concat(),
                 Ok(Seen::No | Seen::Coming) => {
                     self.state = coming(Kind::TakeThis, id);
                     return None;
                 }
-                Err(Trouble) => {
+                Err(BackendError) => {
                     let mut text = out.text();
                     text.extend_from_slice(b"400 ");
-                    push_line(&mut text, TROUBLE);
+                    push_line(&mut text, LOOKUP_FAILED);
                     self.state = State::Over;
                     return None;
                 }
@@ -118,36 +118,36 @@ impl Session {
         None
     }
 
-    pub(super) fn ihave<W: World>(&mut self, id: &[u8], world: &mut W, out: &mut Out) {
-        if !self.standing.sends {
+    pub(super) fn ihave<W: Backend>(&mut self, id: &[u8], backend: &mut W, out: &mut Out) {
+        if !self.permissions.sends {
             return self.deny(out);
         }
-        if Session::is_closed(world, b"436 ", out) {
+        if Session::is_closed(backend, b"436 ", out) {
             return;
         }
-        match world.seen(id) {
+        match backend.seen(id) {
             Ok(Seen::No) => {
                 out.push(b"335 Send it\r\n");
                 self.state = coming(Kind::Ihave, id);
             }
             Ok(Seen::Here) => out.push(b"435 Seen already\r\n"),
             Ok(Seen::Coming) => out.push(b"436 Another is sending it; try again later\r\n"),
-            Err(Trouble) => {
+            Err(BackendError) => {
                 let mut text = out.text();
                 text.extend_from_slice(b"436 ");
-                push_line(&mut text, TROUBLE);
+                push_line(&mut text, LOOKUP_FAILED);
             }
         }
     }
 
-    pub(super) fn post<W: World>(&mut self, world: &mut W, out: &mut Out) {
-        if !self.standing.posts {
+    pub(super) fn post<W: Backend>(&mut self, backend: &mut W, out: &mut Out) {
+        if !self.permissions.posts {
             return match self.could_log_in() {
                 true => self.deny(out),
                 false => out.push(b"440 No posting from here\r\n"),
             };
         }
-        if Session::is_closed(world, b"440 ", out) {
+        if Session::is_closed(backend, b"440 ", out) {
             return;
         }
         out.push(b"340 Send it\r\n");

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use access::{Access, Login, Tables};
 use rustix::net::sockopt::set_socket_send_buffer_size;
-use server::{InForce, Intake, Newsroom, Outcome, Parcel, Plan, Server, Terms, Times};
+use server::{InForce, Intake, Newsroom, Outcome, Parcel, Plan, Server, Capabilities, Times};
 use store::{Published, Options, Spool};
 
 pub const GROUPS: usize = 20_000;
@@ -72,7 +72,7 @@ impl House {
             begin: Arc::new(|| {}),
             in_force: InForce {
                 access: Arc::new(Access::new(&tables, Login::none())),
-                terms: Arc::new(terms()),
+                capabilities: Arc::new(capabilities()),
                 certificates: None,
                 times: Times {
                     idle: Duration::from_secs(600),
@@ -102,8 +102,8 @@ impl House {
     }
 }
 
-fn terms() -> Terms {
-    Terms {
+fn capabilities() -> Capabilities {
+    Capabilities {
         host: "news.test".to_owned(),
         software: "Test 1".to_owned(),
         has_tls: false,

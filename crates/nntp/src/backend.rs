@@ -7,20 +7,20 @@ use article::date::{LocalZone, Utc};
 use groups::Active;
 use groups::active::GroupId;
 
-use crate::out::{Lent, Out};
-use crate::terms::Standing;
+use crate::out::{SharedBytes, Out};
+use crate::capabilities::Permissions;
 
 /// A look-up that failed: an I/O error. It is answered with 403 (RFC 3977, 3.2.1) and a sentence that is always the same. Why it failed is
 /// for the log: it may name files of this machine, which are no business of strangers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Trouble;
+pub struct BackendError;
 
-/// What clients hear of a [`Trouble`].
-pub(crate) const TROUBLE: &[u8] = b"Cannot be looked up now; try again later";
+/// What clients hear of a [`BackendError`].
+pub(crate) const LOOKUP_FAILED: &[u8] = b"Cannot be looked up now; try again later";
 
 /// Where an article lies in the log; it names it for ever.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Place(pub u64);
+pub struct ArticlePosition(pub u64);
 
 /// The numbers of a group's articles lie between these.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -35,8 +35,8 @@ pub struct Marks {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Found {
     /// Where it lies.
-    pub place: Place,
-    /// The visitor may read one of its groups.
+    pub place: ArticlePosition,
+    /// The client may read one of its groups.
     pub may_be_read: bool,
 }
 
@@ -50,7 +50,7 @@ pub struct Article<'a> {
     /// All of it in wire form with the terminator; of a large one only the beginning, which has the header at least.
     pub wire: &'a [u8],
     /// All of it in wire form with the terminator, where it is so large that it had better be lent.
-    pub lent: Option<Arc<dyn Lent>>,
+    pub lent: Option<Arc<dyn SharedBytes>>,
 }
 
 /// Rows of overview that were written.
@@ -108,7 +108,7 @@ pub enum Outcome {
 
 /// A whole article that came.
 #[derive(Debug)]
-pub struct HandedIn<'a> {
+pub struct ReceivedArticle<'a> {
     /// How.
     pub kind: Kind,
     /// The id it was announced with; empty for a post.
@@ -138,13 +138,13 @@ pub enum SaslStep {
     /// The client has to answer this.
     Challenge(Vec<u8>),
     /// Logged in; what the client should still be told.
-    Accepted(Standing, Option<Vec<u8>>),
+    Accepted(Permissions, Option<Vec<u8>>),
     /// Not.
     Refused,
     /// What the client said is not what the mechanism wants, and why.
     Malformed(&'static str),
     /// It could not be looked at now. The reason is for strangers, too.
-    Trouble(&'static str),
+    Failed(&'static str),
     /// There is no such mechanism here.
     Unknown,
 }
@@ -168,12 +168,12 @@ pub enum ControlFile {
     Subscriptions,
 }
 
-/// The news system as one visitor sees it.
-pub trait World {
+/// The news system as one client sees it.
+pub trait Backend {
     /// Seconds since 1970.
     fn now(&self) -> i64;
 
-    /// Whether the visitor's turn has lasted long enough: a long answer, or what follows a command, waits for its next turn. A turn in which
+    /// Whether the client's turn has lasted long enough: a long answer, or what follows a command, waits for its next turn. A turn in which
     /// this was never false gets nothing done.
     fn is_turn_over(&mut self) -> bool;
 
@@ -188,11 +188,11 @@ pub trait World {
     fn intake(&self) -> Intake;
 
     /// Whether an id is known, or being sent by another. A yes to the last question lasts for a while: `No` announces it.
-    fn seen(&mut self, id: &[u8]) -> Result<Seen, Trouble>;
+    fn seen(&mut self, id: &[u8]) -> Result<Seen, BackendError>;
 
     /// Takes an article. `None`: [`Session::settle`](crate::Session::settle) tells later what became of it, in the order in which
     /// they were handed in.
-    fn hand_in(&mut self, article: HandedIn<'_>) -> Option<Outcome>;
+    fn receive(&mut self, article: ReceivedArticle<'_>) -> Option<Outcome>;
 
     /// An announced article will not come, or was thrown away unread.
     fn will_not_come(&mut self, id: &[u8]);
@@ -202,7 +202,7 @@ pub trait World {
 
     // ---- who it is ----
 
-    /// The SASL mechanisms that the visitor could use now, the best first (RFC 4643, 2.4).
+    /// The SASL mechanisms that the client could use now, the best first (RFC 4643, 2.4).
     fn mechanisms(&self) -> Vec<&'static str>;
 
     /// Looks at what the client says of itself.
@@ -214,21 +214,21 @@ pub trait World {
     fn active(&self) -> Arc<Active>;
 
     /// The lowest and the highest number of a group. This is asked of every group for LIST ACTIVE.
-    fn marks(&mut self, group: GroupId) -> Result<Marks, Trouble>;
+    fn marks(&mut self, group: GroupId) -> Result<Marks, BackendError>;
 
     /// How many articles a group has, at most; 0 exactly where there is none (RFC 3977, 6.1.1.2).
-    fn count(&mut self, group: GroupId) -> Result<u64, Trouble>;
+    fn count(&mut self, group: GroupId) -> Result<u64, BackendError>;
 
-    /// Whether the visitor may read a group.
+    /// Whether the client may read a group.
     fn may_read(&mut self, group: &[u8]) -> bool;
 
     /// A text that LIST shows; `None` where there is no such file.
-    fn file(&mut self, file: ControlFile) -> Result<Option<Arc<Vec<u8>>>, Trouble>;
+    fn file(&mut self, file: ControlFile) -> Result<Option<Arc<Vec<u8>>>, BackendError>;
 
     // ---- articles ----
 
     /// Where the article with a number in a group lies.
-    fn place(&mut self, group: &[u8], number: u64) -> Result<Option<Place>, Trouble>;
+    fn place(&mut self, group: &[u8], number: u64) -> Result<Option<ArticlePosition>, BackendError>;
 
     /// The first article behind a number, up to `high`.
     fn next(
@@ -236,7 +236,7 @@ pub trait World {
         group: &[u8],
         after: u64,
         high: u64,
-    ) -> Result<Option<(u64, Place)>, Trouble>;
+    ) -> Result<Option<(u64, ArticlePosition)>, BackendError>;
 
     /// The last article before a number, down to `low`.
     fn previous(
@@ -244,13 +244,13 @@ pub trait World {
         group: &[u8],
         before: u64,
         low: u64,
-    ) -> Result<Option<(u64, Place)>, Trouble>;
+    ) -> Result<Option<(u64, ArticlePosition)>, BackendError>;
 
     /// The article with an id.
-    fn find(&mut self, id: &[u8]) -> Result<Option<Found>, Trouble>;
+    fn find(&mut self, id: &[u8]) -> Result<Option<Found>, BackendError>;
 
     /// An article; `None`: it is gone.
-    fn article(&mut self, place: Place) -> Result<Option<Article<'_>>, Trouble>;
+    fn article(&mut self, place: ArticlePosition) -> Result<Option<Article<'_>>, BackendError>;
 
     /// An article was sent, or its head or body: to be counted.
     fn sent(&mut self) {}
@@ -263,7 +263,7 @@ pub trait World {
         high: u64,
         limit: usize,
         numbers: &mut Vec<u64>,
-    ) -> Result<Option<u64>, Trouble>;
+    ) -> Result<Option<u64>, BackendError>;
 
     /// Writes the overview rows of the articles in `from..=high` as OVER sends them, about `bytes_max` at most (one at least).
     fn rows(
@@ -273,13 +273,13 @@ pub trait World {
         high: u64,
         bytes_max: usize,
         out: &mut Out,
-    ) -> Result<Rows, Trouble>;
+    ) -> Result<Rows, BackendError>;
 
     /// Appends the overview row of the article with an id, as OVER sends it, with 0 for its number. False: there is none.
-    fn row(&mut self, id: &[u8], row: &mut Vec<u8>) -> Result<bool, Trouble>;
+    fn row(&mut self, id: &[u8], row: &mut Vec<u8>) -> Result<bool, BackendError>;
 
     /// Tells the ids of the articles filed at `since` (seconds since 1970) or later that are in a group which is wanted and which the
-    /// visitor may read. `cursor` is `None` at first; about `limit` articles are looked at. Where to go on; `None`: that was all.
+    /// client may read. `cursor` is `None` at first; about `limit` articles are looked at. Where to go on; `None`: that was all.
     fn filed_since(
         &mut self,
         since: i64,
@@ -287,5 +287,5 @@ pub trait World {
         limit: usize,
         is_wanted: impl Fn(&[u8]) -> bool,
         each: impl FnMut(&[u8]),
-    ) -> Result<Option<u64>, Trouble>;
+    ) -> Result<Option<u64>, BackendError>;
 }

@@ -1,8 +1,8 @@
-//! What a session goes by: what the server offers, and what its visitor may do.
+//! What a session goes by: what the server offers, and what its client may do.
 
 /// What a server offers to everybody.
 #[derive(Debug, Clone)]
-pub struct Terms {
+pub struct Capabilities {
     /// Its name, in greetings.
     pub host: String,
     /// Program and version, for CAPABILITIES.
@@ -19,7 +19,7 @@ pub struct Terms {
     pub switched_off: Vec<String>,
 }
 
-impl Terms {
+impl Capabilities {
     /// True unless the capability is switched off by setting.
     pub fn has(&self, capability: &str) -> bool {
         let is_it = |off: &String| off.eq_ignore_ascii_case(capability);
@@ -27,9 +27,9 @@ impl Terms {
     }
 }
 
-/// What a visitor may do, in sum; what may be done with a group is asked of the [`World`](crate::World).
+/// What a client may do, in sum; what may be done with a group is asked of the [`Backend`](crate::Backend).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Standing {
+pub struct Permissions {
     /// Read, in some groups.
     pub reads: bool,
     /// Post, in some groups.

@@ -15,8 +15,8 @@ use article::decimal;
 use groups::Active;
 use groups::active::GroupId;
 use nntp::{
-    Article, ControlFile, Credentials, Found, HandedIn, Intake, Kind, Lent, Marks, Next, Out,
-    Outcome, Place, Rows, SaslStep, Seen, Session, Standing, Terms, Trouble, World,
+    Article, ControlFile, Credentials, Found, ReceivedArticle, Intake, Kind, SharedBytes, Marks, Next, Out,
+    Outcome, ArticlePosition, Rows, SaslStep, Seen, Session, Permissions, Capabilities, BackendError, Backend,
 };
 
 /// An article of the fake.
@@ -32,7 +32,7 @@ pub struct Stored {
 #[derive(Debug)]
 struct Whole(Vec<u8>);
 
-impl Lent for Whole {
+impl SharedBytes for Whole {
     fn bytes(&self) -> &[u8] {
         &self.0
     }
@@ -146,10 +146,10 @@ impl Fake {
         });
     }
 
-    fn ask(&mut self) -> Result<(), Trouble> {
+    fn ask(&mut self) -> Result<(), BackendError> {
         self.questions += 1;
         match self.fails_at {
-            Some(at) if self.questions > at => Err(Trouble),
+            Some(at) if self.questions > at => Err(BackendError),
             _ => Ok(()),
         }
     }
@@ -193,7 +193,7 @@ impl Fake {
     }
 }
 
-impl World for Fake {
+impl Backend for Fake {
     fn now(&self) -> i64 {
         self.now
     }
@@ -211,7 +211,7 @@ impl World for Fake {
         self.intake.clone()
     }
 
-    fn seen(&mut self, id: &[u8]) -> Result<Seen, Trouble> {
+    fn seen(&mut self, id: &[u8]) -> Result<Seen, BackendError> {
         self.ask()?;
         if self.ids.contains_key(id) {
             return Ok(Seen::Here);
@@ -222,7 +222,7 @@ impl World for Fake {
         })
     }
 
-    fn hand_in(&mut self, article: HandedIn<'_>) -> Option<Outcome> {
+    fn receive(&mut self, article: ReceivedArticle<'_>) -> Option<Outcome> {
         self.handed_in
             .push((article.kind, article.id.to_vec(), article.article));
         None
@@ -252,7 +252,7 @@ impl World for Fake {
         self.active.clone()
     }
 
-    fn marks(&mut self, group: GroupId) -> Result<Marks, Trouble> {
+    fn marks(&mut self, group: GroupId) -> Result<Marks, BackendError> {
         self.ask()?;
         Ok(Marks {
             low: self.active.low(group),
@@ -260,7 +260,7 @@ impl World for Fake {
         })
     }
 
-    fn count(&mut self, group: GroupId) -> Result<u64, Trouble> {
+    fn count(&mut self, group: GroupId) -> Result<u64, BackendError> {
         self.ask()?;
         let name = self.active.name(group).to_vec();
         Ok(self.of(&name, 0, u64::MAX).len() as u64)
@@ -270,18 +270,18 @@ impl World for Fake {
         !self.closed_groups.contains(group)
     }
 
-    fn file(&mut self, file: ControlFile) -> Result<Option<Arc<Vec<u8>>>, Trouble> {
+    fn file(&mut self, file: ControlFile) -> Result<Option<Arc<Vec<u8>>>, BackendError> {
         self.ask()?;
         let name = format!("{file:?}");
         Ok(self.files.get(name.as_str()).cloned())
     }
 
-    fn place(&mut self, group: &[u8], number: u64) -> Result<Option<Place>, Trouble> {
+    fn place(&mut self, group: &[u8], number: u64) -> Result<Option<ArticlePosition>, BackendError> {
         self.ask()?;
         Ok(self
             .of(group, number, number)
             .first()
-            .map(|&(_, at)| Place(at as u64)))
+            .map(|&(_, at)| ArticlePosition(at as u64)))
     }
 
     fn next(
@@ -289,10 +289,10 @@ impl World for Fake {
         group: &[u8],
         after: u64,
         high: u64,
-    ) -> Result<Option<(u64, Place)>, Trouble> {
+    ) -> Result<Option<(u64, ArticlePosition)>, BackendError> {
         self.ask()?;
         let of = self.of(group, after.saturating_add(1), high);
-        Ok(of.first().map(|&(number, at)| (number, Place(at as u64))))
+        Ok(of.first().map(|&(number, at)| (number, ArticlePosition(at as u64))))
     }
 
     fn previous(
@@ -300,13 +300,13 @@ impl World for Fake {
         group: &[u8],
         before: u64,
         low: u64,
-    ) -> Result<Option<(u64, Place)>, Trouble> {
+    ) -> Result<Option<(u64, ArticlePosition)>, BackendError> {
         self.ask()?;
         let of = self.of(group, low, before.saturating_sub(1));
-        Ok(of.last().map(|&(number, at)| (number, Place(at as u64))))
+        Ok(of.last().map(|&(number, at)| (number, ArticlePosition(at as u64))))
     }
 
-    fn find(&mut self, id: &[u8]) -> Result<Option<Found>, Trouble> {
+    fn find(&mut self, id: &[u8]) -> Result<Option<Found>, BackendError> {
         self.ask()?;
         let Some(&at) = self.ids.get(id) else {
             return Ok(None);
@@ -314,17 +314,17 @@ impl World for Fake {
         let links = &self.articles[at].links;
         let is_open = |(group, _): &(Vec<u8>, u64)| !self.closed_groups.contains(group);
         Ok(Some(Found {
-            place: Place(at as u64),
+            place: ArticlePosition(at as u64),
             may_be_read: links.iter().any(is_open),
         }))
     }
 
-    fn article(&mut self, place: Place) -> Result<Option<Article<'_>>, Trouble> {
+    fn article(&mut self, place: ArticlePosition) -> Result<Option<Article<'_>>, BackendError> {
         self.ask()?;
         let lent_above = self.lent_above;
         Ok(self.articles.get(place.0 as usize).map(|stored| {
             let is_large = stored.wire.len() > lent_above;
-            let lent: Option<Arc<dyn Lent>> = match is_large {
+            let lent: Option<Arc<dyn SharedBytes>> = match is_large {
                 true => Some(Arc::new(Whole(stored.wire.clone()))),
                 false => None,
             };
@@ -345,7 +345,7 @@ impl World for Fake {
         high: u64,
         limit: usize,
         numbers: &mut Vec<u64>,
-    ) -> Result<Option<u64>, Trouble> {
+    ) -> Result<Option<u64>, BackendError> {
         self.ask()?;
         let of = self.of(group, from, high);
         let mut all = of.iter().map(|&(number, _)| number);
@@ -360,7 +360,7 @@ impl World for Fake {
         high: u64,
         bytes_max: usize,
         out: &mut Out,
-    ) -> Result<Rows, Trouble> {
+    ) -> Result<Rows, BackendError> {
         self.ask()?;
         let of = self.of(group, from, high);
         let mut all = of.into_iter().peekable();
@@ -389,7 +389,7 @@ impl World for Fake {
         Ok(Rows { any, next })
     }
 
-    fn row(&mut self, id: &[u8], row: &mut Vec<u8>) -> Result<bool, Trouble> {
+    fn row(&mut self, id: &[u8], row: &mut Vec<u8>) -> Result<bool, BackendError> {
         self.ask()?;
         let Some(&at) = self.ids.get(id) else {
             return Ok(false);
@@ -406,7 +406,7 @@ impl World for Fake {
         limit: usize,
         is_wanted: impl Fn(&[u8]) -> bool,
         mut each: impl FnMut(&[u8]),
-    ) -> Result<Option<u64>, Trouble> {
+    ) -> Result<Option<u64>, BackendError> {
         self.ask()?;
         let from = cursor.unwrap_or(0) as usize;
         let end = (from + limit.min(self.rows_max)).min(self.articles.len());
@@ -425,7 +425,7 @@ impl World for Fake {
 }
 
 /// One who may do everything.
-pub const ALL: Standing = Standing {
+pub const ALL: Permissions = Permissions {
     reads: true,
     posts: true,
     sends: true,
@@ -433,8 +433,8 @@ pub const ALL: Standing = Standing {
     is_logged_in: false,
 };
 
-pub fn terms() -> Terms {
-    Terms {
+pub fn capabilities() -> Capabilities {
+    Capabilities {
         host: "news.test".to_owned(),
         software: "Test 1".to_owned(),
         has_tls: false,
@@ -448,7 +448,7 @@ pub fn terms() -> Terms {
 /// A client on a wire without errors.
 pub struct Client {
     pub session: Session,
-    pub world: Fake,
+    pub backend: Fake,
     pub out: Out,
     input: Vec<u8>,
     /// Why the session stopped.
@@ -461,14 +461,14 @@ pub struct Client {
 }
 
 impl Client {
-    pub fn new(world: Fake) -> Client {
-        Client::with(world, terms(), ALL)
+    pub fn new(backend: Fake) -> Client {
+        Client::with(backend, capabilities(), ALL)
     }
 
-    pub fn with(world: Fake, terms: Terms, standing: Standing) -> Client {
+    pub fn with(backend: Fake, capabilities: Capabilities, permissions: Permissions) -> Client {
         Client {
-            session: Session::new(Arc::new(terms), standing, false),
-            world,
+            session: Session::new(Arc::new(capabilities), permissions, false),
+            backend,
             out: Out::default(),
             input: Vec::new(),
             next: Next::More,
@@ -484,12 +484,12 @@ impl Client {
         let mut got = Vec::new();
         loop {
             self.turns += 1;
-            self.world.turn_asked = 0;
+            self.backend.turn_asked = 0;
             let taken = self
                 .session
-                .take(&self.input, &mut self.world, &mut self.out);
+                .take(&self.input, &mut self.backend, &mut self.out);
             self.most_waiting = self.most_waiting.max(self.out.len());
-            for (kind, id, range) in std::mem::take(&mut self.world.handed_in) {
+            for (kind, id, range) in std::mem::take(&mut self.backend.handed_in) {
                 self.articles.push(self.input[range].to_vec());
                 Session::settle(kind, &id, &Outcome::Taken, &mut self.out);
             }
@@ -499,7 +499,7 @@ impl Client {
             got.extend(ready);
             self.next = taken.next;
             match taken.next {
-                Next::Drain | Next::Promise | Next::Turn => {}
+                Next::Drain | Next::Promise | Next::Yield => {}
                 Next::More | Next::StartTls | Next::Compress | Next::Close => return got,
             }
         }

@@ -1,4 +1,4 @@
-//! The entries in force, and which of them fits a visitor.
+//! The entries in force, and which of them fits a client.
 
 use std::fmt;
 use std::net::IpAddr;
@@ -10,7 +10,7 @@ use crate::rights::{Rights, Rule};
 use crate::sasl::external;
 use crate::sasl::mechanism::Mechanism;
 use crate::tables::{Entry, Limits, Tables};
-use crate::visitor::Visitor;
+use crate::client_identity::ClientIdentity;
 
 /// Who may do what, and how they prove who they are. It does not change: new settings make a new one.
 #[derive(Debug)]
@@ -54,44 +54,44 @@ impl Access {
         }
     }
 
-    /// What a visitor may do: what the first entry says that fits him. To be asked again when he has logged in, and when
+    /// What a client may do: what the first entry says that fits him. To be asked again when he has logged in, and when
     /// TLS begins.
-    pub fn rights(&self, visitor: &Visitor<'_>) -> Rights {
-        let fits = |rule: &Arc<Rule>| misfit(&rule.entry, visitor).is_none();
+    pub fn rights(&self, client: &ClientIdentity<'_>) -> Rights {
+        let fits = |rule: &Arc<Rule>| mismatch(&rule.entry, client).is_none();
         let found = self.rules.iter().position(fits);
         // Only what stands before the entry that fits now can come to fit instead.
         let before = self.rules.get(..found.unwrap_or(self.rules.len()));
-        let can_log_in = visitor.user.is_none()
+        let can_log_in = client.user.is_none()
             && before
                 .unwrap_or_default()
                 .iter()
-                .any(|rule| !rule.entry.users.is_empty() && is_from(&rule.entry, visitor.address));
+                .any(|rule| !rule.entry.users.is_empty() && is_from(&rule.entry, client.address));
         let rule = found.and_then(|found| self.rules.get(found));
         Rights::new(Arc::clone(rule.unwrap_or(&self.nothing)), can_log_in)
     }
 
-    /// The entries in their order, and why each does not fit a visitor; `None`: it does. What follows the first that
+    /// The entries in their order, and why each does not fit a client; `None`: it does. What follows the first that
     /// fits does not count.
     pub fn explain<'a>(
         &'a self,
-        visitor: &'a Visitor<'a>,
-    ) -> impl Iterator<Item = (&'a Entry, Option<Misfit>)> {
+        client: &'a ClientIdentity<'a>,
+    ) -> impl Iterator<Item = (&'a Entry, Option<Mismatch>)> {
         let entries = self.rules.iter().map(|rule| &rule.entry);
-        entries.map(|entry| (entry, misfit(entry, visitor)))
+        entries.map(|entry| (entry, mismatch(entry, client)))
     }
 
-    /// Whether a visitor may send a password as it is. Otherwise AUTHINFO USER and SASL PLAIN are answered with 483 and
+    /// Whether a client may send a password as it is. Otherwise AUTHINFO USER and SASL PLAIN are answered with 483 and
     /// not listed (RFC 4643, 2.3.2, 2.4.2).
-    pub fn takes_passwords(&self, visitor: &Visitor<'_>) -> bool {
-        visitor.is_secure || self.login.plaintext_passwords
+    pub fn takes_passwords(&self, client: &ClientIdentity<'_>) -> bool {
+        client.is_secure || self.login.plaintext_passwords
     }
 
-    /// The SASL mechanisms that CAPABILITIES lists for a visitor, the best first.
-    pub fn mechanisms(&self, visitor: &Visitor<'_>) -> Vec<Mechanism> {
+    /// The SASL mechanisms that CAPABILITIES lists for a client, the best first.
+    pub fn mechanisms(&self, client: &ClientIdentity<'_>) -> Vec<Mechanism> {
         let offers = |mechanism: &Mechanism| match mechanism {
-            Mechanism::External => external::name(self, visitor).is_some(),
+            Mechanism::External => external::name(self, client).is_some(),
             Mechanism::ScramSha256 => self.login.users.has_scram(),
-            Mechanism::Plain => self.takes_passwords(visitor),
+            Mechanism::Plain => self.takes_passwords(client),
         };
         Mechanism::ALL.iter().copied().filter(offers).collect()
     }
@@ -103,9 +103,9 @@ impl Access {
     }
 }
 
-/// Why an entry does not fit a visitor.
+/// Why an entry does not fit a client.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Misfit {
+pub enum Mismatch {
     /// He comes from elsewhere.
     Elsewhere,
     /// He comes without TLS.
@@ -119,37 +119,37 @@ pub enum Misfit {
 }
 
 /// As the rest of a sentence that begins with who it is.
-impl fmt::Display for Misfit {
+impl fmt::Display for Mismatch {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Misfit::Elsewhere => "comes from elsewhere",
-            Misfit::WithoutTls => "comes without TLS",
-            Misfit::Certificate => "has not shown such a certificate",
-            Misfit::NotLoggedIn => "has not logged in",
-            Misfit::SomebodyElse => "is somebody else",
+            Mismatch::Elsewhere => "comes from elsewhere",
+            Mismatch::WithoutTls => "comes without TLS",
+            Mismatch::Certificate => "has not shown such a certificate",
+            Mismatch::NotLoggedIn => "has not logged in",
+            Mismatch::SomebodyElse => "is somebody else",
         })
     }
 }
 
 /// Why it does not fit; `None`: it fits.
-fn misfit(entry: &Entry, visitor: &Visitor<'_>) -> Option<Misfit> {
+fn mismatch(entry: &Entry, client: &ClientIdentity<'_>) -> Option<Mismatch> {
     let is_certified = |one: &[u8; 32]| entry.certificates.contains(one);
-    if !is_from(entry, visitor.address) {
-        return Some(Misfit::Elsewhere);
+    if !is_from(entry, client.address) {
+        return Some(Mismatch::Elsewhere);
     }
-    if entry.tls && !visitor.is_secure {
-        return Some(Misfit::WithoutTls);
+    if entry.tls && !client.is_secure {
+        return Some(Mismatch::WithoutTls);
     }
-    if !entry.certificates.is_empty() && !visitor.certificate.as_ref().is_some_and(is_certified) {
-        return Some(Misfit::Certificate);
+    if !entry.certificates.is_empty() && !client.certificate.as_ref().is_some_and(is_certified) {
+        return Some(Mismatch::Certificate);
     }
-    match visitor.user {
+    match client.user {
         _ if entry.users.is_empty() => None,
-        None => Some(Misfit::NotLoggedIn),
+        None => Some(Mismatch::NotLoggedIn),
         Some(user) => {
             let mut users = entry.users.iter();
             let is_meant = users.any(|known| known == "*" || known == user);
-            (!is_meant).then_some(Misfit::SomebodyElse)
+            (!is_meant).then_some(Mismatch::SomebodyElse)
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-/// Nobody's fault but the administrator's or the disk's; no visitor can cause one.
+/// Nobody's fault but the administrator's or the disk's; no client can cause one.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {

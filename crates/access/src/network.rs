@@ -22,7 +22,7 @@ pub enum Network {
 
 impl Network {
     /// Reads an address, an address and a number of bits, or `local`. IPv4 in IPv6 clothes (`::ffff:192.0.2.0/120`, RFC 4291,
-    /// 2.5.5.2) is the IPv4 network: visitors from there count as what they are.
+    /// 2.5.5.2) is the IPv4 network: clients from there count as what they are.
     ///
     /// # Errors
     /// What is wrong, as the rest of a sentence that begins with the text.
@@ -62,13 +62,13 @@ impl Network {
     }
 
     /// Whether an address lies in it. An IPv4 address in IPv6 clothes (`::ffff:192.0.2.1`) counts as what it is. `None`
-    /// is a visitor over a pipe.
-    pub fn contains(&self, visitor: Option<IpAddr>) -> bool {
-        let visitor = visitor.map(|address| address.to_canonical());
+    /// is a client over a pipe.
+    pub fn contains(&self, client: Option<IpAddr>) -> bool {
+        let client = client.map(|address| address.to_canonical());
         match self {
-            Network::Local => visitor.is_none_or(|address| address.is_loopback()),
-            Network::Of { address, bits } => visitor.is_some_and(|visitor| {
-                visitor.is_ipv4() == address.is_ipv4() && first_bits(visitor, *bits) == *address
+            Network::Local => client.is_none_or(|address| address.is_loopback()),
+            Network::Of { address, bits } => client.is_some_and(|client| {
+                client.is_ipv4() == address.is_ipv4() && first_bits(client, *bits) == *address
             }),
         }
     }

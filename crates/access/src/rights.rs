@@ -1,4 +1,4 @@
-//! What a visitor may do.
+//! What a client may do.
 
 use std::sync::Arc;
 
@@ -7,7 +7,7 @@ use groups::{Destination, Sender, Wildmat};
 
 use crate::tables::{Entry, Feature, Limits};
 
-/// What a visitor may do now. Cheap to clone, and to ask about every group of `active`.
+/// What a client may do now. Cheap to clone, and to ask about every group of `active`.
 #[derive(Debug, Clone)]
 pub struct Rights {
     rule: Arc<Rule>,

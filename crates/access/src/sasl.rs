@@ -15,7 +15,7 @@ use base64::engine::general_purpose::STANDARD;
 
 use crate::allowed::Access;
 use crate::program::Connection;
-use crate::visitor::Visitor;
+use crate::client_identity::ClientIdentity;
 
 pub use mechanism::Mechanism;
 pub use scram::NONCE_BYTES;
@@ -45,18 +45,18 @@ enum State {
 }
 
 impl Exchange {
-    /// An attempt by a visitor.
+    /// An attempt by a client.
     pub fn new(
         mechanism: Mechanism,
         access: &Arc<Access>,
-        visitor: &Visitor<'_>,
+        client: &ClientIdentity<'_>,
         connection: Connection,
     ) -> Exchange {
         let state = match mechanism {
             Mechanism::Plain => State::Plain,
             Mechanism::ScramSha256 => State::Scram(scram::Scram::new(None)),
             Mechanism::External => State::External {
-                name: external::name(access, visitor),
+                name: external::name(access, client),
             },
         };
         Exchange {

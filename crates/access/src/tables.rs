@@ -1,5 +1,5 @@
 //! The `[[access]]` tables of `broadsheet.toml`: readers, posters and peers in one list, and the first entry that fits a
-//! visitor counts.
+//! client counts.
 //!
 //! ```toml
 //! [[access]]
@@ -31,7 +31,7 @@ pub const ENTRIES_MAX: usize = 1000;
 /// Networks, users or certificates of one entry; more are a fault.
 pub const LIST_MAX: usize = 1000;
 
-/// What `broadsheet.toml` says of visitors.
+/// What `broadsheet.toml` says of clients.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Tables {
     /// In the order of the file. None at all: who comes from this machine may read, post and send everything,
@@ -69,7 +69,7 @@ pub struct Entry {
     pub limits: Limits,
 }
 
-/// How much visitors of one entry may do. `None`: no limit but those of the server.
+/// How much clients of one entry may do. `None`: no limit but those of the server.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Limits {
     /// Bytes of an article that is posted or sent.

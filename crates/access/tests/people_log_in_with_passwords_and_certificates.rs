@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 use access::password::Hash;
 use access::sasl::{Exchange, Mechanism, Step};
-use access::{Access, Connection, Login, Outcome, Tables, User, Users, UsersFile, Visitor};
+use access::{Access, Connection, Login, Outcome, Tables, User, Users, UsersFile, ClientIdentity};
 
 const HERS: [u8; 32] = [1; 32];
 const PEERS: [u8; 32] = [2; 32];
@@ -48,12 +48,12 @@ fn by_password(access: &Access, name: &[u8], password: &[u8]) -> Outcome {
 }
 
 fn begin(access: &Arc<Access>, mechanism: Mechanism, certificate: Option<[u8; 32]>) -> Exchange {
-    let visitor = Visitor {
+    let client = ClientIdentity {
         is_secure: true,
         certificate,
-        ..Visitor::default()
+        ..ClientIdentity::default()
     };
-    Exchange::new(mechanism, access, &visitor, Connection::default())
+    Exchange::new(mechanism, access, &client, Connection::default())
 }
 
 fn anna() -> Outcome {
@@ -199,12 +199,12 @@ fn a_certificate_stands_for_a_user_and_that_of_a_peer_for_nobody() {
         };
         assert_eq!(seen, user, "{outcome:?}");
         assert!(seen.is_some() || outcome.code() == 481);
-        let visitor = Visitor {
+        let client = ClientIdentity {
             is_secure: true,
             certificate,
-            ..Visitor::default()
+            ..ClientIdentity::default()
         };
-        let is_offered = access.mechanisms(&visitor).contains(&Mechanism::External);
+        let is_offered = access.mechanisms(&client).contains(&Mechanism::External);
         assert_eq!(is_offered, certificate == Some(HERS));
     }
 }

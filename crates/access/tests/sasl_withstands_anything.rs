@@ -9,7 +9,7 @@
 use std::sync::Arc;
 
 use access::sasl::{self, Exchange, Mechanism, RESPONSE_BYTES_MAX, Step, Verifier};
-use access::{Access, Connection, Login, Outcome, Tables, User, Users, Visitor};
+use access::{Access, Connection, Login, Outcome, Tables, User, Users, ClientIdentity};
 use proptest::prelude::*;
 
 fn response() -> impl Strategy<Value = Vec<u8>> {
@@ -29,8 +29,8 @@ proptest! {
         certificate: Option<[u8; 32]>,
     ) {
         let access = Arc::new(Access::new(&Tables::default(), Login::none()));
-        let visitor = Visitor { certificate, ..Visitor::default() };
-        let mut exchange = Exchange::new(Mechanism::ALL[which], &access, &visitor, Connection::default());
+        let client = ClientIdentity { certificate, ..ClientIdentity::default() };
+        let mut exchange = Exchange::new(Mechanism::ALL[which], &access, &client, Connection::default());
         for response in responses {
             if let Step::Done(outcome) = exchange.take(Some(&response)) {
                 let is_in = matches!(outcome, Outcome::LoggedIn { .. });
@@ -85,9 +85,9 @@ fn base64_is_read_strictly() {
 #[test]
 fn a_response_beyond_the_limit_is_malformed() {
     let access = Arc::new(Access::new(&Tables::default(), Login::none()));
-    let visitor = Visitor::default();
+    let client = ClientIdentity::default();
     let connection = Connection::default();
-    let mut exchange = Exchange::new(Mechanism::Plain, &access, &visitor, connection);
+    let mut exchange = Exchange::new(Mechanism::Plain, &access, &client, connection);
     let long = vec![0; RESPONSE_BYTES_MAX + 1];
     let step = exchange.take(Some(&long));
     assert!(

@@ -10,7 +10,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use access::sasl::{Exchange, Mechanism, Step, Verifier};
-use access::{Access, Connection, Login, Outcome, Tables, User, Users, UsersFile, Visitor};
+use access::{Access, Connection, Login, Outcome, Tables, User, Users, UsersFile, ClientIdentity};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 
@@ -153,11 +153,11 @@ fn an_unknown_user_looks_like_a_known_one_until_the_end() {
 #[test]
 fn nonces_are_new_each_time() {
     let (_news, access) = access();
-    let visitor = Visitor::default();
-    assert_eq!(access.mechanisms(&visitor), [Mechanism::ScramSha256]);
+    let client = ClientIdentity::default();
+    assert_eq!(access.mechanisms(&client), [Mechanism::ScramSha256]);
     let ask = || {
         let connection = Connection::default();
-        let mut exchange = Exchange::new(Mechanism::ScramSha256, &access, &visitor, connection);
+        let mut exchange = Exchange::new(Mechanism::ScramSha256, &access, &client, connection);
         asked(exchange.take(Some(b"n,,n=user,r=x")))
     };
     assert_ne!(ask(), ask());

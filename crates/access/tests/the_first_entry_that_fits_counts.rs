@@ -1,4 +1,4 @@
-//! Of the `[[access]]` tables the first that fits a visitor says what he may do.
+//! Of the `[[access]]` tables the first that fits a client says what he may do.
 #![allow(
     clippy::indexing_slicing,
     clippy::panic,
@@ -6,7 +6,7 @@
     reason = "a test fails by panicking"
 )]
 
-use access::{Access, Feature, Grant, Login, Rights, Tables, Visitor};
+use access::{Access, Feature, Grant, Login, Rights, Tables, ClientIdentity};
 use groups::{Destination, Sender};
 
 const CERTIFICATE: [u8; 32] = [0xab; 32];
@@ -16,10 +16,10 @@ fn access(text: &str) -> Access {
     Access::new(&tables, Login::none())
 }
 
-fn from(address: &str) -> Visitor<'static> {
-    Visitor {
+fn from(address: &str) -> ClientIdentity<'static> {
+    ClientIdentity {
         address: Some(address.parse().unwrap()),
-        ..Visitor::default()
+        ..ClientIdentity::default()
     }
 }
 
@@ -78,12 +78,12 @@ fn without_entries_this_machine_reads_posts_and_sends_and_nobody_else_does_anyth
     let own = access.rights(&from("127.0.0.1"));
     assert_eq!(seen(&own), ("local", true, true, true, false));
     assert!(own.reads_all() && !own.may_approve() && own.takes_all());
-    let pipe = access.rights(&Visitor::default());
+    let pipe = access.rights(&ClientIdentity::default());
     assert_eq!(seen(&pipe), ("local", true, true, true, false));
     let stranger = access.rights(&from("203.0.113.9"));
     assert_eq!(seen(&stranger), ("", false, false, false, false));
     assert!(stranger.is_nothing() && stranger.reads_none() && stranger.posts_none());
-    let user = Visitor {
+    let user = ClientIdentity {
         user: Some("anna"),
         is_secure: true,
         certificate: Some(CERTIFICATE),
@@ -95,7 +95,7 @@ fn without_entries_this_machine_reads_posts_and_sends_and_nobody_else_does_anyth
 #[test]
 fn networks_users_and_certificates_choose_the_entry() {
     let access = access(HOUSE);
-    let rights = |visitor| access.rights(&visitor);
+    let rights = |client| access.rights(&client);
     let banned = rights(from("192.0.2.66"));
     // An entry with nothing in it is a locked door, even to who could log in elsewhere.
     assert_eq!(seen(&banned), ("banned", false, false, false, false));
@@ -112,7 +112,7 @@ fn networks_users_and_certificates_choose_the_entry() {
     assert!(!lan.may_read(b"private.x") && !lan.reads_all() && !lan.reads_none());
     let outside = rights(from("203.0.113.9"));
     assert_eq!(seen(&outside), ("", false, false, false, true));
-    let certified = Visitor {
+    let certified = ClientIdentity {
         certificate: Some(CERTIFICATE),
         is_secure: true,
         ..from("203.0.113.9")
@@ -121,18 +121,18 @@ fn networks_users_and_certificates_choose_the_entry() {
         seen(&rights(certified)),
         ("certified", false, false, true, false)
     );
-    let open = Visitor {
+    let open = ClientIdentity {
         is_secure: false,
         ..certified
     };
     assert_eq!(rights(open).name(), "");
-    let anna = Visitor {
+    let anna = ClientIdentity {
         user: Some("anna"),
         ..from("203.0.113.9")
     };
     assert_eq!(seen(&rights(anna)), ("anna", true, true, false, false));
     assert!(rights(anna).may_approve());
-    let bert = Visitor {
+    let bert = ClientIdentity {
         user: Some("bert"),
         is_secure: true,
         ..from("203.0.113.9")
@@ -140,7 +140,7 @@ fn networks_users_and_certificates_choose_the_entry() {
     assert_eq!(seen(&rights(bert)), ("people", true, true, false, false));
     assert!(!posts(&rights(bert), &["x.announce"]) && !rights(bert).may_approve());
     // Logged in without TLS, where TLS is asked for, and from no other network: nothing, and no second try.
-    let open = Visitor {
+    let open = ClientIdentity {
         is_secure: false,
         ..bert
     };
@@ -227,7 +227,7 @@ fn a_peers_article_needs_one_group_that_fits_and_none_that_is_poisoned() {
 #[test]
 fn passwords_want_tls_unless_the_setting_says_otherwise() {
     let open = from("127.0.0.1");
-    let secure = Visitor {
+    let secure = ClientIdentity {
         is_secure: true,
         ..open
     };

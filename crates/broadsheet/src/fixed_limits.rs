@@ -191,6 +191,6 @@ fixed! {
     access::program::ANSWER_BYTES_MAX, Unit::Bytes, "answer of a program that checks passwords", "One that says more, or complains more, is killed.";
     access::flood::POSTERS_MAX, Unit::Count("posters"), "posters remembered for floods", "With more, those who may post again the soonest are forgotten.";
     access::flood::WAIT_SECONDS_MAX, Unit::Count("seconds"), "wait of who posts too much", "Each wait is twice as long as the one before, up to this.";
-    access::pace::WAIT_SECONDS_MAX, Unit::Count("seconds"), "wait for a rate", "Whoever takes more than a rate allows waits at most so long.";
+    access::rate_limit::WAIT_SECONDS_MAX, Unit::Count("seconds"), "wait for a rate", "Whoever takes more than a rate allows waits at most so long.";
     expire::life::DAYS_MAX, Unit::Count("days"), "life of an article", "A longer life is written `never'.";
 }

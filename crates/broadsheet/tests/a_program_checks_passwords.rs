@@ -1,4 +1,4 @@
-//! A program of the administrator's is asked about names and passwords, and told where the visitor comes from and came to, as INN does.
+//! A program of the administrator's is asked about names and passwords, and told where the client comes from and came to, as INN does.
 
 // A test fails by panicking.
 #![allow(clippy::indexing_slicing, clippy::unwrap_used, clippy::panic)]

@@ -1,4 +1,4 @@
-//! Random tables of access, visitors, groups, aliases and spellings, against a slow model of the rights that shares no code with them.
+//! Random tables of access, clients, groups, aliases and spellings, against a slow model of the rights that shares no code with them.
 
 // A test fails by panicking.
 #![allow(clippy::indexing_slicing, clippy::unwrap_used, clippy::panic)]
@@ -6,7 +6,7 @@
 use std::convert::Infallible;
 use std::net::IpAddr;
 
-use access::{Access, Grant, Login, Rights, Tables, Visitor};
+use access::{Access, Grant, Login, Rights, Tables, ClientIdentity};
 use article::date::{Utc, write_utc};
 use article::{Article, Form, wire};
 use groups::{Active, Matrix, Sender, Sites};
@@ -175,7 +175,7 @@ fn rights(lines: &[Line], who: &Who) -> Rights {
     let address = who
         .address
         .map(|address| address.parse::<IpAddr>().unwrap());
-    Access::new(&tables, Login::none()).rights(&Visitor {
+    Access::new(&tables, Login::none()).rights(&ClientIdentity {
         address,
         user: who.user,
         certificate: who.certificate.map(|one| CERTIFICATES[one]),

@@ -1,5 +1,5 @@
-//! Whatever is wrong here, visitors are told that it is, and not where: paths and reasons are for the journal. Under inetd standard error is the
-//! visitor's own connection.
+//! Whatever is wrong here, clients are told that it is, and not where: paths and reasons are for the journal. Under inetd standard error is the
+//! client's own connection.
 
 // A test fails by panicking.
 #![allow(clippy::indexing_slicing, clippy::unwrap_used, clippy::panic)]

@@ -312,7 +312,7 @@ impl Backend for Desk<'_> {
     }
 
     fn mechanisms(&self) -> Vec<&'static str> {
-        let mechanisms = self.shared.access().mechanisms(&self.visit.visitor());
+        let mechanisms = self.shared.access().mechanisms(&self.visit.identity());
         mechanisms.into_iter().map(Mechanism::name).collect()
     }
 
@@ -328,8 +328,8 @@ impl Backend for Desk<'_> {
                     return SaslStep::Unknown;
                 };
                 let connection = self.visit.connection();
-                let visitor = self.visit.visitor();
-                let mut exchange = Exchange::new(mechanism, &access, &visitor, connection);
+                let identity = self.visit.identity();
+                let mut exchange = Exchange::new(mechanism, &access, &identity, connection);
                 let step = exchange.take(initial);
                 self.visit.exchange = Some(exchange);
                 self.follow(step)

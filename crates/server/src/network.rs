@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-use access::Visitor;
+use access::ClientIdentity;
 use nntp::{Kind, LoggedIn, Outcome, Session};
 use rustix::event::{Timespec, epoll};
 use rustix::io::Errno;
@@ -637,13 +637,13 @@ impl Network {
         let shared = self.shared.clone();
         shared.counts.connected.one();
         let in_force = shared.in_force();
-        let visitor = Visitor {
+        let identity = ClientIdentity {
             address: address.map(|address| address.ip()),
             user: None,
             certificate: None,
             is_secure: false,
         };
-        let rights = in_force.access.rights(&visitor);
+        let rights = in_force.access.rights(&identity);
         let refuse = |line: &[u8], why: &'static str| {
             shared.counts.rejected.one();
             shared.newsroom.tell(&Event::Rejected { address, why });

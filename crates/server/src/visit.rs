@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use access::sasl::Exchange;
-use access::{Pace, Rights, Visitor};
+use access::{RateLimit, Rights, ClientIdentity};
 use nntp::Permissions;
 
 use crate::Token;
@@ -51,17 +51,17 @@ pub struct Visit {
     /// Articles handed in and not settled, and their bytes.
     pub on_the_way: (usize, usize),
     /// How fast it may send articles, where that is limited.
-    pub sending: Option<Pace>,
+    pub sending: Option<RateLimit>,
     /// How fast it may read, where that is limited.
-    pub reading: Option<Pace>,
+    pub reading: Option<RateLimit>,
     /// It went too fast: until then nothing is read from it, in milliseconds of the monotonic clock.
     pub rests_until: Option<u64>,
 }
 
 impl Visit {
     /// As the rules see it.
-    pub fn visitor(&self) -> Visitor<'_> {
-        Visitor {
+    pub fn identity(&self) -> ClientIdentity<'_> {
+        ClientIdentity {
             address: self.address.map(|address| address.ip()),
             user: self.user.as_deref(),
             certificate: self.certificate,
@@ -93,7 +93,7 @@ impl Visit {
     /// Asks anew what it may do, for it has shown who it is, and counts it under the entry that it has then. False, and nothing else
     /// done: that has as many connections as it may, or the address has more than those of the entry may.
     pub fn enter(&mut self, shared: &Shared) -> bool {
-        let rights = shared.access().rights(&self.visitor());
+        let rights = shared.access().rights(&self.identity());
         let peer = shared.counts.peer(rights.name());
         if !Arc::ptr_eq(&peer, &self.peer) {
             let limits = rights.limits();
@@ -129,7 +129,7 @@ impl Visit {
 
     /// Asks anew what it may do, for the rules are others. Nobody is sent away who is here.
     pub fn ask_again(&mut self, shared: &Shared) {
-        let rights = shared.access().rights(&self.visitor());
+        let rights = shared.access().rights(&self.identity());
         let peer = shared.counts.peer(rights.name());
         if !Arc::ptr_eq(&peer, &self.peer) {
             peer.connections.one();
@@ -185,9 +185,9 @@ impl Visit {
     /// The limits on its speed are those of its rights.
     pub fn begin_paces(&mut self) {
         let limits = self.rights.limits();
-        let per_minute = |count: u32| Pace::per_minute(u64::from(count));
+        let per_minute = |count: u32| RateLimit::per_minute(u64::from(count));
         self.sending = limits.articles_per_minute_max.map(per_minute);
-        self.reading = limits.bytes_per_second_max.map(Pace::per_second);
+        self.reading = limits.bytes_per_second_max.map(RateLimit::per_second);
     }
 
     /// It has to rest for so long from now on, in milliseconds of the monotonic clock.

@@ -4,12 +4,12 @@ use super::step::Step;
 use crate::allowed::Access;
 use crate::outcome::Outcome;
 use crate::prepared::is_same_name;
-use crate::visitor::Visitor;
+use crate::client_identity::ClientIdentity;
 
-/// The name of the user whose certificate the visitor has shown. A certificate in an entry of [`Tables`](crate::Tables) is another
+/// The name of the user whose certificate the client has shown. A certificate in an entry of [`Tables`](crate::Tables) is another
 /// matter: it is why that entry fits, as an address may be, and makes nobody a user. A peer that has one has not logged in.
-pub(crate) fn name(access: &Access, visitor: &Visitor<'_>) -> Option<String> {
-    let certificate = visitor.certificate.as_ref()?;
+pub(crate) fn name(access: &Access, client: &ClientIdentity<'_>) -> Option<String> {
+    let certificate = client.certificate.as_ref()?;
     let users = access.login.users.now().ok()?;
     Some(users.certified(certificate)?.name.clone())
 }

@@ -4,7 +4,7 @@ use std::io::{self, Write};
 use std::net::IpAddr;
 
 use access::fingerprint;
-use access::{Access, Entry, Feature, Grant, Rights, Visitor};
+use access::{Access, Entry, Feature, Grant, Rights, ClientIdentity};
 use groups::{Active, Destination, Sender};
 use serde_json::{Value, json};
 
@@ -67,7 +67,7 @@ fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
     });
     let certificate = certificate.transpose()?;
     let user = text("user");
-    let visitor = Visitor {
+    let visitor = ClientIdentity {
         address,
         user: user.as_deref(),
         certificate,
@@ -94,11 +94,11 @@ fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
     })
 }
 
-/// What was found out about a visitor.
+/// What was found out about a client.
 struct Found<'a> {
     active: Active,
     access: &'a Access,
-    visitor: &'a Visitor<'a>,
+    visitor: &'a ClientIdentity<'a>,
     rights: &'a Rights,
     /// What `[nntp] without` switches off.
     off_for_all: Vec<Feature>,

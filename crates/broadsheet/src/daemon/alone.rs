@@ -134,7 +134,7 @@ impl Alone {
         turn.stopped.map_or(Ok(()), Err)
     }
 
-    /// Why the daemon takes no articles, where one serves this news directory: what holds for its visitors holds here. It is asked once in
+    /// Why the daemon takes no articles, where one serves this news directory: what holds for its clients holds here. It is asked once in
     /// a while; who offers many articles would keep it busy else.
     fn closed_by_daemon(&self) -> Option<Arc<str>> {
         let mut asked = lock(&self.asked);

@@ -4,7 +4,7 @@ use std::net::IpAddr;
 
 /// What is known of somebody who is connected.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Visitor<'a> {
+pub struct ClientIdentity<'a> {
     /// Where he comes from; `None` over a pipe (inetd without a socket, ssh), which counts as local.
     pub address: Option<IpAddr>,
     /// His name, when he has logged in.

@@ -10,7 +10,7 @@ pub const WAIT_SECONDS_MAX: u64 = 3600;
 /// What is taken is taken at once, on credit when the bucket is full already: an article is read as a whole, and only
 /// the next one waits.
 #[derive(Debug, Clone)]
-pub struct Pace {
+pub struct RateLimit {
     count: u64,
     per: Duration,
     /// How long it takes to empty what is in the bucket, as of `since`.
@@ -18,19 +18,19 @@ pub struct Pace {
     since: Option<Instant>,
 }
 
-impl Pace {
+impl RateLimit {
     /// So much a second; at least 1.
-    pub fn per_second(count: u64) -> Pace {
-        Pace::new(count, Duration::from_secs(1))
+    pub fn per_second(count: u64) -> RateLimit {
+        RateLimit::new(count, Duration::from_secs(1))
     }
 
     /// So much a minute; at least 1.
-    pub fn per_minute(count: u64) -> Pace {
-        Pace::new(count, Duration::from_secs(60))
+    pub fn per_minute(count: u64) -> RateLimit {
+        RateLimit::new(count, Duration::from_secs(60))
     }
 
-    fn new(count: u64, per: Duration) -> Pace {
-        Pace {
+    fn new(count: u64, per: Duration) -> RateLimit {
+        RateLimit {
             count: count.max(1),
             per,
             debt: Duration::ZERO,

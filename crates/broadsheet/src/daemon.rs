@@ -9,7 +9,7 @@
 //! | `watched` | what status and metrics tell |
 //! | `metrics` | Prometheus asks, over HTTP |
 //! | `event` | what the main thread waits for |
-//! | `newsroom` | the thread that owns the filer: one job after the other |
+//! | `writer` | the thread that owns the filer: one job after the other |
 //! | `room` | what others see of it: they bring jobs |
 //! | `lock` | what threads lock |
 //! | `socket` | who may ask over control.sock, and for what |
@@ -23,7 +23,7 @@
 //! | `door` | the NNTP server in front |
 //! | `alone` | one session without a daemon |
 //! | `sandbox` | threads confine themselves |
-//! | `tray` | articles that came over NNTP wait for the newsroom |
+//! | `tray` | articles that came over NNTP wait for the writer |
 //! | `wire` | it files them |
 //! | `silo` | how many in one commit |
 //! | `posts` | what readers post becomes an article, or a mail |
@@ -36,7 +36,7 @@
 mod alone;
 pub mod client;
 mod connection;
-mod door;
+mod nntp_service;
 mod event;
 mod feeders;
 mod feeds;
@@ -44,33 +44,33 @@ mod incoming;
 mod journal;
 mod lock;
 mod metrics;
-mod newsroom;
+mod writer;
 mod notify;
 mod posts;
 mod request;
-mod room;
+mod writer_handle;
 mod sandbox;
 mod schedule;
 mod serve;
 mod signals;
-mod silo;
+mod group_commit;
 mod socket;
 mod syslog;
-mod tray;
-mod watched;
+mod intake_queue;
+mod daemon_status;
 mod wire;
 
 pub use alone::serve_one;
-pub use door::Listen;
+pub use nntp_service::Listen;
 pub use feeders::{END_SECONDS_MAX, FEEDERS_MAX};
 pub use journal::{FORMATS, LINES_AT_ONCE_MAX, say};
 pub use metrics::{Address, REQUEST_BYTES_MAX as METRICS_REQUEST_BYTES_MAX};
 pub use posts::MAILS_MAX;
 pub use request::REQUEST_BYTES_MAX;
-pub use room::JOBS_MAX;
+pub use writer_handle::JOBS_MAX;
 pub use schedule::RUNNING_MAX;
 pub use serve::serve;
 pub use socket::CLIENTS_MAX;
 pub use syslog::take_over_stderr;
-pub use tray::REASON_BYTES_MAX;
-pub use watched::{Entry, Nntp, Watched};
+pub use intake_queue::REASON_BYTES_MAX;
+pub use daemon_status::{Entry, Nntp, DaemonStatus};

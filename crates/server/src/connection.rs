@@ -17,11 +17,11 @@ use crate::counts::What;
 use crate::event::Event;
 use crate::layers::deflate::Deflate;
 use crate::layers::tls::Tls;
-use crate::library::{Desk, Library};
+use crate::thread_store::{SessionContext, ThreadStore};
 use crate::mailbox::Mailbox;
-use crate::parcel::{Packing, Parcel};
+use crate::article_batch::{BatchBuilder, ArticleBatch};
 use crate::shared::Shared;
-use crate::visit::{TOO_MANY, Visit};
+use crate::client::{TOO_MANY, Client};
 
 /// Read from a socket in one go: 1 MiB.
 pub const READ_BYTES: usize = 1 << 20;
@@ -62,17 +62,17 @@ pub struct Wants {
 pub struct Over;
 
 /// What the network thread lends to a connection whose turn it is.
-pub struct Turn<'t> {
+pub struct IoContext<'t> {
     /// The store.
-    pub library: &'t mut Library,
+    pub store: &'t mut ThreadStore,
     /// A buffer for input, empty.
     pub input: &'t mut Vec<u8>,
     /// A buffer for what came from the socket where that is not the input yet, empty.
     pub raw: &'t mut Vec<u8>,
-    /// Buffers that came back from the newsroom.
+    /// Buffers that came back from the writer.
     pub spare: &'t mut Vec<Vec<u8>>,
     /// For articles.
-    pub packing: &'t mut Packing,
+    pub batch_builder: &'t mut BatchBuilder,
     /// What all threads share.
     pub shared: &'t Shared,
     /// The thread's letters.
@@ -85,17 +85,17 @@ pub struct Turn<'t> {
     pub until: Instant,
 }
 
-fn desk<'a>(visit: &'a mut Visit, turn: &'a mut Turn<'_>, input: &'a [u8]) -> Desk<'a> {
-    Desk {
-        library: turn.library,
-        visit,
-        packing: turn.packing,
+fn desk<'a>(client: &'a mut Client, context: &'a mut IoContext<'_>, input: &'a [u8]) -> SessionContext<'a> {
+    SessionContext {
+        store: context.store,
+        client,
+        batch_builder: context.batch_builder,
         input,
-        shared: turn.shared,
-        mailbox: turn.mailbox,
-        now: turn.now,
-        ticks: turn.ticks,
-        until: turn.until,
+        shared: context.shared,
+        mailbox: context.mailbox,
+        now: context.now,
+        ticks: context.ticks,
+        until: context.until,
     }
 }
 
@@ -105,7 +105,7 @@ pub struct Connection {
     /// The session.
     pub session: Session,
     /// Who it is.
-    pub visit: Visit,
+    pub client: Client,
     out: Out,
     /// Input that is not used up.
     rest: Vec<u8>,
@@ -152,14 +152,14 @@ impl Connection {
     pub fn new(
         socket: OwnedFd,
         session: Session,
-        visit: Visit,
+        client: Client,
         tls: Option<Box<Tls>>,
         ticks: u64,
     ) -> Connection {
         Connection {
             socket,
             session,
-            visit,
+            client,
             out: Out::default(),
             rest: Vec::new(),
             is_held: false,
@@ -237,30 +237,30 @@ impl Connection {
     ///
     /// # Errors
     /// The connection is over.
-    pub fn read(&mut self, turn: &mut Turn<'_>) -> Result<(), Over> {
+    pub fn read(&mut self, context: &mut IoContext<'_>) -> Result<(), Over> {
         if !self.reads() {
             return Ok(());
         }
-        let mut input = self.take_input(turn);
+        let mut input = self.take_input(context);
         let read = match self.tls.is_some() || self.deflate.is_some() {
             false => receive(&self.socket, &mut input, self.read_bytes()),
-            true => self.read_through(turn, &mut input),
+            true => self.read_through(context, &mut input),
         };
         match read {
             Ok(0) => self.is_at_end = true,
             Ok(count) => {
-                self.visit.tally.add(What::ReceivedBytes, count as u64);
+                self.client.tally.add(What::ReceivedBytes, count as u64);
                 if self.session.is_receiving() {
-                    self.got_on(count, turn.ticks);
+                    self.got_on(count, context.ticks);
                 }
             }
             Err(Errno::AGAIN | Errno::INTR) => {}
             Err(_) => {
-                self.put_back(turn, input, 0);
+                self.put_back(context, input, 0);
                 return Err(Over);
             }
         }
-        self.work(turn, input)?;
+        self.work(context, input)?;
         self.look_for_end()
     }
 
@@ -282,7 +282,7 @@ impl Connection {
     }
 
     /// The input so far, in a buffer with room for more.
-    fn take_input(&mut self, turn: &mut Turn<'_>) -> Vec<u8> {
+    fn take_input(&mut self, context: &mut IoContext<'_>) -> Vec<u8> {
         if self.rest.len() > REST_BYTES {
             let mut input = std::mem::take(&mut self.rest);
             // Grows by halves, so that a large article is not copied with each piece of it.
@@ -290,7 +290,7 @@ impl Connection {
             input.reserve(more);
             return input;
         }
-        let mut input = std::mem::take(turn.input);
+        let mut input = std::mem::take(context.input);
         input.clear();
         input.reserve(READ_BYTES);
         input.extend_from_slice(&self.rest);
@@ -299,54 +299,54 @@ impl Connection {
     }
 
     /// Keeps what was not used up, and gives the buffer back.
-    fn put_back(&mut self, turn: &mut Turn<'_>, mut input: Vec<u8>, used: usize) {
+    fn put_back(&mut self, context: &mut IoContext<'_>, mut input: Vec<u8>, used: usize) {
         let left = input.len().saturating_sub(used);
         if left > REST_BYTES {
             input.drain(..used);
             self.rest = input;
-            self.hold(turn);
+            self.hold(context);
             return;
         }
         self.rest = match input.get(used..) {
             Some(rest) if !rest.is_empty() => rest.to_vec(),
             _ => Vec::new(),
         };
-        self.hold(turn);
+        self.hold(context);
         // One that a large article made larger is given back.
-        if turn.input.capacity() < input.capacity() && input.capacity() <= 2 * READ_BYTES {
+        if context.input.capacity() < input.capacity() && input.capacity() <= 2 * READ_BYTES {
             input.clear();
-            *turn.input = input;
+            *context.input = input;
         }
     }
 
     /// Counts what it holds that is not whole, among what all hold.
-    fn hold(&mut self, turn: &Turn<'_>) {
+    fn hold(&mut self, context: &IoContext<'_>) {
         let kept = self.tls.as_ref().map_or(0, |tls| tls.kept_bytes());
         let owner = || {
-            let address = self.visit.address;
+            let address = self.client.address;
             let address = address.map(|address| access::counted(address.ip()));
-            let entry = self.visit.rights.name().to_owned();
-            ((entry, address), turn.mailbox.clone())
+            let entry = self.client.rights.name().to_owned();
+            ((entry, address), context.mailbox.clone())
         };
-        let token = self.visit.token;
+        let token = self.client.token;
         let bytes = self.rest.capacity() + self.packed.capacity() + kept;
         if let Some(since) = self.handshake {
             let bytes = HANDSHAKE_BYTES + kept;
-            let times = (since, turn.ticks);
-            turn.shared.handshakes.hold(token, bytes, times, owner);
+            let times = (since, context.ticks);
+            context.shared.handshakes.hold(token, bytes, times, owner);
         } else if bytes > UNCOUNTED_BYTES {
-            let times = (self.held_since, turn.ticks);
-            turn.shared.held.hold(token, bytes, times, owner);
+            let times = (self.held_since, context.ticks);
+            context.shared.held.hold(token, bytes, times, owner);
             self.is_held = true;
         } else if std::mem::take(&mut self.is_held) {
-            turn.shared.held.let_go(token);
+            context.shared.held.let_go(token);
         }
     }
 
     /// It holds nothing any more.
     pub fn let_go(&mut self, shared: &Shared) {
         self.rest = Vec::new();
-        let token = self.visit.token;
+        let token = self.client.token;
         if std::mem::take(&mut self.is_held) {
             shared.held.let_go(token);
         }
@@ -359,36 +359,36 @@ impl Connection {
     ///
     /// # Errors
     /// The connection is over.
-    pub fn make_room(&mut self, turn: &mut Turn<'_>) -> Result<(), Over> {
+    pub fn make_room(&mut self, context: &mut IoContext<'_>) -> Result<(), Over> {
         let kept = self.tls.as_ref().map_or(0, |tls| tls.kept_bytes());
         let bytes = self.rest.len() + self.packed.len() + kept;
-        let told = |what: &'static str, visit: &Visit| {
-            turn.shared.newsroom.tell(&Event::LetGo {
-                address: visit.address,
-                entry: visit.rights.name(),
+        let told = |what: &'static str, client: &Client| {
+            context.shared.sink.tell(&Event::LetGo {
+                address: client.address,
+                entry: client.rights.name(),
                 what,
                 bytes,
             });
         };
         if self.handshake.is_some() {
-            told("handshake", &self.visit);
+            told("handshake", &self.client);
             return Err(Over);
         }
         if !self.is_held {
             return Ok(());
         }
         if self.session.is_receiving_whole() {
-            told("article", &self.visit);
-            self.put_off_article(turn);
+            told("article", &self.client);
+            self.put_off_article(context);
         } else {
-            told("command", &self.visit);
+            told("command", &self.client);
             self.dismiss(b"400 Too much is being sent at once; come again later\r\n");
         }
-        self.go_on(turn)
+        self.go_on(context)
     }
 
-    fn put_off_article(&mut self, turn: &mut Turn<'_>) {
-        let mut desk = desk(&mut self.visit, turn, b"");
+    fn put_off_article(&mut self, context: &mut IoContext<'_>) {
+        let mut desk = desk(&mut self.client, context, b"");
         self.session.put_off(&mut desk);
     }
 
@@ -398,16 +398,16 @@ impl Connection {
     }
 
     /// Reads what TLS and compression make input of.
-    fn read_through(&mut self, turn: &mut Turn<'_>, input: &mut Vec<u8>) -> Result<usize, Errno> {
-        turn.raw.clear();
-        turn.raw.reserve(READ_BYTES / 4);
-        let count = receive(&self.socket, turn.raw, self.read_bytes())?;
+    fn read_through(&mut self, context: &mut IoContext<'_>, input: &mut Vec<u8>) -> Result<usize, Errno> {
+        context.raw.clear();
+        context.raw.reserve(READ_BYTES / 4);
+        let count = receive(&self.socket, context.raw, self.read_bytes())?;
         if count == 0 {
             return Ok(0);
         }
         let is_packed = self.deflate.is_some();
         match self.tls.as_mut() {
-            None => self.packed.extend_from_slice(turn.raw),
+            None => self.packed.extend_from_slice(context.raw),
             Some(tls) => {
                 let into = if is_packed {
                     &mut self.packed
@@ -415,7 +415,7 @@ impl Connection {
                     &mut *input
                 };
                 let was_handshaking = tls.is_handshaking();
-                let fed = tls.feed(turn.raw, into);
+                let fed = tls.feed(context.raw, into);
                 tls.pending(&mut self.staged);
                 match fed {
                     Ok(fed) => self.is_at_end |= fed.is_closed,
@@ -424,9 +424,9 @@ impl Connection {
                 }
                 if was_handshaking && !tls.is_handshaking() {
                     self.handshake = None;
-                    turn.shared.handshakes.let_go(self.visit.token);
-                    self.visit.certificate = tls.certificate();
-                    self.secured(turn);
+                    context.shared.handshakes.let_go(self.client.token);
+                    self.client.certificate = tls.certificate();
+                    self.secured(context);
                 }
             }
         }
@@ -435,17 +435,17 @@ impl Connection {
     }
 
     /// TLS is there: it may tell who this is.
-    fn secured(&mut self, turn: &mut Turn<'_>) {
-        self.visit.is_secure = true;
-        let is_room = self.visit.enter(turn.shared);
-        self.session.begin_tls(self.visit.permissions());
+    fn secured(&mut self, context: &mut IoContext<'_>) {
+        self.client.is_secure = true;
+        let is_room = self.client.enter(context.shared);
+        self.session.begin_tls(self.client.permissions());
         if !is_room {
             return self.dismiss(format!("400 {TOO_MANY}\r\n").as_bytes());
         }
         if self.is_greeted {
             return;
         }
-        match self.visit.is_nobody() {
+        match self.client.is_nobody() {
             true => self.dismiss(NOBODY),
             false => self.greet(),
         }
@@ -487,18 +487,18 @@ impl Connection {
     ///
     /// # Errors
     /// The connection is over.
-    pub fn go_on(&mut self, turn: &mut Turn<'_>) -> Result<(), Over> {
-        self.send(turn)?;
+    pub fn go_on(&mut self, context: &mut IoContext<'_>) -> Result<(), Over> {
+        self.send(context)?;
         if matches!(self.next, Next::Drain | Next::Yield) && self.out.len() >= OUT_BYTES_MAX / 2 {
             return Ok(());
         }
         let input = std::mem::take(&mut self.rest);
-        self.work(turn, input)?;
+        self.work(context, input)?;
         self.look_for_end()
     }
 
     /// Gives the session its input, and sends what it says, until one of them has enough.
-    fn work(&mut self, turn: &mut Turn<'_>, mut input: Vec<u8>) -> Result<(), Over> {
+    fn work(&mut self, context: &mut IoContext<'_>, mut input: Vec<u8>) -> Result<(), Over> {
         let mut used = 0;
         loop {
             let taken = match self.is_closing {
@@ -511,31 +511,31 @@ impl Connection {
                     used: 0,
                     next: self.next,
                 },
-                false => self.give(turn, input.get(used..).unwrap_or_default()),
+                false => self.give(context, input.get(used..).unwrap_or_default()),
             };
-            if !turn.packing.is_empty() {
-                // Places in the parcel count from where the session's input began.
-                let parcel = self.pack(turn, &mut input, used, taken.used);
+            if !context.batch_builder.is_empty() {
+                // Places in the batch count from where the session's input began.
+                let batch = self.pack(context, &mut input, used, taken.used);
                 used = 0;
-                self.hand_over(turn, parcel);
+                self.hand_over(context, batch);
             } else {
                 used += taken.used;
             }
             if taken.used > 0 {
-                self.active = turn.ticks;
-                self.held_since = turn.ticks;
+                self.active = context.ticks;
+                self.held_since = context.ticks;
                 self.has_spoken = true;
             }
             self.next = taken.next;
-            let sent = self.send(turn);
+            let sent = self.send(context);
             if sent.is_err() {
-                self.put_back(turn, input, used);
+                self.put_back(context, input, used);
                 return Err(Over);
             }
             match taken.next {
                 Next::Drain if self.out.len() < OUT_BYTES_MAX => {}
                 Next::StartTls if !self.has_output() => {
-                    self.start_tls(turn);
+                    self.start_tls(context);
                     used = input.len();
                     break;
                 }
@@ -550,7 +550,7 @@ impl Connection {
                 }
                 // What is packed small may be large: it waits, too, for what is on its way.
                 Next::More if self.is_packed_more && !self.is_full() => {
-                    if Instant::now() >= turn.until {
+                    if Instant::now() >= context.until {
                         self.next = Next::Yield;
                         break;
                     }
@@ -564,7 +564,7 @@ impl Connection {
                     self.is_closing = true;
                     used = input.len();
                     if !self.has_output() && !self.out.is_promised() {
-                        self.put_back(turn, input, used);
+                        self.put_back(context, input, used);
                         self.end_layers();
                         return Err(Over);
                     }
@@ -573,38 +573,38 @@ impl Connection {
                 _ => break,
             }
         }
-        self.put_back(turn, input, used);
+        self.put_back(context, input, used);
         Ok(())
     }
 
-    fn give(&mut self, turn: &mut Turn<'_>, input: &[u8]) -> Taken {
-        if std::mem::take(&mut self.visit.are_rights_new) {
-            let capabilities = turn.shared.terms_for(&self.visit.rights);
+    fn give(&mut self, context: &mut IoContext<'_>, input: &[u8]) -> Taken {
+        if std::mem::take(&mut self.client.are_rights_new) {
+            let capabilities = context.shared.terms_for(&self.client.rights);
             self.session.set_terms(capabilities);
         }
-        let mut desk = desk(&mut self.visit, turn, input);
+        let mut desk = desk(&mut self.client, context, input);
         self.session.take(input, &mut desk, &mut self.out)
     }
 
-    /// Makes a parcel of the input: `from` where the session's input began, of which it used `used`. What is left of the input
+    /// Makes a batch of the input: `from` where the session's input began, of which it used `used`. What is left of the input
     /// stays in it, and begins at its front.
     fn pack(
         &mut self,
-        turn: &mut Turn<'_>,
+        context: &mut IoContext<'_>,
         input: &mut Vec<u8>,
         from: usize,
         used: usize,
-    ) -> Parcel {
+    ) -> ArticleBatch {
         let end = from + used;
-        if turn.packing.article_bytes() < COPIED_PARCEL_BYTES {
-            let parcel = {
+        if context.batch_builder.article_bytes() < COPIED_PARCEL_BYTES {
+            let batch = {
                 let given = input.get(from..).unwrap_or_default();
-                turn.packing.with_copy(given, turn.mailbox)
+                context.batch_builder.with_copy(given, context.mailbox)
             };
             input.drain(..end);
-            return parcel;
+            return batch;
         }
-        let mut fresh = turn.spare.pop().unwrap_or_default();
+        let mut fresh = context.spare.pop().unwrap_or_default();
         fresh.clear();
         fresh.reserve(READ_BYTES);
         fresh.extend_from_slice(input.get(end..).unwrap_or_default());
@@ -612,21 +612,21 @@ impl Connection {
         if from > 0 {
             bytes.drain(..from);
         }
-        turn.packing.with(bytes, turn.mailbox)
+        context.batch_builder.with(bytes, context.mailbox)
     }
 
-    fn hand_over(&mut self, turn: &mut Turn<'_>, parcel: Parcel) {
-        let on_the_way = &turn.shared.on_the_way;
-        on_the_way.fetch_add(parcel.bytes(), Ordering::Relaxed);
-        turn.shared.newsroom.file(parcel);
+    fn hand_over(&mut self, context: &mut IoContext<'_>, batch: ArticleBatch) {
+        let on_the_way = &context.shared.on_the_way;
+        on_the_way.fetch_add(batch.bytes(), Ordering::Relaxed);
+        context.shared.sink.file(batch);
     }
 
-    fn start_tls(&mut self, turn: &mut Turn<'_>) {
-        match turn.shared.tls() {
+    fn start_tls(&mut self, context: &mut IoContext<'_>) {
+        match context.shared.tls() {
             Some(config) => {
                 self.tls = Tls::new(&config).ok().map(Box::new);
                 self.is_closing |= self.tls.is_none();
-                self.handshake = self.tls.is_some().then_some(turn.ticks);
+                self.handshake = self.tls.is_some().then_some(context.ticks);
                 self.next = Next::More;
             }
             None => self.is_closing = true,
@@ -637,13 +637,13 @@ impl Connection {
     ///
     /// # Errors
     /// The connection is over.
-    pub fn send(&mut self, turn: &Turn<'_>) -> Result<(), Over> {
+    pub fn send(&mut self, context: &IoContext<'_>) -> Result<(), Over> {
         if self.is_held_up() {
             return Ok(());
         }
         let sent = match self.tls.is_some() || self.deflate.is_some() {
-            false => self.send_plain(turn),
-            true => self.send_through(turn),
+            false => self.send_plain(context),
+            true => self.send_through(context),
         };
         if sent.is_err() {
             self.out.clear();
@@ -651,7 +651,7 @@ impl Connection {
         sent
     }
 
-    fn send_plain(&mut self, turn: &Turn<'_>) -> Result<(), Over> {
+    fn send_plain(&mut self, context: &IoContext<'_>) -> Result<(), Over> {
         loop {
             let sent = match self.out.first_lent() {
                 Some((lent, range)) if lent.file().is_some() => {
@@ -675,7 +675,7 @@ impl Connection {
                 return Ok(());
             };
             self.out.sent(count);
-            self.has_sent(count, turn);
+            self.has_sent(count, context);
             if self.is_held_up() {
                 return Ok(());
             }
@@ -684,19 +684,19 @@ impl Connection {
 
     /// True while nothing is sent, because it got too much already.
     fn is_held_up(&self) -> bool {
-        self.visit.rests_until.is_some() && self.visit.reading.is_some()
+        self.client.rests_until.is_some() && self.client.reading.is_some()
     }
 
-    fn has_sent(&mut self, count: usize, turn: &Turn<'_>) {
-        self.visit.tally.add(What::SentBytes, count as u64);
+    fn has_sent(&mut self, count: usize, context: &IoContext<'_>) {
+        self.client.tally.add(What::SentBytes, count as u64);
         // Who takes a byte now and then keeps its buffers for ever else.
-        self.got_on(count, turn.ticks);
+        self.got_on(count, context.ticks);
         if !self.has_output() {
-            self.active = turn.ticks;
+            self.active = context.ticks;
         }
-        if let Some(pace) = &mut self.visit.reading {
+        if let Some(pace) = &mut self.client.reading {
             let wait = pace.take(count as u64, Instant::now());
-            self.visit.rest(wait, turn.ticks);
+            self.client.rest(wait, context.ticks);
         }
     }
 
@@ -709,7 +709,7 @@ impl Connection {
         }
     }
 
-    fn send_through(&mut self, turn: &Turn<'_>) -> Result<(), Over> {
+    fn send_through(&mut self, context: &IoContext<'_>) -> Result<(), Over> {
         loop {
             if self.staged_sent >= self.staged.len() {
                 self.staged.clear();
@@ -725,7 +725,7 @@ impl Connection {
             match again(rustix::io::write(&self.socket, bytes))? {
                 Some(count) => {
                     self.staged_sent += count;
-                    self.has_sent(count, turn);
+                    self.has_sent(count, context);
                     if self.is_held_up() {
                         return Ok(());
                     }
@@ -798,12 +798,12 @@ impl Connection {
 
     /// True while as much of it is on the way to the disk as may be.
     fn is_full(&self) -> bool {
-        self.visit.on_the_way.1 >= ON_THE_WAY_BYTES_MAX
+        self.client.on_the_way.1 >= ON_THE_WAY_BYTES_MAX
     }
 
     /// True while input is wanted.
     fn reads(&self) -> bool {
-        let rests = self.visit.rests_until.is_some();
+        let rests = self.client.rests_until.is_some();
         self.next == Next::More && !rests && !self.is_closing && !self.is_at_end && !self.is_full()
     }
 

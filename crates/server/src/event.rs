@@ -57,7 +57,7 @@ pub enum Event<'a> {
         tally: &'a Tally,
     },
     /// The store, or another file of the news directory, cannot be read.
-    Trouble {
+    LookupFailed {
         /// Why.
         why: &'a str,
     },

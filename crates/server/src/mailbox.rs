@@ -1,4 +1,4 @@
-//! What other threads tell a network thread: a letter wakes it.
+//! What other threads tell a network thread: a message wakes it.
 
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::{Mutex, PoisonError};
@@ -6,13 +6,13 @@ use std::sync::{Mutex, PoisonError};
 use rustix::event::{EventfdFlags, eventfd};
 
 use crate::Token;
-use crate::parcel::Parcel;
+use crate::article_batch::ArticleBatch;
 
-/// A letter.
+/// A message.
 #[derive(Debug)]
-pub enum Letter {
+pub enum Message {
     /// Articles of its connections, and what became of them.
-    Settled(Parcel),
+    Settled(ArticleBatch),
     /// What came of a password.
     LoggedIn(Token, access::Outcome),
     /// Settings are read again: who may do what is asked anew.
@@ -23,10 +23,10 @@ pub enum Letter {
     Stop,
 }
 
-/// Where the letters wait.
+/// Where the messages wait.
 #[derive(Debug)]
 pub struct Mailbox {
-    letters: Mutex<Vec<Letter>>,
+    messages: Mutex<Vec<Message>>,
     bell: OwnedFd,
 }
 
@@ -37,17 +37,17 @@ impl Mailbox {
     /// The kernel has no descriptor left.
     pub fn new() -> std::io::Result<Mailbox> {
         Ok(Mailbox {
-            letters: Mutex::default(),
+            messages: Mutex::default(),
             bell: eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?,
         })
     }
 
-    /// Puts a letter in.
-    pub fn put(&self, letter: Letter) {
-        let mut letters = self.letters.lock().unwrap_or_else(PoisonError::into_inner);
-        let was_empty = letters.is_empty();
-        letters.push(letter);
-        drop(letters);
+    /// Puts a message in.
+    pub fn put(&self, message: Message) {
+        let mut messages = self.messages.lock().unwrap_or_else(PoisonError::into_inner);
+        let was_empty = messages.is_empty();
+        messages.push(message);
+        drop(messages);
         if was_empty {
             // Fails only when the counter is full: then it rings anyway.
             let _ = rustix::io::write(&self.bell, &1u64.to_ne_bytes());
@@ -55,10 +55,10 @@ impl Mailbox {
     }
 
     /// All that are there.
-    pub fn empty(&self) -> Vec<Letter> {
+    pub fn empty(&self) -> Vec<Message> {
         let _ = rustix::io::read(&self.bell, &mut [0; 8]);
-        let mut letters = self.letters.lock().unwrap_or_else(PoisonError::into_inner);
-        std::mem::take(&mut *letters)
+        let mut messages = self.messages.lock().unwrap_or_else(PoisonError::into_inner);
+        std::mem::take(&mut *messages)
     }
 }
 

@@ -14,18 +14,18 @@ use rustix::io::Errno;
 use rustix::net::SocketFlags;
 use rustix::time::{ClockId, clock_gettime};
 
-use crate::connection::{Connection, NOBODY, Over, Turn, Wants};
+use crate::connection::{Connection, NOBODY, Over, IoContext, Wants};
 use crate::counts::{Kinds, Tally, What};
 use crate::event::Event;
 use crate::layers::tls::Tls;
-use crate::library::Library;
-use crate::mailbox::{Letter, Mailbox};
-use crate::parcel::{ENTRY_BYTES, Packing, Parcel};
+use crate::thread_store::ThreadStore;
+use crate::mailbox::{Message, Mailbox};
+use crate::article_batch::{ENTRY_BYTES, BatchBuilder, ArticleBatch};
 use crate::shared::Shared;
-use crate::socket::{Listening, canonical};
+use crate::socket::{Listener, canonical};
 use crate::timers::Timers;
 use crate::token::Token;
-use crate::visit::{NO_LOGIN, TOO_MANY, Visit};
+use crate::client::{NO_LOGIN, TOO_MANY, Client};
 
 /// Events taken from the kernel at once.
 const EVENTS: usize = 256;
@@ -49,7 +49,7 @@ const LOOK_AGAIN: u64 = 50;
 const DEFLATE_KEPT: u64 = 10_000;
 
 /// What a network thread is given.
-pub(crate) type Ours = (Arc<Shared>, Arc<Mailbox>, Arc<Vec<Listening>>);
+pub(crate) type Ours = (Arc<Shared>, Arc<Mailbox>, Arc<Vec<Listener>>);
 
 /// The thread's own.
 pub(crate) struct Network {
@@ -57,9 +57,9 @@ pub(crate) struct Network {
     epoll: OwnedFd,
     shared: Arc<Shared>,
     mailbox: Arc<Mailbox>,
-    doors: Arc<Vec<Listening>>,
-    library: Library,
-    places: Vec<Place>,
+    listeners: Arc<Vec<Listener>>,
+    store: ThreadStore,
+    places: Vec<ConnectionSlot>,
     free: Vec<u32>,
     timers: Timers,
     /// When connections that compress may have become quiet.
@@ -79,38 +79,38 @@ pub(crate) struct Network {
     spare: Vec<Vec<u8>>,
     /// Buffers for replies.
     texts: Vec<Vec<u8>>,
-    packing: Packing,
+    batch_builder: BatchBuilder,
     is_stopping: bool,
     /// It ends with its only connection.
     is_single: bool,
 }
 
 #[derive(Default)]
-struct Place {
-    turn: u32,
+struct ConnectionSlot {
+    context: u32,
     connection: Option<Box<Connection>>,
 }
 
 /// The connection with a token, if it is there still: its place may be another's.
-fn at(places: &[Place], token: Token) -> Option<&Connection> {
+fn at(places: &[ConnectionSlot], token: Token) -> Option<&Connection> {
     let connection = places.get(token.place())?.connection.as_deref()?;
-    (connection.visit.token == token).then_some(connection)
+    (connection.client.token == token).then_some(connection)
 }
 
 /// As [`at`].
-fn at_mut(places: &mut [Place], token: Token) -> Option<&mut Connection> {
+fn at_mut(places: &mut [ConnectionSlot], token: Token) -> Option<&mut Connection> {
     let connection = places.get_mut(token.place())?.connection.as_deref_mut()?;
-    (connection.visit.token == token).then_some(connection)
+    (connection.client.token == token).then_some(connection)
 }
 
-macro_rules! turn {
+macro_rules! context {
     ($network:expr, $ticks:expr, $until:expr) => {
-        Turn {
-            library: &mut $network.library,
+        IoContext {
+            store: &mut $network.store,
             input: &mut $network.input,
             raw: &mut $network.raw,
             spare: &mut $network.spare,
-            packing: &mut $network.packing,
+            batch_builder: &mut $network.batch_builder,
             shared: &$network.shared,
             mailbox: &$network.mailbox,
             now: seconds(),
@@ -123,8 +123,8 @@ macro_rules! turn {
 impl Network {
     pub fn new(
         number: u16,
-        library: Library,
-        (shared, mailbox, doors): Ours,
+        store: ThreadStore,
+        (shared, mailbox, listeners): Ours,
     ) -> std::io::Result<Network> {
         let epoll = epoll::create(epoll::CreateFlags::CLOEXEC)?;
         let data = epoll::EventData::new_u64(MAILBOX);
@@ -134,8 +134,8 @@ impl Network {
             epoll,
             shared,
             mailbox,
-            doors,
-            library,
+            listeners,
+            store,
             places: Vec::new(),
             free: Vec::new(),
             timers: Timers::default(),
@@ -149,7 +149,7 @@ impl Network {
             raw: Vec::new(),
             spare: Vec::new(),
             texts: Vec::new(),
-            packing: Packing::default(),
+            batch_builder: BatchBuilder::default(),
             is_stopping: false,
             is_single: false,
         };
@@ -158,7 +158,7 @@ impl Network {
     }
 
     fn open_doors(&self) -> std::io::Result<()> {
-        for (place, door) in (0u64..).zip(self.doors.iter()) {
+        for (place, door) in (0u64..).zip(self.listeners.iter()) {
             let data = epoll::EventData::new_u64(DOORS + place);
             let flags = epoll::EventFlags::IN | epoll::EventFlags::EXCLUSIVE;
             epoll::add(&self.epoll, &door.listener, data, flags)?;
@@ -187,10 +187,10 @@ impl Network {
                 // Cannot happen with a descriptor of ours; without it nothing can be done.
                 Err(_) => return,
             }
-            self.shared.newsroom.before_turn();
-            if let Err(error) = self.library.live_reader.catch_up() {
+            self.shared.sink.before_work();
+            if let Err(error) = self.store.live_reader.catch_up() {
                 let why = &error.to_string();
-                self.shared.newsroom.tell(&Event::LookupFailed { why });
+                self.shared.sink.tell(&Event::LookupFailed { why });
             }
             self.round_until = Instant::now() + Duration::from_millis(ROUND_MILLISECONDS_MAX);
             let ticks = ticks();
@@ -323,7 +323,7 @@ impl Network {
         let Some(connection) = at_mut(&mut self.places, token) else {
             return true;
         };
-        match connection.visit.rests_until {
+        match connection.client.rests_until {
             None => false,
             // It has to rest longer than it had at first.
             Some(at) if at > ticks => {
@@ -331,7 +331,7 @@ impl Network {
                 true
             }
             Some(_) => {
-                connection.visit.rests_until = None;
+                connection.client.rests_until = None;
                 connection.is_rest_noted = false;
                 self.go_on(token, ticks);
                 true
@@ -344,7 +344,7 @@ impl Network {
     }
 
     fn patience(&self, token: Token) -> u64 {
-        let times = self.shared.in_force().times;
+        let times = self.shared.config().times;
         let is_new = at(&self.places, token).is_some_and(|connection| !connection.has_spoken());
         let most = if is_new { times.first } else { times.idle };
         u64::try_from(most.as_millis()).unwrap_or(u64::MAX / 2)
@@ -356,10 +356,10 @@ impl Network {
         };
         self.shared.counts.timed_out.one();
         // A reader that says nothing is nothing new.
-        if connection.visit.rights.is_peer() || !connection.has_spoken() {
-            self.shared.newsroom.tell(&Event::TimedOut {
-                address: connection.visit.address,
-                entry: connection.visit.rights.name(),
+        if connection.client.rights.is_peer() || !connection.has_spoken() {
+            self.shared.sink.tell(&Event::TimedOut {
+                address: connection.client.address,
+                entry: connection.client.rights.name(),
                 is_receiving: connection.session.is_receiving(),
             });
         }
@@ -388,8 +388,8 @@ impl Network {
         {
             self.texts.push(text);
         }
-        connection.visit.tell(&self.shared.counts);
-        let token = connection.visit.token;
+        connection.client.tell(&self.shared.counts);
+        let token = connection.client.token;
         if let Some(place) = self.places.get_mut(token.place()) {
             place.connection = Some(connection);
         }
@@ -405,7 +405,7 @@ impl Network {
             connection.is_eager = true;
             self.eager.push_back(token);
         }
-        if let Some(at) = connection.visit.rests_until
+        if let Some(at) = connection.client.rests_until
             && !connection.is_rest_noted
         {
             connection.is_rest_noted = true;
@@ -446,14 +446,14 @@ impl Network {
             return;
         };
         let until = self.turn_until();
-        let mut turn = turn!(self, ticks, until);
+        let mut context = context!(self, ticks, until);
         let gone = epoll::EventFlags::ERR | epoll::EventFlags::HUP;
         let mut done = Ok(());
         if flags.contains(epoll::EventFlags::OUT) {
-            done = connection.go_on(&mut turn);
+            done = connection.go_on(&mut context);
         }
         if done.is_ok() && flags.intersects(epoll::EventFlags::IN | gone) {
-            done = connection.read(&mut turn);
+            done = connection.read(&mut context);
         }
         if done.is_ok() && flags.intersects(gone) && !connection.wants().read {
             done = Err(Over);
@@ -462,37 +462,37 @@ impl Network {
     }
 
     fn open_letters(&mut self, ticks: u64) {
-        for letter in self.mailbox.empty() {
-            match letter {
-                Letter::Settled(parcel) => self.settle(parcel, ticks),
-                Letter::LoggedIn(token, outcome) => self.logged_in(token, outcome, ticks),
-                Letter::Reloaded => self.reload(),
-                Letter::LetGo(token) => self.make_room(token, ticks),
-                Letter::Stop => self.is_stopping = true,
+        for message in self.mailbox.empty() {
+            match message {
+                Message::Settled(batch) => self.settle(batch, ticks),
+                Message::LoggedIn(token, outcome) => self.logged_in(token, outcome, ticks),
+                Message::Reloaded => self.reload(),
+                Message::LetGo(token) => self.make_room(token, ticks),
+                Message::Stop => self.is_stopping = true,
             }
         }
     }
 
     /// Tells the connections what became of their articles.
-    fn settle(&mut self, parcel: Parcel, ticks: u64) {
-        let bytes = parcel.bytes();
+    fn settle(&mut self, batch: ArticleBatch, ticks: u64) {
+        let bytes = batch.bytes();
         self.shared.on_the_way.fetch_sub(bytes, Ordering::Relaxed);
         let mut last: Option<Token> = None;
         let mut taken = 0;
-        let came = parcel.came;
-        for (entry, id, length, outcome) in parcel.outcomes() {
+        let came = batch.came;
+        for (entry, id, length, outcome) in batch.outcomes() {
             if entry.kind != Kind::Post {
-                self.shared.offers.forget(id, entry.connection);
+                self.shared.reservations.forget(id, entry.connection);
             }
             let Some(connection) = at_mut(&mut self.places, entry.connection) else {
                 continue;
             };
-            let visit = &mut connection.visit;
-            visit.on_the_way.0 = visit.on_the_way.0.saturating_sub(1);
-            visit.on_the_way.1 = visit.on_the_way.1.saturating_sub(length + ENTRY_BYTES);
+            let client = &mut connection.client;
+            client.on_the_way.0 = client.on_the_way.0.saturating_sub(1);
+            client.on_the_way.1 = client.on_the_way.1.saturating_sub(length + ENTRY_BYTES);
             let what = match (outcome, entry.kind) {
                 (Outcome::Taken, kind) => {
-                    visit.tally.add(What::AcceptedBytes, length as u64);
+                    client.tally.add(What::AcceptedBytes, length as u64);
                     taken += 1;
                     match kind {
                         Kind::Post => What::Posted,
@@ -503,21 +503,21 @@ impl Network {
                 (Outcome::Refused(_), _) => entry.ground,
                 (Outcome::TryLater(_), _) => What::Deferred,
             };
-            visit.tally.add(what, 1);
+            client.tally.add(what, 1);
             if Session::settle(entry.kind, id, outcome, connection.out()) {
                 connection.dismiss(b"");
             }
             last = Some(entry.connection);
         }
-        let mut buffer = parcel.into_buffer();
+        let mut buffer = batch.into_buffer();
         if self.spare.len() < SPARE_MAX && buffer.capacity() >= crate::connection::READ_BYTES {
             buffer.clear();
             self.spare.push(buffer);
         }
-        // A parcel has the articles of one connection.
+        // A batch has the articles of one connection.
         if let Some(token) = last {
             if let Some(connection) = at(&self.places, token).filter(|_| taken > 0) {
-                connection.visit.peer.latency.add(came.elapsed(), taken);
+                connection.client.peer.latency.add(came.elapsed(), taken);
             }
             self.go_on(token, ticks);
         }
@@ -530,8 +530,8 @@ impl Network {
     fn go_on_until(&mut self, token: Token, ticks: u64, until: Instant) {
         if let Some(mut connection) = self.take(token) {
             connection.is_eager = false;
-            let mut turn = turn!(self, ticks, until);
-            let done = connection.go_on(&mut turn);
+            let mut context = context!(self, ticks, until);
+            let done = connection.go_on(&mut context);
             self.put(connection, done);
         }
     }
@@ -540,31 +540,31 @@ impl Network {
         let Some(mut connection) = self.take(token) else {
             return;
         };
-        let visit = &mut connection.visit;
+        let client = &mut connection.client;
         let told = match outcome {
             access::Outcome::LoggedIn { user, .. } => {
-                match visit.log_in(Some(user), &self.shared) {
-                    true => LoggedIn::Yes(visit.permissions()),
+                match client.log_in(Some(user), &self.shared) {
+                    true => LoggedIn::Yes(client.permissions()),
                     false => LoggedIn::Failed(TOO_MANY),
                 }
             }
             access::Outcome::Failed(why) => {
-                visit.login_failed(&self.shared, &why);
+                client.login_failed(&self.shared, &why);
                 LoggedIn::Failed(NO_LOGIN)
             }
             access::Outcome::Refused(why) => {
-                visit.login_failed(&self.shared, &why);
+                client.login_failed(&self.shared, &why);
                 LoggedIn::No
             }
             access::Outcome::Malformed(why) => {
-                visit.login_failed(&self.shared, why);
+                client.login_failed(&self.shared, why);
                 LoggedIn::No
             }
         };
         connection.logged_in(&told);
         let until = self.turn_until();
-        let mut turn = turn!(self, ticks, until);
-        let done = connection.go_on(&mut turn);
+        let mut context = context!(self, ticks, until);
+        let done = connection.go_on(&mut context);
         self.put(connection, done);
     }
 
@@ -572,8 +572,8 @@ impl Network {
     fn make_room(&mut self, token: Token, ticks: u64) {
         if let Some(mut connection) = self.take(token) {
             let until = self.turn_until();
-            let mut turn = turn!(self, ticks, until);
-            let done = connection.make_room(&mut turn);
+            let mut context = context!(self, ticks, until);
+            let done = connection.make_room(&mut context);
             self.put(connection, done);
         }
     }
@@ -586,13 +586,13 @@ impl Network {
             let patience = self.patience(token);
             if let Some(mut connection) = self.take(token) {
                 self.timers.add(connection.active + patience, token);
-                if let Some(at) = connection.visit.rests_until
+                if let Some(at) = connection.client.rests_until
                     && connection.is_rest_noted
                 {
                     self.timers.add(at, token);
                 }
-                connection.visit.ask_again(&self.shared);
-                connection.session.set_standing(connection.visit.permissions());
+                connection.client.ask_again(&self.shared);
+                connection.session.set_standing(connection.client.permissions());
                 self.put(connection, Ok(()));
             }
         }
@@ -603,12 +603,12 @@ impl Network {
             .places
             .iter()
             .filter_map(|place| place.connection.as_ref());
-        connections.map(|connection| connection.visit.token)
+        connections.map(|connection| connection.client.token)
     }
 
     fn accept(&mut self, door: usize, ticks: u64) {
         for _ in 0..ACCEPTS {
-            let Some(door) = self.doors.get(door) else {
+            let Some(door) = self.listeners.get(door) else {
                 return;
             };
             let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
@@ -621,7 +621,7 @@ impl Network {
                 Err(Errno::AGAIN) => return,
                 Err(Errno::MFILE | Errno::NFILE | Errno::NOBUFS | Errno::NOMEM) => {
                     // Looked at again when some are closed: else this thread would go round and round.
-                    for door in self.doors.iter() {
+                    for door in self.listeners.iter() {
                         let _ = epoll::delete(&self.epoll, &door.listener);
                     }
                     self.shut_until = Some(ticks + LOOK_AGAIN);
@@ -636,17 +636,17 @@ impl Network {
     fn welcome(&mut self, socket: OwnedFd, address: Option<SocketAddr>, is_tls: bool, ticks: u64) {
         let shared = self.shared.clone();
         shared.counts.connected.one();
-        let in_force = shared.in_force();
+        let config = shared.config();
         let identity = ClientIdentity {
             address: address.map(|address| address.ip()),
             user: None,
             certificate: None,
             is_secure: false,
         };
-        let rights = in_force.access.rights(&identity);
+        let rights = config.access.rights(&identity);
         let refuse = |line: &[u8], why: &'static str| {
             shared.counts.rejected.one();
-            shared.newsroom.tell(&Event::Rejected { address, why });
+            shared.sink.tell(&Event::Rejected { address, why });
             if !is_tls {
                 let _ = rustix::io::write(&socket, line);
             }
@@ -656,7 +656,7 @@ impl Network {
         }
         let limits = rights.limits();
         let most = limits.connections_per_address_max;
-        let most = most.map_or(in_force.connections_per_address_max, |most| most as usize);
+        let most = most.map_or(config.connections_per_address_max, |most| most as usize);
         let peer = shared.counts.peer(rights.name());
         let tls = match (is_tls, shared.tls()) {
             (false, _) => None,
@@ -671,7 +671,7 @@ impl Network {
             return refuse(line, "too many connections from this address");
         }
         let all = &shared.counts.connections;
-        let is_room = all.enter(in_force.connections_max as u64);
+        let is_room = all.enter(config.connections_max as u64);
         let most = limits.connections_max.map_or(u64::MAX, u64::from);
         if !is_room || !peer.connections.enter(most) {
             if is_room {
@@ -689,7 +689,7 @@ impl Network {
         };
         let local = local.and_then(|local| SocketAddr::try_from(local).ok());
         let token = self.new_token();
-        let mut visit = Visit {
+        let mut client = Client {
             token,
             address,
             local: local.map(canonical),
@@ -709,10 +709,10 @@ impl Network {
             reading: None,
             rests_until: None,
         };
-        visit.begin_paces();
-        let capabilities = shared.terms_for(&visit.rights);
-        let session = Session::new(capabilities, visit.permissions(), false);
-        let mut connection = Box::new(Connection::new(socket, session, visit, tls, ticks));
+        client.begin_paces();
+        let capabilities = shared.terms_for(&client.rights);
+        let session = Session::new(capabilities, client.permissions(), false);
+        let mut connection = Box::new(Connection::new(socket, session, client, tls, ticks));
         let data = flags(connection.wanted);
         if watch(
             &self.epoll,
@@ -726,15 +726,15 @@ impl Network {
             return self.end(connection);
         }
         let until = self.turn_until();
-        let turn = turn!(self, ticks, until);
+        let context = context!(self, ticks, until);
         let done = match is_tls {
             true => Ok(()),
             false => {
                 connection.greet();
-                connection.send(&turn)
+                connection.send(&context)
             }
         };
-        let first = u64::try_from(in_force.times.first.as_millis()).unwrap_or(u64::MAX / 2);
+        let first = u64::try_from(config.times.first.as_millis()).unwrap_or(u64::MAX / 2);
         self.timers.add(ticks + first, token);
         self.put(connection, done);
     }
@@ -749,41 +749,41 @@ impl Network {
         let place = match self.free.pop() {
             Some(place) => place,
             None => {
-                self.places.push(Place::default());
+                self.places.push(ConnectionSlot::default());
                 (self.places.len() - 1) as u32
             }
         };
-        let turn = match self.places.get_mut(place as usize) {
+        let context = match self.places.get_mut(place as usize) {
             Some(held) => {
-                held.turn = held.turn.wrapping_add(1);
-                held.turn
+                held.context = held.context.wrapping_add(1);
+                held.context
             }
             None => 0,
         };
-        Token::new(self.number, place, turn)
+        Token::new(self.number, place, context)
     }
 
     /// The end of a connection. Closing the socket takes it out of the kernel's list.
     fn end(&mut self, mut connection: Box<Connection>) {
         connection.let_go(&self.shared);
-        let visit = &mut connection.visit;
-        if visit.has_announced {
-            self.shared.offers.forget_all(visit.token);
+        let client = &mut connection.client;
+        if client.has_announced {
+            self.shared.reservations.forget_all(client.token);
         }
         self.shared.counts.connections.less();
-        visit.leave(&self.shared.counts);
+        client.leave(&self.shared.counts);
         // Who may send, and only read, is told of no more than other readers.
-        if visit.tally.read(What::Offered) > 0 {
-            self.shared.newsroom.tell(&Event::PeerLeft {
-                address: visit.address,
-                entry: visit.rights.name(),
-                lasted: Duration::from_millis(ticks().saturating_sub(visit.since)),
-                tally: &visit.tally,
+        if client.tally.read(What::Offered) > 0 {
+            self.shared.sink.tell(&Event::PeerLeft {
+                address: client.address,
+                entry: client.rights.name(),
+                lasted: Duration::from_millis(ticks().saturating_sub(client.since)),
+                tally: &client.tally,
             });
         }
-        self.forget_address(visit.address);
+        self.forget_address(client.address);
         self.is_stopping |= self.is_single;
-        self.free.push(visit.token.place() as u32);
+        self.free.push(client.token.place() as u32);
     }
 
     fn end_all(&mut self) {
@@ -793,8 +793,8 @@ impl Network {
             if let Some(mut connection) = self.take(token) {
                 connection.dismiss(b"400 The server is going down\r\n");
                 let until = self.turn_until();
-                let turn = turn!(self, ticks, until);
-                let _ = connection.send(&turn);
+                let context = context!(self, ticks, until);
+                let _ = connection.send(&context);
                 self.end(connection);
             }
         }

@@ -10,14 +10,14 @@ use store::Published;
 
 use crate::certificates::Certificates;
 use crate::event::Event;
-use crate::parcel::Parcel;
-use crate::slow::Spawn;
-use crate::socket::Listening;
+use crate::article_batch::ArticleBatch;
+use crate::worker_pool::Spawn;
+use crate::socket::Listener;
 
 /// Where articles are filed: one thread of the program, or the program itself.
-pub trait Newsroom: Send + Sync {
-    /// Takes articles. Each parcel goes back to its sender, in the order in which they came.
-    fn file(&self, parcel: Parcel);
+pub trait ArticleSink: Send + Sync {
+    /// Takes articles. Each batch goes back to its sender, in the order in which they came.
+    fn file(&self, batch: ArticleBatch);
 
     /// Whether articles are taken.
     fn intake(&self) -> Intake;
@@ -28,7 +28,7 @@ pub trait Newsroom: Send + Sync {
     }
 
     /// A network thread is about to look at the store. Where others write it, this is the time to see that.
-    fn before_turn(&self) {}
+    fn before_work(&self) {}
 }
 
 /// How long what may take.
@@ -47,9 +47,9 @@ pub struct Plan {
     /// What the writer tells.
     pub published: Arc<Published>,
     /// Where articles go.
-    pub newsroom: Arc<dyn Newsroom>,
+    pub sink: Arc<dyn ArticleSink>,
     /// Where to listen.
-    pub doors: Vec<Listening>,
+    pub listeners: Vec<Listener>,
     /// Network threads; at least one.
     pub threads: usize,
     /// Starts threads that run programs of the administrator.
@@ -57,12 +57,12 @@ pub struct Plan {
     /// Called by each network thread before anything else: it may confine itself.
     pub begin: Arc<dyn Fn() + Send + Sync>,
     /// What it goes by at first.
-    pub in_force: InForce,
+    pub config: ConfigSnapshot,
 }
 
 /// What a server goes by; it may be replaced as a whole while the server runs.
 #[derive(Clone)]
-pub struct InForce {
+pub struct ConfigSnapshot {
     /// Who may do what.
     pub access: Arc<Access>,
     /// What is offered.

@@ -9,10 +9,10 @@ use std::thread::JoinHandle;
 use store::LiveReader;
 
 use crate::counts::Counts;
-use crate::library::Library;
-use crate::mailbox::{Letter, Mailbox};
+use crate::thread_store::ThreadStore;
+use crate::mailbox::{Message, Mailbox};
 use crate::network::Network;
-use crate::plan::{InForce, Plan};
+use crate::plan::{ConfigSnapshot, Plan};
 use crate::shared::{Shared, share};
 
 /// Why a server cannot start.
@@ -41,7 +41,7 @@ impl Server {
     pub fn start(plan: Plan) -> Result<Server, Error> {
         let (dir, published, threads) = (plan.dir.clone(), plan.published.clone(), plan.threads);
         let begin = plan.begin.clone();
-        let (shared, doors) = share(plan)?;
+        let (shared, listeners) = share(plan)?;
         let mut server = Server {
             shared: shared.clone(),
             mailboxes: Vec::new(),
@@ -49,11 +49,11 @@ impl Server {
         };
         for number in 0..threads.max(1) {
             let live_reader = LiveReader::open(&dir, published.clone())?;
-            let library = Library::new(&dir, live_reader);
+            let store = ThreadStore::new(&dir, live_reader);
             let mailbox = Arc::new(Mailbox::new()?);
             let number = u16::try_from(number).unwrap_or(u16::MAX);
-            let ours = (shared.clone(), mailbox.clone(), doors.clone());
-            let mut network = Network::new(number, library, ours)?;
+            let ours = (shared.clone(), mailbox.clone(), listeners.clone());
+            let mut network = Network::new(number, store, ours)?;
             let thread = std::thread::Builder::new().name(format!("network {number}"));
             let begin = begin.clone();
             let run = move || {
@@ -82,17 +82,17 @@ impl Server {
     }
 
     /// Goes by something else from now on; connections are asked anew.
-    pub fn reload(&self, in_force: InForce) {
-        self.shared.reload(in_force);
+    pub fn reload(&self, config: ConfigSnapshot) {
+        self.shared.reload(config);
         for mailbox in &self.mailboxes {
-            mailbox.put(Letter::Reloaded);
+            mailbox.put(Message::Reloaded);
         }
     }
 
     /// Ends all connections and waits for the threads.
     pub fn stop(&mut self) {
         for mailbox in &self.mailboxes {
-            mailbox.put(Letter::Stop);
+            mailbox.put(Message::Stop);
         }
         for thread in self.threads.drain(..) {
             // It panics never; if it did, there is nothing to save.
@@ -113,10 +113,10 @@ impl Drop for Server {
 /// The store cannot be read.
 pub fn serve_one(plan: Plan, socket: OwnedFd, address: Option<SocketAddr>) -> Result<(), Error> {
     let live_reader = LiveReader::open(&plan.dir, plan.published.clone())?;
-    let library = Library::new(&plan.dir, live_reader);
+    let store = ThreadStore::new(&plan.dir, live_reader);
     let mailbox = Arc::new(Mailbox::new()?);
     (plan.begin)();
-    let (shared, doors) = share(plan)?;
-    Network::new(0, library, (shared, mailbox, doors))?.run_for(socket, address);
+    let (shared, listeners) = share(plan)?;
+    Network::new(0, store, (shared, mailbox, listeners))?.run_for(socket, address);
     Ok(())
 }

@@ -10,11 +10,11 @@ use access::{Access, Rights};
 use nntp::Capabilities;
 
 use crate::counts::Counts;
-use crate::offers::Offers;
-use crate::plan::{InForce, Newsroom, Plan};
+use crate::reservations::Reservations;
+use crate::plan::{ConfigSnapshot, ArticleSink, Plan};
 use crate::shares::Shares;
-use crate::slow::Slow;
-use crate::socket::Listening;
+use crate::worker_pool::WorkerPool;
+use crate::socket::Listener;
 
 /// Bytes of articles on their way to the disk in all; then nothing more is read from peers: 64 MiB.
 pub const ON_THE_WAY_ALL_BYTES_MAX: usize = 64 << 20;
@@ -29,17 +29,17 @@ pub const HANDSHAKE_SHARE_BYTES_MAX: usize = 512 << 10;
 
 /// What the network threads share.
 pub(crate) struct Shared {
-    pub newsroom: Arc<dyn Newsroom>,
-    pub offers: Offers,
+    pub sink: Arc<dyn ArticleSink>,
+    pub reservations: Reservations,
     pub counts: Arc<Counts>,
-    pub slow: Slow,
+    pub slow: WorkerPool,
     pub on_the_way: AtomicUsize,
     /// What is not whole: articles above all.
     pub held: Shares,
     /// TLS handshakes that are not over.
     pub handshakes: Shares,
     pub floods: Mutex<access::PostFloods>,
-    in_force: RwLock<Arc<InForce>>,
+    config: RwLock<Arc<ConfigSnapshot>>,
     addresses: Mutex<HashMap<IpAddr, usize>>,
     /// Damage of the store that was told: files and offsets.
     damage: Mutex<HashSet<(PathBuf, u64)>>,
@@ -50,23 +50,23 @@ pub const DAMAGE_TOLD_MAX: usize = 1024;
 
 impl Shared {
     /// What it goes by now.
-    pub fn in_force(&self) -> Arc<InForce> {
-        let in_force = self.in_force.read();
-        in_force.unwrap_or_else(PoisonError::into_inner).clone()
+    pub fn config(&self) -> Arc<ConfigSnapshot> {
+        let config = self.config.read();
+        config.unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     pub fn access(&self) -> Arc<Access> {
-        self.in_force().access.clone()
+        self.config().access.clone()
     }
 
     /// Goes by something else from now on.
-    pub fn reload(&self, in_force: InForce) {
-        let now = self.in_force.write();
-        *now.unwrap_or_else(PoisonError::into_inner) = Arc::new(in_force);
+    pub fn reload(&self, config: ConfigSnapshot) {
+        let now = self.config.write();
+        *now.unwrap_or_else(PoisonError::into_inner) = Arc::new(config);
     }
 
     pub fn capabilities(&self) -> Arc<Capabilities> {
-        self.in_force().capabilities.clone()
+        self.config().capabilities.clone()
     }
 
     /// What is offered to those with these rights.
@@ -83,8 +83,8 @@ impl Shared {
     }
 
     pub fn tls(&self) -> Option<Arc<rustls::ServerConfig>> {
-        let in_force = self.in_force();
-        let certificates = in_force.certificates.as_ref();
+        let config = self.config();
+        let certificates = config.certificates.as_ref();
         certificates.map(|certificates| certificates.config().clone())
     }
 
@@ -143,19 +143,19 @@ impl Shared {
 ///
 /// # Errors
 /// The system has no random numbers.
-pub(crate) fn share(plan: Plan) -> std::io::Result<(Arc<Shared>, Arc<Vec<Listening>>)> {
+pub(crate) fn share(plan: Plan) -> std::io::Result<(Arc<Shared>, Arc<Vec<Listener>>)> {
     let shared = Arc::new(Shared {
-        newsroom: plan.newsroom,
-        offers: Offers::new(store::random_hash_key()?),
+        sink: plan.sink,
+        reservations: Reservations::new(store::random_hash_key()?),
         counts: Arc::default(),
-        slow: Slow::new(plan.spawn),
+        slow: WorkerPool::new(plan.spawn),
         on_the_way: AtomicUsize::new(0),
         held: Shares::new(HELD_BYTES_MAX, HELD_SHARE_BYTES_MAX),
         handshakes: Shares::new(HANDSHAKE_BYTES_MAX, HANDSHAKE_SHARE_BYTES_MAX),
         floods: Mutex::new(access::PostFloods::new()),
-        in_force: RwLock::new(Arc::new(plan.in_force)),
+        config: RwLock::new(Arc::new(plan.config)),
         addresses: Mutex::default(),
         damage: Mutex::default(),
     });
-    Ok((shared, Arc::new(plan.doors)))
+    Ok((shared, Arc::new(plan.listeners)))
 }

@@ -1,5 +1,5 @@
 //! Memory that connections hold while something of theirs is not whole: half articles, half TLS handshakes. It is bounded for all of
-//! them; where it is used up, one holding goes, and its connection is told by a letter.
+//! them; where it is used up, one holding goes, and its connection is told by a message.
 //!
 //! The greediest goes first: of the addresses (under each entry of the access rules) that have more than a share each is sure of, the one
 //! with most; where none has so much, all. Of its holdings the oldest and slowest goes: the one that has stood still for longest; where none
@@ -10,7 +10,7 @@ use std::net::IpAddr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::Token;
-use crate::mailbox::{Letter, Mailbox};
+use crate::mailbox::{Message, Mailbox};
 
 /// What has not grown for so long stands still, ms.
 const STILL_MILLISECONDS: u64 = 5_000;
@@ -100,7 +100,7 @@ impl Shares {
             else {
                 return;
             };
-            holding.mailbox.put(Letter::LetGo(token));
+            holding.mailbox.put(Message::LetGo(token));
         }
     }
 
@@ -176,15 +176,15 @@ mod tests {
 
     const KIB: usize = 1 << 10;
 
-    struct Desk {
+    struct SessionContext {
         shares: Shares,
         mailbox: Arc<Mailbox>,
     }
 
-    impl Desk {
+    impl SessionContext {
         /// 256 KiB for all; 8 are sure.
-        fn new() -> Desk {
-            Desk {
+        fn new() -> SessionContext {
+            SessionContext {
                 shares: Shares::new(256 * KIB, 8 * KIB),
                 mailbox: Arc::new(Mailbox::new().unwrap()),
             }
@@ -199,8 +199,8 @@ mod tests {
                 });
             assert!(self.shares.bytes() <= 256 * KIB);
             let told = self.mailbox.empty().into_iter();
-            told.map(|letter| match letter {
-                Letter::LetGo(token) => token.place() as u32,
+            told.map(|message| match message {
+                Message::LetGo(token) => token.place() as u32,
                 other => panic!("{other:?}"),
             })
             .collect()
@@ -209,7 +209,7 @@ mod tests {
 
     #[test]
     fn the_greediest_lets_go_first() {
-        let desk = Desk::new();
+        let desk = SessionContext::new();
         for number in 0..24 {
             let begun = u64::from(number) * 10;
             assert_eq!(desk.hold(number, 1, 10, (begun, begun)), []);
@@ -223,7 +223,7 @@ mod tests {
 
     #[test]
     fn what_stands_still_goes_before_what_is_slow() {
-        let desk = Desk::new();
+        let desk = SessionContext::new();
         let half = |number, begun, now, kib| desk.hold(number, 1, kib, (begun, now));
         assert_eq!(half(1, 0, 50_000, 100), []);
         assert_eq!(half(2, 20_000, 50_000, 40), []);
@@ -238,7 +238,7 @@ mod tests {
 
     #[test]
     fn where_nobody_is_greedy_all_are_looked_at() {
-        let desk = Desk::new();
+        let desk = SessionContext::new();
         // As many addresses, each with a little that stands still.
         for number in 0..100 {
             assert_eq!(desk.hold(number, number as u8, 2, (0, 10)), []);
@@ -252,7 +252,7 @@ mod tests {
 
     #[test]
     fn what_is_let_go_of_counts_no_more() {
-        let desk = Desk::new();
+        let desk = SessionContext::new();
         for round in 0..100 {
             assert_eq!(desk.hold(1, 1, 200, (round, round)), []);
             desk.shares.let_go(Token::new(0, 1, 0));

@@ -77,7 +77,7 @@ pub enum Fault {
 /// A socket that listens. It does not block; what it accepts has TCP_NODELAY and keepalive set, but is blocking until
 /// `accept4` is told otherwise.
 #[derive(Debug)]
-pub struct Listening {
+pub struct Listener {
     /// The socket.
     pub listener: TcpListener,
     /// TLS from the first byte (RFC 8143, 2): port 563.
@@ -86,7 +86,7 @@ pub struct Listening {
     pub address: SocketAddr,
 }
 
-impl Listening {
+impl Listener {
     /// Whether who connects to `address` comes here anyway.
     fn covers(&self, address: SocketAddr, is_tls: bool) -> bool {
         let is_both = || self.address.is_ipv6() && !ipv6_v6only(&self.listener).unwrap_or(true);
@@ -123,7 +123,7 @@ pub fn addresses(text: &str) -> Result<Vec<SocketAddr>, Fault> {
 ///
 /// # Errors
 /// See `Fault`: each says what to do. Then nothing listens.
-pub fn bind_all(text: &str, is_tls: bool) -> Result<Vec<Listening>, Fault> {
+pub fn bind_all(text: &str, is_tls: bool) -> Result<Vec<Listener>, Fault> {
     bind_beside(&[], text, is_tls)
 }
 
@@ -131,7 +131,7 @@ pub fn bind_all(text: &str, is_tls: bool) -> Result<Vec<Listening>, Fault> {
 ///
 /// # Errors
 /// As [`bind_all`].
-pub fn bind_beside(given: &[Listening], text: &str, is_tls: bool) -> Result<Vec<Listening>, Fault> {
+pub fn bind_beside(given: &[Listener], text: &str, is_tls: bool) -> Result<Vec<Listener>, Fault> {
     let mut all = Vec::new();
     for item in items(text) {
         let mut first = None;
@@ -184,7 +184,7 @@ fn meant(item: &str) -> Result<Vec<SocketAddr>, Fault> {
 ///
 /// # Errors
 /// A socket is of another kind or has another name.
-pub fn inherited() -> Result<Vec<Listening>, Fault> {
+pub fn inherited() -> Result<Vec<Listener>, Fault> {
     let names = std::env::var("LISTEN_FDNAMES").unwrap_or_default();
     let mut given = ListenFd::from_env();
     let mut names = names.split(':');
@@ -210,7 +210,7 @@ pub fn inherited() -> Result<Vec<Listening>, Fault> {
             continue;
         };
         let address = ready(&listener).map_err(|error| fault(error.to_string()))?;
-        found.push(Listening {
+        found.push(Listener {
             listener,
             is_tls,
             address,
@@ -240,7 +240,7 @@ pub fn canonical(peer: SocketAddr) -> SocketAddr {
     }
 }
 
-fn bind_one(address: SocketAddr, is_tls: bool) -> Result<Listening, Errno> {
+fn bind_one(address: SocketAddr, is_tls: bool) -> Result<Listener, Errno> {
     let family = match address {
         SocketAddr::V4(_) => AddressFamily::INET,
         SocketAddr::V6(_) => AddressFamily::INET6,
@@ -257,7 +257,7 @@ fn bind_one(address: SocketAddr, is_tls: bool) -> Result<Listening, Errno> {
     listen(&socket, BACKLOG)?;
     let listener = TcpListener::from(socket);
     let address = listener.local_addr().unwrap_or(address);
-    Ok(Listening {
+    Ok(Listener {
         listener,
         is_tls,
         address,

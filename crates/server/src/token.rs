@@ -12,9 +12,9 @@ impl Token {
     ///
     /// There are 1,024 threads and 4 million places at most. An answer that took long must not find a later connection at its place,
     /// which may have had tens of thousands by then: so it counts to 4 thousand million.
-    pub fn new(thread: u16, place: u32, turn: u32) -> Token {
+    pub fn new(thread: u16, place: u32, context: u32) -> Token {
         let place = u64::from(place) & PLACES;
-        Token(u64::from(thread) << 54 | u64::from(turn) << PLACE_BITS | place)
+        Token(u64::from(thread) << 54 | u64::from(context) << PLACE_BITS | place)
     }
 
     /// As a number, for the kernel to hand back.

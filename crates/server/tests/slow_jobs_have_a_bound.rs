@@ -6,15 +6,15 @@ use std::net::IpAddr;
 use std::sync::mpsc;
 use std::time::Duration;
 
-use server::slow::{IsFull, SLOW_JOBS_MAX, SLOW_JOBS_PER_ADDRESS_MAX, Slow, spawn_here};
+use server::worker_pool::{IsFull, LOGIN_JOBS_MAX, SLOW_JOBS_PER_ADDRESS_MAX, WorkerPool, spawn_here};
 
 fn address(last: u8) -> Option<IpAddr> {
     Some(IpAddr::from([192, 0, 2, last]))
 }
 
 /// One thread, which is busy until something is sent.
-fn busy() -> (Slow, mpsc::Sender<()>) {
-    let slow = Slow::with(1, Duration::from_secs(30), spawn_here());
+fn busy() -> (WorkerPool, mpsc::Sender<()>) {
+    let slow = WorkerPool::with(1, Duration::from_secs(30), spawn_here());
     let (go, wait) = mpsc::channel::<()>();
     let (began, begins) = mpsc::channel();
     slow.run(
@@ -50,7 +50,7 @@ fn one_address_keeps_no_other_out() {
 
 #[test]
 fn a_full_pool_refuses() {
-    let slow = Slow::with(2, Duration::from_secs(30), spawn_here());
+    let slow = WorkerPool::with(2, Duration::from_secs(30), spawn_here());
     assert_eq!(slow.threads(), 0, "none while there is nothing to do");
     let (go, wait) = mpsc::channel::<()>();
     let wait = std::sync::Arc::new(std::sync::Mutex::new(wait));
@@ -70,25 +70,25 @@ fn a_full_pool_refuses() {
     begins.recv().unwrap();
     assert_eq!(slow.threads(), 2);
     let (done, dones) = mpsc::channel();
-    for number in 0..SLOW_JOBS_MAX {
+    for number in 0..LOGIN_JOBS_MAX {
         let done = done.clone();
         let address = address((number / SLOW_JOBS_PER_ADDRESS_MAX) as u8);
         slow.run(address, Box::new(move || done.send(number).unwrap()))
             .unwrap();
     }
-    assert_eq!(slow.waiting(), SLOW_JOBS_MAX);
+    assert_eq!(slow.waiting(), LOGIN_JOBS_MAX);
     assert_eq!(slow.run(None, Box::new(|| unreachable!())), Err(IsFull));
     drop(go);
-    let mut seen: Vec<usize> = dones.iter().take(SLOW_JOBS_MAX).collect();
+    let mut seen: Vec<usize> = dones.iter().take(LOGIN_JOBS_MAX).collect();
     seen.sort_unstable();
-    assert!(seen.into_iter().eq(0..SLOW_JOBS_MAX), "each once");
+    assert!(seen.into_iter().eq(0..LOGIN_JOBS_MAX), "each once");
     slow.run(None, Box::new(|| {})).unwrap();
 }
 
 #[test]
 fn what_waits_is_done_when_the_pool_goes() {
     let (done, dones) = mpsc::channel();
-    let slow = Slow::with(1, Duration::from_secs(3600), spawn_here());
+    let slow = WorkerPool::with(1, Duration::from_secs(3600), spawn_here());
     for number in 0..20 {
         let done = done.clone();
         slow.run(None, Box::new(move || done.send(number).unwrap()))
@@ -104,7 +104,7 @@ fn what_waits_is_done_when_the_pool_goes() {
 
 #[test]
 fn idle_threads_end_and_come_again() {
-    let slow = Slow::with(2, Duration::from_millis(1), spawn_here());
+    let slow = WorkerPool::with(2, Duration::from_millis(1), spawn_here());
     let (done, dones) = mpsc::channel();
     // Many times, for a thread that leaves just as a job comes.
     for _ in 0..300 {

@@ -9,10 +9,10 @@ use std::process::{Command, Stdio};
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::net::sockopt::{ipv6_v6only, socket_keepalive, tcp_keepidle, tcp_nodelay};
 use server::socket::{
-    Fault, Listening, addresses, bind_all, bind_beside, canonical, collide, inherited,
+    Fault, Listener, addresses, bind_all, bind_beside, canonical, collide, inherited,
 };
 
-fn accept(listening: &Listening) -> (TcpStream, SocketAddr) {
+fn accept(listening: &Listener) -> (TcpStream, SocketAddr) {
     let mut ready = [PollFd::new(&listening.listener, PollFlags::IN)];
     poll(&mut ready, None).unwrap();
     listening.listener.accept().unwrap()
@@ -77,7 +77,7 @@ fn where_a_given_socket_listens_already_it_will_do() {
         return;
     };
     let address = both.local_addr().unwrap();
-    let given = [Listening {
+    let given = [Listener {
         listener: both,
         is_tls: false,
         address,

@@ -7,15 +7,15 @@ use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant, SystemTime};
 
-use server::{Intake, Newsroom, Outcome, Parcel};
+use server::{Intake, ArticleSink, Outcome, ArticleBatch};
 use store::Published;
 
-use super::door;
+use super::nntp_service;
 use super::lock::lock;
 use super::posts::Posts;
 use super::sandbox::{Sandbox, Starter};
-use super::silo::Silo;
-use super::tray::{Gate, Tray};
+use super::group_commit::GroupCommit;
+use super::intake_queue::{IntakeState, IntakeQueue};
 use super::{client, journal, say, wire};
 use crate::directory::NewsDirectory;
 use crate::settings::Settings;
@@ -41,7 +41,7 @@ pub fn serve_one(
 ) -> anyhow::Result<()> {
     let settings = directory.settings()?.settings;
     journal::set_format(&settings.log_format);
-    let certificates = door::certificates(directory, &settings)?;
+    let certificates = nntp_service::certificates(directory, &settings)?;
     let published = Published::new();
     let (sandbox, starter) = (
         Sandbox::new(directory.root(), settings.sandbox),
@@ -53,19 +53,19 @@ pub fn serve_one(
         settings: settings.clone(),
         published: published.clone(),
         looked: Mutex::new((Instant::now(), None)),
-        gate: Tray::default(),
+        intake_state: IntakeQueue::default(),
         asked: Mutex::default(),
         starter: starter.clone(),
         files,
     });
     alone
-        .gate
+        .intake_state
         .watch_disk(directory.root(), settings.nntp.keep_free);
     let filing = alone.clone();
     let thread = std::thread::Builder::new().name("filing".to_owned());
     thread.spawn(move || filing.file_what_comes(&to_file))?;
     let confining = (&sandbox, &starter);
-    let plan = door::plan(
+    let plan = nntp_service::plan(
         directory,
         &settings,
         (alone, published),
@@ -84,7 +84,7 @@ struct Alone {
     /// When others' work was looked for last, and when the index was written then.
     looked: Mutex<(Instant, Option<SystemTime>)>,
     /// Whether there is room on the disk; nothing is put in.
-    gate: Tray,
+    intake_state: IntakeQueue,
     /// When a daemon was asked last, and why it took nothing then.
     asked: Mutex<Option<(Instant, Option<Arc<str>>)>>,
     starter: Starter,
@@ -92,32 +92,32 @@ struct Alone {
 }
 
 /// Articles, and who waits until they are filed.
-type ToFile = (Parcel, SyncSender<()>);
+type ToFile = (ArticleBatch, SyncSender<()>);
 
 impl Alone {
     /// Files, and starts programs, in a thread that is not confined.
     fn file_what_comes(&self, to_file: &Receiver<ToFile>) {
-        for (parcel, done) in to_file {
-            self.file_here(parcel);
+        for (batch, done) in to_file {
+            self.file_here(batch);
             // Who waits for it is there.
             let _ = done.send(());
         }
     }
 
-    fn file_here(&self, parcel: Parcel) {
-        let tray = Tray::default();
-        tray.put(parcel);
-        if let Err(error) = self.file_all(&tray) {
+    fn file_here(&self, batch: ArticleBatch) {
+        let intake_queue = IntakeQueue::default();
+        intake_queue.put(batch);
+        if let Err(error) = self.file_all(&intake_queue) {
             say(&failure::text_of(&error));
             let outcome = Outcome::TryLater(wire::told(&error).as_bytes().to_vec());
-            while let Some(mut parcel) = tray.take(Duration::ZERO) {
-                parcel.judge_rest(&outcome);
-                parcel.send_back();
+            while let Some(mut batch) = intake_queue.take(Duration::ZERO) {
+                batch.judge_rest(&outcome);
+                batch.send_back();
             }
         }
     }
 
-    fn file_all(&self, tray: &Tray) -> anyhow::Result<()> {
+    fn file_all(&self, intake_queue: &IntakeQueue) -> anyhow::Result<()> {
         let settings = &self.settings;
         let posts = Posts::new(&self.directory, settings, &self.starter)?;
         let (rules, options) = (settings.rules(), settings.filer_options());
@@ -125,9 +125,9 @@ impl Alone {
         let Some(mut filer) = filer else {
             anyhow::bail!("other programs are filing; try again later");
         };
-        let mut silo = Silo::new(Instant::now());
+        let mut group_commit = GroupCommit::new(Instant::now());
         let commit_bytes = settings.rnews_options().commit_bytes;
-        let turn = wire::file(tray, &mut filer, &posts, &mut silo, commit_bytes, &|| false);
+        let turn = wire::file(intake_queue, &mut filer, &posts, &mut group_commit, commit_bytes, &|| false);
         let are_feeds = serving::done_filing(filer);
         serving::after_filing(&self.directory, are_feeds);
         self.look();
@@ -145,7 +145,7 @@ impl Alone {
         }
         let doing = client::status_within(self.directory.root(), DAEMON_PATIENCE);
         let intake = doing.map(|doing| doing.watched.intake);
-        let closed = intake.filter(|intake| intake.state == Gate::Paused.word());
+        let closed = intake.filter(|intake| intake.state == IntakeState::Paused.word());
         let why = closed.map(|intake| Arc::from(intake.why));
         *asked = Some((Instant::now(), why.clone()));
         why
@@ -158,14 +158,14 @@ impl Alone {
     }
 }
 
-impl Newsroom for Alone {
-    fn file(&self, parcel: Parcel) {
+impl ArticleSink for Alone {
+    fn file(&self, batch: ArticleBatch) {
         let (done, wait) = sync_channel(1);
-        if let Err(unsent) = self.files.send((parcel, done)) {
+        if let Err(unsent) = self.files.send((batch, done)) {
             // It ends with the process only.
-            let (mut parcel, _) = unsent.0;
-            parcel.judge_rest(&Outcome::TryLater(b"Cannot file now".to_vec()));
-            parcel.send_back();
+            let (mut batch, _) = unsent.0;
+            batch.judge_rest(&Outcome::TryLater(b"Cannot file now".to_vec()));
+            batch.send_back();
         }
         // It has come back by then; and what was filed is there for who asks next.
         let _ = wait.recv();
@@ -175,15 +175,15 @@ impl Newsroom for Alone {
         if let Some(why) = self.closed_by_daemon() {
             return Intake::Closed(why);
         }
-        self.gate.look_at_disk();
-        self.gate.intake()
+        self.intake_state.look_at_disk();
+        self.intake_state.intake()
     }
 
     fn tell(&self, event: &server::Event<'_>) {
         journal::note_event(event);
     }
 
-    fn before_turn(&self) {
+    fn before_work(&self) {
         let mut looked = lock(&self.looked);
         if looked.0.elapsed() < LOOK_AGAIN {
             return;

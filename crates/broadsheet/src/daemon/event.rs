@@ -3,9 +3,9 @@
 /// What the main thread waits for.
 #[derive(Debug)]
 pub enum Event {
-    /// The newsroom has opened the spool, or cannot.
+    /// The writer has opened the spool, or cannot.
     Opened(anyhow::Result<()>),
-    /// The newsroom has ended.
+    /// The writer has ended.
     Ended,
     /// SIGHUP.
     Reload,

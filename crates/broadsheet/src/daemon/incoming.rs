@@ -1,4 +1,4 @@
-//! Batches that come into in.coming/: inotify wakes the newsroom, which files them.
+//! Batches that come into in.coming/: inotify wakes the writer, which files them.
 
 use std::io;
 use std::mem::MaybeUninit;
@@ -14,7 +14,7 @@ use rustix::fs::inotify::{CreateFlags, ReadFlags, Reader, WatchFlags, add_watch,
 use rustix::io::Errno;
 
 use super::feeds::Feeds;
-use super::room::Room;
+use super::writer_handle::WriterHandle;
 use super::say;
 
 /// Room for the events of one wake-up.
@@ -24,7 +24,7 @@ const EVENTS_BYTES: usize = 16 << 10;
 ///
 /// # Errors
 /// It cannot be watched.
-pub fn start(dir: &Path, room: Arc<Room>) -> io::Result<()> {
+pub fn start(dir: &Path, writer: Arc<WriterHandle>) -> io::Result<()> {
     let watched = dir.join(INCOMING);
     std::fs::create_dir_all(&watched)?;
     let events = init(CreateFlags::CLOEXEC)?;
@@ -39,7 +39,7 @@ pub fn start(dir: &Path, room: Arc<Room>) -> io::Result<()> {
     thread.spawn(move || {
         let mut space = [MaybeUninit::uninit(); EVENTS_BYTES];
         let mut events = Reader::new(events, &mut space);
-        room.drain();
+        writer.drain();
         let mut is_due = false;
         loop {
             let told = events.next().map(|event| {
@@ -47,7 +47,7 @@ pub fn start(dir: &Path, room: Arc<Room>) -> io::Result<()> {
                 if !event.events().contains(ReadFlags::DELETE)
                     && let Some(name) = Name::parse(name)
                 {
-                    room.is_fresh(name);
+                    writer.is_fresh(name);
                 }
                 is_batch(event.events(), name)
             });
@@ -62,7 +62,7 @@ pub fn start(dir: &Path, room: Arc<Room>) -> io::Result<()> {
             // One look for all that came together.
             if is_due && events.is_buffer_empty() {
                 is_due = false;
-                room.drain();
+                writer.drain();
             }
         }
     })?;
@@ -84,7 +84,7 @@ fn is_batch(events: ReadFlags, name: &[u8]) -> bool {
 pub enum Waits {
     /// Nothing that was not tried.
     No,
-    /// There may be more, but the newsroom was wanted.
+    /// There may be more, but the writer was wanted.
     ForUs,
     /// Another drain is at it.
     ForAnother,

@@ -7,7 +7,7 @@ use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use super::room::Room;
+use super::writer_handle::WriterHandle;
 use super::sandbox::{Role, Sandbox};
 use super::say;
 use crate::directory::NewsDirectory;
@@ -69,14 +69,14 @@ impl Address {
 pub fn start(
     listener: TcpListener,
     directory: NewsDirectory,
-    room: Arc<Room>,
+    writer: Arc<WriterHandle>,
     since: i64,
     sandbox: Arc<Sandbox>,
 ) -> io::Result<()> {
     if let Ok(address) = listener.local_addr() {
         say(&format!("metrics at http://{address}/metrics"));
     }
-    let mut page = page::Page::new(directory, room, since);
+    let mut page = page::Page::new(directory, writer, since);
     let thread = std::thread::Builder::new().name("metrics".to_owned());
     thread.spawn(move || {
         sandbox.confine(Role::Reader);

@@ -3,7 +3,7 @@
 //! `lend`, `reload`, `feeds`, `status`, `resume` and `stop` are asked for by the word alone, `pause` with a reason behind it. A line that begins with `{` asks to file a batch,
 //! whose descriptor comes with the line (`SCM_RIGHTS` of unix(7)).
 
-use super::watched::Watched;
+use super::daemon_status::DaemonStatus;
 use relay::rnews::{Outcome, Summary};
 use serde::{Deserialize, Serialize};
 
@@ -165,7 +165,7 @@ pub struct Doing {
     pub since: i64,
     /// What it does.
     #[serde(flatten)]
-    pub watched: Watched,
+    pub watched: DaemonStatus,
 }
 
 #[cfg(test)]

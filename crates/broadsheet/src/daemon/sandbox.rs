@@ -1,7 +1,7 @@
 //! The daemon confines itself: its threads that handle bytes of strangers open, write and start only what their work needs.
 //!
 //! Landlock and seccomp hold for one thread and what it starts. That is used here: network threads, the thread of the metrics and the
-//! newsroom are confined; threads that run programs of the administrator (feeds, sendmail, password programs, scheduled commands) are
+//! writer are confined; threads that run programs of the administrator (feeds, sendmail, password programs, scheduled commands) are
 //! not, because `no_new_privs`, which comes with both, would take the setuid and setgid bits from sendmail and uux. [`Starter`] starts
 //! those threads, since a thread that a confined one starts is confined too.
 //!
@@ -21,7 +21,7 @@ use seccompiler::{
     SeccompAction, SeccompCmpArgLen, SeccompCmpOp, SeccompCondition, SeccompFilter, SeccompRule,
     TargetArch, apply_filter,
 };
-use server::slow::{Job, Spawn};
+use server::worker_pool::{Job, Spawn};
 
 use super::lock::lock;
 use super::say;

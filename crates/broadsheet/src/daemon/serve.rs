@@ -7,13 +7,13 @@ use std::sync::mpsc::{Receiver, channel};
 use relay::log::Now;
 use store::{Published, Lock};
 
-use super::door::{self, Listen};
+use super::nntp_service::{self, Listen};
 use super::event::Event;
 use super::lock::lock;
 use super::metrics::{self, Address};
-use super::newsroom::{Files, Newsroom};
+use super::writer::{Files, Writer};
 use super::notify::{notify, start_watchdog};
-use super::room::Room;
+use super::writer_handle::WriterHandle;
 use super::sandbox::{Sandbox, Starter};
 use super::schedule::Schedule;
 use super::{client, incoming, say, signals, socket};
@@ -34,8 +34,8 @@ pub fn serve(directory: NewsDirectory, more: &Listen) -> anyhow::Result<Status> 
         Err(store::Error::Locked(_)) => anyhow::bail!(already(&directory)),
         taken => taken?,
     };
-    let doors = door::listen(&files.settings, more)?;
-    let certificates = door::certificates(&directory, &files.settings)?;
+    let listeners = nntp_service::listen(&files.settings, more)?;
+    let certificates = nntp_service::certificates(&directory, &files.settings)?;
     let metrics = Address::parse(&files.settings.nntp.metrics).map_err(anyhow::Error::msg)?;
     let metrics = metrics.map(Address::listen).transpose()?;
     let settings = files.settings.clone();
@@ -47,7 +47,7 @@ pub fn serve(directory: NewsDirectory, more: &Listen) -> anyhow::Result<Status> 
         say("another program files; waiting for it to end");
     }
     let (sandbox, starter) = (Sandbox::new(&root, settings.sandbox), Starter::start()?);
-    let room = Newsroom::start(
+    let writer = Writer::start(
         directory.clone(),
         files,
         schedule.clone(),
@@ -57,22 +57,22 @@ pub fn serve(directory: NewsDirectory, more: &Listen) -> anyhow::Result<Status> 
     )?;
     let served = match wait_until_open(&events)? {
         Some(Status::OK) => {
-            socket::start(socket::listen(&root)?, room.clone(), sender, since)?;
-            incoming::start(&root, room.clone())?;
+            socket::start(socket::listen(&root)?, writer.clone(), sender, since)?;
+            incoming::start(&root, writer.clone())?;
             schedule.clone().start()?;
-            let room_and_board = (room.clone() as Arc<_>, published);
+            let room_and_board = (writer.clone() as Arc<_>, published);
             let confining = (&sandbox, &starter);
-            let door = door::open(
+            let nntp_service = nntp_service::open(
                 &directory,
                 &settings,
                 room_and_board,
                 confining,
-                doors,
+                listeners,
                 certificates,
             )?;
-            *lock(&room.door) = door;
+            *lock(&writer.nntp_service) = nntp_service;
             if let Some(listener) = metrics {
-                metrics::start(listener, directory.clone(), room.clone(), since, sandbox)?;
+                metrics::start(listener, directory.clone(), writer.clone(), since, sandbox)?;
             }
             start_watchdog();
             notify("READY=1");
@@ -81,17 +81,17 @@ pub fn serve(directory: NewsDirectory, more: &Listen) -> anyhow::Result<Status> 
                 root.display(),
                 std::process::id()
             ));
-            until_stopped(&events, &room)
+            until_stopped(&events, &writer)
         }
         _ => Ok(Status::OK),
     };
     notify("STOPPING=1");
     schedule.stop();
     // Drops the connections. What they handed in and was not answered may be filed or not; they send it again.
-    let door = lock(&room.door).take();
-    drop(door);
-    room.stop();
-    room.end_feeds();
+    let nntp_service = lock(&writer.nntp_service).take();
+    drop(nntp_service);
+    writer.stop();
+    writer.end_feeds();
     socket::remove(&root);
     say("stopped");
     served
@@ -108,10 +108,10 @@ fn wait_until_open(events: &Receiver<Event>) -> anyhow::Result<Option<Status>> {
     }
 }
 
-fn until_stopped(events: &Receiver<Event>, room: &Room) -> anyhow::Result<Status> {
+fn until_stopped(events: &Receiver<Event>, writer: &WriterHandle) -> anyhow::Result<Status> {
     loop {
         match events.recv() {
-            Ok(Event::Reload) => room.reload(),
+            Ok(Event::Reload) => writer.reload(),
             Ok(Event::Stop) => return Ok(Status::OK),
             Ok(Event::Opened(_)) => {}
             Ok(Event::Ended) | Err(_) => {

@@ -17,7 +17,7 @@ use store::control_socket;
 use super::connection::Client;
 use super::event::Event;
 use super::request::{Answer, Doing, REQUEST_BYTES_MAX, Request};
-use super::room::{Job, Room};
+use super::writer_handle::{Job, WriterHandle};
 use super::say;
 use crate::exit::Status;
 
@@ -47,7 +47,7 @@ pub fn remove(dir: &Path) {
 
 /// What a client's thread needs.
 struct Asked {
-    room: Arc<Room>,
+    writer: Arc<WriterHandle>,
     events: Sender<Event>,
     since: i64,
     clients: AtomicUsize,
@@ -59,12 +59,12 @@ struct Asked {
 /// The thread cannot be made.
 pub fn start(
     listener: UnixListener,
-    room: Arc<Room>,
+    writer: Arc<WriterHandle>,
     events: Sender<Event>,
     since: i64,
 ) -> io::Result<()> {
     let asked = Arc::new(Asked {
-        room,
+        writer,
         events,
         since,
         clients: AtomicUsize::new(0),
@@ -135,26 +135,26 @@ impl Asked {
                     // It could keep everybody waiting.
                     return Err(io::Error::other("only regular files are taken"));
                 }
-                self.room.put(Job::File {
+                self.writer.put(Job::File {
                     request,
                     file: Arc::new(file),
                     client,
                 });
             }
-            (Some(Request::Lend), _) => self.room.put(Job::Lend(client.into_stream()?)),
-            (Some(Request::Reload), _) => self.room.put(Job::Reload(Some(client))),
+            (Some(Request::Lend), _) => self.writer.put(Job::Lend(client.into_stream()?)),
+            (Some(Request::Reload), _) => self.writer.put(Job::Reload(Some(client))),
             (Some(Request::Feeds), _) => {
-                self.room.look_at_feeds();
+                self.writer.look_at_feeds();
                 client.say(&Answer::Done(Status::OK.code()));
             }
             (Some(Request::Status), _) => client.say(&Answer::Status(Box::new(Doing {
                 pid: std::process::id(),
-                state: self.room.state().word().to_owned(),
+                state: self.writer.state().word().to_owned(),
                 since: self.since,
-                watched: self.room.watched(),
+                watched: self.writer.watched(),
             }))),
             (Some(Request::Pause(why)), _) => {
-                self.room.tray.pause(why.as_deref());
+                self.writer.intake_queue.pause(why.as_deref());
                 client.say(&Answer::Done(Status::OK.code()));
             }
             (Some(Request::Stop), _) => {

@@ -7,65 +7,65 @@ use groups::Sender;
 use relay::Now;
 use relay::file::{Filer, Verdict};
 use relay::reason::RefusalKind;
-use server::{Outcome, Parcel, What};
+use server::{Outcome, ArticleBatch, What};
 
 use super::posts::{Made, Posts};
 use super::say;
-use super::silo::Silo;
-use super::tray::Tray;
+use super::group_commit::GroupCommit;
+use super::intake_queue::IntakeQueue;
 use crate::failure;
 
-/// What became of the parcels of one turn.
-pub struct Turn {
+/// What became of the batches of one turn.
+pub struct Filed {
     /// How many articles were filed.
     pub filed: u64,
     /// Why filing was stopped, if it was: the filer is over then.
     pub stopped: Option<anyhow::Error>,
 }
 
-/// Files what is in the tray, and what comes meanwhile, until there is nothing left or, behind a commit, `is_wanted` says that there is
-/// something else to do: peers who stream leave the tray never empty.
+/// Files what is in the intake queue, and what comes meanwhile, until there is nothing left or, behind a commit, `is_wanted` says that there is
+/// something else to do: peers who stream leave the intake queue never empty.
 pub fn file(
-    tray: &Tray,
+    intake_queue: &IntakeQueue,
     filer: &mut Filer,
     posts: &Posts,
-    silo: &mut Silo,
+    group_commit: &mut GroupCommit,
     commit_bytes: usize,
     is_wanted: &dyn Fn() -> bool,
-) -> Turn {
-    let mut turn = Turn {
+) -> Filed {
+    let mut turn = Filed {
         filed: 0,
         stopped: None,
     };
-    let mut filed: Vec<Parcel> = Vec::new();
+    let mut filed: Vec<ArticleBatch> = Vec::new();
     let mut articles = 0;
     loop {
         let patience = match filed.is_empty() {
             true => Duration::ZERO,
-            false => silo.patience(filer.pending_bytes()),
+            false => group_commit.patience(filer.pending_bytes()),
         };
         let is_full = filer.pending_bytes() >= commit_bytes;
-        let next = (!is_full).then(|| tray.take(patience)).flatten();
-        let Some(mut parcel) = next else {
+        let next = (!is_full).then(|| intake_queue.take(patience)).flatten();
+        let Some(mut batch) = next else {
             if filed.is_empty() {
                 return turn;
             }
-            tray.look_at_disk();
+            intake_queue.look_at_disk();
             if let Err(error) = commit(filer, &mut filed) {
                 turn.stopped = Some(error);
                 return turn;
             }
             turn.filed += articles;
-            silo.note(articles, Instant::now());
+            group_commit.note(articles, Instant::now());
             articles = 0;
             if is_wanted() {
                 return turn;
             }
             continue;
         };
-        articles += parcel.len() as u64;
-        let done = file_parcel(&mut parcel, filer, posts);
-        filed.push(parcel);
+        articles += batch.len() as u64;
+        let done = file_parcel(&mut batch, filer, posts);
+        filed.push(batch);
         if let Err(error) = done {
             give_up(filer, &mut filed, told(&error));
             turn.stopped = Some(error);
@@ -74,15 +74,15 @@ pub fn file(
     }
 }
 
-fn commit(filer: &mut Filer, filed: &mut Vec<Parcel>) -> anyhow::Result<()> {
+fn commit(filer: &mut Filer, filed: &mut Vec<ArticleBatch>) -> anyhow::Result<()> {
     match filer.commit() {
         Ok(()) => {
-            filed.drain(..).for_each(Parcel::send_back);
+            filed.drain(..).for_each(ArticleBatch::send_back);
             Ok(())
         }
         // They are on the disk.
         Err(error) if error.is_of_log() => {
-            filed.drain(..).for_each(Parcel::send_back);
+            filed.drain(..).for_each(ArticleBatch::send_back);
             Err(error.into())
         }
         Err(error) => {
@@ -106,19 +106,19 @@ pub fn told(error: &anyhow::Error) -> &'static str {
 }
 
 /// Nothing since the last commit counts as taken.
-fn give_up(filer: &mut Filer, filed: &mut Vec<Parcel>, why: &str) {
+fn give_up(filer: &mut Filer, filed: &mut Vec<ArticleBatch>, why: &str) {
     filer.abandon();
     let outcome = Outcome::TryLater(why.as_bytes().to_vec());
-    for mut parcel in filed.drain(..) {
-        parcel.take_back(&outcome);
-        parcel.send_back();
+    for mut batch in filed.drain(..) {
+        batch.take_back(&outcome);
+        batch.send_back();
     }
 }
 
-fn file_parcel(parcel: &mut Parcel, filer: &mut Filer, posts: &Posts) -> anyhow::Result<()> {
+fn file_parcel(batch: &mut ArticleBatch, filer: &mut Filer, posts: &Posts) -> anyhow::Result<()> {
     let now = Now::read();
-    for place in 0..parcel.len() {
-        let Some((entry, id, article)) = parcel.article(place) else {
+    for place in 0..batch.len() {
+        let Some((entry, id, article)) = batch.article(place) else {
             break;
         };
         let mut posted = None;
@@ -147,11 +147,11 @@ fn file_parcel(parcel: &mut Parcel, filer: &mut Filer, posts: &Posts) -> anyhow:
             }
         };
         if let Some(id) = posted {
-            parcel.name(&id);
+            batch.name(&id);
         }
         match outcome {
-            Outcome::Refused(why) => parcel.judge_refused(why, counted(ground)),
-            outcome => parcel.judge(outcome),
+            Outcome::Refused(why) => batch.judge_refused(why, counted(ground)),
+            outcome => batch.judge(outcome),
         }
     }
     Ok(())

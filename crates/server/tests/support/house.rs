@@ -1,4 +1,4 @@
-//! A server with a news directory of many groups and a newsroom that takes nothing.
+//! A server with a news directory of many groups and a writer that takes nothing.
 #![allow(dead_code, missing_docs, clippy::indexing_slicing)] // a test fails by panicking
 
 use std::io::{BufRead, BufReader};
@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use access::{Access, Login, Tables};
 use rustix::net::sockopt::set_socket_send_buffer_size;
-use server::{InForce, Intake, Newsroom, Outcome, Parcel, Plan, Server, Capabilities, Times};
+use server::{ConfigSnapshot, Intake, ArticleSink, Outcome, ArticleBatch, Plan, Server, Capabilities, Times};
 use store::{Published, Options, Spool};
 
 pub const GROUPS: usize = 20_000;
@@ -22,10 +22,10 @@ pub struct House {
 
 struct Refuses;
 
-impl Newsroom for Refuses {
-    fn file(&self, mut parcel: Parcel) {
-        parcel.judge_rest(&Outcome::Refused(b"no".to_vec()));
-        parcel.send_back();
+impl ArticleSink for Refuses {
+    fn file(&self, mut batch: ArticleBatch) {
+        batch.judge_rest(&Outcome::Refused(b"no".to_vec()));
+        batch.send_back();
     }
 
     fn intake(&self) -> Intake {
@@ -56,21 +56,21 @@ impl House {
         let mut spool = Spool::open(dir.path(), Options::default()).expect("a spool");
         spool.publish_to(published.clone());
         let tables = Tables::parse(tables).expect("tables");
-        let doors = server::socket::bind_all("127.0.0.1:0", false).expect("a port");
+        let listeners = server::socket::bind_all("127.0.0.1:0", false).expect("a port");
         if let Some(bytes) = buffer_bytes {
             // What is accepted has it from here.
-            set_socket_send_buffer_size(&doors[0].listener, bytes).expect("set");
+            set_socket_send_buffer_size(&listeners[0].listener, bytes).expect("set");
         }
-        let address = doors[0].address;
+        let address = listeners[0].address;
         let plan = Plan {
             dir: dir.path().to_owned(),
             published,
-            newsroom: Arc::new(Refuses),
-            doors,
+            sink: Arc::new(Refuses),
+            listeners,
             threads: 1,
-            spawn: server::slow::spawn_here(),
+            spawn: server::worker_pool::spawn_here(),
             begin: Arc::new(|| {}),
-            in_force: InForce {
+            config: ConfigSnapshot {
                 access: Arc::new(Access::new(&tables, Login::none())),
                 capabilities: Arc::new(capabilities()),
                 certificates: None,

@@ -4,14 +4,14 @@ use std::io::{self, Write};
 
 use server::What;
 
-use crate::daemon::{Entry, Nntp, Watched};
+use crate::daemon::{Entry, Nntp, DaemonStatus};
 use crate::text;
 
 /// So many entries of the access rules are shown; all are in `--json`.
 const ENTRIES_SHOWN: usize = 40;
 
 /// Writes them.
-pub fn write(watched: &Watched, out: &mut dyn Write) -> io::Result<()> {
+pub fn write(watched: &DaemonStatus, out: &mut dyn Write) -> io::Result<()> {
     let store = &watched.store;
     if store.commits.count > 0 {
         let (commits, articles) = (store.commits.count, store.articles);

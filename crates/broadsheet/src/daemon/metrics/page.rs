@@ -9,9 +9,9 @@ use server::What;
 use store::histogram::EDGES_MICROS;
 use store::{HistoryLine, Reader};
 
-use super::super::room::Room;
-use super::super::tray::Gate;
-use super::super::watched::{Entry, Nntp, Took, Watched};
+use super::super::writer_handle::WriterHandle;
+use super::super::intake_queue::IntakeState;
+use super::super::daemon_status::{Entry, Nntp, Took, DaemonStatus};
 use crate::directory::NewsDirectory;
 use crate::feeds;
 
@@ -21,7 +21,7 @@ const FRESH: Duration = Duration::from_secs(10);
 /// Makes the page.
 pub struct Page {
     directory: NewsDirectory,
-    room: Arc<Room>,
+    writer: Arc<WriterHandle>,
     since: i64,
     /// What the store told, and until when that is fresh enough.
     shelf: Option<(Shelf, Instant)>,
@@ -65,10 +65,10 @@ impl Shelf {
 
 impl Page {
     /// Nothing is looked at as yet.
-    pub fn new(directory: NewsDirectory, room: Arc<Room>, since: i64) -> Page {
+    pub fn new(directory: NewsDirectory, writer: Arc<WriterHandle>, since: i64) -> Page {
         Page {
             directory,
-            room,
+            writer,
             since,
             shelf: None,
         }
@@ -84,7 +84,7 @@ impl Page {
             self.shelf = Some((shelf, began + fresh));
         }
         let mut text = Text::default();
-        let watched = self.room.watched();
+        let watched = self.writer.watched();
         text.of_daemon(&watched, self.since);
         if let Some((shelf, _)) = &self.shelf {
             text.of_shelf(shelf);
@@ -146,15 +146,15 @@ impl Text {
         self.sample(&format!("{name}_count"), labels, took.count);
     }
 
-    fn of_daemon(&mut self, watched: &Watched, since: i64) {
+    fn of_daemon(&mut self, watched: &DaemonStatus, since: i64) {
         self.begin("build_info", "gauge", "The version that runs.");
         self.sample("build_info", &[("version", env!("CARGO_PKG_VERSION"))], 1);
         self.gauge("start_time_seconds", "When the daemon started.", since);
         let help = "Whether articles are taken over NNTP, or why not: 1 for the state that is.";
         self.begin("intake_state", "gauge", help);
-        for gate in Gate::ALL {
-            let is_it = u8::from(watched.intake.state == gate.word());
-            self.sample("intake_state", &[("state", gate.word())], is_it);
+        for intake_state in IntakeState::ALL {
+            let is_it = u8::from(watched.intake.state == intake_state.word());
+            self.sample("intake_state", &[("state", intake_state.word())], is_it);
         }
         let store = &watched.store;
         let help = "Articles filed by the daemon, by whatever way they came.";

@@ -9,12 +9,12 @@ use server::{Server, What};
 use store::Commits;
 use store::histogram::Spread;
 
-use super::tray::Tray;
+use super::intake_queue::IntakeQueue;
 
 /// The picture. Fields that a daemon of another version does not know are as by default.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
-pub struct Watched {
+pub struct DaemonStatus {
     /// Whether articles are taken over NNTP.
     pub intake: Intake,
     /// `on`, `off`, or what the kernel lacks for it.
@@ -132,14 +132,14 @@ impl From<Spread> for Took {
     }
 }
 
-impl Watched {
+impl DaemonStatus {
     /// As it is now. `server`: `None` where it listens nowhere.
-    pub fn look(tray: &Tray, server: Option<&Server>, commits: &Commits, dir: &Path) -> Watched {
-        let (gate, why) = tray.gate();
-        Watched {
+    pub fn look(intake_queue: &IntakeQueue, server: Option<&Server>, commits: &Commits, dir: &Path) -> DaemonStatus {
+        let (intake_state, why) = intake_queue.intake_state();
+        DaemonStatus {
             sandbox: String::new(),
             intake: Intake {
-                state: gate.word().to_owned(),
+                state: intake_state.word().to_owned(),
                 why: why.to_string(),
             },
             nntp: server.map(Nntp::look),

@@ -9,37 +9,37 @@ use nntp::Seen;
 use crate::Token;
 
 /// How long others wait for a peer that was told to send an article, seconds.
-pub const OFFER_SECONDS_MAX: i64 = 60;
+pub const RESERVATION_SECONDS_MAX: i64 = 60;
 /// Ids remembered at most; beyond that all peers are told to send.
-pub const OFFERS_MAX: usize = 1 << 20;
+pub const RESERVATIONS_MAX: usize = 1 << 20;
 
 /// The ids, by hash: where two are taken for one, a peer offers its article once more. Nobody can bring that about on purpose, and
 /// keep others from sending an article: the hash has a key of its own, made when the server starts.
 #[derive(Debug)]
-pub struct Offers {
+pub struct Reservations {
     key: HashKey,
     known: Mutex<Known>,
 }
 
 #[derive(Debug, Default)]
 struct Known {
-    offers: HashMap<u64, Offer>,
+    reservations: HashMap<u64, Reservation>,
     /// When those whose time is over were thrown away last: once a second at most, since it takes a look at all.
     cleared: i64,
 }
 
 #[derive(Debug, Clone, Copy)]
-struct Offer {
+struct Reservation {
     by: Token,
     until: i64,
     /// It came, and is on its way to the disk.
     is_in: bool,
 }
 
-impl Offers {
+impl Reservations {
     /// None was made. The key is a secret.
-    pub fn new(key: HashKey) -> Offers {
-        Offers {
+    pub fn new(key: HashKey) -> Reservations {
+        Reservations {
             key,
             known: Mutex::default(),
         }
@@ -50,7 +50,7 @@ impl Offers {
     pub fn announce(&self, id: &[u8], by: Token, now: i64) -> (Seen, bool) {
         let hash = self.key.hash(id);
         let mut known = self.known();
-        if let Some(offer) = known.offers.get(&hash)
+        if let Some(offer) = known.reservations.get(&hash)
             && (offer.is_in || offer.until > now)
         {
             match offer.by == by {
@@ -61,19 +61,19 @@ impl Offers {
                 false => return (Seen::Coming, false),
             }
         }
-        if known.offers.len() >= OFFERS_MAX && known.cleared != now {
+        if known.reservations.len() >= RESERVATIONS_MAX && known.cleared != now {
             known.cleared = now;
             known
-                .offers
+                .reservations
                 .retain(|_, offer| offer.is_in || offer.until > now);
         }
-        if known.offers.len() < OFFERS_MAX {
-            let offer = Offer {
+        if known.reservations.len() < RESERVATIONS_MAX {
+            let offer = Reservation {
                 by,
-                until: now + OFFER_SECONDS_MAX,
+                until: now + RESERVATION_SECONDS_MAX,
                 is_in: false,
             };
-            known.offers.insert(hash, offer);
+            known.reservations.insert(hash, offer);
         }
         (Seen::No, false)
     }
@@ -82,7 +82,7 @@ impl Offers {
     pub fn came(&self, id: &[u8], by: Token) {
         let hash = self.key.hash(id);
         let mut known = self.known();
-        if let Some(offer) = known.offers.get_mut(&hash)
+        if let Some(offer) = known.reservations.get_mut(&hash)
             && offer.by == by
         {
             offer.is_in = true;
@@ -93,14 +93,14 @@ impl Offers {
     pub fn forget(&self, id: &[u8], by: Token) {
         let hash = self.key.hash(id);
         let mut known = self.known();
-        if known.offers.get(&hash).is_some_and(|offer| offer.by == by) {
-            known.offers.remove(&hash);
+        if known.reservations.get(&hash).is_some_and(|offer| offer.by == by) {
+            known.reservations.remove(&hash);
         }
     }
 
     /// A peer is gone.
     pub fn forget_all(&self, by: Token) {
-        self.known().offers.retain(|_, offer| offer.by != by);
+        self.known().reservations.retain(|_, offer| offer.by != by);
     }
 
     fn known(&self) -> MutexGuard<'_, Known> {
@@ -114,34 +114,34 @@ mod tests {
 
     #[test]
     fn one_peer_sends_and_the_others_wait() {
-        let offers = Offers::new(HashKey::new([7; HashKey::BYTES]));
+        let reservations = Reservations::new(HashKey::new([7; HashKey::BYTES]));
         let (a, b) = (Token::new(1, 0, 0), Token::new(2, 0, 0));
-        assert_eq!(offers.announce(b"<7@a>", a, 100), (Seen::No, false));
-        assert_eq!(offers.announce(b"<7@a>", a, 130), (Seen::No, true));
-        assert_eq!(offers.announce(b"<7@a>", b, 159), (Seen::Coming, false));
-        assert_eq!(offers.announce(b"<7@a>", b, 160), (Seen::No, false));
-        offers.forget(b"<7@a>", a);
-        assert_eq!(offers.announce(b"<7@a>", a, 161), (Seen::Coming, false));
-        offers.came(b"<7@a>", b);
-        assert_eq!(offers.announce(b"<7@a>", b, 161), (Seen::Here, false));
-        assert_eq!(offers.announce(b"<7@a>", a, 999), (Seen::Coming, false));
-        offers.forget_all(b);
-        assert_eq!(offers.announce(b"<7@a>", a, 161), (Seen::No, false));
+        assert_eq!(reservations.announce(b"<7@a>", a, 100), (Seen::No, false));
+        assert_eq!(reservations.announce(b"<7@a>", a, 130), (Seen::No, true));
+        assert_eq!(reservations.announce(b"<7@a>", b, 159), (Seen::Coming, false));
+        assert_eq!(reservations.announce(b"<7@a>", b, 160), (Seen::No, false));
+        reservations.forget(b"<7@a>", a);
+        assert_eq!(reservations.announce(b"<7@a>", a, 161), (Seen::Coming, false));
+        reservations.came(b"<7@a>", b);
+        assert_eq!(reservations.announce(b"<7@a>", b, 161), (Seen::Here, false));
+        assert_eq!(reservations.announce(b"<7@a>", a, 999), (Seen::Coming, false));
+        reservations.forget_all(b);
+        assert_eq!(reservations.announce(b"<7@a>", a, 161), (Seen::No, false));
     }
 
     #[test]
     fn a_full_table_is_not_looked_through_for_each_id() {
-        let offers = Offers::new(HashKey::new([7; HashKey::BYTES]));
+        let reservations = Reservations::new(HashKey::new([7; HashKey::BYTES]));
         let (a, b) = (Token::new(1, 0, 0), Token::new(2, 0, 0));
-        for number in 0..OFFERS_MAX + 10_000 {
+        for number in 0..RESERVATIONS_MAX + 10_000 {
             let id = format!("<{number}@a>");
-            assert_eq!(offers.announce(id.as_bytes(), a, 100).0, Seen::No);
+            assert_eq!(reservations.announce(id.as_bytes(), a, 100).0, Seen::No);
         }
-        assert_eq!(offers.announce(b"<7@a>", b, 100).0, Seen::Coming);
+        assert_eq!(reservations.announce(b"<7@a>", b, 100).0, Seen::Coming);
         // Beyond it both may send; when the time is over there is room again.
-        assert_eq!(offers.announce(b"<more@a>", a, 101).0, Seen::No);
-        assert_eq!(offers.announce(b"<more@a>", b, 101).0, Seen::No);
-        assert_eq!(offers.announce(b"<more@a>", a, 160).0, Seen::No);
-        assert_eq!(offers.announce(b"<more@a>", b, 160).0, Seen::Coming);
+        assert_eq!(reservations.announce(b"<more@a>", a, 101).0, Seen::No);
+        assert_eq!(reservations.announce(b"<more@a>", b, 101).0, Seen::No);
+        assert_eq!(reservations.announce(b"<more@a>", a, 160).0, Seen::No);
+        assert_eq!(reservations.announce(b"<more@a>", b, 160).0, Seen::Coming);
     }
 }

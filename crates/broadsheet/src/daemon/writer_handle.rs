@@ -1,4 +1,4 @@
-//! What other threads see of the newsroom: they bring jobs, and may ask what it is at.
+//! What other threads see of the writer: they bring jobs, and may ask what it is at.
 
 use std::fs::File;
 use std::net::Shutdown;
@@ -10,19 +10,19 @@ use std::sync::{Arc, Condvar, Mutex};
 
 use relay::incoming::Name;
 use relay::incoming::drain::LEFT_MAX;
-use server::{Intake, Newsroom, Parcel};
+use server::{Intake, ArticleSink, ArticleBatch};
 use store::Published;
 
 use super::connection::Client;
-use super::door::Door;
+use super::nntp_service::NntpService;
 use super::feeders::Feeders;
 use super::feeds::Feeds;
 use super::journal;
 use super::lock::lock;
 use super::request::FileRequest;
 use super::sandbox::Sandbox;
-use super::tray::Tray;
-use super::watched::Watched;
+use super::intake_queue::IntakeQueue;
+use super::daemon_status::DaemonStatus;
 
 /// So many jobs may wait; who brings more stands in the line before it.
 pub const JOBS_MAX: usize = 64;
@@ -47,7 +47,7 @@ pub enum Job {
     Look,
 }
 
-/// What the newsroom is at.
+/// What the writer is at.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum State {
     /// The spool is not open.
@@ -72,8 +72,8 @@ impl State {
     }
 }
 
-/// What other threads see of the newsroom.
-pub struct Room {
+/// What other threads see of the writer.
+pub struct WriterHandle {
     pub(super) jobs: SyncSender<Job>,
     pub(super) state: Mutex<State>,
     pub(super) changed: Condvar,
@@ -94,22 +94,22 @@ pub struct Room {
     pub(super) feeds: Arc<Feeds>,
     pub(super) feeders: Mutex<Option<Feeders>>,
     /// What came over NNTP.
-    pub(super) tray: Arc<Tray>,
+    pub(super) intake_queue: Arc<IntakeQueue>,
     /// Serves it.
-    pub(super) door: Mutex<Option<Door>>,
+    pub(super) nntp_service: Mutex<Option<NntpService>>,
     /// Confines threads.
     pub(super) sandbox: Arc<Sandbox>,
 }
 
-impl Newsroom for Room {
-    fn file(&self, parcel: Parcel) {
-        if self.tray.put(parcel) {
+impl ArticleSink for WriterHandle {
+    fn file(&self, batch: ArticleBatch) {
+        if self.intake_queue.put(batch) {
             self.look();
         }
     }
 
     fn intake(&self) -> Intake {
-        self.tray.intake()
+        self.intake_queue.intake()
     }
 
     fn tell(&self, event: &server::Event<'_>) {
@@ -117,7 +117,7 @@ impl Newsroom for Room {
     }
 }
 
-impl Room {
+impl WriterHandle {
     /// Closed as yet. `jobs`: to the thread.
     pub fn new(
         jobs: SyncSender<Job>,
@@ -125,8 +125,8 @@ impl Room {
         dir: PathBuf,
         published: Arc<Published>,
         sandbox: Arc<Sandbox>,
-    ) -> Room {
-        Room {
+    ) -> WriterHandle {
+        WriterHandle {
             sandbox,
             jobs,
             state: Mutex::new(State::Closed),
@@ -142,14 +142,14 @@ impl Room {
             dir,
             feeds,
             feeders: Mutex::new(None),
-            tray: Arc::default(),
-            door: Mutex::new(None),
+            intake_queue: Arc::default(),
+            nntp_service: Mutex::new(None),
         }
     }
 
     /// Brings a job; waits while too many do.
     pub fn put(&self, job: Job) {
-        // It fails only when the newsroom is closed for good: the client sees the end of the connection.
+        // It fails only when the writer is closed for good: the client sees the end of the connection.
         self.waiting.fetch_add(1, Ordering::SeqCst);
         let _ = self.jobs.send(job);
     }
@@ -160,10 +160,10 @@ impl Room {
     }
 
     /// What status and metrics tell of it now.
-    pub fn watched(&self) -> Watched {
-        let door = lock(&self.door);
-        let server = door.as_ref().map(|door| &door.server);
-        let mut watched = Watched::look(&self.tray, server, &self.published.commits, &self.dir);
+    pub fn watched(&self) -> DaemonStatus {
+        let nntp_service = lock(&self.nntp_service);
+        let server = nntp_service.as_ref().map(|nntp_service| &nntp_service.server);
+        let mut watched = DaemonStatus::look(&self.intake_queue, server, &self.published.commits, &self.dir);
         watched.sandbox = self.sandbox.told();
         watched
     }
@@ -207,7 +207,7 @@ impl Room {
         drop(closed);
     }
 
-    /// Feeds finish what they are at, and their programs end: waits for that, but not for long. After [`Room::stop`].
+    /// Feeds finish what they are at, and their programs end: waits for that, but not for long. After [`WriterHandle::stop`].
     pub fn end_feeds(&self) {
         let feeders = lock(&self.feeders).take();
         if let Some(feeders) = feeders {

@@ -1,4 +1,4 @@
-//! The newsroom: one thread owns the filer, and does one job after the other.
+//! The writer: one thread owns the filer, and does one job after the other.
 //!
 //! *Invariant:* between two jobs nothing waits for a commit. So the spool can be closed there, for a borrower of the lock or
 //! for the end, without losing anything.
@@ -20,7 +20,7 @@ use server::certificates::Certificates;
 use store::{Published, Lock, Spool, control_socket};
 
 use super::connection::Client;
-use super::door;
+use super::nntp_service;
 use super::event::Event;
 use super::feeders::Feeders;
 use super::feeds::Feeds;
@@ -30,12 +30,12 @@ use super::lock::lock;
 use super::notify::notify;
 use super::posts::Posts;
 use super::request::{Answer, FileRequest, Filed};
-use super::room::{JOBS_MAX, Job, Room, State};
+use super::writer_handle::{JOBS_MAX, Job, WriterHandle, State};
 use super::sandbox::{Role, Sandbox, Starter};
 use super::say;
 use super::schedule::Schedule;
-use super::silo::Silo;
-use super::tray::Tray;
+use super::group_commit::GroupCommit;
+use super::intake_queue::IntakeQueue;
 use super::wire;
 use crate::command::newsrun;
 use crate::directory::NewsDirectory;
@@ -74,20 +74,20 @@ impl Files {
 }
 
 /// The thread's own.
-pub struct Newsroom {
+pub struct Writer {
     directory: NewsDirectory,
     files: Files,
     /// As it was when the daemon started: some of it takes a new start.
     started: settings::Nntp,
     filer: Option<Filer>,
-    room: Arc<Room>,
+    writer: Arc<WriterHandle>,
     schedule: Arc<Schedule>,
     feeds: Arc<Feeds>,
     /// Remembers the files that could not be filed.
     drain: Option<Drain>,
     /// What network threads are told of commits.
     published: Arc<Published>,
-    silo: Silo,
+    group_commit: GroupCommit,
     /// When network threads last opened all their files anew.
     files_opened: Instant,
     /// Made when the first post comes, by the settings of then.
@@ -100,7 +100,7 @@ pub struct Newsroom {
     starter: Starter,
 }
 
-impl Newsroom {
+impl Writer {
     /// Starts the thread; the first event tells whether the spool could be opened.
     ///
     /// # Errors
@@ -112,28 +112,28 @@ impl Newsroom {
         published: Arc<Published>,
         (sandbox, starter): (Arc<Sandbox>, Starter),
         events: Sender<Event>,
-    ) -> std::io::Result<Arc<Room>> {
+    ) -> std::io::Result<Arc<WriterHandle>> {
         let (sender, jobs) = sync_channel(JOBS_MAX);
         let feeds: Arc<Feeds> = Arc::default();
-        let room = Arc::new(Room::new(
+        let writer = Arc::new(WriterHandle::new(
             sender,
             feeds.clone(),
             directory.root().to_owned(),
             published.clone(),
             sandbox.clone(),
         ));
-        let mut newsroom = Newsroom {
+        let mut newsroom = Writer {
             directory,
             started: files.settings.nntp.clone(),
             is_confined: files.settings.sandbox,
             files,
             filer: None,
-            room: room.clone(),
+            writer: writer.clone(),
             schedule,
             feeds,
             drain: None,
             published,
-            silo: Silo::new(Instant::now()),
+            group_commit: GroupCommit::new(Instant::now()),
             files_opened: Instant::now(),
             posts: None,
             again: None,
@@ -153,7 +153,7 @@ impl Newsroom {
             }
             newsroom.close(State::Closed);
         })?;
-        Ok(room)
+        Ok(writer)
     }
 
     /// What others go by, too.
@@ -161,14 +161,14 @@ impl Newsroom {
         let settings = &self.files.settings;
         journal::set_format(&settings.log_format);
         let keep_free = settings.nntp.keep_free;
-        self.room.tray.watch_disk(self.directory.root(), keep_free);
+        self.writer.intake_queue.watch_disk(self.directory.root(), keep_free);
     }
 
     /// The feeds that want their articles at once, by the sites as they are now.
     fn start_feeders(&mut self) {
-        let mut feeders = lock(&self.room.feeders);
+        let mut feeders = lock(&self.writer.feeders);
         *feeders = None;
-        if self.room.is_stopping() {
+        if self.writer.is_stopping() {
             return;
         }
         match Feeders::start(
@@ -183,20 +183,20 @@ impl Newsroom {
     }
 
     fn work(&mut self, jobs: &Receiver<Job>) {
-        while !self.room.is_stopping() {
-            if self.room.is_reload_due.swap(false, Ordering::SeqCst) {
+        while !self.writer.is_stopping() {
+            if self.writer.is_reload_due.swap(false, Ordering::SeqCst) {
                 self.reload(None);
             }
-            if self.room.is_drain_due.swap(false, Ordering::SeqCst) {
+            if self.writer.is_drain_due.swap(false, Ordering::SeqCst) {
                 self.drain();
             }
-            if !self.room.tray.is_empty() {
+            if !self.writer.intake_queue.is_empty() {
                 self.file_from_wire();
             }
             let job = match jobs.try_recv() {
                 Ok(job) => job,
                 // Left for something else that is due by now.
-                Err(TryRecvError::Empty) if self.room.is_due() || !self.room.tray.is_empty() => {
+                Err(TryRecvError::Empty) if self.writer.is_due() || !self.writer.intake_queue.is_empty() => {
                     continue;
                 }
                 Err(TryRecvError::Empty) => {
@@ -208,11 +208,11 @@ impl Newsroom {
                 }
                 Err(TryRecvError::Disconnected) => return,
             };
-            if self.room.is_stopping() {
+            if self.writer.is_stopping() {
                 return;
             }
             if !matches!(job, Job::Look) {
-                self.room.waiting.fetch_sub(1, Ordering::SeqCst);
+                self.writer.waiting.fetch_sub(1, Ordering::SeqCst);
             }
             match job {
                 Job::File {
@@ -236,7 +236,7 @@ impl Newsroom {
             Ok(job) => Some(job),
             Err(RecvTimeoutError::Disconnected) => None,
             Err(RecvTimeoutError::Timeout) => {
-                self.room.is_drain_due.store(true, Ordering::SeqCst);
+                self.writer.is_drain_due.store(true, Ordering::SeqCst);
                 Some(Job::Look)
             }
         }
@@ -248,7 +248,7 @@ impl Newsroom {
             .open()
             .and_then(|filer| Ok(filer.spool().say_idle(true)?));
         match told {
-            Ok(()) => self.room.enter(State::Idle),
+            Ok(()) => self.writer.enter(State::Idle),
             Err(error) => say(&failure::text_of(&error)),
         }
     }
@@ -261,7 +261,7 @@ impl Newsroom {
         };
         let filer = self.filer.insert(filer);
         filer.spool().say_idle(false)?;
-        self.room.enter(State::Busy);
+        self.writer.enter(State::Busy);
         Ok(filer)
     }
 
@@ -282,7 +282,7 @@ impl Newsroom {
 
     fn close(&mut self, state: State) {
         self.filer = None;
-        self.room.enter(state);
+        self.writer.enter(state);
     }
 
     fn file(&mut self, request: &FileRequest, file: Arc<File>, mut client: Client) {
@@ -326,18 +326,18 @@ impl Newsroom {
 
     /// Files what came over NNTP.
     fn file_from_wire(&mut self) {
-        let tray = self.room.tray.clone();
-        let done = self.file_tray(&tray);
+        let intake_queue = self.writer.intake_queue.clone();
+        let done = self.file_tray(&intake_queue);
         if let Err(error) = done {
             say(&failure::text_of(&error));
             let why = wire::told(&error);
-            tray.stopped(why);
-            tray.send_all_back(why);
+            intake_queue.stopped(why);
+            intake_queue.send_all_back(why);
             self.close(State::Closed);
         }
     }
 
-    fn file_tray(&mut self, tray: &Tray) -> anyhow::Result<()> {
+    fn file_tray(&mut self, intake_queue: &IntakeQueue) -> anyhow::Result<()> {
         let settings = &self.files.settings;
         let commit_bytes = settings.rnews_options().commit_bytes;
         let rules = settings.rules();
@@ -345,13 +345,13 @@ impl Newsroom {
             Some(posts) => posts,
             None => Posts::new(&self.directory, settings, &self.starter)?,
         };
-        let mut silo = std::mem::replace(&mut self.silo, Silo::new(Instant::now()));
-        let room = self.room.clone();
+        let mut group_commit = std::mem::replace(&mut self.group_commit, GroupCommit::new(Instant::now()));
+        let writer = self.writer.clone();
         let filer = self.open()?;
         filer.set_rules(rules);
-        let is_wanted = || room.is_wanted();
-        let turn = wire::file(tray, filer, &posts, &mut silo, commit_bytes, &is_wanted);
-        self.silo = silo;
+        let is_wanted = || writer.is_wanted();
+        let turn = wire::file(intake_queue, filer, &posts, &mut group_commit, commit_bytes, &is_wanted);
+        self.group_commit = group_commit;
         self.posts = Some(posts);
         if self.files_opened.elapsed() >= OPEN_FILES_ANEW {
             // What expire wrote anew takes up space as long as somebody has the old file open.
@@ -359,7 +359,7 @@ impl Newsroom {
             self.published.look_again();
         }
         if turn.filed > 0 {
-            tray.went_well();
+            intake_queue.went_well();
             self.feeds.tell();
         }
         turn.stopped.map_or(Ok(()), Err)
@@ -370,13 +370,13 @@ impl Newsroom {
         let root = self.directory.root().to_owned();
         let everything = || Drain::new(&root, newsrun::everything(&self.files.settings));
         let mut drain = self.drain.take().unwrap_or_else(everything);
-        for name in std::mem::take(&mut *lock(&self.room.fresh)) {
+        for name in std::mem::take(&mut *lock(&self.writer.fresh)) {
             drain.try_again(&name);
         }
-        let (room, feeds) = (self.room.clone(), self.feeds.clone());
+        let (writer, feeds) = (self.writer.clone(), self.feeds.clone());
         let is_wanted = || {
-            let waits = room.waiting.load(Ordering::SeqCst) > 0 || !room.tray.is_empty();
-            room.is_stopping() || waits
+            let waits = writer.waiting.load(Ordering::SeqCst) > 0 || !writer.intake_queue.is_empty();
+            writer.is_stopping() || waits
         };
         let done = drain.is_waiting().map_err(anyhow::Error::from);
         let done = done.and_then(|is_waiting| {
@@ -408,7 +408,7 @@ impl Newsroom {
         }
         self.drain = Some(drain);
         match done {
-            Ok(Waits::ForUs) => room.is_drain_due.store(true, Ordering::SeqCst),
+            Ok(Waits::ForUs) => writer.is_drain_due.store(true, Ordering::SeqCst),
             Ok(Waits::ForAnother) => self.after_another(),
             Ok(Waits::No) | Err(_) => {}
         }
@@ -416,21 +416,21 @@ impl Newsroom {
 
     /// Another drain is at it, which may be of some grades only: a thread waits for its end, and then we look.
     fn after_another(&self) {
-        if self.room.is_another_at_it.swap(true, Ordering::SeqCst) {
+        if self.writer.is_another_at_it.swap(true, Ordering::SeqCst) {
             return;
         }
-        let (root, room) = (self.directory.root().to_owned(), self.room.clone());
+        let (root, writer) = (self.directory.root().to_owned(), self.writer.clone());
         let thread = std::thread::Builder::new().name("another drain".to_owned());
         let started = thread.spawn(move || {
             let over = Lock::take_named(&root, LOCK, true).map(drop);
-            room.is_another_at_it.store(false, Ordering::SeqCst);
+            writer.is_another_at_it.store(false, Ordering::SeqCst);
             match over {
-                Ok(()) => room.drain(),
+                Ok(()) => writer.drain(),
                 Err(error) => say(&error.to_string()),
             }
         });
         if let Err(error) = started {
-            self.room.is_another_at_it.store(false, Ordering::SeqCst);
+            self.writer.is_another_at_it.store(false, Ordering::SeqCst);
             say(&format!("cannot wait for another newsrun: {error}"));
         }
     }
@@ -443,17 +443,17 @@ impl Newsroom {
         }
         self.close(State::Lent);
         let kept = stream.try_clone();
-        *lock(&self.room.loan) = kept.ok();
+        *lock(&self.writer.loan) = kept.ok();
         // Asked once more, since a stop that came before found no loan to end.
-        if !self.room.is_stopping() && stream.write_all(control_socket::LENT).is_ok() {
+        if !self.writer.is_stopping() && stream.write_all(control_socket::LENT).is_ok() {
             let mut rest = [0; 16];
             while stream.read(&mut rest).is_ok_and(|count| count > 0) {}
         }
-        *lock(&self.room.loan) = None;
-        self.room.enter(State::Closed);
+        *lock(&self.writer.loan) = None;
+        self.writer.enter(State::Closed);
         // The borrower may have filed, or made room.
         self.feeds.tell();
-        self.room.is_drain_due.store(true, Ordering::SeqCst);
+        self.writer.is_drain_due.store(true, Ordering::SeqCst);
     }
 
     fn reload(&mut self, client: Option<Client>) {
@@ -484,9 +484,9 @@ impl Newsroom {
     /// Everything that a reload reads. Nothing is changed where there is a fault.
     fn read_again(&self) -> anyhow::Result<(Files, Option<Arc<Certificates>>)> {
         let files = Files::read(&self.directory)?;
-        let door = lock(&self.room.door);
+        let nntp_service = lock(&self.writer.nntp_service);
         let certificates =
-            door::look_at_certificates(door.as_ref(), &self.directory, &files.settings)?;
+            nntp_service::look_at_certificates(nntp_service.as_ref(), &self.directory, &files.settings)?;
         Ok((files, certificates))
     }
 
@@ -502,7 +502,7 @@ impl Newsroom {
         self.posts = None;
         // What was left in in.coming/ is tried again.
         self.drain = None;
-        self.room.is_drain_due.store(true, Ordering::SeqCst);
+        self.writer.is_drain_due.store(true, Ordering::SeqCst);
         // Opened anew, so that an edited active is taken up too; and new sites have a cursor before they are served.
         self.close(State::Closed);
         let opened = self.open().map(drop);
@@ -515,8 +515,8 @@ impl Newsroom {
         if nntp.certificate.is_empty() && certificates.is_some() {
             others.push("nntp.certificate");
         }
-        if let Some(door) = &mut *lock(&self.room.door) {
-            door.reload(&self.directory, &self.files.settings, certificates);
+        if let Some(nntp_service) = &mut *lock(&self.writer.nntp_service) {
+            nntp_service.reload(&self.directory, &self.files.settings, certificates);
         }
         let told = |key| format!("{key} has changed: that takes a new start");
         let mut told: Vec<String> = others.into_iter().map(told).collect();
@@ -530,7 +530,7 @@ impl Newsroom {
     }
 }
 
-/// Tells the main thread when the newsroom ends, whatever for.
+/// Tells the main thread when the writer ends, whatever for.
 struct TellEnd(Sender<Event>);
 
 impl Drop for TellEnd {

@@ -1,4 +1,4 @@
-//! Articles that come over NNTP wait here for the newsroom, and here is decided whether more are taken.
+//! Articles that come over NNTP wait here for the writer, and here is decided whether more are taken.
 
 use std::collections::VecDeque;
 use std::path::{Path, PathBuf};
@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 use std::time::{Duration, Instant};
 
-use server::{Intake, Outcome, Parcel};
+use server::{Intake, Outcome, ArticleBatch};
 
 use super::journal;
 use super::lock::lock;
@@ -22,18 +22,18 @@ pub const REASON_BYTES_MAX: usize = 200;
 
 /// What waits, and whether more is taken.
 #[derive(Debug, Default)]
-pub struct Tray {
-    parcels: Mutex<VecDeque<Parcel>>,
+pub struct IntakeQueue {
+    batches: Mutex<VecDeque<ArticleBatch>>,
     came: Condvar,
     /// False only when nothing of `shut` is set: then nobody needs the lock, which CHECK would feel.
     may_be_shut: AtomicBool,
-    shut: Mutex<Shut>,
+    shut: Mutex<Closures>,
 }
 
 #[derive(Debug, Default)]
-struct Shut {
+struct Closures {
     /// What was last told of it.
-    told: (Gate, Arc<str>),
+    told: (IntakeState, Arc<str>),
     /// By an administrator, and why.
     paused: Option<Arc<str>>,
     /// By a fault: why, until when, and how long it was then.
@@ -46,7 +46,7 @@ struct Shut {
 
 /// Why articles are not taken, or that they are.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum Gate {
+pub enum IntakeState {
     /// They are.
     #[default]
     Open,
@@ -58,55 +58,55 @@ pub enum Gate {
     Full,
 }
 
-impl Gate {
+impl IntakeState {
     /// All of them.
-    pub const ALL: [Gate; 4] = [Gate::Open, Gate::Paused, Gate::Stopped, Gate::Full];
+    pub const ALL: [IntakeState; 4] = [IntakeState::Open, IntakeState::Paused, IntakeState::Stopped, IntakeState::Full];
 
     /// The word for it.
     pub fn word(self) -> &'static str {
         match self {
-            Gate::Open => "open",
-            Gate::Paused => "paused",
-            Gate::Stopped => "stopped",
-            Gate::Full => "full",
+            IntakeState::Open => "open",
+            IntakeState::Paused => "paused",
+            IntakeState::Stopped => "stopped",
+            IntakeState::Full => "full",
         }
     }
 }
 
-impl Tray {
-    /// Puts a parcel in. True: the newsroom has to be told, since nothing waited before.
-    pub fn put(&self, parcel: Parcel) -> bool {
-        let mut parcels = lock(&self.parcels);
-        let was_empty = parcels.is_empty();
-        parcels.push_back(parcel);
+impl IntakeQueue {
+    /// Puts a batch in. True: the writer has to be told, since nothing waited before.
+    pub fn put(&self, batch: ArticleBatch) -> bool {
+        let mut batches = lock(&self.batches);
+        let was_empty = batches.is_empty();
+        batches.push_back(batch);
         self.came.notify_one();
         was_empty
     }
 
     /// True when nothing waits.
     pub fn is_empty(&self) -> bool {
-        lock(&self.parcels).is_empty()
+        lock(&self.batches).is_empty()
     }
 
     /// The oldest; waits so long for one.
-    pub fn take(&self, patience: Duration) -> Option<Parcel> {
-        let mut parcels = lock(&self.parcels);
-        if parcels.is_empty() && !patience.is_zero() {
+    pub fn take(&self, patience: Duration) -> Option<ArticleBatch> {
+        let mut batches = lock(&self.batches);
+        if batches.is_empty() && !patience.is_zero() {
             let waited = self
                 .came
-                .wait_timeout_while(parcels, patience, |parcels| parcels.is_empty());
-            parcels = waited.map_or_else(|error| error.into_inner().0, |(parcels, _)| parcels);
+                .wait_timeout_while(batches, patience, |batches| batches.is_empty());
+            batches = waited.map_or_else(|error| error.into_inner().0, |(batches, _)| batches);
         }
-        parcels.pop_front()
+        batches.pop_front()
     }
 
     /// None of what waits is taken, for this reason.
     pub fn send_all_back(&self, why: &str) {
         let outcome = Outcome::TryLater(why.as_bytes().to_vec());
-        let waiting = std::mem::take(&mut *lock(&self.parcels));
-        for mut parcel in waiting {
-            parcel.judge_rest(&outcome);
-            parcel.send_back();
+        let waiting = std::mem::take(&mut *lock(&self.batches));
+        for mut batch in waiting {
+            batch.judge_rest(&outcome);
+            batch.send_back();
         }
     }
 
@@ -115,14 +115,14 @@ impl Tray {
         if !self.may_be_shut.load(Ordering::Acquire) {
             return Intake::Open;
         }
-        match self.gate() {
-            (Gate::Open, _) => Intake::Open,
+        match self.intake_state() {
+            (IntakeState::Open, _) => Intake::Open,
             (_, why) => Intake::Closed(why),
         }
     }
 
     /// Whether articles are taken, and why not.
-    pub fn gate(&self) -> (Gate, Arc<str>) {
+    pub fn intake_state(&self) -> (IntakeState, Arc<str>) {
         let mut shut = lock(&self.shut);
         if let Some((_, seen)) = &shut.full
             && seen.elapsed() >= LOOK_AGAIN
@@ -176,40 +176,40 @@ impl Tray {
     }
 
     /// Says what it is now, to the journal too where that has changed.
-    fn settle(&self, mut shut: MutexGuard<'_, Shut>) -> (Gate, Arc<str>) {
+    fn settle(&self, mut shut: MutexGuard<'_, Closures>) -> (IntakeState, Arc<str>) {
         let may_be_shut = shut.paused.is_some() || shut.fault.is_some() || shut.full.is_some();
         self.may_be_shut.store(may_be_shut, Ordering::Release);
-        let (gate, why) = shut.gate();
-        let before = std::mem::replace(&mut shut.told, (gate, why.clone()));
+        let (intake_state, why) = shut.intake_state();
+        let before = std::mem::replace(&mut shut.told, (intake_state, why.clone()));
         drop(shut);
         // How full a disk is changes all the time, and is the same reason.
-        let is_other_reason = gate == Gate::Paused && why != before.1;
-        if gate != before.0 || is_other_reason {
-            let mut fields: journal::Fields = vec![("state", gate.word().into())];
-            if gate != Gate::Open {
+        let is_other_reason = intake_state == IntakeState::Paused && why != before.1;
+        if intake_state != before.0 || is_other_reason {
+            let mut fields: journal::Fields = vec![("state", intake_state.word().into())];
+            if intake_state != IntakeState::Open {
                 fields.push(("why", (&*why).into()));
             }
             journal::note("intake", fields);
         }
-        (gate, why)
+        (intake_state, why)
     }
 }
 
-impl Shut {
-    fn gate(&self) -> (Gate, Arc<str>) {
+impl Closures {
+    fn intake_state(&self) -> (IntakeState, Arc<str>) {
         match self {
-            Shut {
+            Closures {
                 paused: Some(why), ..
-            } => (Gate::Paused, why.clone()),
-            Shut {
+            } => (IntakeState::Paused, why.clone()),
+            Closures {
                 full: Some((why, _)),
                 ..
-            } => (Gate::Full, why.clone()),
-            Shut {
+            } => (IntakeState::Full, why.clone()),
+            Closures {
                 fault: Some((why, until, _)),
                 ..
-            } if Instant::now() < *until => (Gate::Stopped, why.clone()),
-            _ => (Gate::Open, "".into()),
+            } if Instant::now() < *until => (IntakeState::Stopped, why.clone()),
+            _ => (IntakeState::Open, "".into()),
         }
     }
 
@@ -267,24 +267,24 @@ mod tests {
 
     #[test]
     fn the_gate_opens_when_all_reasons_are_gone() {
-        let tray = Tray::default();
-        assert_eq!(tray.intake(), Intake::Open);
-        tray.pause(Some("backup"));
-        tray.stopped("EIO");
-        assert_eq!(tray.gate().0, Gate::Paused);
-        tray.pause(None);
-        assert_eq!(tray.gate(), (Gate::Stopped, "EIO".into()));
-        tray.went_well();
-        assert_eq!(tray.intake(), Intake::Open);
+        let intake_queue = IntakeQueue::default();
+        assert_eq!(intake_queue.intake(), Intake::Open);
+        intake_queue.pause(Some("backup"));
+        intake_queue.stopped("EIO");
+        assert_eq!(intake_queue.intake_state().0, IntakeState::Paused);
+        intake_queue.pause(None);
+        assert_eq!(intake_queue.intake_state(), (IntakeState::Stopped, "EIO".into()));
+        intake_queue.went_well();
+        assert_eq!(intake_queue.intake(), Intake::Open);
     }
 
     #[test]
     fn a_full_disk_shuts_it_and_room_opens_it() {
-        let tray = Tray::default();
+        let intake_queue = IntakeQueue::default();
         let dir = std::env::temp_dir();
-        tray.watch_disk(&dir, u64::MAX);
-        assert_eq!(tray.gate().0, Gate::Full);
-        tray.watch_disk(&dir, 0);
-        assert_eq!(tray.intake(), Intake::Open);
+        intake_queue.watch_disk(&dir, u64::MAX);
+        assert_eq!(intake_queue.intake_state().0, IntakeState::Full);
+        intake_queue.watch_disk(&dir, 0);
+        assert_eq!(intake_queue.intake(), Intake::Open);
     }
 }

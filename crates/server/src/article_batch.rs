@@ -1,6 +1,6 @@
-//! Articles on their way to the newsroom, and back with what became of them.
+//! Articles on their way to the writer, and back with what became of them.
 //!
-//! *Invariant:* parcels of one network thread are settled in the order in which they were sent, and so are the articles in each: that is
+//! *Invariant:* batches of one network thread are settled in the order in which they were sent, and so are the articles in each: that is
 //! how promises find their answers.
 
 use std::ops::Range;
@@ -12,7 +12,7 @@ use nntp::{Kind, Outcome};
 
 use crate::Token;
 use crate::counts::What;
-use crate::mailbox::{Letter, Mailbox};
+use crate::mailbox::{Message, Mailbox};
 
 /// Who posted.
 #[derive(Debug, Clone, Default)]
@@ -26,7 +26,7 @@ pub struct Poster {
 /// What an article on its way takes besides its bytes, about: its entry, its id, the promise. Else empty ones would cost nothing.
 pub(crate) const ENTRY_BYTES: usize = 256;
 
-/// One article of a parcel.
+/// One article of a batch.
 #[derive(Debug)]
 pub struct Entry {
     /// How it came.
@@ -45,7 +45,7 @@ pub struct Entry {
 
 /// Articles in the buffer they were received in.
 #[derive(Debug)]
-pub struct Parcel {
+pub struct ArticleBatch {
     bytes: Vec<u8>,
     ids: Vec<u8>,
     entries: Vec<Entry>,
@@ -55,7 +55,7 @@ pub struct Parcel {
     pub(crate) came: Instant,
 }
 
-impl Parcel {
+impl ArticleBatch {
     /// How many articles.
     pub fn len(&self) -> usize {
         self.entries.len()
@@ -93,7 +93,7 @@ impl Parcel {
         }
     }
 
-    /// As [`Parcel::judge`]: it was refused, which counts as this.
+    /// As [`ArticleBatch::judge`]: it was refused, which counts as this.
     pub fn judge_refused(&mut self, why: Vec<u8>, ground: What) {
         if let Some(entry) = self.entries.get_mut(self.outcomes.len()) {
             entry.ground = ground;
@@ -119,7 +119,7 @@ impl Parcel {
     /// Goes back to who sent it. To be called when what was taken is durable.
     pub fn send_back(self) {
         let sender = self.sender.clone();
-        sender.put(Letter::Settled(self));
+        sender.put(Message::Settled(self));
     }
 
     pub(crate) fn outcomes(&self) -> impl Iterator<Item = (&Entry, &[u8], usize, &Outcome)> {
@@ -136,14 +136,14 @@ impl Parcel {
     }
 }
 
-/// A parcel being packed: places in the input of one connection.
+/// A batch being packed: places in the input of one connection.
 #[derive(Debug, Default)]
-pub(crate) struct Packing {
+pub(crate) struct BatchBuilder {
     ids: Vec<u8>,
     entries: Vec<Entry>,
 }
 
-impl Packing {
+impl BatchBuilder {
     /// Adds an article that lies in the input.
     pub fn add(
         &mut self,
@@ -175,9 +175,9 @@ impl Packing {
         self.entries.iter().map(|entry| entry.article.len()).sum()
     }
 
-    /// The parcel, with the input itself.
-    pub fn with(&mut self, input: Vec<u8>, sender: &Arc<Mailbox>) -> Parcel {
-        Parcel {
+    /// The batch, with the input itself.
+    pub fn with(&mut self, input: Vec<u8>, sender: &Arc<Mailbox>) -> ArticleBatch {
+        ArticleBatch {
             bytes: input,
             ids: std::mem::take(&mut self.ids),
             entries: std::mem::take(&mut self.entries),
@@ -187,8 +187,8 @@ impl Packing {
         }
     }
 
-    /// The parcel, with a copy of the articles alone.
-    pub fn with_copy(&mut self, input: &[u8], sender: &Arc<Mailbox>) -> Parcel {
+    /// The batch, with a copy of the articles alone.
+    pub fn with_copy(&mut self, input: &[u8], sender: &Arc<Mailbox>) -> ArticleBatch {
         let mut bytes = Vec::with_capacity(self.article_bytes());
         for entry in &mut self.entries {
             let start = bytes.len();
@@ -206,9 +206,9 @@ mod tests {
     #[test]
     fn a_duplicate_of_what_is_lost_is_none() {
         let sender = Arc::new(Mailbox::new().unwrap());
-        let mut packing = Packing::default();
+        let mut batch_builder = BatchBuilder::default();
         for _ in 0..4 {
-            packing.add(
+            batch_builder.add(
                 (Kind::TakeThis, Token::new(0, 0, 0)),
                 b"<1@a>",
                 0..0,
@@ -216,14 +216,14 @@ mod tests {
                 None,
             );
         }
-        let mut parcel = packing.with(Vec::new(), &sender);
+        let mut batch = batch_builder.with(Vec::new(), &sender);
         let refused = Outcome::Refused(b"no".to_vec());
         for outcome in [Outcome::Taken, Outcome::Duplicate, refused.clone()] {
-            parcel.judge(outcome);
+            batch.judge(outcome);
         }
         let later = Outcome::TryLater(b"a full disk".to_vec());
-        parcel.take_back(&later);
-        let told: Vec<_> = parcel.outcomes().map(|(.., told)| told.clone()).collect();
+        batch.take_back(&later);
+        let told: Vec<_> = batch.outcomes().map(|(.., told)| told.clone()).collect();
         assert_eq!(told, [later.clone(), later.clone(), refused, later]);
     }
 }

@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use server::certificates::{Certificates, Watching};
-use server::socket::{self, Listening};
-use server::{InForce, Newsroom, Plan, Server, Capabilities, Times};
+use server::socket::{self, Listener};
+use server::{ConfigSnapshot, ArticleSink, Plan, Server, Capabilities, Times};
 use store::Published;
 
 use super::sandbox::{Role, Sandbox, Starter};
@@ -27,7 +27,7 @@ pub struct Listen {
 ///
 /// # Errors
 /// Which address, and what to do.
-pub fn listen(settings: &Settings, more: &Listen) -> anyhow::Result<Vec<Listening>> {
+pub fn listen(settings: &Settings, more: &Listen) -> anyhow::Result<Vec<Listener>> {
     let mut sockets = socket::inherited()?;
     let both = [
         (&settings.nntp.listen, &more.plain, false),
@@ -79,21 +79,21 @@ pub fn certificates(
 pub fn open(
     directory: &NewsDirectory,
     settings: &Settings,
-    (newsroom, published): (Arc<dyn Newsroom>, Arc<Published>),
+    (sink, published): (Arc<dyn ArticleSink>, Arc<Published>),
     confining: (&Arc<Sandbox>, &Starter),
-    doors: Vec<Listening>,
+    listeners: Vec<Listener>,
     certificates: Option<Arc<Certificates>>,
-) -> anyhow::Result<Option<Door>> {
-    if doors.is_empty() {
+) -> anyhow::Result<Option<NntpService>> {
+    if listeners.is_empty() {
         return Ok(None);
     }
-    let has_tls_doors = doors.iter().any(|door| door.is_tls);
+    let has_tls_doors = listeners.iter().any(|nntp_service| nntp_service.is_tls);
     if certificates.is_none() && has_tls_doors {
         anyhow::bail!("to listen with TLS takes a certificate: say nntp.certificate and nntp.key");
     }
-    for door in &doors {
-        let how = if door.is_tls { " with TLS" } else { "" };
-        say(&format!("listening at {}{how}", door.address));
+    for nntp_service in &listeners {
+        let how = if nntp_service.is_tls { " with TLS" } else { "" };
+        say(&format!("listening at {}{how}", nntp_service.address));
     }
     let watching = match &certificates {
         Some(certificates) => Some(certificates.watch(say)?),
@@ -102,18 +102,18 @@ pub fn open(
     let plan = plan(
         directory,
         settings,
-        (newsroom, published),
+        (sink, published),
         confining,
         certificates.clone(),
     );
-    let in_force = InForce {
-        connections_max: connections_max(plan.in_force.connections_max),
-        ..plan.in_force
+    let config = ConfigSnapshot {
+        connections_max: connections_max(plan.config.connections_max),
+        ..plan.config
     };
-    Ok(Some(Door {
+    Ok(Some(NntpService {
         server: Server::start(Plan {
-            doors,
-            in_force,
+            listeners,
+            config,
             ..plan
         })?,
         certificates,
@@ -153,7 +153,7 @@ fn connections_max(wanted: usize) -> usize {
 pub fn plan(
     directory: &NewsDirectory,
     settings: &Settings,
-    (newsroom, published): (Arc<dyn Newsroom>, Arc<Published>),
+    (sink, published): (Arc<dyn ArticleSink>, Arc<Published>),
     (sandbox, starter): (&Arc<Sandbox>, &Starter),
     certificates: Option<Arc<Certificates>>,
 ) -> Plan {
@@ -165,27 +165,27 @@ pub fn plan(
     Plan {
         dir: directory.root().to_owned(),
         published,
-        newsroom,
-        doors: Vec::new(),
+        sink,
+        listeners: Vec::new(),
         threads,
         spawn: starter.for_server(),
         begin: {
             let sandbox = sandbox.clone();
             Arc::new(move || sandbox.confine(Role::Reader))
         },
-        in_force: in_force(directory, settings, certificates),
+        config: config(directory, settings, certificates),
     }
 }
 
 /// What a running server can go by.
-fn in_force(
+fn config(
     directory: &NewsDirectory,
     settings: &Settings,
     certificates: Option<Arc<Certificates>>,
-) -> InForce {
+) -> ConfigSnapshot {
     let nntp = &settings.nntp;
     let count = |number: u64| usize::try_from(number).unwrap_or(usize::MAX);
-    InForce {
+    ConfigSnapshot {
         access: Arc::new(settings.access(directory.root())),
         capabilities: Arc::new(capabilities(settings, certificates.is_some())),
         certificates,
@@ -199,7 +199,7 @@ fn in_force(
 }
 
 /// The open door.
-pub struct Door {
+pub struct NntpService {
     /// The server.
     pub server: Server,
     certificates: Option<Arc<Certificates>>,
@@ -213,11 +213,11 @@ pub struct Door {
 /// # Errors
 /// Its files cannot be used; then nothing has changed.
 pub fn look_at_certificates(
-    door: Option<&Door>,
+    nntp_service: Option<&NntpService>,
     directory: &NewsDirectory,
     settings: &Settings,
 ) -> anyhow::Result<Option<Arc<Certificates>>> {
-    let now = door.and_then(|door| door.certificates.as_ref());
+    let now = nntp_service.and_then(|nntp_service| nntp_service.certificates.as_ref());
     let files = settings.nntp.certificate_files(directory.root());
     match (files, now) {
         (Some(files), Some(now)) if now.paths() == files.each_ref().map(|file| file.as_path()) => {
@@ -226,12 +226,12 @@ pub fn look_at_certificates(
         }
         (Some(_), _) => certificates(directory, settings),
         // Where it listens with TLS there has to be one.
-        (None, now) if door.is_some_and(|door| door.has_tls_doors) => Ok(now.cloned()),
+        (None, now) if nntp_service.is_some_and(|nntp_service| nntp_service.has_tls_doors) => Ok(now.cloned()),
         (None, _) => Ok(None),
     }
 }
 
-impl Door {
+impl NntpService {
     /// Goes by the settings as they are now, and this certificate. Where it listens stays as it was.
     pub fn reload(
         &mut self,
@@ -249,10 +249,10 @@ impl Door {
             });
             self.certificates.clone_from(&certificates);
         }
-        let in_force = in_force(directory, settings, certificates);
-        self.server.reload(InForce {
-            connections_max: connections_max(in_force.connections_max),
-            ..in_force
+        let config = config(directory, settings, certificates);
+        self.server.reload(ConfigSnapshot {
+            connections_max: connections_max(config.connections_max),
+            ..config
         });
     }
 }

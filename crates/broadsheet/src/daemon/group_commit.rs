@@ -17,16 +17,16 @@ pub const ENOUGH_BYTES: usize = 2 << 20;
 
 /// Decides how long a commit waits.
 #[derive(Debug)]
-pub struct Silo {
+pub struct GroupCommit {
     is_on: bool,
     since: Instant,
     articles: u64,
 }
 
-impl Silo {
+impl GroupCommit {
     /// Quiet as yet.
-    pub fn new(now: Instant) -> Silo {
-        Silo {
+    pub fn new(now: Instant) -> GroupCommit {
+        GroupCommit {
             is_on: false,
             since: now,
             articles: 0,
@@ -63,18 +63,18 @@ mod tests {
     #[test]
     fn the_switch_is_damped() {
         let start = Instant::now();
-        let mut silo = Silo::new(start);
+        let mut group_commit = GroupCommit::new(start);
         let at = |window: u32| start + WINDOW * window;
-        silo.note(99, at(1));
-        assert_eq!(silo.patience(0), Duration::ZERO);
-        silo.note(100, at(2));
-        assert_eq!(silo.patience(0), PATIENCE);
-        assert_eq!(silo.patience(ENOUGH_BYTES), Duration::ZERO);
-        silo.note(60, at(3));
-        assert_eq!(silo.patience(0), PATIENCE);
-        silo.note(49, at(4));
-        assert_eq!(silo.patience(0), Duration::ZERO);
-        silo.note(60, at(5));
-        assert_eq!(silo.patience(0), Duration::ZERO);
+        group_commit.note(99, at(1));
+        assert_eq!(group_commit.patience(0), Duration::ZERO);
+        group_commit.note(100, at(2));
+        assert_eq!(group_commit.patience(0), PATIENCE);
+        assert_eq!(group_commit.patience(ENOUGH_BYTES), Duration::ZERO);
+        group_commit.note(60, at(3));
+        assert_eq!(group_commit.patience(0), PATIENCE);
+        group_commit.note(49, at(4));
+        assert_eq!(group_commit.patience(0), Duration::ZERO);
+        group_commit.note(60, at(5));
+        assert_eq!(group_commit.patience(0), Duration::ZERO);
     }
 }

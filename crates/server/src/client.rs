@@ -19,7 +19,7 @@ pub const TOO_MANY: &str = "Too many connections; come again later";
 pub const NO_LOGIN: &str = "Nobody can log in now; try again later";
 
 /// A client.
-pub struct Visit {
+pub struct Client {
     /// Its connection.
     pub token: Token,
     /// Where from; `None`: a pipe of this machine.
@@ -58,7 +58,7 @@ pub struct Visit {
     pub rests_until: Option<u64>,
 }
 
-impl Visit {
+impl Client {
     /// As the rules see it.
     pub fn identity(&self) -> ClientIdentity<'_> {
         ClientIdentity {
@@ -106,7 +106,7 @@ impl Visit {
                 shared.counts.rejected.one();
                 let why = "too many connections of its entry";
                 let address = self.address;
-                shared.newsroom.tell(&Event::Rejected { address, why });
+                shared.sink.tell(&Event::Rejected { address, why });
                 return false;
             }
             self.change_peer(peer);
@@ -115,7 +115,7 @@ impl Visit {
         true
     }
 
-    /// A user has logged in: as [`Visit::enter`].
+    /// A user has logged in: as [`Client::enter`].
     pub fn log_in(&mut self, user: Option<String>, shared: &Shared) -> bool {
         self.exchange = None;
         let before = std::mem::replace(&mut self.user, user);
@@ -175,7 +175,7 @@ impl Visit {
     /// A login failed, for this reason.
     pub fn login_failed(&self, shared: &Shared, why: &str) {
         shared.counts.logins_failed.one();
-        shared.newsroom.tell(&Event::LoginFailed {
+        shared.sink.tell(&Event::LoginFailed {
             address: self.address,
             entry: self.rights.name(),
             why,

@@ -20,10 +20,10 @@ use store::{HistoryLine, Position, Run, LiveReader, Stretch};
 
 use crate::counts::What;
 use crate::event::Event;
-use crate::mailbox::{Letter, Mailbox};
-use crate::parcel::{ENTRY_BYTES, Packing, Poster};
+use crate::mailbox::{Message, Mailbox};
+use crate::article_batch::{ENTRY_BYTES, BatchBuilder, Poster};
 use crate::shared::Shared;
-use crate::visit::{NO_LOGIN, TOO_MANY, Visit};
+use crate::client::{NO_LOGIN, TOO_MANY, Client};
 
 /// An article in wire form that is larger is lent, not copied: 64 KiB.
 pub const COPIED_BYTES_MAX: usize = 64 << 10;
@@ -33,23 +33,23 @@ const ROWS_COPIED_MAX: usize = 8 << 10;
 pub const LIST_FILE_BYTES_MAX: u64 = 16 << 20;
 
 /// What one network thread reads from.
-pub struct Library {
+pub struct ThreadStore {
     /// The articles.
     pub live_reader: LiveReader,
     dir: PathBuf,
-    files: HashMap<ControlFile, Kept>,
+    files: HashMap<ControlFile, CachedFile>,
 }
 
 /// A file as it was read.
-struct Kept {
+struct CachedFile {
     modified: SystemTime,
     text: Arc<Vec<u8>>,
 }
 
-impl Library {
+impl ThreadStore {
     /// Reads the news directory.
-    pub fn new(dir: &Path, live_reader: LiveReader) -> Library {
-        Library {
+    pub fn new(dir: &Path, live_reader: LiveReader) -> ThreadStore {
+        ThreadStore {
             live_reader,
             dir: dir.to_owned(),
             files: HashMap::new(),
@@ -83,7 +83,7 @@ impl Library {
             return Err(std::io::Error::other(why));
         }
         let text = Arc::new(fs::read(path)?);
-        let kept = Kept {
+        let kept = CachedFile {
             modified,
             text: text.clone(),
         };
@@ -108,7 +108,7 @@ fn name(file: ControlFile) -> &'static str {
 fn trouble<E: std::fmt::Display>(shared: &Shared) -> impl FnOnce(E) -> BackendError {
     |error| {
         let why = &error.to_string();
-        shared.newsroom.tell(&Event::LookupFailed { why });
+        shared.sink.tell(&Event::LookupFailed { why });
         BackendError
     }
 }
@@ -127,13 +127,13 @@ fn fault(shared: &Shared) -> impl FnOnce(store::Error) -> BackendError {
 }
 
 /// What a session asks, while it is given its input.
-pub struct Desk<'a> {
+pub struct SessionContext<'a> {
     /// The store.
-    pub library: &'a mut Library,
+    pub store: &'a mut ThreadStore,
     /// Who asks.
-    pub visit: &'a mut Visit,
+    pub client: &'a mut Client,
     /// Where articles are packed.
-    pub packing: &'a mut Packing,
+    pub batch_builder: &'a mut BatchBuilder,
     /// The input that the session is given.
     pub input: &'a [u8],
     /// What all threads have in common.
@@ -148,17 +148,17 @@ pub struct Desk<'a> {
     pub until: Instant,
 }
 
-impl Desk<'_> {
-    /// Whether the article is larger than this client may send. The other rights are asked by the newsroom, about the article as it is
+impl SessionContext<'_> {
+    /// Whether the article is larger than this client may send. The other rights are asked by the writer, about the article as it is
     /// filed.
     fn is_too_large(&self, bytes: &[u8]) -> bool {
-        let most = self.visit.rights.limits().size_max;
+        let most = self.client.rights.limits().size_max;
         most.is_some_and(|most| bytes.len() as u64 > most)
     }
 
-    /// The rights that the newsroom asks. `None`: everything is taken.
+    /// The rights that the writer asks. `None`: everything is taken.
     fn grant(&self, kind: Kind) -> Option<Grant> {
-        let rights = &self.visit.rights;
+        let rights = &self.client.rights;
         match kind {
             Kind::Post => Some(Grant::Post(rights.clone())),
             Kind::TakeThis | Kind::Ihave => {
@@ -169,8 +169,8 @@ impl Desk<'_> {
 
     /// How long a poster has to wait who posts too much.
     fn is_flood(&self) -> Option<Duration> {
-        let per_minute = self.visit.rights.limits().posts_per_minute_max?;
-        let who = match (&self.visit.user, self.visit.address) {
+        let per_minute = self.client.rights.limits().posts_per_minute_max?;
+        let who = match (&self.client.user, self.client.address) {
             (Some(user), _) => access::Poster::User(user),
             (None, Some(address)) => access::Poster::Address(address.ip()),
             (None, None) => return None,
@@ -185,21 +185,21 @@ impl Desk<'_> {
             Step::Ask(challenge) => SaslStep::Challenge(challenge),
             Step::Wait(slow) => self.wait(slow),
             Step::Done(outcome) => {
-                self.visit.exchange = None;
+                self.client.exchange = None;
                 match outcome {
                     access::Outcome::LoggedIn { user, data } => {
-                        match self.visit.log_in(Some(user), self.shared) {
-                            true => SaslStep::Accepted(self.visit.permissions(), data),
+                        match self.client.log_in(Some(user), self.shared) {
+                            true => SaslStep::Accepted(self.client.permissions(), data),
                             false => SaslStep::Failed(TOO_MANY),
                         }
                     }
                     access::Outcome::Failed(why) => {
-                        self.visit.login_failed(self.shared, &why);
+                        self.client.login_failed(self.shared, &why);
                         SaslStep::Failed(NO_LOGIN)
                     }
                     access::Outcome::Malformed(what) => SaslStep::Malformed(what),
                     access::Outcome::Refused(why) => {
-                        self.visit.login_failed(self.shared, &why);
+                        self.client.login_failed(self.shared, &why);
                         SaslStep::Refused
                     }
                 }
@@ -208,24 +208,24 @@ impl Desk<'_> {
     }
 
     fn wait(&mut self, slow: access::Slow) -> SaslStep {
-        let (mailbox, token) = (self.mailbox.clone(), self.visit.token);
+        let (mailbox, token) = (self.mailbox.clone(), self.client.token);
         let address = self
-            .visit
+            .client
             .address
             .map(|address| access::counted(address.ip()));
-        let job = move || mailbox.put(Letter::LoggedIn(token, slow.run()));
+        let job = move || mailbox.put(Message::LoggedIn(token, slow.run()));
         match self.shared.slow.run(address, Box::new(job)) {
             Ok(()) => SaslStep::Pending,
             // RFC 4643, 2.3.2: not 481, upon which people are asked for another password.
             Err(full) => {
-                self.visit.login_failed(self.shared, &full.to_string());
+                self.client.login_failed(self.shared, &full.to_string());
                 SaslStep::Failed("Too many log in at once; try again later")
             }
         }
     }
 }
 
-impl Backend for Desk<'_> {
+impl Backend for SessionContext<'_> {
     fn now(&self) -> i64 {
         self.now
     }
@@ -235,27 +235,27 @@ impl Backend for Desk<'_> {
     }
 
     fn intake(&self) -> Intake {
-        let intake = self.shared.newsroom.intake();
+        let intake = self.shared.sink.intake();
         if intake != Intake::Open {
-            self.visit.peer.add(What::Deferred, 1);
+            self.client.peer.add(What::Deferred, 1);
         }
         intake
     }
 
     fn seen(&mut self, id: &[u8]) -> Result<Seen, BackendError> {
-        if self.library.live_reader.seen(id).map_err(fault(self.shared))? {
-            self.visit.tally.add(What::Offered, 1);
-            self.visit.tally.add(What::Duplicates, 1);
+        if self.store.live_reader.seen(id).map_err(fault(self.shared))? {
+            self.client.tally.add(What::Offered, 1);
+            self.client.tally.add(What::Duplicates, 1);
             return Ok(Seen::Here);
         }
-        let offers = &self.shared.offers;
+        let reservations = &self.shared.reservations;
         let seconds = (self.ticks / 1000).cast_signed();
-        let (seen, was_told) = offers.announce(id, self.visit.token, seconds);
-        self.visit.tally.add(What::Offered, u64::from(!was_told));
+        let (seen, was_told) = reservations.announce(id, self.client.token, seconds);
+        self.client.tally.add(What::Offered, u64::from(!was_told));
         match seen {
-            Seen::No => self.visit.has_announced = true,
-            Seen::Here => self.visit.tally.add(What::Duplicates, 1),
-            Seen::Coming => self.visit.tally.add(What::Deferred, 1),
+            Seen::No => self.client.has_announced = true,
+            Seen::Here => self.client.tally.add(What::Duplicates, 1),
+            Seen::Coming => self.client.tally.add(What::Deferred, 1),
         }
         Ok(seen)
     }
@@ -263,9 +263,9 @@ impl Backend for Desk<'_> {
     fn receive(&mut self, handed: ReceivedArticle<'_>) -> Option<Outcome> {
         let bytes = self.input.get(handed.article.clone()).unwrap_or_default();
         if self.is_too_large(bytes) {
-            self.visit.tally.add(What::Size, 1);
+            self.client.tally.add(What::Size, 1);
             if handed.kind != Kind::Post {
-                self.shared.offers.forget(handed.id, self.visit.token);
+                self.shared.reservations.forget(handed.id, self.client.token);
             }
             return Some(Outcome::Refused(b"Too large for you".to_vec()));
         }
@@ -276,43 +276,43 @@ impl Backend for Desk<'_> {
                 "Too many posts; come again in {} seconds",
                 wait.as_secs() + 1
             );
-            self.visit.tally.add(What::Flood, 1);
+            self.client.tally.add(What::Flood, 1);
             return Some(Outcome::Refused(why.into_bytes()));
         }
         if handed.kind != Kind::Post {
-            if let Some(pace) = &mut self.visit.sending {
+            if let Some(pace) = &mut self.client.sending {
                 let wait = pace.take(1, Instant::now());
-                self.visit.rest(wait, self.ticks);
+                self.client.rest(wait, self.ticks);
             }
-            self.shared.offers.came(handed.id, self.visit.token);
+            self.shared.reservations.came(handed.id, self.client.token);
         }
         let poster = (handed.kind == Kind::Post).then(|| {
             Box::new(Poster {
-                user: self.visit.user.clone().unwrap_or_default(),
-                host: self.visit.host(),
+                user: self.client.user.clone().unwrap_or_default(),
+                host: self.client.host(),
             })
         });
-        self.visit.on_the_way.0 += 1;
-        self.visit.on_the_way.1 += bytes.len() + ENTRY_BYTES;
-        let what = (handed.kind, self.visit.token);
+        self.client.on_the_way.0 += 1;
+        self.client.on_the_way.1 += bytes.len() + ENTRY_BYTES;
+        let what = (handed.kind, self.client.token);
         let grant = self.grant(handed.kind);
-        self.packing
+        self.batch_builder
             .add(what, handed.id, handed.article, poster, grant);
         None
     }
 
     fn will_not_come(&mut self, id: &[u8]) {
-        self.visit.tally.add(What::Size, 1);
-        self.shared.offers.forget(id, self.visit.token);
+        self.client.tally.add(What::Size, 1);
+        self.shared.reservations.forget(id, self.client.token);
     }
 
     fn put_off(&mut self, id: &[u8]) {
-        self.visit.tally.add(What::Deferred, 1);
-        self.shared.offers.forget(id, self.visit.token);
+        self.client.tally.add(What::Deferred, 1);
+        self.shared.reservations.forget(id, self.client.token);
     }
 
     fn mechanisms(&self) -> Vec<&'static str> {
-        let mechanisms = self.shared.access().mechanisms(&self.visit.identity());
+        let mechanisms = self.shared.access().mechanisms(&self.client.identity());
         mechanisms.into_iter().map(Mechanism::name).collect()
     }
 
@@ -320,21 +320,21 @@ impl Backend for Desk<'_> {
         let access = self.shared.access();
         match credentials {
             Credentials::Password(user, password) => {
-                let slow = access.check_password(user, password, &self.visit.connection());
+                let slow = access.check_password(user, password, &self.client.connection());
                 self.wait(slow)
             }
             Credentials::Sasl(name, initial) => {
                 let Some(mechanism) = Mechanism::parse(name) else {
                     return SaslStep::Unknown;
                 };
-                let connection = self.visit.connection();
-                let identity = self.visit.identity();
+                let connection = self.client.connection();
+                let identity = self.client.identity();
                 let mut exchange = Exchange::new(mechanism, &access, &identity, connection);
                 let step = exchange.take(initial);
-                self.visit.exchange = Some(exchange);
+                self.client.exchange = Some(exchange);
                 self.follow(step)
             }
-            Credentials::Response(response) => match self.visit.exchange.as_mut() {
+            Credentials::Response(response) => match self.client.exchange.as_mut() {
                 Some(exchange) => {
                     let step = exchange.take(Some(response));
                     self.follow(step)
@@ -342,35 +342,35 @@ impl Backend for Desk<'_> {
                 None => SaslStep::Refused,
             },
             Credentials::Cancelled => {
-                self.visit.exchange = None;
+                self.client.exchange = None;
                 SaslStep::Refused
             }
         }
     }
 
     fn active(&self) -> Arc<Active> {
-        self.library.live_reader.active_shared()
+        self.store.live_reader.active_shared()
     }
 
     fn marks(&mut self, group: GroupId) -> Result<Marks, BackendError> {
-        let (low, high) = self.library.live_reader.marks(group);
+        let (low, high) = self.store.live_reader.marks(group);
         Ok(Marks { low, high })
     }
 
     fn count(&mut self, group: GroupId) -> Result<u64, BackendError> {
-        self.library.live_reader.count(group).map_err(fault(self.shared))
+        self.store.live_reader.count(group).map_err(fault(self.shared))
     }
 
     fn may_read(&mut self, group: &[u8]) -> bool {
-        self.visit.rights.may_read(group)
+        self.client.rights.may_read(group)
     }
 
     fn file(&mut self, file: ControlFile) -> Result<Option<Arc<Vec<u8>>>, BackendError> {
-        self.library.file(file).map_err(trouble(self.shared))
+        self.store.file(file).map_err(trouble(self.shared))
     }
 
     fn place(&mut self, group: &[u8], number: u64) -> Result<Option<ArticlePosition>, BackendError> {
-        let found = self.library.live_reader.position(group, number);
+        let found = self.store.live_reader.position(group, number);
         Ok(found
             .map_err(fault(self.shared))?
             .map(|position| ArticlePosition(position.0)))
@@ -382,7 +382,7 @@ impl Backend for Desk<'_> {
         after: u64,
         high: u64,
     ) -> Result<Option<(u64, ArticlePosition)>, BackendError> {
-        let found = self.library.live_reader.next(group, after, high);
+        let found = self.store.live_reader.next(group, after, high);
         Ok(found.map_err(fault(self.shared))?.map(numbered))
     }
 
@@ -392,13 +392,13 @@ impl Backend for Desk<'_> {
         before: u64,
         low: u64,
     ) -> Result<Option<(u64, ArticlePosition)>, BackendError> {
-        let found = self.library.live_reader.previous(group, before, low);
+        let found = self.store.live_reader.previous(group, before, low);
         Ok(found.map_err(fault(self.shared))?.map(numbered))
     }
 
     fn find(&mut self, id: &[u8]) -> Result<Option<Found>, BackendError> {
-        let rights = &self.visit.rights;
-        let found = self.library.live_reader.find(id).map_err(fault(self.shared))?;
+        let rights = &self.client.rights;
+        let found = self.store.live_reader.find(id).map_err(fault(self.shared))?;
         Ok(found.map(|found| Found {
             place: ArticlePosition(found.position.0),
             may_be_read: found.links().any(|(name, _)| rights.may_read(name)),
@@ -406,12 +406,12 @@ impl Backend for Desk<'_> {
     }
 
     fn sent(&mut self) {
-        self.visit.tally.add(What::Sent, 1);
+        self.client.tally.add(What::Sent, 1);
     }
 
     fn article(&mut self, place: ArticlePosition) -> Result<Option<Article<'_>>, BackendError> {
         let position = Position(place.0);
-        let live_reader = &mut self.library.live_reader;
+        let live_reader = &mut self.store.live_reader;
         let is_large = match live_reader.record(position).map_err(fault(self.shared))? {
             None => return Ok(None),
             Some(record) => record.wire().len() > COPIED_BYTES_MAX,
@@ -420,7 +420,7 @@ impl Backend for Desk<'_> {
             false => None,
             // It takes a descriptor. Where there is none left, it is copied.
             true => live_reader.stretch(position).ok().flatten().map(|stretch| {
-                let lent: Arc<dyn SharedBytes> = Arc::new(LentStretch(stretch));
+                let lent: Arc<dyn SharedBytes> = Arc::new(SharedRange(stretch));
                 lent
             }),
         };
@@ -446,7 +446,7 @@ impl Backend for Desk<'_> {
         limit: usize,
         numbers: &mut Vec<u64>,
     ) -> Result<Option<u64>, BackendError> {
-        let live_reader = &mut self.library.live_reader;
+        let live_reader = &mut self.store.live_reader;
         live_reader
             .numbers(group, (from, high), limit, numbers)
             .map_err(fault(self.shared))
@@ -461,7 +461,7 @@ impl Backend for Desk<'_> {
         out: &mut Out,
     ) -> Result<Rows, BackendError> {
         let mut any = false;
-        let live_reader = &mut self.library.live_reader;
+        let live_reader = &mut self.store.live_reader;
         let mut is_readable = true;
         let next = live_reader.rows(group, (from, high), bytes_max, |run| {
             any = true;
@@ -470,7 +470,7 @@ impl Backend for Desk<'_> {
                 is_readable &= run.is_readable();
             } else {
                 let range = 0..run.bytes().len();
-                out.lend(Arc::new(LentRun(run)), range);
+                out.lend(Arc::new(SharedRows(run)), range);
             }
         });
         let damage = live_reader.take_damage();
@@ -486,7 +486,7 @@ impl Backend for Desk<'_> {
     }
 
     fn row(&mut self, id: &[u8], row: &mut Vec<u8>) -> Result<bool, BackendError> {
-        self.library
+        self.store
             .live_reader
             .row_of(id, row)
             .map_err(fault(self.shared))
@@ -500,8 +500,8 @@ impl Backend for Desk<'_> {
         is_wanted: impl Fn(&[u8]) -> bool,
         mut each: impl FnMut(&[u8]),
     ) -> Result<Option<u64>, BackendError> {
-        let rights = &self.visit.rights;
-        let live_reader = &self.library.live_reader;
+        let rights = &self.client.rights;
+        let live_reader = &self.store.live_reader;
         let until = self.until;
         let next = live_reader.filed_since(since, cursor, limit, |found| {
             let fits = |(name, _): (&[u8], u64)| is_wanted(name) && rights.may_read(name);
@@ -523,9 +523,9 @@ fn numbered((number, position): (u64, Position)) -> (u64, ArticlePosition) {
 
 /// Rows, sent from the map they lie in.
 #[derive(Debug)]
-struct LentRun(Run);
+struct SharedRows(Run);
 
-impl SharedBytes for LentRun {
+impl SharedBytes for SharedRows {
     fn bytes(&self) -> &[u8] {
         self.0.bytes()
     }
@@ -541,9 +541,9 @@ impl SharedBytes for LentRun {
 
 /// A large article, sent from its file.
 #[derive(Debug)]
-struct LentStretch(Stretch);
+struct SharedRange(Stretch);
 
-impl SharedBytes for LentStretch {
+impl SharedBytes for SharedRange {
     fn bytes(&self) -> &[u8] {
         self.0.bytes()
     }

@@ -8,11 +8,11 @@ use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::time::Duration;
 
 /// Jobs that wait. With more, logging in fails for now (RFC 4643, 2.3.2: 403), and whoever guesses passwords waits.
-pub const SLOW_JOBS_MAX: usize = 256;
+pub const LOGIN_JOBS_MAX: usize = 256;
 /// Jobs of one address (of IPv6, its network of 64 bits) that wait: an eighth of all.
 pub const SLOW_JOBS_PER_ADDRESS_MAX: usize = 32;
 /// Threads at most. A job of argon2 takes the whole of a core and 19 MB.
-pub const SLOW_THREADS_MAX: usize = 4;
+pub const LOGIN_THREADS_MAX: usize = 4;
 /// A thread without work ends after this.
 const IDLE: Duration = Duration::from_secs(30);
 
@@ -24,7 +24,7 @@ pub type Spawn = Arc<dyn Fn(&str, Job) -> std::io::Result<()> + Send + Sync>;
 /// The pool. Without jobs it has no threads. Clones are the same pool; when the last is gone, what waits is done to
 /// the end and the threads end.
 #[derive(Clone)]
-pub struct Slow {
+pub struct WorkerPool {
     shared: Arc<Shared>,
     /// Counts the owners; threads only hold `shared`.
     _alive: Arc<Alive>,
@@ -71,7 +71,7 @@ struct Queue {
 impl Queue {
     fn has_room(&self, address: Option<IpAddr>) -> bool {
         let own = self.of_address.get(&address).map_or(0, VecDeque::len);
-        self.jobs < SLOW_JOBS_MAX && own < SLOW_JOBS_PER_ADDRESS_MAX
+        self.jobs < LOGIN_JOBS_MAX && own < SLOW_JOBS_PER_ADDRESS_MAX
     }
 
     fn push(&mut self, address: Option<IpAddr>, job: Job) {
@@ -107,12 +107,12 @@ impl Drop for Alive {
     }
 }
 
-impl Slow {
-    /// As many threads as cores, but 2 at least and `SLOW_THREADS_MAX` at most; each starts when it is needed.
+impl WorkerPool {
+    /// As many threads as cores, but 2 at least and `LOGIN_THREADS_MAX` at most; each starts when it is needed.
     #[must_use]
     pub fn new(spawn: Spawn) -> Self {
         let cores = std::thread::available_parallelism().map_or(2, std::num::NonZero::get);
-        Slow::with(cores.clamp(2, SLOW_THREADS_MAX), IDLE, spawn)
+        WorkerPool::with(cores.clamp(2, LOGIN_THREADS_MAX), IDLE, spawn)
     }
 
     /// With other figures, for tests.
@@ -133,7 +133,7 @@ impl Slow {
         let alive = Arc::new(Alive {
             shared: Arc::clone(&shared),
         });
-        Slow {
+        WorkerPool {
             shared,
             _alive: alive,
         }
@@ -142,7 +142,7 @@ impl Slow {
     /// Has `job` done for an address (as it is counted; `None`: this machine), in its turn. It must not wait for another job.
     ///
     /// # Errors
-    /// `SLOW_JOBS_MAX` jobs wait already, or `SLOW_JOBS_PER_ADDRESS_MAX` of this address, or no thread can be started; the job is dropped.
+    /// `LOGIN_JOBS_MAX` jobs wait already, or `SLOW_JOBS_PER_ADDRESS_MAX` of this address, or no thread can be started; the job is dropped.
     pub fn run(&self, address: Option<IpAddr>, job: Job) -> Result<(), IsFull> {
         let mut state = self.shared.lock();
         if !state.jobs.has_room(address) {

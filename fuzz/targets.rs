@@ -745,7 +745,7 @@ pub fn feed_place(data: &[u8]) {
             std::fs::write(site.join(file), bytes).expect("written");
         }
     }
-    let _ = feed::place::look(dir.path(), b"site").map(|look| look.is_some());
+    let _ = feed::site_state::look(dir.path(), b"site").map(|look| look.is_some());
     let _ = feed::Place::take_only(dir.path(), b"site").map(|taken| taken.deferred().len());
 }
 

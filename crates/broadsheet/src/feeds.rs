@@ -4,8 +4,8 @@ use std::collections::HashSet;
 use std::ffi::OsString;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 
-use feed::place::{self, Look};
-use feed::roll::{self, Newcomer};
+use feed::site_state::{self, SiteSummary};
+use feed::enrolment::{self, NewSite};
 use feed::waiting::{self, Backlog};
 use groups::Sites;
 use groups::sites::{FeedNames, Site, Start};
@@ -51,7 +51,7 @@ fn keep_names(directory: &NewsDirectory, sites: &Sites) -> Result<(), store::Err
     let now: HashSet<&[u8]> = sites.feeds().map(|(name, _)| name).collect();
     let gone = FeedNames::names(&before).filter(|name| !now.contains(name));
     for name in gone.take(NAMED_MOST) {
-        let name = place::shown(name);
+        let name = site_state::shown(name);
         say(&format!(
             "{name} is no longer in sys: what waits for it stays, and `broadsheet feed list' tells of it"
         ));
@@ -67,7 +67,7 @@ fn keep_names(directory: &NewsDirectory, sites: &Sites) -> Result<(), store::Err
 /// The directory of feeds cannot be read.
 pub fn left_over(directory: &NewsDirectory, sites: &Sites) -> std::io::Result<Vec<Vec<u8>>> {
     let now: HashSet<&[u8]> = sites.feeds().map(|(name, _)| name).collect();
-    let feeds = match std::fs::read_dir(directory.file(place::FEEDS)) {
+    let feeds = match std::fs::read_dir(directory.file(site_state::FEEDS)) {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
         feeds => feeds?,
     };
@@ -89,7 +89,7 @@ pub struct Told<'s> {
     /// Its name.
     pub name: &'s [u8],
     /// What is known of it.
-    pub look: Look,
+    pub look: SiteSummary,
     /// What waits.
     pub backlog: Backlog,
 }
@@ -109,9 +109,9 @@ pub fn backlogs<'s>(
 ) -> Result<(Vec<Told<'s>>, Vec<Untold<'s>>), feed::Error> {
     let (mut known, mut untold) = (Vec::new(), Vec::new());
     for name in names {
-        match place::look(directory.root(), name) {
+        match site_state::look(directory.root(), name) {
             Ok(Some(look)) => known.push((name, look)),
-            Ok(None) => untold.push((name, feed::Error::Unknown(place::shown(name)))),
+            Ok(None) => untold.push((name, feed::Error::Unknown(site_state::shown(name)))),
             Err(error) => untold.push((name, error)),
         }
     }
@@ -143,7 +143,7 @@ const ELSEWHERE: &str = "(`broadsheet feed reset' to begin elsewhere)";
 /// # Errors
 /// The disk's, or a site that cannot have a directory.
 pub fn enrol(directory: &NewsDirectory, sites: &Sites, end: Position) -> Result<(), feed::Error> {
-    let fresh = roll::enrol(directory.root(), end, &newcomers(sites))?;
+    let fresh = enrolment::enrol(directory.root(), end, &newcomers(sites))?;
     keep_names(directory, sites)?;
     tell(sites, &fresh);
     Ok(())
@@ -158,14 +158,14 @@ pub fn introduce(
     sites: &Sites,
     end: Position,
 ) -> Result<(), feed::Error> {
-    let fresh = roll::introduce(directory.root(), end, &newcomers(sites))?;
+    let fresh = enrolment::introduce(directory.root(), end, &newcomers(sites))?;
     tell(sites, &fresh);
     Ok(())
 }
 
-fn newcomers(sites: &Sites) -> Vec<Newcomer<'_>> {
+fn newcomers(sites: &Sites) -> Vec<NewSite<'_>> {
     let feeds = sites.feeds();
-    let newcomer = |(name, site): (_, &Site)| Newcomer {
+    let newcomer = |(name, site): (_, &Site)| NewSite {
         name,
         start: site.start,
     };
@@ -174,7 +174,7 @@ fn newcomers(sites: &Sites) -> Vec<Newcomer<'_>> {
 
 fn tell(sites: &Sites, fresh: &[Vec<u8>]) {
     let first = fresh.iter().take(NAMED_MOST + 1);
-    let shown: Vec<_> = first.map(|name| place::shown(name)).collect();
+    let shown: Vec<_> = first.map(|name| site_state::shown(name)).collect();
     match (shown.as_slice(), fresh.first()) {
         ([one], Some(name)) => {
             let begins = match sites.feed(name).map(|site| site.start) {

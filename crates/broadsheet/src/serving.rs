@@ -15,8 +15,8 @@ use feed::program::{self, Program};
 use feed::togo::ChosenLate;
 use feed::waiting::{self, Waiting};
 use feed::{
-    Batch, BatchParms, Batchparms, Builder, Cursor, FromCursor, Limit, Place, Sending, Sent,
-    Stopped, place,
+    Batch, BatchParms, Batchparms, Builder, Cursor, FromCursor, Limit, SiteState, Sending, Sent,
+    Stopped, site_state,
 };
 use groups::Sites;
 use groups::sites::{BatchVia, Build, Site, To, Via};
@@ -133,7 +133,7 @@ impl<'a> Serving<'a> {
     pub fn plan(&mut self, names: &[&[u8]], reader: &Reader) -> Result<(), feed::Error> {
         let mut sites = Vec::with_capacity(names.len());
         for name in names {
-            if let Ok(Some(look)) = place::look(self.root, name)
+            if let Ok(Some(look)) = site_state::look(self.root, name)
                 && look.paused.is_none()
             {
                 let cursor = look.cursor;
@@ -167,7 +167,7 @@ impl<'a> Serving<'a> {
         site: &Site,
         reader: &mut Reader,
     ) -> Result<Served, feed::Error> {
-        if let Some(why) = place::paused(self.root, name)? {
+        if let Some(why) = site_state::paused(self.root, name)? {
             return Ok(Served::Paused(why));
         }
         let parms = match &site.via {
@@ -177,7 +177,7 @@ impl<'a> Serving<'a> {
         };
         let (root, limit, batches_max) = (self.root, self.limit.clone(), self.batches_max);
         let uucp_spool = self.uucp_spool.clone();
-        let taken = Place::take(self.root, name, reader)?;
+        let taken = SiteState::take(self.root, name, reader)?;
         let dir = taken.dir().to_owned();
         let me = self.sites.me().to_vec();
         let reader: &Reader = reader;
@@ -234,7 +234,7 @@ impl<'a> Serving<'a> {
             }
             _ => (0, Some("this release cannot serve it".to_owned())),
         };
-        let paused = || place::paused(root, name).ok().flatten().map(paused_for);
+        let paused = || site_state::paused(root, name).ok().flatten().map(paused_for);
         Ok(Served::Given {
             articles,
             waits: waits.or_else(paused),
@@ -267,7 +267,7 @@ impl<'a> Serving<'a> {
     }
 
     /// What waits for a site that was taken: as planned, if that still holds.
-    pub fn togo<'r>(&'r mut self, taken: Place, reader: &'r Reader) -> FromCursor<'r> {
+    pub fn togo<'r>(&'r mut self, taken: SiteState, reader: &'r Reader) -> FromCursor<'r> {
         let planned = self
             .planned
             .iter()
@@ -406,7 +406,7 @@ pub fn serve_immediate(directory: &NewsDirectory, sites: &Sites) -> Result<(), f
                 Ok(served) => why_it_waits(&served),
             };
             if let Some(why) = &why {
-                eprintln!("broadsheet: {}: {why}", place::shown(name));
+                eprintln!("broadsheet: {}: {why}", site_state::shown(name));
             }
             why.is_none()
         });

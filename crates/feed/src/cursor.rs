@@ -59,14 +59,14 @@ impl Cursor {
         }
     }
 
-    fn to_slot(self, turn: u64) -> [u8; SLOT_BYTES] {
-        let (last, stamp) = self.last.map_or((0, 0), |(last, stamp)| (last.0, stamp));
+    fn to_slot(self, sequence: u64) -> [u8; SLOT_BYTES] {
+        let (last, commit_sequence) = self.last.map_or((0, 0), |(last, commit_sequence)| (last.0, commit_sequence));
         let mut text = MAGIC.to_vec();
         for number in [
-            turn,
+            sequence,
             self.position.0,
             last,
-            stamp,
+            commit_sequence,
             self.sent,
             self.sent_bytes,
             self.skipped,
@@ -101,19 +101,19 @@ impl Cursor {
             return None;
         }
         let mut number = || decimal::parse(words.next()?);
-        let turn = number()?;
+        let sequence = number()?;
         let position = Position(number()?);
-        let (last, stamp) = (number()?, number()?);
+        let (last, commit_sequence) = (number()?, number()?);
         let cursor = Cursor {
             position,
             selected_from: NOWHERE,
-            last: (last > 0).then_some((Position(last), stamp)),
+            last: (last > 0).then_some((Position(last), commit_sequence)),
             sent: number()?,
             sent_bytes: number()?,
             skipped: number()?,
             sent_at: number()?,
         };
-        Some((turn, cursor))
+        Some((sequence, cursor))
     }
 }
 
@@ -121,7 +121,7 @@ impl Cursor {
 #[derive(Debug)]
 pub struct CursorFile {
     file: File,
-    turn: u64,
+    sequence: u64,
 }
 
 impl CursorFile {
@@ -154,10 +154,10 @@ impl CursorFile {
             }
         }
         let slots = bytes.chunks_exact(SLOT_BYTES).filter_map(Cursor::of_slot);
-        let newest = slots.max_by_key(|(turn, _)| *turn);
-        let (turn, mut cursor) = newest.ok_or(Error::Cursor(path))?;
+        let newest = slots.max_by_key(|(sequence, _)| *sequence);
+        let (sequence, mut cursor) = newest.ok_or(Error::Cursor(path))?;
         cursor.selected_from = selected_from(dir);
-        Ok(Some((CursorFile { file, turn }, cursor)))
+        Ok(Some((CursorFile { file, sequence }, cursor)))
     }
 
     /// Makes the file anew with this cursor, durably.
@@ -194,10 +194,10 @@ impl CursorFile {
     /// # Errors
     /// The disk's; the cursor is then where it was, or where it should be.
     pub fn write(&mut self, cursor: Cursor, durable: bool) -> std::io::Result<()> {
-        let turn = self.turn + 1;
-        let place = (turn % 2) * SLOT_BYTES as u64;
-        self.file.write_all_at(&cursor.to_slot(turn), place)?;
-        self.turn = turn;
+        let sequence = self.sequence + 1;
+        let place = (sequence % 2) * SLOT_BYTES as u64;
+        self.file.write_all_at(&cursor.to_slot(sequence), place)?;
+        self.sequence = sequence;
         if durable {
             self.file.sync_data()?;
         }

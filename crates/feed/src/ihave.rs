@@ -65,7 +65,7 @@ impl Letters<'_> {
                 host: self.ends.host,
                 peer: self.ends.peer,
                 seconds,
-                turn: turn(),
+                sequence: next_sequence(),
             };
             let ids: Vec<&[u8]> = ids.iter().map(Vec::as_slice).collect();
             let message = envelope.message(self.kind, &date, &ids);
@@ -79,10 +79,10 @@ impl Letters<'_> {
 }
 
 /// Another one each time, in every process.
-fn turn() -> u64 {
-    static TURN: AtomicU64 = AtomicU64::new(0);
-    let turn = TURN.fetch_add(1, Ordering::Relaxed) & 0xf_ffff;
-    u64::from(std::process::id()) << 20 | turn
+fn next_sequence() -> u64 {
+    static SEQUENCE: AtomicU64 = AtomicU64::new(0);
+    let sequence = SEQUENCE.fetch_add(1, Ordering::Relaxed) & 0xf_ffff;
+    u64::from(std::process::id()) << 20 | sequence
 }
 
 /// Offers what waits: each batch is one ihave message.

@@ -43,8 +43,8 @@ impl Limit {
     }
 
     /// From now on.
-    pub(crate) fn begin(&self) -> Patience<'_> {
-        Patience {
+    pub(crate) fn begin(&self) -> Deadline<'_> {
+        Deadline {
             limit: self,
             until: Instant::now() + self.most,
             is_short: false,
@@ -53,13 +53,13 @@ impl Limit {
 }
 
 /// One wait.
-pub(crate) struct Patience<'a> {
+pub(crate) struct Deadline<'a> {
     limit: &'a Limit,
     until: Instant,
     is_short: bool,
 }
 
-impl Patience<'_> {
+impl Deadline<'_> {
     /// What is left of it.
     pub(crate) fn left(&mut self) -> Duration {
         let now = Instant::now();

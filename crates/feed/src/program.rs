@@ -22,7 +22,7 @@ use store::{HistoryLine, Record};
 
 use crate::batch::push_article;
 use crate::error::Error;
-use crate::limit::{Limit, Patience};
+use crate::limit::{Limit, Deadline};
 use crate::sendbatches::Togo;
 
 /// Seconds after which a program that ended is started again, the first time.
@@ -294,7 +294,7 @@ fn wait_ready(input: &ChildStdin) {
     }
 }
 
-fn why(patience: &Patience<'_>, stalled: &str) -> String {
+fn why(patience: &Deadline<'_>, stalled: &str) -> String {
     match patience.is_short() {
         true => "was killed: it had not read all when its time was over".to_owned(),
         false => stalled.to_owned(),

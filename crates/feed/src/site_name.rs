@@ -1,6 +1,6 @@
 //! Names of sites, where they become part of an argument or of a path.
 
-use crate::place::SITE_NAME_BYTES_MAX;
+use crate::site_state::SITE_NAME_BYTES_MAX;
 
 /// May this be part of an argument or of a path? Letters, digits, `.`, `-` and `_`; neither a dot nor a dash in front.
 pub fn is_site_name(name: &[u8]) -> bool {

@@ -7,7 +7,7 @@ use store::{Lender, Position, Reader, Record};
 
 use crate::cursor::Cursor;
 use crate::error::Error;
-use crate::place::{Place, Progress};
+use crate::site_state::{SiteState, Progress};
 use crate::sendbatches::Togo;
 use crate::waiting::{self, Item, Site, Waiting};
 
@@ -21,7 +21,7 @@ pub type ChosenLate<'a> = Box<dyn FnMut(&Record<'_>, &[u8]) -> bool + 'a>;
 pub struct FromCursor<'a> {
     reader: &'a Reader,
     lender: Lender<'a>,
-    place: Place,
+    place: SiteState,
     chosen: ChosenLate<'a>,
     items: VecDeque<Item>,
     /// How far the log has been looked through.
@@ -36,7 +36,7 @@ pub struct FromCursor<'a> {
 
 impl<'a> FromCursor<'a> {
     /// What waits for a site, as far as `reader` sees.
-    pub fn new(reader: &'a Reader, place: Place, chosen: ChosenLate<'a>) -> FromCursor<'a> {
+    pub fn new(reader: &'a Reader, place: SiteState, chosen: ChosenLate<'a>) -> FromCursor<'a> {
         let position = place.cursor().position;
         FromCursor {
             reader,
@@ -107,7 +107,7 @@ impl Togo for FromCursor<'_> {
                     Some(_) => {
                         self.progress.sent += 1;
                         self.progress.sent_bytes += item.bytes;
-                        self.progress.last = Some((item.position, item.stamp));
+                        self.progress.last = Some((item.position, item.commit_sequence));
                     }
                     None => self.progress.skipped += 1,
                 }

@@ -28,7 +28,7 @@ pub struct Item {
     /// Where the cursor goes when it was sent.
     pub next: Position,
     /// The stamp of its record.
-    pub stamp: u64,
+    pub commit_sequence: u64,
     /// Bytes, native form.
     pub bytes: u64,
     /// When it arrived, epoch seconds.
@@ -94,7 +94,7 @@ pub fn round(
         waiting.items.push(Item {
             position: logged.position,
             next: logged.next,
-            stamp: logged.record.head.stamp,
+            commit_sequence: logged.record.head.commit_sequence,
             bytes: line.size.unwrap_or(0),
             arrival: line.arrival.unwrap_or(0),
             gone: std::mem::take(&mut waiting.gone),

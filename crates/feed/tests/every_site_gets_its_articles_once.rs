@@ -5,10 +5,10 @@
 
 use crate::log;
 
-use feed::roll::{self, Newcomer};
+use feed::enrolment::{self, NewSite};
 use feed::start::Start;
 use feed::waiting::{self, Site};
-use feed::{Place, Progress};
+use feed::{SiteState, Progress};
 use log::News;
 use store::{Position, Record};
 
@@ -19,11 +19,11 @@ fn nobody(_: &Record<'_>, _: &[u8]) -> bool {
 }
 
 fn enrol(news: &News, start: Start) -> Vec<Vec<u8>> {
-    let newcomers = SITES.map(|name| Newcomer {
+    let newcomers = SITES.map(|name| NewSite {
         name: name.as_bytes(),
         start,
     });
-    roll::enrol(news.dir(), news.spool.end(), &newcomers).unwrap()
+    enrolment::enrol(news.dir(), news.spool.end(), &newcomers).unwrap()
 }
 
 #[test]
@@ -65,7 +65,7 @@ fn in_rounds_of_any_size() {
         news.commit();
         let mut reader = news.reader();
         let mut places =
-            SITES.map(|site| Place::take(news.dir(), site.as_bytes(), &mut reader).unwrap());
+            SITES.map(|site| SiteState::take(news.dir(), site.as_bytes(), &mut reader).unwrap());
         let mut got: [Vec<Position>; 3] = Default::default();
         for turn in 0.. {
             assert!(turn < 1000, "the rounds come to an end");
@@ -88,7 +88,7 @@ fn in_rounds_of_any_size() {
                 for item in waiting.items.iter().take(taken) {
                     got.push(item.position);
                     let progress = Progress {
-                        last: Some((item.position, item.stamp)),
+                        last: Some((item.position, item.commit_sequence)),
                         sent: 1,
                         sent_bytes: item.bytes,
                         skipped: item.gone,
@@ -124,14 +124,14 @@ fn a_new_site_may_begin_earlier() {
     let filed: Vec<Position> = (0..10).map(|_| news.file("old")).collect();
     news.commit();
     let begin = |name: &'static str, start| {
-        let newcomer = Newcomer {
+        let newcomer = NewSite {
             name: name.as_bytes(),
             start,
         };
         let end = news.spool.end();
-        assert_eq!(roll::enrol(news.dir(), end, &[newcomer]).unwrap().len(), 1);
+        assert_eq!(enrolment::enrol(news.dir(), end, &[newcomer]).unwrap().len(), 1);
         let mut reader = news.reader();
-        let place = Place::take(news.dir(), name.as_bytes(), &mut reader).unwrap();
+        let place = SiteState::take(news.dir(), name.as_bytes(), &mut reader).unwrap();
         let site = Site {
             name: place.site(),
             cursor: *place.cursor(),
@@ -160,15 +160,15 @@ fn one_at_a_time_serves_a_site() {
     let news = News::new();
     enrol(&news, Start::Now);
     let mut reader = news.reader();
-    let place = Place::take(news.dir(), b"one", &mut reader).unwrap();
-    let again = Place::take(news.dir(), b"one", &mut reader);
+    let place = SiteState::take(news.dir(), b"one", &mut reader).unwrap();
+    let again = SiteState::take(news.dir(), b"one", &mut reader);
     assert!(matches!(again, Err(feed::Error::Busy(_))));
     drop(place);
-    assert!(Place::take(news.dir(), b"one", &mut reader).is_ok());
-    let unknown = Place::take(news.dir(), b"four", &mut reader);
+    assert!(SiteState::take(news.dir(), b"one", &mut reader).is_ok());
+    let unknown = SiteState::take(news.dir(), b"four", &mut reader);
     assert!(matches!(unknown, Err(feed::Error::Unknown(_))));
     for name in ["../one", "", ".", "..", "a/b", "a\nb"] {
-        let refused = Place::take(news.dir(), name.as_bytes(), &mut reader);
+        let refused = SiteState::take(news.dir(), name.as_bytes(), &mut reader);
         assert!(matches!(refused, Err(feed::Error::Name(_))), "{name}");
     }
 }
@@ -180,7 +180,7 @@ fn a_log_that_lost_its_end_is_met_again() {
     let first = news.file("one");
     news.commit();
     let mut reader = news.reader();
-    let mut place = Place::take(news.dir(), b"one", &mut reader).unwrap();
+    let mut place = SiteState::take(news.dir(), b"one", &mut reader).unwrap();
     let beyond = Position(news.spool.end().0 + 512);
     // As it is after a power cut with sync = "none": what was sent is not in the log any more, others are.
     let last = Some((first, 1));
@@ -191,7 +191,7 @@ fn a_log_that_lost_its_end_is_met_again() {
     };
     place.pass(beyond, progress, true).unwrap();
     drop(place);
-    let place = Place::take(news.dir(), b"one", &mut reader).unwrap();
+    let place = SiteState::take(news.dir(), b"one", &mut reader).unwrap();
     let site = Site {
         name: place.site(),
         cursor: *place.cursor(),
@@ -210,7 +210,7 @@ fn a_round_that_is_full_ends_between_two_articles() {
     news.commit();
     let reader = news.reader();
     let sites = SITES.map(|name| {
-        let look = feed::place::look(news.dir(), name.as_bytes())
+        let look = feed::site_state::look(news.dir(), name.as_bytes())
             .unwrap()
             .unwrap();
         Site {
@@ -230,25 +230,25 @@ fn a_round_that_is_full_ends_between_two_articles() {
 #[test]
 fn who_only_looks_is_in_nobodys_way() {
     let news = News::new();
-    let site = Newcomer {
+    let site = NewSite {
         name: b"one",
         start: Start::Now,
     };
-    roll::enrol(news.dir(), news.spool.end(), &[site]).unwrap();
-    let is_busy = || feed::place::is_busy(news.dir(), b"one").unwrap();
+    enrolment::enrol(news.dir(), news.spool.end(), &[site]).unwrap();
+    let is_busy = || feed::site_state::is_busy(news.dir(), b"one").unwrap();
     assert!(!is_busy());
-    let taken = Place::take_only(news.dir(), b"one").unwrap();
+    let taken = SiteState::take_only(news.dir(), b"one").unwrap();
     assert!(is_busy());
     drop(taken);
     let is_over = std::sync::atomic::AtomicBool::new(false);
     std::thread::scope(|scope| {
         let looking = scope.spawn(|| {
             while !is_over.load(std::sync::atomic::Ordering::Relaxed) {
-                feed::place::look(news.dir(), b"one").unwrap().unwrap();
+                feed::site_state::look(news.dir(), b"one").unwrap().unwrap();
                 is_busy();
             }
         });
-        let taken = (0..300).map(|_| Place::take_only(news.dir(), b"one").map(drop));
+        let taken = (0..300).map(|_| SiteState::take_only(news.dir(), b"one").map(drop));
         let taken: Vec<_> = taken.collect();
         is_over.store(true, std::sync::atomic::Ordering::Relaxed);
         looking.join().unwrap();

@@ -6,24 +6,24 @@ use crate::log;
 use std::fs;
 use std::path::Path;
 
-use feed::roll::{self, Newcomer};
+use feed::enrolment::{self, NewSite};
 use feed::start::Start;
-use feed::{FileList, FromCursor, Place};
+use feed::{FileList, FromCursor, SiteState};
 use groups::sites::ListForm;
 use log::News;
 
 fn enrol(news: &News) {
-    let site = Newcomer {
+    let site = NewSite {
         name: b"one",
         start: Start::Now,
     };
-    roll::enrol(news.dir(), news.spool.end(), &[site]).unwrap();
+    enrolment::enrol(news.dir(), news.spool.end(), &[site]).unwrap();
 }
 
 /// Lists what waits for the site; gives how many articles.
 fn list(news: &News, form: ListForm, path: &Path) -> Result<u64, feed::Error> {
     let mut reader = news.reader();
-    let place = Place::take(news.dir(), b"one", &mut reader).unwrap();
+    let place = SiteState::take(news.dir(), b"one", &mut reader).unwrap();
     let mut togo = FromCursor::new(&reader, place, Box::new(|_, _| false));
     let path = path.to_owned();
     FileList { form, path }.run(&mut togo)

@@ -9,9 +9,9 @@ use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
 use feed::program::{BACK_OFF_SECONDS_MAX, Given};
-use feed::roll::{self, Newcomer};
+use feed::enrolment::{self, NewSite};
 use feed::start::Start;
-use feed::{EachArticle, FromCursor, Limit, Place, Program};
+use feed::{EachArticle, FromCursor, Limit, SiteState, Program};
 use groups::CommandLine;
 use groups::sites::Gives;
 use log::News;
@@ -20,11 +20,11 @@ const LIMIT: Duration = Duration::from_secs(60);
 
 fn enrolled() -> News {
     let news = News::new();
-    let site = Newcomer {
+    let site = NewSite {
         name: b"one",
         start: Start::Now,
     };
-    roll::enrol(news.dir(), news.spool.end(), &[site]).unwrap();
+    enrolment::enrol(news.dir(), news.spool.end(), &[site]).unwrap();
     news
 }
 
@@ -40,7 +40,7 @@ fn with_articles(count: u32) -> News {
 /// Runs `serve` over what waits for the site.
 fn serving<T>(news: &News, serve: impl FnOnce(&mut FromCursor<'_>) -> T) -> T {
     let mut reader = news.reader();
-    let place = Place::take(news.dir(), b"one", &mut reader).unwrap();
+    let place = SiteState::take(news.dir(), b"one", &mut reader).unwrap();
     serve(&mut FromCursor::new(&reader, place, Box::new(|_, _| false)))
 }
 

@@ -6,18 +6,18 @@
 
 use crate::log;
 
-use feed::Place;
-use feed::roll::{self, Newcomer};
+use feed::SiteState;
+use feed::enrolment::{self, NewSite};
 use feed::start::Start;
 use feed::waiting::{self, Site};
 use log::News;
 use store::{Position, Record};
 
-const NORTH: Newcomer<'_> = Newcomer {
+const NORTH: NewSite<'_> = NewSite {
     name: b"north",
     start: Start::Now,
 };
-const SOUTH: Newcomer<'_> = Newcomer {
+const SOUTH: NewSite<'_> = NewSite {
     name: b"south",
     start: Start::Now,
 };
@@ -25,7 +25,7 @@ const SOUTH: Newcomer<'_> = Newcomer {
 /// What waits for a site whose subscription takes everything.
 fn waits(news: &News, name: &[u8]) -> Vec<Position> {
     let mut reader = news.reader();
-    let place = Place::take(news.dir(), name, &mut reader).unwrap();
+    let place = SiteState::take(news.dir(), name, &mut reader).unwrap();
     let site = Site {
         name,
         cursor: *place.cursor(),
@@ -42,8 +42,8 @@ fn waits(news: &News, name: &[u8]) -> Vec<Position> {
 #[test]
 fn what_was_filed_before_the_filer_knew_is_not_left_out() {
     let mut news = News::new();
-    let enrol = |news: &News, sites: &[Newcomer<'_>]| {
-        roll::enrol(news.dir(), news.spool.end(), sites)
+    let enrol = |news: &News, sites: &[NewSite<'_>]| {
+        enrolment::enrol(news.dir(), news.spool.end(), sites)
             .unwrap()
             .len()
     };
@@ -53,11 +53,11 @@ fn what_was_filed_before_the_filer_knew_is_not_left_out() {
     // `feed list` meets the new site; whoever files goes on without it.
     let end = news.reader().end();
     assert_eq!(
-        roll::introduce(news.dir(), end, &[SOUTH, NORTH]).unwrap(),
+        enrolment::introduce(news.dir(), end, &[SOUTH, NORTH]).unwrap(),
         [b"north"]
     );
     assert!(
-        roll::introduce(news.dir(), end, &[SOUTH, NORTH])
+        enrolment::introduce(news.dir(), end, &[SOUTH, NORTH])
             .unwrap()
             .is_empty()
     );
@@ -83,8 +83,8 @@ fn what_was_filed_before_the_filer_knew_is_not_left_out() {
 #[test]
 fn the_last_site_may_go_and_come_back() {
     let mut news = News::new();
-    let enrol = |news: &News, sites: &[Newcomer<'_>]| {
-        roll::enrol(news.dir(), news.spool.end(), sites).unwrap();
+    let enrol = |news: &News, sites: &[NewSite<'_>]| {
+        enrolment::enrol(news.dir(), news.spool.end(), sites).unwrap();
     };
     enrol(&news, &[NORTH]);
     let mut wanted = vec![news.file("north")];
@@ -102,7 +102,7 @@ fn the_last_site_may_go_and_come_back() {
 #[test]
 fn without_the_file_that_tells_since_when_the_subscription_is_asked() {
     let mut news = News::new();
-    roll::enrol(news.dir(), news.spool.end(), &[NORTH]).unwrap();
+    enrolment::enrol(news.dir(), news.spool.end(), &[NORTH]).unwrap();
     let wanted = [news.file("north"), news.file("")];
     news.commit();
     assert_eq!(waits(&news, b"north"), wanted[..1]);

@@ -3,7 +3,7 @@
 use std::io::Write;
 use std::time::{Duration, Instant};
 
-use feed::place;
+use feed::site_state;
 use groups::sites::Via;
 use store::{Position, Reader};
 
@@ -72,7 +72,7 @@ fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
     serving.plan(&names, &reader)?;
     let mut status = Status::OK;
     for (name, site) in chosen {
-        let shown = place::shown(name);
+        let shown = site_state::shown(name);
         let is_the_daemons =
             matches!(site.via, Via::Program { .. }) && client::status(directory.root()).is_some();
         let served = match is_the_daemons {
@@ -107,7 +107,7 @@ fn by_the_daemon(
     end: Position,
 ) -> Result<Served, feed::Error> {
     let root = directory.root();
-    let look = || place::look(root, name)?.ok_or_else(|| feed::Error::Unknown(place::shown(name)));
+    let look = || site_state::look(root, name)?.ok_or_else(|| feed::Error::Unknown(site_state::shown(name)));
     let before = look()?.cursor.sent;
     client::look_at_feeds(root);
     let began = Instant::now();

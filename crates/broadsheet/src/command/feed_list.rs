@@ -2,7 +2,7 @@
 
 use std::io::Write;
 
-use feed::place::{self, Look};
+use feed::site_state::{self, SiteSummary};
 use store::Reader;
 
 use crate::directory::NewsDirectory;
@@ -40,7 +40,7 @@ fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
     let names = chosen.iter().map(|(name, _)| *name);
     let (told, untold) = feeds::backlogs(&directory, &sys, &reader, names)?;
     for feed in &told {
-        let is_busy = place::is_busy(directory.root(), feed.name)?;
+        let is_busy = site_state::is_busy(directory.root(), feed.name)?;
         match given.has("json") {
             true => writeln!(out, "{}", json(feed, is_busy))?,
             false => write_text(out, feed, is_busy)?,
@@ -50,7 +50,7 @@ fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
         list_left_over(&directory, &sys, &reader, given.has("json"), out)?;
     }
     for (name, error) in &untold {
-        eprintln!("broadsheet: {}: {error}", place::shown(name));
+        eprintln!("broadsheet: {}: {error}", site_state::shown(name));
     }
     Ok(match untold.is_empty() {
         true => Status::OK,
@@ -71,7 +71,7 @@ fn list_left_over(
     // A damaged cursor of theirs is nobody's sorrow.
     let (told, _) = feeds::backlogs(directory, sys, reader, names)?;
     for feed in told.iter().filter(|feed| feed.backlog.articles > 0) {
-        let name = place::shown(feed.name);
+        let name = site_state::shown(feed.name);
         if is_json {
             let (articles, bytes) = (feed.backlog.articles, feed.backlog.bytes);
             let told = serde_json::json!({
@@ -91,7 +91,7 @@ fn list_left_over(
     Ok(())
 }
 
-fn state(look: &Look, is_busy: bool) -> String {
+fn state(look: &SiteSummary, is_busy: bool) -> String {
     match &look.paused {
         Some(why) if why.is_empty() => "paused".to_owned(),
         Some(why) => format!("paused: {why}"),
@@ -140,7 +140,7 @@ fn json(feed: &Told<'_>, is_busy: bool) -> serde_json::Value {
     } = feed;
     let cursor = &look.cursor;
     serde_json::json!({
-        "site": place::shown(name),
+        "site": site_state::shown(name),
         "state": match () {
             () if look.paused.is_some() => "paused",
             () if is_busy => "busy",

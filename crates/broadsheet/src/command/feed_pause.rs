@@ -33,7 +33,7 @@ fn run(given: &Given, _: &mut dyn Write) -> anyhow::Result<Status> {
     let why = given.value("why").map(|why| why.to_string_lossy());
     for site in &given.operands {
         let why = why.as_deref().unwrap_or_default();
-        feed::place::pause(directory.root(), site.as_bytes(), why)?;
+        feed::site_state::pause(directory.root(), site.as_bytes(), why)?;
     }
     Ok(Status::OK)
 }

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use article::date::{self, FixedOffset};
 use feed::cursor::{Cursor, CursorFile};
-use feed::place::{self, Place};
+use feed::site_state::{self, SiteState};
 use feed::start::{self, Start};
 use store::{Position, Reader};
 
@@ -72,7 +72,7 @@ fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
             Ok(mut place) => place.move_to(position)?,
             Err(feed::Error::Cursor(_) | feed::Error::Unknown(_)) if names.contains(&name) => {
                 let cursor = Cursor::new(position);
-                let site = place::directory(directory.root(), name)?;
+                let site = site_state::directory(directory.root(), name)?;
                 std::fs::create_dir_all(&site)?;
                 CursorFile::create(&site, cursor)?;
             }
@@ -85,10 +85,10 @@ fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
 }
 
 /// Waits a little for who serves the site at this moment, such as the daemon.
-fn take(root: &Path, name: &[u8]) -> Result<Place, feed::Error> {
+fn take(root: &Path, name: &[u8]) -> Result<SiteState, feed::Error> {
     let began = Instant::now();
     loop {
-        match Place::take_only(root, name) {
+        match SiteState::take_only(root, name) {
             Err(feed::Error::Busy(_)) if began.elapsed() < PATIENCE => {
                 std::thread::sleep(ASK_EVERY);
             }

@@ -29,7 +29,7 @@ fn run(given: &Given, _: &mut dyn Write) -> anyhow::Result<Status> {
     let directory = NewsDirectory::meant(given)?;
     directory.settings()?;
     for site in &given.operands {
-        if !feed::place::resume(directory.root(), site.as_bytes())? {
+        if !feed::site_state::resume(directory.root(), site.as_bytes())? {
             eprintln!("broadsheet: {} was not paused", site.to_string_lossy());
         }
     }

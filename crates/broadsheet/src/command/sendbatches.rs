@@ -5,7 +5,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use feed::batch_log::{BatchLog, Line, State};
-use feed::{Sent, place};
+use feed::{Sent, site_state};
 use groups::sites::Via;
 use store::Reader;
 
@@ -103,7 +103,7 @@ fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
             Via::Batch(via) if serving.is_of_class(site, via)? => turns.push((name, site)),
             Via::Batch(_) => {}
             other if !given.operands.is_empty() => {
-                let (name, word) = (place::shown(name), other.word());
+                let (name, word) = (site_state::shown(name), other.word());
                 eprintln!("broadsheet: {name} gets no batches: it is served by {word}");
                 status = Status::NO;
             }
@@ -117,12 +117,12 @@ fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
             Ok(Served::Sent(sent)) => sent,
             Ok(other) => {
                 let why = why_it_waits(&other).unwrap_or_default();
-                eprintln!("broadsheet: {}: {why}", place::shown(name));
+                eprintln!("broadsheet: {}: {why}", site_state::shown(name));
                 status = Status::NO;
                 continue;
             }
             Err(error) => {
-                eprintln!("broadsheet: {}: {error}", place::shown(name));
+                eprintln!("broadsheet: {}: {error}", site_state::shown(name));
                 status = Status::NO;
                 continue;
             }
@@ -148,7 +148,7 @@ fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
 
 /// Says what became of a site's batches; nothing for people when there were none. False: some wait.
 fn tell(given: &Given, out: &mut dyn Write, line: &Line, sent: Sent) -> std::io::Result<bool> {
-    let name = place::shown(&line.site);
+    let name = site_state::shown(&line.site);
     let served = Served::Sent(sent);
     let why = why_it_waits(&served);
     let Served::Sent(sent) = &served else {

@@ -6,7 +6,7 @@ use std::io::Write;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
-use feed::place;
+use feed::site_state;
 use relay::incoming::Name;
 use store::{HistoryLine, Reader};
 
@@ -121,10 +121,10 @@ impl Feeds {
             all: names.len(),
             behind: Vec::new(),
             words: Vec::new(),
-            unreadable: untold.iter().map(|(name, _)| place::shown(name)).collect(),
+            unreadable: untold.iter().map(|(name, _)| site_state::shown(name)).collect(),
         };
         for feed in told.iter().filter(|feed| feed.backlog.articles > 0) {
-            let name = place::shown(feed.name);
+            let name = site_state::shown(feed.name);
             let (articles, is_paused) = (feed.backlog.articles, feed.look.paused.is_some());
             feeds.behind.push(serde_json::json!({
                 "site": name, "articles": articles, "bytes": feed.backlog.bytes,

@@ -7,7 +7,7 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::{Duration, Instant};
 
 use feed::program::{Given, Program};
-use feed::{Limit, Place, place};
+use feed::{Limit, SiteState, site_state};
 use groups::Sites;
 use groups::sites::{Site, Via};
 use store::Reader;
@@ -148,7 +148,7 @@ impl Feeder {
                 Next::Then(until, why) => (Some(until), why),
             };
             if why != told && !why.is_empty() {
-                say(&format!("{}: {why}", place::shown(&self.name)));
+                say(&format!("{}: {why}", site_state::shown(&self.name)));
             }
             told = why;
             let is_called = match until {
@@ -168,7 +168,7 @@ impl Feeder {
         }
         let within = Duration::from_secs(END_SECONDS_MAX);
         if let Some(how) = program.and_then(|program| program.end(within)) {
-            say(&format!("{}: {how}", place::shown(&self.name)));
+            say(&format!("{}: {how}", site_state::shown(&self.name)));
         }
         // Whoever found the site being served has his turn.
         self.feeds.call();
@@ -212,10 +212,10 @@ impl Feeder {
         reader: &mut Reader,
     ) -> anyhow::Result<Next> {
         let root = self.directory.root();
-        if let Some(why) = place::paused(root, &self.name)? {
+        if let Some(why) = site_state::paused(root, &self.name)? {
             return Ok(paused(&why));
         }
-        let taken = match Place::take(root, &self.name, reader) {
+        let taken = match SiteState::take(root, &self.name, reader) {
             Ok(taken) => taken,
             Err(error) => return Ok(Next::Later(error.to_string())),
         };

@@ -4,7 +4,7 @@ use std::fmt::Write;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use feed::place;
+use feed::site_state;
 use server::What;
 use store::histogram::EDGES_MICROS;
 use store::{HistoryLine, Reader};
@@ -50,7 +50,7 @@ impl Shelf {
         let (told, _) = feeds::backlogs(directory, &sites, &reader, names.iter().copied())?;
         let feed = |feed: &feeds::Told<'_>| {
             let backlog = &feed.backlog;
-            let name = place::shown(feed.name);
+            let name = site_state::shown(feed.name);
             (name, backlog.articles, backlog.bytes, backlog.oldest)
         };
         Ok(Shelf {

@@ -26,7 +26,7 @@ pub const SITE_NAME_BYTES_MAX: usize = 255;
 
 /// What is known of a site without serving it.
 #[derive(Debug, Clone)]
-pub struct Look {
+pub struct SiteSummary {
     /// How far it is.
     pub cursor: Cursor,
     /// What is to be offered again.
@@ -37,7 +37,7 @@ pub struct Look {
 
 /// One site, served by this program alone for as long as this lives.
 #[derive(Debug)]
-pub struct Place {
+pub struct SiteState {
     site: Vec<u8>,
     dir: PathBuf,
     file: CursorFile,
@@ -86,12 +86,12 @@ pub fn shown(site: &[u8]) -> String {
 ///
 /// # Errors
 /// Its files cannot be read, or are damaged.
-pub fn look(news: &Path, site: &[u8]) -> Result<Option<Look>, Error> {
+pub fn look(news: &Path, site: &[u8]) -> Result<Option<SiteSummary>, Error> {
     let dir = directory(news, site)?;
     let Some(cursor) = CursorFile::read(&dir)? else {
         return Ok(None);
     };
-    Ok(Some(Look {
+    Ok(Some(SiteSummary {
         cursor,
         deferred: deferred::read(&dir)?,
         paused: paused(news, site)?,
@@ -170,7 +170,7 @@ fn known(news: &Path, site: &[u8]) -> Result<PathBuf, Error> {
     }
 }
 
-impl Place {
+impl SiteState {
     /// Takes a site to serve it. `reader` is refreshed, so that it sees at least as far as whoever served the site before.
     ///
     /// Where the log lost its end since (a power cut with `sync = "none"`), the cursor goes back to the start of that segment:
@@ -178,8 +178,8 @@ impl Place {
     ///
     /// # Errors
     /// [`Error::Busy`], [`Error::Unknown`], [`Error::Cursor`], or the store's.
-    pub fn take(news: &Path, site: &[u8], reader: &mut Reader) -> Result<Place, Error> {
-        let mut place = Place::take_only(news, site)?;
+    pub fn take(news: &Path, site: &[u8], reader: &mut Reader) -> Result<SiteState, Error> {
+        let mut place = SiteState::take_only(news, site)?;
         reader.refresh(news)?;
         if place.has_lost_its_end(reader) {
             let base = match place.cursor.last {
@@ -191,11 +191,11 @@ impl Place {
         Ok(place)
     }
 
-    /// As [`Place::take`], for who knows better where the cursor should be.
+    /// As [`SiteState::take`], for who knows better where the cursor should be.
     ///
     /// # Errors
-    /// As [`Place::take`].
-    pub fn take_only(news: &Path, site: &[u8]) -> Result<Place, Error> {
+    /// As [`SiteState::take`].
+    pub fn take_only(news: &Path, site: &[u8]) -> Result<SiteState, Error> {
         let dir = known(news, site)?;
         let lock = take_lock(&dir).map_err(|error| match error {
             store::Error::Locked(_) => Error::Busy(shown(site)),
@@ -203,7 +203,7 @@ impl Place {
         })?;
         let (file, cursor) =
             CursorFile::open(&dir, true)?.ok_or_else(|| Error::Unknown(shown(site)))?;
-        Ok(Place {
+        Ok(SiteState {
             deferred: deferred::read(&dir)?,
             site: site.to_vec(),
             dir,
@@ -217,9 +217,9 @@ impl Place {
         if self.cursor.position > reader.end() {
             return true;
         }
-        self.cursor.last.is_some_and(|(last, stamp)| {
+        self.cursor.last.is_some_and(|(last, commit_sequence)| {
             match reader.lender().record(last) {
-                Ok(record) => record.head.stamp != stamp,
+                Ok(record) => record.head.commit_sequence != commit_sequence,
                 // What was filed since lies across that place; or it is damaged, and then some go out twice.
                 Err(store::Error::Damaged { .. }) => true,
                 // Gone: it was there, so the log goes on behind it.

@@ -9,7 +9,7 @@ use store::{Position, Reader};
 
 use crate::cursor::{Cursor, CursorFile, SLOT_BYTES, select_from};
 use crate::error::Error;
-use crate::place;
+use crate::site_state;
 use crate::start::{self, Start};
 
 /// The file's name in the news directory.
@@ -17,7 +17,7 @@ pub const FILE: &str = "sites.known";
 
 /// A site that has, or is to have, a feed.
 #[derive(Debug, Clone, Copy)]
-pub struct Newcomer<'a> {
+pub struct NewSite<'a> {
     /// Its name.
     pub name: &'a [u8],
     /// Where in the log it begins.
@@ -32,7 +32,7 @@ pub struct Newcomer<'a> {
 ///
 /// # Errors
 /// The disk's, or [`Error::Name`] for a site that cannot have a directory.
-pub fn enrol(news: &Path, end: Position, sites: &[Newcomer<'_>]) -> Result<Vec<Vec<u8>>, Error> {
+pub fn enrol(news: &Path, end: Position, sites: &[NewSite<'_>]) -> Result<Vec<Vec<u8>>, Error> {
     let mut names: Vec<&[u8]> = sites.iter().map(|site| site.name).collect();
     names.sort_unstable();
     names.dedup();
@@ -54,7 +54,7 @@ pub fn enrol(news: &Path, end: Position, sites: &[Newcomer<'_>]) -> Result<Vec<V
         if begin(news, end, site)? {
             fresh.push(site.name.to_vec());
         }
-        select_from(&place::directory(news, site.name)?, end)?;
+        select_from(&site_state::directory(news, site.name)?, end)?;
     }
     if is_any_new {
         // Once for all of them, however many; what a power cut tore counts as missing while the roll does not tell of it.
@@ -73,7 +73,7 @@ pub fn enrol(news: &Path, end: Position, sites: &[Newcomer<'_>]) -> Result<Vec<V
 pub fn introduce(
     news: &Path,
     end: Position,
-    sites: &[Newcomer<'_>],
+    sites: &[NewSite<'_>],
 ) -> Result<Vec<Vec<u8>>, Error> {
     let known = std::fs::read(news.join(FILE)).unwrap_or_default();
     let mut fresh = Vec::new();
@@ -88,13 +88,13 @@ pub fn introduce(
     Ok(fresh)
 }
 
-fn once_each<'s, 'n>(sites: &'s [Newcomer<'n>]) -> impl Iterator<Item = &'s Newcomer<'n>> {
+fn once_each<'s, 'n>(sites: &'s [NewSite<'n>]) -> impl Iterator<Item = &'s NewSite<'n>> {
     let mut met = HashSet::new();
     sites.iter().filter(move |site| met.insert(site.name))
 }
 
 fn sync(news: &Path) -> Result<(), Error> {
-    let feeds = news.join(place::FEEDS);
+    let feeds = news.join(site_state::FEEDS);
     let synced = std::fs::File::open(&feeds).and_then(|dir| Ok(rustix::fs::syncfs(dir)?));
     synced.map_err(Error::io("sync", &feeds))
 }
@@ -108,8 +108,8 @@ fn is_short(path: &Path) -> bool {
 }
 
 /// Makes the cursor of one site. False: it has one.
-fn begin(news: &Path, end: Position, site: &Newcomer<'_>) -> Result<bool, Error> {
-    let dir = place::directory(news, site.name)?;
+fn begin(news: &Path, end: Position, site: &NewSite<'_>) -> Result<bool, Error> {
+    let dir = site_state::directory(news, site.name)?;
     match CursorFile::read(&dir) {
         Ok(Some(_)) => return Ok(false),
         Ok(None) => {}

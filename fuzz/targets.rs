@@ -16,10 +16,10 @@ use groups::{Sites, Tables};
 use store::history;
 use store::{HistoryLine, Position};
 
-#[path = "../crates/store/tests/news/mod.rs"]
-mod news;
 #[path = "../crates/nntp/tests/backend/mod.rs"]
 mod backend;
+#[path = "../crates/store/tests/news/mod.rs"]
+mod news;
 
 /// Takes any bytes; panics if something is wrong.
 pub type Target = fn(&[u8]);
@@ -667,7 +667,7 @@ pub fn users(data: &[u8]) {
 
 /// The tables of access in broadsheet.toml, and what a visitor may by them.
 pub fn access_tables(data: &[u8]) {
-    use access::{Access, Login, Tables, Visitor};
+    use access::{Access, ClientIdentity, Login, Tables};
     let Ok(tables) = Tables::parse(&String::from_utf8_lossy(data)) else {
         return;
     };
@@ -675,10 +675,10 @@ pub fn access_tables(data: &[u8]) {
     let address = "192.0.2.1".parse().ok();
     for user in [None, Some("anna")] {
         for address in [None, address] {
-            let rights = access.rights(&Visitor {
+            let rights = access.rights(&ClientIdentity {
                 address,
                 user,
-                ..Visitor::default()
+                ..ClientIdentity::default()
             });
             if rights.reads_none() {
                 assert!(!rights.may_read(b"any.group"));
@@ -693,7 +693,7 @@ pub fn access_tables(data: &[u8]) {
 /// A login: the mechanism by the first byte, then a response a line, in base64. Nobody gets in, for there are no users.
 pub fn sasl(data: &[u8]) {
     use access::sasl::{Exchange, Mechanism, Step, decode, encode};
-    use access::{Access, Connection, Login, Outcome, Tables, Visitor};
+    use access::{Access, ClientIdentity, Connection, Login, Outcome, Tables};
     let Some((&first, rest)) = data.split_first() else {
         return;
     };
@@ -704,7 +704,7 @@ pub fn sasl(data: &[u8]) {
         number => Exchange::new(
             Mechanism::ALL[usize::from(number - 1)],
             &access,
-            &Visitor::default(),
+            &ClientIdentity::default(),
             Connection::default(),
         ),
     };
@@ -746,7 +746,7 @@ pub fn feed_place(data: &[u8]) {
         }
     }
     let _ = feed::site_state::look(dir.path(), b"site").map(|look| look.is_some());
-    let _ = feed::Place::take_only(dir.path(), b"site").map(|taken| taken.deferred().len());
+    let _ = feed::SiteState::take_only(dir.path(), b"site").map(|taken| taken.deferred().len());
 }
 
 /// A small news directory, made once: its files, by their names in it.
@@ -793,7 +793,7 @@ const DAMAGED_FILE_BYTES_MAX: u64 = 2 << 20;
 /// A news directory whose files were changed on the disk: each eleven bytes are a file's number, an offset (two bytes) and eight bytes that stand
 /// there instead; `255` instead of a file's number cuts the file of the next byte there. Nothing panics, neither readers nor fsck nor the writer.
 pub fn damaged_store(data: &[u8]) {
-    use store::{Published, Options, Reader, Spool, LiveReader, fsck};
+    use store::{LiveReader, Options, Published, Reader, Spool, fsck};
     let mut files = small_store().to_vec();
     for change in data.chunks_exact(11).take(32) {
         let is_cut = change[0] == 255;

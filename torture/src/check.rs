@@ -295,7 +295,7 @@ fn look_at(
 }
 
 /// The same bytes but for Path and Xref.
-fn is_same(article: &[u8], stored: &store::Stored) -> bool {
+fn is_same(article: &[u8], stored: &store::StoredRecord) -> bool {
     let mut native = Vec::new();
     stored.record().push_native(&mut native);
     without_ours(article).eq(without_ours(&native))

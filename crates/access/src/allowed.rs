@@ -4,13 +4,13 @@ use std::fmt;
 use std::net::IpAddr;
 use std::sync::Arc;
 
+use crate::client_identity::ClientIdentity;
 use crate::login::{Login, Slow};
 use crate::program::Connection;
 use crate::rights::{Rights, Rule};
 use crate::sasl::external;
 use crate::sasl::mechanism::Mechanism;
 use crate::tables::{Entry, Limits, Tables};
-use crate::client_identity::ClientIdentity;
 
 /// Who may do what, and how they prove who they are. It does not change: new settings make a new one.
 #[derive(Debug)]

@@ -6,34 +6,34 @@
 
 mod allowed;
 mod chance;
+mod client_identity;
 mod error;
 mod fingerprint;
 pub mod flood;
 pub mod login;
 pub mod network;
 mod outcome;
-pub mod rate_limit;
 pub mod password;
 mod prepared;
 pub mod program;
+pub mod rate_limit;
 pub mod reading;
 mod rights;
 pub mod sasl;
 pub mod tables;
 pub mod users;
-mod client_identity;
 
 pub use allowed::{Access, Mismatch};
+pub use client_identity::ClientIdentity;
 pub use error::Error;
 pub use fingerprint::{fingerprint, fingerprint_text};
 pub use flood::{PostFloods, Poster};
 pub use login::{Login, Slow};
 pub use network::{Network, counted};
 pub use outcome::Outcome;
-pub use rate_limit::RateLimit;
 pub use prepared::prepared;
 pub use program::{Authenticator, Connection};
+pub use rate_limit::RateLimit;
 pub use rights::{Grant, Rights};
 pub use tables::{Entry, Feature, Limits, Tables};
 pub use users::{User, Users, UsersFile};
-pub use client_identity::ClientIdentity;

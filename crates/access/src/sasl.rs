@@ -14,8 +14,8 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 
 use crate::allowed::Access;
-use crate::program::Connection;
 use crate::client_identity::ClientIdentity;
+use crate::program::Connection;
 
 pub use mechanism::Mechanism;
 pub use scram::NONCE_BYTES;

@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 use access::password::Hash;
 use access::sasl::{Exchange, Mechanism, Step};
-use access::{Access, Connection, Login, Outcome, Tables, User, Users, UsersFile, ClientIdentity};
+use access::{Access, ClientIdentity, Connection, Login, Outcome, Tables, User, Users, UsersFile};
 
 const HERS: [u8; 32] = [1; 32];
 const PEERS: [u8; 32] = [2; 32];

@@ -9,7 +9,7 @@
 use std::sync::Arc;
 
 use access::sasl::{self, Exchange, Mechanism, RESPONSE_BYTES_MAX, Step, Verifier};
-use access::{Access, Connection, Login, Outcome, Tables, User, Users, ClientIdentity};
+use access::{Access, ClientIdentity, Connection, Login, Outcome, Tables, User, Users};
 use proptest::prelude::*;
 
 fn response() -> impl Strategy<Value = Vec<u8>> {

@@ -10,7 +10,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use access::sasl::{Exchange, Mechanism, Step, Verifier};
-use access::{Access, Connection, Login, Outcome, Tables, User, Users, UsersFile, ClientIdentity};
+use access::{Access, ClientIdentity, Connection, Login, Outcome, Tables, User, Users, UsersFile};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 

@@ -6,7 +6,7 @@
     reason = "a test fails by panicking"
 )]
 
-use access::{Access, Feature, Grant, Login, Rights, Tables, ClientIdentity};
+use access::{Access, ClientIdentity, Feature, Grant, Login, Rights, Tables};
 use groups::{Destination, Sender};
 
 const CERTIFICATE: [u8; 32] = [0xab; 32];

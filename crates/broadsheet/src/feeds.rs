@@ -4,8 +4,8 @@ use std::collections::HashSet;
 use std::ffi::OsString;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 
-use feed::site_state::{self, SiteSummary};
 use feed::enrolment::{self, NewSite};
+use feed::site_state::{self, SiteSummary};
 use feed::waiting::{self, Backlog};
 use groups::Sites;
 use groups::sites::{FeedNames, Site, Start};

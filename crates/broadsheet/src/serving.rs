@@ -15,7 +15,7 @@ use feed::program::{self, Program};
 use feed::togo::ChosenLate;
 use feed::waiting::{self, Waiting};
 use feed::{
-    Batch, BatchParms, Batchparms, Builder, Cursor, FromCursor, Limit, SiteState, Sending, Sent,
+    Batch, BatchParms, Batchparms, Builder, Cursor, FromCursor, Limit, Sending, Sent, SiteState,
     Stopped, site_state,
 };
 use groups::Sites;
@@ -234,7 +234,12 @@ impl<'a> Serving<'a> {
             }
             _ => (0, Some("this release cannot serve it".to_owned())),
         };
-        let paused = || site_state::paused(root, name).ok().flatten().map(paused_for);
+        let paused = || {
+            site_state::paused(root, name)
+                .ok()
+                .flatten()
+                .map(paused_for)
+        };
         Ok(Served::Given {
             articles,
             waits: waits.or_else(paused),

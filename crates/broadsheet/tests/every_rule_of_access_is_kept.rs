@@ -6,7 +6,7 @@
 use std::convert::Infallible;
 use std::net::IpAddr;
 
-use access::{Access, Grant, Login, Rights, Tables, ClientIdentity};
+use access::{Access, ClientIdentity, Grant, Login, Rights, Tables};
 use article::date::{Utc, write_utc};
 use article::{Article, Form, wire};
 use groups::{Active, Matrix, Sender, Sites};

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, HashMap};
 
 use article::xref::Xref;
-use store::{ExpiryState, ExpiryDecision, Position, Reader, Row, Survey};
+use store::{ExpiryDecision, ExpiryState, Position, Reader, Row, Survey};
 
 /// What an article takes up on the disk beside its own bytes and its overview row, about: the record's header, its
 /// history line, the place of the row.
@@ -104,7 +104,11 @@ pub(crate) struct Leaving<'p> {
 
 impl<'p> Leaving<'p> {
     /// `after`: what will have expired then.
-    pub(crate) fn new(reader: &'p Reader, after: &'p ExpiryState, expiry: &'p ExpiryDecision) -> Leaving<'p> {
+    pub(crate) fn new(
+        reader: &'p Reader,
+        after: &'p ExpiryState,
+        expiry: &'p ExpiryDecision,
+    ) -> Leaving<'p> {
         let mut gone: HashMap<&[u8], Vec<u64>> = HashMap::new();
         for (name, number) in &expiry.gone {
             gone.entry(name).or_default().push(*number);

@@ -5,7 +5,7 @@
 use std::collections::{BTreeSet, HashMap, HashSet};
 
 use groups::{Active, GroupId};
-use store::{Error, ExpiryState, ExpiryDecision, GroupRows, HistoryLine, Reader, Survey};
+use store::{Error, ExpiryDecision, ExpiryState, GroupRows, HistoryLine, Reader, Survey};
 
 use crate::complaints::Unreadable;
 use crate::count::{Going, Hierarchies, count};

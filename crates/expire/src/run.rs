@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use store::{ReclaimPolicy, ExpiryDecision, Options, Reader, Reclaimed, Spool, Survey};
+use store::{ExpiryDecision, Options, Reader, ReclaimPolicy, Reclaimed, Spool, Survey};
 
 use crate::Explist;
 use crate::archiving::{self, Archived, Archiving};

@@ -60,7 +60,9 @@ impl Cursor {
     }
 
     fn to_slot(self, sequence: u64) -> [u8; SLOT_BYTES] {
-        let (last, commit_sequence) = self.last.map_or((0, 0), |(last, commit_sequence)| (last.0, commit_sequence));
+        let (last, commit_sequence) = self
+            .last
+            .map_or((0, 0), |(last, commit_sequence)| (last.0, commit_sequence));
         let mut text = MAGIC.to_vec();
         for number in [
             sequence,

@@ -70,11 +70,7 @@ pub fn enrol(news: &Path, end: Position, sites: &[NewSite<'_>]) -> Result<Vec<Ve
 ///
 /// # Errors
 /// As [`enrol`].
-pub fn introduce(
-    news: &Path,
-    end: Position,
-    sites: &[NewSite<'_>],
-) -> Result<Vec<Vec<u8>>, Error> {
+pub fn introduce(news: &Path, end: Position, sites: &[NewSite<'_>]) -> Result<Vec<Vec<u8>>, Error> {
     let known = std::fs::read(news.join(FILE)).unwrap_or_default();
     let mut fresh = Vec::new();
     for site in once_each(sites) {

@@ -22,7 +22,7 @@ use store::{HistoryLine, Record};
 
 use crate::batch::push_article;
 use crate::error::Error;
-use crate::limit::{Limit, Deadline};
+use crate::limit::{Deadline, Limit};
 use crate::sendbatches::Togo;
 
 /// Seconds after which a program that ended is started again, the first time.

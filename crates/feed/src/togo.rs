@@ -7,8 +7,8 @@ use store::{Lender, Position, Reader, Record};
 
 use crate::cursor::Cursor;
 use crate::error::Error;
-use crate::site_state::{SiteState, Progress};
 use crate::sendbatches::Togo;
+use crate::site_state::{Progress, SiteState};
 use crate::waiting::{self, Item, Site, Waiting};
 
 /// Articles noted at a time, so that a long backlog does not take up memory: 65,536, some 3 MB.

@@ -8,7 +8,7 @@ use crate::log;
 use feed::enrolment::{self, NewSite};
 use feed::start::Start;
 use feed::waiting::{self, Site};
-use feed::{SiteState, Progress};
+use feed::{Progress, SiteState};
 use log::News;
 use store::{Position, Record};
 
@@ -129,7 +129,12 @@ fn a_new_site_may_begin_earlier() {
             start,
         };
         let end = news.spool.end();
-        assert_eq!(enrolment::enrol(news.dir(), end, &[newcomer]).unwrap().len(), 1);
+        assert_eq!(
+            enrolment::enrol(news.dir(), end, &[newcomer])
+                .unwrap()
+                .len(),
+            1
+        );
         let mut reader = news.reader();
         let place = SiteState::take(news.dir(), name.as_bytes(), &mut reader).unwrap();
         let site = Site {

@@ -8,10 +8,10 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
-use feed::program::{BACK_OFF_SECONDS_MAX, Given};
 use feed::enrolment::{self, NewSite};
+use feed::program::{BACK_OFF_SECONDS_MAX, Given};
 use feed::start::Start;
-use feed::{EachArticle, FromCursor, Limit, SiteState, Program};
+use feed::{EachArticle, FromCursor, Limit, Program, SiteState};
 use groups::CommandLine;
 use groups::sites::Gives;
 use log::News;

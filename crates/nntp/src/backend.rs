@@ -7,8 +7,8 @@ use article::date::{LocalZone, Utc};
 use groups::Active;
 use groups::active::GroupId;
 
-use crate::out::{SharedBytes, Out};
 use crate::capabilities::Permissions;
+use crate::out::{Out, SharedBytes};
 
 /// A look-up that failed: an I/O error. It is answered with 403 (RFC 3977, 3.2.1) and a sentence that is always the same. Why it failed is
 /// for the log: it may name files of this machine, which are no business of strangers.
@@ -228,7 +228,8 @@ pub trait Backend {
     // ---- articles ----
 
     /// Where the article with a number in a group lies.
-    fn place(&mut self, group: &[u8], number: u64) -> Result<Option<ArticlePosition>, BackendError>;
+    fn place(&mut self, group: &[u8], number: u64)
+    -> Result<Option<ArticlePosition>, BackendError>;
 
     /// The first article behind a number, up to `high`.
     fn next(

@@ -4,25 +4,25 @@
 //! knows no sockets, no threads and no clock, so it can be tested and fuzzed without them.
 
 mod article_end;
+mod backend;
+mod capabilities;
 mod command;
 mod line;
 mod out;
 mod range;
 mod session;
-mod capabilities;
-mod backend;
 
 pub use article_end::{ArticleEnd, Ending};
+pub use backend::{
+    Article, ArticlePosition, Backend, BackendError, ControlFile, Credentials, Found, Intake, Kind,
+    Marks, Outcome, ReceivedArticle, Rows, SaslStep, Seen,
+};
+pub use capabilities::{Capabilities, Permissions};
 pub use command::{Articles, Command, Fault, List, Part, Which, parse};
 pub use line::{Line, first_line};
-pub use out::{SharedBytes, Out, Piece};
+pub use out::{Out, Piece, SharedBytes};
 pub use range::Range;
 pub use session::{LoggedIn, Next, Session, Taken};
-pub use capabilities::{Permissions, Capabilities};
-pub use backend::{
-    Article, ControlFile, Credentials, Found, ReceivedArticle, Intake, Kind, Marks, Outcome, ArticlePosition, Rows,
-    SaslStep, Seen, BackendError, Backend,
-};
 
 /// Longest command line, CRLF included (RFC 3977, 3.1).
 pub const COMMAND_BYTES_MAX: usize = 512;

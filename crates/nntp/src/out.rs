@@ -195,7 +195,9 @@ impl Out {
     /// The first part, when it is lent: what is left of it.
     pub fn first_lent(&self) -> Option<(&Arc<dyn SharedBytes>, Range<usize>)> {
         match self.ready.front() {
-            Some(Piece::SharedBytes(lent, range)) => Some((lent, range.start + self.sent..range.end)),
+            Some(Piece::SharedBytes(lent, range)) => {
+                Some((lent, range.start + self.sent..range.end))
+            }
             _ => None,
         }
     }

@@ -15,11 +15,11 @@ mod transit;
 use std::sync::Arc;
 
 use crate::article_end::{ArticleEnd, Ending};
+use crate::backend::{Backend, Credentials, Intake, Kind, Outcome, ReceivedArticle};
+use crate::capabilities::{Capabilities, Permissions};
 use crate::command::{Command, Fault, parse};
 use crate::line::{Line, first_line};
 use crate::out::Out;
-use crate::capabilities::{Permissions, Capabilities};
-use crate::backend::{Credentials, ReceivedArticle, Intake, Kind, Outcome, Backend};
 use crate::{COMMAND_BYTES_MAX, OUT_BYTES_MAX, SASL_BYTES_MAX};
 
 pub use identity::LoggedIn;
@@ -94,7 +94,11 @@ struct Coming {
 
 impl Session {
     /// A session before its greeting.
-    pub fn new(capabilities: Arc<Capabilities>, permissions: Permissions, is_secure: bool) -> Session {
+    pub fn new(
+        capabilities: Arc<Capabilities>,
+        permissions: Permissions,
+        is_secure: bool,
+    ) -> Session {
         Session {
             capabilities,
             permissions,
@@ -362,7 +366,10 @@ impl Session {
 
     /// True unless the command belongs to a capability that is switched off; then it is as if there were no such command.
     fn is_offered(&mut self, command: &Command<'_>, out: &mut Out) -> bool {
-        if command.capability().is_none_or(|name| self.capabilities.has(name)) {
+        if command
+            .capability()
+            .is_none_or(|name| self.capabilities.has(name))
+        {
             return true;
         }
         const OFF: &[u8] = b"500 Switched off here\r\n";
@@ -476,7 +483,9 @@ impl Session {
         }
         self.push_identity_capabilities(backend, &mut lines);
         let name = |line: &String| line.split(' ').next().unwrap_or_default().to_owned();
-        lines.retain(|line| matches!(&*name(line), "VERSION" | "LIST") || capabilities.has(&name(line)));
+        lines.retain(|line| {
+            matches!(&*name(line), "VERSION" | "LIST") || capabilities.has(&name(line))
+        });
         let mut text = out.text();
         text.extend_from_slice(b"101 What can be done here follows\r\n");
         for line in lines {

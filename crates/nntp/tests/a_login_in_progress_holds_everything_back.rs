@@ -3,8 +3,8 @@
 
 use crate::backend;
 
-use nntp::{LoggedIn, Next, Out, SaslStep, Session, Permissions};
 use backend::{ALL, Fake, capabilities};
+use nntp::{LoggedIn, Next, Out, Permissions, SaslStep, Session};
 
 #[test]
 fn answers_are_not_mixed_up() {

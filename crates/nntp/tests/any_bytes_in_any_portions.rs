@@ -6,8 +6,8 @@ use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::sample::select;
 
-use nntp::{Next, OUT_BYTES_MAX};
 use backend::{ALL, Client, Fake, capabilities};
+use nntp::{Next, OUT_BYTES_MAX};
 
 const LINES: &[&str] = &[
     "GROUP misc.test",

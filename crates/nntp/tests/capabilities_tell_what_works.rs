@@ -4,8 +4,8 @@ use crate::backend;
 
 use std::sync::Arc;
 
-use nntp::{Next, SaslStep, Permissions};
 use backend::{ALL, Client, Fake, capabilities};
+use nntp::{Next, Permissions, SaslStep};
 
 const COULD: Permissions = Permissions {
     reads: false,

@@ -4,8 +4,8 @@ use crate::backend;
 
 use std::sync::Arc;
 
-use nntp::Permissions;
 use backend::{ALL, Client, Fake, capabilities};
+use nntp::Permissions;
 
 const ACTIVE: &str = "misc.test 0000000005 0000000001 y\n\
     local.secret 0000000002 0000000001 y\n\
@@ -106,7 +106,9 @@ fn lists_do_not_name_it() {
         ),
     ];
     for (name, text) in texts {
-        backend.files.insert(name, Arc::new(text.as_bytes().to_vec()));
+        backend
+            .files
+            .insert(name, Arc::new(text.as_bytes().to_vec()));
     }
     Client::new(backend).play(
         "> LIST

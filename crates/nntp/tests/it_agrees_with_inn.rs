@@ -1,12 +1,12 @@
 //! Tables from INN's own tests: numbers and ranges, and lists by wildmat.
 
-use crate::shared;
 use crate::backend;
+use crate::shared;
 
 use std::sync::Arc;
 
-use nntp::Range;
 use backend::{Client, Fake};
+use nntp::Range;
 
 #[test]
 fn numbers_and_ranges() {

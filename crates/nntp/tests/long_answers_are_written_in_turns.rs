@@ -4,8 +4,8 @@
 
 use crate::backend;
 
-use nntp::{COMMAND_BYTES_MAX, Next};
 use backend::{Client, Fake};
+use nntp::{COMMAND_BYTES_MAX, Next};
 
 const GROUPS: usize = 2000;
 const ARTICLES: u64 = 300;

@@ -1,8 +1,8 @@
 //! All integration tests of this crate in one program: a module a behaviour.
 
+mod backend;
 #[path = "../../groups/tests/shared/mod.rs"]
 mod shared;
-mod backend;
 
 mod a_login_in_progress_holds_everything_back;
 mod any_bytes_in_any_portions;

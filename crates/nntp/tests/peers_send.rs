@@ -2,8 +2,8 @@
 
 use crate::backend;
 
-use nntp::{Intake, Next, Permissions};
 use backend::{ALL, Client, Fake, capabilities};
+use nntp::{Intake, Next, Permissions};
 
 #[test]
 fn streaming() {

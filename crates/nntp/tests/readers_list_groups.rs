@@ -4,8 +4,8 @@ use crate::backend;
 
 use std::sync::Arc;
 
-use nntp::{Next, Permissions};
 use backend::{ALL, Client, Fake, capabilities};
+use nntp::{Next, Permissions};
 
 fn client() -> Client {
     let mut backend = Fake::usual();
@@ -24,7 +24,9 @@ fn client() -> Client {
         ("Subscriptions", "misc.empty\nlocal.secret\nmisc.test\n"),
     ];
     for (name, text) in texts {
-        backend.files.insert(name, Arc::new(text.as_bytes().to_vec()));
+        backend
+            .files
+            .insert(name, Arc::new(text.as_bytes().to_vec()));
     }
     Client::new(backend)
 }

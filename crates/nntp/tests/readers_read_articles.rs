@@ -2,8 +2,8 @@
 
 use crate::backend;
 
-use nntp::Next;
 use backend::{Client, Fake};
+use nntp::Next;
 
 #[test]
 fn groups_are_selected() {

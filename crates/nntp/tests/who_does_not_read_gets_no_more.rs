@@ -2,8 +2,8 @@
 
 use crate::backend;
 
-use nntp::{Next, OUT_BYTES_MAX, Out, Session};
 use backend::{ALL, Client, Fake, capabilities};
+use nntp::{Next, OUT_BYTES_MAX, Out, Session};
 
 #[test]
 fn a_long_answer_stops() {

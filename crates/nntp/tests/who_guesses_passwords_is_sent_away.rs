@@ -2,8 +2,8 @@
 
 use crate::backend;
 
-use nntp::{LOGINS_FAILED_MAX, Next, SaslStep, Permissions};
 use backend::{ALL, Client, Fake, capabilities};
+use nntp::{LOGINS_FAILED_MAX, Next, Permissions, SaslStep};
 
 #[test]
 fn after_some() {

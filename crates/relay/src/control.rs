@@ -13,11 +13,11 @@
 //! | [`desk`] | all of it together, for the filer and for commands |
 
 pub mod changes;
-pub mod processor;
+pub mod decide;
 pub mod events;
 pub mod groupinfo;
-pub mod decide;
 pub mod policy;
+pub mod processor;
 pub mod request;
 pub mod scope;
 pub mod serials;

@@ -11,13 +11,13 @@ use groups::{Sender, Sites};
 use store::{Expires, Filing, OverviewFields, Spool};
 
 use crate::compose::{NewLines, piece};
-use crate::control::processor::{ControlProcessor, ControlOptions};
+use crate::control::processor::{ControlOptions, ControlProcessor};
 use crate::decide::{Arrival, Decision, Scratch, State, decide};
-use crate::pending_cancels::PendingCancels;
 use crate::error::Error;
 use crate::log::{Code, LOCAL, Log, Now};
 use crate::mirror;
-use crate::reason::{RefusalKind, Reason};
+use crate::pending_cancels::PendingCancels;
+use crate::reason::{Reason, RefusalKind};
 use crate::rules::Rules;
 use crate::short::ShortList;
 use crate::sites::Selector;

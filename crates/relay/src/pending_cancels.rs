@@ -234,7 +234,10 @@ mod tests {
         let pending_cancels = PendingCancels::read(dir.path(), 6).unwrap();
         assert_eq!(pending_cancels.entries.len(), 1);
         assert_eq!(pending_cancels.cancels(b"<1@a>", None, 6), None);
-        assert_eq!(pending_cancels.cancels(b"<1@A>", Some(LOCK), 6), Some(&b"<c@a>"[..]));
+        assert_eq!(
+            pending_cancels.cancels(b"<1@A>", Some(LOCK), 6),
+            Some(&b"<c@a>"[..])
+        );
         assert_eq!(pending_cancels.cancels(b"<1@a>", Some(lock), 6), None);
         let late = EARLY_SECONDS_MAX + 5;
         assert_eq!(pending_cancels.cancels(b"<1@a>", Some(LOCK), late), None);
@@ -251,8 +254,16 @@ mod tests {
         let file = dir.path().join(FILE);
         std::fs::write(&file, "5\t<1@a>\t<c@a>\tsha1:bb\n5\t<2@a>\t<to").unwrap();
         let mut pending_cancels = PendingCancels::read(dir.path(), 6).unwrap();
-        assert!(pending_cancels.add(b"<3@a>", b"<d@a>", b"sha1:bb", 6).unwrap());
-        assert!(pending_cancels.add(b"<4@a>", b"<d@a>", b"sha1:bb", 6).unwrap());
+        assert!(
+            pending_cancels
+                .add(b"<3@a>", b"<d@a>", b"sha1:bb", 6)
+                .unwrap()
+        );
+        assert!(
+            pending_cancels
+                .add(b"<4@a>", b"<d@a>", b"sha1:bb", 6)
+                .unwrap()
+        );
         let pending_cancels = PendingCancels::read(dir.path(), 6).unwrap();
         assert_eq!(pending_cancels.entries.len(), 3);
         assert!(pending_cancels.cancels(b"<3@a>", Some(LOCK), 6).is_some());
@@ -278,8 +289,15 @@ mod tests {
             pending_cancels.put(entry("<5000@a>", "sha1:bb"));
             pending_cancels.put(entry("<5000@a>", &format!("sha1:{number}")));
         }
-        assert_eq!(pending_cancels.entries[&b"<5000@a>"[..]].keys.len(), KEYS_MAX);
-        assert!(pending_cancels.cancels(b"<5000@a>", Some(LOCK), 1).is_some());
+        assert_eq!(
+            pending_cancels.entries[&b"<5000@a>"[..]].keys.len(),
+            KEYS_MAX
+        );
+        assert!(
+            pending_cancels
+                .cancels(b"<5000@a>", Some(LOCK), 1)
+                .is_some()
+        );
         pending_cancels.write_anew().unwrap();
         let again = PendingCancels::read(dir.path(), 1).unwrap();
         assert_eq!(again.entries.len(), EARLY_MAX);

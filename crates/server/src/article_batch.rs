@@ -12,7 +12,7 @@ use nntp::{Kind, Outcome};
 
 use crate::Token;
 use crate::counts::What;
-use crate::mailbox::{Message, Mailbox};
+use crate::mailbox::{Mailbox, Message};
 
 /// Who posted.
 #[derive(Debug, Clone, Default)]

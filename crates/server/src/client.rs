@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use access::sasl::Exchange;
-use access::{RateLimit, Rights, ClientIdentity};
+use access::{ClientIdentity, RateLimit, Rights};
 use nntp::Permissions;
 
 use crate::Token;

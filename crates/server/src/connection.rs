@@ -13,15 +13,15 @@ use nntp::{LoggedIn, Next, OUT_BYTES_MAX, Out, Session, Taken};
 use rustix::buffer::spare_capacity;
 use rustix::io::Errno;
 
+use crate::article_batch::{ArticleBatch, BatchBuilder};
+use crate::client::{Client, TOO_MANY};
 use crate::counts::What;
 use crate::event::Event;
 use crate::layers::deflate::Deflate;
 use crate::layers::tls::Tls;
-use crate::thread_store::{SessionContext, ThreadStore};
 use crate::mailbox::Mailbox;
-use crate::article_batch::{BatchBuilder, ArticleBatch};
 use crate::shared::Shared;
-use crate::client::{TOO_MANY, Client};
+use crate::thread_store::{SessionContext, ThreadStore};
 
 /// Read from a socket in one go: 1 MiB.
 pub const READ_BYTES: usize = 1 << 20;
@@ -85,7 +85,11 @@ pub struct IoContext<'t> {
     pub until: Instant,
 }
 
-fn desk<'a>(client: &'a mut Client, context: &'a mut IoContext<'_>, input: &'a [u8]) -> SessionContext<'a> {
+fn desk<'a>(
+    client: &'a mut Client,
+    context: &'a mut IoContext<'_>,
+    input: &'a [u8],
+) -> SessionContext<'a> {
     SessionContext {
         store: context.store,
         client,
@@ -398,7 +402,11 @@ impl Connection {
     }
 
     /// Reads what TLS and compression make input of.
-    fn read_through(&mut self, context: &mut IoContext<'_>, input: &mut Vec<u8>) -> Result<usize, Errno> {
+    fn read_through(
+        &mut self,
+        context: &mut IoContext<'_>,
+        input: &mut Vec<u8>,
+    ) -> Result<usize, Errno> {
         context.raw.clear();
         context.raw.reserve(READ_BYTES / 4);
         let count = receive(&self.socket, context.raw, self.read_bytes())?;

@@ -14,18 +14,18 @@ use rustix::io::Errno;
 use rustix::net::SocketFlags;
 use rustix::time::{ClockId, clock_gettime};
 
-use crate::connection::{Connection, NOBODY, Over, IoContext, Wants};
+use crate::article_batch::{ArticleBatch, BatchBuilder, ENTRY_BYTES};
+use crate::client::{Client, NO_LOGIN, TOO_MANY};
+use crate::connection::{Connection, IoContext, NOBODY, Over, Wants};
 use crate::counts::{Kinds, Tally, What};
 use crate::event::Event;
 use crate::layers::tls::Tls;
-use crate::thread_store::ThreadStore;
-use crate::mailbox::{Message, Mailbox};
-use crate::article_batch::{ENTRY_BYTES, BatchBuilder, ArticleBatch};
+use crate::mailbox::{Mailbox, Message};
 use crate::shared::Shared;
 use crate::socket::{Listener, canonical};
+use crate::thread_store::ThreadStore;
 use crate::timers::Timers;
 use crate::token::Token;
-use crate::client::{NO_LOGIN, TOO_MANY, Client};
 
 /// Events taken from the kernel at once.
 const EVENTS: usize = 256;
@@ -592,7 +592,9 @@ impl Network {
                     self.timers.add(at, token);
                 }
                 connection.client.ask_again(&self.shared);
-                connection.session.set_standing(connection.client.permissions());
+                connection
+                    .session
+                    .set_standing(connection.client.permissions());
                 self.put(connection, Ok(()));
             }
         }

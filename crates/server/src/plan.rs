@@ -5,14 +5,14 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use access::Access;
-use nntp::{Intake, Capabilities};
+use nntp::{Capabilities, Intake};
 use store::Published;
 
+use crate::article_batch::ArticleBatch;
 use crate::certificates::Certificates;
 use crate::event::Event;
-use crate::article_batch::ArticleBatch;
-use crate::worker_pool::Spawn;
 use crate::socket::Listener;
+use crate::worker_pool::Spawn;
 
 /// Where articles are filed: one thread of the program, or the program itself.
 pub trait ArticleSink: Send + Sync {

@@ -93,7 +93,11 @@ impl Reservations {
     pub fn forget(&self, id: &[u8], by: Token) {
         let hash = self.key.hash(id);
         let mut known = self.known();
-        if known.reservations.get(&hash).is_some_and(|offer| offer.by == by) {
+        if known
+            .reservations
+            .get(&hash)
+            .is_some_and(|offer| offer.by == by)
+        {
             known.reservations.remove(&hash);
         }
     }
@@ -118,13 +122,22 @@ mod tests {
         let (a, b) = (Token::new(1, 0, 0), Token::new(2, 0, 0));
         assert_eq!(reservations.announce(b"<7@a>", a, 100), (Seen::No, false));
         assert_eq!(reservations.announce(b"<7@a>", a, 130), (Seen::No, true));
-        assert_eq!(reservations.announce(b"<7@a>", b, 159), (Seen::Coming, false));
+        assert_eq!(
+            reservations.announce(b"<7@a>", b, 159),
+            (Seen::Coming, false)
+        );
         assert_eq!(reservations.announce(b"<7@a>", b, 160), (Seen::No, false));
         reservations.forget(b"<7@a>", a);
-        assert_eq!(reservations.announce(b"<7@a>", a, 161), (Seen::Coming, false));
+        assert_eq!(
+            reservations.announce(b"<7@a>", a, 161),
+            (Seen::Coming, false)
+        );
         reservations.came(b"<7@a>", b);
         assert_eq!(reservations.announce(b"<7@a>", b, 161), (Seen::Here, false));
-        assert_eq!(reservations.announce(b"<7@a>", a, 999), (Seen::Coming, false));
+        assert_eq!(
+            reservations.announce(b"<7@a>", a, 999),
+            (Seen::Coming, false)
+        );
         reservations.forget_all(b);
         assert_eq!(reservations.announce(b"<7@a>", a, 161), (Seen::No, false));
     }

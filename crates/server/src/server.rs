@@ -9,11 +9,11 @@ use std::thread::JoinHandle;
 use store::LiveReader;
 
 use crate::counts::Counts;
-use crate::thread_store::ThreadStore;
-use crate::mailbox::{Message, Mailbox};
+use crate::mailbox::{Mailbox, Message};
 use crate::network::Network;
 use crate::plan::{ConfigSnapshot, Plan};
 use crate::shared::{Shared, share};
+use crate::thread_store::ThreadStore;
 
 /// Why a server cannot start.
 #[derive(Debug, thiserror::Error)]

@@ -10,11 +10,11 @@ use access::{Access, Rights};
 use nntp::Capabilities;
 
 use crate::counts::Counts;
+use crate::plan::{ArticleSink, ConfigSnapshot, Plan};
 use crate::reservations::Reservations;
-use crate::plan::{ConfigSnapshot, ArticleSink, Plan};
 use crate::shares::Shares;
-use crate::worker_pool::WorkerPool;
 use crate::socket::Listener;
+use crate::worker_pool::WorkerPool;
 
 /// Bytes of articles on their way to the disk in all; then nothing more is read from peers: 64 MiB.
 pub const ON_THE_WAY_ALL_BYTES_MAX: usize = 64 << 20;

@@ -10,7 +10,7 @@ use std::net::IpAddr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::Token;
-use crate::mailbox::{Message, Mailbox};
+use crate::mailbox::{Mailbox, Message};
 
 /// What has not grown for so long stands still, ms.
 const STILL_MILLISECONDS: u64 = 5_000;

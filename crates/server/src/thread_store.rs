@@ -13,17 +13,17 @@ use access::sasl::{Exchange, Mechanism, Step};
 use groups::Active;
 use groups::active::GroupId;
 use nntp::{
-    Article, ControlFile, Credentials, Found, ReceivedArticle, Intake, Kind, SharedBytes, Marks, Out, Outcome,
-    ArticlePosition, Rows, SaslStep, Seen, BackendError, Backend,
+    Article, ArticlePosition, Backend, BackendError, ControlFile, Credentials, Found, Intake, Kind,
+    Marks, Out, Outcome, ReceivedArticle, Rows, SaslStep, Seen, SharedBytes,
 };
-use store::{HistoryLine, Position, Run, LiveReader, Stretch};
+use store::{HistoryLine, LiveReader, Position, Run, Stretch};
 
+use crate::article_batch::{BatchBuilder, ENTRY_BYTES, Poster};
+use crate::client::{Client, NO_LOGIN, TOO_MANY};
 use crate::counts::What;
 use crate::event::Event;
-use crate::mailbox::{Message, Mailbox};
-use crate::article_batch::{ENTRY_BYTES, BatchBuilder, Poster};
+use crate::mailbox::{Mailbox, Message};
 use crate::shared::Shared;
-use crate::client::{NO_LOGIN, TOO_MANY, Client};
 
 /// An article in wire form that is larger is lent, not copied: 64 KiB.
 pub const COPIED_BYTES_MAX: usize = 64 << 10;
@@ -243,7 +243,12 @@ impl Backend for SessionContext<'_> {
     }
 
     fn seen(&mut self, id: &[u8]) -> Result<Seen, BackendError> {
-        if self.store.live_reader.seen(id).map_err(fault(self.shared))? {
+        if self
+            .store
+            .live_reader
+            .seen(id)
+            .map_err(fault(self.shared))?
+        {
             self.client.tally.add(What::Offered, 1);
             self.client.tally.add(What::Duplicates, 1);
             return Ok(Seen::Here);
@@ -265,7 +270,9 @@ impl Backend for SessionContext<'_> {
         if self.is_too_large(bytes) {
             self.client.tally.add(What::Size, 1);
             if handed.kind != Kind::Post {
-                self.shared.reservations.forget(handed.id, self.client.token);
+                self.shared
+                    .reservations
+                    .forget(handed.id, self.client.token);
             }
             return Some(Outcome::Refused(b"Too large for you".to_vec()));
         }
@@ -358,7 +365,10 @@ impl Backend for SessionContext<'_> {
     }
 
     fn count(&mut self, group: GroupId) -> Result<u64, BackendError> {
-        self.store.live_reader.count(group).map_err(fault(self.shared))
+        self.store
+            .live_reader
+            .count(group)
+            .map_err(fault(self.shared))
     }
 
     fn may_read(&mut self, group: &[u8]) -> bool {
@@ -369,7 +379,11 @@ impl Backend for SessionContext<'_> {
         self.store.file(file).map_err(trouble(self.shared))
     }
 
-    fn place(&mut self, group: &[u8], number: u64) -> Result<Option<ArticlePosition>, BackendError> {
+    fn place(
+        &mut self,
+        group: &[u8],
+        number: u64,
+    ) -> Result<Option<ArticlePosition>, BackendError> {
         let found = self.store.live_reader.position(group, number);
         Ok(found
             .map_err(fault(self.shared))?
@@ -398,7 +412,11 @@ impl Backend for SessionContext<'_> {
 
     fn find(&mut self, id: &[u8]) -> Result<Option<Found>, BackendError> {
         let rights = &self.client.rights;
-        let found = self.store.live_reader.find(id).map_err(fault(self.shared))?;
+        let found = self
+            .store
+            .live_reader
+            .find(id)
+            .map_err(fault(self.shared))?;
         Ok(found.map(|found| Found {
             place: ArticlePosition(found.position.0),
             may_be_read: found.links().any(|(name, _)| rights.may_read(name)),

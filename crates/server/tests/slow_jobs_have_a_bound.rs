@@ -6,7 +6,9 @@ use std::net::IpAddr;
 use std::sync::mpsc;
 use std::time::Duration;
 
-use server::worker_pool::{IsFull, LOGIN_JOBS_MAX, SLOW_JOBS_PER_ADDRESS_MAX, WorkerPool, spawn_here};
+use server::worker_pool::{
+    IsFull, LOGIN_JOBS_MAX, SLOW_JOBS_PER_ADDRESS_MAX, WorkerPool, spawn_here,
+};
 
 fn address(last: u8) -> Option<IpAddr> {
     Some(IpAddr::from([192, 0, 2, last]))

@@ -301,7 +301,8 @@ impl Spool {
     /// True when a segment begins with whole copies of active and of what has expired.
     fn begins_with_copy(&self, base: u64) -> Result<bool, Error> {
         let segments = self.dir.join("segments");
-        let path = crate::position::segment_path(&segments, base, crate::position::SegmentFile::Art);
+        let path =
+            crate::position::segment_path(&segments, base, crate::position::SegmentFile::Art);
         let at = |source| Error::io("read", &path, source);
         let file = self.disk.open(&path, crate::disk::Open::Read).map_err(at)?;
         let mut walk = Walk::new(&*file, SEGMENT_HEADER_BYTES, u64::MAX).map_err(at)?;

@@ -7,12 +7,12 @@ use crate::cancels::Cancels;
 use crate::disk::{BLOCK_BYTES, Disk, File, Open};
 use crate::exceptions::Exceptions;
 use crate::map::MapRef;
-use crate::watermark::Watermark;
 use crate::overview::{self, Rows};
 use crate::pending::{Pending, split_at_block};
 use crate::position::{SegmentFile, segment_path};
 use crate::replace::{replace, replace_unsynced};
 use crate::segment::SegmentHeader;
+use crate::watermark::Watermark;
 use crate::{Error, Expires, Position};
 
 /// Bytes copied, or written again, at once.

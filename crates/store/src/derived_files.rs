@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::Error;
-use crate::visibility::Visibility;
+use crate::compacted_history::History;
 use crate::current::AppendFile;
 use crate::disk::{Disk, Open};
 use crate::exceptions::Exceptions;
@@ -19,7 +19,7 @@ use crate::replace::sync_parent;
 use crate::report::FINDINGS_MAX;
 use crate::row::{OverviewFields, push_row, push_row_of};
 use crate::segment::{SEGMENT_HEADER_BYTES, Step, Walk};
-use crate::compacted_history::History;
+use crate::visibility::Visibility;
 
 /// Rows are written out each time this many bytes of them wait.
 const PIECE_BYTES: usize = 8 << 20;
@@ -83,8 +83,8 @@ struct Views {
 
 impl Views {
     fn open(disk: &Arc<dyn Disk>, segments: &Path, base: u64) -> Result<Views, Error> {
-        let targets =
-            [SegmentFile::His, SegmentFile::Ovr, SegmentFile::Exp].map(|view| segment_path(segments, base, view));
+        let targets = [SegmentFile::His, SegmentFile::Ovr, SegmentFile::Exp]
+            .map(|view| segment_path(segments, base, view));
         let fresh = |path: &PathBuf| {
             let mut name = path.clone().into_os_string();
             name.push(".remake");

@@ -112,7 +112,12 @@ impl Filing<'_> {
     }
 
     /// Appends the record of this article, which will lie at `position`.
-    pub fn push_record(&self, out: &mut Vec<u8>, position: Position, commit: Commit) -> RecordLayout {
+    pub fn push_record(
+        &self,
+        out: &mut Vec<u8>,
+        position: Position,
+        commit: Commit,
+    ) -> RecordLayout {
         let start = record::begin(out);
         let line_start = out.len();
         let header = self.header.iter().map(|piece| piece.native_length());

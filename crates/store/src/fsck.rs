@@ -4,12 +4,12 @@ use std::collections::{HashMap, HashSet};
 use std::path::Path;
 use std::sync::Arc;
 
-use crate::visibility::Visibility;
 use crate::cancels::Cancels;
+use crate::compacted_history::History;
+use crate::derived_files::look_at;
 use crate::disk::{Disk, Open, RealDisk};
 use crate::exceptions::Exceptions;
 use crate::expiry_state::ExpiryState;
-use crate::used_numbers::UsedNumbers;
 use crate::history::HistoryLine;
 use crate::lock::Lock;
 use crate::overview;
@@ -19,9 +19,9 @@ use crate::row::push_row_of;
 use crate::salvage::Salvage;
 use crate::segment::{SEGMENT_HEADER_BYTES, SegmentHeader, Step, Walk};
 use crate::spool::{Options, Spool, is_line_of};
-use crate::compacted_history::History;
-use crate::derived_files::look_at;
-use crate::{Error, Position, repair, recover, repack, segment};
+use crate::used_numbers::UsedNumbers;
+use crate::visibility::Visibility;
+use crate::{Error, Position, recover, repack, repair, segment};
 
 pub use crate::report::{FINDINGS_MAX, Finding, LOST_IDS_MAX, Report};
 

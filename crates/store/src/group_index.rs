@@ -8,10 +8,10 @@ use std::ops::ControlFlow;
 use hashbrown::HashMap;
 
 use crate::growing_map::GrowingMap;
-use crate::visible_rows::{VisibleRows, PositionFinder};
 use crate::overview::{self, Block, GroupRows, Row};
 use crate::position::{SegmentFile, segment_path};
 use crate::reader::Reader;
+use crate::visible_rows::{PositionFinder, VisibleRows};
 use crate::{Error, Position};
 
 /// Extents kept for groups that were asked for; beyond that they are forgotten and found again. Of 56 bytes each.
@@ -491,16 +491,15 @@ impl Reader {
         mut each: impl FnMut(Row<'_>) -> std::io::Result<()>,
     ) -> Result<(), Error> {
         let mut group_index = GroupIndex::default();
-        let walked =
-            group_index.walk(
-                self,
-                group,
-                (range, ROWS_AT_ONCE, Look::Text),
-                |living| match living.each_row(&mut each) {
-                    Ok(()) => ControlFlow::Continue(()),
-                    Err(error) => ControlFlow::Break(error),
-                },
-            )?;
+        let walked = group_index.walk(
+            self,
+            group,
+            (range, ROWS_AT_ONCE, Look::Text),
+            |living| match living.each_row(&mut each) {
+                Ok(()) => ControlFlow::Continue(()),
+                Err(error) => ControlFlow::Break(error),
+            },
+        )?;
         match (walked, group_index.take_damage()) {
             (ControlFlow::Continue(()), None) => Ok(()),
             // The others were handed on.
@@ -513,7 +512,11 @@ impl Reader {
 }
 
 /// Notes the rows that a sealed segment has of a group: in one block. Returns where its blocks are damaged.
-fn push_rows(live: &GrowingMap, (base, group): (u64, &[u8]), known: &mut Known) -> Option<(u64, usize)> {
+fn push_rows(
+    live: &GrowingMap,
+    (base, group): (u64, &[u8]),
+    known: &mut Known,
+) -> Option<(u64, usize)> {
     let mut at = 0;
     for block in overview::blocks(live.bytes()) {
         let place = block.place_of(group);

@@ -1,8 +1,8 @@
 //! Lending records of segments, for who reads many articles one after the other.
 
-use crate::record_reader::RecordReader;
 use crate::reader::Reader;
 use crate::record::Record;
+use crate::record_reader::RecordReader;
 use crate::{Error, Position};
 
 /// Lends the records of a [`Reader`]'s articles. One segment is mapped at a time, so positions in order are cheap.

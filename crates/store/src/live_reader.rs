@@ -6,15 +6,15 @@ use std::sync::Arc;
 
 use groups::{Active, GroupId};
 
-use crate::record_reader::{self, RecordReader, Stretch};
-use crate::published::{Published, Groups};
-use crate::group_index::{GroupIndex, Look, ROWS_AT_ONCE};
 use crate::disk::{Disk, RealDisk};
 use crate::expiry_state::ExpiryState;
+use crate::group_index::{GroupIndex, Look, ROWS_AT_ONCE};
 use crate::history::HistoryLine;
-use crate::visible_rows::Run;
+use crate::published::{Groups, Published};
 use crate::reader::Reader;
 use crate::record::Record;
+use crate::record_reader::{self, RecordReader, Stretch};
+use crate::visible_rows::Run;
 use crate::{Error, Position};
 
 /// Segments whose articles one reader keeps mapped. The current one takes a descriptor, the others none.
@@ -67,7 +67,11 @@ impl LiveReader {
     ///
     /// # Errors
     /// As [`LiveReader::open`].
-    pub fn open_on(disk: Arc<dyn Disk>, dir: &Path, published: Arc<Published>) -> Result<LiveReader, Error> {
+    pub fn open_on(
+        disk: Arc<dyn Disk>,
+        dir: &Path,
+        published: Arc<Published>,
+    ) -> Result<LiveReader, Error> {
         let seen = (published.sequence(), published.files(), published.tables());
         let reader = Reader::open_published(disk, dir)?;
         let groups = match published.groups() {
@@ -97,7 +101,10 @@ impl LiveReader {
         }
         let (files, tables) = (self.published.files(), self.published.tables());
         if tables != self.seen.2 {
-            self.groups = self.published.groups().unwrap_or_else(|| self.groups.clone());
+            self.groups = self
+                .published
+                .groups()
+                .unwrap_or_else(|| self.groups.clone());
         }
         if files != self.seen.1 {
             self.reader.look_again(&self.dir)?;
@@ -211,7 +218,8 @@ impl LiveReader {
         before: u64,
         low: u64,
     ) -> Result<Option<(u64, Position)>, Error> {
-        self.group_index.previous(&self.reader, group, (low, before))
+        self.group_index
+            .previous(&self.reader, group, (low, before))
     }
 
     /// Appends the numbers in `low..=high` whose articles are alive, ascending, about `limit` of them at most. The number to go on

@@ -138,7 +138,10 @@ mod tests {
             record::push_text(
                 pending.out(),
                 Kind::Seen,
-                Commit { commit_sequence: 1, start },
+                Commit {
+                    commit_sequence: 1,
+                    start,
+                },
                 &[b'x'; 9000],
             );
             let text = pending.len();

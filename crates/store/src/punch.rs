@@ -1,10 +1,10 @@
 //! Punching holes: the space of long runs of dead records goes back to the file system while the segment stays where it is.
 
-use crate::visibility::Visibility;
 use crate::disk::{BLOCK_BYTES, File};
 use crate::record::{HEADER_BYTES, hole};
 use crate::repack::is_gone;
 use crate::segment::{Step, Walk};
+use crate::visibility::Visibility;
 
 /// Shorter runs are left alone, bytes: a hole costs 60 to 140 µs, however short.
 pub const HOLE_BYTES_MIN: u64 = 64 << 10;

@@ -8,25 +8,25 @@ use std::sync::{Arc, OnceLock};
 use groups::Active;
 
 use crate::active_file::read_table;
-use crate::visibility::Visibility;
 use crate::cancels::Cancels;
+use crate::compacted_history::History;
 use crate::disk::{Disk, File, Open, RealDisk};
 use crate::error::is_unreadable;
 use crate::expiry_state::ExpiryState;
+use crate::growing_map::GrowingMap;
 use crate::history::HistoryLine;
 use crate::history::{Unreadable, has_unreadable_line, sound_line};
 use crate::index::{self, Index};
-use crate::growing_map::GrowingMap;
 use crate::map::MapRef;
-use crate::watermark::Watermark;
-use crate::relocation_cache::Tables;
-use crate::sealed_history::SealedHistory;
 use crate::overview;
 use crate::position::{SegmentFile, segment_path};
+use crate::relocation_cache::Tables;
+use crate::sealed_history::SealedHistory;
 use crate::spool::{Options, Spool};
 use crate::stored_record::{StoredRecord, read_record};
 use crate::survey::Survey;
-use crate::compacted_history::History;
+use crate::visibility::Visibility;
+use crate::watermark::Watermark;
 use crate::{Error, Position, segment};
 
 /// A news directory as it was published when this was opened.
@@ -327,7 +327,11 @@ impl Reader {
     }
 
     /// The article with a number in a group, if it is alive.
-    pub fn article_by_number(&self, group: &[u8], number: u64) -> Result<Option<StoredRecord>, Error> {
+    pub fn article_by_number(
+        &self,
+        group: &[u8],
+        number: u64,
+    ) -> Result<Option<StoredRecord>, Error> {
         match self.numbers().position(group, number)? {
             Some(position) => self.read(position).map(Some),
             None => Ok(None),

@@ -8,7 +8,7 @@ use crate::lock::Lock;
 use crate::recover::rebuild_derived;
 use crate::salvage::Salvage;
 use crate::spool::{Options, Spool};
-use crate::{Error, repair, recover, segment};
+use crate::{Error, recover, repair, segment};
 
 /// What a rebuild went through.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]

@@ -144,7 +144,12 @@ fn has_remains(disk: &dyn Disk, segments: &Path) -> Result<bool, Error> {
     Ok(whole.len() < all.len())
 }
 
-const VIEWS: [SegmentFile; 4] = [SegmentFile::Art, SegmentFile::Ovr, SegmentFile::Exp, SegmentFile::His];
+const VIEWS: [SegmentFile; 4] = [
+    SegmentFile::Art,
+    SegmentFile::Ovr,
+    SegmentFile::Exp,
+    SegmentFile::His,
+];
 
 struct Job<'d> {
     disk: Arc<dyn Disk>,
@@ -278,7 +283,10 @@ impl Job<'_> {
             && length.is_ok_and(|length| length > SEGMENT_HEADER_BYTES)
             && survey.has_articles(&*self.disk, &art)?
         {
-            return Err(damaged(SegmentFile::His, "it has no lines, and .art has articles"));
+            return Err(damaged(
+                SegmentFile::His,
+                "it has no lines, and .art has articles",
+            ));
         }
         if survey
             .lines()
@@ -302,7 +310,12 @@ impl Job<'_> {
             if base >= newest {
                 continue;
             }
-            for view in [SegmentFile::Art, SegmentFile::Ovr, SegmentFile::Exp, SegmentFile::His] {
+            for view in [
+                SegmentFile::Art,
+                SegmentFile::Ovr,
+                SegmentFile::Exp,
+                SegmentFile::His,
+            ] {
                 self.remove_if_there(&fresh_path(&segment_path(&self.segments, base, view)))?;
             }
             if whole.contains(&base) {

@@ -309,7 +309,10 @@ mod tests {
             &mut out,
             start,
             Kind::Article,
-            Commit { commit_sequence: 9, start: 0 },
+            Commit {
+                commit_sequence: 9,
+                start: 0,
+            },
             lengths,
         );
         out

@@ -11,10 +11,10 @@ use std::time::{Duration, Instant};
 use crate::disk::{BLOCK_BYTES, File, Open};
 use crate::growing_map::GrowingMap;
 use crate::map::{self, MapRef};
-use crate::relocation::Relocation;
 use crate::position::{SegmentFile, segment_path};
 use crate::reader::Reader;
 use crate::record::{HEADER_BYTES, Head, Kind, Record};
+use crate::relocation::Relocation;
 use crate::{Error, Position};
 
 /// The articles of a [`Reader`], with the segments mapped that were used last.
@@ -136,7 +136,10 @@ impl RecordReader {
 
     /// The place of a segment that is mapped.
     fn open_segment(&mut self, reader: &Reader, base: u64) -> Result<Option<usize>, Error> {
-        let Ok(place) = self.open_segments.binary_search_by_key(&base, |open_segment| open_segment.base) else {
+        let Ok(place) = self
+            .open_segments
+            .binary_search_by_key(&base, |open_segment| open_segment.base)
+        else {
             return Ok(None);
         };
         self.clock += 1;
@@ -163,8 +166,11 @@ impl RecordReader {
             false => GrowingMap::whole(&*file, length),
         };
         if self.open_segments.len() >= self.segments_open_max.max(1) {
-            let oldest = (0..self.open_segments.len())
-                .min_by_key(|place| self.open_segments.get(*place).map(|open_segment| open_segment.used));
+            let oldest = (0..self.open_segments.len()).min_by_key(|place| {
+                self.open_segments
+                    .get(*place)
+                    .map(|open_segment| open_segment.used)
+            });
             oldest.map(|place| self.open_segments.remove(place));
         }
         self.clock += 1;
@@ -174,7 +180,9 @@ impl RecordReader {
             moved,
             used: self.clock,
         };
-        let place = self.open_segments.partition_point(|open_segment| open_segment.base < base);
+        let place = self
+            .open_segments
+            .partition_point(|open_segment| open_segment.base < base);
         self.open_segments.insert(place, open_segment);
         Ok(place)
     }

@@ -23,15 +23,15 @@ use crate::expiry_state::ExpiryStateFile;
 use crate::history::HistoryLine;
 use crate::index::{self, Index};
 use crate::lock::Lock;
-use crate::watermark::Watermark;
-use crate::sealed_history::SealedHistory;
 use crate::position::{SegmentFile, segment_path};
 use crate::record::{Kind, Record};
 use crate::row::push_row_of;
+use crate::sealed_history::SealedHistory;
 use crate::segment::{
     self, FIRST_BASE, SEGMENT_HEADER_BYTES, SegmentHeader, Step, Walk, each_record,
 };
 use crate::spool::{Options, SEGMENT_BYTES_MAX, SEGMENT_BYTES_MIN, Spool};
+use crate::watermark::Watermark;
 use crate::{Error, Position, index_key, unreclaimed};
 
 /// Derived lines and rows are written out each time this many bytes of them wait during a replay.

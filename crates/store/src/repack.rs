@@ -5,16 +5,16 @@ use std::path::Path;
 use std::sync::Arc;
 
 use crate::Error;
-use crate::visibility::Visibility;
-use crate::current::{Art, AppendFile};
+use crate::current::{AppendFile, Art};
 use crate::disk::{BLOCK_BYTES, Disk, Open};
 use crate::history::HistoryLine;
-use crate::relocation::Relocation;
 use crate::pending::{Pending, SPILL_BYTES};
 use crate::position::{SegmentFile, segment_path};
 use crate::record::{self, Commit, Kind, Record};
+use crate::relocation::Relocation;
 use crate::replace::fresh_path;
 use crate::segment::{SEGMENT_HEADER_BYTES, SegmentHeader, Step, Walk};
+use crate::visibility::Visibility;
 
 /// Writes the `.art` of a sealed segment anew without what is dead, and puts it in the old one's place. `dead`: the
 /// positions in the segment, ascending, of the articles that are dead by their history lines; each is asked again before
@@ -98,7 +98,12 @@ fn write(
         commit_sequence: 0,
         start: art.pending.commit_start(),
     };
-    record::push_text(art.pending.out(), Kind::Relocation, commit, &moved.to_bytes());
+    record::push_text(
+        art.pending.out(),
+        Kind::Relocation,
+        commit,
+        &moved.to_bytes(),
+    );
     keep_first_block(&mut first, &art.pending);
     art.write_pending(true, 0)?;
     let header = SegmentHeader { moved_at, ..header }.to_bytes();

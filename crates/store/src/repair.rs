@@ -264,7 +264,10 @@ fn pad(length: usize) -> Vec<u8> {
         let start = begin(&mut pad);
         pad.resize(length, 0);
         // Stamp 0: it belongs to no commit.
-        let commit = Commit { commit_sequence: 0, start };
+        let commit = Commit {
+            commit_sequence: 0,
+            start,
+        };
         finish(&mut pad, start, Kind::Pad, commit, Lengths::default());
     } else {
         pad.resize(length, 0);

@@ -47,7 +47,13 @@ pub struct Report {
 }
 
 impl Report {
-    pub(crate) fn tell(&mut self, path: &Path, offset: u64, what: impl Into<String>, repaired: bool) {
+    pub(crate) fn tell(
+        &mut self,
+        path: &Path,
+        offset: u64,
+        what: impl Into<String>,
+        repaired: bool,
+    ) {
         self.faults += 1;
         if self.findings.len() < FINDINGS_MAX {
             self.findings.push(Finding {

@@ -3,10 +3,10 @@
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
+use crate::compacted_history::History;
 use crate::disk::Disk;
 use crate::map::MapRef;
 use crate::position::{SegmentFile, segment_path};
-use crate::compacted_history::History;
 use crate::{Error, segment};
 
 /// The history files of all segments but the current one. Nothing is opened or listed before it is needed.
@@ -84,7 +84,11 @@ impl SealedHistory {
             return Ok(bases);
         }
         // A lost `.his` of a segment that has its articles is told when it is opened.
-        let listed = segment::list_views(&*self.disk, &self.segments, &[SegmentFile::His, SegmentFile::Art])?;
+        let listed = segment::list_views(
+            &*self.disk,
+            &self.segments,
+            &[SegmentFile::His, SegmentFile::Art],
+        )?;
         let bases = listed
             .into_iter()
             .filter(|&base| base < self.current)

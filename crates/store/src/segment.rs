@@ -7,9 +7,9 @@ use crate::Error;
 use crate::bytes::{put_u32, put_u64, u32_at, u64_at};
 use crate::disk::{Disk, File, Open};
 use crate::history::HistoryLine;
-use crate::relocation::Relocation;
 use crate::position::{SegmentFile, segment_path};
 use crate::record::{ALIGN, HEADER_BYTES, Head, Kind, Record};
+use crate::relocation::Relocation;
 
 /// Bytes before the first record of an `.art` file.
 pub const SEGMENT_HEADER_BYTES: u64 = 64;
@@ -105,7 +105,11 @@ pub fn list(disk: &dyn Disk, segments: &Path) -> Result<Vec<u64>, Error> {
 }
 
 /// The bases of all files of some views, ascending. The history of a segment may outlive its articles.
-pub fn list_views(disk: &dyn Disk, segments: &Path, views: &[SegmentFile]) -> Result<Vec<u64>, Error> {
+pub fn list_views(
+    disk: &dyn Disk,
+    segments: &Path,
+    views: &[SegmentFile],
+) -> Result<Vec<u64>, Error> {
     let names = disk
         .list(segments)
         .map_err(|source| Error::io("list", segments, source))?;
@@ -346,7 +350,12 @@ impl Table {
 
 /// Makes the files of a new segment, durably.
 pub fn create(disk: &dyn Disk, segments: &Path, header: SegmentHeader) -> Result<(), Error> {
-    for view in [SegmentFile::His, SegmentFile::Ovr, SegmentFile::Exp, SegmentFile::Art] {
+    for view in [
+        SegmentFile::His,
+        SegmentFile::Ovr,
+        SegmentFile::Exp,
+        SegmentFile::Art,
+    ] {
         let path = segment_path(segments, header.base, view);
         let at = |doing| {
             let path = path.clone();
@@ -393,7 +402,10 @@ mod tests {
     /// An article may hold what looks like a record. Damage in front of it must not make it one.
     #[test]
     fn what_an_article_says_is_never_a_record() {
-        let commit = |start| Commit { commit_sequence: 1, start };
+        let commit = |start| Commit {
+            commit_sequence: 1,
+            start,
+        };
         let mut forged = Vec::new();
         push_text(&mut forged, Kind::LowMarks, commit(0), b"a.b 90000 90000\n");
         let mut bytes = SegmentHeader::plain(FIRST_BASE, 4096).to_bytes().to_vec();

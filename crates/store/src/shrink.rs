@@ -6,15 +6,15 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use crate::compacted_history::thin;
 use crate::disk::{Disk, File, Open};
 use crate::history::HistoryLine;
-use crate::relocation::Relocation;
 use crate::overview::{self, GroupRows};
 use crate::position::{SegmentFile, segment_path};
+use crate::relocation::Relocation;
 use crate::replace::replace_unsynced;
 use crate::segment::SegmentHeader;
 use crate::survey::Survey;
-use crate::compacted_history::thin;
 use crate::{Error, Reader, punch, repack};
 
 /// What shrinking a segment came to.

@@ -3,9 +3,9 @@
 use std::ops::ControlFlow;
 
 use crate::Error;
+use crate::compacted_history::History;
 use crate::history::HistoryLine;
 use crate::reader::Reader;
-use crate::compacted_history::History;
 
 impl Reader {
     /// Calls `each` for history lines in the order in which they came, from the first that may have arrived at a time on, or from an

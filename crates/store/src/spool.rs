@@ -8,7 +8,6 @@ use article::message_id;
 use groups::{Active, Flag};
 
 use crate::active_file::ActiveFile;
-use crate::published::Publisher;
 use crate::cancels::Cancels;
 use crate::current::{Art, Derived, PAD_BYTES_MAX};
 use crate::disk::Disk;
@@ -17,17 +16,18 @@ use crate::filing::Filing;
 use crate::history::{HistoryLine, Unreadable, has_unreadable_line, push_seen, sound_line};
 use crate::index::{self, Index};
 use crate::lock::Lock;
-use crate::watermark::Watermark;
-use crate::relocation_cache::Tables;
-use crate::sealed_history::SealedHistory;
 use crate::overview::{self, Block};
 use crate::pending::SPILL_BYTES;
 use crate::position::{POSITION_MAX, SegmentFile, segment_path};
+use crate::published::Publisher;
 use crate::record::{self, Commit, Kind};
+use crate::relocation_cache::Tables;
 use crate::row::push_row;
+use crate::sealed_history::SealedHistory;
 use crate::segment::{self, SEGMENT_HEADER_BYTES, SegmentHeader};
 use crate::stored_record::{StoredRecord, read_record};
-use crate::{Error, Expires, Position, repair, recover};
+use crate::watermark::Watermark;
+use crate::{Error, Expires, Position, recover, repair};
 
 /// When an article counts as filed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -446,7 +446,8 @@ impl Spool {
     pub(crate) fn each_block(&self, mut each: impl FnMut(&Block<'_>)) -> Result<(), Error> {
         let segments = self.dir.join("segments");
         for base in segment::list(&*self.disk, &segments)? {
-            let Some(file) = segment::open_view(&*self.disk, &segments, base, SegmentFile::Ovr)? else {
+            let Some(file) = segment::open_view(&*self.disk, &segments, base, SegmentFile::Ovr)?
+            else {
                 continue;
             };
             let path = segment_path(&segments, base, SegmentFile::Ovr);
@@ -566,7 +567,8 @@ impl Spool {
         if bytes > 0 {
             self.is_poisoned = true;
             let began = Instant::now();
-            self.art.write_pending(self.goes_direct(), self.commit_sequence)?;
+            self.art
+                .write_pending(self.goes_direct(), self.commit_sequence)?;
             if self.options.durability != Durability::None {
                 // After a failed sync the state on the disk is unknown, and asking again would not tell:
                 // the next start writes it again past the page cache, or cuts it off.

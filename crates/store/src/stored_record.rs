@@ -4,9 +4,9 @@ use std::path::Path;
 
 use crate::disk::{Disk, Open};
 use crate::error::is_unreadable;
-use crate::relocation_cache::Tables;
 use crate::position::{SegmentFile, segment_path};
 use crate::record::{HEADER_BYTES, Head, Kind, Record};
+use crate::relocation_cache::Tables;
 use crate::{Error, Position};
 
 /// One record read from the log.

@@ -5,6 +5,7 @@ use std::collections::HashSet;
 use std::path::Path;
 
 use crate::Error;
+use crate::compacted_history::History;
 use crate::disk::{Disk, MapRef, Open};
 use crate::expiry_state::ExpiryState;
 use crate::history::HistoryLine;
@@ -12,7 +13,6 @@ use crate::overview::{self, GroupRows};
 use crate::position::{SegmentFile, segment_path};
 use crate::record::Kind;
 use crate::segment::{SEGMENT_HEADER_BYTES, Step, Walk};
-use crate::compacted_history::History;
 
 /// The views of one segment, mapped.
 #[derive(Debug)]

@@ -3,13 +3,13 @@
 use std::sync::Arc;
 
 use crate::Position;
-use crate::visibility::Visibility;
 use crate::cancels::Cancels;
 use crate::expiry_state::InGroup;
 use crate::growing_map::GrowingMap;
 use crate::map::{MapRef, is_unreadable};
 use crate::overview::{GroupRows, Row};
 use crate::reader::Reader;
+use crate::visibility::Visibility;
 
 /// Neighbouring rows of one group in one block, all alive; or none, where rows are dead.
 pub struct VisibleRows<'c> {

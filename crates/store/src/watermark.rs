@@ -54,7 +54,15 @@ impl Watermark {
             halves,
             checked,
         ] = *words;
-        let right = check(&[sequence, base, art_end, his_end, ovr_end, cancels_end, halves]) == checked;
+        let right = check(&[
+            sequence,
+            base,
+            art_end,
+            his_end,
+            ovr_end,
+            cancels_end,
+            halves,
+        ]) == checked;
         (right && sequence != 0).then_some(Watermark {
             sequence,
             base,

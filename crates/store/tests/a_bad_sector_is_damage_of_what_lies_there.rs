@@ -14,7 +14,7 @@ use double::Double;
 use news::News;
 use store::disk::Disk;
 use store::fsck::{Report, fsck_on};
-use store::{Published, Error, Options, Position, Reader, Spool, LiveReader};
+use store::{Error, LiveReader, Options, Position, Published, Reader, Spool};
 
 /// So long that the blocks in the middle of an article are its own.
 fn filler(number: usize) -> String {

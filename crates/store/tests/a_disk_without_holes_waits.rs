@@ -14,7 +14,7 @@ use double::Double;
 use news::News;
 use store::disk::Disk;
 use store::fsck::fsck_on;
-use store::{ReclaimPolicy, ExpiryDecision, Reader, Reclaimed, Spool, reclaim_on};
+use store::{ExpiryDecision, Reader, ReclaimPolicy, Reclaimed, Spool, reclaim_on};
 use story::{native, small};
 
 /// Articles of either group in the first segment.

@@ -4,7 +4,7 @@ use crate::news;
 
 use groups::Flag;
 use news::News;
-use store::{Published, Options, Spool, LiveReader};
+use store::{LiveReader, Options, Published, Spool};
 
 #[test]
 fn a_new_group_is_seen_live() {

@@ -4,7 +4,7 @@ use crate::agree;
 use crate::news;
 
 use news::News;
-use store::{Published, ExpiryDecision, Options, Spool, LiveReader};
+use store::{ExpiryDecision, LiveReader, Options, Published, Spool};
 
 #[test]
 fn cancelled_and_expired_articles_vanish_live() {

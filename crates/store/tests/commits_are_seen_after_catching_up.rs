@@ -3,7 +3,7 @@
 use crate::news;
 
 use news::News;
-use store::{Published, Options, Spool, LiveReader};
+use store::{LiveReader, Options, Published, Spool};
 
 #[test]
 fn commits_are_seen_after_catching_up() {

@@ -16,7 +16,7 @@ use double::dice::{Dice, first_seed, rounds};
 use news::News;
 use store::disk::{Disk, RealDisk};
 use store::fsck::fsck_on;
-use store::{ReclaimPolicy, ExpiryDecision, Position, Reader, Spool, reclaim_on};
+use store::{ExpiryDecision, Position, Reader, ReclaimPolicy, Spool, reclaim_on};
 use story::{Deed, Filed, GROUPS, Story, native, small};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -328,7 +328,10 @@ fn one_mark(sound: &Sound, base: u64, marks: &[(usize, usize)], dice: &mut Dice,
     );
     let repaired = fsck_on(disk.clone(), copy.path(), true)
         .unwrap_or_else(|error| panic!("{what}: repair: {error}"));
-    assert!(repaired.is_clean() && repaired.lost == 0, "{what}: {repaired:?}");
+    assert!(
+        repaired.is_clean() && repaired.lost == 0,
+        "{what}: {repaired:?}"
+    );
     let clean = fsck_on(disk.clone(), copy.path(), false).unwrap();
     assert!(clean.faults == 0, "{what}: {clean:?}\nafter {repaired:?}");
     check(sound, &disk, copy.path(), &HashSet::new(), &what);

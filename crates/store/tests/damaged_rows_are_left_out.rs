@@ -10,7 +10,7 @@ use std::os::unix::fs::FileExt;
 use std::path::PathBuf;
 
 use news::News;
-use store::{Published, Options, Spool, LiveReader};
+use store::{LiveReader, Options, Published, Spool};
 
 const ARTICLES: u64 = 60;
 

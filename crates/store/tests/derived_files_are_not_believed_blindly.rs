@@ -10,7 +10,7 @@ use std::time::SystemTime;
 
 use double::{Double, Fault};
 use news::News;
-use store::{ReclaimPolicy, ExpiryDecision, Reader, Spool, reclaim_on};
+use store::{ExpiryDecision, Reader, ReclaimPolicy, Spool, reclaim_on};
 use story::small;
 
 const ARTICLES: u64 = 60;

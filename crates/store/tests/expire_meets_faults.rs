@@ -15,7 +15,7 @@ use double::dice::{Dice, first_seed, rounds};
 use double::{Double, Fault};
 use news::News;
 use store::disk::{Disk, RealDisk};
-use store::{ReclaimPolicy, Error, ExpiryDecision, Position, Reader, Reclaimed, Spool, reclaim_on};
+use store::{Error, ExpiryDecision, Position, Reader, ReclaimPolicy, Reclaimed, Spool, reclaim_on};
 use story::{Deed, GROUPS, Story, native, small};
 
 const STEPS: u64 = 160;
@@ -115,7 +115,12 @@ impl Told {
         let mut spool = Spool::open_on(disk.clone(), dir, small())?;
         spool.expire(&expiry)?;
         drop(spool);
-        let told = reclaim_on(disk.clone(), dir, small(), ReclaimPolicy::usual(self.dead_part))?;
+        let told = reclaim_on(
+            disk.clone(),
+            dir,
+            small(),
+            ReclaimPolicy::usual(self.dead_part),
+        )?;
         match told.faults.first() {
             Some(fault) => Err(Error::Io {
                 doing: "give back the space of",

@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 
 use double::{Deed, Double, Fault};
 use news::News;
-use store::{ReclaimPolicy, ExpiryDecision, Position, Reader, Spool, reclaim_on};
+use store::{ExpiryDecision, Position, Reader, ReclaimPolicy, Spool, reclaim_on};
 use story::small;
 
 /// What the names of a file have in common, and whose they are: a segment's, or of all.

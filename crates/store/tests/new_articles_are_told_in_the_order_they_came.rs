@@ -6,7 +6,7 @@ use crate::agree;
 use crate::news;
 
 use news::News;
-use store::{Published, Options, Spool, LiveReader};
+use store::{LiveReader, Options, Published, Spool};
 
 #[test]
 fn new_articles_are_told_in_the_order_they_came() {

@@ -9,7 +9,9 @@ use crate::news;
 use groups::Flag;
 use news::News;
 use proptest::prelude::*;
-use store::{Published, ReclaimPolicy, ExpiryDecision, Options, Position, Reader, Spool, LiveReader, reclaim};
+use store::{
+    ExpiryDecision, LiveReader, Options, Position, Published, Reader, ReclaimPolicy, Spool, reclaim,
+};
 
 const GROUPS: [&str; 3] = ["a", "b.c", "d"];
 
@@ -81,7 +83,9 @@ impl Town {
         spool.commit().unwrap();
         let reader = Reader::open(spool.dir()).unwrap();
         let touched = reader.segments().to_vec();
-        self.spool().expire(&ExpiryDecision { touched, ..expiry }).unwrap();
+        self.spool()
+            .expire(&ExpiryDecision { touched, ..expiry })
+            .unwrap();
     }
 
     fn high(&mut self, group: usize) -> u64 {

@@ -8,7 +8,7 @@ use crate::news;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use news::News;
-use store::{Published, Options, Reader, Spool, LiveReader};
+use store::{LiveReader, Options, Published, Reader, Spool};
 
 const ARTICLES: u64 = 40_000;
 const BIG_EACH: u64 = 10;
@@ -67,7 +67,9 @@ fn look(live_reader: &mut LiveReader, (before, sure): (u64, u64)) -> u64 {
     let (mut numbers, mut from) = (Vec::new(), Some(before + 1));
     while let Some(low) = from {
         let range = (low, u64::MAX);
-        from = live_reader.numbers(b"a.b", range, 1000, &mut numbers).unwrap();
+        from = live_reader
+            .numbers(b"a.b", range, 1000, &mut numbers)
+            .unwrap();
     }
     let seen = before + numbers.len() as u64;
     assert!(seen >= sure);
@@ -75,7 +77,10 @@ fn look(live_reader: &mut LiveReader, (before, sure): (u64, u64)) -> u64 {
     for &number in numbers.iter().step_by(97) {
         let found = live_reader.find(id(number).as_bytes()).unwrap().unwrap();
         let position = found.position;
-        assert_eq!(live_reader.position(b"a.b", number).unwrap(), Some(position));
+        assert_eq!(
+            live_reader.position(b"a.b", number).unwrap(),
+            Some(position)
+        );
         let record = live_reader.record(position).unwrap().unwrap();
         let line = store::HistoryLine::parse(record.line()).unwrap();
         assert_eq!(line.id, id(number).as_bytes());

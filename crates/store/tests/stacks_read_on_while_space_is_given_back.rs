@@ -7,7 +7,9 @@ use crate::agree;
 use crate::news;
 
 use news::News;
-use store::{Published, ReclaimPolicy, ExpiryDecision, Options, Reader, Spool, LiveReader, reclaim};
+use store::{
+    ExpiryDecision, LiveReader, Options, Published, Reader, ReclaimPolicy, Spool, reclaim,
+};
 
 fn options() -> Options {
     Options {
@@ -81,8 +83,16 @@ impl Site {
 #[test]
 fn a_hole_is_noticed() {
     let mut site = site(false);
-    let sending = site.live_reader.stretch(site.positions[7]).unwrap().unwrap();
-    let staying = site.live_reader.stretch(site.positions[30]).unwrap().unwrap();
+    let sending = site
+        .live_reader
+        .stretch(site.positions[7])
+        .unwrap()
+        .unwrap();
+    let staying = site
+        .live_reader
+        .stretch(site.positions[30])
+        .unwrap()
+        .unwrap();
     assert!(sending.is_still_there() && staying.is_still_there());
     site.expire();
     assert!(sending.is_still_there(), "nothing is given back yet");
@@ -103,7 +113,11 @@ fn a_hole_is_noticed() {
 #[test]
 fn a_segment_written_anew_is_read() {
     let mut site = site(true);
-    let sending = site.live_reader.stretch(site.positions[6]).unwrap().unwrap();
+    let sending = site
+        .live_reader
+        .stretch(site.positions[6])
+        .unwrap()
+        .unwrap();
     let wire = sending.bytes().to_vec();
     site.expire();
     let told = reclaim(site.news.dir(), options(), ReclaimPolicy::usual(0.1)).unwrap();
@@ -116,6 +130,16 @@ fn a_segment_written_anew_is_read() {
         assert!(site.live_reader.stretch(*position).unwrap().is_some());
     }
     site.come_back();
-    assert!(site.live_reader.record(site.positions[6]).unwrap().is_none());
-    assert!(site.live_reader.stretch(site.positions[6]).unwrap().is_none());
+    assert!(
+        site.live_reader
+            .record(site.positions[6])
+            .unwrap()
+            .is_none()
+    );
+    assert!(
+        site.live_reader
+            .stretch(site.positions[6])
+            .unwrap()
+            .is_none()
+    );
 }

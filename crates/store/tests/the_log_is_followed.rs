@@ -9,7 +9,7 @@ use crate::news;
 use std::ops::ControlFlow;
 
 use news::{News, article};
-use store::{ReclaimPolicy, Error, Options, Position, Reader, Spool};
+use store::{Error, Options, Position, Reader, ReclaimPolicy, Spool};
 
 /// Positions from one on, up to so many, and where to go on.
 fn walk(reader: &Reader, from: Position, most: usize) -> (Vec<Position>, Position) {

@@ -8,7 +8,7 @@ use crate::news;
 
 use groups::Flag;
 use news::News;
-use store::{Published, Options, Reader, Spool, LiveReader};
+use store::{LiveReader, Options, Published, Reader, Spool};
 
 #[test]
 fn what_was_filed_on_loan_is_seen_live() {

@@ -2,9 +2,9 @@
 
 use super::step::Step;
 use crate::allowed::Access;
+use crate::client_identity::ClientIdentity;
 use crate::outcome::Outcome;
 use crate::prepared::is_same_name;
-use crate::client_identity::ClientIdentity;
 
 /// The name of the user whose certificate the client has shown. A certificate in an entry of [`Tables`](crate::Tables) is another
 /// matter: it is why that entry fits, as an address may be, and makes nobody a user. A peer that has one has not logged in.

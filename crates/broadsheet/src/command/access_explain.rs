@@ -4,7 +4,7 @@ use std::io::{self, Write};
 use std::net::IpAddr;
 
 use access::fingerprint;
-use access::{Access, Entry, Feature, Grant, Rights, ClientIdentity};
+use access::{Access, ClientIdentity, Entry, Feature, Grant, Rights};
 use groups::{Active, Destination, Sender};
 use serde_json::{Value, json};
 

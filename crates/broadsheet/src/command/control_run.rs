@@ -5,8 +5,8 @@ use std::io::{self, Read, Write};
 use article::date::FixedOffset;
 use article::{Article, Form};
 use relay::Now;
+use relay::control::decide::{ControlOutcome, Done};
 use relay::control::processor::ControlProcessor;
-use relay::control::decide::{Done, ControlOutcome};
 use serde_json::json;
 use store::Spool;
 

@@ -107,7 +107,9 @@ fn by_the_daemon(
     end: Position,
 ) -> Result<Served, feed::Error> {
     let root = directory.root();
-    let look = || site_state::look(root, name)?.ok_or_else(|| feed::Error::Unknown(site_state::shown(name)));
+    let look = || {
+        site_state::look(root, name)?.ok_or_else(|| feed::Error::Unknown(site_state::shown(name)))
+    };
     let before = look()?.cursor.sent;
     client::look_at_feeds(root);
     let began = Instant::now();

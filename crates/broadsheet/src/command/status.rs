@@ -121,7 +121,10 @@ impl Feeds {
             all: names.len(),
             behind: Vec::new(),
             words: Vec::new(),
-            unreadable: untold.iter().map(|(name, _)| site_state::shown(name)).collect(),
+            unreadable: untold
+                .iter()
+                .map(|(name, _)| site_state::shown(name))
+                .collect(),
         };
         for feed in told.iter().filter(|feed| feed.backlog.articles > 0) {
             let name = site_state::shown(feed.name);

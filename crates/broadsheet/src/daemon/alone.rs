@@ -7,15 +7,15 @@ use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant, SystemTime};
 
-use server::{Intake, ArticleSink, Outcome, ArticleBatch};
+use server::{ArticleBatch, ArticleSink, Intake, Outcome};
 use store::Published;
 
-use super::nntp_service;
+use super::group_commit::GroupCommit;
+use super::intake_queue::{IntakeQueue, IntakeState};
 use super::lock::lock;
+use super::nntp_service;
 use super::posts::Posts;
 use super::sandbox::{Sandbox, Starter};
-use super::group_commit::GroupCommit;
-use super::intake_queue::{IntakeState, IntakeQueue};
 use super::{client, journal, say, wire};
 use crate::directory::NewsDirectory;
 use crate::settings::Settings;
@@ -127,7 +127,14 @@ impl Alone {
         };
         let mut group_commit = GroupCommit::new(Instant::now());
         let commit_bytes = settings.rnews_options().commit_bytes;
-        let turn = wire::file(intake_queue, &mut filer, &posts, &mut group_commit, commit_bytes, &|| false);
+        let turn = wire::file(
+            intake_queue,
+            &mut filer,
+            &posts,
+            &mut group_commit,
+            commit_bytes,
+            &|| false,
+        );
         let are_feeds = serving::done_filing(filer);
         serving::after_filing(&self.directory, are_feeds);
         self.look();

@@ -134,7 +134,12 @@ impl From<Spread> for Took {
 
 impl DaemonStatus {
     /// As it is now. `server`: `None` where it listens nowhere.
-    pub fn look(intake_queue: &IntakeQueue, server: Option<&Server>, commits: &Commits, dir: &Path) -> DaemonStatus {
+    pub fn look(
+        intake_queue: &IntakeQueue,
+        server: Option<&Server>,
+        commits: &Commits,
+        dir: &Path,
+    ) -> DaemonStatus {
         let (intake_state, why) = intake_queue.intake_state();
         DaemonStatus {
             sandbox: String::new(),

@@ -14,8 +14,8 @@ use rustix::fs::inotify::{CreateFlags, ReadFlags, Reader, WatchFlags, add_watch,
 use rustix::io::Errno;
 
 use super::feeds::Feeds;
-use super::writer_handle::WriterHandle;
 use super::say;
+use super::writer_handle::WriterHandle;
 
 /// Room for the events of one wake-up.
 const EVENTS_BYTES: usize = 16 << 10;

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 use std::time::{Duration, Instant};
 
-use server::{Intake, Outcome, ArticleBatch};
+use server::{ArticleBatch, Intake, Outcome};
 
 use super::journal;
 use super::lock::lock;
@@ -60,7 +60,12 @@ pub enum IntakeState {
 
 impl IntakeState {
     /// All of them.
-    pub const ALL: [IntakeState; 4] = [IntakeState::Open, IntakeState::Paused, IntakeState::Stopped, IntakeState::Full];
+    pub const ALL: [IntakeState; 4] = [
+        IntakeState::Open,
+        IntakeState::Paused,
+        IntakeState::Stopped,
+        IntakeState::Full,
+    ];
 
     /// The word for it.
     pub fn word(self) -> &'static str {
@@ -273,7 +278,10 @@ mod tests {
         intake_queue.stopped("EIO");
         assert_eq!(intake_queue.intake_state().0, IntakeState::Paused);
         intake_queue.pause(None);
-        assert_eq!(intake_queue.intake_state(), (IntakeState::Stopped, "EIO".into()));
+        assert_eq!(
+            intake_queue.intake_state(),
+            (IntakeState::Stopped, "EIO".into())
+        );
         intake_queue.went_well();
         assert_eq!(intake_queue.intake(), Intake::Open);
     }

@@ -7,9 +7,9 @@ use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use super::writer_handle::WriterHandle;
 use super::sandbox::{Role, Sandbox};
 use super::say;
+use super::writer_handle::WriterHandle;
 use crate::directory::NewsDirectory;
 
 mod page;

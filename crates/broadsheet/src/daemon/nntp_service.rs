@@ -6,7 +6,7 @@ use std::time::Duration;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use server::certificates::{Certificates, Watching};
 use server::socket::{self, Listener};
-use server::{ConfigSnapshot, ArticleSink, Plan, Server, Capabilities, Times};
+use server::{ArticleSink, Capabilities, ConfigSnapshot, Plan, Server, Times};
 use store::Published;
 
 use super::sandbox::{Role, Sandbox, Starter};
@@ -226,7 +226,9 @@ pub fn look_at_certificates(
         }
         (Some(_), _) => certificates(directory, settings),
         // Where it listens with TLS there has to be one.
-        (None, now) if nntp_service.is_some_and(|nntp_service| nntp_service.has_tls_doors) => Ok(now.cloned()),
+        (None, now) if nntp_service.is_some_and(|nntp_service| nntp_service.has_tls_doors) => {
+            Ok(now.cloned())
+        }
         (None, _) => Ok(None),
     }
 }

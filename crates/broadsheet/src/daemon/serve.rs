@@ -5,17 +5,17 @@ use std::sync::Arc;
 use std::sync::mpsc::{Receiver, channel};
 
 use relay::log::Now;
-use store::{Published, Lock};
+use store::{Lock, Published};
 
-use super::nntp_service::{self, Listen};
 use super::event::Event;
 use super::lock::lock;
 use super::metrics::{self, Address};
-use super::writer::{Files, Writer};
+use super::nntp_service::{self, Listen};
 use super::notify::{notify, start_watchdog};
-use super::writer_handle::WriterHandle;
 use super::sandbox::{Sandbox, Starter};
 use super::schedule::Schedule;
+use super::writer::{Files, Writer};
+use super::writer_handle::WriterHandle;
 use super::{client, incoming, say, signals, socket};
 use crate::directory::NewsDirectory;
 use crate::exit::Status;

@@ -17,8 +17,8 @@ use store::control_socket;
 use super::connection::Client;
 use super::event::Event;
 use super::request::{Answer, Doing, REQUEST_BYTES_MAX, Request};
-use super::writer_handle::{Job, WriterHandle};
 use super::say;
+use super::writer_handle::{Job, WriterHandle};
 use crate::exit::Status;
 
 /// So many may be asking at a time; more are sent away, and rnews then waits for the lock.

@@ -7,12 +7,12 @@ use groups::Sender;
 use relay::Now;
 use relay::file::{Filer, Verdict};
 use relay::reason::RefusalKind;
-use server::{Outcome, ArticleBatch, What};
+use server::{ArticleBatch, Outcome, What};
 
-use super::posts::{Made, Posts};
-use super::say;
 use super::group_commit::GroupCommit;
 use super::intake_queue::IntakeQueue;
+use super::posts::{Made, Posts};
+use super::say;
 use crate::failure;
 
 /// What became of the batches of one turn.

@@ -17,26 +17,26 @@ use relay::incoming::Drain;
 use relay::incoming::drain::{LEFT_MAX, LOCK};
 use relay::rnews::{Handed, Input, Watch};
 use server::certificates::Certificates;
-use store::{Published, Lock, Spool, control_socket};
+use store::{Lock, Published, Spool, control_socket};
 
 use super::connection::Client;
-use super::nntp_service;
 use super::event::Event;
 use super::feeders::Feeders;
 use super::feeds::Feeds;
+use super::group_commit::GroupCommit;
 use super::incoming::{self, Waits};
+use super::intake_queue::IntakeQueue;
 use super::journal;
 use super::lock::lock;
+use super::nntp_service;
 use super::notify::notify;
 use super::posts::Posts;
 use super::request::{Answer, FileRequest, Filed};
-use super::writer_handle::{JOBS_MAX, Job, WriterHandle, State};
 use super::sandbox::{Role, Sandbox, Starter};
 use super::say;
 use super::schedule::Schedule;
-use super::group_commit::GroupCommit;
-use super::intake_queue::IntakeQueue;
 use super::wire;
+use super::writer_handle::{JOBS_MAX, Job, State, WriterHandle};
 use crate::command::newsrun;
 use crate::directory::NewsDirectory;
 use crate::exit;
@@ -161,7 +161,9 @@ impl Writer {
         let settings = &self.files.settings;
         journal::set_format(&settings.log_format);
         let keep_free = settings.nntp.keep_free;
-        self.writer.intake_queue.watch_disk(self.directory.root(), keep_free);
+        self.writer
+            .intake_queue
+            .watch_disk(self.directory.root(), keep_free);
     }
 
     /// The feeds that want their articles at once, by the sites as they are now.
@@ -196,7 +198,9 @@ impl Writer {
             let job = match jobs.try_recv() {
                 Ok(job) => job,
                 // Left for something else that is due by now.
-                Err(TryRecvError::Empty) if self.writer.is_due() || !self.writer.intake_queue.is_empty() => {
+                Err(TryRecvError::Empty)
+                    if self.writer.is_due() || !self.writer.intake_queue.is_empty() =>
+                {
                     continue;
                 }
                 Err(TryRecvError::Empty) => {
@@ -345,12 +349,20 @@ impl Writer {
             Some(posts) => posts,
             None => Posts::new(&self.directory, settings, &self.starter)?,
         };
-        let mut group_commit = std::mem::replace(&mut self.group_commit, GroupCommit::new(Instant::now()));
+        let mut group_commit =
+            std::mem::replace(&mut self.group_commit, GroupCommit::new(Instant::now()));
         let writer = self.writer.clone();
         let filer = self.open()?;
         filer.set_rules(rules);
         let is_wanted = || writer.is_wanted();
-        let turn = wire::file(intake_queue, filer, &posts, &mut group_commit, commit_bytes, &is_wanted);
+        let turn = wire::file(
+            intake_queue,
+            filer,
+            &posts,
+            &mut group_commit,
+            commit_bytes,
+            &is_wanted,
+        );
         self.group_commit = group_commit;
         self.posts = Some(posts);
         if self.files_opened.elapsed() >= OPEN_FILES_ANEW {
@@ -375,7 +387,8 @@ impl Writer {
         }
         let (writer, feeds) = (self.writer.clone(), self.feeds.clone());
         let is_wanted = || {
-            let waits = writer.waiting.load(Ordering::SeqCst) > 0 || !writer.intake_queue.is_empty();
+            let waits =
+                writer.waiting.load(Ordering::SeqCst) > 0 || !writer.intake_queue.is_empty();
             writer.is_stopping() || waits
         };
         let done = drain.is_waiting().map_err(anyhow::Error::from);
@@ -485,8 +498,11 @@ impl Writer {
     fn read_again(&self) -> anyhow::Result<(Files, Option<Arc<Certificates>>)> {
         let files = Files::read(&self.directory)?;
         let nntp_service = lock(&self.writer.nntp_service);
-        let certificates =
-            nntp_service::look_at_certificates(nntp_service.as_ref(), &self.directory, &files.settings)?;
+        let certificates = nntp_service::look_at_certificates(
+            nntp_service.as_ref(),
+            &self.directory,
+            &files.settings,
+        )?;
         Ok((files, certificates))
     }
 

@@ -10,19 +10,19 @@ use std::sync::{Arc, Condvar, Mutex};
 
 use relay::incoming::Name;
 use relay::incoming::drain::LEFT_MAX;
-use server::{Intake, ArticleSink, ArticleBatch};
+use server::{ArticleBatch, ArticleSink, Intake};
 use store::Published;
 
 use super::connection::Client;
-use super::nntp_service::NntpService;
+use super::daemon_status::DaemonStatus;
 use super::feeders::Feeders;
 use super::feeds::Feeds;
+use super::intake_queue::IntakeQueue;
 use super::journal;
 use super::lock::lock;
+use super::nntp_service::NntpService;
 use super::request::FileRequest;
 use super::sandbox::Sandbox;
-use super::intake_queue::IntakeQueue;
-use super::daemon_status::DaemonStatus;
 
 /// So many jobs may wait; who brings more stands in the line before it.
 pub const JOBS_MAX: usize = 64;
@@ -162,8 +162,15 @@ impl WriterHandle {
     /// What status and metrics tell of it now.
     pub fn watched(&self) -> DaemonStatus {
         let nntp_service = lock(&self.nntp_service);
-        let server = nntp_service.as_ref().map(|nntp_service| &nntp_service.server);
-        let mut watched = DaemonStatus::look(&self.intake_queue, server, &self.published.commits, &self.dir);
+        let server = nntp_service
+            .as_ref()
+            .map(|nntp_service| &nntp_service.server);
+        let mut watched = DaemonStatus::look(
+            &self.intake_queue,
+            server,
+            &self.published.commits,
+            &self.dir,
+        );
         watched.sandbox = self.sandbox.told();
         watched
     }

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use store::{ExpiryState, ExpiryDecision, GroupRows, Position, Reader, Survey};
+use store::{ExpiryDecision, ExpiryState, GroupRows, Position, Reader, Survey};
 
 use crate::policy::Policy;
 

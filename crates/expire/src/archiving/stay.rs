@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use store::{ExpiryState, ExpiryDecision};
+use store::{ExpiryDecision, ExpiryState};
 
 use super::going::Link;
 

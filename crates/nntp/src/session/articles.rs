@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use crate::command::{Part, Which};
-use crate::out::{SharedBytes, Out};
 use crate::backend::{Article, ArticlePosition, Backend};
+use crate::command::{Part, Which};
+use crate::out::{Out, SharedBytes};
 
 use super::Session;
 use super::reply::{NO_CURRENT, NO_ID, NO_NUMBER, push_found, refuse};
@@ -46,7 +46,11 @@ impl Session {
 
     /// Where the article with an id lies. One in closed groups only is answered as one that is not here, though logging in might
     /// open them: nobody could tell else for which ids to ask for a login.
-    pub(super) fn readable<W: Backend>(id: &[u8], backend: &mut W, out: &mut Out) -> Option<ArticlePosition> {
+    pub(super) fn readable<W: Backend>(
+        id: &[u8],
+        backend: &mut W,
+        out: &mut Out,
+    ) -> Option<ArticlePosition> {
         match backend.find(id) {
             Ok(Some(found)) if found.may_be_read => return Some(found.place),
             Ok(_) => out.push(NO_ID),

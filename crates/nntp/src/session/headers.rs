@@ -6,10 +6,10 @@ use article::scan::lowest;
 use article::{decimal, syntax};
 use groups::Wildmat;
 
+use crate::backend::{Backend, BackendError};
 use crate::command::Articles;
 use crate::out::Out;
 use crate::range::Range;
-use crate::backend::{BackendError, Backend};
 
 use super::Session;
 use super::reply::{NO_CURRENT, NO_ID, NO_NUMBER, PIECE_BYTES, Slice, refuse};
@@ -235,9 +235,10 @@ impl Headers {
             return Ok(false);
         }
         match &self.field {
-            Field::Header(name) => self
-                .form
-                .of_articles(name, &mut self.range, group, backend, out),
+            Field::Header(name) => {
+                self.form
+                    .of_articles(name, &mut self.range, group, backend, out)
+            }
             field => {
                 let mut rows = Out::default();
                 let Range { low, high } = self.range;

@@ -3,10 +3,10 @@
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD as BASE64;
 
+use crate::backend::{Backend, Credentials, SaslStep};
+use crate::capabilities::Permissions;
 use crate::command::Command;
 use crate::out::Out;
-use crate::capabilities::Permissions;
-use crate::backend::{Credentials, SaslStep, Backend};
 
 use crate::LOGINS_FAILED_MAX;
 
@@ -65,7 +65,11 @@ impl Session {
         self.could_log_in() && !self.permissions.is_logged_in && !self.is_compressed
     }
 
-    pub(super) fn push_identity_capabilities<W: Backend>(&self, backend: &W, lines: &mut Vec<String>) {
+    pub(super) fn push_identity_capabilities<W: Backend>(
+        &self,
+        backend: &W,
+        lines: &mut Vec<String>,
+    ) {
         let is_fresh = !self.permissions.is_logged_in;
         if self.capabilities.has_tls && !self.is_secure && !self.is_compressed && is_fresh {
             lines.push("STARTTLS".to_owned());

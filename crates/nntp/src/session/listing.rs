@@ -9,9 +9,9 @@ use article::decimal;
 use groups::active::GroupId;
 use groups::{Active, Flag, Wildmat, times};
 
+use crate::backend::{Backend, BackendError, ControlFile};
 use crate::command::List;
 use crate::out::Out;
-use crate::backend::{ControlFile, BackendError, Backend};
 
 use super::Session;
 use super::news::{When, seconds};

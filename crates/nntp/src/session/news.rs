@@ -3,8 +3,8 @@
 use article::date::{self, LocalZone, Utc};
 use groups::Wildmat;
 
+use crate::backend::{Backend, BackendError};
 use crate::out::Out;
-use crate::backend::{BackendError, Backend};
 
 use super::Session;
 use super::reply::PIECE_LOOKS_MAX;

@@ -4,10 +4,10 @@
 
 use article::decimal;
 
+use crate::backend::{Backend, BackendError, Marks};
 use crate::command::Command;
 use crate::out::Out;
 use crate::range::Range;
-use crate::backend::{Marks, BackendError, Backend};
 
 use super::headers::Headers;
 use super::listing::Listing;
@@ -84,7 +84,12 @@ impl Reader {
 
 impl Session {
     /// Obeys a reader's command. Of a long answer the first line is written.
-    pub(super) fn read<W: Backend>(&mut self, command: Command<'_>, backend: &mut W, out: &mut Out) {
+    pub(super) fn read<W: Backend>(
+        &mut self,
+        command: Command<'_>,
+        backend: &mut W,
+        out: &mut Out,
+    ) {
         match command {
             Command::Date => return Session::date(backend, out),
             Command::Help => return Session::help(out),

@@ -2,8 +2,8 @@
 
 use article::decimal;
 
+use crate::backend::{Backend, BackendError, LOOKUP_FAILED};
 use crate::out::Out;
-use crate::backend::{LOOKUP_FAILED, BackendError, Backend};
 
 /// About so many bytes of a long answer are written at a time: 128 KiB.
 pub(super) const PIECE_BYTES: usize = 128 << 10;

@@ -1,8 +1,8 @@
 //! Articles that come: IHAVE (RFC 3977, 6.3.2), CHECK and TAKETHIS (RFC 4644), POST (RFC 3977, 6.3.1).
 
 use crate::article_end::ArticleEnd;
+use crate::backend::{Backend, BackendError, Intake, Kind, LOOKUP_FAILED, Outcome, Seen};
 use crate::out::Out;
-use crate::backend::{Intake, Kind, Outcome, Seen, LOOKUP_FAILED, BackendError, Backend};
 
 use super::reply::push_line;
 use super::{Coming, Next, Session, State};

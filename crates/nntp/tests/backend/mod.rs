@@ -15,8 +15,9 @@ use article::decimal;
 use groups::Active;
 use groups::active::GroupId;
 use nntp::{
-    Article, ControlFile, Credentials, Found, ReceivedArticle, Intake, Kind, SharedBytes, Marks, Next, Out,
-    Outcome, ArticlePosition, Rows, SaslStep, Seen, Session, Permissions, Capabilities, BackendError, Backend,
+    Article, ArticlePosition, Backend, BackendError, Capabilities, ControlFile, Credentials, Found,
+    Intake, Kind, Marks, Next, Out, Outcome, Permissions, ReceivedArticle, Rows, SaslStep, Seen,
+    Session, SharedBytes,
 };
 
 /// An article of the fake.
@@ -276,7 +277,11 @@ impl Backend for Fake {
         Ok(self.files.get(name.as_str()).cloned())
     }
 
-    fn place(&mut self, group: &[u8], number: u64) -> Result<Option<ArticlePosition>, BackendError> {
+    fn place(
+        &mut self,
+        group: &[u8],
+        number: u64,
+    ) -> Result<Option<ArticlePosition>, BackendError> {
         self.ask()?;
         Ok(self
             .of(group, number, number)
@@ -292,7 +297,9 @@ impl Backend for Fake {
     ) -> Result<Option<(u64, ArticlePosition)>, BackendError> {
         self.ask()?;
         let of = self.of(group, after.saturating_add(1), high);
-        Ok(of.first().map(|&(number, at)| (number, ArticlePosition(at as u64))))
+        Ok(of
+            .first()
+            .map(|&(number, at)| (number, ArticlePosition(at as u64))))
     }
 
     fn previous(
@@ -303,7 +310,9 @@ impl Backend for Fake {
     ) -> Result<Option<(u64, ArticlePosition)>, BackendError> {
         self.ask()?;
         let of = self.of(group, low, before.saturating_sub(1));
-        Ok(of.last().map(|&(number, at)| (number, ArticlePosition(at as u64))))
+        Ok(of
+            .last()
+            .map(|&(number, at)| (number, ArticlePosition(at as u64))))
     }
 
     fn find(&mut self, id: &[u8]) -> Result<Option<Found>, BackendError> {

@@ -8,8 +8,8 @@ use article::{Article, Form, date};
 use groups::{Newsgroups, Pattern};
 use store::Spool;
 
+use super::decide::{ControlOutcome, Done, State, decide};
 use super::events::Events;
-use super::decide::{Done, ControlOutcome, State, decide};
 use super::policy::{CONTROL_CTL, CONTROL_CTL_LOCAL, CONTROLPERM, Policy};
 use super::request::Request;
 use super::serials::Serials;
@@ -98,7 +98,11 @@ impl ControlProcessor {
             }),
             _ => Serials::default(),
         };
-        let policy_files = match self.policy_files.as_ref().map(|policy_files| &policy_files.read) {
+        let policy_files = match self
+            .policy_files
+            .as_ref()
+            .map(|policy_files| &policy_files.read)
+        {
             Some(Ok(policy_files)) => Some(policy_files),
             Some(Err(fault)) => {
                 faults.push(fault.clone());
@@ -199,7 +203,11 @@ impl ControlProcessor {
             keyring::DIRECTORY,
         ];
         let identities: FileIdentities = files.iter().map(|file| look(&self.news, file)).collect();
-        if self.policy_files.as_ref().is_none_or(|policy_files| policy_files.identities != identities) {
+        if self
+            .policy_files
+            .as_ref()
+            .is_none_or(|policy_files| policy_files.identities != identities)
+        {
             let read = read(&self.news);
             self.policy_files = Some(PolicyFiles { identities, read });
         }

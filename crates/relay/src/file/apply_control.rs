@@ -149,7 +149,8 @@ impl Filer {
             return Ok(());
         };
         let at = (now.seconds, &zone as &dyn article::date::LocalZone);
-        self.processor.carry_out(&mut self.spool, article, &judged, at)?;
+        self.processor
+            .carry_out(&mut self.spool, article, &judged, at)?;
         let why = judged.why.as_bytes();
         match judged.done {
             Done::Acted | Done::Nothing => self.note(&[b"control `", value, b"': ", why]),
@@ -219,7 +220,8 @@ impl Filer {
             }
             (None, _) => {
                 let key = article.find(b"Cancel-Key").unwrap_or_default();
-                let is_kept = !key.is_empty() && self.pending_cancels.add(cancelled, id, key, now.seconds)?;
+                let is_kept =
+                    !key.is_empty() && self.pending_cancels.add(cancelled, id, key, now.seconds)?;
                 self.note(&[
                     b"not cancelled `",
                     cancelled,

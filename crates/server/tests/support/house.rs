@@ -8,8 +8,10 @@ use std::time::Duration;
 
 use access::{Access, Login, Tables};
 use rustix::net::sockopt::set_socket_send_buffer_size;
-use server::{ConfigSnapshot, Intake, ArticleSink, Outcome, ArticleBatch, Plan, Server, Capabilities, Times};
-use store::{Published, Options, Spool};
+use server::{
+    ArticleBatch, ArticleSink, Capabilities, ConfigSnapshot, Intake, Outcome, Plan, Server, Times,
+};
+use store::{Options, Published, Spool};
 
 pub const GROUPS: usize = 20_000;
 

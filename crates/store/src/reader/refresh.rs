@@ -8,9 +8,9 @@ use crate::Error;
 use crate::disk::Open;
 use crate::expiry_state::ExpiryState;
 use crate::index::{self, Index};
+use crate::position::{SegmentFile, segment_path};
 use crate::relocation_cache::Tables;
 use crate::sealed_history::SealedHistory;
-use crate::position::{SegmentFile, segment_path};
 
 impl Reader {
     /// Looks again: what was filed, cancelled and expired since this was opened, or refreshed, is known from then on. The active

@@ -8,7 +8,7 @@
 
 use std::ops::ControlFlow;
 
-use store::{Reader, LiveReader};
+use store::{LiveReader, Reader};
 
 /// Asks both for everything. The reader is the model: it looks for each thing anew.
 pub fn agree(live_reader: &mut LiveReader, reader: &Reader, what: &str) {
@@ -133,14 +133,22 @@ fn agree_in(live_reader: &mut LiveReader, reader: &Reader, group: &[u8], what: &
         }
         after = number;
     }
-    assert_eq!(live_reader.next(group, after, u64::MAX).unwrap(), None, "{what}");
+    assert_eq!(
+        live_reader.next(group, after, u64::MAX).unwrap(),
+        None,
+        "{what}"
+    );
     let mut before = u64::MAX;
     for &number in numbers.iter().rev() {
         let (last, _) = live_reader.previous(group, before, 1).unwrap().unwrap();
         assert_eq!(last, number, "{what}");
         before = number;
     }
-    assert_eq!(live_reader.previous(group, before, 0).unwrap(), None, "{what}");
+    assert_eq!(
+        live_reader.previous(group, before, 0).unwrap(),
+        None,
+        "{what}"
+    );
     let last = numbers.last().copied().unwrap_or(0);
     for number in 1..last {
         let is_there = numbers.binary_search(&number).is_ok();

@@ -4,7 +4,7 @@ use std::io::{self, Write};
 
 use server::What;
 
-use crate::daemon::{Entry, Nntp, DaemonStatus};
+use crate::daemon::{DaemonStatus, Entry, Nntp};
 use crate::text;
 
 /// So many entries of the access rules are shown; all are in `--json`.

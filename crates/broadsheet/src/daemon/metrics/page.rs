@@ -9,9 +9,9 @@ use server::What;
 use store::histogram::EDGES_MICROS;
 use store::{HistoryLine, Reader};
 
-use super::super::writer_handle::WriterHandle;
+use super::super::daemon_status::{DaemonStatus, Entry, Nntp, Took};
 use super::super::intake_queue::IntakeState;
-use super::super::daemon_status::{Entry, Nntp, Took, DaemonStatus};
+use super::super::writer_handle::WriterHandle;
 use crate::directory::NewsDirectory;
 use crate::feeds;
 

@@ -102,7 +102,7 @@ const ALSO: &[(&str, &str)] = &[
         "broadsheet::daemon::CLIENTS_MAX",
     ),
     (
-        "broadsheet::daemon::room::JOBS_MAX",
+        "broadsheet::daemon::writer_handle::JOBS_MAX",
         "broadsheet::daemon::JOBS_MAX",
     ),
     (
@@ -130,7 +130,7 @@ const ALSO: &[(&str, &str)] = &[
         "broadsheet::daemon::METRICS_REQUEST_BYTES_MAX",
     ),
     (
-        "broadsheet::daemon::tray::REASON_BYTES_MAX",
+        "broadsheet::daemon::intake_queue::REASON_BYTES_MAX",
         "broadsheet::daemon::REASON_BYTES_MAX",
     ),
     (
@@ -171,16 +171,16 @@ const ALSO: &[(&str, &str)] = &[
         "server::ON_THE_WAY_BYTES_MAX",
     ),
     (
-        "server::offers::OFFER_SECONDS_MAX",
-        "server::OFFER_SECONDS_MAX",
+        "server::reservations::RESERVATION_SECONDS_MAX",
+        "server::RESERVATION_SECONDS_MAX",
     ),
-    ("server::offers::OFFERS_MAX", "server::OFFERS_MAX"),
+    ("server::reservations::RESERVATIONS_MAX", "server::RESERVATIONS_MAX"),
     (
-        "server::library::COPIED_BYTES_MAX",
+        "server::thread_store::COPIED_BYTES_MAX",
         "server::COPIED_BYTES_MAX",
     ),
     (
-        "server::library::LIST_FILE_BYTES_MAX",
+        "server::thread_store::LIST_FILE_BYTES_MAX",
         "server::LIST_FILE_BYTES_MAX",
     ),
     (

@@ -174,7 +174,10 @@ const ALSO: &[(&str, &str)] = &[
         "server::reservations::RESERVATION_SECONDS_MAX",
         "server::RESERVATION_SECONDS_MAX",
     ),
-    ("server::reservations::RESERVATIONS_MAX", "server::RESERVATIONS_MAX"),
+    (
+        "server::reservations::RESERVATIONS_MAX",
+        "server::RESERVATIONS_MAX",
+    ),
     (
         "server::thread_store::COPIED_BYTES_MAX",
         "server::COPIED_BYTES_MAX",

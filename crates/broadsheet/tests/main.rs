@@ -72,6 +72,7 @@ mod inn_takes_our_batches;
 mod inn_takes_what_sendbatches_sends;
 mod innfeed_feeds_us;
 mod innxmit_feeds_us;
+mod invariants_have_tests;
 mod killed_control_messages_act_once;
 mod killed_feeds_skip_nothing;
 mod killed_runs_lose_nothing;

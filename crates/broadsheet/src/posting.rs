@@ -12,9 +12,9 @@ use inject::{
     Draft, EveryGroup, InjectRules, Injected, Moderators, Moment, Poster, Refusal, Reveal, Route,
 };
 use inject::{Site, mail_queue};
+use relay::Now;
 use relay::cancel_lock::Secret;
 use relay::incoming::{Grade, Spooled, spool};
-use relay::{Filer, Now};
 use store::Reader;
 
 use crate::account::Account;
@@ -284,9 +284,8 @@ impl<'g> Posting<'g> {
             .and_then(|verdict| filer.commit().map(|()| verdict));
         match filed {
             Ok(verdict) => {
-                let done = verdict_of(verdict, &filer);
                 *are_feeds = serving::done_filing(filer);
-                done
+                verdict_of(verdict)
             }
             // It is on the disk, and must not be posted again.
             Err(error) if error.is_of_log() => {
@@ -470,14 +469,16 @@ fn in_use() -> Failed {
     }
 }
 
-fn verdict_of(verdict: relay::Verdict, filer: &Filer) -> Result<Done, Failed> {
-    let failed = |status, code, why| Err(Failed { status, code, why });
-    let why = || String::from_utf8_lossy(filer.why()).into_owned();
+fn verdict_of(verdict: relay::Verdict) -> Result<Done, Failed> {
+    let failed = |status, code, refusal: relay::Refusal| {
+        let why = String::from_utf8_lossy(&refusal.text).into_owned();
+        Err(Failed { status, code, why })
+    };
     match verdict {
         relay::Verdict::Filed | relay::Verdict::Junked => Ok(Done::Filed),
         relay::Verdict::Duplicate => Err(in_use()),
-        relay::Verdict::Refused => failed(Status::NO, "not-accepted", why()),
-        relay::Verdict::NeedsAttention => failed(Status::ATTENTION, "not-filed", why()),
+        relay::Verdict::Refused(why) => failed(Status::NO, "not-accepted", why),
+        relay::Verdict::NeedsAttention(why) => failed(Status::ATTENTION, "not-filed", why),
     }
 }
 

@@ -24,8 +24,8 @@ use crate::sites::Selector;
 
 pub use apply_control::CancelPolicy;
 
-/// What became of an article.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// What became of an article, and why.
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Verdict {
     /// Filed in its groups, or in `control`.
     Filed,
@@ -34,9 +34,25 @@ pub enum Verdict {
     /// Refused: its id is in the history.
     Duplicate,
     /// Refused for another reason.
-    Refused,
+    Refused(Refusal),
     /// Not filed, and an administrator should know why; the log says it.
-    NeedsAttention,
+    NeedsAttention(Refusal),
+}
+
+/// Why an article was not filed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Refusal {
+    /// What it counts as.
+    pub kind: RefusalKind,
+    /// As the log says it.
+    pub text: Vec<u8>,
+}
+
+impl Refusal {
+    fn new(kind: RefusalKind, text: impl Into<Vec<u8>>) -> Refusal {
+        let text = text.into();
+        Refusal { kind, text }
+    }
 }
 
 /// How a [`Filer`] works, besides its [`Rules`].
@@ -88,7 +104,6 @@ pub struct Filer {
     lines: NewLines,
     sites: Vec<u8>,
     text: Vec<u8>,
-    ground: RefusalKind,
     converted: Vec<u8>,
     processor: ControlProcessor,
     pending_cancels: PendingCancels,
@@ -134,7 +149,6 @@ impl Filer {
             lines: NewLines::default(),
             sites: Vec::new(),
             text: Vec::new(),
-            ground: RefusalKind::Other,
             converted: Vec::new(),
         })
     }
@@ -147,16 +161,6 @@ impl Filer {
     /// Files by other rules from now on.
     pub fn set_rules(&mut self, rules: Rules) {
         self.rules = rules;
-    }
-
-    /// Why the article before was not filed, as the log says it; nothing that makes sense when it was.
-    pub fn why(&self) -> &[u8] {
-        &self.text
-    }
-
-    /// What the refusal of the article before counts as.
-    pub fn ground(&self) -> RefusalKind {
-        self.ground
     }
 
     /// The sites that get what is filed.
@@ -257,12 +261,11 @@ impl Filer {
             None
         };
         if let Some(fault) = fault {
-            self.ground = RefusalKind::Malformed;
-            self.text.clear();
-            self.text.extend_from_slice(fault);
-            self.log
-                .line(now, site(&article), Code::Refused, id, &self.text);
-            return Ok(Verdict::Refused);
+            self.log.line(now, site(&article), Code::Refused, id, fault);
+            return Ok(Verdict::Refused(Refusal::new(
+                RefusalKind::Malformed,
+                fault,
+            )));
         }
         self.file_parsed(&article, sender, now)
     }
@@ -273,7 +276,6 @@ impl Filer {
         sender: Option<&dyn Sender>,
         now: Now,
     ) -> Result<Verdict, Error> {
-        self.ground = RefusalKind::Other;
         let form = article.form();
         let is_whole = [Header::MessageId, Header::Date, Header::Subject]
             .iter()
@@ -344,20 +346,20 @@ impl Filer {
                 }
                 self.text.clear();
                 reason.write(&mut self.text);
-                self.ground = reason.ground();
                 self.log.line(now, site, Code::Refused, id, &self.text);
+                let refusal = || Refusal::new(reason.kind(), self.text.as_slice());
                 Ok(match reason {
                     Reason::Duplicate => Verdict::Duplicate,
-                    Reason::NoJunk(_) => Verdict::NeedsAttention,
-                    _ => Verdict::Refused,
+                    Reason::NoJunk(_) => Verdict::NeedsAttention(refusal()),
+                    _ => Verdict::Refused(refusal()),
                 })
             }
             Decision::Accept { junk, .. } => {
-                if self.has_pending_cancel(article, site, id, now)? {
-                    return Ok(Verdict::Refused);
+                if let Some(refusal) = self.refused_by_pending_cancel(article, site, id, now)? {
+                    return Ok(Verdict::Refused(refusal));
                 }
-                if !self.take_numbers(article, site, id, now) {
-                    return Ok(Verdict::Refused);
+                if let Err(refusal) = self.take_numbers(article, site, id, now) {
+                    return Ok(Verdict::Refused(refusal));
                 }
                 self.append(article, sender, site, id, junk, now)
             }
@@ -365,7 +367,13 @@ impl Filer {
     }
 
     /// Takes a number in each group, or the incoming ones of a mirror, and makes the Xref line.
-    fn take_numbers(&mut self, article: &Article<'_>, site: &[u8], id: &[u8], now: Now) -> bool {
+    fn take_numbers(
+        &mut self,
+        article: &Article<'_>,
+        site: &[u8],
+        id: &[u8],
+        now: Now,
+    ) -> Result<(), Refusal> {
         self.lines.begin_xref(&self.rules.host);
         let taken = match &self.options.mirror {
             None => {
@@ -386,12 +394,11 @@ impl Filer {
         let fault = match taken {
             Err(fault) => fault.to_string(),
             Ok(()) if self.lines.link_count() == 0 => "no number left in any group".to_owned(),
-            Ok(()) => return true,
+            Ok(()) => return Ok(()),
         };
-        self.text.clear();
-        self.text.extend_from_slice(fault.as_bytes());
-        self.log.line(now, site, Code::BadInput, id, &self.text);
-        false
+        self.log
+            .line(now, site, Code::BadInput, id, fault.as_bytes());
+        Err(Refusal::new(RefusalKind::Other, fault))
     }
 
     /// Hands the article to the store, logs it, and does what it asks for.
@@ -449,10 +456,10 @@ impl Filer {
             Ok(position) => position,
             Err(error @ store::Error::TooLarge { .. }) => {
                 // Concerns this article only. Its numbers stay unused: others may follow them already.
-                self.text.clear();
-                self.text.extend_from_slice(error.to_string().as_bytes());
-                self.log.line(now, site, Code::Refused, id, &self.text);
-                return Ok(Verdict::NeedsAttention);
+                let text = error.to_string();
+                self.log.line(now, site, Code::Refused, id, text.as_bytes());
+                let refusal = Refusal::new(RefusalKind::Other, text);
+                return Ok(Verdict::NeedsAttention(refusal));
             }
             Err(error) => return Err(error.into()),
         };

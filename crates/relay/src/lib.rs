@@ -53,7 +53,7 @@ pub mod verify;
 pub use decide::{Arrival, Decision, State, decide};
 pub use error::Error;
 pub use explain::{Explanation, explain};
-pub use file::{CancelPolicy, Filer, FilerOptions, Verdict};
+pub use file::{CancelPolicy, Filer, FilerOptions, Refusal, Verdict};
 pub use keyring::{Keyring, TrustedKey};
 pub use log::Now;
 pub use permit::permitted;

@@ -95,7 +95,7 @@ pub enum RefusalKind {
 
 impl Reason<'_> {
     /// What it is counted as.
-    pub fn ground(&self) -> RefusalKind {
+    pub fn kind(&self) -> RefusalKind {
         match self {
             Reason::ArticleBytes { .. }
             | Reason::HeaderBytes { .. }

@@ -512,8 +512,8 @@ impl Run<'_> {
                 self.summary.junked += 1;
             }
             Verdict::Duplicate => self.summary.duplicates += 1,
-            Verdict::Refused => self.summary.refused += 1,
-            Verdict::NeedsAttention => {
+            Verdict::Refused(_) => self.summary.refused += 1,
+            Verdict::NeedsAttention(_) => {
                 self.summary.refused += 1;
                 self.worse(Status::Attention);
             }

@@ -5,7 +5,8 @@
 use crate::newsdir;
 
 use newsdir::{Newsdir, article};
-use relay::{FilerOptions, Rules, Verdict};
+use relay::reason::RefusalKind;
+use relay::{FilerOptions, Refusal, Rules, Verdict};
 
 const ID: &str = "<1@near.example>";
 
@@ -58,12 +59,16 @@ fn numbers_are_taken_only_by_what_is_filed() {
     let one = article(ID, "comp.std", &[]);
     let bad = article("<2@near.example>", "comp.std", &["Hello"]);
     let two = article("<3@near.example>", "comp.std", &[]);
+    let refusal = Refusal {
+        kind: RefusalKind::Malformed,
+        text: b"article \"header\" contains non-RFC-1036-header line `Hello'".to_vec(),
+    };
     assert_eq!(
         newsdir.file(&[&one, &one, &bad, &two]),
         [
             Verdict::Filed,
             Verdict::Duplicate,
-            Verdict::Refused,
+            Verdict::Refused(refusal),
             Verdict::Filed
         ]
     );

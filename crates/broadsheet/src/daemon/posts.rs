@@ -87,11 +87,11 @@ impl Posts {
         let injected = match self.inject(&native, poster, sender, active, now)? {
             Ok(injected) => injected,
             Err(refusal) => {
-                let ground = match refusal {
+                let kind = match refusal {
                     Refusal::NotAllowed(_) => RefusalKind::NotPermitted,
                     _ => RefusalKind::Other,
                 };
-                return Ok(Made::Refused(refusal.to_string(), ground));
+                return Ok(Made::Refused(refusal.to_string(), kind));
             }
         };
         match &injected.route {

@@ -123,16 +123,16 @@ fn file_parcel(batch: &mut ArticleBatch, filer: &mut Filer, posts: &Posts) -> an
         };
         let mut posted = None;
         let grant = entry.grant.as_ref();
-        let (outcome, ground) = match (&entry.poster, grant) {
+        let (outcome, kind) = match (&entry.poster, grant) {
             (Some(poster), Some(grant)) => {
                 match posts.make(article, poster, grant, filer.spool().active()) {
                     Ok(Made::Article(native, id)) => {
                         let verdict = filer.file_for(grant, &native, now)?;
                         posted = Some(id);
-                        (outcome(verdict, filer), filer.ground())
+                        outcome(verdict)
                     }
                     Ok(Made::Mailed) => (Outcome::Taken, RefusalKind::Other),
-                    Ok(Made::Refused(why, ground)) => (Outcome::Refused(why.into_bytes()), ground),
+                    Ok(Made::Refused(why, kind)) => (Outcome::Refused(why.into_bytes()), kind),
                     Err(error) => {
                         say(&failure::text_of(&error));
                         let why = told(&error).as_bytes().to_vec();
@@ -143,14 +143,14 @@ fn file_parcel(batch: &mut ArticleBatch, filer: &mut Filer, posts: &Posts) -> an
             _ => {
                 let sender = grant.map(|grant| grant as &dyn Sender);
                 let verdict = filer.file_announced(sender, id, article, now)?;
-                (outcome(verdict, filer), filer.ground())
+                outcome(verdict)
             }
         };
         if let Some(id) = posted {
             batch.name(&id);
         }
         match outcome {
-            Outcome::Refused(why) => batch.judge_refused(why, counted(ground)),
+            Outcome::Refused(why) => batch.judge_refused(why, counted(kind)),
             outcome => batch.judge(outcome),
         }
     }
@@ -158,8 +158,8 @@ fn file_parcel(batch: &mut ArticleBatch, filer: &mut Filer, posts: &Posts) -> an
 }
 
 /// What a refusal is counted as.
-fn counted(ground: RefusalKind) -> What {
-    match ground {
+fn counted(kind: RefusalKind) -> What {
+    match kind {
         RefusalKind::Size => What::Size,
         RefusalKind::Malformed => What::Malformed,
         RefusalKind::Date => What::Date,
@@ -170,10 +170,13 @@ fn counted(ground: RefusalKind) -> What {
     }
 }
 
-fn outcome(verdict: Verdict, filer: &Filer) -> Outcome {
+/// What the sender hears, and what a refusal is counted as.
+fn outcome(verdict: Verdict) -> (Outcome, RefusalKind) {
     match verdict {
-        Verdict::Filed | Verdict::Junked => Outcome::Taken,
-        Verdict::Duplicate => Outcome::Duplicate,
-        Verdict::Refused | Verdict::NeedsAttention => Outcome::Refused(filer.why().to_vec()),
+        Verdict::Filed | Verdict::Junked => (Outcome::Taken, RefusalKind::Other),
+        Verdict::Duplicate => (Outcome::Duplicate, RefusalKind::Other),
+        Verdict::Refused(refusal) | Verdict::NeedsAttention(refusal) => {
+            (Outcome::Refused(refusal.text), refusal.kind)
+        }
     }
 }

@@ -7,12 +7,13 @@ use article::{Article, Form, Header, message_id};
 use groups::{Destination, Sender};
 use store::{Expires, HistoryLine, Position};
 
-use super::{CANCEL_IDS_MAX, Filer};
+use super::{CANCEL_IDS_MAX, Filer, Refusal};
 use crate::cancel_lock;
 use crate::control::decide::Done;
 use crate::control::{ControlMessage, ids, kind_of};
 use crate::error::Error;
 use crate::log::{Code, Now};
+use crate::reason::RefusalKind;
 
 /// Who may cancel an article.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -273,28 +274,26 @@ impl Filer {
         Ok(cancel_lock::matches(lock, key))
     }
 
-    /// Whether a cancel that came earlier takes this article away; if so notes it, and remembers the id.
-    pub(super) fn has_pending_cancel(
+    /// Why this article is refused, if a cancel that came earlier takes it away; that is noted then, and the id remembered.
+    pub(super) fn refused_by_pending_cancel(
         &mut self,
         article: &Article<'_>,
         site: &[u8],
         id: &[u8],
         now: Now,
-    ) -> Result<bool, Error> {
+    ) -> Result<Option<Refusal>, Error> {
         if self.pending_cancels.is_empty() {
-            return Ok(false);
+            return Ok(None);
         }
         let lock = article.find(b"Cancel-Lock");
         let Some(by) = self.pending_cancels.cancels(id, lock, now.seconds) else {
-            return Ok(false);
+            return Ok(None);
         };
-        self.text.clear();
-        self.text.extend_from_slice(b"cancelled in advance by ");
-        self.text.extend_from_slice(by);
-        self.log.line(now, site, Code::Refused, id, &self.text);
+        let text = [b"cancelled in advance by ", by].concat();
+        self.log.line(now, site, Code::Refused, id, &text);
         let expires = self.expires(article);
         self.spool.remember(id, now.seconds, expires)?;
-        Ok(true)
+        Ok(Some(Refusal::new(RefusalKind::Other, text)))
     }
 
     /// Gives an ihave or sendme message of HOST to the site `HOST.ihave` or `HOST.sendme` of sys, whose batches answer it.

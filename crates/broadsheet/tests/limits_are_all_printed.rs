@@ -198,14 +198,27 @@ const ALSO: &[(&str, &str)] = &[
     ("nntp::lib::SASL_BYTES_MAX", "nntp::SASL_BYTES_MAX"),
     ("nntp::lib::LOGINS_FAILED_MAX", "nntp::LOGINS_FAILED_MAX"),
     ("nntp::lib::OUT_BYTES_MAX", "nntp::OUT_BYTES_MAX"),
-    ("store::position::POSITION_MAX", "store::POSITION_MAX"),
-    ("store::current::PAD_BYTES_MAX", "store::PAD_BYTES_MAX"),
-    ("store::report::FINDINGS_MAX", "store::fsck::FINDINGS_MAX"),
-    ("store::report::LOST_IDS_MAX", "store::fsck::LOST_IDS_MAX"),
-    ("store::map::MAPS_MAX", "store::MAPS_MAX"),
+    ("store::log::position::POSITION_MAX", "store::POSITION_MAX"),
+    (
+        "store::spool::current::PAD_BYTES_MAX",
+        "store::PAD_BYTES_MAX",
+    ),
+    (
+        "store::check::report::FINDINGS_MAX",
+        "store::fsck::FINDINGS_MAX",
+    ),
+    (
+        "store::check::report::LOST_IDS_MAX",
+        "store::fsck::LOST_IDS_MAX",
+    ),
+    ("store::io::map::MAPS_MAX", "store::MAPS_MAX"),
+    (
+        "store::history::expires_header::TEXT_BYTES_MAX",
+        "store::expires_header::TEXT_BYTES_MAX",
+    ),
     ("server::shared::DAMAGE_TOLD_MAX", "server::DAMAGE_TOLD_MAX"),
     (
-        "store::salvage::PASSED_BYTES_MAX",
+        "store::io::salvage::PASSED_BYTES_MAX",
         "store::PASSED_BYTES_MAX",
     ),
     (

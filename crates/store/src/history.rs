@@ -2,15 +2,21 @@
 //!
 //! `<id> TAB arrival~expires~size~position TAB group/number group/number`
 //!
-//! `expires` is decimal, the text of a header in which no date can be read, or `-`: see [`crate::expires_header`].
+//! `expires` is decimal, the text of a header in which no date can be read, or `-`: see [`crate::history::expires_header`].
 //! Without a third field the id was seen but not filed (cancelled in advance, refused, expired).
+
+pub(crate) mod cancels;
+pub(crate) mod compacted;
+pub(crate) mod exceptions;
+pub mod expires_header;
+pub(crate) mod sealed;
 
 use article::decimal;
 
-use crate::bytes::cut;
 use crate::error::UNREADABLE;
-use crate::map::is_unreadable;
-use crate::position::SegmentFile;
+use crate::io::bytes::cut;
+use crate::io::map::is_unreadable;
+use crate::log::position::SegmentFile;
 use crate::spool::{first_line, is_line_of};
 use crate::{Error, Expires, Position};
 

@@ -6,8 +6,11 @@
 //! address lies below the oldest history kept is stale and is used again. A hit is only a hint, believed after
 //! the line's id compares equal.
 //!
-//! Ids are hashed with a secret key ([`crate::index_key`]), so that strangers cannot choose ids that crowd one bucket. However
+//! Ids are hashed with a secret key ([`crate::index::key`]), so that strangers cannot choose ids that crowd one bucket. However
 //! crowded one is, the table grows only when it is full as a whole: its size follows from the number of ids alone.
+
+pub(crate) mod key;
+pub(crate) mod watermark;
 
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
@@ -15,10 +18,10 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use article::message_id::HashKey;
 
-use crate::disk::{Disk, File, Open};
-use crate::map::{MapWords, is_unreadable};
-use crate::replace::fresh_path;
-use crate::{Error, index_key, watermark::Watermark};
+use crate::io::disk::{Disk, File, Open};
+use crate::io::map::{MapWords, is_unreadable};
+use crate::io::replace::fresh_path;
+use crate::{Error, index::watermark::Watermark};
 
 /// The file in the news directory.
 pub const FILE: &str = "index";
@@ -123,7 +126,7 @@ impl Index {
         };
         index.set(WORD_BUCKETS, buckets);
         index.set(WORD_CHECK, header_check(buckets));
-        index.set(WORD_KEY_CHECK, index_key::check(&key));
+        index.set(WORD_KEY_CHECK, key::check(&key));
         index.set(WORD_MAGIC, MAGIC);
         Ok(index)
     }
@@ -162,7 +165,7 @@ impl Index {
         };
         index.key = match known.filter(|key| index.is_made_with(key)) {
             Some(key) => Some(key),
-            None => match index_key::read(disk, dir) {
+            None => match key::read(disk, dir) {
                 Err(Error::Io { source, .. }) if source.kind() == ErrorKind::PermissionDenied => {
                     return Ok(Some(index).filter(|index| index.get(WORD_MAGIC) == MAGIC));
                 }
@@ -213,7 +216,7 @@ impl Index {
 
     /// True when the ids in the table were hashed with this key.
     pub fn is_made_with(&self, key: &HashKey) -> bool {
-        self.get(WORD_MAGIC) == MAGIC && self.get(WORD_KEY_CHECK) == index_key::check(key)
+        self.get(WORD_MAGIC) == MAGIC && self.get(WORD_KEY_CHECK) == key::check(key)
     }
 
     /// Gives it its key.
@@ -229,7 +232,7 @@ impl Index {
         self.key.as_ref().ok_or_else(|| {
             let dir = self.path.parent().unwrap_or(Path::new("."));
             let denied = ErrorKind::PermissionDenied.into();
-            Error::io("read", &index_key::path(dir), denied)
+            Error::io("read", &key::path(dir), denied)
         })
     }
 
@@ -512,7 +515,7 @@ fn header_check(buckets: u64) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::disk::RealDisk;
+    use crate::io::disk::RealDisk;
 
     fn spread(n: u64) -> u64 {
         let mut x = n.wrapping_mul(0x9e37_79b9_7f4a_7c15);

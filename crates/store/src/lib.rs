@@ -2,99 +2,66 @@
 //!
 //! Everything that arrives is appended to the current segment's `.art`; `.his`, `.ovr`, the index, `active` and
 //! `cancels` hold nothing that cannot be made again from there. See docs/formats/.
+//!
+//! | folder | contents |
+//! |---|---|
+//! | `io` | the disk, maps of files, atomic replacement, the lock |
+//! | `log` | segments, records, positions, relocation |
+//! | `index` | message-id to history line |
+//! | `history` | history lines of the current and of sealed segments, cancels, explicit Expires |
+//! | `overview` | overview rows, by group and number |
+//! | `expiry` | the decisions of expire, and the rule that an article is visible |
+//! | `reclaim` | giving back the space of dead articles |
+//! | `read` | readers without the lock, following the log |
+//! | `check` | fsck, repair, rebuilding derived files |
+//! | `spool` | the one writer, and recovery when it opens |
 
-mod active_file;
-mod apply_expiry;
-mod bytes;
-mod cancels;
-mod compacted_history;
-pub mod control_socket;
-mod current;
-mod derived_files;
-pub mod disk;
-mod edited_active;
+mod check;
 mod error;
-mod exceptions;
-pub mod expires_header;
-mod expiry_state;
-mod filing;
-mod follow;
-pub mod fsck;
-mod group_index;
-mod growing_map;
-pub mod histogram;
+mod expiry;
 pub mod history;
 mod index;
-mod index_key;
-mod lender;
-mod live_reader;
-mod lock;
-mod low_marks;
-mod map;
-mod numbers;
+mod io;
+mod log;
 mod overview;
-mod pending;
-mod position;
-mod published;
-mod punch;
-mod reader;
-mod rebuild;
+mod read;
 mod reclaim;
-mod record;
-mod record_reader;
-mod recover;
-mod relocation;
-mod relocation_cache;
-mod repack;
-mod repair;
-mod replace;
-mod report;
-mod row;
-mod salvage;
-mod sealed_history;
-mod segment;
-mod shrink;
-mod since;
 mod spool;
-mod stored_record;
-mod survey;
-mod unreclaimed;
-mod used_numbers;
-mod visibility;
-mod visible_rows;
-mod watermark;
 
-pub use apply_expiry::ExpiryDecision;
-pub use cancels::Cancels;
-pub use current::PAD_BYTES_MAX;
+pub use check::fsck::{self, fsck};
+pub use check::rebuild::{Rebuilt, rebuild};
 pub use error::Error;
-pub use expires_header::Expires;
-pub use expiry_state::ExpiryState;
-pub use filing::{Filing, Piece};
-pub use follow::Logged;
-pub use fsck::fsck;
-pub use histogram::{Histogram, Spread};
+pub use expiry::apply::ExpiryDecision;
+pub use expiry::state::ExpiryState;
+pub use expiry::survey::{Boundary, Survey};
 pub use history::HistoryLine;
+pub use history::cancels::Cancels;
+pub use history::expires_header;
+pub use history::expires_header::Expires;
 pub use index::LOAD_PERCENT_MAX as INDEX_LOAD_PERCENT_MAX;
-pub use index_key::random_hash_key;
-pub use lender::Lender;
-pub use live_reader::{Found, LiveReader};
-pub use lock::Lock;
-pub use low_marks::LowMark;
-pub use map::{MAPS_MAX, MapRef, can_be_read, unreadable_pages};
-pub use numbers::Numbers;
+pub use index::key::random_hash_key;
+pub use io::lock::Lock;
+pub use io::map::{MAPS_MAX, MapRef, can_be_read, unreadable_pages};
+pub use io::replace::{fresh_path, read_whole, replace};
+pub use io::salvage::PASSED_BYTES_MAX;
+pub use io::{control_socket, disk};
+pub use log::filing::{Filing, Piece};
+pub use log::position::{POSITION_MAX, Position};
+pub use log::record::{Head, Kind, Record};
+pub use overview::row::{OverviewFields, push_row_of};
 pub use overview::{GroupRows, Row};
-pub use position::{POSITION_MAX, Position};
-pub use published::{Commits, Published};
-pub use reader::Reader;
-pub use rebuild::{Rebuilt, rebuild};
+pub use read::follow::Logged;
+pub use read::histogram;
+pub use read::histogram::{Histogram, Spread};
+pub use read::lender::Lender;
+pub use read::live_reader::{Found, LiveReader};
+pub use read::low_marks::LowMark;
+pub use read::numbers::Numbers;
+pub use read::published::{Commits, Published};
+pub use read::reader::Reader;
+pub use read::record_reader::{Stretch, UNREADABLE_KEPT};
+pub use read::stored_record::StoredRecord;
+pub use read::visible_rows::Run;
 pub use reclaim::{ReclaimPolicy, Reclaimed, SEAL_BYTES_MIN, is_unreclaimed, reclaim, reclaim_on};
-pub use record::{Head, Kind, Record};
-pub use record_reader::{Stretch, UNREADABLE_KEPT};
-pub use replace::{fresh_path, read_whole, replace};
-pub use row::{OverviewFields, push_row_of};
-pub use salvage::PASSED_BYTES_MAX;
+pub use spool::current::PAD_BYTES_MAX;
 pub use spool::{Committed, Durability, Options, SEGMENT_BYTES_MAX, SEGMENT_BYTES_MIN, Spool};
-pub use stored_record::StoredRecord;
-pub use survey::{Boundary, Survey};
-pub use visible_rows::Run;

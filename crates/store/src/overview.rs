@@ -3,12 +3,15 @@
 //! Each commit appends one block; sealing the segment merges them into one, so that the rows of a group
 //! lie together, ready to send. The byte picture is in docs/formats/overview.md.
 
+pub(crate) mod row;
+pub(crate) mod used_numbers;
+
 use hashbrown::HashTable;
 
 use article::decimal;
 
-use crate::bytes::{cut, put_u32, put_u64, u32_at, u64_at};
-use crate::map::is_unreadable;
+use crate::io::bytes::{cut, put_u32, put_u64, u32_at, u64_at};
+use crate::io::map::is_unreadable;
 
 const MAGIC: u32 = u32::from_le_bytes(*b"BSov");
 /// Bytes of a block's header.

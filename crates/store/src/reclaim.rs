@@ -1,19 +1,24 @@
 //! Giving back the space of what has expired, off the lock: segments in which nothing is alive are removed, the others that
 //! lost articles shrink. May be killed at any moment; the next run finishes.
 
+pub(crate) mod punch;
+pub(crate) mod repack;
+pub(crate) mod shrink;
+pub(crate) mod unreclaimed;
+
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use crate::disk::{Disk, Open, RealDisk};
-use crate::lock::Lock;
-use crate::position::{SegmentFile, segment_path};
-use crate::replace::{fresh_path, replace_unsynced};
-use crate::segment::{SEGMENT_HEADER_BYTES, list_views};
-use crate::shrink::{dead_part_of_current, shrink};
+use crate::io::disk::{Disk, Open, RealDisk};
+use crate::io::lock::Lock;
+use crate::io::replace::{fresh_path, replace_unsynced};
+use crate::log::position::{SegmentFile, segment_path};
+use crate::log::segment::{SEGMENT_HEADER_BYTES, list_views};
+use crate::reclaim::shrink::{dead_part_of_current, shrink};
+use crate::reclaim::unreclaimed::{Due, NOW};
 use crate::spool::{Options, Spool};
-use crate::unreclaimed::{Due, NOW};
-use crate::{Error, Reader, unreclaimed};
+use crate::{Error, Reader};
 
 /// A current segment smaller than this is not sealed early, bytes, however much of it is dead.
 pub const SEAL_BYTES_MIN: u64 = 1 << 20;

@@ -1,5 +1,10 @@
 //! The one writer of the log.
 
+pub(crate) mod active_file;
+pub(crate) mod current;
+pub(crate) mod edited_active;
+pub(crate) mod recover;
+
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
@@ -7,27 +12,27 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use article::message_id;
 use groups::{Active, Flag};
 
-use crate::active_file::ActiveFile;
-use crate::cancels::Cancels;
-use crate::current::{Art, Derived, PAD_BYTES_MAX};
-use crate::disk::Disk;
-use crate::expiry_state::ExpiryStateFile;
-use crate::filing::Filing;
+use crate::expiry::state::ExpiryStateFile;
+use crate::history::cancels::Cancels;
+use crate::history::sealed::SealedHistory;
 use crate::history::{HistoryLine, Unreadable, has_unreadable_line, push_seen, sound_line};
+use crate::index::watermark::Watermark;
 use crate::index::{self, Index};
-use crate::lock::Lock;
+use crate::io::disk::Disk;
+use crate::io::lock::Lock;
+use crate::log::filing::Filing;
+use crate::log::pending::SPILL_BYTES;
+use crate::log::position::{POSITION_MAX, SegmentFile, segment_path};
+use crate::log::record::{self, Commit, Kind};
+use crate::log::relocation_cache::Tables;
+use crate::log::segment::{self, SEGMENT_HEADER_BYTES, SegmentHeader};
+use crate::overview::row::push_row;
 use crate::overview::{self, Block};
-use crate::pending::SPILL_BYTES;
-use crate::position::{POSITION_MAX, SegmentFile, segment_path};
-use crate::published::Publisher;
-use crate::record::{self, Commit, Kind};
-use crate::relocation_cache::Tables;
-use crate::row::push_row;
-use crate::sealed_history::SealedHistory;
-use crate::segment::{self, SEGMENT_HEADER_BYTES, SegmentHeader};
-use crate::stored_record::{StoredRecord, read_record};
-use crate::watermark::Watermark;
-use crate::{Error, Expires, Position, recover, repair};
+use crate::read::published::Publisher;
+use crate::read::stored_record::{StoredRecord, read_record};
+use crate::spool::active_file::ActiveFile;
+use crate::spool::current::{Art, Derived, PAD_BYTES_MAX};
+use crate::{Error, Expires, Position, check::repair};
 
 /// When an article counts as filed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -113,7 +118,7 @@ pub struct Spool {
 impl Spool {
     /// Takes the lock and opens the news directory; after a crash, replays what the derived files lack.
     pub fn open(dir: &Path, options: Options) -> Result<Spool, Error> {
-        Spool::open_on(Arc::new(crate::disk::RealDisk), dir, options)
+        Spool::open_on(Arc::new(crate::io::disk::RealDisk), dir, options)
     }
 
     /// As [`Spool::open`], on another disk.
@@ -133,7 +138,7 @@ impl Spool {
         if !dir.join("segments").is_dir() {
             return Err(Error::NotANewsDirectory(dir.to_owned()));
         }
-        let mut spool = recover::open(Arc::new(crate::disk::RealDisk), dir, options, lock)?;
+        let mut spool = recover::open(Arc::new(crate::io::disk::RealDisk), dir, options, lock)?;
         spool.mend_expired()?;
         Ok(spool)
     }

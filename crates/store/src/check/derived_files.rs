@@ -1,0 +1,208 @@
+//! Making the views of a sealed segment again from its `.art`.
+
+use std::collections::VecDeque;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use crate::Error;
+use crate::check::report::FINDINGS_MAX;
+use crate::expiry::state::ExpiryState;
+use crate::expiry::visibility::Visibility;
+use crate::history::HistoryLine;
+use crate::history::compacted::History;
+use crate::history::exceptions::Exceptions;
+use crate::io::disk::{Disk, Open};
+use crate::io::replace::sync_parent;
+use crate::log::position::{SegmentFile, segment_path};
+use crate::log::record::{Kind, Record};
+use crate::log::segment::{SEGMENT_HEADER_BYTES, Step, Walk};
+use crate::overview::row::{OverviewFields, push_row, push_row_of};
+use crate::read::reader::read_cancels;
+use crate::spool::current::AppendFile;
+use crate::spool::recover;
+
+/// Rows are written out each time this many bytes of them wait.
+const PIECE_BYTES: usize = 8 << 20;
+
+/// Makes `.his`, `.ovr` and `.exp` of a sealed segment again from its `.art`. Where the space of dead articles was given
+/// back, their lines are taken from the old `.his`, as far as that can be read: their ids are still remembered.
+/// Returns how many articles there are, and a sentence for each place where some are damaged.
+pub fn rebuild_derived(
+    disk: &Arc<dyn Disk>,
+    dir: &Path,
+    base: u64,
+) -> Result<(u64, Vec<String>), Error> {
+    let segments = dir.join("segments");
+    let path = segment_path(&segments, base, SegmentFile::Art);
+    let at = |source| Error::io("read", &path, source);
+    let file = disk.open(&path, Open::Read).map_err(at)?;
+    let mut walk = Walk::new(&*file, SEGMENT_HEADER_BYTES, u64::MAX).map_err(at)?;
+    let mut views = Views::open(disk, &segments, base)?;
+    let expired = match ExpiryState::read(&**disk, dir)? {
+        Some(expired) => expired,
+        None => ExpiryState::fold(disk, &segments)?,
+    };
+    let alive = Visibility {
+        expired: &expired,
+        // Lost, it is made again when the spool is opened.
+        cancelled: &read_cancels(&**disk, dir, u64::MAX).unwrap_or_default(),
+    };
+    views.find_gone(&**disk, alive)?;
+    let mut articles = 0;
+    let mut damaged = Vec::new();
+    while let Some(step) = walk.next().map_err(at)? {
+        match step {
+            Step::Record(offset, record) => {
+                articles += u64::from(record.head.kind == Kind::Article);
+                views.add(offset, &record)?;
+            }
+            Step::Gap { empty: true, .. } => {}
+            Step::Gap { from, .. } if damaged.len() < FINDINGS_MAX => {
+                damaged.push(recover::damage_notice(&path, from));
+            }
+            Step::Gap { .. } => {}
+        }
+    }
+    views.take_over(u64::MAX)?;
+    views.finish(&**disk).map(|()| (articles, damaged))
+}
+
+/// The views of a segment, being made again under temporary names.
+struct Views {
+    base: u64,
+    his: AppendFile,
+    ovr: AppendFile,
+    exp: AppendFile,
+    lines: Vec<u8>,
+    /// Lines of dead articles, by position; their records may be gone.
+    gone: VecDeque<(u64, Vec<u8>)>,
+    rows: crate::overview::Rows,
+    block: Vec<u8>,
+    targets: [PathBuf; 3],
+}
+
+impl Views {
+    fn open(disk: &Arc<dyn Disk>, segments: &Path, base: u64) -> Result<Views, Error> {
+        let targets = [SegmentFile::His, SegmentFile::Ovr, SegmentFile::Exp]
+            .map(|view| segment_path(segments, base, view));
+        let fresh = |path: &PathBuf| {
+            let mut name = path.clone().into_os_string();
+            name.push(".remake");
+            AppendFile::open(&**disk, name.into(), Open::Truncate, 0)
+        };
+        let [his, ovr, exp] = &targets;
+        Ok(Views {
+            base,
+            his: fresh(his)?,
+            ovr: fresh(ovr)?,
+            exp: fresh(exp)?,
+            lines: Vec::new(),
+            gone: VecDeque::new(),
+            rows: Default::default(),
+            block: Vec::new(),
+            targets,
+        })
+    }
+
+    fn add(&mut self, offset: u64, record: &Record<'_>) -> Result<(), Error> {
+        if !record.head.kind.has_history_line() {
+            return Ok(());
+        }
+        self.take_over(offset)?;
+        self.next_gone(offset + 1);
+        self.lines.extend_from_slice(record.line());
+        if let Some(line) = HistoryLine::parse(record.line())
+            && record.head.kind == Kind::Article
+        {
+            self.rows.add(offset as u32, line.links(), |out| {
+                push_row_of(out, record, line.id);
+            });
+        }
+        if self.rows.bytes() > PIECE_BYTES {
+            self.flush_rows()
+        } else {
+            Ok(())
+        }
+    }
+
+    /// Finds in the old `.his` the lines of dead articles. (Where one that is alive has no record there was damage: it may
+    /// come again, so its id must not be known.)
+    fn find_gone(&mut self, disk: &dyn Disk, alive: Visibility<'_>) -> Result<(), Error> {
+        let [path, ..] = &self.targets;
+        let Ok(old) = disk.open(path, Open::Read) else {
+            return Ok(());
+        };
+        let map = old
+            .length()
+            .and_then(|length| old.map(length))
+            .map_err(|source| Error::io("read", path, source))?;
+        for (_, text) in crate::history::lines(History::of_map(&map).text()) {
+            let line = HistoryLine::parse(text).filter(|line| alive.is_dead(line));
+            let offset = line.and_then(|line| line.position?.0.checked_sub(self.base));
+            let after = self.gone.back().map_or(0, |(last, _)| last + 1);
+            if let Some(offset) = offset.filter(|offset| *offset >= after) {
+                self.gone.push_back((offset, [text, b"\n"].concat()));
+            }
+        }
+        Ok(())
+    }
+
+    /// Takes over the lines of dead articles in front of a position whose records are gone. Their numbers must stay known
+    /// until expire has passed them (a cancelled article waits for that), so they get a row each.
+    fn take_over(&mut self, before: u64) -> Result<(), Error> {
+        while let Some((offset, text)) = self.next_gone(before) {
+            if let Some(line) = HistoryLine::parse(&text) {
+                self.rows.add(offset as u32, line.links(), |out| {
+                    let fields = OverviewFields {
+                        id: line.id,
+                        ..OverviewFields::default()
+                    };
+                    push_row(out, &fields, line.size.unwrap_or(0), 0);
+                });
+            }
+            self.lines.extend_from_slice(&text);
+        }
+        Ok(())
+    }
+
+    fn next_gone(&mut self, before: u64) -> Option<(u64, Vec<u8>)> {
+        let is_due = self.gone.front().is_some_and(|(at, _)| *at < before);
+        is_due.then(|| self.gone.pop_front()).flatten()
+    }
+
+    fn flush_rows(&mut self) -> Result<(), Error> {
+        self.block.clear();
+        if !self.rows.is_empty() {
+            self.rows.build(&mut self.block);
+        }
+        self.ovr.append(&self.block)
+    }
+
+    fn finish(mut self, disk: &dyn Disk) -> Result<(), Error> {
+        self.flush_rows()?;
+        crate::spool::current::merge_overview(disk, &self.ovr.path, self.ovr.end)?;
+        let mut exceptions = Exceptions::default();
+        for line in self.lines.split_inclusive(|&b| b == b'\n') {
+            look_at(&mut exceptions, line);
+        }
+        self.his.append(&self.lines)?;
+        self.exp.append(exceptions.lines())?;
+        for (from, to) in [&self.his, &self.ovr, &self.exp].iter().zip(&self.targets) {
+            from.sync()?;
+            disk.rename(&from.path, to)
+                .map_err(|source| Error::io("put in place", to, source))?;
+        }
+        // An index is made of them.
+        let [his, ..] = &self.targets;
+        sync_parent(disk, his)
+    }
+}
+
+/// As [`Exceptions::look_at`], for a line of any kind.
+pub fn look_at(exceptions: &mut Exceptions, line: &[u8]) {
+    if let Some(told) = HistoryLine::parse(line)
+        && let (Some(arrival), Some(_)) = (told.arrival, told.position)
+    {
+        exceptions.look_at(line, arrival, told.expires);
+    }
+}

@@ -1,0 +1,276 @@
+//! What `fsck --repair` does to files that cannot be used as they are.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use crate::Error;
+use crate::check::report::Report;
+use crate::history::HistoryLine;
+use crate::io::disk::{Disk, File, Open};
+use crate::io::replace::sync_parent;
+use crate::log::position::{SegmentFile, segment_path};
+use crate::log::record::{ALIGN, Commit, HEADER_BYTES, Kind, Lengths, begin, finish};
+use crate::log::segment::{self, SEGMENT_HEADER_BYTES, SegmentHeader, Step, Walk};
+use crate::spool::active_file::ActiveFile;
+use crate::spool::recover::{self, rebuild_active, rebuild_derived};
+use crate::spool::{Options, Spool};
+
+/// What is told of a view whose `.art` is gone.
+pub const ORPHAN: &str = "its .art is missing: all articles of this segment are lost";
+
+/// Mends what would keep a spool from opening: `active`, headers of segments, views that are missing.
+pub fn before_opening(disk: &Arc<dyn Disk>, dir: &Path, report: &mut Report) -> Result<(), Error> {
+    let segments = dir.join("segments");
+    for path in orphans(&**disk, &segments)? {
+        set_aside(&**disk, dir, &path)?;
+        report.tell(&path, 0, format!("{ORPHAN}; put in bad/"), true);
+    }
+    let bases = segment::list(&**disk, &segments)?;
+    for (place, &base) in bases.iter().enumerate() {
+        repair_header(&**disk, &segments, base, bases.get(place + 1), report)?;
+    }
+    repair_active(disk, dir, report)?;
+    let Some((_, sealed)) = bases.split_last() else {
+        return Ok(());
+    };
+    for &base in sealed {
+        let mut lacks = false;
+        for view in [SegmentFile::His, SegmentFile::Ovr] {
+            let path = segment_path(&segments, base, view);
+            if disk.open(&path, Open::Read).is_err() {
+                report.tell(&path, 0, "it was missing: made again from .art", true);
+                lacks = true;
+            }
+        }
+        if lacks {
+            remove_index(&**disk, dir)?;
+            rebuild_derived(disk, dir, base)?;
+        }
+    }
+    Ok(())
+}
+
+/// The views of segments whose `.art` is lost. Expire takes `.ovr` before `.art` and may keep `.his`, and an empty
+/// `.ovr` is left from a segment whose making was cut short: those are in order.
+pub fn orphans(disk: &dyn Disk, segments: &Path) -> Result<Vec<PathBuf>, Error> {
+    let arts: BTreeSet<PathBuf> = segment::list(disk, segments)?
+        .into_iter()
+        .map(|base| segment_path(segments, base, SegmentFile::Art))
+        .collect();
+    let mut names = disk
+        .list(segments)
+        .map_err(|source| Error::io("list", segments, source))?;
+    names.sort();
+    let length = |path: &Path| disk.open(path, Open::Read).and_then(|file| file.length());
+    let mut found = Vec::new();
+    for name in names {
+        let art = segments.join(name.with_extension(SegmentFile::Art.suffix()));
+        let ovr = segments.join(&name);
+        let is_ovr = name
+            .extension()
+            .is_some_and(|end| end == SegmentFile::Ovr.suffix());
+        if !is_ovr || arts.contains(&art) || length(&ovr).is_ok_and(|length| length == 0) {
+            continue;
+        }
+        let his = ovr.with_extension(SegmentFile::His.suffix());
+        found.push(ovr);
+        if length(&his).is_ok() {
+            found.push(his);
+        }
+    }
+    Ok(found)
+}
+
+fn set_aside(disk: &dyn Disk, dir: &Path, path: &Path) -> Result<(), Error> {
+    let name = path.file_name().unwrap_or_default();
+    let aside = dir.join("bad").join(name);
+    disk.rename(path, &aside)
+        .map_err(|source| Error::io("put aside", path, source))?;
+    sync_parent(disk, &aside)?;
+    sync_parent(disk, path)
+}
+
+/// A header holds nothing but what the names of the segments tell.
+fn repair_header(
+    disk: &dyn Disk,
+    segments: &Path,
+    base: u64,
+    next: Option<&u64>,
+    report: &mut Report,
+) -> Result<(), Error> {
+    let path = segment_path(segments, base, SegmentFile::Art);
+    let at = |source| Error::io("mend", &path, source);
+    let file = disk.open(&path, Open::Write).map_err(at)?;
+    let told = match SegmentHeader::read(&*file, &path) {
+        Ok(header) if header.base == base => return Ok(()),
+        Ok(_) => "its header named another segment".to_owned(),
+        Err(Error::Damaged { what, .. }) => what.to_owned(),
+        Err(error) => return Err(error),
+    };
+    let length = file.length().map_err(at)?;
+    let span = match next {
+        Some(next) => next - base,
+        None => Options::default()
+            .segment_bytes
+            .max(length.next_multiple_of(4096)),
+    };
+    let moved_at = find_table(&*file, base).map_err(at)?;
+    let header = SegmentHeader {
+        base,
+        span,
+        moved_at,
+    };
+    file.write_at(&header.to_bytes(), 0)
+        .and_then(|()| file.sync())
+        .map_err(at)?;
+    report.tell(&path, 0, format!("{told}: written anew"), true);
+    Ok(())
+}
+
+/// Where the table of a segment lies, sound or not; 0: it was not repacked.
+fn find_table(file: &dyn File, base: u64) -> std::io::Result<u64> {
+    let mut walk = Walk::as_it_lies(file, SEGMENT_HEADER_BYTES, u64::MAX)?;
+    let mut end = SEGMENT_HEADER_BYTES;
+    let mut is_moved = false;
+    while let Some(step) = walk.next()? {
+        let Step::Record(at, record) = step else {
+            continue;
+        };
+        if record.head.kind == Kind::Relocation {
+            return Ok(at);
+        }
+        end = at + u64::from(record.head.length);
+        is_moved |= record.head.kind == Kind::Article
+            && HistoryLine::parse(record.line())
+                .and_then(|line| line.position)
+                .is_some_and(|position| position.0.checked_sub(base) != Some(at));
+    }
+    // Its articles lie elsewhere than they say: the table came behind the last of them, and is damaged as well.
+    Ok(if is_moved { end } else { 0 })
+}
+
+/// A damaged active is put aside and made again from the log, before anything else needs it.
+fn repair_active(disk: &Arc<dyn Disk>, dir: &Path, report: &mut Report) -> Result<(), Error> {
+    let path = dir.join("active");
+    let what = match ActiveFile::open(disk, dir) {
+        Err(Error::Active { what, .. }) => what,
+        Ok(file) => match file.table.faults() {
+            [] => return Ok(()),
+            [first, ..] => first.to_string(),
+        },
+        // Missing: opening the spool makes it again.
+        Err(_) => return Ok(()),
+    };
+    let table = rebuild_active(disk, &dir.join("segments"))?;
+    let aside = dir.join("bad").join("active");
+    disk.rename(&path, &aside)
+        .map_err(|source| Error::io("put aside", &path, source))?;
+    sync_parent(&**disk, &aside)?;
+    ActiveFile::create(disk, dir, table)?;
+    report.tell(
+        &path,
+        0,
+        format!("{what}: made again from the log, the old one is bad/active"),
+        true,
+    );
+    Ok(())
+}
+
+/// Makes the views of these segments again. Those of the current one by a replay: without its index the store
+/// replays the last segment whole, and makes the index anew.
+pub fn views(spool: Spool, bad: &[u64]) -> Result<Spool, Error> {
+    let (disk, dir, options) = (spool.disk.clone(), spool.dir.clone(), spool.options);
+    let current = spool.art.header.base;
+    let Spool { lock, .. } = spool;
+    remove_index(&*disk, &dir)?;
+    for &base in bad.iter().filter(|base| **base != current) {
+        rebuild_derived(&disk, &dir, base)?;
+    }
+    recover::open(disk, &dir, options, lock)
+}
+
+/// Removes the index, durably, before views are made again: addresses of a history that was thinned change, and if the
+/// making is cut short the old index must not be believed.
+pub fn remove_index(disk: &dyn Disk, dir: &Path) -> Result<(), Error> {
+    let index = dir.join("index");
+    match disk.remove(&index) {
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(()),
+        removed => removed.and_then(|()| disk.sync_directory(dir)),
+    }
+    .map_err(|source| Error::io("remove", &index, source))
+}
+
+/// The file of ids of lost articles in `bad/`: one a line, as `broadsheet batchsm` takes them.
+pub const LOST_IDS: &str = "lost.ids";
+
+/// Adds the ids of lost articles to their list.
+pub fn list_lost(disk: &dyn Disk, dir: &Path, report: &Report) -> Result<(), Error> {
+    if report.lost_ids.is_empty() {
+        return Ok(());
+    }
+    let bad = dir.join("bad");
+    let path = bad.join(LOST_IDS);
+    let mut text = report.lost_ids.join(&b'\n');
+    text.push(b'\n');
+    let added = disk.open(&path, Open::Create).and_then(|file| {
+        file.write_at(&text, file.length()?)?;
+        file.sync()
+    });
+    added
+        .and_then(|()| disk.sync_directory(&bad))
+        .map_err(|source| Error::io("write", &path, source))
+}
+
+/// Copies damaged bytes to `bad/` and lays a pad record over them, so that the log is whole again. Also at the end of the file, which
+/// may grow by that: it is never cut, readers may have mapped it.
+pub fn put_aside(
+    disk: &Arc<dyn Disk>,
+    segments: &Path,
+    path: &Path,
+    file: &dyn File,
+    (from, to): (u64, u64),
+) -> Result<(), Error> {
+    let at = |source| Error::io("mend", path, source);
+    let length = file.length().map_err(at)?;
+    let mut bytes = vec![0; (to - from) as usize];
+    let whole = bytes.len().next_multiple_of(ALIGN).max(HEADER_BYTES);
+    let padded = if to >= length { whole } else { bytes.len() };
+    file.read_at(&mut bytes, from).map_err(at)?;
+    let name = path
+        .file_stem()
+        .map(|stem| stem.to_string_lossy().into_owned())
+        .unwrap_or_default();
+    let aside = segments
+        .with_file_name("bad")
+        .join(format!("art.{name}.{from}"));
+    let copy = disk
+        .open(&aside, Open::Truncate)
+        .map_err(|source| Error::io("make", &aside, source))?;
+    copy.write_at(&bytes, 0)
+        .and_then(|()| copy.sync())
+        .map_err(|source| Error::io("write", &aside, source))?;
+    // Before the original is written over.
+    sync_parent(&**disk, &aside)?;
+    file.write_at(&pad(padded), from)
+        .and_then(|()| file.sync())
+        .map_err(at)
+}
+
+/// A pad record of so many bytes; zeros, a hole, where none fits.
+fn pad(length: usize) -> Vec<u8> {
+    let mut pad = Vec::with_capacity(length);
+    if length >= HEADER_BYTES && length.is_multiple_of(ALIGN) {
+        let start = begin(&mut pad);
+        pad.resize(length, 0);
+        // Stamp 0: it belongs to no commit.
+        let commit = Commit {
+            commit_sequence: 0,
+            start,
+        };
+        finish(&mut pad, start, Kind::Pad, commit, Lengths::default());
+    } else {
+        pad.resize(length, 0);
+    }
+    pad
+}

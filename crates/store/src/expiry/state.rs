@@ -1,0 +1,461 @@
+//! What expire took away: a fold over the log, and the file `expired` that holds its result.
+//!
+//! Of each group: everything below its *cut* is gone, except the *survivors* (an explicit Expires in the future);
+//! and of the rest the *early* ones (an explicit Expires gone by) are gone too. The file is derived: lost, it is made
+//! again from the log, where each segment but the first begins with a copy.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock};
+
+use article::decimal;
+use hashbrown::HashMap;
+
+use crate::history::HistoryLine;
+use crate::io::bytes::cut;
+use crate::io::disk::{Disk, Open};
+use crate::io::replace::{read_whole, replace};
+use crate::log::record::Kind;
+use crate::log::segment::each_record;
+use crate::{Error, log::segment};
+
+const MAGIC: &[u8] = b"BSexpired1 ";
+/// The line that ends a whole copy in the log.
+pub const END_OF_COPY: &[u8] = b"=\n";
+
+/// What is gone in each group. Doing a change twice, or all changes since some time again in their order, changes nothing.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ExpiryState {
+    groups: HashMap<Vec<u8>, GroupExpiry>,
+    /// Ids of articles that are gone are forgotten when they arrived before this.
+    forget_before: i64,
+}
+
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+struct GroupExpiry {
+    cut: u64,
+    survivors: BTreeSet<u64>,
+    early: BTreeSet<u64>,
+    /// No article below this position is to be decided by the group's default: saves looking again.
+    settled: u64,
+}
+
+impl GroupExpiry {
+    /// True when there is more to tell than how far it is settled.
+    fn lost_any(&self) -> bool {
+        self.cut > 0 || !self.survivors.is_empty() || !self.early.is_empty()
+    }
+}
+
+impl ExpiryState {
+    /// True when an article with this number in a group has not expired.
+    pub fn keeps(&self, group: &[u8], number: u64) -> bool {
+        self.in_group(group).keeps(number)
+    }
+
+    /// What has expired in one group, for who asks about many of its numbers.
+    pub fn in_group(&self, group: &[u8]) -> InGroup<'_> {
+        InGroup(self.groups.get(group))
+    }
+
+    /// True when an article is left in one of its groups. (It may have been cancelled.)
+    pub fn keeps_any(&self, line: &HistoryLine<'_>) -> bool {
+        line.links()
+            .any(|(group, number)| self.keeps(group, number))
+    }
+
+    /// True when an id is no longer to be known: it has expired, or was never filed, and is older than expire's `/expired/`.
+    pub fn forgets(&self, line: &HistoryLine<'_>) -> bool {
+        line.arrival.unwrap_or(i64::MIN) < self.forget_before && !self.keeps_any(line)
+    }
+
+    /// The number below which a group has only survivors.
+    pub fn cut(&self, group: &[u8]) -> u64 {
+        self.groups.get(group).map_or(0, |gone| gone.cut)
+    }
+
+    /// The highest number that is known to have been given: a group that comes back does not give it again.
+    pub fn highest(&self, group: &[u8]) -> u64 {
+        let Some(gone) = self.groups.get(group) else {
+            return 0;
+        };
+        let early = gone.early.last().copied().unwrap_or(0);
+        gone.cut.saturating_sub(1).max(early)
+    }
+
+    /// True when a number below the cut is kept.
+    pub fn survives(&self, group: &[u8], number: u64) -> bool {
+        let gone = self.groups.get(group);
+        gone.is_some_and(|gone| number < gone.cut && gone.survivors.contains(&number))
+    }
+
+    /// Numbers below the cut, between two numbers that count as well, that are kept.
+    pub fn survivors_in(
+        &self,
+        group: &[u8],
+        (first, last): (u64, u64),
+    ) -> impl Iterator<Item = u64> {
+        let gone = self.groups.get(group).filter(|_| first <= last);
+        gone.into_iter().flat_map(move |gone| {
+            let below = gone.survivors.range(first..=last);
+            below.copied().take_while(|number| *number < gone.cut)
+        })
+    }
+
+    /// Numbers below the cut that are kept.
+    pub fn survivors(&self, group: &[u8]) -> impl Iterator<Item = u64> {
+        let gone = self.groups.get(group).into_iter();
+        gone.flat_map(|gone| gone.survivors.range(..gone.cut).copied())
+    }
+
+    /// Numbers at or above the cut that are gone.
+    pub fn early(&self, group: &[u8]) -> impl Iterator<Item = u64> {
+        let gone = self.groups.get(group).into_iter();
+        gone.flat_map(|gone| gone.early.iter().copied())
+    }
+
+    /// The position below which no article of a group need be looked at to decide it by default.
+    pub fn settled(&self, group: &[u8]) -> u64 {
+        self.groups.get(group).map_or(0, |gone| gone.settled)
+    }
+
+    /// Ids that arrived before this and are not kept by an article are forgotten.
+    pub fn forget_before(&self) -> i64 {
+        self.forget_before
+    }
+
+    /// The lowest number that may be alive: the low mark, as C News's upact found it.
+    pub fn low(&self, group: &[u8]) -> u64 {
+        let Some(gone) = self.groups.get(group) else {
+            return 0;
+        };
+        let mut low = gone.cut;
+        while gone.early.contains(&low) {
+            low += 1;
+        }
+        gone.survivors.first().map_or(low, |first| low.min(*first))
+    }
+
+    /// Applies lines of the log: `group cut low`, `group low`, `+ group/number`, `- group/number`, `/expired/ time`.
+    /// What cannot be read is passed over.
+    pub fn apply(&mut self, text: &[u8]) {
+        let mut rest = Some(text);
+        while let Some(text) = rest {
+            let (line, behind) = cut(text, b'\n');
+            self.apply_line(line);
+            rest = behind;
+        }
+    }
+
+    fn apply_line(&mut self, line: &[u8]) -> Option<()> {
+        let (first, rest) = cut(line, b' ');
+        let (second, rest) = cut(rest?, b' ');
+        match first {
+            b"+" | b"-" => {
+                let slash = memchr::memrchr(b'/', second)?;
+                let (group, number) = second.split_at_checked(slash)?;
+                let number = decimal::parse(number.get(1..)?)?;
+                let gone = self.gone(group);
+                if first == b"+" {
+                    gone.early.remove(&number);
+                    gone.survivors.insert(number);
+                } else {
+                    gone.survivors.remove(&number);
+                    if number >= gone.cut {
+                        gone.early.insert(number);
+                    }
+                }
+            }
+            b"/expired/" => self.forget_before = decimal::parse_signed(second)?,
+            b"@" => self.gone(cut(rest?, b' ').0).settled = decimal::parse(second)?,
+            group => {
+                let cut = decimal::parse(second)?;
+                let gone = self.gone(group);
+                if cut > gone.cut {
+                    gone.cut = cut;
+                    gone.early = gone.early.split_off(&cut);
+                }
+            }
+        }
+        Some(())
+    }
+
+    fn gone(&mut self, group: &[u8]) -> &mut GroupExpiry {
+        self.groups.entry_ref(group).or_default()
+    }
+
+    /// Notes how far a group is settled; only the file keeps it, the log does not.
+    pub fn settle(&mut self, group: &[u8], position: u64) {
+        self.gone(group).settled = position;
+    }
+
+    /// Appends everything as lines, in an order in which any part of them loses nothing: what survives, the cuts, what
+    /// is gone early.
+    pub fn push_lines(&self, out: &mut Vec<u8>) {
+        // Of most groups only how far they are settled is known.
+        let groups = self.groups.iter();
+        let mut groups: Vec<_> = groups.filter(|(_, gone)| gone.lost_any()).collect();
+        groups.sort_unstable_by_key(|(name, _)| *name);
+        out.extend_from_slice(b"/expired/ ");
+        decimal::push_signed(out, self.forget_before);
+        out.push(b'\n');
+        for (name, gone) in &groups {
+            for &number in &gone.survivors {
+                push_link(out, b'+', name, number);
+            }
+        }
+        for (name, gone) in &groups {
+            if gone.cut > 0 {
+                push_cut(out, name, gone.cut, self.low(name));
+            }
+        }
+        for (name, gone) in &groups {
+            for &number in &gone.early {
+                push_link(out, b'-', name, number);
+            }
+        }
+    }
+
+    /// The whole file.
+    fn image(&self) -> Vec<u8> {
+        let mut lines = Vec::new();
+        self.push_lines(&mut lines);
+        for (name, gone) in &self.groups {
+            if gone.settled > 0 {
+                lines.extend_from_slice(b"@ ");
+                decimal::push(&mut lines, gone.settled);
+                lines.push(b' ');
+                lines.extend_from_slice(name);
+                lines.push(b'\n');
+            }
+        }
+        let mut image = MAGIC.to_vec();
+        decimal::push(&mut image, u64::from(crc32c::crc32c(&lines)));
+        image.push(b'\n');
+        image.extend_from_slice(&lines);
+        image
+    }
+
+    /// Reads the file's text; `None`: damaged.
+    fn parse(image: &[u8]) -> Option<ExpiryState> {
+        let rest = image.strip_prefix(MAGIC)?;
+        let end = memchr::memchr(b'\n', rest)?;
+        let (sum, lines) = rest.split_at_checked(end)?;
+        let lines = lines.get(1..)?;
+        if decimal::parse(sum)? != u64::from(crc32c::crc32c(lines)) {
+            return None;
+        }
+        let mut told = ExpiryState::fresh();
+        told.apply(lines);
+        Some(told)
+    }
+
+    /// True when nothing has expired.
+    pub fn is_fresh(&self) -> bool {
+        self.groups.is_empty()
+    }
+
+    /// Nothing has expired, nothing is forgotten.
+    pub fn fresh() -> ExpiryState {
+        ExpiryState {
+            groups: HashMap::new(),
+            forget_before: i64::MIN,
+        }
+    }
+
+    /// Reads the file of a news directory. `None`: missing or damaged.
+    pub fn read(disk: &dyn Disk, dir: &Path) -> Result<Option<ExpiryState>, Error> {
+        let image = read_whole(disk, &dir.join(NAME))?;
+        Ok(image.and_then(|image| ExpiryState::parse(&image)))
+    }
+
+    /// Folds it from the log: from the last segment that begins with a whole copy.
+    pub fn fold(disk: &Arc<dyn Disk>, segments: &Path) -> Result<ExpiryState, Error> {
+        let bases = segment::list(&**disk, segments)?;
+        let mut later: Vec<Vec<u8>> = Vec::new();
+        for &base in bases.iter().rev() {
+            let mut text = Vec::new();
+            let mut whole = false;
+            each_record(disk, segments, base, |_, record| {
+                if record.head.kind == Kind::LowMarks {
+                    whole |= record.line().ends_with(END_OF_COPY);
+                    text.extend_from_slice(record.line());
+                }
+            })?;
+            later.push(text);
+            if whole {
+                break;
+            }
+        }
+        let mut told = ExpiryState::fresh();
+        for text in later.iter().rev() {
+            told.apply(text);
+        }
+        Ok(told)
+    }
+}
+
+/// What has expired in one group.
+#[derive(Debug, Clone, Copy)]
+pub struct InGroup<'e>(Option<&'e GroupExpiry>);
+
+impl InGroup<'_> {
+    /// True when the article with this number has not expired.
+    #[inline]
+    pub fn keeps(&self, number: u64) -> bool {
+        match self.0 {
+            None => true,
+            Some(gone) if number >= gone.cut => !gone.early.contains(&number),
+            Some(gone) => gone.survivors.contains(&number),
+        }
+    }
+}
+
+const NAME: &str = "expired";
+
+/// Appends `group cut low`.
+pub fn push_cut(out: &mut Vec<u8>, group: &[u8], cut: u64, low: u64) {
+    out.extend_from_slice(group);
+    out.push(b' ');
+    decimal::push(out, cut);
+    out.push(b' ');
+    decimal::push(out, low);
+    out.push(b'\n');
+}
+
+/// Appends `+ group/number` or `- group/number`.
+pub fn push_link(out: &mut Vec<u8>, sign: u8, group: &[u8], number: u64) {
+    out.extend_from_slice(&[sign, b' ']);
+    out.extend_from_slice(group);
+    out.push(b'/');
+    decimal::push(out, number);
+    out.push(b'\n');
+}
+
+/// The state of the one writer: read when first needed, written when it changed.
+#[derive(Debug)]
+pub struct ExpiryStateFile {
+    disk: Arc<dyn Disk>,
+    dir: PathBuf,
+    state: OnceLock<ExpiryState>,
+    /// The file does not hold the state: it changed, or the file was damaged.
+    changed: AtomicBool,
+}
+
+impl ExpiryStateFile {
+    /// Of a news directory; nothing is read yet.
+    pub fn new(disk: &Arc<dyn Disk>, dir: &Path) -> ExpiryStateFile {
+        ExpiryStateFile {
+            disk: disk.clone(),
+            dir: dir.to_owned(),
+            state: OnceLock::new(),
+            changed: AtomicBool::new(false),
+        }
+    }
+
+    /// True when there is no file: a new news directory, or a lost one.
+    pub fn is_missing(&self) -> bool {
+        self.disk.open(&self.dir.join(NAME), Open::Read).is_err()
+    }
+
+    /// The state; where the file is missing or damaged, from the log.
+    pub fn state(&self) -> Result<&ExpiryState, Error> {
+        if let Some(state) = self.state.get() {
+            return Ok(state);
+        }
+        let state = match ExpiryState::read(&*self.disk, &self.dir)? {
+            Some(state) => state,
+            None => {
+                self.changed.store(true, Ordering::Relaxed);
+                ExpiryState::fold(&self.disk, &self.dir.join("segments"))?
+            }
+        };
+        Ok(self.state.get_or_init(|| state))
+    }
+
+    /// The state, to be changed.
+    pub fn state_mut(&mut self) -> Result<&mut ExpiryState, Error> {
+        self.state()?;
+        self.changed.store(true, Ordering::Relaxed);
+        self.state.get_mut().ok_or_else(|| {
+            let lost = std::io::Error::other("its state was not kept");
+            Error::io("read", &self.dir.join(NAME), lost)
+        })
+    }
+
+    /// Writes the file, if something changed: a new one, durably, in the old one's place. True when it did.
+    pub fn flush(&mut self) -> Result<bool, Error> {
+        if !self.changed.load(Ordering::Relaxed) {
+            return Ok(false);
+        }
+        let path = self.dir.join(NAME);
+        let image = self.state()?.image();
+        replace(&*self.disk, &path, |file| file.write_at(&image, 0))?;
+        self.changed.store(false, Ordering::Relaxed);
+        Ok(true)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn a_line_of_each_kind_is_understood() {
+        let mut told = ExpiryState::fresh();
+        told.apply(b"+ a/3\na 10 3\n- a/12\n/expired/ 77\n@ 4096 a\nold 5\n? nonsense\n=\n");
+        let kept: Vec<u64> = (0..15).filter(|n| told.keeps(b"a", *n)).collect();
+        assert_eq!(kept, [3, 10, 11, 13, 14]);
+        assert_eq!(
+            (told.low(b"a"), told.low(b"old"), told.low(b"b")),
+            (3, 5, 0)
+        );
+        told.apply(b"- a/3\n- a/10\n");
+        assert_eq!((told.low(b"a"), told.cut(b"a")), (11, 10));
+        assert_eq!((told.settled(b"a"), told.forget_before()), (4096, 77));
+        assert_eq!(ExpiryState::parse(&told.image()), Some(told));
+    }
+
+    fn changes() -> impl Strategy<Value = Vec<String>> {
+        let change = (0..3u8, 0..20u64).prop_map(|(kind, number)| match kind {
+            0 => format!("+ a/{number}\n"),
+            1 => format!("- a/{number}\n"),
+            _ => format!("a {number}\n"),
+        });
+        prop::collection::vec(change, 0..30)
+    }
+
+    proptest! {
+        /// A replay after a power cut applies again what the file has already.
+        #[test]
+        fn applying_the_end_again_changes_nothing(changes in changes(), from in 0..30usize) {
+            let mut told = ExpiryState::fresh();
+            told.apply(changes.concat().as_bytes());
+            let kept: Vec<bool> = (0..25).map(|n| told.keeps(b"a", n)).collect();
+            told.apply(changes[from.min(changes.len())..].concat().as_bytes());
+            let again: Vec<bool> = (0..25).map(|n| told.keeps(b"a", n)).collect();
+            prop_assert_eq!(kept, again);
+        }
+
+        #[test]
+        fn a_copy_says_the_same(changes in changes()) {
+            let mut told = ExpiryState::fresh();
+            told.apply(changes.concat().as_bytes());
+            let mut lines = Vec::new();
+            told.push_lines(&mut lines);
+            let mut again = ExpiryState::fresh();
+            again.apply(&lines);
+            for n in 0..25 {
+                prop_assert_eq!(told.keeps(b"a", n), again.keeps(b"a", n));
+            }
+        }
+
+        #[test]
+        fn no_bytes_make_it_panic(bytes: Vec<u8>) {
+            let _ = ExpiryState::parse(&bytes);
+            ExpiryState::fresh().apply(&bytes);
+        }
+    }
+}

@@ -1,0 +1,245 @@
+//! What expire looks at in a segment: its groups, where a cut-off lies, and the lines to be decided one by one. No article
+//! is opened, and what stays is not looked at.
+
+use std::collections::HashSet;
+use std::path::Path;
+
+use crate::Error;
+use crate::expiry::state::ExpiryState;
+use crate::history::HistoryLine;
+use crate::history::compacted::History;
+use crate::io::disk::{Disk, MapRef, Open};
+use crate::log::position::{SegmentFile, segment_path};
+use crate::log::record::Kind;
+use crate::log::segment::{SEGMENT_HEADER_BYTES, Step, Walk};
+use crate::overview::{self, GroupRows};
+
+/// The views of one segment, mapped.
+#[derive(Debug)]
+pub struct Survey {
+    pub(crate) base: u64,
+    pub(crate) his: MapRef,
+    pub(crate) his_end: usize,
+    pub(crate) ovr: MapRef,
+    pub(crate) exp: MapRef,
+    /// Positions of lines that break the order of arrival.
+    pub(crate) unordered: HashSet<u64>,
+}
+
+/// Where a cut-off lies in a segment.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Boundary {
+    /// The offset of the first record that did not arrive before it.
+    pub record: u64,
+    /// When that arrived, epoch seconds.
+    pub arrival: i64,
+}
+
+impl Survey {
+    /// The position of the segment's first byte.
+    pub fn base(&self) -> u64 {
+        self.base
+    }
+
+    /// The first article whose arrival, in order, is at or after `time`. `None`: all of them arrived before.
+    /// Exceptions ([`Survey::exceptions`]) are passed over.
+    pub fn boundary(&self, time: i64) -> Option<Boundary> {
+        self.first(|line| line.arrival >= time)
+    }
+
+    /// Behind the last article that history tells of, an offset: rows beyond it are of articles filed since, and nothing is
+    /// known of when those arrived.
+    pub fn end(&self) -> u64 {
+        let text = History::of(self.history()).text();
+        let last = text
+            .rsplit(|&b| b == b'\n')
+            .find_map(|line| HistoryLine::parse(line)?.position);
+        last.map_or(0, |position| position.0.saturating_sub(self.base) + 1)
+    }
+
+    /// True when each living article with an Expires is among the exceptions: else `.exp` is damaged.
+    pub fn has_its_exceptions(&self, expired: &ExpiryState) -> bool {
+        let known: HashSet<u64> = self
+            .exceptions()
+            .filter_map(|line| Some(line.position?.0))
+            .collect();
+        self.lines()
+            .filter(|line| !line.expires.is_absent())
+            .all(|line| {
+                let position = line.position.map_or(0, |position| position.0);
+                known.contains(&position) || line.position.is_none() || !expired.keeps_any(&line)
+            })
+    }
+
+    /// When the last article in history arrived, epoch seconds.
+    pub fn last_arrival(&self) -> Option<i64> {
+        let text = History::of(self.history()).text();
+        text.rsplit(|&b| b == b'\n')
+            .find_map(|line| HistoryLine::parse(line)?.arrival)
+    }
+
+    /// When the article arrived whose record begins at an offset, epoch seconds. `None`: no such article, or it is an
+    /// exception.
+    pub fn arrival_at(&self, record: u64) -> Option<i64> {
+        let found = self.first(|line| line.record >= record)?;
+        (found.record == record).then_some(found.arrival)
+    }
+
+    /// The first line that is no exception for which `reached` is true, if it stays true from there on.
+    fn first(&self, reached: impl Fn(&Boundary) -> bool) -> Option<Boundary> {
+        let text = History::of(self.history()).text();
+        let (mut low, mut high) = (0, text.len());
+        let mut found = None;
+        while low < high {
+            let middle = low + (high - low) / 2;
+            let before = text.get(low..middle).unwrap_or_default();
+            let start = memchr::memrchr(b'\n', before).map_or(low, |at| low + at + 1);
+            match self.ordered_line(text, start, high) {
+                None => high = start,
+                Some((_, boundary)) if reached(&boundary) => {
+                    found = Some(boundary);
+                    high = start;
+                }
+                Some((end, _)) => low = end,
+            }
+        }
+        found
+    }
+
+    /// The first line of `start..stop` that is in order, and where it ends.
+    fn ordered_line(&self, text: &[u8], start: usize, stop: usize) -> Option<(usize, Boundary)> {
+        let mut at = start;
+        while at < stop {
+            let rest = text.get(at..stop)?;
+            let length = memchr::memchr(b'\n', rest).map_or(rest.len(), |end| end + 1);
+            let line = rest.get(..length).and_then(HistoryLine::parse);
+            at += length;
+            if let Some(line) = line
+                && line.expires.is_absent()
+                && let (Some(arrival), Some(position)) = (line.arrival, line.position)
+                && !self.unordered.contains(&position.0)
+            {
+                let record = position.0.saturating_sub(self.base);
+                return Some((at, Boundary { record, arrival }));
+            }
+        }
+        None
+    }
+
+    /// The groups with their rows; a group may come more than once, its numbers ascend all the same.
+    pub fn groups(&self) -> impl Iterator<Item = GroupRows<'_>> {
+        overview::blocks(self.ovr.bytes()).flat_map(|block| block.groups())
+    }
+
+    /// The groups of one hierarchy, the part of their names before the first dot. Others are not looked at.
+    pub fn groups_of(&self, hierarchy: &[u8]) -> impl Iterator<Item = GroupRows<'_>> {
+        let own = hierarchy.to_vec();
+        let below = [hierarchy, b"."].concat();
+        overview::blocks(self.ovr.bytes()).flat_map(move |block| {
+            let below = below.clone();
+            let others = block.groups_from(&below);
+            let own = block.find(&own).into_iter();
+            own.chain(others.take_while(move |rows| rows.name.starts_with(&below)))
+        })
+    }
+
+    /// To be asked when all was looked at: what is decided by lines and rows that were not there must not be done.
+    ///
+    /// # Errors
+    /// The disk could not read a part of the views.
+    pub fn was_readable(&self, segments: &Path) -> Result<(), Error> {
+        let views = [
+            (SegmentFile::His, &self.his),
+            (SegmentFile::Ovr, &self.ovr),
+            (SegmentFile::Exp, &self.exp),
+        ];
+        for (view, map) in views {
+            if let Some(offset) = map.unreadable_from() {
+                let path = segment_path(segments, self.base, view);
+                return Err(Error::unreadable(&path, offset));
+            }
+        }
+        Ok(())
+    }
+
+    /// True when the file of rows is whole blocks with right checksums.
+    pub(crate) fn is_whole(&self) -> bool {
+        let mut length = 0;
+        overview::blocks(self.ovr.bytes()).all(|block| {
+            length += block.bytes.len();
+            block.is_sound()
+        }) && length == self.ovr.bytes().len()
+    }
+
+    pub(crate) fn is_compacted(&self) -> bool {
+        History::of(self.history()).is_compacted()
+    }
+
+    /// True when there is an article in an `.art` file, dead or not.
+    pub(crate) fn has_articles(&self, disk: &dyn Disk, path: &Path) -> Result<bool, Error> {
+        let at = |source| Error::io("read", path, source);
+        let file = disk.open(path, Open::Read).map_err(at)?;
+        let mut walk = Walk::new(&*file, SEGMENT_HEADER_BYTES, u64::MAX).map_err(at)?;
+        while let Some(step) = walk.next().map_err(at)? {
+            if matches!(step, Step::Record(_, record) if record.head.kind == Kind::Article) {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    /// Rows in all.
+    pub fn rows(&self) -> u64 {
+        overview::blocks(self.ovr.bytes())
+            .map(|block| block.rows())
+            .sum()
+    }
+
+    /// The articles that are decided one by one: with an Expires, or out of the order of arrival.
+    pub fn exceptions(&self) -> impl Iterator<Item = HistoryLine<'_>> {
+        self.exception_lines().map(|(_, line)| line)
+    }
+
+    /// The same with their text.
+    pub(crate) fn exception_lines(&self) -> impl Iterator<Item = (&[u8], HistoryLine<'_>)> {
+        crate::history::lines(self.exp.bytes())
+            .filter_map(|(_, text)| Some((text, HistoryLine::parse(text)?)))
+    }
+
+    /// Every history line of the segment that was not left out.
+    pub fn lines(&self) -> impl Iterator<Item = HistoryLine<'_>> {
+        self.history_lines()
+            .filter_map(|(_, line)| HistoryLine::parse(line))
+    }
+
+    /// The text of the same, each with its offset in the whole history.
+    pub(crate) fn history_lines(&self) -> impl Iterator<Item = (u64, &[u8])> {
+        History::of(self.history()).lines()
+    }
+
+    fn history(&self) -> &[u8] {
+        self.his.bytes().get(..self.his_end).unwrap_or_default()
+    }
+
+    pub(crate) fn new(
+        base: u64,
+        (his, his_end): (MapRef, usize),
+        ovr: MapRef,
+        exp: MapRef,
+    ) -> Survey {
+        let mut survey = Survey {
+            base,
+            his,
+            his_end,
+            ovr,
+            exp,
+            unordered: HashSet::new(),
+        };
+        survey.unordered = survey
+            .exceptions()
+            .filter(|line| line.expires.is_absent())
+            .filter_map(|line| Some(line.position?.0))
+            .collect();
+        survey
+    }
+}

@@ -1,0 +1,10 @@
+//! The disk: the files of a news directory, maps of them, atomic replacement, the lock.
+
+pub(crate) mod bytes;
+pub mod control_socket;
+pub mod disk;
+pub(crate) mod growing_map;
+pub(crate) mod lock;
+pub(crate) mod map;
+pub(crate) mod replace;
+pub(crate) mod salvage;

@@ -1,0 +1,296 @@
+//! The disk, as the store sees it: few operations, so that a double can stand in and fail on purpose.
+
+use std::fmt::Debug;
+use std::fs;
+use std::io;
+use std::ops::Range;
+use std::os::fd::OwnedFd;
+use std::os::unix::fs::{FileExt, OpenOptionsExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
+
+pub use crate::io::map::{MapRef, MapWords};
+
+/// What a write past the page cache must be aligned to, bytes: no disk of today has larger blocks.
+pub const BLOCK_BYTES: usize = 4096;
+
+/// How to open a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Open {
+    /// For reading; it must exist.
+    Read,
+    /// For reading and writing; it must exist.
+    Write,
+    /// For reading and writing; made when missing.
+    Create,
+    /// For reading and writing; made, or emptied.
+    Truncate,
+    /// As [`Open::Truncate`]; nobody but its owner may read it.
+    TruncatePrivate,
+}
+
+/// An open file. Offsets are bytes from its start.
+pub trait File: Send + Sync + Debug {
+    /// Its length, bytes.
+    fn length(&self) -> io::Result<u64>;
+    /// Fills as much of `buffer` as the file has; returns how much.
+    fn read_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<usize>;
+    /// Writes all of `bytes`.
+    fn write_at(&self, bytes: &[u8], offset: u64) -> io::Result<()>;
+    /// Writes all of `bytes` past the page cache; their address, length and offset are multiples of
+    /// [`BLOCK_BYTES`]. False: nothing was written, this file cannot do that.
+    fn write_direct(&self, bytes: &[u8], offset: u64) -> io::Result<bool> {
+        let _ = (bytes, offset);
+        Ok(false)
+    }
+    /// As [`File::read_at`], past the page cache: what the disk has. The buffer's address and length and the offset are multiples
+    /// of [`BLOCK_BYTES`]. `None`: nothing was read, this file cannot do that.
+    fn read_direct(&self, buffer: &mut [u8], offset: u64) -> io::Result<Option<usize>> {
+        let _ = (buffer, offset);
+        Ok(None)
+    }
+    /// Cuts or extends it.
+    fn set_length(&self, length: u64) -> io::Result<()>;
+    /// Extends it and sets the space aside, so that storing into a map of it does not meet a full disk (which
+    /// would end the program).
+    fn allocate(&self, length: u64) -> io::Result<()> {
+        self.set_length(length)
+    }
+    /// Gives the space of these bytes, whole blocks of [`BLOCK_BYTES`], back to the file system; they read as zeros from then
+    /// on. False: nothing was done, the file system cannot.
+    fn punch(&self, offset: u64, length: u64) -> io::Result<bool> {
+        let _ = (offset, length);
+        Ok(false)
+    }
+    /// Bytes of the disk that it takes up.
+    fn allocated(&self) -> io::Result<u64> {
+        self.length()
+    }
+    /// Returns when its data and its length are on the disk (fdatasync).
+    fn sync(&self) -> io::Result<()>;
+    /// Maps `length` bytes for reading. Bytes beyond the file's end must not be touched.
+    fn map(&self, length: u64) -> io::Result<MapRef>;
+    /// Maps `length` bytes as words, for writing too where the file was opened so; the file must be that long.
+    fn map_words(&self, length: u64) -> io::Result<MapWords>;
+    /// The file itself, for who hands it to the system, as sendfile(2) wants it. `None`: there is no such file.
+    fn into_descriptor(self: Box<Self>) -> Option<OwnedFd> {
+        None
+    }
+    /// True when something else was read in place of some of these bytes, because the disk cannot read them: of a file that is
+    /// seen through that ([`crate::io::salvage`]).
+    fn was_unreadable(&self, bytes: Range<u64>) -> bool {
+        let _ = bytes;
+        false
+    }
+    /// (modification time in nanoseconds, length, inode): changes when somebody else writes it.
+    fn identity(&self) -> io::Result<[u64; 3]>;
+}
+
+/// The directory operations.
+pub trait Disk: Send + Sync + Debug {
+    /// Opens a file.
+    fn open(&self, path: &Path, how: Open) -> io::Result<Box<dyn File>>;
+    /// Renames a file over another.
+    fn rename(&self, from: &Path, to: &Path) -> io::Result<()>;
+    /// Removes a file.
+    fn remove(&self, path: &Path) -> io::Result<()>;
+    /// Returns when the entries of a directory are on the disk.
+    fn sync_directory(&self, path: &Path) -> io::Result<()>;
+    /// The names in a directory, in no order.
+    fn list(&self, path: &Path) -> io::Result<Vec<PathBuf>>;
+    /// Changes at every start of the machine: tells whether what was only in core may have been lost.
+    fn boot_id(&self) -> [u64; 2];
+}
+
+/// The machine's own disk.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct RealDisk;
+
+impl Disk for RealDisk {
+    fn open(&self, path: &Path, how: Open) -> io::Result<Box<dyn File>> {
+        let mut options = fs::OpenOptions::new();
+        let empties = matches!(how, Open::Truncate | Open::TruncatePrivate);
+        options.read(true).write(how != Open::Read);
+        options
+            .create(empties || how == Open::Create)
+            .truncate(empties);
+        if how == Open::TruncatePrivate {
+            options.mode(0o600);
+        }
+        let file = options.open(path)?;
+        if how == Open::TruncatePrivate {
+            // It may have been there before.
+            file.set_permissions(fs::Permissions::from_mode(0o600))?;
+        }
+        Ok(Box::new(RealFile {
+            file,
+            how,
+            path: path.to_owned(),
+            direct: OnceLock::new(),
+        }))
+    }
+
+    fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
+        fs::rename(from, to)
+    }
+
+    fn remove(&self, path: &Path) -> io::Result<()> {
+        fs::remove_file(path)
+    }
+
+    fn sync_directory(&self, path: &Path) -> io::Result<()> {
+        fs::File::open(path)?.sync_all()
+    }
+
+    fn list(&self, path: &Path) -> io::Result<Vec<PathBuf>> {
+        fs::read_dir(path)?
+            .map(|entry| Ok(PathBuf::from(entry?.file_name())))
+            .collect()
+    }
+
+    fn boot_id(&self) -> [u64; 2] {
+        // 36 characters: five groups of hexadecimal digits. Unreadable (no /proc): never the same.
+        let text = fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default();
+        let digits: String = text.chars().filter(char::is_ascii_hexdigit).collect();
+        let half = |range| {
+            digits
+                .get(range)
+                .and_then(|hex| u64::from_str_radix(hex, 16).ok())
+                .unwrap_or(0)
+        };
+        [half(0..16), half(16..32)]
+    }
+}
+
+#[derive(Debug)]
+struct RealFile {
+    file: fs::File,
+    how: Open,
+    path: PathBuf,
+    /// The same file, opened past the page cache when first asked for; `None` where that cannot be.
+    direct: OnceLock<Option<fs::File>>,
+}
+
+impl RealFile {
+    fn direct(&self) -> Option<&fs::File> {
+        let open = || {
+            let flags = rustix::fs::OFlags::DIRECT.bits() as i32;
+            fs::OpenOptions::new()
+                .read(true)
+                .write(true)
+                .custom_flags(flags)
+                .open(&self.path)
+                .ok()
+        };
+        self.direct.get_or_init(open).as_ref()
+    }
+}
+
+impl File for RealFile {
+    fn length(&self) -> io::Result<u64> {
+        Ok(self.file.metadata()?.len())
+    }
+
+    fn read_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
+        fill(&self.file, buffer, offset)
+    }
+
+    fn read_direct(&self, buffer: &mut [u8], offset: u64) -> io::Result<Option<usize>> {
+        let Some(file) = self.direct() else {
+            return Ok(None);
+        };
+        match fill(file, buffer, offset) {
+            Ok(got) => Ok(Some(got)),
+            Err(error) if error.kind() == io::ErrorKind::InvalidInput => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    fn write_at(&self, bytes: &[u8], offset: u64) -> io::Result<()> {
+        self.file.write_all_at(bytes, offset)
+    }
+
+    fn write_direct(&self, bytes: &[u8], offset: u64) -> io::Result<bool> {
+        let Some(file) = self.direct() else {
+            return Ok(false);
+        };
+        match file.write_all_at(bytes, offset) {
+            Ok(()) => Ok(true),
+            // The file system takes the flag but not the write.
+            Err(error) if error.kind() == io::ErrorKind::InvalidInput => Ok(false),
+            Err(error) => Err(error),
+        }
+    }
+
+    fn set_length(&self, length: u64) -> io::Result<()> {
+        self.file.set_len(length)
+    }
+
+    fn allocate(&self, length: u64) -> io::Result<()> {
+        use rustix::fs::{FallocateFlags, fallocate};
+        match fallocate(&self.file, FallocateFlags::empty(), 0, length) {
+            Ok(()) => Ok(()),
+            // The file system cannot set space aside.
+            Err(rustix::io::Errno::OPNOTSUPP) => self.file.set_len(length),
+            Err(errno) => Err(errno.into()),
+        }
+    }
+
+    fn punch(&self, offset: u64, length: u64) -> io::Result<bool> {
+        use rustix::fs::{FallocateFlags, fallocate};
+        let flags = FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE;
+        match fallocate(&self.file, flags, offset, length) {
+            Ok(()) => Ok(true),
+            Err(rustix::io::Errno::OPNOTSUPP | rustix::io::Errno::NOSYS) => Ok(false),
+            Err(errno) => Err(errno.into()),
+        }
+    }
+
+    fn allocated(&self) -> io::Result<u64> {
+        use std::os::unix::fs::MetadataExt;
+        // stat(2) counts in units of 512 bytes, whatever the file system's blocks.
+        Ok(self.file.metadata()?.blocks() * 512)
+    }
+
+    fn sync(&self) -> io::Result<()> {
+        self.file.sync_data()
+    }
+
+    fn map(&self, length: u64) -> io::Result<MapRef> {
+        MapRef::new(&self.file, length)
+    }
+
+    fn map_words(&self, length: u64) -> io::Result<MapWords> {
+        MapWords::new(&self.file, length, self.how != Open::Read)
+    }
+
+    fn into_descriptor(self: Box<Self>) -> Option<OwnedFd> {
+        Some(self.file.into())
+    }
+
+    fn identity(&self) -> io::Result<[u64; 3]> {
+        use std::os::unix::fs::MetadataExt;
+        let meta = self.file.metadata()?;
+        let nanoseconds = (meta.mtime() as u64)
+            .wrapping_mul(1_000_000_000)
+            .wrapping_add(meta.mtime_nsec() as u64);
+        Ok([nanoseconds, meta.len(), meta.ino()])
+    }
+}
+
+fn fill(file: &fs::File, mut buffer: &mut [u8], mut offset: u64) -> io::Result<usize> {
+    let mut total = 0;
+    while !buffer.is_empty() {
+        match file.read_at(buffer, offset) {
+            Ok(0) => break,
+            Ok(count) => {
+                total += count;
+                offset += count as u64;
+                buffer = buffer.get_mut(count..).unwrap_or_default();
+            }
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(total)
+}

@@ -1,0 +1,145 @@
+//! The one lock of the news system: `flock` on the file `lock`.
+//!
+//! A daemon holds it for as long as it runs, and lends it: who waits for the lock asks over the daemon's socket
+//! ([`crate::io::control_socket`]), the daemon closes its spool, and opens it again when the borrower has dropped his lock.
+
+use std::fs::{File, OpenOptions};
+use std::os::unix::fs::FileExt;
+use std::os::unix::net::UnixStream;
+use std::path::Path;
+use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::time::{Duration, Instant};
+
+use rustix::fs::{FlockOperation, flock};
+
+use crate::{Error, io::control_socket};
+
+/// What the file says while its holder has nothing to file. Only then: a holder that never says so is busy.
+const IDLE: &[u8; 5] = b"idle\n";
+const BUSY: &[u8; 5] = b"busy\n";
+/// How often somebody who waits looks whether there is a daemon to be asked.
+const LOOK_AGAIN: Duration = Duration::from_millis(200);
+
+/// Held for as long as it lives.
+#[derive(Debug)]
+pub struct Lock {
+    // In this order: the lock is free before the daemon hears that it is given back.
+    file: File,
+    _loan: Option<UnixStream>,
+}
+
+impl Lock {
+    /// Takes the lock of a news directory; waits for it for as long as there is patience, then fails with [`Error::Locked`].
+    /// `None`: for ever.
+    ///
+    /// Who waits asks the daemon, when there is one, to lend it.
+    pub fn take(dir: &Path, patience: Option<Duration>) -> Result<Lock, Error> {
+        let taken = match Lock::take_named(dir, "lock", false) {
+            Err(Error::Locked(_)) if patience.is_none_or(|most| !most.is_zero()) => {
+                Lock::wait_or_borrow(dir, patience)
+            }
+            taken => taken,
+        }?;
+        taken.say_idle(false)?;
+        Ok(taken)
+    }
+
+    /// Takes the lock without asking anybody, and waits for it: what the daemon does.
+    pub fn take_as_daemon(dir: &Path) -> Result<Lock, Error> {
+        let lock = Lock::take_named(dir, "lock", true)?;
+        lock.say_idle(false)?;
+        Ok(lock)
+    }
+
+    /// True when somebody holds the lock of a news directory now, and has something to do.
+    pub fn is_held(dir: &Path) -> bool {
+        let is_taken = matches!(Lock::take_named(dir, "lock", false), Err(Error::Locked(_)));
+        let says_idle = || {
+            let mut said = *BUSY;
+            let read =
+                File::open(dir.join("lock")).and_then(|file| file.read_exact_at(&mut said, 0));
+            read.is_ok() && said == *IDLE
+        };
+        is_taken && !says_idle()
+    }
+
+    /// Tells others ([`Lock::is_held`]) whether the holder has nothing to do now.
+    ///
+    /// # Errors
+    /// Those of the file system.
+    pub fn say_idle(&self, is_idle: bool) -> Result<(), Error> {
+        let word = if is_idle { IDLE } else { BUSY };
+        let mut said = [0; IDLE.len()];
+        let is_said = match self.file.read_exact_at(&mut said, 0) {
+            Ok(()) => said == *word,
+            // An empty file counts as busy.
+            Err(_) => !is_idle,
+        };
+        if is_said {
+            return Ok(());
+        }
+        self.file
+            .write_all_at(word, 0)
+            .map_err(|source| Error::io("write", Path::new("lock"), source))
+    }
+
+    /// As [`Lock::take`], for another file, whose holder is never asked: `lock.expire` keeps two runs of expire apart.
+    pub fn take_named(dir: &Path, name: &str, wait: bool) -> Result<Lock, Error> {
+        let path = dir.join(name);
+        let file = OpenOptions::new()
+            .create(true)
+            .truncate(false)
+            .read(true)
+            .write(true)
+            .open(&path)
+            .map_err(|source| Error::io("open", &path, source))?;
+        let how = if wait {
+            FlockOperation::LockExclusive
+        } else {
+            FlockOperation::NonBlockingLockExclusive
+        };
+        loop {
+            match flock(&file, how) {
+                Ok(()) => return Ok(Lock { file, _loan: None }),
+                Err(rustix::io::Errno::INTR) => {}
+                Err(rustix::io::Errno::WOULDBLOCK) => return Err(Error::Locked(path)),
+                Err(errno) => return Err(Error::io("lock", &path, errno.into())),
+            }
+        }
+    }
+
+    /// Stands in the line of `flock`, and asks the daemon meanwhile. A daemon that was not there at first is found later,
+    /// and when it ends, or another takes its place, nobody is left standing. When the patience is over the thread stands on; should
+    /// it get the lock, nobody takes that, and it is free again.
+    fn wait_or_borrow(dir: &Path, patience: Option<Duration>) -> Result<Lock, Error> {
+        let began = Instant::now();
+        let (sender, taken) = channel();
+        let place = dir.to_owned();
+        std::thread::Builder::new()
+            .name("lock".to_owned())
+            .spawn(move || sender.send(Lock::take_named(&place, "lock", true)))
+            .map_err(|source| Error::io("wait for", &dir.join("lock"), source))?;
+        let mut loan = None;
+        loop {
+            if loan.as_ref().is_none_or(control_socket::is_over) {
+                loan = control_socket::ask(dir).ok();
+            }
+            let left = patience.map(|most| most.saturating_sub(began.elapsed()));
+            if left.is_some_and(|left| left.is_zero()) {
+                return Err(Error::Locked(dir.join("lock")));
+            }
+            match taken.recv_timeout(left.map_or(LOOK_AGAIN, |left| left.min(LOOK_AGAIN))) {
+                Ok(lock) => {
+                    return lock.map(|lock| Lock {
+                        _loan: loan,
+                        ..lock
+                    });
+                }
+                Err(RecvTimeoutError::Timeout) => {}
+                Err(RecvTimeoutError::Disconnected) => {
+                    return Err(Error::Locked(dir.join("lock")));
+                }
+            }
+        }
+    }
+}

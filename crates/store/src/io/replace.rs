@@ -1,0 +1,85 @@
+//! Small files as a whole: reading one, and writing one anew, durably, in place of an old one that readers may have open or
+//! mapped.
+
+use std::path::{Path, PathBuf};
+
+use crate::Error;
+use crate::io::disk::{Disk, File, Open};
+
+/// Writes `NAME.new`, syncs it, renames it to `NAME` and syncs the directory. After an error in front of the last step the old file is
+/// there as it was.
+pub fn replace(
+    disk: &dyn Disk,
+    path: &Path,
+    write: impl FnOnce(&dyn File) -> std::io::Result<()>,
+) -> Result<(), Error> {
+    replace_unsynced(disk, path, write)?;
+    sync_parent(disk, path)
+}
+
+/// As [`replace`], a file that nobody but its owner may read.
+pub fn replace_private(
+    disk: &dyn Disk,
+    path: &Path,
+    write: impl FnOnce(&dyn File) -> std::io::Result<()>,
+) -> Result<(), Error> {
+    replace_as(disk, path, Open::TruncatePrivate, write)?;
+    sync_parent(disk, path)
+}
+
+/// Returns when a file that was put in place, or the lack of one that was removed, is on the disk.
+pub fn sync_parent(disk: &dyn Disk, path: &Path) -> Result<(), Error> {
+    disk.sync_directory(path.parent().unwrap_or(Path::new(".")))
+        .map_err(|source| Error::io("sync the directory of", path, source))
+}
+
+/// As [`replace`], without the last step: for many files at once, whose directory is synced before anything counts on them, and
+/// where either of the two may be found after a power cut.
+pub fn replace_unsynced(
+    disk: &dyn Disk,
+    path: &Path,
+    write: impl FnOnce(&dyn File) -> std::io::Result<()>,
+) -> Result<(), Error> {
+    replace_as(disk, path, Open::Truncate, write)
+}
+
+fn replace_as(
+    disk: &dyn Disk,
+    path: &Path,
+    how: Open,
+    write: impl FnOnce(&dyn File) -> std::io::Result<()>,
+) -> Result<(), Error> {
+    let at = |doing| move |source| Error::io(doing, path, source);
+    let fresh = fresh_path(path);
+    let file = disk.open(&fresh, how).map_err(at("make anew"))?;
+    let done = write(&*file)
+        .map_err(at("write"))
+        .and_then(|()| file.sync().map_err(at("sync")))
+        .and_then(|()| disk.rename(&fresh, path).map_err(at("put in place")));
+    if done.is_err() {
+        // The disk may be full of it. What even this leaves is overwritten the next time.
+        let _ = disk.remove(&fresh);
+    }
+    done
+}
+
+/// The bytes of a file. `None`: it is missing.
+pub fn read_whole(disk: &dyn Disk, path: &Path) -> Result<Option<Vec<u8>>, Error> {
+    let at = |source| Error::io("read", path, source);
+    let file = match disk.open(path, Open::Read) {
+        Ok(file) => file,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(at(error)),
+    };
+    let mut bytes = vec![0; file.length().map_err(at)? as usize];
+    let got = file.read_at(&mut bytes, 0).map_err(at)?;
+    bytes.truncate(got);
+    Ok(Some(bytes))
+}
+
+/// Where a file is written before it takes its place.
+pub fn fresh_path(path: &Path) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(".new");
+    name.into()
+}

@@ -1,0 +1,9 @@
+//! The log: segments of records, each record at a position that never changes.
+
+pub(crate) mod filing;
+pub(crate) mod pending;
+pub(crate) mod position;
+pub(crate) mod record;
+pub(crate) mod relocation;
+pub(crate) mod relocation_cache;
+pub(crate) mod segment;

@@ -1,0 +1,166 @@
+//! What the relay hands over for one article, and how it becomes a record.
+
+use crate::history::expires_header::TEXT_BYTES_MAX;
+use crate::history::push_filed;
+use crate::log::record::{self, Commit, HEADER_BYTES, Kind, Lengths, TERMINATOR};
+use crate::overview::row::OverviewFields;
+use crate::{Expires, Position};
+
+/// A piece of an article: whole lines, but for the last line of the last piece.
+#[derive(Debug, Clone, Copy)]
+pub enum Piece<'a> {
+    /// Lines that end in LF.
+    Native(&'a [u8]),
+    /// Lines that end in CRLF, dot-stuffed.
+    Wire(&'a [u8]),
+}
+
+impl<'a> Piece<'a> {
+    /// Bytes as given.
+    pub fn bytes(self) -> &'a [u8] {
+        match self {
+            Piece::Native(bytes) | Piece::Wire(bytes) => bytes,
+        }
+    }
+
+    /// Bytes in native form.
+    pub fn native_length(self) -> usize {
+        match self {
+            Piece::Native(bytes) => bytes.len(),
+            Piece::Wire(bytes) => article::wire::native_len(bytes),
+        }
+    }
+
+    /// True when its last line has no end, which the wire form hides.
+    fn lacks_line_end(self) -> bool {
+        match self {
+            Piece::Native(bytes) => article::wire::lacks_final_newline(bytes),
+            Piece::Wire(bytes) => !bytes.is_empty() && !bytes.ends_with(b"\r\n"),
+        }
+    }
+
+    /// Appends it in wire form, its last line ended; returns its lines, and how many of them begin with a doubled dot.
+    fn push_wire(self, out: &mut Vec<u8>) -> (u32, usize) {
+        let before = out.len();
+        let unended = usize::from(self.lacks_line_end());
+        match self {
+            Piece::Native(bytes) => {
+                let lines = article::wire::push_wire(out, bytes);
+                // A line grows by its CR, the last one perhaps by its LF too; the rest are dots.
+                let plain = bytes.len() + lines as usize + unended;
+                (lines, (out.len() - before).saturating_sub(plain))
+            }
+            Piece::Wire(bytes) => {
+                out.extend_from_slice(bytes);
+                if unended > 0 {
+                    out.extend_from_slice(b"\r\n");
+                }
+                let lines = memchr::memchr_iter(b'\n', bytes).count() + unended;
+                (lines as u32, article::wire::doubled_dots(bytes))
+            }
+        }
+    }
+}
+
+/// One article to be filed.
+#[derive(Debug, Clone, Copy)]
+pub struct Filing<'a> {
+    /// Its message-id.
+    pub id: &'a [u8],
+    /// When it came, epoch seconds.
+    pub arrival: i64,
+    /// What its Expires says.
+    pub expires: Expires<'a>,
+    /// The groups it is filed in and its numbers there.
+    pub links: &'a [(&'a [u8], u64)],
+    /// The sites that get it, a blank between them.
+    pub sites: &'a [u8],
+    /// The header in pieces of whole lines, the blank line included.
+    pub header: &'a [Piece<'a>],
+    /// The body.
+    pub body: Piece<'a>,
+    /// What its overview row is made of.
+    pub overview: OverviewFields<'a>,
+}
+
+/// Where the parts of a record came to lie in the buffer, and what was counted.
+#[derive(Debug, Clone, Copy)]
+pub struct RecordLayout {
+    /// Start of the history line.
+    pub line_start: usize,
+    /// Bytes of the history line.
+    pub line_length: usize,
+    /// Bytes as readers count them: lines end in CRLF, without doubled dots and terminator (RFC 3977, 8.1).
+    pub bytes: u64,
+    /// Lines of the body.
+    pub lines: u32,
+}
+
+impl Filing<'_> {
+    /// More bytes than its record can have.
+    pub fn record_bytes_max(&self) -> u64 {
+        let article: usize = self
+            .header
+            .iter()
+            .map(|piece| piece.bytes().len())
+            .sum::<usize>()
+            + self.body.bytes().len();
+        let links: usize = self.links.iter().map(|(name, _)| name.len() + 22).sum();
+        // Native to wire at most doubles (a body of bare newlines).
+        let line = self.id.len() + 100 + TEXT_BYTES_MAX + links;
+        (HEADER_BYTES + line + self.sites.len() + 2 * article + 16) as u64
+    }
+
+    /// Appends the record of this article, which will lie at `position`.
+    pub fn push_record(
+        &self,
+        out: &mut Vec<u8>,
+        position: Position,
+        commit: Commit,
+    ) -> RecordLayout {
+        let start = record::begin(out);
+        let line_start = out.len();
+        let header = self.header.iter().map(|piece| piece.native_length());
+        let size = header.sum::<usize>() + self.body.native_length();
+        push_filed(
+            out,
+            self.id,
+            (self.arrival, self.expires),
+            size as u64,
+            position,
+            self.links,
+        );
+        let line_length = out.len() - line_start;
+        out.extend_from_slice(self.sites);
+        let wire_start = out.len();
+        let mut dots = 0;
+        for piece in self.header {
+            dots += piece.push_wire(out).1;
+        }
+        let wire_header = out.len() - wire_start;
+        let (lines, dots_of_body) = self.body.push_wire(out);
+        dots += dots_of_body;
+        let last = match self.header.last() {
+            Some(last) if self.body.bytes().is_empty() => *last,
+            _ => self.body,
+        };
+        let no_final_newline = last.lacks_line_end();
+        let bytes = (out.len() - wire_start - dots) as u64;
+        out.extend_from_slice(TERMINATOR);
+        let lengths = Lengths {
+            line: line_length,
+            sites: self.sites.len(),
+            wire: out.len() - wire_start,
+            wire_header,
+            lines,
+            no_final_newline,
+        };
+        record::finish(out, start, Kind::Article, commit, lengths);
+        RecordLayout {
+            line_start,
+            line_length,
+            bytes,
+            lines,
+        }
+    }
+}

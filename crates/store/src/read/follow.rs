@@ -1,0 +1,114 @@
+//! Following the log: the articles filed from a position on, in their order, without the lock. Feeds go along it.
+
+use std::ops::ControlFlow;
+use std::path::Path;
+
+use crate::io::disk::Open;
+use crate::io::salvage::PASSED_BYTES_MAX;
+use crate::log::position::{SegmentFile, segment_path};
+use crate::log::record::{Kind, Record};
+use crate::log::segment::{Step, Walk};
+use crate::read::reader::Reader;
+use crate::{Error, Position, io::salvage};
+
+/// One article met on the way along the log.
+#[derive(Debug, Clone, Copy)]
+pub struct Logged<'a> {
+    /// Where it is.
+    pub position: Position,
+    /// Where the record behind it begins, at the earliest.
+    pub next: Position,
+    /// The record; its checksum was found right.
+    pub record: Record<'a>,
+}
+
+impl Reader {
+    /// Where the oldest segment begins: no article lies before it.
+    pub fn oldest(&self) -> Position {
+        Position(self.bases.first().copied().unwrap_or(self.mark.base))
+    }
+
+    /// Where the log ends, as far as this reader looks.
+    pub fn end(&self) -> Position {
+        Position(self.mark.base + self.mark.art_end)
+    }
+
+    /// Where the segment of a position begins, or the oldest there is.
+    pub fn base_of(&self, position: Position) -> Position {
+        let place = self.bases.partition_point(|&base| base <= position.0);
+        let base = place.checked_sub(1).and_then(|place| self.bases.get(place));
+        base.map_or(self.oldest(), |base| Position(*base))
+    }
+
+    /// Calls `each` for every article whose position is in `from..until`, ascending, until it breaks. Whether an article is
+    /// still alive ([`Reader::is_alive`]) is not asked. Damaged records and segments that are gone are passed over: `broadsheet fsck`
+    /// tells of them.
+    ///
+    /// # Errors
+    /// A segment cannot be read.
+    pub fn each_article<B>(
+        &self,
+        (from, until): (Position, Position),
+        mut each: impl FnMut(Logged<'_>) -> ControlFlow<B>,
+    ) -> Result<ControlFlow<B>, Error> {
+        let first = self.bases.partition_point(|&base| base <= from.0);
+        let bases = self.bases.get(first.saturating_sub(1)..);
+        for &base in bases.unwrap_or_default() {
+            if base >= until.0 {
+                break;
+            }
+            let path = segment_path(&self.segments, base, SegmentFile::Art);
+            let reach = (from, until);
+            if let ControlFlow::Break(told) = self.each_in_segment(base, &path, reach, &mut each)? {
+                return Ok(ControlFlow::Break(told));
+            }
+        }
+        Ok(ControlFlow::Continue(()))
+    }
+
+    fn each_in_segment<B>(
+        &self,
+        base: u64,
+        path: &Path,
+        (from, until): (Position, Position),
+        each: &mut impl FnMut(Logged<'_>) -> ControlFlow<B>,
+    ) -> Result<ControlFlow<B>, Error> {
+        let at = |source| Error::io("read", path, source);
+        let file = match self.disk.open(path, Open::Read) {
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+                return Ok(ControlFlow::Continue(()));
+            }
+            // What lies on a bad sector is passed over, as other damage is.
+            opened => salvage::over(opened.map_err(at)?, PASSED_BYTES_MAX),
+        };
+        let end = match base == self.mark.base {
+            true => self.mark.art_end,
+            false => u64::MAX,
+        };
+        let place = from.0.saturating_sub(base);
+        let start = self.tables.at_or_behind(&*file, path, place)?;
+        let mut walk = Walk::from_within(&*file, start, end).map_err(at)?;
+        while let Some(step) = walk.next().map_err(at)? {
+            let Step::Record(offset, record) = step else {
+                continue;
+            };
+            let position = Position(base + offset);
+            if position >= until {
+                break;
+            }
+            if record.head.kind != Kind::Article || position < from {
+                continue;
+            }
+            let next = Position(position.0 + u64::from(record.head.length));
+            let logged = Logged {
+                position,
+                next,
+                record,
+            };
+            if let ControlFlow::Break(told) = each(logged) {
+                return Ok(ControlFlow::Break(told));
+            }
+        }
+        Ok(ControlFlow::Continue(()))
+    }
+}

@@ -1,0 +1,548 @@
+//! Where the rows of each group lie: in which blocks of which segments. Found once for each group that is asked for; what is
+//! committed since is added, so that nobody walks the blocks of the current segment twice.
+
+use std::cell::Cell;
+use std::collections::BTreeMap;
+use std::ops::ControlFlow;
+
+use hashbrown::HashMap;
+
+use crate::io::growing_map::GrowingMap;
+use crate::log::position::{SegmentFile, segment_path};
+use crate::overview::{self, Block, GroupRows, Row};
+use crate::read::reader::Reader;
+use crate::read::visible_rows::{PositionFinder, VisibleRows};
+use crate::{Error, Position};
+
+/// Extents kept for groups that were asked for; beyond that they are forgotten and found again. Of 56 bytes each.
+const EXTENTS_KEPT: usize = 1 << 20;
+/// What is told of rows that are left out.
+const ROWS_DAMAGED: &str = "rows are damaged and left out of answers";
+/// What is told of blocks that are.
+const BLOCK_DAMAGED: &str = "a block of rows is damaged and left out of answers";
+/// Rows looked at before they are handed on.
+pub const ROWS_AT_ONCE: usize = 1024;
+
+/// What is looked at of rows that are handed on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Look {
+    /// Their numbers, and where their articles are.
+    Numbers,
+    /// Their text as well: what is damaged is left out.
+    Text,
+}
+
+/// The catalogue of a [`Reader`]'s rows.
+#[derive(Debug, Default)]
+pub struct GroupIndex {
+    /// The rows of each segment, by its base.
+    maps: BTreeMap<u64, GrowingMap>,
+    current: Current,
+    groups: HashMap<Vec<u8>, Known>,
+    kept: usize,
+    /// Damage that was met since it was asked for.
+    damage: Option<Error>,
+}
+
+/// The rows of one group in one block.
+#[derive(Debug, Clone)]
+struct Extent {
+    /// The segment.
+    base: u64,
+    /// Where the block begins in its file.
+    block: usize,
+    /// The group's place in the block.
+    place: u32,
+    rows: u32,
+    first: u64,
+    last: u64,
+    /// The greatest number in this extent and those before it. (Only in an archive they do not ascend.)
+    reach: u64,
+    /// The rows from the first place to the second were found sound.
+    sound: Cell<(u32, u32)>,
+}
+
+/// The segment that is filed into: a block a commit.
+#[derive(Debug, Default)]
+struct Current {
+    base: u64,
+    /// Bytes of it that were looked through.
+    read: usize,
+    groups: HashMap<Vec<u8>, Vec<Extent>>,
+}
+
+/// What is known of one group.
+#[derive(Debug, Default)]
+struct Known {
+    /// By first number.
+    extents: Vec<Extent>,
+    /// Those of segments from here on are among them ...
+    from: u64,
+    /// ... up to here: the current one, of which so many are.
+    until: u64,
+    current: usize,
+}
+
+/// Rows of an extent, as they lie in the map.
+#[derive(Clone, Copy)]
+struct Spot<'c> {
+    live: &'c GrowingMap,
+    base: u64,
+    rows: GroupRows<'c>,
+    text_at: usize,
+    sound: &'c Cell<(u32, u32)>,
+}
+
+/// Rows that come next: those of a place, up to a number.
+struct Ahead<'c> {
+    spot: Spot<'c>,
+    place: usize,
+    number: u64,
+    to: u64,
+}
+
+impl GroupIndex {
+    /// Forgets everything: the files may be others.
+    pub fn clear(&mut self) {
+        *self = GroupIndex::default();
+    }
+
+    /// Damage of rows that was met since this was asked for the last time.
+    pub fn take_damage(&mut self) -> Option<Error> {
+        self.damage.take()
+    }
+
+    /// Hands on the rows of a group with numbers in a range, ascending, in stretches of at most so many rows. Where rows are dead, the
+    /// stretch is empty.
+    ///
+    /// # Errors
+    /// The overview of a segment cannot be read.
+    pub fn walk<B>(
+        &mut self,
+        reader: &Reader,
+        group: &[u8],
+        ((low, high), at_once, look): ((u64, u64), usize, Look),
+        mut each: impl FnMut(&VisibleRows<'_>) -> ControlFlow<B>,
+    ) -> Result<ControlFlow<B>, Error> {
+        self.find_all(reader, group)?;
+        let mut tally = PositionFinder::new(reader, group);
+        let mut from = Some(low.max(reader.expired().low(group)));
+        let mut damage = None;
+        while let Some(ahead) = from.and_then(|from| self.ahead(group, from, high)) {
+            let spot = &ahead.spot;
+            let end = match ahead.to.checked_add(1) {
+                Some(behind) => spot.rows.place_of(behind),
+                None => spot.rows.len(),
+            };
+            let mut place = ahead.place;
+            while place < end {
+                let most = end.min(place.saturating_add(at_once.max(1)));
+                let (mut is_alive, mut next) = tally.stretch(spot.base, &spot.rows, (place, most));
+                if is_alive && look == Look::Text {
+                    (is_alive, next) = spot.stretch((place, next));
+                    if !is_alive {
+                        damage = Some((spot.base, spot.text_at + spot.rows.text_start(place)));
+                    }
+                }
+                let living = VisibleRows {
+                    live: spot.live,
+                    base: spot.base,
+                    rows: spot.rows,
+                    text_at: spot.text_at,
+                    places: (place, if is_alive { next } else { place }),
+                    next,
+                };
+                if let ControlFlow::Break(told) = each(&living) {
+                    self.note_damage(reader, damage, ROWS_DAMAGED);
+                    return Ok(ControlFlow::Break(told));
+                }
+                place = next;
+            }
+            from = ahead.to.checked_add(1);
+        }
+        self.note_damage(reader, damage, ROWS_DAMAGED);
+        Ok(ControlFlow::Continue(()))
+    }
+
+    /// Remembers where damage was met: in the overview of a segment, at a byte.
+    fn note_damage(&mut self, reader: &Reader, place: Option<(u64, usize)>, what: &'static str) {
+        if let Some((base, offset)) = place {
+            self.damage = Some(Error::Damaged {
+                path: segment_path(&reader.segments, base, SegmentFile::Ovr),
+                offset: offset as u64,
+                what,
+            });
+        }
+    }
+
+    /// Where the article with a number in a group is, if it is alive. The newest segments are looked at first, and no more than needed.
+    ///
+    /// # Errors
+    /// As [`GroupIndex::walk`].
+    pub fn position(
+        &mut self,
+        reader: &Reader,
+        group: &[u8],
+        number: u64,
+    ) -> Result<Option<Position>, Error> {
+        if !reader.expired().keeps(group, number) {
+            return Ok(None);
+        }
+        self.find_new(reader, group)?;
+        loop {
+            if let Some(Ahead { spot, place, .. }) = self.ahead(group, number, number) {
+                let mut tally = PositionFinder::new(reader, group);
+                return Ok(tally.position(spot.base, &spot.rows, place));
+            }
+            if !self.find_older(reader, group)? {
+                return Ok(None);
+            }
+        }
+    }
+
+    /// The greatest number below `before`, and not below `low`, whose article is alive.
+    ///
+    /// # Errors
+    /// As [`GroupIndex::walk`].
+    pub fn previous(
+        &mut self,
+        reader: &Reader,
+        group: &[u8],
+        (low, mut before): (u64, u64),
+    ) -> Result<Option<(u64, Position)>, Error> {
+        self.find_all(reader, group)?;
+        let low = low.max(reader.expired().low(group));
+        let mut tally = PositionFinder::new(reader, group);
+        while let Some((spot, place)) = self.behind(group, before) {
+            let number = spot.rows.number_at(place);
+            if number < low {
+                break;
+            }
+            if let Some(position) = tally.position(spot.base, &spot.rows, place) {
+                return Ok(Some((number, position)));
+            }
+            // Down in any case: damaged numbers may not fall.
+            before = number.min(before.saturating_sub(1));
+        }
+        Ok(None)
+    }
+
+    /// How many rows a group has at most: cancelled articles and such that expired early are counted, too.
+    ///
+    /// # Errors
+    /// As [`GroupIndex::walk`].
+    pub fn count(&mut self, reader: &Reader, group: &[u8]) -> Result<u64, Error> {
+        self.find_all(reader, group)?;
+        let expired = reader.expired();
+        let cut = expired.cut(group);
+        let mut count = expired.survivors(group).count() as u64;
+        for extent in self.extents(group) {
+            count += match self.spot(extent) {
+                _ if extent.last < cut => 0,
+                Some(spot) if extent.first < cut => {
+                    (spot.rows.len() - spot.rows.place_of(cut)) as u64
+                }
+                _ => u64::from(extent.rows),
+            };
+        }
+        Ok(count)
+    }
+
+    fn extents(&self, group: &[u8]) -> &[Extent] {
+        self.groups
+            .get(group)
+            .map_or(&[][..], |known| known.extents.as_slice())
+    }
+
+    fn spot<'c>(&'c self, extent: &'c Extent) -> Option<Spot<'c>> {
+        let live = self.maps.get(&extent.base)?;
+        let block = Block::parse(live.bytes().get(extent.block..)?)?;
+        Some(Spot {
+            live,
+            base: extent.base,
+            rows: block.group(extent.place as usize)?,
+            text_at: extent.block + block.text_at(),
+            sound: &extent.sound,
+        })
+    }
+
+    /// The rows of the lowest number in `from..=high`, as far as no other extent has numbers between them.
+    fn ahead(&self, group: &[u8], from: u64, high: u64) -> Option<Ahead<'_>> {
+        let extents = self.extents(group);
+        let start = extents.partition_point(|extent| extent.reach < from);
+        let mut best: Option<Ahead<'_>> = None;
+        let mut to = high;
+        for extent in extents.get(start..)? {
+            if extent.first > best.as_ref().map_or(high, |best| best.number) {
+                to = to.min(extent.first.saturating_sub(1));
+                break;
+            }
+            let Some(spot) = self.spot(extent).filter(|_| extent.last >= from) else {
+                continue;
+            };
+            let place = spot.rows.place_of(from);
+            let number = spot.rows.number_at(place);
+            match &mut best {
+                Some(best) if best.number <= number => to = to.min(number.saturating_sub(1)),
+                _ => {
+                    if let Some(best) = &best {
+                        to = to.min(best.number.saturating_sub(1));
+                    }
+                    best = Some(Ahead {
+                        spot,
+                        place,
+                        number,
+                        to: 0,
+                    });
+                }
+            }
+        }
+        let best = best.filter(|best| best.number <= high)?;
+        Some(Ahead {
+            // Should a number be there twice, the first of the two is handed on.
+            // And up in any case: damaged numbers may not grow.
+            to: to.max(best.number).max(from),
+            ..best
+        })
+    }
+
+    /// The row of the greatest number below `before`.
+    fn behind(&self, group: &[u8], before: u64) -> Option<(Spot<'_>, usize)> {
+        let extents = self.extents(group);
+        let end = extents.partition_point(|extent| extent.first < before);
+        let mut best: Option<(Spot<'_>, usize, u64)> = None;
+        for extent in extents.get(..end)?.iter().rev() {
+            let number = best.as_ref().map_or(0, |best| best.2);
+            if best.is_some() && extent.reach <= number {
+                break;
+            }
+            if let Some(spot) = self.spot(extent)
+                && let Some(place) = spot.rows.place_of(before).checked_sub(1)
+                && (best.is_none() || spot.rows.number_at(place) > number)
+            {
+                best = Some((spot, place, spot.rows.number_at(place)));
+            }
+        }
+        best.map(|(spot, place, _)| (spot, place))
+    }
+
+    fn find_all(&mut self, reader: &Reader, group: &[u8]) -> Result<(), Error> {
+        self.find_new(reader, group)?;
+        while self.find_older(reader, group)? {}
+        Ok(())
+    }
+
+    /// Finds what the newest segments have of a group.
+    fn find_new(&mut self, reader: &Reader, group: &[u8]) -> Result<(), Error> {
+        let base = reader.mark.base;
+        self.follow(reader)?;
+        if self.kept > EXTENTS_KEPT {
+            self.groups.clear();
+            self.kept = 0;
+        }
+        let known = self.groups.entry_ref(group).or_insert_with(|| Known {
+            from: base,
+            until: base,
+            ..Known::default()
+        });
+        let had = known.extents.len();
+        let mut damage = None;
+        let is_anew = known.until != base;
+        if is_anew {
+            let fresh = known.until..base;
+            known.extents.retain(|extent| extent.base < fresh.start);
+            let sealed = reader.bases.iter().copied();
+            for sealed in sealed.filter(|sealed| fresh.contains(sealed)) {
+                let live = map(&mut self.maps, reader, sealed)?;
+                damage = push_rows(live, (sealed, group), known).or(damage);
+            }
+            known.until = base;
+            known.current = 0;
+        }
+        if let Some(extents) = self.current.groups.get(group) {
+            let fresh = extents.get(known.current..).unwrap_or_default();
+            known.extents.extend_from_slice(fresh);
+            known.current = extents.len();
+        }
+        if known.extents.len() != had || is_anew {
+            put_in_order(&mut known.extents, if is_anew { 0 } else { had });
+            self.kept += known.extents.len().saturating_sub(had);
+        }
+        self.note_damage(reader, damage, BLOCK_DAMAGED);
+        Ok(())
+    }
+
+    /// Finds what the next older segment that has any has of a group. False: none is left.
+    fn find_older(&mut self, reader: &Reader, group: &[u8]) -> Result<bool, Error> {
+        let Some(known) = self.groups.get_mut(group) else {
+            return Ok(false);
+        };
+        let mut damage = None;
+        let sealed = reader.bases.partition_point(|base| *base < known.from);
+        let had = known.extents.len();
+        for &base in reader.bases.get(..sealed).into_iter().flatten().rev() {
+            let live = map(&mut self.maps, reader, base)?;
+            damage = push_rows(live, (base, group), known).or(damage);
+            known.from = base;
+            if known.extents.len() > had {
+                put_in_order(&mut known.extents, 0);
+                self.kept += known.extents.len() - had;
+                self.note_damage(reader, damage, BLOCK_DAMAGED);
+                return Ok(true);
+            }
+        }
+        self.note_damage(reader, damage, BLOCK_DAMAGED);
+        Ok(false)
+    }
+
+    /// Looks through the blocks that were committed since.
+    fn follow(&mut self, reader: &Reader) -> Result<(), Error> {
+        let base = reader.mark.base;
+        if self.current.base != base {
+            // Its rows lie in another file now, in one block.
+            self.maps.remove(&self.current.base);
+            self.maps.insert(base, reader.live_overview(base)?);
+            self.current = Current {
+                base,
+                ..Current::default()
+            };
+        }
+        let Some(live) = self.maps.get_mut(&base) else {
+            return Ok(());
+        };
+        let path = || segment_path(&reader.segments, base, SegmentFile::Ovr);
+        live.grow_to(reader.mark.ovr_end)
+            .map_err(|source| Error::io("map", &path(), source))?;
+        let fresh = live.bytes().get(self.current.read..).unwrap_or_default();
+        for block in overview::blocks(fresh) {
+            for (place, rows) in (0..).zip(block.groups()) {
+                let extent = Extent::of((base, self.current.read, place), &rows);
+                let extents = self.current.groups.entry_ref(rows.name).or_default();
+                extents.push(extent);
+            }
+            self.current.read += block.bytes.len();
+        }
+        let read = self.current.read;
+        let damage = (read < live.bytes().len()).then_some((base, read));
+        self.note_damage(reader, damage, BLOCK_DAMAGED);
+        Ok(())
+    }
+}
+
+impl Extent {
+    fn of((base, block, place): (u64, usize, u32), rows: &GroupRows<'_>) -> Extent {
+        Extent {
+            base,
+            block,
+            place,
+            rows: rows.len() as u32,
+            first: rows.number_at(0),
+            last: rows.last_number(),
+            reach: rows.last_number(),
+            sound: Cell::default(),
+        }
+    }
+}
+
+impl Spot<'_> {
+    /// Whether the row at the first place is sound, and the place of the first for which that is not the same. Each row is checked
+    /// once, as long as its neighbours are asked for.
+    fn stretch(&self, (from, to): (usize, usize)) -> (bool, usize) {
+        let (first, behind) = self.sound.get();
+        let (first, behind) = (first as usize, behind as usize);
+        let known = match first <= from && from < behind {
+            true => behind.min(to),
+            false => from,
+        };
+        let sound = (known..to).find(|place| !self.rows.is_sound(*place));
+        let sound = sound.unwrap_or(to);
+        if sound == from {
+            let damaged = (from + 1..to).find(|place| self.rows.is_sound(*place));
+            return (false, damaged.unwrap_or(to));
+        }
+        let together = match from <= behind && first <= sound {
+            true => (first.min(from), behind.max(sound)),
+            false => (from, sound),
+        };
+        self.sound.set((together.0 as u32, together.1 as u32));
+        (true, sound)
+    }
+}
+
+/// The rows of a segment, mapped when first asked for.
+fn map<'c>(
+    maps: &'c mut BTreeMap<u64, GrowingMap>,
+    reader: &Reader,
+    base: u64,
+) -> Result<&'c GrowingMap, Error> {
+    use std::collections::btree_map::Entry;
+    Ok(match maps.entry(base) {
+        Entry::Occupied(known) => known.into_mut(),
+        Entry::Vacant(place) => place.insert(reader.live_overview(base)?),
+    })
+}
+
+impl Reader {
+    /// Calls `each` for every overview row of a group with a number in `low..=high`, ascending.
+    pub fn overview(
+        &self,
+        group: &[u8],
+        range: (u64, u64),
+        mut each: impl FnMut(Row<'_>) -> std::io::Result<()>,
+    ) -> Result<(), Error> {
+        let mut group_index = GroupIndex::default();
+        let walked = group_index.walk(
+            self,
+            group,
+            (range, ROWS_AT_ONCE, Look::Text),
+            |living| match living.each_row(&mut each) {
+                Ok(()) => ControlFlow::Continue(()),
+                Err(error) => ControlFlow::Break(error),
+            },
+        )?;
+        match (walked, group_index.take_damage()) {
+            (ControlFlow::Continue(()), None) => Ok(()),
+            // The others were handed on.
+            (ControlFlow::Continue(()), Some(damage)) => Err(damage),
+            (ControlFlow::Break(source), _) => {
+                Err(Error::io("write the rows of", &self.segments, source))
+            }
+        }
+    }
+}
+
+/// Notes the rows that a sealed segment has of a group: in one block. Returns where its blocks are damaged.
+fn push_rows(
+    live: &GrowingMap,
+    (base, group): (u64, &[u8]),
+    known: &mut Known,
+) -> Option<(u64, usize)> {
+    let mut at = 0;
+    for block in overview::blocks(live.bytes()) {
+        let place = block.place_of(group);
+        let rows = block.group(place).filter(|rows| rows.name == group);
+        if let Some(rows) = rows.filter(|rows| !rows.is_empty()) {
+            let extent = Extent::of((base, at, place as u32), &rows);
+            known.extents.push(extent);
+        }
+        at += block.bytes.len();
+    }
+    (at < live.bytes().len()).then_some((base, at))
+}
+
+/// Puts extents in order of which the first `sorted` are.
+fn put_in_order(extents: &mut [Extent], sorted: usize) {
+    let start = sorted.saturating_sub(1);
+    let fresh = extents.get(start..).unwrap_or_default();
+    let ascend = fresh.is_sorted_by_key(|extent| extent.first);
+    if !ascend {
+        extents.sort_by_key(|extent| extent.first);
+    }
+    let start = if ascend { start } else { 0 };
+    let before = start.checked_sub(1).and_then(|last| extents.get(last));
+    let mut reach = before.map_or(0, |before| before.reach);
+    for extent in extents.get_mut(start..).into_iter().flatten() {
+        reach = reach.max(extent.last);
+        extent.reach = reach;
+    }
+}

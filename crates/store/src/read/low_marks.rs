@@ -1,0 +1,104 @@
+//! What the low marks of active should be, as C News's upact found them: the lowest article that is there, and for an
+//! empty group one more than its high mark.
+
+use std::collections::HashMap;
+
+use groups::Active;
+
+use crate::log::position::{SegmentFile, segment_path};
+use crate::{Error, Position, Reader, Spool, overview};
+
+/// What one group's low mark should be.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LowMark {
+    /// The group, as it stands in active.
+    pub group: Vec<u8>,
+    /// The mark in active.
+    pub was: u64,
+    /// The lowest number that is there; in an empty group one more than `high`.
+    pub lowest: u64,
+    /// The highest number given when this was found.
+    pub high: u64,
+    /// Nothing is there.
+    pub is_empty: bool,
+}
+
+impl Reader {
+    /// The low marks of all groups of an active table, in its order. Looks at the first living row of each group only.
+    ///
+    /// The table must be a [`Spool`]'s of before this was opened, so that all articles it counts are seen here. Who sets
+    /// the mark of an empty group must look that its high mark is still the same.
+    ///
+    /// # Errors
+    /// A view of a segment cannot be read.
+    pub fn low_marks(&self, active: &Active) -> Result<Vec<LowMark>, Error> {
+        let mut found: HashMap<Vec<u8>, Numbers> = HashMap::new();
+        for &base in self.segments() {
+            // Nothing is there any more where expire has removed the segment since.
+            let map = self.overview_map(base)?;
+            for rows in overview::blocks(map.bytes()).flat_map(|block| block.groups()) {
+                let numbers = match found.get_mut(rows.name) {
+                    Some(numbers) => numbers,
+                    None => found.entry(rows.name.to_vec()).or_default(),
+                };
+                numbers.high = numbers.high.max(rows.last_number());
+                if numbers.lowest.is_none() {
+                    // Numbers grow from segment to segment, so the first found is the lowest.
+                    let is_there = |number, record: u32| {
+                        let position = Position(base.saturating_add(u64::from(record)));
+                        self.is_alive_in(rows.name, number, position)
+                    };
+                    let mut living = rows.range(0, u64::MAX);
+                    let first = living.find(|row| is_there(row.number, row.record));
+                    numbers.lowest = first.map(|row| row.number);
+                }
+            }
+            if let Some(offset) = map.unreadable_from() {
+                let path = segment_path(&self.segments, base, SegmentFile::Ovr);
+                return Err(Error::unreadable(&path, offset));
+            }
+        }
+        let marks = active.ids().map(|id| {
+            let name = active.name(id);
+            let numbers = found.get(name).copied().unwrap_or_default();
+            // Where segments are gone, the cut tells what numbers were given.
+            let cut = self.expired().cut(name).saturating_sub(1);
+            let high = active.high(id).max(numbers.high).max(cut);
+            LowMark {
+                group: name.to_vec(),
+                was: active.low(id),
+                lowest: numbers.lowest.unwrap_or(high.saturating_add(1)),
+                high,
+                is_empty: numbers.lowest.is_none(),
+            }
+        });
+        Ok(marks.collect())
+    }
+}
+
+/// What the rows of one group tell.
+#[derive(Debug, Clone, Copy, Default)]
+struct Numbers {
+    lowest: Option<u64>,
+    high: u64,
+}
+
+impl Spool {
+    /// Raises low marks of active, and nothing else: no article goes. Waits for the next commit. Groups that are not in
+    /// active are passed over, as are marks that would not rise.
+    ///
+    /// # Errors
+    /// As [`Spool::append`].
+    pub fn set_low_marks(&mut self, marks: &[(&[u8], u64)]) -> Result<(), Error> {
+        for some in marks.chunks(1000) {
+            let mut text = Vec::new();
+            for (name, low) in some {
+                // The cut stays: what is below it counts as expired, and its id may be forgotten.
+                let cut = self.expired()?.cut(name);
+                crate::expiry::state::push_cut(&mut text, name, cut, *low);
+            }
+            self.log_lines(&mut text)?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,501 @@
+//! Reading without the lock: articles by id or number, overview rows, history lines.
+
+mod refresh;
+
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, OnceLock};
+
+use groups::Active;
+
+use crate::error::is_unreadable;
+use crate::expiry::state::ExpiryState;
+use crate::expiry::survey::Survey;
+use crate::expiry::visibility::Visibility;
+use crate::history::HistoryLine;
+use crate::history::cancels::Cancels;
+use crate::history::compacted::History;
+use crate::history::sealed::SealedHistory;
+use crate::history::{Unreadable, has_unreadable_line, sound_line};
+use crate::index::watermark::Watermark;
+use crate::index::{self, Index};
+use crate::io::disk::{Disk, File, Open, RealDisk};
+use crate::io::growing_map::GrowingMap;
+use crate::io::map::MapRef;
+use crate::log::position::{SegmentFile, segment_path};
+use crate::log::relocation_cache::Tables;
+use crate::overview;
+use crate::read::stored_record::{StoredRecord, read_record};
+use crate::spool::active_file::read_table;
+use crate::spool::{Options, Spool};
+use crate::{Error, Position, log::segment};
+
+/// A news directory as it was published when this was opened.
+#[derive(Debug)]
+pub struct Reader {
+    pub(crate) disk: Arc<dyn Disk>,
+    pub(crate) segments: PathBuf,
+    pub(crate) index: Index,
+    pub(crate) mark: Watermark,
+    /// Of the sealed segments.
+    histories: SealedHistory,
+    /// Of the current one; mapped when first asked for.
+    history: OnceLock<GrowingMap>,
+    pub(crate) bases: Vec<u64>,
+    active: Active,
+    cancelled: Cancels,
+    expired: ExpiryState,
+    pub(crate) tables: Tables,
+    /// The file `expired` as it was read: changes when expire decides.
+    expired_identity: Option<[u64; 3]>,
+}
+
+/// The rows of a segment.
+struct OverviewFile {
+    file: Box<dyn File>,
+    /// How far it may be looked at.
+    end: u64,
+    /// More may come.
+    grows: bool,
+}
+
+impl Reader {
+    /// Opens a news directory. Where a crash left work to do and the lock is free, that is done first.
+    pub fn open(dir: &Path) -> Result<Reader, Error> {
+        Reader::open_on(Arc::new(RealDisk), dir)
+    }
+
+    /// As [`Reader::open`], on another disk.
+    pub fn open_on(disk: Arc<dyn Disk>, dir: &Path) -> Result<Reader, Error> {
+        let segments = dir.join("segments");
+        if !segments.is_dir() {
+            return Err(Error::NotANewsDirectory(dir.to_owned()));
+        }
+        let known = Index::open_to_read(&*disk, dir, None)?
+            // Also while a checkpoint is made, or after one failed: it can be read.
+            .filter(|index| index.is_of(disk.boot_id()) && index.published().is_some())
+            .filter(|index| is_reached(&*disk, &segments, index));
+        if let Some(index) = known
+            && let Some(reader) = Reader::of_index(&disk, dir, index)?
+        {
+            return Ok(reader);
+        }
+        let options = Options {
+            patience: None,
+            ..Options::default()
+        };
+        Spool::open_on(disk.clone(), dir, options)?.mend_expired()?;
+        Reader::open_published(disk, dir)
+    }
+
+    /// As [`Reader::open_on`], where somebody has the spool open: nothing is left to do after a crash.
+    pub(crate) fn open_published(disk: Arc<dyn Disk>, dir: &Path) -> Result<Reader, Error> {
+        let index = Index::open_to_read(&*disk, dir, None)?;
+        let index = index.ok_or_else(|| missing(&dir.join(index::FILE)))?;
+        Reader::of_index(&disk, dir, index)?.ok_or_else(|| Error::Damaged {
+            path: dir.join("expired"),
+            offset: 0,
+            what: "it does not tell what has expired",
+        })
+    }
+
+    /// `None`: what has expired is not told.
+    fn of_index(disk: &Arc<dyn Disk>, dir: &Path, index: Index) -> Result<Option<Reader>, Error> {
+        let segments = dir.join("segments");
+        // Before it is read: what is decided meanwhile is looked at again.
+        let expired_identity = identity(&**disk, &dir.join("expired"));
+        let Some(expired) = ExpiryState::read(&**disk, dir)? else {
+            return Ok(None);
+        };
+        let mark = index
+            .published()
+            .ok_or_else(|| missing(&dir.join(index::FILE)))?;
+        let active_path = dir.join("active");
+        let file = disk
+            .open(&active_path, Open::Read)
+            .map_err(|source| Error::io("open", &active_path, source))?;
+        let active = read_table(&*file, &active_path)?;
+        let bases = bases(&**disk, &segments, &mark)?;
+        let histories = SealedHistory::new(disk.clone(), &segments, mark.base);
+        let cancelled = read_cancels(&**disk, dir, mark.cancels_end)?;
+        Ok(Some(Reader {
+            disk: disk.clone(),
+            segments,
+            index,
+            mark,
+            histories,
+            history: OnceLock::new(),
+            bases,
+            active,
+            cancelled,
+            expired,
+            tables: Tables::default(),
+            expired_identity,
+        }))
+    }
+
+    /// The active table as it was when this was opened.
+    pub fn active(&self) -> &Active {
+        &self.active
+    }
+
+    /// Segments, bytes of the log in them, ids in the index (stale ones included).
+    pub fn extent(&self) -> (usize, u64, u64) {
+        let first = self.bases.first().copied().unwrap_or(self.mark.base);
+        (
+            self.bases.len(),
+            self.mark.base + self.mark.art_end - first,
+            self.index.used(),
+        )
+    }
+
+    /// True when an id is known.
+    pub(crate) fn has(&self, id: &[u8]) -> Result<bool, Error> {
+        match self.line_of(id) {
+            Ok(found) => Ok(found.is_some()),
+            Err(error) => has_unreadable_line(error),
+        }
+    }
+
+    /// The history line of an id.
+    pub fn find(&self, id: &[u8]) -> Result<Option<HistoryLine<'_>>, Error> {
+        Ok(self.line_of(id)?.and_then(HistoryLine::parse))
+    }
+
+    fn line_of(&self, id: &[u8]) -> Result<Option<&[u8]>, Error> {
+        let mut found = None;
+        let mut fault = None;
+        self.index.find(id, |address| match self.text_at(address) {
+            Ok(text) => {
+                let line = match sound_line(text, id) {
+                    Ok(line) => line,
+                    Err(Unreadable) => {
+                        fault = Some(self.unreadable_line(address));
+                        return true;
+                    }
+                };
+                found = line.filter(|line| !self.is_forgotten(line));
+                found.is_some()
+            }
+            Err(error) => {
+                fault = Some(error);
+                true
+            }
+        })?;
+        match fault {
+            Some(error) => Err(error),
+            None => Ok(found),
+        }
+    }
+
+    /// Which line it is that cannot be read.
+    fn unreadable_line(&self, address: u64) -> Error {
+        let base = match address < self.mark.base {
+            true => self.histories.base_of(address),
+            false => self.mark.base,
+        };
+        Error::unreadable(
+            &segment_path(&self.segments, base, SegmentFile::His),
+            address - base,
+        )
+    }
+
+    pub(crate) fn is_forgotten(&self, line: &[u8]) -> bool {
+        if self.expired.forget_before() == i64::MIN {
+            return false;
+        }
+        HistoryLine::parse(line).is_some_and(|line| self.expired.forgets(&line))
+    }
+
+    /// The history from the line at an address on.
+    fn text_at(&self, address: u64) -> Result<Option<&[u8]>, Error> {
+        match address.checked_sub(self.mark.base) {
+            None => self.histories.text_at(address),
+            Some(offset) if offset < self.mark.his_end => {
+                Ok(History::of(self.current_history()?.bytes()).text_at(offset))
+            }
+            Some(_) => Ok(None),
+        }
+    }
+
+    /// The history of the current segment.
+    fn current_history(&self) -> Result<&GrowingMap, Error> {
+        if let Some(history) = self.history.get() {
+            return Ok(history);
+        }
+        let (base, end) = (self.mark.base, self.mark.his_end);
+        let opened = segment::open_view(&*self.disk, &self.segments, base, SegmentFile::His)?;
+        let Some(file) = opened else {
+            return Ok(self.history.get_or_init(GrowingMap::default));
+        };
+        let map = || {
+            let length = file.length()?;
+            let mut first = [0];
+            match file.read_at(&mut first, 0) {
+                // What lies there is told of line by line.
+                Err(error) if is_unreadable(&error) => {}
+                read => drop(read?),
+            }
+            // Thinned by expire, or lost in part, since this segment was the current one.
+            if length < end || first == *b"\t" {
+                GrowingMap::whole(&*file, length)
+            } else {
+                GrowingMap::append(file, end)
+            }
+        };
+        let path = segment_path(&self.segments, base, SegmentFile::His);
+        let live = map().map_err(|source| Error::io(segment::REMAKE, &path, source))?;
+        Ok(self.history.get_or_init(|| live))
+    }
+
+    /// The segments whose history is kept, ascending: the articles of some are gone.
+    pub(crate) fn histories(&self) -> Result<impl DoubleEndedIterator<Item = u64>, Error> {
+        Ok(self.histories.histories()?.chain([self.mark.base]))
+    }
+
+    /// The history of one of them, and how far its addresses are published.
+    pub(crate) fn history(&self, base: u64) -> Result<(History<'_>, u64), Error> {
+        if base == self.mark.base {
+            let history = History::of(self.current_history()?.bytes());
+            return Ok((history, self.mark.his_end));
+        }
+        let history = self.histories.history(base)?;
+        Ok((history.unwrap_or(History::of(b"")), u64::MAX))
+    }
+
+    /// Calls `each` for every history line, oldest first.
+    pub fn each_history_line(
+        &self,
+        mut each: impl FnMut(&[u8]) -> Result<(), Error>,
+    ) -> Result<(), Error> {
+        self.histories
+            .each_line(|_, line| match self.is_forgotten(line) {
+                true => Ok(()),
+                false => each(line),
+            })?;
+        let (history, end) = self.history(self.mark.base)?;
+        let lines = history.lines().take_while(|(offset, _)| *offset < end);
+        let mut lines = lines.filter(|(_, line)| !self.is_forgotten(line));
+        lines.try_for_each(|(_, line)| each(line))
+    }
+
+    /// The newest history line, if there is one in the current segment.
+    pub fn newest_line(&self) -> Result<Option<Vec<u8>>, Error> {
+        let text = History::of(self.current_history()?.bytes()).text();
+        let Some(text) = text.strip_suffix(b"\n") else {
+            return Ok(None);
+        };
+        let newest = text.rsplit(|&b| b == b'\n').next();
+        Ok(newest.map(<[u8]>::to_vec))
+    }
+
+    /// True when an article can still be read: it was filed, has not expired in all its groups, and was not cancelled.
+    pub fn is_alive(&self, line: &HistoryLine<'_>) -> bool {
+        self.alive().has(line)
+    }
+
+    pub(crate) fn alive(&self) -> Visibility<'_> {
+        Visibility {
+            expired: &self.expired,
+            cancelled: &self.cancelled,
+        }
+    }
+
+    /// True when an article can still be read under a number in a group. All that ask whether an article is there ask this.
+    pub fn is_alive_in(&self, group: &[u8], number: u64, position: Position) -> bool {
+        self.alive().is_in(group, number, position)
+    }
+
+    /// True when the article at a position was cancelled.
+    pub fn is_cancelled(&self, position: Position) -> bool {
+        self.cancelled.contains(position)
+    }
+
+    /// What has expired.
+    pub fn expired(&self) -> &ExpiryState {
+        &self.expired
+    }
+
+    /// The article with an id, if it is alive.
+    pub fn article(&self, id: &[u8]) -> Result<Option<StoredRecord>, Error> {
+        match self.find(id)? {
+            Some(line) if self.is_alive(&line) => line
+                .position
+                .map(|position| self.read(position))
+                .transpose(),
+            _ => Ok(None),
+        }
+    }
+
+    /// The article with a number in a group, if it is alive.
+    pub fn article_by_number(
+        &self,
+        group: &[u8],
+        number: u64,
+    ) -> Result<Option<StoredRecord>, Error> {
+        match self.numbers().position(group, number)? {
+            Some(position) => self.read(position).map(Some),
+            None => Ok(None),
+        }
+    }
+
+    /// The bases of the segments, ascending; the last is still being filed into.
+    pub fn segments(&self) -> &[u64] {
+        &self.bases
+    }
+
+    /// How long the file of a segment's articles is, and how many bytes of the disk it takes up: fewer when it has holes.
+    /// Nothing when it is gone.
+    pub fn art_bytes(&self, base: u64) -> (u64, u64) {
+        let path = segment_path(&self.segments, base, SegmentFile::Art);
+        let told = self.disk.open(&path, Open::Read).and_then(|file| {
+            let length = file.length()?;
+            Ok((length, file.allocated()?))
+        });
+        told.unwrap_or_default()
+    }
+
+    /// True when every id in a `.his` file may be forgotten.
+    pub(crate) fn forgets_all(&self, path: &Path) -> Result<bool, Error> {
+        let at = |source| Error::io("read", path, source);
+        let file = match self.disk.open(path, Open::Read) {
+            Err(source) if source.kind() == std::io::ErrorKind::NotFound => return Ok(false),
+            opened => opened.map_err(at)?,
+        };
+        let map = file
+            .length()
+            .and_then(|length| file.map(length))
+            .map_err(at)?;
+        let forgets = |(_, line)| self.is_forgotten(line);
+        Ok(crate::history::lines(History::of_map(&map).text()).all(forgets))
+    }
+
+    /// What expire looks at in one segment.
+    pub fn survey(&self, base: u64) -> Result<Survey, Error> {
+        let map = |view, end: u64| {
+            let path = segment_path(&self.segments, base, view);
+            let at = |source| {
+                Error::io(
+                    "read (run `broadsheet fsck --repair` to make it again)",
+                    &path,
+                    source,
+                )
+            };
+            let file = self.disk.open(&path, Open::Read).map_err(at)?;
+            let length = file.length().map_err(at)?.min(end);
+            Ok::<_, Error>((file.map(length).map_err(at)?, length as usize))
+        };
+        let is_current = base == self.mark.base;
+        let until = |end| if is_current { end } else { u64::MAX };
+        let his = map(SegmentFile::His, until(self.mark.his_end))?;
+        let (exp, _) = map(SegmentFile::Exp, until(self.mark.exp_end))?;
+        Ok(Survey::new(base, his, self.overview_map(base)?, exp))
+    }
+
+    pub(crate) fn overview_map(&self, base: u64) -> Result<MapRef, Error> {
+        let Some(rows) = self.overview_file(base)? else {
+            return Ok(MapRef::default());
+        };
+        let path = segment_path(&self.segments, base, SegmentFile::Ovr);
+        let at = |source| Error::io(segment::REMAKE, &path, source);
+        rows.file.map(rows.end).map_err(at)
+    }
+
+    /// The rows of a segment, mapped for long.
+    pub(crate) fn live_overview(&self, base: u64) -> Result<GrowingMap, Error> {
+        let Some(rows) = self.overview_file(base)? else {
+            return Ok(GrowingMap::default());
+        };
+        let live = match rows.grows {
+            true => GrowingMap::append(rows.file, rows.end),
+            false => GrowingMap::whole(&*rows.file, rows.end),
+        };
+        let path = segment_path(&self.segments, base, SegmentFile::Ovr);
+        live.map_err(|source| Error::io(segment::REMAKE, &path, source))
+    }
+
+    /// `None`: the segment is gone.
+    fn overview_file(&self, base: u64) -> Result<Option<OverviewFile>, Error> {
+        let opened = segment::open_view(&*self.disk, &self.segments, base, SegmentFile::Ovr)?;
+        let Some(file) = opened else {
+            return Ok(None);
+        };
+        let path = segment_path(&self.segments, base, SegmentFile::Ovr);
+        let at = |source| Error::io(segment::REMAKE, &path, source);
+        let (length, end) = (file.length().map_err(at)?, self.mark.ovr_end);
+        let mut head = [0; overview::BLOCK_HEADER_BYTES];
+        match file.read_at(&mut head, 0) {
+            // Its rows are left out, and told of.
+            Err(error) if is_unreadable(&error) => {}
+            read => drop(read.map_err(at)?),
+        }
+        // Sealed since this was opened: all rows lie in one block now, which may be longer than all there were then.
+        let is_merged = end > 0 && overview::block_bytes(&head) > end;
+        let grows = base == self.mark.base && !is_merged && length >= end;
+        let end = if grows { end } else { length };
+        Ok(Some(OverviewFile { file, end, grows }))
+    }
+
+    /// The record of an article at a position.
+    pub fn read(&self, position: Position) -> Result<StoredRecord, Error> {
+        match self.read_once(position) {
+            // Expire may have punched a hole here between the reading of the header and of the rest.
+            Err(Error::Damaged { .. }) => self.read_once(position),
+            read => read,
+        }
+    }
+
+    fn read_once(&self, position: Position) -> Result<StoredRecord, Error> {
+        read_record(
+            &*self.disk,
+            &self.segments,
+            &self.bases,
+            &self.tables,
+            position,
+        )
+    }
+}
+
+/// False when the current segment's history lines end before the mark: they are being made again after a crash, or that was
+/// cut short.
+fn is_reached(disk: &dyn Disk, segments: &Path, index: &Index) -> bool {
+    index.published().is_none_or(|mark| {
+        let path = segment_path(segments, mark.base, SegmentFile::His);
+        let length = disk.open(&path, Open::Read).and_then(|his| his.length());
+        let is_short = length.is_ok_and(|length| length < mark.his_end);
+        // Where it cannot be asked, reading will say so.
+        !is_short
+    })
+}
+
+/// The bases of the segments up to the current one.
+fn bases(disk: &dyn Disk, segments: &Path, mark: &Watermark) -> Result<Vec<u64>, Error> {
+    let mut bases = segment::list(disk, segments)?;
+    bases.retain(|&base| base <= mark.base);
+    Ok(bases)
+}
+
+fn identity(disk: &dyn Disk, path: &Path) -> Option<[u64; 3]> {
+    disk.open(path, Open::Read).ok()?.identity().ok()
+}
+
+fn missing(path: &Path) -> Error {
+    Error::Damaged {
+        path: path.to_owned(),
+        offset: 0,
+        what: "it tells no end of the log",
+    }
+}
+
+/// The cancels up to `end` of their file.
+pub fn read_cancels(disk: &dyn Disk, dir: &Path, end: u64) -> Result<Cancels, Error> {
+    let path = dir.join("cancels");
+    if end == 0 {
+        return Ok(Cancels::default());
+    }
+    let at = |source| Error::io("read", &path, source);
+    let file = disk.open(&path, Open::Read).map_err(at)?;
+    let mut text = vec![0; file.length().map_err(at)?.min(end) as usize];
+    let got = file.read_at(&mut text, 0).map_err(at)?;
+    text.truncate(got);
+    Ok(Cancels::parse(&text))
+}

@@ -1,0 +1,133 @@
+//! Repacking: a sealed segment is written anew without its dead records. Positions stay as they were, told by a table at
+//! the end of the file ([`crate::log::relocation`]).
+
+use std::path::Path;
+use std::sync::Arc;
+
+use crate::Error;
+use crate::expiry::visibility::Visibility;
+use crate::history::HistoryLine;
+use crate::io::disk::{BLOCK_BYTES, Disk, Open};
+use crate::io::replace::fresh_path;
+use crate::log::pending::{Pending, SPILL_BYTES};
+use crate::log::position::{SegmentFile, segment_path};
+use crate::log::record::{self, Commit, Kind, Record};
+use crate::log::relocation::Relocation;
+use crate::log::segment::{SEGMENT_HEADER_BYTES, SegmentHeader, Step, Walk};
+use crate::spool::current::{AppendFile, Art};
+
+/// Writes the `.art` of a sealed segment anew without what is dead, and puts it in the old one's place. `dead`: the
+/// positions in the segment, ascending, of the articles that are dead by their history lines; each is asked again before
+/// it is left out, by the line in its record, which has a checksum. `None`: all are asked.
+///
+/// # Errors
+/// A damaged segment is left alone: what is in its gaps would be lost for good. After any error the old file is still there.
+pub fn repack(
+    disk: &Arc<dyn Disk>,
+    segments: &Path,
+    base: u64,
+    alive: Visibility<'_>,
+    dead: Option<&[u64]>,
+) -> Result<(), Error> {
+    let path = segment_path(segments, base, SegmentFile::Art);
+    let fresh = fresh_path(&path);
+    let done = write(disk, &path, &fresh, alive, dead).and_then(|()| {
+        // Which of the two files is found after a power cut does not matter; the caller syncs the directory.
+        disk.rename(&fresh, &path)
+            .map_err(|source| Error::io("put in place", &path, source))
+    });
+    if done.is_err() {
+        // The disk may be full of it. Where even this fails, the next run of expire sweeps it away.
+        let _ = disk.remove(&fresh);
+    }
+    done
+}
+
+fn write(
+    disk: &Arc<dyn Disk>,
+    path: &Path,
+    fresh: &Path,
+    alive: Visibility<'_>,
+    dead: Option<&[u64]>,
+) -> Result<(), Error> {
+    let at = |source| Error::io("read", path, source);
+    let old = disk.open(path, Open::Read).map_err(at)?;
+    let header = SegmentHeader::read(&*old, path)?;
+    let mut walk = Walk::new(&*old, SEGMENT_HEADER_BYTES, u64::MAX).map_err(at)?;
+    let mut art = Art {
+        append: AppendFile::open(&**disk, fresh.to_owned(), Open::Truncate, 0)?,
+        header,
+        pending: Pending::default(),
+    };
+    art.pending.restart(0);
+    art.pending.out().extend_from_slice(&header.to_bytes());
+    let mut moved = Relocation::default();
+    // The header is written again when all is known: as part of a whole block, which need not be read for that.
+    let mut first = Vec::new();
+    let mut dead = dead.map(|dead| dead.iter().copied().peekable());
+    while let Some(step) = walk.next().map_err(at)? {
+        match step {
+            Step::Gap { empty: true, .. } => {}
+            Step::Gap { from, .. } => {
+                return Err(Error::Damaged {
+                    path: path.to_owned(),
+                    offset: from,
+                    what: "it cannot be repacked",
+                });
+            }
+            Step::Record(position, record) => {
+                let is_asked = dead.as_mut().is_none_or(|dead| {
+                    while dead.next_if(|dead| *dead < position).is_some() {}
+                    record.head.kind != Kind::Article || dead.peek() == Some(&position)
+                });
+                if is_asked && is_gone(&record, alive) {
+                    continue;
+                }
+                moved.note(position, art.next(), record.bytes().len() as u64);
+                art.pending.out().extend_from_slice(record.bytes());
+                if art.pending.len() >= SPILL_BYTES {
+                    keep_first_block(&mut first, &art.pending);
+                    art.spill(true)?;
+                }
+            }
+        }
+    }
+    let moved_at = art.next();
+    // It belongs to no commit.
+    let commit = Commit {
+        commit_sequence: 0,
+        start: art.pending.commit_start(),
+    };
+    record::push_text(
+        art.pending.out(),
+        Kind::Relocation,
+        commit,
+        &moved.to_bytes(),
+    );
+    keep_first_block(&mut first, &art.pending);
+    art.write_pending(true, 0)?;
+    let header = SegmentHeader { moved_at, ..header }.to_bytes();
+    first.splice(..header.len().min(first.len()), header);
+    art.append
+        .file
+        .write_at(&first, 0)
+        .map_err(|source| Error::io("write", fresh, source))?;
+    art.append.sync()
+}
+
+/// Keeps what the file begins with, if this is it.
+fn keep_first_block(first: &mut Vec<u8>, pending: &Pending) {
+    if first.is_empty() {
+        let bytes = pending.bytes();
+        first.extend_from_slice(bytes.get(..BLOCK_BYTES).unwrap_or(bytes));
+    }
+}
+
+/// True for records that nobody needs any more: dead articles, and what only filled space.
+pub fn is_gone(record: &Record<'_>, alive: Visibility<'_>) -> bool {
+    match record.head.kind {
+        Kind::Article => HistoryLine::parse(record.line()).is_some_and(|line| alive.is_dead(&line)),
+        Kind::Pad | Kind::Hole | Kind::Relocation => true,
+        Kind::Seen | Kind::Cancel | Kind::Group | Kind::LowMarks | Kind::Active => false,
+    }
+}

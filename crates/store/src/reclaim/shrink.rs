@@ -1,0 +1,295 @@
+//! Giving back what is dead in a sealed segment in which other articles are still alive.
+//!
+//! Long runs of dead records are punched out of `.art`. What lies scattered cannot be: when it is more than a certain part
+//! of the segment, the segment is repacked instead; less than that waits until more has died.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use crate::expiry::survey::Survey;
+use crate::history::HistoryLine;
+use crate::history::compacted::thin;
+use crate::io::disk::{Disk, File, Open};
+use crate::io::replace::replace_unsynced;
+use crate::log::position::{SegmentFile, segment_path};
+use crate::log::relocation::Relocation;
+use crate::log::segment::SegmentHeader;
+use crate::overview::{self, GroupRows};
+use crate::{Error, Reader, reclaim::punch, reclaim::repack};
+
+/// What shrinking a segment came to.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Shrunk {
+    /// It was written anew.
+    pub repacked: bool,
+    /// Holes made in it.
+    pub holes: u64,
+    /// Runs that stay because the file system cannot make holes.
+    pub refused: u64,
+    /// Dead bytes that stay for now, because they lie scattered and are few.
+    pub held: u64,
+    /// When ids that arrived before this time may be forgotten, its history can shrink.
+    pub due: Option<i64>,
+}
+
+/// Shrinks the views of a sealed segment. `dead_part`: the part of a segment, 0 to 1, above which scattered dead records
+/// are worth writing it anew.
+pub fn shrink(
+    disk: &Arc<dyn Disk>,
+    segments: &Path,
+    reader: &Reader,
+    base: u64,
+    dead_part: f64,
+) -> Result<Shrunk, Error> {
+    let survey = reader.survey(base)?;
+    let path = segment_path(segments, base, SegmentFile::Art);
+    let at = |source| Error::io("shrink", &path, source);
+    let file = disk.open(&path, Open::Write).map_err(at)?;
+    let header = SegmentHeader::read(&*file, &path)?;
+    let found = Dead::find(&survey, reader, &*file, &header).map_err(at)?;
+    let found = found.ok_or_else(|| Error::Damaged {
+        path: path.clone(),
+        offset: header.moved_at,
+        what: "the table that tells where its articles lie",
+    })?;
+    survey.was_readable(segments)?;
+    // Holes first: they need no space, so that a full disk has some for the views.
+    let mut told = give_back(disk, segments, reader, (base, &*file), &found, dead_part)?;
+    told.due = found.ids.due;
+    compact_history(&**disk, segments, &survey, reader, (&found.ids, dead_part))?;
+    if found.runs.is_empty() {
+        return Ok(told);
+    }
+    drop_rows(&**disk, segments, &survey, reader, dead_part)?;
+    drop_exceptions(&**disk, segments, &survey, reader)?;
+    Ok(told)
+}
+
+/// Punches long runs of dead articles out of `.art`, or writes it anew without the scattered ones.
+fn give_back(
+    disk: &Arc<dyn Disk>,
+    segments: &Path,
+    reader: &Reader,
+    (base, file): (u64, &dyn File),
+    found: &Dead,
+    dead_part: f64,
+) -> Result<Shrunk, Error> {
+    let path = segment_path(segments, base, SegmentFile::Art);
+    let at = |source| Error::io("shrink", &path, source);
+    let worth = |(start, end): &(u64, u64)| punch::worth(*start, *end);
+    let scattered = found.bytes() - found.runs.iter().map(worth).sum::<u64>();
+    if scattered as f64 > dead_part * (found.live + scattered) as f64 {
+        repack::repack(disk, segments, base, reader.alive(), Some(&found.positions))?;
+        return Ok(Shrunk {
+            repacked: true,
+            ..Shrunk::default()
+        });
+    }
+    let mut told = Shrunk {
+        held: scattered,
+        ..Shrunk::default()
+    };
+    for run in found.runs.iter().filter(|run| worth(run) > 0) {
+        let punched = punch::punch(file, *run, reader.alive()).map_err(at)?;
+        told.holes += punched.holes;
+        told.refused += punched.refused;
+    }
+    Ok(told)
+}
+
+/// The part of the current segment that is dead, 0 to 1, and its bytes.
+pub fn dead_part_of_current(
+    disk: &dyn Disk,
+    segments: &Path,
+    reader: &Reader,
+    base: u64,
+) -> Result<(f64, u64), Error> {
+    let path = segment_path(segments, base, SegmentFile::Art);
+    let at = |source| Error::io("read", &path, source);
+    let file = disk.open(&path, Open::Read).map_err(at)?;
+    let header = SegmentHeader::read(&*file, &path)?;
+    let survey = reader.survey(base)?;
+    let found = Dead::find(&survey, reader, &*file, &header).map_err(at)?;
+    Ok(found.map_or((0.0, 0), |found| {
+        let all = found.live + found.bytes();
+        (found.bytes() as f64 / all.max(1) as f64, all)
+    }))
+}
+
+/// Where the dead articles of a segment lie in its file.
+struct Dead {
+    /// From the first dead record of a run to the next living article. Records of other kinds may lie between.
+    runs: Vec<(u64, u64)>,
+    /// The dead, by their positions in the segment, ascending.
+    positions: Vec<u64>,
+    /// Bytes of the living.
+    live: u64,
+    ids: Ids,
+}
+
+/// The ids of a segment.
+#[derive(Default)]
+struct Ids {
+    all: u32,
+    /// Of these, those that may be forgotten.
+    forgotten: u32,
+    /// When there will be others.
+    due: Option<i64>,
+}
+
+impl Dead {
+    /// Told by the history lines, without a look at the articles. `None`: the table of a repacked segment is damaged.
+    fn find(
+        survey: &Survey,
+        reader: &Reader,
+        file: &dyn File,
+        header: &SegmentHeader,
+    ) -> std::io::Result<Option<Dead>> {
+        let moved = match header.moved_at {
+            0 => None,
+            at => match Relocation::read(file, at)? {
+                Some(moved) => Some(moved),
+                None => return Ok(None),
+            },
+        };
+        let end = file.length()?;
+        let in_file = |position: u64| match &moved {
+            Some(moved) => moved.at_or_behind(position),
+            None => position.min(end),
+        };
+        let mut found = Dead {
+            runs: Vec::new(),
+            positions: Vec::new(),
+            live: 0,
+            ids: Ids::default(),
+        };
+        // The article before, where it begins, and whether it is dead.
+        let mut last: Option<(u64, bool)> = None;
+        let alive = reader.alive();
+        for line in survey.lines() {
+            // Asked once for all: it is most of the work of shrinking.
+            let is_kept = alive.expired.keeps_any(&line);
+            found.ids.add(&line, is_kept, alive.expired.forget_before());
+            let Some(position) = line.position else {
+                continue;
+            };
+            let offset = position.0.saturating_sub(survey.base());
+            let at = in_file(offset);
+            found.add(last, at);
+            let is_dead = !is_kept || alive.cancelled.contains(position);
+            if is_dead {
+                found.positions.push(offset);
+            }
+            last = Some((at, is_dead));
+        }
+        found.add(last, in_file(u64::from(u32::MAX)));
+        found.positions.sort_unstable();
+        Ok(Some(found))
+    }
+
+    fn add(&mut self, article: Option<(u64, bool)>, end: u64) {
+        let Some((start, dead)) = article.filter(|(start, _)| *start < end) else {
+            return;
+        };
+        match self.runs.last_mut() {
+            _ if !dead => self.live += end - start,
+            Some(run) if run.1 == start => run.1 = end,
+            _ => self.runs.push((start, end)),
+        }
+    }
+
+    fn bytes(&self) -> u64 {
+        self.runs.iter().map(|(start, end)| end - start).sum()
+    }
+}
+
+/// Writes `.ovr` anew without the rows of what has expired, if they are a part of it worth that.
+fn drop_rows(
+    disk: &dyn Disk,
+    segments: &Path,
+    survey: &Survey,
+    reader: &Reader,
+    dead_part: f64,
+) -> Result<(), Error> {
+    let expired = reader.expired();
+    let kept: Vec<GroupRows<'_>> = survey
+        .groups()
+        .flat_map(|rows| {
+            let in_group = expired.in_group(rows.name);
+            rows.runs(|number| in_group.keeps(number))
+        })
+        .collect();
+    let left: usize = kept.iter().map(GroupRows::len).sum();
+    let all = survey.rows();
+    if all.saturating_sub(left as u64) as f64 <= dead_part * all as f64 {
+        return Ok(());
+    }
+    let path = segment_path(segments, survey.base(), SegmentFile::Ovr);
+    if !survey.is_whole() {
+        // Merged, damage would get a right checksum.
+        return Err(Error::Damaged {
+            path,
+            offset: 0,
+            what: "its rows are not whole",
+        });
+    }
+    replace_unsynced(disk, &path, |file| {
+        overview::merge_rows(kept, |at, piece| file.write_at(piece, at)).map(drop)
+    })
+}
+
+impl Ids {
+    fn add(&mut self, line: &HistoryLine<'_>, is_kept: bool, forget_before: i64) {
+        self.all += 1;
+        if is_kept {
+            return;
+        }
+        if line.arrival.unwrap_or(i64::MIN) < forget_before {
+            self.forgotten += 1;
+        } else {
+            let due = line.arrival.map(|arrival| arrival.saturating_add(1));
+            self.due = self.due.max(due);
+        }
+    }
+}
+
+/// Writes `.his` anew without the lines that may be forgotten, if they are a part of it worth that.
+fn compact_history(
+    disk: &dyn Disk,
+    segments: &Path,
+    survey: &Survey,
+    reader: &Reader,
+    (ids, dead_part): (&Ids, f64),
+) -> Result<(), Error> {
+    if f64::from(ids.forgotten) <= dead_part * f64::from(ids.all) {
+        return Ok(());
+    }
+    let path = segment_path(segments, survey.base(), SegmentFile::His);
+    let text = thin(survey.history_lines(), |line| !reader.is_forgotten(line));
+    replace_unsynced(disk, &path, |file| file.write_at(&text, 0))
+}
+
+/// Writes `.exp` anew without what has expired, but for what only broke the order of arrival: a search must pass it over.
+fn drop_exceptions(
+    disk: &dyn Disk,
+    segments: &Path,
+    survey: &Survey,
+    reader: &Reader,
+) -> Result<(), Error> {
+    let expired = reader.expired();
+    let mut kept = Vec::new();
+    let mut dropped = false;
+    for (text, line) in survey.exception_lines() {
+        if !line.expires.is_absent() && !expired.keeps_any(&line) {
+            dropped = true;
+        } else {
+            kept.extend_from_slice(text);
+            kept.push(b'\n');
+        }
+    }
+    if !dropped {
+        return Ok(());
+    }
+    let path = segment_path(segments, survey.base(), SegmentFile::Exp);
+    replace_unsynced(disk, &path, |file| file.write_at(&kept, 0))
+}

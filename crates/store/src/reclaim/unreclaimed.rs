@@ -1,0 +1,100 @@
+//! The file `unreclaimed`: the segments whose dead articles still take up space, or whose history will have lines to forget.
+//! It is written before an expiry counts, so that a run that was killed is finished by the next; missing or damaged, all
+//! segments are looked at.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use article::decimal;
+
+use crate::Error;
+use crate::io::disk::Disk;
+use crate::io::replace::{read_whole, replace};
+
+const NAME: &str = "unreclaimed";
+const MAGIC: &[u8] = b"BSunreclaimed1 ";
+
+/// The bases of segments, and when they are to be looked at: when ids that arrived before that time may be forgotten.
+pub type Due = BTreeMap<u64, i64>;
+
+/// Whatever may be forgotten.
+pub const NOW: i64 = i64::MIN;
+
+/// Those segments. `None`: not known.
+pub fn read(disk: &dyn Disk, dir: &Path) -> Result<Option<Due>, Error> {
+    let text = read_whole(disk, &dir.join(NAME))?;
+    Ok(text.and_then(|text| parse(&text)))
+}
+
+fn parse(text: &[u8]) -> Option<Due> {
+    let rest = text.strip_prefix(MAGIC)?;
+    let end = memchr::memchr(b'\n', rest)?;
+    let (sum, lines) = rest.split_at_checked(end)?;
+    let lines = lines.get(1..)?;
+    if decimal::parse(sum)? != u64::from(crc32c::crc32c(lines)) {
+        return None;
+    }
+    crate::history::lines(lines)
+        .map(|(_, line)| {
+            let (base, due) = line.split_at_checked(memchr::memchr(b' ', line)?)?;
+            Some((decimal::parse(base)?, decimal::parse_signed(due.get(1..)?)?))
+        })
+        .collect()
+}
+
+/// Adds segments to be looked at at once. Where the file is missing it stays so: all count already.
+pub fn add(disk: &dyn Disk, dir: &Path, bases: &[u64]) -> Result<(), Error> {
+    let Some(known) = read(disk, dir)? else {
+        return Ok(());
+    };
+    let mut all = known.clone();
+    all.extend(bases.iter().map(|base| (*base, NOW)));
+    if all == known {
+        return Ok(());
+    }
+    write(disk, dir, &all)
+}
+
+/// Removes the file, durably: all segments are to be looked at.
+pub fn forget(disk: &dyn Disk, dir: &Path) -> Result<(), Error> {
+    let path = dir.join(NAME);
+    disk.remove(&path)
+        .and_then(|()| disk.sync_directory(dir))
+        .map_err(|source| Error::io("remove", &path, source))
+}
+
+/// Writes the file anew, durably.
+pub fn write(disk: &dyn Disk, dir: &Path, due: &Due) -> Result<(), Error> {
+    let mut lines = Vec::new();
+    for (base, time) in due {
+        decimal::push(&mut lines, *base);
+        lines.push(b' ');
+        decimal::push_signed(&mut lines, *time);
+        lines.push(b'\n');
+    }
+    let mut text = MAGIC.to_vec();
+    decimal::push(&mut text, u64::from(crc32c::crc32c(&lines)));
+    text.push(b'\n');
+    text.extend_from_slice(&lines);
+    replace(disk, &dir.join(NAME), |file| file.write_at(&text, 0))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::io::disk::RealDisk;
+
+    #[test]
+    fn what_is_written_is_read_and_damage_is_noticed() {
+        let dir = tempfile::tempdir().unwrap();
+        assert_eq!(read(&RealDisk, dir.path()).unwrap(), None);
+        let bases: Due = [(4096, NOW), (1 << 40, 77)].into();
+        write(&RealDisk, dir.path(), &bases).unwrap();
+        assert_eq!(read(&RealDisk, dir.path()).unwrap(), Some(bases));
+        let path = dir.path().join(NAME);
+        let mut text = std::fs::read(&path).unwrap();
+        *text.last_mut().unwrap() ^= 1;
+        std::fs::write(&path, text).unwrap();
+        assert_eq!(read(&RealDisk, dir.path()).unwrap(), None);
+    }
+}

@@ -1,0 +1,88 @@
+//! What opening does when somebody else wrote `active` since the store did: the administrator may add, change and remove
+//! groups by hand.
+
+use groups::{Active, GroupId};
+
+use crate::Error;
+use crate::log::segment::SEGMENT_HEADER_BYTES;
+use crate::spool::Spool;
+use crate::spool::recover::rebuild_active;
+
+impl Spool {
+    /// True when active is not as we left it: somebody else wrote it, or a byte of it changed on the disk. After a power cut its time and
+    /// its sum say nothing; the replay sees to the numbers then.
+    pub(crate) fn active_is_edited(&self, is_sure: bool) -> Result<bool, Error> {
+        let [known, now] = [self.index.active_identity(), self.active.identity()?];
+        let is_other = known != now || !self.index.had_active_sum(self.active.table.sum());
+        Ok(is_other && (is_sure || known[1] != now[1]))
+    }
+
+    /// Somebody else wrote active: numbers already given are not given again, and the log gets a copy, so that a
+    /// rebuild knows the change.
+    pub(crate) fn take_up_active(&mut self) -> Result<(), Error> {
+        let segments = self.dir.join("segments");
+        if self.art.append.end > SEGMENT_HEADER_BYTES
+            && let Ok(told) = rebuild_active(&self.disk, &segments)
+        {
+            if self.active.table.is_empty() && !told.is_empty() {
+                self.notices
+                    .push("active was empty: made again from the log".into());
+                self.active.table = told;
+                self.active.rewrite()?;
+                return self.publish();
+            }
+            let table = &self.active.table;
+            let mut gone = told
+                .ids()
+                .map(|id| told.name(id))
+                .filter(|name| table.find(name).is_none());
+            if let Some(first) = gone.next() {
+                let first = String::from_utf8_lossy(first).into_owned();
+                let more = gone.count();
+                self.notices.push(format!(
+                    "active has no line for {first} and {more} more groups any more; if that was not meant, add them again"
+                ));
+            }
+            for id in told.ids() {
+                if let Some(here) = self.active.table.find(told.name(id))
+                    && self.active.table.high(here) < told.high(id)
+                {
+                    let name = String::from_utf8_lossy(told.name(id)).into_owned();
+                    self.notices.push(format!(
+                        "active: the high mark of {name} was below numbers given: raised"
+                    ));
+                    self.active.table.set_high(here, told.high(id));
+                }
+            }
+            self.raise_groups_unknown_to(&told)?;
+        }
+        self.log_active();
+        self.commit()?;
+        Ok(())
+    }
+
+    /// Groups that somebody added by hand may have been there before: their numbers are not given again.
+    fn raise_groups_unknown_to(&mut self, told: &Active) -> Result<(), Error> {
+        let table = &self.active.table;
+        let is_fresh = |id: &GroupId| told.find(table.name(*id)).is_none();
+        let mut fresh: Vec<(GroupId, u64)> =
+            table.ids().filter(is_fresh).map(|id| (id, 0)).collect();
+        if fresh.is_empty() {
+            return Ok(());
+        }
+        self.each_block(|block| {
+            for (id, high) in &mut fresh {
+                let rows = block.find(table.name(*id));
+                *high = rows.map_or(*high, |rows| rows.last_number().max(*high));
+            }
+        })?;
+        for (id, high) in fresh {
+            let name = self.active.table.name(id);
+            let high = high.max(self.expired.state()?.highest(name));
+            if self.active.table.high(id) < high {
+                self.active.table.set_high(id, high);
+            }
+        }
+        Ok(())
+    }
+}

@@ -82,7 +82,7 @@ pub fn header(data: &[u8]) {
         for line in article.xref_lines() {
             assert!(data[line][..4].eq_ignore_ascii_case(b"xref"));
         }
-        let _ = (article.required(), article.fault().map(ToString::to_string));
+        let _ = (article.required(), article.error().map(ToString::to_string));
         if let Some(path) = Path::of(&article) {
             assert!(path.hop_count() <= data.len());
         }
@@ -134,15 +134,11 @@ pub fn batch(data: &[u8]) {
         }
         items
     };
-    let mut lent = Batch::of_bytes(data, limits);
+    let mut lent = Batch::from_bytes(data, limits);
     let whole = items(&mut || {
         let item = lent.next().expect("memory does not fail")?;
-        if let Item::Article {
-            bytes,
-            offset_in_batch,
-        } = item
-        {
-            let at = usize::try_from(offset_in_batch).expect("within the data");
+        if let Item::Article { bytes, offset } = item {
+            let at = usize::try_from(offset).expect("within the data");
             assert_eq!(&data[at..at + bytes.len()], bytes);
             assert!(bytes.len() <= 4096);
         }

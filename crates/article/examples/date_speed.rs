@@ -1,4 +1,4 @@
-//! How long a date takes: prints nanoseconds for dates of several shapes.
+//! Measures date parsing: prints nanoseconds for dates of several forms.
 
 use std::hint::black_box;
 use std::time::Instant;

@@ -1,5 +1,5 @@
-//! How long framing takes: `framing_speed FILE [BUFFER_BYTES]`, FILE a plain batch.
-//! Prints nanoseconds an article, and how many of them are the reads alone.
+//! Measures framing: `framing_speed FILE [BUFFER_BYTES]`, FILE a plain batch.
+//! Prints nanoseconds per article, and the share of the reads.
 
 use std::fs::File;
 use std::io::{self, Read, Seek};

@@ -1,6 +1,6 @@
-//! Prints what the hot paths cost an article: `cargo run --release -p article --example speed`.
+//! Measures the functions that run for every article: `cargo run --release -p article --example speed`.
 //!
-//! The article is made up: 14 header lines, 3 KB, lines as people write them.
+//! The article is synthetic: 14 header lines, 3 KB, lines of ordinary length.
 
 use std::hint::black_box;
 use std::time::Instant;
@@ -9,7 +9,7 @@ use article::path::Path;
 use article::wire::{native_len, push_native, push_wire};
 use article::{Article, Form, Header, message_id};
 
-/// How often a piece of work is repeated; the best of several rounds counts.
+/// Rounds of each measurement; the best one is printed.
 const ROUNDS: usize = 15;
 const REPEATS: u32 = 20_000;
 

@@ -1,4 +1,4 @@
-//! How long unwrapping takes: `wrap_speed FILE...`. Prints megabytes of plain batch a second.
+//! Measures unwrapping: `wrap_speed FILE...`. Prints megabytes of plain batch per second.
 
 use std::fs::File;
 use std::io::{self, Read, Write};

@@ -1,33 +1,32 @@
-//! Batch framing: `#! rnews N`, then N bytes, again and again.
+//! Batch framing: each article is a `#! rnews N` line followed by N bytes.
 //!
-//! [`Batch`] slides one buffer over the input and lends out each article as a slice of it. The only
-//! bytes that are ever moved are those of the one article that straddles the end of the buffer.
+//! [`Batch`] slides one buffer over the input and returns each article as a slice of that buffer. It
+//! moves only the bytes of an article that straddles the end of the buffer.
 //!
-//! What it does better than C News: after a bad line C News filed the next article and gave up the
-//! rest of the batch; here everything after the next `#! rnews` line is still delivered. The caller
-//! keeps the batch in `bad/` all the same.
+//! Difference from C News: after a bad line C News filed one more article and dropped the rest of the
+//! batch; [`Batch`] resumes at the next `#! rnews` line. The caller saves such a batch in `bad/` as well.
 
 use std::io::{self, Read};
 use std::ops::Range;
 
-/// Default of [`BatchLimits::buffer_bytes`]: 256 KiB, some 80 articles a read. Measured: larger ones
-/// leave the processor's cache and cost 70 ns an article more.
+/// Default of [`BatchLimits::buffer_bytes`]: 256 KiB, about 80 articles a read. Larger buffers exceed the
+/// processor's cache and cost 70 ns an article more (measured).
 pub const BUFFER_BYTES: usize = 256 << 10;
 /// Default of [`BatchLimits::article_bytes_max`]: 64 MiB.
 pub const ARTICLE_BYTES_MAX: usize = 64 << 20;
-/// A `#! rnews N` line longer than this, line end included, is a bad line.
+/// Maximum length of a `#! rnews N` line, bytes, newline included; a longer line is a bad line.
 pub const BATCH_LINE_BYTES_MAX: usize = 256;
-/// How much of a bad line [`Item::OutOfStep`] shows at most.
+/// Maximum part of a bad line that [`Item::OutOfStep`] contains, bytes.
 pub const BAD_LINE_SHOWN_BYTES: usize = 80;
-/// Empty lines before the first `#! rnews` line are forgiven up to this many bytes.
+/// Maximum length of the empty lines that are skipped before the first `#! rnews` line, bytes.
 pub const LEADING_BLANK_BYTES_MAX: usize = 64;
 
-/// Bounds on what a [`Batch`] may hold in memory.
+/// Limits on the memory of a [`Batch`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct BatchLimits {
-    /// Size of the buffer in bytes. It grows for a larger article only, and shrinks again after it.
+    /// Size of the buffer, bytes. The buffer grows for a larger article and shrinks again after it.
     pub buffer_bytes: usize,
-    /// Largest article in bytes; a larger one is skipped and reported as [`Item::TooLarge`].
+    /// Largest article, bytes; a larger one is skipped and returned as [`Item::TooLarge`].
     pub article_bytes_max: usize,
 }
 
@@ -40,60 +39,60 @@ impl Default for BatchLimits {
     }
 }
 
-/// What [`Batch::next`] found. Offsets count bytes from the start of the (unwrapped) batch.
+/// One item of a batch. Offsets count bytes from the start of the unwrapped batch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Item<'a> {
     /// A whole article, in native form.
     Article {
-        /// The article's bytes, exactly as framed.
+        /// The bytes of the article, exactly as framed.
         bytes: &'a [u8],
-        /// Where they start, after the `#! rnews` line.
-        offset_in_batch: u64,
-    },
-    /// A line that should have been `#! rnews N` is not. Reported once; lines are then skipped up to
-    /// the next `#! rnews` line and the rest of the batch follows.
-    OutOfStep {
-        /// Where the bad line starts.
+        /// Offset of its first byte, which follows the `#! rnews` line.
         offset: u64,
-        /// The bad line without its end, cut to [`BAD_LINE_SHOWN_BYTES`].
+    },
+    /// A bad line in place of `#! rnews N`. Returned once; the reader then skips lines up to the next
+    /// `#! rnews` line and continues there.
+    OutOfStep {
+        /// Offset of the bad line.
+        offset: u64,
+        /// The bad line without its newline, cut to [`BAD_LINE_SHOWN_BYTES`].
         line: &'a [u8],
     },
     /// The batch ended inside an article. Always the last item.
     Short {
-        /// How many bytes the batch is short of.
+        /// Number of bytes that are missing.
         missing: u64,
-        /// What there is of the article; empty if the article was skipped as too large.
+        /// The bytes that are present; empty if the article was skipped as too large.
         bytes: &'a [u8],
-        /// Where the article starts.
+        /// Offset of the article.
         offset: u64,
     },
-    /// An article larger than the limit; its bytes are skipped, the rest goes on.
+    /// An article larger than the limit. Its bytes are skipped; the next item follows.
     TooLarge {
-        /// Its size in bytes as framed. Of a bare article: what was read of it so far.
+        /// Its size in bytes as framed; of a bare article, the bytes read so far.
         size: u64,
-        /// Where the article starts.
+        /// Offset of the article.
         offset: u64,
     },
 }
 
 /// Reads a batch, or one bare article, article by article.
 ///
-/// Input whose first byte is not `#` is one article, all of it (so C News decides). Input that only
-/// lost its first `#! rnews` line is recognised and treated as a batch out of step.
+/// Input whose first byte is not `#` is one article (C News), unless only its first line is damaged and a
+/// `#! rnews` line follows: then it is a batch with a bad first line.
 #[derive(Debug)]
 pub struct Batch<'m, R> {
     reader: R,
     buffer: Vec<u8>,
-    /// The whole batch, where it lies in memory already; then `buffer` is empty and nothing is read.
-    lent: Option<&'m [u8]>,
-    /// `buffer[start..end]` (or of `lent`) is read but not yet delivered; `start <= end <= buffer.len()`.
+    /// The whole batch, if it is in memory already; `buffer` is then empty and nothing is read.
+    in_memory: Option<&'m [u8]>,
+    /// `buffer[start..end]` (or `in_memory[start..end]`) is read but not yet returned; `start <= end <= buffer.len()`.
     start: usize,
     end: usize,
     /// Offset in the batch of `buffer[0]`.
     base: u64,
-    /// Nothing more to read: the input ended, or failed with `error`.
+    /// True when there is nothing more to read: the input ended, or failed with `error`.
     at_end: bool,
-    /// Kept until everything read whole before it has been delivered.
+    /// The read error, held until every article read whole before it has been returned.
     error: Option<io::Error>,
     state: State,
     limits: BatchLimits,
@@ -102,18 +101,18 @@ pub struct Batch<'m, R> {
 #[derive(Debug, Clone, Copy)]
 enum State {
     /// Nothing read yet.
-    Fresh,
+    Start,
     /// At the start of what should be a `#! rnews` line.
     Line,
-    /// After a bad line: skip to the next good one.
-    Lost,
-    /// So many bytes of a too large article are still to be skipped.
+    /// After a bad line: skipping to the next good one.
+    Resync,
+    /// Skipping a too large article, of which `left` bytes remain.
     Skip { left: u64, offset: u64 },
-    /// All delivered.
+    /// Everything has been returned.
     Done,
 }
 
-/// A step found, as ranges, so that the buffer can be borrowed once at the very end.
+/// An item as ranges, so that the buffer is borrowed only once, when the item is returned.
 enum Found {
     Article(Range<usize>),
     OutOfStep(Range<usize>),
@@ -129,11 +128,11 @@ enum Found {
 }
 
 impl<'m> Batch<'m, io::Empty> {
-    /// A batch that lies in memory, such as a mapped file: nothing is copied.
-    pub fn of_bytes(bytes: &'m [u8], limits: BatchLimits) -> Batch<'m, io::Empty> {
+    /// Reads a batch that is in memory, such as a mapped file, without copying.
+    pub fn from_bytes(bytes: &'m [u8], limits: BatchLimits) -> Batch<'m, io::Empty> {
         Batch {
             buffer: Vec::new(),
-            lent: Some(bytes),
+            in_memory: Some(bytes),
             end: bytes.len(),
             at_end: true,
             ..Batch::new(
@@ -148,19 +147,19 @@ impl<'m> Batch<'m, io::Empty> {
 }
 
 impl<R: Read> Batch<'_, R> {
-    /// A batch read from `reader`. Nothing is read before the first [`Batch::next`].
+    /// Reads a batch from `reader`. The first read happens in [`Batch::next`].
     pub fn new(reader: R, limits: BatchLimits) -> Batch<'static, R> {
         let buffer_bytes = limits.buffer_bytes.max(2 * BATCH_LINE_BYTES_MAX);
         Batch {
             reader,
             buffer: vec![0; buffer_bytes],
-            lent: None,
+            in_memory: None,
             start: 0,
             end: 0,
             base: 0,
             at_end: false,
             error: None,
-            state: State::Fresh,
+            state: State::Start,
             limits: BatchLimits {
                 buffer_bytes,
                 ..limits
@@ -168,45 +167,45 @@ impl<R: Read> Batch<'_, R> {
         }
     }
 
-    /// The next item; `None` at the end of the batch.
+    /// Returns the next item, or `None` at the end of the batch.
     ///
     /// # Errors
-    /// Whatever the reader fails with, after every article that was read whole before. The batch is
-    /// then at its end: what was read of the last article is not delivered.
+    /// The error of the reader, after every article that was read whole before it. The batch then ends:
+    /// the part of the last article that was read is dropped.
     #[allow(clippy::should_implement_trait)] // the items borrow from the batch
     #[inline]
     pub fn next(&mut self) -> io::Result<Option<Item<'_>>> {
         if matches!(self.state, State::Line)
-            && let Some(article) = self.article_at_hand()
+            && let Some(article) = self.buffered_article()
         {
             self.start = article.end;
-            return Ok(Some(self.lend(Found::Article(article))));
+            return Ok(Some(self.item(Found::Article(article))));
         }
         match self.step() {
-            // What looks like the end, or a short article, is the failed read's doing.
+            // After a failed read, an apparent end or a short article is caused by that failure.
             None | Some(Found::Short { .. }) if self.error.is_some() => match self.error.take() {
                 Some(error) => Err(error),
                 None => Ok(None),
             },
-            Some(found) => Ok(Some(self.lend(found))),
+            Some(found) => Ok(Some(self.item(found))),
             None => Ok(None),
         }
     }
 
-    /// Bytes of the batch consumed so far: the offset of what comes next.
+    /// Number of bytes consumed so far: the offset of the next item.
     pub fn offset(&self) -> u64 {
         self.offset_of(self.start)
     }
 
-    /// Gives the reader back, for instance to ask it what it met.
+    /// Returns the reader.
     pub fn into_inner(self) -> R {
         self.reader
     }
 
-    /// The next article, if all of it is in the buffer already.
+    /// The range of the next article, if all of it is in the buffer.
     #[inline]
-    fn article_at_hand(&self) -> Option<Range<usize>> {
-        let (line_bytes, size) = rnews_line(self.unread())?;
+    fn buffered_article(&self) -> Option<Range<usize>> {
+        let (line_bytes, size) = parse_rnews_line(self.unread())?;
         let size = usize::try_from(size).ok()?;
         let from = self.start.checked_add(line_bytes)?;
         let to = from.checked_add(size)?;
@@ -219,9 +218,9 @@ impl<R: Read> Batch<'_, R> {
     fn step(&mut self) -> Option<Found> {
         loop {
             let found = match self.state {
-                State::Fresh => self.begin(),
-                State::Line => self.framed(),
-                State::Lost => self.resynchronise(),
+                State::Start => self.detect(),
+                State::Line => self.read_framed(),
+                State::Resync => self.resynchronise(),
                 State::Skip { left, offset } => self.skip(left, offset),
                 State::Done => return None,
             };
@@ -232,7 +231,7 @@ impl<R: Read> Batch<'_, R> {
     }
 
     /// Decides between a batch and a bare article.
-    fn begin(&mut self) -> Option<Found> {
+    fn detect(&mut self) -> Option<Found> {
         self.fill_to(LEADING_BLANK_BYTES_MAX);
         let blank = leading_blank_lines(self.unread());
         self.state = match self.unread().get(blank) {
@@ -250,11 +249,11 @@ impl<R: Read> Batch<'_, R> {
                 State::Line
             }
             Some(_) => {
-                // Not as much as the buffer holds: what the input is taken for must not depend on its size.
+                // A fixed length: the size of the buffer must not decide what the input is taken for.
                 self.fill_to(BUFFER_BYTES);
                 let head = self.unread();
-                if !lost_its_first_line(head.get(..BUFFER_BYTES).unwrap_or(head)) {
-                    return self.bare();
+                if !has_damaged_first_line(head.get(..BUFFER_BYTES).unwrap_or(head)) {
+                    return self.read_bare();
                 }
                 State::Line
             }
@@ -263,7 +262,7 @@ impl<R: Read> Batch<'_, R> {
     }
 
     /// The whole input is one article.
-    fn bare(&mut self) -> Option<Found> {
+    fn read_bare(&mut self) -> Option<Found> {
         let limit = self.limits.article_bytes_max;
         self.fill_to(limit.saturating_add(1));
         self.state = State::Done;
@@ -276,22 +275,22 @@ impl<R: Read> Batch<'_, R> {
                 offset: self.offset_of(article.start),
             });
         }
-        // Without a size a failed read leaves no telling whether the article is whole.
+        // A bare article has no size, so after a failed read nobody knows whether it is whole.
         self.error.is_none().then_some(Found::Article(article))
     }
 
     /// One `#! rnews` line and its article.
-    fn framed(&mut self) -> Option<Found> {
+    fn read_framed(&mut self) -> Option<Found> {
         self.fill_to(BATCH_LINE_BYTES_MAX);
         if self.start == self.end {
             self.state = State::Done;
             return None;
         }
-        let Some((line_bytes, size)) = rnews_line(self.unread()) else {
-            let shown = line_shown(self.unread());
+        let Some((line_bytes, size)) = parse_rnews_line(self.unread()) else {
+            let shown = shown_len(self.unread());
             let line = self.start..self.start.saturating_add(shown);
-            // `start` stays: the line is skipped by resynchronise, while its bytes are lent out.
-            self.state = State::Lost;
+            // `start` stays: resynchronise skips the line, while the item still borrows its bytes.
+            self.state = State::Resync;
             return Some(Found::OutOfStep(line));
         };
         self.start = self.start.saturating_add(line_bytes);
@@ -320,7 +319,7 @@ impl<R: Read> Batch<'_, R> {
 
     /// Skips lines, of any length, to the next `#! rnews` line or the end.
     fn resynchronise(&mut self) -> Option<Found> {
-        // The line at hand is the bad one. Of a later line only its start matters.
+        // The current line is the bad one. Of later lines only the start matters.
         let mut skipping_line = true;
         loop {
             self.fill_to(BATCH_LINE_BYTES_MAX);
@@ -336,7 +335,7 @@ impl<R: Read> Batch<'_, R> {
                     }
                     None => self.start = self.end,
                 }
-            } else if rnews_line(self.unread()).is_some() {
+            } else if parse_rnews_line(self.unread()).is_some() {
                 self.state = State::Line;
                 return None;
             } else {
@@ -385,7 +384,7 @@ impl<R: Read> Batch<'_, R> {
         }
     }
 
-    /// Makes at least one byte free after `end`, moving the tail to the front and growing as needed.
+    /// Frees at least one byte after `end`: moves the tail to the front, grows the buffer as needed.
     fn make_room(&mut self, wanted: usize) {
         if self.start.saturating_add(wanted) <= self.buffer.len() && self.end < self.buffer.len() {
             return;
@@ -398,24 +397,24 @@ impl<R: Read> Batch<'_, R> {
         }
         let usual = self.limits.buffer_bytes;
         if self.buffer.len() > usual && wanted <= usual && self.end < usual {
-            // The large article is gone: give its memory back.
+            // The large article has been returned: free its memory.
             self.buffer.truncate(usual);
             self.buffer.shrink_to_fit();
         } else if self.end == self.buffer.len() {
-            // Doubling, not jumping to `wanted`: a lying size in a short batch costs no memory.
+            // Doubles instead of growing to `wanted`: a false size in a short batch allocates nothing.
             let size = self.buffer.len().saturating_mul(2).min(wanted.max(usual));
             self.buffer.resize(size, 0);
         }
     }
 
     #[inline]
-    fn held(&self) -> &[u8] {
-        self.lent.unwrap_or(&self.buffer)
+    fn bytes(&self) -> &[u8] {
+        self.in_memory.unwrap_or(&self.buffer)
     }
 
     #[inline]
     fn unread(&self) -> &[u8] {
-        self.held().get(self.start..self.end).unwrap_or_default()
+        self.bytes().get(self.start..self.end).unwrap_or_default()
     }
 
     fn offset_of(&self, index: usize) -> u64 {
@@ -423,11 +422,11 @@ impl<R: Read> Batch<'_, R> {
     }
 
     #[inline]
-    fn lend(&self, found: Found) -> Item<'_> {
-        let slice = |range: Range<usize>| self.held().get(range).unwrap_or_default();
+    fn item(&self, found: Found) -> Item<'_> {
+        let slice = |range: Range<usize>| self.bytes().get(range).unwrap_or_default();
         match found {
             Found::Article(range) => Item::Article {
-                offset_in_batch: self.offset_of(range.start),
+                offset: self.offset_of(range.start),
                 bytes: slice(range),
             },
             Found::OutOfStep(range) => Item::OutOfStep {
@@ -448,10 +447,10 @@ impl<R: Read> Batch<'_, R> {
     }
 }
 
-/// Parses `#!`, blanks, `rnews`, blanks, digits, then blanks or anything set off by one, and the line
-/// end. Gives the line's length with its end, and the size it announces.
+/// Parses `#!`, blanks, `rnews`, blanks, digits, optional further words, and the newline. Returns the
+/// length of the line with its newline, and the announced size.
 #[inline]
-fn rnews_line(bytes: &[u8]) -> Option<(usize, u64)> {
+fn parse_rnews_line(bytes: &[u8]) -> Option<(usize, u64)> {
     let after_name = match bytes.strip_prefix(b"#! rnews ") {
         Some(rest) => rest,
         None => skip_blanks(bytes.strip_prefix(b"#!")?).strip_prefix(b"rnews")?,
@@ -497,25 +496,25 @@ fn leading_blank_lines(bytes: &[u8]) -> usize {
         .count()
 }
 
-/// Whether this start of an input is rather a batch with a damaged first line than an article: the
-/// first line is neither a header field nor the `A` line of an A News article, and a `#! rnews` line
-/// follows somewhere.
-fn lost_its_first_line(bytes: &[u8]) -> bool {
+/// Whether the input is a batch with a damaged first line rather than a bare article: its first line is
+/// neither a header field, nor the `A` line of an A News article, nor a mailbox's `From ` line, and a
+/// `#! rnews` line follows.
+fn has_damaged_first_line(bytes: &[u8]) -> bool {
     let (first, mut rest) = bytes.split_at(memchr::memchr(b'\n', bytes).unwrap_or(bytes.len()));
     if first.contains(&b':') || first.starts_with(b"A") || first.starts_with(b"From ") {
         return false;
     }
     while let Some(at) = memchr::memmem::find(rest, b"\n#!") {
         rest = rest.get(at.saturating_add(1)..).unwrap_or_default();
-        if rnews_line(rest).is_some() {
+        if parse_rnews_line(rest).is_some() {
             return true;
         }
     }
     false
 }
 
-/// How much of the line at the start of `bytes` to show.
-fn line_shown(bytes: &[u8]) -> usize {
+/// Length of the part of the first line that [`Item::OutOfStep`] contains.
+fn shown_len(bytes: &[u8]) -> usize {
     let shown = bytes
         .get(..bytes.len().min(BAD_LINE_SHOWN_BYTES))
         .unwrap_or_default();

@@ -1,9 +1,9 @@
-//! Dates of every shape news has seen, to seconds since 1970.
+//! Parses and writes dates, as seconds since 1970.
 //!
-//! [`parse`] takes what C News's `getdate` took and what archives hold: RFC 822 and RFC 5322, RFC 850
+//! [`parse`] accepts what C News's `getdate` accepted and what archives contain: RFC 822 and RFC 5322, RFC 850
 //! (`Thursday, 25-Apr-85 14:23:11 EST`), ctime (`Sun Jun 11 18:50:20 1989`, a zone inside or after),
-//! `dec 31,1991`, `4/30/93`, `1993-04-30`; years of two to four digits; alphabetic zones old and new. A wrong weekday is
-//! ignored. Only absolute dates are dates: `tomorrow` and `+60days` are not.
+//! `dec 31,1991`, `4/30/93`, `1993-04-30`; years of two to four digits; old and new zone names. A wrong weekday is
+//! ignored. Relative dates (`tomorrow`, `+60days`) are rejected.
 
 mod civil;
 mod lenient;
@@ -18,11 +18,11 @@ pub use write::{write_nntp, write_numeric, write_utc};
 
 use civil::Civil;
 
-/// The zone of dates that name none.
+/// The time zone of dates that contain none.
 pub trait LocalZone {
-    /// Seconds that local time is ahead of UTC (east is positive) when the local clock shows
-    /// `local`, which is counted in seconds as if the clock showed UTC. Where a clock set back shows a time
-    /// twice, either answer will do.
+    /// Returns the seconds that local time is ahead of UTC (east is positive) when the local clock shows
+    /// `local`, in seconds as if the clock showed UTC. When a clock set back shows the same time
+    /// twice, either offset is correct.
     fn east_seconds(&self, local: i64) -> i64;
 }
 
@@ -36,7 +36,7 @@ impl LocalZone for Utc {
     }
 }
 
-/// A local zone so many seconds east of UTC all the year round.
+/// A local zone with a constant offset, seconds east of UTC.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FixedOffset(pub i32);
 
@@ -46,30 +46,30 @@ impl LocalZone for FixedOffset {
     }
 }
 
-/// Seconds since 1970 of a date header's value, never negative; `None` if it is no absolute date from
-/// 1970 to 9999, or a field is out of its range (30 February, hour 25).
+/// Parses the value of a date header. Returns seconds since 1970, never negative, or `None` if the value is
+/// not an absolute date from 1970 to 9999, or a field is out of range (30 February, hour 25).
 ///
-/// A date without a zone is in the `local` one, without a time at midnight. A word that is no known
-/// zone where a zone may stand, and anything after it, counts as UTC (RFC 5322, 4.3), and so do the military letters, which
-/// RFC 822 defined backwards.
+/// A date without a zone is in the `local` zone, a date without a time at midnight. An unknown word in the
+/// place of a zone, and everything after it, counts as UTC (RFC 5322, 4.3), and so do the military letters, which
+/// RFC 822 defined with the wrong sign.
 #[inline]
 pub fn parse(text: &[u8], local: &dyn LocalZone) -> Option<i64> {
-    match usual(text) {
+    match parse_common(text) {
         Some(seconds) => Some(seconds),
         None => lenient::parse(text, local),
     }
 }
 
-/// The shape of nearly every article: `[Www, ]D Mon YYYY HH:MM:SS GMT` or a numeric zone; also with
-/// two-digit years. `None` for all others, be they dates or not.
-fn usual(text: &[u8]) -> Option<i64> {
+/// Parses the form of nearly every article: `[Www, ]D Mon YYYY HH:MM:SS GMT` or a numeric zone; also with
+/// two-digit years. Returns `None` for all other forms, whether dates or not.
+fn parse_common(text: &[u8]) -> Option<i64> {
     let date = match text {
         [a, b, c, b',', b' ', rest @ ..] if is_weekday([*a, *b, *c]) => rest,
         _ => text,
     };
     let (day, rest) = match date {
-        [tens, units, b' ', rest @ ..] => (two(*tens, *units)?, rest),
-        [units, b' ', rest @ ..] => (two(b'0', *units)?, rest),
+        [tens, units, b' ', rest @ ..] => (two_digits(*tens, *units)?, rest),
+        [units, b' ', rest @ ..] => (two_digits(b'0', *units)?, rest),
         _ => return None,
     };
     let [a, b, c, b' ', rest @ ..] = rest else {
@@ -77,8 +77,10 @@ fn usual(text: &[u8]) -> Option<i64> {
     };
     let month = month([*a, *b, *c])?;
     let (year, rest) = match rest {
-        [c1, c2, y1, y2, b' ', rest @ ..] => (two(*c1, *c2)? * 100 + two(*y1, *y2)?, rest),
-        [y1, y2, b' ', rest @ ..] => (civil::full_year(two(*y1, *y2)?, 2)?, rest),
+        [c1, c2, y1, y2, b' ', rest @ ..] => {
+            (two_digits(*c1, *c2)? * 100 + two_digits(*y1, *y2)?, rest)
+        }
+        [y1, y2, b' ', rest @ ..] => (civil::full_year(two_digits(*y1, *y2)?, 2)?, rest),
         _ => return None,
     };
     let [h1, h2, b':', m1, m2, b':', s1, s2, b' ', zone @ ..] = rest else {
@@ -88,28 +90,28 @@ fn usual(text: &[u8]) -> Option<i64> {
         year,
         month,
         day,
-        hour: two(*h1, *h2)?,
-        minute: two(*m1, *m2)?,
-        second: two(*s1, *s2)?,
+        hour: two_digits(*h1, *h2)?,
+        minute: two_digits(*m1, *m2)?,
+        second: two_digits(*s1, *s2)?,
     };
     let east = match zone {
         b"GMT" | b"UTC" | b"UT" => 0,
         [sign @ (b'+' | b'-'), h1, h2, m1, m2] => {
-            zone::offset(*sign, two(*h1, *h2)?, two(*m1, *m2)?)?
+            zone::offset(*sign, two_digits(*h1, *h2)?, two_digits(*m1, *m2)?)?
         }
         _ => return None,
     };
     since_epoch(date.seconds()?, east)
 }
 
-/// Local seconds and the zone's offset to seconds since 1970, if not before.
+/// Subtracts the zone's offset from local seconds; `None` before 1970.
 fn since_epoch(local: i64, east: i64) -> Option<i64> {
     local.checked_sub(east).filter(|&seconds| seconds >= 0)
 }
 
 /// A number of two digits.
 #[inline]
-fn two(tens: u8, units: u8) -> Option<u32> {
+fn two_digits(tens: u8, units: u8) -> Option<u32> {
     let (tens, units) = (tens.wrapping_sub(b'0'), units.wrapping_sub(b'0'));
     (tens < 10 && units < 10).then(|| u32::from(tens) * 10 + u32::from(units))
 }

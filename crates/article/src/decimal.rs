@@ -23,10 +23,10 @@ pub fn push_signed(out: &mut Vec<u8>, value: i64) {
     push(out, value.unsigned_abs());
 }
 
-/// So many digits cannot overflow.
+/// Number of digits that cannot overflow a `u64`.
 const DIGITS_SAFE: usize = 19;
 
-/// A whole field of decimal digits; `None` for anything else or on overflow.
+/// Parses a whole field of decimal digits; `None` for anything else or on overflow.
 pub fn parse(field: &[u8]) -> Option<u64> {
     if field.is_empty() {
         return None;
@@ -61,7 +61,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn decimals_go_there_and_back() {
+    fn decimals_round_trip() {
         for value in [0, 1, 9, 10, 12345, u64::MAX] {
             let mut out = Vec::new();
             push(&mut out, value);

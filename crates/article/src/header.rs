@@ -1,13 +1,13 @@
-//! The headers that the news system itself looks at.
+//! The headers that the news system itself reads.
 
 use crate::scan::first_block;
 
-/// Defines [`Header`]: one row a header, in the order of the enum.
+/// Defines [`Header`]: one row per header, in the order of the enum.
 macro_rules! headers {
     ($($(#[$doc:meta])* $variant:ident $name:literal,)*) => {
-        /// A header that the news system looks at, as an index into a small table.
+        /// A header that the news system reads, usable as an index into a small table.
         ///
-        /// The first [`Header::REQUIRED`] are the required ones, in the order in
+        /// The first [`Header::REQUIRED`] headers are required, in the order in
         /// which C News tests for them.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
         #[repr(u8)]
@@ -46,7 +46,7 @@ headers! {
     Date "Date",
     /// `From`, required.
     From "From",
-    /// `Approved`: the moderator who let the article through.
+    /// `Approved`: the moderator who approved the article.
     Approved "Approved",
     /// `Sender`.
     Sender "Sender",
@@ -62,9 +62,9 @@ headers! {
     Expires "Expires",
     /// `Xref`: where another site filed the article.
     Xref "Xref",
-    /// `Lines`, as the poster's site counted them; never corrected.
+    /// `Lines`, as counted by the poster's site; never corrected.
     Lines "Lines",
-    /// `References`: the ids of the articles that this one answers.
+    /// `References`: the ids of the articles that this one follows up.
     References "References",
     /// `Article-I.D.`, the id of B News before RFC 850.
     ArticleId "Article-I.D.",
@@ -89,7 +89,7 @@ headers! {
 }
 
 impl Header {
-    /// How many headers are required; they come first in the enum.
+    /// Number of required headers; they come first in the enum.
     pub const REQUIRED: usize = 6;
 
     /// Whether an article without this header is refused (RFC 1036, 2.1).
@@ -98,12 +98,12 @@ impl Header {
         (self as usize) < Self::REQUIRED
     }
 
-    /// The known header of this name, without colon, in any case.
+    /// Returns the known header with this name (without colon, in any case).
     pub fn from_name(name: &[u8]) -> Option<Header> {
         Self::from_key(Key::of(&first_block(name), name.len())?)
     }
 
-    /// The known header of this key: one look into a table, one comparison.
+    /// Returns the known header with this key: one table look-up, one comparison.
     #[inline]
     pub(crate) fn from_key(key: Key) -> Option<Header> {
         let slot = SLOTS.get(key.slot())?;
@@ -111,8 +111,8 @@ impl Header {
     }
 }
 
-/// The bytes of a key that belong to a name, for each length that a known name can
-/// have; a look into a table is quicker than a shift of this width.
+/// Mask of the bytes of a key that belong to the name, by the length of the name.
+/// A table look-up is faster than a shift of this width.
 static MASKS: [u128; 16] = {
     let mut masks = [0u128; 16];
     let mut mask = 0u128;
@@ -125,26 +125,26 @@ static MASKS: [u128; 16] = {
     masks
 };
 
-/// A name of at most 15 bytes in lower case, with zeros behind it.
+/// A name of at most 15 bytes in lower case, padded with zeros.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Key(u128);
 
 impl Key {
-    /// The bit that tells `A` from `a`, in every byte.
+    /// The bit that distinguishes `A` from `a`, in every byte.
     ///
-    /// To set it is exact for names: their bytes other than letters have it set
-    /// already, or could be mistaken only for control characters, which cannot
-    /// stand in a name.
+    /// Setting this bit is exact for names: in their other bytes it is set
+    /// already, or setting it could only confuse them with control characters,
+    /// which names do not contain.
     const FOLD: u128 = u128::from_le_bytes([0x20; 16]);
 
-    /// The key of the first `len` bytes, or `None` if no known name is as long.
+    /// Returns the key of the first `len` bytes, or `None` if no known name has this length.
     #[inline]
     pub(crate) fn of(bytes: &[u8; 16], len: usize) -> Option<Key> {
         let mask = MASKS.get(len)?;
         Some(Key((u128::from_le_bytes(*bytes) | Self::FOLD) & mask))
     }
 
-    /// [`Key::of`] a known name, at compile time.
+    /// Returns the key of a known name, at compile time.
     const fn of_known(name: &str) -> Key {
         let mut rest = name.as_bytes();
         let mut key = 0;
@@ -157,9 +157,9 @@ impl Key {
         Key(key)
     }
 
-    /// The slot of a key: no two known names meet, as a test makes sure.
+    /// The slot of a key in [`SLOTS`]. A unit test checks that no two known names collide.
     ///
-    /// The factor was found by trying; a new header may ask for another one.
+    /// The factor was found by trial; a new header may need another one.
     #[inline]
     const fn slot(self) -> usize {
         ((self.0 as u64).wrapping_mul(0xa531_9f47_82fe_3a4b) >> (64 - SLOT_BITS)) as usize

@@ -1,7 +1,7 @@
 //! Articles as bytes: headers, ids, Path, Xref, old formats, native and wire form.
 //!
-//! Everything here works on borrowed bytes and does no I/O. Nothing assumes
-//! UTF-8, nothing allocates for an ordinary article, and no input panics.
+//! All functions work on borrowed bytes and do no I/O. They do not assume
+//! UTF-8, do not allocate for an ordinary article, and do not panic on any input.
 
 pub mod batch;
 pub mod date;
@@ -19,4 +19,4 @@ pub mod wrap;
 pub mod xref;
 
 pub use header::Header;
-pub use parse::{Article, Fault, Form};
+pub use parse::{Article, Form, HeaderError};

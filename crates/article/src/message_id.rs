@@ -1,44 +1,44 @@
-//! Message-ids: C News's tests, which ids are the same, and their hash.
+//! Message-ids: validity tests, equality and hash.
 
 use siphasher::sip::SipHasher13;
 use thiserror::Error;
 
 use crate::scan::lowest;
 
-/// Why C News refuses an id; the text is that of its log.
+/// The reason why C News refuses an id; `Display` gives the text of C News's log.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
-pub enum IdFault {
+pub enum IdError {
     /// No `@` anywhere.
     #[error("no @ in Message-ID")]
     NoAt,
-    /// A blank, tab or line end in it.
+    /// Contains a blank, tab or line end.
     #[error("whitespace in Message-ID")]
     Whitespace,
-    /// Not `<...>`.
+    /// Does not have the form `<...>`.
     #[error("Message-ID not bracketed by <>")]
     NotBracketed,
 }
 
-/// C News's three tests, in its order.
+/// Checks an id by C News's three tests, in C News's order.
 ///
 /// # Errors
-/// The first that fails.
-pub fn check(id: &[u8]) -> Result<(), IdFault> {
+/// The first test that fails.
+pub fn check(id: &[u8]) -> Result<(), IdError> {
     if memchr::memchr(b'@', id).is_none() {
-        return Err(IdFault::NoAt);
+        return Err(IdError::NoAt);
     }
     let is_space = |b: &u8| b.is_ascii_whitespace() || *b == 0x0b;
     if lowest(id) <= b' ' && id.iter().any(is_space) {
-        return Err(IdFault::Whitespace);
+        return Err(IdError::Whitespace);
     }
     if id.first() != Some(&b'<') || id.last() != Some(&b'>') {
-        return Err(IdFault::NotBracketed);
+        return Err(IdError::NotBracketed);
     }
     Ok(())
 }
 
-/// Where letters begin to lose their case: all of an id whose local part is `postmaster`, else what follows
-/// the last `@` (RFC 822, 6.2.4 and 6.3; dbz's case map `C`). The length of the id if nothing folds.
+/// Offset from which letter case is ignored: 0 if the local part is `postmaster`, else the offset of
+/// the last `@` (RFC 822, 6.2.4 and 6.3; dbz's case map `C`), or the length of the id if it has no `@`.
 fn fold_start(id: &[u8]) -> usize {
     let Some(at) = memchr::memrchr(b'@', id) else {
         return id.len();
@@ -52,7 +52,7 @@ fn fold_start(id: &[u8]) -> usize {
     }
 }
 
-/// Whether two ids name the same article.
+/// Whether two ids denote the same article.
 pub fn same(a: &[u8], b: &[u8]) -> bool {
     if a == b {
         return true;
@@ -68,23 +68,23 @@ pub fn same(a: &[u8], b: &[u8]) -> bool {
             .eq_ignore_ascii_case(b.get(start..).unwrap_or_default())
 }
 
-/// The secret that ids are hashed with. Who does not know it cannot choose ids whose hashes agree, so nobody can fill one place of a
-/// table that others depend on.
+/// The secret key of the hash of ids. Without the key nobody can choose ids whose hashes collide, so no sender can fill
+/// one slot of the hash table.
 #[derive(Clone, Copy)]
 pub struct HashKey {
     bytes: [u8; HashKey::BYTES],
-    begun: SipHasher13,
+    hasher: SipHasher13,
 }
 
 impl HashKey {
-    /// Bytes of a key.
+    /// Length of a key, bytes.
     pub const BYTES: usize = 16;
 
-    /// The key of these bytes, which must be random ones that are kept secret.
+    /// Makes a key from random bytes, which must be kept secret.
     pub fn new(bytes: [u8; HashKey::BYTES]) -> HashKey {
         HashKey {
             bytes,
-            begun: SipHasher13::new_with_key(&bytes),
+            hasher: SipHasher13::new_with_key(&bytes),
         }
     }
 
@@ -93,26 +93,26 @@ impl HashKey {
         &self.bytes
     }
 
-    /// SipHash-1-3 of an id whose letters are small where [case does not count](same): equal for ids that are the same. Hashes are
-    /// written to disk, so this never changes.
+    /// Returns the SipHash-1-3 of an id, with lower case letters where [case is ignored](same), so that equal ids have equal
+    /// hashes. Hashes are written to disk, so this function never changes.
     pub fn hash(&self, id: &[u8]) -> u64 {
         let folding = id.get(fold_start(id)..).unwrap_or_default();
         if !has_capitals(folding) {
-            return self.begun.hash(id);
+            return self.hasher.hash(id);
         }
-        let mut small = [0; FOLDED_BYTES];
-        match small.get_mut(..id.len()) {
-            Some(small) => {
-                small.copy_from_slice(id);
-                fold(small);
-                self.begun.hash(small)
+        let mut lower = [0; FOLDED_BYTES];
+        match lower.get_mut(..id.len()) {
+            Some(lower) => {
+                lower.copy_from_slice(id);
+                fold(lower);
+                self.hasher.hash(lower)
             }
-            None => self.begun.hash(&folded(id)),
+            None => self.hasher.hash(&folded(id)),
         }
     }
 }
 
-/// Ids up to this length, bytes, are folded on the stack: longer ones cannot be named on the network.
+/// Longest id that is folded on the stack, bytes; NNTP does not permit longer ones.
 const FOLDED_BYTES: usize = 256;
 
 impl std::fmt::Debug for HashKey {
@@ -121,14 +121,14 @@ impl std::fmt::Debug for HashKey {
     }
 }
 
-/// The id with small letters where case does not count: equal for ids that are the [`same`], and for no others.
+/// Returns the id with lower case letters where case is ignored. Two ids are the [`same`] exactly if their folded forms are equal.
 pub fn folded(id: &[u8]) -> Vec<u8> {
     let mut folded = id.to_vec();
     fold(&mut folded);
     folded
 }
 
-/// Makes letters small where case does not count.
+/// Converts to lower case the letters whose case is ignored.
 fn fold(id: &mut [u8]) {
     let start = fold_start(id);
     if let Some(folding) = id.get_mut(start..) {
@@ -145,7 +145,7 @@ fn has_capitals(text: &[u8]) -> bool {
         || rest.iter().any(u8::is_ascii_uppercase)
 }
 
-/// Eight ASCII bytes at once: the highest bit of each that is `A` to `Z`.
+/// Tests eight bytes at once: sets the highest bit of each byte that is `A` to `Z`.
 #[inline]
 fn capitals(word: u64) -> u64 {
     const ONES: u64 = 0x0101_0101_0101_0101;
@@ -155,12 +155,12 @@ fn capitals(word: u64) -> u64 {
     (from_a ^ after_z) & !word & (0x80 * ONES)
 }
 
-/// The longest id that may be named on the network, in bytes, with its brackets (RFC 3977, 3.6). Articles
-/// in batches may have longer ones.
+/// Longest id that NNTP permits, bytes, with its brackets (RFC 3977, 3.6). Articles in batches may have
+/// longer ones.
 pub const NETWORK_BYTES_MAX: usize = 250;
 
-/// Whether an id is of the form that new articles must have: dots and atoms, `@`, and
-/// dots and atoms or a bracketed literal (RFC 5536, 3.1.3), in at most [`NETWORK_BYTES_MAX`].
+/// Whether an id has the form required of new articles: a dot-atom, `@`, and a
+/// dot-atom or a bracketed literal (RFC 5536, 3.1.3), in at most [`NETWORK_BYTES_MAX`].
 pub fn valid_strict(id: &[u8]) -> bool {
     let Some(inside) = bracketed(id) else {
         return false;
@@ -174,13 +174,13 @@ pub fn valid_strict(id: &[u8]) -> bool {
     is_dot_atom(local) && domain.strip_prefix(b"@").is_some_and(valid_domain_strict)
 }
 
-/// Whether an id can be named on the network at all: visible ASCII between brackets
+/// Whether an id can be sent over NNTP: visible ASCII between brackets,
 /// without another `>` (RFC 3977, 9.8), in at most [`NETWORK_BYTES_MAX`].
 pub fn valid_lax(id: &[u8]) -> bool {
     bracketed(id).is_some_and(valid_domain_lax)
 }
 
-/// Whether this may stand behind the `@` of a strictly valid id.
+/// Whether this domain may follow the `@` of an id that [`valid_strict`] accepts.
 pub fn valid_domain_strict(domain: &[u8]) -> bool {
     match domain {
         [b'[', text @ .., b']'] => text
@@ -190,7 +190,7 @@ pub fn valid_domain_strict(domain: &[u8]) -> bool {
     }
 }
 
-/// Whether this may stand behind the `@` of an id that is valid in the lax way.
+/// Whether this domain may follow the `@` of an id that [`valid_lax`] accepts.
 pub fn valid_domain_lax(domain: &[u8]) -> bool {
     !domain.is_empty()
         && domain
@@ -221,12 +221,12 @@ mod tests {
 
     #[test]
     fn the_three_tests_in_their_order() {
-        assert_eq!(check(b"<a b>"), Err(IdFault::NoAt));
-        assert_eq!(check(b"a @b"), Err(IdFault::Whitespace));
-        assert_eq!(check(b"a@b"), Err(IdFault::NotBracketed));
-        assert_eq!(check(b"<a@b"), Err(IdFault::NotBracketed));
+        assert_eq!(check(b"<a b>"), Err(IdError::NoAt));
+        assert_eq!(check(b"a @b"), Err(IdError::Whitespace));
+        assert_eq!(check(b"a@b"), Err(IdError::NotBracketed));
+        assert_eq!(check(b"<a@b"), Err(IdError::NotBracketed));
         assert_eq!(check(b"<a@b>"), Ok(()));
-        assert_eq!(check(b""), Err(IdFault::NoAt));
+        assert_eq!(check(b""), Err(IdError::NoAt));
     }
 
     #[test]
@@ -240,7 +240,7 @@ mod tests {
 
     const KEY: [u8; HashKey::BYTES] = [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15];
 
-    /// With the key and the text of the reference implementation's test vectors, whose SipHash-1-3 is as told there.
+    /// The key and the text of the reference implementation's test vectors; the SipHash-1-3 values are from there too.
     #[test]
     fn the_hash_never_changes() {
         let key = HashKey::new(KEY);
@@ -265,7 +265,7 @@ mod tests {
         fn folding_eight_at_once_is_folding_one_by_one(id in proptest::collection::vec(any::<u8>(), 0..300)) {
             let key = HashKey::new(KEY);
             prop_assert_eq!(has_capitals(&id), id.iter().any(u8::is_ascii_uppercase));
-            prop_assert_eq!(key.hash(&id), key.begun.hash(&folded(&id)));
+            prop_assert_eq!(key.hash(&id), key.hasher.hash(&folded(&id)));
             prop_assert!(same(&id, &folded(&id)));
         }
 

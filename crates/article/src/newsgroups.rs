@@ -1,7 +1,7 @@
-//! The Newsgroups header: a list of names with commas between them.
+//! The Newsgroups header: a comma-separated list of names.
 
-/// The names in order. Empty ones are passed over, as C News did; blanks within a name stay, for the
-/// relay to refuse.
+/// Returns the names in order. Empty names are skipped, as in C News; blanks within a name stay, and the
+/// relay refuses such an article.
 pub fn split(value: &[u8]) -> impl Iterator<Item = &[u8]> {
     let mut rest = Some(value);
     let names = std::iter::from_fn(move || {
@@ -21,7 +21,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn empty_names_are_passed_over() {
+    fn empty_names_are_skipped() {
         let names: Vec<_> = split(b",test.a,,b c,").collect();
         assert_eq!(names, [&b"test.a"[..], b"b c"]);
     }

@@ -1,15 +1,15 @@
-//! Articles of A News and of early B News, made into what everybody reads today. Archives have them.
+//! Converts articles of A News and early B News, as found in archives, to the present format.
 //!
 //! A News: five lines (`A` and the id, groups, path, date, title), then the body. Early B News: a header with
-//! `Article-I.D.`, `Posted` and `Title` where RFC 850 came to say Message-ID, Date and Subject. What is missing is
-//! added in front; nothing is removed.
+//! `Article-I.D.`, `Posted` and `Title`, which RFC 850 renamed Message-ID, Date and Subject. The conversion adds
+//! the missing headers at the front and removes nothing.
 
 use crate::{Article, Form, Header};
 
-/// Longest line of an A News header that is believed, bytes.
+/// Longest line of an A News header, bytes; an article with a longer one is not A News.
 const A_LINE_BYTES_MAX: usize = 1024;
 
-/// Makes an old article into a present-day one. False: it is none, or nothing is missing; `out` is as it was.
+/// Appends the converted article to `out`. Returns false, with `out` unchanged, if the article is not old or lacks no header.
 pub fn convert(article: &Article<'_>, out: &mut Vec<u8>) -> bool {
     if article.form() != Form::Native {
         return false;
@@ -23,7 +23,7 @@ pub fn convert(article: &Article<'_>, out: &mut Vec<u8>) -> bool {
     }
 }
 
-/// The five lines of an A News article, and its body.
+/// An A News article: its five lines and its body.
 struct ANews<'a> {
     id: &'a [u8],
     groups: &'a [u8],
@@ -44,7 +44,7 @@ impl<'a> ANews<'a> {
             Some(line)
         };
         let (id, groups, path, date, title) = (line()?, line()?, line()?, line()?, line()?);
-        // A header of today may begin with an A too: `Approved: x`.
+        // A present-day header may begin with an A too: `Approved: x`.
         let is_word = |word: &[u8]| {
             !word.is_empty() && !word.iter().any(|b| b.is_ascii_whitespace() || *b == b':')
         };
@@ -78,7 +78,7 @@ impl<'a> ANews<'a> {
     }
 }
 
-/// `site!user` makes `user@site.UUCP`.
+/// Appends From: `site!user` becomes `user@site.UUCP`.
 fn push_from(out: &mut Vec<u8>, path: &[u8]) {
     let mut parts = path.rsplit(|&b| b == b'!');
     let user = parts.next().unwrap_or(path);
@@ -88,7 +88,7 @@ fn push_from(out: &mut Vec<u8>, path: &[u8]) {
     }
 }
 
-/// B News made the id `site.123` into `<123@site.UUCP>`; one that has an `@` only gets its brackets.
+/// Appends Message-ID: `site.123` becomes `<123@site.UUCP>`, as in B News; an id with an `@` only gets brackets.
 fn push_id(out: &mut Vec<u8>, id: &[u8]) {
     if id.contains(&b'@') {
         let bare = id
@@ -157,7 +157,7 @@ mod tests {
     }
 
     #[test]
-    fn early_b_headers_get_what_they_lack() {
+    fn early_b_headers_get_the_missing_ones() {
         let old = "Relay-Version: B 2.10\nPath: a!u\nFrom: a!u\nNewsgroups: net.x\nTitle: t\nArticle-I.D.: a.12\n\
                    Posted: Sat Apr 16 01:34:35 1983\nReceived: then\n\nbody\n";
         let added = "Message-ID: <12@a.UUCP>\nDate: Sat Apr 16 01:34:35 1983\nSubject: t\n";
@@ -175,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn present_day_articles_stay() {
+    fn present_day_articles_are_unchanged() {
         let new = "Approved: m@x\nPath: a!u\nMessage-ID: <1@a>\nArticle-I.D.: a.1\nDate: d\nSubject: s\n\nb\n";
         assert_eq!(converted(new), None);
         assert_eq!(converted("Archive-name: x\nPath: u\n\nb\n"), None);

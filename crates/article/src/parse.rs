@@ -1,4 +1,4 @@
-//! The header of an article, found in one pass.
+//! Parses the header of an article in one pass.
 
 use std::fmt;
 use std::ops::Range;
@@ -8,49 +8,49 @@ use memchr::memchr;
 use crate::header::{Header, Key};
 use crate::scan::{LineFeeds, first_block, name_ends};
 
-/// How the lines of an article end.
+/// The line format of an article.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Form {
-    /// As in a batch or a spool file: LF ends a line, a CR is an ordinary byte.
+    /// As in a batch or a spool file: LF ends a line, CR is an ordinary byte.
     Native,
-    /// As on the network: only CRLF ends a line, a leading dot is doubled
+    /// As on the network: only CRLF ends a line, and a leading dot is doubled
     /// (RFC 3977, 3.1.1).
     Wire,
 }
 
-/// The longest header that is looked at, in bytes; offsets into it are 32 bits wide.
+/// Longest header, bytes; offsets into it are 32 bits wide.
 ///
-/// What lies beyond counts as body, and the article has [`Fault::HeaderTooLong`].
+/// Anything beyond counts as body, and the article has [`HeaderError::HeaderTooLong`].
 pub const HEADER_BYTES_MAX: usize = u32::MAX as usize;
 
-/// How much of a faulty line a message shows, in bytes.
-pub const FAULT_LINE_SHOWN_BYTES_MAX: usize = 512;
+/// Maximum part of a bad line that a message contains, bytes.
+pub const BAD_LINE_SHOWN_BYTES_MAX: usize = 512;
 
-/// What is wrong with a header. `Display` gives the text that C News logs.
+/// An error in a header. `Display` gives the text that C News logs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Fault<'a> {
+pub enum HeaderError<'a> {
     /// A required header occurs more than once.
     Duplicate(Header),
-    /// A line, given here without its end, is neither a field, nor the
+    /// A line (without its line end) that is neither a field, nor the
     /// continuation of one, nor the blank line after the header.
     NotAHeader(&'a [u8]),
     /// The header is longer than [`HEADER_BYTES_MAX`].
     HeaderTooLong,
     /// A required header is absent.
     Missing(Header),
-    /// A required header has nothing but blanks after the colon.
+    /// A required header contains only blanks after the colon.
     Empty(Header),
 }
 
-impl fmt::Display for Fault<'_> {
+impl fmt::Display for HeaderError<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Fault::Duplicate(header) => {
+            HeaderError::Duplicate(header) => {
                 write!(f, "duplicate required header `{}'", header.name())
             }
-            Fault::NotAHeader(line) => {
-                let shown = line.get(..FAULT_LINE_SHOWN_BYTES_MAX).unwrap_or(line);
-                // A log line must stay one line: a wire line may hold a bare LF.
+            HeaderError::NotAHeader(line) => {
+                let shown = line.get(..BAD_LINE_SHOWN_BYTES_MAX).unwrap_or(line);
+                // A log line must stay one line; a wire line may contain a bare LF.
                 let text: String = String::from_utf8_lossy(shown)
                     .chars()
                     .map(|c| if c.is_control() { ' ' } else { c })
@@ -60,16 +60,16 @@ impl fmt::Display for Fault<'_> {
                     "article \"header\" contains non-RFC-1036-header line `{text}'"
                 )
             }
-            Fault::HeaderTooLong => write!(f, "header longer than {HEADER_BYTES_MAX} bytes"),
-            Fault::Missing(header) => write!(f, "no {}: header", header.name()),
-            Fault::Empty(header) => write!(f, "empty {}: header", header.name()),
+            HeaderError::HeaderTooLong => write!(f, "header longer than {HEADER_BYTES_MAX} bytes"),
+            HeaderError::Missing(header) => write!(f, "no {}: header", header.name()),
+            HeaderError::Empty(header) => write!(f, "empty {}: header", header.name()),
         }
     }
 }
 
-impl std::error::Error for Fault<'_> {}
+impl std::error::Error for HeaderError<'_> {}
 
-/// A field from its name to its line end; empty where the header is absent.
+/// The range of a field from its name to its line end; empty if the header is absent.
 #[derive(Clone, Copy, Debug, Default)]
 struct Span {
     start: u32,
@@ -87,10 +87,10 @@ impl Span {
     }
 }
 
-/// The slot of [`Article::spans`] that fields of no interest share.
+/// The slot of [`Article::spans`] shared by all fields not in [`Header`].
 const UNKNOWN: usize = Header::COUNT;
 
-/// An article whose header has been found, borrowed from its bytes.
+/// An article with a parsed header, borrowed from its bytes.
 #[derive(Clone, Debug)]
 pub struct Article<'a> {
     bytes: &'a [u8],
@@ -99,17 +99,17 @@ pub struct Article<'a> {
     header_len: usize,
     body: usize,
     xrefs: u32,
-    fault: Option<Fault<'a>>,
+    error: Option<HeaderError<'a>>,
 }
 
 impl<'a> Article<'a> {
-    /// Finds the header of an article in one pass, without copying or allocating.
+    /// Parses the header in one pass, without copying or allocating.
     ///
     /// Rules of C News: a header is a name, a colon and white space (a line end
     /// counts, so `Subject:` is an empty header); a line that begins with a blank
-    /// or tab continues the field before it; of optional headers the last counts.
-    /// This never fails: the first fault is kept, and the rest is still looked at,
-    /// so that a refused article can be logged by its id.
+    /// or tab continues the field before it; of repeated optional headers the last counts.
+    /// Parsing never fails: the first error is kept and the rest is parsed all the
+    /// same, so that a refused article can be logged with its id.
     pub fn parse(bytes: &'a [u8], form: Form) -> Article<'a> {
         let mut article = Article {
             bytes,
@@ -118,7 +118,7 @@ impl<'a> Article<'a> {
             header_len: 0,
             body: 0,
             xrefs: 0,
-            fault: None,
+            error: None,
         };
         match form {
             Form::Native => article.scan::<false>(),
@@ -143,18 +143,18 @@ impl<'a> Article<'a> {
             if is_short && self.ends_header::<WIRE>(window, start, end) {
                 return;
             }
-            self.take_line(window, start, end, &mut open);
+            self.record_line(window, start, end, &mut open);
             start = end;
         }
         self.header_len = window.len();
         self.body = window.len();
         if window.len() < self.bytes.len() {
-            self.fault.get_or_insert(Fault::HeaderTooLong);
+            self.error.get_or_insert(HeaderError::HeaderTooLong);
         }
     }
 
-    /// Whether a line ends the header: the blank line, or on the wire the dot that
-    /// ends an article without body.
+    /// Whether a line ends the header: the blank line, or in wire form the dot that
+    /// ends an article without body. If so, records where header and body are.
     fn ends_header<const WIRE: bool>(&mut self, text: &[u8], start: usize, end: usize) -> bool {
         let line = text.get(start..end).unwrap_or_default();
         self.header_len = start;
@@ -167,10 +167,10 @@ impl<'a> Article<'a> {
         true
     }
 
-    /// Takes one line of the header in; `open` is the slot that a continuation
+    /// Records one line of the header; `open` is the slot that a continuation
     /// line belongs to.
     #[inline(always)]
-    fn take_line(&mut self, text: &'a [u8], start: usize, end: usize, open: &mut Option<usize>) {
+    fn record_line(&mut self, text: &'a [u8], start: usize, end: usize, open: &mut Option<usize>) {
         let rest = text.get(start..).unwrap_or_default();
         if let Some(b' ' | b'\t') = rest.first()
             && let Some(span) = open.and_then(|slot| self.spans.get_mut(slot))
@@ -181,15 +181,15 @@ impl<'a> Article<'a> {
         let Some((_, key)) = name(rest) else {
             *open = None;
             let line = text.get(start..end).unwrap_or_default();
-            self.fault
-                .get_or_insert(Fault::NotAHeader(without_end(line, self.form)));
+            self.error
+                .get_or_insert(HeaderError::NotAHeader(without_end(line, self.form)));
             return;
         };
         let header = key.and_then(Header::from_key);
         let mut slot = header.map_or(UNKNOWN, |header| header as usize);
         if slot < Header::REQUIRED && self.spans.get(slot).is_some_and(|span| !span.is_absent()) {
             if let Some(header) = header {
-                self.fault.get_or_insert(Fault::Duplicate(header));
+                self.error.get_or_insert(HeaderError::Duplicate(header));
             }
             slot = UNKNOWN;
         }
@@ -204,22 +204,25 @@ impl<'a> Article<'a> {
         *open = Some(slot);
     }
 
-    /// The first fault of the header's form, if any.
+    /// The first error in the form of the header, if any.
     ///
-    /// Required headers that are absent or empty are not among these; see
+    /// This does not include required headers that are absent or empty; see
     /// [`Article::required`].
     #[inline]
-    pub fn fault(&self) -> Option<&Fault<'a>> {
-        self.fault.as_ref()
+    pub fn error(&self) -> Option<&HeaderError<'a>> {
+        self.error.as_ref()
     }
 
-    /// Whether every required header is there and not empty, tested in the order
+    /// Checks that every required header is present and not empty, in the order
     /// of C News: Message-ID, Newsgroups, Path, Subject, Date, From.
-    pub fn required(&self) -> Result<(), Fault<'a>> {
+    ///
+    /// # Errors
+    /// The first required header that is absent or empty.
+    pub fn required(&self) -> Result<(), HeaderError<'a>> {
         for &header in Header::ALL.iter().take(Header::REQUIRED) {
             match self.value(header) {
-                None => return Err(Fault::Missing(header)),
-                Some([]) => return Err(Fault::Empty(header)),
+                None => return Err(HeaderError::Missing(header)),
+                Some([]) => return Err(HeaderError::Empty(header)),
                 Some(_) => {}
             }
         }
@@ -227,10 +230,10 @@ impl<'a> Article<'a> {
     }
 
     /// The value of a header without surrounding blanks and without its line end;
-    /// folds inside it are left as they are. `None` if the header is absent,
-    /// empty if nothing but blanks follows the colon.
+    /// folds inside it stay. `None` if the header is absent, empty if only blanks
+    /// follow the colon.
     ///
-    /// Of an optional header the last one counts, of a required one the first.
+    /// Of a repeated optional header the last one counts, of a required one the first.
     #[inline]
     pub fn value(&self, header: Header) -> Option<&'a [u8]> {
         let line = self.bytes.get(self.line(header)?)?;
@@ -248,16 +251,16 @@ impl<'a> Article<'a> {
         Some(start..start + len)
     }
 
-    /// A whole field, from its name to its line end, with continuation lines.
+    /// The range of a whole field, from its name to its line end, with continuation lines.
     #[inline]
     pub fn line(&self, header: Header) -> Option<Range<usize>> {
         self.spans.get(header as usize)?.range()
     }
 
-    /// Every field of the header in order: its line (with name, continuation lines
-    /// and line end), its name, and its value as in [`Article::value`].
+    /// Iterates over the fields of the header in order: the range of the line (with name, continuation lines
+    /// and line end), the name, and the value as in [`Article::value`].
     ///
-    /// Lines that are no fields are left out. This walks the header again.
+    /// Lines that are not fields are skipped. This parses the header again.
     pub fn fields(&self) -> Fields<'a> {
         Fields {
             header: self.bytes.get(..self.header_len).unwrap_or_default(),
@@ -266,16 +269,15 @@ impl<'a> Article<'a> {
         }
     }
 
-    /// The value of the first field of this name that has one, in any case; for
-    /// headers that are not in [`Header`]. Fields with nothing but white space are
-    /// passed over.
+    /// The value of the first field with this name (in any case) that is not
+    /// empty; for headers that are not in [`Header`].
     pub fn find(&self, name: &[u8]) -> Option<&'a [u8]> {
         self.fields()
             .find(|(_, found, value)| !value.is_empty() && found.eq_ignore_ascii_case(name))
             .map(|(_, _, value)| value)
     }
 
-    /// The lines of every Xref field; nearly always none or one.
+    /// The ranges of all Xref fields; nearly always none or one.
     pub fn xref_lines(&self) -> impl Iterator<Item = Range<usize>> + use<'a> {
         let last = if self.xrefs == 1 {
             self.line(Header::Xref)
@@ -315,7 +317,7 @@ impl<'a> Article<'a> {
         self.bytes
     }
 
-    /// The form that the article was parsed in.
+    /// The form in which the article was parsed.
     #[inline]
     pub fn form(&self) -> Form {
         self.form
@@ -359,7 +361,7 @@ fn ends_line(is_wire: bool, text: &[u8], start: usize, lf: usize) -> bool {
     !is_wire || (lf > start && text.get(lf - 1) == Some(&b'\r'))
 }
 
-/// The offset behind the line that starts at `start`.
+/// The offset after the line that starts at `start`.
 fn line_len(text: &[u8], start: usize, form: Form) -> usize {
     let mut from = start;
     while let Some(lf) = text.get(from..).and_then(|tail| memchr(b'\n', tail)) {
@@ -377,8 +379,8 @@ fn without_end(line: &[u8], form: Form) -> &[u8] {
     line.strip_suffix(end).unwrap_or(line)
 }
 
-/// The length of the header name that a line begins with, and its key if a known
-/// name can be as long; `None` if the line is no header.
+/// Parses the header name at the start of a line: its length, and its key if a known
+/// name can have this length. `None` if the line is not a header.
 #[inline]
 fn name(text: &[u8]) -> Option<(usize, Option<Key>)> {
     let chunk = first_block::<16>(text);
@@ -394,7 +396,7 @@ fn name(text: &[u8]) -> Option<(usize, Option<Key>)> {
     is_header.then(|| (len, Key::of(&chunk, len)))
 }
 
-/// The length of a name that is longer than a chunk.
+/// The length of a name that is longer than a block.
 fn long_name_len(text: &[u8]) -> usize {
     let mut len = 0;
     loop {
@@ -406,7 +408,7 @@ fn long_name_len(text: &[u8]) -> usize {
     }
 }
 
-/// White space as C's `isspace` has it.
+/// White space as defined by C's `isspace`.
 #[inline]
 pub(crate) fn is_space(byte: u8) -> bool {
     matches!(byte, b' ' | b'\t'..=b'\r')
@@ -427,7 +429,7 @@ fn trim_start(mut bytes: &[u8]) -> &[u8] {
     bytes
 }
 
-/// Without blanks, tabs and line ends at either end.
+/// Removes blanks, tabs and line ends from both ends.
 #[inline]
 pub(crate) fn trim(bytes: &[u8]) -> &[u8] {
     let mut bytes = trim_start(bytes);

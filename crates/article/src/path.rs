@@ -1,21 +1,21 @@
-//! The Path header: which sites an article has come through.
+//! The Path header: the sites that an article has passed through.
 //!
-//! As in C News, what counts is the Path as it came, without its last component (the user). In an article that
-//! a moderator approved it ends with the site of the approval, because what is behind that says how the
-//! submission reached the moderator, and a site there may well want the article.
+//! As in C News, the Path counts as received, without its last component (the user). In an article approved by
+//! a moderator it ends at the site of the approval: the part after that shows how the submission reached the
+//! moderator, and a site in that part may still want the article.
 
 use memchr::memmem;
 
 use crate::{Article, Header};
 
-/// The part of a Path that counts for loops and hops.
+/// The part of a Path that is used for loop detection and the hop count.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Path<'a> {
     sites: &'a [u8],
 }
 
 impl<'a> Path<'a> {
-    /// The Path of an article; `None` if it has none.
+    /// The Path of an article, or `None` if it has none.
     pub fn of(article: &Article<'a>) -> Option<Path<'a>> {
         let approval = article
             .value(Header::Approved)
@@ -23,35 +23,35 @@ impl<'a> Path<'a> {
         Some(Path::new(article.value(Header::Path)?, approval))
     }
 
-    /// The Path of that value. `approval` is the value of Approved, or else of Sender.
+    /// Parses the value of a Path header. `approval` is the value of Approved, or else of Sender.
     pub fn new(value: &'a [u8], approval: Option<&[u8]>) -> Path<'a> {
-        let value = behind_injection(value);
-        // The delimiter before the user stays: it is the hop from the site to us.
+        let value = strip_injection_mark(value);
+        // The delimiter before the user stays: it is the hop from that site to this one.
         let user = memchr::memrchr(b'!', value).map_or(0, |at| at + 1);
         let sites = value.get(..user).unwrap_or_default();
         let cut = approval
             .and_then(approving_site)
             .and_then(|site| end_of_host(sites, site));
         Path {
-            // With the delimiter behind it, which is the hop from there.
+            // With the delimiter after it, which is the hop from there.
             sites: cut.and_then(|end| sites.get(..=end)).unwrap_or(sites),
         }
     }
 
-    /// The sites, the nearest first. A site is a run of letters, digits, dots and hyphens.
+    /// The sites, nearest first. A site is a run of letters, digits, dots and hyphens.
     pub fn sites(&self) -> impl Iterator<Item = &'a [u8]> + use<'a> {
         self.sites
             .split(|&b| !is_host(b))
             .filter(|site| !site.is_empty())
     }
 
-    /// The site that sent the article to us; `None` for one that was posted here.
+    /// The site that sent the article to this one, or `None` for an article posted here.
     pub fn first_site(&self) -> Option<&'a [u8]> {
         self.sites().next()
     }
 
-    /// Whether the article has been at a site. The whole name is compared, as it is: no character of a site's
-    /// name may stand on either side of it. A name with other characters in it (`a_b`) can be found too.
+    /// Whether the article has passed through a site. The comparison is exact and covers whole names: no character of a
+    /// site name may be adjacent to the match. Names with other characters (`a_b`) can be found too.
     pub fn contains_site(&self, name: &[u8]) -> bool {
         let is_edge = |at: Option<usize>| {
             at.and_then(|at| self.sites.get(at))
@@ -62,7 +62,7 @@ impl<'a> Path<'a> {
                 .any(|at| is_edge(at.checked_sub(1)) && is_edge(Some(at + name.len())))
     }
 
-    /// How many hops the article has made: delimiters that a site or the end follows. 0 for one posted here.
+    /// The hop count: delimiters followed by a site or by the end. 0 for an article posted here.
     pub fn hop_count(&self) -> usize {
         let mut hops = 0;
         let mut is_open = false;
@@ -75,13 +75,13 @@ impl<'a> Path<'a> {
     }
 }
 
-/// What follows the sign of an injection in front, `.POSTED!` or `.POSTED.client!` (RFC 5537, 3.2.1). It is no site: an article that
-/// begins with it has been nowhere yet.
-fn behind_injection(value: &[u8]) -> &[u8] {
-    const SIGN: &[u8] = b".POSTED";
-    match value.split_at_checked(SIGN.len()) {
-        Some((sign, rest))
-            if matches!(rest.first(), Some(b'!' | b'.')) && sign.eq_ignore_ascii_case(SIGN) =>
+/// Strips the injection mark at the start, `.POSTED!` or `.POSTED.client!` (RFC 5537, 3.2.1). The mark is not a site: an
+/// article that begins with it has not been relayed yet.
+fn strip_injection_mark(value: &[u8]) -> &[u8] {
+    const MARK: &[u8] = b".POSTED";
+    match value.split_at_checked(MARK.len()) {
+        Some((mark, rest))
+            if matches!(rest.first(), Some(b'!' | b'.')) && mark.eq_ignore_ascii_case(MARK) =>
         {
             let end = memchr::memchr(b'!', rest).map_or(rest.len(), |at| at + 1);
             rest.get(end..).unwrap_or_default()
@@ -95,7 +95,7 @@ fn is_host(byte: u8) -> bool {
     HOST.get(usize::from(byte)).is_some_and(|&is_host| is_host)
 }
 
-/// Which bytes a site's name is made of. A look into a table is the quickest here: Path is walked byte by byte.
+/// The bytes of a site name. Path is read byte by byte, and a table look-up is fastest here.
 static HOST: [bool; 256] = {
     let mut table = [false; 256];
     let mut rest: &mut [bool] = &mut table;
@@ -108,14 +108,14 @@ static HOST: [bool; 256] = {
     table
 };
 
-/// The site of `user@site`, a comment or bracket behind it left out.
+/// The site in `user@site`, without a comment or bracket after it.
 fn approving_site(value: &[u8]) -> Option<&[u8]> {
     let at = memchr::memrchr(b'@', value)?;
     let site = value.get(at + 1..)?.split(|&b| !is_host(b)).next()?;
     (!site.is_empty()).then_some(site)
 }
 
-/// Where the first site of that name ends in a Path.
+/// The offset in a Path where the first site with this name ends.
 fn end_of_host(path: &[u8], name: &[u8]) -> Option<usize> {
     let mut start = 0;
     for site in path.split(|&b| !is_host(b)) {
@@ -141,7 +141,7 @@ mod tests {
     }
 
     #[test]
-    fn the_user_is_no_site() {
+    fn the_user_is_not_a_site() {
         assert_eq!(sites("a.b!c-d!user"), ["a.b", "c-d"]);
         assert_eq!(sites("user"), Vec::<String>::new());
         assert_eq!(sites("a!b%c!not-for-mail"), ["a", "b", "c"]);
@@ -159,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn the_sign_of_injection_is_no_site() {
+    fn the_injection_mark_is_not_a_site() {
         let path = |value: &'static str| Path::new(value.as_bytes(), None);
         for local in [
             ".POSTED!not-for-mail",
@@ -201,7 +201,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_with_odd_characters_is_found() {
+    fn a_name_with_unusual_characters_is_found() {
         let path = Path::new(b"x!a_b!u", None);
         assert!(path.contains_site(b"a_b") && path.contains_site(b"b"));
         assert!(!path.contains_site(b"a_"));

@@ -1,21 +1,21 @@
-//! Many bytes looked at in one step: the inner loops of the header scanner and of
-//! the change to wire form.
+//! Vectorised scans: the inner loops of the header parser and of the
+//! conversion to wire form.
 //!
-//! On x86-64 these become the SSE2 instructions that every such machine has.
+//! On x86-64 these compile to SSE2 instructions, which every such machine has.
 
 use wide::u8x16;
 
-/// The lowest byte of a text; 255 for an empty one. Looks at many bytes in one step: the quick way to learn
-/// that a value has no blank or no control character in it.
+/// The lowest byte of a text; 255 for an empty one. A quick test that a value contains no blank and no
+/// control character.
 #[inline]
 pub fn lowest(text: &[u8]) -> u8 {
     text.iter().fold(u8::MAX, |lowest, &byte| lowest.min(byte))
 }
 
-/// The bytes of one step of [`line_feeds`].
+/// Bytes per step of [`line_feeds`].
 pub(crate) const BLOCK: usize = 64;
 
-/// A bit for every LF among 64 bytes, the first byte being the lowest bit.
+/// Bit mask of the LFs in a block; the lowest bit is the first byte.
 #[inline]
 pub(crate) fn line_feeds(block: &[u8; BLOCK]) -> u64 {
     let (quarters, _) = block.as_chunks::<16>();
@@ -26,14 +26,14 @@ pub(crate) fn line_feeds(block: &[u8; BLOCK]) -> u64 {
     bits
 }
 
-/// A bit for every byte among 16 that ends a header name: a colon, a blank or a
-/// control character.
+/// Bit mask of the bytes that can end a header name: colons, blanks and
+/// control characters.
 #[inline]
 pub(crate) fn name_ends(chunk: &[u8; 16]) -> u32 {
     equal(chunk, b':') | at_most(chunk, b' ')
 }
 
-/// The first block of a text; short texts are filled up with zeros.
+/// The first block of a text, padded with zeros.
 #[inline]
 pub(crate) fn first_block<const N: usize>(text: &[u8]) -> [u8; N] {
     match text.first_chunk::<N>() {
@@ -51,13 +51,13 @@ fn short_block<const N: usize>(text: &[u8]) -> [u8; N] {
     block
 }
 
-/// The positions of the line feeds of a text.
+/// Iterates over the offsets of the line feeds in a text.
 pub(crate) struct LineFeeds<'a> {
-    /// What follows the block in hand.
+    /// The text after the current block.
     rest: &'a [u8],
-    /// The line feeds of the block in hand that are still to come.
+    /// The line feeds of the current block not yet returned.
     bits: u64,
-    /// The offset of the block in hand.
+    /// The offset of the current block.
     at: usize,
     /// The offset of `rest`.
     next: usize,
@@ -100,13 +100,13 @@ impl Iterator for LineFeeds<'_> {
     }
 }
 
-/// A bit for every byte that equals `byte`.
+/// Bit mask of the bytes equal to `byte`.
 #[inline]
 fn equal(chunk: &[u8; 16], byte: u8) -> u32 {
     u8x16::new(*chunk).simd_eq(u8x16::splat(byte)).to_bitmask()
 }
 
-/// A bit for every byte that is `byte` or less, unsigned.
+/// Bit mask of the bytes less than or equal to `byte`, unsigned.
 #[inline]
 fn at_most(chunk: &[u8; 16], byte: u8) -> u32 {
     let bytes = u8x16::new(*chunk);

@@ -1,6 +1,6 @@
-//! The strict syntax of header fields (RFC 5536, 2.2), for checking what users post.
+//! The strict syntax of header fields (RFC 5536, 2.2), for checking posts.
 //!
-//! None of this touches the way of a relayed article.
+//! Relayed articles are not checked by these rules.
 
 /// Whether this is a header name: visible ASCII without a colon.
 pub fn valid_name(name: &[u8]) -> bool {
@@ -10,9 +10,9 @@ pub fn valid_name(name: &[u8]) -> bool {
             .all(|&byte| byte.is_ascii_graphic() && byte != b':')
 }
 
-/// Whether this is the body of a header field: UTF-8 without control characters,
-/// folded only before a blank or tab (LF and CRLF are both taken), and with
-/// something other than white space on every line.
+/// Whether this is a valid body of a header field: UTF-8 without control characters,
+/// folded only before a blank or tab (with LF or CRLF), and with a character
+/// other than white space on every line.
 pub fn valid_body(body: &[u8]) -> bool {
     if body.is_empty() || body.ends_with(b"\n") || !is_utf8_like(body) {
         return false;
@@ -43,8 +43,8 @@ pub fn valid_field(field: &[u8]) -> bool {
     valid_name(name) && rest.strip_prefix(b": ").is_some_and(valid_body)
 }
 
-/// Whether bytes have the shape of UTF-8 (RFC 2279, with its forms of five and six
-/// bytes): each lead byte is followed by as many continuation bytes as it asks for.
+/// Whether bytes have the form of UTF-8 (RFC 2279, including five and six byte
+/// sequences): each lead byte is followed by the right number of continuation bytes.
 pub fn is_utf8_like(bytes: &[u8]) -> bool {
     let mut rest = bytes;
     while let [lead, tail @ ..] = rest {
@@ -65,11 +65,11 @@ pub fn is_utf8_like(bytes: &[u8]) -> bool {
     true
 }
 
-/// The words of a structured header without comments and folding, one blank apart
+/// Returns the words of a structured header separated by single blanks, without comments and folding
 /// (RFC 5322, 3.2.2).
 ///
-/// Comments nest, and a backslash in one takes the byte after it. A comment that is
-/// never closed reaches to the end.
+/// Comments nest; a backslash in a comment quotes the next byte; an unclosed
+/// comment extends to the end.
 pub fn strip_cfws(value: &[u8]) -> Vec<u8> {
     let mut out = Vec::with_capacity(value.len());
     let mut depth = 0usize;

@@ -1,17 +1,17 @@
-//! From native form to wire form and back, without loss.
+//! Converts between native and wire form without loss.
 //!
 //! In wire form every line ends in CRLF, and a line that begins with a dot gets
-//! another one in front (RFC 3977, 3.1.1). Every LF of the native form becomes a CRLF
-//! and nothing else is touched, so NUL, 8-bit bytes and bare CR survive, and
-//! `push_native` of `push_wire` gives back any bytes. One thing does not show in
-//! wire form: whether the last line had its LF. Whoever keeps wire text keeps the
-//! answer of [`lacks_final_newline`] with it.
+//! a second dot in front (RFC 3977, 3.1.1). The conversion turns every LF of the native form into a CRLF
+//! and changes nothing else, so NUL, 8-bit bytes and bare CR survive, and
+//! `push_native` of `push_wire` returns the original bytes. Wire form does not show
+//! whether the last line had its LF; callers that store wire text store the
+//! result of [`lacks_final_newline`] with it.
 //!
-//! The other way round one thing is lost: a bare LF in wire text (only CRLF ends a line
-//! there) looks like any other line end once it is native. Articles that came in wire
-//! form are therefore kept as they came and never taken through the native form.
+//! The opposite conversion loses one thing: a bare LF in wire text (where only CRLF ends a line)
+//! looks like any other line end in native form. Articles received in wire
+//! form are therefore stored as received and never converted to native form.
 //!
-//! All functions take text in chunks, if every chunk but the last ends with a line.
+//! All functions accept text in chunks, if every chunk but the last ends with a line.
 
 use std::sync::LazyLock;
 
@@ -19,12 +19,12 @@ use memchr::memmem::Finder;
 
 use crate::scan::LineFeeds;
 
-/// The most that a line's end and a doubled dot add, as a share of ordinary text;
-/// room beyond it is made when needed.
+/// Estimated growth from CRs and doubled dots, as a divisor of the text's length;
+/// the buffer grows further when needed.
 const GROWTH_SHARE: usize = 16;
 
 /// Appends native text in wire form, without the final line of one dot. A last line
-/// without LF gets its CRLF all the same. Returns the number of lines.
+/// without LF gets a CRLF too. Returns the number of lines.
 pub fn push_wire(out: &mut Vec<u8>, native: &[u8]) -> u32 {
     out.reserve(native.len() + native.len() / GROWTH_SHARE + COPY);
     let mut lines = 0u32;
@@ -43,16 +43,16 @@ pub fn push_wire(out: &mut Vec<u8>, native: &[u8]) -> u32 {
     lines
 }
 
-/// Whether native text ends in the middle of a line, which its wire form hides.
+/// Whether native text ends in the middle of a line, which wire form does not show.
 pub fn lacks_final_newline(native: &[u8]) -> bool {
     native.last().is_some_and(|&byte| byte != b'\n')
 }
 
 /// Appends wire text in native form.
 ///
-/// A line of one dot ends the text. Only doubled dots lose one: a single dot in front
-/// of something is wrong on the wire and is kept. CRLF becomes LF; bare CR and bare LF
-/// stay. A last line without CRLF is taken as it is.
+/// A line of one dot ends the text. Only a doubled dot loses one dot: a single dot before
+/// other text is invalid on the wire and is kept. CRLF becomes LF; bare CR and bare LF
+/// stay. A last line without CRLF is copied as it is.
 pub fn push_native(out: &mut Vec<u8>, wire: &[u8]) {
     out.reserve(wire.len() + COPY);
     let mut lines = WireLines::new(wire);
@@ -69,7 +69,7 @@ pub fn push_native(out: &mut Vec<u8>, wire: &[u8]) {
     }
 }
 
-/// [`push_native`] of text whose native form had no final LF if `lacks_final_newline`.
+/// As [`push_native`], without the final LF if `lacks_final_newline`.
 pub fn push_native_flagged(out: &mut Vec<u8>, wire: &[u8], lacks_final_newline: bool) {
     let before = out.len();
     push_native(out, wire);
@@ -78,7 +78,7 @@ pub fn push_native_flagged(out: &mut Vec<u8>, wire: &[u8], lacks_final_newline: 
     }
 }
 
-/// How many bytes [`push_native`] appends, with the final LF.
+/// The number of bytes that [`push_native`] appends, with the final LF.
 pub fn native_len(wire: &[u8]) -> usize {
     WireLines::new(wire)
         .map(|line| line.end - line.start + usize::from(line.has_end))
@@ -102,16 +102,16 @@ pub fn wire_len(native: &[u8]) -> usize {
     len + unended
 }
 
-/// How many lines of wire text begin with a doubled dot. The size of an article that readers are told leaves the
-/// added ones out (RFC 3977, 8.1).
+/// The number of lines of wire text that begin with a doubled dot. The article size reported to readers does not count
+/// the added dots (RFC 3977, 8.1).
 pub fn doubled_dots(wire: &[u8]) -> usize {
     static DOUBLED: LazyLock<Finder<'_>> = LazyLock::new(|| Finder::new(b"\r\n.."));
     usize::from(wire.starts_with(b"..")) + DOUBLED.find_iter(wire).count()
 }
 
-/// True when others would see other lines than we do, for whom only CRLF ends one: there is an LF alone in the header, which is `header`
-/// bytes long, in front of a dot, or behind one that begins a line. Elsewhere it would end the article in its middle, or give it header
-/// fields that nobody has looked at; RFC 5536, 2.2 and RFC 3977, 3.6 forbid it.
+/// Whether other servers, which end lines at a CRLF only, would see other lines than this one: true if a bare LF is in the
+/// header (the first `header` bytes), before a dot, or after a dot that begins a line. Elsewhere such an LF could end the
+/// article early, or add header fields that nobody has checked. RFC 5536, 2.2 and RFC 3977, 3.6 forbid it.
 pub fn has_hidden_lines(wire: &[u8], header: usize) -> bool {
     static DOT: LazyLock<Finder<'_>> = LazyLock::new(|| Finder::new(b"\n."));
     let ends_alone = |lf: usize| wire.get(lf + 2) == Some(&b'\n');
@@ -119,25 +119,25 @@ pub fn has_hidden_lines(wire: &[u8], header: usize) -> bool {
     has_bare_line_feed(wire, header) || dots.any(|lf| is_alone(wire, lf) || ends_alone(lf))
 }
 
-/// True when a header, which is `header` bytes long, holds an LF without CR before it.
+/// Whether a header of `header` bytes contains an LF without CR before it.
 pub fn has_bare_line_feed(wire: &[u8], header: usize) -> bool {
     let header = wire.get(..header).unwrap_or(wire);
     memchr::memchr_iter(b'\n', header).any(|lf| is_alone(header, lf))
 }
 
-/// Whether no CR stands before the LF at `lf`.
+/// Whether the LF at `lf` has no CR before it.
 fn is_alone(text: &[u8], lf: usize) -> bool {
     lf == 0 || text.get(lf - 1) != Some(&b'\r')
 }
 
-/// The text of a line of wire text, without a doubled dot and without CRLF.
+/// The range of a line of wire text, without a doubled dot and without CRLF.
 struct WireLine {
     start: usize,
     end: usize,
     has_end: bool,
 }
 
-/// The lines of wire text, up to a line of one dot.
+/// Iterates over the lines of wire text, up to a line of one dot.
 struct WireLines<'a> {
     wire: &'a [u8],
     feeds: LineFeeds<'a>,
@@ -165,7 +165,7 @@ impl Iterator for WireLines<'_> {
 }
 
 impl WireLines<'_> {
-    /// Always inlined: half the speed otherwise.
+    /// Always inlined; otherwise half as fast.
     #[inline(always)]
     fn next_line(&mut self) -> Option<WireLine> {
         let from = self.start;
@@ -195,8 +195,8 @@ impl WireLines<'_> {
     }
 }
 
-/// How many bytes a copy moves at once. Lines of ordinary text have about 70 bytes: with 64 the question whether one fits
-/// could not be foreseen, with 96 nearly all do.
+/// Bytes that one copy moves. Lines of ordinary text have about 70 bytes: with 64 the processor cannot predict whether a
+/// line fits, with 96 nearly all fit.
 const COPY: usize = 96;
 
 #[inline]
@@ -209,8 +209,8 @@ fn push_line(out: &mut Vec<u8>, text: &[u8], start: usize, end: usize) {
 
 /// Appends `text[start..end]`.
 ///
-/// A short piece is copied with what follows it, in one move of fixed size, and the
-/// excess is cut off: half the price of a move of any size.
+/// A short piece is copied together with the text after it, in one move of fixed size, and the
+/// excess is cut off: this costs half as much as a move of variable size.
 #[inline]
 fn push_piece(out: &mut Vec<u8>, text: &[u8], start: usize, end: usize) {
     let rest = text.get(start..).unwrap_or_default();

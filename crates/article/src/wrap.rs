@@ -1,7 +1,7 @@
-//! Wrapped batches: recognised by their first line or by their magic, expanded while they are read; and the wrapping of
-//! batches to be sent ([`Packing`]).
+//! Wrapped (compressed) batches: detects the compression by the first line or the magic bytes, expands the batch while
+//! reading, and wraps batches for sending ([`WrapFormat`]).
 //!
-//! | first line | then | also recognised bare |
+//! | first line | compression | also detected without that line |
 //! |---|---|---|
 //! | `#! cunbatch` | compress (.Z), 9 to 16 bits, block mode or not | `1F 9D` |
 //! | `#! c7unbatch` | the 7-bit code of B and C News around one of the others | no |
@@ -10,8 +10,8 @@
 //! | `#! bunbatch`, `#! bzunbatch` | bzip2 | `BZh` and a block |
 //! | `#! xunbatch` | xz | `FD 37 7A 58 5A 00` |
 //!
-//! The line only says that something is wrapped; what it is wrapped with is read off the data, since
-//! sites never agreed on the names. Wrappers may be nested, up to [`WrapLimits::layers_max`].
+//! The line only says that a batch is wrapped; the magic bytes of the data decide how, because
+//! sites never agreed on the names. Wrappers may be nested up to [`WrapLimits::layers_max`].
 //!
 //! Plain input passes through: after its first bytes every read goes straight to the reader.
 
@@ -29,28 +29,28 @@ use std::fmt;
 use std::io::{self, Read};
 
 use expand::Expander;
-use peek::Peeked;
+use peek::PeekReader;
 
-pub use pack::{Packer, Packing};
+pub use pack::{WrapFormat, WrapWriter};
 
 /// Default of [`WrapLimits::expanded_bytes_max`]: 4 GiB.
 pub const EXPANDED_BYTES_MAX: u64 = 4 << 30;
 /// Default of [`WrapLimits::ratio_max`]. Text shrinks to a third or a tenth; zeros reach 1030 in gzip.
 pub const RATIO_MAX: u64 = 1000;
-/// The ratio is not looked at before so many bytes have come out of a layer: 1 MiB.
+/// Expanded bytes of a layer before the ratio is checked: 1 MiB.
 pub const RATIO_FREE_BYTES: u64 = 1 << 20;
 /// Default of [`WrapLimits::layers_max`]: c7 around compress inside one more wrapper, and one to spare.
 pub const LAYERS_MAX: usize = 4;
-/// A compressed batch shorter than this is empty and discarded, as C News does.
+/// Compressed batches shorter than this, bytes, are empty and ignored, as in C News.
 pub const EMPTY_BELOW_BYTES: usize = 5;
-/// The window zstd may ask for: 2^27 = 128 MiB, what `zstd -22` uses.
+/// Largest window that zstd may use, log2 of bytes: 2^27 = 128 MiB, as in `zstd -22`.
 pub const ZSTD_WINDOW_LOG_MAX: u32 = 27;
-/// Memory xz may ask for: 128 MiB; `xz -9` needs 65.
+/// Most memory that xz may use: 128 MiB; `xz -9` needs 65 MiB.
 pub const XZ_MEMORY_BYTES_MAX: u64 = 128 << 20;
 
-/// How a batch is wrapped.
+/// A compression of batches.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
+pub enum Compression {
     /// `compress`, files called `.Z`.
     Compress,
     /// The 7-bit code of `c7encode`.
@@ -65,27 +65,27 @@ pub enum Kind {
     Xz,
 }
 
-impl fmt::Display for Kind {
+impl fmt::Display for Compression {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Kind::Compress => "compress",
-            Kind::C7 => "c7",
-            Kind::Gzip => "gzip",
-            Kind::Zstd => "zstd",
-            Kind::Bzip2 => "bzip2",
-            Kind::Xz => "xz",
+            Compression::Compress => "compress",
+            Compression::C7 => "c7",
+            Compression::Gzip => "gzip",
+            Compression::Zstd => "zstd",
+            Compression::Bzip2 => "bzip2",
+            Compression::Xz => "xz",
         })
     }
 }
 
-/// Bounds on expansion. Each layer of a nested wrapper is held to them.
+/// Limits on expansion. They apply to each layer of a nested wrapper.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct WrapLimits {
-    /// Most bytes a layer may expand to.
+    /// Most bytes that a layer may expand to.
     pub expanded_bytes_max: u64,
-    /// Most bytes out for one byte in, once [`RATIO_FREE_BYTES`] are out.
+    /// Most expanded bytes per compressed byte, once a layer has produced [`RATIO_FREE_BYTES`].
     pub ratio_max: u64,
-    /// Most wrappers around one another.
+    /// Most nested wrappers.
     pub layers_max: usize,
 }
 
@@ -99,85 +99,85 @@ impl Default for WrapLimits {
     }
 }
 
-/// What is wrong with a wrapped batch. The batch is to be kept in `bad/`.
+/// An error in a wrapped batch. The caller saves such a batch in `bad/`.
 ///
-/// Offsets count bytes of the wrapped data of that layer, its `#!` line not included. While reading,
-/// these come inside an [`io::Error`]; see [`WrapError::of`].
+/// Offsets count bytes of the wrapped data of that layer, without its `#!` line. Reads return
+/// these errors inside an [`io::Error`]; see [`WrapError::of`].
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum WrapError {
-    /// A wrapper's line, and then neither compressed data nor a batch.
+    /// A wrapper's line is followed by neither compressed data nor a batch.
     #[error(
-        "`{line}' is followed by data of no known compression; keep the batch and ask the sender"
+        "the line `{line}' is followed by data of an unknown compression; keep the batch and ask the sender"
     )]
     NotCompressed {
         /// The line.
         line: String,
     },
-    /// Wrappers around wrappers beyond [`WrapLimits::layers_max`].
-    #[error("batch wrapped more than {0} times over; unwrap it by hand if it is to be trusted")]
+    /// More nested wrappers than [`WrapLimits::layers_max`].
+    #[error("the batch is wrapped in more than {0} layers; if you trust it, unwrap it by hand")]
     TooManyLayers(usize),
-    /// A decoder could not be set up.
+    /// A decoder could not be initialised.
     #[error("cannot expand {kind} data: {what}")]
     Unable {
         /// The compression.
-        kind: Kind,
-        /// Why.
+        kind: Compression,
+        /// The reason.
         what: String,
     },
-    /// The data ends before its end.
+    /// The data ends early.
     #[error(
-        "{kind} data torn off after byte {at}; {expanded} bytes came out of it; ask the sender for the batch again"
+        "{kind} data is truncated after byte {at}; {expanded} bytes were recovered; ask the sender for the batch again"
     )]
-    Torn {
+    Truncated {
         /// The compression.
-        kind: Kind,
-        /// Bytes of compressed data there are.
+        kind: Compression,
+        /// Compressed bytes present.
         at: u64,
-        /// Bytes that came out.
+        /// Bytes that were expanded.
         expanded: u64,
     },
     /// The data is damaged.
     #[error(
-        "{kind} data damaged near byte {at}: {what}; {expanded} bytes came out of it; ask the sender for the batch again"
+        "{kind} data is damaged near byte {at}: {what}; {expanded} bytes were recovered; ask the sender for the batch again"
     )]
     Damaged {
         /// The compression.
-        kind: Kind,
-        /// What the decoder complains of.
+        kind: Compression,
+        /// The error of the decoder.
         what: String,
-        /// Byte of compressed data where it was noticed.
+        /// Offset in the compressed data where the decoder noticed it.
         at: u64,
-        /// Bytes that came out.
+        /// Bytes that were expanded.
         expanded: u64,
     },
-    /// Expands to more than [`WrapLimits::expanded_bytes_max`].
+    /// The data expands to more than [`WrapLimits::expanded_bytes_max`].
     #[error(
-        "{kind} data expands beyond the limit of {limit} bytes; raise the limit if the batch is to be trusted"
+        "{kind} data expands to more than the limit of {limit} bytes; raise the limit if you trust the batch"
     )]
-    TooBig {
+    TooLarge {
         /// The compression.
-        kind: Kind,
-        /// The limit.
+        kind: Compression,
+        /// The limit, bytes.
         limit: u64,
     },
-    /// Expands more than [`WrapLimits::ratio_max`] times.
+    /// The data expands by more than [`WrapLimits::ratio_max`].
     #[error(
-        "{kind} data expands more than {limit} times ({at} bytes to {expanded}); raise the limit if the batch is to be trusted"
+        "{kind} data expands more than {limit} times (from {at} to {expanded} bytes); raise the limit if you trust the batch"
     )]
-    TooDense {
+    RatioExceeded {
         /// The compression.
-        kind: Kind,
-        /// The limit.
+        kind: Compression,
+        /// The limit, expanded bytes per compressed byte.
         limit: u64,
-        /// Bytes of compressed data used.
+        /// Compressed bytes used.
         at: u64,
-        /// Bytes that came out.
+        /// Bytes that were expanded.
         expanded: u64,
     },
 }
 
 impl WrapError {
-    /// The wrapping's own error inside an error met while reading, if it is one.
+    /// Returns the wrap error inside a read error, if there is one.
     pub fn of(error: &io::Error) -> Option<&WrapError> {
         error.get_ref()?.downcast_ref()
     }
@@ -186,26 +186,26 @@ impl WrapError {
 impl From<WrapError> for io::Error {
     fn from(error: WrapError) -> io::Error {
         let kind = match error {
-            WrapError::Torn { .. } => io::ErrorKind::UnexpectedEof,
+            WrapError::Truncated { .. } => io::ErrorKind::UnexpectedEof,
             _ => io::ErrorKind::InvalidData,
         };
         io::Error::new(kind, error)
     }
 }
 
-/// A batch with its wrappers taken off: read it to get the plain batch or bare article.
+/// A batch whose wrappers are removed while reading; reads return the plain batch or bare article.
 ///
-/// Everything that could be expanded is delivered before an error is.
+/// Everything that can be expanded is returned before an error.
 #[derive(Debug)]
 pub struct Unwrapped<R> {
-    source: Peeked<Source<R>>,
-    layers: Vec<Kind>,
+    source: PeekReader<Source<R>>,
+    layers: Vec<Compression>,
 }
 
 #[derive(Debug)]
 enum Source<R> {
     Raw(R),
-    Layer(Box<Expander<Peeked<Source<R>>>>),
+    Layer(Box<Expander<PeekReader<Source<R>>>>),
     Empty,
 }
 
@@ -220,15 +220,15 @@ impl<R: Read> Read for Source<R> {
     }
 }
 
-/// Looks at the start of `reader` and takes off what it is wrapped in.
+/// Detects the wrappers at the start of `reader` and removes them.
 ///
-/// Input that is not wrapped, or by a `#!` line of some other kind, passes through unchanged.
+/// Input without a wrapper, or with a `#!` line of another kind, passes through unchanged.
 ///
 /// # Errors
 /// [`WrapError::NotCompressed`], [`WrapError::TooManyLayers`], [`WrapError::Unable`]. A failing
-/// reader and damaged data show while reading.
+/// reader and damaged data cause errors of later reads.
 pub fn open<R: Read>(reader: R, limits: WrapLimits) -> Result<Unwrapped<R>, WrapError> {
-    let mut source = Peeked::new(Source::Raw(reader));
+    let mut source = PeekReader::new(Source::Raw(reader));
     let mut layers = Vec::new();
     let mut lines: usize = 0;
     loop {
@@ -242,16 +242,17 @@ pub fn open<R: Read>(reader: R, limits: WrapLimits) -> Result<Unwrapped<R>, Wrap
         let head = source.head();
         let kind = match (&line, magic(head)) {
             (Some(line), found)
-                if line.is_c7 && !matches!(found, Some(Kind::Compress | Kind::Gzip)) =>
+                if line.is_c7
+                    && !matches!(found, Some(Compression::Compress | Compression::Gzip)) =>
             {
-                Some(Kind::C7)
+                Some(Compression::C7)
             }
             (_, found) => found,
         };
         if (line.is_some() || kind.is_some()) && head.len() < EMPTY_BELOW_BYTES && !will_fail {
             layers.extend(kind);
             return Ok(Unwrapped {
-                source: Peeked::new(Source::Empty),
+                source: PeekReader::new(Source::Empty),
                 layers,
             });
         }
@@ -264,11 +265,11 @@ pub fn open<R: Read>(reader: R, limits: WrapLimits) -> Result<Unwrapped<R>, Wrap
                     return Err(WrapError::TooManyLayers(limits.layers_max));
                 }
                 layers.push(kind);
-                source = Peeked::new(Source::Layer(Box::new(Expander::new(
+                source = PeekReader::new(Source::Layer(Box::new(Expander::new(
                     kind, source, limits,
                 )?)));
             }
-            // A wrapper's line around what was never compressed: nothing is lost by reading on.
+            // A wrapper's line before data that was never compressed: reading on loses nothing.
             (Some(_), None) if head.starts_with(b"#!") => {}
             (Some(line), None) => return Err(WrapError::NotCompressed { line: line.text }),
             (None, None) => return Ok(Unwrapped { source, layers }),
@@ -277,13 +278,13 @@ pub fn open<R: Read>(reader: R, limits: WrapLimits) -> Result<Unwrapped<R>, Wrap
 }
 
 impl<R> Unwrapped<R> {
-    /// What was taken off, the outermost first; nothing for plain input.
-    pub fn layers(&self) -> &[Kind] {
+    /// The compressions that were removed, outermost first; empty for plain input.
+    pub fn layers(&self) -> &[Compression] {
         &self.layers
     }
 
-    /// Whether this was a compressed batch with nothing in it (C News: fewer than 5 bytes), to be
-    /// discarded without a word.
+    /// Whether this is a compressed batch without content (C News: fewer than 5 bytes), which the caller
+    /// ignores silently.
     pub fn is_empty_wrapper(&self) -> bool {
         matches!(self.source.inner(), Source::Empty)
     }
@@ -326,14 +327,14 @@ impl Line {
     }
 }
 
-/// The compression that data starting with `head` is in.
-fn magic(head: &[u8]) -> Option<Kind> {
+/// The compression of data that starts with `head`.
+fn magic(head: &[u8]) -> Option<Compression> {
     match head {
-        [0x1f, 0x9d, ..] => Some(Kind::Compress),
-        [0x1f, 0x8b, ..] => Some(Kind::Gzip),
-        [0x28, 0xb5, 0x2f, 0xfd, ..] => Some(Kind::Zstd),
-        [0xfd, b'7', b'z', b'X', b'Z', 0, ..] => Some(Kind::Xz),
-        // A block's or, in an empty one, the stream end's own magic follows.
+        [0x1f, 0x9d, ..] => Some(Compression::Compress),
+        [0x1f, 0x8b, ..] => Some(Compression::Gzip),
+        [0x28, 0xb5, 0x2f, 0xfd, ..] => Some(Compression::Zstd),
+        [0xfd, b'7', b'z', b'X', b'Z', 0, ..] => Some(Compression::Xz),
+        // Next is the magic of a block or, in an empty file, of the end of the stream.
         [
             b'B',
             b'Z',
@@ -346,7 +347,7 @@ fn magic(head: &[u8]) -> Option<Kind> {
             b'S',
             b'Y',
             ..,
-        ] => Some(Kind::Bzip2),
+        ] => Some(Compression::Bzip2),
         [
             b'B',
             b'Z',
@@ -359,7 +360,7 @@ fn magic(head: &[u8]) -> Option<Kind> {
             0x50,
             0x90,
             ..,
-        ] => Some(Kind::Bzip2),
+        ] => Some(Compression::Bzip2),
         _ => None,
     }
 }

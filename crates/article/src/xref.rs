@@ -1,6 +1,6 @@
-//! The Xref header: where an article was filed, `host group:number group:number`.
+//! The Xref header: the numbers of an article, `host group:number group:number`.
 
-/// A parsed Xref value, borrowing from its text.
+/// A parsed Xref value, borrowed from its text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Xref<'a> {
     host: &'a [u8],
@@ -8,7 +8,7 @@ pub struct Xref<'a> {
 }
 
 impl<'a> Xref<'a> {
-    /// Reads a value; what cannot be read in it is left out.
+    /// Parses a value; invalid elements are skipped.
     pub fn parse(value: &'a [u8]) -> Xref<'a> {
         let end = value
             .iter()
@@ -18,12 +18,12 @@ impl<'a> Xref<'a> {
         Xref { host, links }
     }
 
-    /// Who wrote it.
+    /// The host that wrote the header.
     pub fn host(&self) -> &'a [u8] {
         self.host
     }
 
-    /// Groups and numbers. An element that is not `group:number` is passed over.
+    /// The groups and numbers. Elements other than `group:number` are skipped.
     pub fn links(&self) -> impl Iterator<Item = (&'a [u8], u64)> + Clone + use<'a> {
         let elements = self.links.split(u8::is_ascii_whitespace);
         elements.filter_map(|element| {
@@ -57,7 +57,7 @@ mod tests {
     }
 
     #[test]
-    fn malformed_elements_are_passed_over() {
+    fn malformed_elements_are_skipped() {
         let value = b"h blah a:b:2 ok:4  ok:-1 x:2 x x:1roger x: :3 big:99999999999999999999999";
         assert_eq!(links(value), [(&b"ok"[..], 4), (b"x", 2)]);
     }

@@ -1,5 +1,5 @@
-//! Articles come out of a batch as they were framed, however the bytes arrive, and damage costs
-//! nothing but what it hit.
+//! A batch yields its articles exactly as framed, for any sequence of reads; damage loses only
+//! the articles it hits.
 
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, clippy::panic)]
 
@@ -8,7 +8,7 @@ use std::io::{self, Read};
 use article::batch::{BUFFER_BYTES, Batch, BatchLimits, Item};
 use proptest::prelude::*;
 
-/// Gives at most `step` bytes a read, with an interruption now and then.
+/// A reader that returns at most `step` bytes a read, and is interrupted at every seventh.
 struct Trickle<'a> {
     bytes: &'a [u8],
     step: usize,
@@ -58,8 +58,11 @@ fn all<R: Read>(batch: &mut Batch<R>) -> Vec<Seen> {
 
 fn read(bytes: &[u8]) -> Vec<Seen> {
     let read = all(&mut Batch::new(bytes, BatchLimits::default()));
-    let lent = all(&mut Batch::of_bytes(bytes, BatchLimits::default()));
-    assert_eq!(read, lent, "where the batch lies makes no difference");
+    let in_memory = all(&mut Batch::from_bytes(bytes, BatchLimits::default()));
+    assert_eq!(
+        read, in_memory,
+        "a batch in memory and a batch from a reader have the same items"
+    );
     read
 }
 
@@ -132,12 +135,12 @@ fn counted_bytes_may_hold_rnews_lines() {
 }
 
 #[test]
-fn blank_lines_before_the_first_line_are_forgiven() {
+fn blank_lines_before_the_first_rnews_line_are_skipped() {
     assert_eq!(read(b"\r\n\n#! rnews 3\nabc"), [article("abc")]);
 }
 
 #[test]
-fn out_of_step_is_reported_once_and_the_rest_goes_on() {
+fn a_bad_line_is_reported_once_and_the_next_article_is_read() {
     let batch = b"#! rnews 3\nabcXX junk\nmore\n#! rnews 2\nde#! rnews 1\nf";
     assert_eq!(
         read(batch),
@@ -151,7 +154,7 @@ fn out_of_step_is_reported_once_and_the_rest_goes_on() {
 }
 
 #[test]
-fn a_batch_that_lost_its_first_line_is_no_bare_article() {
+fn a_batch_with_a_damaged_first_line_is_not_a_bare_article() {
     let batch = b"!! rnews 3\nabc\n#! rnews 2\nde";
     assert_eq!(
         read(batch),
@@ -160,7 +163,7 @@ fn a_batch_that_lost_its_first_line_is_no_bare_article() {
 }
 
 #[test]
-fn short_batch_names_what_is_missing() {
+fn a_short_batch_reports_the_missing_bytes() {
     assert_eq!(
         read(b"#! rnews 3\nabc#! rnews 10\nwxyz"),
         [article("abc"), Seen::Short(6, b"wxyz".to_vec())]
@@ -169,7 +172,7 @@ fn short_batch_names_what_is_missing() {
 }
 
 #[test]
-fn too_large_is_skipped_and_the_rest_goes_on() {
+fn a_too_large_article_is_skipped_and_the_next_is_read() {
     let limits = BatchLimits {
         buffer_bytes: 1024,
         article_bytes_max: 2000,
@@ -194,14 +197,14 @@ fn too_large_is_skipped_and_the_rest_goes_on() {
 }
 
 #[test]
-fn an_endless_line_is_refused_not_held() {
+fn an_endless_line_does_not_fill_memory() {
     let limits = BatchLimits {
         buffer_bytes: 1024,
         article_bytes_max: 1 << 16,
     };
     let endless = io::repeat(b'x').take(1 << 30);
     let seen = all(&mut Batch::new(endless, limits));
-    // What the input is taken for is decided by its first bytes, whatever the size of the buffer.
+    // The first bytes decide between batch and bare article, whatever the size of the buffer.
     assert_eq!(seen, [Seen::TooLarge(BUFFER_BYTES as u64)]);
     let in_batch = (&b"#! rnews 1\na#! "[..])
         .chain(io::repeat(b'x').take(1 << 26))
@@ -247,13 +250,10 @@ fn offsets_point_into_the_batch() {
     let mut at = 0;
     for article in &articles {
         at += format!("#! rnews {}\n", article.len()).len();
-        let Some(Item::Article {
-            offset_in_batch, ..
-        }) = batch.next().unwrap()
-        else {
+        let Some(Item::Article { offset, .. }) = batch.next().unwrap() else {
             panic!("no article at {at}");
         };
-        assert_eq!(offset_in_batch, at as u64);
+        assert_eq!(offset, at as u64);
         at += article.len();
     }
     assert_eq!(batch.offset(), bytes.len() as u64);
@@ -283,7 +283,7 @@ proptest! {
     }
 
     #[test]
-    fn anything_at_all_is_read_to_its_end(
+    fn any_input_is_read_to_its_end(
         bytes in prop::collection::vec(prop_oneof![any::<u8>(), Just(b'\n'), Just(b'#')], 0..2000),
         step in 1_usize..300,
     ) {
@@ -293,10 +293,10 @@ proptest! {
         prop_assert_eq!(whole, trickled);
     }
 
-    /// Cuts bytes out of, or puts bytes into, one article's text or changes its line: every article
-    /// from the next found `#! rnews` line on is still there.
+    /// Removes or inserts bytes in the text or the line of one article: every article
+    /// from the next complete `#! rnews` line on is still read.
     #[test]
-    fn damage_costs_only_what_it_hit(
+    fn damage_loses_only_the_articles_it_hits(
         sizes in prop::collection::vec(0_usize..400, 3..20),
         hit in any::<prop::sample::Index>(),
         at in any::<prop::sample::Index>(),
@@ -316,7 +316,7 @@ proptest! {
         let mut bytes = frame(&articles[..hit]);
         let mut damaged = articles[hit].clone();
         let from = at.index(damaged.len());
-        let to = (from + cut).min(damaged.len() - 1); // its last line end stays
+        let to = (from + cut).min(damaged.len() - 1); // the last newline stays
         if from < to {
             damaged.splice(from..to, damage);
         }
@@ -328,8 +328,8 @@ proptest! {
         for article in &articles[..hit] {
             prop_assert!(seen.contains(&Seen::Article(article.clone())));
         }
-        // A shortened article swallows as much of what follows as it lacks, which may be more than one short article; one of whose
-        // line a part is missing is lost, too.
+        // A shortened article takes its missing bytes from the text after it, which may be more than one short article; an article
+        // whose line loses a part is lost, too.
         let mut lacks = articles[hit].len().saturating_sub(damaged.len());
         let mut safe = hit + 1;
         while lacks > 0 && safe < articles.len() {

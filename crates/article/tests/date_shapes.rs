@@ -1,4 +1,4 @@
-//! Dates of every historical shape are read; what is no absolute date is not.
+//! Dates of every historical form are parsed; text that is not an absolute date is rejected.
 
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, clippy::panic)]
 
@@ -15,7 +15,7 @@ use proptest::prelude::*;
 /// 20 Dec 1993 04:39:21 GMT.
 const WINTER: i64 = 756_362_361;
 
-/// Pacific time by the rules of 1987 to 2006 and, roughly enough for the tables, before.
+/// Pacific time by the rules of 1987 to 2006; before that, an approximation that suffices for the tables.
 struct LosAngeles;
 
 impl LocalZone for LosAngeles {
@@ -118,7 +118,7 @@ fn without_seconds_time_or_zone() {
 }
 
 #[test]
-fn no_dates() {
+fn relative_and_malformed_dates_are_rejected() {
     for text in [
         "",
         " ",
@@ -293,7 +293,7 @@ fn table_format() {
     }
 }
 
-/// All Date headers of the corpus but these, which are inspected and no dates.
+/// Every Date header of the corpus is parsed, except those listed here, which are not dates.
 #[test]
 fn the_corpus() {
     let mut failed: BTreeMap<String, usize> = BTreeMap::new();
@@ -339,7 +339,7 @@ fn the_corpus() {
 
 proptest! {
     #[test]
-    fn what_is_written_is_read(seconds in 0_i64..253_402_300_800, minutes in -800_i32..800) {
+    fn written_dates_are_parsed_to_the_same_time(seconds in 0_i64..253_402_300_800, minutes in -800_i32..800) {
         let mut out = Vec::new();
         write_utc(&mut out, seconds);
         prop_assert_eq!(parse(&out, &FixedOffset(999)), Some(seconds));
@@ -349,7 +349,7 @@ proptest! {
             write_numeric(&mut out, seconds, minutes * 60, "");
             prop_assert_eq!(parse(&out, &Utc), Some(seconds));
             prop_assert_eq!(parse_strict(&out), Some(seconds));
-            // The same by the slow path.
+            // The same date by the lenient parser.
             out.insert(0, b' ');
             prop_assert_eq!(parse(&out, &Utc), Some(seconds));
         }

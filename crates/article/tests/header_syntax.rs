@@ -1,4 +1,4 @@
-//! The strict syntax of header fields, on the tables of shared/cases.
+//! The strict syntax of header fields, checked with the tables of shared/cases.
 // A test fails by panicking.
 #![allow(clippy::indexing_slicing, clippy::panic)]
 
@@ -8,7 +8,7 @@ use article::syntax;
 use shared_tables::{bytes, rows};
 
 #[test]
-fn fields_names_and_bodies_are_judged_as_listed() {
+fn fields_names_and_bodies_are_valid_as_listed() {
     let Some(rows) = rows("cases/inn/header-syntax.tsv") else {
         return;
     };

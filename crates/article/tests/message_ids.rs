@@ -1,4 +1,4 @@
-//! Which message-ids are valid, which are the same, and where their hashes fall.
+//! Validity, equality and hashes of message-ids.
 
 // A test fails by panicking.
 #![allow(clippy::indexing_slicing, clippy::panic)]
@@ -18,7 +18,7 @@ fn hash(id: &[u8]) -> u64 {
 }
 
 #[test]
-fn ids_are_judged_as_listed() {
+fn ids_are_valid_as_listed() {
     let Some(rows) = rows("cases/inn/message-id.tsv") else {
         return;
     };
@@ -54,13 +54,16 @@ fn ids_are_judged_as_listed() {
 }
 
 #[test]
-fn case_counts_only_before_the_last_at() {
+fn case_matters_only_before_the_last_at() {
     assert!(same(b"<a@B.Example>", b"<a@b.eXAMPLE>"));
     assert!(!same(b"<A@b>", b"<a@b>"));
     assert!(!same(b"<a@B@c>", b"<a@b@c>"));
     assert!(same(b"<PostMaster@a>", b"<postmaster@A>"));
     assert!(!same(b"<XPostMaster@a>", b"<xpostmaster@A>"));
-    assert!(!same(b"<A>", b"<a>"), "without @ all is local part");
+    assert!(
+        !same(b"<A>", b"<a>"),
+        "without @ the whole id is local part"
+    );
     assert!(!same(b"<postmaster>", b"<POSTMASTER>"));
     assert!(!same(b"<a@b>", b"<a@bc>"));
     assert!(!same(b"<a@[b>", b"<a@{b>"), "only letters fold");

@@ -1,4 +1,4 @@
-//! A News and early B News articles become readable and lose nothing.
+//! Converted A News and early B News articles have the required headers and lose nothing.
 
 // A test fails by panicking.
 #![allow(clippy::indexing_slicing, clippy::panic)]
@@ -21,7 +21,7 @@ fn a_converted_a_news_article_has_every_required_header() {
         b"Asite.12\nnet.test,net.misc\nnear!site!user\nThu Jan 13 05:53:30 1983\nhello\nbody\0\n";
     let new = convert(old).expect("an A News article");
     let article = Article::parse(&new, Form::Native);
-    assert_eq!((article.fault(), article.required()), (None, Ok(())));
+    assert_eq!((article.error(), article.required()), (None, Ok(())));
     assert_eq!(
         article.value(Header::MessageId),
         Some(&b"<12@site.UUCP>"[..])
@@ -63,13 +63,13 @@ fn batch(path: &str) -> Option<Vec<Vec<u8>>> {
 }
 
 #[test]
-fn late_b_news_articles_stay_as_they_are() {
+fn late_b_news_articles_are_unchanged() {
     let Some(articles) = batch("corpus/edge/bnews.rnews.gz") else {
         return;
     };
     for text in articles {
         let article = Article::parse(&text, Form::Native);
-        assert_eq!((article.fault(), article.required()), (None, Ok(())));
+        assert_eq!((article.error(), article.required()), (None, Ok(())));
         let marks = [
             Header::ArticleId,
             Header::RelayVersion,
@@ -89,14 +89,14 @@ fn early_b_news_articles_get_their_headers_back() {
     };
     let mut early = 0;
     for text in articles {
-        // These came from a reader of CRLF text; what is tested is their headers.
+        // These articles have CRLF line ends; the test concerns their headers only.
         let text: Vec<u8> = text.into_iter().filter(|&byte| byte != b'\r').collect();
         let article = Article::parse(&text, Form::Native);
         let Some(id) = article.value(Header::ArticleId) else {
             continue;
         };
         early += 1;
-        // As they would have been before RFC 850: without the modern names.
+        // The form before RFC 850: without the modern names.
         let modern = [Header::MessageId, Header::Date].map(|header| article.line(header));
         let mut before: Vec<u8> = Vec::new();
         let at = |index: &usize| !modern.iter().flatten().any(|line| line.contains(index));
@@ -104,7 +104,7 @@ fn early_b_news_articles_get_their_headers_back() {
         let new = convert(&before).expect("something to add");
         assert!(new.ends_with(&before));
         let article = Article::parse(&new, Form::Native);
-        assert_eq!((article.fault(), article.required()), (None, Ok(())));
+        assert_eq!((article.error(), article.required()), (None, Ok(())));
         let (site, number) = id.split_at(id.iter().position(|&b| b == b'.').expect("a dot"));
         let expected = [b"<", &number[1..], b"@", site, b".UUCP>"].concat();
         assert_eq!(article.value(Header::MessageId), Some(&expected[..]));

@@ -1,10 +1,10 @@
-//! The header scanner follows the rules of C News and finds what is there.
+//! The header parser follows the rules of C News.
 // A test fails by panicking.
 #![allow(clippy::indexing_slicing, clippy::panic)]
 
 use crate::shared_tables;
 
-use article::{Article, Fault, Form, Header};
+use article::{Article, Form, Header, HeaderError};
 use proptest::prelude::*;
 
 const PLAIN: &[u8] = b"Path: a.example!b.example!user\nFrom: user@example.org (A User)\n\
@@ -16,9 +16,9 @@ fn native(text: &[u8]) -> Article<'_> {
 }
 
 #[test]
-fn a_plain_article_is_taken_apart() {
+fn a_plain_article_is_parsed() {
     let article = native(PLAIN);
-    assert_eq!(article.fault(), None);
+    assert_eq!(article.error(), None);
     assert_eq!(article.required(), Ok(()));
     assert_eq!(
         article.value(Header::Path),
@@ -51,9 +51,9 @@ fn names_are_found_in_any_case() {
 #[test]
 fn a_colon_must_be_followed_by_white_space() {
     let article = native(b"Newsgroups:x\nSubject: later\n\n");
-    let fault = article.fault().expect("a fault").to_string();
+    let error = article.error().expect("a error").to_string();
     assert_eq!(
-        fault,
+        error,
         "article \"header\" contains non-RFC-1036-header line `Newsgroups:x'"
     );
     assert_eq!(article.value(Header::Subject), Some(&b"later"[..]));
@@ -62,18 +62,18 @@ fn a_colon_must_be_followed_by_white_space() {
 #[test]
 fn a_bare_name_and_colon_is_an_empty_header() {
     let article = native(b"Message-ID: <a@b>\nNewsgroups: c\nPath: d\nSubject:\nDate: e\n\n");
-    assert_eq!(article.fault(), None);
+    assert_eq!(article.error(), None);
     assert_eq!(article.value(Header::Subject), Some(&b""[..]));
-    assert_eq!(article.required(), Err(Fault::Empty(Header::Subject)));
+    assert_eq!(article.required(), Err(HeaderError::Empty(Header::Subject)));
     assert_eq!(
-        Fault::Empty(Header::Subject).to_string(),
+        HeaderError::Empty(Header::Subject).to_string(),
         "empty Subject: header"
     );
     let range = article.value_range(Header::Subject).expect("there");
     assert!(range.is_empty() && range.end <= article.header_len());
     let at_the_end = native(b"Subject:");
     assert_eq!(at_the_end.value(Header::Subject), Some(&b""[..]));
-    assert_eq!(at_the_end.fault(), None);
+    assert_eq!(at_the_end.error(), None);
 }
 
 #[test]
@@ -88,21 +88,21 @@ fn required_headers_are_tested_in_the_order_of_c_news() {
     ];
     let mut text = String::new();
     for name in names {
-        let fault = native(text.as_bytes())
+        let error = native(text.as_bytes())
             .required()
             .expect_err("one is missing")
             .to_string();
-        assert_eq!(fault, format!("no {name}: header"));
+        assert_eq!(error, format!("no {name}: header"));
         text.push_str(&format!("{name}: x\n"));
     }
     assert_eq!(native(text.as_bytes()).required(), Ok(()));
 }
 
 #[test]
-fn a_second_required_header_is_a_fault_and_the_first_counts() {
+fn a_repeated_required_header_is_an_error_and_the_first_counts() {
     let article = native(b"Subject: one\nSubject: two\nMessage-ID: <a@b>\n\n");
-    let fault = article.fault().expect("a fault");
-    assert_eq!(fault.to_string(), "duplicate required header `Subject'");
+    let error = article.error().expect("a error");
+    assert_eq!(error.to_string(), "duplicate required header `Subject'");
     assert_eq!(article.value(Header::Subject), Some(&b"one"[..]));
     assert_eq!(article.value(Header::MessageId), Some(&b"<a@b>"[..]));
 }
@@ -110,29 +110,35 @@ fn a_second_required_header_is_a_fault_and_the_first_counts() {
 #[test]
 fn of_optional_headers_the_last_counts() {
     let article = native(b"Distribution: world\nDistribution: local\n\n");
-    assert_eq!(article.fault(), None);
+    assert_eq!(article.error(), None);
     assert_eq!(article.value(Header::Distribution), Some(&b"local"[..]));
 }
 
 #[test]
-fn the_first_fault_is_kept() {
+fn the_first_error_is_kept() {
     let article = native(b"bad line\nSubject: a\nSubject: b\n\n");
-    assert_eq!(article.fault(), Some(&Fault::NotAHeader(b"bad line")));
+    assert_eq!(article.error(), Some(&HeaderError::NotAHeader(b"bad line")));
 }
 
 #[test]
-fn a_continuation_needs_something_to_continue() {
+fn a_continuation_needs_a_field_before_it() {
     let article = native(b" stray\nSubject: a\n\n");
-    assert_eq!(article.fault(), Some(&Fault::NotAHeader(b" stray")));
+    assert_eq!(article.error(), Some(&HeaderError::NotAHeader(b" stray")));
     assert_eq!(article.value(Header::Subject), Some(&b"a"[..]));
 }
 
 #[test]
-fn a_name_holds_no_blanks() {
+fn a_name_contains_no_blanks() {
     let article = native(b"Subject : a\n\n");
-    assert_eq!(article.fault(), Some(&Fault::NotAHeader(b"Subject : a")));
+    assert_eq!(
+        article.error(),
+        Some(&HeaderError::NotAHeader(b"Subject : a"))
+    );
     assert_eq!(article.value(Header::Subject), None);
-    assert_eq!(native(b": a\n\n").fault(), Some(&Fault::NotAHeader(b": a")));
+    assert_eq!(
+        native(b": a\n\n").error(),
+        Some(&HeaderError::NotAHeader(b": a"))
+    );
 }
 
 #[test]
@@ -147,7 +153,7 @@ fn every_xref_line_is_listed() {
 }
 
 #[test]
-fn an_article_may_end_anywhere() {
+fn an_article_may_be_truncated_anywhere() {
     for end in 0..=PLAIN.len() {
         let article = native(&PLAIN[..end]);
         assert!(article.header_len() <= article.body() && article.body() <= end);
@@ -159,16 +165,16 @@ fn an_article_may_end_anywhere() {
     assert!(native(b"Subject: a\n\n").has_separator());
     assert_eq!(
         native(b"").required(),
-        Err(Fault::Missing(Header::MessageId))
+        Err(HeaderError::Missing(Header::MessageId))
     );
     assert_eq!(native(b"\nSubject: a\n").body(), 1);
 }
 
 #[test]
-fn a_fault_is_shown_in_one_line_of_bounded_length() {
+fn an_error_is_one_line_of_bounded_length() {
     let mut line = b"bad\x1b\0".to_vec();
     line.extend(std::iter::repeat_n(b'x', 100_000));
-    let shown = native(&line).fault().expect("a fault").to_string();
+    let shown = native(&line).error().expect("a error").to_string();
     assert!(shown.len() < 1000 && !shown.contains(['\x1b', '\0', '\n']));
 }
 
@@ -211,7 +217,7 @@ fn bodies_are_found_as_listed() {
     for row in rows.iter().filter(|row| row[1] == "findbody") {
         let wire = shared_tables::bytes(&row[2]).expect("text");
         let article = Article::parse(&wire, Form::Wire);
-        // The listed function wants something after the blank line unless the
+        // The listed function requires text after the blank line unless the
         // blank line follows a field; `\r\n.` is an empty article's end.
         let found = match article.has_separator() && article.header_len() > 0 {
             true if article.body() == wire.len() => format!("offset {} (end)", article.body()),
@@ -225,10 +231,10 @@ fn bodies_are_found_as_listed() {
 #[test]
 fn a_wire_header_may_end_at_the_terminator() {
     let article = Article::parse(b"Subject: a\r\n.\r\n", Form::Wire);
-    assert_eq!((article.fault(), article.body()), (None, 12));
+    assert_eq!((article.error(), article.body()), (None, 12));
 }
 
-/// A scanner that looks at one byte at a time.
+/// A parser that reads one byte at a time.
 fn slow_fields(text: &[u8]) -> Vec<(Vec<u8>, Vec<u8>)> {
     let mut fields: Vec<(Vec<u8>, Vec<u8>)> = Vec::new();
     let mut is_open = false;
@@ -284,7 +290,7 @@ fn header_text() -> impl Strategy<Value = Vec<u8>> {
 
 proptest! {
     #[test]
-    fn the_scanner_agrees_with_a_slow_one(text in header_text()) {
+    fn the_parser_agrees_with_a_slow_one(text in header_text()) {
         let article = native(&text);
         let slow = slow_fields(&text);
         let fast: Vec<_> = article.fields().map(|(_, n, v)| (n.to_vec(), v.to_vec())).collect();
@@ -312,7 +318,7 @@ proptest! {
         for &header in Header::ALL {
             prop_assert_eq!(a.value(header).map(unfold), b.value(header).map(unfold));
         }
-        prop_assert_eq!(a.fault().map(ToString::to_string), b.fault().map(ToString::to_string));
+        prop_assert_eq!(a.error().map(ToString::to_string), b.error().map(ToString::to_string));
         prop_assert_eq!(&lines[a.body()..], unfold(&wire[b.body()..]));
     }
 

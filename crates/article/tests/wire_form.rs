@@ -1,4 +1,4 @@
-//! Native to wire form and back, without loss.
+//! Native text converts to wire form and back without loss.
 // A test fails by panicking.
 #![allow(clippy::indexing_slicing, clippy::panic)]
 
@@ -47,7 +47,7 @@ fn dots_are_doubled_and_lines_end_in_crlf() {
 }
 
 #[test]
-fn a_last_line_without_lf_is_completed_and_told_of() {
+fn a_last_line_without_lf_is_completed_and_flagged() {
     assert_eq!(wire(b"a\n.b"), (b"a\r\n..b\r\n".to_vec(), 2));
     assert_eq!(wire(b"."), (b"..\r\n".to_vec(), 1));
     assert!(lacks_final_newline(b"a") && !lacks_final_newline(b"a\n") && !lacks_final_newline(b""));
@@ -86,8 +86,8 @@ fn conversions_are_as_listed() {
             "to_native" => assert_eq!(Some(native(&text)), bytes(&row[3]), "row {}", row[0]),
             "from_native" => {
                 let mut out = wire(&text).0;
-                // The table's text has the final line of one dot, which is the
-                // business of whoever sends it.
+                // The table includes the final line of one dot, which the sender
+                // of an article adds.
                 out.extend_from_slice(b".\r\n");
                 assert_eq!(Some(out), bytes(&row[3]), "row {}", row[0]);
             }
@@ -121,7 +121,7 @@ fn text() -> impl Strategy<Value = Vec<u8>> {
 
 proptest! {
     #[test]
-    fn any_bytes_come_back_from_the_wire(text in text()) {
+    fn any_bytes_survive_the_wire(text in text()) {
         let (there, lines) = wire(&text);
         prop_assert_eq!(&there, &slow_wire(&text));
         prop_assert_eq!(there.len(), wire_len(&text));
@@ -142,7 +142,7 @@ proptest! {
     }
 
     #[test]
-    fn any_wire_text_is_taken(text in text()) {
+    fn any_wire_text_is_converted(text in text()) {
         let back = native(&text);
         prop_assert!(back.len() <= text.len());
     }

@@ -1,16 +1,16 @@
-//! Wrapped batches come out as they went in; torn, damaged and boundless ones give all they have
-//! and then an error that names itself.
+//! Wrapped batches expand to the original; truncated, damaged and oversized ones yield all good bytes
+//! and then a specific error.
 
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, clippy::panic)]
 
 use std::io::{self, Read, Write};
 use std::path::PathBuf;
 
-use article::wrap::{self, Kind, WrapError, WrapLimits};
+use article::wrap::{self, Compression, WrapError, WrapLimits};
 use proptest::prelude::*;
 
-/// A compressor as the original: widens its codes, pads each change to a group of eight, clears the
-/// table in block mode when told to.
+/// A compressor like the original: widens its codes, pads each change to a group of eight, and clears the
+/// table in block mode every `clear_every` codes.
 fn compress(data: &[u8], width_max: u32, block_mode: bool, clear_every: Option<usize>) -> Vec<u8> {
     struct Out {
         bytes: Vec<u8>,
@@ -65,7 +65,7 @@ fn compress(data: &[u8], width_max: u32, block_mode: bool, clear_every: Option<u
         out.code(prefix);
         emitted += 1;
         string = Some(u32::from(byte));
-        // The reader is one entry behind: it defines this one on reading the next code.
+        // The decoder is one entry behind: it defines this entry when it reads the next code.
         if free >= (1 << out.width) && out.width < width_max {
             out.set_width(out.width + 1);
         }
@@ -142,18 +142,18 @@ fn zstd(data: &[u8]) -> Vec<u8> {
     zstd::encode_all(data, 1).unwrap()
 }
 
-fn all_kinds(data: &[u8]) -> Vec<(Kind, Vec<u8>)> {
+fn all_compressions(data: &[u8]) -> Vec<(Compression, Vec<u8>)> {
     vec![
-        (Kind::Compress, compress(data, 16, true, None)),
-        (Kind::Gzip, gzip(data)),
-        (Kind::Bzip2, bzip2(data)),
-        (Kind::Xz, xz(data)),
-        (Kind::Zstd, zstd(data)),
+        (Compression::Compress, compress(data, 16, true, None)),
+        (Compression::Gzip, gzip(data)),
+        (Compression::Bzip2, bzip2(data)),
+        (Compression::Xz, xz(data)),
+        (Compression::Zstd, zstd(data)),
     ]
 }
 
-/// What came out, and the error it ended with.
-fn read(bytes: &[u8]) -> (Vec<u8>, Vec<Kind>, Option<WrapError>) {
+/// The expanded bytes, the layers, and the error at the end.
+fn read(bytes: &[u8]) -> (Vec<u8>, Vec<Compression>, Option<WrapError>) {
     let mut unwrapped = match wrap::open(bytes, WrapLimits::default()) {
         Ok(unwrapped) => unwrapped,
         Err(error) => return (vec![], vec![], Some(error)),
@@ -162,9 +162,13 @@ fn read(bytes: &[u8]) -> (Vec<u8>, Vec<Kind>, Option<WrapError>) {
     let error = unwrapped.read_to_end(&mut out).err();
     if let Some(error) = &error {
         let again = unwrapped.read(&mut [0; 9]).unwrap_err();
-        assert_eq!(again.to_string(), error.to_string(), "an error stays");
+        assert_eq!(
+            again.to_string(),
+            error.to_string(),
+            "the error is repeated"
+        );
     }
-    let error = error.map(|error| WrapError::of(&error).expect("the wrapping's own").clone());
+    let error = error.map(|error| WrapError::of(&error).expect("a wrap error").clone());
     (out, unwrapped.layers().to_vec(), error)
 }
 
@@ -193,9 +197,9 @@ fn plain_input_passes_through() {
 }
 
 #[test]
-fn every_kind_bare_and_behind_every_line() {
+fn every_compression_bare_and_after_every_line() {
     let plain = text(300_000);
-    for (kind, wrapped) in all_kinds(&plain) {
+    for (kind, wrapped) in all_compressions(&plain) {
         for line in [
             "",
             "#! cunbatch\n",
@@ -216,9 +220,9 @@ fn every_kind_bare_and_behind_every_line() {
 #[test]
 fn members_one_after_another_and_padding() {
     let plain = text(1000);
-    for (kind, wrapped) in all_kinds(&plain) {
-        if kind == Kind::Compress {
-            continue; // cannot be told apart from its own data
+    for (kind, wrapped) in all_compressions(&plain) {
+        if kind == Compression::Compress {
+            continue; // the format has no end mark
         }
         let two = [&wrapped[..], &wrapped].concat();
         assert_eq!(read(&two), (plain.repeat(2), vec![kind], None), "{kind}");
@@ -248,7 +252,7 @@ fn gzip_header_with_every_part() {
     wrapped[3] |= 2;
     let header = 10 + 2 + 4 + "batch\0made by hand\0".len();
     wrapped.splice(header..header, [0, 0]);
-    assert_eq!(read(&wrapped), (plain, vec![Kind::Gzip], None));
+    assert_eq!(read(&wrapped), (plain, vec![Compression::Gzip], None));
 }
 
 #[test]
@@ -279,7 +283,7 @@ fn compress_of_one_byte_over_and_over() {
 }
 
 #[test]
-fn compress_refuses_what_it_cannot_be() {
+fn compress_rejects_invalid_data() {
     for (flags, codes) in [
         (0x88, &b"\x61\0\0"[..]),
         (0x91, b"\x61\0\0"),
@@ -302,9 +306,9 @@ fn c7_around_compress() {
         let mut wrapped = b"#! c7unbatch\n".to_vec();
         wrapped.extend(encode_c7(&compress(plain, 12, true, None)));
         let layers = if length == 0 {
-            vec![Kind::C7]
+            vec![Compression::C7]
         } else {
-            vec![Kind::C7, Kind::Compress]
+            vec![Compression::C7, Compression::Compress]
         };
         if length == 0 {
             assert_eq!(read(&wrapped).0, plain);
@@ -313,7 +317,7 @@ fn c7_around_compress() {
         let (out, found, error) = read(&wrapped);
         assert_eq!((found, error), (layers, None), "{length}");
         assert!(out == plain, "{length}");
-        // Folded by a mailer.
+        // A mailer may fold the code.
         let folded: Vec<u8> = wrapped[13..].chunks(70).collect::<Vec<_>>().join(&b'\n');
         let folded = [&wrapped[..13], &folded, b"\n"].concat();
         assert_eq!(read(&folded).0, plain);
@@ -321,33 +325,48 @@ fn c7_around_compress() {
 }
 
 #[test]
-fn c7_torn_and_damaged() {
+fn c7_truncated_and_damaged() {
     let plain = text(3000);
     let line = b"#! c7unbatch\n";
     let code = encode_c7(&gzip(&plain));
     let torn = [&line[..], &code[..code.len() / 2]].concat();
     let (_, layers, error) = read(&torn);
-    assert_eq!(layers, [Kind::C7, Kind::Gzip]);
+    assert_eq!(layers, [Compression::C7, Compression::Gzip]);
     assert!(
-        matches!(error, Some(WrapError::Torn { kind: Kind::C7, .. })),
+        matches!(
+            error,
+            Some(WrapError::Truncated {
+                kind: Compression::C7,
+                ..
+            })
+        ),
         "{error:?}"
     );
     let mut damaged = [&line[..], &code].concat();
     damaged[600] = 0x7f;
     let (_, _, error) = read(&damaged);
     assert!(
-        matches!(error, Some(WrapError::Damaged { kind: Kind::C7, .. })),
+        matches!(
+            error,
+            Some(WrapError::Damaged {
+                kind: Compression::C7,
+                ..
+            })
+        ),
         "{error:?}"
     );
 }
 
 #[test]
-fn wrappers_nest_but_not_for_ever() {
+fn wrappers_nest_up_to_a_limit() {
     let plain = text(10_000);
     let inner = [b"#! cunbatch\n", &compress(&plain, 16, true, None)[..]].concat();
     let nested = [b"#! gunbatch\n", &gzip(&inner)[..]].concat();
     let (out, layers, error) = read(&nested);
-    assert_eq!((layers, error), (vec![Kind::Gzip, Kind::Compress], None));
+    assert_eq!(
+        (layers, error),
+        (vec![Compression::Gzip, Compression::Compress], None)
+    );
     assert!(out == plain);
     let mut deep = plain.clone();
     for _ in 0..5 {
@@ -359,12 +378,12 @@ fn wrappers_nest_but_not_for_ever() {
 }
 
 #[test]
-fn a_wrapper_line_around_a_plain_batch_is_forgiven() {
+fn a_wrapper_line_before_a_plain_batch_is_ignored() {
     assert_eq!(read(b"#! cunbatch\n#! rnews 3\nabc").0, b"#! rnews 3\nabc");
 }
 
 #[test]
-fn a_wrapper_line_around_anything_else_is_refused() {
+fn a_wrapper_line_before_unknown_data_is_an_error() {
     let (_, _, error) = read(b"#! cunbatch\nsome text that is not compressed");
     let error = error.unwrap();
     assert!(error.to_string().contains("`#! cunbatch'"), "{error}");
@@ -389,9 +408,9 @@ fn an_empty_compressed_batch_is_empty() {
 }
 
 #[test]
-fn torn_data_is_delivered_to_the_tear() {
+fn truncated_data_is_expanded_to_its_end() {
     let plain = text(2_000_000);
-    for (kind, wrapped) in all_kinds(&plain) {
+    for (kind, wrapped) in all_compressions(&plain) {
         let half = &wrapped[..wrapped.len() / 2];
         let (out, _, error) = read(half);
         assert!(plain.starts_with(&out), "{kind}");
@@ -402,7 +421,7 @@ fn torn_data_is_delivered_to_the_tear() {
             plain.len()
         );
         match error {
-            Some(WrapError::Torn {
+            Some(WrapError::Truncated {
                 kind: named,
                 at,
                 expanded,
@@ -410,17 +429,17 @@ fn torn_data_is_delivered_to_the_tear() {
                 assert_eq!((named, at), (kind, half.len() as u64));
                 assert_eq!(expanded, out.len() as u64);
             }
-            // Between two codes nothing shows.
-            None if kind == Kind::Compress => {}
+            // A cut between two codes cannot be noticed.
+            None if kind == Compression::Compress => {}
             other => panic!("{kind}: {other:?}"),
         }
     }
 }
 
 #[test]
-fn damaged_data_is_delivered_to_the_damage() {
+fn damaged_data_is_expanded_to_the_damage() {
     let plain = text(4_000_000);
-    for (kind, wrapped) in all_kinds(&plain) {
+    for (kind, wrapped) in all_compressions(&plain) {
         let mut damaged = wrapped.clone();
         let at = wrapped.len() / 2;
         damaged[at..at + 40].fill(0xff);
@@ -431,7 +450,7 @@ fn damaged_data_is_delivered_to_the_damage() {
             "{kind}: {same} of {} good",
             plain.len()
         );
-        if kind != Kind::Compress {
+        if kind != Compression::Compress {
             let Some(WrapError::Damaged {
                 kind: named,
                 at: noticed,
@@ -460,15 +479,15 @@ fn a_wrong_checksum_is_damage() {
 #[test]
 fn expansion_has_limits() {
     let zeros = vec![0; 8 << 20];
-    for (kind, wrapped) in all_kinds(&zeros) {
+    for (kind, wrapped) in all_compressions(&zeros) {
         let (out, _, error) = read(&wrapped);
         // compress and gzip of zeros come to about the limit of the ratio; the others far beyond.
         match error {
-            Some(WrapError::TooDense { kind: named, .. }) => {
+            Some(WrapError::RatioExceeded { kind: named, .. }) => {
                 assert_eq!(named, kind);
                 assert!(out.len() >= 1 << 20);
             }
-            None if matches!(kind, Kind::Compress | Kind::Gzip) => {}
+            None if matches!(kind, Compression::Compress | Compression::Gzip) => {}
             other => panic!("{kind}: {other:?}"),
         }
         let limits = WrapLimits {
@@ -483,7 +502,7 @@ fn expansion_has_limits() {
         .unwrap_err();
         assert_eq!(
             WrapError::of(&error),
-            Some(&WrapError::TooBig {
+            Some(&WrapError::TooLarge {
                 kind,
                 limit: 3 << 20
             })
@@ -492,7 +511,7 @@ fn expansion_has_limits() {
 }
 
 #[test]
-fn a_failing_reader_is_named_itself() {
+fn a_read_error_is_returned_unchanged() {
     struct Fails;
     impl Read for Fails {
         fn read(&mut self, _: &mut [u8]) -> io::Result<usize> {
@@ -500,7 +519,7 @@ fn a_failing_reader_is_named_itself() {
         }
     }
     let plain = text(500_000);
-    for (kind, wrapped) in all_kinds(&plain) {
+    for (kind, wrapped) in all_compressions(&plain) {
         for cut in [20, wrapped.len() / 2] {
             let mut unwrapped =
                 wrap::open(wrapped[..cut].chain(Fails), WrapLimits::default()).unwrap();
@@ -525,11 +544,11 @@ fn the_corpus_wrapped_six_ways_is_the_same() {
     };
     for (name, layers) in [
         ("plain", vec![]),
-        ("bare-b16.Z", vec![Kind::Compress]),
-        ("cunbatch-b12", vec![Kind::Compress]),
-        ("cunbatch-b16", vec![Kind::Compress]),
-        ("gunbatch", vec![Kind::Gzip]),
-        ("zunbatch", vec![Kind::Gzip]),
+        ("bare-b16.Z", vec![Compression::Compress]),
+        ("cunbatch-b12", vec![Compression::Compress]),
+        ("cunbatch-b16", vec![Compression::Compress]),
+        ("gunbatch", vec![Compression::Gzip]),
+        ("zunbatch", vec![Compression::Gzip]),
     ] {
         let (out, found, error) = read(&std::fs::read(dir.join(name)).unwrap());
         assert_eq!((found, error), (layers, None), "{name}");
@@ -553,7 +572,7 @@ proptest! {
     }
 
     #[test]
-    fn any_bytes_behind_any_magic_do_no_harm(
+    fn any_bytes_after_any_magic_are_safe(
         magic in prop::sample::select(vec![
             &b"\x1f\x9d\x90"[..], b"\x1f\x9d\x8c", b"\x1f\x9d\x10", b"\x1f\x8b\x08\x00", b"\x28\xb5\x2f\xfd",
             b"BZh91AY&SY", b"\xfd7zXZ\0", b"#! c7unbatch\n", b"#! cunbatch\n\x1f\x9d\x90",
@@ -588,9 +607,9 @@ proptest! {
             }
         }
         let plain = text(3000);
-        let mut kinds = all_kinds(&plain);
+        let mut kinds = all_compressions(&plain);
         let c7 = [&b"#! c7unbatch\n"[..], &encode_c7(&gzip(&plain))].concat();
-        kinds.push((Kind::C7, c7));
+        kinds.push((Compression::C7, c7));
         for (kind, wrapped) in kinds {
             let mut unwrapped = wrap::open(Trickle(&wrapped, step), WrapLimits::default()).unwrap();
             let mut out = Vec::new();

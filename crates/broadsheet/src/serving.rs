@@ -306,7 +306,7 @@ impl<'a> Serving<'a> {
             queue: groups::sites::Queue::Unlimited,
             build: Build::Articles,
             peer: Vec::new(),
-            packing: article::wrap::Packing::default(),
+            packing: article::wrap::WrapFormat::default(),
             to: To::Command(groups::CommandLine::of_words(&words)),
             is_off: false,
         }

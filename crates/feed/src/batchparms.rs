@@ -12,7 +12,7 @@
 
 use std::path::Path;
 
-use article::wrap::{Kind, Packing};
+use article::wrap::{Compression, WrapFormat};
 use groups::CommandLine;
 use groups::sites::{BATCH_BYTES, BATCH_OVERSIZE, BatchVia, Build, Compress, Queue, To};
 
@@ -51,7 +51,7 @@ pub struct Rule {
     /// What a batch holds.
     pub build: Build,
     /// What is done to a batch.
-    pub packing: Packing,
+    pub packing: WrapFormat,
     /// What takes it.
     pub command: CommandLine,
 }
@@ -76,7 +76,7 @@ pub struct BatchParms {
     /// The site it goes to: the feed's own, or HOST of `HOST.ihave` and `HOST.sendme`.
     pub peer: Vec<u8>,
     /// What is done to a batch.
-    pub packing: Packing,
+    pub packing: WrapFormat,
     /// Where it goes.
     pub to: To,
     /// No batches are made: `!` in `batchparms`.
@@ -213,7 +213,7 @@ impl Batchparms {
             build,
             peer: peer.to_vec(),
             packing: match via.compress {
-                Some(compress) => Packing::new(kind_of(compress)),
+                Some(compress) => WrapFormat::new(kind_of(compress)),
                 None => rule.map(|rule| rule.packing).unwrap_or_default(),
             },
             to,
@@ -223,14 +223,14 @@ impl Batchparms {
     }
 }
 
-fn kind_of(compress: Compress) -> Option<Kind> {
+fn kind_of(compress: Compress) -> Option<Compression> {
     match compress {
         Compress::None => None,
-        Compress::Compress => Some(Kind::Compress),
-        Compress::Gzip => Some(Kind::Gzip),
-        Compress::Bzip2 => Some(Kind::Bzip2),
-        Compress::Xz => Some(Kind::Xz),
-        Compress::Zstd => Some(Kind::Zstd),
+        Compress::Compress => Some(Compression::Compress),
+        Compress::Gzip => Some(Compression::Gzip),
+        Compress::Bzip2 => Some(Compression::Bzip2),
+        Compress::Xz => Some(Compression::Xz),
+        Compress::Zstd => Some(Compression::Zstd),
     }
 }
 

@@ -51,7 +51,7 @@ pub enum Error {
     },
     /// A batch could not be compressed.
     #[error("cannot compress a batch for {site}: {source}")]
-    Packing {
+    Wrapping {
         /// The site.
         site: String,
         /// Why.

@@ -14,7 +14,7 @@
 //! Anything else in the middle, and the words of C News that have no counterpart here, are faults. A command that itself is a
 //! pipeline is written `sh -c '...'`.
 
-use article::wrap::{Kind, Packing};
+use article::wrap::{Compression, WrapFormat};
 use groups::CommandLine;
 use groups::sites::Build;
 
@@ -22,7 +22,7 @@ use groups::sites::Build;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Pipeline {
     pub(crate) build: Build,
-    pub(crate) packing: Packing,
+    pub(crate) packing: WrapFormat,
     pub(crate) command: CommandLine,
 }
 
@@ -65,7 +65,7 @@ pub(crate) fn parse(text: &[u8]) -> Result<Pipeline, String> {
     let (last, between) = rest.split_last().ok_or(
         "the batch goes nowhere: end the command with `| viauux', or with a command that takes it",
     )?;
-    let mut packing = Packing::default();
+    let mut packing = WrapFormat::default();
     for stage in between {
         let next = muncher(stage)?;
         match (packing.kind, next.kind) {
@@ -104,9 +104,9 @@ fn words(stage: &[u8]) -> Result<CommandLine, String> {
 }
 
 /// A stage between batcher and sender.
-fn muncher(stage: &[u8]) -> Result<Packing, String> {
+fn muncher(stage: &[u8]) -> Result<WrapFormat, String> {
     let line = words(stage)?;
-    let bare = |kind, level| Packing {
+    let bare = |kind, level| WrapFormat {
         kind,
         level,
         bare: true,
@@ -114,16 +114,16 @@ fn muncher(stage: &[u8]) -> Result<Packing, String> {
     let (kind, takes_level) = match line.program() {
         b"compcun" => {
             return match line.arguments() {
-                [] => Ok(Packing::new(Some(Kind::Compress))),
+                [] => Ok(WrapFormat::new(Some(Compression::Compress))),
                 _ => Err("`compcun' takes no words here".to_owned()),
             };
         }
-        b"cat" if line.arguments().is_empty() => return Ok(Packing::default()),
-        b"compress" => (Kind::Compress, false),
-        b"gzip" => (Kind::Gzip, true),
-        b"bzip2" => (Kind::Bzip2, true),
-        b"xz" => (Kind::Xz, true),
-        b"zstd" => (Kind::Zstd, true),
+        b"cat" if line.arguments().is_empty() => return Ok(WrapFormat::default()),
+        b"compress" => (Compression::Compress, false),
+        b"gzip" => (Compression::Gzip, true),
+        b"bzip2" => (Compression::Bzip2, true),
+        b"xz" => (Compression::Xz, true),
+        b"zstd" => (Compression::Zstd, true),
         other => {
             return Err(not_here(other).unwrap_or_else(|| {
                 format!(
@@ -142,7 +142,7 @@ fn muncher(stage: &[u8]) -> Result<Packing, String> {
             // They write to the pipe anyway.
             Some("c") => {}
             Some(number) if takes_level && number.parse::<u32>().is_ok() => {
-                let packing = Packing::of(&format!("{kind}-{number}"));
+                let packing = WrapFormat::of(&format!("{kind}-{number}"));
                 level = packing
                     .ok_or_else(|| format!("{kind} has no level {number}"))?
                     .level;

@@ -188,7 +188,7 @@ impl Sending<'_> {
             transport.send(batch)?;
             return Ok(batch.len() as u64);
         }
-        let packed = packing.pack(batch).map_err(|source| Error::Packing {
+        let packed = packing.wrap(batch).map_err(|source| Error::Wrapping {
             site: self.site.escape_ascii().to_string(),
             source,
         })?;

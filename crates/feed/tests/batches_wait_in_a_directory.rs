@@ -6,7 +6,7 @@ use crate::waiting;
 
 use std::io::Read;
 
-use article::wrap::{self, Kind, Packing, WrapLimits};
+use article::wrap::{self, Compression, WrapFormat, WrapLimits};
 use feed::{BatchParms, Stopped, Transport, waiting_in_directory, waiting_in_uucp};
 use groups::sites::{Queue, To};
 use waiting::{Waiting, by_command, in_shell};
@@ -16,7 +16,7 @@ const BODIES: &[usize] = &[100, 200, 300, 5000, 10, 20];
 fn to_directory(word: &str, queue: Queue) -> BatchParms {
     BatchParms {
         to: To::Directory("in.coming".into()),
-        packing: Packing::of(word).unwrap(),
+        packing: WrapFormat::of(word).unwrap(),
         queue,
         ..by_command(600, "x")
     }
@@ -137,7 +137,7 @@ fn a_full_uucp_queue_takes_no_more() {
     );
     assert_eq!((sent.batches, sent.articles), (1, 2));
     parms.queue = Queue::Unlimited;
-    parms.packing = Packing::new(Some(Kind::Gzip));
+    parms.packing = WrapFormat::new(Some(Compression::Gzip));
     let sent = waiting.send(&parms);
     assert_eq!(sent.batches, 3);
     assert!(sent.packed_bytes < sent.bytes);

@@ -2,7 +2,7 @@
 
 #![allow(clippy::unwrap_used, clippy::indexing_slicing)]
 
-use article::wrap::{Kind, Packing};
+use article::wrap::{Compression, WrapFormat};
 use feed::{Batchparms, Error};
 use groups::CommandLine;
 use groups::sites::{BatchVia, Compress, Queue, To};
@@ -43,8 +43,8 @@ fn its_words_are_understood() {
     assert!(south.is_off);
     assert_eq!((south.size, south.size_max), (300_000, 1_000_000));
     assert_eq!(south.queue, Queue::Unlimited);
-    let gzip = Packing {
-        kind: Some(Kind::Gzip),
+    let gzip = WrapFormat {
+        kind: Some(Compression::Gzip),
         level: Some(9),
         bare: true,
     };
@@ -54,7 +54,7 @@ fn its_words_are_understood() {
         (west.size, west.size_max, west.queue),
         (60_000, 180_000, Queue::Batches(10))
     );
-    assert_eq!(west.packing, Packing::new(Some(Kind::Compress)));
+    assert_eq!(west.packing, WrapFormat::new(Some(Compression::Compress)));
     assert_eq!(
         west.command,
         CommandLine::parse(b"uux - -r -gd SITE!rnews").unwrap()
@@ -69,7 +69,7 @@ fn a_table_comes_before_the_file() {
         parms.to,
         To::Command(CommandLine::parse(b"uux - -r -z north!rnews").unwrap())
     );
-    assert_eq!(parms.packing, Packing::new(Some(Kind::Compress)));
+    assert_eq!(parms.packing, WrapFormat::new(Some(Compression::Compress)));
     let table = BatchVia {
         size: Some(7),
         compress: Some(Compress::Zstd),
@@ -81,7 +81,7 @@ fn a_table_comes_before_the_file() {
         (parms.size, parms.size_max, parms.queue),
         (7, 21, Queue::Batches(5))
     );
-    assert_eq!(parms.packing, Packing::new(Some(Kind::Zstd)));
+    assert_eq!(parms.packing, WrapFormat::new(Some(Compression::Zstd)));
     assert_eq!(
         parms.to,
         To::Command(CommandLine::parse(b"uux - -r -gn north!rnews").unwrap())
@@ -102,7 +102,7 @@ fn a_table_comes_before_the_file() {
         (parms.size, parms.size_max, parms.queue),
         (100_000, 300_000, Queue::Unlimited)
     );
-    assert_eq!(parms.packing, Packing::default());
+    assert_eq!(parms.packing, WrapFormat::default());
 }
 
 #[test]

@@ -298,7 +298,7 @@ fn a_feed_that_is_paused_in_its_turn_stops_there() {
         queue: groups::sites::Queue::Unlimited,
         build: groups::sites::Build::Articles,
         peer: b"one".to_vec(),
-        packing: article::wrap::Packing::default(),
+        packing: article::wrap::WrapFormat::default(),
         to: groups::sites::To::Command(sh(PAUSE)),
         is_off: false,
     };

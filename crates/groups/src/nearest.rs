@@ -30,7 +30,7 @@ mod tests {
     }
 
     #[test]
-    fn a_slip_finds_its_word() {
+    fn a_typo_finds_its_word() {
         assert_eq!(of("article_byte_max"), Some("article_bytes_max"));
         assert_eq!(of("nmae"), Some("name"));
         assert_eq!(of("snyc"), Some("sync"));

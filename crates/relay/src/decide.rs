@@ -192,7 +192,7 @@ fn required<'a>(article: &Article<'a>, rules: &Rules) -> Result<Required<'a>, Re
         .map_err(|(bytes, limit)| Reason::ArticleBytes { bytes, limit })?;
     at_most(article.header_len(), rules.header_bytes_max)
         .map_err(|(bytes, limit)| Reason::HeaderBytes { bytes, limit })?;
-    if let Some(fault) = article.fault() {
+    if let Some(fault) = article.error() {
         return Err(Reason::Header(*fault));
     }
     let value = |header| match article.value(header) {

@@ -2,8 +2,8 @@
 
 use std::io::Write;
 
-use article::message_id::IdFault;
-use article::{Fault, Header};
+use article::message_id::IdError;
+use article::{Header, HeaderError};
 
 use crate::permit::Denied;
 
@@ -28,13 +28,13 @@ pub enum Reason<'a> {
         limit: usize,
     },
     /// The header is not one: a duplicate required field, or a line that is no field.
-    Header(Fault<'a>),
+    Header(HeaderError<'a>),
     /// A required header is absent.
     Missing(Header),
     /// A required header has nothing but blanks.
     Empty(Header),
     /// The message-id is none.
-    MessageId(IdFault),
+    MessageId(IdError),
     /// Ours: the message-id is longer than the limit, in bytes.
     MessageIdBytes {
         /// Its length.
@@ -125,7 +125,7 @@ impl Reason<'_> {
             Reason::ArticleBytes { bytes, limit } => over(out, "article too large", bytes, limit),
             Reason::HeaderBytes { bytes, limit } => over(out, "header too large", bytes, limit),
             // Quoted byte for byte, where Display would have to be UTF-8.
-            Reason::Header(Fault::NotAHeader(line)) => quote(
+            Reason::Header(HeaderError::NotAHeader(line)) => quote(
                 out,
                 b"article \"header\" contains non-RFC-1036-header line `",
                 line,

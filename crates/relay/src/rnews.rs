@@ -344,7 +344,7 @@ impl Run<'_> {
         let map = if is_wrapped { None } else { source.map() };
         let done = match map {
             Some(map) => {
-                let mut batch = Batch::of_bytes(map.bytes(), limits);
+                let mut batch = Batch::from_bytes(map.bytes(), limits);
                 self.items(source, &mut batch, tee, trouble, Some(&map))
             }
             None => {

@@ -107,7 +107,7 @@ pub fn verify<'k>(
     keyring: &'k Keyring,
     now: i64,
 ) -> Result<Verified<'k>, Unverified> {
-    if let Some(fault) = article.fault() {
+    if let Some(fault) = article.error() {
         return Err(Unverified::Header(fault.to_string()));
     }
     let control = article

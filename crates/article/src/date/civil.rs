@@ -1,12 +1,12 @@
 //! The Gregorian calendar, 1970 to 9999.
 
-/// Years we count: 1970 to 9999.
+/// Supported years.
 const YEARS: std::ops::RangeInclusive<u32> = 1970..=9999;
 const DAY_SECONDS: i64 = 86_400;
 /// Days before each month of a common year, and before the year's end.
 const DAYS_BEFORE: [u32; 13] = [0, 31, 59, 90, 120, 151, 181, 212, 243, 273, 304, 334, 365];
 
-/// A date and time of some clock, not yet checked.
+/// A date and time, not yet validated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Civil {
     pub(super) year: u32,
@@ -23,7 +23,7 @@ pub(super) struct Civil {
 }
 
 impl Civil {
-    /// Seconds since 1970 as if the clock showed UTC; `None` if a field is out of its range.
+    /// Returns seconds since 1970 as if the clock showed UTC, or `None` if a field is out of range.
     pub(super) fn seconds(&self) -> Option<i64> {
         let Civil {
             year,
@@ -46,13 +46,13 @@ impl Civil {
         Some(days * DAY_SECONDS + i64::from(hour * 3600 + minute * 60 + second))
     }
 
-    /// The date and time `seconds` after 1970, and the weekday, 0 for Sunday. Held within 1970 to 9999.
+    /// Returns the date and time `seconds` after 1970, clamped to 1970..=9999, and the weekday (0 is Sunday).
     pub(super) fn at(seconds: i64) -> (Civil, usize) {
         let last = i64::from(days_before_year(*YEARS.end() + 1)) * DAY_SECONDS - 1;
         let seconds = seconds.clamp(0, last);
         let days = u32::try_from(seconds / DAY_SECONDS).unwrap_or(0);
         let of_day = u32::try_from(seconds % DAY_SECONDS).unwrap_or(0);
-        // 366 days a year guess too early a year by at most a few.
+        // Dividing by 366 gives a year that is at most a few years too early.
         let mut year = YEARS.start() + days / 366;
         while days_before_year(year + 1) <= days {
             year += 1;
@@ -74,7 +74,7 @@ impl Civil {
     }
 }
 
-/// A year as written with `digits` digits (RFC 5322, 4.3): 00 to 49 are 2000 to 2049, other years
+/// Completes a year written with `digits` digits (RFC 5322, 4.3): 00 to 49 are 2000 to 2049, other years
 /// of two and three digits count from 1900.
 pub(super) fn full_year(year: u32, digits: usize) -> Option<u32> {
     match digits {

@@ -1,11 +1,11 @@
-//! Dates in whatever order their parts come.
+//! Parses dates whose parts come in any order.
 
 use super::civil::{self, Civil};
 use super::{LocalZone, is_weekday, month, since_epoch, zone};
 
-/// No date has a longer word.
+/// Longest word of a date, bytes.
 const WORD_BYTES_MAX: usize = 12;
-/// Dates of these words depend on when they are read.
+/// Words of relative dates, which are rejected: their value depends on the time of reading.
 const RELATIVE: [&[u8]; 24] = [
     b"ago",
     b"day",
@@ -34,19 +34,19 @@ const RELATIVE: [&[u8]; 24] = [
 ];
 
 pub(super) fn parse(text: &[u8], local: &dyn LocalZone) -> Option<i64> {
-    let mut date = Scan {
+    let mut date = DateParts {
         rest: text,
-        ..Scan::default()
+        ..DateParts::default()
     };
     while let Some((&byte, after)) = date.rest.split_first() {
         match byte {
             b' ' | b'\t' | b'\r' | b'\n' | b',' => date.rest = after,
             b'(' => date.rest = after_comment(after),
-            b'0'..=b'9' => date.number()?,
-            b'a'..=b'z' | b'A'..=b'Z' => date.word()?,
+            b'0'..=b'9' => date.parse_number()?,
+            b'a'..=b'z' | b'A'..=b'Z' => date.parse_word()?,
             b'+' | b'-' if date.time.is_some() && after.first().is_some_and(u8::is_ascii_digit) => {
                 date.rest = after;
-                date.numeric_zone(byte)?;
+                date.parse_numeric_zone(byte)?;
             }
             b'-' if date.time.is_none() && date.day.or(date.year).or(date.month).is_some() => {
                 date.rest = after
@@ -57,9 +57,9 @@ pub(super) fn parse(text: &[u8], local: &dyn LocalZone) -> Option<i64> {
     date.finish(local)
 }
 
-/// What is found so far.
+/// The parts of a date found so far.
 #[derive(Default)]
-struct Scan<'a> {
+struct DateParts<'a> {
     rest: &'a [u8],
     year: Option<u32>,
     month: Option<u32>,
@@ -71,9 +71,9 @@ struct Scan<'a> {
     zone_is_numeric: bool,
 }
 
-impl Scan<'_> {
-    /// The digits at hand: value and count.
-    fn digits(&mut self) -> Option<(u32, usize)> {
+impl DateParts<'_> {
+    /// Parses the digits at the start of `rest`: value and count.
+    fn parse_digits(&mut self) -> Option<(u32, usize)> {
         let count = self
             .rest
             .iter()
@@ -90,24 +90,24 @@ impl Scan<'_> {
         Some((value, count))
     }
 
-    /// One or two digits behind `before`.
-    fn short_after(&mut self, before: u8) -> Option<u32> {
+    /// Parses one or two digits that follow the byte `before`.
+    fn parse_short_after(&mut self, before: u8) -> Option<u32> {
         self.rest = self.rest.strip_prefix(&[before])?;
-        let (value, count) = self.digits()?;
+        let (value, count) = self.parse_digits()?;
         (count <= 2).then_some(value)
     }
 
-    fn number(&mut self) -> Option<()> {
-        let (value, count) = self.digits()?;
+    fn parse_number(&mut self) -> Option<()> {
+        let (value, count) = self.parse_digits()?;
         match (self.rest, count) {
-            ([b':', ..], 1 | 2) => self.clock(value),
-            ([b'/', ..], _) => self.slashes(value, count),
+            ([b':', ..], 1 | 2) => self.parse_clock(value),
+            ([b'/', ..], _) => self.parse_slashes(value, count),
             ([b'-', b'0'..=b'9', ..], 4)
                 if self.year.is_none() && self.day.is_none() && self.month.is_none() =>
             {
                 self.year = Some(value);
-                self.month = Some(self.short_after(b'-')?);
-                self.day = Some(self.short_after(b'-')?);
+                self.month = Some(self.parse_short_after(b'-')?);
+                self.day = Some(self.parse_short_after(b'-')?);
                 Some(())
             }
             (_, 1 | 2) if self.day.is_none() && (1..=31).contains(&value) => {
@@ -118,7 +118,7 @@ impl Scan<'_> {
                 self.year = Some(civil::full_year(value, count)?);
                 Some(())
             }
-            // 1430 for 14:30, once the date is complete.
+            // `1430` is 14:30, once the date is complete.
             (_, 4) if self.time.is_none() && self.day.is_some() => {
                 self.time = Some((value / 100, value % 100, 0));
                 Some(())
@@ -127,17 +127,17 @@ impl Scan<'_> {
         }
     }
 
-    /// The rest of `HH:MM[:SS[.fraction]]`.
-    fn clock(&mut self, hour: u32) -> Option<()> {
-        let minute = self.short_after(b':')?;
+    /// Parses the rest of `HH:MM[:SS[.fraction]]`.
+    fn parse_clock(&mut self, hour: u32) -> Option<()> {
+        let minute = self.parse_short_after(b':')?;
         let second = if self.rest.starts_with(b":") {
-            self.short_after(b':')?
+            self.parse_short_after(b':')?
         } else {
             0
         };
         if let [b'.', b'0'..=b'9', ..] = self.rest {
             self.rest = self.rest.strip_prefix(b".")?;
-            self.digits()?;
+            self.parse_digits()?;
         }
         self.time
             .replace((hour, minute, second))
@@ -145,14 +145,14 @@ impl Scan<'_> {
             .then_some(())
     }
 
-    /// The rest of `M/D/Y`, as in the United States, or of `YYYY/M/D`.
-    fn slashes(&mut self, first: u32, count: usize) -> Option<()> {
+    /// Parses the rest of `M/D/Y` (United States) or `YYYY/M/D`.
+    fn parse_slashes(&mut self, first: u32, count: usize) -> Option<()> {
         if self.day.or(self.month).or(self.year).is_some() {
             return None;
         }
-        let second = self.short_after(b'/')?;
+        let second = self.parse_short_after(b'/')?;
         self.rest = self.rest.strip_prefix(b"/")?;
-        let (third, third_count) = self.digits()?;
+        let (third, third_count) = self.parse_digits()?;
         let (year, month, day) = match (count, third_count) {
             (4, 1..=2) => (first, second, third),
             (1..=2, 2 | 4) => (civil::full_year(third, third_count)?, first, second),
@@ -162,14 +162,14 @@ impl Scan<'_> {
         Some(())
     }
 
-    /// The digits of `+HHMM`, also of `+H`, `+HH`, `+HH:MM`. More digits read as `HMM` with a longer H.
-    fn numeric_zone(&mut self, sign: u8) -> Option<()> {
+    /// Parses the digits of `+HHMM`, `+H`, `+HH` or `+HH:MM`. Of more digits the last two are minutes.
+    fn parse_numeric_zone(&mut self, sign: u8) -> Option<()> {
         if self.zone_is_numeric {
             return None;
         }
-        let (value, count) = self.digits()?;
+        let (value, count) = self.parse_digits()?;
         let (hours, minutes) = match count {
-            1..=2 if self.rest.starts_with(b":") => (value, self.short_after(b':')?),
+            1..=2 if self.rest.starts_with(b":") => (value, self.parse_short_after(b':')?),
             1..=2 => (value, 0),
             _ => (value / 100, value % 100),
         };
@@ -178,7 +178,7 @@ impl Scan<'_> {
         Some(())
     }
 
-    fn word(&mut self) -> Option<()> {
+    fn parse_word(&mut self) -> Option<()> {
         let count = self
             .rest
             .iter()
@@ -186,25 +186,25 @@ impl Scan<'_> {
             .count();
         let (word, rest) = self.rest.split_at_checked(count)?;
         self.rest = rest.strip_prefix(b".").unwrap_or(rest);
-        let mut small = [0; WORD_BYTES_MAX];
-        // A word too long for the table is unknown all the same.
-        let small = small.get_mut(..count.min(WORD_BYTES_MAX))?;
-        small
+        let mut lower = [0; WORD_BYTES_MAX];
+        // A longer word is unknown in any case.
+        let lower = lower.get_mut(..count.min(WORD_BYTES_MAX))?;
+        lower
             .iter_mut()
             .zip(word)
             .for_each(|(to, from)| *to = from.to_ascii_lowercase());
-        let small = &*small;
+        let lower = &*lower;
 
-        if let Some(number) = month_name(small) {
+        if let Some(number) = month_name(lower) {
             return self.month.replace(number).is_none().then_some(());
         }
-        if is_weekday_name(small) {
+        if is_weekday_name(lower) {
             return Some(());
         }
-        if RELATIVE.contains(&small) {
+        if RELATIVE.contains(&lower) {
             return None;
         }
-        match (self.time, small) {
+        match (self.time, lower) {
             // 1993-04-30T12:00:00Z
             (None, b"t")
                 if self.day.is_some() && self.rest.first().is_some_and(u8::is_ascii_digit) =>
@@ -215,17 +215,17 @@ impl Scan<'_> {
                 if !(1..=12).contains(&hour) {
                     return None;
                 }
-                let hour = hour % 12 + if small == b"pm" { 12 } else { 0 };
+                let hour = hour % 12 + if lower == b"pm" { 12 } else { 0 };
                 self.time = Some((hour, minute, second));
                 return Some(());
             }
             _ => {}
         }
-        if small == b"dst" {
+        if lower == b"dst" {
             self.zone = Some(self.zone?.checked_add(3600)?);
             return Some(());
         }
-        match zone::of_name(small) {
+        match zone::of_name(lower) {
             Some(east) if self.day.is_some() => self.zone = self.zone.or(Some(east)),
             None if self.time.is_some() => self.zone = self.zone.or(Some(0)),
             _ => return None,
@@ -251,7 +251,7 @@ impl Scan<'_> {
     }
 }
 
-/// What follows the comment whose first parenthesis is just before `text` (RFC 5322, 3.2.2).
+/// Returns the text after a comment whose opening parenthesis precedes `text` (RFC 5322, 3.2.2).
 pub(super) fn after_comment(text: &[u8]) -> &[u8] {
     let mut depth: usize = 1;
     let mut rest = text;
@@ -270,7 +270,7 @@ pub(super) fn after_comment(text: &[u8]) -> &[u8] {
     rest
 }
 
-/// A month by its name or three letters or more of it, in small letters.
+/// Parses an English month name, or at least its first three letters, in lower case.
 fn month_name(word: &[u8]) -> Option<u32> {
     const NAMES: [&[u8]; 12] = [
         b"january",

@@ -1,21 +1,21 @@
-//! The date and time of NEWNEWS and NEWGROUPS.
+//! Parses the date and time of NEWNEWS and NEWGROUPS.
 
 use super::civil::Civil;
-use super::{LocalZone, since_epoch, two};
+use super::{LocalZone, since_epoch, two_digits};
 
-/// Seconds since 1970 of `YYYYMMDD` or `YYMMDD` and `HHMMSS` (RFC 3977, 7.3.2), in UTC if `zone` is
-/// [`Utc`](super::Utc) (the word GMT was given), else in the server's zone. Never negative.
+/// Parses `YYYYMMDD` or `YYMMDD` and `HHMMSS` (RFC 3977, 7.3.2) to seconds since 1970, never negative. `zone` is
+/// [`Utc`](super::Utc) if the word GMT was given, else the server's zone.
 ///
-/// A year of two digits is in the century of `now` (seconds since 1970), or the one before if it
+/// A year of two digits is in the century of `now` (seconds since 1970), or in the one before if it
 /// would be after the year of `now`.
 pub fn parse(date: &[u8], time: &[u8], zone: &dyn LocalZone, now: i64) -> Option<i64> {
     let (year, date) = match date {
         [c1, c2, y1, y2, date @ ..] if date.len() == 4 => {
-            (two(*c1, *c2)? * 100 + two(*y1, *y2)?, date)
+            (two_digits(*c1, *c2)? * 100 + two_digits(*y1, *y2)?, date)
         }
         [y1, y2, date @ ..] if date.len() == 4 => {
             let (now, _) = Civil::at(now);
-            let year = now.year / 100 * 100 + two(*y1, *y2)?;
+            let year = now.year / 100 * 100 + two_digits(*y1, *y2)?;
             (if year > now.year { year - 100 } else { year }, date)
         }
         _ => return None,
@@ -26,11 +26,11 @@ pub fn parse(date: &[u8], time: &[u8], zone: &dyn LocalZone, now: i64) -> Option
     };
     let civil = Civil {
         year,
-        month: two(*m1, *m2)?,
-        day: two(*d1, *d2)?,
-        hour: two(*h1, *h2)?,
-        minute: two(*n1, *n2)?,
-        second: two(*s1, *s2)?,
+        month: two_digits(*m1, *m2)?,
+        day: two_digits(*d1, *d2)?,
+        hour: two_digits(*h1, *h2)?,
+        minute: two_digits(*n1, *n2)?,
+        second: two_digits(*s1, *s2)?,
     };
     let local = civil.seconds()?;
     since_epoch(local, zone.east_seconds(local))

@@ -1,35 +1,35 @@
-//! Dates by the letter of RFC 5322 (3.3 and the obsolete forms of 4.3).
+//! Parses dates strictly by RFC 5322 (3.3, and the obsolete forms of 4.3).
 
 use super::civil::{self, Civil};
 use super::lenient::after_comment;
-use super::{is_weekday, month, since_epoch, two, zone};
+use super::{is_weekday, month, since_epoch, two_digits, zone};
 
-/// Seconds since 1970 of a date by RFC 5322, obsolete forms included, never negative. A wrong weekday is ignored;
-/// unlike there, zone names nobody defined are refused.
+/// Parses a date by RFC 5322, obsolete forms included, to seconds since 1970, never negative. A wrong weekday is
+/// ignored. Unlike RFC 5322, unknown zone names are rejected.
 pub fn parse(text: &[u8]) -> Option<i64> {
-    let mut rest = blank(text);
+    let mut rest = skip_cfws(text);
     if let [a @ b'A'..=b'z', b, c, after @ ..] = rest {
         if !is_weekday([*a, *b, *c]) {
             return None;
         }
-        rest = blank(blank(after).strip_prefix(b",")?);
+        rest = skip_cfws(skip_cfws(after).strip_prefix(b",")?);
     }
-    let (day, _) = number(&mut rest, 1..=2)?;
-    let [a, b, c, after @ ..] = blank(rest) else {
+    let (day, _) = parse_number(&mut rest, 1..=2)?;
+    let [a, b, c, after @ ..] = skip_cfws(rest) else {
         return None;
     };
     let month = month([*a, *b, *c])?;
-    rest = blank(after);
-    let (year, digits) = number(&mut rest, 2..=4)?;
-    rest = separated(rest)?;
-    let (hour, after) = pair(rest)?;
-    let (minute, after) = pair(blank(blank(after).strip_prefix(b":")?))?;
-    let (second, after) = match blank(after).strip_prefix(b":") {
-        Some(after) => pair(blank(after))?,
+    rest = skip_cfws(after);
+    let (year, digits) = parse_number(&mut rest, 2..=4)?;
+    rest = skip_required_cfws(rest)?;
+    let (hour, after) = parse_pair(rest)?;
+    let (minute, after) = parse_pair(skip_cfws(skip_cfws(after).strip_prefix(b":")?))?;
+    let (second, after) = match skip_cfws(after).strip_prefix(b":") {
+        Some(after) => parse_pair(skip_cfws(after))?,
         None => (0, after),
     };
-    let (east, after) = zone(separated(after)?)?;
-    if !blank(after).is_empty() {
+    let (east, after) = parse_zone(skip_required_cfws(after)?)?;
+    if !skip_cfws(after).is_empty() {
         return None;
     }
     let date = Civil {
@@ -43,35 +43,38 @@ pub fn parse(text: &[u8]) -> Option<i64> {
     since_epoch(date.seconds()?, east)
 }
 
-fn zone(text: &[u8]) -> Option<(i64, &[u8])> {
+fn parse_zone(text: &[u8]) -> Option<(i64, &[u8])> {
     if let [sign @ (b'+' | b'-'), h1, h2, m1, m2, after @ ..] = text {
-        return Some((zone::offset(*sign, two(*h1, *h2)?, two(*m1, *m2)?)?, after));
+        return Some((
+            zone::offset(*sign, two_digits(*h1, *h2)?, two_digits(*m1, *m2)?)?,
+            after,
+        ));
     }
     let letters = text
         .iter()
         .take_while(|byte| byte.is_ascii_alphanumeric())
         .count();
     let (name, after) = text.split_at_checked(letters)?;
-    let mut small = [0; 3];
-    let small = small.get_mut(..letters)?;
-    small
+    let mut lower = [0; 3];
+    let lower = lower.get_mut(..letters)?;
+    lower
         .iter_mut()
         .zip(name)
         .for_each(|(to, from)| *to = from.to_ascii_lowercase());
-    Some((zone::of_rfc5322(small)?, after))
+    Some((zone::of_rfc5322(lower)?, after))
 }
 
-/// Two digits and no more.
-fn pair(text: &[u8]) -> Option<(u32, &[u8])> {
+/// Parses exactly two digits.
+fn parse_pair(text: &[u8]) -> Option<(u32, &[u8])> {
     match text {
         [_, _, b'0'..=b'9', ..] => None,
-        [tens, units, after @ ..] => Some((two(*tens, *units)?, after)),
+        [tens, units, after @ ..] => Some((two_digits(*tens, *units)?, after)),
         _ => None,
     }
 }
 
-/// A number of so many digits, passed over in `text`.
-fn number(text: &mut &[u8], wanted: std::ops::RangeInclusive<usize>) -> Option<(u32, usize)> {
+/// Parses a number with a permitted count of digits and advances `text` past it: value and count.
+fn parse_number(text: &mut &[u8], wanted: std::ops::RangeInclusive<usize>) -> Option<(u32, usize)> {
     let count = text.iter().take_while(|byte| byte.is_ascii_digit()).count();
     if !wanted.contains(&count) {
         return None;
@@ -86,14 +89,14 @@ fn number(text: &mut &[u8], wanted: std::ops::RangeInclusive<usize>) -> Option<(
     ))
 }
 
-/// Passes over blanks, folds and comments, of which there must be some.
-fn separated(text: &[u8]) -> Option<&[u8]> {
-    let after = blank(text);
+/// Skips blanks, folds and comments; `None` if there are none.
+fn skip_required_cfws(text: &[u8]) -> Option<&[u8]> {
+    let after = skip_cfws(text);
     (after.len() < text.len()).then_some(after)
 }
 
-/// Passes over blanks, folds and comments.
-fn blank(text: &[u8]) -> &[u8] {
+/// Skips blanks, folds and comments, if any.
+fn skip_cfws(text: &[u8]) -> &[u8] {
     let mut rest = text;
     loop {
         rest = match rest {

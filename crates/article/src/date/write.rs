@@ -1,4 +1,4 @@
-//! Dates written for headers.
+//! Writes dates for headers and NNTP replies.
 
 use super::civil::Civil;
 
@@ -7,17 +7,17 @@ const MONTHS: [&str; 12] = [
     "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec",
 ];
 
-/// Appends `seconds` since 1970 as news writes it: `Mon, 20 Dec 1993 04:39:21 GMT`.
+/// Appends a date in the form of news headers: `Mon, 20 Dec 1993 04:39:21 GMT`. `seconds` count from 1970.
 ///
-/// Times before 1970 are written as its start, those after 9999 as its end.
+/// Times outside 1970..=9999 are written as the nearest second inside.
 pub fn write_utc(out: &mut Vec<u8>, seconds: i64) {
     write_clock(out, seconds);
     out.extend_from_slice(b" GMT");
 }
 
-/// Appends `seconds` since 1970 by a clock `east_seconds` ahead of UTC, with a numeric zone and its
-/// name as a comment: `Sat, 3 Mar 1973 01:46:40 -0800 (PST)`. An empty `name` is left out. UTC is written -0000, as INN
-/// does and RFC 5322 (3.3) wants of a system that does not tell its zone.
+/// Appends a date by a clock `east_seconds` ahead of UTC, with a numeric zone and the zone's
+/// name as a comment: `Sat, 3 Mar 1973 01:46:40 -0800 (PST)`. An empty `name` is omitted. UTC is written -0000, as INN
+/// does and RFC 5322 (3.3) requires of a system that does not reveal its zone.
 pub fn write_numeric(out: &mut Vec<u8>, seconds: i64, east_seconds: i32, name: &str) {
     write_clock(out, seconds.saturating_add(i64::from(east_seconds)));
     let sign = if east_seconds > 0 { '+' } else { '-' };
@@ -28,7 +28,7 @@ pub fn write_numeric(out: &mut Vec<u8>, seconds: i64, east_seconds: i32, name: &
     }
 }
 
-/// Appends `seconds` since 1970 as DATE gives them (RFC 3977, 7.1): `yyyymmddhhmmss`, in UTC.
+/// Appends a date as the reply to DATE contains it (RFC 3977, 7.1): `yyyymmddhhmmss`, in UTC.
 pub fn write_nntp(out: &mut Vec<u8>, seconds: i64) {
     let (
         Civil {

@@ -1,8 +1,8 @@
-//! Zones by name and number.
+//! Zone names and numeric zones.
 
 const HOUR_SECONDS: i64 = 3600;
 
-/// Seconds east of UTC of a numeric zone; `None` beyond a day or an hour.
+/// Returns the seconds east of UTC of a numeric zone; `None` if the hours exceed 23 or the minutes 59.
 pub(super) fn offset(sign: u8, hours: u32, minutes: u32) -> Option<i64> {
     if hours > 23 || minutes > 59 {
         return None;
@@ -11,7 +11,7 @@ pub(super) fn offset(sign: u8, hours: u32, minutes: u32) -> Option<i64> {
     Some(if sign == b'-' { -seconds } else { seconds })
 }
 
-/// The zones RFC 5322 knows (4.3), in small letters. Military letters say nothing: UTC.
+/// Offset of a zone that RFC 5322 (4.3) defines; `name` is in lower case. Military letters count as UTC.
 pub(super) fn of_rfc5322(name: &[u8]) -> Option<i64> {
     let hours = match name {
         b"ut" | b"gmt" => 0,
@@ -26,8 +26,8 @@ pub(super) fn of_rfc5322(name: &[u8]) -> Option<i64> {
     Some(hours * HOUR_SECONDS)
 }
 
-/// The zones news has seen, in small letters. Where a name means several, the one that news of its
-/// time came from: BST is British, IST Indian as in `getdate`, IDT Israel's summer.
+/// Offset of any zone found in news articles; `name` is in lower case. An ambiguous name means the zone that most
+/// articles of its time came from: BST is British, IST Indian as in `getdate`, IDT Israel's summer time.
 pub(super) fn of_name(name: &[u8]) -> Option<i64> {
     if let Some(seconds) = of_rfc5322(name) {
         return Some(seconds);

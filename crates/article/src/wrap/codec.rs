@@ -1,29 +1,30 @@
-//! What a decoder does.
+//! The interface of the decoders.
 
 /// Decodes one member of compressed data, piece by piece.
 pub(super) trait Codec {
-    /// Takes from `input`, gives into `out`. Input that is not used up is offered again. With
-    /// `at_end` nothing follows `input`. Neither taking nor giving, with `at_end`, means torn data.
-    fn step(&mut self, input: &[u8], out: &mut [u8], at_end: bool) -> Step;
+    /// Decodes from `input` into `out`. Input that is not consumed is passed again. `at_end` means that
+    /// nothing follows `input`; a decoder that then makes no progress has truncated data.
+    fn step(&mut self, input: &[u8], out: &mut [u8], at_end: bool) -> Progress;
 }
 
-/// What a [`Codec::step`] did. What was given counts even if the outcome is damage.
-pub(super) struct Step {
-    pub(super) taken: usize,
-    pub(super) given: usize,
-    pub(super) outcome: Outcome,
+/// The progress of a [`Codec::step`]. Produced bytes count even if the status is an error.
+pub(super) struct Progress {
+    pub(super) consumed: usize,
+    pub(super) produced: usize,
+    pub(super) status: CodecStatus,
 }
 
-pub(super) enum Outcome {
-    Going,
+/// The state of a decoder after a step.
+pub(super) enum CodecStatus {
+    Continue,
     /// The member is complete.
     Done,
     /// The input ended too early.
-    Torn,
+    Truncated,
     Damaged(String),
 }
 
-/// How far a counter of a library went, as a slice length.
+/// The progress of a library's counter, as a slice length.
 pub(super) fn advance(from: u64, to: u64) -> usize {
     usize::try_from(to.saturating_sub(from)).unwrap_or(usize::MAX)
 }

@@ -1,25 +1,25 @@
 //! `compress` (.Z): LZW with codes that widen from 9 to at most 16 bits.
 //!
-//! After the bytes 1F 9D and a byte of flags (largest width; 0x80 = block mode) come codes, lowest
-//! bit first. 0 to 255 stand for themselves; each later code adds the string of the one before and
-//! the first byte of its own. In block mode 256 empties the table. The original program wrote codes
-//! in groups of eight and, whenever the width changes, left the rest of the group as padding; so must
-//! every reader.
+//! The file begins with the bytes 1F 9D and a byte of flags (largest width; 0x80 = block mode). Codes follow, lowest
+//! bit first. Codes 0 to 255 are literal bytes; each later code defines the string of the code before it plus
+//! the first byte of its own string. In block mode code 256 clears the table. The original program wrote codes
+//! in groups of eight and, whenever the width changed, left the rest of the group as padding, which
+//! every decoder has to skip.
 //!
-//! At a largest width of 9 the programs that write this format do not agree with themselves; what
-//! is read here is 9 bits throughout.
+//! At a largest width of 9 existing programs contradict each other; this decoder
+//! uses 9 bits throughout.
 //!
-//! The format has no end mark and no checksum: data torn off between two codes looks whole, and the
-//! batch inside turns out short.
+//! The format has no end mark and no checksum: data truncated between two codes looks whole, and the
+//! batch inside it is short.
 
-use super::codec::{Codec, Outcome, Step};
+use super::codec::{Codec, CodecStatus, Progress};
 
 const WIDTH_MIN: u32 = 9;
 const WIDTH_MAX: u32 = 16;
 const HEADER_BYTES: usize = 3;
 const WIDTH_MASK: u8 = 0x1f;
 const BLOCK_MODE: u8 = 0x80;
-/// In block mode, the code that empties the table.
+/// The code that clears the table, in block mode.
 const CLEAR: u16 = 256;
 const TABLE: usize = 1 << WIDTH_MAX;
 
@@ -28,45 +28,45 @@ pub(super) struct Compress {
     block_mode: bool,
     width: u32,
     width_max: u32,
-    /// Bits read but not used, the next lowest.
+    /// Bits read but not consumed, the next one lowest.
     bits: u64,
     bits_held: u32,
-    /// Padding bits still to be dropped.
+    /// Padding bits still to be skipped.
     padding: u32,
-    /// Codes read at the present width.
+    /// Codes read at the current width.
     codes_at_width: u32,
     /// The next code to be defined; up to 65536.
     free: usize,
-    /// The code before, and the first byte of its string; none at the start and after a clear.
+    /// The previous code, and the first byte of its string; none at the start and after a clear.
     last: Option<u16>,
     last_first: u8,
-    /// By code.
+    /// The strings, indexed by code.
     strings: Box<[Entry; TABLE]>,
-    /// A string that did not fit into the output, and how much of it is delivered.
+    /// A string that did not fit into the output, and how much of it was returned.
     spilled: Vec<u8>,
-    spilled_given: usize,
+    spilled_copied: usize,
 }
 
-/// A code's string, eight bytes an entry: a chain of one entry a byte would cost a look into memory
-/// for each.
+/// The string of a code, in chunks of eight bytes; one byte per entry would cost a memory access
+/// for each byte.
 #[derive(Clone, Copy)]
 struct Entry {
     /// The last one to eight bytes, the first of them lowest.
     tail: u64,
-    /// The code of all before the tail, a whole number of eights; meaningless if there is nothing.
+    /// The code of everything before the tail (a multiple of eight bytes); unused if there is nothing before it.
     before: u16,
     /// Length of the string; at most 65281.
     length: u16,
 }
 
 impl Entry {
-    /// How many bytes the tail of a string of `length` holds.
+    /// The number of bytes in the tail of a string of `length`.
     #[inline]
     fn tail_bytes(length: usize) -> usize {
         (length.wrapping_sub(1) & 7) + 1
     }
 
-    /// This string, which `code` stands for, and one byte more.
+    /// The entry for this string, whose code is `code`, extended by one byte.
     #[inline]
     fn longer(self, code: u16, byte: u8) -> Entry {
         let length = self.length.saturating_add(1);
@@ -85,7 +85,7 @@ impl Entry {
     }
 }
 
-/// Why a code could not be used.
+/// The reason why a code is invalid.
 struct BadCode(String);
 
 impl Compress {
@@ -114,7 +114,7 @@ impl Compress {
             last_first: 0,
             strings,
             spilled: Vec::new(),
-            spilled_given: 0,
+            spilled_copied: 0,
         }
     }
 
@@ -125,7 +125,7 @@ impl Compress {
     fn header_byte(&mut self, byte: u8) -> Result<(), BadCode> {
         self.header_seen += 1;
         if self.header_seen < HEADER_BYTES {
-            return Ok(()); // the magic brought us here
+            return Ok(()); // `magic` has checked these
         }
         self.block_mode = byte & BLOCK_MODE != 0;
         self.width_max = u32::from(byte & WIDTH_MASK);
@@ -134,13 +134,13 @@ impl Compress {
             Ok(())
         } else {
             Err(BadCode(format!(
-                "codes of up to {} bits, not 9 to 16",
+                "its codes have up to {} bits, not 9 to 16",
                 self.width_max
             )))
         }
     }
 
-    /// The next code, with `input` moved past what was read. None: more input is needed.
+    /// Reads the next code and advances `input`. `None` if more input is needed.
     #[inline]
     fn next_code(&mut self, input: &mut &[u8]) -> Option<u16> {
         if self.padding > 0 || self.bits_held < self.width {
@@ -155,7 +155,7 @@ impl Compress {
         Some(code as u16) // at most 16 bits
     }
 
-    /// Drops the padding and reads as many whole bytes as fit.
+    /// Skips the padding and reads as many whole bytes as fit.
     #[inline]
     fn refill(&mut self, input: &mut &[u8]) {
         loop {
@@ -190,7 +190,7 @@ impl Compress {
         self.bits_held -= bits;
     }
 
-    /// Goes on with codes of `width` bits, at the next group of eight.
+    /// Switches to codes of `width` bits, at the next group of eight.
     fn set_width(&mut self, width: u32) {
         let left_in_group = self.codes_at_width.wrapping_neg() % 8;
         self.padding = left_in_group * self.width;
@@ -198,7 +198,7 @@ impl Compress {
         self.width = width;
     }
 
-    /// Defines the next code as the string of `prefix` and one byte more.
+    /// Defines the next code as the string of `prefix` extended by one byte.
     #[inline]
     fn define(&mut self, prefix: u16, byte: u8) {
         if self.free >> self.width_max > 0 {
@@ -217,8 +217,8 @@ impl Compress {
         }
     }
 
-    /// Writes the string of `code`, `length` bytes, to the start of `place`; gives its first byte. Up
-    /// to seven bytes behind it are written over, where there are any.
+    /// Writes the string of `code`, `length` bytes, to the start of `place`; returns its first byte. May overwrite
+    /// up to seven bytes after it.
     #[inline]
     fn write(strings: &[Entry; TABLE], code: u16, length: usize, place: &mut [u8]) -> u8 {
         let mut code = code;
@@ -248,8 +248,8 @@ impl Compress {
         }
     }
 
-    /// Puts the string of `code` into `out`, or what does not fit into `spilled`; gives how many
-    /// bytes went into `out`.
+    /// Expands `code` into `out`, and into `spilled` if it does not fit; returns the number of
+    /// bytes written to `out`.
     #[inline]
     fn expand(&mut self, code: u16, out: &mut [u8]) -> Result<usize, BadCode> {
         if self.block_mode && code == CLEAR {
@@ -263,7 +263,7 @@ impl Compress {
             Some(_) if usize::from(code) > self.free => {
                 return Err(BadCode(format!("code {code} is not defined")));
             }
-            // The string about to be defined: the last one and its own first byte.
+            // The code being defined right now: the previous string and its own first byte.
             Some(last) if usize::from(code) == self.free => {
                 let first = self.last_first;
                 self.define(last, first);
@@ -275,70 +275,70 @@ impl Compress {
             .strings
             .get(usize::from(code))
             .map_or(1, |entry| usize::from(entry.length));
-        let (first, given) = if length <= out.len() {
+        let (first, produced) = if length <= out.len() {
             (Compress::write(&self.strings, code, length, out), length)
         } else {
             self.spilled.clear();
             self.spilled.resize(length, 0);
-            self.spilled_given = 0;
+            self.spilled_copied = 0;
             let first = Compress::write(&self.strings, code, length, &mut self.spilled);
-            (first, self.give_spilled(out))
+            (first, self.copy_spilled(out))
         };
         if let Some(last) = self.last {
             self.define(last, first);
         }
         self.last = Some(code);
         self.last_first = first;
-        Ok(given)
+        Ok(produced)
     }
 
-    fn give_spilled(&mut self, out: &mut [u8]) -> usize {
-        let rest = self.spilled.get(self.spilled_given..).unwrap_or_default();
-        let given = rest.len().min(out.len());
+    fn copy_spilled(&mut self, out: &mut [u8]) -> usize {
+        let rest = self.spilled.get(self.spilled_copied..).unwrap_or_default();
+        let produced = rest.len().min(out.len());
         for (to, from) in out.iter_mut().zip(rest) {
             *to = *from;
         }
-        self.spilled_given += given;
-        given
+        self.spilled_copied += produced;
+        produced
     }
 }
 
 impl Codec for Compress {
-    fn step(&mut self, input: &[u8], out: &mut [u8], at_end: bool) -> Step {
+    fn step(&mut self, input: &[u8], out: &mut [u8], at_end: bool) -> Progress {
         let mut rest = input;
-        let mut given = self.give_spilled(out);
-        let outcome = loop {
-            let room = out.get_mut(given..).unwrap_or_default();
+        let mut produced = self.copy_spilled(out);
+        let status = loop {
+            let room = out.get_mut(produced..).unwrap_or_default();
             if room.is_empty() {
-                break Outcome::Going;
+                break CodecStatus::Continue;
             }
             if self.header_seen < HEADER_BYTES {
                 let Some((&byte, after)) = rest.split_first() else {
-                    break Outcome::Going;
+                    break CodecStatus::Continue;
                 };
                 rest = after;
                 match self.header_byte(byte) {
                     Ok(()) => continue,
-                    Err(BadCode(what)) => break Outcome::Damaged(what),
+                    Err(BadCode(what)) => break CodecStatus::Damaged(what),
                 }
             }
             let Some(code) = self.next_code(&mut rest) else {
                 break match at_end {
-                    false => Outcome::Going,
-                    // Less than a code is left: filling bits, unless a whole byte is among them.
-                    true if self.bits_held < 8 => Outcome::Done,
-                    true => Outcome::Torn,
+                    false => CodecStatus::Continue,
+                    // Less than a code is left: padding, unless it contains a whole byte.
+                    true if self.bits_held < 8 => CodecStatus::Done,
+                    true => CodecStatus::Truncated,
                 };
             };
             match self.expand(code, room) {
-                Ok(bytes) => given += bytes,
-                Err(BadCode(what)) => break Outcome::Damaged(what),
+                Ok(bytes) => produced += bytes,
+                Err(BadCode(what)) => break CodecStatus::Damaged(what),
             }
         };
-        Step {
-            taken: input.len() - rest.len(),
-            given,
-            outcome,
+        Progress {
+            consumed: input.len() - rest.len(),
+            produced,
+            status,
         }
     }
 }

@@ -1,48 +1,52 @@
-//! Drives a decoder: feeds it, counts both sides, holds it to the limits.
+//! Runs a decoder: supplies its input, counts both sides, enforces the limits.
 
 use std::fmt;
 use std::io::{self, Read};
 
-use super::codec::{Codec, Outcome, Step};
-use super::{Kind, RATIO_FREE_BYTES, WrapError, WrapLimits, decoder, magic};
+use super::codec::{Codec, CodecStatus, Progress};
+use super::{Compression, RATIO_FREE_BYTES, WrapError, WrapLimits, decoder, magic};
 
 /// Compressed bytes read at a time.
 const INPUT_BYTES: usize = 64 << 10;
-/// Enough to recognise the next member by its magic.
+/// Bytes needed to recognise the next member by its magic.
 const MAGIC_BYTES: usize = 10;
 
 /// Reads the expansion of `reader`'s bytes.
 ///
-/// Whatever a decoder gave before it met damage is delivered first, then the error, then the error
-/// again for ever.
+/// Returns everything decoded before an error first, then the error, and repeats the error on
+/// every later read.
 pub(super) struct Expander<R> {
     reader: R,
-    kind: Kind,
+    kind: Compression,
     codec: Box<dyn Codec + Send>,
     limits: WrapLimits,
     input: Vec<u8>,
     start: usize,
     end: usize,
     at_end: bool,
-    /// How the reader failed, to be told once all before it is delivered.
+    /// The error of the reader, returned after everything before it.
     read_error: Option<io::Error>,
-    taken: u64,
-    given: u64,
+    consumed: u64,
+    produced: u64,
     state: State,
 }
 
 #[derive(Debug, Clone)]
 enum State {
-    /// Inside compressed data.
-    Within,
-    /// Past the end of a member; another may follow.
-    Between,
-    Over,
+    /// Inside a member.
+    InMember,
+    /// After the end of a member; another may follow.
+    BetweenMembers,
+    Finished,
     Failed(WrapError),
 }
 
 impl<R: Read> Expander<R> {
-    pub(super) fn new(kind: Kind, reader: R, limits: WrapLimits) -> Result<Expander<R>, WrapError> {
+    pub(super) fn new(
+        kind: Compression,
+        reader: R,
+        limits: WrapLimits,
+    ) -> Result<Expander<R>, WrapError> {
         Ok(Expander {
             reader,
             kind,
@@ -53,13 +57,13 @@ impl<R: Read> Expander<R> {
             end: 0,
             at_end: false,
             read_error: None,
-            taken: 0,
-            given: 0,
-            state: State::Within,
+            consumed: 0,
+            produced: 0,
+            state: State::InMember,
         })
     }
 
-    /// Reads more input behind what is left of it. Does nothing once the input has ended.
+    /// Reads more input after the unread part. Does nothing after the end of the input.
     fn fill(&mut self) {
         if self.at_end {
             return;
@@ -85,38 +89,39 @@ impl<R: Read> Expander<R> {
 
     fn take(&mut self, bytes: usize) {
         self.start = self.start.saturating_add(bytes).min(self.end);
-        self.taken = self.taken.saturating_add(bytes as u64);
+        self.consumed = self.consumed.saturating_add(bytes as u64);
     }
 
-    /// One step of the decoder; the bytes it put into `out`.
+    /// Runs one step of the decoder; returns the number of bytes written to `out`.
     fn step(&mut self, out: &mut [u8]) -> usize {
         if self.start == self.end {
             self.fill();
         }
         let input = self.input.get(self.start..self.end).unwrap_or_default();
-        let Step {
-            taken,
-            given,
-            outcome,
+        let Progress {
+            consumed,
+            produced,
+            status,
         } = self.codec.step(input, out, self.at_end);
-        self.take(taken);
-        self.given = self.given.saturating_add(given as u64);
-        match outcome {
-            Outcome::Going if taken == 0 && given == 0 && self.at_end => self.state = self.torn(),
-            Outcome::Going => {}
-            Outcome::Done => self.state = State::Between,
-            Outcome::Torn => self.state = self.torn(),
-            Outcome::Damaged(what) => self.state = self.damaged(what),
+        self.take(consumed);
+        self.produced = self.produced.saturating_add(produced as u64);
+        match status {
+            CodecStatus::Continue if consumed == 0 && produced == 0 && self.at_end => {
+                self.state = self.truncated()
+            }
+            CodecStatus::Continue => {}
+            CodecStatus::Done => self.state = State::BetweenMembers,
+            CodecStatus::Truncated => self.state = self.truncated(),
+            CodecStatus::Damaged(what) => self.state = self.damaged(what),
         }
-        if let Some(error) = self.beyond_limits() {
+        if let Some(error) = self.limit_error() {
             self.state = State::Failed(error);
         }
-        given
+        produced
     }
 
-    /// Looks for a further member. Padding of zeros or line ends, as block devices and mail leave
-    /// it, is passed over.
-    fn between(&mut self) {
+    /// Looks for another member. Skips padding of zeros or line ends, which block devices and mail leave.
+    fn next_member(&mut self) {
         while self.unread().len() < MAGIC_BYTES && !self.at_end {
             self.fill();
         }
@@ -129,28 +134,28 @@ impl<R: Read> Expander<R> {
             self.take(padding);
         } else if self.unread().is_empty() {
             self.state = if self.read_error.is_some() {
-                self.torn()
+                self.truncated()
             } else {
-                State::Over
+                State::Finished
             };
         } else if magic(self.unread()) != Some(self.kind) {
-            self.state = self.damaged("something else follows the end of the data".into());
+            self.state = self.damaged("unknown data follows the end".into());
         } else {
             self.state = match decoder::of(self.kind) {
                 Ok(codec) => {
                     self.codec = codec;
-                    State::Within
+                    State::InMember
                 }
                 Err(error) => State::Failed(error),
             };
         }
     }
 
-    fn torn(&self) -> State {
-        State::Failed(WrapError::Torn {
+    fn truncated(&self) -> State {
+        State::Failed(WrapError::Truncated {
             kind: self.kind,
-            at: self.taken,
-            expanded: self.given,
+            at: self.consumed,
+            expanded: self.produced,
         })
     }
 
@@ -158,26 +163,26 @@ impl<R: Read> Expander<R> {
         State::Failed(WrapError::Damaged {
             kind: self.kind,
             what,
-            at: self.taken,
-            expanded: self.given,
+            at: self.consumed,
+            expanded: self.produced,
         })
     }
 
-    fn beyond_limits(&self) -> Option<WrapError> {
+    fn limit_error(&self) -> Option<WrapError> {
         let (kind, limits) = (self.kind, self.limits);
-        if self.given > limits.expanded_bytes_max {
-            return Some(WrapError::TooBig {
+        if self.produced > limits.expanded_bytes_max {
+            return Some(WrapError::TooLarge {
                 kind,
                 limit: limits.expanded_bytes_max,
             });
         }
-        let dense = self.given > RATIO_FREE_BYTES
-            && self.given > self.taken.saturating_mul(limits.ratio_max);
-        dense.then_some(WrapError::TooDense {
+        let dense = self.produced > RATIO_FREE_BYTES
+            && self.produced > self.consumed.saturating_mul(limits.ratio_max);
+        dense.then_some(WrapError::RatioExceeded {
             kind,
             limit: limits.ratio_max,
-            at: self.taken,
-            expanded: self.given,
+            at: self.consumed,
+            expanded: self.produced,
         })
     }
 }
@@ -189,18 +194,18 @@ impl<R: Read> Read for Expander<R> {
         }
         loop {
             match &self.state {
-                State::Within => {
-                    let given = self.step(out);
-                    if given > 0 {
-                        return Ok(given);
+                State::InMember => {
+                    let produced = self.step(out);
+                    if produced > 0 {
+                        return Ok(produced);
                     }
                 }
-                State::Between => self.between(),
-                State::Over => return Ok(0),
+                State::BetweenMembers => self.next_member(),
+                State::Finished => return Ok(0),
                 State::Failed(error) => {
-                    // A failed read looks like torn data; the read's own error says more.
+                    // A failed read looks like truncated data; the reader's error says more.
                     return Err(match &self.read_error {
-                        Some(error) => again(error),
+                        Some(error) => clone_error(error),
                         None => error.clone().into(),
                     });
                 }
@@ -209,8 +214,8 @@ impl<R: Read> Read for Expander<R> {
     }
 }
 
-/// The same error once more; an [`io::Error`] cannot be cloned.
-fn again(error: &io::Error) -> io::Error {
+/// Copies an error; [`io::Error`] is not `Clone`.
+fn clone_error(error: &io::Error) -> io::Error {
     match (WrapError::of(error), error.raw_os_error()) {
         (Some(error), _) => error.clone().into(),
         (None, Some(code)) => io::Error::from_raw_os_error(code),

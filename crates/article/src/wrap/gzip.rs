@@ -2,11 +2,11 @@
 
 use flate2::{Crc, Decompress, FlushDecompress, Status};
 
-use super::codec::{Codec, Outcome, Step, advance};
+use super::codec::{Codec, CodecStatus, Progress, advance};
 
-/// The fixed part of the header.
+/// Length of the fixed part of the header.
 const FIXED_BYTES: usize = 10;
-/// CRC-32 and length of what came out, modulo 2^32.
+/// Length of the CRC-32 and the size modulo 2^32 at the end.
 const TRAILER_BYTES: usize = 8;
 
 const HAS_HEADER_CRC: u8 = 2;
@@ -23,7 +23,7 @@ pub(super) struct Gzip {
     trailer: [u8; TRAILER_BYTES],
 }
 
-/// Where in the member we are.
+/// The current position within the member.
 enum Part {
     Fixed { seen: usize },
     ExtraLength { low: Option<u8> },
@@ -47,7 +47,7 @@ impl Gzip {
         }
     }
 
-    /// One byte of the header.
+    /// Consumes one byte of the header.
     fn header_byte(&mut self, byte: u8) -> Result<(), &'static str> {
         self.part = match self.part {
             Part::Fixed { seen } => {
@@ -98,28 +98,28 @@ impl Gzip {
             .map_or(Part::Data, |(_, part)| part)
     }
 
-    fn inflate(&mut self, input: &[u8], out: &mut [u8]) -> Step {
+    fn inflate(&mut self, input: &[u8], out: &mut [u8]) -> Progress {
         let before = (self.inflate.total_in(), self.inflate.total_out());
         let result = self.inflate.decompress(input, out, FlushDecompress::None);
-        let taken = advance(before.0, self.inflate.total_in());
-        let given = advance(before.1, self.inflate.total_out());
-        self.crc.update(out.get(..given).unwrap_or_default());
-        let outcome = match result {
+        let consumed = advance(before.0, self.inflate.total_in());
+        let produced = advance(before.1, self.inflate.total_out());
+        self.crc.update(out.get(..produced).unwrap_or_default());
+        let status = match result {
             Ok(Status::StreamEnd) => {
                 self.part = Part::Trailer { seen: 0 };
-                Outcome::Going
+                CodecStatus::Continue
             }
-            Ok(Status::Ok | Status::BufError) => Outcome::Going,
-            Err(error) => Outcome::Damaged(error.to_string()),
+            Ok(Status::Ok | Status::BufError) => CodecStatus::Continue,
+            Err(error) => CodecStatus::Damaged(error.to_string()),
         };
-        Step {
-            taken,
-            given,
-            outcome,
+        Progress {
+            consumed,
+            produced,
+            status,
         }
     }
 
-    fn trailer_byte(&mut self, seen: usize, byte: u8) -> Outcome {
+    fn trailer_byte(&mut self, seen: usize, byte: u8) -> CodecStatus {
         if let Some(place) = self.trailer.get_mut(seen) {
             *place = byte;
         }
@@ -127,57 +127,57 @@ impl Gzip {
             seen: seen.saturating_add(1),
         };
         if seen.saturating_add(1) < TRAILER_BYTES {
-            return Outcome::Going;
+            return CodecStatus::Continue;
         }
         self.part = Part::Done;
         let [a, b, c, d, e, f, g, h] = self.trailer;
         if u32::from_le_bytes([a, b, c, d]) != self.crc.sum() {
-            Outcome::Damaged("checksum does not match".into())
+            CodecStatus::Damaged("checksum does not match".into())
         } else if u32::from_le_bytes([e, f, g, h]) != self.crc.amount() {
-            Outcome::Damaged("length does not match".into())
+            CodecStatus::Damaged("length does not match".into())
         } else {
-            Outcome::Done
+            CodecStatus::Done
         }
     }
 }
 
 impl Codec for Gzip {
-    fn step(&mut self, input: &[u8], out: &mut [u8], _at_end: bool) -> Step {
-        let mut taken: usize = 0;
+    fn step(&mut self, input: &[u8], out: &mut [u8], _at_end: bool) -> Progress {
+        let mut consumed: usize = 0;
         loop {
-            let rest = input.get(taken..).unwrap_or_default();
-            let outcome = match self.part {
+            let rest = input.get(consumed..).unwrap_or_default();
+            let status = match self.part {
                 Part::Data => {
                     let mut step = self.inflate(rest, out);
-                    step.taken = step.taken.saturating_add(taken);
+                    step.consumed = step.consumed.saturating_add(consumed);
                     return step;
                 }
-                Part::Done => Outcome::Done,
+                Part::Done => CodecStatus::Done,
                 Part::Trailer { seen } => match rest.first() {
                     Some(&byte) => {
-                        taken = taken.saturating_add(1);
+                        consumed = consumed.saturating_add(1);
                         match self.trailer_byte(seen, byte) {
-                            Outcome::Going => continue,
-                            outcome => outcome,
+                            CodecStatus::Continue => continue,
+                            status => status,
                         }
                     }
-                    None => Outcome::Going,
+                    None => CodecStatus::Continue,
                 },
                 _ => match rest.first() {
                     Some(&byte) => {
-                        taken = taken.saturating_add(1);
+                        consumed = consumed.saturating_add(1);
                         match self.header_byte(byte) {
                             Ok(()) => continue,
-                            Err(what) => Outcome::Damaged(what.into()),
+                            Err(what) => CodecStatus::Damaged(what.into()),
                         }
                     }
-                    None => Outcome::Going,
+                    None => CodecStatus::Continue,
                 },
             };
-            return Step {
-                taken,
-                given: 0,
-                outcome,
+            return Progress {
+                consumed,
+                produced: 0,
+                status,
             };
         }
     }

@@ -1,15 +1,15 @@
-//! Wrapping a batch: compressed, behind the `#!` line that makes other sites expand it.
+//! Wraps a batch: compresses it after the `#!` line that makes other sites expand it.
 //!
-//! | compression | first line | who takes it |
+//! | compression | first line | supported by |
 //! |---|---|---|
-//! | none | none | everybody |
-//! | compress | `#! cunbatch` | everybody since B News |
-//! | gzip | `#! cunbatch` | C News whose `uncompress` reads gzip, every INN (it runs `gzip -d`), Broadsheet |
+//! | none | none | all sites |
+//! | compress | `#! cunbatch` | all sites since B News |
+//! | gzip | `#! cunbatch` | C News whose `uncompress` reads gzip, INN (it runs `gzip -d`), Broadsheet |
 //! | bzip2 | `#! bunbatch` | INN, Broadsheet |
-//! | xz | `#! xunbatch` | Broadsheet, and INN where somebody wrote such a program |
-//! | zstd | `#! zunbatch` | Broadsheet, and INN where somebody wrote such a program |
+//! | xz | `#! xunbatch` | Broadsheet, and INN with a local program of that name |
+//! | zstd | `#! zunbatch` | Broadsheet, and INN with a local program of that name |
 //!
-//! INN's `send-uucp` writes `#! gunbatch` in front of gzip. C News does not know that line, and INN takes both.
+//! INN's `send-uucp` writes `#! gunbatch` before gzip. C News does not know that line; INN accepts both.
 
 use std::io::{self, Write};
 
@@ -17,105 +17,105 @@ use bzip2::write::BzEncoder;
 use flate2::write::GzEncoder;
 use liblzma::write::XzEncoder;
 
-use super::Kind;
+use super::Compression;
 use super::lzw::Lzw;
 
-/// Compressed bytes gathered before they are written: 64 KiB.
-const GATHERED_BYTES: usize = 64 << 10;
-/// Level when none is said: of gzip, bzip2 and xz what their programs use, of zstd 3.
-const LEVELS: &[(Kind, u32, u32, u32)] = &[
-    (Kind::Gzip, 1, 6, 9),
-    (Kind::Bzip2, 1, 9, 9),
-    (Kind::Xz, 0, 6, 9),
-    (Kind::Zstd, 1, 3, 19),
+/// Compressed bytes buffered before a write: 64 KiB.
+const BUFFERED_BYTES: usize = 64 << 10;
+/// Smallest, default and largest level: the default of gzip, bzip2 and xz is that of their programs, of zstd 3.
+const LEVELS: &[(Compression, u32, u32, u32)] = &[
+    (Compression::Gzip, 1, 6, 9),
+    (Compression::Bzip2, 1, 9, 9),
+    (Compression::Xz, 0, 6, 9),
+    (Compression::Zstd, 1, 3, 19),
 ];
 
-/// How a batch is to be wrapped.
+/// How to wrap a batch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Packing {
-    /// The compression; none leaves the batch as it is.
-    pub kind: Option<Kind>,
-    /// How hard to try, see [`Packing::levels`]. None: as the programs of that name do by themselves.
+pub struct WrapFormat {
+    /// The compression; `None` leaves the batch as it is.
+    pub kind: Option<Compression>,
+    /// The compression level, see [`WrapFormat::levels`]. `None`: the default of the compression.
     pub level: Option<u32>,
-    /// Without the `#!` line, for receivers that are told in another way, or look at the data.
+    /// True to omit the `#!` line, for receivers that know the compression or detect it by the data.
     pub bare: bool,
 }
 
-impl Packing {
-    /// The words for compressions, as settings have them.
-    pub const WORDS: &[(&str, Option<Kind>)] = &[
+impl WrapFormat {
+    /// The names of compressions in settings.
+    pub const WORDS: &[(&str, Option<Compression>)] = &[
         ("none", None),
-        ("compress", Some(Kind::Compress)),
-        ("gzip", Some(Kind::Gzip)),
-        ("bzip2", Some(Kind::Bzip2)),
-        ("xz", Some(Kind::Xz)),
-        ("zstd", Some(Kind::Zstd)),
+        ("compress", Some(Compression::Compress)),
+        ("gzip", Some(Compression::Gzip)),
+        ("bzip2", Some(Compression::Bzip2)),
+        ("xz", Some(Compression::Xz)),
+        ("zstd", Some(Compression::Zstd)),
     ];
 
-    /// Wrapping with a compression at its usual level, behind its line.
-    pub fn new(kind: Option<Kind>) -> Packing {
-        Packing {
+    /// Wraps with a compression at its default level, after its line.
+    pub fn new(kind: Option<Compression>) -> WrapFormat {
+        WrapFormat {
             kind,
-            ..Packing::default()
+            ..WrapFormat::default()
         }
     }
 
-    /// What a word says: `none`, `gzip`, or with a level `zstd-19`.
-    pub fn of(word: &str) -> Option<Packing> {
+    /// Parses a name (`none`, `gzip`), or a name with a level (`zstd-19`).
+    pub fn of(word: &str) -> Option<WrapFormat> {
         let (name, level) = match word.split_once('-') {
             Some((name, level)) => (name, Some(level.parse::<u32>().ok()?)),
             None => (word, None),
         };
-        let (_, kind) = Packing::WORDS.iter().find(|(known, _)| *known == name)?;
-        let packing = Packing {
+        let (_, kind) = WrapFormat::WORDS.iter().find(|(known, _)| *known == name)?;
+        let wrap_format = WrapFormat {
             level,
-            ..Packing::new(*kind)
+            ..WrapFormat::new(*kind)
         };
-        let fits = match (level, packing.levels()) {
+        let fits = match (level, wrap_format.levels()) {
             (None, _) => true,
             (Some(level), Some((least, most))) => (least..=most).contains(&level),
             (Some(_), None) => false,
         };
-        fits.then_some(packing)
+        fits.then_some(wrap_format)
     }
 
-    /// The least and the most a level may be; none where there are no levels.
+    /// The smallest and the largest level; `None` for compressions without levels.
     pub fn levels(&self) -> Option<(u32, u32)> {
         let row = LEVELS.iter().find(|row| Some(row.0) == self.kind)?;
         Some((row.1, row.3))
     }
 
-    /// The line in front, with its newline; empty for none.
+    /// The first line, with its newline; empty if there is none.
     pub fn line(&self) -> &'static [u8] {
         match self.kind {
             _ if self.bare => b"",
-            None | Some(Kind::C7) => b"",
-            Some(Kind::Compress | Kind::Gzip) => b"#! cunbatch\n",
-            Some(Kind::Bzip2) => b"#! bunbatch\n",
-            Some(Kind::Xz) => b"#! xunbatch\n",
-            Some(Kind::Zstd) => b"#! zunbatch\n",
+            None | Some(Compression::C7) => b"",
+            Some(Compression::Compress | Compression::Gzip) => b"#! cunbatch\n",
+            Some(Compression::Bzip2) => b"#! bunbatch\n",
+            Some(Compression::Xz) => b"#! xunbatch\n",
+            Some(Compression::Zstd) => b"#! zunbatch\n",
         }
     }
 
-    fn level_in_force(&self) -> u32 {
+    fn effective_level(&self) -> u32 {
         let row = LEVELS.iter().find(|row| Some(row.0) == self.kind);
         let (least, usual, most) = row.map_or((0, 0, 0), |row| (row.1, row.2, row.3));
         self.level.unwrap_or(usual).clamp(least, most)
     }
 
-    /// Wraps a whole batch that lies in memory.
+    /// Wraps a whole batch in memory.
     ///
     /// # Errors
-    /// A compressor could not be set up, or failed: it had no memory. [`Kind::C7`] is only read, never written.
-    pub fn pack(&self, batch: &[u8]) -> io::Result<Vec<u8>> {
-        let mut packer = Packer::new(Vec::new(), *self)?;
+    /// The compressor cannot allocate memory. [`Compression::C7`] can only be read.
+    pub fn wrap(&self, batch: &[u8]) -> io::Result<Vec<u8>> {
+        let mut packer = WrapWriter::new(Vec::new(), *self)?;
         packer.write_all(batch)?;
         packer.finish()
     }
 }
 
-/// Wraps a batch while it is written. What is written to it comes out compressed in the writer given to it.
-pub struct Packer<W: Write> {
+/// Wraps a batch while it is written, and writes the wrapped bytes to the writer given to it.
+pub struct WrapWriter<W: Write> {
     inner: Inner<W>,
 }
 
@@ -134,43 +134,43 @@ struct Compressed<W> {
     out: Vec<u8>,
 }
 
-impl<W: Write> Packer<W> {
-    /// Writes the `#!` line, if there is to be one, and begins.
+impl<W: Write> WrapWriter<W> {
+    /// Writes the `#!` line, if any, and starts the compressor.
     ///
     /// # Errors
-    /// The writer fails, or a compressor could not be set up.
-    pub fn new(mut writer: W, packing: Packing) -> io::Result<Packer<W>> {
-        writer.write_all(packing.line())?;
-        let level = packing.level_in_force();
-        let inner = match packing.kind {
+    /// The writer fails, or a compressor cannot be initialised.
+    pub fn new(mut writer: W, wrap_format: WrapFormat) -> io::Result<WrapWriter<W>> {
+        writer.write_all(wrap_format.line())?;
+        let level = wrap_format.effective_level();
+        let inner = match wrap_format.kind {
             None => Inner::Plain(writer),
-            Some(Kind::Compress) => Inner::Compress(Box::new(Compressed {
+            Some(Compression::Compress) => Inner::Compress(Box::new(Compressed {
                 writer,
                 lzw: Lzw::new(),
-                out: Vec::with_capacity(GATHERED_BYTES),
+                out: Vec::with_capacity(BUFFERED_BYTES),
             })),
-            Some(Kind::Gzip) => {
+            Some(Compression::Gzip) => {
                 Inner::Gzip(GzEncoder::new(writer, flate2::Compression::new(level)))
             }
-            Some(Kind::Bzip2) => {
+            Some(Compression::Bzip2) => {
                 Inner::Bzip2(BzEncoder::new(writer, bzip2::Compression::new(level)))
             }
-            Some(Kind::Xz) => Inner::Xz(XzEncoder::new(writer, level)),
-            Some(Kind::Zstd) => {
+            Some(Compression::Xz) => Inner::Xz(XzEncoder::new(writer, level)),
+            Some(Compression::Zstd) => {
                 let level = i32::try_from(level).unwrap_or_default();
                 Inner::Zstd(zstd::stream::write::Encoder::new(writer, level)?)
             }
-            Some(Kind::C7) => {
+            Some(Compression::C7) => {
                 return Err(io::Error::new(
                     io::ErrorKind::Unsupported,
-                    "the 7-bit code is read here, but not written",
+                    "the 7-bit code c7 can be read, not written",
                 ));
             }
         };
-        Ok(Packer { inner })
+        Ok(WrapWriter { inner })
     }
 
-    /// Writes the end of the compressed data, and gives the writer back; it is not flushed.
+    /// Writes the end of the compressed data and returns the writer, which is not flushed.
     ///
     /// # Errors
     /// The writer fails.
@@ -190,7 +190,7 @@ impl<W: Write> Packer<W> {
     }
 }
 
-impl<W: Write> Write for Packer<W> {
+impl<W: Write> Write for WrapWriter<W> {
     fn write(&mut self, text: &[u8]) -> io::Result<usize> {
         match &mut self.inner {
             Inner::Plain(writer) => writer.write(text),
@@ -202,7 +202,7 @@ impl<W: Write> Write for Packer<W> {
         }
     }
 
-    /// Flushes the writer. What a compressor still holds is written by [`Packer::finish`].
+    /// Flushes the writer only. [`WrapWriter::finish`] writes what the compressor still holds.
     fn flush(&mut self) -> io::Result<()> {
         match &mut self.inner {
             Inner::Plain(writer) => writer.flush(),
@@ -217,9 +217,9 @@ impl<W: Write> Write for Packer<W> {
 
 impl<W: Write> Compressed<W> {
     fn write(&mut self, text: &[u8]) -> io::Result<usize> {
-        let text = text.get(..GATHERED_BYTES).unwrap_or(text);
+        let text = text.get(..BUFFERED_BYTES).unwrap_or(text);
         self.lzw.push(text, &mut self.out);
-        if self.out.len() >= GATHERED_BYTES {
+        if self.out.len() >= BUFFERED_BYTES {
             self.writer.write_all(&self.out)?;
             self.out.clear();
         }

@@ -1,13 +1,13 @@
-//! A reader whose first bytes can be looked at.
+//! A reader whose first bytes can be inspected.
 
 use std::io::{self, Read};
 
-/// How many bytes are looked at: the longest wrapper line with some room, and a magic.
+/// Number of bytes that can be inspected: the longest wrapper line with some room, and a magic.
 const HEAD_BYTES: usize = 96;
 
-/// Reads as `inner` does, but [`Peeked::head`] shows what comes first.
+/// Reads as `inner` does; [`PeekReader::head`] returns the next bytes without consuming them.
 #[derive(Debug)]
-pub(super) struct Peeked<R> {
+pub(super) struct PeekReader<R> {
     inner: R,
     head: [u8; HEAD_BYTES],
     start: usize,
@@ -16,9 +16,9 @@ pub(super) struct Peeked<R> {
     error: Option<io::Error>,
 }
 
-impl<R> Peeked<R> {
-    pub(super) fn new(inner: R) -> Peeked<R> {
-        Peeked {
+impl<R> PeekReader<R> {
+    pub(super) fn new(inner: R) -> PeekReader<R> {
+        PeekReader {
             inner,
             head: [0; HEAD_BYTES],
             start: 0,
@@ -28,12 +28,12 @@ impl<R> Peeked<R> {
         }
     }
 
-    /// Passes over `bytes` of the head.
+    /// Skips `bytes` of the head.
     pub(super) fn skip(&mut self, bytes: usize) {
         self.start = self.start.saturating_add(bytes).min(self.end);
     }
 
-    /// Whether reading on ends in an error already met.
+    /// Whether an error has occurred that a later read will return.
     pub(super) fn will_fail(&self) -> bool {
         self.error.is_some()
     }
@@ -43,8 +43,8 @@ impl<R> Peeked<R> {
     }
 }
 
-impl<R: Read> Peeked<R> {
-    /// What comes next: fewer than [`HEAD_BYTES`] only where the input ends or fails.
+impl<R: Read> PeekReader<R> {
+    /// The next bytes; fewer than [`HEAD_BYTES`] only where the input ends or fails.
     pub(super) fn head(&mut self) -> &[u8] {
         self.head.copy_within(self.start..self.end, 0);
         self.end -= self.start;
@@ -68,7 +68,7 @@ impl<R: Read> Peeked<R> {
     }
 }
 
-impl<R: Read> Read for Peeked<R> {
+impl<R: Read> Read for PeekReader<R> {
     #[inline]
     fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
         if self.start < self.end {

@@ -1,4 +1,4 @@
-//! Reads the tables of shared/cases; a test that finds them absent says so and passes.
+//! Reads the tables of shared/cases. If they are absent, a test prints a line and passes.
 #![allow(dead_code, clippy::panic)]
 
 use std::path::PathBuf;
@@ -17,7 +17,7 @@ pub fn shared(path: &str) -> Option<PathBuf> {
     None
 }
 
-/// The rows of a table, cut at tabs, without comments.
+/// The rows of a table, split at tabs, without comments.
 pub fn rows(path: &str) -> Option<Vec<Vec<String>>> {
     let text = std::fs::read_to_string(shared(path)?).expect("a readable table");
     let rows: Vec<Vec<String>> = text
@@ -29,7 +29,7 @@ pub fn rows(path: &str) -> Option<Vec<Vec<String>>> {
     Some(rows)
 }
 
-/// The bytes that a table's notation stands for; `None` for no string at all.
+/// The bytes of a string in the notation of the tables; `None` for a null string.
 pub fn bytes(text: &str) -> Option<Vec<u8>> {
     match text {
         "(null)" => return None,
@@ -59,7 +59,7 @@ pub fn bytes(text: &str) -> Option<Vec<u8>> {
     Some(out)
 }
 
-/// A JSON file of shared/cases.
+/// Reads a JSON file of shared/cases.
 pub fn json(path: &str) -> Option<serde_json::Value> {
     let text = std::fs::read_to_string(shared(path)?).expect("a readable file");
     Some(serde_json::from_str(&text).expect("valid JSON"))

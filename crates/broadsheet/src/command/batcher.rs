@@ -5,7 +5,7 @@ use std::io::{self, BufRead, BufReader, Read, Write};
 use std::path::Path;
 
 use anyhow::Context;
-use article::wrap::{Packer, Packing};
+use article::wrap::{WrapFormat, WrapWriter};
 use feed::push_article;
 use rustix::fs::OFlags;
 use store::{Lender, Numbers, Reader};
@@ -70,8 +70,8 @@ struct Counts {
 fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
     let directory = NewsDirectory::meant(given)?;
     let packing = match given.value("compress") {
-        None => Packing::default(),
-        Some(word) => word.to_str().and_then(Packing::of).ok_or_else(|| {
+        None => WrapFormat::default(),
+        Some(word) => word.to_str().and_then(WrapFormat::of).ok_or_else(|| {
             given.usage("--compress takes none, compress, gzip, bzip2, xz, zstd, or such a word with a level: gzip-9")
         })?,
     };
@@ -84,7 +84,7 @@ fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
         }
     };
     let list = BufReader::with_capacity(LIST_BUFFER_BYTES, list);
-    let mut packer = Packer::new(out, packing)?;
+    let mut packer = WrapWriter::new(out, packing)?;
     let counts = batch(&reader, list, &mut packer)?;
     packer.finish()?;
     if given.has("json") {

@@ -4,7 +4,7 @@
 use std::path::Path;
 use std::time::Duration;
 
-use article::wrap::Packing;
+use article::wrap::WrapFormat;
 use feed::{BatchParms, Error, Sending, Sent, Togo};
 use groups::CommandLine;
 use groups::sites::{Build, Queue, To};
@@ -118,7 +118,7 @@ pub fn by_command(size: u64, command: &str) -> BatchParms {
         queue: Queue::Unlimited,
         build: Build::Articles,
         peer: b"north".to_vec(),
-        packing: Packing::default(),
+        packing: WrapFormat::default(),
         to: To::Command(CommandLine::parse(command.as_bytes()).unwrap()),
         is_off: false,
     }

@@ -5,7 +5,7 @@
 
 use std::fmt;
 
-use article::wrap::Kind;
+use article::wrap::Compression;
 
 /// The characters that tell batches of one second apart, in the order they are used, which is that of `ls`.
 pub const UNIQUE: &[u8; 62] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
@@ -110,15 +110,15 @@ impl fmt::Display for Name {
 }
 
 /// The suffix for a batch that is wrapped in `kind`; `None` is plain.
-pub fn suffix(kind: Option<Kind>) -> &'static str {
+pub fn suffix(kind: Option<Compression>) -> &'static str {
     match kind {
         None => "t",
-        Some(Kind::Compress) => "Z",
-        Some(Kind::C7) => "7",
-        Some(Kind::Gzip) => "gz",
-        Some(Kind::Zstd) => "zst",
-        Some(Kind::Bzip2) => "bz2",
-        Some(Kind::Xz) => "xz",
+        Some(Compression::Compress) => "Z",
+        Some(Compression::C7) => "7",
+        Some(Compression::Gzip) => "gz",
+        Some(Compression::Zstd) => "zst",
+        Some(Compression::Bzip2) => "bz2",
+        Some(Compression::Xz) => "xz",
     }
 }
 

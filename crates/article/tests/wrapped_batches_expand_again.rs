@@ -1,21 +1,21 @@
-//! What is packed here is unpacked here, and by the programs of other people where they are installed.
+//! Wrapped batches expand to the original, with this crate and with installed programs of others.
 
 #![allow(clippy::unwrap_used, clippy::indexing_slicing)]
 
 use std::io::{Read, Write};
 use std::process::{Command, Stdio};
 
-use article::wrap::{self, Kind, Packer, Packing, WrapLimits};
+use article::wrap::{self, Compression, WrapFormat, WrapLimits, WrapWriter};
 use proptest::prelude::*;
 
-fn unpacked(packed: &[u8]) -> (Vec<u8>, Vec<Kind>) {
-    let mut source = wrap::open(packed, WrapLimits::default()).unwrap();
+fn unwrapped(wrapped: &[u8]) -> (Vec<u8>, Vec<Compression>) {
+    let mut source = wrap::open(wrapped, WrapLimits::default()).unwrap();
     let mut text = Vec::new();
     source.read_to_end(&mut text).unwrap();
     (text, source.layers().to_vec())
 }
 
-/// Text that fills the table of `compress` and then changes, so that it is emptied.
+/// Text that fills the table of `compress` and then changes, so that the encoder clears the table.
 fn changing(bytes: usize) -> Vec<u8> {
     let mut state = 7u32;
     let mut text = b"#! rnews 400\n".to_vec();
@@ -33,19 +33,19 @@ fn changing(bytes: usize) -> Vec<u8> {
 }
 
 #[test]
-fn every_compression_comes_back() {
+fn every_compression_expands_again() {
     let text = changing(2_000_000);
-    for (word, kind) in Packing::WORDS {
-        for packing in [
-            Packing::new(*kind),
-            Packing {
+    for (word, kind) in WrapFormat::WORDS {
+        for wrap_format in [
+            WrapFormat::new(*kind),
+            WrapFormat {
                 bare: true,
-                ..Packing::new(*kind)
+                ..WrapFormat::new(*kind)
             },
         ] {
-            let packed = packing.pack(&text).unwrap();
-            assert!(packed.starts_with(packing.line()), "{word}");
-            let (back, layers) = unpacked(&packed);
+            let wrapped = wrap_format.wrap(&text).unwrap();
+            assert!(wrapped.starts_with(wrap_format.line()), "{word}");
+            let (back, layers) = unwrapped(&wrapped);
             assert!(back == text, "{word}");
             assert_eq!(layers, kind.iter().copied().collect::<Vec<_>>(), "{word}");
         }
@@ -53,8 +53,9 @@ fn every_compression_comes_back() {
 }
 
 #[test]
-fn the_lines_are_those_that_others_take() {
-    let line = |word: &str| String::from_utf8_lossy(Packing::of(word).unwrap().line()).into_owned();
+fn first_lines_are_those_that_other_sites_accept() {
+    let line =
+        |word: &str| String::from_utf8_lossy(WrapFormat::of(word).unwrap().line()).into_owned();
     assert_eq!(line("none"), "");
     assert_eq!(line("compress"), "#! cunbatch\n");
     assert_eq!(line("gzip"), "#! cunbatch\n");
@@ -73,36 +74,36 @@ fn the_lines_are_those_that_others_take() {
         "c7",
         "",
     ] {
-        assert_eq!(Packing::of(word), None, "{word}");
+        assert_eq!(WrapFormat::of(word), None, "{word}");
     }
 }
 
 #[test]
-fn every_level_comes_back() {
+fn every_level_expands_again() {
     let text = changing(100_000);
     for word in [
         "gzip-1", "gzip-9", "bzip2-1", "bzip2-9", "xz-0", "xz-9", "zstd-1", "zstd-19",
     ] {
-        let packed = Packing::of(word).unwrap().pack(&text).unwrap();
-        assert!(unpacked(&packed).0 == text, "{word}");
+        let wrapped = WrapFormat::of(word).unwrap().wrap(&text).unwrap();
+        assert!(unwrapped(&wrapped).0 == text, "{word}");
     }
 }
 
 #[test]
-fn nothing_packed_is_an_empty_batch() {
-    for (word, kind) in Packing::WORDS {
-        let packed = Packing::new(*kind).pack(b"").unwrap();
-        assert_eq!(unpacked(&packed).0, b"", "{word}");
+fn an_empty_batch_expands_to_nothing() {
+    for (word, kind) in WrapFormat::WORDS {
+        let wrapped = WrapFormat::new(*kind).wrap(b"").unwrap();
+        assert_eq!(unwrapped(&wrapped).0, b"", "{word}");
     }
 }
 
 #[test]
-fn the_seven_bit_code_is_refused() {
-    assert!(Packing::new(Some(Kind::C7)).pack(b"x").is_err());
+fn the_seven_bit_code_cannot_be_written() {
+    assert!(WrapFormat::new(Some(Compression::C7)).wrap(b"x").is_err());
 }
 
-/// Expands with a program; nothing when it is not installed.
-fn expanded_by(program: &str, packed: &[u8]) -> Option<Vec<u8>> {
+/// Expands with a program; `None` if it is not installed.
+fn expanded_by(program: &str, wrapped: &[u8]) -> Option<Vec<u8>> {
     let mut words = program.split(' ');
     let child = Command::new(words.next()?)
         .args(words)
@@ -114,8 +115,8 @@ fn expanded_by(program: &str, packed: &[u8]) -> Option<Vec<u8>> {
         return None;
     };
     let mut input = child.stdin.take()?;
-    let packed = packed.to_vec();
-    let writer = std::thread::spawn(move || input.write_all(&packed));
+    let wrapped = wrapped.to_vec();
+    let writer = std::thread::spawn(move || input.write_all(&wrapped));
     let output = child.wait_with_output().unwrap();
     writer.join().unwrap().unwrap();
     assert!(output.status.success(), "{program}");
@@ -123,7 +124,7 @@ fn expanded_by(program: &str, packed: &[u8]) -> Option<Vec<u8>> {
 }
 
 #[test]
-fn programs_of_others_expand_it() {
+fn installed_programs_expand_it() {
     for bytes in [0, 1, 5_000, 2_000_000] {
         let text = changing(bytes);
         for (word, program) in [
@@ -134,12 +135,12 @@ fn programs_of_others_expand_it() {
             ("xz", "xz -dc"),
             ("zstd", "zstd -dc"),
         ] {
-            let packing = Packing {
+            let wrap_format = WrapFormat {
                 bare: true,
-                ..Packing::of(word).unwrap()
+                ..WrapFormat::of(word).unwrap()
             };
-            let packed = packing.pack(&text).unwrap();
-            if let Some(back) = expanded_by(program, &packed) {
+            let wrapped = wrap_format.wrap(&text).unwrap();
+            if let Some(back) = expanded_by(program, &wrapped) {
                 assert!(back == text, "{word} by {program}, {bytes} bytes");
             }
         }
@@ -148,18 +149,18 @@ fn programs_of_others_expand_it() {
 
 proptest! {
     #[test]
-    fn compress_brings_any_bytes_back(
+    fn compress_expands_any_bytes_again(
         text in prop_oneof![
             prop::collection::vec(any::<u8>(), 0..3000),
             prop::collection::vec(0u8..3, 0..60_000),
         ],
         piece in 1usize..5000,
     ) {
-        let mut packer = Packer::new(Vec::new(), Packing::new(Some(Kind::Compress))).unwrap();
+        let mut packer = WrapWriter::new(Vec::new(), WrapFormat::new(Some(Compression::Compress))).unwrap();
         for piece in text.chunks(piece) {
             packer.write_all(piece).unwrap();
         }
-        let packed = packer.finish().unwrap();
-        prop_assert_eq!(unpacked(&packed).0, text);
+        let wrapped = packer.finish().unwrap();
+        prop_assert_eq!(unwrapped(&wrapped).0, text);
     }
 }

@@ -11,7 +11,7 @@ use article::wrap::{self, WrapLimits};
 use article::xref::Xref;
 use article::{Article, Form, Header, date, message_id, old, wire};
 use groups::newsgroups::Newsgroups;
-use groups::{Active, Bits, Matrix, Pattern, Wildmat, name};
+use groups::{Active, Matrix, Pattern, SiteSet, Wildmat, name};
 use groups::{Sites, Tables};
 use store::history;
 use store::{HistoryLine, Position};
@@ -264,7 +264,7 @@ fn matrix(sites: &Sites) {
     let active = known_groups();
     let mut matrix = Matrix::new(&active, sites);
     let ids: Vec<_> = active.ids().collect();
-    let mut bits = Bits::new();
+    let mut bits = SiteSet::new();
     let unknown: [&[u8]; 2] = [b"comp.unknown", b"x"];
     for moderated in [false, true] {
         matrix.select(&active, &ids, &unknown, None, moderated, &mut bits);

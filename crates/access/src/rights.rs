@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use groups::wildmat::Outcome;
+use groups::wildmat::WildmatResult;
 use groups::{Destination, Sender, Wildmat};
 
 use crate::tables::{Entry, Feature, Limits};
@@ -40,11 +40,11 @@ impl Groups {
         }
     }
 
-    fn outcome(&self, group: &[u8]) -> Outcome {
+    fn outcome(&self, group: &[u8]) -> WildmatResult {
         match self {
-            Groups::None => Outcome::Fail,
-            Groups::All => Outcome::Match,
-            Groups::Fit(wildmat) => wildmat.outcome(group),
+            Groups::None => WildmatResult::Fail,
+            Groups::All => WildmatResult::Match,
+            Groups::Fit(wildmat) => wildmat.result(group),
         }
     }
 }
@@ -98,7 +98,7 @@ impl Rights {
 
     /// Whether he may read a group, and see that there is one.
     pub fn may_read(&self, group: &[u8]) -> bool {
-        self.rule.read.outcome(group) == Outcome::Match
+        self.rule.read.outcome(group) == WildmatResult::Match
     }
 
     /// Whether he may read every group.
@@ -113,7 +113,7 @@ impl Rights {
 
     /// Whether he may post to a group. An article must keep to such groups altogether.
     fn may_post(&self, group: &[u8]) -> bool {
-        self.rule.post.outcome(group) == Outcome::Match
+        self.rule.post.outcome(group) == WildmatResult::Match
     }
 
     /// Whether he may post to no group at all (201 instead of 200).
@@ -141,13 +141,13 @@ impl Rights {
         let outcome = |group: &[u8]| self.rule.send.outcome(group);
         let is_poisoned = |to: &Destination<'_>| {
             let mut both = [Some(to.name), to.filed_in].into_iter().flatten();
-            both.any(|group| outcome(group) == Outcome::Poison)
+            both.any(|group| outcome(group) == WildmatResult::Poison)
         };
         let is_filed = destinations.iter().any(|to| to.filed_in.is_some());
         let fits = |to: &Destination<'_>| {
             let behind = to.filed_in.map(outcome);
-            let is_behind = behind.map_or(!is_filed, |outcome| outcome == Outcome::Match);
-            is_behind && outcome(to.name) == Outcome::Match
+            let is_behind = behind.map_or(!is_filed, |outcome| outcome == WildmatResult::Match);
+            is_behind && outcome(to.name) == WildmatResult::Match
         };
         destinations.iter().any(fits) && !destinations.iter().any(is_poisoned)
     }

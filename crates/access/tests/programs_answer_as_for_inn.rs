@@ -16,7 +16,7 @@ use groups::CommandLine;
 
 /// A script as the program, asked about a name and password.
 fn ask_within(script: &str, limit: Duration, name: &str, password: &[u8]) -> Outcome {
-    let line = CommandLine::of_words(&[b"/bin/sh", b"-c", script.as_bytes()]);
+    let line = CommandLine::from_words(&[b"/bin/sh", b"-c", script.as_bytes()]);
     let program = Authenticator::new(line, Path::new("/"), limit);
     program.check(name, password, &connection())
 }
@@ -156,7 +156,7 @@ fn no_line_of_its_own_is_smuggled_in() {
 
 #[test]
 fn a_program_that_is_not_there_is_our_fault() {
-    let line = CommandLine::of_words(&[b"/nowhere/at/all"]);
+    let line = CommandLine::from_words(&[b"/nowhere/at/all"]);
     let program = Authenticator::new(line, Path::new("/"), Duration::from_secs(5));
     let outcome = program.check("tester", b"x", &Connection::default());
     assert_eq!(outcome.code(), 403);
@@ -170,7 +170,7 @@ fn users_of_the_file_are_known_by_the_file_alone() {
         .add(User::with_password("anna", b"hers", false).unwrap())
         .unwrap();
     users.write(news.path()).unwrap();
-    let line = CommandLine::of_words(&[b"/bin/sh", b"-c", b"echo User:by.program"]);
+    let line = CommandLine::from_words(&[b"/bin/sh", b"-c", b"echo User:by.program"]);
     let login = Login {
         users: UsersFile::of(news.path()),
         program: Some(Authenticator::new(
@@ -275,7 +275,7 @@ fn inns_cases() {
             (None, exit) => format!("exit {}", exit.unwrap_or_default()),
         };
         let script = format!("cat > said; cat out; cat err >&2; {end}");
-        let line = CommandLine::of_words(&[b"/bin/sh", b"-c", script.as_bytes()]);
+        let line = CommandLine::from_words(&[b"/bin/sh", b"-c", script.as_bytes()]);
         let program = Authenticator::new(line, room.path(), Duration::from_secs(30));
         let outcome = program.check("tester", b"s0pers3cret", &connection());
         let said = std::fs::read_to_string(room.path().join("said")).unwrap();

@@ -91,8 +91,8 @@ fn read(directory: &NewsDirectory, file: &str) -> Result<Vec<u8>, String> {
 
 fn active(text: Vec<u8>) -> Result<String, String> {
     let active = Active::parse(text).map_err(|fault| fault.to_string())?;
-    let mut faults: Vec<String> = active.faults().iter().map(ToString::to_string).collect();
-    let untold = active.fault_count().saturating_sub(faults.len());
+    let mut faults: Vec<String> = active.bad_lines().iter().map(ToString::to_string).collect();
+    let untold = active.bad_line_count().saturating_sub(faults.len());
     for group in NEEDED {
         if active.find(group.as_bytes()).is_none() {
             faults.push(format!("active has no group `{group}'"));
@@ -149,11 +149,11 @@ fn count_by_flag(active: &Active) -> String {
 fn newsgroups(text: Vec<u8>, active: &Active) -> Result<String, String> {
     let descriptions = Newsgroups::parse(text).map_err(|fault| fault.to_string())?;
     let faults: Vec<String> = descriptions
-        .faults()
+        .bad_lines()
         .iter()
         .map(|line| format!("newsgroups line {line}: no `GROUP tab DESCRIPTION'"))
         .collect();
-    let untold = descriptions.fault_count().saturating_sub(faults.len());
+    let untold = descriptions.bad_line_count().saturating_sub(faults.len());
     told_or_faults(faults, untold, || {
         let absent = descriptions
             .iter()

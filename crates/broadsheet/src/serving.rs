@@ -307,7 +307,7 @@ impl<'a> Serving<'a> {
             build: Build::Articles,
             peer: Vec::new(),
             packing: article::wrap::WrapFormat::default(),
-            to: To::Command(groups::CommandLine::of_words(&words)),
+            to: To::Command(groups::CommandLine::from_words(&words)),
             is_off: false,
         }
     }

@@ -191,8 +191,9 @@ fn a_fault_in_a_table_names_its_place() {
     let told = program.run(&["check", "--dir", "news"]);
     assert_eq!(told.status, 78);
     assert!(
-        told.err
-            .contains("auth.program cannot be run: the command has `|' and no shell is run"),
+        told.err.contains(
+            "auth.program cannot be run: the command contains `|', but runs without a shell"
+        ),
         "{told:?}"
     );
 }

@@ -143,7 +143,7 @@ fn sites_of_both_files_are_told_with_their_place() {
     // The same name in both: told by all who read them.
     program.write("news/sys", b"ME:all\nother:comp:f:\n");
     let said = format!(
-        "broadsheet.toml:{line}:8: site `other' is already written at sys:2; keep one of them"
+        "broadsheet.toml:{line}:8: site `other' is already defined at sys:2; remove one of them"
     );
     for words in [["check", "--dir", "news"], ["rnews", "--dir", "news"]] {
         let told = program.run(&words);

@@ -84,7 +84,7 @@ pub fn run(
     let lock = || store::Lock::take_named(dir, "lock.expire", false);
     let _one = (!only_look).then(lock).transpose()?;
     let reader = Reader::open(dir)?;
-    if let Some(fault) = reader.active().faults().first() {
+    if let Some(fault) = reader.active().bad_lines().first() {
         return Err(Failure::Active(fault.to_string()));
     }
     let (mut policy, warnings) = Policy::compile(list, reader.active())?;

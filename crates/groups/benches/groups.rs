@@ -1,4 +1,4 @@
-//! Times of what this room does often, printed: `cargo bench -p groups`.
+//! Prints the times of frequent operations of this crate: `cargo bench -p groups`.
 //!
 //! Uses the full `active` list of the shared corpus where it is present
 //! (`BROADSHEET_SHARED`), else a generated one of the same size.
@@ -8,7 +8,7 @@ use std::io::Read;
 use std::path::PathBuf;
 use std::time::Instant;
 
-use groups::{Active, Bits, Matrix, Pattern, Sites, Wildmat};
+use groups::{Active, Matrix, Pattern, SiteSet, Sites, Wildmat};
 
 fn main() {
     let text = isc_active().unwrap_or_else(generated_active);
@@ -25,7 +25,7 @@ fn main() {
     println!(
         "groups: {}, bad lines: {}",
         active.len(),
-        active.fault_count()
+        active.bad_line_count()
     );
     let ids: Vec<_> = active.ids().collect();
     let names: Vec<Vec<u8>> = spread(&ids).map(|id| active.name(id).to_vec()).collect();
@@ -81,7 +81,7 @@ fn select(active: &Active, ids: &[groups::GroupId], sites: usize) {
         .map(|(&a, &b)| [a, b])
         .collect();
     let mut matrix = Matrix::new(active, &sys);
-    let mut out = Bits::new();
+    let mut out = SiteSet::new();
     let mut run = |distribution: Option<&[u8]>| {
         let mut selected = 0usize;
         for pair in &pairs {
@@ -105,13 +105,13 @@ fn select(active: &Active, ids: &[groups::GroupId], sites: usize) {
     });
 }
 
-/// A thousand ids from all over the table.
+/// A thousand ids, spread over the table.
 fn spread(ids: &[groups::GroupId]) -> impl Iterator<Item = groups::GroupId> + '_ {
     let step = (ids.len() / 1000).max(1);
     ids.iter().copied().step_by(step)
 }
 
-/// Prints the shortest of some runs, in nanoseconds for one of `count` things.
+/// Prints the shortest of several runs, in nanoseconds per item.
 fn best<T>(what: &str, runs: usize, count: usize, mut run: impl FnMut() -> T) {
     let mut shortest = f64::INFINITY;
     for _ in 0..runs {

@@ -1,16 +1,16 @@
-//! The `active` table: every group, its numbers and its flag.
+//! The `active` table: every group with its numbers and its flag.
 //!
-//! The file's text itself is the table. Names are ranges of it, numbers are
-//! read from and written to it in place, zero-padded at the width they have
-//! (as C News does it), so [`Active::image`] is always what the file should
-//! hold. Loading is one pass; a look-up is one hash and one comparison.
+//! The text of the file is the table itself. Names are ranges of the text; numbers are
+//! read and written in place, zero-padded to the width that they have
+//! (as in C News), so [`Active::image`] is always the current content of the
+//! file. Loading is one pass; a look-up costs one hash and one comparison.
 //!
-//! Group ids are given in the order of the lines, never change while the table
-//! lives, and are not used again after a removal.
+//! Group ids follow the order of the lines. They never change while the table
+//! exists, and the id of a removed group is not used again.
 
+mod checksum;
 mod edit;
 mod line;
-mod sum;
 
 use std::hash::{BuildHasher, Hasher};
 use std::ops::Range;
@@ -20,104 +20,104 @@ use hashbrown::{DefaultHashBuilder, HashTable};
 use memchr::memchr_iter;
 use thiserror::Error;
 
-pub use edit::AddFault;
-pub use line::{DIGITS_MAX, Flag, LineFault, NUMBER_MAX};
+pub use edit::AddGroupError;
+pub use line::{ActiveLineError, DIGITS_MAX, Flag, NUMBER_MAX};
 
 use line::Fields;
 
-/// Largest `active` file, in bytes.
+/// Largest `active` file, bytes.
 pub const IMAGE_BYTES_MAX: usize = 1 << 30;
 
-/// Hops that an alias is followed before it counts as a loop (C News).
+/// Most alias hops; a longer chain counts as a loop (C News).
 pub const ALIAS_HOPS_MAX: usize = 100;
 
-/// Bad lines that are described; more are only counted.
-pub const FAULTS_KEPT_MAX: usize = 100;
+/// Most bad lines that are kept for messages; further ones are only counted.
+pub const BAD_LINES_MAX: usize = 100;
 
-/// Digits that a field is widened to when a number does not fit it any more.
+/// Width of a number field after a number no longer fitted, digits.
 pub const WIDENED_DIGITS: u8 = 10;
 
-/// A group of one [`Active`] table.
+/// The id of a group in one [`Active`] table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct GroupId(pub u32);
 
-/// Why an `active` file cannot be used at all.
+/// The error that makes a whole `active` file unusable.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[non_exhaustive]
-pub enum ActiveFault {
+pub enum ActiveError {
     /// Over [`IMAGE_BYTES_MAX`].
     #[error(
-        "active holds {bytes} bytes, more than the limit of {IMAGE_BYTES_MAX}: is it the right file?"
+        "active has {bytes} bytes, more than the limit of {IMAGE_BYTES_MAX}; check that it is the right file"
     )]
     TooLarge {
-        /// Size of the file.
+        /// Size of the file, bytes.
         bytes: usize,
     },
 }
 
-/// A line of `active` that is not used, and why. It stays in the file.
+/// A line of `active` that is ignored, and the reason. The line stays in the file.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
-#[error("active line {line} {fault}")]
+#[error("active line {line} {error}")]
 pub struct BadLine {
     /// Number of the line, from 1.
     pub line: usize,
-    /// What is wrong with it.
-    pub fault: LineFault,
+    /// The error in the line.
+    pub error: ActiveLineError,
 }
 
-/// Where a group's line begins in the image and how long its fields are.
-/// Twelve bytes a group; the numbers stay in the text.
+/// The start of a group's line in the image, and the lengths of its fields.
+/// 12 bytes per group; the numbers stay in the text.
 #[derive(Debug, Clone, Copy)]
 struct Entry {
     start: u32,
-    /// The flag is 0 once the group is removed.
+    /// The flag is [`REMOVED`] once the group is removed.
     fields: Fields,
 }
 
-/// Stands for the flag of a group that is gone.
+/// The flag of a removed group.
 const REMOVED: u8 = 0;
 
 /// The groups of a news system. A clone has the same ids.
 #[derive(Debug, Clone)]
 pub struct Active {
     image: Vec<u8>,
-    /// In the order of the image, so ids are too.
+    /// In the order of the image, as are the ids.
     entries: Vec<Entry>,
     by_name: HashTable<u32>,
     hasher: DefaultHashBuilder,
     removed: usize,
-    faults: Vec<BadLine>,
-    fault_count: usize,
+    bad_lines: Vec<BadLine>,
+    bad_line_count: usize,
     dirty: Option<Range<usize>>,
     layout_changed: bool,
     generation: u64,
-    /// See [`sum`](Self::sum).
-    sum: u64,
+    /// See [`checksum`](Self::checksum).
+    checksum: u64,
 }
 
 impl Active {
-    /// Reads the text of an `active` file. Bad lines are left out and reported
-    /// by [`faults`](Self::faults); a group named twice keeps its first line.
-    /// Lines with odd spacing or without a final newline are put in order,
+    /// Parses the text of an `active` file. Bad lines are skipped and reported
+    /// by [`bad_lines`](Self::bad_lines); a repeated group keeps its first line.
+    /// Lines with irregular spacing or without a final newline are normalised,
     /// which sets [`layout_changed`](Self::layout_changed).
     ///
     /// # Errors
-    /// If the file is over [`IMAGE_BYTES_MAX`].
-    pub fn parse(text: Vec<u8>) -> Result<Self, ActiveFault> {
+    /// The file is larger than [`IMAGE_BYTES_MAX`].
+    pub fn parse(text: Vec<u8>) -> Result<Self, ActiveError> {
         if text.len() > IMAGE_BYTES_MAX {
-            return Err(ActiveFault::TooLarge { bytes: text.len() });
+            return Err(ActiveError::TooLarge { bytes: text.len() });
         }
         if text.is_empty() || text.ends_with(b"\n") {
-            let (active, loose_lines) = Self::load(text);
-            if !loose_lines {
+            let (active, irregular) = Self::load(text);
+            if !irregular {
                 return Ok(active);
             }
-            return Ok(Self::load_put_in_order(&active.image));
+            return Ok(Self::load_normalised(&active.image));
         }
-        Ok(Self::load_put_in_order(&text))
+        Ok(Self::load_normalised(&text))
     }
 
-    /// A table without groups.
+    /// Makes a table without groups.
     pub fn empty() -> Self {
         Self::load(Vec::new()).0
     }
@@ -127,17 +127,17 @@ impl Active {
         self.entries.len() - self.removed
     }
 
-    /// Whether there is no group.
+    /// Whether the table has no group.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// One more than the highest id given so far: the size for a table by id.
+    /// One more than the highest id in use so far: the size of a table indexed by id.
     pub fn id_end(&self) -> usize {
         self.entries.len()
     }
 
-    /// Every group, in the order of the file.
+    /// The ids of all groups, in the order of the file.
     pub fn ids(&self) -> impl Iterator<Item = GroupId> + '_ {
         (0u32..)
             .zip(&self.entries)
@@ -145,23 +145,23 @@ impl Active {
             .map(|(id, _)| GroupId(id))
     }
 
-    /// A number that no other table of this process has, but for clones: what was
-    /// worked out by [`GroupId`] is good for as long as this stays the same.
+    /// A number that no other table of this process has, except clones. Data indexed
+    /// by [`GroupId`] stays valid as long as the generation is the same.
     pub fn generation(&self) -> u64 {
         self.generation
     }
 
-    /// Bad lines, the first [`FAULTS_KEPT_MAX`] of them.
-    pub fn faults(&self) -> &[BadLine] {
-        &self.faults
+    /// The first [`BAD_LINES_MAX`] bad lines.
+    pub fn bad_lines(&self) -> &[BadLine] {
+        &self.bad_lines
     }
 
-    /// Count of all bad lines.
-    pub fn fault_count(&self) -> usize {
-        self.fault_count
+    /// Number of all bad lines.
+    pub fn bad_line_count(&self) -> usize {
+        self.bad_line_count
     }
 
-    /// The group of that name, an alias not followed.
+    /// Finds a group by name, without following an alias.
     #[inline]
     pub fn find(&self, name: &[u8]) -> Option<GroupId> {
         self.by_name
@@ -171,8 +171,8 @@ impl Active {
             .map(|&id| GroupId(id))
     }
 
-    /// The group that articles for this one are filed in: follows `=alias`, at
-    /// most [`ALIAS_HOPS_MAX`] hops. `None` for a loop or an unknown group.
+    /// Returns the group in which articles for `id` are filed: follows `=alias`,
+    /// at most [`ALIAS_HOPS_MAX`] hops. `None` for a loop or an unknown group.
     #[inline]
     pub fn resolve(&self, id: GroupId) -> Option<GroupId> {
         let mut id = id;
@@ -185,7 +185,7 @@ impl Active {
         None
     }
 
-    /// The group's name; empty for a removed group.
+    /// The name of a group; empty for a removed group.
     #[inline]
     pub fn name(&self, id: GroupId) -> &[u8] {
         self.fields(id).map_or(b"", |(start, fields)| {
@@ -193,47 +193,47 @@ impl Active {
         })
     }
 
-    /// Highest article number given out; 0 for a removed group.
+    /// Highest article number in use so far; 0 for a removed group.
     pub fn high(&self, id: GroupId) -> u64 {
         self.number(id, Fields::high)
     }
 
-    /// Lowest article number that may still be there; 0 for a removed group.
+    /// Lowest article number that may still exist; 0 for a removed group.
     pub fn low(&self, id: GroupId) -> u64 {
         self.number(id, Fields::low)
     }
 
-    /// The group's flag; `Excluded` for a removed group.
+    /// The flag of a group; `Excluded` for a removed group.
     #[inline]
     pub fn flag(&self, id: GroupId) -> Flag<'_> {
         self.flag_if(id).unwrap_or(Flag::Excluded)
     }
 
-    /// The text of the file, always current.
+    /// The current text of the file.
     pub fn image(&self) -> &[u8] {
         &self.image
     }
 
-    /// A sum of the text of the file, always current: another text has another one, but for chance.
-    pub fn sum(&self) -> u64 {
-        self.sum
+    /// The checksum of the current text: different texts have different checksums with high probability.
+    pub fn checksum(&self) -> u64 {
+        self.checksum
     }
 
-    /// The bytes of the image changed since the last call; the whole image if
-    /// lines have moved. Writing that range (or, where
-    /// [`layout_changed`](Self::layout_changed), the whole file anew) brings
+    /// Returns the range of bytes changed since the last call; the whole image if
+    /// lines have moved. Writing this range (or, after
+    /// [`layout_changed`](Self::layout_changed), the whole file) brings
     /// the file up to date.
     pub fn take_dirty(&mut self) -> Option<Range<usize>> {
         self.dirty.take()
     }
 
-    /// Whether lines have moved, so that the file must be written anew rather
-    /// than patched. Stays true until [`layout_saved`](Self::layout_saved).
+    /// Whether lines have moved, so that the whole file must be rewritten
+    /// instead of patched. Stays true until [`layout_saved`](Self::layout_saved).
     pub fn layout_changed(&self) -> bool {
         self.layout_changed
     }
 
-    /// Says that the whole image has been written to the file.
+    /// Records that the whole image has been written to the file.
     pub fn layout_saved(&mut self) {
         self.layout_changed = false;
         self.dirty = None;
@@ -270,21 +270,21 @@ impl Active {
         }
     }
 
-    /// One pass over the text. Also says whether a good line was found that is
-    /// not laid out as it should be.
+    /// Parses the text in one pass. Also returns whether a valid line has an
+    /// irregular layout.
     fn load(image: Vec<u8>) -> (Self, bool) {
         static GENERATION: AtomicU64 = AtomicU64::new(1);
         let lines = memchr_iter(b'\n', &image).count();
         let hasher = DefaultHashBuilder::default();
         let mut entries: Vec<Entry> = Vec::with_capacity(lines);
         let mut by_name: HashTable<u32> = HashTable::with_capacity(lines);
-        let mut faults = Vec::new();
-        let mut fault_count = 0usize;
-        let mut loose_lines = false;
+        let mut bad_lines = Vec::new();
+        let mut bad_line_count = 0usize;
+        let mut irregular = false;
         let mut start = 0usize;
         for (index, end) in memchr_iter(b'\n', &image).enumerate() {
             let line = image.get(start..end).unwrap_or(b"");
-            let mut fault = None;
+            let mut error = None;
             if let Some(fields) = line::strict(line) {
                 let name = line.get(..usize::from(fields.name_len)).unwrap_or(b"");
                 let slot = by_name.entry(
@@ -302,10 +302,10 @@ impl Active {
                         });
                     }
                     hashbrown::hash_table::Entry::Occupied(slot) => {
-                        let kept = faults.len() < FAULTS_KEPT_MAX;
+                        let kept = bad_lines.len() < BAD_LINES_MAX;
                         let before = entries.get(*slot.get() as usize).filter(|_| kept);
                         let before = before.and_then(|first| image.get(..first.start as usize));
-                        fault = Some(LineFault::Twice {
+                        error = Some(ActiveLineError::Twice {
                             name: line::shown(name),
                             first: 1 + memchr_iter(b'\n', before.unwrap_or(b"")).count(),
                         });
@@ -313,40 +313,40 @@ impl Active {
                 }
             } else if !line.is_empty() {
                 match line::loose(line) {
-                    Ok(_) => loose_lines = true,
-                    Err(found) => fault = Some(found),
+                    Ok(_) => irregular = true,
+                    Err(found) => error = Some(found),
                 }
             }
-            if let Some(fault) = fault {
-                fault_count += 1;
-                if faults.len() < FAULTS_KEPT_MAX {
-                    faults.push(BadLine {
+            if let Some(error) = error {
+                bad_line_count += 1;
+                if bad_lines.len() < BAD_LINES_MAX {
+                    bad_lines.push(BadLine {
                         line: index + 1,
-                        fault,
+                        error,
                     });
                 }
             }
             start = end + 1;
         }
         let active = Self {
-            sum: sum::of(&image),
+            checksum: checksum::of(&image),
             image,
             entries,
             by_name,
             hasher,
             removed: 0,
-            faults,
-            fault_count,
+            bad_lines,
+            bad_line_count,
             dirty: None,
             layout_changed: false,
             generation: GENERATION.fetch_add(1, Ordering::Relaxed),
         };
-        (active, loose_lines)
+        (active, irregular)
     }
 
-    /// Loads a text some of whose good lines have odd spacing, or whose last
-    /// line has no newline. Line numbers stay what they were.
-    fn load_put_in_order(text: &[u8]) -> Self {
+    /// Loads a text in which valid lines have irregular spacing, or whose last
+    /// line has no newline. Line numbers stay the same.
+    fn load_normalised(text: &[u8]) -> Self {
         let mut ordered = Vec::with_capacity(text.len() + 1);
         for line in text
             .strip_suffix(b"\n")

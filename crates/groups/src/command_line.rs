@@ -1,45 +1,45 @@
-//! A command as the administrator wrote it, split into words to be run without a shell.
+//! Splits a configured command into words, to run it without a shell.
 //!
-//! Blanks part words. `'…'` holds everything as it is; in `"…"`, and outside of quotes, `\` takes the next
-//! character as it is. What only a shell understands (pipes, redirection, variables, patterns) is a fault
-//! outside of quotes and not an ordinary character: a line that C News gave to a shell must not quietly
-//! mean something else. Whoever wants a shell writes `sh -c '…'`.
+//! Blanks separate words. `'…'` quotes everything; in `"…"`, and outside of quotes, `\` quotes the next
+//! character. What needs a shell (pipes, redirection, variables, patterns) is an error
+//! outside of quotes, not an ordinary character: a line that C News passed to a shell must not silently
+//! change its meaning. An administrator who wants a shell writes `sh -c '…'`.
 
 use thiserror::Error;
 
-/// Longest command, in bytes.
+/// Longest command, bytes.
 pub const COMMAND_BYTES_MAX: usize = 8192;
 
-/// What a shell would act on, outside of quotes.
-const FOR_A_SHELL: &[u8] = b"|&;<>()$`*?[\n";
+/// Characters that a shell interprets outside of quotes.
+const SHELL_CHARACTERS: &[u8] = b"|&;<>()$`*?[\n";
 
-/// Stands for the site's name in the commands of `[[site]]` and `batchparms`.
+/// Placeholder for the site's name in the commands of `[[site]]` and `batchparms`.
 const SITE: &[u8] = b"SITE";
 
-/// A command line, split; there is at least the program's name.
+/// A command split into words; the first word is the program.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct CommandLine {
     words: Vec<Vec<u8>>,
 }
 
-/// What is wrong with a command line.
+/// The error in a command.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[non_exhaustive]
-pub enum CommandFault {
+pub enum CommandError {
     /// Nothing but blanks.
-    #[error("there is no command")]
+    #[error("the command is empty")]
     Empty,
     /// Over [`COMMAND_BYTES_MAX`].
     #[error("the command is longer than {COMMAND_BYTES_MAX} bytes; put it in a script")]
     TooLong,
     /// A quote that is not closed, or a `\` at the end.
     #[error("a quote in the command is not closed")]
-    Open,
-    /// A NUL, which no argument can hold.
-    #[error("the command has a NUL")]
+    OpenQuote,
+    /// A NUL, which an argument cannot contain.
+    #[error("the command contains a NUL byte")]
     Nul,
-    /// Something only a shell understands.
-    #[error("the command has `{0}' and no shell is run: quote it, or write sh -c '...'")]
+    /// A character that only a shell interprets.
+    #[error("the command contains `{0}', but runs without a shell: quote it, or write sh -c '...'")]
     NeedsShell(char),
 }
 
@@ -47,33 +47,33 @@ impl CommandLine {
     /// Splits a line into words.
     ///
     /// # Errors
-    /// What is wrong with it.
-    pub fn parse(line: &[u8]) -> Result<Self, CommandFault> {
+    /// The first error in the line.
+    pub fn parse(line: &[u8]) -> Result<Self, CommandError> {
         if line.len() > COMMAND_BYTES_MAX {
-            return Err(CommandFault::TooLong);
+            return Err(CommandError::TooLong);
         }
         if line.contains(&0) {
-            return Err(CommandFault::Nul);
+            return Err(CommandError::Nul);
         }
         let mut words = Vec::new();
         let mut rest = line.trim_ascii_start();
         while !rest.is_empty() {
             let (word, after) = split_word(rest)?;
-            // `PATH=… program` sets a variable in a shell only.
+            // `PATH=… program` sets a variable only in a shell.
             if words.is_empty() && word.contains(&b'=') {
-                return Err(CommandFault::NeedsShell('='));
+                return Err(CommandError::NeedsShell('='));
             }
             words.push(word);
             rest = after.trim_ascii_start();
         }
         match words.first() {
             Some(program) if !program.is_empty() => Ok(Self { words }),
-            _ => Err(CommandFault::Empty),
+            _ => Err(CommandError::Empty),
         }
     }
 
-    /// A program, which must be there, and its arguments, each as it is.
-    pub fn of_words(words: &[&[u8]]) -> Self {
+    /// Makes a command of a program (required) and its arguments, without parsing them.
+    pub fn from_words(words: &[&[u8]]) -> Self {
         Self {
             words: words.iter().map(|word| word.to_vec()).collect(),
         }
@@ -84,26 +84,26 @@ impl CommandLine {
         &self.words
     }
 
-    /// The program: a path, or a name to be looked for along `PATH`.
+    /// The program: a path, or a name to search along `PATH`.
     pub fn program(&self) -> &[u8] {
         self.words.first().map_or(b"", Vec::as_slice)
     }
 
-    /// What follows the program.
+    /// The arguments.
     pub fn arguments(&self) -> &[Vec<u8>] {
         self.words.get(1..).unwrap_or(&[])
     }
 
-    /// The same with `SITE`, where it stands by itself (`SITE!rnews`, not `OLDSITE`), made the site's name.
+    /// Replaces `SITE`, where it stands alone (`SITE!rnews`, not `OLDSITE`), by the site's name.
     #[must_use]
     pub fn for_site(mut self, name: &[u8]) -> Self {
         for word in &mut self.words {
-            *word = with_site(word, name);
+            *word = replace_site(word, name);
         }
         self
     }
 
-    /// Whether every `%` is part of `%%` or of the only `%s`, the article's file.
+    /// Whether every `%` belongs to `%%` or to a single `%s`, the article's file.
     pub fn has_one_file(&self) -> bool {
         let mut files = 0usize;
         for word in &self.words {
@@ -122,7 +122,7 @@ impl CommandLine {
         files <= 1
     }
 
-    /// Whether an article has to be in a file: there is a `%s`.
+    /// Whether the command contains `%s`, so that the article must be in a file.
     pub fn wants_file(&self) -> bool {
         self.words.iter().any(|word| {
             let mut rest = word.as_slice();
@@ -137,7 +137,7 @@ impl CommandLine {
         })
     }
 
-    /// The same with `%s` made the article's file, and `%%` made `%`.
+    /// Replaces `%s` by the article's file, and `%%` by `%`.
     #[must_use]
     pub fn with_file(&self, file: &[u8]) -> Self {
         let words = self.words.iter().map(|word| {
@@ -170,21 +170,21 @@ fn after_percent(text: &[u8]) -> Option<&[u8]> {
     text.get(at.saturating_add(1)..)
 }
 
-/// The first word, its quotes taken off, and what follows it.
-fn split_word(line: &[u8]) -> Result<(Vec<u8>, &[u8]), CommandFault> {
+/// Splits off the first word, without its quotes.
+fn split_word(line: &[u8]) -> Result<(Vec<u8>, &[u8]), CommandError> {
     let mut word = Vec::new();
     let mut quote = None;
     let mut rest = line;
-    // A shell looks at these only in front of a word.
+    // A shell interprets these only at the start of a word.
     if let Some(first @ (b'#' | b'~')) = line.first() {
-        return Err(CommandFault::NeedsShell(char::from(*first)));
+        return Err(CommandError::NeedsShell(char::from(*first)));
     }
     while let Some((&byte, after)) = rest.split_first() {
         match (quote, byte) {
             (Some(open), byte) if byte == open => quote = None,
             (None, b'\'' | b'"') => quote = Some(byte),
             (None | Some(b'"'), b'\\') => {
-                let (&next, after) = after.split_first().ok_or(CommandFault::Open)?;
+                let (&next, after) = after.split_first().ok_or(CommandError::OpenQuote)?;
                 // In double quotes a shell keeps the backslash of `\n' and the like.
                 if quote.is_some() && !matches!(next, b'"' | b'\\' | b'$' | b'`') {
                     word.push(byte);
@@ -196,20 +196,20 @@ fn split_word(line: &[u8]) -> Result<(Vec<u8>, &[u8]), CommandFault> {
             (None, byte) if byte.is_ascii_whitespace() && byte != b'\n' => {
                 return Ok((word, rest));
             }
-            (None, byte) if FOR_A_SHELL.contains(&byte) => {
-                return Err(CommandFault::NeedsShell(char::from(byte)));
+            (None, byte) if SHELL_CHARACTERS.contains(&byte) => {
+                return Err(CommandError::NeedsShell(char::from(byte)));
             }
             (_, byte) => word.push(byte),
         }
         rest = after;
     }
     match quote {
-        Some(_) => Err(CommandFault::Open),
+        Some(_) => Err(CommandError::OpenQuote),
         None => Ok((word, rest)),
     }
 }
 
-fn with_site(word: &[u8], name: &[u8]) -> Vec<u8> {
+fn replace_site(word: &[u8], name: &[u8]) -> Vec<u8> {
     let is_part = |byte: Option<&u8>| byte.is_some_and(|b| b.is_ascii_alphanumeric() || *b == b'_');
     let mut out = Vec::with_capacity(word.len());
     let mut rest = word;
@@ -236,7 +236,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn words(line: &str) -> Result<Vec<String>, CommandFault> {
+    fn words(line: &str) -> Result<Vec<String>, CommandError> {
         let line = CommandLine::parse(line.as_bytes())?;
         let text = |word: &Vec<u8>| String::from_utf8_lossy(word).into_owned();
         Ok(line.words().iter().map(text).collect())
@@ -261,34 +261,34 @@ mod tests {
     }
 
     #[test]
-    fn what_needs_a_shell_is_a_fault() {
-        for (line, fault) in [
-            ("", CommandFault::Empty),
-            ("  ", CommandFault::Empty),
-            ("'' x", CommandFault::Empty),
-            ("a 'b", CommandFault::Open),
-            ("a \"b'", CommandFault::Open),
-            ("a \\", CommandFault::Open),
-            ("a\0", CommandFault::Nul),
-            ("a | b", CommandFault::NeedsShell('|')),
-            ("a >b", CommandFault::NeedsShell('>')),
-            ("a $b", CommandFault::NeedsShell('$')),
-            ("a *.c", CommandFault::NeedsShell('*')),
-            ("a ~/c", CommandFault::NeedsShell('~')),
-            ("A=b c", CommandFault::NeedsShell('=')),
-            ("a\nb", CommandFault::NeedsShell('\n')),
+    fn what_needs_a_shell_is_an_error() {
+        for (line, error) in [
+            ("", CommandError::Empty),
+            ("  ", CommandError::Empty),
+            ("'' x", CommandError::Empty),
+            ("a 'b", CommandError::OpenQuote),
+            ("a \"b'", CommandError::OpenQuote),
+            ("a \\", CommandError::OpenQuote),
+            ("a\0", CommandError::Nul),
+            ("a | b", CommandError::NeedsShell('|')),
+            ("a >b", CommandError::NeedsShell('>')),
+            ("a $b", CommandError::NeedsShell('$')),
+            ("a *.c", CommandError::NeedsShell('*')),
+            ("a ~/c", CommandError::NeedsShell('~')),
+            ("A=b c", CommandError::NeedsShell('=')),
+            ("a\nb", CommandError::NeedsShell('\n')),
         ] {
-            assert_eq!(words(line), Err(fault), "{line:?}");
+            assert_eq!(words(line), Err(error), "{line:?}");
         }
         assert!(words(r"a \| '$b' x~ x#").is_ok());
         assert_eq!(
             words(&"a ".repeat(COMMAND_BYTES_MAX)),
-            Err(CommandFault::TooLong)
+            Err(CommandError::TooLong)
         );
     }
 
     #[test]
-    fn site_and_file_are_put_in() {
+    fn site_and_file_are_replaced() {
         let line = CommandLine::parse(b"uux SITE!rnews OLDSITE SITE2 a/SITE/b SITE").unwrap();
         let line = line.for_site(b"SITE!x");
         let want: [&[u8]; 6] = [
@@ -313,12 +313,12 @@ mod tests {
 
     proptest! {
         #[test]
-        fn any_bytes_do(line: Vec<u8>) {
+        fn any_bytes_are_parsed(line: Vec<u8>) {
             let _ = CommandLine::parse(&line);
         }
 
         #[test]
-        fn quoted_words_come_back(words in prop::collection::vec("[ -&(-~]{1,9}", 1..5)) {
+        fn quoted_words_are_split_again(words in prop::collection::vec("[ -&(-~]{1,9}", 1..5)) {
             let quoted: Vec<String> = words.iter().map(|word| format!("'{word}'")).collect();
             prop_assume!(!words.iter().take(1).any(|word| word.contains('=')));
             let line = CommandLine::parse(quoted.join(" ").as_bytes()).unwrap();

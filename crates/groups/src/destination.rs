@@ -1,22 +1,22 @@
-//! Where an article goes, and what its sender may do: rights are asked about the groups that the article is filed in, not about
-//! names alone, for an alias (`=` in active) has a name of its own.
+//! Where an article is filed, and the rights of its sender. Rights concern the groups in which the article is filed,
+//! not only the names in Newsgroups, because an alias (`=` in active) has a name of its own.
 
 use std::fmt;
 
 use crate::active::{Active, Flag};
 
-/// A name in Newsgroups, and the group that stands behind it.
+/// A name in Newsgroups, and the group in which the article is filed for it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Destination<'a> {
-    /// The name as the article has it.
+    /// The name as in the article.
     pub name: &'a [u8],
-    /// The group that the article is filed in for this name, aliases followed. `None`: it is filed in none, because active has no such
-    /// group, or one with the flag x or j, or because the alias leads nowhere.
+    /// The group in which the article is filed for this name, with aliases resolved. `None` if it is filed in no group: active has no
+    /// such group, or one with the flag x or j, or the alias has no target.
     pub filed_in: Option<&'a [u8]>,
 }
 
 impl<'a> Destination<'a> {
-    /// The destination of a name by this table.
+    /// The destination of a name according to this table.
     pub fn of(name: &'a [u8], active: &'a Active) -> Destination<'a> {
         let resolved = active.find(name).and_then(|id| active.resolve(id));
         let is_filed = |id: &_| !matches!(active.flag(*id), Flag::Excluded | Flag::Junked);
@@ -27,12 +27,12 @@ impl<'a> Destination<'a> {
     }
 }
 
-/// The rights of a sender: somebody who posts, or a peer. The administrator's own batches have no sender.
+/// The rights of a sender: a poster or a peer. The administrator's own batches have no sender.
 pub trait Sender: fmt::Debug {
-    /// Whether the sender may file an article in all these destinations together. An empty list is never allowed.
+    /// Whether the sender may file one article in all these destinations. An empty list is never allowed.
     fn may_file_in(&self, destinations: &[Destination<'_>]) -> bool;
 
-    /// Whether the sender may give Approved, and send control messages other than cancel.
+    /// Whether the sender may use Approved, and send control messages other than cancel.
     fn may_approve(&self) -> bool;
 }
 

@@ -1,9 +1,9 @@
 //! Newsgroups: their names, the `active` table, the pattern languages, the
-//! sites of `sys` and `broadsheet.toml`, and the group × site matrix made of
+//! sites of `sys` and `broadsheet.toml`, and the group × site matrix built from
 //! them.
 //!
-//! Nothing here does I/O: text goes in, tables come out, and what changed goes
-//! back as text for somebody else to write.
+//! This crate does no I/O: it parses text into tables, and returns changes
+//! as text for the caller to write.
 
 pub mod active;
 pub mod command_line;
@@ -26,16 +26,16 @@ mod via;
 pub mod when;
 pub mod wildmat;
 
-pub use active::{Active, ActiveFault, AddFault, Flag, GroupId};
+pub use active::{Active, ActiveError, AddGroupError, Flag, GroupId};
 pub use command_line::CommandLine;
 pub use destination::{Destination, Sender};
 pub use matcher::Matcher;
-pub use matrix::{Bits, Matrix};
+pub use matrix::{Matrix, SiteSet};
 pub use newsgroups::Newsgroups;
 pub use pattern::Pattern;
 pub use place::Place;
-pub use sites::{Site, Sites, SitesFault};
-pub use sys::SysFault;
+pub use sites::{Site, Sites, SitesError};
+pub use sys::SysError;
 pub use tables::Tables;
 pub use when::When;
 pub use wildmat::Wildmat;

@@ -1,4 +1,4 @@
-//! One interface to both pattern languages.
+//! One type for both pattern languages.
 
 use crate::pattern::Pattern;
 use crate::wildmat::Wildmat;
@@ -6,14 +6,14 @@ use crate::wildmat::Wildmat;
 /// A compiled pattern of either language.
 #[derive(Debug, Clone)]
 pub enum Matcher {
-    /// C News's: `comp,!comp.sys`.
+    /// C News's language: `comp,!comp.sys`.
     CNews(Pattern),
-    /// INN's: `comp.*,!comp.sys.*`.
+    /// INN's language: `comp.*,!comp.sys.*`.
     Wildmat(Wildmat),
 }
 
 impl Matcher {
-    /// Whether the pattern takes this group in.
+    /// Whether the pattern matches this group.
     pub fn matches(&self, group: &[u8]) -> bool {
         match self {
             Self::CNews(pattern) => pattern.matches(group),
@@ -21,7 +21,7 @@ impl Matcher {
         }
     }
 
-    /// Whether it takes in any group of a Newsgroups value.
+    /// Whether the pattern matches any group of a Newsgroups value.
     pub fn matches_any(&self, newsgroups: &[u8]) -> bool {
         match self {
             Self::CNews(pattern) => pattern.matches_any(newsgroups),

@@ -1,12 +1,12 @@
-//! Which sites an article goes to: a bit matrix of group × site.
+//! Selects the sites of an article: a bit matrix of group × site.
 //!
-//! Bit 0 of every row is our own subscription, bit `i` the `i`-th of
-//! [`Sites::sites`], from 1. The row of a group is worked out when the first article for
-//! it comes, and kept; so are those of groups not in `active` and of
-//! distributions, in memos of bounded size. Selecting the sites for an article
-//! is then an OR of its groups' rows, an AND with its distribution's, and an
-//! AND with the sites that take moderated (or unmoderated) articles. What
-//! depends on Path comes after that, for the sites selected only.
+//! Bit 0 of every row is our own subscription, bit `i` (from 1) the `i`-th site of
+//! [`Sites::sites`]. The row of a group is computed at the first article for
+//! it, and kept; rows of groups outside `active` and rows of
+//! distributions are kept in caches of bounded size. Selecting the sites for an article
+//! is then an OR of its groups' rows, an AND with its distribution's row, and an
+//! AND with the sites that accept moderated (or unmoderated) articles. Tests that
+//! depend on Path follow, for the selected sites only.
 
 use hashbrown::HashTable;
 use std::hash::{BuildHasher, Hasher, RandomState};
@@ -18,41 +18,41 @@ use crate::sites::Sites;
 /// Distribution of an article without one (C News).
 pub const DEFAULT_DISTRIBUTION: &[u8] = b"world";
 
-/// Names kept in each memo; a full memo is emptied and starts anew.
-pub const MEMO_NAMES_MAX: usize = 4096;
+/// Most rows in each cache; a full cache is emptied.
+pub const CACHED_ROWS_MAX: usize = 4096;
 
-/// Longest name kept in a memo, in bytes; longer ones are worked out each time.
-pub const MEMO_NAME_BYTES_MAX: usize = 512;
+/// Longest name in a cache, bytes; the row of a longer one is computed each time.
+pub const CACHED_NAME_BYTES_MAX: usize = 512;
 
 /// Bit of our own subscription.
 pub const ME_BIT: usize = 0;
 
-/// A set of sites: bit 0 ourselves, bit `i` the `i`-th of [`Sites::sites`], from 1.
+/// A set of sites: bit 0 is this site, bit `i` (from 1) the `i`-th of [`Sites::sites`].
 #[derive(Debug, Default, PartialEq, Eq)]
-pub struct Bits {
+pub struct SiteSet {
     words: Vec<u64>,
 }
 
-impl Clone for Bits {
+impl Clone for SiteSet {
     fn clone(&self) -> Self {
         Self {
             words: self.words.clone(),
         }
     }
 
-    /// Keeps the room there is: done for each article.
+    /// Keeps the allocation; runs for each article.
     fn clone_from(&mut self, other: &Self) {
         self.words.clone_from(&other.words);
     }
 }
 
-impl Bits {
-    /// An empty set, to be given to [`Matrix::select`] again and again.
+impl SiteSet {
+    /// An empty set, to be passed to [`Matrix::select`] repeatedly.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Whether the set has this bit.
+    /// Whether the set contains this bit.
     #[inline]
     pub fn contains(&self, bit: usize) -> bool {
         self.words
@@ -60,7 +60,7 @@ impl Bits {
             .is_some_and(|word| word >> (bit % 64) & 1 == 1)
     }
 
-    /// Every bit set, lowest first.
+    /// The bits in the set, lowest first.
     pub fn ones(&self) -> impl Iterator<Item = usize> + '_ {
         self.words.iter().enumerate().flat_map(|(index, &word)| {
             let mut rest = word;
@@ -72,19 +72,19 @@ impl Bits {
         })
     }
 
-    /// Every site set, counted from 0: indexes into [`Sites::sites`].
+    /// The sites in the set, as indexes into [`Sites::sites`].
     pub fn sites(&self) -> impl Iterator<Item = usize> + '_ {
         self.ones().filter_map(|bit| bit.checked_sub(1))
     }
 
-    /// The word that holds a site's bit, and the bit in it, for [`remove`](Self::remove); `site` is an index into
+    /// The word and the mask of a site's bit, for [`remove`](Self::remove); `site` is an index into
     /// [`Sites::sites`].
-    pub fn place_of_site(site: usize) -> (usize, u64) {
+    pub fn position_of_site(site: usize) -> (usize, u64) {
         let bit = site + 1;
         (bit / 64, 1 << (bit % 64))
     }
 
-    /// Takes the bits of `mask` out of a word.
+    /// Clears the bits of `mask` in a word.
     #[inline]
     pub fn remove(&mut self, word: usize, mask: u64) {
         if let Some(word) = self.words.get_mut(word) {
@@ -101,30 +101,30 @@ impl Bits {
 /// The matrix for one set of sites and one table of groups.
 #[derive(Debug)]
 pub struct Matrix {
-    /// What each bit subscribes to.
+    /// The subscription of each bit.
     subs: Patterns,
-    /// What each site's distributions are held against, from bit 1: its subscription where it has no list of them.
-    /// Distribution does not count for bit 0.
+    /// The list that each site's distributions are matched with, from bit 1: its subscription if it has no list of distributions.
+    /// Distributions do not apply to bit 0.
     dists: Patterns,
-    /// Words in a row; the top bit of the last is [`KNOWN`].
+    /// Words in a row; the top bit of the last word is [`KNOWN`].
     words: usize,
-    /// Sites that may get an unmoderated article, and those for a moderated one.
+    /// The sites that accept unmoderated articles, and those that accept moderated ones.
     unmoderated: Vec<u64>,
     moderated: Vec<u64>,
-    /// Distribution row of articles without one.
+    /// Distribution row of articles without a Distribution.
     world: Vec<u64>,
-    /// Rows by group id; all zero until worked out.
+    /// Rows by group id; zero until computed.
     rows: Vec<u64>,
     generation: u64,
-    unknown: Memo,
-    distributions: Memo,
+    unknown: RowCache,
+    distributions: RowCache,
 }
 
-/// Marks a row that has been worked out, in its last word.
+/// Marks a computed row, in its last word.
 const KNOWN: u64 = 1 << 63;
 
 impl Matrix {
-    /// A matrix without any row worked out yet.
+    /// Makes a matrix without computed rows.
     pub fn new(active: &Active, sites: &Sites) -> Self {
         let others = sites.sites();
         let own = std::iter::once(sites.subscription());
@@ -133,38 +133,38 @@ impl Matrix {
             .iter()
             .map(|site| site.dists.as_ref().unwrap_or(&site.subs));
         let mut dists = Patterns::new(all_dists);
-        // One bit more for KNOWN.
+        // One more bit for KNOWN.
         let words = (1 + others.len()) / 64 + 1;
-        let takers = |moderated: bool| {
-            let takers = others
+        let accepting = |moderated: bool| {
+            let accepting = others
                 .iter()
-                .map(|site| !site.is_me && site.only.takes(moderated));
-            row_of(words, std::iter::once(true).chain(takers))
+                .map(|site| !site.is_me && site.only.accepts(moderated));
+            row_of(words, std::iter::once(true).chain(accepting))
         };
-        let (unmoderated, moderated) = (takers(false), takers(true));
+        let (unmoderated, moderated) = (accepting(false), accepting(true));
         Self {
             unmoderated,
             moderated,
             world: distribution_row(&mut dists, words, DEFAULT_DISTRIBUTION),
             rows: Vec::new(),
             generation: active.generation(),
-            unknown: Memo::new(words),
-            distributions: Memo::new(words),
+            unknown: RowCache::new(words),
+            distributions: RowCache::new(words),
             subs,
             dists,
             words,
         }
     }
 
-    /// Puts into `out` whether we take the article (bit 0) and which lines of
-    /// `sys` and tables of sites want it, Path and hops aside: the subscription must take in one of
-    /// its groups *and* the distributions one of its distributions. Our own
-    /// lines are never set.
+    /// Writes to `out` whether this site accepts the article (bit 0) and which lines of
+    /// `sys` and `[[site]]` tables want it, before Path and hops are tested: the subscription must match one of
+    /// its groups *and* the distributions one of its distributions. Lines of `sys` for
+    /// this site are never set.
     ///
-    /// `groups` are the article's groups that `active` has, as named by it (not
-    /// where an alias leads), `unknown` the names of the others. Without a
-    /// Distribution, or with an empty one, it is `world`. `moderated` says
-    /// whether any group is.
+    /// `groups` are the article's groups in `active`, before alias resolution;
+    /// `unknown` are the names of its other groups. A missing or empty
+    /// Distribution is `world`. `moderated` is true if
+    /// any of the groups is moderated.
     pub fn select(
         &mut self,
         active: &Active,
@@ -172,7 +172,7 @@ impl Matrix {
         unknown: &[&[u8]],
         distribution: Option<&[u8]>,
         moderated: bool,
-        out: &mut Bits,
+        out: &mut SiteSet,
     ) {
         out.clear(self.words);
         for &id in groups {
@@ -193,24 +193,24 @@ impl Matrix {
             }
             None => &self.world,
         };
-        let takers = if moderated {
+        let accepting = if moderated {
             &self.moderated
         } else {
             &self.unmoderated
         };
-        for ((word, row), takers) in out.words.iter_mut().zip(row).zip(takers) {
-            *word &= row & takers;
+        for ((word, row), accepting) in out.words.iter_mut().zip(row).zip(accepting) {
+            *word &= row & accepting;
         }
     }
 
-    /// Whether our own subscription takes in this group.
+    /// Whether our own subscription matches this group.
     pub fn accepts(&mut self, active: &Active, id: GroupId) -> bool {
-        has_me(self.group_row(active, id))
+        has_own_bit(self.group_row(active, id))
     }
 
-    /// Whether our own subscription takes in a group that `active` has not.
+    /// Whether our own subscription matches a group that is not in `active`.
     pub fn accepts_unknown(&mut self, name: &[u8]) -> bool {
-        has_me(self.unknown_row(name))
+        has_own_bit(self.unknown_row(name))
     }
 
     #[inline]
@@ -226,14 +226,14 @@ impl Matrix {
             .and_then(|last| self.rows.get(last))
             .is_some_and(|word| word & KNOWN != 0);
         if !known {
-            self.work_out(active, id, start);
+            self.compute_row(active, id, start);
         }
         self.rows.get(start..end).unwrap_or(&[])
     }
 
     #[cold]
-    fn work_out(&mut self, active: &Active, id: GroupId, start: usize) {
-        // Zeroed memory costs nothing until it is touched, so all at once.
+    fn compute_row(&mut self, active: &Active, id: GroupId, start: usize) {
+        // Zeroed memory costs nothing until it is used, so all rows are allocated at once.
         let size = active.id_end().saturating_mul(self.words);
         if self.rows.is_empty() {
             self.rows = vec![0; size];
@@ -260,7 +260,7 @@ impl Matrix {
 
 fn group_row(subs: &mut Patterns, words: usize, name: &[u8]) -> Vec<u64> {
     let mut row = vec![0; words];
-    subs.each_verdict(name, |bit, includes| put(&mut row, bit, includes));
+    subs.each_verdict(name, |bit, includes| set_bit(&mut row, bit, includes));
     if let Some(last) = row.last_mut() {
         *last |= KNOWN;
     }
@@ -275,19 +275,19 @@ fn distribution_row(dists: &mut Patterns, words: usize, value: &[u8]) -> Vec<u64
         value => value,
     };
     let mut row = vec![0; words];
-    put(&mut row, ME_BIT, true);
+    set_bit(&mut row, ME_BIT, true);
     let mut wanting = vec![0; words];
     for name in value.split(|&byte| byte == b',') {
         wanting.fill(0);
         dists.each_verdict(name.trim_ascii(), |site, wants| {
-            put(&mut wanting, site + 1, wants);
+            set_bit(&mut wanting, site + 1, wants);
         });
         or_into(&mut row, &wanting);
     }
     row
 }
 
-fn put(row: &mut [u64], bit: usize, value: bool) {
+fn set_bit(row: &mut [u64], bit: usize, value: bool) {
     if let Some(word) = row.get_mut(bit / 64) {
         let mask = 1 << (bit % 64);
         *word = *word & !mask | u64::from(value) << (bit % 64);
@@ -297,7 +297,7 @@ fn put(row: &mut [u64], bit: usize, value: bool) {
 fn row_of(words: usize, bits: impl Iterator<Item = bool>) -> Vec<u64> {
     let mut row = vec![0u64; words];
     for (index, bit) in bits.enumerate() {
-        put(&mut row, index, bit);
+        set_bit(&mut row, index, bit);
     }
     row
 }
@@ -309,25 +309,25 @@ fn or_into(out: &mut [u64], row: &[u64]) {
     }
 }
 
-fn has_me(row: &[u64]) -> bool {
+fn has_own_bit(row: &[u64]) -> bool {
     row.first().is_some_and(|word| word & (1 << ME_BIT) != 0)
 }
 
-/// Rows by name, at most [`MEMO_NAMES_MAX`] of them.
+/// Rows by name, at most [`CACHED_ROWS_MAX`] of them.
 #[derive(Debug)]
-struct Memo {
+struct RowCache {
     words: usize,
-    /// Strangers choose the names, so the hash has a key.
+    /// Remote users choose the names, so the hash is keyed.
     hasher: RandomState,
     /// Indexes into `names`, and by `words` into `rows`.
     table: HashTable<u32>,
     names: Vec<Box<[u8]>>,
     rows: Vec<u64>,
-    /// The row of a name too long to keep.
-    passing: Vec<u64>,
+    /// The row of a name that is too long to be cached.
+    uncached: Vec<u64>,
 }
 
-impl Memo {
+impl RowCache {
     fn new(words: usize) -> Self {
         Self {
             words,
@@ -335,14 +335,14 @@ impl Memo {
             table: HashTable::new(),
             names: Vec::new(),
             rows: Vec::new(),
-            passing: Vec::new(),
+            uncached: Vec::new(),
         }
     }
 
-    fn row(&mut self, name: &[u8], work_out: impl FnOnce() -> Vec<u64>) -> &[u64] {
-        if name.len() > MEMO_NAME_BYTES_MAX {
-            self.passing = work_out();
-            return &self.passing;
+    fn row(&mut self, name: &[u8], compute_row: impl FnOnce() -> Vec<u64>) -> &[u64] {
+        if name.len() > CACHED_NAME_BYTES_MAX {
+            self.uncached = compute_row();
+            return &self.uncached;
         }
         let hash = hash(&self.hasher, name);
         let kept = |&index: &u32| {
@@ -353,7 +353,7 @@ impl Memo {
         let found = self.table.find(hash, kept).copied();
         let index = match found {
             Some(index) => index as usize,
-            None => self.keep(hash, name, &work_out()),
+            None => self.keep(hash, name, &compute_row()),
         };
         let start = index * self.words;
         self.rows.get(start..start + self.words).unwrap_or(&[])
@@ -361,7 +361,7 @@ impl Memo {
 
     #[cold]
     fn keep(&mut self, name_hash: u64, name: &[u8], row: &[u64]) -> usize {
-        if self.names.len() >= MEMO_NAMES_MAX {
+        if self.names.len() >= CACHED_ROWS_MAX {
             self.table.clear();
             self.names.clear();
             self.rows.clear();
@@ -375,7 +375,7 @@ impl Memo {
             hasher,
             ..
         } = self;
-        // Far under 2^32: the memo is bounded.
+        // Far below 2^32: the cache is bounded.
         table.insert_unique(name_hash, index as u32, |&index| {
             names
                 .get(index as usize)

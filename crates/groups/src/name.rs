@@ -1,29 +1,29 @@
-//! Group names: what may be created, and what may be used at all.
+//! Group names: which may be created, and which are safe to use at all.
 //!
-//! Two questions, kept apart. [`is_safe`] asks whether a name can stand in a
-//! table or a path without harm, and holds for every group there ever was.
-//! [`check_new`] asks whether a `newgroup` message may create it, by the much
+//! These are two separate tests. [`is_safe`] tests whether a name can be used in a
+//! table or a path without harm; every group that exists passes it.
+//! [`check_new`] tests whether a `newgroup` message may create the group, by the much
 //! stricter rules of C News.
 
 use thiserror::Error;
 
-/// Longest group name, in bytes. RFC 3977, 3.1 allows 497 bytes for the
-/// arguments of a command, so a longer name could not be asked for.
+/// Longest group name, bytes. RFC 3977, 3.1 allows 497 bytes for the
+/// arguments of a command, so no client could name a longer group.
 pub const NAME_BYTES_MAX: usize = 497;
 
-/// Longest part between dots that [`is_safe`] lets through, in bytes: what a
-/// file system takes as one directory name.
+/// Longest part between dots of a [safe](is_safe) name, bytes: the limit of
+/// file systems for a directory name.
 pub const SAFE_PART_BYTES_MAX: usize = 255;
 
-/// Longest part between dots of a new group, in bytes (C News; the size of a
-/// directory name on the systems of its day).
+/// Longest part between dots of a new group, bytes (C News; the limit of
+/// directory names on the systems of its time).
 pub const NEW_PART_BYTES_MAX: usize = 14;
 
-/// Whether a name may be used in a table or as a path: 1 to
+/// Whether a name can be used in a table or as a path: 1 to
 /// [`NAME_BYTES_MAX`] bytes, no empty part (so no leading, trailing or doubled
 /// dot, and never `.` or `..`), no part over [`SAFE_PART_BYTES_MAX`], no byte
-/// that separates fields somewhere, and no `-` (an option) or `#` (a comment)
-/// in front.
+/// that separates fields in some file, and no `-` (an option) or `#` (a comment)
+/// at the start.
 pub fn is_safe(name: &[u8]) -> bool {
     if name.len() > NAME_BYTES_MAX || matches!(name.first(), None | Some(b'-' | b'#')) {
         return false;
@@ -37,12 +37,12 @@ pub fn is_safe(name: &[u8]) -> bool {
             .all(|part| part.len() <= SAFE_PART_BYTES_MAX)
 }
 
-/// Whether no byte is unsafe and no two dots follow each other. Unsafe are
+/// Whether no byte is unsafe and no two dots are adjacent. Unsafe are
 /// blanks and controls (they separate fields), `/` and `\` (paths), `,`
-/// (Newsgroups lists), `:` (Xref, sys), and `!` and `*`, which mean something
-/// in patterns. 8-bit bytes pass.
+/// (Newsgroups lists), `:` (Xref, sys), and `!` and `*` (patterns).
+/// 8-bit bytes are safe.
 ///
-/// Eight bytes at a time, since every line of `active` comes through here.
+/// Tests eight bytes at a time, because every line of `active` is tested.
 #[inline]
 fn has_safe_bytes(name: &[u8]) -> bool {
     let (words, _) = name.as_chunks::<8>();
@@ -76,11 +76,11 @@ fn is_safe_byte(byte: u8) -> bool {
 const ONES: u64 = 0x0101_0101_0101_0101;
 const TOPS: u64 = 0x8080_8080_8080_8080;
 
-/// Top bits set for those of the eight bytes that are not
-/// [safe](is_safe_byte); the other bits mean nothing.
+/// Sets the top bit of each of the eight bytes that is not
+/// [safe](is_safe_byte); the other bits are undefined.
 #[inline]
 fn unsafe_in(word: u64) -> u64 {
-    // Below `"`: controls, blank and `!`.
+    // Less than `"`: controls, blank and `!`.
     let below = word.wrapping_sub(ONES * 0x22) & !word;
     below
         | bytes_equal(word, 0x7f)
@@ -91,7 +91,7 @@ fn unsafe_in(word: u64) -> u64 {
         | bytes_equal(word | (ONES * 0x10), b':')
 }
 
-/// Top bit set for each byte equal to `byte`; the other bits mean nothing. A
+/// Sets the top bit of each byte equal to `byte`; the other bits are undefined. A
 /// borrow may also mark the byte after an equal one, if that one differs in the
 /// lowest bit only; for `.` that is `/`, which is unsafe anyway.
 #[inline]
@@ -100,11 +100,11 @@ fn bytes_equal(word: u64, byte: u8) -> u64 {
     difference.wrapping_sub(ONES) & !difference
 }
 
-/// The rule of C News that a new name breaks.
+/// The rule of C News that a new name violates.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[non_exhaustive]
-pub enum NameFault {
-    /// No name at all.
+pub enum NameError {
+    /// The name is empty.
     #[error("group name is empty")]
     Empty,
     /// Longer than [`NAME_BYTES_MAX`].
@@ -114,91 +114,91 @@ pub enum NameFault {
     #[error("group name begins or ends with a dot, or has two in a row")]
     BadDots,
     /// A byte other than `a-z 0-9 + - _ .`.
-    #[error("group name has the illegal character `{}'", .0.escape_ascii())]
+    #[error("group name contains the illegal character `{}'", .0.escape_ascii())]
     IllegalCharacter(u8),
     /// An upper-case letter.
-    #[error("group name has the upper-case letter `{}'", char::from(*.0))]
+    #[error("group name contains the upper-case letter `{}'", char::from(*.0))]
     UpperCase(u8),
     /// The first character is not a letter.
     #[error("group name does not begin with a letter")]
     FirstNotLetter,
-    /// Below `control.` or `junk.`, which the news system keeps for itself.
+    /// Below `control.` or `junk.`, which are reserved for the news system.
     #[error("group names beginning with `{0}.' are reserved")]
     ReservedPrefix(&'static str),
-    /// A part named `all` or `ctl`, which mean something elsewhere.
-    #[error("part `{0}' is reserved: it means something in patterns or control messages")]
+    /// A part named `all` or `ctl`, which have a meaning in patterns and control messages.
+    #[error("part `{0}' is reserved: it has a meaning in patterns or control messages")]
     ReservedPart(&'static str),
-    /// A part of digits only, which would be taken for an article's number.
-    #[error("part `{0}' is all digits, as an article number is")]
+    /// A part of digits only, which could be confused with an article number.
+    #[error("part `{0}' is all digits, like an article number")]
     AllDigits(String),
     /// A part beginning with `+`, `-` or `_`.
     #[error("part `{0}' begins with punctuation")]
     PunctuationFirst(String),
     /// A part without any letter.
-    #[error("part `{0}' has no letter")]
+    #[error("part `{0}' contains no letter")]
     NoLetter(String),
-    /// A part over the limit.
+    /// A part longer than the limit.
     #[error("part `{part}' is longer than {max} characters")]
     PartTooLong {
         /// The part.
         part: String,
-        /// The limit, in bytes.
+        /// The limit, bytes.
         max: usize,
     },
     /// `--`, `__`, or `++` anywhere but at the end of a part (`c++`).
     #[error("part `{0}' repeats a punctuation character")]
     RepeatedPunctuation(String),
-    /// The same part twice in a row.
-    #[error("part `{0}' comes twice in a row")]
+    /// The same part twice in succession.
+    #[error("part `{0}' is repeated in succession")]
     RepeatedPart(String),
-    /// Begins as an encoded word, but is not `=?charset?encoding?text?=`.
-    #[error("part `{0}' is not a whole encoded word (`=?charset?encoding?text?=')")]
+    /// Begins like an encoded word, but is not `=?charset?encoding?text?=`.
+    #[error("part `{0}' is not a complete encoded word (`=?charset?encoding?text?=')")]
     EncodedShape(String),
     /// An encoded word whose encoding is neither `b` nor `q`.
     #[error("encoded word `{0}' has an encoding other than `b' and `q'")]
     EncodedEncoding(String),
-    /// An encoded word with characters its charset or encoding does not have.
+    /// An encoded word with characters that its charset or encoding does not allow.
     #[error("encoded word `{0}' has characters that its encoding does not allow")]
     EncodedText(String),
 }
 
-/// Checks a name that a `newgroup` message or `addgroup` wants to create,
-/// against the rules of C News's name checker.
+/// Checks a name that a `newgroup` message or `addgroup` is to create,
+/// by the rules of C News's name checker.
 ///
 /// # Errors
-/// The first rule broken. A name that passes is always [safe](is_safe).
-pub fn check_new(name: &[u8]) -> Result<(), NameFault> {
+/// The first rule that the name violates. A name without errors is always [safe](is_safe).
+pub fn check_new(name: &[u8]) -> Result<(), NameError> {
     check_new_within(name, NEW_PART_BYTES_MAX)
 }
 
-/// [`check_new`] with another limit on the length of a part, in bytes, for
+/// As [`check_new`], with another limit on the length of a part, bytes, for
 /// sites that carry hierarchies with long names.
 ///
 /// # Errors
 /// As [`check_new`].
-pub fn check_new_within(name: &[u8], part_bytes_max: usize) -> Result<(), NameFault> {
+pub fn check_new_within(name: &[u8], part_bytes_max: usize) -> Result<(), NameError> {
     let Some(&first) = name.first() else {
-        return Err(NameFault::Empty);
+        return Err(NameError::Empty);
     };
     if name.len() > NAME_BYTES_MAX {
-        return Err(NameFault::TooLong);
+        return Err(NameError::TooLong);
     }
     let parts = || name.split(|&byte| byte == b'.');
     if parts().any(<[u8]>::is_empty) {
-        return Err(NameFault::BadDots);
+        return Err(NameError::BadDots);
     }
     for part in parts().filter(|part| !is_encoded_word(part)) {
         check_characters(part)?;
     }
     if !first.is_ascii_lowercase() {
-        return Err(NameFault::FirstNotLetter);
+        return Err(NameError::FirstNotLetter);
     }
     for reserved in ["control", "junk"] {
         if name
             .strip_prefix(reserved.as_bytes())
             .is_some_and(|rest| rest.first() == Some(&b'.'))
         {
-            return Err(NameFault::ReservedPrefix(reserved));
+            return Err(NameError::ReservedPrefix(reserved));
         }
     }
     let mut before: &[u8] = b"";
@@ -209,46 +209,46 @@ pub fn check_new_within(name: &[u8], part_bytes_max: usize) -> Result<(), NameFa
             check_part(part, part_bytes_max)?;
         }
         if part == before {
-            return Err(NameFault::RepeatedPart(text(part)));
+            return Err(NameError::RepeatedPart(text(part)));
         }
         before = part;
     }
     Ok(())
 }
 
-fn check_characters(part: &[u8]) -> Result<(), NameFault> {
+fn check_characters(part: &[u8]) -> Result<(), NameError> {
     for &byte in part {
         match byte {
             b'a'..=b'z' | b'0'..=b'9' | b'+' | b'-' | b'_' => {}
-            b'A'..=b'Z' => return Err(NameFault::UpperCase(byte)),
-            _ => return Err(NameFault::IllegalCharacter(byte)),
+            b'A'..=b'Z' => return Err(NameError::UpperCase(byte)),
+            _ => return Err(NameError::IllegalCharacter(byte)),
         }
     }
     Ok(())
 }
 
-fn check_part(part: &[u8], part_bytes_max: usize) -> Result<(), NameFault> {
+fn check_part(part: &[u8], part_bytes_max: usize) -> Result<(), NameError> {
     for reserved in ["all", "ctl"] {
         if part == reserved.as_bytes() {
-            return Err(NameFault::ReservedPart(reserved));
+            return Err(NameError::ReservedPart(reserved));
         }
     }
     if part.iter().all(u8::is_ascii_digit) {
-        return Err(NameFault::AllDigits(text(part)));
+        return Err(NameError::AllDigits(text(part)));
     }
     if !part.first().is_some_and(u8::is_ascii_alphanumeric) {
-        return Err(NameFault::PunctuationFirst(text(part)));
+        return Err(NameError::PunctuationFirst(text(part)));
     }
     if !part.iter().any(u8::is_ascii_alphabetic) {
-        return Err(NameFault::NoLetter(text(part)));
+        return Err(NameError::NoLetter(text(part)));
     }
     if part.len() > part_bytes_max {
-        return Err(NameFault::PartTooLong {
+        return Err(NameError::PartTooLong {
             part: text(part),
             max: part_bytes_max,
         });
     }
-    // `++` may close a part, once: `c++`, but neither `++x` nor `c+++`.
+    // One `++` may end a part: `c++`, but neither `++x` nor `c+++`.
     let inner =
         part.strip_suffix(b"++").map_or(
             part,
@@ -261,7 +261,7 @@ fn check_part(part: &[u8], part_bytes_max: usize) -> Result<(), NameFault> {
         .zip(inner.iter().skip(1))
         .any(|(a, b)| a == b && !a.is_ascii_alphanumeric());
     if repeats {
-        return Err(NameFault::RepeatedPunctuation(text(part)));
+        return Err(NameError::RepeatedPunctuation(text(part)));
     }
     Ok(())
 }
@@ -270,31 +270,31 @@ fn is_encoded_word(part: &[u8]) -> bool {
     part.starts_with(b"=?")
 }
 
-/// RFC 2047 within one part: `=?charset?encoding?text?=`. The text cannot hold
-/// dots, since those part the name before it is looked at.
-fn check_encoded_word(part: &[u8]) -> Result<(), NameFault> {
-    let shape = || NameFault::EncodedShape(text(part));
+/// Checks an encoded word (RFC 2047) within one part: `=?charset?encoding?text?=`. The text cannot contain
+/// dots, because the name is split at dots first.
+fn check_encoded_word(part: &[u8]) -> Result<(), NameError> {
+    let bad_shape = || NameError::EncodedShape(text(part));
     let inner = part
         .strip_prefix(b"=?")
         .and_then(|rest| rest.strip_suffix(b"?="))
-        .ok_or_else(shape)?;
+        .ok_or_else(bad_shape)?;
     let mut fields = inner.split(|&byte| byte == b'?');
     let (charset, encoding, encoded) = match (fields.next(), fields.next(), fields.next()) {
         (Some(charset), Some(encoding), Some(encoded)) if fields.next().is_none() => {
             (charset, encoding, encoded)
         }
-        _ => return Err(shape()),
+        _ => return Err(bad_shape()),
     };
     if charset.is_empty() || encoding.is_empty() || encoded.is_empty() {
-        return Err(shape());
+        return Err(bad_shape());
     }
     let base64 = match encoding {
         b"b" | b"B" => true,
         b"q" | b"Q" => false,
-        _ => return Err(NameFault::EncodedEncoding(text(part))),
+        _ => return Err(NameError::EncodedEncoding(text(part))),
     };
     let in_charset = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'+');
-    // `/` belongs to base 64 but would part a path, so it is refused.
+    // `/` belongs to base 64 but separates paths, so it is rejected.
     let in_text = |byte: &u8| {
         byte.is_ascii_alphanumeric()
             || matches!(byte, b'+' | b'=')
@@ -303,7 +303,7 @@ fn check_encoded_word(part: &[u8]) -> Result<(), NameFault> {
     if charset.iter().all(in_charset) && encoded.iter().all(in_text) {
         Ok(())
     } else {
-        Err(NameFault::EncodedText(text(part)))
+        Err(NameError::EncodedText(text(part)))
     }
 }
 
@@ -315,8 +315,8 @@ fn text(part: &[u8]) -> String {
 mod tests {
     use super::*;
 
-    fn fault(name: &str) -> String {
-        check_new(name.as_bytes()).map_or_else(|fault| fault.to_string(), |()| "ok".into())
+    fn error(name: &str) -> String {
+        check_new(name.as_bytes()).map_or_else(|error| error.to_string(), |()| "ok".into())
     }
 
     #[test]
@@ -333,13 +333,13 @@ mod tests {
             "eunet.=?a?b?x?=",
             "eunet.=?iso-8859-1?q?caf=E9?=",
         ] {
-            assert_eq!(fault(name), "ok", "{name}");
+            assert_eq!(error(name), "ok", "{name}");
             assert!(is_safe(name.as_bytes()), "{name}");
         }
     }
 
     #[test]
-    fn each_rule_says_which_it_is() {
+    fn each_rule_has_its_message() {
         for (name, expected) in [
             ("", "empty"),
             (".a", "dot"),
@@ -372,18 +372,18 @@ mod tests {
             ("x.=?a?b?x/y?=", "does not allow"),
             ("=?a?b?x?=.y", "begin with a letter"),
         ] {
-            assert!(fault(name).contains(expected), "{name}: {}", fault(name));
+            assert!(error(name).contains(expected), "{name}: {}", error(name));
         }
     }
 
     #[test]
-    fn longer_parts_where_a_site_wants_them() {
+    fn a_site_can_permit_longer_parts() {
         assert!(check_new(b"alt.documentaries-x").is_err());
         assert!(check_new_within(b"alt.documentaries-x", 30).is_ok());
     }
 
     #[test]
-    fn every_byte_and_pair_of_dots_is_seen_in_every_place() {
+    fn every_byte_and_pair_of_dots_is_found_at_every_offset() {
         for len in 1..40 {
             for place in 0..len {
                 for byte in 0..=255u8 {
@@ -407,7 +407,7 @@ mod tests {
     }
 
     #[test]
-    fn unsafe_names_are_refused() {
+    fn unsafe_names_are_rejected() {
         for name in [
             "", ".", "..", "a.", ".a", "a..b", "../../x", "a/b", "a b", "a\tb", "a\nb", "a\\b",
             "a,b", "a:b", "-a", "#a", "!a", "a*", "a\0b", "a\x7f",

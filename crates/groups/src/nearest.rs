@@ -1,7 +1,7 @@
-//! The nearest known word to a mistyped one, for "did you mean".
+//! Finds the known word nearest to a mistyped one, for "did you mean".
 
-/// The candidate closest to `word`, or `None` when nothing is close enough to be meant:
-/// at most a third of the letters (two for short words) may differ. A swap of neighbours counts one.
+/// Returns the candidate closest to `word`, or `None` if no candidate is close enough:
+/// at most a third of the letters (two for short words) may differ. Swapped neighbours count as one difference.
 pub fn nearest<'a>(word: &str, candidates: impl Iterator<Item = &'a str>) -> Option<&'a str> {
     let allowed = (word.len() / 3).max(2);
     candidates
@@ -11,7 +11,7 @@ pub fn nearest<'a>(word: &str, candidates: impl Iterator<Item = &'a str>) -> Opt
         .map(|(_, candidate)| candidate)
 }
 
-/// `; did you mean X?`, or nothing.
+/// Formats `; did you mean X?`, or an empty string.
 pub fn hint<'a>(word: &str, prefix: &str, candidates: impl Iterator<Item = &'a str>) -> String {
     match nearest(word, candidates) {
         Some(found) => format!("; did you mean {prefix}{found}?"),
@@ -37,7 +37,7 @@ mod tests {
     }
 
     #[test]
-    fn a_stranger_finds_nothing() {
+    fn an_unrelated_word_finds_nothing() {
         assert_eq!(of("telephone"), None);
         assert_eq!(of(""), None);
     }

@@ -1,4 +1,4 @@
-//! The `newsgroups` file: what each group is about; a line a group,
+//! The `newsgroups` file: the description of each group, one line per group,
 //! `group<TABs>description`.
 
 use std::hash::{BuildHasher, Hasher};
@@ -11,42 +11,42 @@ use thiserror::Error;
 
 use crate::name;
 
-/// Largest `newsgroups` file, in bytes.
+/// Largest `newsgroups` file, bytes.
 pub const TEXT_BYTES_MAX: usize = 1 << 30;
 
-/// Longest description written, in bytes; longer ones are cut.
+/// Longest description that is written, bytes; longer ones are cut.
 pub const DESCRIPTION_BYTES_MAX: usize = 512;
 
-/// Bad lines that are named; more are only counted.
-pub const FAULTS_KEPT_MAX: usize = 100;
+/// Most bad lines that are kept for messages; further ones are only counted.
+pub const BAD_LINES_MAX: usize = 100;
 
-/// Why a `newsgroups` file or a line for it cannot be used.
+/// The error of reading or changing a `newsgroups` file.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[non_exhaustive]
-pub enum NewsgroupsFault {
+pub enum NewsgroupsError {
     /// Over [`TEXT_BYTES_MAX`].
     #[error(
-        "newsgroups holds {0} bytes, more than the limit of {TEXT_BYTES_MAX}: is it the right file?"
+        "newsgroups has {0} bytes, more than the limit of {TEXT_BYTES_MAX}; check that it is the right file"
     )]
     TooLarge(usize),
-    /// The name could do harm in a table.
-    #[error("group name `{0}' cannot be used")]
+    /// The name is not [safe](name::is_safe).
+    #[error("group name `{0}' is not allowed")]
     UnsafeName(String),
 }
 
-/// The descriptions of groups: the text of the file, and where each line is.
+/// The descriptions of groups: the text of the file, and the positions of its lines.
 #[derive(Debug)]
 pub struct Newsgroups {
     text: Vec<u8>,
     lines: Vec<Line>,
     by_name: HashTable<u32>,
     hasher: DefaultHashBuilder,
-    faults: Vec<usize>,
-    fault_count: usize,
+    bad_lines: Vec<usize>,
+    bad_line_count: usize,
 }
 
-/// Offsets into the text: the line from its name on, the description, the end
-/// without the newline.
+/// Offsets into the text: the start of the line, its description, and its end
+/// without blanks and newline.
 #[derive(Debug, Clone, Copy)]
 struct Line {
     start: u32,
@@ -67,15 +67,15 @@ impl Line {
 }
 
 impl Newsgroups {
-    /// Reads the file's text. A group described twice keeps its first line;
-    /// lines that begin with no safe group name are left out, see
-    /// [`faults`](Self::faults). Blank lines and comments (`#`) are passed over.
+    /// Parses the file's text. A repeated group keeps its first line;
+    /// lines that do not begin with a safe group name are skipped, see
+    /// [`bad_lines`](Self::bad_lines). Blank lines and comments (`#`) are skipped.
     ///
     /// # Errors
-    /// If the text is over [`TEXT_BYTES_MAX`].
-    pub fn parse(mut text: Vec<u8>) -> Result<Self, NewsgroupsFault> {
+    /// The text is larger than [`TEXT_BYTES_MAX`].
+    pub fn parse(mut text: Vec<u8>) -> Result<Self, NewsgroupsError> {
         if text.len() > TEXT_BYTES_MAX {
-            return Err(NewsgroupsFault::TooLarge(text.len()));
+            return Err(NewsgroupsError::TooLarge(text.len()));
         }
         if text.last().is_some_and(|&byte| byte != b'\n') {
             text.push(b'\n');
@@ -86,20 +86,20 @@ impl Newsgroups {
             lines: Vec::with_capacity(count),
             by_name: HashTable::with_capacity(count),
             hasher: DefaultHashBuilder::default(),
-            faults: Vec::new(),
-            fault_count: 0,
+            bad_lines: Vec::new(),
+            bad_line_count: 0,
         };
         let mut start = 0usize;
         for (index, end) in memchr_iter(b'\n', &text).enumerate() {
-            newsgroups.take_line(&text, start..end, index + 1);
+            newsgroups.add_line(&text, start..end, index + 1);
             start = end + 1;
         }
         newsgroups.text = text;
         Ok(newsgroups)
     }
 
-    /// What a group is about; `None` if it has no line, empty if its line has
-    /// nothing more than the name.
+    /// The description of a group: `None` if the group has no line, empty if its line contains
+    /// only the name.
     pub fn description(&self, group: &[u8]) -> Option<&[u8]> {
         let line = self.find(group)?;
         self.text.get(line.description())
@@ -115,44 +115,46 @@ impl Newsgroups {
         })
     }
 
-    /// The text of the file, as read or as changed.
+    /// The text of the file, with all changes.
     pub fn text(&self) -> &[u8] {
         &self.text
     }
 
-    /// Numbers of the lines that name no usable group, or one named before:
-    /// the first [`FAULTS_KEPT_MAX`].
-    pub fn faults(&self) -> &[usize] {
-        &self.faults
+    /// The first [`BAD_LINES_MAX`] line numbers, from 1, of lines without a usable group
+    /// or with a repeated one.
+    pub fn bad_lines(&self) -> &[usize] {
+        &self.bad_lines
     }
 
-    /// Count of all such lines.
-    pub fn fault_count(&self) -> usize {
-        self.fault_count
+    /// Number of all such lines.
+    pub fn bad_line_count(&self) -> usize {
+        self.bad_line_count
     }
 
     /// Sets a group's description, in its line or in a new one at the end.
-    /// Line ends and other controls in it become blanks, and it is cut to
+    /// Line ends and other controls become blanks, and the description is cut to
     /// [`DESCRIPTION_BYTES_MAX`].
     ///
     /// # Errors
-    /// If the name is unsafe or the text would be too large.
-    pub fn set(&mut self, group: &[u8], description: &[u8]) -> Result<(), NewsgroupsFault> {
+    /// The name is unsafe, or the text would be too large.
+    pub fn set(&mut self, group: &[u8], description: &[u8]) -> Result<(), NewsgroupsError> {
         if !name::is_safe(group) {
             let shown = group.iter().take(80).copied().collect::<Vec<u8>>();
-            return Err(NewsgroupsFault::UnsafeName(
+            return Err(NewsgroupsError::UnsafeName(
                 shown.escape_ascii().to_string(),
             ));
         }
         let end = self.text.len();
-        let place = self.find(group).map_or(end..end, |line| self.whole(line));
+        let range = self
+            .find(group)
+            .map_or(end..end, |line| self.line_range(line));
         let mut line = group.to_vec();
-        // To the third tab stop, as the files of old are laid out.
+        // Up to the third tab stop, as in classic files.
         line.resize(group.len() + 3 - (group.len() / 8).min(2), b'\t');
         let description = description.trim_ascii();
         let description = match description.split_at_checked(DESCRIPTION_BYTES_MAX) {
             None => description,
-            // Not in the middle of a character of UTF-8: what begins behind the cut is a byte that continues none.
+            // Cuts between UTF-8 characters: the first byte after the cut must not be a continuation byte.
             Some((kept, rest)) => {
                 let continues = |byte: &&u8| **byte & 0xC0 == 0x80;
                 let torn = kept.iter().rev().take(3).take_while(continues).count();
@@ -165,37 +167,37 @@ impl Newsgroups {
         let plain = |&byte: &u8| if byte.is_ascii_control() { b' ' } else { byte };
         line.extend(description.iter().map(plain));
         line.push(b'\n');
-        self.replace(place, &line)
+        self.replace(range, &line)
     }
 
-    /// Removes a group's line, and later ones that name it again; `false` if it has none.
+    /// Removes a group's line and repeated lines of it; returns `false` if it has none.
     ///
     /// # Errors
-    /// None in practice: the text only gets shorter.
-    pub fn remove(&mut self, group: &[u8]) -> Result<bool, NewsgroupsFault> {
+    /// None in practice: the text only becomes shorter.
+    pub fn remove(&mut self, group: &[u8]) -> Result<bool, NewsgroupsError> {
         let mut found = false;
         while let Some(line) = self.find(group) {
-            self.replace(self.whole(line), b"")?;
+            self.replace(self.line_range(line), b"")?;
             found = true;
         }
         Ok(found)
     }
 
-    /// A line from its name to its newline, blanks after the description too.
-    fn whole(&self, line: Line) -> Range<usize> {
+    /// The range of a line from its name to its newline, with blanks after the description.
+    fn line_range(&self, line: Line) -> Range<usize> {
         let rest = self.text.get(line.end as usize..).unwrap_or(b"");
         let blanks = memchr::memchr(b'\n', rest).map_or(rest.len(), |newline| newline + 1);
         line.start as usize..line.end as usize + blanks
     }
 
-    /// Changes are rare (control messages), so the text is simply read again.
-    fn replace(&mut self, place: Range<usize>, line: &[u8]) -> Result<(), NewsgroupsFault> {
+    /// Replaces a range and parses the text again; changes are rare (control messages).
+    fn replace(&mut self, range: Range<usize>, line: &[u8]) -> Result<(), NewsgroupsError> {
         let size = self.text.len() + line.len();
         if size > TEXT_BYTES_MAX {
-            return Err(NewsgroupsFault::TooLarge(size));
+            return Err(NewsgroupsError::TooLarge(size));
         }
         let mut text = std::mem::take(&mut self.text);
-        text.splice(place, line.iter().copied());
+        text.splice(range, line.iter().copied());
         *self = Self::parse(text)?;
         Ok(())
     }
@@ -209,7 +211,7 @@ impl Newsgroups {
         self.lines.get(index as usize).copied()
     }
 
-    fn take_line(&mut self, text: &[u8], range: Range<usize>, number: usize) {
+    fn add_line(&mut self, text: &[u8], range: Range<usize>, number: usize) {
         let line = text.get(range.clone()).unwrap_or(b"");
         if line.trim_ascii().is_empty() || line.first() == Some(&b'#') {
             return;
@@ -220,7 +222,7 @@ impl Newsgroups {
             .count();
         let (name, rest) = line.split_at_checked(name_len).unwrap_or((line, b""));
         let description = range.end - rest.trim_ascii_start().len();
-        // Offsets are under 2^30, and a safe name is short.
+        // Offsets are below 2^30, and a safe name is short.
         let new = Line {
             start: range.start as u32,
             name_len: name_len as u16,
@@ -248,9 +250,9 @@ impl Newsgroups {
             lines.push(new);
             return;
         }
-        self.fault_count += 1;
-        if self.faults.len() < FAULTS_KEPT_MAX {
-            self.faults.push(number);
+        self.bad_line_count += 1;
+        if self.bad_lines.len() < BAD_LINES_MAX {
+            self.bad_lines.push(number);
         }
     }
 }

@@ -1,42 +1,42 @@
 //! C News newsgroup patterns: `comp,!comp.sys,alt.all.test`.
 //!
-//! A list of patterns of words between dots; `all` stands for exactly one word,
-//! `!` in front makes a pattern exclude. A pattern shorter than the group takes
-//! in everything below it. Each pattern that fits scores 20 for a literal word
+//! A list of patterns; a pattern is words between dots. `all` matches exactly one word,
+//! `!` at the start makes a pattern exclude. A pattern shorter than the group
+//! matches everything below it. Each matching pattern scores 20 for a literal word
 //! and 19 for an `all`; the highest score decides.
 //!
-//! The list is kept as a tree of words, and a group is walked down it with the
-//! branch `all` taken before the literal one. Both corners in which the
-//! original departs from its manual follow from that: a pattern given twice is
-//! one place in the tree, where the last sign written stays; and among equal
-//! scores the first one met stands, so the pattern whose `all` comes earliest
+//! The list is stored as a tree of words. A group is matched from the root, and the
+//! branch `all` is followed before the literal one. Two cases in which the
+//! original differs from its manual follow from that: a repeated pattern is
+//! one node of the tree, and its last sign counts; and of equal
+//! scores the first one found counts, so the pattern with the earliest `all`
 //! wins.
 
-/// Points for a word that is the same.
+/// Score of a word that is equal.
 pub(crate) const LITERAL_POINTS: u32 = 20;
-/// Points for a word that `all` stands for.
+/// Score of a word that `all` matches.
 pub(crate) const ALL_POINTS: u32 = 19;
 
 /// A compiled list of C News patterns.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Pattern {
-    /// The tree; its root is the first node. Empty if the list is.
+    /// The nodes of the tree, the root first. Empty if the list is empty.
     nodes: Vec<Node>,
 }
 
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Node {
-    /// Whether a pattern that ends here includes or excludes.
+    /// Whether a pattern that ends here includes or excludes; `None` if none ends here.
     pub(crate) verdict: Option<bool>,
-    /// Where `all` leads.
+    /// The node after `all`.
     pub(crate) all: Option<u32>,
-    /// Where literal words lead, sorted by word.
+    /// The nodes after literal words, sorted by word.
     pub(crate) literal: Vec<(Box<[u8]>, u32)>,
 }
 
 impl Pattern {
-    /// Compiles a comma-separated list. Empty patterns are left out; anything
-    /// else means something, so this cannot fail. Case counts.
+    /// Compiles a comma-separated list. Empty patterns are skipped; any other
+    /// text is a valid pattern, so this cannot fail. Matching is case-sensitive.
     pub fn parse(list: &[u8]) -> Self {
         let mut pattern = Self::default();
         for item in list.split(|&byte| byte == b',') {
@@ -51,30 +51,30 @@ impl Pattern {
         pattern
     }
 
-    /// Whether the list takes this group in. No group has an empty name.
+    /// Whether the list matches this group. An empty name never matches.
     pub fn matches(&self, group: &[u8]) -> bool {
         !group.is_empty() && self.verdict(group) == Some(true)
     }
 
-    /// Whether the list takes in any group of a Newsgroups value (names parted
-    /// by commas, no blanks): a group that is excluded does not veto the others.
+    /// Whether the list matches any group of a Newsgroups value (names separated
+    /// by commas, no blanks): an excluded group does not veto the others.
     pub fn matches_any(&self, newsgroups: &[u8]) -> bool {
         newsgroups
             .split(|&byte| byte == b',')
             .any(|group| self.matches(group))
     }
 
-    /// A place of the tree; the root is 0.
+    /// Returns a node of the tree; the root is 0.
     pub(crate) fn node(&self, index: u32) -> Option<&Node> {
         self.nodes.get(index as usize)
     }
 
-    /// The sign of the pattern with the highest score; `None` if none fits.
+    /// Returns the sign of the pattern with the highest score; `None` if none matches.
     ///
-    /// Each node is visited once at most, so the work is bounded by the list.
+    /// Visits each node at most once, so the list bounds the work.
     fn verdict(&self, group: &[u8]) -> Option<bool> {
         let mut best: Option<(u32, bool)> = None;
-        // Literal branches put off while an `all` beside them is followed.
+        // Literal branches to follow after the `all` branch beside them.
         let mut waiting: Vec<(u32, Option<&[u8]>, u32)> = Vec::new();
         let mut at = (0u32, Some(group), 0u32);
         loop {
@@ -110,7 +110,7 @@ impl Pattern {
         }
         let mut at = 0u32;
         for word in words.split(|&byte| byte == b'.') {
-            // A list holds at most as many words as bytes; sys and command
+            // A list has at most as many words as bytes, and sys and command
             // lines are far below 2^32.
             let new = self.nodes.len() as u32;
             let Some(node) = self.nodes.get_mut(at as usize) else {
@@ -146,7 +146,7 @@ impl Node {
         self.find(word).ok()
     }
 
-    /// The node a literal word leads to, or the place to put it.
+    /// The node after a literal word, or the index at which to insert it.
     fn find(&self, word: &[u8]) -> Result<u32, usize> {
         let place = self
             .literal
@@ -155,7 +155,7 @@ impl Node {
     }
 }
 
-/// The first word of a name, and what follows its dot.
+/// Splits a name into its first word and the text after the dot.
 pub(crate) fn split_word(name: &[u8]) -> (&[u8], Option<&[u8]>) {
     match memchr::memchr(b'.', name).and_then(|dot| name.split_at_checked(dot)) {
         Some((word, rest)) => (word, rest.get(1..)),

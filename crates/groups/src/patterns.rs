@@ -1,25 +1,25 @@
-//! The pattern lists of many sites as one tree: a name is walked down once for all of them.
+//! The pattern lists of many sites as one tree: a name is matched with all of them in one walk.
 //!
-//! It is the tree of [`Pattern`] with the lists kept where their patterns end. The walk takes `all` before the literal
-//! word as there, so the places of one list are met in the same order, and the same one of equal scores stands. What a
-//! walk costs depends on the places that fit the name, and on the lists that have a pattern there; lists about
-//! something else cost nothing.
+//! The tree is that of [`Pattern`], with the lists stored at the nodes where their patterns end. As there, the walk
+//! follows `all` before the literal word, so it meets the nodes of one list in the same order, and the same one of equal
+//! scores counts. The cost of a walk depends on the nodes that match the name, and on the lists that have a pattern there;
+//! lists about other groups cost nothing.
 
 use hashbrown::{DefaultHashBuilder, HashTable};
 use std::hash::BuildHasher;
 
 use crate::pattern::{ALL_POINTS, LITERAL_POINTS, Pattern, split_word};
 
-/// Many lists, by their numbers.
+/// Many pattern lists, by number.
 #[derive(Debug, Default)]
 pub(crate) struct Patterns {
     nodes: Vec<Node>,
-    /// Where literal words lead, from all nodes.
+    /// Edges for literal words, from all nodes.
     literal: HashTable<Edge>,
     hasher: DefaultHashBuilder,
-    /// By list, for the name in hand: the highest score so far, 0 where nothing fitted. No pattern scores 0.
+    /// The highest score so far for the current name, by list; 0 if nothing matched. No pattern scores 0.
     best: Vec<u32>,
-    /// The lists of which something fitted, for the name in hand.
+    /// The lists with a match for the current name.
     reached: Vec<u32>,
     waiting: Vec<(u32, usize, u32)>,
 }
@@ -28,7 +28,7 @@ pub(crate) struct Patterns {
 struct Node {
     all: Option<u32>,
     has_words: bool,
-    /// Lists with a pattern that ends here, and whether that includes.
+    /// Lists with a pattern that ends here, and whether it includes.
     ends: Vec<(u32, bool)>,
 }
 
@@ -40,7 +40,7 @@ struct Edge {
 }
 
 impl Patterns {
-    /// Numbers the lists from 0.
+    /// Builds the tree; lists are numbered from 0.
     pub(crate) fn new<'p>(lists: impl Iterator<Item = &'p Pattern>) -> Self {
         let mut patterns = Self::default();
         patterns.nodes.push(Node::default());
@@ -51,7 +51,7 @@ impl Patterns {
     }
 
     fn add(&mut self, list: &Pattern) {
-        // SITES_MAX is far below 2^32, and so are the words of a file of settings.
+        // SITES_MAX is far below 2^32, and so are the words of a settings file.
         let number = self.best.len() as u32;
         self.best.push(0);
         let mut waiting = vec![(0u32, 0u32)];
@@ -72,7 +72,7 @@ impl Patterns {
         }
     }
 
-    /// Where `all` leads from a node.
+    /// The node after `all`; added if missing.
     fn all(&mut self, from: u32) -> u32 {
         let new = self.nodes.len() as u32;
         let Some(node) = self.nodes.get_mut(from as usize) else {
@@ -85,7 +85,7 @@ impl Patterns {
         to
     }
 
-    /// Where a literal word leads from a node.
+    /// The node after a literal word; added if missing.
     fn word(&mut self, from: u32, word: &[u8]) -> u32 {
         if let Some(to) = self.find(from, word) {
             return to;
@@ -117,14 +117,14 @@ impl Patterns {
         edge.map(|edge| edge.to)
     }
 
-    /// Tells of each list that has a pattern for this name whether it takes the name in. What is told last of a list
-    /// holds. No group has an empty name.
+    /// Calls `tell` for each list that has a matching pattern, with whether it includes the name. The last call for
+    /// a list counts. An empty name never matches.
     pub(crate) fn each_verdict(&mut self, name: &[u8], mut tell: impl FnMut(usize, bool)) {
         if name.is_empty() {
             return;
         }
         let mut waiting = std::mem::take(&mut self.waiting);
-        // How much of the name is left; one more than it has bytes at the start, as if a dot were in front of it.
+        // Bytes of the name still to match, plus one: at the start as if a dot preceded the name.
         let mut at = (0u32, name.len() + 1, 0u32);
         loop {
             let (index, left, score) = at;

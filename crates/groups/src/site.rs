@@ -1,4 +1,4 @@
-//! A site: what it gets, and how. Nothing here runs a command: it is only kept.
+//! A site: which articles it gets, and how. This crate stores commands and does not run them.
 
 use crate::pattern::Pattern;
 use crate::place::Place;
@@ -7,21 +7,21 @@ use crate::via::Via;
 /// Most lines of `sys` and `[[site]]` tables together.
 pub const SITES_MAX: usize = 100_000;
 
-/// Articles of which groups.
+/// Which articles a site gets, by moderation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Only {
-    /// All.
+    /// All articles.
     #[default]
     Any,
-    /// Those with a moderated group.
+    /// Articles in at least one moderated group.
     Moderated,
-    /// Those without a moderated group.
+    /// Articles in no moderated group.
     Unmoderated,
 }
 
 impl Only {
-    /// Whether an article that is moderated, or is not, may go.
-    pub fn takes(self, moderated: bool) -> bool {
+    /// Whether the site gets an article that is (or is not) moderated.
+    pub fn accepts(self, moderated: bool) -> bool {
         match self {
             Self::Any => true,
             Self::Moderated => moderated,
@@ -30,41 +30,41 @@ impl Only {
     }
 }
 
-/// From where on a new site gets articles.
+/// The first articles that a new site gets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Start {
-    /// From the oldest there is.
+    /// From the oldest stored article on.
     Oldest,
-    /// From when it is first met.
+    /// From the time at which the site is first seen.
     #[default]
     Now,
-    /// Those that arrived from this second since 1970 on.
+    /// From this arrival time on, seconds since 1970.
     Date(i64),
 }
 
 /// A site: a line of `sys`, or a `[[site]]` table.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Site {
-    /// Where it was written.
+    /// Its position in the file.
     pub place: Place,
     /// Its name; our own where `sys` has `ME`.
     pub name: Vec<u8>,
-    /// Whether it is a line of `sys` for this system itself: its articles go nowhere.
+    /// Whether it is a line of `sys` for this system itself, which gets no articles.
     pub is_me: bool,
-    /// Sites which, found in a Path, keep the article from this one.
+    /// Sites that, if in the Path, keep the article from this one.
     pub exclusions: Vec<Vec<u8>>,
-    /// The subscription, against Newsgroups.
+    /// The subscription, matched with Newsgroups.
     pub subs: Pattern,
-    /// The distributions; where absent, Distribution is held against [`subs`](Self::subs).
+    /// The distributions; if absent, Distribution is matched with [`subs`](Self::subs).
     pub dists: Option<Pattern>,
-    /// Moderated articles only, or unmoderated ones.
+    /// Limits the site to moderated or to unmoderated articles.
     pub only: Only,
-    /// Only articles whose Path has at most so many hops.
+    /// Most hops in the Path.
     pub hops_max: Option<u32>,
-    /// Only articles of at most so many bytes, as filed: Path with our name, and Xref, are counted.
+    /// Largest article, bytes as filed, including Xref and our name in Path.
     pub size_max: Option<u64>,
-    /// From where on it gets articles, when it is new.
+    /// The first articles it gets when it is new.
     pub start: Start,
-    /// How they travel.
+    /// How its articles travel.
     pub via: Via,
 }

@@ -1,7 +1,7 @@
-//! The sites: what we take ourselves, which other site gets what, and how. One model behind the lines of `sys`
-//! and the `[[site]]` tables of `broadsheet.toml`; both may be used at once, those of `sys` come first.
+//! The sites: what this site accepts, which other site gets which articles, and how. One model for the lines of `sys`
+//! and the `[[site]]` tables of `broadsheet.toml`; both may be used at once, and those of `sys` come first.
 //!
-//! Nothing here runs a command: it is only kept.
+//! This crate stores commands and does not run them.
 
 mod names;
 
@@ -13,7 +13,7 @@ use thiserror::Error;
 
 use crate::pattern::Pattern;
 use crate::place::Place;
-use crate::sys::{self, SysFault};
+use crate::sys::{self, SysError};
 use crate::tables::Tables;
 
 pub use names::FeedNames;
@@ -23,71 +23,73 @@ pub use crate::via::{
     BATCH_BYTES, BATCH_OVERSIZE, BatchVia, Build, Compress, Gives, ListForm, Queue, To, Via,
 };
 
-/// All of them. A clone costs next to nothing: every feed that is served has one.
+/// All sites. A clone is cheap: every feed that is served has one.
 #[derive(Debug, Clone)]
 pub struct Sites {
     me: Vec<u8>,
     accepts: Pattern,
     accepts_place: Option<Place>,
     sites: Arc<[Site]>,
-    /// The name of each site's feed.
+    /// The feed name of each site.
     feeds: Arc<[Vec<u8>]>,
 }
 
-/// The two files do not go together, or `sys` has a fault: nothing is filed until it is mended.
+/// The error of reading the sites. Nothing is filed until the administrator corrects it.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[non_exhaustive]
-pub enum SitesFault {
-    /// A line of `sys`.
+pub enum SitesError {
+    /// An error in `sys`.
     #[error(transparent)]
-    Sys(#[from] SysFault),
-    /// A `[[site]]` with our own name.
+    Sys(#[from] SysError),
+    /// A `[[site]]` table with our own name.
     #[error(
-        "{place}: site `{name}' is this system itself; what it takes is said by `accept', at the top of the file"
+        "{position}: site `{name}' is this system itself; set what it accepts with `accept' at the top of the file"
     )]
     Ourselves {
-        /// Where.
-        place: Place,
+        /// Its position.
+        position: Place,
         /// Its name.
         name: String,
     },
-    /// A `[[site]]` of a name that is there already.
-    #[error("{second}: site `{name}' is already written at {first}; keep one of them")]
+    /// A `[[site]]` table with the name of another one.
+    #[error("{second}: site `{name}' is already defined at {first}; remove one of them")]
     Twice {
         /// Its name.
         name: String,
-        /// Where it was first.
+        /// The first definition.
         first: Place,
-        /// Where it is again.
+        /// The second definition.
         second: Place,
     },
-    /// `sys` has a line for us, and `broadsheet.toml` says `accept`.
-    #[error("{second}: what we take is already said at {first}; keep one of them")]
+    /// `sys` has a line for this site, and `broadsheet.toml` has `accept`.
+    #[error(
+        "{second}: the groups that this site accepts are already set at {first}; remove one of them"
+    )]
     AcceptTwice {
         /// The line of `sys`.
         first: Place,
         /// The key.
         second: Place,
     },
-    /// There are over [`SITES_MAX`].
+    /// More than [`SITES_MAX`] sites.
     #[error("{0}: more than {SITES_MAX} sites")]
     TooMany(Place),
 }
 
 impl Sites {
-    /// Puts both files together. `me` is our own name, which a line of `sys` may have in place of `ME`; `sys`
-    /// is the text of that file, empty where there is none.
+    /// Reads both files. `me` is our own name, which a line of `sys` may contain in place of `ME`; `sys`
+    /// is the text of that file, empty if there is none.
     ///
-    /// What we accept is said by the first line of `sys` for us, or by `accept`; without either we accept `all`.
+    /// The first line of `sys` for this site, or `accept`, sets the groups that this site accepts; without either it accepts `all`.
     ///
     /// # Errors
-    /// The first line of `sys` that is wrong, or what the files say both.
-    pub fn read(sys: &[u8], tables: &Tables, me: &[u8]) -> Result<Self, SitesFault> {
+    /// The first error in `sys`, or a contradiction between the files.
+    pub fn read(sys: &[u8], tables: &Tables, me: &[u8]) -> Result<Self, SitesError> {
         let mut sites = sys::lines(sys, me)?;
         let own = sites.iter().find(|site| site.is_me);
         let (accepts, accepts_place) = match (own, &tables.accept) {
             (Some(own), Some(accept)) => {
-                return Err(SitesFault::AcceptTwice {
+                return Err(SitesError::AcceptTwice {
                     first: own.place,
                     second: accept.place,
                 });
@@ -97,7 +99,7 @@ impl Sites {
             (None, None) => (Pattern::parse(b"all"), None),
         };
         add_tables(&mut sites, &tables.sites, me)?;
-        let feeds = FeedNames::default().give(&sites);
+        let feeds = FeedNames::default().assign(&sites);
         Ok(Self {
             me: me.to_vec(),
             accepts,
@@ -107,18 +109,18 @@ impl Sites {
         })
     }
 
-    /// As [`Sites::read`], where there are no `[[site]]` tables.
+    /// As [`Sites::read`], without `[[site]]` tables.
     ///
     /// # Errors
-    /// The first line that is wrong. Every fault is fatal, as in C News.
-    pub fn parse(sys: &[u8], me: &[u8]) -> Result<Self, SitesFault> {
+    /// The first error in a line. Every error is fatal, as in C News.
+    pub fn parse(sys: &[u8], me: &[u8]) -> Result<Self, SitesError> {
         Self::read(sys, &Tables::default(), me)
     }
 
-    /// Lets feeds keep the names they have had.
+    /// Assigns the feed names that `names` has recorded.
     #[must_use]
     pub fn with_names(mut self, names: &FeedNames) -> Self {
-        self.feeds = names.give(&self.sites).into();
+        self.feeds = names.assign(&self.sites).into();
         self
     }
 
@@ -127,31 +129,31 @@ impl Sites {
         &self.me
     }
 
-    /// The groups we accept.
+    /// The groups that this site accepts.
     pub fn subscription(&self) -> &Pattern {
         &self.accepts
     }
 
-    /// Where it is written which groups we accept; `None` where nothing says so.
+    /// The position of the setting of the groups that this site accepts; `None` if there is none.
     pub fn subscription_place(&self) -> Option<Place> {
         self.accepts_place
     }
 
-    /// Every line of `sys`, our own among them, then every `[[site]]`, in the order of the files. Lines of
-    /// `sys` may name the same site several times.
+    /// Every line of `sys`, our own among them, then every `[[site]]` table, in the order of the files. Several lines of
+    /// `sys` may name the same site.
     pub fn sites(&self) -> &[Site] {
         &self.sites
     }
 
-    /// The name of a site's feed, by its index in [`sites`](Self::sites): what records of articles name, and
-    /// under what its cursor is kept. It is the site's name; but where lines of `sys` send to one site in
-    /// different ways, each further way is a feed of its own, `NAME:2` and so on (no name has a colon). Which way has which name
-    /// is kept: [`with_names`](Self::with_names).
+    /// The feed name of a site, by its index in [`sites`](Self::sites). Article records and cursors use it. It is the
+    /// site's name; but where lines of `sys` send to one site in different ways, each further way is a feed of its own,
+    /// `NAME:2` and so on (no site name contains a colon). [`with_names`](Self::with_names) keeps the assignment of names
+    /// to ways.
     pub fn feed_name(&self, index: usize) -> &[u8] {
         self.feeds.get(index).map_or(b"", Vec::as_slice)
     }
 
-    /// Each feed once, with the first line or table that is written for it.
+    /// Each feed once, with its first line or table.
     pub fn feeds(&self) -> impl Iterator<Item = (&[u8], &Site)> {
         let mut met = HashSet::new();
         let all = self.feeds.iter().map(Vec::as_slice).zip(&*self.sites);
@@ -166,7 +168,7 @@ impl Sites {
     }
 }
 
-fn add_tables(sites: &mut Vec<Site>, tables: &[Site], me: &[u8]) -> Result<(), SitesFault> {
+fn add_tables(sites: &mut Vec<Site>, tables: &[Site], me: &[u8]) -> Result<(), SitesError> {
     let mut places: HashMap<Vec<u8>, Place> = HashMap::new();
     for site in sites.iter().filter(|site| !site.is_me) {
         places.entry(site.name.clone()).or_insert(site.place);
@@ -174,20 +176,20 @@ fn add_tables(sites: &mut Vec<Site>, tables: &[Site], me: &[u8]) -> Result<(), S
     for site in tables {
         let name = || site.name.escape_ascii().to_string();
         if site.name == me || site.name == sys::ME {
-            return Err(SitesFault::Ourselves {
-                place: site.place,
+            return Err(SitesError::Ourselves {
+                position: site.place,
                 name: name(),
             });
         }
         if let Some(first) = places.insert(site.name.clone(), site.place) {
-            return Err(SitesFault::Twice {
+            return Err(SitesError::Twice {
                 name: name(),
                 first,
                 second: site.place,
             });
         }
         if sites.len() >= SITES_MAX {
-            return Err(SitesFault::TooMany(site.place));
+            return Err(SitesError::TooMany(site.place));
         }
         sites.push(site.clone());
     }

@@ -1,9 +1,9 @@
-//! Sizes as people write them: `20 GiB`, `100 kB`, `1.5 TB`, `4096`.
+//! Sizes with units: `20 GiB`, `100 kB`, `1.5 TB`, `4096`.
 
 /// The units, for messages.
 pub const UNITS: &str = "B, kB, MB, GB, TB, KiB, MiB, GiB, TiB";
 
-/// Bytes of a decimal number and its unit; parts of a byte are cut off. `None` for anything else, and above
+/// Parses a decimal number with a unit to bytes; fractions of a byte are cut. `None` for any other text, and above
 /// `u64::MAX`.
 pub fn parse(text: &str) -> Option<u64> {
     let text = text.trim();

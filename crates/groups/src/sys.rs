@@ -1,14 +1,14 @@
-//! The `sys` file: which site gets what, and how.
+//! Parses the `sys` file: which site gets which articles, and how.
 //!
 //! A line is `name[/exclusion,...]:subscription[/distributions]:flags:command`.
-//! Trailing fields may be missing. A line ending in `\` goes on in the next,
+//! Trailing fields may be missing. A line ending in `\` continues on the next,
 //! whose leading blanks are dropped; lines beginning with `#` are comments.
 //!
-//! With a batch flag and an empty command, batches are made as `batchparms`
-//! says; with a file there, it gets a line for each article. Without a batch
-//! flag the command is run for each article, which it has on standard input.
-//! C News had a shell run it; here it is split into words, and what needs a
-//! shell is a fault unless the line itself calls one (`sh -c '…'`).
+//! With a batch flag and an empty command, `batchparms` defines the batches;
+//! with a file there, each article appends a line to it. Without a batch
+//! flag the command runs for each article, with the article on standard input.
+//! C News ran it with a shell; Broadsheet splits it into words, and a command that needs a
+//! shell is an error unless the line itself calls one (`sh -c '…'`).
 
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStringExt as _;
@@ -16,81 +16,81 @@ use std::path::PathBuf;
 
 use thiserror::Error;
 
-use crate::command_line::{CommandFault, CommandLine};
+use crate::command_line::{CommandError, CommandLine};
 use crate::pattern::Pattern;
 use crate::place::Place;
 use crate::site::{Only, SITES_MAX, Site, Start};
 use crate::via::{BatchVia, ListForm, Via};
 
-/// Name in the file that stands for this system.
+/// Name in the file that means this system.
 pub const ME: &[u8] = b"ME";
 
-/// Longest line with its continuations, in bytes.
+/// Longest line with its continuations, bytes.
 pub const LINE_BYTES_MAX: usize = 1 << 20;
 
 /// The file's name in the news directory.
 pub const FILE: &str = "sys";
 
-/// Command of a line without one and without a batch flag.
+/// Command of a line without a command and without a batch flag.
 const DEFAULT_COMMAND: &[u8] = b"uux - -r -z SITE!rnews";
 
-/// A line of `sys` that is fatal: nothing is filed until it is mended.
+/// An error in a line of `sys`. It is fatal: nothing is filed until the administrator corrects it.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
-#[error("sys line {line}: {fault}")]
-pub struct SysFault {
+#[error("sys line {line}: {error}")]
+pub struct SysError {
     /// Number of the line, from 1.
     pub line: usize,
-    /// What is wrong with it.
-    pub fault: LineFault,
+    /// The error in the line.
+    pub error: SysLineError,
 }
 
-/// What is wrong with a line of `sys`.
+/// The kind of an error in a line of `sys`.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[non_exhaustive]
-pub enum LineFault {
-    /// The line is over [`LINE_BYTES_MAX`].
+pub enum SysLineError {
+    /// The line is longer than [`LINE_BYTES_MAX`].
     #[error("longer than {LINE_BYTES_MAX} bytes; split it into several lines of the same site")]
     TooLong,
-    /// There are over [`SITES_MAX`] lines.
+    /// More than [`SITES_MAX`] lines.
     #[error("more than {SITES_MAX} sites")]
     TooManySites,
     /// No site name before the first colon.
     #[error("no site name; write `name:subscription:flags:command'")]
     NoName,
-    /// A site name that cannot be a file's name.
-    #[error("site name `{0}' cannot be used; take letters, digits, dots and dashes")]
+    /// A site name that cannot be a file name.
+    #[error("site name `{0}' is not allowed; use letters, digits, dots and dashes")]
     BadName(String),
-    /// A blank where none may be.
+    /// A blank in a field that allows none.
     #[error(
-        "blank in the {0} field; remove it (or end the line before with `\\' if this is a continuation)"
+        "blank in the {0} field; remove it (or end the previous line with `\\' if this is a continuation)"
     )]
     Blank(&'static str),
     /// A second `/` in the subscription field.
-    #[error("second `/' in the subscription field; write `groups/distributions' with one")]
+    #[error("second `/' in the subscription field; write `groups/distributions' with one `/'")]
     SecondSlash,
     /// A flag that C News does not know.
-    #[error("unknown flag `{0}'; use f, F, I, n, Ln, m or u and remove the rest")]
+    #[error("unknown flag `{0}'; the flags are f, F, I, n, Ln, m and u")]
     UnknownFlag(String),
     /// The number after `L` is too large.
     #[error("the number after flag `L' is too large")]
     HopsTooMany,
     /// A `%` other than `%%` and one `%s`.
-    #[error("command may hold `%s' (the article's file) once, and `%%'; no other `%'")]
+    #[error("the command may contain `%s' (the article's file) once, and `%%'; no other `%'")]
     Percent,
     /// A command that cannot be split into words.
     #[error(transparent)]
-    Command(#[from] CommandFault),
+    Command(#[from] CommandError),
 }
 
-/// The lines of a `sys` file, in its order; `me` is our own name, which a line
-/// may have in place of `ME`.
-pub(crate) fn lines(text: &[u8], me: &[u8]) -> Result<Vec<Site>, SysFault> {
+/// Parses the lines of a `sys` file, in order; `me` is our own name, which a line
+/// may contain in place of `ME`.
+pub(crate) fn lines(text: &[u8], me: &[u8]) -> Result<Vec<Site>, SysError> {
     let mut sites = Vec::new();
     let mut lines = Lines::new(text);
     while let Some((number, line)) = lines.next_line() {
-        let wrong = |fault| SysFault {
+        let wrong = |error| SysError {
             line: number,
-            fault,
+            error,
         };
         let comment = line.first() == Some(&b'#');
         if comment || line.iter().all(u8::is_ascii_whitespace) {
@@ -98,7 +98,7 @@ pub(crate) fn lines(text: &[u8], me: &[u8]) -> Result<Vec<Site>, SysFault> {
         }
         let site = parse_line(number, line, me).map_err(wrong)?;
         if sites.len() >= SITES_MAX {
-            return Err(wrong(LineFault::TooManySites));
+            return Err(wrong(SysLineError::TooManySites));
         }
         sites.push(site);
     }
@@ -152,28 +152,28 @@ impl<'a> Lines<'a> {
     }
 }
 
-fn parse_line(number: usize, line: &[u8], me: &[u8]) -> Result<Site, LineFault> {
+fn parse_line(number: usize, line: &[u8], me: &[u8]) -> Result<Site, SysLineError> {
     if line.len() > LINE_BYTES_MAX {
-        return Err(LineFault::TooLong);
+        return Err(SysLineError::TooLong);
     }
     let mut fields = line.splitn(4, |&byte| byte == b':');
     let mut field = || fields.next().unwrap_or(b"");
     let (names, subs, flags, command) = (field(), field(), field(), field());
     for (what, text) in [("name", names), ("subscription", subs), ("flags", flags)] {
         if text.iter().any(u8::is_ascii_whitespace) {
-            return Err(LineFault::Blank(what));
+            return Err(SysLineError::Blank(what));
         }
     }
     let (name, exclusions) = split_once(names, b'/');
     let (subs, dists) = split_once(subs, b'/');
     if dists.is_some_and(|dists| dists.contains(&b'/')) {
-        return Err(LineFault::SecondSlash);
+        return Err(SysLineError::SecondSlash);
     }
     if name.is_empty() {
-        return Err(LineFault::NoName);
+        return Err(SysLineError::NoName);
     }
     if matches!(name, b"." | b"..") || name.iter().any(u8::is_ascii_control) {
-        return Err(LineFault::BadName(name.escape_ascii().to_string()));
+        return Err(SysLineError::BadName(name.escape_ascii().to_string()));
     }
     let is_me = name == ME || name == me;
     let name = if is_me { me } else { name };
@@ -202,7 +202,7 @@ fn parse_line(number: usize, line: &[u8], me: &[u8]) -> Result<Site, LineFault> 
 }
 
 /// How the articles of a line travel.
-fn via(name: &[u8], batch: Option<ListForm>, command: &[u8]) -> Result<Via, LineFault> {
+fn via(name: &[u8], batch: Option<ListForm>, command: &[u8]) -> Result<Via, SysLineError> {
     Ok(match (batch, command) {
         (Some(_), b"") => Via::Batch(BatchVia::default()),
         (Some(form), file) => {
@@ -217,7 +217,7 @@ fn via(name: &[u8], batch: Option<ListForm>, command: &[u8]) -> Result<Via, Line
         (None, line) => {
             let command = CommandLine::parse(line)?;
             if !command.has_one_file() {
-                return Err(LineFault::Percent);
+                return Err(SysLineError::Percent);
             }
             Via::Command(command)
         }
@@ -227,14 +227,14 @@ fn via(name: &[u8], batch: Option<ListForm>, command: &[u8]) -> Result<Via, Line
 /// The flags of a line.
 #[derive(Default)]
 struct Flags {
-    /// A batch file is written, and with what; otherwise a command is run. Of
-    /// several such flags the last counts.
+    /// The form of the lines of a batch file; `None` to run a command instead. The last
+    /// such flag counts.
     batch: Option<ListForm>,
-    /// `Ln`: only articles whose Path has at most `n` hops.
+    /// `Ln`: most hops in the Path.
     hops_max: Option<u32>,
-    /// `m`: only articles with a moderated group. With `u` too, neither counts.
+    /// `m`: only articles in a moderated group. With `u` too, neither applies.
     moderated: bool,
-    /// `u`: only articles without a moderated group.
+    /// `u`: only articles in no moderated group.
     unmoderated: bool,
 }
 
@@ -248,7 +248,7 @@ impl Flags {
     }
 }
 
-fn parse_flags(text: &[u8]) -> Result<Flags, LineFault> {
+fn parse_flags(text: &[u8]) -> Result<Flags, SysLineError> {
     let mut flags = Flags::default();
     let mut rest = text;
     while let Some((&letter, after)) = rest.split_first() {
@@ -256,7 +256,7 @@ fn parse_flags(text: &[u8]) -> Result<Flags, LineFault> {
         match letter {
             b'm' => flags.moderated = true,
             b'u' => flags.unmoderated = true,
-            // The B News formats, which all sites take by now.
+            // The B News formats, which all sites accept by now.
             b'B' | b'U' => {}
             b'L' => {
                 let mut hops = 0u32;
@@ -264,14 +264,14 @@ fn parse_flags(text: &[u8]) -> Result<Flags, LineFault> {
                     hops = hops
                         .checked_mul(10)
                         .and_then(|hops| hops.checked_add(u32::from(digit - b'0')))
-                        .ok_or(LineFault::HopsTooMany)?;
+                        .ok_or(SysLineError::HopsTooMany)?;
                     rest = after;
                 }
                 flags.hops_max = Some(hops);
             }
             letter => match ListForm::of(letter) {
                 Some(form) => flags.batch = Some(form),
-                None => return Err(LineFault::UnknownFlag(letter.escape_ascii().to_string())),
+                None => return Err(SysLineError::UnknownFlag(letter.escape_ascii().to_string())),
             },
         }
     }

@@ -1,43 +1,43 @@
-//! `active.times`: when each group was made, and by whom; a line a group,
+//! The `active.times` file: the creation of each group, one line per group,
 //! `group seconds creator`, the newest last.
 
 use crate::name;
 
-/// One line of the file.
+/// The creation of a group: one line of the file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Birth<'a> {
+pub struct GroupCreation<'a> {
     /// The group.
     pub group: &'a [u8],
-    /// When it was made, in seconds since the epoch.
+    /// The time of creation, seconds since 1970.
     pub seconds: u64,
-    /// Who made it; may be empty.
+    /// The creator; may be empty.
     pub creator: &'a [u8],
 }
 
-/// The lines of the file. A line that cannot be read gives its number, from 1.
-pub fn births(text: &[u8]) -> impl Iterator<Item = Result<Birth<'_>, usize>> {
+/// Parses the lines of the file. An invalid line yields its number, from 1, as the error.
+pub fn creations(text: &[u8]) -> impl Iterator<Item = Result<GroupCreation<'_>, usize>> {
     text.split(|&byte| byte == b'\n')
         .zip(1usize..)
         .filter(|(line, _)| !line.trim_ascii().is_empty())
         .map(|(line, number)| parse_line(line).ok_or(number))
 }
 
-/// Groups made at this time or later, in the order of the file (NEWGROUPS).
-/// Lines that cannot be read are passed over.
-pub fn since(text: &[u8], seconds: u64) -> impl Iterator<Item = Birth<'_>> {
-    births(text)
+/// The groups created at this time or later, in the order of the file (NEWGROUPS).
+/// Invalid lines are skipped.
+pub fn since(text: &[u8], seconds: u64) -> impl Iterator<Item = GroupCreation<'_>> {
+    creations(text)
         .flatten()
-        .filter(move |birth| birth.seconds >= seconds)
+        .filter(move |creation| creation.seconds >= seconds)
 }
 
-/// Adds a line. Blanks and controls in the creator become `_`, so that it
-/// stays one field of one line; `false`, and no line, for an unsafe group name.
-pub fn push(out: &mut Vec<u8>, birth: Birth<'_>) -> bool {
-    if !name::is_safe(birth.group) {
+/// Appends a line. Blanks and controls in the creator become `_`, so that it
+/// stays one field. Returns `false`, and appends nothing, for an unsafe group name.
+pub fn push(out: &mut Vec<u8>, creation: GroupCreation<'_>) -> bool {
+    if !name::is_safe(creation.group) {
         return false;
     }
-    out.extend_from_slice(birth.group);
-    out.extend_from_slice(format!(" {} ", birth.seconds).as_bytes());
+    out.extend_from_slice(creation.group);
+    out.extend_from_slice(format!(" {} ", creation.seconds).as_bytes());
     let plain = |&byte: &u8| {
         if byte <= b' ' || byte == 0x7f {
             b'_'
@@ -45,12 +45,12 @@ pub fn push(out: &mut Vec<u8>, birth: Birth<'_>) -> bool {
             byte
         }
     };
-    out.extend(birth.creator.trim_ascii().iter().map(plain));
+    out.extend(creation.creator.trim_ascii().iter().map(plain));
     out.push(b'\n');
     true
 }
 
-/// The text without the lines of a group, for `rmgroup`.
+/// Returns the text without the lines of a group, for `rmgroup`.
 pub fn without(text: &[u8], group: &[u8]) -> Vec<u8> {
     let mut out = Vec::with_capacity(text.len());
     for line in text.split_inclusive(|&byte| byte == b'\n') {
@@ -61,7 +61,7 @@ pub fn without(text: &[u8], group: &[u8]) -> Vec<u8> {
     out
 }
 
-fn parse_line(line: &[u8]) -> Option<Birth<'_>> {
+fn parse_line(line: &[u8]) -> Option<GroupCreation<'_>> {
     let group = first_word(line);
     let rest = line.get(group.len()..)?.trim_ascii_start();
     let digits = first_word(rest);
@@ -70,7 +70,7 @@ fn parse_line(line: &[u8]) -> Option<Birth<'_>> {
         return None;
     }
     let seconds = std::str::from_utf8(digits).ok()?.parse().ok()?;
-    Some(Birth {
+    Some(GroupCreation {
         group,
         seconds,
         creator,
@@ -91,26 +91,26 @@ mod tests {
         bad/name 1 x\ncomp.c later x\ncomp.d 900000000\n";
 
     #[test]
-    fn lines_are_read_and_bad_ones_named() {
-        let lines: Vec<_> = births(SAMPLE).collect();
+    fn lines_are_parsed_and_bad_ones_reported() {
+        let lines: Vec<_> = creations(SAMPLE).collect();
         assert_eq!(lines.len(), 5);
         assert_eq!(
             lines[0],
-            Ok(Birth {
+            Ok(GroupCreation {
                 group: b"comp.a",
                 seconds: 700_000_000,
                 creator: b"usenet@example.org"
             })
         );
-        assert_eq!(lines[1].map(|birth| birth.creator), Ok(&b"a b"[..]));
+        assert_eq!(lines[1].map(|creation| creation.creator), Ok(&b"a b"[..]));
         assert_eq!(&lines[2..4], [Err(4), Err(5)]);
-        assert_eq!(lines[4].map(|birth| birth.creator), Ok(&b""[..]));
+        assert_eq!(lines[4].map(|creation| creation.creator), Ok(&b""[..]));
     }
 
     #[test]
     fn newer_groups_are_found() {
         let groups: Vec<_> = since(SAMPLE, 800_000_000)
-            .map(|birth| birth.group)
+            .map(|creation| creation.group)
             .collect();
         assert_eq!(groups, [b"comp.b", b"comp.d"]);
     }
@@ -118,17 +118,17 @@ mod tests {
     #[test]
     fn lines_are_added_and_removed() {
         let mut text = b"comp.ab 1 x\n".to_vec();
-        let birth = Birth {
+        let creation = GroupCreation {
             group: b"comp.a",
             seconds: 5,
             creator: b" a b\nc ",
         };
-        assert!(push(&mut text, birth));
+        assert!(push(&mut text, creation));
         assert!(!push(
             &mut text,
-            Birth {
+            GroupCreation {
                 group: b"..",
-                ..birth
+                ..creation
             }
         ));
         assert_eq!(text, b"comp.ab 1 x\ncomp.a 5 a_b_c\n");
@@ -139,16 +139,16 @@ mod tests {
 
     proptest! {
         #[test]
-        fn any_bytes_do(text in any::<Vec<u8>>(), seconds in any::<u64>()) {
-            for birth in since(&text, seconds) {
-                prop_assert!(birth.seconds >= seconds);
+        fn any_bytes_are_parsed(text in any::<Vec<u8>>(), seconds in any::<u64>()) {
+            for creation in since(&text, seconds) {
+                prop_assert!(creation.seconds >= seconds);
             }
             let mut line = Vec::new();
-            let birth = Birth { group: b"a.b", seconds, creator: &text };
-            push(&mut line, birth);
-            let read: Vec<_> = births(&line).collect();
+            let creation = GroupCreation { group: b"a.b", seconds, creator: &text };
+            push(&mut line, creation);
+            let read: Vec<_> = creations(&line).collect();
             prop_assert_eq!(read.len(), 1);
-            prop_assert_eq!(read[0].map(|birth| (birth.group, birth.seconds)), Ok((&b"a.b"[..], seconds)));
+            prop_assert_eq!(read[0].map(|creation| (creation.group, creation.seconds)), Ok((&b"a.b"[..], seconds)));
             without(&text, b"a");
         }
     }

@@ -5,45 +5,48 @@ use std::path::PathBuf;
 use crate::command_line::CommandLine;
 use crate::when::When;
 
-/// Bytes of a batch before compression, unless said.
+/// Default size of a batch before compression, bytes.
 pub const BATCH_BYTES: u64 = 100_000;
 
-/// A batch of one article that is larger than so many times the size of batches is told of, unless another largest size is said.
+/// Default factor between the size of batches and the size above which a batch of one article is reported.
 pub const BATCH_OVERSIZE: u64 = 3;
 
-/// How a site's articles travel. (NNTP will be one kind more.)
+/// How a site's articles travel.
+///
+/// The `Debug` form of this type is part of a file, see [`FeedNames`](crate::sites::FeedNames): renaming a type, variant or field
+/// in it changes the names of feeds.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Via {
-    /// Batches, made from the log behind a cursor.
+    /// Batches, made from the log after a cursor.
     Batch(BatchVia),
-    /// A line for each article in a file, for a program of the administrator's that moves it aside and reads
-    /// it (a *togo* file).
+    /// A file with a line for each article (a *togo* file), for a program of the administrator that renames and reads
+    /// it.
     FileList {
-        /// What a line says.
+        /// The content of a line.
         form: ListForm,
         /// The file, relative to the news directory unless absolute.
         path: PathBuf,
     },
-    /// A program that is kept running and reads articles, or their ids, from its standard input.
+    /// A program that keeps running and reads articles, or their ids, from its standard input.
     Program {
         /// The program and its arguments.
         command: CommandLine,
-        /// What it is given.
+        /// The input of the program.
         gives: Gives,
     },
-    /// A command run anew for each article, which it has on standard input, and in the file `%s` where the
-    /// command names one.
+    /// A command that runs once for each article, with the article on standard input, and in the file `%s` if the
+    /// command contains it.
     Command(CommandLine),
-    /// Filed straight into another news directory on this machine.
+    /// Filing into another news directory on this machine.
     News {
-        /// That directory, relative to ours unless absolute.
+        /// The directory, relative to ours unless absolute.
         directory: PathBuf,
     },
 }
 
 impl Via {
-    /// A word for people: `batch`, `files`, `program`, `command`, `news`.
+    /// The name of the kind: `batch`, `files`, `program`, `command`, `news`.
     pub fn word(&self) -> &'static str {
         match self {
             Self::Batch(_) => "batch",
@@ -55,7 +58,7 @@ impl Via {
     }
 }
 
-/// What a line of a file list says. Article names are `group/name/number`.
+/// The content of a line of a file list. Article names are `group/name/number`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum ListForm {
     /// `f`: name and size in bytes.
@@ -81,44 +84,44 @@ impl ListForm {
     }
 }
 
-/// What a program reads.
+/// The input of a program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Gives {
-    /// A message-id a line.
+    /// One message-id per line.
     Id,
-    /// Each article as a batch has it: `#! rnews N`, a newline, and N bytes.
+    /// Each article framed as in a batch: `#! rnews N`, a newline, and N bytes.
     Article,
 }
 
-/// Batches by cursor. What is `None` is said by `batchparms`, or has its default.
+/// Batches made from a cursor. A field that is `None` is taken from `batchparms`, or has its default.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Default)]
 pub struct BatchVia {
-    /// Bytes of a batch before compression; else [`BATCH_BYTES`].
+    /// Size of a batch before compression, bytes; default [`BATCH_BYTES`].
     pub size: Option<u64>,
-    /// An article larger than `size` makes a batch of its own, however large it is; beyond so many bytes it is told of. Else
-    /// [`BATCH_OVERSIZE`] times the size.
+    /// Size, in bytes, above which a batch of one article is reported; default [`BATCH_OVERSIZE`] times the size. (An article
+    /// larger than `size` becomes a batch of its own, however large it is.)
     pub size_max: Option<u64>,
-    /// What it holds; else as the line of `batchparms` says.
+    /// The content of a batch; default: that of the line of `batchparms`.
     pub build: Option<Build>,
-    /// What it is compressed with; else it is not.
+    /// The compression; default none.
     pub compress: Option<Compress>,
-    /// Where it goes; else as `batchparms` says.
+    /// The destination; default: that of `batchparms`.
     pub to: Option<To>,
-    /// How many batches may wait there; else as many as come.
+    /// Most batches that may wait there; default unlimited.
     pub queue: Option<Queue>,
-    /// The class of the line of `batchparms` that is meant; else `u`, as in C News.
+    /// The class of the site's line in `batchparms`; default `u`, as in C News.
     pub class: Option<u8>,
-    /// When the daemon sends batches; else when it does so for all sites (`[schedule] sendbatches`).
+    /// When the daemon sends batches; default: `[schedule] sendbatches`.
     pub schedule: Option<When>,
 }
 
 impl BatchVia {
-    /// The same, with what is not said taken from `other`.
+    /// Fills the fields that are `None` from `other`.
     #[must_use]
     pub fn or(self, other: Self) -> Self {
         Self {
             size: self.size.or(other.size),
-            // Said of the other's size.
+            // The other's limit belongs to the other's size.
             size_max: match self.size {
                 None => self.size_max.or(other.size_max),
                 Some(_) => self.size_max,
@@ -132,34 +135,34 @@ impl BatchVia {
         }
     }
 
-    /// Bytes of a batch before compression.
+    /// Size of a batch before compression, bytes.
     pub fn size(&self) -> u64 {
         self.size.unwrap_or(BATCH_BYTES)
     }
 
-    /// Bytes beyond which a batch of one article is told of.
+    /// Size above which a batch of one article is reported, bytes.
     pub fn size_max(&self) -> u64 {
         self.size_max
             .unwrap_or_else(|| self.size().saturating_mul(BATCH_OVERSIZE))
     }
 }
 
-/// What a batch holds.
+/// The content of a batch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum Build {
-    /// The articles that wait: `batcher`.
+    /// The waiting articles: `batcher`.
     #[default]
     Articles,
-    /// An ihave message with the ids of the articles that wait: `batchih`.
+    /// An ihave message with the ids of the waiting articles: `batchih`.
     Ihave,
-    /// For the site `HOST.ihave`, which gets the ihave messages of HOST: a sendme message for what is not here: `batchsm`.
+    /// A sendme message for the articles missing here, at the site `HOST.ihave`, which gets the ihave messages of HOST: `batchsm`.
     Sendme,
-    /// For the site `HOST.sendme`, which gets the sendme messages of HOST: the articles they ask for: `batchra`.
+    /// The requested articles, at the site `HOST.sendme`, which gets the sendme messages of HOST: `batchra`.
     Requested,
 }
 
 impl Build {
-    /// Every choice with its word.
+    /// Every value with its name in settings.
     pub const ALL: &[(&str, Build)] = &[
         ("articles", Build::Articles),
         ("ihave", Build::Ihave),
@@ -167,7 +170,7 @@ impl Build {
         ("requested", Build::Requested),
     ];
 
-    /// The choice a classic builder stands for.
+    /// The value for a classic builder program.
     pub fn of_program(program: &[u8]) -> Option<Self> {
         Some(match program {
             b"batcher" => Self::Articles,
@@ -178,7 +181,7 @@ impl Build {
         })
     }
 
-    /// The end of the names of sites it is for: they get the messages of the HOST in front of it, and it answers them.
+    /// The required suffix of the site's name: the site `HOST.suffix` gets the messages of HOST, and the batches answer them.
     pub fn suffix(self) -> &'static str {
         match self {
             Self::Articles | Self::Ihave => "",
@@ -187,37 +190,37 @@ impl Build {
         }
     }
 
-    /// The site that its batches go to, which `SITE` stands for: HOST of `HOST.ihave` and `HOST.sendme`. `None`: the name has not
-    /// the end it needs.
+    /// The site that the batches go to, and the value of `SITE`: HOST of `HOST.ihave` and `HOST.sendme`. `None` if the name lacks
+    /// the required suffix.
     pub fn peer(self, site: &[u8]) -> Option<&[u8]> {
         let host = site.strip_suffix(self.suffix().as_bytes());
         host.filter(|host| !host.is_empty())
     }
 }
 
-/// Where a batch goes.
+/// The destination of a batch.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum To {
-    /// A command that has it on standard input.
+    /// A command that reads the batch on standard input.
     Command(CommandLine),
-    /// A directory it is dropped in, such as another site's `in.coming`; relative to the news directory unless
+    /// A directory to put the batch into, such as another site's `in.coming`; relative to the news directory unless
     /// absolute.
     Directory(PathBuf),
 }
 
-/// How many batches may wait.
+/// Most batches that may wait.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Queue {
-    /// As many as come.
+    /// No limit.
     Unlimited,
-    /// So many.
+    /// At most this number.
     Batches(u32),
 }
 
-/// What batches are compressed with.
+/// The compression of batches.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum Compress {
-    /// Nothing.
+    /// No compression.
     #[default]
     None,
     /// compress, LZW.
@@ -233,7 +236,7 @@ pub enum Compress {
 }
 
 impl Compress {
-    /// Every choice with its word.
+    /// Every value with its name in settings.
     pub const ALL: &[(&str, Compress)] = &[
         ("none", Compress::None),
         ("compress", Compress::Compress),
@@ -243,13 +246,13 @@ impl Compress {
         ("zstd", Compress::Zstd),
     ];
 
-    /// Its word.
+    /// The name in settings.
     pub fn word(self) -> &'static str {
         let found = Self::ALL.iter().find(|(_, compress)| *compress == self);
         found.map_or("none", |(word, _)| word)
     }
 
-    /// The choice a word stands for.
+    /// The value for a name in settings.
     pub fn of(word: &str) -> Option<Self> {
         let found = Self::ALL.iter().find(|(known, _)| *known == word);
         found.map(|(_, compress)| *compress)

@@ -1,11 +1,11 @@
-//! When something is due: a time of the day, or every so often.
+//! When a scheduled task is due: at a time of the day, or at an interval.
 
 use std::fmt;
 
 const DAY: i64 = 86_400;
-/// The longest time between two runs, seconds.
+/// Longest interval between two runs, seconds.
 pub const EVERY_SECONDS_MAX: u64 = 366 * 86_400;
-/// Units as they may be written, the one we write first.
+/// The names of units; of several, `Display` writes the first.
 const UNITS: &[(&str, u64)] = &[
     ("day", 86_400),
     ("days", 86_400),
@@ -20,42 +20,42 @@ const UNITS: &[(&str, u64)] = &[
     ("seconds", 1),
 ];
 
-/// When a task of the schedule is due.
+/// The schedule of a task.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum When {
     /// Never.
     #[default]
     Off,
-    /// Each day at so many seconds after midnight, UTC.
+    /// Daily, at this number of seconds after midnight UTC.
     Daily(u32),
-    /// So many seconds after it was started last.
+    /// This number of seconds after the last start.
     Every(u64),
 }
 
 impl When {
-    /// Reads `off`, `04:30` or `every 15 min`.
+    /// Parses `off`, `04:30` or `every 15 min`.
     ///
     /// # Errors
-    /// In words, what it may be.
+    /// A message with the permitted forms.
     pub fn parse(text: &str) -> Result<When, String> {
         let words: Vec<&str> = text.split_whitespace().collect();
-        let read = match words.as_slice() {
+        let parsed = match words.as_slice() {
             ["off"] => Some(When::Off),
-            ["every", count, unit] => every(count, unit),
-            [time] => daily(time),
+            ["every", count, unit] => parse_interval(count, unit),
+            [time] => parse_time_of_day(time),
             _ => None,
         };
-        read.ok_or_else(|| {
+        parsed.ok_or_else(|| {
             format!(
                 "is a time of the day such as \"04:30\" (UTC), or \"every 15 min\", \"every 6 h\", or \"off\", not \"{text}\""
             )
         })
     }
 
-    /// When it is due next, epoch seconds: after it was started last, or never was. In the past: it was missed, and is
+    /// The next due time after the last start (`None` if there was none), seconds since 1970. A time in the past is a missed run, which is
     /// due now.
     pub fn next(self, last: Option<i64>, now: i64) -> Option<i64> {
-        // A start in the future: the clock was set back since.
+        // A start in the future means that the clock was set back since.
         let last = last.map(|last| last.min(now));
         match self {
             When::Off => None,
@@ -91,7 +91,7 @@ impl fmt::Display for When {
     }
 }
 
-fn every(count: &str, unit: &str) -> Option<When> {
+fn parse_interval(count: &str, unit: &str) -> Option<When> {
     let count: u64 = count.parse().ok()?;
     let (_, size) = UNITS.iter().find(|(name, _)| *name == unit)?;
     let seconds = count.checked_mul(*size)?;
@@ -100,7 +100,7 @@ fn every(count: &str, unit: &str) -> Option<When> {
         .then_some(When::Every(seconds))
 }
 
-fn daily(time: &str) -> Option<When> {
+fn parse_time_of_day(time: &str) -> Option<When> {
     let (hour, minute) = time.split_once(':')?;
     let number = |text: &str, below: u32| {
         let is_number = matches!(text.len(), 1..=2) && text.bytes().all(|b| b.is_ascii_digit());
@@ -118,7 +118,7 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn what_is_written_reads_back() {
+    fn written_schedules_are_parsed_again() {
         for text in [
             "off",
             "04:30",

@@ -1,90 +1,90 @@
-//! Wildmat, INN's pattern language, as NNTP clients use it too (RFC 3977, 4):
+//! Wildmat, INN's pattern language, which NNTP clients use as well (RFC 3977, 4):
 //! `comp.*,!comp.sys.*`.
 //!
-//! In a list the rightmost pattern that fits decides; `!` in front excludes,
-//! and where poison is asked for, `@` in front poisons. Within a pattern `*`
-//! is any run of characters, `?` one character, `[a-z]` and `[^a-z]` one of a
-//! set, and `\` takes the next byte as it is. A character is one of UTF-8,
-//! read laxly; a byte that fits nowhere stands for itself. Patterns that make
-//! no sense (an open set, a `\` at the end) match nothing.
+//! In a list the rightmost matching pattern decides; `!` at the start excludes,
+//! and in lists with poison `@` at the start poisons. In a pattern `*`
+//! matches any run of characters, `?` one character, `[a-z]` and `[^a-z]` one character of a
+//! set, and `\` quotes the next byte. A character is a UTF-8 sequence,
+//! decoded leniently; an invalid byte is a character of its own. Malformed patterns
+//! (an unclosed set, a `\` at the end) match nothing.
 //!
-//! A pattern comes from anybody (XPAT, NEWNEWS, LIST), so the work is bounded:
-//! after a later `*` an earlier one is never tried again, and what stands
-//! between two of them is found with [`WORK_PER_BYTE_MAX`] steps for each byte
-//! of the text at most (see [`search`]), however long it is.
+//! Clients choose the patterns (XPAT, NEWNEWS, LIST), so the work is bounded:
+//! the matcher never returns to an earlier `*` after a later one, and it finds the text
+//! between two of them in at most [`WORK_PER_BYTE_MAX`] steps for each byte
+//! of the text (see [`search`]), however long the pattern is.
 
 mod search;
 
 use search::Search;
 
-/// Steps or words looked at for each byte of a text, at most, with a pattern
-/// that fits a command line (512 bytes); as many again once for each pattern.
+/// Most steps (or mask words) for each byte of a text, with a pattern
+/// that fits a command line (512 bytes); plus the same number once for each pattern.
 pub const WORK_PER_BYTE_MAX: usize = 10;
 
-/// What a list with poison says about a text.
+/// The result of a match.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Outcome {
-    /// The rightmost pattern that fits includes.
+pub enum WildmatResult {
+    /// The rightmost matching pattern includes.
     Match,
-    /// It excludes, or none fits.
+    /// The rightmost matching pattern excludes, or none matches.
     Fail,
-    /// It poisons: whatever else fits, the whole is refused.
+    /// The rightmost matching pattern poisons: the whole article is refused, whatever else matches.
     Poison,
 }
 
 /// A compiled wildmat expression.
 #[derive(Debug, Clone)]
 pub struct Wildmat {
-    patterns: Vec<(Outcome, Glob)>,
+    patterns: Vec<(WildmatResult, Glob)>,
 }
 
 impl Wildmat {
-    /// A list with `!`; `@` is an ordinary character.
+    /// Compiles a list with `!`; `@` is an ordinary character.
     pub fn parse(list: &[u8]) -> Self {
         Self::parse_list(list, false)
     }
 
-    /// A list with `!` and `@`.
+    /// Compiles a list with `!` and `@`.
     pub fn parse_poison(list: &[u8]) -> Self {
         Self::parse_list(list, true)
     }
 
-    /// One pattern, in which `,`, `!` and `@` are ordinary characters (XPAT).
+    /// Compiles one pattern, in which `,`, `!` and `@` are ordinary characters (XPAT).
     pub fn parse_simple(pattern: &[u8]) -> Self {
         Self {
-            patterns: vec![(Outcome::Match, Glob::parse(pattern))],
+            patterns: vec![(WildmatResult::Match, Glob::parse(pattern))],
         }
     }
 
-    /// Whether the expression takes the text in.
+    /// Whether the expression matches the text.
     pub fn matches(&self, text: &[u8]) -> bool {
-        self.outcome(text) == Outcome::Match
+        self.result(text) == WildmatResult::Match
     }
 
-    /// Whether it takes in any group of a Newsgroups value, which is parted by
-    /// commas.
+    /// Whether the expression matches any group of a Newsgroups value (names separated by
+    /// commas).
     pub fn matches_any(&self, newsgroups: &[u8]) -> bool {
         newsgroups
             .split(|&byte| byte == b',')
             .any(|group| !group.is_empty() && self.matches(group))
     }
 
-    /// What the rightmost pattern that fits says.
-    pub fn outcome(&self, text: &[u8]) -> Outcome {
-        self.outcome_counted(text, &mut 0)
+    /// The result of the rightmost matching pattern.
+    pub fn result(&self, text: &[u8]) -> WildmatResult {
+        self.result_counted(text, &mut 0)
     }
 
-    /// As [`Wildmat::matches`]; adds to `work` the steps that it took.
+    /// As [`Wildmat::matches`]; adds the number of steps to `work`.
     pub fn matches_counted(&self, text: &[u8], work: &mut usize) -> bool {
-        self.outcome_counted(text, work) == Outcome::Match
+        self.result_counted(text, work) == WildmatResult::Match
     }
 
-    fn outcome_counted(&self, text: &[u8], work: &mut usize) -> Outcome {
+    fn result_counted(&self, text: &[u8], work: &mut usize) -> WildmatResult {
         self.patterns
             .iter()
             .rev()
             .find(|(_, glob)| glob.matches(text, work))
-            .map_or(Outcome::Fail, |&(outcome, _)| outcome)
+            .map_or(WildmatResult::Fail, |&(result, _)| result)
     }
 
     fn parse_list(list: &[u8], poison: bool) -> Self {
@@ -93,12 +93,12 @@ impl Wildmat {
         loop {
             let len = pattern_len(rest);
             let (pattern, after) = rest.split_at_checked(len).unwrap_or((rest, b""));
-            let (outcome, pattern) = match pattern {
-                [b'!', pattern @ ..] => (Outcome::Fail, pattern),
-                [b'@', pattern @ ..] if poison => (Outcome::Poison, pattern),
-                pattern => (Outcome::Match, pattern),
+            let (result, pattern) = match pattern {
+                [b'!', pattern @ ..] => (WildmatResult::Fail, pattern),
+                [b'@', pattern @ ..] if poison => (WildmatResult::Poison, pattern),
+                pattern => (WildmatResult::Match, pattern),
             };
-            patterns.push((outcome, Glob::parse(pattern)));
+            patterns.push((result, Glob::parse(pattern)));
             match after.split_first() {
                 Some((_, after)) => rest = after,
                 None => return Self { patterns },
@@ -107,8 +107,8 @@ impl Wildmat {
     }
 }
 
-/// Bytes up to the comma that ends the first pattern: neither escaped nor
-/// within a set.
+/// The length of the first pattern of a list, up to the comma that ends it: a comma neither escaped nor
+/// in a set.
 fn pattern_len(list: &[u8]) -> usize {
     let mut rest = list;
     while let Some((&byte, after)) = rest.split_first() {
@@ -125,22 +125,22 @@ fn pattern_len(list: &[u8]) -> usize {
 /// One pattern.
 #[derive(Debug, Clone)]
 struct Glob {
-    /// `None` for a pattern that makes no sense.
+    /// `None` for a malformed pattern, which matches nothing.
     parts: Option<Parts>,
 }
 
-/// A pattern that makes sense.
+/// A well-formed pattern, split at its `*`.
 #[derive(Debug, Clone)]
 struct Parts {
-    /// Up to the first `*`.
+    /// The part before the first `*`.
     first: Vec<Step>,
-    /// What stands between two `*`, each to be found in its turn.
+    /// The parts between two `*`, to be found one after the other.
     between: Vec<Search>,
-    /// Behind the last `*`; `None` where there is no `*`.
+    /// The part after the last `*`; `None` if there is no `*`.
     last: Option<Search>,
 }
 
-/// One thing that a text must go on with.
+/// One element of a pattern.
 #[derive(Debug, Clone)]
 enum Step {
     /// These bytes.
@@ -167,13 +167,13 @@ impl Glob {
 
 impl Parts {
     fn parse(pattern: &[u8]) -> Option<Self> {
-        let mut stretches = Vec::new();
+        let mut parts = Vec::new();
         let mut steps = Vec::new();
         let mut rest = pattern;
         while let Some((&byte, after)) = rest.split_first() {
             rest = after;
             match byte {
-                b'*' => stretches.push(std::mem::take(&mut steps)),
+                b'*' => parts.push(std::mem::take(&mut steps)),
                 b'?' => steps.push(Step::Any),
                 b'[' => {
                     let (set, after) = Set::parse(after)?;
@@ -188,16 +188,16 @@ impl Parts {
                 _ => push_byte(&mut steps, byte),
             }
         }
-        let mut stretches = stretches.into_iter();
-        let Some(first) = stretches.next() else {
+        let mut parts = parts.into_iter();
+        let Some(first) = parts.next() else {
             return Some(Self {
                 first: steps,
                 between: Vec::new(),
                 last: None,
             });
         };
-        // Several `*` together are one.
-        let between = stretches.filter(|stretch| !stretch.is_empty());
+        // Several adjacent `*` are one.
+        let between = parts.filter(|part| !part.is_empty());
         Some(Self {
             first,
             between: between.map(Search::new).collect(),
@@ -213,8 +213,8 @@ impl Parts {
         let Some(last) = &self.last else {
             return rest.is_empty();
         };
-        for stretch in &self.between {
-            match stretch.find(rest, false, work) {
+        for part in &self.between {
+            match part.find(rest, false, work) {
                 Some(after) => rest = after,
                 None => return false,
             }
@@ -247,7 +247,7 @@ fn after_character(text: &[u8]) -> Option<&[u8]> {
     text.get(len..)
 }
 
-/// A set of characters, as ranges; a range the wrong way round holds none.
+/// A set of characters, as ranges; a reversed range is empty.
 #[derive(Debug, Clone)]
 struct Set {
     negated: bool,
@@ -255,8 +255,8 @@ struct Set {
 }
 
 impl Set {
-    /// Reads a set from after its `[`; also what follows its `]`. A `]` in
-    /// front is a member, and so is a `-` at either end.
+    /// Parses a set after its `[`; also returns the text after its `]`. A `]` at the
+    /// start is a member, and so is a `-` at either end.
     fn parse(text: &[u8]) -> Option<(Self, &[u8])> {
         let (negated, mut rest) = match text {
             [b'^', rest @ ..] => (true, rest),
@@ -289,8 +289,8 @@ impl Set {
     }
 }
 
-/// Whether bytes are UTF-8 in the lax, old sense: lead bytes for up to six, and
-/// as many continuation bytes as they say. Overlong forms pass.
+/// Whether bytes are UTF-8 in the old, lenient sense: lead bytes for up to six bytes, and
+/// the right number of continuation bytes. Overlong forms are valid.
 pub fn is_lax_utf8(text: &[u8]) -> bool {
     let mut rest = text;
     while let Some((_, len)) = decode(rest) {
@@ -302,7 +302,7 @@ pub fn is_lax_utf8(text: &[u8]) -> bool {
     true
 }
 
-/// The character a text begins with, and its length: one of UTF-8, or a single
+/// Decodes the first character of a text, and its length: a UTF-8 sequence, or a single
 /// byte that begins none.
 fn decode(text: &[u8]) -> Option<(u32, usize)> {
     let (&lead, rest) = text.split_first()?;

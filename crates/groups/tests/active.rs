@@ -4,7 +4,7 @@
 
 use std::collections::BTreeMap;
 
-use groups::active::{ALIAS_HOPS_MAX, LineFault, NUMBER_MAX};
+use groups::active::{ALIAS_HOPS_MAX, ActiveLineError, NUMBER_MAX};
 use groups::{Active, Flag};
 use proptest::prelude::*;
 
@@ -28,10 +28,10 @@ fn id(active: &Active, name: &str) -> groups::GroupId {
 }
 
 #[test]
-fn fields_are_read() {
+fn fields_are_parsed() {
     let active = active(SAMPLE);
     assert_eq!(active.len(), 8);
-    assert_eq!(active.faults(), []);
+    assert_eq!(active.bad_lines(), []);
     let c = id(&active, "comp.lang.c");
     assert_eq!(active.name(c), b"comp.lang.c");
     assert_eq!((active.high(c), active.low(c)), (12, 3));
@@ -71,7 +71,7 @@ fn numbers_are_patched_in_place() {
 }
 
 #[test]
-fn a_field_too_narrow_is_widened_and_the_file_laid_out_again() {
+fn a_field_too_narrow_is_widened_and_the_file_rewritten() {
     let mut active = active("a 98 1 y\nb 00000 00001 m\ngarbage\nc 0 0 n\n");
     let a = id(&active, "a");
     assert_eq!(active.take_number(a), Some(99));
@@ -92,7 +92,7 @@ fn a_field_too_narrow_is_widened_and_the_file_laid_out_again() {
 }
 
 #[test]
-fn numbers_end() {
+fn numbers_have_a_maximum() {
     let mut active = active("a 9223372036854775806 1 y\n");
     let a = id(&active, "a");
     assert_eq!(active.take_number(a), Some(NUMBER_MAX));
@@ -102,7 +102,7 @@ fn numbers_end() {
 }
 
 #[test]
-fn aliases_are_followed_and_loops_refused() {
+fn aliases_are_resolved_and_loops_rejected() {
     let active = active(SAMPLE);
     let c = id(&active, "comp.lang.c");
     assert_eq!(active.resolve(id(&active, "alt.twice")), Some(c));
@@ -126,40 +126,40 @@ fn aliases_are_followed_and_loops_refused() {
 }
 
 #[test]
-fn bad_lines_are_named_and_left_in_the_file() {
+fn bad_lines_are_reported_and_stay_in_the_file() {
     let text = "a 0 0 y\n../../x 0 0 y\n\nb 0 0 q\nc 1x 0 y\na 5 0 m\nd 0000";
     let active = active(&format!("{text}\n"));
-    let lines: Vec<usize> = active.faults().iter().map(|bad| bad.line).collect();
+    let lines: Vec<usize> = active.bad_lines().iter().map(|bad| bad.line).collect();
     assert_eq!(lines, [2, 4, 5, 6, 7]);
-    assert_eq!(active.fault_count(), 5);
+    assert_eq!(active.bad_line_count(), 5);
     assert_eq!(active.len(), 1);
     assert_eq!(active.flag(id(&active, "a")), Flag::Open);
     assert_eq!(
-        active.faults()[3].fault,
-        LineFault::Twice {
+        active.bad_lines()[3].error,
+        ActiveLineError::Twice {
             name: "a".into(),
             first: 1
         }
     );
     assert_eq!(
-        active.faults()[1].to_string(),
-        "active line 4 has `q' for a flag; use y, n, m, x, j or =group"
+        active.bad_lines()[1].to_string(),
+        "active line 4 has the flag `q'; use y, n, m, x, j or =group"
     );
     assert_eq!(active.image(), format!("{text}\n").as_bytes());
 
     let mut active = self::active(text);
-    active.drop_faults();
+    active.drop_bad_lines();
     assert_eq!(active.image(), b"a 0 0 y\n");
-    assert_eq!(active.fault_count(), 0);
+    assert_eq!(active.bad_line_count(), 0);
 }
 
 #[test]
-fn odd_spacing_and_a_missing_newline_are_put_in_order() {
+fn irregular_spacing_and_a_missing_newline_are_normalised() {
     let mut active = active("a\t0  1 y \r\nbad line\nb 7 1 m");
     assert_eq!(active.image(), b"a 0 1 y\nbad line\nb 7 1 m\n");
     assert!(active.layout_changed());
     assert_eq!(active.take_dirty(), Some(0..active.image().len()));
-    assert_eq!(active.faults()[0].line, 2);
+    assert_eq!(active.bad_lines()[0].line, 2);
     assert_eq!(active.high(id(&active, "b")), 7);
 }
 
@@ -193,7 +193,7 @@ fn groups_are_added_removed_and_flagged() {
     assert_ne!(ensured.0, 0);
     assert_eq!(active.generation(), generation);
     let again = Active::parse(active.image().to_vec()).expect("its own output");
-    assert_eq!(again.fault_count(), 0);
+    assert_eq!(again.bad_line_count(), 0);
     assert_eq!(again.len(), active.len());
     assert_ne!(again.generation(), generation);
     for group in active.ids() {
@@ -243,7 +243,7 @@ fn flag_of(flag: u8, target: &[u8]) -> Flag<'_> {
 
 proptest! {
     #[test]
-    fn behaves_as_a_map(changes in prop::collection::vec(change(), 0..60)) {
+    fn behaves_like_a_map(changes in prop::collection::vec(change(), 0..60)) {
         // name -> (high, low, flag)
         let mut model: BTreeMap<String, (u64, u64, u8)> = BTreeMap::new();
         let start = "g.n0 8 1 y\nnot a line\ng.n1 0000000099 00001 y\n";
@@ -293,8 +293,8 @@ proptest! {
             }
         }
         let reread = Active::parse(active.image().to_vec()).expect("its own output");
-        prop_assert_eq!(reread.fault_count(), 1);
-        prop_assert_eq!(reread.sum(), active.sum());
+        prop_assert_eq!(reread.bad_line_count(), 1);
+        prop_assert_eq!(reread.checksum(), active.checksum());
         for table in [&active, &reread] {
             prop_assert_eq!(table.len(), model.len());
             for (name, &(high, low, flag)) in &model {
@@ -319,10 +319,10 @@ proptest! {
             active.take_number(id);
             active.resolve(id);
         }
-        active.drop_faults();
+        active.drop_bad_lines();
         let reread = Active::parse(active.image().to_vec()).expect("its own output");
-        prop_assert_eq!(reread.fault_count(), 0);
+        prop_assert_eq!(reread.bad_line_count(), 0);
         prop_assert_eq!(reread.len(), ids.len());
-        prop_assert_eq!(reread.sum(), active.sum());
+        prop_assert_eq!(reread.checksum(), active.checksum());
     }
 }

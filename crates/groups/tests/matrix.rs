@@ -1,9 +1,9 @@
-//! The matrix selects what matching each line of `sys` by itself would.
+//! The matrix selects the same sites as matching each line of `sys` separately.
 
 #![allow(clippy::indexing_slicing, clippy::unwrap_used, clippy::panic)] // test code may panic
 
-use groups::matrix::{MEMO_NAME_BYTES_MAX, MEMO_NAMES_MAX};
-use groups::{Active, Bits, Flag, Matrix, Sites};
+use groups::matrix::{CACHED_NAME_BYTES_MAX, CACHED_ROWS_MAX};
+use groups::{Active, Flag, Matrix, SiteSet, Sites};
 use proptest::prelude::*;
 
 const ACTIVE: &str = "\
@@ -49,7 +49,7 @@ fn select(
         .into_iter()
         .map(|(name, _)| name.as_bytes())
         .collect();
-    let mut out = Bits::new();
+    let mut out = SiteSet::new();
     let distribution = distribution.map(str::as_bytes);
     matrix.select(active, &known, &unknown, distribution, moderated, &mut out);
     let me = out.contains(0).then(|| "me".to_string());
@@ -97,7 +97,7 @@ fn an_alias_is_matched_by_its_own_name() {
 }
 
 #[test]
-fn rows_follow_the_table_of_groups() {
+fn rows_are_recomputed_for_another_table_of_groups() {
     let sys = Sites::parse(SYS.as_bytes(), b"here").unwrap();
     let mut active = Active::parse(ACTIVE.into()).unwrap();
     let mut matrix = Matrix::new(&active, &sys);
@@ -109,7 +109,7 @@ fn rows_follow_the_table_of_groups() {
     let id = active.find(b"comp.new").unwrap();
     active.remove(id).unwrap();
     assert_eq!(ask(&active, "comp.new"), "me all comp unmod both");
-    // Another table: the same ids are other groups.
+    // In another table the same ids denote other groups.
     let other = Active::parse(b"alt.q 0 1 y\ncomp.q 0 1 y\n".to_vec()).unwrap();
     assert_eq!(ask(&other, "alt.q"), "all");
     assert_eq!(ask(&other, "comp.q"), "me all comp unmod both");
@@ -120,20 +120,20 @@ fn rows_follow_the_table_of_groups() {
 }
 
 #[test]
-fn memos_are_bounded_and_right() {
+fn caches_are_bounded_and_correct() {
     let sys = Sites::parse(SYS.as_bytes(), b"here").unwrap();
     let active = Active::empty();
     let mut matrix = Matrix::new(&active, &sys);
-    for number in 0..MEMO_NAMES_MAX * 2 + 10 {
+    for number in 0..CACHED_ROWS_MAX * 2 + 10 {
         assert!(matrix.accepts_unknown(format!("comp.n{number}").as_bytes()));
         assert!(!matrix.accepts_unknown(format!("rec.n{number}").as_bytes()));
     }
-    let long = "x".repeat(MEMO_NAME_BYTES_MAX);
+    let long = "x".repeat(CACHED_NAME_BYTES_MAX);
     assert!(matrix.accepts_unknown(format!("comp.{long}").as_bytes()));
     assert!(!matrix.accepts_unknown(format!("rec.{long}").as_bytes()));
 }
 
-/// What the lines of `sys` say, each for itself.
+/// The sites selected by matching each line of `sys` separately.
 fn slow(sys: &Sites, newsgroups: &str, distribution: Option<&str>, moderated: bool) -> Vec<usize> {
     let newsgroups = newsgroups.as_bytes();
     let distribution = distribution
@@ -145,7 +145,7 @@ fn slow(sys: &Sites, newsgroups: &str, distribution: Option<&str>, moderated: bo
     }
     for (index, site) in sys.sites().iter().enumerate() {
         let dists = site.dists.as_ref().unwrap_or(&site.subs);
-        let wanted = site.only.takes(moderated);
+        let wanted = site.only.accepts(moderated);
         if !site.is_me
             && wanted
             && site.subs.matches_any(newsgroups)
@@ -162,7 +162,7 @@ const GROUP: &str = "(a|b|c)(\\.(a|b|all)){0,2}";
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
     #[test]
-    fn agrees_with_each_line_for_itself(
+    fn agrees_with_matching_each_line(
         lines in prop::collection::vec((
             "(ME|s|t|u)",
             "(!?(a|b|c|all|world)(\\.(a|b|all)){0,2},){0,4}",
@@ -187,7 +187,7 @@ proptest! {
             let _ = active.add(name.as_bytes(), Flag::Open);
         }
         let mut matrix = Matrix::new(&active, &sys);
-        let mut out = Bits::new();
+        let mut out = SiteSet::new();
         for (groups, distribution, moderated) in &articles {
             let ids: Vec<_> = groups.iter().filter_map(|name| active.find(name.as_bytes())).collect();
             let unknown: Vec<&[u8]> = groups.iter().map(|name| name.as_bytes())

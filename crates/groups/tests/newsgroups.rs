@@ -16,7 +16,7 @@ comp.a\tAgain.
 comp.d\tThe last";
 
 #[test]
-fn lines_are_read() {
+fn lines_are_parsed() {
     let newsgroups = Newsgroups::parse(SAMPLE.into()).unwrap();
     assert_eq!(newsgroups.description(b"comp.a"), Some(&b"About a."[..]));
     assert_eq!(
@@ -26,7 +26,7 @@ fn lines_are_read() {
     assert_eq!(newsgroups.description(b"comp.c"), Some(&b""[..]));
     assert_eq!(newsgroups.description(b"comp.d"), Some(&b"The last"[..]));
     assert_eq!(newsgroups.description(b"comp"), None);
-    assert_eq!(newsgroups.faults(), [5, 7]);
+    assert_eq!(newsgroups.bad_lines(), [5, 7]);
     assert_eq!(newsgroups.iter().count(), 4);
 }
 
@@ -49,19 +49,19 @@ fn lines_are_set_and_removed() {
 
 proptest! {
     #[test]
-    fn any_bytes_do(
+    fn any_bytes_are_parsed(
         text in prop::collection::vec(
             prop_oneof![5 => prop::sample::select(b"ab.\t \r\n#".to_vec()), 1 => any::<u8>()], 0..200),
         description in any::<Vec<u8>>(),
     ) {
         let mut newsgroups = Newsgroups::parse(text).unwrap();
         let before = newsgroups.iter().count();
-        let faults = newsgroups.fault_count();
+        let faults = newsgroups.bad_line_count();
         let had = newsgroups.description(b"a.b").is_some();
         newsgroups.set(b"a.b", &description).unwrap();
         prop_assert!(newsgroups.description(b"a.b").is_some());
         prop_assert_eq!(newsgroups.iter().count(), before + usize::from(!had));
-        prop_assert_eq!(newsgroups.fault_count(), faults);
+        prop_assert_eq!(newsgroups.bad_line_count(), faults);
     }
 }
 

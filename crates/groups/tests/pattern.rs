@@ -1,4 +1,4 @@
-//! The C News pattern language: its table, its corners, a slow model.
+//! The C News pattern language, checked with its table, its special cases and a slow model.
 
 #![allow(clippy::indexing_slicing, clippy::unwrap_used, clippy::panic)] // test code may panic
 
@@ -32,7 +32,7 @@ fn table_of_the_real_program() {
 }
 
 #[test]
-fn corners_of_the_real_program() {
+fn special_cases_of_the_real_program() {
     assert!(!matches("comp,!comp", "comp.x"));
     assert!(matches("!comp,comp", "comp.x"));
     assert!(matches("all.b,!a.all", "a.b"));
@@ -42,7 +42,7 @@ fn corners_of_the_real_program() {
 }
 
 #[test]
-fn any_group_is_enough_and_none_is_not() {
+fn one_matching_group_is_enough() {
     assert!(matches("comp,!comp.os", "comp.os.linux,comp.x"));
     assert!(!matches("comp,!comp.os", "comp.os.linux,rec.x"));
     assert!(!matches("all", ""));
@@ -55,14 +55,14 @@ fn any_group_is_enough_and_none_is_not() {
 }
 
 #[test]
-fn long_lists_and_names_are_no_trouble() {
+fn long_lists_and_names_are_matched_quickly() {
     let deep = vec!["all"; 20_000].join(".");
     let name = vec!["a"; 20_000].join(".");
     assert!(matches(&format!("{deep},!{name}.b"), &name));
     let wide: Vec<String> = (0..5000).map(|n| format!("g{n}.x")).collect();
     assert!(matches(&wide.join(","), "g4999.x.y"));
     assert!(!matches(&wide.join(","), "g5000.x"));
-    // Branches at every word: the tree is walked once, not once a path.
+    // Branches at every word: each node is visited once, not once per path.
     let both = (0..200).map(|n| {
         let mut words = vec!["all"; 200];
         words[n] = "a";
@@ -72,7 +72,7 @@ fn long_lists_and_names_are_no_trouble() {
     assert!(matches(&list, &vec!["a"; 300].join(".")));
 }
 
-/// The rules, a pattern at a time: highest score; among equal ones the pattern
+/// The rules, pattern by pattern: highest score; among equal ones the pattern
 /// whose first different word is `all`; among the same patterns the last.
 fn model(list: &str, group: &str) -> bool {
     let words: Vec<&str> = group.split('.').collect();
@@ -123,7 +123,7 @@ proptest! {
     }
 
     #[test]
-    fn any_bytes_do(list in any::<Vec<u8>>(), group in any::<Vec<u8>>()) {
+    fn any_bytes_are_parsed(list in any::<Vec<u8>>(), group in any::<Vec<u8>>()) {
         Pattern::parse(&list).matches_any(&group);
     }
 }

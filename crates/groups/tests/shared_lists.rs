@@ -1,4 +1,4 @@
-//! Full-size `active` and `newsgroups` lists load without faults.
+//! Full-size `active` and `newsgroups` lists load without bad lines.
 
 #![allow(clippy::indexing_slicing, clippy::unwrap_used, clippy::panic)] // test code may panic
 
@@ -17,13 +17,13 @@ fn unzipped(path: &str) -> Option<Vec<u8>> {
 }
 
 #[test]
-fn a_full_active_list_loads_as_it_is() {
+fn a_full_active_list_loads_unchanged() {
     let Some(text) = unzipped("corpus/admin/active.isc.gz") else {
         return;
     };
     let lines = text.iter().filter(|&&byte| byte == b'\n').count();
     let mut active = Active::parse(text.clone()).unwrap();
-    assert_eq!(active.faults(), []);
+    assert_eq!(active.bad_lines(), []);
     assert_eq!(active.len(), lines);
     assert!(!active.layout_changed());
     assert_eq!(active.image(), text);
@@ -35,7 +35,7 @@ fn a_full_active_list_loads_as_it_is() {
         assert_eq!(active.take_number(id), Some(1));
         assert_eq!(active.resolve(id), Some(id));
     }
-    // The list has them already.
+    // The list contains them already.
     for name in [&b"control"[..], b"junk"] {
         let id = active.ensure(name).unwrap();
         assert_eq!(active.flag(id), Flag::NoPosting);
@@ -54,6 +54,6 @@ fn a_full_newsgroups_list_loads() {
     let newsgroups = Newsgroups::parse(text.clone()).unwrap();
     assert_eq!(newsgroups.text(), text);
     assert!(newsgroups.iter().count() > 40_000);
-    eprintln!("newsgroups: bad lines {:?}", newsgroups.faults());
-    assert!(newsgroups.fault_count() * 1000 < newsgroups.iter().count());
+    eprintln!("newsgroups: bad lines {:?}", newsgroups.bad_lines());
+    assert!(newsgroups.bad_line_count() * 1000 < newsgroups.iter().count());
 }

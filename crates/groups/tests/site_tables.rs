@@ -230,7 +230,7 @@ fn each_fault_names_its_place() {
         ),
         (
             "{ batch = \"a | b\" }",
-            "4:17: batch cannot be run: the command has `|' and no shell is run",
+            "4:17: batch cannot be run: the command contains `|', but runs without a shell",
         ),
         (
             "{ batch = \"a\", sise = 3 }",

@@ -2,7 +2,7 @@
 
 #![allow(clippy::indexing_slicing, clippy::unwrap_used, clippy::panic)] // test code may panic
 
-use groups::{Active, Bits, Flag, Matrix, Sites, Tables};
+use groups::{Active, Flag, Matrix, SiteSet, Sites, Tables};
 use proptest::prelude::*;
 
 const ME: &[u8] = b"us.example";
@@ -39,26 +39,26 @@ fn tables_come_after_the_lines_of_sys() {
 }
 
 #[test]
-fn what_we_take_is_said_by_accept_or_by_me() {
+fn accept_or_the_line_me_sets_the_accepted_groups() {
     let sites = read("", "accept = \"comp\"\n").unwrap();
     assert!(sites.subscription().matches(b"comp.x") && !sites.subscription().matches(b"alt"));
     let sites = read("a:comp:f:\n", "").unwrap();
     assert!(sites.subscription().matches(b"alt") && sites.subscription_place().is_none());
     assert_eq!(
         read("\nME:all::\n", "\naccept = \"comp\"\n").unwrap_err(),
-        "broadsheet.toml:2:1: what we take is already said at sys:2; keep one of them"
+        "broadsheet.toml:2:1: the groups that this site accepts are already set at sys:2; remove one of them"
     );
 }
 
 #[test]
-fn a_name_in_both_files_names_both_places() {
+fn a_name_in_both_files_is_reported_with_both_positions() {
     assert_eq!(
         read("#\nb:all:f:\nb:alt:f:\n", &table("b")).unwrap_err(),
-        "broadsheet.toml:2:8: site `b' is already written at sys:2; keep one of them"
+        "broadsheet.toml:2:8: site `b' is already defined at sys:2; remove one of them"
     );
     assert_eq!(
         read("", &(table("b") + &table("b"))).unwrap_err(),
-        "broadsheet.toml:6:8: site `b' is already written at broadsheet.toml:2:8; keep one of them"
+        "broadsheet.toml:6:8: site `b' is already defined at broadsheet.toml:2:8; remove one of them"
     );
     for own in ["us.example", "ME"] {
         let told = read("", &table(own)).unwrap_err();
@@ -77,7 +77,7 @@ const GROUP: &str = "(a|b|c)(\\.(a|b|all)){0,2}";
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
     #[test]
-    fn a_line_and_a_table_that_say_the_same_select_the_same(
+    fn an_equivalent_line_and_table_select_the_same_articles(
         sites in prop::collection::vec((
             "!?(a|b|c|all|world)(\\.(a|b|all)){0,2}(,!?(a|b|c|all|world)(\\.(a|b)){0,2}){0,3}",
             prop::option::of("!?(world|na|all)(,!?(world|na|all)){0,2}"),
@@ -102,7 +102,7 @@ proptest! {
             let slash = dists.as_ref().map_or(String::new(), |dists| format!("/{dists}"));
             let excluded = exclude.join(",");
             lines += &format!("s{number}/{excluded}:{groups}{slash}:f{only}{hops_flag}:\n");
-            // In sys, Distribution is held against the groups when no distributions are given.
+            // In sys, Distribution is matched with the groups if no distributions are given.
             let dists = dists.as_ref().unwrap_or(groups);
             tables += &format!("[[site]]\nname = \"s{number}\"\ngroups = \"{groups}\"\ndistributions = \"{dists}\"\n");
             tables += &format!("exclude = {exclude:?}\nvia = \"batchparms\"\n");
@@ -116,7 +116,7 @@ proptest! {
             }
         }
         let (lines, tables) = (read(&lines, "").unwrap(), read("", &tables).unwrap());
-        // Our own line is a line of its own.
+        // The line for this site is separate.
         let shift = usize::from(own.is_some());
         prop_assert_eq!(lines.sites().len(), tables.sites().len() + shift);
         for (line, table) in lines.sites()[shift..].iter().zip(tables.sites()) {
@@ -127,7 +127,7 @@ proptest! {
         let mut active = Active::empty();
         active.add(b"a.b", Flag::Open).unwrap();
         let (mut of_lines, mut of_tables) = (Matrix::new(&active, &lines), Matrix::new(&active, &tables));
-        let (mut one, mut other) = (Bits::new(), Bits::new());
+        let (mut one, mut other) = (SiteSet::new(), SiteSet::new());
         for (groups, distribution, moderated) in &articles {
             let ids: Vec<_> = groups.iter().filter_map(|name| active.find(name.as_bytes())).collect();
             let unknown: Vec<&[u8]> = groups.iter().map(|name| name.as_bytes())
@@ -136,7 +136,7 @@ proptest! {
             of_lines.select(&active, &ids, &unknown, distribution, *moderated, &mut one);
             of_tables.select(&active, &ids, &unknown, distribution, *moderated, &mut other);
             prop_assert_eq!(one.contains(0), other.contains(0));
-            let names = |sites: &Sites, bits: &Bits| -> Vec<Vec<u8>> {
+            let names = |sites: &Sites, bits: &SiteSet| -> Vec<Vec<u8>> {
                 bits.sites().map(|site| sites.sites()[site].name.clone()).collect()
             };
             prop_assert_eq!(names(&lines, &one), names(&tables, &other));

@@ -4,10 +4,10 @@
 
 use std::path::Path;
 
-use groups::command_line::CommandFault;
+use groups::command_line::CommandError;
 use groups::sites::{BatchVia, ListForm, Only, Start, Via};
-use groups::sys::LineFault;
-use groups::{Site, Sites, SitesFault, SysFault};
+use groups::sys::SysLineError;
+use groups::{Site, Sites, SitesError, SysError};
 use proptest::prelude::*;
 
 const SAMPLE: &str = "\
@@ -27,9 +27,9 @@ us.example:junk:L:
 south:alt/all:Lm u:
 ";
 
-fn parse(text: &str) -> Result<Sites, SysFault> {
-    Sites::parse(text.as_bytes(), b"us.example").map_err(|fault| match fault {
-        SitesFault::Sys(fault) => fault,
+fn parse(text: &str) -> Result<Sites, SysError> {
+    Sites::parse(text.as_bytes(), b"us.example").map_err(|error| match error {
+        SitesError::Sys(error) => error,
         other => panic!("{other}"),
     })
 }
@@ -51,7 +51,7 @@ fn command(site: &Site) -> String {
 }
 
 #[test]
-fn lines_are_read() {
+fn lines_are_parsed() {
     let sys = parse(&SAMPLE.replace("Lm u", "Lmu")).expect("a good file");
     let sites = sys.sites();
     let names: Vec<_> = sites
@@ -148,41 +148,41 @@ fn a_command_keeps_its_colons_and_a_comment_its_continuation() {
 }
 
 #[test]
-fn faults_name_the_line_and_what_to_do() {
+fn errors_contain_the_line_and_the_remedy() {
     let long = format!("x:{}:f:", "a,".repeat(1 << 19));
-    for (text, line, fault) in [
-        (SAMPLE, 14, LineFault::Blank("flags")),
-        ("a:comp:f:\n b:comp:f:\n", 2, LineFault::Blank("name")),
-        ("a:comp, news:f:\n", 1, LineFault::Blank("subscription")),
-        ("\n#\na:\\\ncomp/b/c:f:\n", 3, LineFault::SecondSlash),
-        (":comp:f:\n", 1, LineFault::NoName),
-        ("/x:comp:f:\n", 1, LineFault::NoName),
-        ("..:comp:f:\n", 1, LineFault::BadName("..".into())),
-        ("a:comp:fA:\n", 1, LineFault::UnknownFlag("A".into())),
-        ("a:comp:N:\n", 1, LineFault::UnknownFlag("N".into())),
-        ("a:comp:H:\n", 1, LineFault::UnknownFlag("H".into())),
-        ("a:comp:S:\n", 1, LineFault::UnknownFlag("S".into())),
-        ("a:comp:M:\n", 1, LineFault::UnknownFlag("M".into())),
-        ("a:comp:O:\n", 1, LineFault::UnknownFlag("O".into())),
-        ("a:comp:f3:\n", 1, LineFault::UnknownFlag("3".into())),
-        ("a:comp:L4294967296:\n", 1, LineFault::HopsTooMany),
-        ("a:comp::cat %s %s\n", 1, LineFault::Percent),
-        ("a:comp::cat %d\n", 1, LineFault::Percent),
-        ("a:comp::cat %\n", 1, LineFault::Percent),
+    for (text, line, error) in [
+        (SAMPLE, 14, SysLineError::Blank("flags")),
+        ("a:comp:f:\n b:comp:f:\n", 2, SysLineError::Blank("name")),
+        ("a:comp, news:f:\n", 1, SysLineError::Blank("subscription")),
+        ("\n#\na:\\\ncomp/b/c:f:\n", 3, SysLineError::SecondSlash),
+        (":comp:f:\n", 1, SysLineError::NoName),
+        ("/x:comp:f:\n", 1, SysLineError::NoName),
+        ("..:comp:f:\n", 1, SysLineError::BadName("..".into())),
+        ("a:comp:fA:\n", 1, SysLineError::UnknownFlag("A".into())),
+        ("a:comp:N:\n", 1, SysLineError::UnknownFlag("N".into())),
+        ("a:comp:H:\n", 1, SysLineError::UnknownFlag("H".into())),
+        ("a:comp:S:\n", 1, SysLineError::UnknownFlag("S".into())),
+        ("a:comp:M:\n", 1, SysLineError::UnknownFlag("M".into())),
+        ("a:comp:O:\n", 1, SysLineError::UnknownFlag("O".into())),
+        ("a:comp:f3:\n", 1, SysLineError::UnknownFlag("3".into())),
+        ("a:comp:L4294967296:\n", 1, SysLineError::HopsTooMany),
+        ("a:comp::cat %s %s\n", 1, SysLineError::Percent),
+        ("a:comp::cat %d\n", 1, SysLineError::Percent),
+        ("a:comp::cat %\n", 1, SysLineError::Percent),
         (
             "a:comp::cat >x\n",
             1,
-            LineFault::Command(CommandFault::NeedsShell('>')),
+            SysLineError::Command(CommandError::NeedsShell('>')),
         ),
         (
             "a:comp::cat 'x\n",
             1,
-            LineFault::Command(CommandFault::Open),
+            SysLineError::Command(CommandError::OpenQuote),
         ),
-        (&long, 1, LineFault::TooLong),
+        (&long, 1, SysLineError::TooLong),
     ] {
         let found = parse(text).expect_err(text);
-        assert_eq!((found.line, found.fault), (line, fault));
+        assert_eq!((found.line, found.error), (line, error));
     }
     let shown = parse("a:comp:f:\nb:comp:fA:\n")
         .expect_err("flag A")
@@ -191,13 +191,13 @@ fn faults_name_the_line_and_what_to_do() {
         shown.starts_with("sys line 2: unknown flag `A'; use f, F"),
         "{shown}"
     );
-    // Letters that mean nothing any more are let be.
+    // Obsolete flags are ignored.
     assert!(parse("a:comp:BUf:\n").is_ok());
 }
 
 proptest! {
     #[test]
-    fn any_bytes_do(text in prop::collection::vec(
+    fn any_bytes_are_parsed(text in prop::collection::vec(
         prop_oneof![5 => prop::sample::select(b"ab:/,\\\n #fLm9%s".to_vec()), 1 => any::<u8>()], 0..200)
     ) {
         if let Ok(sys) = Sites::parse(&text, b"a") {

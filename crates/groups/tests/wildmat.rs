@@ -1,11 +1,11 @@
-//! INN's wildmat: its tables, bounded work, a slow model.
+//! INN's wildmat, checked with its tables, bounds on its work, and a slow model.
 
 #![allow(clippy::indexing_slicing, clippy::unwrap_used, clippy::panic)] // test code may panic
 
 use crate::shared;
 
 use groups::Wildmat;
-use groups::wildmat::{Outcome, is_lax_utf8};
+use groups::wildmat::{WildmatResult, is_lax_utf8};
 use proptest::prelude::*;
 
 #[test]
@@ -28,17 +28,12 @@ fn table_of_matches() {
             other => panic!("mode {}", other.escape_ascii()),
         };
         let expected = match expected {
-            b"match" => Outcome::Match,
-            b"fail" => Outcome::Fail,
-            b"poison" => Outcome::Poison,
-            other => panic!("outcome {}", other.escape_ascii()),
+            b"match" => WildmatResult::Match,
+            b"fail" => WildmatResult::Fail,
+            b"poison" => WildmatResult::Poison,
+            other => panic!("result {}", other.escape_ascii()),
         };
-        assert_eq!(
-            wildmat.outcome(&text),
-            expected,
-            "row {}",
-            id.escape_ascii()
-        );
+        assert_eq!(wildmat.result(&text), expected, "row {}", id.escape_ascii());
     }
 }
 
@@ -60,22 +55,28 @@ fn table_of_utf8() {
 
 #[test]
 fn the_rightmost_pattern_decides() {
-    let outcome =
-        |list: &str, text: &str| Wildmat::parse_poison(list.as_bytes()).outcome(text.as_bytes());
+    let result =
+        |list: &str, text: &str| Wildmat::parse_poison(list.as_bytes()).result(text.as_bytes());
     assert_eq!(
-        outcome("news.*,!news.misc,*.misc", "news.misc"),
-        Outcome::Match
+        result("news.*,!news.misc,*.misc", "news.misc"),
+        WildmatResult::Match
     );
-    assert_eq!(outcome("news.*,!news.misc", "news.misc"), Outcome::Fail);
-    assert_eq!(outcome("*,@news.misc", "news.misc"), Outcome::Poison);
-    assert_eq!(outcome("@news.misc,*", "news.misc"), Outcome::Match);
-    assert_eq!(outcome("@news.misc,!news.*", "news.misc"), Outcome::Fail);
+    assert_eq!(
+        result("news.*,!news.misc", "news.misc"),
+        WildmatResult::Fail
+    );
+    assert_eq!(result("*,@news.misc", "news.misc"), WildmatResult::Poison);
+    assert_eq!(result("@news.misc,*", "news.misc"), WildmatResult::Match);
+    assert_eq!(
+        result("@news.misc,!news.*", "news.misc"),
+        WildmatResult::Fail
+    );
     assert!(Wildmat::parse(b"comp.*").matches_any(b"rec.x,comp.y"));
     assert!(!Wildmat::parse(b"*").matches_any(b",,"));
 }
 
 #[test]
-fn many_stars_take_no_time() {
+fn many_stars_cost_little_work() {
     let pattern = "*a".repeat(2000) + "b";
     let text = "a".repeat(20_000);
     assert!(!Wildmat::parse(pattern.as_bytes()).matches(text.as_bytes()));
@@ -83,9 +84,9 @@ fn many_stars_take_no_time() {
     assert!(Wildmat::parse(pattern.as_bytes()).matches(text.as_bytes()));
 }
 
-/// The heaviest that fits a command line: stretches that nearly fit at every place of a long text.
+/// The most expensive patterns that fit a command line: parts that nearly match at every position of a long text.
 #[test]
-fn heavy_patterns_take_work_in_proportion_to_the_text() {
+fn work_is_proportional_to_the_text() {
     use groups::wildmat::WORK_PER_BYTE_MAX;
     let sets = "*".to_owned() + &"[^b]".repeat(112) + "b";
     let questions = "*".to_owned() + &"?".repeat(450) + "b";
@@ -108,7 +109,7 @@ fn heavy_patterns_take_work_in_proportion_to_the_text() {
 }
 
 #[test]
-fn long_stretches_are_found() {
+fn long_parts_are_found() {
     let fits = |pattern: &str, text: &str| {
         let wildmat = Wildmat::parse_simple(pattern.as_bytes());
         wildmat.matches(text.as_bytes())
@@ -131,8 +132,8 @@ fn long_stretches_are_found() {
     ));
 }
 
-/// One pattern of letters, `?`, `*` and `S` (a set of a and the Euro sign), by the definition: whether its part from here fits the text
-/// from there, for all of both.
+/// Matches one pattern of letters, `?`, `*` and `S` (a set of a and the Euro sign) by the definition: a table of whether each suffix of the pattern
+/// matches each suffix of the text.
 fn model(pattern: &[char], text: &[char]) -> bool {
     let mut fits = vec![vec![false; text.len() + 1]; pattern.len() + 1];
     fits[pattern.len()][text.len()] = true;
@@ -168,21 +169,21 @@ proptest! {
     }
 
     #[test]
-    fn agrees_where_stretches_are_long(
-        stretches in prop::collection::vec("[a\u{20ac}?S]{0,3}|[a\u{20ac}?S]{6,12}|[a?S]{60,70}", 1..4),
+    fn agrees_for_long_parts(
+        parts in prop::collection::vec("[a\u{20ac}?S]{0,3}|[a\u{20ac}?S]{6,12}|[a?S]{60,70}", 1..4),
         text in "[a\u{20ac}]{0,40}|[a\u{20ac}]{100,160}",
     ) {
-        agrees(&stretches.join("*"), &text)?;
+        agrees(&parts.join("*"), &text)?;
     }
 
     #[test]
-    fn any_bytes_do(
+    fn any_bytes_are_parsed(
         list in prop::collection::vec(
             prop_oneof![3 => prop::sample::select(b"[]^-*?\\,!@a".to_vec()), 1 => any::<u8>()], 0..40),
         text in any::<Vec<u8>>(),
     ) {
         Wildmat::parse(&list).matches(&text);
-        Wildmat::parse_poison(&list).outcome(&text);
+        Wildmat::parse_poison(&list).result(&text);
         Wildmat::parse_simple(&list).matches_any(&text);
         is_lax_utf8(&text);
     }

@@ -14,7 +14,7 @@ use article::scan::lowest;
 use article::{Article, Header, date, message_id, newsgroups};
 use groups::Sender;
 use groups::active::{Active, Flag, GroupId};
-use groups::matrix::{Bits, ME_BIT, Matrix};
+use groups::matrix::{ME_BIT, Matrix, SiteSet};
 
 use crate::permit::permitted;
 use crate::reason::Reason;
@@ -81,7 +81,7 @@ pub struct Scratch {
     named: Vec<GroupId>,
     filed: Vec<GroupId>,
     excluded: Vec<GroupId>,
-    selected: Bits,
+    selected: SiteSet,
 }
 
 impl Scratch {
@@ -97,7 +97,7 @@ impl Scratch {
     }
 
     /// The lines of sys that want an accepted article, Path and hops aside.
-    pub fn selected(&self) -> &Bits {
+    pub fn selected(&self) -> &SiteSet {
         &self.selected
     }
 }

@@ -6,7 +6,7 @@ use std::io::{self, Read};
 use std::path::Path;
 
 use groups::newsgroups::TEXT_BYTES_MAX;
-use groups::times::Birth;
+use groups::times::GroupCreation;
 use groups::{Newsgroups, times};
 use store::disk::RealDisk;
 
@@ -23,7 +23,7 @@ pub struct Edits<'a> {
     /// Group and what it is about; `None`: its line goes.
     pub descriptions: Vec<(&'a [u8], Option<&'a [u8]>)>,
     /// Groups made now, in the order of making.
-    pub births: Vec<Birth<'a>>,
+    pub creations: Vec<GroupCreation<'a>>,
     /// Groups whose line in active.times goes.
     pub removed: Vec<&'a [u8]>,
 }
@@ -56,16 +56,16 @@ impl Edits<'_> {
             }
             replace(&news.join(NEWSGROUPS), &text)?;
         }
-        if !self.births.is_empty() || !self.removed.is_empty() {
+        if !self.creations.is_empty() || !self.removed.is_empty() {
             let gone: std::collections::HashSet<&[u8]> = self
                 .removed
                 .iter()
                 .copied()
-                .chain(self.births.iter().map(|birth| birth.group))
+                .chain(self.creations.iter().map(|creation| creation.group))
                 .collect();
             let mut text = kept(&read(&news.join(TIMES))?, |group, _| gone.contains(group));
-            for birth in &self.births {
-                times::push(&mut text, *birth);
+            for creation in &self.creations {
+                times::push(&mut text, *creation);
             }
             replace(&news.join(TIMES), &text)?;
         }
@@ -155,7 +155,7 @@ mod tests {
         let old = "# ours\na.b\tOld.\na.c\t\tStays.\n\na.d\tGoes.\na.b\tTwice.\nno end";
         std::fs::write(dir.path().join(NEWSGROUPS), old).unwrap();
         std::fs::write(dir.path().join(TIMES), "a.c 1 x\na.d 2 y\n").unwrap();
-        let birth = Birth {
+        let creation = GroupCreation {
             group: b"a.e",
             seconds: 3,
             creator: b"z\nz",
@@ -166,7 +166,7 @@ mod tests {
                 (b"a.d", None),
                 (b"a.e", Some(b"More.")),
             ],
-            births: vec![birth],
+            creations: vec![creation],
             removed: vec![b"a.d"],
         };
         for _ in 0..2 {

@@ -8,7 +8,7 @@
 use article::path::Path as ArticlePath;
 use article::{Article, Form, Header, newsgroups};
 use groups::active::{Active, Flag, GroupId};
-use groups::matrix::{Bits, Matrix};
+use groups::matrix::{Matrix, SiteSet};
 use groups::{Site, Sites};
 use hashbrown::HashMap;
 use store::{HistoryLine, Record};
@@ -20,7 +20,7 @@ pub struct Selector {
     /// Who subscribes to what.
     pub(crate) matrix: Matrix,
     subscribers: Subscribers,
-    selected: Bits,
+    selected: SiteSet,
     /// The history line of the record last asked about, and the feeds that get it.
     last: (Vec<u8>, Vec<u8>),
 }
@@ -32,7 +32,7 @@ impl Selector {
             matrix: Matrix::new(active, &sites),
             subscribers: Subscribers::new(&sites),
             sites,
-            selected: Bits::new(),
+            selected: SiteSet::new(),
             last: (Vec::new(), Vec::new()),
         }
     }
@@ -46,7 +46,7 @@ impl Selector {
     pub(crate) fn push_feeds(
         &mut self,
         article: &Article<'_>,
-        selected: &Bits,
+        selected: &SiteSet,
         bytes: impl FnOnce() -> u64,
         out: &mut Vec<u8>,
     ) {
@@ -129,14 +129,14 @@ pub(crate) struct Subscribers {
     closed_by: HashMap<Vec<u8>, Closes>,
     lines: Vec<Line>,
     /// The sites that are still open for this article.
-    open: Bits,
+    open: SiteSet,
     /// Counts the articles; 0 is before the first.
     generation: u64,
 }
 
 #[derive(Debug, Default)]
 struct Closes {
-    /// The sites of that name, and those that exclude it: words of [`Bits`] by their number.
+    /// The sites of that name, and those that exclude it: words of [`SiteSet`] by their number.
     words: Vec<(usize, u64)>,
     /// The last article whose Path has the host.
     met: u64,
@@ -164,7 +164,7 @@ impl Subscribers {
                 closed_by
                     .entry_ref(name.as_slice())
                     .or_default()
-                    .add(Bits::place_of_site(number));
+                    .add(SiteSet::position_of_site(number));
             }
             let feed = sites.feed_name(number).to_vec();
             lines.push(Line {
@@ -176,7 +176,7 @@ impl Subscribers {
         Subscribers {
             closed_by,
             lines,
-            open: Bits::new(),
+            open: SiteSet::new(),
             generation: 0,
         }
     }
@@ -187,7 +187,7 @@ impl Subscribers {
         &mut self,
         path: Option<&ArticlePath<'_>>,
         sites: &Sites,
-        selected: &Bits,
+        selected: &SiteSet,
         bytes: impl FnOnce() -> u64,
         out: &mut Vec<u8>,
     ) {

@@ -69,7 +69,7 @@ pub enum Error {
     },
     /// A group cannot be added or changed.
     #[error(transparent)]
-    Group(#[from] groups::AddFault),
+    Group(#[from] groups::AddGroupError),
     /// Nothing is stored at this position (any more).
     #[error("no article at position {}", .0.0)]
     NoArticle(Position),

@@ -480,7 +480,7 @@ impl Spool {
 
     /// Logs the whole active file, so that a rebuild need not go back beyond this segment.
     pub(crate) fn log_active(&mut self) {
-        if !self.active.table.faults().is_empty() {
+        if !self.active.table.bad_lines().is_empty() {
             // The last good copy is what a repair needs.
             return;
         }
@@ -609,7 +609,7 @@ impl Spool {
             self.publish_files();
         }
         self.index
-            .set_active_identity(self.active.identity()?, self.active.table.sum());
+            .set_active_identity(self.active.identity()?, self.active.table.checksum());
         self.index
             .set_synced(self.options.durability != Durability::None);
         self.index.set_applied(&self.mark(), self.boot);

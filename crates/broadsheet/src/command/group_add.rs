@@ -4,7 +4,7 @@ use std::ffi::OsStr;
 use std::io::Write;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use groups::times::Birth;
+use groups::times::GroupCreation;
 use relay::group_files::Edits;
 use store::Spool;
 
@@ -91,7 +91,7 @@ fn run(given: &Given, _out: &mut dyn Write) -> anyhow::Result<Status> {
             .map(|text| (name, Some(text)))
             .into_iter()
             .collect(),
-        births: vec![Birth {
+        creations: vec![GroupCreation {
             group: name,
             seconds,
             creator: creator.as_encoded_bytes(),

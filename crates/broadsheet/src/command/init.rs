@@ -95,11 +95,11 @@ fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
         "Look over {}, sys and explist there; then `broadsheet check'.",
         settings::FILE
     )?;
-    if active.fault_count() > 0 {
+    if active.bad_line_count() > 0 {
         writeln!(
             out,
             "active: {} lines were copied but cannot be used; `broadsheet check' names them.",
-            active.fault_count()
+            active.bad_line_count()
         )?;
     }
     Ok(Status::OK)

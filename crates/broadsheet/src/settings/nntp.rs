@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
 use access::Feature;
-use groups::command_line::{CommandFault, CommandLine};
+use groups::command_line::{CommandError, CommandLine};
 use server::socket;
 
 /// `[auth]`: how people log in, besides by the file of users.
@@ -18,7 +18,7 @@ pub struct Auth {
 
 impl Auth {
     /// The command, split into words. `None`: there is none.
-    pub fn command(&self) -> Option<Result<CommandLine, CommandFault>> {
+    pub fn command(&self) -> Option<Result<CommandLine, CommandError>> {
         let line = self.program.trim();
         (!line.is_empty()).then(|| CommandLine::parse(line.as_bytes()))
     }

@@ -1,39 +1,41 @@
-//! Changes to the `active` table: numbers in place, groups by new lines.
+//! Changes to the `active` table: numbers in place, groups as new lines.
 
 use std::ops::Range;
 
 use thiserror::Error;
 
 use super::line::{self, Fields, Flag, NUMBER_MAX};
-use super::{Active, Entry, GroupId, IMAGE_BYTES_MAX, REMOVED, WIDENED_DIGITS, hash, name_in, sum};
+use super::{
+    Active, Entry, GroupId, IMAGE_BYTES_MAX, REMOVED, WIDENED_DIGITS, checksum, hash, name_in,
+};
 use crate::name;
 
-/// Widths of a new group's two numbers (C News: `0000000000 00001`).
+/// Widths of the two numbers of a new group, digits (C News: `0000000000 00001`).
 const NEW_HIGH_DIGITS: usize = 10;
 const NEW_LOW_DIGITS: usize = 5;
 
-/// Why a line cannot be added or changed.
+/// The error of adding or changing a line.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[non_exhaustive]
-pub enum AddFault {
-    /// There is a group of this name.
-    #[error("group `{0}' is in active already")]
+pub enum AddGroupError {
+    /// A group of this name exists.
+    #[error("group `{0}' is already in active")]
     Exists(String),
-    /// The name could do harm in a path or a table.
-    #[error("group name `{0}' cannot be used")]
+    /// The name is not [safe](name::is_safe).
+    #[error("group name `{0}' is not allowed")]
     UnsafeName(String),
-    /// No such group (any more).
+    /// The group does not exist, or no longer.
     #[error("group is not in active")]
     Unknown,
-    /// The file would get too large, or a number too high.
-    #[error("active would be over its limits")]
+    /// The file would become too large, or a number too high.
+    #[error("the change would exceed the limits of active")]
     TooLarge,
 }
 
 impl Active {
-    /// The group's next article number; the image is patched at once. `None`
-    /// if the group is gone or has had [`NUMBER_MAX`] articles. A field that
-    /// gets too narrow is widened, see [`layout_changed`](Self::layout_changed).
+    /// Allocates the group's next article number and patches the image. `None`
+    /// if the group is gone or has reached [`NUMBER_MAX`]. Widens the field if
+    /// the number no longer fits, see [`layout_changed`](Self::layout_changed).
     #[inline]
     pub fn take_number(&mut self, id: GroupId) -> Option<u64> {
         let (start, fields) = self.fields(id)?;
@@ -48,21 +50,23 @@ impl Active {
                 return None;
             }
             *last += 1;
-            self.sum = self.sum.wrapping_add(sum::part(&[1], range.end - 1));
+            self.checksum = self
+                .checksum
+                .wrapping_add(checksum::part(&[1], range.end - 1));
             self.mark(range);
             return Some(number);
         }
         self.set_high(id, number).then_some(number)
     }
 
-    /// Sets the highest number given out. `false` if the group is gone or the
+    /// Sets the highest number in use. Returns `false` if the group is gone or the
     /// number is above [`NUMBER_MAX`].
     pub fn set_high(&mut self, id: GroupId, number: u64) -> bool {
         self.set_number(id, number, Fields::high)
     }
 
-    /// Sets the lowest number that may still be there; fails as
-    /// [`set_high`](Self::set_high) does.
+    /// Sets the lowest number that may still exist. Fails like
+    /// [`set_high`](Self::set_high).
     pub fn set_low(&mut self, id: GroupId, number: u64) -> bool {
         self.set_number(id, number, Fields::low)
     }
@@ -70,66 +74,66 @@ impl Active {
     /// Sets the group's flag.
     ///
     /// # Errors
-    /// If the group is gone, or an alias names an unsafe group.
-    pub fn set_flag(&mut self, id: GroupId, flag: Flag<'_>) -> Result<(), AddFault> {
-        let (start, mut fields) = self.fields(id).ok_or(AddFault::Unknown)?;
+    /// The group is gone, or the target of an alias is not a safe name.
+    pub fn set_flag(&mut self, id: GroupId, flag: Flag<'_>) -> Result<(), AddGroupError> {
+        let (start, mut fields) = self.fields(id).ok_or(AddGroupError::Unknown)?;
         let text = flag_text(flag)?;
         let old = fields.flag_text();
         let range = start + old.start..start + old.end;
         if text.len() == range.len() {
             if let Some(place) = self.image.get_mut(range.clone()) {
-                let before = sum::part(place, range.start);
+                let before = checksum::part(place, range.start);
                 place.copy_from_slice(&text);
-                let added = sum::part(place, range.start).wrapping_sub(before);
-                self.sum = self.sum.wrapping_add(added);
+                let added = checksum::part(place, range.start).wrapping_sub(before);
+                self.checksum = self.checksum.wrapping_add(added);
             }
             self.mark(range);
         } else {
             self.splice(range, &text, id.0 as usize + 1)?;
         }
         fields.flag = flag.letter();
-        fields.flag_len = u16::try_from(text.len()).map_err(|_| AddFault::TooLarge)?;
+        fields.flag_len = u16::try_from(text.len()).map_err(|_| AddGroupError::TooLarge)?;
         if let Some(entry) = self.entries.get_mut(id.0 as usize) {
             entry.fields = fields;
         }
         Ok(())
     }
 
-    /// Adds a group without articles, as the last line: `name 0000000000 00001
+    /// Adds a group without articles as the last line: `name 0000000000 00001
     /// flag`.
     ///
     /// # Errors
-    /// If the group exists or a name is unsafe; the table is then unchanged.
-    pub fn add(&mut self, name: &[u8], flag: Flag<'_>) -> Result<GroupId, AddFault> {
+    /// The group exists, or a name is unsafe; the table is then unchanged.
+    pub fn add(&mut self, name: &[u8], flag: Flag<'_>) -> Result<GroupId, AddGroupError> {
         self.add_numbered(name, 0, 1, flag)
     }
 
-    /// Adds a group with its numbers, as the last line. With
-    /// [`empty`](Self::empty), this makes a whole file from scratch.
+    /// Adds a group with its numbers as the last line. Together with
+    /// [`empty`](Self::empty) this builds a whole file.
     ///
     /// # Errors
-    /// As [`add`](Self::add), or if a number is above [`NUMBER_MAX`].
+    /// As [`add`](Self::add), or a number is above [`NUMBER_MAX`].
     pub fn add_numbered(
         &mut self,
         name: &[u8],
         high: u64,
         low: u64,
         flag: Flag<'_>,
-    ) -> Result<GroupId, AddFault> {
+    ) -> Result<GroupId, AddGroupError> {
         if !name::is_safe(name) {
-            return Err(AddFault::UnsafeName(line::shown(name)));
+            return Err(AddGroupError::UnsafeName(line::shown(name)));
         }
         if self.find(name).is_some() {
-            return Err(AddFault::Exists(line::shown(name)));
+            return Err(AddGroupError::Exists(line::shown(name)));
         }
         let flag_bytes = flag_text(flag)?;
         let high_len = line::digits_of(high).max(NEW_HIGH_DIGITS);
         let low_len = line::digits_of(low).max(NEW_LOW_DIGITS);
         let line_len = name.len() + high_len + low_len + flag_bytes.len() + 4;
         if high.max(low) > NUMBER_MAX || self.image.len() + line_len > IMAGE_BYTES_MAX {
-            return Err(AddFault::TooLarge);
+            return Err(AddGroupError::TooLarge);
         }
-        let too_large = |_| AddFault::TooLarge;
+        let too_large = |_| AddGroupError::TooLarge;
         let fields = Fields {
             name_len: u16::try_from(name.len()).map_err(too_large)?,
             high_len: u8::try_from(high_len).map_err(too_large)?,
@@ -163,37 +167,37 @@ impl Active {
             hash(hasher, name_in(image, entries, id))
         });
         self.layout_changed = true;
-        let added = sum::part(self.image.get(start..).unwrap_or_default(), start);
-        self.sum = self.sum.wrapping_add(added);
+        let added = checksum::part(self.image.get(start..).unwrap_or_default(), start);
+        self.checksum = self.checksum.wrapping_add(added);
         self.mark(start..self.image.len());
         Ok(GroupId(id))
     }
 
-    /// The group of that name, added with flag `n` if it is missing: for
+    /// Returns the group of this name, and adds it with flag `n` if it is missing. For
     /// `control` and `junk`, which a news system must have.
     ///
     /// # Errors
     /// As [`add`](Self::add).
-    pub fn ensure(&mut self, name: &[u8]) -> Result<GroupId, AddFault> {
+    pub fn ensure(&mut self, name: &[u8]) -> Result<GroupId, AddGroupError> {
         match self.find(name) {
             Some(id) => Ok(id),
             None => self.add(name, Flag::NoPosting),
         }
     }
 
-    /// Removes a group's line. Its id is never used again. If lines that could not be taken name the group too,
-    /// all such lines go: one would bring the group back when the file is next read.
+    /// Removes a group's line. Its id is not used again. If bad lines name the group too,
+    /// removes all bad lines: one of them would bring the group back when the file is read again.
     ///
     /// # Errors
-    /// If the group is gone already.
-    pub fn remove(&mut self, id: GroupId) -> Result<(), AddFault> {
+    /// The group is already gone.
+    pub fn remove(&mut self, id: GroupId) -> Result<(), AddGroupError> {
         if self.fields(id).is_none() {
-            return Err(AddFault::Unknown);
+            return Err(AddGroupError::Unknown);
         }
-        if self.fault_count > 0 && self.is_named_twice(id) {
-            self.drop_faults();
+        if self.bad_line_count > 0 && self.is_repeated(id) {
+            self.drop_bad_lines();
         }
-        let (start, fields) = self.fields(id).ok_or(AddFault::Unknown)?;
+        let (start, fields) = self.fields(id).ok_or(AddGroupError::Unknown)?;
         let name_hash = hash(&self.hasher, self.name(id));
         if let Ok(found) = self.by_name.find_entry(name_hash, |&other| other == id.0) {
             found.remove();
@@ -206,8 +210,8 @@ impl Active {
         self.splice(start..end, b"", id.0 as usize + 1)
     }
 
-    /// Whether a second line begins with a group's name.
-    fn is_named_twice(&self, id: GroupId) -> bool {
+    /// Whether more than one line begins with the group's name.
+    fn is_repeated(&self, id: GroupId) -> bool {
         let name = self.name(id);
         let names_it = |line: &&[u8]| {
             line.strip_prefix(name)
@@ -217,13 +221,13 @@ impl Active {
         lines.filter(names_it).nth(1).is_some()
     }
 
-    /// Throws out the lines that could not be read; they stay in the file
-    /// otherwise. For repairs.
-    pub fn drop_faults(&mut self) {
-        if self.fault_count > 0 {
-            self.lay_out(0, 0, false);
-            self.faults.clear();
-            self.fault_count = 0;
+    /// Removes the bad lines, which otherwise stay in the file. For
+    /// repairs.
+    pub fn drop_bad_lines(&mut self) {
+        if self.bad_line_count > 0 {
+            self.rewrite(0, 0, false);
+            self.bad_lines.clear();
+            self.bad_line_count = 0;
         }
     }
 
@@ -238,14 +242,14 @@ impl Active {
     fn mark_all(&mut self) {
         self.layout_changed = true;
         self.dirty = Some(0..self.image.len());
-        self.sum = sum::of(&self.image);
+        self.checksum = checksum::of(&self.image);
     }
 
     fn set_number(&mut self, id: GroupId, number: u64, field: fn(&Fields) -> Range<usize>) -> bool {
         if number > NUMBER_MAX {
             return false;
         }
-        // Twice at most: after widening, the number fits.
+        // At most twice: after widening, the number fits.
         for _ in 0..2 {
             let Some((start, fields)) = self.fields(id) else {
                 return false;
@@ -255,15 +259,15 @@ impl Active {
             let Some(digits) = self.image.get_mut(range.clone()) else {
                 return false;
             };
-            let before = sum::part(digits, range.start);
+            let before = checksum::part(digits, range.start);
             if line::write_number(digits, number) {
-                let added = sum::part(digits, range.start).wrapping_sub(before);
-                self.sum = self.sum.wrapping_add(added);
+                let added = checksum::part(digits, range.start).wrapping_sub(before);
+                self.checksum = self.checksum.wrapping_add(added);
                 self.mark(range);
                 return true;
             }
-            // All fields at once, so that a file of narrow ones is not laid
-            // out again for each of its groups.
+            // Widens all fields at once, so that a file of narrow fields is not
+            // rewritten for each of its groups.
             let digits = line::digits_of(number).max(usize::from(WIDENED_DIGITS));
             let digits = u8::try_from(digits).unwrap_or(u8::MAX);
             let wider = usize::from(digits) * self.entries.len();
@@ -271,17 +275,17 @@ impl Active {
                 return false;
             }
             if place == fields.high() {
-                self.lay_out(digits, 0, true);
+                self.rewrite(digits, 0, true);
             } else {
-                self.lay_out(0, digits, true);
+                self.rewrite(0, digits, true);
             }
         }
         false
     }
 
-    /// Writes the image anew with number fields of at least these widths, and
-    /// the unreadable lines kept where they are or left out.
-    fn lay_out(&mut self, high_digits: u8, low_digits: u8, keep_faults: bool) {
+    /// Rewrites the image with number fields of at least these widths, and
+    /// keeps or drops the bad lines.
+    fn rewrite(&mut self, high_digits: u8, low_digits: u8, keep_bad_lines: bool) {
         let old = std::mem::take(&mut self.image);
         let wider = usize::from(high_digits) + usize::from(low_digits);
         let mut image = Vec::with_capacity(old.len() + wider * self.entries.len());
@@ -293,14 +297,14 @@ impl Active {
                 continue;
             }
             let start = entry.start as usize;
-            if keep_faults {
+            if keep_bad_lines {
                 image.extend_from_slice(old.get(copied..start).unwrap_or(b""));
             }
             let at = |range: Range<usize>| {
                 old.get(start + range.start..start + range.end)
                     .unwrap_or(b"")
             };
-            // The caller has seen to it that the new image fits u32.
+            // The caller has checked that the new image fits u32.
             entry.start = u32::try_from(image.len()).unwrap_or(u32::MAX);
             image.extend_from_slice(at(0..usize::from(fields.name_len)));
             for (digits, width) in [
@@ -320,7 +324,7 @@ impl Active {
             fields.low_len = fields.low_len.max(low_digits);
             live_end = copied;
         }
-        if keep_faults {
+        if keep_bad_lines {
             image.extend_from_slice(old.get(live_end..).unwrap_or(b""));
         }
         self.image = image;
@@ -333,10 +337,10 @@ impl Active {
         range: Range<usize>,
         text: &[u8],
         first_moved: usize,
-    ) -> Result<(), AddFault> {
+    ) -> Result<(), AddGroupError> {
         let removed = range.len();
         if self.image.len() - removed.min(self.image.len()) + text.len() > IMAGE_BYTES_MAX {
-            return Err(AddFault::TooLarge);
+            return Err(AddGroupError::TooLarge);
         }
         self.image.splice(range, text.iter().copied());
         for entry in self.entries.get_mut(first_moved..).unwrap_or_default() {
@@ -348,12 +352,12 @@ impl Active {
     }
 }
 
-fn flag_text(flag: Flag<'_>) -> Result<Vec<u8>, AddFault> {
+fn flag_text(flag: Flag<'_>) -> Result<Vec<u8>, AddGroupError> {
     let mut text = Vec::new();
     flag.push(&mut text);
     match Flag::parse(&text) {
         Some(_) => Ok(text),
-        None => Err(AddFault::UnsafeName(line::shown(&text))),
+        None => Err(AddGroupError::UnsafeName(line::shown(&text))),
     }
 }
 

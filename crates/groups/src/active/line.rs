@@ -1,21 +1,21 @@
-//! One line of `active`: `group max min flag`.
+//! Parses one line of `active`: `group max min flag`.
 
 use thiserror::Error;
 
 use crate::name;
 
-/// Highest article number of any group: what fits a signed 64-bit count.
+/// Highest article number of any group: the largest signed 64-bit number.
 pub const NUMBER_MAX: u64 = i64::MAX as u64;
 
-/// Most digits in the number fields of a line.
+/// Most digits in a number field.
 pub const DIGITS_MAX: usize = 20;
 
-/// What may happen to an article in a group: the last field of its line.
+/// The flag of a group, the last field of its line: what the server does with articles for the group.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Flag<'a> {
-    /// `y`: anybody may post.
+    /// `y`: local posting is allowed.
     Open,
-    /// `n`: no local posting; articles from elsewhere are filed.
+    /// `n`: no local posting; articles from other sites are filed.
     NoPosting,
     /// `m`: moderated; an article needs Approved.
     Moderated,
@@ -28,7 +28,7 @@ pub enum Flag<'a> {
 }
 
 impl<'a> Flag<'a> {
-    /// Reads the last field of a line; `None` if it is no flag, or an alias
+    /// Parses the last field of a line; `None` if it is not a flag, or an alias
     /// for a name that is not [safe](name::is_safe).
     pub fn parse(text: &'a [u8]) -> Option<Self> {
         Some(match text {
@@ -42,7 +42,7 @@ impl<'a> Flag<'a> {
         })
     }
 
-    /// The letter that stands in the file; `=` for an alias, whose group follows.
+    /// The letter in the file; `=` for an alias, which the group's name follows.
     pub fn letter(self) -> u8 {
         match self {
             Self::Open => b'y',
@@ -54,7 +54,7 @@ impl<'a> Flag<'a> {
         }
     }
 
-    /// Adds the field as the file holds it.
+    /// Appends the field as in the file.
     pub fn push(self, out: &mut Vec<u8>) {
         out.push(self.letter());
         if let Self::Alias(target) = self {
@@ -63,33 +63,33 @@ impl<'a> Flag<'a> {
     }
 }
 
-/// Why a line of `active` is not used.
+/// The error in a line of `active`.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[non_exhaustive]
-pub enum LineFault {
+pub enum ActiveLineError {
     /// Not `group max min flag`.
-    #[error("is not `group max min flag' (is the file cut short?)")]
+    #[error("is not `group max min flag' (check whether the file is truncated)")]
     Fields,
-    /// The name could do harm in a path or a table.
-    #[error("names a group that cannot be used: `{0}'")]
+    /// The name is not [safe](name::is_safe).
+    #[error("has the group name `{0}', which is not allowed")]
     UnsafeName(String),
     /// A number is not decimal, or above [`NUMBER_MAX`].
-    #[error("has `{0}' where an article number belongs")]
+    #[error("has `{0}' in place of an article number")]
     Number(String),
     /// The flag is none of `y n m x j =group`.
-    #[error("has `{0}' for a flag; use y, n, m, x, j or =group")]
+    #[error("has the flag `{0}'; use y, n, m, x, j or =group")]
     Flag(String),
-    /// The group has been named before; the first line counts.
-    #[error("names `{name}' again; line {first} counts, remove this one")]
+    /// The group has an earlier line, which counts.
+    #[error("repeats the group `{name}'; line {first} counts, remove this one")]
     Twice {
         /// The group.
         name: String,
-        /// Line that named it first, from 1.
+        /// The first line with this group, from 1.
         first: usize,
     },
 }
 
-/// Where the fields of a line lie, fields being one blank apart.
+/// The lengths of the fields of a line whose fields are one blank apart.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Fields {
     pub name_len: u16,
@@ -101,8 +101,8 @@ pub(super) struct Fields {
     pub flag: u8,
 }
 
-/// Reads a line in the layout that is written: fields one blank apart, nothing
-/// else. `None` sends the line to [`loose`], which knows what is wrong with it.
+/// Parses a line in the layout in which lines are written: fields one blank apart, nothing
+/// else. `None` for any other line; [`loose`] then finds the error.
 #[inline]
 pub(super) fn strict(line: &[u8]) -> Option<Fields> {
     if let Some((name, tail)) = line.split_last_chunk::<TAIL_LEN>()
@@ -123,13 +123,13 @@ pub(super) fn strict(line: &[u8]) -> Option<Fields> {
 /// Length of ` max min flag` with two numbers of ten digits and one letter.
 const TAIL_LEN: usize = 24;
 
-/// Whether the end of a line is ` dddddddddd dddddddddd f`, which nearly every
-/// line of a large `active` ends in, tested eight bytes at a time.
+/// Whether a line ends in ` dddddddddd dddddddddd f`, as nearly every
+/// line of a large `active` does. Tests eight bytes at a time.
 #[inline]
 fn has_common_widths(tail: &[u8; TAIL_LEN]) -> bool {
     const SHAPE: &[u8; TAIL_LEN] = b" 0000000000 0000000000 \0";
-    /// What may be added to the difference from the shape before the top bit
-    /// is set: 9 and no more for a digit, nothing for a blank.
+    // Added to the difference from the shape. The top bit is then set unless
+    // the difference is at most 9 for a digit, or 0 for a blank.
     const SLACK: &[u8; TAIL_LEN] = b"\x7fvvvvvvvvvv\x7fvvvvvvvvvv\x7f\0";
     const TOPS: u64 = 0x8080_8080_8080_8080;
     let (words, _) = tail.as_chunks::<8>();
@@ -169,7 +169,7 @@ fn strict_of_any_width(line: &[u8]) -> Option<Fields> {
     })
 }
 
-/// Takes ` digits` off the end: what comes before it, and the count of digits.
+/// Splits ` digits` off the end: the text before it, and the number of digits.
 #[inline]
 fn number_before(text: &[u8]) -> Option<(&[u8], u8)> {
     let mut before = text;
@@ -184,7 +184,7 @@ fn number_before(text: &[u8]) -> Option<(&[u8], u8)> {
     let (_, digits) = text.split_at_checked(before.len())?;
     let len = digits.len();
     let before = before.strip_suffix(b" ")?;
-    // Eighteen digits cannot be too many; more are read to see.
+    // Eighteen digits never exceed the limit; more are parsed to check.
     if len == 0 || (len > 18 && parse_number(digits).is_none()) {
         return None;
     }
@@ -200,7 +200,7 @@ fn are_digits(word: u64) -> bool {
     (word & HIGH_HALVES) == THREES && (word.wrapping_add(SIXES) & HIGH_HALVES) == THREES
 }
 
-/// Value of a field that was read before and so is known to be a number.
+/// The value of a field that is known to be a number.
 #[inline]
 pub(super) fn value_of(digits: &[u8]) -> u64 {
     digits.iter().fold(0u64, |number, &byte| {
@@ -210,9 +210,9 @@ pub(super) fn value_of(digits: &[u8]) -> u64 {
     })
 }
 
-/// Reads a line that is not laid out as written: blanks and tabs in any number
-/// are taken between fields and at the end (a carriage return too).
-pub(super) fn loose(line: &[u8]) -> Result<[&[u8]; 4], LineFault> {
+/// Parses a line in any layout: any number of blanks and tabs
+/// between fields and at the end (a carriage return too).
+pub(super) fn loose(line: &[u8]) -> Result<[&[u8]; 4], ActiveLineError> {
     let mut fields = line
         .split(u8::is_ascii_whitespace)
         .filter(|field| !field.is_empty());
@@ -223,23 +223,23 @@ pub(super) fn loose(line: &[u8]) -> Result<[&[u8]; 4], LineFault> {
         fields.next(),
         fields.next(),
     ) else {
-        return Err(LineFault::Fields);
+        return Err(ActiveLineError::Fields);
     };
     if !name::is_safe(group) {
-        return Err(LineFault::UnsafeName(shown(group)));
+        return Err(ActiveLineError::UnsafeName(shown(group)));
     }
     for number in [high, low] {
         if parse_number(number).is_none() {
-            return Err(LineFault::Number(shown(number)));
+            return Err(ActiveLineError::Number(shown(number)));
         }
     }
     if Flag::parse(flag).is_none() {
-        return Err(LineFault::Flag(shown(flag)));
+        return Err(ActiveLineError::Flag(shown(flag)));
     }
     Ok([group, high, low, flag])
 }
 
-/// Decimal digits as a number, up to [`NUMBER_MAX`] and [`DIGITS_MAX`] digits.
+/// Parses decimal digits, up to [`NUMBER_MAX`] and [`DIGITS_MAX`] digits.
 #[inline]
 pub(super) fn parse_number(digits: &[u8]) -> Option<u64> {
     if digits.is_empty() || digits.len() > DIGITS_MAX {
@@ -257,7 +257,7 @@ pub(super) fn parse_number(digits: &[u8]) -> Option<u64> {
     (number <= NUMBER_MAX).then_some(number)
 }
 
-/// Writes a number with leading zeros into a field; `false` (and no change) if
+/// Writes a number with leading zeros into a field. Returns `false` (and changes nothing) if
 /// it needs more digits.
 pub(super) fn write_number(field: &mut [u8], number: u64) -> bool {
     if digits_of(number) > field.len() {
@@ -271,12 +271,12 @@ pub(super) fn write_number(field: &mut [u8], number: u64) -> bool {
     true
 }
 
-/// Digits that a number needs.
+/// The number of digits of a number.
 pub(super) fn digits_of(number: u64) -> usize {
     number.checked_ilog10().map_or(1, |log| log as usize + 1)
 }
 
-/// Part of a line for a message, made printable and not too long.
+/// A part of a line for a message, made printable and cut.
 pub(super) fn shown(bytes: &[u8]) -> String {
     const SHOWN_BYTES_MAX: usize = 80;
     let head = bytes.get(..SHOWN_BYTES_MAX).unwrap_or(bytes);

@@ -1,36 +1,36 @@
-//! The names of feeds. A site has one feed, by its own name; where lines of `sys` send to it in different ways, each further way is
-//! a feed of its own, `NAME:2` and so on. Cursors lie under these names, so a way keeps its name however lines come, go and move.
+//! Feed names. A site has one feed with its own name; where lines of `sys` send to it in different ways, each further way is
+//! a feed of its own, `NAME:2` and so on. Cursors are stored under these names, so a way keeps its name when lines are added, removed or moved.
 
 use std::collections::{HashMap, HashSet};
 
 use crate::site::Site;
 use crate::via::Via;
 
-/// The names that feeds have had, each with the mark of its way.
+/// The recorded feed names, each with the digest of its way.
 #[derive(Debug, Clone, Default)]
 pub struct FeedNames {
     of_site: HashMap<Vec<u8>, Vec<(u64, u64)>>,
 }
 
 impl FeedNames {
-    /// Reads a text of [`FeedNames::text`]. A line that cannot be read is passed over: that feed is named by its place.
+    /// Parses a text of [`FeedNames::text`]. Invalid lines are skipped; those feeds are named by their order.
     pub fn parse(text: &[u8]) -> FeedNames {
         let mut names = FeedNames::default();
         for line in text.split(|&byte| byte == b'\n') {
-            if let Some((site, number, mark)) = parts(line) {
+            if let Some((site, number, digest)) = parts(line) {
                 let known = names.of_site.entry(site.to_vec()).or_default();
-                known.push((number, mark));
+                known.push((number, digest));
             }
         }
         names
     }
 
-    /// The text that keeps these feeds' names: a line `NAME MARK` for each.
+    /// The text that records the names of these feeds: a line `NAME DIGEST` for each.
     pub fn text<'s>(feeds: impl Iterator<Item = (&'s [u8], &'s Site)>) -> Vec<u8> {
         let mut text = Vec::new();
         for (name, site) in feeds {
             text.extend_from_slice(name);
-            text.extend_from_slice(format!(" {:016x}\n", mark(&site.via)).as_bytes());
+            text.extend_from_slice(format!(" {:016x}\n", digest(&site.via)).as_bytes());
         }
         text
     }
@@ -41,17 +41,17 @@ impl FeedNames {
         lines.filter_map(|line| Some(line.split_at_checked(blank(line)?)?.0))
     }
 
-    /// The name of each site's feed, in the order of the sites. A way that had a name has it again; any other gets the first that
-    /// is free.
-    pub(super) fn give(&self, sites: &[Site]) -> Vec<Vec<u8>> {
+    /// Assigns a feed name to each site, in the order of the sites. A recorded way keeps its name; any other gets the first free
+    /// number.
+    pub(super) fn assign(&self, sites: &[Site]) -> Vec<Vec<u8>> {
         let mut numbers: HashMap<(&[u8], &Via), u64> = HashMap::new();
         let mut taken: HashSet<(&[u8], u64)> = HashSet::new();
         for site in sites {
             let Some(known) = self.of_site.get(&site.name) else {
                 continue;
             };
-            let mark = mark(&site.via);
-            let had = known.iter().find(|(_, known)| *known == mark);
+            let digest = digest(&site.via);
+            let had = known.iter().find(|(_, known)| *known == digest);
             if let Some((number, _)) = had
                 && !numbers.contains_key(&(site.name.as_slice(), &site.via))
                 && taken.insert((&site.name, *number))
@@ -83,10 +83,10 @@ fn blank(line: &[u8]) -> Option<usize> {
     line.iter().rposition(|&byte| byte == b' ')
 }
 
-/// The site, the number of its feed and the mark in a line.
+/// The site, the number of its feed and the digest in a line.
 fn parts(line: &[u8]) -> Option<(&[u8], u64, u64)> {
-    let (name, mark) = line.split_at_checked(blank(line)?)?;
-    let mark = u64::from_str_radix(std::str::from_utf8(mark.get(1..)?).ok()?, 16).ok()?;
+    let (name, digest) = line.split_at_checked(blank(line)?)?;
+    let digest = u64::from_str_radix(std::str::from_utf8(digest.get(1..)?).ok()?, 16).ok()?;
     let colon = name.iter().rposition(|&byte| byte == b':');
     let (site, number) = match colon {
         None => (name, 1),
@@ -95,13 +95,13 @@ fn parts(line: &[u8]) -> Option<(&[u8], u64, u64)> {
             (site, article::decimal::parse(number.get(1..)?)?)
         }
     };
-    (number > 0).then_some((site, number, mark))
+    (number > 0).then_some((site, number, digest))
 }
 
-/// FNV-1a of how a way is shown: the same from run to run. Should a release show it otherwise, feeds are named by their place once.
-fn mark(via: &Via) -> u64 {
+/// FNV-1a of the `Debug` form of a way, which must not change between releases: renaming a type or field of [`Via`] changes all digests.
+fn digest(via: &Via) -> u64 {
     let shown = format!("{via:?}");
-    shown.bytes().fold(0xcbf2_9ce4_8422_2325, |mark, byte| {
-        (mark ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
+    shown.bytes().fold(0xcbf2_9ce4_8422_2325, |digest, byte| {
+        (digest ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
     })
 }

@@ -1,41 +1,41 @@
-//! Finds what stands between two `*` of a pattern.
+//! Finds the part of a pattern between two `*`.
 //!
-//! Short stretches are tried at each character of the text. Long ones are searched with all starts at once: a bit for each step of the
-//! stretch says whether the steps before it fit the text up to here (Baeza-Yates and Gonnet's Shift-And, with classes of characters as
-//! in Navarro and Raffinot). So the work for a character is bounded by [`DIRECT_COST_MAX`] or by a word for each 64 steps, whatever the
+//! A short part is tried at each character of the text. A long part is searched for at all starts at once: one bit for each step of the
+//! part records whether the steps before it match the text up to here (Baeza-Yates and Gonnet's Shift-And, with character classes as
+//! in Navarro and Raffinot). So the work per character is bounded by [`DIRECT_COST_MAX`] or by one word per 64 steps, whatever the
 //! pattern and the text.
 
 use super::{Set, Step, after_character, after_steps, decode};
 
-/// Stretches that cost more than this at one place of the text are searched with all starts at once.
+/// Parts that cost more than this at one position of the text are searched for at all starts at once.
 const DIRECT_COST_MAX: usize = 8;
-/// The longest character of lax UTF-8, in bytes.
+/// The longest character of lenient UTF-8, bytes.
 const CHARACTER_BYTES_MAX: usize = 6;
 
-/// A stretch that may begin anywhere in the text.
+/// The search for a part that may begin anywhere in the text.
 #[derive(Debug, Clone)]
 pub(super) enum Search {
-    /// Tried at each character.
+    /// Tries each character.
     Direct(Vec<Step>),
-    /// All starts at once.
-    Bits(Box<Bits>),
+    /// Searches all starts at once.
+    ShiftAnd(Box<ShiftAnd>),
 }
 
 impl Search {
     pub(super) fn new(steps: Vec<Step>) -> Search {
         match steps.iter().map(cost).sum::<usize>() {
             0..=DIRECT_COST_MAX => Search::Direct(steps),
-            _ => Search::Bits(Box::new(Bits::new(&steps))),
+            _ => Search::ShiftAnd(Box::new(ShiftAnd::new(&steps))),
         }
     }
 
-    /// True where nothing has to be found.
+    /// Whether the part is empty.
     pub(super) fn is_empty(&self) -> bool {
         matches!(self, Search::Direct(steps) if steps.is_empty())
     }
 
-    /// What follows the place where the stretch fits first; with `is_last`, it must fit at the end of the text. Adds to `work` the steps
-    /// or words that were looked at.
+    /// Returns the text after the first match of the part; with `is_last`, the match must be at the end of the text. Adds to `work` the
+    /// number of steps or words.
     pub(super) fn find<'t>(
         &self,
         text: &'t [u8],
@@ -43,7 +43,7 @@ impl Search {
         work: &mut usize,
     ) -> Option<&'t [u8]> {
         let steps = match self {
-            Search::Bits(bits) => return bits.find(text, is_last, work),
+            Search::ShiftAnd(bits) => return bits.find(text, is_last, work),
             Search::Direct(steps) => steps,
         };
         let mut start = text;
@@ -59,7 +59,7 @@ impl Search {
     }
 }
 
-/// What a step costs at one place of the text.
+/// The cost of a step at one position of the text.
 fn cost(step: &Step) -> usize {
     match step {
         Step::Bytes(bytes) => bytes.len(),
@@ -68,31 +68,31 @@ fn cost(step: &Step) -> usize {
     }
 }
 
-/// A stretch as bits: of each step, the texts that it takes.
+/// A part as bit masks: for each byte and character, the steps that match it.
 #[derive(Debug, Clone)]
-pub(super) struct Bits {
+pub(super) struct ShiftAnd {
     /// Words of 64 steps.
     words: usize,
-    /// The last step, in the last word.
+    /// The bit of the last step, in the last word.
     last: u64,
-    /// The mask of each byte that stands in the stretch, by its place in `byte_masks`; 0 for none.
-    byte_places: Box<[u16; 256]>,
-    /// Steps that are this byte; the first mask is empty.
+    /// The index of each byte's mask in `byte_masks`; 0 for none.
+    byte_indexes: Box<[u16; 256]>,
+    /// The steps that match a byte; the first mask is empty.
     byte_masks: Vec<u64>,
-    /// Characters from here to the next one are in the same sets; the first is 0.
+    /// Characters from one bound up to the next are in the same sets; the first bound is 0.
     bounds: Vec<u32>,
-    /// The steps that take them, for each of the bounds.
+    /// The steps that match the characters from each bound.
     character_masks: Vec<u64>,
 }
 
-impl Bits {
-    fn new(steps: &[Step]) -> Bits {
+impl ShiftAnd {
+    fn new(steps: &[Step]) -> ShiftAnd {
         let count: usize = steps.iter().map(width).sum();
         let words = count.div_ceil(64).max(1);
-        let mut bits = Bits {
+        let mut bits = ShiftAnd {
             words,
             last: 1 << (count.saturating_sub(1) % 64),
-            byte_places: Box::new([0; 256]),
+            byte_indexes: Box::new([0; 256]),
             byte_masks: vec![0; words],
             bounds: bounds(steps),
             character_masks: Vec::new(),
@@ -102,46 +102,46 @@ impl Bits {
         for step in steps {
             match step {
                 Step::Bytes(bytes) => {
-                    for (place, byte) in (at..).zip(bytes) {
-                        bits.take_byte(place, *byte);
+                    for (index, byte) in (at..).zip(bytes) {
+                        bits.add_byte(index, *byte);
                     }
                 }
-                Step::Any => bits.take_characters(at, None),
-                Step::Set(set) => bits.take_characters(at, Some(set)),
+                Step::Any => bits.add_characters(at, None),
+                Step::Set(set) => bits.add_characters(at, Some(set)),
             }
             at += width(step);
         }
         bits
     }
 
-    fn take_byte(&mut self, step: usize, byte: u8) {
-        let Some(place) = self.byte_places.get_mut(usize::from(byte)) else {
+    fn add_byte(&mut self, step: usize, byte: u8) {
+        let Some(index) = self.byte_indexes.get_mut(usize::from(byte)) else {
             return;
         };
-        if *place == 0 {
+        if *index == 0 {
             // 1 to 256.
-            *place = (self.byte_masks.len() / self.words) as u16;
+            *index = (self.byte_masks.len() / self.words) as u16;
             self.byte_masks
                 .resize(self.byte_masks.len() + self.words, 0);
         }
-        let word = usize::from(*place) * self.words + step / 64;
+        let word = usize::from(*index) * self.words + step / 64;
         set_bit(&mut self.byte_masks, word, step);
     }
 
-    fn take_characters(&mut self, step: usize, set: Option<&Set>) {
-        for (place, bound) in self.bounds.iter().enumerate() {
+    fn add_characters(&mut self, step: usize, set: Option<&Set>) {
+        for (index, bound) in self.bounds.iter().enumerate() {
             if set.is_none_or(|set| set.contains(*bound)) {
-                let word = place * self.words + step / 64;
+                let word = index * self.words + step / 64;
                 set_bit(&mut self.character_masks, word, step);
             }
         }
     }
 
     fn bytes(&self, byte: u8) -> &[u64] {
-        let place = self.byte_places.get(usize::from(byte)).copied();
+        let index = self.byte_indexes.get(usize::from(byte)).copied();
         words_at(
             &self.byte_masks,
-            usize::from(place.unwrap_or(0)),
+            usize::from(index.unwrap_or(0)),
             self.words,
         )
     }
@@ -152,15 +152,15 @@ impl Bits {
     }
 
     fn find<'t>(&self, text: &'t [u8], is_last: bool, work: &mut usize) -> Option<&'t [u8]> {
-        // States at this place of the text and at those that one character can reach, round and round.
-        const PLACES: usize = CHARACTER_BYTES_MAX + 1;
-        let mut states = vec![0u64; PLACES * self.words];
-        // Whether the whole stretch fits up to there.
-        let mut fits = [false; PLACES];
+        // States at this position of the text and at those one character ahead, as a ring.
+        const STATES: usize = CHARACTER_BYTES_MAX + 1;
+        let mut states = vec![0u64; STATES * self.words];
+        // Whether the whole part matches up to there.
+        let mut fits = [false; STATES];
         let mut start = 0;
         for at in 0..=text.len() {
             *work += self.words;
-            let here = at % PLACES;
+            let here = at % STATES;
             let has_fit = fits.get_mut(here).is_some_and(std::mem::take);
             if has_fit && (!is_last || at == text.len()) {
                 return text.get(at..);
@@ -175,7 +175,7 @@ impl Bits {
             }
             let moves = [(self.bytes(byte), 1), (self.characters(character), length)];
             for (mask, length) in moves {
-                let there = (at + length) % PLACES;
+                let there = (at + length) % STATES;
                 let mut carry = 0;
                 for (word, mask) in mask.iter().enumerate() {
                     let state = states.get(here * self.words + word).copied();
@@ -202,7 +202,7 @@ impl Bits {
     }
 }
 
-/// How many bits a step takes.
+/// The number of bits of a step.
 fn width(step: &Step) -> usize {
     match step {
         Step::Bytes(bytes) => bytes.len(),
@@ -210,7 +210,7 @@ fn width(step: &Step) -> usize {
     }
 }
 
-/// Where a set of the stretch begins or ends to take characters in.
+/// The characters at which a set of the part begins or ends.
 fn bounds(steps: &[Step]) -> Vec<u32> {
     let sets = steps.iter().filter_map(|step| match step {
         Step::Set(set) => Some(set),
@@ -230,8 +230,8 @@ fn set_bit(words: &mut [u64], word: usize, step: usize) {
     }
 }
 
-fn words_at(masks: &[u64], place: usize, words: usize) -> &[u64] {
+fn words_at(masks: &[u64], index: usize, words: usize) -> &[u64] {
     masks
-        .get(place * words..(place + 1) * words)
+        .get(index * words..(index + 1) * words)
         .unwrap_or_default()
 }

@@ -1,10 +1,10 @@
-//! Finding and reading the shared conformance tables; tests skip without them.
+//! Finds and reads the shared conformance tables; without them the tests are skipped.
 
 #![allow(clippy::indexing_slicing, clippy::unwrap_used)] // test code may panic
 
 use std::path::PathBuf;
 
-/// Text of a shared file, or `None` after saying that it is skipped.
+/// The text of a shared file, or `None` (and a line on stderr) if it is absent.
 pub fn read(path: &str) -> Option<Vec<u8>> {
     let root = std::env::var_os("BROADSHEET_SHARED").map_or_else(
         || PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared")),
@@ -17,7 +17,7 @@ pub fn read(path: &str) -> Option<Vec<u8>> {
     text
 }
 
-/// The rows of a tab-separated table, comments left out.
+/// The rows of a tab-separated table, without comments.
 #[allow(dead_code)]
 pub fn rows(text: &[u8]) -> Vec<Vec<&[u8]>> {
     text.split(|&b| b == b'\n')
@@ -26,7 +26,7 @@ pub fn rows(text: &[u8]) -> Vec<Vec<&[u8]>> {
         .collect()
 }
 
-/// Undoes the notation of the tables.
+/// Decodes the notation of the tables.
 #[allow(dead_code)]
 pub fn unescape(field: &[u8]) -> Vec<u8> {
     if field == b"(empty)" {

@@ -1,7 +1,7 @@
 //! Changes to groups that a control message comes to, and making them.
 
 use groups::Flag;
-use groups::times::Birth;
+use groups::times::GroupCreation;
 use store::Spool;
 
 use crate::error::Error;
@@ -73,7 +73,7 @@ impl Changes {
     /// Those of the files and of the store.
     pub fn make(&self, spool: &mut Spool, seconds: i64, creator: &[u8]) -> Result<(), Error> {
         let seconds = u64::try_from(seconds).unwrap_or(0);
-        let births = self.added.iter().map(|(group, _)| Birth {
+        let creations = self.added.iter().map(|(group, _)| GroupCreation {
             group,
             seconds,
             creator,
@@ -87,7 +87,7 @@ impl Changes {
             descriptions: described
                 .chain(removed().map(|group| (group, None)))
                 .collect(),
-            births: births.collect(),
+            creations: creations.collect(),
             removed: removed().collect(),
         };
         edits.write(spool.dir())?;

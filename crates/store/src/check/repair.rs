@@ -155,7 +155,7 @@ fn repair_active(disk: &Arc<dyn Disk>, dir: &Path, report: &mut Report) -> Resul
     let path = dir.join("active");
     let what = match ActiveFile::open(disk, dir) {
         Err(Error::Active { what, .. }) => what,
-        Ok(file) => match file.table.faults() {
+        Ok(file) => match file.table.bad_lines() {
             [] => return Ok(()),
             [first, ..] => first.to_string(),
         },

@@ -13,7 +13,7 @@ impl Spool {
     /// its sum say nothing; the replay sees to the numbers then.
     pub(crate) fn active_is_edited(&self, is_sure: bool) -> Result<bool, Error> {
         let [known, now] = [self.index.active_identity(), self.active.identity()?];
-        let is_other = known != now || !self.index.had_active_sum(self.active.table.sum());
+        let is_other = known != now || !self.index.had_active_sum(self.active.table.checksum());
         Ok(is_other && (is_sure || known[1] != now[1]))
     }
 

@@ -8,7 +8,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use groups::{Active, AddFault, Flag};
+use groups::{Active, AddGroupError, Flag};
 
 use article::decimal;
 use article::message_id::HashKey;
@@ -71,7 +71,7 @@ pub fn open(
     notices.extend(
         active
             .table
-            .faults()
+            .bad_lines()
             .iter()
             .map(|fault| format!("{fault}: mend it, or run `broadsheet fsck --repair`")),
     );
@@ -549,7 +549,7 @@ pub fn apply_group(
     name: &[u8],
     (high, low): (u64, u64),
     flag: Option<Flag<'_>>,
-) -> Result<(), AddFault> {
+) -> Result<(), AddGroupError> {
     match (table.find(name), flag) {
         (Some(id), Some(flag)) => table.set_flag(id, flag),
         (Some(id), None) => table.remove(id),

@@ -398,7 +398,7 @@ pub fn wildmat(data: &[u8]) {
     ] {
         let _ = (
             wildmat.matches(text),
-            wildmat.outcome(text),
+            wildmat.result(text),
             wildmat.matches_any(text),
         );
     }

@@ -3,20 +3,20 @@
 use std::collections::BTreeSet;
 use std::io::{BufWriter, Write};
 
-use expire::{Going, Life, Outcome, Shortage, Unreadable};
+use expire::{Life, RemovalCount, RunReport, Shortage, UnreadableExpires};
 use serde_json::{Value, json};
 
 use crate::archive_report;
 use crate::text::{rough_bytes, utc};
 
 /// Lines of the policy whose shortened lives are told one by one.
-const SHORTER_SHOWN: usize = 20;
+const SHORTENED_RULES_SHOWN: usize = 20;
 
 /// How many articles go, and when the oldest of the rest came: the columns after the first.
 const HEADING: &str = "  articles        bytes  oldest kept";
 
 /// The whole story of one run.
-pub fn tell(outcome: &Outcome, dry: bool, json: bool, out: &mut dyn Write) -> anyhow::Result<()> {
+pub fn tell(outcome: &RunReport, dry: bool, json: bool, out: &mut dyn Write) -> anyhow::Result<()> {
     warn(outcome);
     if json {
         writeln!(out, "{}", as_json(outcome, dry))?;
@@ -52,8 +52,8 @@ pub fn tell(outcome: &Outcome, dry: bool, json: bool, out: &mut dyn Write) -> an
 
 /// The policy in force beside another one, both only looked at.
 pub fn compare(
-    in_force: &Outcome,
-    other: &Outcome,
+    in_force: &RunReport,
+    other: &RunReport,
     json: bool,
     out: &mut dyn Write,
 ) -> anyhow::Result<()> {
@@ -81,7 +81,7 @@ pub fn compare(
         }
     }
     beside("total", &in_force.plan.total, &other.plan.total, out)?;
-    let links = |outcome: &Outcome| (outcome.plan.total.links, outcome.plan.live);
+    let links = |outcome: &RunReport| (outcome.plan.total.links, outcome.plan.live);
     let ((old, live), (new, _)) = (links(in_force), links(other));
     writeln!(
         out,
@@ -91,7 +91,7 @@ pub fn compare(
 }
 
 /// Counters on standard error, as `expire -v` of C News gave them.
-pub fn count(outcome: &Outcome) {
+pub fn count(outcome: &RunReport) {
     let (total, live) = (&outcome.plan.total, outcome.plan.live);
     eprintln!(
         "broadsheet: {} links kept, {} gone ({} articles); {} ids remembered; {} segments, {} removed",
@@ -105,14 +105,14 @@ pub fn count(outcome: &Outcome) {
 }
 
 /// Articles whose Expires cannot be read, on standard error (`-g`).
-pub fn complain(unreadable: &Unreadable) -> std::io::Result<()> {
+pub fn complain(unreadable: &UnreadableExpires) -> std::io::Result<()> {
     let mut told = BufWriter::new(std::io::stderr());
-    for complaint in &unreadable.told {
+    for complaint in &unreadable.listed {
         writeln!(told, "broadsheet: {complaint}")?;
     }
     let more = unreadable
         .count
-        .saturating_sub(unreadable.told.len() as u64);
+        .saturating_sub(unreadable.listed.len() as u64);
     if more > 0 {
         writeln!(
             told,
@@ -122,7 +122,12 @@ pub fn complain(unreadable: &Unreadable) -> std::io::Result<()> {
     told.flush()
 }
 
-fn beside(name: &str, old: &Going, new: &Going, out: &mut dyn Write) -> std::io::Result<()> {
+fn beside(
+    name: &str,
+    old: &RemovalCount,
+    new: &RemovalCount,
+    out: &mut dyn Write,
+) -> std::io::Result<()> {
     writeln!(out, "{name:24} {:10}{}", "in force", columns(old))?;
     writeln!(out, "{:24} {:10}{}", "", "what-if", columns(new))?;
     if (old.articles, old.bytes) == (new.articles, new.bytes) {
@@ -146,13 +151,13 @@ fn beside(name: &str, old: &Going, new: &Going, out: &mut dyn Write) -> std::io:
     )
 }
 
-fn columns(going: &Going) -> String {
+fn columns(going: &RemovalCount) -> String {
     let oldest = going.oldest_kept.map_or_else(|| "-".to_owned(), utc);
     let size = rough_bytes(going.bytes);
     format!("{:>10} {size:>12}  {oldest}", going.articles)
 }
 
-fn warn(outcome: &Outcome) {
+fn warn(outcome: &RunReport) {
     for warning in &outcome.warnings {
         eprintln!("broadsheet: {warning}");
     }
@@ -194,7 +199,7 @@ fn tell_space(shortage: Option<&Shortage>, dry: bool, out: &mut dyn Write) -> st
         rough_bytes(told.wanted),
         told.share.percent()
     )?;
-    for line in told.shorter.iter().take(SHORTER_SHOWN) {
+    for line in told.shortened_rules.iter().take(SHORTENED_RULES_SHOWN) {
         let patterns = String::from_utf8_lossy(&line.patterns);
         writeln!(
             out,
@@ -203,7 +208,10 @@ fn tell_space(shortage: Option<&Shortage>, dry: bool, out: &mut dyn Write) -> st
             days(line.to)
         )?;
     }
-    let more = told.shorter.len().saturating_sub(SHORTER_SHOWN);
+    let more = told
+        .shortened_rules
+        .len()
+        .saturating_sub(SHORTENED_RULES_SHOWN);
     if more > 0 {
         writeln!(out, "space: and {more} lines of the policy more")?;
     }
@@ -230,7 +238,7 @@ fn days_of(life: Life) -> Option<f64> {
     }
 }
 
-fn as_json(outcome: &Outcome, dry: bool) -> Value {
+fn as_json(outcome: &RunReport, dry: bool) -> Value {
     let (plan, freed, archived) = (&outcome.plan, &outcome.reclaimed, &outcome.archived);
     let ms = |took: std::time::Duration| (took.as_secs_f64() * 1e6).round() / 1e3;
     let told = plan.hierarchies.iter().filter(|(_, going)| going.links > 0);
@@ -256,7 +264,7 @@ fn as_json(outcome: &Outcome, dry: bool) -> Value {
     answer
 }
 
-fn of_going(going: &Going) -> Value {
+fn of_going(going: &RemovalCount) -> Value {
     json!({
         "articles": going.articles, "links": going.links, "bytes": going.bytes, "oldest_kept": going.oldest_kept,
     })
@@ -264,7 +272,7 @@ fn of_going(going: &Going) -> Value {
 
 fn of_shortage(told: &Shortage) -> Value {
     let lives: Vec<Value> = told
-        .shorter
+        .shortened_rules
         .iter()
         .map(|line| {
             json!({

@@ -132,7 +132,7 @@ fixed! {
     expire::explist::RULES_MAX, Unit::Count("rules"), "rules of explist", "More are a fault.";
     expire::archiving::COPY_FAILURES_MAX, Unit::Count("copies"), "failed copies to archives", "After so many a run of expire archives nothing more, and all that should be archived stays, as in C News.";
     expire::archiving::index_line::SUBJECT_BYTES_MAX, Unit::Bytes, "subject in a line of expire -p", "A longer one is cut and ends in `...', as in C News.";
-    expire::complaints::TOLD_MAX, Unit::Count("articles"), "articles that expire -g tells of", "So many are told one by one; more are only counted.";
+    expire::unreadable_expires::LISTED_MAX, Unit::Count("articles"), "articles that expire -g tells of", "So many are told one by one; more are only counted.";
     feed::site_state::SITE_NAME_BYTES_MAX, Unit::Bytes, "name of a site with a feed", "It is the name of a directory in feeds/.";
     feed::deferred::DEFERRED_MAX, Unit::Count("articles"), "deferred articles of a site", "When there are more the feed waits until some are taken.";
     feed::waiting::ROUND_ARTICLES_MAX, Unit::Count("articles"), "articles noted in one pass for all sites", "When there are more, another pass follows.";

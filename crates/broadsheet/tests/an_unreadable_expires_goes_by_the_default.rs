@@ -66,7 +66,7 @@ fn complaints() -> String {
         let text = String::from_utf8_lossy(CASES[place].1);
         let (number, id) = (place + 1, id(place));
         format!(
-            "broadsheet: test.a/{number} {id}: Expires `{text}' cannot be read, the default counts\n"
+            "broadsheet: test.a/{number} {id}: Expires `{text}' cannot be read, the default applies\n"
         )
     };
     (0..UNREADABLE).map(line).collect()
@@ -161,7 +161,7 @@ fn what_was_cancelled_is_not_told() {
 #[test]
 fn what_is_told_one_by_one_is_bounded() {
     let program = Program::with_classic_cancels("test.a 0000000000 00001 y\n");
-    let count = expire::complaints::TOLD_MAX + 2;
+    let count = expire::unreadable_expires::LISTED_MAX + 2;
     let article = |place| with(&id(place), "test.a", "Expires: never\n", b"hello\n");
     let articles: Vec<_> = (0..count).map(article).collect();
     assert_eq!(program.rnews(&batch(&articles)).status, 0);
@@ -170,7 +170,7 @@ fn what_is_told_one_by_one_is_bounded() {
     assert_eq!(told.status, 0, "{told:?}");
     assert_eq!(told.count("expires_unreadable"), count as u64);
     let lines: Vec<_> = told.err.lines().collect();
-    assert_eq!(lines.len(), expire::complaints::TOLD_MAX + 1);
+    assert_eq!(lines.len(), expire::unreadable_expires::LISTED_MAX + 1);
     assert_eq!(
         lines.last().copied(),
         Some("broadsheet: and 2 articles more whose Expires cannot be read")

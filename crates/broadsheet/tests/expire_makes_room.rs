@@ -70,7 +70,7 @@ fn what_cannot_be_found_is_told_and_ends_with_1() {
     assert_eq!(told.status, 2, "{told:?}");
     assert!(
         told.err
-            .contains("8 of 12 links would go because space is short, more than 60 %"),
+            .contains("8 of 12 links would be removed because space is short, more than 60 %"),
         "{told:?}"
     );
     let told = expire(&program, &["expire", "--force"], 5);

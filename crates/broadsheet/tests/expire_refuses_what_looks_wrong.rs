@@ -246,7 +246,8 @@ fn more_than_a_part_of_all_needs_force() {
     let told = expire(&program, now() + 2 * DAY, &[]);
     assert_eq!(told.status, 2, "{told:?}");
     assert!(
-        told.err.contains("10 of 10 links would go, more than 60 %"),
+        told.err
+            .contains("10 of 10 links would be removed, more than 60 %"),
         "{told:?}"
     );
     assert!(
@@ -279,7 +280,10 @@ fn more_than_a_part_of_all_needs_force() {
     );
     program.write("news/explist", seven);
     let told = expire(&program, now() + 2 * DAY, &[]);
-    assert!(told.err.contains("4 of 4 links would go"), "{told:?}");
+    assert!(
+        told.err.contains("4 of 4 links would be removed"),
+        "{told:?}"
+    );
     let told = expire(&program, now() + 2 * DAY, &["--force"]);
     assert!(
         told.status == 0 && told.out.contains("4 articles gone, 4 of 4 links"),

@@ -1,4 +1,4 @@
-//! How long a policy takes to meet a large active table, and to decide.
+//! Measures how long it takes to compile a policy over a large active table, and to decide.
 //! `cargo run --release -p expire --example policy_speed [groups [rules]]`
 
 use std::hint::black_box;

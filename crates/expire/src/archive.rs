@@ -1,28 +1,28 @@
-//! Where expired articles are copied first.
+//! The archive directories of a policy.
 
-/// A directory that expired articles are copied to before they go.
+/// A directory to which expired articles are copied before they are removed.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Archive {
-    /// Absolute, or relative to the news directory.
+    /// The path, absolute or relative to the news directory.
     pub path: Vec<u8>,
-    /// How articles lie in it.
+    /// The layout of the articles in it.
     pub layout: Layout,
 }
 
-/// How articles lie in an archive.
+/// The layout of an archive.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Layout {
-    /// `group/as/directories/number`, as the classic spool.
+    /// `group/as/directories/number`, as in the classic spool.
     Tree,
-    /// `number` in the directory itself, whatever the group (a leading `=` in `explist`): for one group.
+    /// `number` in the directory itself, for any group (a leading `=` in `explist`): suitable for one group.
     Flat,
-    /// A second news directory, which can be served later.
+    /// A second news directory, which a server can serve later.
     Segments,
 }
 
 impl Archive {
-    /// Reads a classic directory: a path, with a leading `=` for flat. `None` if
-    /// no path is left, or it holds a NUL.
+    /// Parses a classic directory: a path, with a leading `=` for flat. `None` if
+    /// the path is empty or contains a NUL.
     pub fn parse(text: &[u8]) -> Option<Self> {
         let (path, layout) = match text.strip_prefix(b"=") {
             Some(path) => (path, Layout::Flat),

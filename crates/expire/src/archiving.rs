@@ -1,16 +1,16 @@
-//! Archiving: what goes from a group whose rule names an archive is copied there first.
+//! Archiving: before an article is removed from a group whose rule names an archive, it is copied there.
 //!
-//! As C News: the copy is on the disk before the original may go; an original that is missing is no fault; a copy that fails
-//! keeps its article; after [`COPY_FAILURES_MAX`] failures nothing more is archived in the run, and all that should have
-//! been stays. A run may be killed at any moment: the next one finds what was copied, and goes on.
+//! As in C News: the copy is on the disk before the original may be removed; a missing original is not an error; an article
+//! whose copy fails is kept; after [`COPY_FAILURES_MAX`] failures the run archives nothing more and keeps every article
+//! that it should archive. A run may be killed at any moment: the next run finds the copies and continues.
 
-mod fault;
-mod files;
-mod going;
+mod archive_links;
+mod copy_error;
+mod file_archive;
 pub mod index_line;
-mod place;
-mod second_news;
-mod stay;
+mod news_archive;
+mod plan_revision;
+mod target;
 
 use std::collections::HashMap;
 use std::io::Write;
@@ -20,31 +20,31 @@ use groups::GroupId;
 use store::{HistoryLine, Options, Reader, StoredRecord, Survey};
 
 use crate::decide::Plan;
-use crate::failure::Failure;
 use crate::policy::Policy;
+use crate::run_error::RunError;
 
-pub use fault::CopyFault;
-pub use second_news::Make;
+pub use copy_error::CopyError;
+pub use news_archive::CreateNews;
 
-use going::{Leaving, Link};
-use place::Place;
-use stay::Stay;
+use archive_links::{ArchiveLink, ArchiveLinks};
+use plan_revision::PlanRevision;
+use target::ArchiveTarget;
 
-/// After so many failed copies a run archives nothing more, as C News.
+/// Failed copies after which a run archives nothing more, as in C News.
 pub const COPY_FAILURES_MAX: u64 = 3;
 
-/// What is wanted of archiving, besides the policy.
+/// The archiving options of a run, besides the policy.
 pub struct Archiving<'a> {
-    /// Hold what should be archived: nothing is copied, and nothing of it goes.
+    /// Copy nothing, and keep every article that should be archived.
     pub hold: bool,
-    /// Makes a news directory for [`crate::Layout::Segments`].
-    pub make: &'a Make<'a>,
-    /// Where the line for each copy goes (`-p`).
+    /// Creates a news directory for [`crate::Layout::Segments`].
+    pub make: &'a CreateNews<'a>,
+    /// The destination of the index line for each copy (`-p`).
     pub index: Option<&'a mut dyn Write>,
 }
 
 impl Default for Archiving<'_> {
-    /// Copies to directories; makes no news directory.
+    /// Copies to directories, and creates no news directory.
     fn default() -> Self {
         Archiving {
             hold: false,
@@ -54,160 +54,161 @@ impl Default for Archiving<'_> {
     }
 }
 
-/// What was archived, or would be.
+/// The result of archiving, or of a dry run.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Archived {
     /// Links (an article in a group) whose copy is in the archive.
     pub copies: u64,
-    /// Links that had to be archived and went, but of whose article nothing was left to copy.
+    /// Links that were removed without a copy, because nothing was left of the article.
     pub missing: u64,
-    /// Copies that failed; the articles stay.
+    /// Failed copies; the articles are kept.
     pub failed: u64,
-    /// Links that should be archived and stay, because archiving is held.
+    /// Links that are kept because archiving is held.
     pub held: u64,
-    /// What went wrong, in sentences for the administrator.
-    pub faults: Vec<String>,
+    /// The errors, in sentences for the administrator.
+    pub errors: Vec<String>,
 }
 
-/// Tells of each archive of a policy that cannot be used.
-pub fn unusable(policy: &Policy, news: &Path) -> Vec<String> {
-    let archives = place::archives(policy).into_iter();
+/// Checks every archive of a policy. Returns a message for each unusable one.
+pub fn check_archives(policy: &Policy, news: &Path) -> Vec<String> {
+    let archives = target::archives(policy).into_iter();
     archives
-        .filter_map(|archive| place::fault_of(archive, news))
+        .filter_map(|archive| target::check_archive(archive, news))
         .collect()
 }
 
-/// One run's archiving.
-pub(crate) struct Run<'r, 'a> {
+/// The archiving of one run.
+pub(crate) struct ArchiveRun<'r, 'a> {
     reader: &'r Reader,
-    places: Vec<Place<'a>>,
-    place_of_rule: HashMap<usize, usize>,
-    told: Archived,
+    targets: Vec<ArchiveTarget<'a>>,
+    target_of_rule: HashMap<usize, usize>,
+    report: Archived,
 }
 
-impl<'r, 'a> Run<'r, 'a> {
-    /// Looks at the archives of the policy; those that cannot be used are held.
+impl<'r, 'a> ArchiveRun<'r, 'a> {
+    /// Checks the archives of the policy; unusable ones are held.
     pub(crate) fn new(
         news: &Path,
         (reader, policy): (&'r Reader, &Policy),
         options: Options,
         archiving: &Archiving<'a>,
-    ) -> Run<'r, 'a> {
-        let mut told = Archived::default();
+    ) -> ArchiveRun<'r, 'a> {
+        let mut report = Archived::default();
         let table = (policy, reader.active());
-        let archives = place::archives(policy).into_iter();
-        let places = archives
+        let archives = target::archives(policy).into_iter();
+        let targets = archives
             .map(|archive| {
-                let mut place = place::open(archive, news, table, options, archiving);
-                let fault = place::fault_of(archive, news).filter(|_| !archiving.hold);
-                place.held = archiving.hold || fault.is_some();
-                let sentence = |fault| format!("{fault}; what should be archived there stays");
-                told.faults.extend(fault.map(sentence));
-                place
+                let mut target = target::open(archive, news, table, options, archiving);
+                let error = target::check_archive(archive, news).filter(|_| !archiving.hold);
+                target.held = archiving.hold || error.is_some();
+                let sentence =
+                    |error| format!("{error}; articles that should be archived there are kept");
+                report.errors.extend(error.map(sentence));
+                target
             })
             .collect();
-        Run {
+        ArchiveRun {
             reader,
-            places,
-            place_of_rule: place::by_rule(policy),
-            told,
+            targets,
+            target_of_rule: target::by_rule(policy),
+            report,
         }
     }
 
-    /// The groups of which nothing goes, because their archive is held; ascending.
+    /// The groups of which nothing is removed, because their archive is held; ascending.
     pub(crate) fn held_groups(&self, policy: &Policy) -> Vec<GroupId> {
         let is_held = |id: &GroupId| {
-            let place = policy
+            let target = policy
                 .rule(*id)
-                .and_then(|rule| self.place_of_rule.get(&rule.line));
-            place.is_some_and(|place| self.places.get(*place).is_none_or(|place| place.held))
+                .and_then(|rule| self.target_of_rule.get(&rule.line));
+            target.is_some_and(|target| self.targets.get(*target).is_none_or(|target| target.held))
         };
         let mut held: Vec<GroupId> = self.reader.active().ids().filter(is_held).collect();
         held.sort_unstable();
         held
     }
 
-    /// Takes what is held out of the plan, and counts what would be copied.
+    /// Removes held links from the plan, and counts the copies to be made.
     pub(crate) fn hold(
         &mut self,
         (policy, surveys): (&Policy, &[Survey]),
         plan: &mut Plan,
-    ) -> Result<(), Failure> {
-        if self.place_of_rule.is_empty() {
+    ) -> Result<(), RunError> {
+        if self.target_of_rule.is_empty() {
             return Ok(());
         }
-        (self.told.copies, self.told.missing) = (0, 0);
-        let mut stay = Stay::default();
-        let (places, told) = (&self.places, &mut self.told);
+        (self.report.copies, self.report.missing) = (0, 0);
+        let mut revision = PlanRevision::default();
+        let (targets, report) = (&self.targets, &mut self.report);
         each_segment(
             (self.reader, policy, surveys),
             plan,
-            &self.place_of_rule,
+            &self.target_of_rule,
             |base, links| {
                 for link in links {
-                    if places.get(link.place).is_none_or(|place| place.held) {
-                        stay.from(link, base);
-                        told.held += 1;
+                    if targets.get(link.target).is_none_or(|target| target.held) {
+                        revision.keep_from(link, base);
+                        report.held += 1;
                     } else if link.cancelled {
-                        told.missing += 1;
+                        report.missing += 1;
                     } else {
-                        told.copies += 1;
+                        report.copies += 1;
                     }
                 }
                 Ok(())
             },
         )?;
-        stay.change(&mut plan.expiry, self.reader.expired());
+        revision.apply(&mut plan.expiry, self.reader.expired());
         plan.count(self.reader, surveys.iter());
         Ok(())
     }
 
-    /// Copies what the plan takes from groups that archive; what cannot be copied is taken out of it.
+    /// Copies the links that the plan removes from groups with an archive. Links whose copy fails are taken out of the plan.
     pub(crate) fn copy(
         &mut self,
         (policy, surveys): (&Policy, &[Survey]),
         plan: &mut Plan,
         index: Option<&mut dyn Write>,
-    ) -> Result<(), Failure> {
-        if self.place_of_rule.is_empty() {
+    ) -> Result<(), RunError> {
+        if self.target_of_rule.is_empty() {
             return Ok(());
         }
-        (self.told.copies, self.told.missing) = (0, 0);
+        (self.report.copies, self.report.missing) = (0, 0);
         let mut copying = Copying {
             reader: self.reader,
-            places: &mut self.places,
-            told: &mut self.told,
-            stay: Stay::default(),
+            targets: &mut self.targets,
+            report: &mut self.report,
+            revision: PlanRevision::default(),
             index,
         };
         each_segment(
             (self.reader, policy, surveys),
             plan,
-            &self.place_of_rule,
+            &self.target_of_rule,
             |base, links| copying.segment(base, links),
         )?;
-        let stay = copying.finish()?;
-        stay.change(&mut plan.expiry, self.reader.expired());
+        let revision = copying.finish()?;
+        revision.apply(&mut plan.expiry, self.reader.expired());
         plan.count(self.reader, surveys.iter());
         Ok(())
     }
 
     pub(crate) fn finish(self) -> Archived {
-        self.told
+        self.report
     }
 }
 
-/// Calls `each` with the base of every segment from which something goes that should be archived, and its links.
+/// Calls `each` for every segment with links to archive: with the base of the segment and the links.
 fn each_segment(
     (reader, policy, surveys): (&Reader, &Policy, &[Survey]),
     plan: &Plan,
-    place_of_rule: &HashMap<usize, usize>,
-    mut each: impl FnMut(u64, &[Link<'_>]) -> Result<(), Failure>,
-) -> Result<(), Failure> {
-    if place_of_rule.is_empty() || plan.expiry.removes_nothing() {
+    target_of_rule: &HashMap<usize, usize>,
+    mut each: impl FnMut(u64, &[ArchiveLink<'_>]) -> Result<(), RunError>,
+) -> Result<(), RunError> {
+    if target_of_rule.is_empty() || plan.expiry.removes_nothing() {
         return Ok(());
     }
-    let mut leaving = Leaving::new(reader, policy, &plan.expiry, place_of_rule);
+    let mut leaving = ArchiveLinks::new(reader, policy, &plan.expiry, target_of_rule);
     for survey in surveys {
         let links = leaving.links(survey);
         if !links.is_empty() {
@@ -219,25 +220,25 @@ fn each_segment(
 
 struct Copying<'c, 'i, 'a> {
     reader: &'c Reader,
-    places: &'c mut [Place<'a>],
-    told: &'c mut Archived,
-    stay: Stay,
+    targets: &'c mut [ArchiveTarget<'a>],
+    report: &'c mut Archived,
+    revision: PlanRevision,
     index: Option<&'i mut (dyn Write + 'i)>,
 }
 
-/// An article that was read.
-struct Opened {
+/// An article in memory.
+struct LoadedArticle {
     stored: StoredRecord,
     native: Vec<u8>,
 }
 
 impl Copying<'_, '_, '_> {
-    /// Links are in the order of the log, those of one article together. Copies count when they are sure.
-    fn segment(&mut self, base: u64, links: &[Link<'_>]) -> Result<(), Failure> {
+    /// Archives the links of a segment. They are in the order of the log, those of one article together. Copies count once they are durable.
+    fn segment(&mut self, base: u64, links: &[ArchiveLink<'_>]) -> Result<(), RunError> {
         let mut copied = Vec::new();
         for same in links.chunk_by(|a, b| a.position == b.position) {
             let (held, wanted): (Vec<_>, Vec<_>) =
-                same.iter().partition(|link| self.is_held(link.place));
+                same.iter().partition(|link| self.is_held(link.target));
             for link in held {
                 self.hold(link, base);
             }
@@ -247,14 +248,14 @@ impl Copying<'_, '_, '_> {
             let opened = match self.open(first) {
                 Ok(Some(opened)) => opened,
                 Ok(None) => {
-                    self.told.missing += wanted.len() as u64;
+                    self.report.missing += wanted.len() as u64;
                     continue;
                 }
-                Err(fault) => {
-                    let fault = CopyFault::from(fault);
+                Err(error) => {
+                    let error = CopyError::from(error);
                     wanted
                         .iter()
-                        .for_each(|link| self.failed(link, base, &fault));
+                        .for_each(|link| self.failed(link, base, &error));
                     continue;
                 }
             };
@@ -262,20 +263,20 @@ impl Copying<'_, '_, '_> {
                 self.link(link, base, &opened, &mut copied);
             }
         }
-        self.settle(base, &copied)
+        self.flush_copies(base, &copied)
     }
 
-    fn is_held(&self, place: usize) -> bool {
-        self.places.get(place).is_none_or(|place| place.held)
+    fn is_held(&self, target: usize) -> bool {
+        self.targets.get(target).is_none_or(|target| target.held)
     }
 
-    fn hold(&mut self, link: &Link<'_>, base: u64) {
-        self.stay.from(link, base);
-        self.told.held += 1;
+    fn hold(&mut self, link: &ArchiveLink<'_>, base: u64) {
+        self.revision.keep_from(link, base);
+        self.report.held += 1;
     }
 
-    /// `None`: nothing is left of it.
-    fn open(&self, link: &Link<'_>) -> Result<Option<Opened>, store::Error> {
+    /// Reads the article of a link; `None` if nothing is left of it.
+    fn open(&self, link: &ArchiveLink<'_>) -> Result<Option<LoadedArticle>, store::Error> {
         if link.cancelled {
             return Ok(None);
         }
@@ -285,86 +286,92 @@ impl Copying<'_, '_, '_> {
         };
         let mut native = Vec::new();
         stored.record().push_native(&mut native);
-        Ok(Some(Opened { stored, native }))
+        Ok(Some(LoadedArticle { stored, native }))
     }
 
     fn link<'l, 's>(
         &mut self,
-        link: &'l Link<'s>,
+        link: &'l ArchiveLink<'s>,
         base: u64,
-        opened: &Opened,
-        copied: &mut Vec<(&'l Link<'s>, Vec<u8>)>,
+        opened: &LoadedArticle,
+        copied: &mut Vec<(&'l ArchiveLink<'s>, Vec<u8>)>,
     ) {
-        let place = self.places.get_mut(link.place);
-        let Some(place) = place.filter(|place| !place.held) else {
+        let target = self.targets.get_mut(link.target);
+        let Some(target) = target.filter(|target| !target.held) else {
             return self.hold(link, base);
         };
-        match place.copy(link, &opened.stored.record(), &opened.native) {
+        match target.copy(link, &opened.stored.record(), &opened.native) {
             Ok(()) => {
                 let line = self.index.as_ref().map(|_| index_line_of(link, opened));
                 copied.push((link, line.unwrap_or_default()));
             }
-            Err(fault) => self.failed(link, base, &fault),
+            Err(error) => self.failed(link, base, &error),
         }
     }
 
-    fn failed(&mut self, link: &Link<'_>, base: u64, fault: &CopyFault) {
-        if self.told.failed >= COPY_FAILURES_MAX {
+    fn failed(&mut self, link: &ArchiveLink<'_>, base: u64, error: &CopyError) {
+        if self.report.failed >= COPY_FAILURES_MAX {
             return self.hold(link, base);
         }
-        self.told.failed += 1;
-        self.told.faults.push(format!(
-            "cannot archive {}/{}: {fault}; the article stays",
+        self.report.failed += 1;
+        self.report.errors.push(format!(
+            "cannot archive {}/{}: {error}; the article is kept",
             String::from_utf8_lossy(link.group),
             link.number
         ));
-        self.stay.one(link, base);
-        if self.told.failed == COPY_FAILURES_MAX {
+        self.revision.keep_one(link, base);
+        if self.report.failed == COPY_FAILURES_MAX {
             let held = format!(
-                "{COPY_FAILURES_MAX} copies failed: nothing more is archived in this run, and all that should be stays"
+                "{COPY_FAILURES_MAX} copies failed: this run archives nothing more, and keeps all articles that should be archived"
             );
-            self.told.faults.push(held);
-            self.places.iter_mut().for_each(|place| place.held = true);
+            self.report.errors.push(held);
+            self.targets
+                .iter_mut()
+                .for_each(|target| target.held = true);
         }
     }
 
-    /// Makes the copies of a segment sure. Those of an archive that cannot are as good as not made.
-    fn settle(&mut self, base: u64, copied: &[(&Link<'_>, Vec<u8>)]) -> Result<(), Failure> {
+    /// Makes the copies of a segment durable. If an archive fails to do so, its copies count as not made.
+    fn flush_copies(
+        &mut self,
+        base: u64,
+        copied: &[(&ArchiveLink<'_>, Vec<u8>)],
+    ) -> Result<(), RunError> {
         let mut lost = Vec::new();
-        for (number, place) in self.places.iter_mut().enumerate() {
-            if !copied.iter().any(|(link, _)| link.place == number) {
+        for (number, target) in self.targets.iter_mut().enumerate() {
+            if !copied.iter().any(|(link, _)| link.target == number) {
                 continue;
             }
-            if let Err(fault) = place.flush() {
-                place.held = true;
+            if let Err(error) = target.flush() {
+                target.held = true;
                 lost.push(number);
-                self.told.faults.push(format!(
-                    "{fault}; nothing more is archived there in this run, and all that should be stays"
+                self.report.errors.push(format!(
+                    "{error}; this run archives nothing more there, and keeps the articles that should be archived there"
                 ));
             }
         }
         for (link, line) in copied {
-            if lost.contains(&link.place) {
+            if lost.contains(&link.target) {
                 self.hold(link, base);
                 continue;
             }
-            self.told.copies += 1;
+            self.report.copies += 1;
             if let Some(index) = &mut self.index {
-                index.write_all(line).map_err(Failure::Index)?;
+                index.write_all(line).map_err(RunError::Index)?;
             }
         }
         Ok(())
     }
 
-    fn finish(self) -> Result<Stay, Failure> {
+    fn finish(self) -> Result<PlanRevision, RunError> {
         if let Some(index) = self.index {
-            index.flush().map_err(Failure::Index)?;
+            index.flush().map_err(RunError::Index)?;
         }
-        Ok(self.stay)
+        Ok(self.revision)
     }
 }
 
-fn index_line_of(link: &Link<'_>, opened: &Opened) -> Vec<u8> {
+fn index_line_of(link: &ArchiveLink<'_>, opened: &LoadedArticle) -> Vec<u8> {
     let record = opened.stored.record();
     let line = HistoryLine::parse(record.line());
     let id = line.map_or(&b""[..], |line| line.id);

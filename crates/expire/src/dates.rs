@@ -4,9 +4,9 @@ use std::fmt;
 
 use thiserror::Error;
 
-use crate::life::{Life, LifeFault, Share};
+use crate::life::{Life, LifeError, Share};
 
-/// How long articles ruled by a line live.
+/// The lives of articles under a rule.
 ///
 /// Invariant: `low <= default <= high`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -16,11 +16,11 @@ pub struct Dates {
     high: Life,
 }
 
-/// The ends that dates get when they do not give their own: the last
-/// `/bounds/` line, or from nothing to `never`.
+/// The ends of dates that contain none: those of the last
+/// `/bounds/` line, or 0 and `never`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Bounds {
-    /// The least life.
+    /// The shortest life.
     pub low: Life,
     /// The longest life.
     pub high: Life,
@@ -35,16 +35,16 @@ impl Default for Bounds {
     }
 }
 
-/// Why dates cannot be used.
+/// The error in a dates field.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
-pub enum DatesFault {
-    /// A part is no length of time.
+pub enum DatesError {
+    /// A part is not a length of time.
     #[error(transparent)]
-    Life(#[from] LifeFault),
+    Life(#[from] LifeError),
     /// More than three parts.
-    #[error("`{0}' has more than three dates; use low-default-high")]
+    #[error("`{0}' contains more than three dates; write low-default-high")]
     Parts(String),
-    /// `low <= default <= high` does not hold as written.
+    /// `low <= default <= high` does not hold for the written parts.
     #[error("dates out of order: {shorter_name} {shorter} is more than {longer_name} {longer}")]
     Order {
         /// The end that should be the shorter.
@@ -59,17 +59,17 @@ pub enum DatesFault {
 }
 
 impl Dates {
-    /// Dates from what was written, the rest from the bounds. Ends that were not
-    /// written stretch to keep the order; written ones do not.
+    /// Makes dates of the written parts, and takes the missing ones from the bounds. A missing end
+    /// is moved to keep the order; a written one is not.
     ///
     /// # Errors
-    /// [`DatesFault::Order`] if the written parts are out of order.
+    /// [`DatesError::Order`] if the written parts are out of order.
     pub fn new(
         low: Option<Life>,
         default: Life,
         high: Option<Life>,
         bounds: Bounds,
-    ) -> Result<Self, DatesFault> {
+    ) -> Result<Self, DatesError> {
         let dates = Self {
             low: low.unwrap_or_else(|| bounds.low.min(default)),
             default,
@@ -80,11 +80,11 @@ impl Dates {
         Ok(dates)
     }
 
-    /// Reads `default`, `default-high` or `low-default-high`.
+    /// Parses `default`, `default-high` or `low-default-high`.
     ///
     /// # Errors
-    /// [`DatesFault`] names the part that is wrong.
-    pub fn parse(text: &[u8], bounds: Bounds) -> Result<Self, DatesFault> {
+    /// [`DatesError`] with the wrong part.
+    pub fn parse(text: &[u8], bounds: Bounds) -> Result<Self, DatesError> {
         let mut parts = text.split(|byte| *byte == b'-').map(Life::parse);
         let mut next = || parts.next().transpose();
         let (first, second, third) = (next()?, next()?, next()?);
@@ -94,16 +94,16 @@ impl Dates {
                     Self::new(Some(low), default, Some(high), bounds)
                 }
                 (Some(default), high, _) => Self::new(None, default, high, bounds),
-                // `split` always gives a first part.
-                (None, ..) => Err(LifeFault::NotDays(String::new()).into()),
+                // `split` always yields a first part.
+                (None, ..) => Err(LifeError::NotDays(String::new()).into()),
             };
         }
-        Err(DatesFault::Parts(
+        Err(DatesError::Parts(
             String::from_utf8_lossy(text).into_owned(),
         ))
     }
 
-    /// Younger than this, an article stays whatever its Expires says.
+    /// Articles younger than this are kept whatever their Expires.
     pub fn low(&self) -> Life {
         self.low
     }
@@ -113,12 +113,12 @@ impl Dates {
         self.default
     }
 
-    /// Older than this, an article goes whatever its Expires says.
+    /// Articles older than this are removed whatever their Expires.
     pub fn high(&self) -> Life {
         self.high
     }
 
-    /// The same with the default and the longest life shortened, never below `low`. What never goes stays for ever.
+    /// Shortens the default and the longest life, never below `low`. `never` does not change.
     pub fn shortened(&self, share: Share) -> Self {
         Self {
             low: self.low,
@@ -127,7 +127,7 @@ impl Dates {
         }
     }
 
-    /// The ends alone, as a `/bounds/` line gives them.
+    /// The ends alone, for a `/bounds/` line.
     pub fn bounds(&self) -> Bounds {
         Bounds {
             low: self.low,
@@ -136,7 +136,7 @@ impl Dates {
     }
 }
 
-/// `low-default-high`, as `explist` reads it.
+/// `low-default-high`, as in `explist`.
 impl fmt::Display for Dates {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}-{}-{}", self.low, self.default, self.high)
@@ -146,11 +146,11 @@ impl fmt::Display for Dates {
 fn ordered(
     (shorter_name, shorter): (&'static str, Life),
     (longer_name, longer): (&'static str, Life),
-) -> Result<(), DatesFault> {
+) -> Result<(), DatesError> {
     if shorter <= longer {
         return Ok(());
     }
-    Err(DatesFault::Order {
+    Err(DatesError::Order {
         shorter_name,
         shorter,
         longer_name,
@@ -211,11 +211,11 @@ mod tests {
             ),
             (
                 "1-2-3-4",
-                "`1-2-3-4' has more than three dates; use low-default-high",
+                "`1-2-3-4' contains more than three dates; write low-default-high",
             ),
             (
                 "1-2-3-",
-                "`1-2-3-' has more than three dates; use low-default-high",
+                "`1-2-3-' contains more than three dates; write low-default-high",
             ),
             (
                 "1--3",

@@ -1,41 +1,41 @@
-//! What goes. The work grows with that and not with what is kept: in each segment the cut-off of every life is found by
-//! binary search on arrival, every group's number there by another, and from the segment on in which something is kept
-//! nothing is looked at, but for the exceptions, which are listed.
+//! Decides which articles are removed. The work is proportional to the removals, not to the stored articles: in each segment
+//! a binary search on arrival finds the cut-off of every life, another one the number of every group there; segments after
+//! the first kept article are not read, except for their listed exceptions.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
 use groups::{Active, GroupId};
 use store::{Error, ExpiryDecision, ExpiryState, GroupRows, HistoryLine, Reader, Survey};
 
-use crate::complaints::Unreadable;
-use crate::count::{Going, Hierarchies, count};
+use crate::count::{Hierarchies, RemovalCount, count};
 use crate::policy::{Cutoffs, Policy};
+use crate::unreadable_expires::UnreadableExpires;
 
-/// What a run would do.
+/// The decision of a run.
 #[derive(Debug, Default)]
 pub struct Plan {
-    /// For the store to take over.
+    /// The decision, for the store to apply.
     pub expiry: ExpiryDecision,
-    /// By hierarchy, what goes.
+    /// The removals by hierarchy.
     pub hierarchies: Hierarchies,
-    /// What goes in all.
-    pub total: Going,
-    /// Links (an article in a group) there are now, at most.
+    /// All removals.
+    pub total: RemovalCount,
+    /// Upper bound of the number of links (an article in a group) before the run.
     pub live: u64,
-    /// Links of articles that seem to have come in the future: they stay. Was the clock set back?
+    /// Links of articles with an arrival in the future, which are kept. A sign that the clock was set back.
     pub in_future: u64,
-    /// Articles whose Expires cannot be read (`-g`), those of held groups included.
-    pub unreadable: Unreadable,
+    /// Articles with an unreadable Expires (`-g`), including those of held groups.
+    pub unreadable: UnreadableExpires,
 }
 
 impl Plan {
-    /// Counts what goes in these segments, anew: the figures follow from the expiry alone.
+    /// Recounts the removals in these segments; the counts follow from the expiry decision alone.
     pub(crate) fn count<'s>(&mut self, reader: &Reader, surveys: impl Iterator<Item = &'s Survey>) {
         (self.total, self.hierarchies) = count(reader, surveys, &self.expiry);
     }
 }
 
-/// Decides what goes at `now`. `held`: groups for which it is true stay as they are.
+/// Decides which articles are removed at `now`, seconds since 1970. Groups for which `held` is true do not change.
 ///
 /// # Errors
 /// A file of the store cannot be read.
@@ -50,7 +50,7 @@ pub fn decide(
     Ok(decide_on(reader, &surveys?, policy, now, &held))
 }
 
-/// As [`decide`], on surveys of all segments that were made before.
+/// As [`decide`], on existing surveys of all segments.
 pub(crate) fn decide_on(
     reader: &Reader,
     surveys: &[Survey],
@@ -58,19 +58,19 @@ pub(crate) fn decide_on(
     now: i64,
     held: &dyn Fn(GroupId) -> bool,
 ) -> Plan {
-    let mut run = Run::new(reader, policy, now, held);
+    let mut decider = Decider::new(reader, policy, now, held);
     for survey in surveys {
-        run.by_default(survey);
+        decider.decide_by_default(survey);
     }
-    run.keep_what_came_in_future(surveys);
-    let mut unreadable = Unreadable::default();
+    decider.keep_future_arrivals(surveys);
+    let mut unreadable = UnreadableExpires::default();
     for survey in surveys {
         for line in survey.exceptions() {
-            unreadable.look_at(reader, &line);
-            run.exception(survey.base(), &line);
+            unreadable.examine(reader, &line);
+            decider.decide_exception(survey.base(), &line);
         }
     }
-    let mut plan = run.finish(surveys);
+    let mut plan = decider.finish(surveys);
     plan.unreadable = unreadable;
     let touched = plan.expiry.touched.clone();
     let is_touched = |survey: &&Survey| touched.binary_search(&survey.base()).is_ok();
@@ -78,44 +78,44 @@ pub(crate) fn decide_on(
     plan
 }
 
-/// Groups whose articles without Expires are cut off at the same time.
-struct Class {
+/// Groups with the same cut-off for articles without Expires.
+struct CutoffClass {
     cutoff: i64,
-    /// No segment below this position need be looked at.
+    /// Segments below this position need not be read.
     from: u64,
     settled: Option<u64>,
-    /// Segments and records from which on articles came in the future.
+    /// The base of each segment with arrivals in the future, and the record from which on they occur.
     future: Vec<(u64, u64)>,
 }
 
-struct Run<'r> {
+struct Decider<'r> {
     policy: &'r Policy,
     active: &'r Active,
     expired: &'r ExpiryState,
     now: i64,
-    classes: Vec<Class>,
+    classes: Vec<CutoffClass>,
     by_cutoff: HashMap<i64, usize>,
-    /// By group id.
+    /// The class of each group, by group id.
     class_of: Vec<Option<usize>>,
     /// Removed groups, by name.
     others: HashMap<Vec<u8>, (Option<usize>, Cutoffs)>,
     cuts: HashMap<Vec<u8>, u64>,
     kept: HashSet<(Vec<u8>, u64)>,
     gone: HashSet<(Vec<u8>, u64)>,
-    /// Segments in which something goes.
+    /// Segments with removals.
     touched: BTreeSet<u64>,
     in_future: u64,
 }
 
-impl<'r> Run<'r> {
+impl<'r> Decider<'r> {
     fn new(
         reader: &'r Reader,
         policy: &'r Policy,
         now: i64,
         held: &dyn Fn(GroupId) -> bool,
-    ) -> Run<'r> {
+    ) -> Decider<'r> {
         let active = reader.active();
-        let mut run = Run {
+        let mut decider = Decider {
             policy,
             active,
             expired: reader.expired(),
@@ -135,23 +135,23 @@ impl<'r> Run<'r> {
             if cutoffs == Cutoffs::KEEP {
                 continue;
             }
-            let class = run.class(cutoffs.default);
-            let settled = run.expired.settled(active.name(id));
-            if let Some(class) = run.classes.get_mut(class) {
+            let class = decider.class(cutoffs.default);
+            let settled = decider.expired.settled(active.name(id));
+            if let Some(class) = decider.classes.get_mut(class) {
                 class.from = class.from.min(settled);
             }
-            if let Some(slot) = run.class_of.get_mut(id.0 as usize) {
+            if let Some(slot) = decider.class_of.get_mut(id.0 as usize) {
                 *slot = Some(class);
             }
         }
-        run
+        decider
     }
 
     fn class(&mut self, cutoff: i64) -> usize {
         let fresh = self.classes.len();
         let place = *self.by_cutoff.entry(cutoff).or_insert(fresh);
         if place == fresh {
-            self.classes.push(Class {
+            self.classes.push(CutoffClass {
                 cutoff,
                 from: u64::MAX,
                 settled: None,
@@ -161,7 +161,7 @@ impl<'r> Run<'r> {
         place
     }
 
-    /// The class and the cut-offs of a group, in active or not. `None`: nothing rules it.
+    /// The class and the cut-offs of a group, in active or not. `None` if no rule covers it.
     fn rule_of(&mut self, name: &[u8]) -> Option<(usize, Cutoffs)> {
         if let Some(id) = self.active.find(name) {
             let class = self.class_of.get(id.0 as usize).copied().flatten()?;
@@ -170,7 +170,7 @@ impl<'r> Run<'r> {
         if let Some((class, cutoffs)) = self.others.get(name) {
             return class.map(|class| (class, *cutoffs));
         }
-        // A group that was removed counts as unmoderated.
+        // A removed group counts as unmoderated.
         let rule = self.policy.rule_of_name(name, false);
         let cutoffs = rule.map(|rule| self.policy.cutoffs_of(rule, self.now));
         let class = cutoffs.map(|cutoffs| self.class(cutoffs.default));
@@ -187,10 +187,10 @@ impl<'r> Run<'r> {
         fresh.unwrap_or_else(|| self.expired.cut(name))
     }
 
-    /// Articles without Expires, in one segment.
-    fn by_default(&mut self, survey: &Survey) {
+    /// Decides the articles without Expires in one segment.
+    fn decide_by_default(&mut self, survey: &Survey) {
         let base = survey.base();
-        // For each class, the record from which on its articles stay; `None`: this segment is not its business.
+        // For each class, the first record that is kept; `None` if the class skips this segment.
         let mut stay: Vec<Option<u64>> = Vec::new();
         for class in &mut self.classes {
             if class.settled.is_some() || class.from > base {
@@ -215,14 +215,14 @@ impl<'r> Run<'r> {
                 continue;
             };
             while stay.len() < self.classes.len() {
-                // Of a group that was removed, met just now.
+                // The class of a removed group, found just now.
                 let cutoff = self
                     .classes
                     .get(stay.len())
                     .map_or(i64::MIN, |class| class.cutoff);
                 stay.push(Some(match survey.boundary(cutoff) {
                     None => survey.end(),
-                    // What came in the future waits until that has come.
+                    // Articles from the future are kept until their arrival time.
                     Some(found) if found.arrival > self.now => 0,
                     Some(found) => found.record,
                 }));
@@ -245,14 +245,14 @@ impl<'r> Run<'r> {
         }
         let first = rows.number_at(0);
         for number in self.expired.survivors_in(rows.name, (first, last)) {
-            // Kept as it came in the future; that has come. Exceptions are decided after this.
+            // Kept because its arrival was in the future, which has come. Exceptions are decided after this.
             self.gone.insert((rows.name.to_vec(), number));
             self.touched.insert(base);
         }
     }
 
-    /// A cut may go over articles of a time when the clock was ahead: they stay until their time.
-    fn keep_what_came_in_future(&mut self, surveys: &[Survey]) {
+    /// Keeps articles from a time when the clock was ahead, even below a cut, until their arrival time.
+    fn keep_future_arrivals(&mut self, surveys: &[Survey]) {
         let future: Vec<(usize, u64, u64)> = (0..)
             .zip(&self.classes)
             .flat_map(|(place, class)| {
@@ -266,7 +266,7 @@ impl<'r> Run<'r> {
             let Some(survey) = surveys.iter().find(|survey| survey.base() == base) else {
                 continue;
             };
-            // They are decided, and counted, one by one.
+            // Exceptions are decided, and counted, one by one.
             let exceptions: HashSet<u64> = survey
                 .exceptions()
                 .filter_map(|line| line.position?.0.checked_sub(base))
@@ -291,8 +291,8 @@ impl<'r> Run<'r> {
         }
     }
 
-    /// An article that is decided by itself.
-    fn exception(&mut self, base: u64, line: &HistoryLine<'_>) {
+    /// Decides a single article with an explicit Expires.
+    fn decide_exception(&mut self, base: u64, line: &HistoryLine<'_>) {
         let arrival = line.arrival.unwrap_or(crate::policy::ARRIVAL_UNREADABLE);
         for (group, number) in line.links() {
             if !self.expired.keeps(group, number) {
@@ -324,7 +324,7 @@ impl<'r> Run<'r> {
         let live = |id| (self.active.high(id) + 1).saturating_sub(self.active.low(id).max(1));
         let by_marks: u64 = self.active.ids().map(live).sum();
         let rows = surveys.iter().map(Survey::rows).sum();
-        // Groups that were removed have no marks.
+        // Removed groups have no marks.
         plan.live = match self.others.is_empty() {
             true => by_marks.min(rows),
             false => rows,
@@ -347,7 +347,7 @@ impl<'r> Run<'r> {
                 continue;
             };
             let first = class.future.first().map_or(u64::MAX, |(base, _)| *base);
-            // Without an article that stays, the newest segment may still get some.
+            // If no article is kept, the newest segment may still get some.
             let newest = surveys.last().map_or(0, Survey::base);
             let base = class.settled.unwrap_or(newest).min(first);
             if self.expired.settled(self.active.name(id)) != base {

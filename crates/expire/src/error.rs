@@ -2,7 +2,7 @@
 
 use thiserror::Error;
 
-use crate::dates::DatesFault;
+use crate::dates::DatesError;
 
 /// Why there is no policy to expire by. Nothing has been touched.
 #[derive(Debug, Error)]
@@ -95,7 +95,7 @@ pub enum LineFault {
     ExpiredTwice(usize),
     /// The dates are wrong.
     #[error(transparent)]
-    Dates(#[from] DatesFault),
+    Dates(#[from] DatesError),
     /// `@`, but nobody said where to.
     #[error(
         "archives to `@', but no archive directory was given (expire -a, or archive_directory)"

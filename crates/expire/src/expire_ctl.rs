@@ -1,50 +1,50 @@
-//! INN's `expire.ctl` brought over to `explist`.
+//! Converts INN's `expire.ctl` to `explist`.
 //!
-//! Three things differ: INN's last matching line rules a group, here it is the
-//! first, so the lines come out in reverse; the patterns of an INN line count
-//! one by one (`a,!b` is: what matches a, and what does not match b), so each
-//! becomes a line of its own; and a group that no INN line matches is kept for
-//! ever, so a last line says so. (One thing is only nearly the same: `/remember/`
-//! counts from posting there, `/expired/` from arrival here.) What `explist` cannot say is never guessed at:
-//! it is left as a comment where it stood and reported as a fault.
+//! Three things differ. INN's last matching line rules a group, here the
+//! first one does, so the lines are reversed. The patterns of an INN line count
+//! one by one (`a,!b` means: groups that match a, and groups that do not match b), so each
+//! becomes a line of its own. INN keeps a group that no line matches for
+//! ever, so a last line does the same. (One thing is only similar: `/remember/`
+//! counts from posting, `/expired/` from arrival.) The converter never guesses: a line without an equivalent
+//! becomes a comment in its place, and is reported.
 
 mod wild;
 
 use crate::dates::{Bounds, Dates};
 use crate::explist::shown;
-use crate::life::{DAY_SECONDS, Life, LifeFault};
+use crate::life::{DAY_SECONDS, Life, LifeError};
 
-/// INN takes more days than this for `never`.
+/// INN treats more days than this as `never`.
 const NEVER_DAYS: u64 = 49_710;
 
-/// What came of a conversion with parts that could not be brought over.
+/// The error of a conversion in which some lines have no equivalent.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{} of expire.ctl cannot be said in explist; the first: {}", lines(.faults), first(.faults))]
+#[error("{} of expire.ctl cannot be converted to explist; the first: {}", lines(.faults), first(.faults))]
 pub struct Untranslated {
-    /// The lines that could be, with comments where the others stood. Do not
-    /// expire by it before the comments are answered: their groups would fall to
-    /// other lines.
+    /// The converted lines, with comments in place of the others. Do not
+    /// use it before you have replaced the comments: other lines would apply to
+    /// their groups.
     pub explist: Vec<u8>,
-    /// What could not be, in the order of the file.
-    pub faults: Vec<Fault>,
+    /// The lines without an equivalent, in the order of the file.
+    pub faults: Vec<UntranslatedLine>,
 }
 
-/// A line that could not be brought over.
+/// A line of `expire.ctl` without an equivalent.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("line {line}: {why}")]
-pub struct Fault {
+pub struct UntranslatedLine {
     /// Number of the line in `expire.ctl`, from 1.
     pub line: usize,
-    /// Why not, and what to do.
+    /// The reason, and what to do.
     pub why: String,
 }
 
-/// The `explist` that means the same as an `expire.ctl`, of either format
+/// Converts an `expire.ctl` of either format to the equivalent `explist`
 /// (`pattern:flag:keep:default:purge`, or `class:keep:default:purge` of servers
 /// with `groupbaseexpiry: false`).
 ///
 /// # Errors
-/// [`Untranslated`] if any line has no equal; it holds the rest.
+/// [`Untranslated`] if any line has no equivalent; it contains the rest.
 pub fn convert(text: &[u8]) -> Result<Vec<u8>, Untranslated> {
     let mut faults = Vec::new();
     let mut remember = None;
@@ -58,7 +58,7 @@ pub fn convert(text: &[u8]) -> Result<Vec<u8>, Untranslated> {
         }
         match Entry::parse(line) {
             Ok(Entry::Remember(_)) if remember.is_some() => {
-                refuse(
+                leave_as_comment(
                     index + 1,
                     line,
                     "is a second /remember/ line",
@@ -71,7 +71,7 @@ pub fn convert(text: &[u8]) -> Result<Vec<u8>, Untranslated> {
                 catch_all |= all;
                 blocks.push(lines);
             }
-            Err(why) => refuse(index + 1, line, &why, &mut blocks, &mut faults),
+            Err(why) => leave_as_comment(index + 1, line, &why, &mut blocks, &mut faults),
         }
     }
     let mut out =
@@ -93,14 +93,20 @@ pub fn convert(text: &[u8]) -> Result<Vec<u8>, Untranslated> {
     })
 }
 
-/// Leaves a line as a comment in its place, and notes the fault.
-fn refuse(line: usize, text: &[u8], why: &str, blocks: &mut Vec<Vec<u8>>, faults: &mut Vec<Fault>) {
+/// Adds a line as a comment in its place, and records the error.
+fn leave_as_comment(
+    line: usize,
+    text: &[u8],
+    why: &str,
+    blocks: &mut Vec<Vec<u8>>,
+    faults: &mut Vec<UntranslatedLine>,
+) {
     let comment = format!(
         "# NOT BROUGHT OVER, line {line}: {}\n#   {why}\n",
         shown(text)
     );
     blocks.push(comment.into_bytes());
-    faults.push(Fault {
+    faults.push(UntranslatedLine {
         line,
         why: why.to_owned(),
     });
@@ -110,9 +116,9 @@ fn refuse(line: usize, text: &[u8], why: &str, blocks: &mut Vec<Vec<u8>>, faults
 enum Entry {
     Remember(Life),
     Rules {
-        /// Lines of `explist`.
+        /// The lines of `explist`.
         lines: Vec<u8>,
-        /// They rule every group.
+        /// Whether they rule every group.
         all: bool,
     },
 }
@@ -137,7 +143,7 @@ impl Entry {
     fn class(class: &[u8], dates: &str) -> Result<Self, String> {
         if class != b"*" {
             return Err(format!(
-                "rules storage class {}, and there are none here; write rules for the groups that storage.conf puts in it",
+                "rules storage class {}, but Broadsheet has no storage classes; write rules for the groups that storage.conf assigns to it",
                 shown(class)
             ));
         }
@@ -150,11 +156,11 @@ impl Entry {
     fn groups(patterns: &[u8], flag: &[u8], dates: &str) -> Result<Self, String> {
         if flag.contains(&b'X') {
             return Err(
-                "has flag X (remove from all groups at once), but here each group of a cross-posted article goes by its own rule"
+                "has flag X (remove from all groups at once), but Broadsheet removes each group of a cross-posted article by its own rule"
                     .to_owned(),
             );
         }
-        // The first of M, U, A that occurs, in this order, as INN looks for them.
+        // The first of M, U, A that occurs, in this order, as in INN.
         let letter = [(b'M', 'm'), (b'U', 'u'), (b'A', 'x')]
             .into_iter()
             .find(|(inn, _)| flag.contains(inn))
@@ -186,7 +192,7 @@ fn dates(keep: &[u8], default: &[u8], purge: &[u8]) -> Result<String, String> {
         .map_err(|fault| fault.to_string())
 }
 
-/// INN's days: any case of `never`, and very many days, mean never.
+/// Parses INN's days: `never` in any case, and very many days, mean never.
 fn life(text: &[u8]) -> Result<Life, String> {
     let text = text.trim_ascii();
     if text.eq_ignore_ascii_case(b"never") {
@@ -195,18 +201,21 @@ fn life(text: &[u8]) -> Result<Life, String> {
     match Life::parse(text) {
         Ok(Life::Seconds(seconds)) if seconds > NEVER_DAYS * DAY_SECONDS => Ok(Life::Never),
         Ok(life) => Ok(life),
-        Err(LifeFault::TooLong(_)) => Ok(Life::Never),
+        Err(LifeError::TooLong(_)) => Ok(Life::Never),
         Err(fault) => Err(fault.to_string()),
     }
 }
 
-fn lines(faults: &[Fault]) -> String {
+fn lines(faults: &[UntranslatedLine]) -> String {
     match faults.len() {
         1 => "1 line".to_owned(),
         count => format!("{count} lines"),
     }
 }
 
-fn first(faults: &[Fault]) -> String {
-    faults.first().map(Fault::to_string).unwrap_or_default()
+fn first(faults: &[UntranslatedLine]) -> String {
+    faults
+        .first()
+        .map(UntranslatedLine::to_string)
+        .unwrap_or_default()
 }

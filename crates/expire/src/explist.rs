@@ -1,4 +1,4 @@
-//! C News's `explist`: four fields a line, the first line that fits rules a group.
+//! C News's `explist`: four fields a line; the first matching line rules a group.
 //!
 //! ```text
 //! # patterns        m|u|x  dates             directory
@@ -9,10 +9,10 @@
 //! ```
 //!
 //! Dates are `default`, `default-high` or `low-default-high` in decimal days or
-//! `never`. The directory is `-` (no archive), `@` (the one given with `-a`), or
+//! `never`. The directory is `-` (no archive), `@` (the directory of `-a`), or
 //! a path, absolute or relative to the news directory; a leading `=` archives
-//! flat. `/bounds/` gives the ends of dates below it that do not give their own;
-//! `/expired/` says how long history remembers an article that has gone.
+//! flat. `/bounds/` sets the ends of later dates that contain none;
+//! `/expired/` sets how long history keeps the line of a removed article.
 
 use std::fs::File;
 use std::io::{ErrorKind, Read};
@@ -23,21 +23,21 @@ use crate::dates::{Bounds, Dates};
 use crate::error::{Error, LineFault};
 use crate::life::Life;
 
-/// Most bytes of a policy file.
+/// Largest policy file, bytes.
 pub const FILE_BYTES_MAX: u64 = 16 << 20;
 
 /// Most rules of a policy.
 pub const RULES_MAX: usize = 65_000;
 
-/// A policy before it meets the active table.
+/// A parsed policy, not yet applied to an active table.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Explist {
     /// The policy file's name, for messages.
     pub file: String,
-    /// The rules in their order; never empty.
+    /// The rules in order; never empty.
     pub rules: Vec<Rule>,
-    /// How long history lines stay, counted from arrival as the line records
-    /// it; `None` without an `/expired/` line: they go with the article.
+    /// How long history lines are kept, from arrival as the line records
+    /// it; `None` without an `/expired/` line: they are removed with the article.
     pub expired: Option<Life>,
 }
 
@@ -48,15 +48,15 @@ pub struct Rule {
     pub line: usize,
     /// Patterns in the language of C News.
     pub patterns: Vec<u8>,
-    /// Which of the groups that match.
+    /// Restricts the rule to moderated or unmoderated groups.
     pub moderation: Moderation,
-    /// How long articles live.
+    /// The lives of articles.
     pub dates: Dates,
-    /// Where they are copied when they go.
+    /// The archive to which they are copied before removal.
     pub archive: Option<Archive>,
 }
 
-/// Which groups a rule is for, besides its patterns. A group that is not in the
+/// The groups of a rule, besides its patterns. A group that is not in the
 /// active file counts as unmoderated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Moderation {
@@ -69,7 +69,7 @@ pub enum Moderation {
 }
 
 impl Moderation {
-    /// Whether a group is meant.
+    /// Whether the rule applies to a group.
     #[inline]
     pub fn fits(self, moderated: bool) -> bool {
         match self {
@@ -93,7 +93,7 @@ impl Explist {
     /// Reads a policy file. `archive` is the directory for `@` (`expire -a`).
     ///
     /// # Errors
-    /// [`Error`] if the file is missing, empty, or any line is not understood.
+    /// [`Error`] if the file is missing or empty, or any line is invalid.
     pub fn read(path: &Path, archive: Option<&[u8]>) -> Result<Self, Error> {
         let file = path.display().to_string();
         let mut text = Vec::new();
@@ -110,11 +110,11 @@ impl Explist {
         }
     }
 
-    /// Reads the text of a policy file; `file` is its name for messages.
+    /// Parses the text of a policy file; `file` is its name for messages.
     ///
     /// # Errors
-    /// [`Error::Empty`] without a single rule, [`Error::Line`] for the first
-    /// line that is not understood.
+    /// [`Error::Empty`] without any rule, [`Error::Line`] for the first
+    /// invalid line.
     pub fn parse(text: &[u8], file: &str, archive: Option<&[u8]>) -> Result<Self, Error> {
         let mut reader = Reader {
             archive,
@@ -145,11 +145,11 @@ impl Explist {
     }
 }
 
-/// What the lines so far have said.
+/// The state of the parser.
 struct Reader<'a> {
     archive: Option<&'a [u8]>,
     bounds: Bounds,
-    /// With the number of its line.
+    /// The value of `/expired/`, with the number of its line.
     expired: Option<(usize, Life)>,
     rules: Vec<Rule>,
 }
@@ -204,7 +204,7 @@ impl Reader<'_> {
     }
 }
 
-/// What the directory field of a rule means: `-`, `@`, `=path` or `path`.
+/// Parses the directory field of a rule: `-`, `@`, `=path` or `path`.
 pub(crate) fn archive_named(
     field: &[u8],
     given: Option<&[u8]>,
@@ -226,7 +226,7 @@ pub(crate) fn archive_named(
     }
 }
 
-/// Bytes for a message.
+/// Converts bytes for a message.
 pub(crate) fn shown(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
 }
@@ -294,7 +294,7 @@ mod tests {
 
     #[test]
     fn nothing_to_go_by_refuses() {
-        let want = "no expiry policy: explist holds no rule; nothing is expired without one";
+        let want = "no expiry policy: explist contains no rule; nothing is expired without one";
         for text in [
             "",
             "\n\n",

@@ -7,26 +7,26 @@ use thiserror::Error;
 /// Seconds of a day.
 pub const DAY_SECONDS: u64 = 86_400;
 
-/// Most days that may be written as a number; beyond it, write `never`.
+/// Largest number of days; for more, write `never`.
 pub const DAYS_MAX: u64 = 1_000_000;
 
-/// Digits after the point that count; further ones only round up.
+/// Significant digits after the point; further ones only round up.
 const FRACTION_DIGITS_MAX: usize = 12;
 
-/// How long an article, or the memory of it, may stay.
+/// How long an article or its history line is kept.
 ///
 /// Ordered: every number of seconds is shorter than `Never`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Life {
-    /// So many seconds after arrival.
+    /// This number of seconds after arrival.
     Seconds(u64),
-    /// It stays for ever.
+    /// For ever.
     Never,
 }
 
-/// Why a text is no length of time.
+/// The error of parsing a length of time.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
-pub enum LifeFault {
+pub enum LifeError {
     /// Neither decimal days nor `never`.
     #[error("`{0}' is neither a number of days (like 14 or 0.5) nor `never'")]
     NotDays(String),
@@ -35,37 +35,37 @@ pub enum LifeFault {
     TooLong(String),
 }
 
-/// A part of every life, from nothing to all of it, in steps of one in [`Share::STEPS`].
+/// A fraction of every life, from 0 to 1, in steps of 1/[`Share::STEPS`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Share(u32);
 
 impl Share {
-    /// Steps of a whole: fine enough that one shortens a life of twelve days by a second.
+    /// Steps of the whole: fine enough to shorten a life of twelve days by one second.
     pub const STEPS: u32 = 1 << 20;
 
-    /// All of it.
+    /// The whole.
     pub const WHOLE: Self = Self(Self::STEPS);
 
-    /// So many steps; no more than the whole.
+    /// This number of steps, at most the whole.
     pub fn steps(steps: u32) -> Self {
         Self(steps.min(Self::STEPS))
     }
 
-    /// Of a number of seconds; parts of a second are cut off.
+    /// Applies the fraction to a number of seconds; fractions of a second are cut.
     pub fn of(self, seconds: u64) -> u64 {
         let part = u128::from(seconds) * u128::from(self.0) / u128::from(Self::STEPS);
-        // No more than the whole, so it fits.
+        // At most the whole, so it fits.
         u64::try_from(part).unwrap_or(seconds)
     }
 
-    /// Percent of the whole.
+    /// The fraction in percent.
     pub fn percent(self) -> f64 {
         f64::from(self.0) * 100.0 / f64::from(Self::STEPS)
     }
 }
 
 impl Life {
-    /// No time at all.
+    /// No time.
     pub const ZERO: Self = Self::Seconds(0);
 
     /// Whole days.
@@ -73,14 +73,14 @@ impl Life {
         Self::Seconds(u64::from(days).saturating_mul(DAY_SECONDS))
     }
 
-    /// Reads decimal days (`14`, `0.5`, `.25`) or `never`.
+    /// Parses decimal days (`14`, `0.5`, `.25`) or `never`.
     ///
-    /// Parts of a second round up, so that nothing goes earlier than the policy
+    /// Fractions of a second round up, so that no article is removed earlier than the policy
     /// says. The arithmetic is exact: 0.07 days are 6048 seconds.
     ///
     /// # Errors
-    /// [`LifeFault`] for anything else, signs and exponents included.
-    pub fn parse(text: &[u8]) -> Result<Self, LifeFault> {
+    /// [`LifeError`] for any other text, including signs and exponents.
+    pub fn parse(text: &[u8]) -> Result<Self, LifeError> {
         if text == b"never" {
             return Ok(Self::Never);
         }
@@ -94,21 +94,21 @@ impl Life {
         };
         let digits = whole.iter().chain(fraction);
         if digits.clone().count() == 0 || !digits.clone().all(u8::is_ascii_digit) {
-            return Err(LifeFault::NotDays(shown()));
+            return Err(LifeError::NotDays(shown()));
         }
         let days = whole.iter().fold(0u64, |days, digit| {
             days.saturating_mul(10)
                 .saturating_add(u64::from(digit - b'0'))
         });
         if days > DAYS_MAX {
-            return Err(LifeFault::TooLong(shown()));
+            return Err(LifeError::TooLong(shown()));
         }
         Ok(Self::Seconds(
             days * DAY_SECONDS + fraction_seconds(fraction),
         ))
     }
 
-    /// A share of it. `never` stays whole.
+    /// Applies a fraction. `never` does not change.
     pub fn shortened(self, share: Share) -> Self {
         match self {
             Self::Never => Self::Never,
@@ -116,9 +116,9 @@ impl Life {
         }
     }
 
-    /// The time this long before `now`; dates before the epoch become the epoch,
-    /// and so does `never` (the rule of C News: even `never` drops what arrived
-    /// at 0, which is how unreadable articles go).
+    /// The time this long before `now`, seconds since 1970; times before 1970 become 0,
+    /// and so does `never` (the rule of C News: even `never` removes articles that arrived
+    /// at 0, which is how unreadable articles are removed).
     #[inline]
     pub fn before(self, now: i64) -> i64 {
         match self {
@@ -128,7 +128,7 @@ impl Life {
     }
 }
 
-/// Seconds of the digits after the point of a number of days, rounded up.
+/// The seconds of the digits after the point of a number of days, rounded up.
 fn fraction_seconds(digits: &[u8]) -> u64 {
     let (counted, rest) = digits
         .split_at_checked(FRACTION_DIGITS_MAX)
@@ -141,11 +141,11 @@ fn fraction_seconds(digits: &[u8]) -> u64 {
     if rest.iter().any(|digit| *digit != b'0') {
         parts += 1;
     }
-    // At most 10^12 * 86400, well inside 64 bits.
+    // At most 10^12 * 86400, well below 2^64.
     (parts * DAY_SECONDS).div_ceil(scale)
 }
 
-/// As `explist` writes it: days, exact to the second, or `never`.
+/// Days, exact to the second, or `never`, as in `explist`.
 impl fmt::Display for Life {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self::Seconds(seconds) = *self else {
@@ -155,7 +155,7 @@ impl fmt::Display for Life {
         if rest == 0 {
             return write!(f, "{days}");
         }
-        // The fewest digits that read back as the same second.
+        // The fewest digits that parse to the same second.
         let (mut places, mut scale) = (1, 10u64);
         while places < 6 && fraction_floor(rest, scale) != rest {
             places += 1;
@@ -166,7 +166,7 @@ impl fmt::Display for Life {
     }
 }
 
-/// What `rest` seconds come to after being cut to parts of a day and read back.
+/// The seconds after `rest` is cut to a decimal fraction of a day and parsed again.
 fn fraction_floor(rest: u64, scale: u64) -> u64 {
     ((rest * scale / DAY_SECONDS) * DAY_SECONDS).div_ceil(scale)
 }
@@ -208,11 +208,11 @@ mod tests {
             "", ".", "x", "-1", "+1", "1e3", "1.2.3", "Never", "nan", "1 ",
         ] {
             let fault = Life::parse(text.as_bytes());
-            assert!(matches!(fault, Err(LifeFault::NotDays(_))), "{text}");
+            assert!(matches!(fault, Err(LifeError::NotDays(_))), "{text}");
         }
         for text in ["1000001", "99999999999999999999999999"] {
             let fault = Life::parse(text.as_bytes());
-            assert!(matches!(fault, Err(LifeFault::TooLong(_))), "{text}");
+            assert!(matches!(fault, Err(LifeError::TooLong(_))), "{text}");
         }
     }
 

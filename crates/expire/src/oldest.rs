@@ -1,5 +1,5 @@
-//! The oldest article that stays in a hierarchy, found without looking at all that stay: in the first segment where the
-//! hierarchy keeps anything, the first row of each of its groups that is kept; and the exceptions, which are listed.
+//! Finds the oldest article that is kept in a hierarchy without reading all kept articles: in the first segment in which the
+//! hierarchy keeps anything, the first kept row of each of its groups; and the listed exceptions.
 
 use std::collections::{BTreeMap, HashSet};
 
@@ -7,64 +7,64 @@ use store::{ExpiryState, GroupRows, Position, Reader, Survey};
 
 use crate::count::hierarchy;
 
-/// When the oldest article arrived that stays in a group of each of these hierarchies. Missing: none stays.
+/// The arrival time of the oldest article kept in each of these hierarchies, seconds since 1970. Hierarchies without kept articles are missing.
 pub(crate) fn oldest_kept(
     reader: &Reader,
     surveys: &[Survey],
     after: &ExpiryState,
     hierarchies: &[Vec<u8>],
 ) -> BTreeMap<Vec<u8>, i64> {
-    let mut told = BTreeMap::new();
-    let mut open: HashSet<&Vec<u8>> = hierarchies.iter().collect();
+    let mut oldest_kept = BTreeMap::new();
+    let mut unfound: HashSet<&Vec<u8>> = hierarchies.iter().collect();
     for survey in surveys {
-        let look = Look {
+        let search = OldestSearch {
             reader,
             after,
             survey,
-            exceptions: exceptions(reader, survey, after, hierarchies, &mut told),
+            exceptions: exceptions(reader, survey, after, hierarchies, &mut oldest_kept),
         };
-        // Where the clock was set back between two segments, the later one may hold what arrived earlier.
+        // If the clock was set back between two segments, the later one may contain earlier arrivals.
         let begins = survey
             .boundary(i64::MIN)
             .map_or(i64::MAX, |line| line.arrival);
-        let set_back = told.values().any(|oldest| begins < *oldest);
-        if open.is_empty() && !set_back {
+        let set_back = oldest_kept.values().any(|oldest| begins < *oldest);
+        if unfound.is_empty() && !set_back {
             continue;
         }
         for name in hierarchies {
-            let earlier = told.get(name).is_some_and(|oldest| begins < *oldest);
-            if !open.contains(name) && !earlier {
+            let earlier = oldest_kept.get(name).is_some_and(|oldest| begins < *oldest);
+            if !unfound.contains(name) && !earlier {
                 continue;
             }
             let records = survey
                 .groups_of(name)
-                .filter_map(|rows| look.first_kept(&rows));
+                .filter_map(|rows| search.first_kept(&rows));
             let Some(first) = records.min() else {
                 continue;
             };
-            open.remove(name);
+            unfound.remove(name);
             if let Some(arrival) = survey.arrival_at(first) {
-                note(&mut told, name, arrival);
+                note(&mut oldest_kept, name, arrival);
             }
         }
     }
-    told
+    oldest_kept
 }
 
-fn note(told: &mut BTreeMap<Vec<u8>, i64>, name: &[u8], arrival: i64) {
-    match told.get_mut(name) {
+fn note(oldest_kept: &mut BTreeMap<Vec<u8>, i64>, name: &[u8], arrival: i64) {
+    match oldest_kept.get_mut(name) {
         Some(oldest) => *oldest = arrival.min(*oldest),
-        None => drop(told.insert(name.to_vec(), arrival)),
+        None => drop(oldest_kept.insert(name.to_vec(), arrival)),
     }
 }
 
-/// Notes those of the exceptions that stay, and gives back the records of all.
+/// Notes the kept exceptions, and returns the records of all exceptions.
 fn exceptions(
     reader: &Reader,
     survey: &Survey,
     after: &ExpiryState,
     hierarchies: &[Vec<u8>],
-    told: &mut BTreeMap<Vec<u8>, i64>,
+    oldest_kept: &mut BTreeMap<Vec<u8>, i64>,
 ) -> HashSet<u64> {
     let mut records = HashSet::new();
     for line in survey.exceptions() {
@@ -82,14 +82,14 @@ fn exceptions(
                 && after.keeps(group, number)
                 && reader.is_alive_in(group, number, position)
             {
-                note(told, name, arrival);
+                note(oldest_kept, name, arrival);
             }
         }
     }
     records
 }
 
-struct Look<'a> {
+struct OldestSearch<'a> {
     reader: &'a Reader,
     after: &'a ExpiryState,
     survey: &'a Survey,
@@ -97,8 +97,8 @@ struct Look<'a> {
     exceptions: HashSet<u64>,
 }
 
-impl Look<'_> {
-    /// The record of the first row of a group that stays and is no exception.
+impl OldestSearch<'_> {
+    /// The record of the first kept row of a group that is not an exception.
     fn first_kept(&self, rows: &GroupRows<'_>) -> Option<u64> {
         let stays = |row: &store::Row<'_>| {
             let position = Position(self.survey.base() + u64::from(row.record));

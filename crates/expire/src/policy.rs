@@ -1,18 +1,18 @@
-//! The policy over the active table, and the decision about one article in one
-//! group. Pure: the clock is passed in.
+//! The policy compiled over the active table, and the decision about one article in one
+//! group. Pure: the caller passes the time.
 //!
 //! C News's order, for an article that arrived at `arrival`:
 //!
-//! 1. arrival cannot be read (negative): complain, and it goes;
-//! 2. `arrival >= now - low`: it stays;
-//! 3. `arrival <= now - high`: it goes;
-//! 4. it has an explicit expiry date: it goes if and only if `now` has reached it;
-//! 5. otherwise it goes if and only if `arrival < now - default`.
+//! 1. its arrival cannot be read (negative): report it, and remove it;
+//! 2. `arrival >= now - low`: keep it;
+//! 3. `arrival <= now - high`: remove it;
+//! 4. it has an explicit expiry date: remove it if and only if `now` has reached that date;
+//! 5. otherwise remove it if and only if `arrival < now - default`.
 //!
-//! Dates before the epoch count as the epoch, `never` too, so that what arrived
-//! at 0 (an article that could not be read when history was rebuilt) goes even
+//! Dates before 1970 count as 0, and so does `never`, so that an article with arrival
+//! 0 (one that could not be read when history was rebuilt) is removed even
 //! then. An arrival in the future always falls under 2, because `low` is never
-//! negative: a clock set back expires nothing.
+//! negative: setting the clock back expires nothing.
 
 use groups::pattern::Pattern;
 use groups::{Active, Flag, GroupId};
@@ -22,22 +22,22 @@ use crate::dates::Dates;
 use crate::error::Error;
 use crate::explist::{Explist, Rule, shown};
 use crate::life::{Life, Share};
-use crate::reach::Reach;
+use crate::rule_index::RuleIndex;
 
-/// An arrival date that could not be read.
+/// The arrival of an article whose arrival date cannot be read.
 pub const ARRIVAL_UNREADABLE: i64 = -1;
 
-/// No rule: a group that came after the policy was compiled.
+/// No rule: the group was added after the policy was compiled.
 const NO_RULE: u32 = u32::MAX;
 
-/// Rules compiled over one state of the active table.
+/// A policy compiled over one state of the active table.
 pub struct Policy {
     rules: Vec<Compiled>,
-    reach: Reach,
+    rule_index: RuleIndex,
     /// By group id: index of the ruling line, or [`NO_RULE`].
     ruling: Vec<u32>,
     expired: Option<Life>,
-    /// What space leaves of every life.
+    /// The fraction of every life that is left when space is short.
     share: Share,
 }
 
@@ -46,7 +46,7 @@ struct Compiled {
     rule: Rule,
 }
 
-/// Something to tell the administrator; expire goes on.
+/// A warning for the administrator; expire continues.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Warning {
     /// A line of the policy rules no group.
@@ -72,70 +72,70 @@ impl std::fmt::Display for Warning {
     }
 }
 
-/// What is known of an article when it is decided.
+/// The data of an article for the decision.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Facts {
-    /// When it arrived, epoch seconds; negative if that cannot be read.
+    /// Arrival, seconds since 1970; negative if it cannot be read.
     pub arrival: i64,
-    /// Its explicit expiry date, if there is one and it could be read.
+    /// Explicit expiry date, if there is one and it is readable.
     pub expires: Option<i64>,
-    /// There is an explicit expiry date, but it could not be read: the default
-    /// rules, and `-g` reports it.
+    /// Whether there is an explicit expiry date that is not readable: the default
+    /// applies, and `-g` reports it.
     pub expires_unreadable: bool,
 }
 
-/// Whether an article leaves a group.
+/// Whether an article is removed from a group.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Verdict<'p> {
-    /// It stays.
+    /// It is kept.
     Keep,
-    /// It goes, after being copied if there is an archive.
+    /// It is removed, after being copied if there is an archive.
     Remove {
-        /// Where to.
+        /// The archive.
         archive: Option<&'p Archive>,
     },
 }
 
-/// The verdict, and what to complain of.
+/// The verdict, with a possible warning.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Decision<'p> {
-    /// Whether it goes.
+    /// Whether the article is removed.
     pub verdict: Verdict<'p>,
-    /// At most one complaint; about the arrival rather than about the expiry.
-    pub complaint: Option<Complaint>,
+    /// At most one warning; one about the arrival precedes one about the expiry date.
+    pub warning: Option<ArticleWarning>,
 }
 
-/// What is odd about an article.
+/// A warning about an article.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Complaint {
-    /// Its arrival date cannot be read; it goes.
+pub enum ArticleWarning {
+    /// Its arrival date cannot be read; it is removed.
     ArrivalUnreadable,
-    /// It arrived in the future; it stays. (Was the clock set back?)
+    /// Its arrival is in the future; it is kept. A sign that the clock was set back.
     ArrivalInFuture,
-    /// Its explicit expiry date cannot be read; the default rules (`-g`).
+    /// Its explicit expiry date cannot be read; the default applies (`-g`).
     ExpiresUnreadable,
-    /// Its group is neither in the active table nor in any rule; it stays.
+    /// Its group is neither in the active table nor in any rule; it is kept.
     NoRule,
 }
 
-/// A group's dates at one moment, so that articles in order of arrival are
+/// The cut-offs of a group at one time, so that articles in order of arrival can be
 /// decided by binary search:
 ///
-/// - `arrival < high`: it goes;
-/// - `high <= arrival < low` with an explicit expiry date: it goes if and only
+/// - `arrival < high`: removed;
+/// - `high <= arrival < low` with an explicit expiry date: removed if and only
 ///   if `now` has reached the date;
-/// - `arrival < default` without one: it goes;
-/// - otherwise it stays.
+/// - `arrival < default` without one: removed;
+/// - otherwise kept.
 ///
-/// Always `high <= default <= low`. Edge cases of the classic test (both ends
-/// at the epoch, equal ends) are worked in.
+/// Always `high <= default <= low`. The edge cases of the classic test (both ends
+/// at 0, equal ends) are included.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Cutoffs {
-    /// Everything that arrived before this goes.
+    /// Articles that arrived before this are removed.
     pub high: i64,
-    /// What arrived before this goes, unless it has an explicit expiry date.
+    /// Articles that arrived before this are removed, unless they have an explicit expiry date.
     pub default: i64,
-    /// What arrived at this time or later stays.
+    /// Articles that arrived at this time or later are kept.
     pub low: i64,
 }
 
@@ -147,17 +147,17 @@ impl Cutoffs {
         low: i64::MIN,
     };
 
-    /// The cut-offs of dates at a moment.
+    /// The cut-offs of dates at a time.
     pub fn new(dates: &Dates, now: i64) -> Self {
         let low = dates.low().before(now);
         // "At or before now - high" as "before the second after it".
         let high = dates.high().before(now).saturating_add(1).min(low);
-        // Not above `low`, since lives are in order.
+        // At most `low`, because the lives are in order.
         let default = dates.default().before(now).max(high);
         Self { high, default, low }
     }
 
-    /// Whether an article goes. `expires` only if it could be read.
+    /// Whether an article is removed. `expires` is its explicit expiry date, if readable.
     #[inline]
     pub fn remove(&self, arrival: i64, expires: Option<i64>, now: i64) -> bool {
         match expires {
@@ -169,7 +169,7 @@ impl Cutoffs {
 
 impl Policy {
     /// Finds the ruling line of every group: the first whose patterns and
-    /// moderation fit. Warns of each line that rules none.
+    /// moderation match. Warns of each line that rules no group.
     ///
     /// # Errors
     /// [`Error::Uncovered`] if a group has no ruling line.
@@ -180,7 +180,7 @@ impl Policy {
             expired,
         } = list;
         let mut policy = Self {
-            reach: Reach::new(&rules),
+            rule_index: RuleIndex::new(&rules),
             rules: rules
                 .into_iter()
                 .map(|rule| Compiled {
@@ -243,7 +243,7 @@ impl Policy {
     }
 
     /// The line that rules a group by name, for groups that are not in the active
-    /// table. Those count as unmoderated. Costs a search; keep the answer.
+    /// table. Those count as unmoderated. Costs a search; callers cache the result.
     pub fn rule_of_name(&self, name: &[u8], moderated: bool) -> Option<&Rule> {
         let index = self.search(name, moderated)?;
         self.rules
@@ -251,7 +251,7 @@ impl Policy {
             .map(|compiled| &compiled.rule)
     }
 
-    /// The rules in their order.
+    /// The rules in order.
     pub fn rules(&self) -> impl ExactSizeIterator<Item = &Rule> {
         self.rules.iter().map(|compiled| &compiled.rule)
     }
@@ -263,28 +263,28 @@ impl Policy {
             Some(rule) => rule.decide(facts, now),
             None => Decision {
                 verdict: Verdict::Keep,
-                complaint: Some(Complaint::NoRule),
+                warning: Some(ArticleWarning::NoRule),
             },
         }
     }
 
-    /// A group's cut-offs at a moment; [`Cutoffs::KEEP`] without a ruling line.
+    /// The cut-offs of a group at a time; [`Cutoffs::KEEP`] without a ruling line.
     pub fn cutoffs(&self, group: GroupId, now: i64) -> Cutoffs {
         self.rule(group)
             .map_or(Cutoffs::KEEP, |rule| self.cutoffs_of(rule, now))
     }
 
-    /// The cut-offs of a line at a moment, its lives shortened to the share that space leaves of them.
+    /// The cut-offs of a line at a time, with its lives shortened to the fraction that is left when space is short.
     pub fn cutoffs_of(&self, rule: &Rule, now: i64) -> Cutoffs {
         Cutoffs::new(&rule.dates.shortened(self.share), now)
     }
 
-    /// From now on [`Policy::cutoffs`] are of lives shortened to this share ([`Dates::shortened`]).
+    /// Shortens the lives behind [`Policy::cutoffs`] to this fraction ([`Dates::shortened`]) from now on.
     pub fn shorten(&mut self, share: Share) {
         self.share = share;
     }
 
-    /// The lines that rule a group, in their order.
+    /// The lines that rule at least one group, in order.
     pub fn used_rules(&self) -> impl Iterator<Item = &Rule> {
         let mut used = vec![false; self.rules.len()];
         for index in &self.ruling {
@@ -296,16 +296,16 @@ impl Policy {
         rules.map(|(rule, _)| rule)
     }
 
-    /// The horizon of memory: a history line without an article (expired,
-    /// refused, cancelled in advance) is dropped if its arrival lies before this.
-    /// Counted from arrival, the only date that a history line keeps. Without an
-    /// `/expired/` line everything lies before it.
+    /// The time before which history forgets: a history line without an article (expired,
+    /// refused, cancelled in advance) is dropped if its arrival is earlier.
+    /// Counted from arrival, the only date in a history line. Without an
+    /// `/expired/` line, every such line is dropped.
     pub fn forget_before(&self, now: i64) -> i64 {
         self.expired.map_or(i64::MAX, |life| life.before(now))
     }
 
     fn search(&self, name: &[u8], moderated: bool) -> Option<u32> {
-        self.reach.rules(name).iter().copied().find(|index| {
+        self.rule_index.rules(name).iter().copied().find(|index| {
             self.rules.get(*index as usize).is_some_and(|compiled| {
                 compiled.rule.moderation.fits(moderated) && compiled.pattern.matches(name)
             })
@@ -321,12 +321,12 @@ impl Rule {
             arrival, expires, ..
         } = facts;
         let remove = arrival < 0 || Cutoffs::new(&self.dates, now).remove(arrival, expires, now);
-        let complaint = if arrival < 0 {
-            Some(Complaint::ArrivalUnreadable)
+        let warning = if arrival < 0 {
+            Some(ArticleWarning::ArrivalUnreadable)
         } else if arrival > now {
-            Some(Complaint::ArrivalInFuture)
+            Some(ArticleWarning::ArrivalInFuture)
         } else if facts.expires_unreadable {
-            Some(Complaint::ExpiresUnreadable)
+            Some(ArticleWarning::ExpiresUnreadable)
         } else {
             None
         };
@@ -337,6 +337,6 @@ impl Rule {
         } else {
             Verdict::Keep
         };
-        Decision { verdict, complaint }
+        Decision { verdict, warning }
     }
 }

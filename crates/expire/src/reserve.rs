@@ -1,7 +1,7 @@
-//! A little space kept back for expire itself: on a disk that is full to the last byte it could not even log what goes.
+//! Disk space reserved for expire itself: on a completely full disk expire could not even log its decision.
 //!
-//! The file `reserve` in the news directory takes it up; expire gives it up when the disk is full, and makes it again when
-//! there is space.
+//! The file `reserve` in the news directory takes the space; expire removes it when the disk is full, and creates it again
+//! when there is space.
 
 use std::fs::{self, File};
 use std::io;
@@ -9,13 +9,13 @@ use std::path::Path;
 
 use rustix::fs::{FallocateFlags, fallocate};
 
-/// Its name in the news directory.
+/// Name of the file in the news directory.
 const NAME: &str = "reserve";
-/// Bytes of it: what expire logs at once, and the views of a segment that it begins.
+/// Size of the file, bytes: enough for the log of a run and the derived files of a new segment.
 pub const RESERVE_BYTES: u64 = 2 << 20;
 
-/// Makes the reserve, where there is none and the file system can set space aside.
-pub fn keep(dir: &Path) {
+/// Creates the reserve if it is missing and the file system supports allocation.
+pub fn create(dir: &Path) {
     let path = dir.join(NAME);
     if path.exists() {
         return;
@@ -24,13 +24,13 @@ pub fn keep(dir: &Path) {
         fallocate(&file, FallocateFlags::empty(), 0, RESERVE_BYTES).map_err(io::Error::from)
     });
     if made.is_err() {
-        // The next run tries again. An empty file would keep nothing back.
+        // The next run tries again. An empty file would reserve nothing.
         let _ = fs::remove_file(&path);
     }
 }
 
-/// Gives it up. False: there is none.
-pub fn give_up(dir: &Path) -> bool {
+/// Removes the reserve. Returns false if there is none.
+pub fn release(dir: &Path) -> bool {
     fs::remove_file(dir.join(NAME)).is_ok()
 }
 
@@ -40,14 +40,14 @@ mod tests {
     use std::os::unix::fs::MetadataExt;
 
     #[test]
-    fn it_takes_up_space_until_it_is_given_up() {
+    fn it_takes_space_until_it_is_released() {
         let dir = tempfile::tempdir().unwrap();
-        assert!(!give_up(dir.path()));
-        keep(dir.path());
-        keep(dir.path());
+        assert!(!release(dir.path()));
+        create(dir.path());
+        create(dir.path());
         let told = fs::metadata(dir.path().join(NAME)).unwrap();
         assert!(told.blocks() * 512 >= RESERVE_BYTES);
-        assert!(give_up(dir.path()));
+        assert!(release(dir.path()));
         assert!(!dir.path().join(NAME).exists());
     }
 }

@@ -1,4 +1,4 @@
-//! One run of expire: decide without the lock, archive, then have the store take it over.
+//! One run of expire: decides without the lock, archives, then has the store apply the decision.
 
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -9,128 +9,129 @@ use crate::Explist;
 use crate::archiving::{self, Archived, Archiving};
 use crate::count::hierarchy;
 use crate::decide::{Plan, decide_on};
-use crate::failure::Failure;
 use crate::oldest::oldest_kept;
 use crate::policy::{Policy, Warning};
 use crate::reserve;
-use crate::space::{Room, Shortage, decide_by_space};
+use crate::run_error::RunError;
+use crate::space::{DiskSpace, Shortage, decide_by_space};
 use crate::tables::Space;
 use crate::trace::{Removal, removals};
 
-/// Between two runs that remove nothing, the horizon of memory moves only when it has moved this far, seconds.
+/// Smallest step of the forget time in a run that removes nothing, seconds.
 const FORGET_STEP_SECONDS: i64 = 600;
 
-/// When space is short, a segment is written anew for so small a part of it: what has expired is counted as free, so it
-/// must come back.
-const SHORT_DEAD_FRACTION: f64 = 0.02;
+/// Dead fraction above which a segment is rewritten when space is short. Small, because expired articles count as free space,
+/// so their space must be reclaimed.
+const SHORTAGE_DEAD_FRACTION: f64 = 0.02;
 
-/// What is wanted.
+/// The options of a run.
 #[derive(Debug, Clone, Copy)]
-pub struct Order {
-    /// The time to decide by, epoch seconds.
+pub struct RunOptions {
+    /// The time of the decision, seconds since 1970.
     pub now: i64,
-    /// Decide only.
+    /// Only decide.
     pub dry: bool,
-    /// Also when more than `max_fraction` would go.
+    /// Run even if more than `max_fraction` would be removed.
     pub force: bool,
-    /// Tell each removal ([`Outcome::removals`]), those of groups that archive too, and decide only.
+    /// List each removal ([`RunReport::removals`]), including those of groups with an archive, and only decide.
     pub trace: bool,
-    /// Limits on space, the part of all links that one run may remove, and when a segment is written anew.
+    /// The limits on space, the fraction of all links that one run may remove, and the dead fraction above which a segment is rewritten.
     pub space: Space,
-    /// What the disk has. `None`: the system is asked when `space` has a limit.
-    pub room: Option<Room>,
-    /// How the store is opened.
-    pub options: Options,
+    /// The state of the disk. `None`: ask the system if `space` has a limit.
+    pub disk: Option<DiskSpace>,
+    /// The options for opening the store.
+    pub store: Options,
 }
 
-/// What a run did, or would do.
+/// The result of a run.
 #[derive(Debug)]
-pub struct Outcome {
-    /// What goes.
+pub struct RunReport {
+    /// The decision.
     pub plan: Plan,
-    /// What to tell of the policy.
+    /// Warnings about the policy.
     pub warnings: Vec<Warning>,
-    /// What was copied to archives first, or would be.
+    /// The copies made (or, in a dry run, to be made) before removal.
     pub archived: Archived,
-    /// What space asked for beyond the dates. `None`: nothing.
+    /// The removals for lack of space, besides those by date. `None`: there was no need.
     pub shortage: Option<Shortage>,
-    /// What goes, one by one, if that was wanted.
+    /// The single removals, if requested.
     pub removals: Vec<Removal>,
-    /// Ids in the index before the run, stale ones included.
+    /// Ids in the index before the run, including stale ones.
     pub ids: u64,
     /// Segments before the run.
     pub segments: u64,
-    /// The space that was given back.
+    /// The disk space reclaimed.
     pub reclaimed: Reclaimed,
-    /// How long it took until what goes was gone, archiving included.
+    /// Time until the articles were removed, including archiving.
     pub deciding: Duration,
-    /// How long it took after that to give its space back.
+    /// Time after that for reclaiming the disk space.
     pub reclaiming: Duration,
 }
 
 /// Runs expire over a news directory.
 ///
 /// # Errors
-/// No usable policy; too much would go; the index lines cannot be written; the store's own errors. Nothing has been
-/// removed then. A copy that fails is no such error: it is told in the outcome, and its article stays.
+/// No usable policy; the run would remove too much; the index lines cannot be written; an error of the store. In these cases
+/// nothing has been removed. A failed copy is not such an error: the result reports it, and its article is kept.
 pub fn run(
     dir: &Path,
     list: Explist,
-    order: &Order,
+    options: &RunOptions,
     archiving: Archiving<'_>,
-) -> Result<Outcome, Failure> {
+) -> Result<RunReport, RunError> {
     let started = Instant::now();
-    let only_look = order.dry || order.trace;
+    let is_dry = options.dry || options.trace;
     let lock = || store::Lock::take_named(dir, "lock.expire", false);
-    let _one = (!only_look).then(lock).transpose()?;
+    let _one = (!is_dry).then(lock).transpose()?;
     let reader = Reader::open(dir)?;
     if let Some(fault) = reader.active().bad_lines().first() {
-        return Err(Failure::Active(fault.to_string()));
+        return Err(RunError::Active(fault.to_string()));
     }
     let (mut policy, warnings) = Policy::compile(list, reader.active())?;
     let bases = reader.segments().iter();
     let surveys: Result<Vec<Survey>, _> = bases.map(|&base| reader.survey(base)).collect();
     let surveys = surveys?;
-    let mut plan = decide_on(&reader, &surveys, &policy, order.now, &|_| false);
-    let mut archive = archiving::Run::new(dir, (&reader, &policy), order.options, &archiving);
-    if !order.trace {
+    let mut plan = decide_on(&reader, &surveys, &policy, options.now, &|_| false);
+    let mut archive =
+        archiving::ArchiveRun::new(dir, (&reader, &policy), options.store, &archiving);
+    if !options.trace {
         archive.hold((&policy, &surveys), &mut plan)?;
     }
     let (mut shortage, mut is_short) = (None, false);
-    if order.space.has_limit() {
-        let room = match order.room {
-            Some(room) => room,
-            None => Room::of(&dir.join("segments")).map_err(Failure::Room)?,
+    if options.space.has_limit() {
+        let disk = match options.disk {
+            Some(disk) => disk,
+            None => DiskSpace::of(&dir.join("segments")).map_err(RunError::FreeSpace)?,
         };
-        is_short = room.missing(&order.space, 0) > 0;
+        is_short = disk.missing(&options.space, 0) > 0;
         let store = (&reader, surveys.as_slice());
-        let limits = (&order.space, room);
+        let limits = (&options.space, disk);
         let held = archive.held_groups(&policy);
         let is_held = |id| held.binary_search(&id).is_ok();
-        shortage = decide_by_space(store, limits, &mut policy, order.now, &is_held, &mut plan);
-        if shortage.is_some() && !order.trace {
+        shortage = decide_by_space(store, limits, &mut policy, options.now, &is_held, &mut plan);
+        if shortage.is_some() && !options.trace {
             archive.hold((&policy, &surveys), &mut plan)?;
         }
     }
     check_exceptions(dir, &reader, &surveys, &plan)?;
-    if !only_look && !order.force {
-        check_fraction(&plan, shortage.is_some(), order.space.max_fraction)?;
+    if !is_dry && !options.force {
+        check_fraction(&plan, shortage.is_some(), options.space.max_fraction)?;
     }
-    if !only_look {
+    if !is_dry {
         archive.copy((&policy, &surveys), &mut plan, archiving.index)?;
     }
-    tell_oldest(&reader, &surveys, only_look, &mut plan);
-    let removals = match order.trace {
+    record_oldest(&reader, &surveys, is_dry, &mut plan);
+    let removals = match options.trace {
         true => removals(&reader, &surveys, &policy, &plan),
         false => Vec::new(),
     };
-    let archived = match order.trace {
+    let archived = match options.trace {
         true => Archived::default(),
         false => archive.finish(),
     };
     let (segments, _, ids) = reader.extent();
-    let forget_before = set_horizon((&reader, &surveys), &policy, order.now, &mut plan.expiry);
-    let mut outcome = Outcome {
+    let forget_before = set_horizon((&reader, &surveys), &policy, options.now, &mut plan.expiry);
+    let mut report = RunReport {
         plan,
         warnings,
         archived,
@@ -144,38 +145,38 @@ pub fn run(
     };
     drop(surveys);
     drop(reader);
-    if only_look {
-        return Ok(outcome);
+    if is_dry {
+        return Ok(report);
     }
-    let removes = !outcome.plan.expiry.is_empty();
+    let removes = !report.plan.expiry.is_empty();
     if removes {
-        take_over(dir, order.options, &outcome.plan.expiry)?;
-        outcome.deciding = started.elapsed();
+        apply_decision(dir, options.store, &report.plan.expiry)?;
+        report.deciding = started.elapsed();
     }
     if removes || is_short || store::is_unreclaimed(dir, forget_before)? {
-        let eagerness = eagerness(&order.space, is_short);
-        outcome.reclaimed = store::reclaim(dir, order.options, eagerness)?;
-        outcome.reclaiming = started.elapsed().saturating_sub(outcome.deciding);
+        let reclaim_policy = reclaim_policy(&options.space, is_short);
+        report.reclaimed = store::reclaim(dir, options.store, reclaim_policy)?;
+        report.reclaiming = started.elapsed().saturating_sub(report.deciding);
     }
-    reserve::keep(dir);
-    Ok(outcome)
+    reserve::create(dir);
+    Ok(report)
 }
 
-/// Sets from when on ids are remembered, when that has moved far enough. Returns what holds after the run.
+/// Sets the time before which ids are forgotten, if it has moved far enough. Returns the time that holds after the run.
 fn set_horizon(
     (reader, surveys): (&Reader, &[Survey]),
     policy: &Policy,
     now: i64,
     expiry: &mut ExpiryDecision,
 ) -> i64 {
-    // However far ahead a clock is, ids that are still to come will be remembered.
+    // However far the clock is ahead, ids that arrive later must be remembered.
     let newest = surveys.iter().rev().find_map(Survey::last_arrival);
     let forget = policy
         .forget_before(now)
         .min(now)
         .min(newest.unwrap_or(i64::MIN).saturating_add(1));
     let known = reader.expired().forget_before();
-    // What is forgotten stays so: its lines may be gone.
+    // It never moves back, because the lines before it may be gone.
     let is_far = !expiry.removes_nothing() || forget.saturating_sub(known) >= FORGET_STEP_SECONDS;
     if forget > known && is_far {
         expiry.forget_before = Some(forget);
@@ -183,26 +184,30 @@ fn set_horizon(
     forget.max(known)
 }
 
-/// Has the store take over what goes; on a full disk, in the space that was kept back for it.
-fn take_over(dir: &Path, options: Options, expiry: &ExpiryDecision) -> Result<(), store::Error> {
+/// Has the store apply the decision; on a full disk, with the reserved space.
+fn apply_decision(
+    dir: &Path,
+    options: Options,
+    expiry: &ExpiryDecision,
+) -> Result<(), store::Error> {
     let attempt = || Spool::open(dir, options)?.expire(expiry).map(drop);
     match attempt() {
-        Err(error) if error.is_disk_full() && reserve::give_up(dir) => attempt(),
+        Err(error) if error.is_disk_full() && reserve::release(dir) => attempt(),
         done => done,
     }
 }
 
-fn eagerness(space: &Space, is_short: bool) -> ReclaimPolicy {
+fn reclaim_policy(space: &Space, is_short: bool) -> ReclaimPolicy {
     match is_short {
         true => ReclaimPolicy {
-            dead_part: space.dead_fraction.min(SHORT_DEAD_FRACTION),
+            dead_part: space.dead_fraction.min(SHORTAGE_DEAD_FRACTION),
             everywhere: true,
         },
         false => ReclaimPolicy::usual(space.dead_fraction),
     }
 }
 
-/// Refuses when the disk could not read a view, and when one does not name living articles with an Expires of their own: they would go by the default.
+/// Refuses to run if a derived file could not be read, or does not list all live articles with an Expires of their own: the default would remove them.
 fn check_exceptions(
     dir: &Path,
     reader: &Reader,
@@ -218,20 +223,20 @@ fn check_exceptions(
             return Err(store::Error::Damaged {
                 path: dir.join(format!("segments/{:020}.exp", survey.base())),
                 offset: 0,
-                what: "it does not name all articles with an Expires",
+                what: "it does not list all articles with an Expires",
             });
         }
     }
     Ok(())
 }
 
-/// Refuses when more would go than one run may remove.
-fn check_fraction(plan: &Plan, is_short: bool, max_fraction: f64) -> Result<(), Failure> {
+/// Refuses to run if it would remove more than one run may.
+fn check_fraction(plan: &Plan, is_short: bool, max_fraction: f64) -> Result<(), RunError> {
     let part = plan.total.links as f64 / plan.live.max(1) as f64;
     if plan.total.links == 0 || part <= max_fraction {
         return Ok(());
     }
-    Err(Failure::TooMuch {
+    Err(RunError::TooMuch {
         going: plan.total.links,
         live: plan.live,
         max_percent: max_fraction * 100.0,
@@ -243,8 +248,8 @@ fn check_fraction(plan: &Plan, is_short: bool, max_fraction: f64) -> Result<(), 
     })
 }
 
-/// Notes the oldest article that stays in each hierarchy that loses something; when only looking, in each there is.
-fn tell_oldest(reader: &Reader, surveys: &[Survey], all: bool, plan: &mut Plan) {
+/// Records the oldest kept article of each hierarchy with removals; in a dry run, of every hierarchy.
+fn record_oldest(reader: &Reader, surveys: &[Survey], all: bool, plan: &mut Plan) {
     if all {
         let active = reader.active();
         for id in active.ids() {
@@ -258,8 +263,8 @@ fn tell_oldest(reader: &Reader, surveys: &[Survey], all: bool, plan: &mut Plan) 
     }
     let after = reader.expired().after(&plan.expiry);
     let oldest = oldest_kept(reader, surveys, &after, &names);
-    for (name, told) in &mut plan.hierarchies {
-        told.oldest_kept = oldest.get(name).copied();
+    for (name, count) in &mut plan.hierarchies {
+        count.oldest_kept = oldest.get(name).copied();
     }
     plan.total.oldest_kept = oldest.values().min().copied();
 }

@@ -1,11 +1,11 @@
-//! Expiry by space: when the dates have decided and the disk is still too full, all lives are shortened by one factor,
-//! the largest that is short enough. So what goes first is what has used up most of its life: age divided by life.
+//! Expiry by space: if the disk is still too full after the decision by date, one factor shortens all lives,
+//! the largest factor that frees enough. So the articles that have used up most of their life go first: age divided by life.
 //!
-//! Shortened are the default and, for articles with an explicit Expires, the longest life; never below `low`. What never
-//! expires stays, and so does what came in the future.
+//! It shortens the default and, for articles with an explicit Expires, the longest life; never below `low`. Articles that never
+//! expire are kept, and so are articles from the future.
 //!
-//! Counted is what is alive. Bytes of articles that have expired, but that the disk has not got back yet (a segment in
-//! which something is kept), count as free: giving them back is another's work, and nothing more has to go for them.
+//! Only live articles count. Bytes of expired articles that are not reclaimed yet (in a segment with
+//! live articles) count as free: reclaiming is a separate step, and no more articles have to be removed for them.
 
 use std::io;
 use std::os::unix::fs::MetadataExt;
@@ -14,47 +14,47 @@ use std::path::Path;
 use groups::GroupId;
 use store::{GroupRows, Position, Reader, Survey};
 
-use crate::count::{Link, is_first, room_of};
+use crate::count::{Link, disk_bytes_of, is_first};
 use crate::decide::{Plan, decide_on};
 use crate::life::{Life, Share};
 use crate::policy::Policy;
 use crate::tables::Space;
 
-/// How many steps of the first attempt to find the share; each next one is twice as wide.
-const FIRST_STEPS: u32 = Share::STEPS / 64;
+/// Width of the first step in the search for the factor; each further step is twice as wide.
+const FIRST_STEP_WIDTH: u32 = Share::STEPS / 64;
 
-/// The disk that the segments lie on, as it was found.
+/// The state of the disk with the segments.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Room {
-    /// Bytes of the file system that are free for us.
+pub struct DiskSpace {
+    /// Free bytes of the file system, for unprivileged users.
     pub free: u64,
-    /// Bytes that the segments take up: their blocks.
+    /// Bytes of the blocks of the segments.
     pub used: u64,
 }
 
-impl Room {
+impl DiskSpace {
     /// Asks the system about the directory of the segments.
     ///
     /// # Errors
-    /// The directory, or the file system, cannot be asked.
-    pub fn of(segments: &Path) -> io::Result<Room> {
-        let told = rustix::fs::statvfs(segments)?;
+    /// The directory cannot be read, or the file system cannot be examined.
+    pub fn of(segments: &Path) -> io::Result<DiskSpace> {
+        let info = rustix::fs::statvfs(segments)?;
         let mut used = 0;
         for entry in std::fs::read_dir(segments)? {
             match entry?.metadata() {
-                Ok(told) => used += told.blocks() * 512,
-                // It went meanwhile.
+                Ok(info) => used += info.blocks() * 512,
+                // Removed in the meantime.
                 Err(error) if error.kind() == io::ErrorKind::NotFound => {}
                 Err(error) => return Err(error),
             }
         }
-        Ok(Room {
-            free: told.f_bavail.saturating_mul(told.f_frsize),
+        Ok(DiskSpace {
+            free: info.f_bavail.saturating_mul(info.f_frsize),
             used,
         })
     }
 
-    /// Bytes that must be given back, `pending` of them being on their way.
+    /// Bytes that must be freed; `pending` bytes are being freed already.
     pub fn missing(&self, space: &Space, pending: u64) -> u64 {
         let free = self.free.saturating_add(pending);
         let used = self.used.saturating_sub(pending);
@@ -64,79 +64,79 @@ impl Room {
     }
 }
 
-/// What space asked for beyond the dates.
+/// The result of a shortage of space.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Shortage {
-    /// Bytes that the dates did not give.
+    /// Bytes to free besides those freed by date.
     pub wanted: u64,
-    /// Bytes that could not be found: what is left is too young, or never goes.
+    /// Bytes that could not be freed, because all other articles are too young, or never expire.
     pub missing: u64,
-    /// What is left of every life.
+    /// The factor by which lives were shortened.
     pub share: Share,
-    /// The lines of the policy whose lives became shorter.
-    pub shorter: Vec<Shorter>,
+    /// The rules whose lives became shorter.
+    pub shortened_rules: Vec<ShortenedRule>,
 }
 
-/// A line of the policy and its lives.
+/// A rule with shortened lives.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Shorter {
+pub struct ShortenedRule {
     /// Its patterns.
     pub patterns: Vec<u8>,
-    /// The default life as the policy has it.
+    /// The default life in the policy.
     pub from: Life,
-    /// The default life that is left.
+    /// The shortened default life.
     pub to: Life,
 }
 
-/// Decides on, with shorter lives, when what goes by `plan` is not enough. `None`: it is.
+/// Extends the plan, with shorter lives, if it does not free enough. `None`: it does.
 pub(crate) fn decide_by_space(
     (reader, surveys): (&Reader, &[Survey]),
-    (space, room): (&Space, Room),
+    (space, disk): (&Space, DiskSpace),
     policy: &mut Policy,
     now: i64,
     held: &dyn Fn(GroupId) -> bool,
     plan: &mut Plan,
 ) -> Option<Shortage> {
-    if room.missing(space, 0) <= plan.total.room {
+    if disk.missing(space, 0) <= plan.total.disk_bytes {
         return None;
     }
-    let missing = room.missing(space, pending(reader, surveys));
+    let missing = disk.missing(space, pending(reader, surveys));
     let wanted = missing
-        .checked_sub(plan.total.room)
+        .checked_sub(plan.total.disk_bytes)
         .filter(|wanted| *wanted > 0)?;
     let mut attempt = |steps: u32| {
         policy.shorten(Share::steps(steps));
         decide_on(reader, surveys, policy, now, held)
     };
-    let (steps, found) = largest(&mut attempt, |plan| plan.total.room >= missing);
+    let (steps, found) = find_largest(&mut attempt, |plan| plan.total.disk_bytes >= missing);
     policy.shorten(Share::WHOLE);
     *plan = found;
     let share = Share::steps(steps);
-    let shorter = policy.used_rules().filter_map(|rule| {
+    let shortened_rules = policy.used_rules().filter_map(|rule| {
         let (from, to) = (rule.dates, rule.dates.shortened(share));
-        (from != to).then(|| Shorter {
+        (from != to).then(|| ShortenedRule {
             patterns: rule.patterns.clone(),
             from: from.default(),
             to: to.default(),
         })
     });
-    let shorter = shorter.collect();
+    let shortened_rules = shortened_rules.collect();
     Some(Shortage {
         wanted,
-        missing: missing.saturating_sub(plan.total.room),
+        missing: missing.saturating_sub(plan.total.disk_bytes),
         share,
-        shorter,
+        shortened_rules,
     })
 }
 
-/// The largest number of steps, below the whole, for which the plan is enough, and that plan; zero if none is. Attempts
-/// begin near the whole and go away from it, so that no attempt looks at much more than will go.
-fn largest(
+/// The largest number of steps, below the whole, whose plan frees enough, and that plan; 0 if none does. The search
+/// begins near the whole and moves away from it, so that no attempt reads much more than will be removed.
+fn find_largest(
     attempt: &mut impl FnMut(u32) -> Plan,
     is_enough: impl Fn(&Plan) -> bool,
 ) -> (u32, Plan) {
     let mut not_enough = Share::STEPS;
-    let mut width = FIRST_STEPS;
+    let mut width = FIRST_STEP_WIDTH;
     let (mut enough, mut best) = loop {
         let steps = Share::STEPS.saturating_sub(width);
         let plan = attempt(steps);
@@ -161,15 +161,16 @@ fn largest(
     (enough, best)
 }
 
-/// About the bytes of the disk that articles take up which have expired already. Of segments in which nothing has,
-/// nothing is looked at.
+/// Approximate disk space of expired articles that is not reclaimed yet, bytes. Segments without expired articles
+/// are not read.
 fn pending(reader: &Reader, surveys: &[Survey]) -> u64 {
-    let torn = surveys.iter().filter(|survey| has_dead(reader, survey));
-    torn.map(|survey| {
-        let (_, on_disk) = reader.art_bytes(survey.base());
-        on_disk.saturating_sub(live_bytes(reader, survey))
-    })
-    .sum()
+    let partly_dead = surveys.iter().filter(|survey| has_dead(reader, survey));
+    partly_dead
+        .map(|survey| {
+            let (_, on_disk) = reader.art_bytes(survey.base());
+            on_disk.saturating_sub(live_bytes(reader, survey))
+        })
+        .sum()
 }
 
 fn has_dead(reader: &Reader, survey: &Survey) -> bool {
@@ -179,12 +180,12 @@ fn has_dead(reader: &Reader, survey: &Survey) -> bool {
         let mut early = expired.early(rows.name);
         first < expired.cut(rows.name) || early.any(|number| (first..=last).contains(&number))
     };
-    // Where something was given back, the rows of all that is dead may be gone.
+    // After a partial reclaim the rows of dead articles may be gone.
     let (length, on_disk) = reader.art_bytes(survey.base());
     on_disk < length || survey.groups().any(any_dead)
 }
 
-/// About the bytes of what is alive in a segment.
+/// Approximate disk space of the live articles of a segment, bytes.
 fn live_bytes(reader: &Reader, survey: &Survey) -> u64 {
     let expired = reader.expired();
     let mut bytes = 0;
@@ -197,7 +198,7 @@ fn live_bytes(reader: &Reader, survey: &Survey) -> u64 {
                 position,
             };
             if reader.is_alive_in(rows.name, row.number, position) && is_first(expired, &link) {
-                bytes += room_of(row.text);
+                bytes += disk_bytes_of(row.text);
             }
         }
     }
@@ -210,7 +211,7 @@ mod tests {
 
     #[test]
     fn missing_is_the_worse_of_both_limits() {
-        let room = Room {
+        let disk = DiskSpace {
             free: 100,
             used: 1000,
         };
@@ -220,7 +221,7 @@ mod tests {
                 max_size,
                 ..Space::default()
             };
-            room.missing(&space, pending)
+            disk.missing(&space, pending)
         };
         assert_eq!(missing(None, None, 0), 0);
         assert_eq!(missing(Some(90), Some(1000), 0), 0);
@@ -236,7 +237,7 @@ mod tests {
             0,
             1,
             77,
-            FIRST_STEPS,
+            FIRST_STEP_WIDTH,
             Share::STEPS / 2 + 3,
             Share::STEPS - 1,
         ] {
@@ -244,13 +245,13 @@ mod tests {
             let mut attempt = |steps: u32| {
                 attempts += 1;
                 let mut plan = Plan::default();
-                plan.total.room = u64::from(Share::STEPS - steps);
+                plan.total.disk_bytes = u64::from(Share::STEPS - steps);
                 plan
             };
-            let enough = |plan: &Plan| plan.total.room >= u64::from(Share::STEPS - want);
-            assert_eq!(largest(&mut attempt, enough).0, want);
+            let enough = |plan: &Plan| plan.total.disk_bytes >= u64::from(Share::STEPS - want);
+            assert_eq!(find_largest(&mut attempt, enough).0, want);
             assert!(attempts < 30, "{attempts}");
-            assert_eq!(largest(&mut |_| Plan::default(), |_| false).0, 0);
+            assert_eq!(find_largest(&mut |_| Plan::default(), |_| false).0, 0);
         }
     }
 }

@@ -1,24 +1,24 @@
-//! What goes, one by one, as C News's `expire -t` told it.
+//! The single removals, in the form of C News's `expire -t`.
 
 use store::{Reader, Survey};
 
 use crate::archive::{Archive, Layout};
-use crate::count::Leaving;
+use crate::count::RemovedLinks;
 use crate::decide::Plan;
 use crate::policy::Policy;
 
-/// An article that leaves a group.
+/// An article that is removed from a group.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Removal {
     /// The group.
     pub group: Vec<u8>,
     /// Its number there.
     pub number: u64,
-    /// Where it is to be copied first.
+    /// The archive to which it is copied first.
     pub archive: Option<Archive>,
 }
 
-/// `copy group/number DIR ; remove group/number`, or only the second: the file's name in the classic spool, with slashes
+/// `copy group/number DIR ; remove group/number`, or only the second command: the file's name in the classic spool, with slashes
 /// for the dots of the group; DIR as in `explist`.
 impl std::fmt::Display for Removal {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -37,7 +37,7 @@ impl std::fmt::Display for Removal {
     }
 }
 
-/// Everything that goes by the plan, in the order of history.
+/// All removals of the plan, in the order of history.
 pub(crate) fn removals(
     reader: &Reader,
     surveys: &[Survey],
@@ -45,11 +45,11 @@ pub(crate) fn removals(
     plan: &Plan,
 ) -> Vec<Removal> {
     let after = reader.expired().after(&plan.expiry);
-    let leaving = Leaving::new(reader, &after, &plan.expiry);
-    let mut told = Vec::new();
+    let removed = RemovedLinks::new(reader, &after, &plan.expiry);
+    let mut found = Vec::new();
     for survey in surveys {
         let mut here = Vec::new();
-        leaving.each(survey, |link| {
+        removed.each(survey, |link| {
             here.push((link.position.0, link.group, link.row.number))
         });
         here.sort_unstable();
@@ -58,12 +58,12 @@ pub(crate) fn removals(
                 Some(id) => policy.rule(id),
                 None => policy.rule_of_name(group, false),
             };
-            told.push(Removal {
+            found.push(Removal {
                 group: group.to_vec(),
                 number,
                 archive: rule.and_then(|rule| rule.archive.clone()),
             });
         }
     }
-    told
+    found
 }

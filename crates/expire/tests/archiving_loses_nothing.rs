@@ -1,17 +1,17 @@
-//! Random articles, cross-posts, Expires and clocks; copies that fail here and there, or are held: what has gone from a
-//! group that archives is in the archive, what must stay stays, nothing else is kept back, and once nothing is in the way
-//! all of it goes.
+//! Random articles, cross-posts, Expires and clocks; copies that fail now and then, or are held: every article removed from a
+//! group with an archive is in the archive, no other article is removed or kept wrongly, and once no obstacle is left
+//! all of them are removed.
 
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, clippy::panic)]
 
-use crate::room;
+use crate::newsdir;
 
 use std::collections::BTreeSet;
 
 use expire::policy::Facts;
-use expire::{Archiving, Explist, Order, Policy, Space, Verdict};
+use expire::{Archiving, Explist, Policy, RunOptions, Space, Verdict};
+use newsdir::{NewsDir, options, text};
 use proptest::prelude::*;
-use room::{Room, options, text};
 
 const GROUPS: [&str; 4] = ["a.x", "a.y", "b", "plain"];
 const POLICY: &str = "plain x 3 -\nb x 2 DIR/arch\na.x x 3-4-9 DIR/arch\nall x 3 DIR/arch\n";
@@ -26,7 +26,7 @@ struct Arriving {
 #[derive(Debug, Clone)]
 struct Round {
     articles: Vec<Arriving>,
-    /// Links with another file in their way, while this round runs; taken modulo what there is.
+    /// Links whose file name is blocked during this round; taken modulo the number of links.
     blocked: Vec<usize>,
     hold: bool,
     seal: bool,
@@ -59,14 +59,14 @@ fn round() -> impl Strategy<Value = Round> {
     })
 }
 
-fn file(room: &Room, links: &mut Vec<Link>, round: &Round, clock: &mut i64) {
-    let mut spool = room.spool();
+fn file(newsdir: &NewsDir, links: &mut Vec<Link>, round: &Round, clock: &mut i64) {
+    let mut spool = newsdir.spool();
     for wanted in &round.articles {
         *clock += wanted.after;
         let expires = wanted.expires.map(|after| *clock + after);
         let name = format!("n{}", links.len());
         let groups: Vec<_> = wanted.groups.iter().map(|group| GROUPS[*group]).collect();
-        room::file(&mut spool, &name, &groups.join(","), *clock, expires);
+        newsdir::file(&mut spool, &name, &groups.join(","), *clock, expires);
         for &group in &wanted.groups {
             let id = spool.active().find(GROUPS[group].as_bytes()).unwrap();
             links.push(Link {
@@ -89,15 +89,18 @@ fn file(room: &Room, links: &mut Vec<Link>, round: &Round, clock: &mut i64) {
     }
 }
 
-fn path(room: &Room, link: &Link) -> std::path::PathBuf {
+fn path(newsdir: &NewsDir, link: &Link) -> std::path::PathBuf {
     let folder = GROUPS[link.group].replace('.', "/");
-    room.path("arch").join(folder).join(link.number.to_string())
+    newsdir
+        .path("arch")
+        .join(folder)
+        .join(link.number.to_string())
 }
 
-fn expire(room: &Room, now: i64, hold: bool) -> (expire::Outcome, Policy) {
-    let text = POLICY.replace("DIR", room.path("").to_str().unwrap());
+fn expire(newsdir: &NewsDir, now: i64, hold: bool) -> (expire::RunReport, Policy) {
+    let text = POLICY.replace("DIR", newsdir.path("").to_str().unwrap());
     let list = || Explist::parse(text.as_bytes(), "explist", None).unwrap();
-    let order = Order {
+    let order = RunOptions {
         now,
         dry: false,
         force: true,
@@ -106,21 +109,21 @@ fn expire(room: &Room, now: i64, hold: bool) -> (expire::Outcome, Policy) {
             dead_fraction: 0.1,
             ..Space::default()
         },
-        room: None,
-        options: options(),
+        disk: None,
+        store: options(),
     };
     let archiving = Archiving {
         hold,
         ..Archiving::default()
     };
-    let told = expire::run(&room.news(), list(), &order, archiving).unwrap();
-    let (policy, _) = Policy::compile(list(), room.reader().active()).unwrap();
+    let told = expire::run(&newsdir.news(), list(), &order, archiving).unwrap();
+    let (policy, _) = Policy::compile(list(), newsdir.reader().active()).unwrap();
     (told, policy)
 }
 
-fn check(room: &Room, links: &mut [Link], now: i64, hold: bool, free: bool) {
-    let (told, policy) = expire(room, now, hold);
-    let reader = room.reader();
+fn check(newsdir: &NewsDir, links: &mut [Link], now: i64, hold: bool, free: bool) {
+    let (told, policy) = expire(newsdir, now, hold);
+    let reader = newsdir.reader();
     let (mut went, mut copied) = (0, 0);
     for link in links {
         let name = GROUPS[link.group].as_bytes();
@@ -139,7 +142,7 @@ fn check(room: &Room, links: &mut [Link], now: i64, hold: bool, free: bool) {
             "{shown} was kept back"
         );
         if archives && !there {
-            let copy = std::fs::read_to_string(path(room, link)).expect(&shown);
+            let copy = std::fs::read_to_string(path(newsdir, link)).expect(&shown);
             assert_eq!(copy, text(&link.name), "{shown}");
             copied += u64::from(link.alive);
         }
@@ -156,22 +159,22 @@ fn check(room: &Room, links: &mut [Link], now: i64, hold: bool, free: bool) {
         .sum();
     assert_eq!(by_hierarchy, went);
     drop(reader);
-    room.assert_clean();
+    newsdir.assert_clean();
 }
 
 fn story(rounds: &[Round]) {
-    let room = Room::new(&GROUPS);
-    room.folder("arch");
+    let newsdir = NewsDir::new(&GROUPS);
+    newsdir.folder("arch");
     let mut clock = 10_000_000;
     let mut links: Vec<Link> = Vec::new();
     for round in rounds {
-        file(&room, &mut links, round, &mut clock);
+        file(&newsdir, &mut links, round, &mut clock);
         let mut in_the_way = Vec::new();
         for place in &round.blocked {
             let archived = links
                 .get(place % links.len().max(1))
                 .filter(|link| link.group != 3);
-            let Some(path) = archived.map(|link| path(&room, link)) else {
+            let Some(path) = archived.map(|link| path(&newsdir, link)) else {
                 continue;
             };
             if !path.exists() {
@@ -181,14 +184,14 @@ fn story(rounds: &[Round]) {
             }
         }
         let free = in_the_way.is_empty() && !round.hold;
-        check(&room, &mut links, clock, round.hold, free);
+        check(&newsdir, &mut links, clock, round.hold, free);
         for path in in_the_way {
             assert_eq!(std::fs::read_to_string(&path).unwrap(), "another");
             std::fs::remove_file(path).unwrap();
         }
     }
-    check(&room, &mut links, clock, false, true);
-    check(&room, &mut links, clock + 40 * 86_400, false, true);
+    check(&newsdir, &mut links, clock, false, true);
+    check(&newsdir, &mut links, clock + 40 * 86_400, false, true);
     assert!(links.iter().all(|link| !link.alive));
 }
 

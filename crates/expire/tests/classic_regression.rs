@@ -129,17 +129,17 @@ fn every_kind_of_line_has_its_exact_result() {
         ("mod.unmod", 5_679, None, "remove"),
         ("bletch", 1_359, None, "remove to =arch3/bletch"),
         ("urp", 5_679, None, "remove"),
-        // Explicit date gone by, today, to come.
+        // Explicit date in the past, today, in the future.
         ("foo", 9_000, Some(9_999), "remove to arch1"),
         ("foo", 9_000, Some(10_000), "remove to arch1"),
         ("foo", 9_000, Some(10_001), "keep"),
-        // Too young to go, whatever it asks for.
+        // Too young to be removed, whatever its Expires.
         ("foo", 9_136, Some(1), "keep"),
         ("foo", 9_135, Some(1), "remove to arch1"),
-        // Past its default, but it asked for more.
+        // Older than the default, but its Expires is later.
         ("foo", 600, Some(20_000), "keep"),
         ("urp", 1_361, Some(20_000), "keep"),
-        // Too old to stay, whatever it asks for.
+        // Too old to be kept, whatever its Expires.
         ("foo", 497, Some(20_000), "keep"),
         ("foo", 496, Some(20_000), "remove to arch1"),
         ("urp", 1_360, Some(20_000), "remove"),
@@ -155,7 +155,7 @@ fn every_kind_of_line_has_its_exact_result() {
 }
 
 #[test]
-fn a_cross_posted_article_half_goes() {
+fn a_cross_posted_article_is_removed_from_one_group() {
     let (policy, _, active) = compiled();
     let left: Vec<_> = ["bar/99", "bar.ugh/99", "foo/103", "urp/99"]
         .into_iter()
@@ -175,7 +175,7 @@ fn a_file_outside_any_group_counts_as_unmoderated() {
 }
 
 #[test]
-fn history_remembers_for_its_own_time() {
+fn history_is_kept_for_its_own_time() {
     let (policy, _, active) = compiled();
     assert_eq!(policy.forget_before(NOW), 3_088);
     let list = Explist::parse(b"all x 0.1 -\n", "explist", None).unwrap();
@@ -184,7 +184,7 @@ fn history_remembers_for_its_own_time() {
 }
 
 #[test]
-fn a_group_without_a_line_is_fatal_and_named() {
+fn a_group_without_a_line_is_a_fatal_error_with_its_name() {
     let active = Active::parse(ACTIVE.to_vec()).unwrap();
     let list = Explist::parse(
         b"bar,foo x 1 -\nmod m 1 -\nurp,bletch x 1 -\n",
@@ -211,6 +211,6 @@ fn even_never_drops_what_arrived_at_the_epoch() {
     let (policy, _) = Policy::compile(list, &active).unwrap();
     assert_eq!(outcome(&policy, group(&active, "foo"), 0, None), "remove");
     assert_eq!(outcome(&policy, group(&active, "foo"), 1, None), "keep");
-    // Unless it is to stay for ever whatever happens.
+    // Unless even its low is never.
     assert_eq!(outcome(&policy, group(&active, "bar"), 0, None), "keep");
 }

@@ -1,15 +1,15 @@
 //! All integration tests of this crate in one program: a module a behaviour.
 
-mod room;
+mod newsdir;
 
 mod a_failed_copy_keeps_its_article;
-mod a_missing_policy_refuses;
-mod archives_lie_as_their_layout_says;
+mod archives_have_their_layout;
 mod archiving_loses_nothing;
 mod classic_regression;
-mod damage_removes_nothing;
-mod expire_ctl_comes_over;
+mod damaged_files_remove_nothing;
+mod expire_ctl_is_converted;
 mod policy_against_a_model;
-mod space_takes_what_has_used_up_its_life;
-mod tables_are_the_same_policy;
-mod what_goes_agrees_with_a_model;
+mod removals_agree_with_a_model;
+mod space_removes_the_oldest_by_share_of_life;
+mod tables_and_explist_are_the_same_policy;
+mod without_a_policy_nothing_is_expired;

@@ -4,15 +4,15 @@
 #![allow(clippy::unwrap_used, clippy::indexing_slicing)] // helpers of tests, too
 
 use expire::policy::Facts;
-use expire::{Complaint, Cutoffs, Explist, Policy, Verdict};
+use expire::{ArticleWarning, Cutoffs, Explist, Policy, Verdict};
 use groups::Active;
 use groups::pattern::Pattern;
 use proptest::prelude::*;
 
 const DAY: i128 = 86_400;
 
-/// A rule as the model knows it: nothing parsed, nothing shared with the crate
-/// but the matching of one pattern list.
+/// A rule of the model: nothing is parsed, and nothing shared with the crate
+/// except the matching of one pattern list.
 #[derive(Debug, Clone)]
 struct ModelRule {
     patterns: String,
@@ -131,7 +131,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(2_000))]
 
     #[test]
-    fn every_decision_is_the_models(
+    fn every_decision_agrees_with_the_model(
         mut rules in prop::collection::vec(rule(), 1..8),
         last in prop::option::weighted(0.8, rule()),
         groups in prop::collection::btree_map("[abcd](\\.[abcd]){0,2}", any::<bool>(), 1..8),
@@ -201,7 +201,7 @@ proptest! {
                         rule.archive.map(|path| path.trim_start_matches('=').as_bytes())
                     );
                 }
-                // The cut-offs say the same without a look at the article.
+                // The cut-offs agree without reading the article.
                 prop_assert_eq!(cut.remove(arrival, expires, now), goes);
                 match expires {
                     None => prop_assert_eq!(arrival < cut.default, goes),
@@ -210,16 +210,16 @@ proptest! {
                     Some(expires) => prop_assert_eq!(now >= expires, goes),
                 }
                 let want = if arrival < 0 {
-                    Some(Complaint::ArrivalUnreadable)
+                    Some(ArticleWarning::ArrivalUnreadable)
                 } else if arrival > now {
                     prop_assert!(!goes);
-                    Some(Complaint::ArrivalInFuture)
+                    Some(ArticleWarning::ArrivalInFuture)
                 } else if *unreadable && expires.is_none() {
-                    Some(Complaint::ExpiresUnreadable)
+                    Some(ArticleWarning::ExpiresUnreadable)
                 } else {
                     None
                 };
-                prop_assert_eq!(decision.complaint, want);
+                prop_assert_eq!(decision.warning, want);
             }
         }
     }

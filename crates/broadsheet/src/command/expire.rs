@@ -6,7 +6,7 @@ use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use anyhow::Context;
-use expire::{Archiving, Explist, Order, Space, Tables};
+use expire::{Archiving, Explist, RunOptions, Space, Tables};
 
 use crate::command::init;
 use crate::directory::NewsDirectory;
@@ -132,7 +132,7 @@ pub fn carry_out(
         for warning in warnings {
             eprintln!("broadsheet: {warning}");
         }
-        return Ok(archive_report::faults(&expire::archiving::unusable(
+        return Ok(archive_report::faults(&expire::archiving::check_archives(
             &policy,
             directory.root(),
         )));
@@ -148,14 +148,14 @@ pub fn carry_out(
             .duration_since(UNIX_EPOCH)
             .map_or(0, |age| age.as_secs() as i64),
     };
-    let order = Order {
+    let order = RunOptions {
         now,
         dry: given.has("dry-run") || what_if.is_some(),
         trace: given.has("trace"),
         force: given.has("force"),
         space,
-        room: None,
-        options,
+        disk: None,
+        store: options,
     };
     let hold = given.has("hold");
     let make = |root: &Path, active: &[u8]| Ok(init::make_archive(root, &settings, active)?);
@@ -198,7 +198,7 @@ pub fn carry_out(
         expiry_report::count(&outcome);
     }
     let missing = outcome.shortage.is_some_and(|told| told.missing > 0);
-    let archived = archive_report::faults(&outcome.archived.faults);
+    let archived = archive_report::faults(&outcome.archived.errors);
     Ok(match outcome.reclaimed.faults.is_empty() {
         true if archived != Status::OK => archived,
         false => Status::ATTENTION,

@@ -2,7 +2,7 @@
 
 use std::io::Write;
 
-use ::expire::Room;
+use ::expire::DiskSpace;
 use anyhow::Context;
 
 use crate::command::expire;
@@ -36,7 +36,7 @@ fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
         .and_then(|word| word.parse::<u64>().ok()?.checked_mul(1 << 20))
         .ok_or_else(|| given.usage("wants a whole number of megabytes"))?;
     let segments = directory.file("segments");
-    let room = Room::of(&segments)
+    let room = DiskSpace::of(&segments)
         .with_context(|| format!("cannot learn how much is free for {}", segments.display()))?;
     if room.free >= wanted {
         if given.has("json") {

@@ -1,12 +1,12 @@
-//! `expire -p`: a line for each archived copy.
+//! The line that `expire -p` prints for each archived copy.
 
 use article::{Article, Form, Header, decimal};
 
-/// Longest subject printed, bytes, as C News; a longer one ends in `...`.
+/// Longest subject printed, bytes, as in C News; a longer one ends in `...`.
 pub const SUBJECT_BYTES_MAX: usize = 199;
 
-/// Appends `group/as/directories/number TAB id TAB d-Mon-yyyy TAB subject`. `arrival` in epoch seconds, the date in UTC.
-/// The subject is the header's first line, tabs as blanks, `???` where there is none (C News's getsubj).
+/// Appends `group/as/directories/number TAB id TAB d-Mon-yyyy TAB subject`. `arrival` is in seconds since 1970, the date in UTC.
+/// The subject is the first line of the header, with tabs as blanks, or `???` if there is none (C News's getsubj).
 pub fn push_index_line(
     out: &mut Vec<u8>,
     (group, number): (&[u8], u64),
@@ -27,13 +27,13 @@ pub fn push_index_line(
     out.push(b'\n');
 }
 
-/// The middle of `Mon, 20 Dec 1993 04:39:21 GMT`.
+/// Appends the middle of `Mon, 20 Dec 1993 04:39:21 GMT` as `20-Dec-1993`.
 fn push_date(out: &mut Vec<u8>, seconds: i64) {
     let mut text = Vec::new();
     article::date::write_utc(&mut text, seconds);
     let words = text.split(|&b| b == b' ').skip(1).take(3);
-    for (place, word) in words.enumerate() {
-        if place > 0 {
+    for (target, word) in words.enumerate() {
+        if target > 0 {
             out.push(b'-');
         }
         out.extend_from_slice(word);
@@ -73,8 +73,8 @@ mod tests {
 
     #[test]
     fn a_line_has_four_fields() {
-        let told = line(746_021_362, "suBJect:  a\tb\n c\n\nSubject: no\n");
-        assert_eq!(told, "bar/ugh/5\t<5@a>\t22-Aug-1993\ta b\n");
+        let report = line(746_021_362, "suBJect:  a\tb\n c\n\nSubject: no\n");
+        assert_eq!(report, "bar/ugh/5\t<5@a>\t22-Aug-1993\ta b\n");
         for without in ["From: x\n\nSubject: no\n", "Subject:\n\n", ""] {
             assert_eq!(line(0, without), "bar/ugh/5\t<5@a>\t1-Jan-1970\t???\n");
         }
@@ -83,8 +83,8 @@ mod tests {
     #[test]
     fn a_long_subject_is_cut() {
         let subject = |length: usize| {
-            let told = line(0, &format!("Subject: {}\n\n", "x".repeat(length)));
-            told.trim_end().rsplit('\t').next().unwrap().to_owned()
+            let report = line(0, &format!("Subject: {}\n\n", "x".repeat(length)));
+            report.trim_end().rsplit('\t').next().unwrap().to_owned()
         };
         assert_eq!(subject(199), "x".repeat(199));
         assert_eq!(subject(200), "x".repeat(196) + "...");

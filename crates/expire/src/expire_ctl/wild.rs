@@ -1,8 +1,8 @@
-//! One wildmat pattern as C News patterns that match exactly the same groups.
+//! Converts a wildmat pattern to C News patterns that match exactly the same groups.
 //!
-//! In a wildmat `*` matches any text, dots included, and a pattern must cover
-//! the whole name; in C News `all` is one whole word and a pattern covers all
-//! groups below it. Equal are:
+//! In a wildmat `*` matches any text, dots included, and a pattern must match
+//! the whole name; in C News `all` is one whole word and a pattern matches all
+//! groups below it. Equivalent are:
 //!
 //! | wildmat | C News |
 //! |---|---|
@@ -13,10 +13,10 @@
 
 use crate::explist::shown;
 
-/// The C News patterns equal to a wildmat (with `!` in front: to its opposite).
+/// Returns the C News patterns equivalent to a wildmat (with `!` in front: to its opposite).
 ///
 /// # Errors
-/// Why there is none.
+/// The reason why there are none.
 pub(super) fn translate(wildmat: &[u8]) -> Result<Vec<u8>, String> {
     let (negated, pattern) = match wildmat.strip_prefix(b"!") {
         Some(pattern) => (true, pattern),
@@ -25,27 +25,27 @@ pub(super) fn translate(wildmat: &[u8]) -> Result<Vec<u8>, String> {
     let none = |why: &str| {
         let shown = shown(wildmat);
         Err(format!(
-            "pattern `{shown}' {why}; write rules for the groups it stands for"
+            "pattern `{shown}' {why}; write rules for its groups"
         ))
     };
     if negated && pattern == b"*" {
-        return none("matches no group at all");
+        return none("matches no group");
     }
     if pattern == b"*" {
         return Ok(b"all".to_vec());
     }
     if pattern.iter().any(|byte| b"?[]\\^".contains(byte)) {
-        return none("uses ?, [ ] or \\, which C News patterns have not");
+        return none("uses ?, [ ] or \\, which C News patterns do not have");
     }
     if pattern
         .iter()
         .any(|byte| b"@!/".contains(byte) || byte.is_ascii_whitespace())
     {
-        return none("is no pattern for group names");
+        return none("is not a pattern for group names");
     }
     let (stem, stars) = split_stars(pattern);
     if stem.contains(&b'*') {
-        return none("has a * inside or at half a word, where C News's `all' is one whole word");
+        return none("has a * inside a word, but C News's `all' is one whole word");
     }
     if stem
         .split(|byte| *byte == b'.')
@@ -61,7 +61,7 @@ pub(super) fn translate(wildmat: &[u8]) -> Result<Vec<u8>, String> {
     })
 }
 
-/// Takes the last words that are `*` off a pattern, and counts them.
+/// Strips the last words that are `*`, and counts them.
 fn split_stars(pattern: &[u8]) -> (&[u8], usize) {
     let (mut stem, mut stars) = (pattern, 0);
     while let Some(rest) = stem.strip_suffix(b".*") {
@@ -77,7 +77,7 @@ mod tests {
     use groups::pattern::Pattern;
     use proptest::prelude::*;
 
-    /// A wildmat of literals and `*` only, the slow and obvious way.
+    /// Matches a wildmat of literals and `*` in the slow, obvious way.
     fn wildmat(pattern: &[u8], text: &[u8]) -> bool {
         match (pattern.split_first(), text.split_first()) {
             (None, None) => true,
@@ -91,7 +91,7 @@ mod tests {
     }
 
     #[test]
-    fn what_has_no_equal_is_refused() {
+    fn patterns_without_an_equivalent_are_rejected() {
         for text in [
             "comp*",
             "*.comp",

@@ -1,39 +1,39 @@
-//! What `expire -g` complains of: an Expires that cannot be read, as in C News in each run as long as the article is there.
+//! The report of `expire -g`: articles with an unreadable Expires, as in C News on every run as long as the article exists.
 
 use store::{Expires, HistoryLine, Reader};
 
-/// Articles told one by one; more are only counted.
-pub const TOLD_MAX: usize = 1000;
+/// Most articles that the report lists; further ones are only counted.
+pub const LISTED_MAX: usize = 1000;
 
-/// The articles whose Expires cannot be read: the default rules them.
+/// The articles with an unreadable Expires. The default of their rule applies.
 #[derive(Debug, Default)]
-pub struct Unreadable {
-    /// How many there are.
+pub struct UnreadableExpires {
+    /// Their number.
     pub count: u64,
     /// The first of them, in the order of history.
-    pub told: Vec<Complaint>,
+    pub listed: Vec<UnreadableArticle>,
 }
 
-/// One of them.
+/// An article with an unreadable Expires.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Complaint {
+pub struct UnreadableArticle {
     /// Its message-id.
     pub id: Vec<u8>,
-    /// The first group that it is in still.
+    /// The first group that still contains it.
     pub group: Vec<u8>,
-    /// Its number there.
+    /// Its number in that group.
     pub number: u64,
-    /// What its Expires says, as history keeps it.
+    /// The text of its Expires, as history contains it.
     pub text: Vec<u8>,
 }
 
-/// `group/number <id>: Expires `TEXT' cannot be read, the default counts`
-impl std::fmt::Display for Complaint {
+/// `group/number <id>: Expires `TEXT' cannot be read, the default applies`
+impl std::fmt::Display for UnreadableArticle {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let shown = |bytes| String::from_utf8_lossy(bytes).replace(char::is_control, " ");
         write!(
             f,
-            "{}/{} {}: Expires `{}' cannot be read, the default counts",
+            "{}/{} {}: Expires `{}' cannot be read, the default applies",
             shown(&self.group),
             self.number,
             shown(&self.id),
@@ -42,9 +42,9 @@ impl std::fmt::Display for Complaint {
     }
 }
 
-impl Unreadable {
-    /// Looks at a line before anything is decided about it. What is gone already, or was cancelled, is passed over.
-    pub(crate) fn look_at(&mut self, reader: &Reader, line: &HistoryLine<'_>) {
+impl UnreadableExpires {
+    /// Examines a line before the decision about it. Removed and cancelled articles are skipped.
+    pub(crate) fn examine(&mut self, reader: &Reader, line: &HistoryLine<'_>) {
         let (Expires::Unreadable(text), Some(position)) = (line.expires, line.position) else {
             return;
         };
@@ -54,8 +54,8 @@ impl Unreadable {
             return;
         };
         self.count += 1;
-        if self.told.len() < TOLD_MAX {
-            self.told.push(Complaint {
+        if self.listed.len() < LISTED_MAX {
+            self.listed.push(UnreadableArticle {
                 id: line.id.to_vec(),
                 group: group.to_vec(),
                 number,

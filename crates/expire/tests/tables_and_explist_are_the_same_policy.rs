@@ -1,5 +1,5 @@
-//! `[[expire]]` and `[expiry]` of broadsheet.toml give the very policy that the
-//! same lines of `explist` give; what is wrong in them is said with its place.
+//! `[[expire]]` and `[expiry]` of broadsheet.toml give the same policy as the
+//! equivalent lines of `explist`; errors in them are reported with their position.
 
 #![allow(clippy::unwrap_used, clippy::indexing_slicing)] // helpers of tests, too
 
@@ -109,7 +109,7 @@ fn without_tables_there_is_no_policy() {
 }
 
 #[test]
-fn what_is_wrong_is_said_with_its_line() {
+fn errors_are_reported_with_their_line() {
     let rule = |rest: &str| fault(&format!("\n[[expire]]\npatterns = \"all\"\n{rest}\n"));
     for (rest, want) in [
         (
@@ -150,7 +150,7 @@ fn what_is_wrong_is_said_with_its_line() {
 }
 
 #[test]
-fn unknown_keys_and_wrong_values_are_errors_with_their_place() {
+fn unknown_keys_and_wrong_values_are_errors_with_their_position() {
     for (line, text) in [
         ("line 3", "[[expire]]\npatterns = \"all\"\nkeepdays = 1\n"),
         ("line 3", "[[expire]]\npatterns = \"all\"\nkeep_days = -1\n"),

@@ -1,4 +1,4 @@
-//! An archive that is a news directory itself: articles are filed there as they lie here, with their numbers and arrival,
+//! An archive that is itself a news directory: articles are filed there with the same numbers and arrival times,
 //! in all their groups.
 
 use std::fs::{self, File};
@@ -9,38 +9,38 @@ use article::{Article, Form};
 use groups::{Active, Flag};
 use store::{Durability, Filing, HistoryLine, Options, OverviewFields, Piece, Record, Spool};
 
-use super::fault::CopyFault;
+use super::copy_error::CopyError;
 
-/// Makes a news directory at a path, with this `active`, and policies that keep all of it.
-pub type Make<'a> =
+/// Creates a news directory at a path, with this `active`, and with policies that keep every article.
+pub type CreateNews<'a> =
     dyn Fn(&Path, &[u8]) -> Result<(), Box<dyn std::error::Error + Send + Sync>> + 'a;
 
-/// The archive, opened when the first article comes.
-pub struct SecondNews<'a> {
+/// The archive; opened for the first article.
+pub struct NewsArchive<'a> {
     dir: PathBuf,
     options: Options,
-    /// What `active` it is made with.
+    /// The groups of the `active` with which it is created.
     groups: Vec<Vec<u8>>,
-    make: &'a Make<'a>,
+    make: &'a CreateNews<'a>,
     spool: Option<Spool>,
 }
 
-impl<'a> SecondNews<'a> {
-    /// At a path; when it is made, it is with these groups.
+impl<'a> NewsArchive<'a> {
+    /// An archive at a path; if it must be created, with these groups.
     pub fn new(
         dir: PathBuf,
         options: Options,
         groups: Vec<Vec<u8>>,
-        make: &'a Make<'a>,
-    ) -> SecondNews<'a> {
+        make: &'a CreateNews<'a>,
+    ) -> NewsArchive<'a> {
         let options = Options {
-            // Many articles to a commit, but what goes here must be on the disk there.
+            // Many articles per commit, but the copies must be on the disk before the originals are removed.
             durability: Durability::Commit,
             patience: None,
             repair: false,
             ..options
         };
-        SecondNews {
+        NewsArchive {
             dir,
             options,
             groups,
@@ -49,82 +49,83 @@ impl<'a> SecondNews<'a> {
         }
     }
 
-    /// Files a copy; it is durable after [`SecondNews::flush`]. An id that has its article there already is well archived.
-    pub fn copy(&mut self, record: &Record<'_>) -> Result<(), CopyFault> {
-        let line = HistoryLine::parse(record.line()).ok_or(CopyFault::Line)?;
+    /// FileArchive a copy, which is durable after [`NewsArchive::flush`]. An id whose article is there already counts as archived.
+    pub fn copy(&mut self, record: &Record<'_>) -> Result<(), CopyError> {
+        let line = HistoryLine::parse(record.line()).ok_or(CopyError::Line)?;
         let spool = self.open()?;
         if let Some(known) = spool.find(line.id)? {
             return match known.is_filed() {
                 true => Ok(()),
-                false => Err(CopyFault::IdKnown),
+                false => Err(CopyError::IdKnown),
             };
         }
         let links: Vec<(&[u8], u64)> = line.links().collect();
         for (group, number) in &links {
-            take_group(spool, group, *number)?;
+            ensure_group(spool, group, *number)?;
         }
         file(spool, record, &line, &links)?;
         Ok(())
     }
 
-    /// Makes all that was copied durable.
-    pub fn flush(&mut self) -> Result<(), CopyFault> {
+    /// Makes all copies durable.
+    pub fn flush(&mut self) -> Result<(), CopyError> {
         if let Some(spool) = &mut self.spool {
             spool.commit()?;
         }
         Ok(())
     }
 
-    fn open(&mut self) -> Result<&mut Spool, CopyFault> {
+    fn open(&mut self) -> Result<&mut Spool, CopyError> {
         if self.spool.is_none() {
             if !self.dir.join("segments").is_dir() {
-                self.begin()?;
+                self.create()?;
             }
             self.spool = Some(Spool::open(&self.dir, self.options)?);
         }
         // Set above.
-        self.spool.as_mut().ok_or(CopyFault::Line)
+        self.spool.as_mut().ok_or(CopyError::Line)
     }
 
-    /// Makes the directory under another name and puts it in place whole, so that no kill leaves half of one.
-    fn begin(&self) -> Result<(), CopyFault> {
+    /// Creates the directory under another name and renames it, so that a kill leaves no half of one.
+    fn create(&self) -> Result<(), CopyError> {
         let mut name = std::ffi::OsString::from(".");
         name.push(self.dir.file_name().unwrap_or_default());
         name.push(".new");
-        let fresh = self.dir.with_file_name(name);
-        match fs::remove_dir_all(&fresh) {
-            Err(fault) if fault.kind() == ErrorKind::NotFound => {}
-            removed => removed.map_err(|fault| CopyFault::io("remove", &fresh, fault))?,
+        let temporary = self.dir.with_file_name(name);
+        match fs::remove_dir_all(&temporary) {
+            Err(error) if error.kind() == ErrorKind::NotFound => {}
+            removed => removed.map_err(|error| CopyError::io("remove", &temporary, error))?,
         }
         let mut active = Vec::new();
         for group in &self.groups {
             active.extend_from_slice(group);
             active.extend_from_slice(b" 0000000000 00001 n\n");
         }
-        (self.make)(&fresh, &active).map_err(|fault| CopyFault::Make {
+        (self.make)(&temporary, &active).map_err(|error| CopyError::Make {
             path: self.dir.clone(),
-            fault,
+            error,
         })?;
-        // An empty directory there gives way; any other stays, and this fails.
-        fs::rename(&fresh, &self.dir).map_err(|fault| CopyFault::io("make", &self.dir, fault))?;
+        // The rename replaces an empty directory; it fails if there is any other.
+        fs::rename(&temporary, &self.dir)
+            .map_err(|error| CopyError::io("make", &self.dir, error))?;
         let parent = self.dir.parent().unwrap_or(&self.dir);
         File::open(parent)
             .and_then(|parent| parent.sync_all())
-            .map_err(|fault| CopyFault::io("sync", parent, fault))
+            .map_err(|error| CopyError::io("sync", parent, error))
     }
 }
 
-/// The group is there, and its high mark not below this number. Nobody posts in an archive: its flag is `n`.
-fn take_group(spool: &mut Spool, group: &[u8], number: u64) -> Result<(), CopyFault> {
+/// Ensures that the group exists and that its high mark is at least this number. The flag is `n`: nobody posts to an archive.
+fn ensure_group(spool: &mut Spool, group: &[u8], number: u64) -> Result<(), CopyError> {
     if spool.active().find(group).is_none() {
         spool.set_group(group, Flag::NoPosting)?;
     }
     let table: &mut Active = spool.active_mut();
     let Some(id) = table.find(group) else {
-        return Err(CopyFault::Name);
+        return Err(CopyError::Name);
     };
     if table.high(id) < number && !table.set_high(id, number) {
-        return Err(CopyFault::Number);
+        return Err(CopyError::Number);
     }
     Ok(())
 }
@@ -134,7 +135,7 @@ fn file(
     record: &Record<'_>,
     line: &HistoryLine<'_>,
     links: &[(&[u8], u64)],
-) -> Result<(), CopyFault> {
+) -> Result<(), CopyError> {
     let wire = record.wire_article();
     let wire = match record.head.no_final_newline {
         true => wire.strip_suffix(b"\r\n").unwrap_or(wire),
@@ -145,7 +146,7 @@ fn file(
     let article = Article::parse(wire, Form::Wire);
     spool.append(&Filing {
         id: line.id,
-        // What cannot be read counts as the epoch, as with C News.
+        // An unreadable arrival counts as 1970, as in C News.
         arrival: line.arrival.unwrap_or(0),
         expires: line.expires,
         links,

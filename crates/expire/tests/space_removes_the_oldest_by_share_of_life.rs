@@ -1,19 +1,19 @@
-//! Expiry by space against a slow model: every article is given the share of its life at which it goes, they are sorted
-//! by it, and taken until there is enough room.
+//! Expiry by space against a slow model: the model computes the share of its life at which each article is removed, sorts the
+//! articles by it, and removes them until enough space is free.
 
 #![allow(clippy::unwrap_used, clippy::indexing_slicing)]
 
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use expire::count::room_of;
-use expire::{Archiving, Explist, Order, Outcome, Room, Share, Space};
+use expire::count::disk_bytes_of;
+use expire::{Archiving, DiskSpace, Explist, RunOptions, RunReport, Share, Space};
 use proptest::prelude::*;
 use store::{Filing, Options, OverviewFields, Piece, Reader, Spool};
 
 const NOW: i64 = 10_000_000;
 const DAY: i64 = 86_400;
-/// Groups with low, default and high, days; `None`: never.
+/// Groups with low, default and high, days; `None` is never.
 const GROUPS: [(&str, i64, Option<i64>, Option<i64>); 4] = [
     ("a.short", 1, Some(5), Some(9)),
     ("a.long", 2, Some(30), Some(60)),
@@ -35,7 +35,7 @@ fn arriving() -> impl Strategy<Value = Arriving> {
         1 => prop::collection::btree_set(0..4usize, 1..4),
     ];
     let expires = prop_oneof![4 => Just(None), 1 => (-40 * DAY..80 * DAY).prop_map(Some)];
-    // Some came in the future.
+    // Some arrive in the future.
     (groups, -DAY..70 * DAY, expires, 0..5_000usize).prop_map(|(groups, age, expires, filler)| {
         Arriving {
             groups,
@@ -53,8 +53,8 @@ fn options() -> Options {
     }
 }
 
-fn order(keep_free: u64, room: Room) -> Order {
-    Order {
+fn run_options(keep_free: u64, disk: DiskSpace) -> RunOptions {
+    RunOptions {
         now: NOW,
         dry: true,
         trace: false,
@@ -63,8 +63,8 @@ fn order(keep_free: u64, room: Room) -> Order {
             keep_free: Some(keep_free),
             ..Space::default()
         },
-        room: Some(room),
-        options: options(),
+        disk: Some(disk),
+        store: options(),
     }
 }
 
@@ -79,7 +79,7 @@ fn explist() -> Explist {
     Explist::parse(lines.as_bytes(), "explist", None).unwrap()
 }
 
-/// Files them, oldest first, and gives back the first link of each.
+/// Files the articles, oldest first, and returns the first link of each.
 fn file(dir: &Path, articles: &[Arriving]) -> Vec<(usize, u64)> {
     for name in ["segments", "bad"] {
         std::fs::create_dir(dir.join(name)).unwrap();
@@ -130,7 +130,7 @@ fn file(dir: &Path, articles: &[Arriving]) -> Vec<(usize, u64)> {
     first
 }
 
-/// Whether a link goes when lives have so many steps left.
+/// Whether a link is removed when lives are shortened to this number of steps.
 fn goes(article: &Arriving, group: usize, steps: u32) -> bool {
     let (_, low, default, high) = GROUPS[group];
     let low = low * DAY;
@@ -149,7 +149,7 @@ fn goes(article: &Arriving, group: usize, steps: u32) -> bool {
     }
 }
 
-/// The most steps left with which an article goes from all its groups.
+/// The largest number of steps at which an article is removed from all its groups.
 fn last_share(article: &Arriving) -> Option<u32> {
     let gone = |steps| {
         article
@@ -172,50 +172,50 @@ fn last_share(article: &Arriving) -> Option<u32> {
     Some(low)
 }
 
-fn rooms(dir: &Path, first: &[(usize, u64)]) -> Vec<u64> {
+fn sizes(dir: &Path, first: &[(usize, u64)]) -> Vec<u64> {
     let reader = Reader::open(dir).unwrap();
-    let room = |(group, number): &(usize, u64)| {
-        let mut room = 0;
+    let disk = |(group, number): &(usize, u64)| {
+        let mut disk = 0;
         let name = GROUPS[*group].0.as_bytes();
         reader
             .overview(name, (*number, *number), |row| {
-                room = room_of(row.text);
+                disk = disk_bytes_of(row.text);
                 Ok(())
             })
             .unwrap();
-        room
+        disk
     };
-    first.iter().map(room).collect()
+    first.iter().map(disk).collect()
 }
 
-/// What the model takes when so many bytes are wanted: the steps left, and the bytes.
-fn model(articles: &[Arriving], rooms: &[u64], wanted: u64) -> (u32, u64) {
-    let mut order: Vec<(u32, u64)> = articles
+/// The result of the model when this number of bytes is wanted: the steps, and the bytes freed.
+fn model(articles: &[Arriving], sizes: &[u64], wanted: u64) -> (u32, u64) {
+    let mut run_options: Vec<(u32, u64)> = articles
         .iter()
-        .zip(rooms)
-        .filter_map(|(article, room)| Some((last_share(article)?, *room)))
+        .zip(sizes)
+        .filter_map(|(article, disk)| Some((last_share(article)?, *disk)))
         .collect();
-    order.sort_unstable_by_key(|(steps, _)| std::cmp::Reverse(*steps));
+    run_options.sort_unstable_by_key(|(steps, _)| std::cmp::Reverse(*steps));
     let (mut taken, mut at) = (0, Share::STEPS);
-    for (steps, room) in order {
+    for (steps, disk) in run_options {
         if taken >= wanted && steps < at {
             return (at, taken);
         }
-        taken += room;
+        taken += disk;
         at = steps;
     }
     (if taken >= wanted { at } else { 0 }, taken)
 }
 
-fn ask(dir: &Path, wanted: u64) -> Outcome {
-    let room = Room {
+fn ask(dir: &Path, wanted: u64) -> RunReport {
+    let disk = DiskSpace {
         free: 1 << 30,
         used: 0,
     };
     expire::run(
         dir,
         explist(),
-        &order((1 << 30) + wanted, room),
+        &run_options((1 << 30) + wanted, disk),
         Archiving::default(),
     )
     .unwrap()
@@ -231,11 +231,11 @@ proptest! {
         articles.sort_by_key(|article| std::cmp::Reverse(article.age));
         let news = tempfile::tempdir().unwrap();
         let first = file(news.path(), &articles);
-        let rooms = rooms(news.path(), &first);
-        let wanted = rooms.iter().sum::<u64>() * percent / 100;
+        let sizes = sizes(news.path(), &first);
+        let wanted = sizes.iter().sum::<u64>() * percent / 100;
         let outcome = ask(news.path(), wanted);
-        let (steps, taken) = model(&articles, &rooms, wanted);
-        prop_assert_eq!(outcome.plan.total.room, taken);
+        let (steps, taken) = model(&articles, &sizes, wanted);
+        prop_assert_eq!(outcome.plan.total.disk_bytes, taken);
         match outcome.shortage {
             None => prop_assert_eq!(steps, Share::STEPS),
             Some(told) => {
@@ -247,26 +247,26 @@ proptest! {
 }
 
 #[test]
-fn what_is_not_yet_given_back_counts_as_free() {
+fn space_not_yet_reclaimed_counts_as_free() {
     let article = |age: i64| Arriving {
         groups: BTreeSet::from([0]),
         age: age * DAY / 10,
         expires: None,
         filler: 20_000,
     };
-    // Ten of 20 kB: one segment, in which something stays.
+    // Ten articles of 20 kB: one segment, in which some are kept.
     let articles: Vec<Arriving> = (20..30).rev().map(article).collect();
     let news = tempfile::tempdir().unwrap();
     file(news.path(), &articles);
-    let used = Room::of(&news.path().join("segments")).unwrap().used;
-    let limits = Order {
+    let used = DiskSpace::of(&news.path().join("segments")).unwrap().used;
+    let limits = RunOptions {
         dry: false,
         space: Space {
             max_size: Some(used - 50_000),
             ..Space::default()
         },
-        room: None,
-        ..order(0, Room { free: 0, used: 0 })
+        disk: None,
+        ..run_options(0, DiskSpace { free: 0, used: 0 })
     };
     let first = expire::run(news.path(), explist(), &limits, Archiving::default()).unwrap();
     assert_eq!(first.plan.total.articles, 3, "{:?}", first.shortage);

@@ -5,27 +5,27 @@
 use std::path::{Path, PathBuf};
 
 use article::{Article, Form};
-use expire::{Archiving, Explist, Order, Outcome, Space};
+use expire::{Archiving, Explist, RunOptions, RunReport, Space};
 use store::{Filing, Options, OverviewFields, Piece, Position, Reader, Spool};
 
-/// Everything that arrived before 90 days before this goes by the policies here.
+/// The time of the runs: the policies here remove articles older than 90 days.
 pub const NOW: i64 = 100 * 86_400;
-/// An arrival that is old enough to go by 10 days, and one that is not.
+/// An arrival that is too old by 10 days, and one that is not.
 pub const OLD: i64 = 5 * 86_400;
 pub const FRESH: i64 = 99 * 86_400;
 
-pub struct Room {
+pub struct NewsDir {
     folder: tempfile::TempDir,
 }
 
-impl Room {
-    /// With these groups.
-    pub fn new(groups: &[&str]) -> Room {
-        let room = Room {
+impl NewsDir {
+    /// Makes a news directory with these groups.
+    pub fn new(groups: &[&str]) -> NewsDir {
+        let newsdir = NewsDir {
             folder: tempfile::tempdir().unwrap(),
         };
-        make_news(&room.news(), groups);
-        room
+        make_news(&newsdir.news(), groups);
+        newsdir
     }
 
     pub fn path(&self, name: &str) -> PathBuf {
@@ -50,7 +50,7 @@ impl Room {
         Reader::open(&self.news()).unwrap()
     }
 
-    /// Files articles, each in groups, with the next numbers there. Ids are `<name@x>`.
+    /// Files articles, each in its groups, with the next numbers. Ids are `<name@x>`.
     pub fn file(&self, articles: &[(&str, &str, i64)]) -> Vec<Position> {
         let mut spool = self.spool();
         let filed = articles
@@ -61,15 +61,15 @@ impl Room {
         filed
     }
 
-    /// A run of expire by a policy in which `DIR` stands for this room.
-    pub fn run(&self, policy: &str) -> Outcome {
+    /// Runs expire with a policy in which `DIR` means this news directory.
+    pub fn run(&self, policy: &str) -> RunReport {
         self.run_with(policy, false, Archiving::default())
     }
 
-    pub fn run_with(&self, policy: &str, dry: bool, archiving: Archiving<'_>) -> Outcome {
+    pub fn run_with(&self, policy: &str, dry: bool, archiving: Archiving<'_>) -> RunReport {
         let text = policy.replace("DIR", self.folder.path().to_str().unwrap());
         let list = Explist::parse(text.as_bytes(), "explist", None).unwrap();
-        let order = Order {
+        let order = RunOptions {
             now: NOW,
             dry,
             force: true,
@@ -78,13 +78,13 @@ impl Room {
                 dead_fraction: 0.1,
                 ..Space::default()
             },
-            room: None,
-            options: options(),
+            disk: None,
+            store: options(),
         };
         expire::run(&self.news(), list, &order, archiving).unwrap()
     }
 
-    /// True for each link that can still be read.
+    /// Whether each link is still readable.
     pub fn stay(&self, links: &[&str]) -> Vec<bool> {
         let reader = self.reader();
         let there = |link: &&str| {
@@ -95,7 +95,7 @@ impl Room {
         links.iter().map(there).collect()
     }
 
-    /// Every file under a directory, by its path there, sorted.
+    /// The relative paths of all files below a directory, sorted.
     pub fn files(&self, name: &str) -> Vec<String> {
         let root = self.path(name);
         let mut found = Vec::new();
@@ -137,7 +137,7 @@ pub fn make_news(dir: &Path, groups: &[&str]) {
     drop(Spool::open(dir, options()).unwrap());
 }
 
-/// What is filed under a name.
+/// The text of the article with a name.
 pub fn text(name: &str) -> String {
     format!("Subject: {name}\nMessage-ID: <{name}@x>\n\n.body of {name}\nwithout an end")
 }

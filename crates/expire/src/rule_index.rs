@@ -1,30 +1,30 @@
-//! Which rules can reach a group at all, by the first word of its name.
+//! Finds the rules that can match a group, by the first word of its name.
 //!
-//! A pattern of C News matches only groups that begin with its words, so a rule
-//! whose patterns all begin with plain words is out of the question for every
-//! other hierarchy. That saves most of the matching where there are many groups
-//! and many rules; the order of rules is kept.
+//! A C News pattern only matches groups that begin with its words, so a rule
+//! whose patterns all begin with literal words cannot match any
+//! other hierarchy. With many groups and many rules this saves most of the
+//! matching; the order of the rules is kept.
 
 use hashbrown::{HashMap, HashSet};
 
 use crate::explist::Rule;
 
-/// Rules by the first word of the groups they can match.
-pub(crate) struct Reach {
-    /// For words that some rule names: those rules and the ones for any word.
+/// The rules by first word.
+pub(crate) struct RuleIndex {
+    /// For first words that occur in a rule: those rules and the ones for any word.
     by_word: HashMap<Vec<u8>, Vec<u32>>,
     /// For all other words.
     any: Vec<u32>,
 }
 
-impl Reach {
+impl RuleIndex {
     pub(crate) fn new(rules: &[Rule]) -> Self {
         let words: Vec<Option<Vec<&[u8]>>> = rules
             .iter()
             .map(|rule| first_words(&rule.patterns))
             .collect();
         let all_words: HashSet<&[u8]> = words.iter().flatten().flatten().copied().collect();
-        let mut reach = Self {
+        let mut rule_index = Self {
             by_word: all_words
                 .into_iter()
                 .map(|word| (word.to_vec(), Vec::new()))
@@ -34,14 +34,14 @@ impl Reach {
         for (index, words) in (0u32..).zip(&words) {
             match words {
                 None => {
-                    reach.any.push(index);
-                    for rules in reach.by_word.values_mut() {
+                    rule_index.any.push(index);
+                    for rules in rule_index.by_word.values_mut() {
                         rules.push(index);
                     }
                 }
                 Some(words) => {
                     for word in words {
-                        if let Some(rules) = reach.by_word.get_mut(*word)
+                        if let Some(rules) = rule_index.by_word.get_mut(*word)
                             && rules.last() != Some(&index)
                         {
                             rules.push(index);
@@ -50,17 +50,17 @@ impl Reach {
                 }
             }
         }
-        reach
+        rule_index
     }
 
-    /// Indices of the rules that may match a group, in their order.
+    /// Indexes of the rules that may match a group, in order.
     pub(crate) fn rules(&self, group: &[u8]) -> &[u32] {
         let word = group.split(|byte| *byte == b'.').next().unwrap_or(group);
         self.by_word.get(word).unwrap_or(&self.any)
     }
 }
 
-/// The first words of the patterns that say yes; `None` if one is open to any.
+/// The first words of the including patterns; `None` if one matches any word.
 fn first_words(patterns: &[u8]) -> Option<Vec<&[u8]>> {
     patterns
         .split(|byte| *byte == b',')

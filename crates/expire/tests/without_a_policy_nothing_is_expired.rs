@@ -1,4 +1,4 @@
-//! Without a policy file that can be read and holds a rule, nothing is expired.
+//! Without a readable policy file with at least one rule, nothing is expired.
 
 #![allow(clippy::unwrap_used)] // test code may panic
 
@@ -37,7 +37,7 @@ fn missing_empty_unreadable_and_oversized_files_refuse() {
 }
 
 #[test]
-fn a_good_file_is_read() {
+fn a_valid_file_is_read() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("explist");
     std::fs::write(&path, "all x 14 -\n").unwrap();

@@ -1,4 +1,4 @@
-//! One archive of the policy, and whether it can be used.
+//! One archive of the policy, and the check whether it is usable.
 
 use std::collections::HashMap;
 use std::ffi::OsStr;
@@ -9,44 +9,46 @@ use groups::Active;
 use store::{Options, Record};
 
 use super::Archiving;
-use super::fault::CopyFault;
-use super::files::Files;
-use super::going::Link;
-use super::second_news::SecondNews;
+use super::archive_links::ArchiveLink;
+use super::copy_error::CopyError;
+use super::file_archive::FileArchive;
+use super::news_archive::NewsArchive;
 use crate::archive::{Archive, Layout};
 use crate::policy::Policy;
 
-/// An archive, as one run uses it.
-pub struct Place<'a> {
-    /// Nothing goes there in this run (any more).
+/// An archive during a run.
+pub struct ArchiveTarget<'a> {
+    /// Whether nothing (more) is copied there in this run.
     pub held: bool,
-    kind: Kind<'a>,
+    kind: TargetKind<'a>,
 }
 
-enum Kind<'a> {
-    Files(Files),
-    News(Box<SecondNews<'a>>),
+enum TargetKind<'a> {
+    Files(FileArchive),
+    News(Box<NewsArchive<'a>>),
 }
 
-impl Place<'_> {
-    /// Copies an article as it leaves one group.
+impl ArchiveTarget<'_> {
+    /// Copies an article for one of its groups.
     pub fn copy(
         &mut self,
-        link: &Link<'_>,
+        link: &ArchiveLink<'_>,
         record: &Record<'_>,
         native: &[u8],
-    ) -> Result<(), CopyFault> {
+    ) -> Result<(), CopyError> {
         match &mut self.kind {
-            Kind::Files(files) => files.copy(link.position, (link.group, link.number), native),
-            Kind::News(news) => news.copy(record),
+            TargetKind::Files(files) => {
+                files.copy(link.position, (link.group, link.number), native)
+            }
+            TargetKind::News(news) => news.copy(record),
         }
     }
 
-    /// Makes all that was copied sure.
-    pub fn flush(&mut self) -> Result<(), CopyFault> {
+    /// Makes all copies durable.
+    pub fn flush(&mut self) -> Result<(), CopyError> {
         match &mut self.kind {
-            Kind::Files(files) => files.flush(),
-            Kind::News(news) => news.flush(),
+            TargetKind::Files(files) => files.flush(),
+            TargetKind::News(news) => news.flush(),
         }
     }
 }
@@ -62,7 +64,7 @@ pub fn archives(policy: &Policy) -> Vec<&Archive> {
     found
 }
 
-/// By the line of each rule that archives, the place of its archive among [`archives`].
+/// Maps the line number of each rule with an archive to the index of the archive in [`archives`].
 pub fn by_rule(policy: &Policy) -> HashMap<usize, usize> {
     let archives = archives(policy);
     policy
@@ -74,18 +76,18 @@ pub fn by_rule(policy: &Policy) -> HashMap<usize, usize> {
         .collect()
 }
 
-/// Gets an archive ready; nothing is made or opened yet.
+/// Prepares an archive; creates and opens nothing yet.
 pub fn open<'a>(
     archive: &Archive,
     news: &Path,
     (policy, active): (&Policy, &Active),
     options: Options,
     archiving: &Archiving<'a>,
-) -> Place<'a> {
+) -> ArchiveTarget<'a> {
     let root = path_of(archive, news);
     let kind = match archive.layout {
-        Layout::Tree => Kind::Files(Files::new(root, false)),
-        Layout::Flat => Kind::Files(Files::new(root, true)),
+        Layout::Tree => TargetKind::Files(FileArchive::new(root, false)),
+        Layout::Flat => TargetKind::Files(FileArchive::new(root, true)),
         Layout::Segments => {
             let archives = |id: &groups::GroupId| {
                 let rule = policy.rule(*id);
@@ -93,16 +95,16 @@ pub fn open<'a>(
             };
             let ids = active.ids().filter(archives);
             let groups = ids.map(|id| active.name(id).to_vec()).collect();
-            let news = SecondNews::new(root, options, groups, archiving.make);
-            Kind::News(Box::new(news))
+            let news = NewsArchive::new(root, options, groups, archiving.make);
+            TargetKind::News(Box::new(news))
         }
     };
-    Place { held: false, kind }
+    ArchiveTarget { held: false, kind }
 }
 
-/// Why an archive cannot be used, in a sentence: as C News, its directory must be there and be writable. One that is a news
-/// directory is made when it is missing, but not what it lies in.
-pub fn fault_of(archive: &Archive, news: &Path) -> Option<String> {
+/// Returns a message if an archive is unusable: as in C News, its directory must exist and be writable. A missing archive that is
+/// a news directory is created, but its parent directory must exist.
+pub fn check_archive(archive: &Archive, news: &Path) -> Option<String> {
     let root = path_of(archive, news);
     let shown = root.display();
     let is_news = archive.layout == Layout::Segments;
@@ -110,20 +112,20 @@ pub fn fault_of(archive: &Archive, news: &Path) -> Option<String> {
     let needed = parent.unwrap_or(&root);
     if !needed.is_dir() {
         return Some(format!(
-            "the archive directory {} does not exist: make it, or mount it",
+            "the archive directory {} does not exist: create it, or mount it",
             needed.display()
         ));
     }
     if rustix::fs::access(needed, rustix::fs::Access::WRITE_OK).is_err() {
         return Some(format!(
-            "the archive directory {} cannot be written: run as its owner",
+            "the archive directory {} is not writable: run as its owner",
             needed.display()
         ));
     }
     let same = |a: &Path, b: &Path| Some(a.canonicalize().ok()? == b.canonicalize().ok()?);
     if is_news && same(&root, news) == Some(true) {
         return Some(format!(
-            "the archive {shown} is the news directory itself: name another in [expiry] archive_directory"
+            "the archive {shown} is the news directory itself: set another [expiry] archive_directory"
         ));
     }
     None

@@ -1,4 +1,4 @@
-//! Which articles go from groups whose rule archives: the plan, article by article, a segment at a time.
+//! The links that the plan removes from groups with an archive, segment by segment.
 
 use std::collections::HashMap;
 
@@ -6,53 +6,53 @@ use store::{ExpiryDecision, ExpiryState, GroupRows, Position, Reader, Survey};
 
 use crate::policy::Policy;
 
-/// An article that goes from one of its groups.
+/// A link (an article in a group) that is removed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Link<'s> {
-    /// Where it lies.
+pub struct ArchiveLink<'s> {
+    /// Position of the article.
     pub position: Position,
-    /// Its number in the group.
+    /// Article number in the group.
     pub number: u64,
     /// The group.
     pub group: &'s [u8],
-    /// Which archive its rule names, counted among those of the policy.
-    pub place: usize,
-    /// It was cancelled: nothing is left to be copied.
+    /// Index of the archive of its rule, among the archives of the policy.
+    pub target: usize,
+    /// Whether the article was cancelled, so that nothing is left to copy.
     pub cancelled: bool,
 }
 
-/// What goes, seen from the archives.
-pub struct Leaving<'r> {
+/// The links to archive.
+pub struct ArchiveLinks<'r> {
     reader: &'r Reader,
     policy: &'r Policy,
     expiry: &'r ExpiryDecision,
     after: ExpiryState,
-    /// The archive of each line of the policy that has one, by its number in the file.
-    place_of_rule: &'r HashMap<usize, usize>,
-    /// By group, once asked for.
-    place_of: HashMap<Vec<u8>, Option<usize>>,
+    /// The archive of each rule that has one, by the line number of the rule.
+    target_of_rule: &'r HashMap<usize, usize>,
+    /// The archive of each group met so far.
+    target_of: HashMap<Vec<u8>, Option<usize>>,
 }
 
-impl<'r> Leaving<'r> {
-    /// What `expiry` takes from groups whose rule is one of these lines.
+impl<'r> ArchiveLinks<'r> {
+    /// The links that `expiry` removes from groups ruled by one of these lines.
     pub fn new(
         reader: &'r Reader,
         policy: &'r Policy,
         expiry: &'r ExpiryDecision,
-        place_of_rule: &'r HashMap<usize, usize>,
-    ) -> Leaving<'r> {
-        Leaving {
+        target_of_rule: &'r HashMap<usize, usize>,
+    ) -> ArchiveLinks<'r> {
+        ArchiveLinks {
             reader,
             policy,
             expiry,
             after: reader.expired().after(expiry),
-            place_of_rule,
-            place_of: HashMap::new(),
+            target_of_rule,
+            target_of: HashMap::new(),
         }
     }
 
-    /// The links of one segment that go, in the order of the log.
-    pub fn links<'s>(&mut self, survey: &'s Survey) -> Vec<Link<'s>> {
+    /// The links removed from one segment, in the order of the log.
+    pub fn links<'s>(&mut self, survey: &'s Survey) -> Vec<ArchiveLink<'s>> {
         let mut links = Vec::new();
         for rows in survey.groups() {
             self.of_group(survey.base(), &rows, &mut links);
@@ -61,7 +61,7 @@ impl<'r> Leaving<'r> {
         links
     }
 
-    fn of_group<'s>(&mut self, base: u64, rows: &GroupRows<'s>, links: &mut Vec<Link<'s>>) {
+    fn of_group<'s>(&mut self, base: u64, rows: &GroupRows<'s>, links: &mut Vec<ArchiveLink<'s>>) {
         let before = self.reader.expired();
         let (old, new) = (before.cut(rows.name), self.after.cut(rows.name));
         let (first, last) = (rows.number_at(0), rows.last_number());
@@ -69,7 +69,7 @@ impl<'r> Leaving<'r> {
         if (new <= old || new <= first || old > last) && early.is_empty() {
             return;
         }
-        let Some(place) = self.place(rows.name) else {
+        let Some(target) = self.target(rows.name) else {
             return;
         };
         let cut = rows.range(old, new.saturating_sub(1));
@@ -83,32 +83,32 @@ impl<'r> Leaving<'r> {
                 continue;
             }
             let position = Position(base + u64::from(row.record));
-            links.push(Link {
+            links.push(ArchiveLink {
                 position,
                 number: row.number,
                 group: rows.name,
-                place,
+                target,
                 cancelled: !self.reader.is_alive_in(rows.name, row.number, position),
             });
         }
     }
 
-    /// The archive of a group. One that is not in active counts as unmoderated.
-    fn place(&mut self, group: &[u8]) -> Option<usize> {
-        if let Some(known) = self.place_of.get(group) {
+    /// The archive of a group. A group that is not in active counts as unmoderated.
+    fn target(&mut self, group: &[u8]) -> Option<usize> {
+        if let Some(known) = self.target_of.get(group) {
             return *known;
         }
         let rule = match self.reader.active().find(group) {
             Some(id) => self.policy.rule(id),
             None => self.policy.rule_of_name(group, false),
         };
-        let place = rule.and_then(|rule| self.place_of_rule.get(&rule.line).copied());
-        self.place_of.insert(group.to_vec(), place);
-        place
+        let target = rule.and_then(|rule| self.target_of_rule.get(&rule.line).copied());
+        self.target_of.insert(group.to_vec(), target);
+        target
     }
 }
 
-/// Of the links gone one by one, which are sorted, those of a group with numbers in `first..=last`.
+/// Of the links removed one by one, which are sorted, those of a group with numbers in `first..=last`.
 fn early_of<'g>(
     gone: &'g [(Vec<u8>, u64)],
     group: &[u8],

@@ -1,6 +1,6 @@
-//! The mechanism against a slow model: random articles, cross-posts, Expires (some of them no dates), clocks and policies; runs of expire between
-//! batches of filing; after each, every article is asked for in every group. Where the clock was set back, an article may
-//! stay longer by as much, and never goes early.
+//! Removals against a slow model: random articles, cross-posts, Expires (some of them invalid), clocks and policies; runs of expire between
+//! batches of filing; after each run the test looks up every article in every group. After the clock was set back, an article may
+//! be kept longer by the same time, and is never removed early.
 
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, clippy::panic)]
 
@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use expire::policy::Facts;
-use expire::{Archiving, Explist, Going, Order, Policy, Space, Verdict};
+use expire::{Archiving, Explist, Policy, RemovalCount, RunOptions, Space, Verdict};
 use proptest::prelude::*;
 use store::{Expires, Filing, Options, OverviewFields, Piece, Position, Reader, Spool};
 
@@ -21,7 +21,7 @@ struct Arriving {
     after: i64,
     /// Seconds from arrival to Expires.
     expires: Option<i64>,
-    /// Without that: its Expires is no date.
+    /// Without that: its Expires is invalid.
     unreadable: bool,
     filler: usize,
 }
@@ -29,13 +29,13 @@ struct Arriving {
 #[derive(Debug, Clone)]
 struct Round {
     articles: Vec<Arriving>,
-    /// Days that articles of each group live, and what remembers.
+    /// Days that articles of each group are kept, and history lines.
     days: [u8; 4],
     low: u8,
     high: u8,
-    /// When a segment is written anew.
+    /// The dead fraction above which a segment is rewritten.
     dead_fraction: f64,
-    /// Of the articles filed so far, one to be cancelled.
+    /// The article to cancel, of those filed so far.
     cancel: prop::sample::Index,
 }
 
@@ -170,7 +170,7 @@ fn check(dir: &Path, filed: &[Filed], forget_before: i64) {
             assert!(native == article.text.as_bytes(), "{}", article.id);
         }
         let known = reader.find(article.id.as_bytes()).unwrap().is_some();
-        // Of a cancelled article even the row may be lost, by which its number is known to have gone.
+        // A cancelled article may have lost even its row, which shows that its number was used.
         if !article.cancelled {
             let should = alive || article.arrival >= forget_before;
             assert_eq!(known, should, "{}", article.id);
@@ -242,7 +242,7 @@ fn story(rounds: &[Round]) {
             "/expired/ x 10 -\n/bounds/ x {low}-9-{high} -\nc m {m} -\na.x x {x} -\na.y x {y} -\nall x {b} -\n"
         );
         let list = || Explist::parse(explist.as_bytes(), "explist", None).unwrap();
-        let order = Order {
+        let order = RunOptions {
             now: clock,
             dry: false,
             force: true,
@@ -251,18 +251,18 @@ fn story(rounds: &[Round]) {
                 dead_fraction: round.dead_fraction,
                 ..Space::default()
             },
-            room: None,
-            options,
+            disk: None,
+            store: options,
         };
         let dry = expire::run(
             dir,
             list(),
-            &Order { dry: true, ..order },
+            &RunOptions { dry: true, ..order },
             Archiving::default(),
         )
         .unwrap();
         let outcome = expire::run(dir, list(), &order, Archiving::default()).unwrap();
-        let counts = |going: &Going| (going.articles, going.links, going.bytes);
+        let counts = |going: &RemovalCount| (going.articles, going.links, going.bytes);
         assert_eq!(counts(&dry.plan.total), counts(&outcome.plan.total));
 
         let unreadable = filed.iter().filter(|article| article.unreadable);
@@ -305,7 +305,7 @@ fn story(rounds: &[Round]) {
         }
         let forget_before = table.expired().forget_before();
         drop(table);
-        // What was forgotten stays so, though the clock was set back.
+        // A forgotten id stays forgotten, even if the clock is set back.
         horizon = horizon.max(policy.forget_before(clock));
         assert!(forget_before <= horizon);
         check(dir, &filed, forget_before);
@@ -322,7 +322,7 @@ fn story(rounds: &[Round]) {
     }
 }
 
-/// How many stories: BROADSHEET_TEST_ROUNDS, else what is right for every day.
+/// The number of cases: BROADSHEET_TEST_ROUNDS, else the default.
 fn rounds(usual: u32) -> u32 {
     let told = std::env::var("BROADSHEET_TEST_ROUNDS").ok();
     told.and_then(|text| text.parse().ok()).unwrap_or(usual)
@@ -331,7 +331,7 @@ fn rounds(usual: u32) -> u32 {
 proptest! {
     #![proptest_config(ProptestConfig { cases: rounds(24), ..ProptestConfig::default() })]
     #[test]
-    fn what_goes_agrees_with_a_model(rounds in prop::collection::vec(round(), 1..6)) {
+    fn removals_agree_with_a_model(rounds in prop::collection::vec(round(), 1..6)) {
         story(&rounds);
     }
 }

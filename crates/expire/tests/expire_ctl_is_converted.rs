@@ -1,4 +1,4 @@
-//! INN's `expire.ctl` becomes an `explist` that rules each group the same way.
+//! INN's `expire.ctl` is converted to an `explist` that rules each group the same way.
 
 #![allow(clippy::unwrap_used, clippy::indexing_slicing)] // helpers of tests, too
 
@@ -42,7 +42,7 @@ fn without_a_default_line_the_rest_is_kept() {
 }
 
 #[test]
-fn storage_classes_have_an_equal_only_as_a_default() {
+fn storage_classes_are_converted_only_as_a_default() {
     assert!(shown("/remember/:10\n*:14:14:14\n").ends_with("all\tx\t14-14-14\t-\n"));
     let failed = convert(b"*:14:14:14\n1:1:2:3\n").unwrap_err();
     assert_eq!(failed.faults.len(), 1);
@@ -51,12 +51,12 @@ fn storage_classes_have_an_equal_only_as_a_default() {
     assert!(
         failed
             .to_string()
-            .starts_with("1 line of expire.ctl cannot be said in explist")
+            .starts_with("1 line of expire.ctl cannot be converted to explist")
     );
 }
 
 #[test]
-fn what_has_no_equal_is_a_comment_and_a_fault() {
+fn lines_without_an_equivalent_become_comments_and_errors() {
     let text = "\
 *:A:1:10:never
 uunet*:A:never:never:never
@@ -84,7 +84,7 @@ fn word() -> impl Strategy<Value = &'static str> {
     prop::sample::select(vec!["a", "b", "c"])
 }
 
-/// A pattern that has an equal: words, perhaps `.*`, perhaps `!`.
+/// A pattern with an equivalent: words, perhaps `.*`, perhaps `!`.
 fn pattern() -> impl Strategy<Value = String> {
     let words = prop::collection::vec(word(), 1..3).prop_map(|words| words.join("."));
     prop_oneof![
@@ -109,7 +109,7 @@ fn matches(pattern: &str, group: &str) -> bool {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(1_000))]
 
-    /// Each line's default is its own number of days, so the days say which ruled.
+    /// Each line's default is its own number of days, so the days show which one ruled.
     #[test]
     fn every_group_gets_the_line_inn_would_give_it(
         lines in prop::collection::vec((prop::collection::vec(pattern(), 1..4), prop::sample::select(vec!['A', 'M', 'U'])), 1..8),
@@ -126,8 +126,8 @@ proptest! {
         let list = Explist::parse(&explist, "explist", None).unwrap();
         let (policy, _) = Policy::compile(list, &active).unwrap();
         for (name, moderated) in &groups {
-            // INN goes through the file, and through each line's patterns, and
-            // the last that matches stands.
+            // INN reads the file, and the patterns of each line, and
+            // the last match counts.
             let mut ruled = "never".to_owned();
             for (days, (patterns, flag)) in lines.iter().enumerate() {
                 for pattern in patterns {
@@ -143,13 +143,13 @@ proptest! {
     }
 
     #[test]
-    fn any_text_is_brought_over_or_refused(text in prop::collection::vec(
+    fn any_text_is_converted_or_rejected(text in prop::collection::vec(
         prop::sample::select(b"ab*!,.:AMUX019never/#\n \0[".to_vec()), 0..200)) {
         let explist = match convert(&text) {
             Ok(explist) => explist,
             Err(failed) => failed.explist,
         };
-        // Whatever came out is read by the rules of explist.
+        // The result is a valid explist.
         if let Err(error) = Explist::parse(&explist, "explist", None) {
             prop_assert!(matches!(error, expire::Error::Empty { .. }), "{}", error);
         }

@@ -1,28 +1,28 @@
-//! What stays after all: an article whose copy failed, and everything of a group from the first on that was not copied.
+//! Revises a plan: keeps articles whose copy failed, and the rest of a group from the first article on that was not copied.
 
 use std::collections::HashMap;
 
 use store::{ExpiryDecision, ExpiryState};
 
-use super::going::Link;
+use super::archive_links::ArchiveLink;
 
-/// What is to be taken back from a plan.
+/// The links to take out of a plan.
 #[derive(Debug, Default)]
-pub struct Stay {
-    /// By group: the first number that stays, and the segment it lies in.
+pub struct PlanRevision {
+    /// By group: the first number that is kept, and the base of its segment.
     from: HashMap<Vec<u8>, (u64, u64)>,
-    /// One by one, with the segment it lies in.
+    /// Single links, with the base of their segment.
     single: Vec<(Vec<u8>, u64, u64)>,
 }
 
-impl Stay {
-    /// This one stays; what comes after it in its group may go.
-    pub fn one(&mut self, link: &Link<'_>, base: u64) {
+impl PlanRevision {
+    /// Keeps this link; later ones of its group may be removed.
+    pub fn keep_one(&mut self, link: &ArchiveLink<'_>, base: u64) {
         self.single.push((link.group.to_vec(), link.number, base));
     }
 
-    /// This one stays, and with it everything of its group that comes after it in the log.
-    pub fn from(&mut self, link: &Link<'_>, base: u64) {
+    /// Keeps this link and all later ones of its group.
+    pub fn keep_from(&mut self, link: &ArchiveLink<'_>, base: u64) {
         match self.from.get_mut(link.group) {
             Some(first) => *first = (*first).min((link.number, base)),
             None => {
@@ -32,8 +32,8 @@ impl Stay {
         }
     }
 
-    /// Takes it back.
-    pub fn change(self, expiry: &mut ExpiryDecision, before: &ExpiryState) {
+    /// Applies the revision to the decision.
+    pub fn apply(self, expiry: &mut ExpiryDecision, before: &ExpiryState) {
         let mut bases: HashMap<&[u8], u64> = HashMap::new();
         let singles = self.single.iter().map(|(group, _, base)| (group, base));
         let firsts = self.from.iter().map(|(group, (_, base))| (group, base));
@@ -41,15 +41,15 @@ impl Stay {
             let least = bases.entry(group).or_insert(*base);
             *least = (*least).min(*base);
         }
-        unsettle(expiry, before, bases);
+        reset_settled(expiry, before, bases);
         for (group, number, _) in &self.single {
-            spare(expiry, before, group, *number);
+            keep_link(expiry, before, group, *number);
         }
-        stop(expiry, before, &self.from);
+        keep_rest(expiry, before, &self.from);
     }
 }
 
-fn spare(expiry: &mut ExpiryDecision, before: &ExpiryState, group: &[u8], number: u64) {
+fn keep_link(expiry: &mut ExpiryDecision, before: &ExpiryState, group: &[u8], number: u64) {
     expiry
         .gone
         .retain(|(name, known)| name != group || *known != number);
@@ -59,8 +59,12 @@ fn spare(expiry: &mut ExpiryDecision, before: &ExpiryState, group: &[u8], number
     }
 }
 
-/// Numbers and positions grow together in a group, so that below the first number that stays all was seen to.
-fn stop(expiry: &mut ExpiryDecision, before: &ExpiryState, from: &HashMap<Vec<u8>, (u64, u64)>) {
+/// Numbers and positions grow together in a group, so every article below the first kept number has been archived.
+fn keep_rest(
+    expiry: &mut ExpiryDecision,
+    before: &ExpiryState,
+    from: &HashMap<Vec<u8>, (u64, u64)>,
+) {
     let first = |group: &[u8]| from.get(group).map_or(u64::MAX, |(number, _)| *number);
     for (group, cut) in &mut expiry.cuts {
         *cut = (*cut).min(first(group));
@@ -68,12 +72,16 @@ fn stop(expiry: &mut ExpiryDecision, before: &ExpiryState, from: &HashMap<Vec<u8
     expiry.cuts.retain(|(group, cut)| *cut > before.cut(group));
     let goes = |(group, number): &(Vec<u8>, u64)| *number < first(group);
     expiry.gone.retain(goes);
-    // A survivor at or above the cut would be one for ever.
+    // A survivor at or above the cut would stay in the list for ever.
     expiry.survivors.retain(goes);
 }
 
-/// Their default must look at these segments again.
-fn unsettle(expiry: &mut ExpiryDecision, before: &ExpiryState, mut bases: HashMap<&[u8], u64>) {
+/// Lets the next run examine these segments again for the groups.
+fn reset_settled(
+    expiry: &mut ExpiryDecision,
+    before: &ExpiryState,
+    mut bases: HashMap<&[u8], u64>,
+) {
     for (group, position) in &mut expiry.settled {
         if let Some(base) = bases.remove(group.as_slice()) {
             *position = base.min(*position);

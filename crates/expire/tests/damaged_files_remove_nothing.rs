@@ -1,11 +1,11 @@
-//! What expire reads may be damaged, or old: then it refuses, or leaves the articles alone. None goes that should stay.
+//! If a file that expire reads is damaged or outdated, expire refuses to run or keeps the articles: none is removed wrongly.
 
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, clippy::panic)]
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use expire::{Archiving, Explist, Order, Outcome, Policy, Space};
+use expire::{Archiving, Explist, Policy, RunOptions, RunReport, Space};
 use groups::Flag;
 use store::{Expires, Filing, Options, OverviewFields, Piece, Reader, Spool};
 
@@ -62,25 +62,25 @@ impl News {
         spool.commit().unwrap();
     }
 
-    fn expire_at(&self, now: i64, policy: &str) -> Result<Outcome, String> {
+    fn expire_at(&self, now: i64, policy: &str) -> Result<RunReport, String> {
         let list = Explist::parse(policy.as_bytes(), "explist", None).unwrap();
-        let order = Order {
+        let order = RunOptions {
             now,
             dry: false,
             trace: false,
             force: true,
             space: Space::default(),
-            room: None,
-            options: options(),
+            disk: None,
+            store: options(),
         };
         expire::run(self.dir(), list, &order, Archiving::default()).map_err(|e| e.to_string())
     }
 
-    fn expire(&self, policy: &str) -> Result<Outcome, String> {
+    fn expire(&self, policy: &str) -> Result<RunReport, String> {
         self.expire_at(NOW, policy)
     }
 
-    /// How many articles of a group can be read.
+    /// The number of readable articles of a group.
     fn there(&self, group: &str) -> usize {
         let reader = Reader::open(self.dir()).unwrap();
         let id = reader.active().find(group.as_bytes()).unwrap();
@@ -95,7 +95,7 @@ impl News {
 }
 
 #[test]
-fn what_is_filed_and_sealed_after_the_reader_opened_stays() {
+fn articles_filed_and_sealed_after_the_reader_opened_are_kept() {
     let news = News::new("a.b 0000000000 00001 y\n");
     news.file("a.b", 10, NOW - 30 * DAY, Expires::Absent);
     let reader = Reader::open(news.dir()).unwrap();
@@ -122,10 +122,10 @@ fn lost_rows_do_not_remove_a_segment() {
 }
 
 #[test]
-fn a_number_that_was_never_given_cuts_nothing() {
+fn an_unused_number_cuts_nothing() {
     let news = News::new("a.b 0000000000 00001 y\n");
     news.file("a.b", 300, NOW - 30 * DAY, Expires::Absent);
-    // Numbers of 8 bytes stand in the entries; the last of the group gets a bit too much.
+    // The entries contain numbers of 8 bytes; one bit of the last number of the group is set.
     let mut rows = fs::read(news.first("ovr")).unwrap();
     let at = |n: usize| u32::from_le_bytes(rows[n..n + 4].try_into().unwrap()) as usize;
     let (groups, entries) = (at(16), at(20));
@@ -141,20 +141,20 @@ fn a_number_that_was_never_given_cuts_nothing() {
 }
 
 #[test]
-fn a_damaged_line_of_active_refuses() {
+fn a_damaged_line_of_active_stops_expire() {
     let news = News::new("m.x 0000000000 00001 m\nu.x 0000000000 00001 y\n");
     news.file("m.x", 5, NOW - 30 * DAY, Expires::Absent);
     let path = news.dir().join("active");
     let good = fs::read_to_string(&path).unwrap();
     fs::write(&path, good.replace(" m\n", " m what\n")).unwrap();
     let error = news.expire("all m never -\nall u 10 -\n").unwrap_err();
-    assert!(error.contains("nothing goes before"), "{error}");
+    assert!(error.contains("nothing is removed before"), "{error}");
     fs::write(&path, good).unwrap();
     assert_eq!(news.there("m.x"), 5);
 }
 
 #[test]
-fn a_lost_segment_is_not_covered_up() {
+fn a_lost_segment_is_reported() {
     let news = News::new("a.b 0000000000 00001 y\n");
     news.file("a.b", 300, NOW - DAY, Expires::Absent);
     fs::remove_file(news.first("art")).unwrap();
@@ -165,7 +165,7 @@ fn a_lost_segment_is_not_covered_up() {
 }
 
 #[test]
-fn a_clock_far_ahead_does_not_end_the_memory() {
+fn a_clock_far_ahead_does_not_forget_ids() {
     let news = News::new("a.b 0000000000 00001 y\n");
     news.file("a.b", 10, NOW - DAY, Expires::Absent);
     let policy = "/expired/ x 14 -\nall x 10 -\n";
@@ -179,7 +179,7 @@ fn a_clock_far_ahead_does_not_end_the_memory() {
 }
 
 #[test]
-fn a_group_that_was_removed_goes_by_its_own_rule() {
+fn a_removed_group_follows_its_own_rule() {
     let news = News::new("r.x 0000000000 00001 y\nk.x 0000000000 00001 y\n");
     news.file("r.x", 20, NOW - 5 * DAY, Expires::Absent);
     news.file("k.x", 5, NOW - 5 * DAY, Expires::Absent);

@@ -1,0 +1,58 @@
+//! The errors of archiving an article.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use thiserror::Error;
+
+/// The error of a copy. The article is kept.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum CopyError {
+    /// A system call failed. `doing` is a verb phrase.
+    #[error("cannot {doing} {}: {error}", path.display())]
+    Io {
+        /// The failed action.
+        doing: &'static str,
+        /// Its file.
+        path: PathBuf,
+        /// The error of the system.
+        error: io::Error,
+    },
+    /// Another file has this name.
+    #[error("{} exists and is not this article: move it away", .0.display())]
+    InTheWay(PathBuf),
+    /// The group's name is not a valid path.
+    #[error("the group's name is not a valid path")]
+    Name,
+    /// The archive's news directory returned an error, or the article cannot be read.
+    #[error(transparent)]
+    Store(#[from] store::Error),
+    /// The archive's news directory cannot be created.
+    #[error("cannot create the news directory {}: {error}", path.display())]
+    Make {
+        /// The path of the news directory.
+        path: PathBuf,
+        /// The reason.
+        error: Box<dyn std::error::Error + Send + Sync>,
+    },
+    /// The archive's history has the id without an article.
+    #[error("the archive's history has its id without an article")]
+    IdKnown,
+    /// The record's history line cannot be read.
+    #[error("its history line cannot be read; run `broadsheet fsck --repair`")]
+    Line,
+    /// The number is larger than article numbers can be.
+    #[error("its number is too large for an article number")]
+    Number,
+}
+
+impl CopyError {
+    pub(crate) fn io(doing: &'static str, path: &Path, error: io::Error) -> CopyError {
+        CopyError::Io {
+            doing,
+            path: path.to_owned(),
+            error,
+        }
+    }
+}

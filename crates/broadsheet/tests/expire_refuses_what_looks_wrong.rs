@@ -52,10 +52,13 @@ fn state(program: &Program) -> String {
 
 /// Policies that are damaged or say nothing, and a word of what is told.
 const DAMAGED: &[(&[u8], &str)] = &[
-    (b"", "holds no rule"),
-    (b"\n \t\r\n\n", "holds no rule"),
-    (b"# all x 0 -\n  # nothing but comments\n", "holds no rule"),
-    (b"/expired/ x 0 -\n/bounds/ x 0-0-0 -\n", "holds no rule"),
+    (b"", "contains no rule"),
+    (b"\n \t\r\n\n", "contains no rule"),
+    (
+        b"# all x 0 -\n  # nothing but comments\n",
+        "contains no rule",
+    ),
+    (b"/expired/ x 0 -\n/bounds/ x 0-0-0 -\n", "contains no rule"),
     (&[0; 4096], "has 1 fields"),
     (b"all x 0\n", "has 3 fields"),
     (b"all x 0 - -\n", "has 5 fields"),

@@ -15,7 +15,7 @@ pub enum Error {
         file: String,
     },
     /// The policy file has no rule in it.
-    #[error("no expiry policy: {file} holds no rule; nothing is expired without one")]
+    #[error("no expiry policy: {file} contains no rule; nothing is expired without one")]
     Empty {
         /// Its name.
         file: String,

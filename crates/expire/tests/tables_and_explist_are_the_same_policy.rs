@@ -104,7 +104,7 @@ fn without_tables_there_is_no_policy() {
     assert!(!tables.has_rules());
     assert_eq!(
         fault("[expiry]\nexpired_days = 14\n"),
-        "no expiry policy: b.toml holds no rule; nothing is expired without one"
+        "no expiry policy: b.toml contains no rule; nothing is expired without one"
     );
 }
 

@@ -9,9 +9,10 @@ use std::time::Duration;
 use article::date::FixedOffset;
 use groups::command_line::CommandLine;
 use inject::{
-    Draft, EveryGroup, InjectRules, Injected, Moderators, Moment, Poster, Refusal, Reveal, Route,
+    Draft, EveryGroup, InjectRules, Injected, InjectionTime, Moderators, Poster, Refusal, Reveal,
+    Route,
 };
-use inject::{Site, mail_queue};
+use inject::{InjectionSite, mail_queue};
 use relay::Now;
 use relay::cancel_lock::Secret;
 use relay::incoming::{Grade, Spooled, spool};
@@ -182,9 +183,9 @@ impl<'g> Posting<'g> {
     /// Standard output, or `active`, or the like. What concerns the post is told and ends with a status.
     pub fn post(&self, draft: Draft, out: &mut dyn Write) -> anyhow::Result<Status> {
         let saved = draft.write();
-        let now = Moment {
+        let now = InjectionTime {
             seconds: Now::read().seconds,
-            chance: chance()?,
+            random: chance()?,
         };
         let injected = match self.inject(draft, now)? {
             Ok(injected) => injected,
@@ -211,7 +212,11 @@ impl<'g> Posting<'g> {
         Ok(status)
     }
 
-    fn inject(&self, draft: Draft, now: Moment) -> anyhow::Result<Result<Injected, Refusal>> {
+    fn inject(
+        &self,
+        draft: Draft,
+        now: InjectionTime,
+    ) -> anyhow::Result<Result<Injected, Refusal>> {
         let mut rules = rules(&self.directory, &self.settings)?;
         if self.given.has("no-organization") {
             rules.organization.clear();
@@ -241,7 +246,7 @@ impl<'g> Posting<'g> {
         for fault in faults {
             eprintln!("broadsheet: {fault}");
         }
-        let site = Site {
+        let site = InjectionSite {
             rules: &rules,
             active: &self.directory.active()?,
             moderators: &moderators,
@@ -340,18 +345,18 @@ impl<'g> Posting<'g> {
         injected: &Injected,
         group: &[u8],
         address: &[u8],
-        now: Moment,
+        now: InjectionTime,
     ) -> Result<Done, Failed> {
         let group = String::from_utf8_lossy(group).into_owned();
         let address = String::from_utf8_lossy(address).into_owned();
         let root = self.directory.root();
-        let path = mail_queue::keep(root, &injected.bytes, now.seconds, now.chance);
+        let path = mail_queue::enqueue(root, &injected.bytes, now.seconds, now.random);
         let path = path.map_err(|error| Failed {
             status: Status::ATTENTION,
             code: "not-mailed",
             why: error.to_string(),
         })?;
-        let mail = mail_queue::Waiting {
+        let mail = mail_queue::QueuedMail {
             path,
             since: now.seconds,
         };
@@ -486,7 +491,7 @@ fn verdict_of(verdict: relay::Verdict) -> Result<Done, Failed> {
 ///
 /// # Errors
 /// The program did not take it; the mail waits.
-pub fn send(mail: &mail_queue::Waiting, settings: &Settings) -> Result<bool, mail_queue::Error> {
+pub fn send(mail: &mail_queue::QueuedMail, settings: &Settings) -> Result<bool, mail_queue::Error> {
     // A command that is none was refused when the settings were read.
     let Ok(command) = CommandLine::parse(settings.post.sendmail.as_bytes()) else {
         return Ok(false);

@@ -10,7 +10,7 @@ use access::{Access, ClientIdentity, Grant, Login, Rights, Tables};
 use article::date::{Utc, write_utc};
 use article::{Article, Form, wire};
 use groups::{Active, Matrix, Sender, Sites};
-use inject::{Draft, InjectRules, Moderators, Moment, Reveal, Route, Site};
+use inject::{Draft, InjectRules, InjectionSite, InjectionTime, Moderators, Reveal, Route};
 use proptest::prelude::*;
 use proptest::sample::select;
 use relay::decide::Scratch;
@@ -435,7 +435,7 @@ fn injected(wire: &[u8], active: &Active, sender: &dyn Sender) -> Option<(Vec<u8
         reveal: Reveal::default(),
         subject_control: false,
     };
-    let site = Site {
+    let site = InjectionSite {
         rules: &rules,
         active,
         moderators: &moderators,
@@ -446,9 +446,9 @@ fn injected(wire: &[u8], active: &Active, sender: &dyn Sender) -> Option<(Vec<u8
         sender,
         ..inject::Poster::default()
     };
-    let now = Moment {
+    let now = InjectionTime {
         seconds: NOW,
-        chance: 1,
+        random: 1,
     };
     let done = inject::inject(Draft::parse(&native).ok()?, &poster, &site, now).ok()?;
     Some((done.bytes, done.route))

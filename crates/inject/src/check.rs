@@ -1,4 +1,4 @@
-//! What a post may say (RFC 5536, 3; RFC 5537, 3.4.1 and 3.5). Each check is a function of the draft and what is handed in.
+//! Checks the content of a post (RFC 5536, 3; RFC 5537, 3.4.1 and 3.5). Each check is a function of the draft and of its arguments.
 
 use article::date::{self, LocalZone};
 use article::{Article, Form, message_id, newsgroups};
@@ -7,17 +7,17 @@ use relay::Rules;
 use relay::control::ControlMessage;
 use relay::permit::{Denied, permitted};
 
+use crate::cancel_locks;
 use crate::draft::{Draft, Field};
 use crate::mailbox;
 use crate::poster::Poster;
 use crate::refusal::{Refusal, shown};
-use crate::withdrawal;
 
-/// How far back the Date of a post may lie, in seconds: ten days, as INN has it. Older ones come from a spool
-/// that somebody forgot, and other sites may have forgotten the id (RFC 5537, 3.5).
+/// Maximum age of the Date of a post, seconds: ten days, as in INN. An older post comes from a
+/// forgotten spool, and other sites may have forgotten its id (RFC 5537, 3.5).
 pub const DATE_AGE_SECONDS_MAX: i64 = 10 * 86_400;
 
-/// Headers that may stand once (RFC 5536, 3 and RFC 8315, 2; those of MIME too).
+/// Headers that may occur only once (RFC 5536, 3 and RFC 8315, 2; those of MIME too).
 const ONCE: &[&str] = &[
     "Also-Control",
     "Approved",
@@ -50,7 +50,7 @@ const ONCE: &[&str] = &[
     "User-Agent",
 ];
 
-/// Headers that only the news system writes, Path aside.
+/// Whether only the news system may write a header (Path is checked separately).
 fn is_forbidden(field: &Field) -> bool {
     const WHOLE: &[&[u8]] = &[b"Injection-Info", b"Xref", b"X-Trace"];
     const BEGINNING: &[u8] = b"NNTP-Posting-";
@@ -61,10 +61,10 @@ fn is_forbidden(field: &Field) -> bool {
             .any(|name| field.name.eq_ignore_ascii_case(name))
 }
 
-/// Which headers stand, and how often.
+/// Checks which headers occur, and how often.
 ///
 /// # Errors
-/// One of the news system's own, or one that stands twice.
+/// A header reserved for the news system, or one that occurs twice.
 pub fn headers(draft: &Draft) -> Result<(), Refusal> {
     if let Some(field) = draft.fields().iter().find(|field| is_forbidden(field)) {
         return Err(Refusal::Forbidden(shown(&field.name)));
@@ -75,17 +75,17 @@ pub fn headers(draft: &Draft) -> Result<(), Refusal> {
     }
 }
 
-/// The value of a header that must be there.
-pub(crate) fn needed<'d>(draft: &'d Draft, name: &'static str) -> Result<&'d [u8], Refusal> {
+/// Returns the value of a required header.
+pub(crate) fn required<'d>(draft: &'d Draft, name: &'static str) -> Result<&'d [u8], Refusal> {
     draft.value(name).ok_or(Refusal::Missing(name))
 }
 
-/// Newsgroups: names with commas between them and no blanks, every one of them a name, not too many.
+/// Checks Newsgroups: a list of valid names, separated by commas, without blanks, at most as many as the rules permit.
 ///
 /// # Errors
-/// What is wrong with it.
+/// The first violation.
 pub fn newsgroups(draft: &Draft, rules: &Rules) -> Result<(), Refusal> {
-    let value = needed(draft, "Newsgroups")?;
+    let value = required(draft, "Newsgroups")?;
     names("Newsgroups", value)?;
     let groups = newsgroups::split(value).count();
     match groups > rules.groups_max {
@@ -100,26 +100,22 @@ pub fn newsgroups(draft: &Draft, rules: &Rules) -> Result<(), Refusal> {
 
 fn names(header: &'static str, value: &[u8]) -> Result<(), Refusal> {
     if value.iter().any(u8::is_ascii_whitespace) {
-        return Err(Refusal::value(
-            header,
-            "there may be no blanks in it",
-            value,
-        ));
+        return Err(Refusal::value(header, "the value contains a blank", value));
     }
     match value
         .split(|&byte| byte == b',')
         .find(|name| !name::is_safe(name))
     {
-        Some(name) => Err(Refusal::value(header, "this is no group name", name)),
+        Some(name) => Err(Refusal::value(header, "this is not a group name", name)),
         None => Ok(()),
     }
 }
 
-/// Followup-To, Distribution, Control with Supersedes: what stands in some posts only.
+/// Checks the optional headers Followup-To, Distribution, and Supersedes (also together with Control).
 ///
 /// # Errors
-/// What is wrong with them.
-pub fn sometimes(draft: &Draft) -> Result<(), Refusal> {
+/// The first violation.
+pub fn optional_headers(draft: &Draft) -> Result<(), Refusal> {
     if let Some(value) = draft.value("Followup-To")
         && !value.eq_ignore_ascii_case(b"poster")
     {
@@ -132,7 +128,7 @@ pub fn sometimes(draft: &Draft) -> Result<(), Refusal> {
             !word.is_empty() && word.iter().all(is_word)
         });
         if !is_list {
-            let why = "it is no list of words with commas between them";
+            let why = "it is not a list of words separated by commas";
             return Err(Refusal::value("Distribution", why, value));
         }
     }
@@ -141,38 +137,42 @@ pub fn sometimes(draft: &Draft) -> Result<(), Refusal> {
             // RFC 5536, 3.2.3.
             return Err(Refusal::value(
                 "Supersedes",
-                "it cannot stand beside Control or Also-Control",
+                "it is not allowed together with Control or Also-Control",
                 value,
             ));
         }
         if message_id::check(value).is_err() {
-            return Err(Refusal::value("Supersedes", "this is no Message-ID", value));
+            return Err(Refusal::value(
+                "Supersedes",
+                "this is not a Message-ID",
+                value,
+            ));
         }
     }
     Ok(())
 }
 
-/// From, and Sender and Approved where they stand, hold an address. INN is as lenient about its form.
+/// Checks that From, and Sender and Approved if present, contain an address; as lenient about its form as INN.
 ///
 /// # Errors
-/// One that holds none.
+/// A header without an address.
 pub fn addresses(draft: &Draft) -> Result<(), Refusal> {
-    needed(draft, "From")?;
+    required(draft, "From")?;
     for header in ["From", "Sender", "Approved"] {
         if let Some(value) = draft.value(header)
             && mailbox::address(value).is_none()
         {
-            let why = "there is no address `user@site' in it";
+            let why = "it contains no address `user@site'";
             return Err(Refusal::value(header, why, value));
         }
     }
     Ok(())
 }
 
-/// The rights of the poster, asked about the header as the relay will read it; and a cancel names one id.
+/// Checks the rights of the poster on the header as the relay will read it, and that a cancel contains one id.
 ///
 /// # Errors
-/// This poster may not, or a cancel that names no id.
+/// The poster lacks a right, or a cancel contains no id.
 pub fn rights(draft: &Draft, poster: &Poster<'_>, active: &Active) -> Result<(), Refusal> {
     let mut header = Vec::new();
     draft.write_header(&mut header);
@@ -188,11 +188,11 @@ pub fn rights(draft: &Draft, poster: &Poster<'_>, active: &Active) -> Result<(),
         let Some(value) = draft.value(header) else {
             continue;
         };
-        let is_order = matches!(ControlMessage::parse(value), ControlMessage::Other(_));
-        if !is_order && withdrawal::withdrawn(Some(value), None).is_none() {
+        let is_administrative = matches!(ControlMessage::parse(value), ControlMessage::Other(_));
+        if !is_administrative && cancel_locks::withdrawn(Some(value), None).is_none() {
             return Err(Refusal::value(
                 "Control",
-                "cancel wants one Message-ID",
+                "a cancel needs one Message-ID",
                 value,
             ));
         }
@@ -200,16 +200,16 @@ pub fn rights(draft: &Draft, poster: &Poster<'_>, active: &Active) -> Result<(),
     Ok(())
 }
 
-/// Path: no blanks, and no sign of an injection before (RFC 5537, 3.4.1).
+/// Checks Path: no blanks, and no mark of an earlier injection (RFC 5537, 3.4.1).
 ///
 /// # Errors
-/// What is wrong with it.
+/// The violation.
 pub fn path(value: &[u8]) -> Result<(), Refusal> {
     if value
         .split(|&byte| byte == b'!')
         .any(|part| part.starts_with(b".POSTED"))
     {
-        let why = "it has been injected already (.POSTED)";
+        let why = "the article has been injected already (.POSTED)";
         return Err(Refusal::value("Path", why, value));
     }
     let is_plain = |byte: &u8| byte.is_ascii_alphanumeric() || b".-_!:+=@%".contains(byte);
@@ -217,16 +217,16 @@ pub fn path(value: &[u8]) -> Result<(), Refusal> {
         true => Ok(()),
         false => Err(Refusal::value(
             "Path",
-            "it is no list of sites with a tail",
+            "it is not a list of sites with a tail",
             value,
         )),
     }
 }
 
-/// The message-id: by the letter of RFC 5536, 3.1.3, for it is new.
+/// Checks the message-id strictly by RFC 5536, 3.1.3, because it is new.
 ///
 /// # Errors
-/// What is wrong with it.
+/// The violation.
 pub fn message_id(value: &[u8], rules: &Rules) -> Result<(), Refusal> {
     if value.len() > rules.message_id_bytes_max {
         return Err(Refusal::TooLarge {
@@ -239,24 +239,24 @@ pub fn message_id(value: &[u8], rules: &Rules) -> Result<(), Refusal> {
         true => Ok(()),
         false => Err(Refusal::value(
             "Message-ID",
-            "it is not `<word.word@site>'",
+            "it does not have the form `<word.word@site>'",
             value,
         )),
     }
 }
 
-/// A date as it will be sent: as it stands where that is by the letter of RFC 5322, else written anew
-/// (C News's `canonhdr -d`). Gives its seconds as well.
+/// Returns a date as it will be sent: unchanged if it conforms to RFC 5322, else rewritten
+/// (C News's `canonhdr -d`); also its seconds since 1970.
 ///
 /// # Errors
-/// It is no date.
+/// The value is not a date.
 pub fn date(
     header: &'static str,
     value: &[u8],
     zone: &dyn LocalZone,
 ) -> Result<(i64, Vec<u8>), Refusal> {
-    let seconds =
-        date::parse(value, zone).ok_or_else(|| Refusal::value(header, "this is no date", value))?;
+    let seconds = date::parse(value, zone)
+        .ok_or_else(|| Refusal::value(header, "this is not a date", value))?;
     if date::parse_strict(value) == Some(seconds) {
         return Ok((seconds, value.to_vec()));
     }
@@ -265,11 +265,11 @@ pub fn date(
     Ok((seconds, written))
 }
 
-/// Neither too far ahead (RFC 5537, 3.5: a day) nor too long ago.
+/// Checks that a date is neither too far in the future (RFC 5537, 3.5: one day) nor too old.
 ///
 /// # Errors
-/// It is.
-pub fn timely(
+/// The date is out of range.
+pub fn date_range(
     header: &'static str,
     seconds: i64,
     value: &[u8],
@@ -277,23 +277,19 @@ pub fn timely(
     rules: &Rules,
 ) -> Result<(), Refusal> {
     if seconds > now.saturating_add(rules.future_seconds_max) {
-        return Err(Refusal::value(
-            header,
-            "it lies too far in the future",
-            value,
-        ));
+        return Err(Refusal::value(header, "it is too far in the future", value));
     }
     let age = rules.age_seconds_max.unwrap_or(DATE_AGE_SECONDS_MAX);
     match seconds < now.saturating_sub(age.min(DATE_AGE_SECONDS_MAX)) {
-        true => Err(Refusal::value(header, "it lies too far in the past", value)),
+        true => Err(Refusal::value(header, "it is too far in the past", value)),
         false => Ok(()),
     }
 }
 
-/// The body: something, and no NUL. A control message needs no text.
+/// Checks that the body is not empty and contains no NUL. A control message needs no text.
 ///
 /// # Errors
-/// There is none, or a NUL.
+/// The body is empty, or contains a NUL.
 pub fn body(draft: &Draft) -> Result<(), Refusal> {
     if draft.body.contains(&0) {
         return Err(Refusal::Nul);

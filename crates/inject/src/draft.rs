@@ -1,21 +1,21 @@
-//! A post as its author wrote it: read leniently, written cleanly (C News's `tear` and `canonhdr`).
+//! A post as written by its author: parsed leniently, written in canonical form (C News's `tear` and `canonhdr`).
 
 use article::Header;
 use article::syntax::{valid_body, valid_name};
 
 use crate::refusal::{Refusal, shown};
 
-/// The longest line of a header, in bytes without its end (RFC 5536, 2.2).
+/// Longest header line, bytes without its line end (RFC 5536, 2.2).
 pub const HEADER_LINE_BYTES_MAX: usize = 998;
-/// The most headers of a post.
+/// Most headers of a post.
 pub const HEADERS_MAX: usize = 1000;
 
 /// One header.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Field {
-    /// Without the colon, spelled as usual.
+    /// The name without the colon, in its usual spelling.
     pub name: Vec<u8>,
-    /// Without blanks around it; folds inside it stay.
+    /// The value without surrounding blanks; folds inside it stay.
     pub value: Vec<u8>,
 }
 
@@ -23,17 +23,17 @@ pub struct Field {
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Draft {
     fields: Vec<Field>,
-    /// What follows the blank line.
+    /// The text after the blank line.
     pub body: Vec<u8>,
 }
 
 impl Draft {
-    /// Reads header, blank line and body. `Newsgroups:x` counts as a header, names get their usual spelling,
-    /// and headers without a value are dropped, as in C News. Where every line of the header ends in CRLF, so
-    /// do those of the body, and LF takes its place.
+    /// Parses header, blank line and body. `Newsgroups:x` counts as a header, names get their usual spelling,
+    /// and headers without a value are dropped, as in C News. If every line of the header ends in CRLF,
+    /// CRLF becomes LF in the body too.
     ///
     /// # Errors
-    /// A line that is no header, or a value that may not stand in one.
+    /// A line that is not a header, or a value that is not valid in one.
     pub fn parse(bytes: &[u8]) -> Result<Draft, Refusal> {
         let mut draft = Draft::default();
         let mut rest = bytes;
@@ -72,7 +72,7 @@ impl Draft {
         Ok(draft)
     }
 
-    /// A body without a header.
+    /// Makes a draft of a body, without a header.
     pub fn of_body(body: Vec<u8>) -> Draft {
         Draft {
             fields: Vec::new(),
@@ -80,12 +80,12 @@ impl Draft {
         }
     }
 
-    /// Every header, in order.
+    /// All headers, in order.
     pub fn fields(&self) -> &[Field] {
         &self.fields
     }
 
-    /// The value of a header, by its name in any case.
+    /// The value of a header; the name is matched in any case.
     pub fn value(&self, name: &str) -> Option<&[u8]> {
         self.fields
             .iter()
@@ -93,12 +93,12 @@ impl Draft {
             .map(|field| field.value.as_slice())
     }
 
-    /// How often a header stands.
+    /// The number of headers with this name.
     pub fn count(&self, name: &str) -> usize {
         self.fields.iter().filter(|f| is_named(f, name)).count()
     }
 
-    /// Sets a header: in place of the first of that name, else at the end.
+    /// Sets a header: replaces the first one with this name, or appends it.
     pub fn set(&mut self, name: &str, value: &[u8]) {
         let value = value.to_vec();
         match self.fields.iter_mut().find(|field| is_named(field, name)) {
@@ -110,10 +110,10 @@ impl Draft {
         }
     }
 
-    /// As [`Draft::set`], for a value from outside, such as an option of a command.
+    /// As [`Draft::set`], for an untrusted value, such as an option of a command.
     ///
     /// # Errors
-    /// A value that may not stand in a header: this is what keeps a newline in an option from making headers.
+    /// A value that is not valid in a header; so a newline in an option cannot add headers.
     pub fn set_checked(&mut self, name: &str, value: &[u8]) -> Result<(), Refusal> {
         let value = value.trim_ascii();
         if value.contains(&b'\n') || !valid_body(value) {
@@ -123,17 +123,17 @@ impl Draft {
         Ok(())
     }
 
-    /// Puts a site into Path, so that the article is not sent there.
+    /// Adds a site to Path, so that the article is not sent there.
     ///
     /// # Errors
-    /// The name may not stand in a header.
+    /// The name is not valid in a header.
     pub fn exclude(&mut self, site: &[u8]) -> Result<(), Refusal> {
         let tail = self.value("Path").unwrap_or(b"not-for-mail");
         let path = [site, b"!", tail].concat();
         self.set_checked("Path", &path)
     }
 
-    /// Puts a header in front of all, in place of any of that name.
+    /// Sets a header as the first one, replacing all others with this name.
     pub fn set_first(&mut self, name: &str, value: &[u8]) {
         self.remove(name);
         let field = Field {
@@ -143,17 +143,17 @@ impl Draft {
         self.fields.insert(0, field);
     }
 
-    /// Removes every header of that name.
+    /// Removes all headers with this name.
     pub fn remove(&mut self, name: &str) {
         self.fields.retain(|field| !is_named(field, name));
     }
 
-    /// Removes every header that is not wanted.
+    /// Keeps only the headers for which `wanted` is true.
     pub fn retain(&mut self, wanted: impl Fn(&Field) -> bool) {
         self.fields.retain(|field| wanted(field));
     }
 
-    /// The whole in native form.
+    /// Writes the whole draft in native form.
     pub fn write(&self) -> Vec<u8> {
         let mut out = Vec::with_capacity(self.body.len() + 1024);
         self.write_header(&mut out);
@@ -162,7 +162,7 @@ impl Draft {
         out
     }
 
-    /// The header alone, without the blank line.
+    /// Writes the header alone, without the blank line.
     pub fn write_header(&self, out: &mut Vec<u8>) {
         for field in &self.fields {
             out.extend_from_slice(&field.name);
@@ -184,12 +184,12 @@ impl Draft {
                 max: HEADER_LINE_BYTES_MAX,
             });
         }
-        // `Subject:` with the text on the next line is one line here.
+        // `Subject:` with its text on the next line becomes one line.
         field.value = field.value.trim_ascii().to_vec();
         if field.value.is_empty() {
             return Ok(());
         }
-        // A carriage return that is no part of a line's end would become one when the article is read again.
+        // A carriage return inside a line would become a line end when the article is read again.
         if !valid_body(&field.value) || field.value.contains(&b'\r') {
             return Err(Refusal::Syntax(name()));
         }
@@ -214,7 +214,7 @@ fn field(line: &[u8], number: usize) -> Result<Field, Refusal> {
     let parts = colon.and_then(|colon| line.split_at_checked(colon));
     match parts {
         Some((name, value)) if valid_name(name) => Ok(Field {
-            name: spelled(name),
+            name: usual_spelling(name),
             value: value.get(1..).unwrap_or_default().trim_ascii().to_vec(),
         }),
         _ => Err(Refusal::NotAHeader {
@@ -224,7 +224,7 @@ fn field(line: &[u8], number: usize) -> Result<Field, Refusal> {
     }
 }
 
-/// Headers of mail and news that [`Header`] does not know.
+/// Headers of mail and news that are not in [`Header`].
 const OTHERS: &[&str] = &[
     "Also-Control",
     "Archive",
@@ -240,8 +240,8 @@ const OTHERS: &[&str] = &[
     "User-Agent",
 ];
 
-/// A name in its usual spelling: `Message-Id` becomes `Message-ID`. Others stay as they are.
-fn spelled(name: &[u8]) -> Vec<u8> {
+/// The usual spelling of a name: `Message-Id` becomes `Message-ID`. Unknown names do not change.
+fn usual_spelling(name: &[u8]) -> Vec<u8> {
     if let Some(header) = Header::from_name(name) {
         return header.name().as_bytes().to_vec();
     }
@@ -251,7 +251,7 @@ fn spelled(name: &[u8]) -> Vec<u8> {
     known.map_or(name, |known| known.as_bytes()).to_vec()
 }
 
-/// LF in place of each CRLF; other CRs stay.
+/// Replaces each CRLF by LF; other CRs stay.
 fn without_cr(text: &[u8]) -> Vec<u8> {
     let mut out = Vec::with_capacity(text.len());
     for line in text.split_inclusive(|&byte| byte == b'\n') {
@@ -281,7 +281,7 @@ mod tests {
     }
 
     #[test]
-    fn crlf_files_are_taken_and_bare_cr_stays() {
+    fn crlf_files_are_parsed_and_bare_cr_stays() {
         let draft = Draft::parse(b"A: b\r\nC: d\r\n\r\none\rtwo\r\n").unwrap();
         assert_eq!(draft.write(), b"A: b\nC: d\n\none\rtwo\n");
         let draft = Draft::parse(b"A: b\n\none\r\ntwo\r").unwrap();
@@ -289,11 +289,11 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_header_is_named() {
-        let fault = Draft::parse(b"A: b\nnonsense\n\n").unwrap_err();
+    fn a_line_that_is_not_a_header_is_reported() {
+        let error = Draft::parse(b"A: b\nnonsense\n\n").unwrap_err();
         assert_eq!(
-            fault.to_string(),
-            "line 2 of the header is no `Name: value' line: `nonsense'"
+            error.to_string(),
+            "line 2 of the header is not a `Name: value' line: `nonsense'"
         );
         for bad in [&b" lead: x\n\n"[..], b"A b: c\n\n", b": c\n\n"] {
             assert_eq!(Draft::parse(bad).unwrap_err().code(), "not-a-header");

@@ -1,7 +1,7 @@
-//! Mail on its way to moderators: a file a mail in `mail.queue/`, until a program has taken it.
+//! The queue of mail to moderators: one file per mail in `mail.queue/`, until a program has accepted it.
 //!
-//! *Invariant:* a mail is a file, durable, before anybody hears that it is on its way, and the file goes only after the program
-//! ended with 0. So none is lost; one may be sent twice, after a crash in between.
+//! *Invariant:* a mail is durable in its file before the poster gets a reply, and the file is removed only after the program
+//! exited with 0. So no mail is lost; a crash in between may send one twice.
 
 use std::ffi::OsStr;
 use std::fs::{self, DirBuilder, File, OpenOptions, TryLockError};
@@ -17,64 +17,64 @@ use groups::command_line::CommandLine;
 use crate::draft::Draft;
 use crate::message_id;
 
-/// The directory in a news directory.
+/// Name of the directory in a news directory.
 pub const DIRECTORY: &str = "mail.queue";
-/// Files of mails end in this.
+/// Extension of mail files.
 const EXTENSION: &str = "mail";
-/// The largest mail that is looked at, in bytes: an article and some headers.
+/// Largest mail that is read, bytes: an article and some headers.
 pub const MAIL_BYTES_MAX: u64 = (1 << 30) + (1 << 20);
-/// How long the mail program may take for one mail, in seconds.
+/// Time limit of the mail program for one mail, seconds.
 pub const MAIL_SECONDS_MAX: u64 = 600;
 
-/// What cannot be done about mail.
+/// The errors of the mail queue.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// A file or the directory.
+    /// A system call on a file or the directory failed.
     #[error("cannot {doing} {}: {source}", path.display())]
     Io {
-        /// What was tried.
+        /// The failed action.
         doing: &'static str,
-        /// On which file.
+        /// Its file.
         path: PathBuf,
-        /// The system's own error.
+        /// The error of the system.
         source: io::Error,
     },
-    /// The mail program cannot be started or spoken to.
+    /// The mail program cannot be started, or waiting for it failed.
     #[error("cannot run {}: {source}", program.display())]
     Program {
         /// The program.
         program: PathBuf,
-        /// The system's own error.
+        /// The error of the system.
         source: io::Error,
     },
-    /// Somebody else is sending this mail now.
-    #[error("it is being sent already")]
+    /// Another process is sending this mail.
+    #[error("another process is sending it")]
     Busy,
-    /// The mail program did not end.
-    #[error("{} did not end within {seconds} seconds", program.display())]
+    /// The mail program did not exit in time.
+    #[error("{} did not exit within {seconds} seconds", program.display())]
     TooLong {
         /// The program.
         program: PathBuf,
-        /// How long it had.
+        /// Its time limit, seconds.
         seconds: u64,
     },
-    /// The mail program did not take the mail.
-    #[error("{} did not take it: {status}", program.display())]
+    /// The mail program did not accept the mail.
+    #[error("{} did not accept it: {status}", program.display())]
     NotTaken {
         /// The program.
         program: PathBuf,
-        /// How it ended.
+        /// Its exit status.
         status: ExitStatus,
     },
 }
 
 impl Error {
-    /// True when there is no such mail program.
+    /// True if the mail program does not exist.
     pub fn is_no_program(&self) -> bool {
         matches!(self, Error::Program { source, .. } if source.kind() == io::ErrorKind::NotFound)
     }
 
-    /// True when the disk (or quota) is full.
+    /// True if the disk (or quota) is full.
     pub fn is_disk_full(&self) -> bool {
         matches!(self, Error::Io { source, .. }
             if matches!(source.kind(), io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded))
@@ -89,11 +89,11 @@ fn at(doing: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Error {
     }
 }
 
-/// Keeps a mail, durably. Gives its file.
+/// Stores a mail durably. Returns its file.
 ///
 /// # Errors
-/// It cannot be written; then nothing is there.
-pub fn keep(dir: &Path, mail: &[u8], seconds: i64, chance: u64) -> Result<PathBuf, Error> {
+/// The mail cannot be written; then nothing is stored.
+pub fn enqueue(dir: &Path, mail: &[u8], seconds: i64, random: u64) -> Result<PathBuf, Error> {
     let queue = dir.join(DIRECTORY);
     if !queue.is_dir() {
         let made = DirBuilder::new().recursive(true).mode(0o770).create(&queue);
@@ -101,24 +101,24 @@ pub fn keep(dir: &Path, mail: &[u8], seconds: i64, chance: u64) -> Result<PathBu
         sync(dir)?;
     }
     let mut code = Vec::new();
-    message_id::code(chance, &mut code);
+    message_id::code(random, &mut code);
     let name = format!("{seconds}.{}", String::from_utf8_lossy(&code));
-    let fresh = queue.join(format!("{name}.new"));
+    let temporary = queue.join(format!("{name}.new"));
     let path = queue.join(format!("{name}.{EXTENSION}"));
     let written = OpenOptions::new()
         .write(true)
         .create_new(true)
         .mode(0o640)
-        .open(&fresh)
+        .open(&temporary)
         .and_then(|mut file| {
             file.write_all(mail)?;
             file.sync_all()
         })
-        .map_err(at("write", &fresh))
-        .and_then(|()| fs::rename(&fresh, &path).map_err(at("put in place", &path)))
+        .map_err(at("write", &temporary))
+        .and_then(|()| fs::rename(&temporary, &path).map_err(at("put in place", &path)))
         .and_then(|()| sync(&queue));
     if written.is_err() {
-        let _ = fs::remove_file(&fresh);
+        let _ = fs::remove_file(&temporary);
     }
     written.map(|()| path)
 }
@@ -129,20 +129,20 @@ fn sync(queue: &Path) -> Result<(), Error> {
         .map_err(at("sync", queue))
 }
 
-/// A mail that waits.
+/// A mail in the queue.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Waiting {
+pub struct QueuedMail {
     /// Its file.
     pub path: PathBuf,
-    /// Since when, in seconds since 1970, as its name says.
+    /// The time of queueing, seconds since 1970, from its name.
     pub since: i64,
 }
 
-impl Waiting {
-    /// The mail itself.
+impl QueuedMail {
+    /// Reads the mail.
     ///
     /// # Errors
-    /// It cannot be read.
+    /// The file cannot be read.
     pub fn read(&self) -> Result<Vec<u8>, Error> {
         let reading = || -> io::Result<Vec<u8>> {
             let mut mail = Vec::new();
@@ -161,18 +161,18 @@ impl Waiting {
         name.to_string_lossy().into_owned()
     }
 
-    /// One of its headers, for people: control characters become blanks.
+    /// Returns one of its headers for display: control characters become blanks.
     pub fn header(mail: &[u8], name: &str) -> String {
         let draft = Draft::parse(mail).unwrap_or_default();
         crate::refusal::shown(draft.value(name).unwrap_or_default())
     }
 }
 
-/// All that wait, the oldest first. What is no mail is passed over.
+/// Lists the queue, the oldest mail first. Other files are skipped.
 ///
 /// # Errors
-/// The directory cannot be read. A missing one is empty.
-pub fn list(dir: &Path) -> Result<Vec<Waiting>, Error> {
+/// The directory cannot be read. A missing directory is an empty queue.
+pub fn list(dir: &Path) -> Result<Vec<QueuedMail>, Error> {
     let queue = dir.join(DIRECTORY);
     let entries = match fs::read_dir(&queue) {
         Ok(entries) => entries,
@@ -187,32 +187,31 @@ pub fn list(dir: &Path) -> Result<Vec<Waiting>, Error> {
         }
         let name = path.file_name().unwrap_or_default().to_string_lossy();
         if let Some(since) = name.split('.').next().and_then(|word| word.parse().ok()) {
-            waiting.push(Waiting { path, since });
+            waiting.push(QueuedMail { path, since });
         }
     }
     waiting.sort_by(|a, b| (a.since, &a.path).cmp(&(b.since, &b.path)));
     Ok(waiting)
 }
 
-/// Gives one mail to the program as its standard input, and removes the file when it ended with 0; a program that reads only a
-/// part says by its status that this was enough. No shell is asked. Who comes at the same time for the same mail fails with
-/// [`Error::Busy`], and one that is gone has been sent.
+/// Runs the program with the mail as its standard input, without a shell, and removes the file if it exits with 0; it need not read
+/// all of its input. A concurrent call for the same mail fails with [`Error::Busy`]; a mail whose file is gone has been sent.
 ///
 /// # Errors
-/// The program cannot be run or did not take it; the mail is still there.
-pub fn send(mail: &Waiting, command: &CommandLine, limit: Duration) -> Result<(), Error> {
+/// The program cannot be run or did not accept the mail, which is still in the queue.
+pub fn send(mail: &QueuedMail, command: &CommandLine, limit: Duration) -> Result<(), Error> {
     let file = match File::open(&mail.path) {
         Ok(file) => file,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
         Err(error) => return Err(at("read", &mail.path)(error)),
     };
-    // The program holds the lock too, should this process end before it.
+    // The program inherits the lock, in case this process ends first.
     match file.try_lock() {
         Ok(()) => {}
         Err(TryLockError::WouldBlock) => return Err(Error::Busy),
         Err(TryLockError::Error(error)) => return Err(at("lock", &mail.path)(error)),
     }
-    // Whoever held the lock before may have sent it.
+    // The previous holder of the lock may have sent it.
     if file.metadata().map_err(at("read", &mail.path))?.nlink() == 0 {
         return Ok(());
     }
@@ -245,7 +244,7 @@ pub fn send(mail: &Waiting, command: &CommandLine, limit: Duration) -> Result<()
     sync(queue)
 }
 
-/// How a program ended; `None`: it did not in time, and was killed.
+/// Waits for a program; `None` if it exceeded the limit and was killed.
 fn wait(mut child: Child, limit: Duration) -> io::Result<Option<ExitStatus>> {
     let began = Instant::now();
     let mut pause = Duration::from_millis(1);
@@ -268,20 +267,20 @@ mod tests {
     use super::*;
 
     #[test]
-    fn mails_are_kept_in_order_and_leftovers_are_passed_over() {
+    fn mails_are_listed_in_order_and_leftovers_are_skipped() {
         let dir = tempfile::tempdir().unwrap();
         assert_eq!(list(dir.path()).unwrap(), []);
-        keep(dir.path(), b"Subject: two\n\n", 20, 7).unwrap();
-        keep(dir.path(), b"Subject: one\n\n", 9, 7).unwrap();
-        fs::write(dir.path().join("mail.queue/9.z.new"), b"torn").unwrap();
+        enqueue(dir.path(), b"Subject: two\n\n", 20, 7).unwrap();
+        enqueue(dir.path(), b"Subject: one\n\n", 9, 7).unwrap();
+        fs::write(dir.path().join("mail.queue/9.z.new"), b"partial").unwrap();
         let found = list(dir.path()).unwrap();
         assert_eq!(
             found.iter().map(|mail| mail.since).collect::<Vec<_>>(),
             [9, 20]
         );
         let mail = found[0].read().unwrap();
-        assert_eq!(Waiting::header(&mail, "subject"), "one");
-        let send = |mail: &Waiting, command: &[u8]| {
+        assert_eq!(QueuedMail::header(&mail, "subject"), "one");
+        let send = |mail: &QueuedMail, command: &[u8]| {
             let limit = Duration::from_millis(300);
             super::send(mail, &CommandLine::parse(command).unwrap(), limit)
         };
@@ -289,7 +288,7 @@ mod tests {
         assert!(matches!(error, Error::NotTaken { .. }), "{error}");
         let error = send(&found[0], b"sleep 100").unwrap_err();
         assert!(matches!(error, Error::TooLong { .. }), "{error}");
-        // Somebody else sends it.
+        // Another process is sending it.
         let other = File::open(&found[0].path).unwrap();
         other.lock().unwrap();
         let error = send(&found[0], b"cat").unwrap_err();
@@ -298,9 +297,9 @@ mod tests {
         assert_eq!(list(dir.path()).unwrap().len(), 2);
         send(&found[0], b"cat").unwrap();
         assert_eq!(list(dir.path()).unwrap().len(), 1);
-        // It is gone, so it was sent.
+        // A mail without a file has been sent.
         send(&found[0], b"false").unwrap();
-        // Not a byte of it is read, and that is enough.
+        // The program reads nothing of it, which is enough.
         fs::write(&found[1].path, vec![b'x'; 1 << 20]).unwrap();
         send(&found[1], b"true").unwrap();
         assert_eq!(list(dir.path()).unwrap(), []);

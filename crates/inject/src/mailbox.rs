@@ -1,9 +1,9 @@
-//! Addresses, read leniently as INN reads them.
+//! Mail addresses, parsed as leniently as in INN.
 
 use article::syntax::strip_cfws;
 
-/// The address in the value of From, Sender or Approved: the first one of several. `None` if there is none:
-/// `local@domain`, bare, with a comment, or in brackets behind a name.
+/// The first address in the value of From, Sender or Approved: `local@domain`, bare, with a comment, or in
+/// brackets after a name. `None` if there is none.
 pub fn address(value: &[u8]) -> Option<Vec<u8>> {
     let words = strip_cfws(&without_quotes(value));
     let first = words.split(|&byte| byte == b',').next()?.trim_ascii();
@@ -20,7 +20,7 @@ pub fn address(value: &[u8]) -> Option<Vec<u8>> {
     is_address(found).then(|| found.to_vec())
 }
 
-/// A quoted string says a name or a local part; either way it is a word.
+/// Replaces the content of quoted strings (a name or a local part) by a plain word.
 fn without_quotes(value: &[u8]) -> Vec<u8> {
     let mut out = Vec::with_capacity(value.len());
     let mut is_quoted = false;
@@ -44,7 +44,7 @@ fn without_quotes(value: &[u8]) -> Vec<u8> {
     out
 }
 
-/// `local@domain` without blanks; the domain of letters, digits, dots, hyphens and underscores, or a
+/// Whether this is `local@domain` without blanks; the domain is letters, digits, dots, hyphens and underscores, or a
 /// literal in brackets.
 fn is_address(text: &[u8]) -> bool {
     let Some(at) = text.iter().rposition(|&byte| byte == b'@') else {
@@ -70,8 +70,8 @@ fn is_domain(domain: &[u8]) -> bool {
     domain.split(|&byte| byte == b'.').all(is_part)
 }
 
-/// Whether mail may be sent to this address by a program that reads a To header: one address, in characters that mean
-/// nothing to a header, a list of addresses or a command line. Bang paths (`site!user`) are taken.
+/// Whether a program that reads a To header can safely send mail to this address: a single address without characters that
+/// have a meaning in a header, a list of addresses or a command line. Bang paths (`site!user`) are allowed.
 pub fn is_safe_recipient(text: &[u8]) -> bool {
     let is_plain =
         |byte: &u8| byte.is_ascii_alphanumeric() || b"!#$%&'*+-/=?^_{}~.@".contains(byte);
@@ -81,7 +81,7 @@ pub fn is_safe_recipient(text: &[u8]) -> bool {
         && text.contains(&b'@') | text.contains(&b'!')
 }
 
-/// The longest address mail is sent to, in bytes (RFC 5321, 4.5.3.1).
+/// Longest address for mail, bytes (RFC 5321, 4.5.3.1).
 pub const RECIPIENT_BYTES_MAX: usize = 254;
 
 #[cfg(test)]
@@ -123,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn recipients_cannot_smuggle() {
+    fn recipients_cannot_inject_headers_or_options() {
         for good in [
             "moderator@site.example",
             "comp-lang-c@mods.example",

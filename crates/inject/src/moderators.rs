@@ -1,19 +1,19 @@
-//! Who moderates a group: C News's `mailpaths`, then INN's `moderators`.
+//! The moderators of groups: C News's `mailpaths`, then INN's `moderators`.
 
 use groups::{Pattern, Wildmat};
 
 use crate::mailbox;
 
-/// The largest of the two files, in bytes; what lies beyond is not looked at.
+/// Largest size of either file, bytes; the rest is ignored.
 pub const FILE_BYTES_MAX: usize = 1 << 20;
 
-/// A line that says nothing.
+/// An invalid line of one of the files.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("line {line}: {why}")]
-pub struct LineFault {
-    /// From 1.
+pub struct ModeratorLineError {
+    /// Number of the line, from 1.
     pub line: usize,
-    /// What is wrong.
+    /// The error.
     pub why: &'static str,
 }
 
@@ -24,7 +24,7 @@ enum Groups {
 }
 
 impl Groups {
-    fn take_in(&self, group: &[u8]) -> bool {
+    fn matches(&self, group: &[u8]) -> bool {
         match self {
             Groups::Classic(pattern) => pattern.matches(group),
             Groups::Inn(wildmat) => wildmat.matches(group),
@@ -32,16 +32,16 @@ impl Groups {
     }
 }
 
-/// The lines of both files in their order; the first that fits a group rules.
+/// The lines of both files in order; the first line that matches a group counts.
 #[derive(Debug, Default)]
 pub struct Moderators {
     lines: Vec<(Groups, Vec<u8>)>,
 }
 
 impl Moderators {
-    /// Adds the lines of a `mailpaths`: `pattern address`, the pattern in the language of sys. `backbone` stands for
-    /// all groups. The line `internet` names a mail gateway, not a moderator.
-    pub fn read_mailpaths(&mut self, text: &[u8]) -> Vec<LineFault> {
+    /// Adds the lines of a `mailpaths` file: `pattern address`, with a pattern as in sys. `backbone` means
+    /// all groups. The line `internet` is a mail gateway, not a moderator. Returns the invalid lines.
+    pub fn read_mailpaths(&mut self, text: &[u8]) -> Vec<ModeratorLineError> {
         self.read(text, |line| {
             let mut words = line
                 .split(u8::is_ascii_whitespace)
@@ -58,8 +58,8 @@ impl Moderators {
         })
     }
 
-    /// Adds the lines of INN's `moderators`: `pattern:address`, the pattern a wildmat.
-    pub fn read_moderators(&mut self, text: &[u8]) -> Vec<LineFault> {
+    /// Adds the lines of INN's `moderators`: `pattern:address`, with a wildmat. Returns the invalid lines.
+    pub fn read_moderators(&mut self, text: &[u8]) -> Vec<ModeratorLineError> {
         self.read(text, |line| {
             let colon = line.iter().position(|&byte| byte == b':');
             let parts = colon.and_then(|colon| line.split_at_checked(colon));
@@ -74,56 +74,58 @@ impl Moderators {
         &mut self,
         text: &'t [u8],
         parse: impl Fn(&'t [u8]) -> Result<Option<(Groups, &'t [u8])>, &'static str>,
-    ) -> Vec<LineFault> {
+    ) -> Vec<ModeratorLineError> {
         let text = text.get(..FILE_BYTES_MAX).unwrap_or(text);
-        let mut faults = Vec::new();
+        let mut errors = Vec::new();
         for (number, line) in text.split(|&byte| byte == b'\n').enumerate() {
             let line = line.trim_ascii();
             if line.is_empty() || line.starts_with(b"#") {
                 continue;
             }
             let parsed = parse(line).and_then(|parsed| match parsed {
-                // With a group's name put in it must be an address; that is looked at again when it is used.
-                Some((_, address)) if !mailbox::is_safe_recipient(&filled(address, b"a")) => {
-                    Err("the address has characters that may not stand in one")
+                // The address must be valid with a group's name in it; it is checked again when it is used.
+                Some((_, address))
+                    if !mailbox::is_safe_recipient(&expand_address(address, b"a")) =>
+                {
+                    Err("the address contains characters that are not allowed")
                 }
                 parsed => Ok(parsed),
             });
             match parsed {
                 Ok(Some((groups, address))) => self.lines.push((groups, address.to_vec())),
                 Ok(None) => {}
-                Err(why) => faults.push(LineFault {
+                Err(why) => errors.push(ModeratorLineError {
                     line: number + 1,
                     why,
                 }),
             }
         }
-        faults
+        errors
     }
 
-    /// How many lines name an address.
+    /// Number of lines with an address.
     pub fn len(&self) -> usize {
         self.lines.len()
     }
 
-    /// Whether nobody is named.
+    /// Whether there are no lines.
     pub fn is_empty(&self) -> bool {
         self.lines.is_empty()
     }
 
-    /// The address of a group's moderator. `None`: nobody is named, or the group's name makes no address.
+    /// The address of a group's moderator. `None` if no line matches, or the group's name makes the address invalid.
     pub fn address(&self, group: &[u8]) -> Option<Vec<u8>> {
         let (_, address) = self
             .lines
             .iter()
-            .find(|(groups, _)| groups.take_in(group))?;
-        let address = filled(address, group);
+            .find(|(groups, _)| groups.matches(group))?;
+        let address = expand_address(address, group);
         mailbox::is_safe_recipient(&address).then_some(address)
     }
 }
 
-/// The address with each `%s` replaced by the group, its dots by hyphens; `%%` is `%`.
-fn filled(address: &[u8], group: &[u8]) -> Vec<u8> {
+/// Replaces each `%s` in an address by the group, with hyphens for its dots, and `%%` by `%`.
+fn expand_address(address: &[u8], group: &[u8]) -> Vec<u8> {
     let mut out = Vec::with_capacity(address.len() + group.len());
     let mut rest = address;
     while let [byte, after @ ..] = rest {
@@ -150,14 +152,14 @@ mod tests {
     #[test]
     fn the_first_line_rules_and_mailpaths_come_first() {
         let mut moderators = Moderators::default();
-        let faults = moderators.read_mailpaths(
+        let errors = moderators.read_mailpaths(
             b"# who\ninternet gate.example\ncomp.sources\tsources@a.example\ncomp %s@b.example\nbad\n",
         );
-        assert_eq!(faults.len(), 1);
-        assert_eq!(faults.first().map(|fault| fault.line), Some(5));
-        let faults = moderators
+        assert_eq!(errors.len(), 1);
+        assert_eq!(errors.first().map(|error| error.line), Some(5));
+        let errors = moderators
             .read_moderators(b"foo.important:announce@foo.example\n*:%s@moderators.example\nx\n");
-        assert_eq!(faults.len(), 1);
+        assert_eq!(errors.len(), 1);
         let of =
             |group: &str| String::from_utf8(moderators.address(group.as_bytes()).unwrap()).unwrap();
         assert_eq!(of("comp.sources.unix"), "sources@a.example");
@@ -167,11 +169,11 @@ mod tests {
     }
 
     #[test]
-    fn backbone_is_everybody_and_nothing_is_smuggled() {
+    fn backbone_matches_all_groups_and_unsafe_addresses_are_rejected() {
         let mut moderators = Moderators::default();
         assert!(moderators.is_empty());
-        let faults = moderators.read_mailpaths(b"a x@y,z@w\na |sh@x\nbackbone hub!%s\n");
-        assert_eq!((faults.len(), moderators.len()), (2, 1));
+        let errors = moderators.read_mailpaths(b"a x@y,z@w\na |sh@x\nbackbone hub!%s\n");
+        assert_eq!((errors.len(), moderators.len()), (2, 1));
         assert_eq!(moderators.address(b"a.b").unwrap(), b"hub!a-b");
         assert_eq!(moderators.address(b"a.b\"c"), None);
         assert_eq!(moderators.address(b"a,x@y"), None);

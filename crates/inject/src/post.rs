@@ -1,6 +1,6 @@
-//! The whole way of a post: from a draft to an article that the relay takes, or to a mail for a moderator.
+//! All steps of injection: from a draft to an article for the relay, or to a mail for a moderator.
 //!
-//! The poster's headers keep their order. Path comes in front of them; what else is added comes behind.
+//! The poster's headers keep their order. Path is added before them, other headers after them.
 
 use article::date::{self, LocalZone};
 use groups::Active;
@@ -8,13 +8,13 @@ use relay::Rules;
 use relay::cancel_lock::Secret;
 
 use crate::draft::Draft;
-use crate::groups_of::{Allowed, allowed};
 use crate::moderators::Moderators;
 use crate::poster::Poster;
+use crate::posting_groups::{PostingGroups, check_groups};
 use crate::refusal::{Refusal, shown};
-use crate::{check, mailbox, message_id, submission, withdrawal};
+use crate::{cancel_locks, check, mailbox, message_id, submission};
 
-/// What a post tells the world about its poster, besides what the poster says.
+/// The data about its poster that a post reveals, besides the poster's own headers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Reveal {
     /// The account: `posting-account` in Injection-Info.
@@ -23,15 +23,15 @@ pub struct Reveal {
     pub host: bool,
     /// `logging-data` in Injection-Info.
     pub logging: bool,
-    /// Sender, where From has another address than the poster's own, as C News had it.
+    /// Sender, if From has another address than the poster's own, as in C News.
     pub sender: bool,
 }
 
 impl Reveal {
-    /// Reads words with commas between them; none is nothing.
+    /// Parses a list of words separated by commas; an empty list reveals nothing.
     ///
     /// # Errors
-    /// The word that is unknown.
+    /// The unknown word.
     pub fn parse(list: &str) -> Result<Reveal, String> {
         let mut reveal = Reveal::default();
         for word in list.split(',').map(str::trim) {
@@ -48,54 +48,54 @@ impl Reveal {
     }
 }
 
-/// How a site injects.
+/// The injection rules of a site.
 #[derive(Debug, Clone)]
 pub struct InjectRules {
-    /// What the relay will ask of the article; its host stands in Injection-Info.
+    /// The limits that the relay will apply; its host is used in Injection-Info.
     pub limits: Rules,
-    /// What stands behind the `@` of new ids.
+    /// The domain of new ids.
     pub mailname: Vec<u8>,
-    /// Organization where the post has none; empty for none.
+    /// Organization for posts without one; empty for none.
     pub organization: Vec<u8>,
-    /// Who hears complaints: `mail-complaints-to`; empty for nobody.
+    /// The address for complaints, `mail-complaints-to`; empty for none.
     pub complaints: Vec<u8>,
-    /// What is told of the poster.
+    /// The data about the poster that is revealed.
     pub reveal: Reveal,
-    /// Old news: `Subject: cmsg X`, and any subject in a group that ends in `.ctl`, makes a control message. RFC 5537, 5.1
+    /// Classic behaviour: `Subject: cmsg X`, and any subject in a group that ends in `.ctl`, makes a control message. RFC 5537, 5.1
     /// forbids it.
     pub subject_control: bool,
 }
 
-/// What a post depends on besides itself.
+/// The state of the site that injection depends on.
 #[derive(Clone, Copy)]
-pub struct Site<'a> {
+pub struct InjectionSite<'a> {
     /// The rules.
     pub rules: &'a InjectRules,
     /// The groups.
     pub active: &'a Active,
     /// Their moderators.
     pub moderators: &'a Moderators,
-    /// What locks are made from; none are made without.
+    /// The secret for Cancel-Locks; without it, none are made.
     pub secret: Option<&'a Secret>,
-    /// For dates without a zone.
+    /// The zone of dates without a zone.
     pub zone: &'a dyn LocalZone,
 }
 
-/// When, and a number that no other post has.
+/// The time of a post, and a random number.
 #[derive(Debug, Clone, Copy)]
-pub struct Moment {
+pub struct InjectionTime {
     /// Seconds since 1970.
     pub seconds: i64,
     /// 64 random bits.
-    pub chance: u64,
+    pub random: u64,
 }
 
-/// Where a post goes.
+/// The destination of a post.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Route {
-    /// Into the news system: the bytes are an article.
+    /// The news system: the bytes are an article.
     File,
-    /// To a moderator: the bytes are a mail.
+    /// A moderator: the bytes are a mail.
     Mail {
         /// The first moderated group.
         group: Vec<u8>,
@@ -104,59 +104,59 @@ pub enum Route {
     },
 }
 
-/// A post that may go on.
+/// An accepted post.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Injected {
     /// Its message-id.
     pub id: Vec<u8>,
     /// The article, in native form, or the mail.
     pub bytes: Vec<u8>,
-    /// Where it goes.
+    /// Its destination.
     pub route: Route,
-    /// What the poster should know all the same.
+    /// Warnings for the poster.
     pub notes: Vec<String>,
 }
 
-/// Checks a post and makes an article or a mail of it. An article it makes is one that
-/// [`relay::decide`] accepts, unless its id has been seen, or the groups of this site are not its own to take.
+/// Checks a post and makes an article or a mail of it. [`relay::decide`] accepts such an article unless it knows the id already, or
+/// this site does not accept its groups.
 ///
 /// # Errors
-/// Why the post is refused.
+/// The reason for refusing the post.
 pub fn inject(
     mut draft: Draft,
     poster: &Poster<'_>,
-    site: &Site<'_>,
-    now: Moment,
+    site: &InjectionSite<'_>,
+    now: InjectionTime,
 ) -> Result<Injected, Refusal> {
     let rules = site.rules;
     check::headers(&draft)?;
     classic_rewriting(&mut draft, rules);
-    check::needed(&draft, "Subject")?;
+    check::required(&draft, "Subject")?;
     check::newsgroups(&draft, &rules.limits)?;
-    check::sometimes(&draft)?;
-    let path = path(&draft, poster, rules)?;
+    check::optional_headers(&draft)?;
+    let path = injection_path(&draft, poster, rules)?;
     let was_complete = draft.value("Message-ID").is_some() && draft.value("Date").is_some();
-    defaults(&mut draft, poster, rules, now);
+    add_defaults(&mut draft, poster, rules, now);
     check::addresses(&draft)?;
     check::rights(&draft, poster, site.active)?;
-    let id = check::needed(&draft, "Message-ID")?.to_vec();
+    let id = check::required(&draft, "Message-ID")?.to_vec();
     check::message_id(&id, &rules.limits)?;
-    dates(&mut draft, site, now)?;
+    check_dates(&mut draft, site, now)?;
     check::body(&draft)?;
     if draft.body.last().is_some_and(|&byte| byte != b'\n') {
         draft.body.push(b'\n');
     }
-    let newsgroups = check::needed(&draft, "Newsgroups")?.to_vec();
-    let allowed = match allowed(&newsgroups, site.active) {
-        // A newgroup names the group that it makes. Whoever may not was refused above.
-        Err(Refusal::NoGroup(_)) if is_order(&draft) => Allowed::default(),
+    let newsgroups = check::required(&draft, "Newsgroups")?.to_vec();
+    let allowed = match check_groups(&newsgroups, site.active) {
+        // A newgroup names the group that it creates. Posters without that right were refused above.
+        Err(Refusal::NoGroup(_)) if is_administrative(&draft) => PostingGroups::default(),
         other => other?,
     };
     let unknown = allowed.unknown.iter();
     let notes = unknown
         .map(|name| {
             format!(
-                "no such group here: `{}'; the other groups get the article",
+                "no such group here: `{}'; the article is filed in the other groups",
                 shown(name)
             )
         })
@@ -176,11 +176,11 @@ pub fn inject(
         }
         None => {
             draft.set_first("Path", &path);
-            trace(&mut draft, poster, site, &id, was_complete, now);
+            add_injection_headers(&mut draft, poster, site, &id, was_complete, now);
             (draft.write(), Route::File)
         }
     };
-    sizes(&draft, &bytes, &rules.limits)?;
+    check_sizes(&draft, &bytes, &rules.limits)?;
     Ok(Injected {
         id,
         bytes,
@@ -189,14 +189,14 @@ pub fn inject(
     })
 }
 
-/// A control message other than cancel.
-fn is_order(draft: &Draft) -> bool {
+/// Whether the draft is a control message other than cancel.
+fn is_administrative(draft: &Draft) -> bool {
     draft
         .value("Control")
-        .is_some_and(|control| withdrawal::withdrawn(Some(control), None).is_none())
+        .is_some_and(|control| cancel_locks::withdrawn(Some(control), None).is_none())
 }
 
-/// What C News did to a header: `Distribution: world` says nothing and goes; old ways to say Control.
+/// Rewrites headers as C News did: removes `Distribution: world`, which has no effect, and honours old forms of Control.
 fn classic_rewriting(draft: &mut Draft, rules: &InjectRules) {
     if draft.value("Distribution") == Some(b"world") {
         draft.remove("Distribution");
@@ -219,9 +219,13 @@ fn classic_rewriting(draft: &mut Draft, rules: &InjectRules) {
     draft.set("Control", &control);
 }
 
-/// Path as the relay gets it (RFC 5537, 3.2.1): the sign of injection here, then what the poster had or `not-for-mail`. Our own
-/// name, which a careless program put in front, is taken off; the relay puts it there.
-fn path(draft: &Draft, poster: &Poster<'_>, rules: &InjectRules) -> Result<Vec<u8>, Refusal> {
+/// Makes the Path for the relay (RFC 5537, 3.2.1): the injection mark, then the poster's Path or `not-for-mail`. Removes our own
+/// name at the start, which some posting programs add; the relay adds it.
+fn injection_path(
+    draft: &Draft,
+    poster: &Poster<'_>,
+    rules: &InjectRules,
+) -> Result<Vec<u8>, Refusal> {
     let mut tail = draft.value("Path").unwrap_or(b"not-for-mail");
     check::path(tail)?;
     while let Some((host, rest)) = tail.split_at_checked(rules.limits.host.len())
@@ -241,8 +245,8 @@ fn path(draft: &Draft, poster: &Poster<'_>, rules: &InjectRules) -> Result<Vec<u
     Ok(path)
 }
 
-/// What the poster left to us: From, Message-ID, Date, Organization.
-fn defaults(draft: &mut Draft, poster: &Poster<'_>, rules: &InjectRules, now: Moment) {
+/// Adds missing headers: From, Message-ID, Date, Organization.
+fn add_defaults(draft: &mut Draft, poster: &Poster<'_>, rules: &InjectRules, now: InjectionTime) {
     let mut supply = |name: &str, value: &[u8]| {
         if draft.value(name).is_none() && !value.is_empty() {
             draft.set(name, value);
@@ -251,7 +255,7 @@ fn defaults(draft: &mut Draft, poster: &Poster<'_>, rules: &InjectRules, now: Mo
     supply("From", poster.from);
     supply(
         "Message-ID",
-        &message_id::new(now.seconds, now.chance, &rules.mailname),
+        &message_id::new(now.seconds, now.random, &rules.mailname),
     );
     let mut date = Vec::new();
     date::write_utc(&mut date, now.seconds);
@@ -266,7 +270,11 @@ fn defaults(draft: &mut Draft, poster: &Poster<'_>, rules: &InjectRules, now: Mo
     }
 }
 
-fn dates(draft: &mut Draft, site: &Site<'_>, now: Moment) -> Result<(), Refusal> {
+fn check_dates(
+    draft: &mut Draft,
+    site: &InjectionSite<'_>,
+    now: InjectionTime,
+) -> Result<(), Refusal> {
     let limits = &site.rules.limits;
     for header in ["Date", "Injection-Date", "Expires"] {
         let Some(value) = draft.value(header).map(<[u8]>::to_vec) else {
@@ -274,23 +282,23 @@ fn dates(draft: &mut Draft, site: &Site<'_>, now: Moment) -> Result<(), Refusal>
         };
         let (seconds, written) = check::date(header, &value, site.zone)?;
         if header != "Expires" {
-            check::timely(header, seconds, &value, now.seconds, limits)?;
+            check::date_range(header, seconds, &value, now.seconds, limits)?;
         }
         draft.set(header, &written);
     }
     Ok(())
 }
 
-/// What the injecting site says about the injection (RFC 5537, 3.5), and the locks.
-fn trace(
+/// Adds the headers of the injecting site (RFC 5537, 3.5), and the Cancel-Locks.
+fn add_injection_headers(
     draft: &mut Draft,
     poster: &Poster<'_>,
-    site: &Site<'_>,
+    site: &InjectionSite<'_>,
     id: &[u8],
     was_complete: bool,
-    now: Moment,
+    now: InjectionTime,
 ) {
-    // With both Message-ID and Date from the poster another site may be injecting it as well, and the article must be
+    // If the poster supplied both Message-ID and Date, another site may be injecting the article as well, and it must be
     // the same everywhere (RFC 5537, 3.5, step 9).
     if !was_complete && draft.value("Injection-Date").is_none() {
         let mut date = Vec::new();
@@ -299,22 +307,22 @@ fn trace(
     }
     draft.set("Injection-Info", &injection_info(poster, site.rules));
     if let Some(secret) = site.secret {
-        withdrawal::lock(draft, poster, secret, id);
-        withdrawal::unlock(draft, poster, secret);
+        cancel_locks::lock(draft, poster, secret, id);
+        cancel_locks::unlock(draft, poster, secret);
     }
 }
 
-/// `news.example.org; posting-account="jane"` (RFC 5536, 3.2.8).
+/// Makes the value of Injection-Info: `news.example.org; posting-account="jane"` (RFC 5536, 3.2.8).
 fn injection_info(poster: &Poster<'_>, rules: &InjectRules) -> Vec<u8> {
     let mut info = rules.limits.host.clone();
     let reveal = rules.reveal;
-    for (name, value, is_told) in [
+    for (name, value, is_revealed) in [
         ("posting-account", poster.account, reveal.account),
         ("posting-host", poster.host, reveal.host),
         ("logging-data", poster.logging_data, reveal.logging),
         ("mail-complaints-to", &rules.complaints, true),
     ] {
-        if !is_told || value.is_empty() {
+        if !is_revealed || value.is_empty() {
             continue;
         }
         info.extend_from_slice(b";\n\t");
@@ -332,7 +340,7 @@ fn injection_info(poster: &Poster<'_>, rules: &InjectRules) -> Vec<u8> {
     info
 }
 
-fn sizes(draft: &Draft, bytes: &[u8], limits: &Rules) -> Result<(), Refusal> {
+fn check_sizes(draft: &Draft, bytes: &[u8], limits: &Rules) -> Result<(), Refusal> {
     let mut header = Vec::new();
     draft.write_header(&mut header);
     for (what, bytes, limit) in [

@@ -1,28 +1,28 @@
-//! Who posts.
+//! The poster of an article.
 
 use groups::{Destination, Sender};
 
-/// Who posts.
+/// The poster of an article.
 #[derive(Debug, Clone, Copy)]
 pub struct Poster<'a> {
-    /// A name no other poster has: for locks, and for Injection-Info where the site tells it. May be empty.
+    /// A unique name of the poster, for Cancel-Locks, and for Injection-Info if the site reveals it. May be empty.
     pub account: &'a [u8],
-    /// From where the post has none: `user@site (Name)`. May be empty.
+    /// From for posts without one: `user@site (Name)`. May be empty.
     pub from: &'a [u8],
-    /// The machine the post comes from; empty for this one.
+    /// The host that the post comes from; empty for this one.
     pub host: &'a [u8],
-    /// What finds the poster again in the site's own log; empty for nothing.
+    /// A key to the poster in the site's own log; empty for none.
     pub logging_data: &'a [u8],
     /// The rights of the poster.
     pub sender: &'a dyn Sender,
-    /// May cancel what others posted here.
+    /// Whether the poster may cancel posts of others at this site.
     pub is_admin: bool,
 }
 
-/// The rights of somebody who may post to every group, such as an account of this machine.
+/// The rights of a sender who may post to every group, such as an account of this machine.
 #[derive(Debug, Clone, Copy)]
 pub struct EveryGroup {
-    /// May give Approved, and post control messages other than cancel.
+    /// Whether Approved and control messages other than cancel are allowed.
     pub may_approve: bool,
 }
 
@@ -36,7 +36,7 @@ impl Sender for EveryGroup {
     }
 }
 
-/// A nameless poster, who may post to every group, but not approve.
+/// An anonymous poster, who may post to every group, but not approve.
 impl Default for Poster<'_> {
     fn default() -> Self {
         Poster {

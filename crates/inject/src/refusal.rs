@@ -1,80 +1,82 @@
-//! Why a post is refused: a sentence for the poster, a word for scripts.
+//! The reasons for refusing a post: a sentence for the poster, and a code for scripts.
 
-/// The reason. `Display` is the sentence, [`Refusal::code`] the word.
+/// The reason. `Display` is the sentence, [`Refusal::code`] the code.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Refusal {
-    /// A line of the header is no header.
-    #[error("line {line} of the header is no `Name: value' line: `{text}'")]
+    /// A line of the header is not a header field.
+    #[error("line {line} of the header is not a `Name: value' line: `{text}'")]
     NotAHeader {
-        /// From 1.
+        /// Number of the line, from 1.
         line: usize,
-        /// What stands there, cut to a readable length.
+        /// Its text, cut.
         text: String,
     },
-    /// A header that may stand once stands twice (RFC 5536, 3).
-    #[error("{0} is given twice")]
+    /// A header occurs twice that may occur once (RFC 5536, 3).
+    #[error("the header {0} occurs twice")]
     Twice(String),
-    /// A value with control characters, with an empty continuation line, or not in UTF-8 (RFC 5536, 2.2).
-    #[error("{0} holds control characters, an empty line or bytes that are not UTF-8")]
+    /// A value contains control characters or an empty continuation line, or is not UTF-8 (RFC 5536, 2.2).
+    #[error(
+        "the header {0} contains control characters, an empty line or bytes that are not UTF-8"
+    )]
     Syntax(String),
-    /// A line of the header is longer than mail and news allow (RFC 5536, 2.2).
-    #[error("a line of {header} is longer than {max} bytes; fold it")]
+    /// A header line is longer than mail and news allow (RFC 5536, 2.2).
+    #[error("a line of the header {header} is longer than {max} bytes; fold it")]
     LongLine {
         /// The header.
         header: String,
-        /// The limit.
+        /// The limit, bytes.
         max: usize,
     },
     /// Only the news system may write this header (RFC 5537, 3.4.1).
-    #[error("{0} may not be given; the news system writes it")]
+    #[error("the header {0} is not allowed in posts; the news system writes it")]
     Forbidden(String),
-    /// A header that nobody can supply but the poster.
+    /// A header that only the poster can supply is missing.
     #[error("no {0}: header")]
     Missing(&'static str),
-    /// A value that makes no sense.
+    /// A value is invalid.
     #[error("{header}: {why}: `{value}'")]
     Value {
         /// The header.
         header: &'static str,
-        /// What is wrong.
+        /// The error.
         why: &'static str,
-        /// What it says, cut to a readable length.
+        /// The value, cut.
         value: String,
     },
-    /// None of the groups is known here.
+    /// None of the groups exists at this site.
     #[error("no such group here: `{0}'")]
     NoGroup(String),
-    /// Nobody may post there from here.
+    /// The group is closed for local posting.
     #[error("posting to {0} is not allowed here")]
     NoPosting(String),
-    /// Approved, or a control message, by somebody who may not.
+    /// The poster lacks the right to use Approved, or to send this control message.
     #[error("you may not post {0}; ask the news administrator")]
     NotAllowed(&'static str),
-    /// A moderated group nobody is known to moderate.
+    /// A moderated group without a known moderator.
     #[error(
         "{0} is moderated, and neither mailpaths nor moderators has an address for it; ask the news administrator"
     )]
     NoModerator(String),
-    /// Nothing but a header.
+    /// The post has no body.
     #[error("the article has no text")]
     NoBody,
-    /// News cannot carry NUL (RFC 5536, 2.2).
-    #[error("the text holds a NUL byte, which news cannot carry")]
+    /// The body contains a NUL, which news cannot transport (RFC 5536, 2.2).
+    #[error("the text contains a NUL byte, which news cannot transport")]
     Nul,
-    /// Larger than is filed here.
+    /// The post exceeds a limit of this site.
     #[error("the {what} has {bytes} bytes, the limit is {limit}")]
     TooLarge {
         /// `article`, `header`, `Message-ID` or a count of groups.
         what: &'static str,
-        /// How large it is.
+        /// The size.
         bytes: usize,
-        /// How large it may be.
+        /// The limit.
         limit: usize,
     },
 }
 
 impl Refusal {
-    /// A word for scripts. Words are only ever added.
+    /// A code for scripts. Existing codes never change.
     pub fn code(&self) -> &'static str {
         match self {
             Refusal::NotAHeader { .. } => "not-a-header",
@@ -103,10 +105,10 @@ impl Refusal {
     }
 }
 
-/// How much of a faulty text a message shows, in bytes.
+/// Maximum part of a bad text that a message contains, bytes.
 const SHOWN_BYTES: usize = 200;
 
-/// Bytes for a message: one line, without control characters.
+/// Converts bytes for a message: one line, without control characters.
 pub(crate) fn shown(bytes: &[u8]) -> String {
     let start = bytes.get(..SHOWN_BYTES).unwrap_or(bytes);
     String::from_utf8_lossy(start)

@@ -1,11 +1,11 @@
-//! A post as mail to a moderator (RFC 5537, 3.5.1): the article's own header and body, with our To in front. That is what
-//! moderators' programs take in, and what INN sends.
+//! A post as mail to a moderator (RFC 5537, 3.5.1): the article's own header and body, with our To at the start, as
+//! moderators' programs expect and INN sends it.
 
 use crate::draft::{Draft, Field};
 
-/// The mail. `address` has been looked at by [`mailbox::is_safe_recipient`](crate::mailbox::is_safe_recipient).
+/// Makes the mail. The caller has checked `address` with [`mailbox::is_safe_recipient`](crate::mailbox::is_safe_recipient).
 ///
-/// Whatever would have a mail program send it elsewhere goes: To, Cc, Bcc and their like. So does what a
+/// Removes all headers that could redirect the mail (To, Cc, Bcc and the like), and those that the
 /// site that files the article writes itself.
 pub fn mail(draft: &Draft, address: &[u8]) -> Vec<u8> {
     let mut draft = draft.clone();
@@ -44,7 +44,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn it_goes_to_the_moderator_and_nobody_else() {
+    fn the_mail_goes_only_to_the_moderator() {
         let text = b"From: a@b\nTO: x@y\nBcc: q@r\nResent-to: s@t\nPath: u\nNewsgroups: m.m\nSubject: s\n\n.\nFrom here\n";
         let draft = Draft::parse(text).unwrap();
         assert_eq!(

@@ -1,18 +1,18 @@
-//! What people write becomes an article by RFC 5536 and RFC 5537, point by point.
+//! Posts become articles by RFC 5536 and RFC 5537, point by point.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-use crate::room;
+use crate::site;
 use inject::{Draft, Poster, Reveal, Route};
-use room::{JANE, Room};
+use site::{JANE, TestSite};
 
 fn text(post: &str) -> String {
-    let done = Room::new().post(post.as_bytes(), &JANE).unwrap();
+    let done = TestSite::new().post(post.as_bytes(), &JANE).unwrap();
     assert_eq!(done.route, Route::File);
     String::from_utf8(done.bytes).unwrap()
 }
 
 fn code(post: &str) -> &'static str {
-    match Room::new().post(post.as_bytes(), &JANE) {
+    match TestSite::new().post(post.as_bytes(), &JANE) {
         Ok(done) => unreachable!("taken: {}", String::from_utf8_lossy(&done.bytes)),
         Err(refusal) => refusal.code(),
     }
@@ -20,13 +20,13 @@ fn code(post: &str) -> &'static str {
 
 const PLAIN: &str = "Newsgroups: misc.test\nSubject: s\n\nbody\n";
 
-/// PLAIN with more headers.
+/// `PLAIN` with more headers.
 fn with(header: &str) -> String {
     format!("{header}\n{PLAIN}")
 }
 
 #[test]
-fn the_least_becomes_whole() {
+fn a_minimal_post_is_completed() {
     assert_eq!(
         text(PLAIN),
         "Path: .POSTED!not-for-mail\n\
@@ -72,7 +72,7 @@ fn the_classic_regression_a_messy_header_becomes_clean() {
 }
 
 #[test]
-fn the_news_systems_own_headers_are_refused() {
+fn headers_of_the_news_system_are_refused() {
     for header in [
         "Injection-Info: x",
         "Xref: a b:1",
@@ -88,7 +88,7 @@ fn the_news_systems_own_headers_are_refused() {
 }
 
 #[test]
-fn required_headers_stand_once() {
+fn required_headers_occur_once() {
     assert_eq!(code("Newsgroups: misc.test\n\nx\n"), "header-missing");
     assert_eq!(code("Subject: s\n\nx\n"), "header-missing");
     assert_eq!(
@@ -99,12 +99,12 @@ fn required_headers_stand_once() {
     assert_eq!(code(&with("Reply-To: a@b\nREPLY-TO: c@d")), "header-twice");
     assert!(text(&with("X-A: 1\nX-A: 2")).contains("X-A: 1\nX-A: 2\n"));
     let nobody = Poster::default();
-    let refused = Room::new().post(PLAIN.as_bytes(), &nobody).unwrap_err();
+    let refused = TestSite::new().post(PLAIN.as_bytes(), &nobody).unwrap_err();
     assert_eq!(refused.to_string(), "no From: header");
 }
 
 #[test]
-fn values_are_looked_at() {
+fn values_are_checked() {
     for header in [
         "From: nobody",
         "From: a b@c",
@@ -138,7 +138,7 @@ fn values_are_looked_at() {
 }
 
 #[test]
-fn dates_far_away_are_refused() {
+fn dates_out_of_range_are_refused() {
     for header in ["Date", "Injection-Date"] {
         let ahead = format!("{header}: 21 Dec 1993 04:39:22 GMT");
         assert_eq!(code(&with(&ahead)), "header-value");
@@ -160,13 +160,13 @@ fn injection_date_is_added_unless_another_site_may_inject_as_well() {
 }
 
 #[test]
-fn only_what_the_settings_allow_is_told_of_the_poster() {
-    let mut room = Room::new();
-    room.rules.complaints = b"abuse@example.org".to_vec();
-    room.rules.organization = b"The House".to_vec();
-    room.rules.reveal = Reveal::parse("account, host,logging,sender").unwrap();
+fn only_permitted_data_about_the_poster_is_revealed() {
+    let mut site = TestSite::new();
+    site.rules.complaints = b"abuse@example.org".to_vec();
+    site.rules.organization = b"The House".to_vec();
+    site.rules.reveal = Reveal::parse("account, host,logging,sender").unwrap();
     let post = with("From: other@else.example");
-    let done = room.post(post.as_bytes(), &JANE).unwrap();
+    let done = site.post(post.as_bytes(), &JANE).unwrap();
     let text = String::from_utf8(done.bytes).unwrap();
     assert!(
         text.starts_with("Path: .POSTED.client.example!not-for-mail\n"),
@@ -178,20 +178,20 @@ fn only_what_the_settings_allow_is_told_of_the_poster() {
                 posting-host=\"client.example\";\n\tlogging-data=\"4711\";\n\t\
                 mail-complaints-to=\"abuse@example.org\"\n";
     assert!(text.contains(info), "{text}");
-    room.rules.reveal = Reveal::default();
-    let done = room.post(post.as_bytes(), &JANE).unwrap();
+    site.rules.reveal = Reveal::default();
+    let done = site.post(post.as_bytes(), &JANE).unwrap();
     let text = String::from_utf8(done.bytes).unwrap();
     assert!(!text.contains("jane") && !text.contains("client"), "{text}");
     assert!(Reveal::parse("hosts").is_err());
 }
 
 #[test]
-fn approved_and_orders_are_for_those_who_may() {
+fn approved_and_control_messages_need_the_right() {
     let moderator = Poster {
         sender: &inject::EveryGroup { may_approve: true },
         ..JANE
     };
-    let room = Room::new();
+    let site = TestSite::new();
     for post in [
         with("Approved: mod@mods.example"),
         with("Control: newgroup misc.new\nApproved: a@b"),
@@ -199,22 +199,22 @@ fn approved_and_orders_are_for_those_who_may() {
         with("Also-Control: sendsys"),
     ] {
         assert_eq!(code(&post), "not-allowed", "{post}");
-        assert!(room.post(post.as_bytes(), &moderator).is_ok(), "{post}");
+        assert!(site.post(post.as_bytes(), &moderator).is_ok(), "{post}");
     }
-    // A newgroup names the group it makes, and needs no text.
+    // A newgroup names the group that it creates, and needs no text.
     let newgroup =
         "Newsgroups: misc.new\nSubject: s\nControl: newgroup misc.new\nApproved: a@b\n\n";
-    assert!(room.post(newgroup.as_bytes(), &moderator).is_ok());
+    assert!(site.post(newgroup.as_bytes(), &moderator).is_ok());
     assert!(text(&with("Control: cancel <1@a>")).contains("Control: cancel <1@a>\n"));
 }
 
 #[test]
-fn subjects_make_no_control_messages_unless_asked() {
+fn subjects_make_control_messages_only_if_configured() {
     let post = PLAIN.replace("Subject: s", "Subject: cmsg cancel <1@a>");
     assert!(!text(&post).contains("Control"));
-    let mut room = Room::new();
-    room.rules.subject_control = true;
-    let done = room.post(post.as_bytes(), &JANE).unwrap();
+    let mut site = TestSite::new();
+    site.rules.subject_control = true;
+    let done = site.post(post.as_bytes(), &JANE).unwrap();
     assert!(
         String::from_utf8(done.bytes)
             .unwrap()
@@ -223,7 +223,7 @@ fn subjects_make_no_control_messages_unless_asked() {
 }
 
 #[test]
-fn the_groups_rule() {
+fn the_flags_of_the_groups_decide() {
     assert_eq!(code(&PLAIN.replace("misc.test", "misc.no")), "no-posting");
     assert_eq!(
         code(&PLAIN.replace("misc.test", "misc.test,misc.x")),
@@ -233,7 +233,7 @@ fn the_groups_rule() {
         code(&PLAIN.replace("misc.test", "no.such")),
         "no-such-group"
     );
-    let done = Room::new()
+    let done = TestSite::new()
         .post(
             PLAIN.replace("misc.test", "no.such,old.test").as_bytes(),
             &JANE,
@@ -241,17 +241,17 @@ fn the_groups_rule() {
         .unwrap();
     assert_eq!(
         done.notes,
-        ["no such group here: `no.such'; the other groups get the article"]
+        ["no such group here: `no.such'; the article is filed in the other groups"]
     );
 }
 
 #[test]
-fn bodies_go_through_as_they_are() {
-    let room = Room::new();
+fn bodies_are_unchanged() {
+    let site = TestSite::new();
     let mut post = b"Newsgroups: misc.test\nSubject: s\n\n".to_vec();
     let body = b".\n..x\nbare\rcr\xe9\xff\n\n\ttail \nFrom x\n-- \nsig\n";
     post.extend_from_slice(body);
-    assert!(room.post(&post, &JANE).unwrap().bytes.ends_with(body));
+    assert!(site.post(&post, &JANE).unwrap().bytes.ends_with(body));
     assert!(text("Newsgroups: misc.test\nSubject: s\n\nno end").ends_with("\n\nno end\n"));
     assert_eq!(
         code("Newsgroups: misc.test\nSubject: s\n\n\n \n"),
@@ -262,33 +262,33 @@ fn bodies_go_through_as_they_are() {
 
 #[test]
 fn sizes_are_bounded() {
-    let mut room = Room::new();
-    room.rules.limits.article_bytes_max = 400;
+    let mut site = TestSite::new();
+    site.rules.limits.article_bytes_max = 400;
     let long = format!("{PLAIN}{}\n", "x".repeat(400));
     assert_eq!(
-        room.post(long.as_bytes(), &JANE).unwrap_err().code(),
+        site.post(long.as_bytes(), &JANE).unwrap_err().code(),
         "too-large"
     );
-    room.rules.limits.article_bytes_max = 1 << 20;
-    room.rules.limits.header_bytes_max = 100;
+    site.rules.limits.article_bytes_max = 1 << 20;
+    site.rules.limits.header_bytes_max = 100;
     assert_eq!(
-        room.post(PLAIN.as_bytes(), &JANE).unwrap_err().code(),
+        site.post(PLAIN.as_bytes(), &JANE).unwrap_err().code(),
         "too-large"
     );
-    room.rules.limits.header_bytes_max = 1 << 20;
-    room.rules.limits.groups_max = 1;
+    site.rules.limits.header_bytes_max = 1 << 20;
+    site.rules.limits.groups_max = 1;
     let two = PLAIN.replace("misc.test", "misc.test,old.test");
     assert_eq!(
-        room.post(two.as_bytes(), &JANE).unwrap_err().code(),
+        site.post(two.as_bytes(), &JANE).unwrap_err().code(),
         "too-large"
     );
 }
 
 #[test]
-fn moderated_groups_mean_mail() {
-    let room = Room::new();
+fn posts_to_moderated_groups_become_mail() {
+    let site = TestSite::new();
     let post = with("To: x@y\nReferences: <0@a>").replace("misc.test", "misc.test,misc.mod");
-    let done = room.post(post.as_bytes(), &JANE).unwrap();
+    let done = site.post(post.as_bytes(), &JANE).unwrap();
     assert_eq!(
         done.route,
         Route::Mail {
@@ -308,7 +308,7 @@ fn moderated_groups_mean_mail() {
          \n\
          body\n"
     );
-    let mut nobody = Room::new();
+    let mut nobody = TestSite::new();
     nobody.moderators = inject::Moderators::default();
     assert_eq!(
         nobody.post(post.as_bytes(), &JANE).unwrap_err().code(),
@@ -317,14 +317,14 @@ fn moderated_groups_mean_mail() {
 }
 
 #[test]
-fn what_is_posted_is_locked_and_its_poster_has_the_key() {
-    let room = Room::new();
-    let posted = room.post_locked(PLAIN.as_bytes(), &JANE).unwrap();
+fn posts_are_locked_and_their_posters_have_the_key() {
+    let site = TestSite::new();
+    let posted = site.post_locked(PLAIN.as_bytes(), &JANE).unwrap();
     let posted = Draft::parse(&posted.bytes).unwrap();
     let lock = posted.value("Cancel-Lock").unwrap();
     let id = String::from_utf8(posted.value("Message-ID").unwrap().to_vec()).unwrap();
     let fits = |poster: &Poster<'_>, header: &str| {
-        let cancel = room.post_locked(with(header).as_bytes(), poster).unwrap();
+        let cancel = site.post_locked(with(header).as_bytes(), poster).unwrap();
         let cancel = Draft::parse(&cancel.bytes).unwrap();
         relay::cancel_lock::matches(lock, cancel.value("Cancel-Key").unwrap())
     };
@@ -343,10 +343,10 @@ fn what_is_posted_is_locked_and_its_poster_has_the_key() {
         assert!(fits(&news, &header), "{header}");
     }
     assert!(!fits(&JANE, "Control: cancel <other@a>"));
-    // Also-Control withdraws too.
+    // Also-Control cancels too.
     assert!(fits(&JANE, &format!("Also-Control: Cancel {id}")));
-    // A lock of the poster's own stays, behind ours.
-    let own = room
+    // The poster's own lock stays, after ours.
+    let own = site
         .post_locked(
             with("Cancel-Lock: (mine) sha256:abcd= junk").as_bytes(),
             &JANE,
@@ -362,8 +362,8 @@ fn what_is_posted_is_locked_and_its_poster_has_the_key() {
 }
 
 #[test]
-fn no_poster_hides_the_locks_of_the_site() {
-    let room = Room::new();
+fn no_poster_can_hide_the_locks_of_the_site() {
+    let site = TestSite::new();
     let element = format!("sha256:{}=", "A".repeat(43));
     for junk in [
         "sha256:AAAA (".to_owned(),
@@ -371,17 +371,17 @@ fn no_poster_hides_the_locks_of_the_site() {
         format!("{element}\n\t").repeat(400) + &element,
     ] {
         let post = with(&format!("Cancel-Lock: {junk}"));
-        let posted = room.post_locked(post.as_bytes(), &JANE).unwrap();
+        let posted = site.post_locked(post.as_bytes(), &JANE).unwrap();
         let posted = Draft::parse(&posted.bytes).unwrap();
         let id = posted.value("Message-ID").unwrap();
-        let site = relay::cancel_lock::Holder::Site;
-        let key = room.secret.key(site, id).unwrap();
+        let holder = relay::cancel_lock::Holder::Site;
+        let key = site.secret.key(holder, id).unwrap();
         let lock = posted.value("Cancel-Lock").unwrap();
         assert!(relay::cancel_lock::matches(lock, key.as_bytes()));
-        // Nor his own key.
+        // Nor can he hide his own key.
         let id = String::from_utf8_lossy(id);
         let cancel = with(&format!("Control: cancel {id}\nCancel-Key: {junk}"));
-        let cancel = room.post_locked(cancel.as_bytes(), &JANE).unwrap();
+        let cancel = site.post_locked(cancel.as_bytes(), &JANE).unwrap();
         let cancel = Draft::parse(&cancel.bytes).unwrap();
         let key = cancel.value("Cancel-Key").unwrap();
         assert!(relay::cancel_lock::matches(lock, key));

@@ -2,7 +2,7 @@
 
 use std::io::Write;
 
-use inject::mail_queue::{self, Waiting};
+use inject::mail_queue::{self, QueuedMail};
 
 use crate::directory::NewsDirectory;
 use crate::exit::Status;
@@ -28,7 +28,7 @@ fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
     directory.settings()?;
     for waiting in mail_queue::list(directory.root())? {
         let mail = waiting.read()?;
-        let header = |name| Waiting::header(&mail, name);
+        let header = |name| QueuedMail::header(&mail, name);
         let (to, id, subject) = (header("To"), header("Message-ID"), header("Subject"));
         let name = waiting.name();
         if given.has("json") {

@@ -8,7 +8,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use article::date::FixedOffset;
 use article::{Article, Form, wire};
 use groups::{Active, Sender};
-use inject::{Draft, InjectRules, Injected, Moment, Refusal, Route, Site, mail_queue};
+use inject::{
+    Draft, InjectRules, Injected, InjectionSite, InjectionTime, Refusal, Route, mail_queue,
+};
 use relay::Now;
 use relay::cancel_lock::Secret;
 use relay::reason::RefusalKind;
@@ -80,9 +82,9 @@ impl Posts {
         }
         let mut native = Vec::with_capacity(post.len());
         wire::push_native(&mut native, post);
-        let now = Moment {
+        let now = InjectionTime {
             seconds: Now::read().seconds,
-            chance: posting::chance()?,
+            random: posting::chance()?,
         };
         let injected = match self.inject(&native, poster, sender, active, now)? {
             Ok(injected) => injected,
@@ -109,14 +111,14 @@ impl Posts {
         poster: &server::Poster,
         sender: &dyn Sender,
         active: &Active,
-        now: Moment,
+        now: InjectionTime,
     ) -> anyhow::Result<Result<Injected, Refusal>> {
         let draft = match Draft::parse(native) {
             Ok(draft) => draft,
             Err(refusal) => return Ok(Err(refusal)),
         };
         let account = account(poster);
-        let logging_data = now.chance.to_string();
+        let logging_data = now.random.to_string();
         let who = inject::Poster {
             account: account.as_bytes(),
             // From is the reader's to give (RFC 5537, 3.5).
@@ -131,7 +133,7 @@ impl Posts {
             None
         });
         let (moderators, _) = posting::moderators(&self.directory)?;
-        let site = Site {
+        let site = InjectionSite {
             rules: &self.rules,
             active,
             moderators: &moderators,
@@ -142,13 +144,13 @@ impl Posts {
     }
 
     /// Keeps the mail; a thread hands it to the mail program.
-    fn mail(&self, injected: &Injected, now: Moment) -> anyhow::Result<()> {
-        let path = mail_queue::keep(&self.root, &injected.bytes, now.seconds, now.chance)?;
+    fn mail(&self, injected: &Injected, now: InjectionTime) -> anyhow::Result<()> {
+        let path = mail_queue::enqueue(&self.root, &injected.bytes, now.seconds, now.random)?;
         if self.mails.fetch_add(1, Ordering::SeqCst) >= MAILS_MAX {
             self.mails.fetch_sub(1, Ordering::SeqCst);
             return Ok(());
         }
-        let mail = mail_queue::Waiting {
+        let mail = mail_queue::QueuedMail {
             path,
             since: now.seconds,
         };

@@ -4,8 +4,8 @@
 use article::date::Utc;
 use groups::Active;
 use inject::{
-    Draft, EveryGroup, InjectRules, Injected, Moderators, InjectionTime, Poster, Refusal, Reveal, InjectionSite,
-    inject,
+    Draft, EveryGroup, InjectRules, Injected, InjectionSite, InjectionTime, Moderators, Poster,
+    Refusal, Reveal, inject,
 };
 use relay::Rules;
 use relay::cancel_lock::Secret;

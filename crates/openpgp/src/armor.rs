@@ -2,7 +2,7 @@
 
 use crate::Error;
 
-/// The longest file of keys that is read, in bytes.
+/// Largest key file that is read, bytes.
 pub const FILE_BYTES_MAX: usize = 4 << 20;
 
 const BEGIN: &[u8] = b"-----BEGIN PGP ";
@@ -11,15 +11,15 @@ const ALPHABET: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwx
 /// Characters of base64 in a line, as PGP and GnuPG write it.
 const LINE_CHARACTERS: usize = 64;
 
-/// Whether there is armour in the text.
+/// Whether the text contains armour.
 pub fn is_armored(text: &[u8]) -> bool {
     lines(text).any(|line| line.starts_with(BEGIN))
 }
 
-/// The bytes of every block in the text, in order; what stands between blocks is passed over.
+/// Decodes every block in the text, in order; other text is skipped.
 ///
 /// # Errors
-/// A block without end or blank line, one that is no base64, or one whose checksum does not fit.
+/// A block without end or blank line, invalid base64, or a wrong checksum.
 pub fn blocks(text: &[u8]) -> Result<Vec<Vec<u8>>, Error> {
     if text.len() > FILE_BYTES_MAX {
         return Err(Error::TooLarge {
@@ -73,7 +73,7 @@ pub fn decode(base64: &[u8], checksum: Option<&[u8]>) -> Result<Vec<u8>, Error> 
     Err(Error::Checksum)
 }
 
-/// A block of armour with this label, such as `PUBLIC KEY BLOCK`.
+/// Encodes a block of armour with this label, such as `PUBLIC KEY BLOCK`.
 pub fn encode(label: &str, bytes: &[u8]) -> String {
     let mut text = format!("-----BEGIN PGP {label}-----\n\n");
     for line in bytes.chunks(LINE_CHARACTERS / 4 * 3) {
@@ -205,7 +205,7 @@ mod tests {
     }
 
     #[test]
-    fn damage_is_seen() {
+    fn damage_is_detected() {
         let text = encode("SIGNATURE", b"some bytes");
         let cut = text.find("-----END").unwrap();
         assert_eq!(blocks(&text.as_bytes()[..cut]), Err(Error::CutOff));

@@ -1,33 +1,33 @@
-//! Keys with their names, as key files hold them.
+//! Keys with their user ids, as in key files.
 
 use crate::packet::{self, Packet, Packets};
 use crate::{Error, PublicKey, armor};
 
-/// The most keys that are read from one file.
+/// Most keys that are read from one file.
 pub const KEYS_MAX: usize = 1000;
-/// So many names of a key are kept.
+/// Most user ids of a key that are kept.
 pub const USER_IDS_MAX: usize = 100;
-/// The signature by which a key takes itself back (RFC 4880, 5.2.1).
+/// The type of a signature by which a key revokes itself (RFC 4880, 5.2.1).
 const KEY_REVOCATION: u8 = 0x20;
 
-/// A public key and what came with it.
+/// A public key and the packets that belong to it.
 #[derive(Debug, Clone)]
 pub struct Certificate {
     /// The primary key.
     pub key: PublicKey,
-    /// Its names. Nothing is proved by them.
+    /// Its user ids, which are not verified.
     pub user_ids: Vec<Vec<u8>>,
-    /// Whether a signature with it, which is not verified, says that the key is no longer good.
+    /// Whether the file contains a revocation of the key. The revocation is not verified.
     pub is_revoked: bool,
-    /// All its packets, but those about trust. Other keys that lie under it are not used.
+    /// All its packets, except trust packets. Subkeys are not used.
     pub packets: Vec<u8>,
 }
 
 impl Certificate {
-    /// Reads every key in a text with armour, or in bytes without. One that cannot be used is an error in its place.
+    /// Reads every key in a text with armour, or in bytes without. An unusable key is an error in its place.
     ///
     /// # Errors
-    /// No key at all, too many or too much, or damage that leaves unclear where the next one begins.
+    /// There is no key, a limit is exceeded, or damage hides the start of the next key.
     pub fn read_all(text: &[u8]) -> Result<Vec<Result<Certificate, Error>>, Error> {
         let blocks = match armor::is_armored(text) {
             true => armor::blocks(text)?,
@@ -46,7 +46,7 @@ impl Certificate {
             }
         }
         match found.is_empty() {
-            true => Err(Error::Malformed("there is no public key in it")),
+            true => Err(Error::Malformed("it contains no public key")),
             false => Ok(found),
         }
     }
@@ -71,7 +71,7 @@ fn add(found: &mut Vec<Result<Certificate, Error>>, packet: &Packet<'_>) -> Resu
         }));
         return Ok(());
     }
-    // What follows a key that cannot be used is passed over with it.
+    // Packets after an unusable key are skipped with it.
     let Some(Ok(certificate)) = found.last_mut() else {
         return Ok(());
     };
@@ -89,7 +89,7 @@ fn add(found: &mut Vec<Result<Certificate, Error>>, packet: &Packet<'_>) -> Resu
     Ok(())
 }
 
-/// What a signature is over, by its number.
+/// The type of a signature (RFC 4880, 5.2.1).
 fn kind(body: &[u8]) -> Option<u8> {
     match body {
         [2 | 3, _, kind, ..] | [4, kind, ..] => Some(*kind),

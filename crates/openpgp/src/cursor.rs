@@ -1,43 +1,43 @@
-//! Reading from the front of a packet.
+//! Reads a packet from its start.
 
 use crate::Error;
 use crate::number::BITS_MAX;
 
-/// What is left of a packet.
+/// The unread rest of a packet.
 #[derive(Clone, Copy)]
 pub struct Cursor<'a>(pub &'a [u8]);
 
 impl<'a> Cursor<'a> {
-    /// The next bytes.
+    /// Reads bytes.
     pub fn take(&mut self, len: usize) -> Result<&'a [u8], Error> {
         let (taken, rest) = self.0.split_at_checked(len).ok_or(Error::CutOff)?;
         self.0 = rest;
         Ok(taken)
     }
 
-    /// The next bytes, as many as the result has.
+    /// Reads an array of bytes.
     pub fn array<const N: usize>(&mut self) -> Result<[u8; N], Error> {
         let (taken, rest) = self.0.split_first_chunk().ok_or(Error::CutOff)?;
         self.0 = rest;
         Ok(*taken)
     }
 
-    /// The next byte.
+    /// Reads a byte.
     pub fn byte(&mut self) -> Result<u8, Error> {
         self.array::<1>().map(|[byte]| byte)
     }
 
-    /// A 16-bit number.
+    /// Reads a 16-bit number.
     pub fn short(&mut self) -> Result<u16, Error> {
         self.array().map(u16::from_be_bytes)
     }
 
-    /// A 32-bit number.
+    /// Reads a 32-bit number.
     pub fn long(&mut self) -> Result<u32, Error> {
         self.array().map(u32::from_be_bytes)
     }
 
-    /// A number of any size: its length in bits, which must be exact, and its bytes (RFC 4880, 3.2).
+    /// Reads a multiprecision integer: its length in bits, which must be exact, and its bytes (RFC 4880, 3.2).
     pub fn number(&mut self) -> Result<&'a [u8], Error> {
         let bits = usize::from(self.short()?);
         if bits > BITS_MAX {
@@ -48,21 +48,21 @@ impl<'a> Cursor<'a> {
         }
         let bytes = self.take(bits.div_ceil(8))?;
         if significant_bits(bytes) != bits {
-            return Err(Error::Malformed("a number is not as long as it says"));
+            return Err(Error::Malformed("the length of a number is wrong"));
         }
         Ok(bytes)
     }
 
-    /// Nothing may be left.
+    /// Fails if anything is left.
     pub fn end(self) -> Result<(), Error> {
         if self.0.is_empty() {
             return Ok(());
         }
-        Err(Error::Malformed("more follows where it should end"))
+        Err(Error::Malformed("it contains more data after its end"))
     }
 }
 
-/// Bits of a number whose first byte must not be zero; 0 where it is.
+/// The bits of a number whose first byte must not be zero; 0 if it is.
 fn significant_bits(bytes: &[u8]) -> usize {
     match bytes.first() {
         Some(&first) if first != 0 => bytes.len() * 8 - first.leading_zeros() as usize,

@@ -1,13 +1,13 @@
-//! Hashes by their numbers in OpenPGP (RFC 4880, 9.4).
+//! Hash algorithms by their numbers in OpenPGP (RFC 4880, 9.4).
 
 use crate::Error;
 
-/// A hash that signatures are made over.
+/// The hash algorithm of a signature.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Digest {
-    /// 1: two texts with the same hash are made in a moment.
+    /// 1. Collisions can be computed in seconds.
     Md5,
-    /// 2: two texts with the same hash can be made, with some money.
+    /// 2. Collisions can be computed at some cost.
     Sha1,
     /// 8.
     Sha256,
@@ -20,10 +20,10 @@ pub enum Digest {
 }
 
 impl Digest {
-    /// The hash of this number.
+    /// The algorithm with this number.
     ///
     /// # Errors
-    /// None that is known here: RIPEMD-160 and those of private use are not.
+    /// An unsupported number, such as RIPEMD-160 or a private one.
     pub fn of_number(number: u8) -> Result<Digest, Error> {
         Ok(match number {
             1 => Digest::Md5,
@@ -41,7 +41,7 @@ impl Digest {
         })
     }
 
-    /// Its name for people.
+    /// The name for display.
     pub fn name(self) -> &'static str {
         match self {
             Digest::Md5 => "MD5",
@@ -53,12 +53,12 @@ impl Digest {
         }
     }
 
-    /// Whether two texts with the same hash can be found.
+    /// Whether collisions can be computed.
     pub fn is_weak(self) -> bool {
         matches!(self, Digest::Md5 | Digest::Sha1)
     }
 
-    /// The hash of what `feed` hands over, piece by piece.
+    /// Hashes the pieces that `feed` passes.
     pub(crate) fn of(self, feed: impl FnOnce(&mut dyn FnMut(&[u8]))) -> Vec<u8> {
         match self {
             Digest::Md5 => hashed::<md5::Md5>(feed),

@@ -1,40 +1,40 @@
-//! What can be wrong with a key or a signature.
+//! The errors of reading keys and verifying signatures.
 
-/// Why bytes are no key or signature that can be used here.
+/// The reason why a key or a signature is unusable.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum Error {
     /// The bytes end too early.
-    #[error("it is cut off")]
+    #[error("it is truncated")]
     CutOff,
-    /// The armour or a packet breaks the rules: which, in words.
+    /// The armour or a packet is malformed, with the reason.
     #[error("{0}")]
     Malformed(&'static str),
-    /// The checksum of the armour does not fit.
-    #[error("the checksum of the armour does not fit: it was damaged on its way")]
+    /// The checksum of the armour is wrong.
+    #[error("the checksum of the armour is wrong: it was damaged in transit")]
     Checksum,
-    /// Larger than what is read here.
+    /// A limit is exceeded.
     #[error("{what} is larger than {max}")]
     TooLarge {
-        /// Of what.
+        /// The limited quantity.
         what: &'static str,
         /// The limit.
         max: usize,
     },
-    /// An algorithm or version that is not known here.
+    /// An unsupported algorithm or version.
     #[error("{what} {number} is not supported")]
     Unsupported {
-        /// Of what.
+        /// The kind of algorithm or version.
         what: &'static str,
         /// Its number in OpenPGP.
         number: u8,
     },
-    /// Numbers that no honest key has.
+    /// Numbers that a properly generated key does not have.
     #[error("the key is unsound: {0}")]
     Unsound(&'static str),
-    /// A secret key where a public one belongs.
-    #[error("it is a secret key; export the public one, and keep this one to yourself")]
+    /// A secret key in place of a public one.
+    #[error("it is a secret key; export the public key, and keep the secret key private")]
     Secret,
     /// The signature was not made by this key over this text.
-    #[error("the signature does not fit the text")]
+    #[error("the signature does not match the text")]
     Mismatch,
 }

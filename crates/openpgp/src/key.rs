@@ -9,12 +9,12 @@ use crate::dsa::Dsa;
 use crate::rsa::Rsa;
 use crate::{Digest, Error};
 
-/// Ed25519 among curves, as RFC 4880's successors wrote it first (RFC 9580, 9.2).
+/// The object identifier of Ed25519 in version-4 EdDSA keys (RFC 9580, 9.2).
 const ED25519: &[u8] = b"\x2b\x06\x01\x04\x01\xda\x47\x0f\x01";
 
 /// The numbers of a key, by algorithm.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Numbers {
+pub(crate) enum KeyMaterial {
     Rsa(Rsa),
     Dsa(Box<Dsa>),
     Ed25519(Box<VerifyingKey>),
@@ -27,15 +27,15 @@ pub struct PublicKey {
     created: u32,
     fingerprint: Vec<u8>,
     id: u64,
-    pub(crate) numbers: Numbers,
+    pub(crate) numbers: KeyMaterial,
 }
 
 impl PublicKey {
-    /// Reads the body of a key packet.
+    /// Parses the body of a key packet.
     ///
     /// # Errors
-    /// Not as it should be, an algorithm that does not sign or is not known here, or numbers that no
-    /// honest key has.
+    /// A malformed packet, an algorithm that cannot sign or is not supported, or numbers that a properly generated
+    /// key does not have.
     pub fn parse(body: &[u8]) -> Result<PublicKey, Error> {
         let mut cursor = Cursor(body);
         let version = cursor.byte()?;
@@ -54,12 +54,12 @@ impl PublicKey {
         }
         let algorithm = cursor.byte()?;
         let material = cursor;
-        let numbers = numbers(algorithm, &mut cursor)?;
+        let numbers = parse_material(algorithm, &mut cursor)?;
         cursor.end()?;
         let (fingerprint, id) = match (version, &numbers) {
-            (4, _) => new_names(body)?,
-            (_, Numbers::Rsa(_)) => old_names(material)?,
-            _ => return Err(Error::Malformed("an old key can only be of RSA")),
+            (4, _) => v4_identity(body)?,
+            (_, KeyMaterial::Rsa(_)) => v3_identity(material)?,
+            _ => return Err(Error::Malformed("a key of version 2 or 3 must be RSA")),
         };
         Ok(PublicKey {
             version,
@@ -70,22 +70,22 @@ impl PublicKey {
         })
     }
 
-    /// 2, 3 (PGP 2) or 4.
+    /// The version: 2 or 3 (PGP 2), or 4.
     pub fn version(&self) -> u8 {
         self.version
     }
 
-    /// When it was made, in seconds since 1970.
+    /// Creation time, seconds since 1970.
     pub fn created(&self) -> u32 {
         self.created
     }
 
-    /// The fingerprint in hexadecimal: 32 digits of MD5 for an old key, else 40 of SHA-1.
+    /// The fingerprint in hexadecimal: 32 digits of MD5 for versions 2 and 3, else 40 of SHA-1.
     pub fn fingerprint(&self) -> String {
         hex(&self.fingerprint)
     }
 
-    /// The key id, by which signatures name it. Of an old key somebody can make another with the same id.
+    /// The key id, which signatures contain. For a key of version 2 or 3 anybody can make another key with the same id.
     pub fn id(&self) -> u64 {
         self.id
     }
@@ -93,23 +93,23 @@ impl PublicKey {
     /// `RSA`, `DSA` or `Ed25519`.
     pub fn algorithm(&self) -> &'static str {
         match self.numbers {
-            Numbers::Rsa(_) => "RSA",
-            Numbers::Dsa(_) => "DSA",
-            Numbers::Ed25519(_) => "Ed25519",
+            KeyMaterial::Rsa(_) => "RSA",
+            KeyMaterial::Dsa(_) => "DSA",
+            KeyMaterial::Ed25519(_) => "Ed25519",
         }
     }
 
-    /// Its size in bits.
+    /// The size in bits.
     pub fn bits(&self) -> u64 {
         match &self.numbers {
-            Numbers::Rsa(rsa) => rsa.bits(),
-            Numbers::Dsa(dsa) => dsa.bits(),
-            Numbers::Ed25519(_) => 256,
+            KeyMaterial::Rsa(rsa) => rsa.bits(),
+            KeyMaterial::Dsa(dsa) => dsa.bits(),
+            KeyMaterial::Ed25519(_) => 256,
         }
     }
 }
 
-/// Capital hexadecimal digits.
+/// Formats bytes as upper-case hexadecimal digits.
 fn hex(bytes: &[u8]) -> String {
     bytes.iter().fold(String::new(), |mut text, byte| {
         // Writing to a string cannot fail.
@@ -118,9 +118,12 @@ fn hex(bytes: &[u8]) -> String {
     })
 }
 
-fn numbers(algorithm: u8, cursor: &mut Cursor<'_>) -> Result<Numbers, Error> {
+fn parse_material(algorithm: u8, cursor: &mut Cursor<'_>) -> Result<KeyMaterial, Error> {
     match algorithm {
-        1 | 3 => Ok(Numbers::Rsa(Rsa::new(cursor.number()?, cursor.number()?)?)),
+        1 | 3 => Ok(KeyMaterial::Rsa(Rsa::new(
+            cursor.number()?,
+            cursor.number()?,
+        )?)),
         17 => {
             let four = [
                 cursor.number()?,
@@ -128,7 +131,7 @@ fn numbers(algorithm: u8, cursor: &mut Cursor<'_>) -> Result<Numbers, Error> {
                 cursor.number()?,
                 cursor.number()?,
             ];
-            Ok(Numbers::Dsa(Box::new(Dsa::new(four)?)))
+            Ok(KeyMaterial::Dsa(Box::new(Dsa::new(four)?)))
         }
         22 => {
             let len = cursor.byte()?;
@@ -136,11 +139,11 @@ fn numbers(algorithm: u8, cursor: &mut Cursor<'_>) -> Result<Numbers, Error> {
                 return Err(Error::Malformed("its curve is not Ed25519"));
             }
             match cursor.number()? {
-                [0x40, point @ ..] => ed25519(point),
-                _ => Err(Error::Unsound("its point is in no known form")),
+                [0x40, point @ ..] => parse_ed25519(point),
+                _ => Err(Error::Unsound("its point has an unknown form")),
             }
         }
-        27 => ed25519(cursor.take(ed25519_dalek::PUBLIC_KEY_LENGTH)?),
+        27 => parse_ed25519(cursor.take(ed25519_dalek::PUBLIC_KEY_LENGTH)?),
         number => Err(Error::Unsupported {
             what: "key algorithm",
             number,
@@ -148,17 +151,17 @@ fn numbers(algorithm: u8, cursor: &mut Cursor<'_>) -> Result<Numbers, Error> {
     }
 }
 
-fn ed25519(point: &[u8]) -> Result<Numbers, Error> {
+fn parse_ed25519(point: &[u8]) -> Result<KeyMaterial, Error> {
     let key = VerifyingKey::try_from(point)
         .map_err(|_| Error::Unsound("its point is not on the curve"))?;
     if key.is_weak() {
         return Err(Error::Unsound("its point is weak"));
     }
-    Ok(Numbers::Ed25519(Box::new(key)))
+    Ok(KeyMaterial::Ed25519(Box::new(key)))
 }
 
-/// Fingerprint and id of an old key: the hash of its numbers, and the low bits of the modulus (RFC 4880, 12.2).
-fn old_names(mut material: Cursor<'_>) -> Result<(Vec<u8>, u64), Error> {
+/// Fingerprint and id of a key of version 2 or 3: the hash of its numbers, and the low bits of the modulus (RFC 4880, 12.2).
+fn v3_identity(mut material: Cursor<'_>) -> Result<(Vec<u8>, u64), Error> {
     let (modulus, exponent) = (material.number()?, material.number()?);
     let fingerprint = Digest::Md5.of(|feed| {
         feed(modulus);
@@ -168,7 +171,7 @@ fn old_names(mut material: Cursor<'_>) -> Result<(Vec<u8>, u64), Error> {
     Ok((fingerprint, u64::from_be_bytes(*id)))
 }
 
-fn new_names(body: &[u8]) -> Result<(Vec<u8>, u64), Error> {
+fn v4_identity(body: &[u8]) -> Result<(Vec<u8>, u64), Error> {
     const WHAT: Error = Error::TooLarge {
         what: "the key, in bytes,",
         max: u16::MAX as usize,

@@ -1,17 +1,17 @@
 //! OpenPGP public keys and detached signatures, as far as control messages need them: reading and
-//! verifying, never signing.
+//! verifying, not signing.
 //!
-//! GnuPG no longer reads what hierarchies of the 1990s signed with: version-3 keys and signatures (RFC 4880,
-//! 5.2.2 and 5.5.2) over MD5. So the packets are read here; arithmetic and hashing come from crates. Nothing here does I/O or knows of news, and nothing here
-//! decides whom to trust: self-signatures, expiry of keys and subkeys are not looked at.
+//! GnuPG no longer reads the version-3 keys and signatures (RFC 4880, 5.2.2 and 5.5.2) over MD5 with which hierarchies
+//! of the 1990s signed. So this crate parses the packets itself; arithmetic and hashing come from other crates. It does no I/O, knows nothing of news, and
+//! does not decide which keys to trust: self-signatures, expiry of keys and subkeys are ignored.
 //!
-//! | file | idea |
+//! | file | content |
 //! |---|---|
-//! | [`armor`] | text to bytes and back: base64 with its checksum |
+//! | [`armor`] | text to bytes and back: base64 with a checksum |
 //! | [`packet`] | bytes to packets |
-//! | [`key`], [`certificate`] | public keys, with their names |
-//! | [`signature`] | what was signed how, and whether it holds |
-//! | [`digest`] | hashes by their numbers |
+//! | [`key`], [`certificate`] | public keys, with their user ids |
+//! | [`signature`] | detached signatures, and their verification |
+//! | [`digest`] | hash algorithms by number |
 
 pub mod armor;
 pub mod certificate;

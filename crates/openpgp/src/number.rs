@@ -1,4 +1,4 @@
-//! The limits of numbers in keys and signatures.
+//! The limit of numbers in keys and signatures.
 
-/// The longest number that is read, in bits: verifying with a longer one would take seconds.
+/// Longest number that is read, bits: verifying with a longer one would take seconds.
 pub const BITS_MAX: usize = 8192;

@@ -1,49 +1,49 @@
-//! Packets (RFC 4880, 4.2), both forms of their headers.
+//! Packets (RFC 4880, 4.2), with headers in both formats.
 
 use crate::Error;
 use crate::cursor::Cursor;
 
-/// The longest packet that is read, in bytes. Photographs beside keys can be large.
+/// Longest packet that is read, bytes. Photographs in keys can be large.
 pub const PACKET_BYTES_MAX: usize = 1 << 20;
 
-/// A signature.
+/// Tag of a signature.
 pub const SIGNATURE: u8 = 2;
-/// A secret key.
+/// Tag of a secret key.
 pub const SECRET_KEY: u8 = 5;
-/// A primary public key.
+/// Tag of a primary public key.
 pub const PUBLIC_KEY: u8 = 6;
-/// Private to the program that wrote it: how far a key is trusted.
+/// Tag of a trust packet, which is private to the program that wrote it.
 pub const TRUST: u8 = 12;
-/// A name beside a key.
+/// Tag of a user id.
 pub const USER_ID: u8 = 13;
 
-/// A packet in somebody's bytes.
+/// A packet, borrowed from its bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Packet<'a> {
-    /// What kind it is of.
+    /// The tag, which is the type of the packet.
     pub tag: u8,
-    /// What is in it.
+    /// The content.
     pub body: &'a [u8],
-    /// The packet with its header.
+    /// The packet including its header.
     pub whole: &'a [u8],
 }
 
-/// The packets of some bytes, one after the other. After an error comes nothing more.
+/// Iterates over the packets in some bytes. Ends after an error.
 pub struct Packets<'a>(&'a [u8]);
 
 impl<'a> Packets<'a> {
-    /// Of these bytes.
+    /// Iterates over the packets in these bytes.
     pub fn of(bytes: &'a [u8]) -> Packets<'a> {
         Packets(bytes)
     }
 
-    fn packet(&self) -> Result<(Packet<'a>, &'a [u8]), Error> {
+    fn parse_next(&self) -> Result<(Packet<'a>, &'a [u8]), Error> {
         let mut cursor = Cursor(self.0);
         let first = cursor.byte()?;
         let (tag, len) = match first {
             0xc0.. => (first & 0x3f, new_length(&mut cursor)?),
             0x80.. => (first >> 2 & 0x0f, old_length(first & 3, &mut cursor)?),
-            _ => return Err(Error::Malformed("it is no OpenPGP packet")),
+            _ => return Err(Error::Malformed("it is not an OpenPGP packet")),
         };
         if len > PACKET_BYTES_MAX {
             return Err(Error::TooLarge {
@@ -65,7 +65,7 @@ impl<'a> Iterator for Packets<'a> {
         if self.0.is_empty() {
             return None;
         }
-        let read = self.packet();
+        let read = self.parse_next();
         self.0 = read.as_ref().map_or(&[], |(_, rest)| rest);
         Some(read.map(|(packet, _)| packet))
     }
@@ -76,20 +76,20 @@ fn old_length(kind: u8, cursor: &mut Cursor<'_>) -> Result<usize, Error> {
         0 => cursor.byte().map(usize::from),
         1 => cursor.short().map(usize::from),
         2 => cursor.long().map(|len| len as usize),
-        // Only data may be of unknown length; keys and signatures never are.
-        _ => Err(Error::Malformed("a packet does not say how long it is")),
+        // Only data packets may have an unknown length; keys and signatures never do.
+        _ => Err(Error::Malformed("a packet has no length")),
     }
 }
 
 fn new_length(cursor: &mut Cursor<'_>) -> Result<usize, Error> {
     match cursor.byte()? {
-        224..=254 => Err(Error::Malformed("a packet comes in parts")),
-        first => sized(first, cursor),
+        224..=254 => Err(Error::Malformed("a packet is split into parts")),
+        first => read_length(first, cursor),
     }
 }
 
-/// The length that begins with this byte: of a packet in the new form, or of a subpacket.
-pub(crate) fn sized(first: u8, cursor: &mut Cursor<'_>) -> Result<usize, Error> {
+/// Reads the length that begins with this byte: of a packet in the new format, or of a subpacket.
+pub(crate) fn read_length(first: u8, cursor: &mut Cursor<'_>) -> Result<usize, Error> {
     let first = usize::from(first);
     match first {
         0..192 => Ok(first),
@@ -125,10 +125,10 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_packet() {
+    fn malformed_packets_are_rejected() {
         assert_eq!(
             tags_and_lengths(b"text"),
-            [Err(Error::Malformed("it is no OpenPGP packet"))]
+            [Err(Error::Malformed("it is not an OpenPGP packet"))]
         );
         assert_eq!(tags_and_lengths(&[0x88, 2, 9]), [Err(Error::CutOff)]);
         assert!(tags_and_lengths(&[0x8b, 9]).first().unwrap().is_err());

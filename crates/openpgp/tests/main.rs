@@ -2,5 +2,5 @@
 
 mod vectors;
 
-mod no_bytes_do_harm;
-mod signatures_hold_only_as_made;
+mod any_bytes_are_safe;
+mod only_unchanged_signatures_verify;

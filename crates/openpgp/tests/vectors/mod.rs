@@ -1,13 +1,13 @@
-//! Keys and signatures made for the tests; README.md tells how.
+//! Keys and signatures made for the tests; README.md describes how.
 #![allow(dead_code, reason = "each test file uses the part it needs")]
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use openpgp::{Certificate, Digest, PublicKey, Signature, armor};
 
-/// What all of them sign.
+/// The text of all signatures.
 pub const TEXT: &[u8] = include_bytes!("text");
 
-/// A key and a signature of it.
+/// A key and one of its signatures.
 pub struct Vector {
     pub name: &'static str,
     pub key: &'static [u8],
@@ -30,7 +30,7 @@ macro_rules! vector {
     };
 }
 
-/// The old one first.
+/// The version-3 key is first.
 pub const VECTORS: &[Vector] = &[
     vector!(
         "old",
@@ -106,12 +106,12 @@ pub const VECTORS: &[Vector] = &[
     ),
 ];
 
-/// The key in a file of one.
+/// The only key in its file.
 pub fn key(text: &[u8]) -> PublicKey {
     Certificate::read_all(text).unwrap().remove(0).unwrap().key
 }
 
-/// The signature in armour.
+/// The armoured signature.
 pub fn signature(text: &[u8]) -> Signature {
     Signature::read(&armor::blocks(text).unwrap().remove(0)).unwrap()
 }

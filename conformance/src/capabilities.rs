@@ -1,15 +1,15 @@
-//! What a server says that it can do.
+//! The capabilities that a server advertises.
 
 use crate::line::{Connection, block_line, initial_line};
 
-/// The lines of a capability list (RFC 3977, 5.2.2), empty where the server has no such command.
+/// The lines of a capability list (RFC 3977, 5.2.2); empty if the server has no such command.
 #[derive(Debug, Clone, Default)]
 pub struct Capabilities {
     lines: Vec<String>,
 }
 
 impl Capabilities {
-    /// Asks for them.
+    /// Requests the list.
     pub fn ask(connection: &mut Connection) -> Result<Capabilities, String> {
         let lost = |error: std::io::Error| format!("CAPABILITIES: {error}");
         connection.send(b"CAPABILITIES\r\n").map_err(lost)?;
@@ -28,7 +28,7 @@ impl Capabilities {
         }
     }
 
-    /// Is this label in the list, with this argument? Keywords have no case (RFC 3977, 9.5).
+    /// Whether the list contains this label, with this argument if any. Keywords are case-insensitive (RFC 3977, 9.5).
     pub fn have(&self, label: &str, argument: Option<&str>) -> bool {
         self.lines.iter().any(|line| {
             let mut words = line.split_whitespace();

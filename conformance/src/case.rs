@@ -1,113 +1,113 @@
-//! Cases: the text that a session is written in.
+//! Parses cases, the scripts of sessions.
 //!
-//! A file holds cases that begin with `== name`; what stands before the first belongs to all of them. `README.md` tells
-//! the words.
+//! A file contains cases, each beginning with `== name`; text before the first case belongs to all of them. `README.md`
+//! describes the syntax.
 
 use std::path::Path;
 
-/// A session.
+/// A scripted session.
 #[derive(Debug, Clone)]
 pub struct Case {
-    /// The file's name without `.case`, a slash, and the case's own.
+    /// The name of the file without `.case`, a slash, and the name of the case.
     pub name: String,
-    /// The sections that it rests on: the comments of the case.
+    /// The RFC sections on which it is based: the comments of the case.
     pub about: Vec<String>,
-    /// What it cannot be played without.
+    /// The requirements without which it is skipped.
     pub needs: Vec<Need>,
-    /// What is done, in order.
+    /// The steps, in order.
     pub steps: Vec<Step>,
 }
 
-/// What a case cannot be played without.
+/// A requirement of a case.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Need {
-    /// The case begins before the greeting.
+    /// A connection before its greeting.
     Raw,
-    /// A connection for reading: after MODE READER, where the server says that it is needed.
+    /// A reader's connection: after MODE READER, if the server advertises that it is needed.
     Reader,
-    /// A connection as a peer has it.
+    /// A peer's connection.
     Transit,
     /// The groups and articles of [`crate::fixture`].
     Fixture,
-    /// A name and a password that the server accepts.
+    /// The user of the fixture.
     User,
-    /// That SASL knows them too.
+    /// The user of the fixture, for SASL as well.
     SaslUser,
-    /// A reader's connection, after STARTTLS.
+    /// A reader's connection after STARTTLS.
     Tls,
-    /// A port where TLS begins at once.
+    /// A port with implicit TLS.
     TlsPort,
-    /// A command that has no capability label: one that is not answered with 500.
+    /// A command without a capability label; present if it is not answered with 500.
     Command(String),
-    /// A capability, and an argument of it.
+    /// A capability, with an argument if any.
     Capability(String, Option<String>),
-    /// That such a capability is not there.
+    /// The absence of a capability.
     Without(String, Option<String>),
 }
 
-/// A step and the line of the file that it begins in.
+/// A step, and the line of the file in which it begins.
 #[derive(Debug, Clone)]
 pub struct Step {
-    /// Counted from 1.
+    /// The line, from 1.
     pub line: usize,
-    /// What it does.
+    /// The action.
     pub act: Act,
 }
 
-/// What a step does.
+/// The action of a step.
 #[derive(Debug, Clone)]
 pub enum Act {
     /// `C:` sends a line.
     Send(String),
-    /// `C?:` sends a line again and again until the next `S:` matches: for what takes a server a moment.
+    /// `C?:` repeats a line until the next `S:` matches, for effects that take a server some time.
     SendUntil(String),
-    /// `C!:` sends octets as they are written.
+    /// `C!:` sends octets unchanged.
     SendRaw(String),
-    /// `C>` and `C.` send a block; dots are doubled.
+    /// `C>` and `C.` send a block, with dots doubled.
     SendBlock(Vec<String>),
-    /// `S:` a line of answer; `S{100}:` as many.
+    /// `S:` expects a reply line; `S{100}:` that many.
     Expect(usize, String),
-    /// `S>`, `S~`, `S^`, `S=`, `S#` and `S.`: a block of the answer.
+    /// `S>`, `S~`, `S^`, `S=`, `S#` and `S.`: expect a block.
     ExpectBlock(Vec<BlockLine>),
-    /// `unless PATTERN: reason`: where the next answer is so, the server does not do this; the case is skipped.
+    /// `unless PATTERN: reason`: skips the case if the next reply matches, because the server does not support this.
     Unless(String, String),
     /// `check A <= B + 1`.
     Check(String),
-    /// `expect close`: the server closes, without another octet.
+    /// `expect close`: the server closes the connection without sending another octet.
     Close,
-    /// `expect hangup`: the server closes, whatever it says before.
+    /// `expect hangup`: the server closes the connection, whatever it sends before.
     Hangup,
-    /// `connect reader`, `connect transit`, `connect raw`: another connection instead of this one.
+    /// `connect reader`, `connect transit`, `connect raw`: replaces the connection by a new one.
     Connect(Need),
-    /// `connect beside transit`: another connection, while this one stays open.
+    /// `connect beside transit`: opens a second connection while the first one stays open.
     ConnectBeside(Need),
-    /// `starttls`: TLS begins here. `starttls or close`: or the server will not have it, and the case ends well.
+    /// `starttls`: starts TLS. `starttls or close`: the server may also close the connection, and the case then passes.
     StartTls {
-        /// May the server close instead?
+        /// Whether the server may close the connection instead.
         or_close: bool,
     },
-    /// `deflate`: compression begins here.
+    /// `deflate`: starts compression.
     Deflate,
 }
 
-/// What is said of the lines of a block.
+/// An expectation about the lines of a block.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum BlockLine {
-    /// `S>`: the next line is so. `S> **`: any lines.
+    /// `S>`: the next line matches. `S> **`: any lines.
     Next(String),
-    /// `S~`: some line is so.
+    /// `S~`: at least one line matches.
     Some(String),
-    /// `S^`: no line is so.
+    /// `S^`: no line matches.
     None(String),
-    /// `S=`: all lines are so.
+    /// `S=`: all lines match.
     All(String),
-    /// `S#`: how many lines there are.
+    /// `S#`: the number of lines.
     Count(usize),
     /// `S@`: no two lines have the same first word.
     Distinct,
 }
 
-/// All cases of the suite, by file and then as they are written.
+/// All cases of the suite, by file and in their order in the file.
 pub fn all() -> Result<Vec<Case>, String> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("cases");
     let lost = |error: std::io::Error| format!("{}: {error}", folder.display());
@@ -125,7 +125,7 @@ pub fn all() -> Result<Vec<Case>, String> {
     Ok(cases)
 }
 
-/// The cases of a file. `Err` says which line is not understood.
+/// Parses the cases of a file. The error contains the invalid line.
 pub fn read(stem: &str, text: &str) -> Result<Vec<Case>, String> {
     let mut cases: Vec<Case> = Vec::new();
     let mut common: Vec<Need> = Vec::new();
@@ -149,7 +149,7 @@ pub fn read(stem: &str, text: &str) -> Result<Vec<Case>, String> {
             if let Some(words) = line.strip_prefix("needs ") {
                 common.extend(needs_of(words));
             } else if !line.starts_with('#') {
-                return Err(wrong("it stands before the first case"));
+                return Err(wrong("it precedes the first case"));
             }
             continue;
         };
@@ -162,13 +162,13 @@ pub fn read(stem: &str, text: &str) -> Result<Vec<Case>, String> {
                 case.steps.push(Step { line: number, act });
             }
         } else {
-            return Err(wrong("it is not understood"));
+            return Err(wrong("it is invalid"));
         }
     }
     Ok(cases)
 }
 
-/// A line may only be a part of a step.
+/// A line: a whole action, or a part of one.
 enum Part {
     Whole(Box<Act>),
     More,
@@ -183,30 +183,32 @@ impl Part {
     }
 }
 
-/// Blocks that have begun and not ended.
+/// An unfinished block.
 #[derive(Default)]
 struct Block {
     sent: Vec<String>,
-    said: Vec<BlockLine>,
+    expected: Vec<BlockLine>,
 }
 
 impl Block {
     fn take(&mut self, line: &str) -> Option<Part> {
         match line {
             "C." => return whole(Act::SendBlock(std::mem::take(&mut self.sent))),
-            "S." => return whole(Act::ExpectBlock(std::mem::take(&mut self.said))),
+            "S." => return whole(Act::ExpectBlock(std::mem::take(&mut self.expected))),
             _ => {}
         }
         let (mark, text) = line.split_at_checked(2)?;
         let text = text.strip_prefix(' ').unwrap_or(text).to_owned();
         match mark {
             "C>" => self.sent.push(text),
-            "S>" => self.said.push(BlockLine::Next(text)),
-            "S~" => self.said.push(BlockLine::Some(text)),
-            "S^" => self.said.push(BlockLine::None(text)),
-            "S=" => self.said.push(BlockLine::All(text)),
-            "S@" => self.said.push(BlockLine::Distinct),
-            "S#" => self.said.push(BlockLine::Count(text.trim().parse().ok()?)),
+            "S>" => self.expected.push(BlockLine::Next(text)),
+            "S~" => self.expected.push(BlockLine::Some(text)),
+            "S^" => self.expected.push(BlockLine::None(text)),
+            "S=" => self.expected.push(BlockLine::All(text)),
+            "S@" => self.expected.push(BlockLine::Distinct),
+            "S#" => self
+                .expected
+                .push(BlockLine::Count(text.trim().parse().ok()?)),
             _ => return None,
         }
         Some(Part::More)
@@ -257,8 +259,8 @@ fn act_of(line: &str) -> Option<Part> {
     whole(act)
 }
 
-/// Words in small letters are preparations; `command:XPAT` a command; other words capability labels, `LIST=COUNTS` one
-/// with an argument, `-OVER=MSGID` one that must not be there.
+/// Parses needs: words in lower case are preparations; `command:XPAT` is a command; other words are capability labels, `LIST=COUNTS` one
+/// with an argument, `-OVER=MSGID` one that must be absent.
 fn needs_of(words: &str) -> Vec<Need> {
     let need = |word: &str| match word {
         "raw" => Need::Raw,
@@ -296,7 +298,7 @@ mod tests {
     use super::{Act, Need, read};
 
     #[test]
-    fn a_file_holds_cases() {
+    fn a_file_contains_cases() {
         let text = "# about all\nneeds reader\n\n== one\n# RFC 3977, 7.1\nC: DATE\nS: 111 *\n\n== two\nneeds LIST=COUNTS\n\
                     C: LIST COUNTS\nS: 215 *\nS~ a *\nS.\n";
         let cases = read("dates", text).expect("understood");
@@ -313,11 +315,11 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_understood_is_named() {
-        let told = read("x", "== a\nwhat: is this\n");
+    fn invalid_lines_are_reported() {
+        let read = read("x", "== a\nwhat: is this\n");
         assert_eq!(
-            told.err().as_deref(),
-            Some("x.case:2: it is not understood: what: is this")
+            read.err().as_deref(),
+            Some("x.case:2: it is invalid: what: is this")
         );
     }
 }

@@ -1,6 +1,6 @@
-//! The groups and articles that every prepared server has, so that numbers are known.
+//! The groups and articles of every prepared server, with known numbers.
 //!
-//! | group | what is in it |
+//! | group | content |
 //! |---|---|
 //! | `conf.one` | 1 to 3: a plain article; one with dots, a folded Subject and 8-bit octets; one without body |
 //! | `conf.empty` | nothing |
@@ -8,18 +8,18 @@
 //! | `conf.many`, `conf.also` | 1 to 40, the same articles in both |
 //! | `conf.moderated` | 1, approved; status `m` |
 //! | `conf.closed` | 1; status `n` |
-//! | `conf.post`, `conf.feed` | what the cases send |
+//! | `conf.post`, `conf.feed` | articles that the cases send |
 //! | `conf.secret` | 1; only for [`USER`] |
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
-/// The name of the user that every prepared server knows.
+/// The user that every prepared server knows.
 pub const USER: &str = "conformance";
 
-/// Its password.
+/// The password of the user.
 pub const PASSWORD: &str = "correct-horse";
 
-/// A group, its status as in active, its description.
+/// A group, its flag in active, its description.
 pub const GROUPS: &[(&str, char, &str)] = &[
     ("conf.one", 'y', "Three articles that are known."),
     ("conf.empty", 'y', "Nothing at all."),
@@ -37,7 +37,7 @@ pub const GROUPS: &[(&str, char, &str)] = &[
     ("conf.secret", 'y', "Not for everybody."),
 ];
 
-/// What LIST tells of besides (RFC 3977, 7.6.5; RFC 6048), by keyword.
+/// The contents of other LIST commands (RFC 3977, 7.6.5; RFC 6048), by keyword.
 pub const LISTS: &[(&str, &str)] = &[
     ("distrib.pats", "10:conf.*:local\n"),
     ("distributions", "local\tHere only.\nworld\tEverywhere.\n"),
@@ -52,22 +52,22 @@ pub const LISTS: &[(&str, &str)] = &[
     ("subscriptions", "conf.one\nconf.many\n"),
 ];
 
-/// How many articles lie in `conf.many`.
+/// Number of articles in `conf.many`.
 const MANY: u32 = 40;
 
-/// Which of the eight articles of `conf.holes` are cancelled.
+/// The cancelled ones of the eight articles of `conf.holes`.
 const HOLES: &[u32] = &[1, 4, 5, 8];
 
-/// An article and its message-id.
+/// An article with its message-id.
 #[derive(Debug, Clone)]
 pub struct Sent {
-    /// With its brackets.
+    /// The id with its brackets.
     pub id: String,
-    /// Lines end with CRLF; dots are not doubled.
+    /// The article with CRLF line ends, dots not doubled.
     pub article: Vec<u8>,
 }
 
-/// The articles, in the order in which they have to come.
+/// The articles, in the order of sending.
 pub fn articles() -> Vec<Sent> {
     let now = now();
     let mut all = vec![
@@ -139,7 +139,7 @@ pub fn articles() -> Vec<Sent> {
     all
 }
 
-/// An article as every server takes it (RFC 5536, 3.1).
+/// Makes an article that every server accepts (RFC 5536, 3.1).
 fn plain(name: &str, groups: &str, subject: &str, at: u64, more: &str) -> Sent {
     let article = format!(
         "Path: feeder.conformance.example!not-for-mail\r\nFrom: Ann Example <ann@conformance.example>\r\n\
@@ -153,7 +153,7 @@ fn plain(name: &str, groups: &str, subject: &str, at: u64, more: &str) -> Sent {
     }
 }
 
-/// Dots at the start of lines, a folded Subject with a TAB, octets that are not UTF-8, a long line, a wrong Lines.
+/// Makes an article with dots at the start of lines, a folded Subject with a TAB, octets that are not UTF-8, a long line, and a wrong Lines.
 fn dotted(at: u64) -> Sent {
     let mut article = format!(
         "Path: feeder.conformance.example!not-for-mail\r\nFrom: Bob Example <bob@conformance.example>\r\n\
@@ -179,7 +179,7 @@ pub fn now() -> u64 {
         .map_or(0, |since| since.as_secs())
 }
 
-/// A date as articles have it (RFC 5322, 3.3).
+/// Formats a date for an article (RFC 5322, 3.3).
 pub fn date(at: u64) -> String {
     let (year, month, day) = civil(at / 86_400);
     let name = MONTHS.get(month as usize - 1).copied().unwrap_or("Jan");
@@ -187,7 +187,7 @@ pub fn date(at: u64) -> String {
     format!("{day} {name} {year} {hour:02}:{minute:02}:{second:02} +0000")
 }
 
-/// Date and time as NEWNEWS and NEWGROUPS want them (RFC 3977, 7.3.2).
+/// Formats date and time for NEWNEWS and NEWGROUPS (RFC 3977, 7.3.2).
 pub fn stamp(at: u64) -> String {
     let (year, month, day) = civil(at / 86_400);
     let (hour, minute, second) = (at / 3600 % 24, at / 60 % 60, at % 60);
@@ -198,7 +198,7 @@ const MONTHS: [&str; 12] = [
     "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec",
 ];
 
-/// Year, month and day of a day since 1970.
+/// Converts days since 1970 to year, month and day.
 fn civil(mut days: u64) -> (u64, u32, u32) {
     let mut year = 1970;
     let is_leap = |year: u64| {

@@ -1,9 +1,9 @@
-//! Scripted sessions of NNTP, named by RFC section, and what plays them against any server.
+//! Scripted NNTP sessions, named by RFC section, and a player that runs them against any server.
 //!
-//! A session ([`case`]) is a text that a person can read: what the client sends, what the server may answer by the RFC.
-//! [`play`] plays it over a connection ([`line`]), against a server that was prepared ([`subject`]) with known groups and
-//! articles ([`fixture`]). Nothing here uses the other crates of the project: a suite that shared their code would share
-//! their faults.
+//! A session ([`case`]) is a readable text: the client's commands, and the replies that the RFC permits.
+//! [`play`] runs it over a connection ([`line`]) against a server ([`subject`]) prepared with known groups and
+//! articles ([`fixture`]). This crate uses no other crate of the project, because a suite that shared their code would share
+//! their errors.
 
 pub mod capabilities;
 pub mod case;

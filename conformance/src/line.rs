@@ -1,4 +1,4 @@
-//! A connection that talks in lines, plain, under TLS and compressed, and looks at what every answer must keep.
+//! A line-based connection, plain, under TLS or compressed, which checks the general rules for replies.
 
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::{SocketAddr, TcpStream};
@@ -9,13 +9,13 @@ use rustls::{ClientConnection, Stream};
 
 use crate::tls;
 
-/// How long a server may take to answer.
-pub const PATIENCE: Duration = Duration::from_secs(20);
+/// Time limit of a server's reply.
+pub const REPLY_TIMEOUT: Duration = Duration::from_secs(20);
 
-/// The first line of an answer, its CRLF counted (RFC 3977, 3.1).
+/// Longest first line of a reply, bytes with its CRLF (RFC 3977, 3.1).
 const INITIAL_LINE_BYTES_MAX: usize = 512;
 
-/// A longer line of a block means that the server has gone mad.
+/// Longest line of a block, bytes; a longer one is an error of the server.
 const LINE_BYTES_MAX: usize = 16 << 20;
 
 /// A connection.
@@ -28,11 +28,11 @@ pub struct Connection {
 }
 
 impl Connection {
-    /// Connects.
+    /// Opens a connection.
     pub fn open(address: SocketAddr) -> io::Result<Connection> {
-        let tcp = TcpStream::connect_timeout(&address, PATIENCE)?;
-        tcp.set_read_timeout(Some(PATIENCE))?;
-        tcp.set_write_timeout(Some(PATIENCE))?;
+        let tcp = TcpStream::connect_timeout(&address, REPLY_TIMEOUT)?;
+        tcp.set_read_timeout(Some(REPLY_TIMEOUT))?;
+        tcp.set_write_timeout(Some(REPLY_TIMEOUT))?;
         tcp.set_nodelay(true)?;
         Ok(Connection {
             tcp,
@@ -43,10 +43,10 @@ impl Connection {
         })
     }
 
-    /// Begins TLS. What came before belongs to nobody then, and must not be there (RFC 4642, 2.2.2).
+    /// Starts TLS. Octets received before it would be ambiguous, so there must be none (RFC 4642, 2.2.2).
     pub fn start_tls(&mut self) -> io::Result<()> {
         if !self.came.is_empty() {
-            return Err(io::Error::other("octets came after 382 and before TLS"));
+            return Err(io::Error::other("octets arrived between 382 and TLS"));
         }
         let mut tls = Box::new(tls::client()?);
         while tls.is_handshaking() {
@@ -56,10 +56,10 @@ impl Connection {
         Ok(())
     }
 
-    /// Begins compression (RFC 8054, 2.2.2).
+    /// Starts compression (RFC 8054, 2.2.2).
     pub fn start_deflate(&mut self) -> io::Result<()> {
         if !self.came.is_empty() {
-            return Err(io::Error::other("octets came after 206, uncompressed"));
+            return Err(io::Error::other("uncompressed octets arrived after 206"));
         }
         let both = (
             Compress::new(Compression::default(), false),
@@ -69,7 +69,7 @@ impl Connection {
         Ok(())
     }
 
-    /// Sends octets in as few writes as the connection needs, whatever comes meanwhile.
+    /// Sends octets in as few writes as possible.
     pub fn send(&mut self, octets: &[u8]) -> io::Result<()> {
         let octets = match &mut self.deflate {
             Some(both) => deflated(&mut both.0, octets)?,
@@ -81,7 +81,7 @@ impl Connection {
         }
     }
 
-    /// The next line, with its CRLF. `None` at the end of the connection.
+    /// Reads the next line, with its CRLF. `None` at the end of the connection.
     pub fn line(&mut self) -> io::Result<Option<Vec<u8>>> {
         let mut looked = 0;
         loop {
@@ -92,31 +92,31 @@ impl Connection {
             }
             looked = self.came.len();
             if looked > LINE_BYTES_MAX {
-                return Err(io::Error::other("a line without end"));
+                return Err(io::Error::other("a line exceeds the limit"));
             }
             if !self.more()? {
                 let rest = String::from_utf8_lossy(&self.came).into_owned();
                 return match rest.is_empty() {
                     true => Ok(None),
                     false => Err(io::Error::other(format!(
-                        "the end came within a line: {rest}"
+                        "the connection ended within a line: {rest}"
                     ))),
                 };
             }
         }
     }
 
-    /// Has the server closed it?
+    /// Whether the server has closed the connection.
     pub fn has_ended(&self) -> bool {
         self.ended
     }
 
-    /// Gives a line back, to be read again.
+    /// Puts a line back, to be read again.
     pub fn unread(&mut self, line: &[u8]) {
         self.came.splice(0..0, line.iter().copied());
     }
 
-    /// Reads what has come. False at the end.
+    /// Reads available octets. Returns false at the end of the connection.
     fn more(&mut self) -> io::Result<bool> {
         if self.ended {
             return Ok(false);
@@ -129,10 +129,10 @@ impl Connection {
         let count = match read {
             Ok(count) => count,
             Err(error) if error.kind() == ErrorKind::Interrupted => return Ok(true),
-            // A server may close with octets of ours unread; and without TLS's own goodbye.
+            // A server may close with our octets unread, and without a TLS close_notify.
             Err(error) if is_end(&error) => 0,
             Err(error) if is_late(&error) => {
-                return Err(io::Error::other(format!("nothing came in {PATIENCE:?}")));
+                return Err(io::Error::other(format!("no reply in {REPLY_TIMEOUT:?}")));
             }
             Err(error) => return Err(error),
         };
@@ -167,7 +167,7 @@ fn deflated(compress: &mut Compress, octets: &[u8]) -> io::Result<Vec<u8>> {
         compress
             .compress_vec(rest, &mut out, FlushCompress::Sync)
             .map_err(io::Error::other)?;
-        // Room was left: all of it is out.
+        // There was room left, so the output is complete.
         if out.len() < out.capacity() {
             return Ok(out);
         }
@@ -190,7 +190,7 @@ fn inflate(decompress: &mut Decompress, octets: &[u8], out: &mut Vec<u8>) -> io:
     }
 }
 
-/// What is wrong with the first line of any answer (RFC 3977, 3.1 and 3.2); the line without its CRLF.
+/// Checks the first line of any reply (RFC 3977, 3.1 and 3.2); returns it without its CRLF.
 pub fn initial_line(line: &[u8]) -> Result<&[u8], String> {
     if line.len() > INITIAL_LINE_BYTES_MAX {
         return Err(format!(
@@ -207,14 +207,14 @@ pub fn initial_line(line: &[u8]) -> Result<&[u8], String> {
     Ok(text)
 }
 
-/// What is wrong with a line of a block (RFC 3977, 3.1.1); the line as it is meant, `None` for the last.
+/// Checks a line of a block (RFC 3977, 3.1.1); returns it with dots undoubled, or `None` for the last line.
 pub fn block_line(line: &[u8]) -> Result<Option<&[u8]>, String> {
     let text = whole_line(line)?;
     match text.strip_prefix(b".") {
         None => Ok(Some(text)),
         Some(b"") => Ok(None),
         Some(rest) if rest.starts_with(b".") => Ok(Some(rest)),
-        Some(_) => Err("a dot at its start is not doubled (RFC 3977, 3.1.1)".to_owned()),
+        Some(_) => Err("the dot at its start is not doubled (RFC 3977, 3.1.1)".to_owned()),
     }
 }
 
@@ -223,7 +223,7 @@ fn whole_line(line: &[u8]) -> Result<&[u8], String> {
         .strip_suffix(b"\r\n")
         .ok_or("it does not end with CRLF (RFC 3977, 3.1)")?;
     match text.iter().any(|octet| matches!(octet, 0 | b'\r' | b'\n')) {
-        true => Err("NUL, CR or LF stands in it (RFC 3977, 3.1.1)".to_owned()),
+        true => Err("it contains NUL, CR or LF (RFC 3977, 3.1.1)".to_owned()),
         false => Ok(text),
     }
 }
@@ -233,7 +233,7 @@ mod tests {
     use super::{block_line, initial_line};
 
     #[test]
-    fn every_answer_is_looked_at() {
+    fn every_reply_is_checked() {
         assert_eq!(initial_line(b"205 bye\r\n"), Ok(&b"205 bye"[..]));
         assert_eq!(initial_line(b"205\r\n"), Ok(&b"205"[..]));
         for wrong in [

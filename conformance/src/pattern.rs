@@ -1,21 +1,21 @@
-//! Patterns of lines: what a case says about an answer.
+//! Patterns that reply lines are matched with.
 //!
-//! | in a pattern | stands for |
+//! | pattern | matches |
 //! |---|---|
-//! | `*` | any octets; ` *` at the end also for nothing at all, not even the space |
+//! | `*` | any octets; ` *` at the end also an empty text, without the space |
 //! | `<number>` | decimal digits |
 //! | `<=7>` | that number, leading zeros allowed (RFC 3977, 3.2) |
 //! | `<word>` | octets without space and TAB, at least one |
 //! | `<label>` | a keyword (RFC 3977, 9.8) |
 //! | `<a\|b>` | one of these texts |
-//! | `{name}` | a word: the one kept under that name, or any, which is then kept |
+//! | `{name}` | a word: the value of this variable, or, if it has none, any word, which becomes its value |
 //! | `\t` `\\` `\xHH` | an octet |
 //! | ` \|\| ` | between two patterns: either of them |
 
 use std::collections::HashMap;
 
-/// What was kept of earlier lines, by name.
-pub type Kept = HashMap<String, String>;
+/// The values of variables, by name.
+pub type Variables = HashMap<String, String>;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Piece {
@@ -26,24 +26,24 @@ enum Piece {
     Word,
     Label,
     OneOf(Vec<Vec<u8>>),
-    Kept(String),
+    Variables(String),
 }
 
-/// Does `line` match one of the patterns in `text`? What it names is then kept.
-pub fn matches(text: &str, line: &[u8], kept: &mut Kept) -> bool {
+/// Whether `line` matches one of the patterns in `text`. Sets the variables of the pattern that matches.
+pub fn matches(text: &str, line: &[u8], variables: &mut Variables) -> bool {
     for one in text.split(" || ") {
-        let mut now = kept.clone();
+        let mut now = variables.clone();
         let pieces = pieces_of(one);
         if matches_pieces(&pieces, line, &mut now) || ends_early(&pieces, line, &mut now) {
-            *kept = now;
+            *variables = now;
             return true;
         }
     }
     false
 }
 
-/// ` *` at the end of a pattern also stands for nothing: text after an answer is optional (RFC 3977, 3.2).
-fn ends_early(pieces: &[Piece], line: &[u8], kept: &mut Kept) -> bool {
+/// Whether a pattern that ends in ` *` matches without it: the text after a reply is optional (RFC 3977, 3.2).
+fn ends_early(pieces: &[Piece], line: &[u8], variables: &mut Variables) -> bool {
     let Some((Piece::Any, [before @ .., Piece::Text(text)])) = pieces.split_last() else {
         return false;
     };
@@ -54,51 +54,51 @@ fn ends_early(pieces: &[Piece], line: &[u8], kept: &mut Kept) -> bool {
     if !text.is_empty() {
         short.push(Piece::Text(text.to_vec()));
     }
-    matches_pieces(&short, line, kept)
+    matches_pieces(&short, line, variables)
 }
 
-fn matches_pieces(pieces: &[Piece], line: &[u8], kept: &mut Kept) -> bool {
+fn matches_pieces(pieces: &[Piece], line: &[u8], variables: &mut Variables) -> bool {
     let Some((first, rest)) = pieces.split_first() else {
         return line.is_empty();
     };
     match first {
         Piece::Text(text) => match line.strip_prefix(text.as_slice()) {
-            Some(after) => matches_pieces(rest, after, kept),
+            Some(after) => matches_pieces(rest, after, variables),
             None => false,
         },
-        Piece::Any => any_length(rest, line, line.len(), kept),
+        Piece::Any => any_length(rest, line, line.len(), variables),
         Piece::Number => {
             let digits = leading(line, |octet| octet.is_ascii_digit());
-            digits > 0 && matches_after(rest, line, digits, kept)
+            digits > 0 && matches_after(rest, line, digits, variables)
         }
         Piece::Exactly(number) => {
             let digits = leading(line, |octet| octet.is_ascii_digit());
             let said = line.get(..digits).and_then(number_of);
-            said == Some(*number) && matches_after(rest, line, digits, kept)
+            said == Some(*number) && matches_after(rest, line, digits, variables)
         }
         Piece::Word => {
             let octets = leading(line, |octet| octet != b' ' && octet != b'\t');
-            octets > 0 && matches_after(rest, line, octets, kept)
+            octets > 0 && matches_after(rest, line, octets, variables)
         }
         Piece::Label => {
             let is_of = |octet: u8| octet.is_ascii_alphanumeric() || matches!(octet, b'.' | b'-');
             let octets = leading(line, is_of);
             let begins = line.first().is_some_and(u8::is_ascii_alphabetic);
-            begins && octets > 2 && matches_after(rest, line, octets, kept)
+            begins && octets > 2 && matches_after(rest, line, octets, variables)
         }
         Piece::OneOf(texts) => texts.iter().any(|text| {
-            let mut now = kept.clone();
+            let mut now = variables.clone();
             let is = line
                 .strip_prefix(text.as_slice())
                 .is_some_and(|after| matches_pieces(rest, after, &mut now));
             if is {
-                *kept = now;
+                *variables = now;
             }
             is
         }),
-        Piece::Kept(name) => match kept.get(name).cloned() {
+        Piece::Variables(name) => match variables.get(name).cloned() {
             Some(text) => match line.strip_prefix(text.as_bytes()) {
-                Some(after) => matches_pieces(rest, after, kept),
+                Some(after) => matches_pieces(rest, after, variables),
                 None => false,
             },
             None => {
@@ -106,27 +106,27 @@ fn matches_pieces(pieces: &[Piece], line: &[u8], kept: &mut Kept) -> bool {
                 let Some(word) = line.get(..octets) else {
                     return false;
                 };
-                kept.insert(name.clone(), String::from_utf8_lossy(word).into_owned());
-                octets > 0 && matches_after(rest, line, octets, kept)
+                variables.insert(name.clone(), String::from_utf8_lossy(word).into_owned());
+                octets > 0 && matches_after(rest, line, octets, variables)
             }
         },
     }
 }
 
-fn any_length(rest: &[Piece], line: &[u8], longest: usize, kept: &mut Kept) -> bool {
+fn any_length(rest: &[Piece], line: &[u8], longest: usize, variables: &mut Variables) -> bool {
     (0..=longest).rev().any(|octets| {
-        let mut now = kept.clone();
+        let mut now = variables.clone();
         let is = matches_after(rest, line, octets, &mut now);
         if is {
-            *kept = now;
+            *variables = now;
         }
         is
     })
 }
 
-fn matches_after(rest: &[Piece], line: &[u8], octets: usize, kept: &mut Kept) -> bool {
+fn matches_after(rest: &[Piece], line: &[u8], octets: usize, variables: &mut Variables) -> bool {
     line.get(octets..)
-        .is_some_and(|after| matches_pieces(rest, after, kept))
+        .is_some_and(|after| matches_pieces(rest, after, variables))
 }
 
 fn leading(line: &[u8], is: impl Fn(u8) -> bool) -> usize {
@@ -145,9 +145,8 @@ fn pieces_of(text: &str) -> Vec<Piece> {
         let special = match letter {
             '*' => Some((Piece::Any, 1)),
             '<' => enclosed(rest, '>').and_then(|inside| Some((angle(inside)?, inside.len() + 2))),
-            '{' => {
-                enclosed(rest, '}').map(|inside| (Piece::Kept(inside.to_owned()), inside.len() + 2))
-            }
+            '{' => enclosed(rest, '}')
+                .map(|inside| (Piece::Variables(inside.to_owned()), inside.len() + 2)),
             _ => None,
         };
         let used = match special {
@@ -168,13 +167,13 @@ fn pieces_of(text: &str) -> Vec<Piece> {
     pieces
 }
 
-/// What stands between the first letter and `end`.
+/// The text between the first letter and `end`.
 fn enclosed(text: &str, end: char) -> Option<&str> {
     let inside = text.get(1..)?;
     inside.get(..inside.find(end)?)
 }
 
-/// `<…>` where it is not simply a message-id.
+/// Parses `<…>`, unless it is a message-id.
 fn angle(inside: &str) -> Option<Piece> {
     if inside == "number" {
         Some(Piece::Number)
@@ -201,7 +200,7 @@ fn take_octet(rest: &str, letter: char, literal: &mut Vec<u8>) -> usize {
     letter.len_utf8()
 }
 
-/// `\t`, `\r`, `\n`, `\\`, `\s` (a space) or `\xHH` at the start of a text: the octet, and how long it is written.
+/// Parses `\t`, `\r`, `\n`, `\\`, `\s` (a space) or `\xHH` at the start of a text: the octet, and the length of the escape.
 pub(crate) fn escape(text: &str) -> Option<(u8, usize)> {
     let after = text.strip_prefix('\\')?;
     let octet = match after.chars().next()? {
@@ -218,14 +217,14 @@ pub(crate) fn escape(text: &str) -> Option<(u8, usize)> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Kept, matches};
+    use super::{Variables, matches};
 
     fn is(pattern: &str, line: &str) -> bool {
-        matches(pattern, line.as_bytes(), &mut Kept::new())
+        matches(pattern, line.as_bytes(), &mut Variables::new())
     }
 
     #[test]
-    fn text_after_an_answer_is_optional() {
+    fn text_after_a_reply_is_optional() {
         assert!(is("411 *", "411"));
         assert!(is("411 *", "411 no such group"));
         assert!(!is("411 *", "4110"));
@@ -248,11 +247,15 @@ mod tests {
     }
 
     #[test]
-    fn what_is_kept_must_come_again() {
-        let mut kept = Kept::new();
-        assert!(matches("223 {n} {id} *", b"223 7 <x@y> yes", &mut kept));
-        assert_eq!(kept.get("id").map(String::as_str), Some("<x@y>"));
-        assert!(matches("223 {n} *", b"223 7", &mut kept));
-        assert!(!matches("223 {n} *", b"223 8", &mut kept));
+    fn a_variable_keeps_its_value() {
+        let mut variables = Variables::new();
+        assert!(matches(
+            "223 {n} {id} *",
+            b"223 7 <x@y> yes",
+            &mut variables
+        ));
+        assert_eq!(variables.get("id").map(String::as_str), Some("<x@y>"));
+        assert!(matches("223 {n} *", b"223 7", &mut variables));
+        assert!(!matches("223 {n} *", b"223 8", &mut variables));
     }
 }

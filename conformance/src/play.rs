@@ -4,75 +4,75 @@ use std::time::{Duration, Instant};
 
 use crate::case::{Act, BlockLine, Case, Need, Step};
 use crate::fixture;
-use crate::line::{Connection, PATIENCE, block_line, initial_line};
-use crate::pattern::{self, Kept};
+use crate::line::{Connection, REPLY_TIMEOUT, block_line, initial_line};
+use crate::pattern::{self, Variables};
 use crate::subject::Subject;
 
-/// How long `C?:` asks again.
-const AGAIN_FOR: Duration = Duration::from_secs(20);
+/// How long `C?:` repeats its line.
+const REPEAT_TIMEOUT: Duration = Duration::from_secs(20);
 
-/// Between two questions of `C?:`.
-const AGAIN_AFTER: Duration = Duration::from_millis(50);
+/// Pause between two repetitions of `C?:`.
+const REPEAT_PAUSE: Duration = Duration::from_millis(50);
 
-/// How a case went.
+/// The result of a case.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Outcome {
-    /// Every answer was as the RFC has it.
+pub enum CaseResult {
+    /// Every reply conformed to the RFC.
     Passed,
-    /// The subject cannot do this: why.
+    /// The subject does not support this: the reason.
     Skipped(String),
-    /// An answer was not as the RFC has it: what, and all that was said.
+    /// A reply violated the RFC: the violation, and the transcript.
     Failed(String),
 }
 
-/// What stops a case.
+/// The reason for stopping a case.
 enum Stop {
     Skip(String),
     Fail(String),
-    /// There is nothing more to ask.
+    /// The case has passed early.
     Done,
 }
 
-type Going = Result<(), Stop>;
+type StepResult = Result<(), Stop>;
 
 fn failed<T>(why: impl Into<String>) -> Result<T, Stop> {
     Err(Stop::Fail(why.into()))
 }
 
-/// Plays `case` from its beginning to its end, or to the first thing that is wrong.
-pub fn play(case: &Case, subject: &Subject) -> Outcome {
+/// Plays `case` to its end, or to the first violation.
+pub fn play(case: &Case, subject: &Subject) -> CaseResult {
     let mut player = Player {
         subject,
         connection: None,
         beside: Vec::new(),
-        kept: first_words(case, subject),
+        variables: predefined_variables(case, subject),
         waiting: Vec::new(),
         again: None,
         log: Vec::new(),
     };
     match player.all(case) {
-        Ok(()) | Err(Stop::Done) => Outcome::Passed,
-        Err(Stop::Skip(why)) => Outcome::Skipped(why),
+        Ok(()) | Err(Stop::Done) => CaseResult::Passed,
+        Err(Stop::Skip(why)) => CaseResult::Skipped(why),
         Err(Stop::Fail(why)) => {
             let about = case.about.join(" ");
-            Outcome::Failed(format!("{about}\n{}\n--> {why}", player.log.join("\n")))
+            CaseResult::Failed(format!("{about}\n{}\n--> {why}", player.log.join("\n")))
         }
     }
 }
 
-/// The names that a case may use without having kept them.
-fn first_words(case: &Case, subject: &Subject) -> Kept {
-    let mut kept = Kept::new();
+/// The predefined variables of a case.
+fn predefined_variables(case: &Case, subject: &Subject) -> Variables {
+    let mut variables = Variables::new();
     let own = case.name.replace(['/', '.'], "-");
     let run = subject.run();
     for number in 1..=5 {
         let id = format!("<{own}.{number}.{run}@conformance.example>");
-        kept.insert(format!("new{number}"), id);
+        variables.insert(format!("new{number}"), id);
     }
     for sent in fixture::articles() {
         let name = sent.id.trim_start_matches('<');
         let name = name.split('@').next().unwrap_or(name).to_owned();
-        kept.insert(name, sent.id);
+        variables.insert(name, sent.id);
     }
     let now = fixture::now();
     for (name, text) in [
@@ -85,15 +85,15 @@ fn first_words(case: &Case, subject: &Subject) -> Kept {
         ("run", run.to_owned()),
         ("user", fixture::USER.to_owned()),
         ("password", fixture::PASSWORD.to_owned()),
-        ("plain", plain_words()),
+        ("plain", sasl_plain()),
     ] {
-        kept.insert(name.to_owned(), text);
+        variables.insert(name.to_owned(), text);
     }
-    kept
+    variables
 }
 
 /// Name and password for SASL PLAIN (RFC 4616, 2), in base64.
-fn plain_words() -> String {
+fn sasl_plain() -> String {
     base64(format!("\0{}\0{}", fixture::USER, fixture::PASSWORD).as_bytes())
 }
 
@@ -116,31 +116,31 @@ fn base64(octets: &[u8]) -> String {
 struct Player<'a> {
     subject: &'a Subject,
     connection: Option<Connection>,
-    /// Others that stay open to the end, and say nothing more.
+    /// Other connections, which stay open to the end.
     beside: Vec<Connection>,
-    kept: Kept,
-    /// What is sent in one write before the next answer is read.
+    variables: Variables,
+    /// Octets to send in one write before the next reply is read.
     waiting: Vec<u8>,
-    /// The line of `C?:`, until its answer came.
+    /// The line of `C?:`, until its reply matches.
     again: Option<Vec<u8>>,
     log: Vec<String>,
 }
 
 impl Player<'_> {
-    fn all(&mut self, case: &Case) -> Going {
+    fn all(&mut self, case: &Case) -> StepResult {
         if case.needs.contains(&Need::Fixture) && !self.subject.is_prepared() {
             return Err(Stop::Skip(
-                "the server has not the groups of the suite".to_owned(),
+                "the server does not have the groups of the suite".to_owned(),
             ));
         }
         if case.needs.contains(&Need::User) && !self.subject.knows_user() {
             return Err(Stop::Skip(
-                "the server has not the user of the suite".to_owned(),
+                "the server does not have the user of the suite".to_owned(),
             ));
         }
         if case.needs.contains(&Need::SaslUser) && !self.subject.knows_sasl_user() {
             return Err(Stop::Skip(
-                "the server's SASL has not the user of the suite".to_owned(),
+                "the server's SASL does not have the user of the suite".to_owned(),
             ));
         }
         let way = case
@@ -161,15 +161,15 @@ impl Player<'_> {
         self.flush()
     }
 
-    /// Opens a connection and brings it to where `way` begins.
-    fn connect(&mut self, way: &Need) -> Going {
+    /// Opens a connection in the state that `way` names.
+    fn connect(&mut self, way: &Need) -> StepResult {
         self.flush()?;
         self.connection = None;
         let address = match (way, self.subject.tls_address()) {
             (Need::TlsPort, Some(address)) => address,
             (Need::TlsPort, None) => {
                 return Err(Stop::Skip(
-                    "the server has no port with TLS at once".to_owned(),
+                    "the server has no port with implicit TLS".to_owned(),
                 ));
             }
             _ => self.subject.address(),
@@ -181,7 +181,7 @@ impl Player<'_> {
             Need::Transit => self.greeted(),
             _ => {
                 self.greeted()?;
-                self.begin_reading()?;
+                self.enter_reader_mode()?;
                 match way {
                     Need::Tls => self.begin_tls(),
                     _ => Ok(()),
@@ -190,7 +190,7 @@ impl Player<'_> {
         }
     }
 
-    fn greeted(&mut self) -> Going {
+    fn greeted(&mut self) -> StepResult {
         let greeting = self.initial()?;
         match greeting.starts_with(b"200") || greeting.starts_with(b"201") {
             true => Ok(()),
@@ -201,8 +201,8 @@ impl Player<'_> {
         }
     }
 
-    /// A client that wants to read asks for it where the server says so (RFC 3977, 3.4.2).
-    fn begin_reading(&mut self) -> Going {
+    /// Sends MODE READER if the server requires it (RFC 3977, 3.4.2).
+    fn enter_reader_mode(&mut self) -> StepResult {
         if !self
             .subject
             .capabilities(&Need::Transit)?
@@ -221,7 +221,7 @@ impl Player<'_> {
         }
     }
 
-    fn begin_tls(&mut self) -> Going {
+    fn begin_tls(&mut self) -> StepResult {
         if !self
             .subject
             .capabilities(&Need::Reader)?
@@ -239,7 +239,7 @@ impl Player<'_> {
         self.start_tls()
     }
 
-    fn start_tls(&mut self) -> Going {
+    fn start_tls(&mut self) -> StepResult {
         self.flush()?;
         self.log.push("-- TLS begins".to_owned());
         let connection = self.connection()?;
@@ -248,11 +248,11 @@ impl Player<'_> {
             .or_else(|error| failed(format!("TLS: {error}")))
     }
 
-    /// Skips the case where the server does not offer what it needs.
-    fn need(&mut self, need: &Need, way: &Need) -> Going {
+    /// Skips the case if the server lacks a requirement.
+    fn need(&mut self, need: &Need, way: &Need) -> StepResult {
         match need {
             Need::Capability(label, argument) | Need::Without(label, argument) => {
-                // A case that begins before the greeting is about reading, when it needs a capability.
+                // A case that begins before the greeting and needs a capability concerns reading.
                 let asked = match (way, label.as_str()) {
                     (Need::Raw, "MODE-READER") => &Need::Transit,
                     (Need::Raw, _) => &Need::Reader,
@@ -305,28 +305,28 @@ impl Player<'_> {
         }
     }
 
-    fn rest_of_block(&mut self) -> Going {
+    fn rest_of_block(&mut self) -> StepResult {
         while self.block()?.is_some() {}
         Ok(())
     }
 
-    fn step(&mut self, step: &Step) -> Going {
+    fn step(&mut self, step: &Step) -> StepResult {
         match &step.act {
             Act::Send(text) => {
-                let mut line = self.written(text);
+                let mut line = self.expand(text);
                 line.extend_from_slice(b"\r\n");
                 self.put(&line);
                 Ok(())
             }
             Act::SendUntil(text) => {
-                let mut line = self.written(text);
+                let mut line = self.expand(text);
                 line.extend_from_slice(b"\r\n");
                 self.put(&line);
                 self.again = Some(line);
                 Ok(())
             }
             Act::SendRaw(text) => {
-                let octets = self.written(text);
+                let octets = self.expand(text);
                 self.put(&octets);
                 Ok(())
             }
@@ -378,7 +378,7 @@ impl Player<'_> {
     fn send_block(&mut self, lines: &[String]) {
         let mut block = Vec::new();
         for line in lines {
-            let line = self.written(line);
+            let line = self.expand(line);
             if line.starts_with(b".") {
                 block.push(b'.');
             }
@@ -389,7 +389,7 @@ impl Player<'_> {
         self.put(&block);
     }
 
-    fn flush(&mut self) -> Going {
+    fn flush(&mut self) -> StepResult {
         let waiting = std::mem::take(&mut self.waiting);
         if waiting.is_empty() {
             return Ok(());
@@ -398,10 +398,10 @@ impl Player<'_> {
         sent.or_else(|error| failed(format!("sending: {error}")))
     }
 
-    /// What a text of the case is, written out: names, then escapes and `\(500*x)`.
-    fn written(&self, text: &str) -> Vec<u8> {
+    /// Expands a text of the case: variables, then escapes and `\(500*x)`.
+    fn expand(&self, text: &str) -> Vec<u8> {
         let mut named = text.to_owned();
-        for (name, value) in &self.kept {
+        for (name, value) in &self.variables {
             named = named.replace(&format!("{{{name}}}"), value);
         }
         let mut out = Vec::new();
@@ -422,8 +422,8 @@ impl Player<'_> {
         out
     }
 
-    /// The next line as it came.
-    fn came(&mut self) -> Result<Vec<u8>, Stop> {
+    /// Reads the next line unchanged.
+    fn read_line(&mut self) -> Result<Vec<u8>, Stop> {
         self.flush()?;
         match self.connection()?.line() {
             Ok(Some(line)) => {
@@ -436,7 +436,7 @@ impl Player<'_> {
     }
 
     fn initial(&mut self) -> Result<Vec<u8>, Stop> {
-        let line = self.came()?;
+        let line = self.read_line()?;
         match initial_line(&line) {
             Ok(text) => Ok(text.to_vec()),
             Err(why) => failed(why),
@@ -444,44 +444,44 @@ impl Player<'_> {
     }
 
     fn block(&mut self) -> Result<Option<Vec<u8>>, Stop> {
-        let line = self.came()?;
+        let line = self.read_line()?;
         match block_line(&line) {
             Ok(text) => Ok(text.map(<[u8]>::to_vec)),
             Err(why) => failed(why),
         }
     }
 
-    fn expect(&mut self, pattern: &str) -> Going {
+    fn expect(&mut self, pattern: &str) -> StepResult {
         let begin = Instant::now();
         loop {
             let line = self.initial()?;
-            if pattern::matches(pattern, &without_zeros(&line), &mut self.kept) {
+            if pattern::matches(pattern, &without_zeros(&line), &mut self.variables) {
                 self.again = None;
                 return Ok(());
             }
             match self.again.clone() {
-                Some(question) if begin.elapsed() < AGAIN_FOR => {
+                Some(question) if begin.elapsed() < REPEAT_TIMEOUT => {
                     self.log.truncate(self.log.len().saturating_sub(2));
-                    std::thread::sleep(AGAIN_AFTER);
+                    std::thread::sleep(REPEAT_PAUSE);
                     self.put(&question);
                 }
-                _ => return failed(format!("expected: {}", self.told(pattern))),
+                _ => return failed(format!("expected: {}", self.expanded(pattern))),
             }
         }
     }
 
-    /// A pattern with what is known by now.
-    fn told(&self, pattern: &str) -> String {
+    /// A pattern with the known variables replaced.
+    fn expanded(&self, pattern: &str) -> String {
         let mut told = pattern.to_owned();
-        for (name, value) in &self.kept {
+        for (name, value) in &self.variables {
             told = told.replace(&format!("{{{name}}}"), value);
         }
         told
     }
 
-    fn unless(&mut self, pattern: &str, reason: &str) -> Going {
+    fn unless(&mut self, pattern: &str, reason: &str) -> StepResult {
         let line = self.initial()?;
-        let mut aside = self.kept.clone();
+        let mut aside = self.variables.clone();
         if pattern::matches(pattern, &without_zeros(&line), &mut aside) {
             return Err(Stop::Skip(reason.to_owned()));
         }
@@ -492,14 +492,15 @@ impl Player<'_> {
         Ok(())
     }
 
-    fn expect_block(&mut self, said: &[BlockLine]) -> Going {
+    fn expect_block(&mut self, said: &[BlockLine]) -> StepResult {
         let mut lines = Vec::new();
         while let Some(line) = self.block()? {
             lines.push(line);
         }
         let octets: usize = lines.iter().map(|line| line.len() + 2).sum();
-        self.kept.insert("octets".to_owned(), octets.to_string());
-        self.kept
+        self.variables
+            .insert("octets".to_owned(), octets.to_string());
+        self.variables
             .insert("lines".to_owned(), lines.len().to_string());
         let next: Vec<&str> = said
             .iter()
@@ -508,8 +509,8 @@ impl Player<'_> {
                 _ => None,
             })
             .collect();
-        // A block of which nothing is said is empty; of which only something is said, may have more.
-        if (said.is_empty() || !next.is_empty()) && !in_order(&next, &lines, &mut self.kept) {
+        // A block without expectations must be empty; one with only `S~`, `S^`, `S=` or `S#` may contain other lines.
+        if (said.is_empty() || !next.is_empty()) && !in_order(&next, &lines, &mut self.variables) {
             let next = next.join("\n              ");
             return failed(format!(
                 "expected these lines and no others:\n              {next}"
@@ -521,8 +522,8 @@ impl Player<'_> {
         Ok(())
     }
 
-    fn one_of_block(&mut self, said: &BlockLine, lines: &[Vec<u8>]) -> Going {
-        let kept = &mut self.kept;
+    fn one_of_block(&mut self, said: &BlockLine, lines: &[Vec<u8>]) -> StepResult {
+        let variables = &mut self.variables;
         let (is, what, pattern) = match said {
             BlockLine::Next(_) => return Ok(()),
             BlockLine::Distinct => {
@@ -539,19 +540,19 @@ impl Player<'_> {
             BlockLine::Some(pattern) => {
                 let is = lines
                     .iter()
-                    .any(|line| pattern::matches(pattern, line, kept));
+                    .any(|line| pattern::matches(pattern, line, variables));
                 (is, "some line that is", pattern)
             }
             BlockLine::None(pattern) => {
                 let is = lines
                     .iter()
-                    .any(|line| pattern::matches(pattern, line, &mut kept.clone()));
+                    .any(|line| pattern::matches(pattern, line, &mut variables.clone()));
                 (!is, "no line that is", pattern)
             }
             BlockLine::All(pattern) => {
                 let is = lines
                     .iter()
-                    .all(|line| pattern::matches(pattern, line, &mut kept.clone()));
+                    .all(|line| pattern::matches(pattern, line, &mut variables.clone()));
                 (is, "only lines that are", pattern)
             }
             BlockLine::Count(count) if lines.len() == *count => return Ok(()),
@@ -561,45 +562,53 @@ impl Player<'_> {
         };
         match is {
             true => Ok(()),
-            false => failed(format!("expected {what}: {}", self.told(pattern))),
+            false => failed(format!("expected {what}: {}", self.expanded(pattern))),
         }
     }
 
-    fn expect_close(&mut self) -> Going {
+    fn expect_close(&mut self) -> StepResult {
         self.flush()?;
         match self.connection()?.line() {
             Ok(None) => Ok(()),
-            Ok(Some(line)) => failed(format!("expected the end, not: {}", shown(&line))),
+            Ok(Some(line)) => failed(format!(
+                "expected the end of the connection, not: {}",
+                shown(&line)
+            )),
             Err(error) => failed(format!(
-                "expected the end of the connection in {PATIENCE:?}: {error}"
+                "expected the end of the connection in {REPLY_TIMEOUT:?}: {error}"
             )),
         }
     }
 
-    fn expect_hangup(&mut self) -> Going {
+    fn expect_hangup(&mut self) -> StepResult {
         self.flush()?;
         let connection = self.connection()?;
-        // Anything may be said before the end; only waiting for ever is wrong.
+        // The server may send anything before the end; only a timeout is an error.
         while let Ok(Some(_)) = connection.line() {}
         match connection.has_ended() {
             true => Ok(()),
-            false => failed(format!("the server does not close in {PATIENCE:?}")),
+            false => failed(format!(
+                "the server does not close the connection in {REPLY_TIMEOUT:?}"
+            )),
         }
     }
 
-    fn check(&mut self, text: &str) -> Going {
-        match checked(text, &self.kept) {
+    fn check(&mut self, text: &str) -> StepResult {
+        match checked(text, &self.variables) {
             Some(true) => {
                 self.log.push(format!("-- {text}"));
                 Ok(())
             }
-            Some(false) => failed(format!("not so: {text}, which is {}", self.told_sum(text))),
-            None => failed(format!("cannot be worked out: {text}")),
+            Some(false) => failed(format!(
+                "false: {text}, which is {}",
+                self.expanded_sum(text)
+            )),
+            None => failed(format!("cannot be computed: {text}")),
         }
     }
 
-    fn told_sum(&self, text: &str) -> String {
-        let value = |word| self.kept.get(word).map_or(word, String::as_str);
+    fn expanded_sum(&self, text: &str) -> String {
+        let value = |word| self.variables.get(word).map_or(word, String::as_str);
         let words: Vec<_> = text.split_whitespace().map(value).collect();
         words.join(" ")
     }
@@ -611,7 +620,7 @@ impl From<String> for Stop {
     }
 }
 
-/// `\(500*x)` at the start of a text.
+/// Parses `\(500*x)` at the start of a text.
 fn repeated(text: &str) -> Option<(Vec<u8>, usize)> {
     let inside = text.strip_prefix("\\(")?;
     let inside = inside.get(..inside.find(')')?)?;
@@ -634,7 +643,7 @@ fn repeated(text: &str) -> Option<(Vec<u8>, usize)> {
     Some((out.repeat(count.parse().ok()?), inside.len() + 3))
 }
 
-/// Numbers of an answer may have leading zeros (RFC 3977, 3.2).
+/// Removes leading zeros, which numbers of a reply may have (RFC 3977, 3.2).
 fn without_zeros(line: &[u8]) -> Vec<u8> {
     let words = line.split(|&octet| octet == b' ').map(|word| {
         let digits = !word.is_empty() && word.iter().all(u8::is_ascii_digit);
@@ -645,36 +654,38 @@ fn without_zeros(line: &[u8]) -> Vec<u8> {
     words.collect::<Vec<_>>().join(&b' ')
 }
 
-/// Do the lines match the patterns one after the other? `**` stands for any number of lines.
-fn in_order(patterns: &[&str], lines: &[Vec<u8>], kept: &mut Kept) -> bool {
+/// Whether the lines match the patterns in order. `**` matches any number of lines.
+fn in_order(patterns: &[&str], lines: &[Vec<u8>], variables: &mut Variables) -> bool {
     let Some((first, rest)) = patterns.split_first() else {
         return lines.is_empty();
     };
     if *first == "**" {
         return (0..=lines.len()).any(|from| {
-            let mut now = kept.clone();
+            let mut now = variables.clone();
             let is = in_order(rest, lines.get(from..).unwrap_or_default(), &mut now);
             if is {
-                *kept = now;
+                *variables = now;
             }
             is
         });
     }
     match lines.split_first() {
-        Some((line, after)) => pattern::matches(first, line, kept) && in_order(rest, after, kept),
+        Some((line, after)) => {
+            pattern::matches(first, line, variables) && in_order(rest, after, variables)
+        }
         None => false,
     }
 }
 
-/// `A <= B + 1`: words are numbers or names of kept ones.
-fn checked(text: &str, kept: &Kept) -> Option<bool> {
+/// Evaluates `A <= B + 1`; words are numbers or variables.
+fn checked(text: &str, variables: &Variables) -> Option<bool> {
     let words: Vec<&str> = text.split_whitespace().collect();
     let at = words
         .iter()
         .position(|word| matches!(*word, "<=" | ">=" | "<" | ">" | "==" | "!="))?;
     let (left, rest) = words.split_at_checked(at)?;
     let (sign, right) = rest.split_first()?;
-    let (left, right) = (sum(left, kept)?, sum(right, kept)?);
+    let (left, right) = (sum(left, variables)?, sum(right, variables)?);
     Some(match *sign {
         "<=" => left <= right,
         ">=" => left >= right,
@@ -685,7 +696,7 @@ fn checked(text: &str, kept: &Kept) -> Option<bool> {
     })
 }
 
-fn sum(words: &[&str], kept: &Kept) -> Option<i128> {
+fn sum(words: &[&str], variables: &Variables) -> Option<i128> {
     let mut total: i128 = 0;
     let mut sign: i128 = 1;
     for word in words {
@@ -693,7 +704,7 @@ fn sum(words: &[&str], kept: &Kept) -> Option<i128> {
             "+" => sign = 1,
             "-" => sign = -1,
             _ => {
-                let text = kept.get(*word).map_or(*word, String::as_str);
+                let text = variables.get(*word).map_or(*word, String::as_str);
                 total = total.checked_add(sign * text.parse::<i128>().ok()?)?;
             }
         }
@@ -701,7 +712,7 @@ fn sum(words: &[&str], kept: &Kept) -> Option<i128> {
     Some(total)
 }
 
-/// Octets for a person to read.
+/// Formats octets for display.
 pub(crate) fn shown(octets: &[u8]) -> String {
     let text = octets.strip_suffix(b"\r\n").unwrap_or(octets);
     let mut shown = text.escape_ascii().to_string();
@@ -718,7 +729,7 @@ pub(crate) fn shown(octets: &[u8]) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{Kept, base64, checked, in_order, repeated, without_zeros};
+    use super::{Variables, base64, checked, in_order, repeated, without_zeros};
 
     #[test]
     fn base64_of_every_length() {
@@ -730,10 +741,10 @@ mod tests {
 
     #[test]
     fn sums() {
-        let kept = Kept::from([("low".to_owned(), "2".to_owned())]);
-        assert_eq!(checked("3 <= 4 - low + 1", &kept), Some(true));
-        assert_eq!(checked("3 == low", &kept), Some(false));
-        assert_eq!(checked("3 == high", &kept), None);
+        let variables = Variables::from([("low".to_owned(), "2".to_owned())]);
+        assert_eq!(checked("3 <= 4 - low + 1", &variables), Some(true));
+        assert_eq!(checked("3 == low", &variables), Some(false));
+        assert_eq!(checked("3 == high", &variables), None);
     }
 
     #[test]
@@ -741,7 +752,7 @@ mod tests {
         assert_eq!(repeated("\\(3*a\\t)b"), Some((b"a\ta\ta\t".to_vec(), 8)));
         assert_eq!(without_zeros(b"211 003 0 x"), b"211 3 0 x");
         let lines = [b"a".to_vec(), b"b".to_vec()];
-        assert!(in_order(&["**", "b"], &lines, &mut Kept::new()));
-        assert!(!in_order(&["a"], &lines, &mut Kept::new()));
+        assert!(in_order(&["**", "b"], &lines, &mut Variables::new()));
+        assert!(!in_order(&["a"], &lines, &mut Variables::new()));
     }
 }

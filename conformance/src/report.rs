@@ -1,37 +1,38 @@
-//! What a whole run says.
+//! The report of a whole run.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 
-use crate::play::Outcome;
+use crate::play::CaseResult;
 
-/// How all cases went against one subject.
+/// The results of all cases against one subject.
 #[derive(Debug, Default)]
 pub struct Report {
-    outcomes: BTreeMap<String, Outcome>,
+    outcomes: BTreeMap<String, CaseResult>,
 }
 
 impl Report {
-    /// Adds a case.
-    pub fn add(&mut self, name: &str, outcome: Outcome) {
+    /// Adds the result of a case.
+    pub fn add(&mut self, name: &str, outcome: CaseResult) {
         self.outcomes.insert(name.to_owned(), outcome);
     }
 
-    /// How many passed, failed and were skipped.
+    /// The numbers of passed, failed and skipped cases.
     pub fn counts(&self) -> (usize, usize, usize) {
-        let count = |is: fn(&Outcome) -> bool| self.outcomes.values().filter(|one| is(one)).count();
+        let count =
+            |is: fn(&CaseResult) -> bool| self.outcomes.values().filter(|one| is(one)).count();
         (
-            count(|one| *one == Outcome::Passed),
-            count(|one| matches!(one, Outcome::Failed(_))),
-            count(|one| matches!(one, Outcome::Skipped(_))),
+            count(|one| *one == CaseResult::Passed),
+            count(|one| matches!(one, CaseResult::Failed(_))),
+            count(|one| matches!(one, CaseResult::Skipped(_))),
         )
     }
 
-    /// A line for each reason why cases were skipped.
+    /// One line for each reason for skipping cases.
     pub fn skipped(&self) -> Vec<String> {
         let mut reasons: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
         for (name, outcome) in &self.outcomes {
-            if let Outcome::Skipped(reason) = outcome {
+            if let CaseResult::Skipped(reason) = outcome {
                 reasons.entry(reason).or_default().push(name);
             }
         }
@@ -41,16 +42,19 @@ impl Report {
         reasons.into_iter().map(line).collect()
     }
 
-    /// Failures that were not expected with all that was said, and expected ones that did not come. Empty: all is well.
+    /// Unexpected failures with their transcripts, and expected failures that passed. Empty if the run is as expected.
     pub fn surprises(&self, expected: &BTreeSet<String>) -> String {
         let mut told = String::new();
         for (name, outcome) in &self.outcomes {
             match outcome {
-                Outcome::Failed(why) if !expected.contains(name) => {
+                CaseResult::Failed(why) if !expected.contains(name) => {
                     let _ = write!(told, "\nFAILED {name}\n{}\n", indented(why));
                 }
-                Outcome::Passed if expected.contains(name) => {
-                    let _ = write!(told, "\nPASSED {name}, which is in the list of failures\n");
+                CaseResult::Passed if expected.contains(name) => {
+                    let _ = write!(
+                        told,
+                        "\nPASSED {name}, which is in the list of expected failures\n"
+                    );
                 }
                 _ => {}
             }
@@ -59,17 +63,17 @@ impl Report {
             if !self.outcomes.contains_key(name) {
                 let _ = write!(
                     told,
-                    "\nThe list of failures names {name}, which is no case\n"
+                    "\nThe list of expected failures contains {name}, which is not a case\n"
                 );
             }
         }
         told
     }
 
-    /// The failures, one line each: the case and what differs.
+    /// The failures, one line each: the case and the violation.
     pub fn failures(&self) -> Vec<String> {
-        let line = |(name, outcome): (&String, &Outcome)| match outcome {
-            Outcome::Failed(why) => {
+        let line = |(name, outcome): (&String, &CaseResult)| match outcome {
+            CaseResult::Failed(why) => {
                 let last: Vec<&str> = why.lines().rev().take(2).collect();
                 let [end, said] = last.as_slice() else {
                     return Some(name.clone());
@@ -82,7 +86,7 @@ impl Report {
     }
 }
 
-/// The names in a list of expected failures: the first word of each line that is no comment.
+/// Parses a list of expected failures: the first word of each line that is not a comment.
 pub fn expected(text: &str) -> BTreeSet<String> {
     let lines = text.lines().filter(|line| !line.starts_with('#'));
     lines
@@ -99,13 +103,13 @@ fn indented(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::{Report, expected};
-    use crate::play::Outcome;
+    use crate::play::CaseResult;
 
     #[test]
-    fn only_surprises_are_told() {
+    fn only_surprises_are_reported() {
         let mut report = Report::default();
-        report.add("a/1", Outcome::Passed);
-        report.add("a/2", Outcome::Failed("C: x\nS: y\n--> no".to_owned()));
+        report.add("a/1", CaseResult::Passed);
+        report.add("a/2", CaseResult::Failed("C: x\nS: y\n--> no".to_owned()));
         assert!(report.surprises(&expected("")).contains("FAILED a/2"));
         assert_eq!(report.surprises(&expected("# why\na/2 because\n")), "");
         assert!(

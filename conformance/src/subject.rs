@@ -1,4 +1,4 @@
-//! The server that the cases are played against: ours, INN, or any at an address.
+//! The server under test: Broadsheet, INN, or any server at an address.
 
 mod broadsheet;
 mod inn;
@@ -12,14 +12,14 @@ use std::time::Instant;
 use crate::capabilities::Capabilities;
 use crate::case::Need;
 use crate::fixture::{self, Sent};
-use crate::line::{Connection, PATIENCE, initial_line};
+use crate::line::{Connection, REPLY_TIMEOUT, initial_line};
 
 use server::Server;
 
-/// The variable that names the subject: nothing or `broadsheet`, `inn`, or `HOST:PORT`.
+/// The environment variable that selects the subject: empty or `broadsheet`, `inn`, or `HOST:PORT`.
 pub const VARIABLE: &str = "NNTP_TEST_SUBJECT";
 
-/// A server, prepared or not.
+/// A server under test, prepared or not.
 pub struct Subject {
     name: &'static str,
     address: SocketAddr,
@@ -30,17 +30,17 @@ pub struct Subject {
     server: Option<Server>,
 }
 
-/// Why there is no subject.
+/// The reason why there is no subject.
 #[derive(Debug)]
 pub enum Absent {
-    /// It is not on this machine, or cannot run here.
+    /// The server is not installed, or cannot run here.
     Missing(String),
-    /// It should run and does not.
+    /// The server should run, but failed.
     Broken(String),
 }
 
 impl Subject {
-    /// The one that the environment names, started and prepared.
+    /// Starts and prepares the subject that the environment selects.
     pub fn named(name: &str) -> Result<Subject, Absent> {
         match name {
             "" | "broadsheet" => Subject::prepared("broadsheet", broadsheet::start()?),
@@ -81,42 +81,42 @@ impl Subject {
         Ok(subject)
     }
 
-    /// `broadsheet`, `inn`, or nothing for one at an address.
+    /// `broadsheet`, `inn`, or empty for a server at an address.
     pub fn name(&self) -> &'static str {
         self.name
     }
 
-    /// Where it listens.
+    /// The address of its listener.
     pub fn address(&self) -> SocketAddr {
         self.address
     }
 
-    /// Where TLS begins at once.
+    /// The address of its listener with implicit TLS.
     pub fn tls_address(&self) -> Option<SocketAddr> {
         self.tls_address
     }
 
-    /// Has it the groups and articles of [`fixture`]?
+    /// Whether it has the groups and articles of [`fixture`].
     pub fn is_prepared(&self) -> bool {
         self.is_prepared
     }
 
-    /// Does it know [`fixture::USER`]?
+    /// Whether it knows [`fixture::USER`].
     pub fn knows_user(&self) -> bool {
         self.is_prepared
     }
 
-    /// Does its SASL know that user? INN's asks Cyrus's own data base, which nothing here writes.
+    /// Whether its SASL knows that user. INN's SASL uses Cyrus's own database, which this suite does not write.
     pub fn knows_sasl_user(&self) -> bool {
         self.is_prepared && self.name != "inn"
     }
 
-    /// A word that no other run uses, for message-ids.
+    /// A word unique to this run, for message-ids.
     pub fn run(&self) -> &str {
         &self.run
     }
 
-    /// Its capabilities as a peer, a reader, or a reader under TLS sees them.
+    /// Its capabilities for a peer, a reader, or a reader under TLS.
     pub fn capabilities(&self, way: &Need) -> Result<Capabilities, String> {
         let name = match way {
             Need::Transit => "peer",
@@ -162,7 +162,7 @@ impl Subject {
         Capabilities::ask(&mut connection)
     }
 
-    /// Offers articles as a peer does (RFC 3977, 6.3.2).
+    /// Offers articles as a peer (RFC 3977, 6.3.2).
     fn feed(&self, articles: &[Sent]) -> Result<(), String> {
         let lost = |error: std::io::Error| error.to_string();
         let mut peer = Connection::open(self.address).map_err(lost)?;
@@ -172,18 +172,18 @@ impl Subject {
                 .map_err(lost)?;
             let code = answer(&mut peer)?;
             if code != "335" {
-                return Err(format!("IHAVE {} is answered with {code}", sent.id));
+                return Err(format!("IHAVE {} gets the reply {code}", sent.id));
             }
             peer.send(&stuffed(&sent.article)).map_err(lost)?;
             let code = answer(&mut peer)?;
             if code != "235" {
-                return Err(format!("{} is answered with {code}", sent.id));
+                return Err(format!("{} gets the reply {code}", sent.id));
             }
         }
         Ok(())
     }
 
-    /// Waits until a reader finds what came last, and no longer what was cancelled.
+    /// Waits until a reader finds the last article, and no longer finds the cancelled ones.
     fn until_there(&self) -> Result<(), String> {
         let begin = Instant::now();
         let lost = |error: std::io::Error| error.to_string();
@@ -209,9 +209,9 @@ impl Subject {
             if codes == ["223", "430", "211", "423"] {
                 return Ok(());
             }
-            if begin.elapsed() > PATIENCE {
+            if begin.elapsed() > REPLY_TIMEOUT {
                 return Err(format!(
-                    "the articles, or what the cancels did, cannot be seen: {codes:?}"
+                    "the articles are missing, or the cancels had no effect: {codes:?}"
                 ));
             }
             std::thread::sleep(std::time::Duration::from_millis(50));
@@ -219,7 +219,7 @@ impl Subject {
     }
 }
 
-/// The code of the next answer.
+/// The code of the next reply.
 fn answer(connection: &mut Connection) -> Result<String, String> {
     let line = connection.line().map_err(|error| error.to_string())?;
     let line = line.ok_or("the server closed the connection")?;
@@ -228,7 +228,7 @@ fn answer(connection: &mut Connection) -> Result<String, String> {
     Ok(String::from_utf8_lossy(code).into_owned())
 }
 
-/// An article as a block: dots doubled, and its end (RFC 3977, 3.1.1).
+/// Formats an article as a block: doubles dots, adds the final dot (RFC 3977, 3.1.1).
 fn stuffed(article: &[u8]) -> Vec<u8> {
     let mut block = Vec::with_capacity(article.len() + 8);
     for line in article.split_inclusive(|&octet| octet == b'\n') {

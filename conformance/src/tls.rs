@@ -1,4 +1,4 @@
-//! The client's side of TLS. Any certificate will do: the suite asks what a server says, not who it is.
+//! The client's side of TLS. Accepts any certificate: the suite tests replies, not identities.
 
 use std::io;
 use std::sync::Arc;
@@ -8,7 +8,7 @@ use rustls::crypto::{CryptoProvider, ring, verify_tls12_signature, verify_tls13_
 use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
 use rustls::{ClientConfig, ClientConnection, DigitallySignedStruct, Error, SignatureScheme};
 
-/// A client that has said nothing yet.
+/// A client before its handshake.
 pub(crate) fn client() -> io::Result<ClientConnection> {
     let provider = Arc::new(ring::default_provider());
     let config = ClientConfig::builder_with_provider(provider.clone())

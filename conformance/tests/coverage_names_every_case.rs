@@ -1,4 +1,4 @@
-//! COVERAGE.md names only cases that are there, and every case that is there; INN.md explains every expected failure.
+//! COVERAGE.md contains every case and only existing ones; INN.md explains every expected failure.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -18,7 +18,7 @@ fn cases() -> BTreeSet<String> {
         .collect()
 }
 
-/// What stands in backquotes and has a slash: `FILE/CASE` or `FILE/*`.
+/// The names in backquotes with a slash: `FILE/CASE` or `FILE/*`.
 fn named(text: &str) -> BTreeSet<&str> {
     let quoted = text.split('`').skip(1).step_by(2);
     quoted

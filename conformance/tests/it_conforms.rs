@@ -1,4 +1,4 @@
-//! Plays every case against the server that `NNTP_TEST_SUBJECT` names: ours, unless it says otherwise.
+//! Plays every case against the server that `NNTP_TEST_SUBJECT` selects: Broadsheet by default.
 
 use std::path::Path;
 
@@ -7,7 +7,7 @@ use conformance::play::play;
 use conformance::report::{Report, expected};
 use conformance::subject::{Absent, Subject, VARIABLE};
 
-/// Plays only cases whose names contain this.
+/// Plays only the cases whose names contain the value of this variable.
 const ONLY: &str = "NNTP_TEST_ONLY";
 
 #[test]

@@ -1,4 +1,4 @@
-//! Many runs, a few at once, each a process with a mount namespace of its own.
+//! Many runs, some of them in parallel, each a process with its own mount namespace.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -11,20 +11,20 @@ use anyhow::{Context, Result};
 
 use crate::rig;
 
-/// Cuts of one workload, at most: then another is recorded.
+/// Most cuts of one workload; then another workload is recorded.
 const POINTS_PER_RUN: u64 = 120;
-/// Where it goes on by time, one of so many runs is of write errors, and one of bad sectors.
+/// With `seconds`, one of this number of runs tests write errors, and one tests bad sectors.
 const RUNS_PER_FAULTS: u64 = 4;
 
-/// What to do.
+/// The options.
 #[derive(Clone, Debug)]
-pub struct All {
+pub struct TortureOptions {
     pub file_systems: Vec<String>,
-    /// Of the first run; the next has the next.
+    /// Seed of the first run; each later run has the next.
     pub seed: u64,
-    /// Power cuts in all.
+    /// Number of power cuts in options.
     pub points: u64,
-    /// Goes on for so long instead, and injects faults as well.
+    /// Runs for this time instead, and injects faults as well.
     pub seconds: Option<u64>,
     pub sync: String,
     pub keep: Option<PathBuf>,
@@ -38,11 +38,11 @@ struct Job {
     verb: &'static str,
 }
 
-/// Runs them; returns how many had something wrong.
-pub fn all(all: &All) -> Result<u64> {
+/// Runs all jobs; returns the number of runs with errors.
+pub fn all(options: &TortureOptions) -> Result<u64> {
     let begun = Instant::now();
     let mut usable = Vec::new();
-    for name in &all.file_systems {
+    for name in &options.file_systems {
         match rig::missing(name) {
             Some(reason) => println!("skipped: power cuts on {name}: {reason}"),
             None => usable.push(name.clone()),
@@ -51,29 +51,29 @@ pub fn all(all: &All) -> Result<u64> {
     if usable.is_empty() {
         return Ok(0);
     }
-    println!("the first seed is {}", all.seed);
+    println!("the first seed is {}", options.seed);
     let next = AtomicU64::new(0);
-    let planned = all.points.div_ceil(POINTS_PER_RUN);
+    let planned = options.points.div_ceil(POINTS_PER_RUN);
     let job = || {
         let number = next.fetch_add(1, Ordering::Relaxed);
         let place = (number % usable.len() as u64) as usize;
-        let is_due = match all.seconds {
+        let is_due = match options.seconds {
             Some(seconds) => begun.elapsed() < Duration::from_secs(seconds),
             None => number < planned,
         };
-        // Four and three, the number of file systems, have no common factor: each gets all.
+        // Four, and three file systems, have no common factor, so every file system gets every kind.
         let verb = match number % RUNS_PER_FAULTS {
-            _ if all.seconds.is_none() => "run",
+            _ if options.seconds.is_none() => "run",
             2 => "sectors",
             3 => "faults",
             _ => "run",
         };
         Some(Job {
             file_system: usable.get(place).filter(|_| is_due)?.clone(),
-            seed: all.seed + number,
-            points: match all.seconds {
+            seed: options.seed + number,
+            points: match options.seconds {
                 Some(_) => POINTS_PER_RUN,
-                None => all.points * (number + 1) / planned - all.points * number / planned,
+                None => options.points * (number + 1) / planned - options.points * number / planned,
             },
             verb,
         })
@@ -85,7 +85,7 @@ pub fn all(all: &All) -> Result<u64> {
             .map(|_| {
                 scope.spawn(|| -> Result<()> {
                     while let Some(job) = job() {
-                        let wrong = run(all, &job)?;
+                        let wrong = run(options, &job)?;
                         if let Ok(mut told) = told.lock() {
                             let (cuts, losses): &mut (u64, u64) =
                                 told.entry(job.file_system).or_default();
@@ -112,23 +112,25 @@ pub fn all(all: &All) -> Result<u64> {
         "{cuts} power cuts ({}) in {:.0} s; {wrong} runs with losses; seeds {} to {}",
         each.join(", "),
         begun.elapsed().as_secs_f64(),
-        all.seed,
-        all.seed + next.into_inner().saturating_sub(1 + at_once as u64),
+        options.seed,
+        options.seed + next.into_inner().saturating_sub(1 + at_once as u64),
     );
     Ok(wrong)
 }
 
-/// True when something was wrong.
-fn run(all: &All, job: &Job) -> Result<bool> {
+/// Runs a job; returns true if it found an error.
+fn run(options: &TortureOptions, job: &Job) -> Result<bool> {
     let mut command = Command::new(std::env::current_exe()?);
     command
-        .args([job.verb, "--fs", &job.file_system, "--sync", &all.sync])
+        .args([job.verb, "--fs", &job.file_system, "--sync", &options.sync])
         .args(["--seed", &job.seed.to_string()])
         .args(["--points", &job.points.to_string()]);
-    if let Some(folder) = &all.keep {
+    if let Some(folder) = &options.keep {
         command.arg("--keep").arg(folder);
     }
-    let output = command.output().context("cannot run this program again")?;
+    let output = command
+        .output()
+        .context("cannot start this program again")?;
     print!("{}", String::from_utf8_lossy(&output.stdout));
     eprint!("{}", String::from_utf8_lossy(&output.stderr));
     Ok(!output.status.success())

@@ -1,4 +1,4 @@
-//! What must be true of a news directory after a power cut, and whether it is.
+//! The properties of a news directory that must hold after a power cut, and their check.
 
 use std::collections::HashSet;
 use std::fmt::Write as _;
@@ -11,28 +11,28 @@ use crate::plan::{Plan, Step};
 use crate::recording::Event;
 use crate::workload::{Mark, accepted, links};
 
-/// How far something had come at the cut.
+/// The progress of an operation at the cut.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Stage {
-    /// It had not begun.
+    /// Not begun.
     #[default]
     Ahead,
-    /// It had begun, and was not acknowledged.
+    /// Begun, and not acknowledged.
     Begun,
-    /// It was acknowledged.
+    /// Acknowledged.
     Done,
 }
 
-/// What was known of an article at the cut.
+/// The state of an article at the cut.
 #[derive(Clone, Debug, Default)]
 struct Known {
     filed: Stage,
     cancelled: Stage,
-    /// Its groups and numbers, and how far an expire of the group had come that began after the article was filed.
+    /// Its groups and numbers, with the progress of an expire of the group that began after the article was filed.
     links: Vec<(String, u64, Stage)>,
 }
 
-/// What must hold.
+/// The properties that must hold.
 #[derive(Clone, Debug)]
 pub struct Expectation<'a> {
     plan: &'a Plan,
@@ -41,19 +41,19 @@ pub struct Expectation<'a> {
 }
 
 impl<'a> Expectation<'a> {
-    /// After the recording's events `before` the cut; numbers are taken from all of it.
+    /// Makes the expectation after the first `before` events of the recording; numbers come from the whole recording.
     pub fn new(plan: &'a Plan, recording: &[Event], before: usize) -> Result<Expectation<'a>> {
         let mut steps = vec![Stage::Ahead; plan.steps.len()];
         let mut articles = vec![Known::default(); plan.articles.len()];
         let mut taken = HashSet::new();
-        for (place, event) in recording.iter().enumerate() {
+        for (index, event) in recording.iter().enumerate() {
             let Event::Mark(line) = event else {
                 continue;
             };
             match serde_json::from_slice(line)? {
-                Mark::Begin(step) if place < before => set(&mut steps, step, Stage::Begun),
-                Mark::Done(step) if place < before => set(&mut steps, step, Stage::Done),
-                Mark::Taken(article) if place < before => {
+                Mark::Begin(step) if index < before => set(&mut steps, step, Stage::Begun),
+                Mark::Done(step) if index < before => set(&mut steps, step, Stage::Done),
+                Mark::Taken(article) if index < before => {
                     taken.insert(article);
                 }
                 Mark::Numbers(numbers) => {
@@ -98,7 +98,7 @@ impl<'a> Expectation<'a> {
                 }
             }
             Step::Expire { groups } => {
-                // Only what an earlier step filed: later ones have not been noted yet.
+                // Only articles of earlier steps: later ones have not been noted yet.
                 for (article, known) in self.plan.articles.iter().zip(&mut self.articles) {
                     if known.filed == Stage::Ahead {
                         continue;
@@ -116,14 +116,14 @@ impl<'a> Expectation<'a> {
         }
     }
 
-    /// How many articles were acknowledged.
+    /// Number of acknowledged articles.
     pub fn acknowledged(&self) -> usize {
         let done = |known: &&Known| known.filed == Stage::Done;
         self.articles.iter().filter(done).count()
     }
 
-    /// After the whole plan was given to rnews once more, and that was cut, too: all has begun.
-    pub fn given_again(mut self) -> Self {
+    /// The expectation after the whole plan was passed to rnews once more, and that was cut, too: everything has begun.
+    pub fn after_second_filing(mut self) -> Self {
         for known in &mut self.articles {
             known.filed = known.filed.max(Stage::Begun);
         }
@@ -136,10 +136,10 @@ impl<'a> Expectation<'a> {
         self
     }
 
-    /// Lets the real binary recover and looks at everything; returns what is wrong. Files the whole plan again.
+    /// Lets the real binary recover and checks everything; returns the errors. Files the whole plan again.
     pub fn check(&self, news: &News, first: usize) -> Result<Vec<String>> {
-        let mut wrong = Vec::new();
-        // The program that meets the crash first: one of several.
+        let mut errors = Vec::new();
+        // The program that recovers first: one of several.
         let commands: [&[&str]; 4] = [
             &["history", "find", "<nothing@desk.example>"],
             &["group", "list"],
@@ -148,17 +148,17 @@ impl<'a> Expectation<'a> {
         ];
         if let Some(words) = commands.get(first % commands.len()) {
             let output = news.run(words)?;
-            // `history find` finds nothing and ends with 1.
+            // `history find` exits with 1 if it finds nothing.
             if output.status.code().is_none_or(|code| code > 1) {
                 let error = String::from_utf8_lossy(&output.stderr);
-                wrong.push(format!("{} {}: {error}", words.join(" "), output.status));
+                errors.push(format!("{} {}: {error}", words.join(" "), output.status));
             }
         }
-        let absent = match self.look(news, &mut wrong) {
+        let absent = match self.check_articles(news, &mut errors) {
             Ok(absent) => absent,
             Err(error) => {
-                wrong.push(format!("cannot be read: {error:#}"));
-                return Ok(wrong);
+                errors.push(format!("cannot be read: {error:#}"));
+                return Ok(errors);
             }
         };
         let batch = self.plan.batch(0..self.plan.articles.len());
@@ -166,27 +166,27 @@ impl<'a> Expectation<'a> {
         if output.status.success() {
             let accepted = accepted(&output.stdout)?;
             if accepted != absent {
-                wrong.push(format!(
+                errors.push(format!(
                     "{absent} articles were unknown, and {accepted} are accepted now"
                 ));
             }
         } else {
             let error = String::from_utf8_lossy(&output.stderr);
-            wrong.push(format!("rnews {}: {error}", output.status));
+            errors.push(format!("rnews {}: {error}", output.status));
         }
-        fsck(news, &mut wrong)?;
-        Ok(wrong)
+        fsck(news, &mut errors)?;
+        Ok(errors)
     }
 
-    /// Reads every article; returns how many are unknown.
-    pub fn look(&self, news: &News, wrong: &mut Vec<String>) -> Result<usize> {
+    /// Reads every article; returns the number of unknown ones.
+    pub fn check_articles(&self, news: &News, errors: &mut Vec<String>) -> Result<usize> {
         let reader = Reader::open(news.dir()).context("opening")?;
         let mut numbers = HashSet::new();
         reader.each_history_line(|line| {
             if let Some(line) = HistoryLine::parse(line) {
                 for (group, number) in links(&line) {
                     if !numbers.insert((group.clone(), number)) {
-                        wrong.push(format!("{group}/{number} was given twice"));
+                        errors.push(format!("the number {group}/{number} was used twice"));
                     }
                 }
             }
@@ -194,62 +194,62 @@ impl<'a> Expectation<'a> {
         })?;
         for (name, stage) in &self.groups {
             if *stage == Stage::Done && reader.active().find(name.as_bytes()).is_none() {
-                wrong.push(format!("the group {name} is lost"));
+                errors.push(format!("the group {name} is lost"));
             }
         }
         let mut absent = 0;
         for (article, known) in self.plan.articles.iter().zip(&self.articles) {
-            let mut faults = String::new();
-            let is_there = look_at(&reader, article, known, &mut faults);
+            let mut found = String::new();
+            let is_there = check_article(&reader, article, known, &mut found);
             absent += usize::from(!is_there);
-            if !faults.is_empty() {
-                wrong.push(format!("{}:{faults} ({known:?})", article.id));
+            if !found.is_empty() {
+                errors.push(format!("{}:{found} ({known:?})", article.id));
             }
         }
         Ok(absent)
     }
 }
 
-/// Runs `fsck`, which must be clean.
-pub fn fsck(news: &News, wrong: &mut Vec<String>) -> Result<()> {
+/// Runs `fsck`, which must find nothing.
+pub fn fsck(news: &News, errors: &mut Vec<String>) -> Result<()> {
     let fsck = news.run(&["fsck"])?;
     if !fsck.status.success() {
         let out = String::from_utf8_lossy(&fsck.stdout);
         let error = String::from_utf8_lossy(&fsck.stderr);
-        wrong.push(format!("fsck {}: {out}{error}", fsck.status));
+        errors.push(format!("fsck {}: {out}{error}", fsck.status));
     }
     Ok(())
 }
 
-fn set(stages: &mut [Stage], place: usize, stage: Stage) {
-    if let Some(known) = stages.get_mut(place) {
+fn set(stages: &mut [Stage], index: usize, stage: Stage) {
+    if let Some(known) = stages.get_mut(index) {
         *known = stage;
     }
 }
 
-/// True when its id is known.
-fn look_at(
+/// Checks one article; returns whether its id is known.
+fn check_article(
     reader: &Reader,
     article: &crate::plan::Article,
     known: &Known,
-    faults: &mut String,
+    errors: &mut String,
 ) -> bool {
     let is_acknowledged = known.filed == Stage::Done;
     let line = match reader.find(article.id.as_bytes()) {
         Ok(line) => line,
         Err(error) => {
-            let _ = write!(faults, " its history line cannot be read: {error};");
+            let _ = write!(errors, " its history line cannot be read: {error};");
             return true;
         }
     };
     let Some(line) = line else {
         if is_acknowledged {
-            faults.push_str(" acknowledged and lost;");
+            errors.push_str(" acknowledged and lost;");
         }
         return false;
     };
     if known.filed == Stage::Ahead {
-        faults.push_str(" known before it came;");
+        errors.push_str(" known before it arrived;");
     }
     let numbers = known.links.iter();
     let same = links(&line)
@@ -257,36 +257,36 @@ fn look_at(
         .map(|(group, number)| (group, number))
         .eq(numbers.map(|(group, number, _)| (group, number)));
     if is_acknowledged && !known.links.is_empty() && !same {
-        let _ = write!(faults, " its numbers are {:?};", links(&line));
+        let _ = write!(errors, " its numbers are {:?};", links(&line));
     }
     let lives = |(_, _, expired): &(String, u64, Stage)| *expired == Stage::Ahead;
     let must_live = is_acknowledged && known.cancelled == Stage::Ahead;
     match reader.article(article.id.as_bytes()) {
         Err(error) => {
-            let _ = write!(faults, " cannot be read: {error};");
+            let _ = write!(errors, " cannot be read: {error};");
         }
-        Ok(None) if must_live && known.links.iter().any(lives) => faults.push_str(" is dead;"),
+        Ok(None) if must_live && known.links.iter().any(lives) => errors.push_str(" is dead;"),
         Ok(None) => {}
-        Ok(Some(_)) if known.cancelled == Stage::Done => faults.push_str(" came back;"),
+        Ok(Some(_)) if known.cancelled == Stage::Done => errors.push_str(" came back;"),
         Ok(Some(stored)) => {
             if !is_same(&article.bytes, &stored) {
-                faults.push_str(" is not whole;");
+                errors.push_str(" is not whole;");
             }
         }
     }
     for (group, number, expired) in known.links.iter().filter(|_| is_acknowledged) {
         match reader.article_by_number(group.as_bytes(), *number) {
             Err(error) => {
-                let _ = write!(faults, " {group}/{number} cannot be read: {error};");
+                let _ = write!(errors, " {group}/{number} cannot be read: {error};");
             }
             Ok(None) if must_live && *expired == Stage::Ahead => {
-                let _ = write!(faults, " {group}/{number} is dead;");
+                let _ = write!(errors, " {group}/{number} is dead;");
             }
             Ok(Some(_)) if known.cancelled == Stage::Done || *expired == Stage::Done => {
-                let _ = write!(faults, " {group}/{number} came back;");
+                let _ = write!(errors, " {group}/{number} came back;");
             }
             Ok(Some(stored)) if !is_same(&article.bytes, &stored) => {
-                let _ = write!(faults, " {group}/{number} is not whole;");
+                let _ = write!(errors, " {group}/{number} is not whole;");
             }
             Ok(_) => {}
         }
@@ -294,7 +294,7 @@ fn look_at(
     true
 }
 
-/// The same bytes but for Path and Xref.
+/// Whether the bytes are the same, apart from Path and Xref.
 fn is_same(article: &[u8], stored: &store::StoredRecord) -> bool {
     let mut native = Vec::new();
     stored.record().push_native(&mut native);

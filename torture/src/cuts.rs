@@ -1,4 +1,4 @@
-//! Power cuts: one workload is recorded, and then the disk is put back to what many cuts would have left of it.
+//! Power cuts: records one workload, and sets the disk to the states that many power cuts would have left.
 
 use std::fmt;
 use std::fs::File;
@@ -18,11 +18,11 @@ use crate::recording::{Event, Keep, read_events};
 use crate::rig::Rig;
 use crate::workload::{Mark, drive};
 
-/// Of 100 cuts, how many are followed by another during the recovery.
-const AGAIN_PERCENT: u64 = 12;
-/// Faults of one point that are printed.
-const FAULTS_PRINTED_MAX: usize = 2;
-/// Points with faults that are printed.
+/// Percentage of cuts that are followed by another one during the recovery.
+const SECOND_CUT_PERCENT: u64 = 12;
+/// Most errors of one point that are printed.
+const ERRORS_PRINTED_MAX: usize = 2;
+/// Most points with errors that are printed.
 const POINTS_PRINTED_MAX: usize = 5;
 
 /// One run: a file system, a workload and cuts of it.
@@ -35,11 +35,11 @@ pub struct Run {
     pub size: u64,
     /// The setting store.sync.
     pub sync: String,
-    /// Where the recording of a run with losses goes.
+    /// Directory for the recording of a run with losses.
     pub keep: Option<PathBuf>,
 }
 
-/// A point at which the power is cut. All else comes from its seed.
+/// The point of a power cut. Its seed determines everything else.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Point {
     /// Number of events before the cut.
@@ -65,27 +65,27 @@ impl FromStr for Point {
     }
 }
 
-/// What the checks of a run came to.
+/// The results of the checks of a run.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Tally {
+pub struct CheckCounts {
     pub cuts: u64,
     pub again: u64,
     pub losses: u64,
 }
 
-/// Records, cuts and checks. Prints what it did; returns the number of points at which something was wrong.
+/// Records, cuts and checks. Prints a summary; returns the number of points with errors.
 pub fn run(run: &Run) -> Result<u64> {
     let begun = Instant::now();
     let rig = Rig::new(&run.file_system)?;
     let file = rig.beside().join("recording");
     let plan = Plan::new(run.seed, run.size);
-    rig.tell(&Command::Record(file.clone()))?;
+    rig.send_command(&Command::Record(file.clone()))?;
     rig.make()?;
     rig.mount()?;
     let news = News::at(&rig.mounted().join("news"))?;
     drive(&rig, &news, &plan, &run.sync, run.seed)?;
     rig.unmount()?;
-    rig.tell(&Command::Stop)?;
+    rig.send_command(&Command::Stop)?;
     let recorded = begun.elapsed();
     let events = read_events(&mut BufReader::new(File::open(&file)?))?;
     let count = |wanted: fn(&Event) -> bool| events.iter().filter(|event| wanted(event)).count();
@@ -99,27 +99,27 @@ pub fn run(run: &Run) -> Result<u64> {
         count(|event| *event == Event::Flush),
         recorded.as_secs_f64(),
     );
-    rig.tell(&Command::Load(file.clone()))?;
+    rig.send_command(&Command::Load(file.clone()))?;
     let points = points(&plan, &events, run.points, run.seed)?;
     let checked = check(&rig, &news, &plan, &events, &points, run);
-    if checked.as_ref().map_or(true, |tally| tally.losses > 0) {
+    if checked.as_ref().map_or(true, |counts| counts.losses > 0) {
         keep(&file, run)?;
     }
-    let tally = checked?;
+    let counts = checked?;
     println!(
         "{}, seed {}, sync {}: {} power cuts, {} of them with another in the recovery; losses at {} points; {:.1} s",
         run.file_system,
         run.seed,
         run.sync,
-        tally.cuts,
-        tally.again,
-        tally.losses,
+        counts.cuts,
+        counts.again,
+        counts.losses,
         begun.elapsed().as_secs_f64(),
     );
-    Ok(tally.losses)
+    Ok(counts.losses)
 }
 
-/// Keeps a recording at which something was wrong, and says how to look again.
+/// Saves a recording with errors, and prints the command that replays it.
 fn keep(recording: &Path, run: &Run) -> Result<()> {
     let Some(folder) = &run.keep else {
         return Ok(());
@@ -137,21 +137,21 @@ fn keep(recording: &Path, run: &Run) -> Result<()> {
     Ok(())
 }
 
-/// Checks some points of a recording that was kept.
+/// Checks some points of a saved recording.
 pub fn replay(run: &Run, recording: &Path, points: &[Point]) -> Result<u64> {
     let recording = recording.canonicalize()?;
     let events = read_events(&mut BufReader::new(File::open(&recording)?))?;
     let rig = Rig::new(&run.file_system)?;
     let plan = Plan::new(run.seed, run.size);
     let news = News::at(&rig.mounted().join("news"))?;
-    rig.tell(&Command::Load(recording))?;
-    let tally = check(&rig, &news, &plan, &events, points, run)?;
-    println!("{} cuts, losses at {}", tally.cuts, tally.losses);
-    Ok(tally.losses)
+    rig.send_command(&Command::Load(recording))?;
+    let counts = check(&rig, &news, &plan, &events, points, run)?;
+    println!("{} cuts, losses at {}", counts.cuts, counts.losses);
+    Ok(counts.losses)
 }
 
-/// Points to cut at, ascending: half of them anywhere, a quarter beside a flush or a mark, and a quarter in an expire, which
-/// writes little and moves much.
+/// Chooses the points of cuts, ascending: half of them anywhere, a quarter next to a flush or a mark, and a quarter in an expire, which
+/// writes little and changes much.
 fn points(plan: &Plan, events: &[Event], count: u64, seed: u64) -> Result<Vec<Point>> {
     let (mut ready, mut edges, mut expires) = (None, Vec::new(), Vec::new());
     let mut is_expire = false;
@@ -202,34 +202,34 @@ fn check(
     events: &[Event],
     points: &[Point],
     run: &Run,
-) -> Result<Tally> {
-    let mut tally = Tally::default();
+) -> Result<CheckCounts> {
+    let mut counts = CheckCounts::default();
     for point in points {
-        let (wrong, how) = check_point(rig, news, plan, events, *point)
+        let (errors, how) = check_point(rig, news, plan, events, *point)
             .with_context(|| format!("{}, seed {}, point {point}", run.file_system, run.seed))?;
-        tally.cuts += 1;
-        tally.again += u64::from(how.contains("again"));
-        if wrong.is_empty() {
+        counts.cuts += 1;
+        counts.again += u64::from(how.contains("again"));
+        if errors.is_empty() {
             continue;
         }
-        tally.losses += 1;
-        if tally.losses <= POINTS_PRINTED_MAX as u64 {
+        counts.losses += 1;
+        if counts.losses <= POINTS_PRINTED_MAX as u64 {
             println!(
                 "{}, seed {}, point {point} ({how}):",
                 run.file_system, run.seed
             );
-            for fault in wrong.iter().take(FAULTS_PRINTED_MAX) {
-                println!("  {fault}");
+            for error in errors.iter().take(ERRORS_PRINTED_MAX) {
+                println!("  {error}");
             }
-            if wrong.len() > FAULTS_PRINTED_MAX {
-                println!("  and {} more", wrong.len() - FAULTS_PRINTED_MAX);
+            if errors.len() > ERRORS_PRINTED_MAX {
+                println!("  and {} more", errors.len() - ERRORS_PRINTED_MAX);
             }
         }
     }
-    Ok(tally)
+    Ok(counts)
 }
 
-/// What is wrong after this cut, and what kind of cut it was.
+/// Checks one cut; returns the errors, and the kind of the cut.
 fn check_point(
     rig: &Rig,
     news: &News,
@@ -239,7 +239,7 @@ fn check_point(
 ) -> Result<(Vec<String>, String)> {
     let mut random = Random::new(point.seed);
     let keep = Keep::draw(&mut random);
-    rig.tell(&Command::Cut(Cut {
+    rig.send_command(&Command::Cut(Cut {
         events: point.events,
         keep: keep.to_string(),
         seed: random.word(),
@@ -248,12 +248,12 @@ fn check_point(
     rig.mount()?;
     let expectation = Expectation::new(plan, events, point.events)?;
     let mut how = format!("{} acknowledged, keeps {keep}", expectation.acknowledged());
-    let mut wrong = expectation.check(news, random.position(4))?;
+    let mut errors = expectation.check(news, random.position(4))?;
     rig.unmount()?;
-    if wrong.is_empty() && random.chance(AGAIN_PERCENT) {
+    if errors.is_empty() && random.chance(SECOND_CUT_PERCENT) {
         let keep = Keep::draw(&mut random);
         let thousandths = random.below(1001);
-        rig.tell(&Command::CutAgain {
+        rig.send_command(&Command::CutAgain {
             thousandths,
             keep: keep.to_string(),
             seed: random.word(),
@@ -263,8 +263,10 @@ fn check_point(
         how.push_str(&format!(
             ", again at {thousandths}/1000 of the recovery, keeps {keep}"
         ));
-        wrong = expectation.given_again().check(news, random.position(4))?;
+        errors = expectation
+            .after_second_filing()
+            .check(news, random.position(4))?;
         rig.unmount()?;
     }
-    Ok((wrong, how))
+    Ok((errors, how))
 }

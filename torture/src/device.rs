@@ -1,5 +1,5 @@
-//! The device: a FUSE file system of three files, served by a process of its own that never touches the file system
-//! under test. `disk` holds the bytes of the block device, `marks` takes lines for the recording, and `control` takes
+//! The device: a FUSE file system of three files, served by a separate process that never uses the file system
+//! under test. `disk` contains the bytes of the block device, lines written to `marks` go into the recording, and `control` accepts
 //! the commands of [`Command`].
 
 use std::ffi::OsStr;
@@ -22,59 +22,59 @@ use crate::recording::{
     Event, Keep, SECTOR_BYTES, apply, apply_unflushed, durable_before, read_events, write_event,
 };
 
-/// The file that is the block device.
+/// The file with the bytes of the block device.
 pub const DISK: &str = "disk";
-/// The file that takes lines for the recording.
+/// The file for lines of the recording.
 pub const MARKS: &str = "marks";
-/// The file that takes commands; reads as the counts of faults that were injected.
+/// The file for commands; reading it returns the counts of injected faults.
 pub const CONTROL: &str = "control";
 /// The files, by inode number minus two.
 const FILES: [&str; 3] = [DISK, MARKS, CONTROL];
 
-/// How long the kernel may keep names and attributes: they never change.
+/// How long the kernel caches names and attributes, which never change.
 const FOREVER: Duration = Duration::from_secs(1 << 30);
-/// Largest answer to a read of `control`, bytes.
+/// Longest reply to a read of `control`, bytes.
 const STATUS_BYTES_MAX: u64 = 4096;
 
-/// What `control` takes, as JSON.
+/// A command for `control`, as JSON.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub enum Command {
     /// Appends events to this file from now on.
     Record(PathBuf),
-    /// Ends the recording: all of it is in the file.
+    /// Ends the recording and completes the file.
     Stop,
-    /// Reads a recording.
+    /// Loads a recording.
     Load(PathBuf),
-    /// The disk becomes what is left of the recording after a power cut.
+    /// Sets the disk to the state of the recording after a power cut.
     Cut(Cut),
-    /// The disk becomes what is left after a power cut at this many thousandths of the events since the last cut.
+    /// Sets the disk to the state after a power cut at this many thousandths of the events since the last cut.
     CutAgain {
         thousandths: u64,
         keep: String,
         seed: u64,
     },
-    /// Fails so many of the writes that contain the bytes.
+    /// Fails this number of the writes that contain the bytes.
     FailWrites { count: u64, containing: String },
-    /// Fails so many flushes.
+    /// Fails this number of flushes.
     FailFlushes { count: u64 },
     /// Fails each read of a sector in which these bytes begin.
     FailReads { containing: String },
-    /// Injects no more faults.
+    /// Stops injecting faults.
     Heal,
 }
 
 /// A power cut.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Cut {
-    /// Number of events before it.
+    /// Number of events before the cut.
     pub events: usize,
     /// What it leaves of unflushed writes; see [`Keep`].
     pub keep: String,
-    /// Decides where chance does.
+    /// Seed for random decisions.
     pub seed: u64,
 }
 
-/// The faults that were injected so far; `control` reads as this, in JSON.
+/// The faults injected so far; reading `control` returns this as JSON.
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 pub struct Injected {
     /// Failed writes.
@@ -83,25 +83,25 @@ pub struct Injected {
     pub flushes: u64,
     /// Failed reads.
     pub reads: u64,
-    /// Bad sectors there are.
+    /// Bad sectors.
     pub bad_sectors: u64,
 }
 
 #[derive(Default)]
 struct State {
-    /// Unit that is written wholly or not at all when the power fails, bytes.
+    /// Unit that the disk writes atomically when the power fails, bytes.
     sector: u64,
     image: Image,
     recorder: Option<BufWriter<File>>,
     recording: Vec<Event>,
-    /// How many events of the recording the lowest layer has seen.
+    /// Number of events of the recording that the lowest layer contains.
     applied: usize,
     /// Events since the last cut.
     since: Vec<Event>,
     is_cut: bool,
     failing_writes: (u64, Vec<u8>),
     failing_flushes: u64,
-    /// Offsets of sectors that cannot be read.
+    /// Offsets of unreadable sectors.
     bad_sectors: Vec<u64>,
     injected: Injected,
 }
@@ -111,8 +111,8 @@ struct Device {
     state: Mutex<State>,
 }
 
-/// Serves a device of `size` bytes, in sectors of `sector` bytes, at a directory until it is unmounted. Says `ready` on
-/// standard output when it is there.
+/// Serves a device of `size` bytes, in sectors of `sector` bytes, at a directory until it is unmounted. Prints `ready` on
+/// standard output once it is mounted.
 pub fn serve(at: &Path, size: u64, sector: u64) -> Result<()> {
     let device = Device {
         size,
@@ -172,7 +172,7 @@ impl State {
         Ok(())
     }
 
-    fn obey(&mut self, command: Command) -> Result<()> {
+    fn execute(&mut self, command: Command) -> Result<()> {
         match command {
             Command::Record(path) => {
                 self.recorder = Some(BufWriter::new(File::create(path)?));
@@ -193,8 +193,8 @@ impl State {
                 keep,
                 seed,
             } => {
-                let keep = keep.parse().ok().context("no such way of cutting")?;
-                self.cut_again(thousandths, keep, seed);
+                let keep = keep.parse().ok().context("unknown kind of cut")?;
+                self.cut_recovery(thousandths, keep, seed);
             }
             Command::FailWrites { count, containing } => {
                 self.failing_writes = (count, containing.into_bytes());
@@ -218,9 +218,9 @@ impl State {
         Ok(())
     }
 
-    /// Layers afterwards: what is surely on the disk, what the cut leaves of the rest, what is written from now on.
+    /// Sets the layers: the durable state, what the cut leaves of the rest, and new writes.
     fn cut(&mut self, cut: &Cut) -> Result<()> {
-        let keep: Keep = cut.keep.parse().ok().context("no such way of cutting")?;
+        let keep: Keep = cut.keep.parse().ok().context("unknown kind of cut")?;
         let durable = durable_before(&self.recording, cut.events);
         if durable < self.applied {
             self.image = Image::default();
@@ -241,7 +241,7 @@ impl State {
         Ok(())
     }
 
-    fn cut_again(&mut self, thousandths: u64, keep: Keep, seed: u64) {
+    fn cut_recovery(&mut self, thousandths: u64, keep: Keep, seed: u64) {
         let events = std::mem::take(&mut self.since);
         let cut = (events.len() as u64 * thousandths / 1000) as usize;
         let durable = durable_before(&events, cut);
@@ -256,7 +256,7 @@ impl State {
 }
 
 fn contains(bytes: &[u8], needle: &[u8]) -> bool {
-    // All but the rarest positions are passed over by their first byte.
+    // The first byte excludes nearly all positions.
     bytes
         .windows(needle.len().max(1))
         .any(|window| window == needle)
@@ -318,7 +318,7 @@ impl Filesystem for Device {
         }
     }
 
-    /// All files are opened past the page cache: what is written is here when write(2) returns.
+    /// Opens all files without the page cache, so that a write is here when write(2) returns.
     fn open(&self, _: &Request, _: INodeNo, _: OpenFlags, reply: ReplyOpen) {
         reply.opened(FileHandle(0), FopenFlags::FOPEN_DIRECT_IO);
     }
@@ -371,7 +371,7 @@ impl Filesystem for Device {
             Some(MARKS) => state.note(Event::Mark(data.to_vec())),
             _ => serde_json::from_slice(data)
                 .map_err(anyhow::Error::from)
-                .and_then(|command| state.obey(command))
+                .and_then(|command| state.execute(command))
                 .map_err(|error| {
                     eprintln!("torture device: {error:#}");
                     Errno::EINVAL
@@ -394,7 +394,7 @@ impl Filesystem for Device {
         }
     }
 
-    /// Discards and writes of zeros, which the loop driver asks for by holes.
+    /// Discards and writes of zeros, which the loop driver requests as holes.
     fn fallocate(
         &self,
         _: &Request,

@@ -1,5 +1,5 @@
-//! Write errors: writes of article data, of what is derived from it, and flushes fail once with EIO. What is acknowledged
-//! then must read well after a clean unmount, when no cache helps.
+//! Write errors: writes of article data, of derived data, and flushes fail once with EIO. Every article acknowledged
+//! then must be readable after a clean unmount, without caches.
 
 use std::cell::RefCell;
 use std::time::Instant;
@@ -14,16 +14,16 @@ use crate::news::News;
 use crate::plan::{Plan, Step};
 use crate::recording::Event;
 use crate::rig::Rig;
-use crate::workload::{Mark, do_step, say_numbers};
+use crate::workload::{Mark, do_step, mark_numbers};
 
-/// Of 100 steps, how many meet a fault.
+/// Percentage of steps with a fault.
 const FAULT_PERCENT: u64 = 40;
-/// How often a step is tried again after its fault is over.
+/// Most retries of a step after its fault is over.
 const TRIES_MAX: usize = 3;
-/// Shortest line of an article that is taken to be in no other, bytes.
+/// Shortest line of an article that is assumed to be unique, bytes.
 const LINE_BYTES_MIN: usize = 30;
 
-/// Does a plan with faults in it; returns how many checks found something wrong.
+/// Runs a plan with faults; returns the number of checks with errors.
 pub fn run(run: &Run) -> Result<u64> {
     let begun = Instant::now();
     let rig = Rig::new(&run.file_system)?;
@@ -34,75 +34,78 @@ pub fn run(run: &Run) -> Result<u64> {
     let news = News::at(&rig.mounted().join("news"))?;
     news.make(&plan, &run.sync, rig.beside())?;
     let marks = RefCell::new(Vec::new());
-    let say = |mark: &Mark| {
+    let mark = |mark: &Mark| {
         marks
             .borrow_mut()
             .push(Event::Mark(serde_json::to_vec(mark)?));
         Ok(())
     };
     let (mut armed, mut failed, mut checks, mut losses, mut boot) = (0u64, 0u64, 0u64, 0u64, 0);
-    for place in 0..plan.steps.len() {
-        say(&Mark::Begin(place))?;
-        let fault = fault(&plan, place, &mut random).filter(|_| random.chance(FAULT_PERCENT));
+    for index in 0..plan.steps.len() {
+        mark(&Mark::Begin(index))?;
+        let fault = fault(&plan, index, &mut random).filter(|_| random.chance(FAULT_PERCENT));
         if let Some(command) = &fault {
-            rig.tell(command)?;
+            rig.send_command(command)?;
             armed += 1;
         }
-        let mut done = do_step(rig.beside(), &news, &plan, place, &say);
-        // Often the fault is over and the same is tried again in the same mount; sometimes all starts anew first.
+        let mut done = do_step(rig.beside(), &news, &plan, index, &mark);
+        // Usually the fault is over and the step is retried in the same mount; sometimes everything restarts first.
         let same_mount = random.chance(70);
         failed += u64::from(done.is_err());
         for _ in 0..TRIES_MAX {
             if done.is_ok() {
                 break;
             }
-            rig.tell(&Command::Heal)?;
+            rig.send_command(&Command::Heal)?;
             if !same_mount {
                 rig.unmount()?;
                 rig.mount()?;
             }
-            done = do_step(rig.beside(), &news, &plan, place, &say);
+            done = do_step(rig.beside(), &news, &plan, index, &mark);
         }
         if done.is_err() {
-            // A file system that gave up writing does so until it is mounted again.
+            // A file system that stopped writing does so until it is mounted again.
             rig.unmount()?;
             rig.mount()?;
-            done = do_step(rig.beside(), &news, &plan, place, &say);
+            done = do_step(rig.beside(), &news, &plan, index, &mark);
         }
-        let mut wrong = Vec::new();
+        let mut errors = Vec::new();
         match done {
             Ok(()) => {
-                say(&Mark::Done(place))?;
-                if let Err(error) = say_numbers(&news, &plan, place, &say) {
-                    wrong.push(format!("its numbers: {error:#}"));
+                mark(&Mark::Done(index))?;
+                if let Err(error) = mark_numbers(&news, &plan, index, &mark) {
+                    errors.push(format!("its numbers: {error:#}"));
                 }
             }
-            Err(error) => wrong.push(format!("goes wrong without a fault: {error:#}")),
+            Err(error) => errors.push(format!("fails without a fault: {error:#}")),
         }
         if fault.is_some() {
             rig.unmount()?;
-            rig.tell(&Command::Heal)?;
-            // Sometimes the machine is started again, too.
+            rig.send_command(&Command::Heal)?;
+            // Sometimes the machine restarts, too.
             boot += u64::from(random.chance(50));
             rig.set_boot(boot)?;
             rig.mount()?;
             let marks = marks.borrow();
             let expectation = Expectation::new(&plan, &marks, marks.len())?;
-            if let Err(error) = expectation.look(&news, &mut wrong) {
-                wrong.push(format!("cannot be read: {error:#}"));
+            if let Err(error) = expectation.check_articles(&news, &mut errors) {
+                errors.push(format!("cannot be read: {error:#}"));
             }
-            fsck(&news, &mut wrong)?;
+            fsck(&news, &mut errors)?;
             checks += 1;
         }
-        if !wrong.is_empty() {
+        if !errors.is_empty() {
             losses += 1;
             println!(
-                "{}, seed {}, step {place}, {fault:?}, again in the same mount: {same_mount}:",
+                "{}, seed {}, step {index}, {fault:?}, retried in the same mount: {same_mount}:",
                 run.file_system, run.seed
             );
-            wrong.iter().take(3).for_each(|fault| println!("  {fault}"));
-            println!("  ({} in all)", wrong.len());
-            // What is wrong stays wrong: later checks would only say it again.
+            errors
+                .iter()
+                .take(3)
+                .for_each(|error| println!("  {error}"));
+            println!("  ({} in all)", errors.len());
+            // The errors persist, and later checks would only repeat them.
             break;
         }
     }
@@ -121,9 +124,9 @@ pub fn run(run: &Run) -> Result<u64> {
     Ok(losses)
 }
 
-/// A fault for a step. `None`: for this one there is none.
-fn fault(plan: &Plan, place: usize, random: &mut Random) -> Option<Command> {
-    let (Step::Rnews { articles, .. } | Step::Takethis { articles, .. }) = plan.steps.get(place)?
+/// The fault for a step; `None` if this step has none.
+fn fault(plan: &Plan, index: usize, random: &mut Random) -> Option<Command> {
+    let (Step::Rnews { articles, .. } | Step::Takethis { articles, .. }) = plan.steps.get(index)?
     else {
         return None;
     };
@@ -145,7 +148,7 @@ fn fault(plan: &Plan, place: usize, random: &mut Random) -> Option<Command> {
     })
 }
 
-/// A line of the body that is likely to be in no other article.
+/// A line of the body that is probably in no other article.
 pub fn line_of(article: &[u8], random: &mut Random) -> Option<String> {
     let text = String::from_utf8_lossy(article);
     let (_, body) = text.split_once("\n\n")?;

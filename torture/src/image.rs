@@ -1,4 +1,4 @@
-//! The contents of a block device, in memory, in layers: what lies above hides what lies below.
+//! The contents of a block device, in memory, in layers: a layer hides those below it.
 
 use std::collections::HashMap;
 
@@ -7,11 +7,11 @@ const BLOCK_BYTES: u64 = 4096;
 
 type Block = Box<[u8; BLOCK_BYTES as usize]>;
 
-/// Blocks by their number. A block that is absent is transparent.
+/// Blocks by number. An absent block is transparent.
 #[derive(Clone, Debug, Default)]
 pub struct Layer(HashMap<u64, Block>);
 
-/// A block device of layers. Writes go to the topmost; a block in no layer reads as zeros.
+/// A block device of layers. Writes go to the top layer; a block in no layer reads as zeros.
 #[derive(Clone, Debug)]
 pub struct Image {
     layers: Vec<Layer>,
@@ -25,8 +25,8 @@ impl Default for Image {
     }
 }
 
-/// The stretches of `length` bytes from `offset` on, one for each block: block number, offset within it, length.
-fn stretches(offset: u64, length: u64) -> impl Iterator<Item = (u64, usize, usize)> {
+/// Splits `length` bytes from `offset` at block boundaries: block number, offset within it, length.
+fn block_ranges(offset: u64, length: u64) -> impl Iterator<Item = (u64, usize, usize)> {
     let end = offset + length;
     let mut at = offset;
     std::iter::from_fn(move || {
@@ -48,10 +48,10 @@ impl Image {
             .find_map(|layer| layer.0.get(&number))
     }
 
-    /// Fills `buffer` with what lies at `offset`.
+    /// Reads from `offset` into `buffer`.
     pub fn read(&self, offset: u64, buffer: &mut [u8]) {
         let mut rest = buffer;
-        for (number, within, length) in stretches(offset, rest.len() as u64) {
+        for (number, within, length) in block_ranges(offset, rest.len() as u64) {
             let Some((part, behind)) = rest.split_at_mut_checked(length) else {
                 return;
             };
@@ -66,10 +66,10 @@ impl Image {
         }
     }
 
-    /// Writes `bytes` at `offset` into the topmost layer.
+    /// Writes `bytes` at `offset` into the top layer.
     pub fn write(&mut self, offset: u64, bytes: &[u8]) {
         let mut rest = bytes;
-        for (number, within, length) in stretches(offset, bytes.len() as u64) {
+        for (number, within, length) in block_ranges(offset, bytes.len() as u64) {
             let Some((part, behind)) = rest.split_at_checked(length) else {
                 return;
             };
@@ -78,9 +78,9 @@ impl Image {
         }
     }
 
-    /// Writes zeros into the topmost layer.
+    /// Writes zeros into the top layer.
     pub fn zero(&mut self, offset: u64, length: u64) {
-        for (number, within, length) in stretches(offset, length) {
+        for (number, within, length) in block_ranges(offset, length) {
             self.change(number, within, length, |to| to.fill(0));
         }
     }
@@ -103,17 +103,17 @@ impl Image {
         }
     }
 
-    /// Puts an empty layer on top.
+    /// Adds an empty layer at the top.
     pub fn push_layer(&mut self) {
         self.layers.push(Layer::default());
     }
 
-    /// Takes away all layers but the lowest `keep`.
+    /// Removes all layers but the lowest `keep`.
     pub fn keep_layers(&mut self, keep: usize) {
         self.layers.truncate(keep.max(1));
     }
 
-    /// Offsets at which `needle` occurs, of all blocks that were written; it may lie across two blocks.
+    /// Finds the offsets of `needle` in all written blocks, also across two blocks.
     pub fn find(&self, needle: &[u8]) -> Vec<u64> {
         let mut numbers: Vec<u64> = self
             .layers

@@ -37,20 +37,20 @@ fn main() -> ExitCode {
     }
 }
 
-/// A seed that nobody chose. It is printed.
-fn fresh_seed() -> u64 {
+/// A random seed, which is printed.
+fn random_seed() -> u64 {
     let now = std::time::UNIX_EPOCH.elapsed().unwrap_or_default();
     now.as_millis() as u64 % 1_000_000_000
 }
 
-/// Returns how many points had something wrong.
+/// Runs the command; returns the number of points with errors.
 fn start() -> Result<u64> {
     let mut words = lexopt::Parser::from_env();
     let mut verb = String::new();
     let mut operands: Vec<std::ffi::OsString> = Vec::new();
     let mut run = cuts::Run {
         file_system: String::new(),
-        seed: fresh_seed(),
+        seed: random_seed(),
         points: 100,
         size: 100,
         sync: "commit".to_owned(),
@@ -80,7 +80,7 @@ fn start() -> Result<u64> {
             if file_systems.is_empty() {
                 file_systems = rig::file_systems().map(str::to_owned).collect();
             }
-            all::all(&all::All {
+            all::all(&all::TortureOptions {
                 file_systems,
                 seed: run.seed,
                 points: run.points,

@@ -1,4 +1,4 @@
-//! A news directory on the file system under test, and the real binary at work in it.
+//! A news directory on the file system under test, and the real binary working in it.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
@@ -9,7 +9,7 @@ use anyhow::{Context, Result, bail, ensure};
 
 use crate::plan::Plan;
 
-/// Settings under which a few megabytes fill several segments and meet many checkpoints.
+/// Settings with which a few megabytes fill several segments and cause many checkpoints.
 const SMALL: [(&str, &str); 6] = [
     (
         "article_bytes_max = \"8 MiB\"",
@@ -24,7 +24,7 @@ const SMALL: [(&str, &str); 6] = [
     ("cancel = \"locked\"", "cancel = \"classic\""),
     ("keep_free = \"128 MiB\"", "keep_free = \"1 MiB\""),
 ];
-/// Who may do what over NNTP: all of this machine.
+/// The access rules: everything for this host.
 const ACCESS: &str =
     "\n[[access]]\nname = \"all\"\nfrom = [\"local\"]\nread = \"*\"\npost = \"*\"\nsend = \"*\"\n";
 
@@ -34,7 +34,7 @@ pub struct News {
     dir: PathBuf,
 }
 
-/// The binary that lies beside this program or one directory above it, where cargo puts tests.
+/// The binary beside this program or one directory above it, where cargo puts tests.
 pub fn binary() -> Result<PathBuf> {
     let own = std::env::current_exe()?;
     let found = own
@@ -43,11 +43,13 @@ pub fn binary() -> Result<PathBuf> {
         .take(2)
         .map(|folder| folder.join("broadsheet"))
         .find(|path| path.is_file());
-    found.context("there is no broadsheet beside this program; run `cargo build -p broadsheet`")
+    found.context(
+        "there is no broadsheet binary beside this program; run `cargo build -p broadsheet`",
+    )
 }
 
 impl News {
-    /// One that lies there already, or will.
+    /// A news directory that exists or will be created.
     pub fn at(dir: &Path) -> Result<News> {
         Ok(News {
             binary: binary()?,
@@ -55,12 +57,12 @@ impl News {
         })
     }
 
-    /// Where it is.
+    /// Its path.
     pub fn dir(&self) -> &Path {
         &self.dir
     }
 
-    /// Makes it. `sync` is the setting store.sync.
+    /// Creates the news directory. `sync` is the setting store.sync.
     pub fn make(&self, plan: &Plan, sync: &str, beside: &Path) -> Result<()> {
         let active = beside.join("active");
         std::fs::write(&active, &plan.active)?;
@@ -75,7 +77,7 @@ impl News {
             text = changed;
         }
         std::fs::write(&path, text + ACCESS)?;
-        // The first segment has the size that was set at init; without it, the first program that files makes one.
+        // The first segment has the size set at init; without it, the first program that files creates one.
         for entry in std::fs::read_dir(self.dir.join("segments"))? {
             std::fs::remove_file(entry?.path())?;
         }
@@ -108,13 +110,13 @@ impl News {
             .stderr(Stdio::piped())
             .spawn()?;
         if let Some(mut input) = child.stdin.take() {
-            // A program that ends early says why.
+            // A program that exits early reports why.
             let _ = input.write_all(batch);
         }
         Ok(child.wait_with_output()?)
     }
 
-    /// Starts the daemon; it ends with this program.
+    /// Starts the daemon, which ends with this program.
     pub fn serve(&self) -> Result<Daemon> {
         let mut child = Command::new("setpriv")
             .args(["--pdeathsig", "KILL"])
@@ -148,7 +150,7 @@ impl News {
     }
 }
 
-/// What a command printed, where it ended with 0.
+/// The output of a command; an error unless it exited with 0.
 pub fn expect(output: Output) -> Result<Output> {
     if !output.status.success() {
         let out = String::from_utf8_lossy(&output.stdout);
@@ -166,7 +168,7 @@ pub struct Daemon {
 }
 
 impl Daemon {
-    /// A connection behind the greeting.
+    /// Opens a connection and reads the greeting.
     pub fn connect(&self) -> Result<Connection> {
         let stream = TcpStream::connect(&self.address)?;
         stream.set_nodelay(true)?;
@@ -176,12 +178,12 @@ impl Daemon {
         Ok(connection)
     }
 
-    /// Whether it has ended by itself.
+    /// Whether the daemon has exited by itself.
     pub fn has_ended(&mut self) -> Result<bool> {
         Ok(self.child.try_wait()?.is_some())
     }
 
-    /// Ends it by SIGTERM; what it said, and how it ended.
+    /// Stops the daemon with SIGTERM; returns its output and exit status.
     pub fn stop(mut self) -> Result<(String, std::process::ExitStatus)> {
         let id = nix::unistd::Pid::from_raw(i32::try_from(self.child.id())?);
         let _ = nix::sys::signal::kill(id, nix::sys::signal::Signal::SIGTERM);
@@ -207,7 +209,7 @@ impl Connection {
         Ok(self.0.get_mut().write_all(bytes)?)
     }
 
-    /// The next line of a reply, without its end.
+    /// Reads the next line of a reply, without its line end.
     pub fn line(&mut self) -> Result<String> {
         let mut line = Vec::new();
         self.0.read_until(b'\n', &mut line)?;
@@ -216,7 +218,7 @@ impl Connection {
         Ok(String::from_utf8_lossy(line).into_owned())
     }
 
-    /// The lines of a block, without its end, dots undoubled.
+    /// Reads the lines of a block, without its end, dots undoubled.
     pub fn block(&mut self) -> Result<Vec<String>> {
         let mut lines = Vec::new();
         loop {
@@ -228,14 +230,14 @@ impl Connection {
         }
     }
 
-    /// Sends a command; its reply.
+    /// Sends a command; returns its reply.
     pub fn ask(&mut self, command: &str) -> Result<String> {
         self.send(format!("{command}\r\n").as_bytes())?;
         self.line()
     }
 }
 
-/// TAKETHIS and the article in wire form.
+/// TAKETHIS with an article, in wire form.
 pub fn take_this(id: &str, article: &[u8]) -> Vec<u8> {
     let mut wire = format!("TAKETHIS {id}\r\n").into_bytes();
     for line in article.split_inclusive(|&byte| byte == b'\n') {

@@ -1,12 +1,12 @@
-//! What is done to a news directory: the same articles and steps from the same seed.
+//! The workload of a news directory: the same seed gives the same articles and steps.
 
 use bench::generate::{Articles, Kind, Random, mix};
 
-/// Groups that articles go to. The first has whole segments of its own.
+/// Number of groups. The first has whole segments of its own.
 const GROUPS: usize = 12;
-/// How often a segment fills, empties and goes.
+/// How often a segment is filled, expired and removed.
 const ROUNDS: u64 = 2;
-/// Bytes added to a few articles, so that some are larger than a block, and some than a hundred.
+/// Largest number of bytes added to a few articles, so that some exceed a block, and some a hundred blocks.
 const LARGE_BYTES_MAX: u64 = 300_000;
 
 /// An article of the workload.
@@ -14,26 +14,26 @@ const LARGE_BYTES_MAX: u64 = 300_000;
 pub struct Article {
     pub id: String,
     pub bytes: Vec<u8>,
-    /// The article that this one cancels.
+    /// The article that this one cancels, as an index.
     pub cancels: Option<usize>,
-    /// Its header has an Expires, so that any expire may take it away.
+    /// Whether its header has an Expires, so that any expire may remove it.
     pub expires: bool,
 }
 
-/// One step. Articles are named by their place in the plan.
+/// One step. Articles are indexes into the plan.
 #[derive(Clone, Debug)]
 pub enum Step {
     /// `rnews` files a batch.
     Rnews { articles: Vec<usize>, each: bool },
-    /// A daemon takes articles by TAKETHIS, so many before it waits for replies.
+    /// A daemon accepts articles by TAKETHIS; the client sends this number before it waits for replies.
     Takethis { articles: Vec<usize>, window: usize },
-    /// `expire` removes all that is in these groups.
+    /// `expire` removes all articles of these groups.
     Expire { groups: Vec<String> },
     /// `group add`.
     AddGroup(String),
 }
 
-/// All of it.
+/// A whole workload.
 #[derive(Clone, Debug)]
 pub struct Plan {
     pub active: Vec<u8>,
@@ -42,7 +42,7 @@ pub struct Plan {
 }
 
 impl Plan {
-    /// The plan of a seed. `size` 100 makes about a thousand articles.
+    /// Makes the plan of a seed. `size` 100 makes about a thousand articles.
     pub fn new(seed: u64, size: u64) -> Plan {
         let mut random = Random::new(seed);
         let mut plan = Plan {
@@ -62,11 +62,11 @@ impl Plan {
         let alone = groups.first().cloned().unwrap_or_default();
         for round in 0..ROUNDS {
             let seed = mix(seed ^ round);
-            // Segments of one group alone, which expire takes away whole, and the cancels of them with them.
+            // Segments of one group alone, which expire removes completely, with their cancels.
             let kind = |articles, groups| Kind::Like { articles, groups };
             let first = plan.add(Articles::new(kind(380 * size / 100, 1), seed), &mut random);
             plan.file(first.clone(), &mut random);
-            // More than of the others: then expire writes the table of cancels anew.
+            // More than of the others, so that expire rewrites the table of cancels.
             for _ in 0..6 + random.below(5) {
                 plan.cancel(&first, &mut random);
             }
@@ -83,7 +83,7 @@ impl Plan {
         plan
     }
 
-    /// Files articles by one way and another, with cancels, expires and new groups between them.
+    /// Files articles in different ways, with cancels, expires and new groups in between.
     fn mix(&mut self, articles: &[usize], groups: &[String], random: &mut Random) {
         let mut rest = articles.to_vec();
         let mut filed = Vec::new();
@@ -119,7 +119,7 @@ impl Plan {
         }
     }
 
-    /// Adds articles; returns their places, in order.
+    /// Adds articles; returns their indexes, in order.
     fn add(&mut self, articles: Articles, random: &mut Random) -> Vec<usize> {
         let first = self.articles.len();
         for mut article in articles {
@@ -141,7 +141,7 @@ impl Plan {
         (first..self.articles.len()).collect()
     }
 
-    /// Files articles in batches of a few sizes.
+    /// Files articles in batches of several sizes.
     fn file(&mut self, mut articles: Vec<usize>, random: &mut Random) {
         while !articles.is_empty() {
             let batch = draw(&mut articles, &[5, 40, 250], random);
@@ -152,7 +152,7 @@ impl Plan {
         }
     }
 
-    /// Cancels a few of the articles that were filed, in one batch.
+    /// Cancels a few of the filed articles, in one batch.
     fn cancel(&mut self, filed: &[usize], random: &mut Random) {
         let mut batch = Vec::new();
         for _ in 0..=random.below(4) {
@@ -184,7 +184,7 @@ impl Plan {
         });
     }
 
-    /// A batch of these articles, for rnews.
+    /// Makes a batch of these articles for rnews.
     pub fn batch(&self, articles: impl IntoIterator<Item = usize>) -> Vec<u8> {
         let mut batch = Vec::new();
         for article in articles

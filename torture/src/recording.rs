@@ -1,4 +1,4 @@
-//! What reached a block device, in order, and what of it is left after a power cut.
+//! The writes that reached a block device, in order, and their state after a power cut.
 
 use std::fmt;
 use std::io::{self, Read, Write};
@@ -8,34 +8,34 @@ use bench::generate::Random;
 
 use crate::image::Image;
 
-/// Smallest unit of a disk that can be bad, bytes.
+/// Smallest bad unit of a disk, bytes.
 pub const SECTOR_BYTES: u64 = 512;
 /// Largest payload of one event in a recording file, bytes; a larger one means that the file is damaged.
 const PAYLOAD_BYTES_MAX: usize = 64 << 20;
 
-/// One thing that happened to the device.
+/// One event of the device.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Event {
     /// Bytes were written; they may be lost until the next flush.
     Write { offset: u64, bytes: Vec<u8> },
-    /// A stretch was discarded or zeroed; the same holds.
+    /// A range was discarded or zeroed; it may be lost like a write.
     Zero { offset: u64, length: u64 },
-    /// Everything before is on the disk.
+    /// A flush: everything before is durable.
     Flush,
-    /// A line from whoever drives the workload.
+    /// A line from the driver of the workload.
     Mark(Vec<u8>),
 }
 
-/// What a power cut leaves of the writes since the last flush.
+/// The writes since the last flush that survive a power cut.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Keep {
-    /// All of them.
+    /// All.
     All,
-    /// None of them.
+    /// None.
     None,
-    /// Each write wholly or not at all, by chance.
+    /// Each write completely or not at all, at random.
     Writes,
-    /// Each sector of each write, by chance.
+    /// Each sector of each write, at random.
     Sectors,
 }
 
@@ -47,7 +47,7 @@ const KEEPS: [(Keep, &str); 4] = [
 ];
 
 impl Keep {
-    /// One of them, by chance: the random ones more often.
+    /// Draws one of them at random: the random ones more often.
     pub fn draw(random: &mut Random) -> Keep {
         match random.below(8) {
             0 => Keep::All,
@@ -77,7 +77,7 @@ impl FromStr for Keep {
     }
 }
 
-/// Applies the whole of an event.
+/// Applies a whole event.
 pub fn apply(event: &Event, image: &mut Image) {
     match event {
         Event::Write { offset, bytes } => image.write(*offset, bytes),
@@ -86,8 +86,8 @@ pub fn apply(event: &Event, image: &mut Image) {
     }
 }
 
-/// Applies what `keep` leaves of events that no flush follows, on a disk that writes sectors of so many bytes wholly or not
-/// at all. The same seed leaves the same.
+/// Applies the surviving part of unflushed events, on a disk that writes sectors of this size
+/// atomically. The same seed gives the same result.
 pub fn apply_unflushed(events: &[Event], keep: Keep, sector: u64, seed: u64, image: &mut Image) {
     let mut random = Random::new(seed);
     // Some cuts lose little, some almost everything.
@@ -117,7 +117,7 @@ pub fn apply_unflushed(events: &[Event], keep: Keep, sector: u64, seed: u64, ima
     }
 }
 
-/// How many of the first `cut` events are surely on the disk: those before the last flush among them.
+/// The number of the first `cut` events that are durable: those up to the last flush among them.
 pub fn durable_before(events: &[Event], cut: usize) -> usize {
     let before = events.get(..cut).unwrap_or(events);
     before
@@ -126,7 +126,7 @@ pub fn durable_before(events: &[Event], cut: usize) -> usize {
         .map_or(0, |flush| flush + 1)
 }
 
-/// Writes one event of a recording file.
+/// Writes one event to a recording file.
 pub fn write_event(event: &Event, out: &mut dyn Write) -> io::Result<()> {
     let (kind, offset, length, payload): (u8, u64, u64, &[u8]) = match event {
         Event::Write { offset, bytes } => (b'w', *offset, bytes.len() as u64, bytes),
@@ -228,7 +228,7 @@ mod tests {
             let writes = left(Keep::Writes, seed);
             assert!([&b"aa\0"[..], b"bb\0", b"acc", b"bcc"].contains(&&writes[..]));
         }
-        // Each of two, three and two states: a newer write may be there and an older one lost.
+        // Of each of two, three and two states: a newer write may survive while an older one is lost.
         assert_eq!(seen.len(), 12);
         assert!(seen.contains(&b"acc"[..]) && seen.contains(&b"ba\0"[..]));
     }

@@ -1,6 +1,6 @@
-//! The rig: a mount namespace of its own, the device process, a loop device over it, and the file system under test.
+//! The rig: a mount namespace, the device process, a loop device over it, and the file system under test.
 //!
-//! A janitor takes everything down when the rig goes or its process ends, however it ends.
+//! A janitor process removes all of them when the rig is dropped or its process ends, however it ends.
 
 use std::fs::{File, OpenOptions};
 use std::io::{BufRead, BufReader, Write};
@@ -14,18 +14,18 @@ use nix::sched::{CloneFlags, unshare};
 
 use crate::device::{self, Injected};
 
-/// Size of the device, bytes: mkfs.xfs wants 300 MiB. Blocks that are never written take up no memory.
+/// Size of the device, bytes: mkfs.xfs requires 300 MiB. Unwritten blocks take no memory.
 pub const DEVICE_BYTES: u64 = 400 << 20;
-/// How long an unmount is tried again while a program that was killed still holds the file system.
-const UNMOUNT_PATIENCE: Duration = Duration::from_secs(20);
+/// How long an unmount is retried while a killed program still uses the file system.
+const UNMOUNT_TIMEOUT: Duration = Duration::from_secs(20);
 const BOOT_ID: &str = "/proc/sys/kernel/random/boot_id";
 
-/// A file system that can be tested.
+/// A supported file system.
 struct FileSystem {
     name: &'static str,
-    /// The command that makes it.
+    /// The command that creates it.
     make: &'static [&'static str],
-    /// The unit that it trusts the disk to write wholly or not at all when the power fails, bytes.
+    /// The unit that it expects the disk to write atomically when the power fails, bytes.
     sector: u64,
 }
 
@@ -33,13 +33,13 @@ const FILE_SYSTEMS: [FileSystem; 3] = [
     FileSystem {
         name: "ext4",
         make: &["mkfs.ext4", "-q", "-F", "-J", "size=8"],
-        // Its superblock has a checksum, 1,024 bytes and no journal: torn, the mount is refused.
+        // Its superblock of 1,024 bytes has a checksum and no journal: if it is torn, the mount fails.
         sector: 1024,
     },
     FileSystem {
         name: "xfs",
         make: &["mkfs.xfs", "-q", "-f"],
-        // Replay skips a block of which the first sector is newer than the log: one that was torn stays torn.
+        // The replay skips a block whose first sector is newer than the log, so a torn block stays torn.
         sector: 4096,
     },
     FileSystem {
@@ -54,15 +54,15 @@ fn known(name: &str) -> Result<&'static FileSystem> {
     found.with_context(|| format!("no such file system: {name}"))
 }
 
-/// Names of all of them.
+/// The names of all file systems.
 pub fn file_systems() -> impl Iterator<Item = &'static str> {
     FILE_SYSTEMS.iter().map(|known| known.name)
 }
 
-/// Why a file system cannot be tested on this machine; `None`: it can.
+/// The reason why a file system cannot be tested on this machine; `None` if it can.
 pub fn missing(file_system: &str) -> Option<String> {
     if !nix::unistd::geteuid().is_root() {
-        return Some("mounting wants root".to_owned());
+        return Some("mounting requires root".to_owned());
     }
     for device in ["/dev/fuse", "/dev/loop-control"] {
         if OpenOptions::new()
@@ -105,7 +105,7 @@ pub struct Rig {
     device: Child,
 }
 
-/// Waits for the end of its input, which comes with the end of the rig, and clears up.
+/// Waits for the end of its input, which comes with the end of the rig, and removes everything.
 const JANITOR: &str = "trap '' INT TERM HUP
 while read -r line; do :; done
 umount -l \"$1\" 2> /dev/null
@@ -115,10 +115,10 @@ rm -rf --one-file-system \"$4\"
 exit 0";
 
 impl Rig {
-    /// Builds one. Calls this before the process has a second thread: the namespace is that of the calling thread.
+    /// Builds a rig. Must be called before the process has a second thread: the namespace is that of the calling thread.
     pub fn new(file_system: &str) -> Result<Rig> {
         let file_system = known(file_system)?;
-        unshare(CloneFlags::CLONE_NEWNS).context("cannot have a mount namespace")?;
+        unshare(CloneFlags::CLONE_NEWNS).context("cannot create a mount namespace")?;
         let none: Option<&Path> = None;
         let private = MsFlags::MS_REC | MsFlags::MS_PRIVATE;
         mount(none, "/", none, private, none).context("cannot make mounts private")?;
@@ -171,30 +171,30 @@ impl Rig {
             MsFlags::MS_BIND,
             none,
         )
-        .context("cannot stand in for boot_id")?;
+        .context("cannot replace boot_id")?;
         Ok(rig)
     }
 
-    /// From now on programs see another run of the machine: what was only in memory is lost.
+    /// Makes programs see a new boot of the machine: data that was only in memory is lost.
     pub fn set_boot(&self, run: u64) -> Result<()> {
         let id = format!("5eed0000-0000-4000-8000-{run:012x}\n");
         Ok(std::fs::write(self.room.path().join("boot_id"), id)?)
     }
 
-    /// Where the file system is mounted.
+    /// The mount point of the file system.
     pub fn mounted(&self) -> PathBuf {
         self.room.path().join("mnt")
     }
 
-    /// A directory beside it, on the machine's own disk.
+    /// A directory outside it, on the machine's own disk.
     pub fn beside(&self) -> &Path {
         self.room.path()
     }
 
-    /// Makes the file system.
+    /// Creates the file system.
     pub fn make(&self) -> Result<()> {
         let Some((program, flags)) = self.file_system.make.split_first() else {
-            bail!("nothing makes a file system");
+            bail!("no command creates the file system");
         };
         let made = Command::new(program)
             .args(flags)
@@ -218,13 +218,13 @@ impl Rig {
         .with_context(|| format!("cannot mount the {}", self.file_system.name))
     }
 
-    /// Unmounts it: everything is written back and no cache stays.
+    /// Unmounts it: writes everything back and drops all caches.
     pub fn unmount(&self) -> Result<()> {
         let begun = Instant::now();
         loop {
             match umount2(&self.mounted(), MntFlags::empty()) {
                 Ok(()) => return Ok(()),
-                Err(nix::errno::Errno::EBUSY) if begun.elapsed() < UNMOUNT_PATIENCE => {
+                Err(nix::errno::Errno::EBUSY) if begun.elapsed() < UNMOUNT_TIMEOUT => {
                     std::thread::sleep(Duration::from_millis(1));
                 }
                 Err(error) => bail!("cannot unmount the {}: {error}", self.file_system.name),
@@ -232,26 +232,26 @@ impl Rig {
         }
     }
 
-    /// Puts a line into the recording: it is there, behind everything before, when this returns.
+    /// Adds a line to the recording; it is there, after all earlier events, when this returns.
     pub fn mark(&self, line: &[u8]) -> Result<()> {
         (&self.marks).write_all(line).context("cannot mark")
     }
 
-    /// Tells the device to do something.
-    pub fn tell(&self, command: &device::Command) -> Result<()> {
+    /// Sends a command to the device.
+    pub fn send_command(&self, command: &device::Command) -> Result<()> {
         let text = serde_json::to_vec(command)?;
         let told = (&self.control).write_all(&text);
         told.with_context(|| format!("the device refuses {command:?}"))
     }
 
-    /// The faults that were injected so far.
+    /// The faults injected so far.
     pub fn injected(&self) -> Result<Injected> {
         let path = self.room.path().join("fuse").join(device::CONTROL);
         Ok(serde_json::from_slice(&std::fs::read(path)?)?)
     }
 }
 
-/// A loop device over a file. Flushes of the device become fsync of the file.
+/// Attaches a loop device to a file. Flushes of the device become fsync of the file.
 fn attach(disk: &Path) -> Result<PathBuf> {
     let made = Command::new("losetup")
         .args(["--direct-io=on", "--find", "--show"])
@@ -267,7 +267,7 @@ impl Drop for Rig {
         drop(self.janitor.stdin.take());
         let _ = self.janitor.wait();
         let _ = umount2(BOOT_ID, MntFlags::MNT_DETACH);
-        // Marks and control are still open; the lazy unmount lets the device go when they are closed.
+        // Marks and control are still open; the lazy unmount releases the device when they are closed.
         for file in [&mut self.marks, &mut self.control] {
             if let Ok(null) = File::open("/dev/null") {
                 *file = null;

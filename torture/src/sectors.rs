@@ -1,5 +1,5 @@
-//! Bad sectors: the disk cannot read a part of an article any more. That costs this article (and what lies so near that the
-//! system reads it together), and nobody is stopped by it.
+//! Bad sectors: the disk cannot read a part of an article. Only this article is lost (and articles so close that the
+//! system reads them together), and no client or command is stopped.
 
 use std::time::Instant;
 
@@ -13,12 +13,12 @@ use crate::news::{Daemon, News, expect};
 use crate::plan::{Article, Plan, Step};
 use crate::rig::Rig;
 
-/// Of 100 other articles, at least so many must be readable: the system reads and caches in units that hold several.
+/// Smallest percentage of other articles that must be readable: the system reads and caches units that contain several.
 const READABLE_PERCENT_MIN: usize = 80;
-/// How often a reader asks for the article.
-const ASKED: usize = 5;
+/// How often a reader requests the article.
+const READS: usize = 5;
 
-/// Damages articles and looks how everything else goes on; returns how much was wrong.
+/// Damages articles and checks all other operations; returns the number of errors.
 pub fn run(run: &Run) -> Result<u64> {
     let begun = Instant::now();
     let rig = Rig::new(&run.file_system)?;
@@ -31,7 +31,7 @@ pub fn run(run: &Run) -> Result<u64> {
     let mut filed = Vec::new();
     for step in &plan.steps {
         if let Step::Rnews { articles, .. } = step {
-            // No cancels: all of it stays.
+            // No cancels, so that all articles are kept.
             let is_plain = |place: &usize| {
                 let article = plan.articles.get(*place);
                 article.is_some_and(|article| article.cancels.is_none())
@@ -47,28 +47,28 @@ pub fn run(run: &Run) -> Result<u64> {
         .and_then(|place| plan.articles.get(*place))
         .context("nothing was filed")?;
     let containing = line_of(&victim.bytes, &mut random).context("an article without lines")?;
-    rig.tell(&Command::FailReads { containing })?;
+    rig.send_command(&Command::FailReads { containing })?;
     rig.mount()?;
-    let mut wrong = Vec::new();
+    let mut errors = Vec::new();
     let others: Vec<&Article> = filed
         .iter()
         .filter_map(|place| plan.articles.get(*place))
         .filter(|article| article.id != victim.id)
         .collect();
-    let readable = match served(&news, victim, &others, &mut wrong) {
+    let readable = match served(&news, victim, &others, &mut errors) {
         Ok(readable) => readable,
         Err(error) => {
-            wrong.push(format!("the daemon: {error:#}"));
+            errors.push(format!("the daemon: {error:#}"));
             0
         }
     };
     if readable * 100 < others.len() * READABLE_PERCENT_MIN {
-        wrong.push(format!(
+        errors.push(format!(
             "{readable} of {} other articles can be read",
             others.len()
         ));
     }
-    commands(&news, victim, &mut wrong)?;
+    commands(&news, victim, &mut errors)?;
     let injected = rig.injected()?;
     rig.unmount()?;
     println!(
@@ -78,30 +78,30 @@ pub fn run(run: &Run) -> Result<u64> {
         injected.bad_sectors,
         injected.reads,
         others.len(),
-        wrong.len(),
+        errors.len(),
         begun.elapsed().as_secs_f64(),
     );
-    wrong.iter().for_each(|fault| println!("  {fault}"));
-    Ok(wrong.len() as u64)
+    errors.iter().for_each(|error| println!("  {error}"));
+    Ok(errors.len() as u64)
 }
 
-/// Asks the daemon for the damaged article and for all others; returns how many of these can be read.
+/// Requests the damaged article and all others from the daemon; returns the number of readable others.
 fn served(
     news: &News,
     victim: &Article,
     others: &[&Article],
-    wrong: &mut Vec<String>,
+    errors: &mut Vec<String>,
 ) -> Result<usize> {
     let mut daemon = news.serve()?;
-    for _ in 0..ASKED {
-        // Where a reply is cut short, the connection is closed, and that is all.
+    for _ in 0..READS {
+        // A truncated reply ends with a closed connection, and nothing else.
         let reply = read(&daemon, victim);
         if daemon.has_ended()? {
-            wrong.push("the daemon ended when a reader asked for the damaged article".to_owned());
+            errors.push("the daemon exited when a reader requested the damaged article".to_owned());
             return Ok(0);
         }
         if let Ok(Some(_)) = reply {
-            wrong.push("the damaged article was served as if it were whole".to_owned());
+            errors.push("the damaged article was served as if it were whole".to_owned());
         }
     }
     let mut readable = 0;
@@ -110,12 +110,12 @@ fn served(
     }
     let (said, status) = daemon.stop()?;
     if !status.success() {
-        wrong.push(format!("the daemon ended with {status}: {said}"));
+        errors.push(format!("the daemon ended with {status}: {said}"));
     }
     Ok(readable)
 }
 
-/// `None`: the reply says that it cannot be had. Otherwise, whether it has as many lines as it should.
+/// Reads an article. `None` if the reply is that it is not available; otherwise, whether it has the right number of lines.
 fn read(daemon: &Daemon, article: &Article) -> Result<Option<bool>> {
     let mut connection = daemon.connect()?;
     let reply = connection.ask(&format!("BODY {}", article.id))?;
@@ -127,8 +127,8 @@ fn read(daemon: &Daemon, article: &Article) -> Result<Option<bool>> {
     Ok(Some(connection.block()?.iter().eq(body.lines())))
 }
 
-/// No command is ended by a signal, and fsck names the article.
-fn commands(news: &News, victim: &Article, wrong: &mut Vec<String>) -> Result<()> {
+/// Checks that no command is killed by a signal, and that fsck reports the article.
+fn commands(news: &News, victim: &Article, errors: &mut Vec<String>) -> Result<()> {
     let lines: [&[&str]; 4] = [
         &["article", &victim.id],
         &["fsck"],
@@ -140,12 +140,12 @@ fn commands(news: &News, victim: &Article, wrong: &mut Vec<String>) -> Result<()
         let said = [output.stdout, output.stderr].concat();
         let said = String::from_utf8_lossy(&said);
         match output.status.code() {
-            None => wrong.push(format!("{}: {}", words.join(" "), output.status)),
+            None => errors.push(format!("{}: {}", words.join(" "), output.status)),
             Some(0) if words.len() == 1 || words.first() == Some(&"article") => {
-                wrong.push(format!("{}: sees nothing wrong", words.join(" ")));
+                errors.push(format!("{}: reports no error", words.join(" ")));
             }
             Some(_) if *words == ["fsck"] && !said.contains(&victim.id) => {
-                wrong.push(format!("fsck does not name {}: {said}", victim.id));
+                errors.push(format!("fsck does not report {}: {said}", victim.id));
             }
             Some(_) => {}
         }

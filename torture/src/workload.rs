@@ -1,5 +1,5 @@
-//! Drives the real binary through a plan, and puts marks into the recording: a step begins, it was acknowledged, an
-//! article has these numbers.
+//! Runs the real binary through a plan, and adds marks to the recording: the start of a step, its acknowledgement, the
+//! numbers of an article.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -16,53 +16,59 @@ use crate::news::{News, expect, take_this};
 use crate::plan::{Plan, Step};
 use crate::rig::Rig;
 
-/// Largest number of articles in one mark of numbers.
+/// Most articles in one mark of numbers.
 const NUMBERS_PER_MARK: usize = 50;
-/// How long the simulated flusher rests between two files.
-const FLUSHER_REST: Duration = Duration::from_millis(2);
+/// Pause of the simulated flusher between two files.
+const FLUSHER_PAUSE: Duration = Duration::from_millis(2);
 
 /// A line of the recording, in JSON.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub enum Mark {
-    /// The news directory is made, and surely on the disk.
+    /// The news directory is created, and durable.
     Ready,
     /// A step begins.
     Begin(usize),
-    /// It was acknowledged: the command ended with 0.
+    /// The step was acknowledged: the command exited with 0.
     Done(usize),
     /// The daemon acknowledged an article with 239.
     Taken(usize),
-    /// Articles and the groups and numbers they have.
+    /// Articles with their groups and numbers.
     Numbers(Vec<(usize, Vec<(String, u64)>)>),
 }
 
-/// Where marks go.
-type Say<'s> = &'s dyn Fn(&Mark) -> Result<()>;
+/// The receiver of marks.
+type MarkSink<'s> = &'s dyn Fn(&Mark) -> Result<()>;
 
-/// Does all of a plan in a fresh news directory.
+/// Runs a whole plan in a new news directory.
 pub fn drive(rig: &Rig, news: &News, plan: &Plan, sync: &str, seed: u64) -> Result<()> {
-    let say = |mark: &Mark| rig.mark(&serde_json::to_vec(mark)?);
+    let mark = |mark: &Mark| rig.mark(&serde_json::to_vec(mark)?);
     news.make(plan, sync, rig.beside())?;
     rustix::fs::sync();
-    say(&Mark::Ready)?;
+    mark(&Mark::Ready)?;
     let over = AtomicBool::new(false);
     std::thread::scope(|scope| {
-        scope.spawn(|| flush_by_chance(news.dir(), seed, &over));
-        let done = (0..plan.steps.len()).try_for_each(|place| {
-            say(&Mark::Begin(place))?;
-            do_step(rig.beside(), news, plan, place, &say)
-                .with_context(|| format!("step {place}"))?;
-            say(&Mark::Done(place))?;
-            say_numbers(news, plan, place, &say)
+        scope.spawn(|| write_back_at_random(news.dir(), seed, &over));
+        let done = (0..plan.steps.len()).try_for_each(|index| {
+            mark(&Mark::Begin(index))?;
+            do_step(rig.beside(), news, plan, index, &mark)
+                .with_context(|| format!("step {index}"))?;
+            mark(&Mark::Done(index))?;
+            mark_numbers(news, plan, index, &mark)
         });
         over.store(true, Ordering::Relaxed);
         done
     })
 }
 
-/// Does one step of a plan. It may have been begun before: what was accepted then is a duplicate.
-pub fn do_step(beside: &Path, news: &News, plan: &Plan, place: usize, say: Say<'_>) -> Result<()> {
-    match plan.steps.get(place).context("no such step")? {
+/// Runs one step of a plan. It may have been started before: articles accepted then are duplicates.
+pub fn do_step(
+    beside: &Path,
+    news: &News,
+    plan: &Plan,
+    index: usize,
+    mark: MarkSink<'_>,
+) -> Result<()> {
+    match plan.steps.get(index).context("no such step")? {
         Step::Rnews { articles, each } => {
             let flags: &[&str] = if *each { &["--sync", "each"] } else { &[] };
             let batch = plan.batch(articles.iter().copied());
@@ -72,17 +78,17 @@ pub fn do_step(beside: &Path, news: &News, plan: &Plan, place: usize, say: Say<'
             let daemon = news.serve()?;
             let mut connection = daemon.connect()?;
             for part in articles.chunks(*window) {
-                let articles = part.iter().filter_map(|&place| plan.articles.get(place));
+                let articles = part.iter().filter_map(|&index| plan.articles.get(index));
                 let wire: Vec<u8> = articles
                     .flat_map(|article| take_this(&article.id, &article.bytes))
                     .collect();
                 connection.send(&wire)?;
-                for &place in part {
+                for &index in part {
                     let reply = connection.line()?;
                     if reply.starts_with("239 ") {
-                        say(&Mark::Taken(place))?;
+                        mark(&Mark::Taken(index))?;
                     } else {
-                        // 439: it was accepted before the step was broken off, without our hearing of it.
+                        // 439: it was accepted before the step was interrupted, without our receiving the reply.
                         ensure!(reply.starts_with("439 "), "TAKETHIS: {reply}");
                     }
                 }
@@ -99,7 +105,7 @@ pub fn do_step(beside: &Path, news: &News, plan: &Plan, place: usize, say: Say<'
         }
         Step::AddGroup(name) => {
             let output = news.run(&["group", "add", name])?;
-            // 1: it is there already.
+            // 1: it exists already.
             if output.status.code() != Some(1) {
                 expect(output)?;
             }
@@ -108,7 +114,7 @@ pub fn do_step(beside: &Path, news: &News, plan: &Plan, place: usize, say: Say<'
     Ok(())
 }
 
-/// All that is in these groups goes, ids are remembered.
+/// A policy that removes all articles of these groups and keeps the ids.
 pub fn policy_for(groups: &[String]) -> String {
     let going: String = groups
         .iter()
@@ -117,7 +123,7 @@ pub fn policy_for(groups: &[String]) -> String {
     format!("/expired/ x 60 -\n/bounds/ x 0-1-90 -\n{going}all x never -\n")
 }
 
-/// How many articles `rnews --json` accepted.
+/// The number of articles that `rnews --json` accepted.
 pub fn accepted(out: &[u8]) -> Result<usize> {
     let text = String::from_utf8_lossy(out);
     let summary: HashMap<String, serde_json::Value> =
@@ -129,25 +135,25 @@ pub fn accepted(out: &[u8]) -> Result<usize> {
     Ok(count as usize)
 }
 
-/// Says the numbers of the articles of a step that was acknowledged.
-pub fn say_numbers(news: &News, plan: &Plan, place: usize, say: Say<'_>) -> Result<()> {
-    let articles = match plan.steps.get(place) {
+/// Marks the numbers of the articles of an acknowledged step.
+pub fn mark_numbers(news: &News, plan: &Plan, index: usize, mark: MarkSink<'_>) -> Result<()> {
+    let articles = match plan.steps.get(index) {
         Some(Step::Rnews { articles, .. } | Step::Takethis { articles, .. }) => articles,
         _ => return Ok(()),
     };
     let reader = Reader::open(news.dir())?;
     for part in articles.chunks(NUMBERS_PER_MARK) {
         let mut numbers = Vec::new();
-        for &place in part {
+        for &index in part {
             let id = plan
                 .articles
-                .get(place)
+                .get(index)
                 .map(|article| article.id.as_bytes());
             let line = reader.find(id.unwrap_or_default())?;
-            let line = line.context("an acknowledged article is not there")?;
-            numbers.push((place, links(&line)));
+            let line = line.context("an acknowledged article is missing")?;
+            numbers.push((index, links(&line)));
         }
-        say(&Mark::Numbers(numbers))?;
+        mark(&Mark::Numbers(numbers))?;
     }
     Ok(())
 }
@@ -159,8 +165,8 @@ pub fn links(line: &store::HistoryLine<'_>) -> Vec<(String, u64)> {
         .collect()
 }
 
-/// Starts to write back one file after another, by chance, as the kernel does when it likes: nothing is flushed.
-fn flush_by_chance(dir: &Path, seed: u64, over: &AtomicBool) {
+/// Starts writing back random files one after another, as the kernel may at any time, without flushing the disk.
+fn write_back_at_random(dir: &Path, seed: u64, over: &AtomicBool) {
     let mut random = Random::new(!seed);
     while !over.load(Ordering::Relaxed) {
         let folder = if random.chance(50) { "segments" } else { "" };
@@ -172,9 +178,9 @@ fn flush_by_chance(dir: &Path, seed: u64, over: &AtomicBool) {
             .collect();
         let path = names.get(random.position(names.len()));
         if let Some(Ok(file)) = path.map(std::fs::File::open) {
-            // Begins to write dirty pages and waits for none of them.
+            // Starts the write-back of dirty pages without waiting.
             let _ = fadvise(file, 0, None, Advice::DontNeed);
         }
-        std::thread::sleep(FLUSHER_REST);
+        std::thread::sleep(FLUSHER_PAUSE);
     }
 }

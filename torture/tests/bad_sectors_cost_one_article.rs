@@ -1,5 +1,5 @@
-//! A sector of an article cannot be read: readers of all others are served on, no command is ended by a signal, and fsck
-//! names the article.
+//! A sector of an article is unreadable: readers of all other articles are served, no command is killed by a signal, and fsck
+//! reports the article.
 
 #![allow(clippy::unwrap_used)]
 

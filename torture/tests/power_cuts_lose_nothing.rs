@@ -1,17 +1,17 @@
-//! A thousand power cuts on ext4, XFS and btrfs: what was acknowledged is there, whole, under its numbers; what was
-//! cancelled or has expired stays away.
+//! A thousand power cuts on ext4, XFS and btrfs: acknowledged articles are there, complete, under their numbers; cancelled
+//! and expired ones stay removed.
 
 #![allow(clippy::unwrap_used)]
 
 use std::process::Command;
 
-/// Power cuts in all.
+/// Number of power cuts in all.
 const POINTS: u64 = 1_000;
 
 #[test]
 fn a_thousand_power_cuts_lose_nothing() {
     let keep = std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).join("recordings");
-    // The cuts of every day; `make torture` tries others.
+    // The same cuts every time; `make torture` tries others.
     let output = Command::new(env!("CARGO_BIN_EXE_torture"))
         .args(["all", "--seed", "1", "--points", &POINTS.to_string()])
         .arg("--keep")
@@ -28,5 +28,5 @@ fn a_thousand_power_cuts_lose_nothing() {
     let is_told = said.lines().any(|line| {
         line.starts_with("skipped: ") || line.starts_with(&format!("{POINTS} power cuts ("))
     });
-    assert!(is_told, "neither cuts nor a reason");
+    assert!(is_told, "neither cuts nor a reason for skipping them");
 }

@@ -1,4 +1,4 @@
-//! With `sync = "none"` power cuts lose articles that were acknowledged, and the harness sees it: it would see them elsewhere, too.
+//! With `sync = "none"` power cuts lose acknowledged articles, and the harness detects it: so it would detect losses elsewhere, too.
 
 #![allow(clippy::unwrap_used)]
 

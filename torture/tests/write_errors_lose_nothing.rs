@@ -1,13 +1,13 @@
-//! Writes and flushes of the disk fail: what is acknowledged then, often after the same step was done again in the same mount, is there
-//! when the file system was unmounted and no cache helps.
+//! Writes and flushes of the disk fail: every article acknowledged then, often after a retry of the same step in the same mount, is there
+//! after the file system was unmounted and no cache helps.
 
 #![allow(clippy::unwrap_used)]
 
 use std::process::Command;
 
-/// Workloads for each file system.
+/// Seeds of the workloads for each file system.
 const SEEDS: [u64; 3] = [1, 2, 3];
-/// What is found and not mended yet; see the ignored test.
+/// A known loss that is not fixed yet; see the ignored test.
 const OPEN: (u64, &str) = (1, "btrfs");
 
 #[test]
@@ -38,6 +38,6 @@ fn no_losses(file_system: &str, seed: u64) {
     assert!(output.status.success(), "{file_system}: {error}");
     let is_told = said.starts_with("skipped: ") || said.contains(" losses at 0;");
     assert!(is_told, "{file_system}: {error}");
-    // Without a failed write nothing is shown.
+    // Without a failed write the test shows nothing.
     assert!(!said.contains(", 0 writes and 0 flushes failed"), "{said}");
 }

@@ -1,4 +1,4 @@
-//! Ours: a news directory of its own, and `broadsheet serve`.
+//! Starts Broadsheet: a temporary news directory, and `broadsheet serve`.
 
 use std::fs;
 use std::io::Write;
@@ -10,10 +10,10 @@ use super::Absent;
 use super::server::{Server, make_certificate};
 use crate::fixture;
 
-/// Names another program than the one built beside this test.
+/// Environment variable for another program than the one built beside this test.
 const PROGRAM: &str = "BROADSHEET";
 
-/// Who may do what: this machine reads, posts and is a peer; the user of the suite reads a group more.
+/// The access rules: this host reads, posts and is a peer; the user of the suite reads one group more.
 const ACCESS: &str = "
 [[access]]
 name = \"user\"
@@ -30,7 +30,7 @@ post = \"*,!conf.secret\"
 send = \"*\"
 ";
 
-/// Makes a news directory with the groups of the suite and starts the daemon on it.
+/// Creates a news directory with the groups of the suite and starts the daemon on it.
 pub(super) fn start() -> Result<Server, Absent> {
     let program = program()?;
     let broken = |error: std::io::Error| Absent::Broken(format!("broadsheet: {error}"));
@@ -73,7 +73,7 @@ pub(super) fn start() -> Result<Server, Absent> {
     Ok(server)
 }
 
-/// The address that it says it listens at; the system chose the port.
+/// The address that the daemon logs; the system chose the port.
 fn listens_at(said: &str, how: &str) -> Option<SocketAddr> {
     let mut whole = said
         .split_inclusive('\n')
@@ -84,7 +84,7 @@ fn listens_at(said: &str, how: &str) -> Option<SocketAddr> {
     })
 }
 
-/// The program built beside this test, or the one that the environment names.
+/// The program built beside this test, or the one in the environment.
 fn program() -> Result<PathBuf, Absent> {
     if let Some(path) = std::env::var_os(PROGRAM) {
         return Ok(path.into());
@@ -109,7 +109,7 @@ fn run(program: &Path, dir: &Path, words: &str, input: &str) -> Result<(), Absen
         .spawn()
         .map_err(broken)?;
     if let Some(mut stdin) = child.stdin.take() {
-        // A program that does not read its input may have gone already.
+        // A program that does not read its input may have exited already.
         let _ = stdin.write_all(input.as_bytes());
     }
     let done = child.wait_with_output().map_err(broken)?;
@@ -134,7 +134,7 @@ fn write_lists(dir: &Path) -> std::io::Result<()> {
     fs::write(dir.join("newsgroups"), newsgroups)
 }
 
-/// When the groups were made (RFC 3977, 7.6.4), and the lists that LIST tells.
+/// Writes the creation times of groups (RFC 3977, 7.6.4), and the files behind LIST.
 fn write_files(news: &Path) -> std::io::Result<()> {
     for (name, text) in fixture::LISTS {
         fs::write(news.join(name), text)?;
@@ -147,7 +147,7 @@ fn write_files(news: &Path) -> std::io::Result<()> {
     fs::write(news.join("active.times"), times)
 }
 
-/// The settings as `init` wrote them, but for cancels, which anybody may send here, the certificate, and who may do what.
+/// Changes the settings that `init` wrote: anybody may cancel here, the certificate, and the access rules.
 fn write_settings(news: &Path, has_tls: bool) -> std::io::Result<()> {
     let path = news.join("broadsheet.toml");
     let mut text = fs::read_to_string(&path)?;

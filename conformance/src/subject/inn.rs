@@ -1,4 +1,4 @@
-//! INN: innd for peers, and nnrpd, which it starts for readers. Every path in its `inn.conf` lies in one directory.
+//! Starts INN: innd for peers, and nnrpd, which innd starts for readers. Every path in its `inn.conf` is in one directory.
 
 use std::fs;
 use std::os::unix::fs::{MetadataExt, PermissionsExt, lchown};
@@ -9,16 +9,17 @@ use super::Absent;
 use super::server::{Server, free_address, make_certificate};
 use crate::fixture;
 
-/// [`fixture::PASSWORD`], as crypt(3) keeps it.
+/// [`fixture::PASSWORD`] in the format of crypt(3).
 const CRYPTED: &str = "$6$conformance$w1s33oK9n/iBdKtxAt9OjmUVEmxdYe1xnq0a2EyphzGwMTCsUShliLg7lyurgQoP8nJd8LWCKZJ6yi2SUO5kS.";
 
-/// Starts innd, and a nnrpd with TLS at once.
+/// Starts innd, and an nnrpd with implicit TLS.
 pub(super) fn start() -> Result<Server, Absent> {
     let missing = |why: &str| Absent::Missing(format!("INN: {why}"));
-    let root = root().ok_or_else(|| missing("inn2 is not there (`make peers' fetches it)"))?;
+    let root =
+        root().ok_or_else(|| missing("inn2 is not installed (`make peers' downloads it)"))?;
     let is_root = fs::metadata("/proc/self").is_ok_and(|told| told.uid() == 0);
     if !is_root {
-        return Err(missing("only root can start it as the user news"));
+        return Err(missing("only root can start INN as the user news"));
     }
     let news = ids_of_news().ok_or_else(|| missing("there is no user news"))?;
     let programs = root.join("usr/lib/news/bin");
@@ -30,9 +31,9 @@ pub(super) fn start() -> Result<Server, Absent> {
         return Err(missing("the user news cannot run its programs"));
     }
     let broken = |error: std::io::Error| Absent::Broken(format!("INN: {error}"));
-    // The name of a socket may have only 107 octets; a room of its own under the temporary directory is short.
-    let room = tempfile::tempdir().map_err(broken)?;
-    let mut server = Server::new(room, free_address()?);
+    // The name of a socket may have only 107 octets; a directory of its own under the temporary directory is short.
+    let directory = tempfile::tempdir().map_err(broken)?;
+    let mut server = Server::new(directory, free_address()?);
     let dir = server.dir().to_path_buf();
     let has_tls = prepare(&dir, &root).map_err(broken)?;
     give(&dir, news).map_err(broken)?;
@@ -66,7 +67,7 @@ pub(super) fn start() -> Result<Server, Absent> {
     Ok(server)
 }
 
-/// Debian's package, installed, or unpacked under `target/peers`.
+/// The root of Debian's package, installed, or unpacked under `target/peers`.
 fn root() -> Option<PathBuf> {
     // target/debug/deps/conforms-…
     let own = std::env::current_exe().unwrap_or_default();
@@ -96,7 +97,7 @@ fn as_news(programs: &Path, dir: &Path, program: &str) -> Command {
     command
 }
 
-/// Gives a whole tree to a user.
+/// Changes the owner of a whole tree.
 fn give(dir: &Path, (user, group): (u32, u32)) -> std::io::Result<()> {
     lchown(dir, Some(user), Some(group))?;
     if dir.is_dir() && !dir.is_symlink() {
@@ -107,7 +108,7 @@ fn give(dir: &Path, (user, group): (u32, u32)) -> std::io::Result<()> {
     Ok(())
 }
 
-/// Writes everything that INN reads. Has it a certificate?
+/// Writes the configuration of INN. Returns whether it has a certificate.
 fn prepare(dir: &Path, root: &Path) -> std::io::Result<bool> {
     for place in [
         "etc/filter",
@@ -134,7 +135,7 @@ fn prepare(dir: &Path, root: &Path) -> std::io::Result<bool> {
     Ok(has_tls)
 }
 
-/// No age limit but the usual one, cancels obeyed from everybody, nothing mailed.
+/// Writes the settings: the default age limit, cancels accepted from everybody, no mail.
 fn write_settings(dir: &Path, root: &Path, has_tls: bool) -> std::io::Result<()> {
     let (root, peers) = (dir.display(), root.join("usr/lib/news"));
     let peers = peers.display();

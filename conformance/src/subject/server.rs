@@ -1,4 +1,4 @@
-//! A server of the suite's own, on loopback, in a directory that goes with it.
+//! A server started by the suite, on loopback, in a temporary directory.
 
 use std::fs;
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -8,47 +8,47 @@ use std::time::{Duration, Instant};
 
 use super::Absent;
 
-/// How long a server may take to open its door.
-const DOOR: Duration = Duration::from_secs(60);
+/// Time limit for a server to open its listener.
+const START_TIMEOUT: Duration = Duration::from_secs(60);
 
-/// How long it may take to leave when it is asked to.
-const LEAVING: Duration = Duration::from_secs(2);
+/// Time limit for a server to exit after SIGTERM.
+const EXIT_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// A running server.
 pub(super) struct Server {
     pub(super) address: SocketAddr,
     pub(super) tls_address: Option<SocketAddr>,
     children: Vec<Child>,
-    room: tempfile::TempDir,
+    directory: tempfile::TempDir,
 }
 
 impl Server {
-    /// One that is about to start in `room` and will listen there.
-    pub(super) fn new(room: tempfile::TempDir, address: SocketAddr) -> Server {
+    /// A server that will start in `directory` and listen at `address`.
+    pub(super) fn new(directory: tempfile::TempDir, address: SocketAddr) -> Server {
         Server {
             address,
             tls_address: None,
             children: Vec::new(),
-            room,
+            directory,
         }
     }
 
     pub(super) fn dir(&self) -> &Path {
-        self.room.path()
+        self.directory.path()
     }
 
-    /// Starts a program of it, and waits until it listens. What it says goes to `NAME.out`.
+    /// Starts a program of the server, and waits until it listens. Its output goes to `NAME.out`.
     pub(super) fn start(
         &mut self,
         name: &str,
         command: &mut Command,
-        door: SocketAddr,
+        listener: SocketAddr,
     ) -> Result<(), Absent> {
-        self.start_until(name, command, |_| TcpStream::connect(door).ok())?;
+        self.start_until(name, command, |_| TcpStream::connect(listener).ok())?;
         Ok(())
     }
 
-    /// Starts a program of it, and waits until what it has said is enough.
+    /// Starts a program of the server, and waits until its output is sufficient.
     pub(super) fn start_until<T>(
         &mut self,
         name: &str,
@@ -76,7 +76,7 @@ impl Server {
                 Some(child) => child.try_wait().map_err(broken)?.is_some(),
                 None => true,
             };
-            if ended || begin.elapsed() > DOOR {
+            if ended || begin.elapsed() > START_TIMEOUT {
                 return Err(Absent::Broken(format!("{name} did not start: {so_far}")));
             }
             std::thread::sleep(Duration::from_millis(20));
@@ -90,7 +90,7 @@ impl Drop for Server {
             let mut asked = Command::new("kill");
             let _ = asked.arg(child.id().to_string()).status();
             let begin = Instant::now();
-            while matches!(child.try_wait(), Ok(None)) && begin.elapsed() < LEAVING {
+            while matches!(child.try_wait(), Ok(None)) && begin.elapsed() < EXIT_TIMEOUT {
                 std::thread::sleep(Duration::from_millis(20));
             }
             let _ = child.kill();
@@ -99,14 +99,14 @@ impl Drop for Server {
     }
 }
 
-/// An address on loopback that nobody uses now, for a server that cannot look for one itself. Somebody else may take it first.
+/// An unused address on loopback, for a server that cannot choose one itself. Another process may take it first.
 pub(super) fn free_address() -> Result<SocketAddr, Absent> {
     let broken = |error: std::io::Error| Absent::Broken(format!("a port: {error}"));
     let listener = TcpListener::bind("127.0.0.1:0").map_err(broken)?;
     listener.local_addr().map_err(broken)
 }
 
-/// A certificate and its key, `cert.pem` and `key.pem` in `dir`, made by the program openssl; `false` where that is missing.
+/// Makes a certificate and its key, `cert.pem` and `key.pem` in `dir`, with the program openssl; returns `false` if that is not installed.
 pub(super) fn make_certificate(dir: &Path) -> bool {
     let made = Command::new("openssl")
         .args([

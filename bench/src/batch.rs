@@ -1,4 +1,4 @@
-//! Making batches: plain, from articles in the page cache, beside INN's batcher; and with each compression.
+//! Measures the making of batches: plain, from articles in the page cache, compared with INN's batcher; and with each compression.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -13,7 +13,7 @@ use crate::plan::Plan;
 use crate::report::median;
 use crate::site::{Batch, Expected, Site};
 
-/// What a plain batch is made of: 300 MB, or 90 MB.
+/// The articles of a plain batch: 300 MB, or 90 MB with `--quick`.
 const LARGE: Kind = Kind::Like {
     articles: 100_000,
     groups: 500,
@@ -22,23 +22,25 @@ const LARGE_QUICK: Kind = Kind::Like {
     articles: 30_000,
     groups: 500,
 };
-/// Compressions, timed with the first of the small batch.
-const HOWS: &[&str] = &[
+/// The compressions, timed with the first articles of the small batch.
+const COMPRESSIONS: &[&str] = &[
     "compress", "gzip-1", "gzip", "gzip-9", "bzip2", "xz-0", "xz", "zstd-1", "zstd", "zstd-9",
     "zstd-19",
 ];
-/// How many articles these are: 3 MB, so that the slowest takes seconds.
-const PACKED: usize = 1000;
+/// Number of these articles: 3 MB, so that the slowest compression takes seconds.
+const COMPRESSED_ARTICLES: usize = 1000;
 
-/// MB/s, plain. More is better.
-const AIM: f64 = 2000.0;
+/// Goal of a plain batch, MB/s; higher is better.
+const AIM_MB_PER_SECOND: f64 = 2000.0;
 
-/// The rows.
+/// Measures and prints the rows.
 ///
 /// # Errors
-/// Something cannot be started, fails, or leaves articles out.
+/// A program cannot be started, fails, or omits articles.
 pub fn rows(site: &mut Site, plan: &Plan) -> Result<()> {
-    println!("making batches, medians of MB/s before compression; plain ones aim at {AIM:.0}");
+    println!(
+        "making batches, medians of MB/s before compression; plain ones aim at {AIM_MB_PER_SECOND:.0}"
+    );
     let place = site.memory.clone().unwrap_or_else(|| site.disk.clone());
     let kind = if plan.quick { LARGE_QUICK } else { LARGE };
     let large = site.batch(kind, "large")?;
@@ -62,16 +64,16 @@ pub fn rows(site: &mut Site, plan: &Plan) -> Result<()> {
     let small = site.batch(Kind::TenThousand, "ten-thousand")?;
     let dir = filed(site, &place, &small)?;
     let ids = fs::read_to_string(dir.join("ids"))?;
-    let first: Vec<&str> = ids.lines().take(PACKED).collect();
+    let first: Vec<&str> = ids.lines().take(COMPRESSED_ARTICLES).collect();
     fs::write(dir.join("first"), first.join("\n"))?;
     let packed = dir.join("packed");
     let bytes = plain_bytes(site, &dir, &packed)?;
-    for how in HOWS {
+    for how in COMPRESSIONS {
         let command = ours(site, &dir, "first", how, &packed);
         row(how, &dir, (&command, &packed), bytes, plan.rounds.min(3))?;
     }
     if !plan.no_peer {
-        match inn::unusable() {
+        match inn::missing_reason() {
             Some(reason) => println!("  {reason}"),
             None => beside(site, &place, &small, plan.rounds)?,
         }
@@ -79,7 +81,7 @@ pub fn rows(site: &mut Site, plan: &Plan) -> Result<()> {
     Ok(())
 }
 
-/// The size of the batch that the compressions make, before that.
+/// The size of the batch behind the compressed ones, uncompressed.
 fn plain_bytes(site: &Site, dir: &Path, packed: &Path) -> Result<u64> {
     let command = ours(site, dir, "first", "none", packed);
     measured(
@@ -115,7 +117,7 @@ fn filed(site: &mut Site, on: &Path, batch: &Batch) -> Result<std::path::PathBuf
     Ok(system.dir)
 }
 
-/// A run of our batcher.
+/// The command line of our batcher.
 fn ours(site: &Site, dir: &Path, list: &str, how: &str, out: &Path) -> String {
     format!(
         "exec '{}' batcher --dir '{dir}/news' --compress {how} '{dir}/{list}' > '{}'",
@@ -125,7 +127,7 @@ fn ours(site: &Site, dir: &Path, list: &str, how: &str, out: &Path) -> String {
     )
 }
 
-/// One row: the runs of a command that makes a batch, of `bytes` before compression, in the file `out`.
+/// Measures one row: a command that makes a batch of `bytes` before compression in the file `out`.
 fn row(
     what: &str,
     dir: &Path,
@@ -137,7 +139,7 @@ fn row(
     let is_file = out != Path::new("/dev/null");
     for _ in 0..=rounds {
         if is_file {
-            // Giving its memory back is not what is measured.
+            // Freeing the pages of the file is not part of the measurement.
             let _ = fs::remove_file(out);
         }
         let outcome = measured(
@@ -152,7 +154,7 @@ fn row(
         real.push(bytes as f64 / 1e6 / usages.real.as_secs_f64());
         cpu.push(bytes as f64 / 1e6 / usages.cpu().as_secs_f64());
     }
-    // The first run only made the pages.
+    // The first run only allocated the pages.
     let (real, cpu) = (real.split_off(1), cpu.split_off(1));
     let left = if is_file {
         let length = fs::metadata(out).with_context(|| format!("looking at {}", out.display()))?;
@@ -170,7 +172,7 @@ fn row(
     Ok(())
 }
 
-/// INN's batcher, of the articles that it filed for the site with the most of them.
+/// Measures INN's batcher, with the articles that INN filed for the site with the most of them.
 fn beside(site: &mut Site, on: &Path, small: &Batch, rounds: u32) -> Result<()> {
     let dir = site.fresh(on)?;
     let server = inn::Server::start(&dir, &small.dir).context("starting INN")?;
@@ -196,7 +198,7 @@ fn beside(site: &mut Site, on: &Path, small: &Batch, rounds: u32) -> Result<()> 
     let kept = dir.join("list");
     fs::copy(&list, &kept)?;
     let out = dir.join("batch");
-    // It empties its list when it is done.
+    // INN's batcher empties its list at the end.
     let command = format!(
         "cp '{}' '{}' && exec {} > '{}'",
         kept.display(),

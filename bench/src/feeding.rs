@@ -1,4 +1,4 @@
-//! Feeds: how soon an article is at a feed's program, and what the walk along the log costs for many sites.
+//! Measures feeds: the time until an article reaches a feed's program, and the cost of the walk along the log for many sites.
 
 use std::fs::{self, File};
 use std::io::{BufRead, BufReader, Read, Write};
@@ -15,30 +15,30 @@ use crate::measure::{Input, measured};
 use crate::report::{Goal, figure, median};
 use crate::site::{Expected, Site};
 
-/// Runs of which the latency is told, and those before that only warm up.
+/// Number of measured runs, and of warm-up runs before them.
 const RUNS: usize = 200;
 const WARM_UPS: usize = 10;
-/// Between two runs nothing happens.
+/// Pause between two runs.
 const QUIET: Duration = Duration::from_millis(20);
-/// How long the daemon may take to be there, and an article to arrive.
-const PATIENCE: Duration = Duration::from_secs(30);
+/// Time limit for the start of the daemon, and for the arrival of an article.
+const TIMEOUT: Duration = Duration::from_secs(30);
 
-/// Milliseconds from an article to the feed's program.
+/// Goal of the time from an article to the feed's program, ms.
 const LATENCY: Goal = Goal {
     reach: 2.0,
     aim: 2.0,
 };
 
-/// Articles that the log is walked along for.
+/// The articles of the log.
 const WALKED: Kind = Kind::Tiny {
     articles: 100_000,
     groups: 500,
 };
 
-/// The rows.
+/// Measures the rows.
 ///
 /// # Errors
-/// When the binary fails, or an article does not arrive.
+/// The binary fails, or an article does not arrive.
 pub fn rows(site: &mut Site, rounds: u32) -> Result<String> {
     let mut out = String::new();
     let disk = site.disk.clone();
@@ -49,7 +49,7 @@ pub fn rows(site: &mut Site, rounds: u32) -> Result<String> {
     Ok(out)
 }
 
-/// A program that is ended with the bench.
+/// A program that is killed at the end of the bench.
 struct Ended(Child);
 
 impl Drop for Ended {
@@ -59,10 +59,10 @@ impl Drop for Ended {
     }
 }
 
-/// `bench witness SOCKET`: the feed's program. Tells the bench when each line came, in nanoseconds since 1970.
+/// `bench witness SOCKET`: the feed's program. Sends the time of each line to the bench, in nanoseconds since 1970.
 ///
 /// # Errors
-/// The bench is not there.
+/// The bench does not listen.
 pub fn witness(socket: &Path) -> Result<()> {
     let mut bench = UnixStream::connect(socket).context("telling the bench")?;
     let mut input = std::io::stdin().lock();
@@ -80,7 +80,7 @@ pub fn witness(socket: &Path) -> Result<()> {
     }
 }
 
-/// From rnews to the program's standard input, one article at a time.
+/// Measures the time from rnews to the program's standard input, one article at a time.
 fn latency(site: &mut Site, on: &Path) -> Result<String> {
     let kind = Kind::Like {
         articles: (RUNS + WARM_UPS) as u64,
@@ -89,7 +89,7 @@ fn latency(site: &mut Site, on: &Path) -> Result<String> {
     let batch = site.batch(kind, "one-by-one")?;
     let system = site.system(on, &batch)?;
     let news = system.dir.join("news");
-    // The path of a socket is short.
+    // The path of a socket must be short.
     let socket = std::env::temp_dir().join(format!("bench-feed-{}", std::process::id()));
     let _ = fs::remove_file(&socket);
     let listener = UnixListener::bind(&socket).context("listening for the feed's program")?;
@@ -133,7 +133,7 @@ fn latency(site: &mut Site, on: &Path) -> Result<String> {
                 let (stream, _) = listener
                     .accept()
                     .context("waiting for the feed's program")?;
-                stream.set_read_timeout(Some(PATIENCE))?;
+                stream.set_read_timeout(Some(TIMEOUT))?;
                 witness.insert(BufReader::new(stream))
             }
         };
@@ -163,7 +163,7 @@ fn latency(site: &mut Site, on: &Path) -> Result<String> {
 fn wait_for(daemon: &mut Ended, socket: &Path) -> Result<()> {
     let begin = Instant::now();
     while UnixStream::connect(socket).is_err() {
-        if daemon.0.try_wait()?.is_some() || begin.elapsed() > PATIENCE {
+        if daemon.0.try_wait()?.is_some() || begin.elapsed() > TIMEOUT {
             bail!("the daemon did not start");
         }
         std::thread::sleep(Duration::from_millis(10));
@@ -171,7 +171,7 @@ fn wait_for(daemon: &mut Ended, socket: &Path) -> Result<()> {
     Ok(())
 }
 
-/// The articles of a batch, each with its line.
+/// Splits a batch into its articles, each with its line.
 fn articles(mut batch: &[u8]) -> impl Iterator<Item = &[u8]> {
     std::iter::from_fn(move || {
         let end = batch.iter().position(|&byte| byte == b'\n')?;
@@ -183,7 +183,7 @@ fn articles(mut batch: &[u8]) -> impl Iterator<Item = &[u8]> {
     })
 }
 
-/// Negative where the clock was set back.
+/// Milliseconds between two times; negative if the clock was set back.
 fn milliseconds(from: SystemTime, to: SystemTime) -> f64 {
     match to.duration_since(from) {
         Ok(later) => later.as_secs_f64() * 1e3,
@@ -198,7 +198,7 @@ fn percentile(values: &[f64], percent: usize) -> f64 {
     sorted.get(last).copied().unwrap_or_default()
 }
 
-/// What the one walk along the log costs that serves all sites, by `feed list`, which walks as `sendbatches` does and counts.
+/// Measures the cost of the single walk along the log that serves all sites, with `feed list`, which walks like `sendbatches` and counts.
 fn walks(site: &mut Site, rounds: u32) -> Result<String> {
     let mut out =
         String::from("the walk along 100,000 articles that wait for sites (feed list), CPU\n");

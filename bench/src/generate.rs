@@ -1,8 +1,8 @@
-//! Batches of articles made up from a seed, and the `active`, `newsgroups`
-//! and `sys` files that go with them.
+//! Generates batches of articles from a seed, with their `active`, `newsgroups`
+//! and `sys` files.
 //!
-//! Nothing here is anyone's article: names, hosts (all under `.example`, RFC
-//! 2606) and prose are invented, shaped like the news of 1992 to 2022. The same
+//! No article is a real one: names, hosts (all under `.example`, RFC
+//! 2606) and prose are invented, in the style of the news of 1992 to 2022. The same
 //! kind and seed give the same bytes on every machine.
 
 mod article;
@@ -20,56 +20,56 @@ use std::path::Path;
 pub use articles::Articles;
 pub use random::{Random, Zipf, mix};
 
-/// The seed used where none is given.
+/// The default seed.
 pub const SEED: u64 = 1987;
 
-/// Which batch to make.
+/// The kind of a batch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// The size of the batch that the C News paper timed: 171 articles,
+    /// The size of the batch that the C News paper measured: 171 articles,
     /// 297,054 bytes with their `#! rnews` lines, 104 cross-postings.
     Paper,
     /// 10,000 articles, 30,000,000 bytes, 6,000 cross-postings, 500 groups.
     TenThousand,
     /// A batch of [`GIGABYTE`] bytes: 333,333 articles, 200,000 cross-postings, 2,000 groups.
     Gigabyte,
-    /// The same make as [`Kind::TenThousand`] in another amount: about 3,000
-    /// bytes an article and 60 cross-postings to 100 articles.
+    /// As [`Kind::TenThousand`] with another number of articles: about 3,000
+    /// bytes per article and 60 cross-postings per 100 articles.
     Like {
-        /// How many articles.
+        /// Number of articles.
         articles: u64,
-        /// How many groups they are spread over.
+        /// Number of groups.
         groups: usize,
     },
-    /// Articles of six headers and one line (about 300 bytes), no
+    /// Articles of six headers and one line (about 300 bytes), without
     /// cross-postings, spread evenly: for benches that count articles, not bytes.
     Tiny {
-        /// How many articles.
+        /// Number of articles.
         articles: u64,
-        /// How many groups they are spread over.
+        /// Number of groups.
         groups: usize,
     },
-    /// About 60 readable articles in 12 groups, for a look around.
+    /// About 60 readable articles in 12 groups, for demonstrations.
     Demo,
 }
 
-/// How many bytes the batch of [`Kind::Gigabyte`] has.
+/// Size of the batch of [`Kind::Gigabyte`], bytes.
 pub const GIGABYTE: u64 = 1_000_000_000;
 
-/// What a batch came to.
+/// The totals of a batch.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Totals {
-    /// How many articles.
+    /// Number of articles.
     pub articles: u64,
-    /// Bytes of the batch, `#! rnews` lines included.
+    /// Bytes of the batch, including `#! rnews` lines.
     pub bytes: u64,
     /// Groups beyond the first, over all articles.
     pub cross_postings: u64,
 }
 
 impl Kind {
-    /// The kind of this name on the command line; `articles` and `groups` size
-    /// `like` and `tiny` and are ignored by the others. `None`: no such kind.
+    /// The kind with this name on the command line; `articles` and `groups` apply to
+    /// `like` and `tiny` only. `None` if the name is unknown.
     pub fn named(name: &str, articles: u64, groups: usize) -> Option<Kind> {
         Some(match name {
             "paper" => Kind::Paper,
@@ -82,7 +82,7 @@ impl Kind {
         })
     }
 
-    /// How many groups the batch's `active` file has, `control` and `junk` aside.
+    /// Number of groups in the batch's `active` file, without `control` and `junk`.
     pub fn groups(self) -> usize {
         match self {
             Kind::Paper => 120,
@@ -94,11 +94,11 @@ impl Kind {
     }
 }
 
-/// Writes the whole batch, each article after its `#! rnews` line, in memory
-/// that does not grow with the batch.
+/// Writes the whole batch, each article after its `#! rnews` line, in constant
+/// memory.
 ///
 /// # Errors
-/// Those of `out`.
+/// `out` fails.
 pub fn batch(kind: Kind, seed: u64, out: &mut dyn Write) -> io::Result<Totals> {
     let mut totals = Totals::default();
     for article in Articles::new(kind, seed) {
@@ -141,19 +141,19 @@ pub fn newsgroups(kind: Kind) -> Vec<u8> {
     text
 }
 
-/// The `sys` file, the same for every kind: `ME` takes all, and five sites
-/// subscribe to seven hierarchies each.
+/// The `sys` file, the same for every kind: `ME` accepts all, and each of five sites
+/// subscribes to seven hierarchies.
 pub fn sys() -> Vec<u8> {
     groups::sys()
 }
 
-/// As [`sys`], with `more` sites that want nothing of what the batches have.
+/// As [`sys`], with `more` sites that want no article of the batches.
 pub fn sys_with_idle(more: usize) -> Vec<u8> {
     groups::sys_with_idle(more)
 }
 
-/// Writes `batch`, `active`, `newsgroups` and `sys` into `dir`, making it
-/// where it is missing.
+/// Writes `batch`, `active`, `newsgroups` and `sys` into `dir`, and creates it
+/// if it is missing.
 ///
 /// # Errors
 /// Those of the file system.

@@ -1,27 +1,27 @@
-//! `bench index`: bytes an id and time a look-up with ten million ids.
+//! `bench index`: bytes per id and time per look-up with ten million ids.
 //!
-//! Calls the store's library rather than the binary, because a process started
-//! for each look-up would measure the starting. Needs the feature `index`, so
-//! that those who only make batches do not build a store.
+//! Calls the store's library instead of the binary, because starting a process
+//! for each look-up would dominate. Needs the feature `index`, so
+//! that users who only generate batches need not build a store.
 
 use std::path::Path;
 
 use anyhow::Result;
 
-/// How many ids the row in docs/performance.md is about.
+/// Number of ids of the row in docs/performance.md.
 pub const IDS: u64 = 10_000_000;
 
-/// Remembers `ids` ids in the news directory `news` (made by `broadsheet
-/// init`), looks some up, and gives the rows to print.
+/// Adds `ids` ids in the news directory `news` (created by `broadsheet
+/// init`), looks some up, and returns the rows.
 ///
 /// # Errors
-/// Those of the store, and a look-up that is answered wrongly.
+/// The store fails, or a look-up has a wrong result.
 #[cfg(feature = "index")]
 pub fn rows(news: &Path, ids: u64) -> Result<String> {
     filled::rows(news, ids)
 }
 
-/// Says why there are no rows.
+/// Returns the reason why there are no rows.
 ///
 /// # Errors
 /// None.
@@ -55,20 +55,20 @@ mod filled {
         aim: 0.5,
     };
 
-    /// Look-ups of each sort.
+    /// Number of look-ups of each kind.
     const LOOK_UPS: u64 = 1_000_000;
 
-    /// A commit is made each time this much waits, as for a large batch.
+    /// Uncommitted bytes that trigger a commit, as for a large batch.
     const COMMIT_BYTES: usize = 8 << 20;
 
-    /// Every id has this length, so that many stand in one buffer.
+    /// Length of every id, so that many fit one buffer.
     const ID_BYTES: usize = 32;
 
-    /// Written as arrival; 1 June 2012.
+    /// The arrival of all ids; 1 June 2012.
     const ARRIVAL: i64 = 1_338_508_800;
 
     fn push_id(out: &mut Vec<u8>, number: u64) {
-        // Writing into memory does not fail.
+        // Writing to memory does not fail.
         let _ = write!(out, "<{:016x}@index.example>", mix(SEED ^ number));
         debug_assert_eq!(out.len() % ID_BYTES, 0);
     }

@@ -1,7 +1,7 @@
-//! INN beside us: a news system of its own in a fresh directory, its own
+//! INN for comparison: a separate news system in a temporary directory, with its own
 //! `innd` on a loopback port, fed by its own `rnews`.
 //!
-//! Nothing of an installed INN's is touched: every path in `inn.conf` is ours.
+//! It does not touch an installed INN: every path in `inn.conf` is in that directory.
 
 use std::fs;
 use std::io::Read;
@@ -16,20 +16,20 @@ use nix::unistd::{Gid, Uid, User};
 
 use crate::measure::{Input, Usages, measured};
 
-/// Where Debian's inn2 has its programs.
+/// The programs of Debian's inn2.
 const PROGRAMS: &str = "/usr/lib/news/bin";
 
-/// Not 119, so that a real news server is not in the way; loopback only.
+/// Not 119, to avoid a real news server; loopback only.
 const PORT: u16 = 11_119;
 
-/// How long `innd` may take to open its door, and to leave.
-const PATIENCE: Duration = Duration::from_secs(30);
+/// Time limit for `innd` to open its socket, and to exit.
+const TIMEOUT: Duration = Duration::from_secs(30);
 
 /// The kernel's unit in /proc/PID/stat (USER_HZ), in ticks a second.
 const TICKS: u64 = 100;
 
-/// Why INN cannot be run here, if so.
-pub fn unusable() -> Option<String> {
+/// The reason why INN cannot run here, if any.
+pub fn missing_reason() -> Option<String> {
     if !Path::new(PROGRAMS).join("innd").is_file() {
         return Some("inn2 is not installed".into());
     }
@@ -46,28 +46,28 @@ fn news() -> Result<User> {
     User::from_name("news")?.context("there is no user news")
 }
 
-/// How articles are kept.
+/// The storage of articles.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Storage {
     /// tradspool.
     FileAnArticle,
-    /// One buffer of CNFS, of so many bytes, written full of zeros beforehand.
+    /// One CNFS buffer of this number of bytes, filled with zeros beforehand.
     Cyclic {
-        /// How large the buffer is.
+        /// Size of the buffer, bytes.
         bytes: u64,
     },
 }
 
-/// How an `innd` differs from another.
+/// The options of an `innd`.
 #[derive(Clone, Copy, Debug)]
-pub struct Manner<'a> {
-    /// How articles are kept.
+pub struct InnOptions<'a> {
+    /// The storage of articles.
     pub storage: Storage,
-    /// From which address the peer comes; all others are readers.
+    /// The address of the peer; all others are readers.
     pub peer: &'a str,
 }
 
-/// Where `innd` listens.
+/// The address on which `innd` listens.
 pub fn address() -> SocketAddr {
     SocketAddr::from((Ipv4Addr::LOCALHOST, PORT))
 }
@@ -76,29 +76,29 @@ pub fn address() -> SocketAddr {
 pub struct Server {
     child: Child,
     dir: PathBuf,
-    /// Apart from `dir`, because the name of a socket may have only 107 bytes.
+    /// The directory of the sockets, separate because the name of a socket may have only 107 bytes.
     sockets: PathBuf,
 }
 
 impl Server {
     /// Makes a news system under `dir` with the `active` and `newsgroups` of
-    /// `batch`, and five sites fed by batch file as `sys` says, and starts it.
+    /// `batch`, and five sites fed by batch file as in `sys`, and starts it.
     ///
     /// # Errors
-    /// When a file cannot be written or `innd` does not open its door.
+    /// A file cannot be written, or `innd` does not open its socket.
     pub fn start(dir: &Path, batch: &Path) -> Result<Server> {
-        let manner = Manner {
+        let options = InnOptions {
             storage: Storage::FileAnArticle,
             peer: "localhost, 127.0.0.1",
         };
-        Server::start_as(dir, batch, &manner)
+        Server::start_as(dir, batch, &options)
     }
 
-    /// As [`Server::start`], in another manner.
+    /// As [`Server::start`], with other options.
     ///
     /// # Errors
     /// As [`Server::start`].
-    pub fn start_as(dir: &Path, batch: &Path, manner: &Manner<'_>) -> Result<Server> {
+    pub fn start_as(dir: &Path, batch: &Path, options: &InnOptions<'_>) -> Result<Server> {
         let dir = dir.canonicalize()?;
         let sockets = std::env::temp_dir().join(format!("bench-inn-{}", std::process::id()));
         for place in [
@@ -117,8 +117,8 @@ impl Server {
             fs::create_dir_all(dir.join(place))?;
         }
         fs::create_dir_all(&sockets)?;
-        write_settings(&dir, &sockets, manner)?;
-        // A group that innd will not start without.
+        write_settings(&dir, &sockets, options)?;
+        // `innd` does not start without this group.
         let active =
             fs::read_to_string(batch.join("active"))? + "control.cancel 0000000000 00001 n\n";
         fs::write(dir.join("db/active"), active)?;
@@ -149,30 +149,30 @@ impl Server {
             dir,
             sockets,
         };
-        server.wait_for_door()?;
+        server.wait_for_socket()?;
         Ok(server)
     }
 
-    fn wait_for_door(&mut self) -> Result<()> {
+    fn wait_for_socket(&mut self) -> Result<()> {
         let begin = Instant::now();
         while !self.sockets.join("innd.pid").exists() || !self.sockets.join("nntpin").exists() {
             let left = self.child.try_wait()?;
-            if left.is_some() || begin.elapsed() > PATIENCE {
+            if left.is_some() || begin.elapsed() > TIMEOUT {
                 let said = fs::read_to_string(self.dir.join("innd.out")).unwrap_or_default();
                 let errors = fs::read_to_string(self.dir.join("log/errlog")).unwrap_or_default();
                 bail!("innd did not start: {said}{errors}");
             }
             std::thread::sleep(Duration::from_millis(50));
         }
-        // The socket is there a moment before it is listened at.
+        // The socket exists a moment before `innd` listens on it.
         std::thread::sleep(Duration::from_millis(500));
         Ok(())
     }
 
-    /// Feeds a batch by `rnews`; CPU time is that of `rnews` and of `innd`.
+    /// Feeds a batch through `rnews`; CPU time is that of `rnews` and of `innd`.
     ///
     /// # Errors
-    /// When `rnews` fails.
+    /// `rnews` fails.
     pub fn feed(&self, batch: &Path) -> Result<Usages> {
         let (user, system) = self.times()?;
         let settings = format!("INNCONF={}", self.dir.join("etc/inn.conf").display());
@@ -200,7 +200,7 @@ impl Server {
     /// Starts `nnrpd` as a daemon that forks for each reader.
     ///
     /// # Errors
-    /// It cannot be started; what it says is in `nnrpd.out`.
+    /// It cannot be started; its output is in `nnrpd.out`.
     pub fn readers(&self, port: u16) -> Result<Child> {
         let log = fs::File::create(self.dir.join("nnrpd.out"))?;
         as_news(&self.dir, "nnrpd")
@@ -235,17 +235,17 @@ impl Server {
         }
     }
 
-    /// Stops `innd` and says how many articles its history holds.
+    /// Stops `innd` and returns the number of articles in its history.
     ///
     /// # Errors
-    /// When it does not stop by itself; it is killed then.
+    /// It does not stop by itself; then it is killed.
     pub fn stop(mut self) -> Result<u64> {
         let _ = as_news(&self.dir, "ctlinnd")
             .args(["shutdown", "measured"])
             .output();
         let begin = Instant::now();
         while self.child.try_wait()?.is_none() {
-            if begin.elapsed() > PATIENCE {
+            if begin.elapsed() > TIMEOUT {
                 bail!("innd did not stop");
             }
             std::thread::sleep(Duration::from_millis(50));
@@ -268,7 +268,7 @@ impl Drop for Server {
     }
 }
 
-/// A program of INN's, as the user news, with our settings.
+/// A command of INN, as the user news, with our settings.
 fn as_news(dir: &Path, program: &str) -> Command {
     let mut command = Command::new("setpriv");
     command.args(["--reuid=news", "--regid=news", "--clear-groups"]);
@@ -279,7 +279,7 @@ fn as_news(dir: &Path, program: &str) -> Command {
     command
 }
 
-/// INN's batcher for a site, for a shell: one batch of everything, on standard output.
+/// The command line of INN's batcher for a site: one batch of all articles, on standard output.
 pub fn batcher(dir: &Path, site: &str) -> String {
     format!(
         "env INNCONF='{dir}/etc/inn.conf' {PROGRAMS}/batcher -b 2000000000 {site} '{dir}/spool/outgoing/{site}'",
@@ -287,7 +287,7 @@ pub fn batcher(dir: &Path, site: &str) -> String {
     )
 }
 
-/// The whole tree to the user news.
+/// Changes the owner of the whole tree to the user news.
 fn give(dir: &Path, news: &User) -> Result<()> {
     let (user, group): (Uid, Gid) = (news.uid, news.gid);
     chown(dir, Some(user.as_raw()), Some(group.as_raw()))?;
@@ -303,9 +303,9 @@ fn give(dir: &Path, news: &User) -> Result<()> {
     Ok(())
 }
 
-/// The settings of a plain INN with one file an article (tradspool), overview
-/// (tradindexed) and no age limit, because the batch's dates lie in the past.
-fn write_settings(dir: &Path, sockets: &Path, manner: &Manner<'_>) -> Result<()> {
+/// Writes the settings of an ordinary INN with one file per article (tradspool), overview
+/// (tradindexed) and no age limit, because the dates of the batch are old.
+fn write_settings(dir: &Path, sockets: &Path, options: &InnOptions<'_>) -> Result<()> {
     let root = dir.display();
     let settings = format!(
         "mta: \"/bin/true\"\norganization: \"Bench\"\npathhost: news.bench.example\ndomain: bench.example\nmailcmd: /bin/true\n\
@@ -318,7 +318,7 @@ fn write_settings(dir: &Path, sockets: &Path, manner: &Manner<'_>) -> Result<()>
         sockets.display(),
     );
     fs::write(dir.join("etc/inn.conf"), settings)?;
-    let method = match manner.storage {
+    let method = match options.storage {
         Storage::FileAnArticle => "method tradspool {\n    newsgroups: *\n    class: 0\n}\n",
         Storage::Cyclic { bytes } => {
             cyclic_buffer(dir, bytes)?;
@@ -326,7 +326,7 @@ fn write_settings(dir: &Path, sockets: &Path, manner: &Manner<'_>) -> Result<()>
         }
     };
     fs::write(dir.join("etc/storage.conf"), method)?;
-    let peer = manner.peer;
+    let peer = options.peer;
     fs::write(
         dir.join("etc/incoming.conf"),
         format!("streaming: true\nmax-connections: 8\npeer ME {{\n    hostname: \"{peer}\"\n}}\n"),
@@ -343,7 +343,7 @@ fn write_settings(dir: &Path, sockets: &Path, manner: &Manner<'_>) -> Result<()>
     Ok(())
 }
 
-/// The one buffer of CNFS: a file whose blocks are all there and hold zeros.
+/// Creates the CNFS buffer: a file with all blocks allocated and zeroed.
 fn cyclic_buffer(dir: &Path, bytes: u64) -> Result<()> {
     let path = dir.join("spool/cycbuff");
     let mut file = fs::File::create(&path)?;
@@ -356,7 +356,7 @@ fn cyclic_buffer(dir: &Path, bytes: u64) -> Result<()> {
     Ok(fs::write(dir.join("etc/cycbuff.conf"), conf)?)
 }
 
-/// `newsfeeds` for what a C News `sys` file says: batch files (`Tf`) with name and size.
+/// The `newsfeeds` equivalent to a C News `sys` file: batch files (`Tf`) with name and size.
 fn newsfeeds(sys: &Path) -> Result<String> {
     let mut text = String::from("ME:*::\n");
     for line in fs::read_to_string(sys)

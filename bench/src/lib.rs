@@ -1,4 +1,4 @@
-//! Batches made from a seed ([`generate`]), and the runner that times real
-//! binaries with them. Tests of other crates may use the generator.
+//! The generator of batches ([`generate`]), and the benches that measure real
+//! binaries with them. Tests of other crates use the generator.
 
 pub mod generate;

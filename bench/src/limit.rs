@@ -1,4 +1,4 @@
-//! What the machine itself needs to make bytes durable: the measure of real time.
+//! The time that the machine needs to make bytes durable: the reference for real time.
 
 use std::fs::File;
 use std::io::Write;
@@ -9,11 +9,11 @@ use anyhow::{Context, Result};
 
 use crate::measure::{Usages, own_times};
 
-/// How much is written between one `fdatasync` and the next.
+/// Bytes between two `fdatasync` calls.
 pub const PIECE_BYTES: usize = 8 << 20;
 
-/// Writes `bytes` to a new file in pieces, `fdatasync` after each. Making the
-/// file is not counted, nor is reading the bytes.
+/// Writes `bytes` to a new file in pieces, with `fdatasync` after each. Creating the
+/// file and reading the bytes are not measured.
 ///
 /// # Errors
 /// Those of the file system.

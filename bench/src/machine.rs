@@ -1,9 +1,9 @@
-//! The circumstances, printed above every result.
+//! The circumstances of a bench, printed above every result.
 
 use std::path::Path;
 use std::process::Command;
 
-/// Lines that say on what machine, kernel and commit a bench ran.
+/// The lines with machine, kernel and commit.
 pub fn description() -> String {
     let processor =
         line_of("/proc/cpuinfo", "model name").unwrap_or_else(|| "unknown processor".into());
@@ -31,7 +31,7 @@ fn line_of(file: &str, name: &str) -> Option<String> {
     Some(line.split_once(':')?.1.trim().to_owned())
 }
 
-/// What a command prints, trimmed; empty where it fails.
+/// The output of a command, trimmed; empty if it fails.
 pub fn output(command: &str, arguments: &[&str]) -> String {
     let output = Command::new(command).args(arguments).output();
     output
@@ -39,7 +39,7 @@ pub fn output(command: &str, arguments: &[&str]) -> String {
         .unwrap_or_default()
 }
 
-/// The type of the file system that holds `dir`: "ext4", "tmpfs", ...
+/// The type of the file system of `dir`: "ext4", "tmpfs", ...
 pub fn file_system(dir: &Path) -> String {
     let dir = dir.canonicalize().unwrap_or_else(|_| dir.to_owned());
     let mounts = std::fs::read_to_string("/proc/self/mounts").unwrap_or_default();
@@ -48,7 +48,7 @@ pub fn file_system(dir: &Path) -> String {
         let (place, kind) = (words.next()?, words.next()?);
         dir.starts_with(place).then_some((place.len(), kind))
     });
-    // The last of several mounts on one place is the one seen.
+    // Of several mounts on one path the last is visible.
     holding
         .max_by_key(|(length, _)| *length)
         .map_or_else(|| "unknown".into(), |(_, kind)| kind.to_owned())

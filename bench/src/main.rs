@@ -1,4 +1,4 @@
-//! `bench generate` makes batches, `bench run` times the real binary with them.
+//! `bench generate` makes batches, `bench run` measures the real binary with them.
 
 mod batch;
 mod expire;
@@ -24,7 +24,7 @@ use lexopt::prelude::*;
 
 use bench::generate::{self, Kind};
 
-/// How many rounds there are, unless asked.
+/// Default number of rounds.
 const ROUNDS: u32 = 9;
 
 const HELP: &str = "\
@@ -137,7 +137,7 @@ fn load(mut arguments: lexopt::Parser) -> Result<()> {
     nntp::run(&plan)
 }
 
-/// The plan and the ids of `bench index`; `rounds` where no number is given and it need not be quick.
+/// Parses the plan, and the ids of `bench index`; `rounds` is the default number without `--quick`.
 fn planned(arguments: &mut lexopt::Parser, rounds: u32) -> Result<(plan::Plan, u64)> {
     let target =
         std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| PathBuf::from("target"), PathBuf::from);

@@ -1,7 +1,7 @@
-//! One child, one measurement.
+//! Measures one child process.
 //!
-//! The kernel keeps `RUSAGE_CHILDREN` for all children of a process together,
-//! and a maximum cannot be taken apart again. So each measured command gets a
+//! The kernel accumulates `RUSAGE_CHILDREN` over all children of a process,
+//! and a maximum cannot be separated again. So each measured command gets a
 //! small process of its own (`bench measure`) that has no other child.
 
 use std::fs::File;
@@ -13,14 +13,14 @@ use anyhow::{Context, Result, bail};
 use nix::sys::resource::{Usage, UsageWho, getrusage};
 use nix::sys::time::TimeValLike;
 
-/// What a command used, start of the process included.
+/// The resource usage of a command, including the start of the process.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Usages {
-    /// From before the start to after the end.
+    /// Real time, from before the start to after the end.
     pub real: Duration,
-    /// In user mode.
+    /// CPU time in user mode.
     pub user: Duration,
-    /// In the kernel.
+    /// CPU time in the kernel.
     pub system: Duration,
     /// Largest resident set, in KiB; at least that of `bench measure` (about 3,000).
     pub resident_kib: u64,
@@ -33,18 +33,18 @@ impl Usages {
     }
 }
 
-/// What a command did.
+/// The result of a command.
 #[derive(Clone, Debug, Default)]
 pub struct Outcome {
-    /// What it used.
+    /// Its resource usage.
     pub usages: Usages,
-    /// Its exit status; 255 where a signal ended it.
+    /// Its exit status; 255 if a signal ended it.
     pub status: u8,
     /// Its standard output.
     pub output: String,
 }
 
-/// Where a measured command reads from.
+/// The input of a measured command.
 pub enum Input<'a> {
     /// A file, opened as standard input: `command < file`.
     File(&'a Path),
@@ -52,10 +52,10 @@ pub enum Input<'a> {
     Pipe(Command),
 }
 
-/// Runs a command by way of `bench measure` and waits for it.
+/// Runs a command through `bench measure` and waits for it.
 ///
 /// # Errors
-/// When something cannot be started. A command that fails is not an error here.
+/// A process cannot be started. A command that fails is not an error here.
 pub fn measured(dir: &Path, command: &[&str], input: Input<'_>) -> Result<Outcome> {
     let report = dir.join("usage");
     let output = dir.join("output");
@@ -99,11 +99,11 @@ fn run(wrapper: &mut Command) -> Result<()> {
     Ok(())
 }
 
-/// `bench measure REPORT COMMAND ARGUMENT…`: the small process. Its standard
-/// input and output are the command's.
+/// `bench measure REPORT COMMAND ARGUMENT…`: the small process. The command uses its standard
+/// input and output.
 ///
 /// # Errors
-/// When the command cannot be started or the report cannot be written.
+/// The command cannot be started, or the report cannot be written.
 pub fn measure(report: PathBuf, command: &[std::ffi::OsString]) -> Result<()> {
     let Some((program, arguments)) = command.split_first() else {
         bail!("measure what?")
@@ -128,7 +128,7 @@ pub fn measure(report: PathBuf, command: &[std::ffi::OsString]) -> Result<()> {
     std::fs::write(&report, text).context("writing the measurement")
 }
 
-/// User and system time this process itself has used so far.
+/// User and system time of this process so far.
 ///
 /// # Errors
 /// Those of the system call.

@@ -1,6 +1,6 @@
-//! `bench nntp`: the server under load, beside INN and beside the machine's limit.
+//! `bench nntp`: measures the server under load, compared with INN and with the machine's limit.
 //!
-//! The same program asks the same of each server, one after the other, in every
+//! The same load program runs against each server, one after the other, in every
 //! round. Every reply is verified: a wrong one ends the bench.
 
 mod articles;
@@ -10,11 +10,11 @@ mod pipeline;
 mod process;
 mod reading;
 mod running;
+mod server_round;
 mod servers;
 mod sink;
 mod table;
 mod transit;
-mod turn;
 
 use std::fs;
 use std::time::Duration;
@@ -27,42 +27,42 @@ use crate::machine;
 use crate::plan::Plan;
 use crate::site::{Batch, Site};
 use articles::Prepared;
+use server_round::ServerRound;
 use servers::Subject;
 use table::Table;
-use turn::Turn;
 
 pub use sink::sink;
 use table::words;
 
-/// How many rounds there are, unless asked.
+/// Default number of rounds.
 pub const ROUNDS: u32 = 3;
 
-/// How many articles, and with `--quick`.
+/// Number of articles, and with `--quick`.
 const ARTICLES: u64 = 100_000;
 const ARTICLES_QUICK: u64 = 20_000;
 
-/// For how long a reader's row is measured, and with `--quick`.
+/// Duration of a reader's row, and with `--quick`.
 const TIME: Duration = Duration::from_secs(2);
 const TIME_QUICK: Duration = Duration::from_millis(500);
 
-/// How often every id is asked for in one run of CHECK.
+/// Number of CHECKs for each id in one run.
 const CHECKS: u64 = 10;
 
-/// Quiet articles of which the latency is told, and those before that only warm up.
+/// Number of articles in the latency test, and of warm-up articles before them.
 const QUIET_ARTICLES: usize = 500;
 const WARM_UPS: usize = 20;
 
-/// Readers that do nothing; with INN a process each, so fewer.
+/// Number of idle readers; with INN each is a process, so there are fewer.
 const IDLE_READERS: u64 = 10_000;
 const IDLE_READERS_OF_INN: u64 = 100;
 
-/// Descriptors that the bench and the server need beside those of readers.
+/// Descriptors that the bench and the server need besides those of readers.
 const DESCRIPTORS_BESIDE: u64 = 200;
 
 /// Measures and prints.
 ///
 /// # Errors
-/// A wrong answer, after what was measured until then has been printed.
+/// A wrong reply, after printing the results so far.
 pub fn run(plan: &Plan) -> Result<()> {
     if let Some(only) = &plan.only
         && !words().contains(only.as_str())
@@ -115,7 +115,7 @@ fn rounds(plan: &Plan, site: &mut Site, table: &mut Table) -> Result<()> {
                 continue;
             }
             eprintln!("round {round} of {}, {}", plan.rounds, subject.name());
-            let mut turn = Turn {
+            let mut turn = ServerRound {
                 subject,
                 time: if plan.quick { TIME_QUICK } else { TIME },
                 readers,
@@ -130,7 +130,7 @@ fn rounds(plan: &Plan, site: &mut Site, table: &mut Table) -> Result<()> {
     Ok(())
 }
 
-/// What has to be known to read the table.
+/// Adds the circumstances that a reader of the table needs.
 fn circumstances(table: &mut Table, site: &Site, prepared: &Prepared) {
     let count = std::thread::available_parallelism().map_or(1, usize::from);
     let (group, size) = &prepared.largest;
@@ -153,7 +153,7 @@ fn circumstances(table: &mut Table, site: &Site, prepared: &Prepared) {
     }
 }
 
-/// As many descriptors as are allowed; how many readers there can be at once.
+/// Raises the limit of descriptors; returns the number of simultaneous readers.
 fn raise_descriptors() -> Result<u64> {
     let limit = getrlimit(Resource::Nofile);
     setrlimit(
@@ -167,7 +167,7 @@ fn raise_descriptors() -> Result<u64> {
     Ok(IDLE_READERS.min(most.saturating_sub(DESCRIPTORS_BESIDE)))
 }
 
-/// The files of a batch without its articles: those come over the wire. No site is fed.
+/// The files of a batch without its articles, which are sent over NNTP. No site is fed.
 fn groups_alone(site: &Site, prepared: &Prepared) -> Result<Batch> {
     let dir = site.disk.join("nntp");
     let kind: Kind = prepared.kind;

@@ -1,26 +1,26 @@
-//! What a bench is asked to do.
+//! The options of a bench.
 
 use std::path::PathBuf;
 
-/// What `bench run` was asked to do.
+/// The options of `bench run`.
 #[derive(Clone, Debug)]
 pub struct Plan {
-    /// The broadsheet to time.
+    /// The broadsheet binary to measure.
     pub binary: PathBuf,
-    /// Where to work on a disk; the checkout's target directory by default.
+    /// The working directory on a disk; by default the checkout's target directory.
     pub dir: PathBuf,
-    /// How many rounds; each does every row once, so that rows alternate.
+    /// Number of rounds; each round measures every row once, so that rows alternate.
     pub rounds: u32,
     /// Fewer rounds, and a twelfth of the gigabyte.
     pub quick: bool,
-    /// Leave INN out.
+    /// Omit INN.
     pub no_peer: bool,
-    /// `bench expire` with ten million articles, too.
+    /// `bench expire`: also with ten million articles.
     pub large: bool,
-    /// Leave the directories behind.
+    /// Keep the directories.
     pub keep: bool,
-    /// `bench nntp`: these rows alone.
+    /// `bench nntp`: only these rows.
     pub only: Option<String>,
-    /// `bench nntp`: for a machine.
+    /// `bench nntp`: JSON output.
     pub json: bool,
 }

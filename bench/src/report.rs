@@ -1,34 +1,34 @@
-//! Every run, the medians, and how far they are from the figures to reach.
+//! Every run, the medians, and their ratio to the goals.
 
 use std::fmt::Write;
 use std::time::Duration;
 
 use crate::measure::Usages;
 
-/// Figures of one row of the table in docs/performance.md, all in its unit.
+/// The goals of one row of the table in docs/performance.md, in its unit.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Goal {
-    /// To be reached.
+    /// The required value.
     pub reach: f64,
-    /// Aimed at.
+    /// The intended value.
     pub aim: f64,
 }
 
-/// The runs of one thing.
+/// The runs of one row.
 #[derive(Clone, Debug, Default)]
 pub struct Runs {
-    /// What was done, and where.
+    /// The name of the row.
     pub what: String,
-    /// How many articles each run took.
+    /// Number of articles of each run.
     pub articles: u64,
-    /// CPU time an article in µs, where the table names one.
+    /// Goal of the CPU time, µs per article, if the table has one.
     pub goal: Option<Goal>,
-    /// In the order in which they were made.
+    /// The results, in order.
     pub runs: Vec<Usages>,
 }
 
 impl Runs {
-    /// No runs yet.
+    /// A row without runs.
     pub fn of(what: impl Into<String>, articles: u64, goal: Option<Goal>) -> Self {
         Runs {
             what: what.into(),
@@ -38,7 +38,7 @@ impl Runs {
         }
     }
 
-    /// The median of something over all runs, in µs an article.
+    /// The median of a value over all runs, in µs per article.
     pub fn median(&self, of: impl Fn(&Usages) -> Duration) -> f64 {
         median(
             self.runs
@@ -53,7 +53,7 @@ impl Runs {
     }
 }
 
-/// The middle value, or the mean of the two in the middle; 0 for none.
+/// The middle value, or the mean of the two middle values; 0 for none.
 pub fn median(mut values: Vec<f64>) -> f64 {
     values.sort_by(f64::total_cmp);
     let middle = values.len().saturating_sub(1) / 2;
@@ -61,7 +61,7 @@ pub fn median(mut values: Vec<f64>) -> f64 {
     values.iter().skip(middle).take(count).sum::<f64>() / count as f64
 }
 
-/// Every run of every row.
+/// Formats every run of every row.
 pub fn every_run(rows: &[Runs]) -> String {
     let mut text = String::from(
         "every run (µs an article: user + system = cpu, real; largest resident set)\n",
@@ -84,7 +84,7 @@ pub fn every_run(rows: &[Runs]) -> String {
     text
 }
 
-/// The medians beside the figures to reach. "of reach" is measured / reach:
+/// Formats the medians with the goals. "of reach" is measured / reach:
 /// 1.0 or less is good.
 pub fn medians(rows: &[Runs]) -> String {
     let mut text = format!(
@@ -121,7 +121,7 @@ pub fn medians(rows: &[Runs]) -> String {
     text
 }
 
-/// A row that is not about time.
+/// Formats a row that is not a time.
 pub fn figure(what: &str, value: f64, unit: &str, goal: Goal) -> String {
     format!(
         "{what:<46} {value:>10.3} {unit:<22}{}\n",

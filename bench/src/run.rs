@@ -13,10 +13,10 @@ use crate::report::{Goal, Runs, every_run, figure, median, medians};
 use crate::site::{Batch, Expected, Site, just_emptied, settle};
 use crate::{batch, expire, feeding, index, inn, limit, machine, nntp, selection};
 
-/// The paper's batch is small: several runs a round.
+/// Runs of the paper's batch per round; it is small.
 const PAPER_RUNS: u32 = 5;
 
-/// INN takes part in the first rounds only.
+/// Number of rounds with INN.
 const PEER_ROUNDS: u32 = 3;
 
 const FILE_DISK: Goal = Goal {
@@ -48,10 +48,10 @@ const MEMORY_MB: Goal = Goal {
     aim: 64.0,
 };
 
-/// Runs everything and prints it.
+/// Runs all benches and prints them.
 ///
 /// # Errors
-/// When the binary is missing, fails, or does not file what it should.
+/// The binary is missing, fails, or does not file all articles.
 pub fn run(plan: &Plan) -> Result<()> {
     let mut site = Site::new(plan)?;
     print!(
@@ -84,10 +84,10 @@ pub fn run(plan: &Plan) -> Result<()> {
     Ok(())
 }
 
-/// `bench expire`: those rows alone, and on demand the large one.
+/// `bench expire`: only those rows, and the large one on request.
 ///
 /// # Errors
-/// When the binary is missing or fails.
+/// The binary is missing or fails.
 pub fn expire_alone(plan: &Plan) -> Result<()> {
     let mut site = Site::new(plan)?;
     print!("{}", machine::description());
@@ -99,20 +99,20 @@ pub fn expire_alone(plan: &Plan) -> Result<()> {
     Ok(())
 }
 
-/// `bench batch`.
+/// `bench batch`: only those rows.
 ///
 /// # Errors
-/// Something cannot be started or fails.
+/// A program cannot be started or fails.
 pub fn batches_alone(plan: &Plan) -> Result<()> {
     let mut site = Site::new(plan)?;
     print!("{}", machine::description());
     batch::rows(&mut site, plan)
 }
 
-/// `bench feed`: those rows alone.
+/// `bench feed`: only those rows.
 ///
 /// # Errors
-/// When the binary is missing or fails, or an article does not arrive.
+/// The binary is missing or fails, or an article does not arrive.
 pub fn feeding_alone(plan: &Plan) -> Result<()> {
     let mut site = Site::new(plan)?;
     print!("{}", machine::description());
@@ -120,10 +120,10 @@ pub fn feeding_alone(plan: &Plan) -> Result<()> {
     Ok(())
 }
 
-/// `bench selection`: those rows alone.
+/// `bench selection`: only those rows.
 ///
 /// # Errors
-/// When the binary is missing or fails.
+/// The binary is missing or fails.
 pub fn selection_alone(plan: &Plan) -> Result<()> {
     let mut site = Site::new(plan)?;
     print!("{}", machine::description());
@@ -132,7 +132,7 @@ pub fn selection_alone(plan: &Plan) -> Result<()> {
     Ok(())
 }
 
-/// The index in a news directory of its own.
+/// Measures the index in a news directory of its own.
 fn index_rows(site: &mut Site, ids: u64) -> Result<String> {
     let disk = site.disk.clone();
     let batch = site.batch(Kind::Demo, "demo")?;
@@ -140,17 +140,17 @@ fn index_rows(site: &mut Site, ids: u64) -> Result<String> {
     index::rows(&system.dir.join("news"), ids)
 }
 
-/// `bench index`: that row alone.
+/// `bench index`: only that row.
 ///
 /// # Errors
-/// Those of the store, and a binary that is missing.
+/// The store fails, or the binary is missing.
 pub fn index_alone(plan: &Plan, ids: u64) -> Result<()> {
     let mut site = Site::new(plan)?;
     print!("{}{}", machine::description(), index_rows(&mut site, ids)?);
     Ok(())
 }
 
-/// The rows that are repeated, in the order in which the functions below expect them.
+/// The repeated rows, in the order that the functions below expect.
 fn rounds(plan: &Plan, site: &mut Site, ten: &Batch, paper: &Batch) -> Result<Vec<Runs>> {
     let (disk, memory) = (site.disk.clone(), site.memory.clone());
     let kind = machine::file_system(&disk);
@@ -210,7 +210,7 @@ fn rounds(plan: &Plan, site: &mut Site, ten: &Batch, paper: &Batch) -> Result<Ve
                 Input::File(&batch),
                 &Expected::all_filed(ten.articles),
             )?);
-            // Memory is not given back by itself; tmpfs does not mind deletion.
+            // Memory must be freed; on tmpfs deleting is cheap.
             fs::remove_dir_all(&system.dir)?;
         }
         for _ in 0..PAPER_RUNS {
@@ -236,7 +236,7 @@ fn rounds(plan: &Plan, site: &mut Site, ten: &Batch, paper: &Batch) -> Result<Ve
     ])
 }
 
-/// Durable filing in real time, run by run against the limit of the same round.
+/// Real time of durable filing, run by run against the limit of the same round.
 fn ratio_to_limit(rows: &[Runs]) -> String {
     let (Some(filed), Some(bare)) = (rows.first(), rows.get(1)) else {
         return String::new();
@@ -253,9 +253,9 @@ fn ratio_to_limit(rows: &[Runs]) -> String {
     )
 }
 
-/// INN beside us, in the same rounds.
+/// INN, measured in the same rounds.
 struct Peer {
-    /// How many more rounds; INN's take the most time of all.
+    /// Remaining rounds; INN takes the most time.
     left: u32,
     filed: Runs,
     refused: Runs,
@@ -263,7 +263,7 @@ struct Peer {
 
 impl Peer {
     fn new(plan: &Plan, kind: &str, ten: &Batch) -> Self {
-        let left = if plan.no_peer || inn::unusable().is_some() {
+        let left = if plan.no_peer || inn::missing_reason().is_some() {
             0
         } else {
             plan.rounds.min(PEER_ROUNDS)
@@ -280,7 +280,7 @@ impl Peer {
         }
     }
 
-    /// A fresh INN files the batch, then refuses it.
+    /// A new INN files the batch, then refuses it.
     fn round(&mut self, site: &mut Site, ten: &Batch) -> Result<()> {
         if self.left == 0 {
             return Ok(());
@@ -306,12 +306,12 @@ impl Peer {
     }
 }
 
-/// How many times the CPU time INN needs, or why there is nothing to compare.
+/// The ratio of INN's CPU time to ours, or the reason why there is none.
 fn beside_inn(plan: &Plan, rows: &[Runs]) -> String {
     if plan.no_peer {
         return String::from("INN: left out as asked\n");
     }
-    if let Some(reason) = inn::unusable() {
+    if let Some(reason) = inn::missing_reason() {
         return format!("{reason}: skipped\n");
     }
     let cpu = |row: usize| rows.get(row).map_or(0.0, |runs| runs.median(Usages::cpu));
@@ -322,7 +322,7 @@ fn beside_inn(plan: &Plan, rows: &[Runs]) -> String {
     )
 }
 
-/// System calls an article, counted in a run of its own because counting slows it.
+/// System calls per article, in a separate run because counting is slow.
 fn system_calls(site: &mut Site, ten: &Batch) -> Result<String> {
     if machine::output("strace", &["-V"]).is_empty() {
         return Ok(String::from(
@@ -364,7 +364,7 @@ fn system_calls(site: &mut Site, ten: &Batch) -> Result<String> {
     )
 }
 
-/// Largest resident set with a batch far larger than it should be.
+/// Largest resident set with a very large batch.
 fn memory_of_large(plan: &Plan, site: &mut Site) -> Result<String> {
     let kind = match plan.quick {
         true => Kind::Like {

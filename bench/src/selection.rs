@@ -1,4 +1,4 @@
-//! What selecting sites costs: the same articles filed with few sites and with many, of which equally few want each.
+//! Measures the selection of sites: the same articles filed with few sites and with many, of which the same number wants each article.
 
 use std::fs;
 
@@ -10,19 +10,19 @@ use crate::measure::Input;
 use crate::report::{Goal, figure, median};
 use crate::site::{Batch, Expected, Site};
 
-/// Sites of `sys` beyond the generator's five.
+/// Number of sites in `sys` besides the generator's five.
 const IDLE: usize = 495;
 
-/// Time, and instructions, with five hundred sites for those with five.
+/// Goal of the ratio of time, and of instructions, between five hundred sites and five.
 const RATIO: Goal = Goal {
     reach: 1.1,
     aim: 1.02,
 };
 
-/// The rows. The news directories are on tmpfs where there is one: disks are noisier than the difference.
+/// Measures the rows. The news directories are on tmpfs if there is one, because disks vary more than the difference.
 ///
 /// # Errors
-/// When the binary fails, or does not file what it should.
+/// The binary fails, or does not file all articles.
 pub fn rows(site: &mut Site, ten: &Batch, rounds: u32) -> Result<String> {
     let mut ratios = Vec::new();
     // The first round warms up.
@@ -43,7 +43,7 @@ pub fn rows(site: &mut Site, ten: &Batch, rounds: u32) -> Result<String> {
     Ok(out)
 }
 
-/// Seconds of CPU that filing the batch takes.
+/// Seconds of CPU time for filing the batch.
 fn cpu(site: &mut Site, ten: &Batch, idle: usize) -> Result<f64> {
     let system = system(site, ten, idle)?;
     let batch = ten.dir.join("batch");
@@ -53,7 +53,7 @@ fn cpu(site: &mut Site, ten: &Batch, idle: usize) -> Result<f64> {
     Ok(usages.cpu().as_secs_f64())
 }
 
-/// A news system that feeds the five sites, and `idle` more. They have their cursors already.
+/// A news system that feeds the five sites, and `idle` more. They already have their cursors.
 fn system(site: &mut Site, ten: &Batch, idle: usize) -> Result<crate::site::System> {
     let on = site.memory.clone().unwrap_or_else(|| site.disk.clone());
     let system = site.system(&on, ten)?;
@@ -65,7 +65,7 @@ fn system(site: &mut Site, ten: &Batch, idle: usize) -> Result<crate::site::Syst
     Ok(system)
 }
 
-/// Instructions, where valgrind is installed: the same number in every run, nearly.
+/// Instructions, if valgrind is installed: nearly the same number in every run.
 fn instructions(site: &mut Site, ten: &Batch) -> Result<String> {
     if machine::output("valgrind", &["--version"]).is_empty() {
         return Ok(String::from(

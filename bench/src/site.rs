@@ -1,4 +1,4 @@
-//! Where a bench works: fresh directories, news systems made in them, and one
+//! The working directories of a bench, the news systems created in them, and one
 //! checked `rnews`.
 
 use std::fs;
@@ -12,28 +12,28 @@ use bench::generate::{self, Kind, SEED};
 use crate::measure::{Input, Outcome, Usages, measured};
 use crate::plan::Plan;
 
-/// Where tmpfs is looked for.
+/// The mount point of tmpfs.
 const TMPFS: &str = "/dev/shm";
 
-/// Two places to work in, emptied only when everything has been measured: ext4
-/// makes files several times slower just after many were deleted.
+/// Two working directories, emptied only after all measurements: ext4
+/// creates files several times slower just after many were deleted.
 pub struct Site {
     pub binary: PathBuf,
     /// On the file system of the checkout.
     pub disk: PathBuf,
-    /// On tmpfs, where there is one.
+    /// On tmpfs, if there is one.
     pub memory: Option<PathBuf>,
     made: u32,
     keep: bool,
 }
 
-/// Says by its age when a bench last deleted its files.
+/// Name of a file whose age is the time since a bench last deleted its files.
 const EMPTIED: &str = "emptied";
 
-/// How long making files may be slow after many were deleted.
+/// Time for which creating files may be slow after many were deleted.
 const SLOW_AFTER_DELETION: Duration = Duration::from_secs(600);
 
-/// A warning where an earlier bench has just deleted INN's thousands of files.
+/// A warning if an earlier bench has just deleted INN's thousands of files.
 pub fn just_emptied(dir: &Path) -> Option<String> {
     let age = fs::metadata(dir.join(EMPTIED))
         .ok()?
@@ -46,27 +46,27 @@ pub fn just_emptied(dir: &Path) -> Option<String> {
     })
 }
 
-/// A batch on disk and the files that go with it.
+/// A batch on disk with its files.
 pub struct Batch {
-    /// Holds `batch`, `active`, `newsgroups` and `sys`.
+    /// Contains `batch`, `active`, `newsgroups` and `sys`.
     pub dir: PathBuf,
-    /// How many articles the batch has.
+    /// Number of articles in the batch.
     pub articles: u64,
     /// Bytes of the batch.
     pub bytes: u64,
 }
 
-/// A news system made by `broadsheet init`.
+/// A news system created by `broadsheet init`.
 pub struct System {
-    /// The directory made for this run; the news directory is in it.
+    /// The directory of this run; the news directory is in it.
     pub dir: PathBuf,
 }
 
 impl Site {
-    /// Directories of this process's own, made below `plan.dir` and on tmpfs where there is one.
+    /// Makes directories of this process below `plan.dir`, and on tmpfs if there is one.
     ///
     /// # Errors
-    /// When the binary is missing or a directory cannot be made.
+    /// The binary is missing, or a directory cannot be made.
     pub fn new(plan: &Plan) -> Result<Self> {
         let memory = Path::new(TMPFS)
             .is_dir()
@@ -101,7 +101,7 @@ impl Site {
         })
     }
 
-    /// A fresh directory in `on`.
+    /// Makes a directory in `on`.
     ///
     /// # Errors
     /// Those of the file system.
@@ -112,10 +112,10 @@ impl Site {
         Ok(dir)
     }
 
-    /// A fresh news system in `on` for this batch.
+    /// Makes a news system in `on` for this batch.
     ///
     /// # Errors
-    /// When `broadsheet init` fails.
+    /// `broadsheet init` fails.
     pub fn system(&mut self, on: &Path, batch: &Batch) -> Result<System> {
         let dir = self.fresh(on)?;
         let news = dir.join("news");
@@ -140,10 +140,10 @@ impl Site {
         Ok(System { dir })
     }
 
-    /// One `rnews`, with `prefix` before it (a tracer), and its check.
+    /// Runs one `rnews`, with `prefix` before it (a tracer), and checks its result.
     ///
     /// # Errors
-    /// When it fails, or its JSON line does not say what is expected.
+    /// It fails, or its JSON line does not contain the expected counts.
     pub fn rnews(
         &self,
         system: &System,
@@ -184,12 +184,12 @@ impl Drop for Site {
     }
 }
 
-/// Lets earlier runs' bytes reach the disk, so that they are not paid for by this one.
+/// Lets the bytes of earlier runs reach the disk, so that this run does not pay for them.
 pub fn settle() {
     nix::unistd::sync();
 }
 
-/// What the JSON line has to say: a fast run that filed nothing is no result.
+/// The expected counts in the JSON line: a fast run that filed nothing is invalid.
 pub struct Expected {
     articles: u64,
     accepted: u64,
@@ -206,7 +206,7 @@ impl Expected {
         }
     }
 
-    /// Every article was there before.
+    /// Every article is a duplicate.
     pub fn all_duplicates(articles: u64) -> Self {
         Expected {
             articles,

@@ -1,4 +1,4 @@
-//! The batches are what docs/performance.md says they are.
+//! The batches have the totals in docs/performance.md.
 
 use std::collections::HashSet;
 

@@ -1,5 +1,5 @@
-//! Filing while expire runs on the same spool: small batches, one `rnews` after the other, alone and beside a run by which
-//! a fifth goes and its space is given back.
+//! Measures filing while expire runs on the same spool: small batches, one `rnews` after the other, alone and concurrently with a run that
+//! removes a fifth and reclaims its space.
 
 use std::fs::{self, File};
 use std::io::BufWriter;
@@ -10,21 +10,21 @@ use std::time::Instant;
 use anyhow::{Context, Result, bail};
 use bench::generate::{self, Kind};
 
-use super::spool::{self, DAY, Settings, Spool, Told};
+use super::spool::{self, DAY, ExpireResult, Settings, Spool};
 use super::{GROUPS, policy};
 use crate::measure::Usages;
 use crate::report::{Goal, figure, median};
 use crate::site::{Site, settle};
 
-/// Articles in the spool.
+/// Number of articles in the spool.
 const ARTICLES: u64 = 1_000_000;
-/// Articles of a batch.
-const BATCH: u64 = 1_000;
-/// Batches filed alone.
-const ALONE: usize = 20;
-/// Batches made for one run of expire.
-const MOST: usize = 200;
-/// Runs; every second one files alone first, the others beside expire first.
+/// Number of articles in a batch.
+const BATCH_ARTICLES: u64 = 1_000;
+/// Number of batches filed alone.
+const BATCHES_ALONE: usize = 20;
+/// Number of batches prepared for one run of expire.
+const BATCHES_MAX: usize = 200;
+/// Number of runs; every second one files alone first, the others concurrently first.
 const RUNS: u64 = 6;
 const SETTINGS: Settings<'static> = &[
     "segment_bytes = \"16 MiB\"",
@@ -36,19 +36,19 @@ const RATE: Goal = Goal {
     aim: 95.0,
 };
 
-/// How a row of batches went.
-struct Went {
+/// The result of a series of batches.
+struct FilingResult {
     batches: usize,
-    /// Articles a second.
+    /// Articles per second.
     rate: f64,
-    /// The longest that a batch took, ms.
+    /// Longest time of a batch, ms.
     longest: f64,
 }
 
-/// Runs the row and tells it.
+/// Measures the row and formats it.
 ///
 /// # Errors
-/// When the binary fails, or expire ends before a batch is filed.
+/// The binary fails, or expire ends before a batch is filed.
 pub fn rows(site: &mut Site) -> Result<String> {
     let groups = spool::groups_of(site, GROUPS)?;
     let whole = Spool::fill(site, &groups, SETTINGS, ARTICLES)?;
@@ -57,14 +57,14 @@ pub fn rows(site: &mut Site) -> Result<String> {
     for run in 0..RUNS {
         let batches = batches(site, run)?;
         let (first, rest) = batches.split_at(1);
-        let (few, most) = rest.split_at(ALONE);
+        let (few, most) = rest.split_at(BATCHES_ALONE);
         let spool = whole.copy(site)?;
-        // A copy's files are not those that the index knows: a first batch is not timed.
+        // The index does not know the files of a copy, so a first batch is not timed.
         file(site, &spool, first, || Ok(false))?;
         settle();
         let early = (run % 2 == 0).then(|| file(site, &spool, few, || Ok(false)));
         let early = early.transpose()?;
-        let (beside, told) = file_beside(site, &spool, most)?;
+        let (beside, result) = file_beside(site, &spool, most)?;
         let alone = match early {
             Some(alone) => alone,
             None => file(site, &spool, few, || Ok(false))?,
@@ -74,7 +74,7 @@ pub fn rows(site: &mut Site) -> Result<String> {
         beside_rate.push(beside.rate);
         longest.push(beside.longest);
         longest_alone.push(alone.longest);
-        took.push(told.decided_ms + told.reclaimed_ms);
+        took.push(result.decided_ms + result.reclaimed_ms);
         filed.push(beside.batches as f64);
         spool.remove()?;
         for batch in &batches {
@@ -82,10 +82,10 @@ pub fn rows(site: &mut Site) -> Result<String> {
         }
     }
     whole.remove()?;
-    let told = format!(
+    let result = format!(
         "\nfiling beside expire, {ARTICLES} articles in {GROUPS} groups, a fifth goes; both share the machine's processors; medians of {RUNS}\n"
     );
-    Ok(told
+    Ok(result
         + &figure(
             "filing rate beside expire",
             median(ratio),
@@ -93,7 +93,7 @@ pub fn rows(site: &mut Site) -> Result<String> {
             RATE,
         )
         + &format!(
-            "    {:.0} articles a second beside, {:.0} alone, in batches of {BATCH}; expire took {:.0} ms, {:.0} batches were filed meanwhile\n    the longest of these took {:.1} ms, the longest alone {:.1} ms: expire held the lock for less than that\n",
+            "    {:.0} articles a second beside, {:.0} alone, in batches of {BATCH_ARTICLES}; expire took {:.0} ms, {:.0} batches were filed meanwhile\n    the longest of these took {:.1} ms, the longest alone {:.1} ms: expire held the lock for less than that\n",
             median(beside_rate),
             median(alone_rate),
             median(took),
@@ -103,10 +103,10 @@ pub fn rows(site: &mut Site) -> Result<String> {
         ))
 }
 
-/// Batches that were not filed before.
+/// Makes batches that have not been filed before.
 fn batches(site: &Site, run: u64) -> Result<Vec<PathBuf>> {
     let kind = Kind::Tiny {
-        articles: BATCH,
+        articles: BATCH_ARTICLES,
         groups: GROUPS,
     };
     let make = |number| {
@@ -115,18 +115,20 @@ fn batches(site: &Site, run: u64) -> Result<Vec<PathBuf>> {
         generate::batch(kind, 1_000_000 + run * 1_000 + number, &mut out)?;
         Ok(path)
     };
-    (0..=(ALONE + MOST) as u64).map(make).collect()
+    (0..=(BATCHES_ALONE + BATCHES_MAX) as u64)
+        .map(make)
+        .collect()
 }
 
-/// Files batches one after the other until `ended`; the one during which it ended does not count.
+/// Files batches one after the other until `ended`; the batch during which it ended does not count.
 fn file(
     site: &Site,
     spool: &Spool,
     batches: &[PathBuf],
     mut ended: impl FnMut() -> Result<bool>,
-) -> Result<Went> {
+) -> Result<FilingResult> {
     let begin = Instant::now();
-    let mut went = Went {
+    let mut went = FilingResult {
         batches: 0,
         rate: 0.0,
         longest: 0.0,
@@ -141,7 +143,7 @@ fn file(
             .context("running rnews")?;
         let said: serde_json::Value =
             serde_json::from_slice(&output.stdout).context("rnews says nothing")?;
-        if said.get("accepted").and_then(serde_json::Value::as_u64) != Some(BATCH) {
+        if said.get("accepted").and_then(serde_json::Value::as_u64) != Some(BATCH_ARTICLES) {
             bail!("not all articles of {} were filed: {said}", batch.display());
         }
         went.longest = went.longest.max(start.elapsed().as_secs_f64() * 1e3);
@@ -149,12 +151,16 @@ fn file(
             break;
         }
         went.batches += 1;
-        went.rate = (went.batches as u64 * BATCH) as f64 / begin.elapsed().as_secs_f64();
+        went.rate = (went.batches as u64 * BATCH_ARTICLES) as f64 / begin.elapsed().as_secs_f64();
     }
     Ok(went)
 }
 
-fn file_beside(site: &Site, spool: &Spool, batches: &[PathBuf]) -> Result<(Went, Told)> {
+fn file_beside(
+    site: &Site,
+    spool: &Spool,
+    batches: &[PathBuf],
+) -> Result<(FilingResult, ExpireResult)> {
     let words = spool.command(site, policy::ONE, spool.middle + DAY + 1)?;
     let (program, rest) = words.split_first().context("no command")?;
     let mut expire = Command::new(program)
@@ -166,12 +172,12 @@ fn file_beside(site: &Site, spool: &Spool, batches: &[PathBuf]) -> Result<(Went,
     let went = file(site, spool, batches, || Ok(expire.try_wait()?.is_some()));
     let output = expire.wait_with_output()?;
     let went = went?;
-    let told = Told::read(Usages::default(), &String::from_utf8_lossy(&output.stdout))?;
-    if went.batches == 0 || told.articles == 0 {
+    let result = ExpireResult::read(Usages::default(), &String::from_utf8_lossy(&output.stdout))?;
+    if went.batches == 0 || result.articles == 0 {
         bail!(
             "expire ended before a batch was filed beside it: {}",
-            told.line
+            result.line
         );
     }
-    Ok((went, told))
+    Ok((went, result))
 }

@@ -1,13 +1,13 @@
 //! The policies of the rows, as explists.
 
-/// Nothing goes.
+/// Removes nothing.
 pub const NOTHING: &str = "all x 30 -\n";
 
-/// What is older than a day goes, in all groups.
+/// Removes articles older than a day in all groups.
 pub const ONE: &str = "/expired/ x 14 -\nall x 1 -\n";
 
-/// A fifth of the groups keep half a day, the others thirty. Taken are groups without others below them, because a
-/// pattern takes those in too.
+/// A fifth of the groups keep half a day, the others thirty days. Only groups without groups below them are used, because a
+/// pattern also matches those.
 pub fn mixed(groups: &[String]) -> String {
     let is_leaf = |group: &&String| {
         let below = format!("{group}.");

@@ -1,4 +1,4 @@
-//! Spools for expire to run over, and one run of it.
+//! The spools that expire runs over, and one run of it.
 
 use std::fs;
 use std::path::Path;
@@ -14,31 +14,31 @@ use crate::site::{Batch, Expected, Site, System};
 /// Seconds of a day.
 pub const DAY: u64 = 86_400;
 
-/// The part of the articles that arrives first: one in so many.
+/// Divisor: the share of articles that arrives first is one in this number.
 const FIRST_PART: u64 = 5;
 
-/// Articles of one batch: made a minute apart from 2012 on, more would be of a date to come.
+/// Largest number of articles of one batch: articles are a minute apart from 2012 on, and more would have dates in the future.
 const BATCH_MAX: u64 = 4_000_000;
 
 /// Changed lines of broadsheet.toml.
 pub type Settings<'s> = &'s [&'s str];
 
-/// A news system whose articles arrived at two times.
+/// A news system with articles of two arrival times.
 pub struct Spool {
-    /// Where.
+    /// Its directory.
     pub system: System,
     /// Articles in it.
     pub articles: u64,
-    /// When the first fifth had arrived and nothing of the rest, epoch seconds.
+    /// The time after the arrival of the first fifth and before the rest, seconds since 1970.
     pub middle: u64,
 }
 
 impl Spool {
-    /// A fresh one with so many articles in the groups of `batch`. They are made while they are filed: no batch lies on
+    /// Makes a news system with this number of articles in the groups of `batch`. The articles are generated while they are filed, without a batch on
     /// the disk.
     ///
     /// # Errors
-    /// When the binary fails or does not file all of them.
+    /// The binary fails or does not file all of them.
     pub fn fill(
         site: &mut Site,
         batch: &Batch,
@@ -72,10 +72,10 @@ impl Spool {
         })
     }
 
-    /// The same in another directory.
+    /// Copies it to another directory.
     ///
     /// # Errors
-    /// Those of copying.
+    /// The copy fails.
     pub fn copy(&self, site: &mut Site) -> Result<Spool> {
         let dir = site.fresh(&site.disk.clone())?;
         let status = Command::new("cp")
@@ -98,10 +98,10 @@ impl Spool {
         self.system.dir.join("news")
     }
 
-    /// The words of a command line that runs expire at a time.
+    /// The words of a command line that runs expire with a given clock.
     ///
     /// # Errors
-    /// When the policy cannot be written.
+    /// The policy cannot be written.
     pub fn command(&self, site: &Site, policy: &str, now: u64) -> Result<Vec<String>> {
         let news = self.news();
         let path = news.join("explist");
@@ -122,8 +122,8 @@ impl Spool {
     /// Runs expire.
     ///
     /// # Errors
-    /// When it fails or tells nothing.
-    pub fn expire(&self, site: &Site, policy: &str, now: u64) -> Result<Told> {
+    /// It fails or prints no result.
+    pub fn expire(&self, site: &Site, policy: &str, now: u64) -> Result<ExpireResult> {
         let words = self.command(site, policy, now)?;
         let words: Vec<&str> = words.iter().map(String::as_str).collect();
         let outcome = measured(
@@ -134,10 +134,10 @@ impl Spool {
         if outcome.status != 0 {
             bail!("expire ended with {}: {}", outcome.status, outcome.output);
         }
-        Told::read(outcome.usages, &outcome.output)
+        ExpireResult::read(outcome.usages, &outcome.output)
     }
 
-    /// Bytes of the disk's blocks that the articles take up (`.art` alone), and all files of the segments.
+    /// Bytes of the disk blocks of the articles (`.art` alone), and of all files of the segments.
     ///
     /// # Errors
     /// Those of the file system.
@@ -164,34 +164,34 @@ impl Spool {
     }
 }
 
-/// What a run of expire told.
+/// The result of a run of expire.
 #[derive(Clone, Debug, Default)]
-pub struct Told {
-    /// What the process used.
+pub struct ExpireResult {
+    /// The resource usage of the process.
     pub usages: Usages,
-    /// Articles that went.
+    /// Articles removed.
     pub articles: u64,
-    /// Until they were gone, ms.
+    /// Time until they were removed, ms.
     pub decided_ms: f64,
-    /// After that, until their space was given back, ms.
+    /// Time after that until their space was reclaimed, ms.
     pub reclaimed_ms: f64,
-    /// All it said.
+    /// The line it printed.
     pub line: String,
 }
 
-impl Told {
-    /// Reads the last line of the output.
+impl ExpireResult {
+    /// Parses the last line of the output.
     ///
     /// # Errors
-    /// When it is not what expire says.
-    pub fn read(usages: Usages, output: &str) -> Result<Told> {
+    /// The line does not have the form of expire's result.
+    pub fn read(usages: Usages, output: &str) -> Result<ExpireResult> {
         let line = output.lines().last().unwrap_or_default();
         let json: serde_json::Value = serde_json::from_str(line)?;
         let number = |name: &str| {
             let number = json.get(name).and_then(serde_json::Value::as_f64);
             number.with_context(|| format!("expire tells no {name}"))
         };
-        Ok(Told {
+        Ok(ExpireResult {
             usages,
             articles: number("articles")? as u64,
             decided_ms: number("decided_ms")?,
@@ -200,13 +200,13 @@ impl Told {
         })
     }
 
-    /// µs an article to give the space back.
+    /// Time to reclaim the space, µs per article.
     pub fn reclaimed_us(&self) -> f64 {
         self.reclaimed_ms * 1e3 / self.articles.max(1) as f64
     }
 }
 
-/// The command that writes tiny articles to its output.
+/// The command that writes tiny articles to its standard output.
 fn made(seed: u64, articles: u64, groups: usize) -> Result<Command> {
     let mut command = Command::new(std::env::current_exe().context("finding the bench itself")?);
     command.args(["generate", "tiny", "--out", "-"]);
@@ -221,7 +221,7 @@ fn made(seed: u64, articles: u64, groups: usize) -> Result<Command> {
     Ok(command)
 }
 
-/// A batch of one article, for its groups.
+/// Makes a batch of one article, for its groups.
 ///
 /// # Errors
 /// Those of the file system.
@@ -266,7 +266,7 @@ fn set(news: &Path, settings: Settings<'_>) -> Result<()> {
         })
         .collect();
     fs::write(&path, changed.join("\n") + "\n")?;
-    // The first segment was made by init, at its size.
+    // The first segment was created by init, with its size.
     fs::remove_file(news.join("index"))?;
     for entry in fs::read_dir(news.join("segments"))? {
         fs::remove_file(entry?.path())?;

@@ -1,12 +1,12 @@
-//! An article that was made up.
+//! A generated article.
 
-/// An article as it stands in a batch: native form, LF line ends.
+/// An article as in a batch: native form, LF line ends.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Article {
     /// Header, blank line and body.
     pub bytes: Vec<u8>,
-    /// Its message-id, angle brackets included.
+    /// Its message-id, with angle brackets.
     pub id: String,
-    /// How many groups it is posted to, at least 1.
+    /// Number of its groups, at least 1.
     pub groups: usize,
 }

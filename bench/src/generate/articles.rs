@@ -1,4 +1,4 @@
-//! One made-up article after another, in the amounts a [`Kind`] asks for.
+//! Generates the articles of a batch, with the totals of its [`Kind`].
 
 use std::collections::VecDeque;
 
@@ -6,17 +6,17 @@ use super::article::Article;
 use super::demo;
 use super::groups;
 use super::random::{Random, Zipf, mix};
-use super::words::{FILL_BYTES_MIN, Letters, Manner, Prose};
+use super::words::{FILL_BYTES_MIN, Letters, Prose, ProseOptions};
 use super::{GIGABYTE, Kind, date};
 
-/// No article is cross-posted to more groups than this beyond the first.
+/// Most groups of an article beyond the first.
 const CROSS_POSTINGS_MAX: u64 = 5;
 
-/// What every article still to come is sure to need; keeps the last of a batch
-/// of given size from being asked to be smaller than its own header.
+/// Bytes that every later article needs at least; so the last article of a batch
+/// of fixed size is not required to be smaller than its own header.
 const ARTICLE_BYTES_RESERVED: u64 = 1_300;
 
-/// How many recent articles a follow-up may answer.
+/// Number of recent articles that a follow-up may answer.
 const RECENT: usize = 64;
 
 /// Sizes as thousandths of the mean: most articles are short, a few are long.
@@ -121,7 +121,7 @@ const WISDOM: &[&str] = &[
     "Bicycles do not need rebooting.",
 ];
 
-/// What a follow-up needs to know of the article it answers.
+/// The data that a follow-up needs of the article that it answers.
 #[derive(Clone, Debug)]
 struct Earlier {
     id: String,
@@ -130,23 +130,23 @@ struct Earlier {
     group: usize,
 }
 
-/// The amounts of a batch, counted down as articles are made.
+/// The remaining totals of a batch.
 #[derive(Clone, Debug)]
 struct Amounts {
     articles: u64,
-    /// 0: as large as the articles happen to be.
+    /// 0: the size is not fixed.
     bytes: u64,
     cross_postings: u64,
 }
 
-/// The articles of a batch, made as they are asked for.
+/// Iterates over the articles of a batch.
 #[derive(Debug)]
 pub struct Articles {
     kind: Kind,
     seed: u64,
     random: Random,
     prose: Prose,
-    /// Busy groups first.
+    /// Draws groups, frequent ones first.
     popular: Zipf,
     names: Vec<String>,
     left: Amounts,
@@ -156,7 +156,7 @@ pub struct Articles {
     demo: std::vec::IntoIter<Article>,
 }
 
-/// Bytes of an article of `size` bytes with its `#! rnews` line.
+/// The bytes of an article of `size` bytes with its `#! rnews` line.
 fn framed(size: u64) -> u64 {
     size + 10 + u64::from(size.checked_ilog10().unwrap_or(0)) + 1
 }
@@ -169,7 +169,7 @@ fn unframed(bytes: u64) -> Option<u64> {
 }
 
 impl Articles {
-    /// The articles of this kind that belong to this seed.
+    /// The articles of this kind and seed.
     pub fn new(kind: Kind, seed: u64) -> Self {
         let (articles, bytes, cross_postings, clock) = match kind {
             // 2 March 1992; March 1996; January 2004; June 2012.
@@ -212,8 +212,8 @@ impl Articles {
         }
     }
 
-    /// How many groups the next article gets beyond its first. Draws about the
-    /// mean of what is left and never leaves more than the rest can take.
+    /// Draws the number of groups of the next article beyond its first: about the
+    /// mean of the remaining total, and never fewer than the later articles require.
     fn extra_groups(&mut self) -> u64 {
         let others = self.left.articles - 1;
         let room = CROSS_POSTINGS_MAX.min(self.names.len() as u64 - 1);
@@ -221,7 +221,7 @@ impl Articles {
             .left
             .cross_postings
             .saturating_sub(others.saturating_mul(room));
-        // One group more: 50 %, two: 25 %, ... makes 1.94 on the mean.
+        // One more group: 50 %, two: 25 %, ... has a mean of 1.94.
         let chance = self.left.cross_postings * 1_000 / self.left.articles * 100 / 194;
         let mut extra = 0;
         if self.random.below(1_000) < chance {
@@ -233,7 +233,7 @@ impl Articles {
         extra.max(forced).min(self.left.cross_postings).min(room)
     }
 
-    /// The size the next article aims at; the last of a batch gets what is left.
+    /// Draws the size of the next article; the last of a batch gets the rest.
     fn size(&mut self) -> u64 {
         let others = self.left.articles - 1;
         if others == 0 {
@@ -250,7 +250,7 @@ impl Articles {
             .unwrap_or(1_000);
         let size = mean * (thousandths + self.random.below(60)) / 1_000;
         let size = size.min(most);
-        // A size such as 999 + its line has a neighbour that no article has.
+        // A size such as 999 with its line has a neighbour that no article has.
         if others == 1 && unframed(self.left.bytes.saturating_sub(framed(size))).is_none() {
             return size + 1;
         }
@@ -258,7 +258,7 @@ impl Articles {
     }
 
     fn id(&mut self, place: &str) -> String {
-        // `mix` is one to one, so no two articles of a seed share a number.
+        // `mix` is a bijection, so no two articles of a seed have the same number.
         let number = base36(mix(self.seed.rotate_left(32) ^ self.made));
         match self.random.below(3) {
             0 => format!("<{}.{number}@{place}.example>", date::stamp(self.clock)),
@@ -400,7 +400,7 @@ impl Articles {
         }
     }
 
-    /// Everything but Lines and the blank line.
+    /// Writes all headers except Lines, without the blank line.
     fn header(&mut self, out: &mut Vec<u8>, fields: Fields<'_>) {
         let Fields {
             place, name, user, ..
@@ -463,7 +463,7 @@ impl Articles {
             line("Content-Type", "text/plain; charset=UTF-8");
             line("Content-Transfer-Encoding", "8bit");
         }
-        // What some relay passed on; rnews has to take it away.
+        // The Xref of another relay, which rnews has to remove.
         if random.chance(3) {
             line(
                 "Xref",
@@ -476,10 +476,10 @@ impl Articles {
         }
     }
 
-    /// Lines, the blank line, text and signature: `size` bytes in all, or the
-    /// least that is possible where the header alone is larger.
+    /// Writes Lines, the blank line, text and signature: `size` bytes in all, or the
+    /// minimum if the header alone is larger.
     fn body(&mut self, out: &mut Vec<u8>, size: usize, name: &str, answer: bool) {
-        /// `Lines: 123` and the blank line; put right below for other numbers.
+        /// The length of `Lines: 123` and the blank line; corrected below for other numbers.
         const LINES_BYTES: usize = 12;
         let mut signature = Vec::new();
         if self.random.chance(55) {
@@ -494,7 +494,7 @@ impl Articles {
             3..6 if self.clock > 820_000_000 => Letters::Unicode,
             _ => Letters::Ascii,
         };
-        let manner = Manner {
+        let options = ProseOptions {
             letters,
             quotes: answer,
             dots: self.random.chance(4),
@@ -504,7 +504,7 @@ impl Articles {
             &mut text,
             &mut self.random,
             room - signature.len().min(room),
-            manner,
+            options,
         );
         let end = text.len();
         text.extend_from_slice(&signature);

@@ -1,4 +1,4 @@
-//! Dates as articles wrote them, from seconds since 1970.
+//! Dates in the forms of real articles.
 
 use super::random::Random;
 
@@ -7,7 +7,7 @@ const MONTHS: &[&str] = &[
     "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec",
 ];
 
-/// Which of the two is in use changes by program and decade.
+/// Zone names; programs and decades differ in which they use.
 const ZONES: &[(&str, i64)] = &[
     ("GMT", 0),
     ("GMT", 0),
@@ -20,7 +20,7 @@ const ZONES: &[(&str, i64)] = &[
 ];
 
 /// Year, month (1 to 12) and day of a day number, 0 being 1 January 1970
-/// (the proleptic Gregorian calendar, counted in eras of 400 years from March).
+/// (proleptic Gregorian calendar, computed in eras of 400 years from March).
 pub fn civil(day: i64) -> (i64, u64, u64) {
     let shifted = day + 719_468;
     let era = shifted.div_euclid(146_097);
@@ -34,8 +34,8 @@ pub fn civil(day: i64) -> (i64, u64, u64) {
     (year, month as u64, date as u64)
 }
 
-/// A Date header's value: mostly RFC 822's with a four-digit year, now and then
-/// with two digits (as until about 1995) or without the day's name.
+/// Writes a Date value: mostly in the form of RFC 822 with a four-digit year, sometimes
+/// with two digits (as until about 1995) or without the weekday.
 pub fn written(seconds: i64, random: &mut Random) -> String {
     let (zone, hours) = ZONES
         .get(random.position(ZONES.len()))
@@ -68,7 +68,7 @@ pub fn written(seconds: i64, random: &mut Random) -> String {
     }
 }
 
-/// A Date header's value in the one shape that RFC 5536 recommends, in GMT.
+/// Writes a Date value in the form that RFC 5536 recommends, in GMT.
 pub fn plain(seconds: i64) -> String {
     let day = seconds.div_euclid(86_400);
     let clock = seconds.rem_euclid(86_400);
@@ -89,7 +89,7 @@ pub fn plain(seconds: i64) -> String {
     )
 }
 
-/// The stamp some programs put into message-ids: `1992Mar12.104233`.
+/// The timestamp that some programs use in message-ids: `1992Mar12.104233`.
 pub fn stamp(seconds: i64) -> String {
     let (year, month, date) = civil(seconds.div_euclid(86_400));
     let clock = seconds.rem_euclid(86_400);

@@ -1,10 +1,10 @@
-//! The batch for a first look: sixty readable articles in twelve groups.
+//! The demonstration batch: sixty readable articles in twelve groups.
 
 use super::article::Article;
 use super::date;
 use super::random::{Random, mix};
 
-/// The groups of the demonstration, each with its purpose.
+/// The groups of the demonstration, with their descriptions.
 pub const GROUPS: &[(&str, &str)] = &[
     ("comp.lang.c", "Discussion about the C language"),
     ("comp.sys.old", "Machines that still work, and why"),
@@ -66,7 +66,7 @@ const PEOPLE: &[Person] = &[
     },
 ];
 
-/// A question (groups, subject, text) and the remarks made on it, in turn.
+/// A question (groups, subject, text) and the replies to it, in order.
 struct Thread {
     groups: &'static str,
     subject: &'static str,
@@ -212,7 +212,7 @@ const THREADS: &[Thread] = &[
 /// 4 May 1992, 08:00 GMT.
 const STARTED: i64 = 704_966_400;
 
-/// All articles, a day's talk in the order in which it was said.
+/// All articles, one day's discussion in order of time.
 pub fn articles() -> Vec<Article> {
     let mut random = Random::new(mix(60));
     let mut said = Vec::new();
@@ -223,7 +223,7 @@ pub fn articles() -> Vec<Article> {
     said.into_iter().map(|(_, article)| article).collect()
 }
 
-/// One thread: the question and its answers, each quoting the one before.
+/// One thread: the question and its replies, each quoting the one before.
 fn talk(place: usize, thread: &Thread, random: &mut Random) -> Vec<(i64, Article)> {
     let mut when = STARTED + (place as i64) * 1_260 + random.below(600) as i64;
     let mut references: Vec<String> = Vec::new();
@@ -233,7 +233,7 @@ fn talk(place: usize, thread: &Thread, random: &mut Random) -> Vec<(i64, Article
         .chain(thread.answers)
         .enumerate()
     {
-        // The asker speaks at every third turn.
+        // The asker writes every third article.
         let speaker = place + if turn % 3 == 0 { 0 } else { turn };
         let Some(person) = PEOPLE.get(speaker % PEOPLE.len()) else {
             continue;

@@ -1,10 +1,10 @@
-//! The made-up news system around a batch: group names, `active`,
+//! The generated news system of a batch: group names, `active`,
 //! `newsgroups` and a `sys` file with five subscribed sites.
 
 use super::random::Random;
 use super::words::Prose;
 
-/// Ten top-level names, each with what stands below it.
+/// Ten top-level names, each with second components.
 const HIERARCHIES: &[(&str, &[&str])] = &[
     (
         "comp",
@@ -146,7 +146,7 @@ const TOPICS: &[&str] = &[
     "digest",
 ];
 
-/// The sites fed, and the seven hierarchies each of them takes.
+/// The fed sites, each with its seven hierarchies.
 const SITES: &[(&str, &str)] = &[
     ("harbour", "comp,news,sci,rec,soc,talk,misc"),
     ("lantern", "comp,news,sci,rec,soc,misc,alt"),
@@ -155,19 +155,19 @@ const SITES: &[(&str, &str)] = &[
     ("quarry", "comp,sci,rec,misc,alt,humanities,local"),
 ];
 
-/// The name of a fed site, as it may stand in a Path.
+/// The name of a fed site, for a Path.
 pub fn site(random: &mut Random) -> &'static str {
     SITES
         .get(random.position(SITES.len()))
         .map_or("harbour", |site| site.0)
 }
 
-/// The names of the first `count` groups, hierarchies taking turns.
+/// The names of the first `count` groups, by hierarchy in rotation.
 pub fn names(count: usize) -> Vec<String> {
     (0..count).map(name).collect()
 }
 
-/// The name of group number `place`; every place has its own.
+/// The unique name of the group with this index.
 pub fn name(place: usize) -> String {
     let (hierarchy, seconds) = HIERARCHIES
         .get(place % HIERARCHIES.len())
@@ -187,14 +187,14 @@ pub fn name(place: usize) -> String {
         name.push_str(topic);
     }
     if round > 0 {
-        // Not digits alone: such a component would look like an article's file.
+        // Not digits only: such a component would look like an article's file.
         name.push_str(&format!(".x{round}"));
     }
     name
 }
 
-/// An `active` file: the groups, all of them open to posting so that no
-/// article needs approval, and `control` and `junk`, which must exist.
+/// An `active` file: the groups, all with flag `y` so that no
+/// article needs approval, and the required groups `control` and `junk`.
 pub fn active<'a>(names: impl Iterator<Item = &'a str>) -> Vec<u8> {
     let mut text = Vec::new();
     for name in names.chain(["control", "junk"]) {
@@ -204,7 +204,7 @@ pub fn active<'a>(names: impl Iterator<Item = &'a str>) -> Vec<u8> {
     text
 }
 
-/// A `newsgroups` file: the group, tabs to column 24, a purpose.
+/// A `newsgroups` file: the group, tabs to column 24, a description.
 pub fn newsgroups<'a>(
     names: impl Iterator<Item = &'a str>,
     random: &mut Random,
@@ -218,7 +218,7 @@ pub fn newsgroups<'a>(
     text
 }
 
-/// One line of a `newsgroups` file.
+/// Writes one line of a `newsgroups` file.
 pub fn described(text: &mut Vec<u8>, name: &str, purpose: &str) {
     text.extend_from_slice(name.as_bytes());
     let tabs = (24usize.saturating_sub(name.len())).div_ceil(8).max(1);
@@ -227,8 +227,8 @@ pub fn described(text: &mut Vec<u8>, name: &str, purpose: &str) {
     text.extend_from_slice(b".\n");
 }
 
-/// A `sys` file: `ME` takes everything, five sites take seven hierarchies each
-/// and get a batch file (flag `f`).
+/// A `sys` file: `ME` accepts everything, five sites get seven hierarchies each
+/// as a batch file (flag `f`).
 pub fn sys() -> Vec<u8> {
     let mut text =
         String::from("# Made by the bench: what we take, and five sites we feed.\nME:all\n");
@@ -238,8 +238,8 @@ pub fn sys() -> Vec<u8> {
     text.into_bytes()
 }
 
-/// As [`sys`], with as many sites more, of as many lines as those, which want nothing that the batches have: what
-/// is filed goes to the same sites.
+/// As [`sys`], with this number of further sites, with lines of the same length, which want no article of the batches: articles
+/// are filed for the same sites.
 pub fn sys_with_idle(more: usize) -> Vec<u8> {
     let mut text = sys();
     for site in 0..more {

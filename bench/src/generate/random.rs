@@ -1,45 +1,45 @@
-//! A small seeded source of numbers whose sequence never changes, so that a
-//! batch made from a seed is the same bytes on every machine and for ever.
+//! A small seeded random number generator whose sequence never changes, so that a
+//! batch made from a seed has the same bytes on every machine.
 
-/// Steele, Lea and Flood's SplitMix64: one 64-bit word of state.
+/// SplitMix64 by Steele, Lea and Flood: one 64-bit word of state.
 #[derive(Clone, Debug)]
 pub struct Random(u64);
 
 impl Random {
-    /// A generator that starts from `seed`.
+    /// Makes a generator from `seed`.
     pub fn new(seed: u64) -> Self {
         Random(seed)
     }
 
-    /// The next 64 bits.
+    /// Draws 64 bits.
     pub fn word(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         mix(self.0)
     }
 
-    /// A number below `limit`; 0 when `limit` is 0.
+    /// Draws a number below `limit`; 0 if `limit` is 0.
     pub fn below(&mut self, limit: u64) -> u64 {
         ((u128::from(self.word()) * u128::from(limit)) >> 64) as u64
     }
 
-    /// A position in a list of `len` entries; 0 when the list is empty.
+    /// Draws a position in a list of `len` entries; 0 if the list is empty.
     pub fn position(&mut self, len: usize) -> usize {
         self.below(len as u64) as usize
     }
 
-    /// True in `percent` of 100 calls.
+    /// Returns true in `percent` of 100 calls.
     pub fn chance(&mut self, percent: u64) -> bool {
         self.below(100) < percent
     }
 
-    /// One entry of the list; the empty string when there is none.
+    /// Draws an entry of the list; the empty string if there is none.
     pub fn pick<'a>(&mut self, list: &[&'a str]) -> &'a str {
         list.get(self.position(list.len())).copied().unwrap_or("")
     }
 }
 
-/// Spreads the bits of a number; different numbers stay different (every step
-/// can be undone), which is what makes message-ids from counters distinct.
+/// Mixes the bits of a number; a bijection (every step
+/// is invertible), so that message-ids made from counters are distinct.
 pub fn mix(number: u64) -> u64 {
     let mut z = number;
     z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -47,17 +47,17 @@ pub fn mix(number: u64) -> u64 {
     z ^ (z >> 31)
 }
 
-/// How many slots a [`Zipf`] table has: fine enough for a few thousand ranks.
+/// Number of slots of a [`Zipf`] table: enough for a few thousand ranks.
 const ZIPF_SLOTS: usize = 1 << 15;
 
-/// Ranks drawn by Zipf's law: rank r is drawn in proportion to 1 / (r + shift).
+/// Draws ranks by Zipf's law: the probability of rank r is proportional to 1 / (r + shift).
 #[derive(Clone, Debug)]
 pub struct Zipf {
     slots: Vec<u32>,
 }
 
 impl Zipf {
-    /// A law over the ranks `0..ranks`; a larger `shift` flattens the top.
+    /// Makes a table for the ranks `0..ranks`; a larger `shift` flattens the top.
     pub fn new(ranks: usize, shift: f64) -> Self {
         let weight = |rank: usize| 1.0 / (rank as f64 + shift);
         let total: f64 = (0..ranks).map(weight).sum();

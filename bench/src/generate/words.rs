@@ -1,9 +1,9 @@
-//! Prose of our own: words drawn by Zipf's law, set into lines, paragraphs and
-//! quotations of the widths that news articles have.
+//! Invented prose: words drawn by Zipf's law, in lines, paragraphs and
+//! quotations as wide as those of news articles.
 
 use super::random::{Random, Zipf};
 
-/// The commonest words first; Zipf's law makes the early ones frequent.
+/// The most common words first; Zipf's law makes the first ones frequent.
 const WORDS: &str = "the of to and a in is that it for on you this with be are not have I as or if but \
 they was at can from by an what there all one so do which will would like some about we when has any my \
 your them out use just only how then more than up no get other also into time does could know who their \
@@ -32,7 +32,7 @@ baseline quarter season coach referee ballot council committee budget treaty fro
 syllable vowel proverb ballad chorus rehearsal gallery sculpture canvas pigment violin cello trumpet \
 hypothesis theorem lemma corollary estimate variance sample protein enzyme molecule crystal mineral fossil";
 
-/// Words with letters above ASCII, written in ISO 8859-1.
+/// Words with non-ASCII letters, in ISO 8859-1.
 const LATIN: &[&[u8]] = &[
     b"na\xefve",
     b"caf\xe9",
@@ -44,7 +44,7 @@ const LATIN: &[&[u8]] = &[
     b"sm\xf8rrebr\xf8d",
 ];
 
-/// The same kind of words in UTF-8, as later articles carry them.
+/// The same kind of words in UTF-8, as in later articles.
 const UNICODE: &[&str] = &[
     "naïve",
     "café",
@@ -56,7 +56,7 @@ const UNICODE: &[&str] = &[
     "30 °C",
 ];
 
-/// Lines that begin with a dot: what dot-stuffing (RFC 3977, 3.1.1) is about.
+/// Lines that begin with a dot, for dot-stuffing (RFC 3977, 3.1.1).
 const DOT_LINES: &[&str] = &[
     ".",
     "..",
@@ -65,25 +65,25 @@ const DOT_LINES: &[&str] = &[
     ".TH NEWS 5",
 ];
 
-/// Which letters above ASCII a piece of prose uses.
+/// The non-ASCII letters of a piece of prose.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Letters {
-    /// None at all.
+    /// None.
     Ascii,
-    /// ISO 8859-1, unlabelled, as much of the old net sent it.
+    /// ISO 8859-1 without a charset label, as common on the early network.
     Latin,
     /// UTF-8.
     Unicode,
 }
 
-/// What a body is made of beyond plain paragraphs.
+/// The special features of a body.
 #[derive(Clone, Copy, Debug)]
-pub struct Manner {
-    /// Letters above ASCII.
+pub struct ProseOptions {
+    /// The non-ASCII letters.
     pub letters: Letters,
-    /// The text answers another: some paragraphs are quoted with `> `.
+    /// Whether the text is a reply: some paragraphs are quoted with `> `.
     pub quotes: bool,
-    /// Some line begins with a dot.
+    /// Whether some line begins with a dot.
     pub dots: bool,
 }
 
@@ -94,10 +94,10 @@ pub struct Prose {
     law: Zipf,
 }
 
-/// The fewest bytes [`Prose::fill`] writes.
+/// Fewest bytes that [`Prose::fill`] writes.
 pub const FILL_BYTES_MIN: usize = 40;
 
-/// The last line of a text is at least this long, so that a byte may be taken off it.
+/// Minimum length of the last line of a text, so that a byte can be removed.
 const LAST_LINE_BYTES_MIN: usize = 20;
 
 impl Default for Prose {
@@ -109,7 +109,7 @@ impl Default for Prose {
 }
 
 impl Prose {
-    /// One word.
+    /// Draws one word.
     pub fn word(&self, random: &mut Random) -> &'static str {
         self.words
             .get(self.law.draw(random))
@@ -117,14 +117,14 @@ impl Prose {
             .unwrap_or("the")
     }
 
-    /// A few words with a capital at the front: a subject, a group's purpose.
+    /// Draws a few words with an initial capital: a subject, or a group's description.
     pub fn phrase(&self, random: &mut Random, words: usize) -> String {
         let mut text = String::new();
         for place in 0..words {
             if place > 0 {
                 text.push(' ');
             }
-            // Titles are made of rarer words than prose.
+            // Titles have rarer words than prose.
             let at = random.position(self.words.len());
             text.push_str(self.words.get(at).copied().unwrap_or("news"));
         }
@@ -136,14 +136,20 @@ impl Prose {
     }
 
     /// Writes exactly `bytes` bytes (at least [`FILL_BYTES_MIN`]) of whole lines.
-    pub fn fill(&self, out: &mut Vec<u8>, random: &mut Random, bytes: usize, manner: Manner) {
+    pub fn fill(
+        &self,
+        out: &mut Vec<u8>,
+        random: &mut Random,
+        bytes: usize,
+        options: ProseOptions,
+    ) {
         let end = out.len() + bytes.max(FILL_BYTES_MIN);
-        let mut dot_line = if manner.dots {
+        let mut dot_line = if options.dots {
             random.below(4)
         } else {
             u64::MAX
         };
-        let mut quoting = manner.quotes;
+        let mut quoting = options.quotes;
         let mut paragraph = 2 + random.below(7);
         let mut sentence = 0;
         loop {
@@ -155,7 +161,7 @@ impl Prose {
             if paragraph == 0 {
                 out.push(b'\n');
                 paragraph = 2 + random.below(7);
-                quoting = manner.quotes && random.chance(35);
+                quoting = options.quotes && random.chance(35);
                 dot_line = dot_line.saturating_sub(1);
                 sentence = 0;
                 continue;
@@ -169,12 +175,12 @@ impl Prose {
                 out.extend_from_slice(b"> ");
             }
             let width = 56 + random.position(18);
-            self.line(out, random, width, manner.letters, &mut sentence);
+            self.line(out, random, width, options.letters, &mut sentence);
             paragraph -= 1;
         }
     }
 
-    /// One line of at most `width` bytes, give or take a word.
+    /// Writes one line of about `width` bytes.
     fn line(
         &self,
         out: &mut Vec<u8>,
@@ -220,7 +226,7 @@ impl Prose {
         out.push(b'\n');
     }
 
-    /// One or two lines that end at `end` exactly.
+    /// Writes one or two lines that end exactly at `end`.
     fn last_lines(&self, out: &mut Vec<u8>, random: &mut Random, end: usize) {
         let start = out.len();
         while out.len() < end {
@@ -254,12 +260,12 @@ mod tests {
         let mut random = Random::new(5);
         for bytes in (FILL_BYTES_MIN..400).chain([4_000, 100_000]) {
             let mut out = b"x".to_vec();
-            let manner = Manner {
+            let options = ProseOptions {
                 letters: Letters::Latin,
                 quotes: bytes % 2 == 0,
                 dots: bytes % 3 == 0,
             };
-            prose.fill(&mut out, &mut random, bytes, manner);
+            prose.fill(&mut out, &mut random, bytes, options);
             assert_eq!(out.len(), 1 + bytes);
             assert!(out.ends_with(b".\n"));
             assert!(

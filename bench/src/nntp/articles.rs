@@ -1,13 +1,13 @@
-//! Everything that is sent, made before the clock runs.
+//! All data to be sent, prepared before the measurement.
 
 use std::collections::HashMap;
 
 use bench::generate::{Articles, Kind, SEED};
 
-/// How many articles there are for each group; the largest has far more.
+/// Average number of articles per group; the largest group has far more.
 const ARTICLES_A_GROUP: u64 = 200;
 
-/// A run of whole commands, and where each begins.
+/// A sequence of whole commands, with the start of each.
 #[derive(Default)]
 pub struct Commands {
     bytes: Vec<u8>,
@@ -31,24 +31,24 @@ impl Commands {
     }
 }
 
-/// The articles of a run in the forms in which they are sent.
+/// The articles of a run in all forms in which they are sent.
 pub struct Prepared {
-    /// What the generator was asked for.
+    /// The kind of the batch.
     pub kind: Kind,
-    /// Angle brackets included, in order.
+    /// The message-ids with angle brackets, in order.
     pub ids: Vec<String>,
     /// `TAKETHIS` with its article.
     pub takethis: Commands,
     /// `CHECK`.
     pub check: Commands,
-    /// The group with the most articles, and how many it has.
+    /// The group with the most articles, and their number.
     pub largest: (String, u64),
-    /// Groups that the articles went to, cross-postings counted.
+    /// Number of links of the articles, including cross-postings.
     pub placings: u64,
 }
 
 impl Prepared {
-    /// Makes `articles` articles, about 3,000 bytes each, for so many groups
+    /// Makes `articles` articles, about 3,000 bytes each, in enough groups
     /// that the largest has more than 1,000.
     pub fn new(articles: u64) -> Prepared {
         let kind = Kind::Like {
@@ -70,7 +70,7 @@ impl Prepared {
             ids.push(article.id);
         }
         let placings = groups.values().sum();
-        // The name decides between equals, so that every run asks the same group.
+        // The name decides between equals, so that every run uses the same group.
         let largest = groups
             .into_iter()
             .max_by(|one, other| (one.1, &other.0).cmp(&(other.1, &one.0)));
@@ -106,13 +106,13 @@ impl Prepared {
     }
 }
 
-/// What follows the blank line.
+/// The body of an article.
 pub fn body(article: &[u8]) -> Option<&[u8]> {
     let at = memchr::memmem::find(article, b"\r\n\r\n")?;
     article.get(at + 4..)
 }
 
-/// CRLF, dots doubled, and the terminator (RFC 3977, 3.1.1).
+/// Appends the wire form: CRLF, dots doubled, and the terminator (RFC 3977, 3.1.1).
 fn wire(native: &[u8], out: &mut Vec<u8>) {
     for line in native.split_inclusive(|&byte| byte == b'\n') {
         if line.starts_with(b".") {

@@ -1,4 +1,4 @@
-//! One connection of a reader, a question at a time, as ordinary clients are.
+//! The connection of an ordinary reader, which sends one command at a time.
 
 use std::io::{Read, Write};
 use std::net::{Ipv4Addr, SocketAddr, TcpStream};
@@ -7,26 +7,26 @@ use std::time::Duration;
 use anyhow::{Context, Result, bail};
 use rustix::net::{AddressFamily, SocketAddrV4, SocketType, sockopt};
 
-/// Where peers come from. Readers come from 127.0.0.1, so that a server can tell them apart.
+/// The address of peers. Readers use 127.0.0.1, so that a server can distinguish them.
 pub const PEER: Ipv4Addr = Ipv4Addr::new(127, 0, 0, 3);
 
-/// A reply that takes longer is a failure.
-pub const PATIENCE: Duration = Duration::from_secs(60);
+/// Time limit of a reply.
+pub const TIMEOUT: Duration = Duration::from_secs(60);
 
-/// How much is read at once.
+/// Bytes per read.
 const READ_BYTES: usize = 256 << 10;
 
-/// A connection whose replies are waited for.
+/// A connection that waits for each reply.
 pub struct Client {
     stream: TcpStream,
     buffer: Vec<u8>,
-    /// What of `buffer` has come and is not yet used.
+    /// The range of `buffer` with unread bytes.
     held: std::ops::Range<usize>,
-    /// Ask the kernel to acknowledge at once, before each read.
+    /// Whether to make the kernel acknowledge at once, before each read.
     quick_ack: bool,
 }
 
-/// A connection of a peer, from the peers' address.
+/// Opens a connection from the peers' address.
 ///
 /// # Errors
 /// Those of the system.
@@ -39,8 +39,8 @@ pub fn peer_stream(to: SocketAddr) -> Result<TcpStream> {
     rustix::net::connect(&socket, &to).context("connecting as a peer")?;
     let stream = TcpStream::from(socket);
     stream.set_nodelay(true)?;
-    stream.set_write_timeout(Some(PATIENCE))?;
-    stream.set_read_timeout(Some(PATIENCE))?;
+    stream.set_write_timeout(Some(TIMEOUT))?;
+    stream.set_read_timeout(Some(TIMEOUT))?;
     Ok(stream)
 }
 
@@ -52,18 +52,18 @@ impl Client {
     pub fn reader(to: SocketAddr) -> Result<Client> {
         let stream = TcpStream::connect(to).context("connecting as a reader")?;
         stream.set_nodelay(true)?;
-        stream.set_write_timeout(Some(PATIENCE))?;
-        stream.set_read_timeout(Some(PATIENCE))?;
+        stream.set_write_timeout(Some(TIMEOUT))?;
+        stream.set_read_timeout(Some(TIMEOUT))?;
         Client::greeted(stream, READ_BYTES)
     }
 
-    /// As [`Client::reader`], with little memory and few system calls: for those that only come and go, or wait.
+    /// As [`Client::reader`], with little memory and few system calls: for clients that only connect and quit, or wait.
     ///
     /// # Errors
     /// As [`Client::reader`].
     pub fn small_reader(to: SocketAddr) -> Result<Client> {
         let stream = TcpStream::connect(to).context("connecting as a reader")?;
-        stream.set_read_timeout(Some(PATIENCE))?;
+        stream.set_read_timeout(Some(TIMEOUT))?;
         Client::greeted(stream, 512)
     }
 
@@ -89,12 +89,12 @@ impl Client {
         Ok(client)
     }
 
-    /// The stream, where replies are read by another: nothing may be held here.
+    /// Returns the stream to another reader of replies; the buffer must be empty.
     pub fn into_stream(self) -> TcpStream {
         self.stream
     }
 
-    /// Acknowledge at once (`true`), or late, as the kernel does for whoever asks and answers.
+    /// Makes the kernel acknowledge at once (`true`), or delayed, as it does by default for interactive clients.
     ///
     /// # Errors
     /// Those of the system.
@@ -103,7 +103,7 @@ impl Client {
         Ok(sockopt::set_tcp_quickack(&self.stream, yes)?)
     }
 
-    /// Sends bytes as they are.
+    /// Sends bytes unchanged.
     ///
     /// # Errors
     /// Those of the system.
@@ -111,51 +111,51 @@ impl Client {
         self.stream.write_all(bytes).context("sending")
     }
 
-    /// Sends a command and reads its first line, which has to begin with `code`.
+    /// Sends a command and reads the first line of the reply, which must begin with `code`.
     ///
     /// # Errors
-    /// Another reply, which is in the message.
+    /// Another reply, which the message contains.
     pub fn ask(&mut self, command: &str, code: &str) -> Result<String> {
         self.send(format!("{command}\r\n").as_bytes())?;
         self.expect(code).with_context(|| command.to_owned())
     }
 
-    /// Reads a line that has to begin with `code`.
+    /// Reads a line that must begin with `code`.
     ///
     /// # Errors
-    /// Another line, which is in the message.
+    /// Another line, which the message contains.
     pub fn expect(&mut self, code: &str) -> Result<String> {
         let line = self.line()?;
         if !line.starts_with(code) {
-            bail!("{code} was expected and this came: {line}");
+            bail!("expected {code}, not: {line}");
         }
         Ok(line)
     }
 
     fn line(&mut self) -> Result<String> {
         loop {
-            let held = self.held();
+            let held = self.unread();
             if let Some(end) = memchr::memchr(b'\n', held) {
                 let line = held.get(..end).unwrap_or_default();
                 let line = String::from_utf8_lossy(line).trim_end().to_owned();
-                self.use_up(end + 1);
+                self.consume(end + 1);
                 return Ok(line);
             }
             self.more()?;
         }
     }
 
-    /// What has come and is not used.
-    pub fn held(&self) -> &[u8] {
+    /// The received bytes not consumed yet.
+    pub fn unread(&self) -> &[u8] {
         self.buffer.get(self.held.clone()).unwrap_or_default()
     }
 
-    /// The first `count` bytes held are dealt with.
-    pub fn use_up(&mut self, count: usize) {
+    /// Consumes `count` bytes.
+    pub fn consume(&mut self, count: usize) {
         self.held.start = (self.held.start + count).min(self.held.end);
     }
 
-    /// Reads what there is; the buffer grows where it is full.
+    /// Reads available bytes; the buffer grows when it is full.
     ///
     /// # Errors
     /// Those of the system; the end of the connection.
@@ -182,25 +182,25 @@ impl Client {
         Ok(())
     }
 
-    /// Reads the whole rest of a reply of many lines, terminator included, and
-    /// leaves it held. Nothing else may be under way.
+    /// Reads the whole rest of a multi-line reply, including the terminator,
+    /// without consuming it. No other reply may be outstanding.
     ///
     /// # Errors
     /// Those of the system.
     pub fn block(&mut self) -> Result<&[u8]> {
-        while self.held() != b".\r\n" && !self.held().ends_with(b"\r\n.\r\n") {
+        while self.unread() != b".\r\n" && !self.unread().ends_with(b"\r\n.\r\n") {
             self.more()?;
         }
-        Ok(self.held())
+        Ok(self.unread())
     }
 
-    /// Waits until the other side has closed.
+    /// Waits until the server closes the connection.
     ///
     /// # Errors
-    /// Those of the system; bytes where none should be.
+    /// The system fails, or the server sends more bytes.
     pub fn until_closed(mut self) -> Result<()> {
         let count = self.stream.read(&mut [0; 16])?;
-        if count > 0 || !self.held().is_empty() {
+        if count > 0 || !self.unread().is_empty() {
             bail!("bytes after the last reply");
         }
         Ok(())

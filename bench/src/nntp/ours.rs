@@ -1,4 +1,4 @@
-//! Broadsheet's own server: everything about how it is started is here.
+//! Starts Broadsheet's own server.
 
 use std::fs::{self, File};
 use std::net::{Ipv4Addr, SocketAddr};
@@ -15,11 +15,11 @@ use super::client::PEER;
 use super::running::{Ended, Running, free_port, wait_for};
 use crate::site::{Batch, Site};
 
-/// Readers at a time from one address: all of them come from this machine.
+/// Most readers from one address: all of them are on this machine.
 const CONNECTIONS_PER_ADDRESS_MAX: u64 = 20_000;
 
-/// The settings: as `broadsheet init` writes them, but for TLS, for as many readers from one address as
-/// there are, for the peer's address that may feed everything, and for all others that may read everything.
+/// The settings of `broadsheet init`, changed for TLS, for the number of readers from one
+/// address, for the peer's address that may feed everything, and for all others that may read everything.
 fn settings(written: &str, tls: Option<SocketAddr>) -> Result<String> {
     let most = CONNECTIONS_PER_ADDRESS_MAX.to_string();
     let mut changes = vec![("connections_per_address_max", most)];
@@ -31,7 +31,7 @@ fn settings(written: &str, tls: Option<SocketAddr>) -> Result<String> {
     let mut text = written.to_owned();
     for (key, value) in changes {
         text = changed(&text, key, &value)
-            .with_context(|| format!("broadsheet init writes no {key} in [nntp]"))?;
+            .with_context(|| format!("broadsheet init writes no key {key} in [nntp]"))?;
     }
     text.push_str(&format!(
         "\n[[access]]\nname = \"peer.example\"\nfrom = [\"{PEER}\"]\nread = \"*\"\nsend = \"*\"\n\
@@ -40,7 +40,7 @@ fn settings(written: &str, tls: Option<SocketAddr>) -> Result<String> {
     Ok(text)
 }
 
-/// The text with another value for a key of `[nntp]`.
+/// Changes the value of a key of `[nntp]` in the text.
 fn changed(text: &str, key: &str, value: &str) -> Option<String> {
     let (before, section) = text.split_once("\n[nntp]\n")?;
     let line = format!("\n{key} = ");
@@ -49,14 +49,14 @@ fn changed(text: &str, key: &str, value: &str) -> Option<String> {
     Some(format!("{before}\n[nntp]\n{above}{line}{value}\n{below}"))
 }
 
-/// In the news directory.
+/// Name in the news directory.
 const CERTIFICATE: &str = "tls.crt";
 const KEY: &str = "tls.key";
 
-/// Starts `broadsheet serve --listen` on a fresh news directory.
+/// Starts `broadsheet serve --listen` in a new news directory.
 ///
 /// # Errors
-/// What it said.
+/// The output of the daemon.
 pub fn start(site: &mut Site, batch: &Batch) -> Result<Running> {
     let disk = site.disk.clone();
     let system = site.system(&disk, batch)?;
@@ -90,7 +90,7 @@ pub fn start(site: &mut Site, batch: &Batch) -> Result<Running> {
     Ok(Running::of_child(child, address, tls, system.dir))
 }
 
-/// A certificate of its own for 127.0.0.1 in `tls.crt` and `tls.key`, and a client that trusts it.
+/// Makes a certificate for 127.0.0.1 in `tls.crt` and `tls.key`, and a client that trusts it.
 fn certificate(news: &Path) -> Result<Arc<ClientConfig>> {
     let (file, key) = (news.join(CERTIFICATE), news.join(KEY));
     let made = Command::new("openssl")

@@ -1,4 +1,4 @@
-//! One peer that writes without waiting and reads as replies come: one thread, a socket that does not block.
+//! A peer that writes without waiting and reads replies as they arrive: one thread, a non-blocking socket.
 
 use std::io::{self, Read, Write};
 use std::net::TcpStream;
@@ -9,19 +9,19 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustls::pki_types::ServerName;
 use rustls::{ClientConfig, ClientConnection};
 
-use super::client::PATIENCE;
+use super::client::TIMEOUT;
 
-/// How much is written at once.
+/// Bytes per write.
 const PIECE_BYTES: usize = 256 << 10;
 
-/// The connection below: plain, or TLS.
+/// The connection: plain, or TLS.
 pub enum Link {
     Plain(TcpStream),
     Tls(Box<ClientConnection>, TcpStream),
 }
 
 impl Link {
-    /// TLS over a fresh stream: handshake, and the greeting.
+    /// Starts TLS on a new stream: handshake, and the greeting.
     ///
     /// # Errors
     /// Those of TLS and of the system.
@@ -50,7 +50,7 @@ impl Link {
         }
     }
 
-    /// Writes what goes without waiting; 0: nothing goes now.
+    /// Writes without blocking; 0 if nothing can be written now.
     fn write(&mut self, bytes: &[u8]) -> Result<usize> {
         let piece = bytes.get(..PIECE_BYTES).unwrap_or(bytes);
         match self {
@@ -69,7 +69,7 @@ impl Link {
         }
     }
 
-    /// Reads what is there; 0: nothing is there now.
+    /// Reads without blocking; 0 if nothing is available now.
     fn read(&mut self, into: &mut [u8]) -> Result<usize> {
         match self {
             Link::Plain(stream) => match stream.read(into) {
@@ -87,7 +87,7 @@ impl Link {
         }
     }
 
-    /// Does something wait to be written below, whatever is above?
+    /// Whether TLS has bytes to write.
     fn holds_back(&self) -> bool {
         matches!(self, Link::Tls(tls, _) if tls.wants_write())
     }
@@ -101,10 +101,10 @@ fn or_later(result: io::Result<usize>) -> Result<usize> {
     }
 }
 
-/// Writes `bytes` and reads one line a command of `ids`: `code`, a space and the id.
+/// Writes `bytes` and reads one line for each command of `ids`: `code`, a space and the id.
 ///
 /// # Errors
-/// A reply other than that, which is in the message.
+/// Another reply, which the message contains.
 pub fn pump<'a>(
     link: &mut Link,
     bytes: &[u8],
@@ -167,11 +167,11 @@ fn wait(link: &Link, to_write: bool) -> Result<()> {
     }
     let mut sockets = [PollFd::new(link.stream(), flags)];
     let patience = Timespec {
-        tv_sec: PATIENCE.as_secs().cast_signed(),
+        tv_sec: TIMEOUT.as_secs().cast_signed(),
         tv_nsec: 0,
     };
     if poll(&mut sockets, Some(&patience))? == 0 {
-        bail!("no reply for {} s", PATIENCE.as_secs());
+        bail!("no reply for {} s", TIMEOUT.as_secs());
     }
     Ok(())
 }
@@ -183,7 +183,7 @@ mod tests {
 
     use super::{Link, pump};
 
-    /// What `pump` says where a server answers two commands with `replies`, a byte at a time.
+    /// The result of `pump` when a server answers two commands with `replies`, one byte at a time.
     fn pumped(replies: &'static [u8]) -> anyhow::Result<u64> {
         let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
         let stream = TcpStream::connect(listener.local_addr().expect("known")).expect("connected");
@@ -193,7 +193,7 @@ mod tests {
             let mut asked = [0; 8];
             server.read_exact(&mut asked).expect("asked");
             for reply in replies.chunks(1) {
-                // Whoever has found a wrong reply reads no further.
+                // A client that has found a wrong reply reads no further.
                 let _ = server.write_all(reply);
             }
         });

@@ -1,4 +1,4 @@
-//! What a process and all that it has started use, by /proc.
+//! The resource usage of a process and its descendants, by /proc.
 
 use std::fs;
 use std::time::Duration;
@@ -8,13 +8,13 @@ use anyhow::{Context, Result, bail};
 /// The kernel's unit in /proc/PID/stat (USER_HZ), in ticks a second.
 const TICKS: u64 = 100;
 
-/// A server is at rest when it used less than `REST` in `PAUSE`.
+/// A server is idle if it used less CPU time than `REST` in `PAUSE`.
 const REST: Duration = Duration::from_micros(500);
 const PAUSE: Duration = Duration::from_millis(50);
-/// One that never rests is measured all the same.
+/// Most pauses; a server that never becomes idle is measured all the same.
 const PAUSES_MAX: u32 = 60;
 
-/// The processes and all below them.
+/// The processes and their descendants.
 fn tree(roots: &[u32]) -> Result<Vec<u32>> {
     let mut parents = Vec::new();
     for entry in fs::read_dir("/proc")? {
@@ -22,7 +22,7 @@ fn tree(roots: &[u32]) -> Result<Vec<u32>> {
         let Some(id) = name.to_str().and_then(|name| name.parse::<u32>().ok()) else {
             continue;
         };
-        // One that has just gone is no error.
+        // A process that has just exited is not an error.
         if let Some(parent) = field(id, 1) {
             parents.push((id, parent));
         }
@@ -39,7 +39,7 @@ fn tree(roots: &[u32]) -> Result<Vec<u32>> {
     Ok(found)
 }
 
-/// Waits until all children have gone, or for `PAUSES_MAX` pauses.
+/// Waits until all children have exited, at most `PAUSES_MAX` pauses.
 ///
 /// # Errors
 /// Those of /proc.
@@ -53,14 +53,14 @@ pub fn alone(roots: &[u32]) -> Result<()> {
     Ok(())
 }
 
-/// A number of the stat line, counted from the state after the name.
+/// A field of the stat line, counted from the state after the name.
 fn field(id: u32, number: usize) -> Option<u64> {
     let text = fs::read_to_string(format!("/proc/{id}/stat")).ok()?;
     let (_, rest) = text.rsplit_once(") ")?;
     rest.split(' ').nth(number)?.parse().ok()
 }
 
-/// CPU time of the tree, when it has come to rest.
+/// CPU time of the tree, once it is idle.
 ///
 /// # Errors
 /// Those of /proc.
@@ -77,7 +77,7 @@ pub fn at_rest(roots: &[u32]) -> Result<Duration> {
     Ok(last)
 }
 
-/// Threads that live, to the nanosecond; children that have gone, to the tick.
+/// CPU time of live threads, in nanoseconds, and of children that have exited, in ticks.
 fn cpu(roots: &[u32]) -> Result<Duration> {
     for root in roots {
         if fs::metadata(format!("/proc/{root}/stat")).is_err() {
@@ -100,7 +100,7 @@ fn cpu(roots: &[u32]) -> Result<Duration> {
     Ok(sum)
 }
 
-/// Bytes of the tree's proportional set: shared pages are divided among those that share them.
+/// Bytes of the tree's proportional set: shared pages are divided among the processes that share them.
 ///
 /// # Errors
 /// Those of /proc.
@@ -108,7 +108,7 @@ pub fn memory(roots: &[u32]) -> Result<u64> {
     let mut kib = 0;
     for id in tree(roots)? {
         let file = format!("/proc/{id}/smaps_rollup");
-        // A child that has just gone has no memory.
+        // A child that has just exited has no memory.
         let text = match fs::read_to_string(&file) {
             Err(_) if !roots.contains(&id) => continue,
             other => other.with_context(|| format!("reading {file}"))?,

@@ -1,4 +1,4 @@
-//! What readers do: OVER, ARTICLE, and coming and going.
+//! The load of readers: OVER, ARTICLE, connecting and quitting.
 
 use std::net::SocketAddr;
 use std::sync::Barrier;
@@ -10,16 +10,16 @@ use super::articles::{Prepared, body};
 use super::client::Client;
 use super::running::Running;
 
-/// Rows that one OVER asks for.
+/// Rows that one OVER requests.
 pub const OVER_ROWS: u64 = 1_000;
 
-/// ARTICLE commands under way at once on a connection that does not wait.
+/// Outstanding ARTICLE commands on a pipelined connection.
 pub const DEPTH: usize = 32;
 
-/// Articles compared with what was sent before anything is timed.
+/// Articles compared with the sent ones before the measurement.
 const COMPARED: u64 = 200;
 
-/// The group that is read: as the server's 211 says it is.
+/// The group that is read, from the server's reply 211.
 #[derive(Clone)]
 pub struct Group {
     name: String,
@@ -28,17 +28,17 @@ pub struct Group {
 }
 
 impl Group {
-    /// Rows that one OVER can have here.
+    /// Rows that one OVER returns in this group.
     pub fn rows(&self) -> u64 {
         OVER_ROWS.min(self.high - self.low + 1)
     }
 }
 
-/// What one client does again and again: how many of them it did.
+/// The repeated operation of one client; returns its number.
 type Work<'a> = dyn Fn(&mut Client, u64) -> Result<u64> + Sync + 'a;
 
-/// `connections` readers in the group work until `time` is over: what they did, and in what time.
-fn together(
+/// Runs `connections` readers in the group until `time` is over; returns the number of operations, and the time.
+fn run_readers(
     server: &Running,
     group: &Group,
     connections: u64,
@@ -97,12 +97,12 @@ fn reader_in(server: &Running, group: &Group) -> Result<Client> {
     Ok(client)
 }
 
-/// The largest group as the server has it; its first articles are compared with
-/// what was sent (Path and Xref aside), where the server is one that files.
+/// Selects the largest group; compares its first articles with the
+/// sent ones (except Path and Xref), if the server stores articles.
 ///
 /// # Errors
-/// Fewer articles than were sent; an article that is not what was sent.
-pub fn look(server: &Running, prepared: &Prepared) -> Result<Group> {
+/// Articles are missing, or differ from the sent ones.
+pub fn select_group(server: &Running, prepared: &Prepared) -> Result<Group> {
     let mut client = Client::reader(server.readers)?;
     let (name, sent) = &prepared.largest;
     let reply = client.ask(&format!("GROUP {name}"), "211")?;
@@ -140,11 +140,11 @@ fn compare(client: &mut Client, prepared: &Prepared, number: u64) -> Result<()> 
         bail!("article {number}, {id}, is not what was sent:\n{got}");
     }
     let count = article.len();
-    client.use_up(count);
+    client.consume(count);
     Ok(())
 }
 
-/// OVER of [`OVER_ROWS`] rows, one question at a time: questions answered.
+/// Sends OVER for [`OVER_ROWS`] rows, one command at a time; returns the number of commands.
 ///
 /// # Errors
 /// A wrong number of rows.
@@ -156,7 +156,7 @@ pub fn over(
 ) -> Result<(u64, Duration)> {
     let rows = group.rows();
     let windows = (group.high - group.low + 1) / rows;
-    together(
+    run_readers(
         server,
         group,
         connections,
@@ -178,24 +178,24 @@ pub fn over(
                     String::from_utf8_lossy(begin)
                 );
             }
-            client.use_up(count);
+            client.consume(count);
             Ok(1)
         },
     )
 }
 
-/// ARTICLE by number on one connection, one question at a time.
+/// Sends ARTICLE by number on one connection, one command at a time.
 ///
 /// # Errors
-/// A reply that is not the article asked for.
-pub fn article_by_article(
+/// A reply is not the requested article.
+pub fn articles_one_by_one(
     server: &Running,
     group: &Group,
     quick_ack: bool,
     time: Duration,
 ) -> Result<(u64, Duration)> {
     let prepare = |client: &mut Client| client.acknowledge_at_once(quick_ack);
-    together(server, group, 1, time, &prepare, &|client, turn| {
+    run_readers(server, group, 1, time, &prepare, &|client, turn| {
         let number = group.low + turn % (group.high - group.low + 1);
         client.send(format!("ARTICLE {number}\r\n").as_bytes())?;
         whole_article(client, number)?;
@@ -203,10 +203,10 @@ pub fn article_by_article(
     })
 }
 
-/// ARTICLE by number, [`DEPTH`] at a time on each connection, the next sent as replies come.
+/// Sends ARTICLE by number, with [`DEPTH`] outstanding on each connection, further ones as replies arrive.
 ///
 /// # Errors
-/// A reply that is not the article asked for.
+/// A reply is not the requested article.
 pub fn articles_pipelined(
     server: &Running,
     group: &Group,
@@ -215,7 +215,7 @@ pub fn articles_pipelined(
     time: Duration,
 ) -> Result<(u64, Duration)> {
     let size = group.high - group.low + 1;
-    // Half of them are answered before the next half is asked for: two writes a round trip, not one each.
+    // Half of the replies arrive before the next half is requested: two writes per round trip, not one each.
     let half = DEPTH as u64 / 2;
     let ask = |client: &mut Client, turn: u64| {
         let commands: String = (turn * half..(turn + 1) * half)
@@ -249,12 +249,12 @@ pub fn articles_pipelined(
     Ok((done, begin.elapsed()))
 }
 
-/// Reads a reply to ARTICLE to its terminator and uses it up.
+/// Reads and consumes a reply to ARTICLE.
 fn whole_article(client: &mut Client, number: u64) -> Result<()> {
     let mut looked = 0;
     let end = loop {
-        let held = client.held();
-        // Three bytes back: the terminator may have been cut.
+        let held = client.unread();
+        // Three bytes back, because the terminator may be split.
         if let Some(end) =
             memchr::memmem::find(held.get(looked..).unwrap_or_default(), b"\r\n.\r\n")
         {
@@ -263,21 +263,25 @@ fn whole_article(client: &mut Client, number: u64) -> Result<()> {
         looked = held.len().saturating_sub(4);
         client.more()?;
     };
-    let article = client.held().get(..end).unwrap_or_default();
+    let article = client.unread().get(..end).unwrap_or_default();
     let expected = format!("220 {number} <");
     if !article.starts_with(expected.as_bytes()) {
         let got = String::from_utf8_lossy(article);
         bail!("ARTICLE {number}: {got}");
     }
-    client.use_up(end);
+    client.consume(end);
     Ok(())
 }
 
-/// Readers that connect, read the greeting and quit, from `threads` threads: how many.
+/// Readers that connect, read the greeting and quit, from `threads` threads; returns their number.
 ///
 /// # Errors
-/// A reply other than 205; no end of the connection after it.
-pub fn come_and_go(address: SocketAddr, threads: u64, time: Duration) -> Result<(u64, Duration)> {
+/// A reply other than 205, or no end of the connection after it.
+pub fn connect_and_quit(
+    address: SocketAddr,
+    threads: u64,
+    time: Duration,
+) -> Result<(u64, Duration)> {
     let begin = Instant::now();
     let done = in_threads(vec![(); threads as usize], &|(), _| {
         let mut done = 0;
@@ -292,10 +296,10 @@ pub fn come_and_go(address: SocketAddr, threads: u64, time: Duration) -> Result<
     Ok((done, begin.elapsed()))
 }
 
-/// `count` readers that have chosen the group and do nothing.
+/// Connects `count` readers that select the group and then do nothing.
 ///
 /// # Errors
-/// A refusal.
+/// The server refuses a reader.
 pub fn idle(server: &Running, group: &Group, count: u64) -> Result<Vec<Client>> {
     let mut clients = Vec::new();
     for number in 0..count {

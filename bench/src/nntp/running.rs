@@ -1,4 +1,4 @@
-//! A server that is up: what it uses, and how it is ended.
+//! A running server: its resource usage, and its shutdown.
 
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
@@ -12,29 +12,29 @@ use rustls::ClientConfig;
 use super::process;
 use crate::inn;
 
-/// A server that is up.
+/// A running server.
 pub struct Running {
-    /// Where it speaks plain NNTP with peers.
+    /// Its plain NNTP address for peers.
     pub address: SocketAddr,
-    /// And with readers.
+    /// Its address for readers.
     pub readers: SocketAddr,
-    /// Where it speaks TLS, and how a client is to.
+    /// Its TLS address, and the client's configuration.
     pub tls: Option<(SocketAddr, Arc<ClientConfig>)>,
-    /// Does it keep what it is given?
+    /// Whether it stores articles.
     pub files: bool,
-    /// Its news directory's room, on the file system that is measured.
+    /// Its directory, on the measured file system.
     pub dir: PathBuf,
     pub(super) process: Process,
 }
 
 pub(super) enum Process {
-    /// A process of its own.
+    /// A single process.
     Child(Ended),
     /// `innd` for peers, and `nnrpd` as a daemon for readers, which is INN's faster way.
     Inn(inn::Server, Ended),
 }
 
-/// A process that is ended with the bench.
+/// A process that is killed at the end of the bench.
 pub struct Ended(pub Child);
 
 impl Drop for Ended {
@@ -44,11 +44,11 @@ impl Drop for Ended {
     }
 }
 
-/// How long a server may take to be there, and to leave.
-pub const PATIENCE: Duration = Duration::from_secs(30);
+/// Time limit for a server to start, and to exit.
+pub const TIMEOUT: Duration = Duration::from_secs(30);
 
 impl Running {
-    /// Our server, once its process has been started.
+    /// A server after the start of its process.
     pub fn of_child(
         child: Ended,
         address: SocketAddr,
@@ -65,7 +65,7 @@ impl Running {
         }
     }
 
-    /// The processes that were started; others are below them.
+    /// The processes that were started; others are their descendants.
     fn ids(&self) -> Vec<u32> {
         match &self.process {
             Process::Child(child) => vec![child.0.id()],
@@ -73,8 +73,8 @@ impl Running {
         }
     }
 
-    /// User and system time of the server and all it has started, when it has
-    /// come to rest.
+    /// User and system time of the server and its descendants, once it is
+    /// idle.
     ///
     /// # Errors
     /// Those of /proc.
@@ -82,7 +82,7 @@ impl Running {
         process::at_rest(&self.ids())
     }
 
-    /// Bytes of memory of the server and all that it has started (PSS).
+    /// Memory of the server and its descendants, bytes (PSS).
     ///
     /// # Errors
     /// Those of /proc.
@@ -90,7 +90,7 @@ impl Running {
         process::memory(&self.ids())
     }
 
-    /// Waits until what it has started for those who have left has gone.
+    /// Waits until its processes for clients that have quit have exited.
     ///
     /// # Errors
     /// Those of /proc.
@@ -98,10 +98,10 @@ impl Running {
         process::alone(&self.ids())
     }
 
-    /// Ends it and says how many articles its history has, where that can be asked.
+    /// Stops it and returns the number of articles in its history, if available.
     ///
     /// # Errors
-    /// It does not end.
+    /// It does not exit.
     pub fn stop(self) -> Result<Option<u64>> {
         match self.process {
             Process::Child(mut child) => {
@@ -109,7 +109,7 @@ impl Running {
                 rustix::process::kill_process(id, rustix::process::Signal::TERM)?;
                 let begin = Instant::now();
                 while child.0.try_wait()?.is_none() {
-                    if begin.elapsed() > PATIENCE {
+                    if begin.elapsed() > TIMEOUT {
                         bail!("the server does not stop");
                     }
                     std::thread::sleep(Duration::from_millis(10));
@@ -124,7 +124,7 @@ impl Running {
     }
 }
 
-/// A port that nobody has.
+/// Finds an unused port.
 ///
 /// # Errors
 /// There is none.
@@ -133,14 +133,14 @@ pub fn free_port() -> Result<u16> {
     Ok(listener.local_addr()?.port())
 }
 
-/// Waits until somebody listens there, while the process lives.
+/// Waits until the process listens there.
 ///
 /// # Errors
-/// It ended, or took too long; `log` is what it said.
+/// It exited, or exceeded the time limit; `log` has its output.
 pub fn wait_for(child: &mut Ended, address: SocketAddr, log: &Path) -> Result<()> {
     let begin = Instant::now();
     while std::net::TcpStream::connect(address).is_err() {
-        if child.0.try_wait()?.is_some() || begin.elapsed() > PATIENCE {
+        if child.0.try_wait()?.is_some() || begin.elapsed() > TIMEOUT {
             let said = std::fs::read_to_string(log).unwrap_or_default();
             bail!("the server did not start: {}", said.trim());
         }

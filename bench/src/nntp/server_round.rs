@@ -102,7 +102,12 @@ impl ServerRound<'_> {
     }
 
     /// A new server receives all articles and is stopped.
-    fn measure_new_server(&mut self, over: Over, connections: usize, rows: (Row, Row)) -> Result<()> {
+    fn measure_new_server(
+        &mut self,
+        over: Over,
+        connections: usize,
+        rows: (Row, Row),
+    ) -> Result<()> {
         let Some(server) = self.start() else {
             return Ok(());
         };

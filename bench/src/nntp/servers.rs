@@ -1,4 +1,4 @@
-//! The servers under load: each a real process on loopback, with a fresh news directory.
+//! The measured servers: each a real process on loopback, with a new news directory.
 
 use std::io::{BufRead, BufReader};
 use std::net::{Ipv4Addr, SocketAddr};
@@ -12,10 +12,10 @@ use super::running::{Ended, Process, Running, free_port, wait_for};
 use crate::inn;
 use crate::site::{Batch, Site, settle};
 
-/// Which server.
+/// A measured server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Subject {
-    /// `bench sink`: what the load program and TCP can do.
+    /// `bench sink`: the maximum of the load program and TCP.
     Sink,
     Ours,
     InnFiles,
@@ -31,7 +31,7 @@ impl Subject {
         Subject::InnCyclic,
     ];
 
-    /// The name over the column.
+    /// The name above the column.
     pub fn name(self) -> &'static str {
         match self {
             Subject::Sink => "limit",
@@ -42,13 +42,13 @@ impl Subject {
     }
 }
 
-/// CNFS begins each article at a multiple of this.
+/// CNFS aligns each article to this.
 const CYCLIC_BLOCK_BYTES: u64 = 4 << 10;
 
 /// Starts a server with the groups of `batch` and no articles.
 ///
 /// # Errors
-/// Why it cannot be started; the reason goes below the table.
+/// It cannot be started; the reason is printed below the table.
 pub fn start(subject: Subject, site: &mut Site, batch: &Batch) -> Result<Running> {
     let disk = site.disk.clone();
     let dir = site.fresh(&disk)?;
@@ -57,7 +57,7 @@ pub fn start(subject: Subject, site: &mut Site, batch: &Batch) -> Result<Running
         Subject::Ours => ours::start(site, batch)?,
         Subject::InnFiles => with_inn(dir, batch, inn::Storage::FileAnArticle)?,
         Subject::InnCyclic => {
-            // Room enough that nothing is overwritten.
+            // Large enough that nothing is overwritten.
             let bytes = batch.bytes + batch.articles * CYCLIC_BLOCK_BYTES / 8 * 9;
             let bytes = bytes.next_multiple_of(1 << 20).max(64 << 20);
             with_inn(dir, batch, inn::Storage::Cyclic { bytes })?
@@ -91,14 +91,14 @@ fn sink(dir: PathBuf) -> Result<Running> {
 }
 
 fn with_inn(dir: PathBuf, batch: &Batch, storage: inn::Storage) -> Result<Running> {
-    if let Some(reason) = inn::unusable() {
+    if let Some(reason) = inn::missing_reason() {
         bail!("{reason}");
     }
     let peer = super::client::PEER.to_string();
     let server = inn::Server::start_as(
         &dir,
         &batch.dir,
-        &inn::Manner {
+        &inn::InnOptions {
             storage,
             peer: &peer,
         },

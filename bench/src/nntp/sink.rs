@@ -1,27 +1,27 @@
-//! `bench sink`: a server that does nothing. It reads what comes, looks only for the ends, and
-//! answers from memory: what the load program and the machine's TCP could do at most.
+//! `bench sink`: a server that does nothing. It reads its input, detects only the ends of commands, and
+//! replies from memory: the maximum of the load program and the machine's TCP.
 
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
 
 use anyhow::{Context, Result};
 
-/// As many connections are served at once.
+/// Number of connections served at once.
 const THREADS: usize = 32;
 
-/// How much is read at once.
+/// Bytes per read.
 const READ_BYTES: usize = 256 << 10;
 
-/// A row of the length that the generator's have on the mean.
+/// Length of a row, the mean of the generator's.
 const ROW_BYTES: usize = 330;
 
-/// An article of the generator's mean length.
+/// Length of an article, the mean of the generator's.
 const ARTICLE_BYTES: usize = 3_000;
 
-/// Listens on a port of its own choice, which it prints, until it is killed.
+/// Listens on a free port, which it prints, until it is killed.
 ///
 /// # Errors
-/// No port.
+/// There is no free port.
 pub fn sink() -> Result<()> {
     let listener = TcpListener::bind("127.0.0.1:0").context("listening")?;
     println!("{}", listener.local_addr()?.port());
@@ -30,7 +30,7 @@ pub fn sink() -> Result<()> {
             scope.spawn(|| {
                 let (canned, mut buffer) = (Canned::new(), vec![0; READ_BYTES]);
                 while let Ok((stream, _)) = listener.accept() {
-                    // A client that goes away is not an error of the sink.
+                    // A client that disconnects is not an error of the sink.
                     let _ = serve(stream, &canned, &mut buffer);
                 }
             });
@@ -101,7 +101,7 @@ fn serve(mut stream: TcpStream, canned: &Canned, buffer: &mut Vec<u8>) -> std::i
     }
 }
 
-/// Answers a command; `false` after QUIT.
+/// Replies to a command; returns `false` after QUIT.
 fn answer(
     line: &[u8],
     canned: &Canned,

@@ -1,4 +1,4 @@
-//! The rows, what was measured of them, and how it is printed.
+//! The rows of the table, their samples, and the output.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -35,10 +35,10 @@ pub enum Row {
     IdleEach,
 }
 
-/// What is said of a row.
+/// The description of a row.
 struct About {
     row: Row,
-    /// The word for `--only`.
+    /// The name for `--only`.
     only: &'static str,
     what: &'static str,
     unit: &'static str,
@@ -96,7 +96,7 @@ const ROWS: &[About] = &[
     about(Row::IdleEach, "idle", "    each", "KB", None),
 ];
 
-/// The words that `--only` takes.
+/// The names that `--only` accepts.
 pub fn words() -> BTreeSet<&'static str> {
     ROWS.iter().map(|about| about.only).collect()
 }
@@ -105,23 +105,23 @@ pub fn words() -> BTreeSet<&'static str> {
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Sample {
     pub value: f64,
-    /// CPU of the server for each, in µs, where it was asked.
+    /// CPU of the server per operation, µs, if measured.
     pub server: Option<f64>,
-    /// CPU of the load program for each, in µs.
+    /// CPU of the load program per operation, µs.
     pub load: Option<f64>,
 }
 
-/// All that was measured.
+/// All results.
 #[derive(Default)]
 pub struct Table {
     samples: BTreeMap<(Row, Subject), Vec<Sample>>,
-    /// Why something was not measured, and what has to be known of what was.
+    /// The reasons for missing results, and remarks on others.
     pub notes: BTreeSet<String>,
     only: Option<String>,
 }
 
 impl Table {
-    /// Nothing measured; rows other than those of `only` are not wanted.
+    /// An empty table; with `only`, other rows are not wanted.
     pub fn new(only: Option<String>) -> Table {
         Table {
             only,
@@ -129,7 +129,7 @@ impl Table {
         }
     }
 
-    /// Is any of these rows asked for?
+    /// Whether any of these rows is wanted.
     pub fn wants(&self, words: &[&str]) -> bool {
         self.only
             .as_ref()
@@ -149,7 +149,7 @@ impl Table {
         ROWS.iter().filter(|about| self.wants(&[about.only]))
     }
 
-    /// Every run, and what it took of the processors.
+    /// Formats every run, with its CPU times.
     pub fn every_run(&self) -> String {
         let mut text = String::from("every run (CPU in µs each: server, load program)\n");
         for about in self.wanted() {
@@ -171,7 +171,7 @@ impl Table {
         text
     }
 
-    /// The medians side by side, and the notes.
+    /// Formats the medians side by side, and the notes.
     pub fn medians(&self) -> String {
         let mut text = format!("{:<38} {:<8}", "medians", "");
         for subject in Subject::ALL {
@@ -205,7 +205,7 @@ impl Table {
         (!runs.is_empty()).then(|| median(runs.iter().map(|run| run.value).collect()))
     }
 
-    /// All of it for a machine.
+    /// Formats everything as JSON.
     pub fn json(&self, circumstances: &str) -> Value {
         let rows: Vec<Value> = self.wanted().map(|about| self.row_json(about)).collect();
         json!({ "circumstances": circumstances, "rows": rows, "notes": self.notes })
@@ -246,7 +246,7 @@ fn told(run: &Sample) -> String {
     number(run.value) + &cpu
 }
 
-/// Three digits at least, thousands set apart.
+/// Formats at least three digits, with separated thousands.
 fn number(value: f64) -> String {
     if value < 10.0 {
         return format!("{value:.2}");

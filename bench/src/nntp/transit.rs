@@ -1,4 +1,4 @@
-//! What peers do: TAKETHIS, CHECK and a quiet IHAVE.
+//! The load of peers: TAKETHIS, CHECK and single IHAVEs.
 
 use std::fs::File;
 use std::io::Write;
@@ -12,13 +12,13 @@ use super::client::{Client, peer_stream};
 use super::pipeline::{Link, pump};
 use super::running::Running;
 
-/// Between one quiet IHAVE and the next.
+/// Pause between two single IHAVEs.
 const QUIET: Duration = Duration::from_millis(5);
 
-/// What is appended for the bare `fdatasync`.
+/// Bytes appended before the bare `fdatasync`.
 const APPENDED_BYTES: usize = 4 << 10;
 
-/// How peers are connected.
+/// The kind of a peer's connection.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Over {
     Plain,
@@ -26,7 +26,7 @@ pub enum Over {
 }
 
 /// Sends every command once over `connections` connections, each its share, and reads every
-/// reply. The time runs from the first byte of a command to the last reply.
+/// reply. The time is from the first byte of a command to the last reply.
 ///
 /// # Errors
 /// A reply other than `code` and the id of the command.
@@ -83,8 +83,8 @@ fn link(server: &Running, over: Over) -> Result<Link> {
     }
 }
 
-/// One article at a time by IHAVE, with a pause between: how long from the
-/// command to 235, each.
+/// Sends one article at a time by IHAVE, with a pause in between; returns each time from the
+/// command to 235.
 ///
 /// # Errors
 /// A reply other than 335 and 235.
@@ -102,7 +102,7 @@ pub fn quiet_ihave(server: &Running, articles: &[(String, Vec<u8>)]) -> Result<V
     Ok(times)
 }
 
-/// What the machine needs for that: an append and `fdatasync`, with the same pauses.
+/// Measures the machine's limit for that: an append and `fdatasync`, with the same pauses.
 ///
 /// # Errors
 /// Those of the file system.
@@ -120,10 +120,10 @@ pub fn bare_appends(dir: &Path, count: usize) -> Result<Vec<Duration>> {
     Ok(times)
 }
 
-/// Asks that every id be known, by 438 to CHECK.
+/// Checks that every id is known, by 438 to CHECK.
 ///
 /// # Errors
-/// An id that is not.
+/// An unknown id.
 pub fn all_known(server: &Running, prepared: &Prepared) -> Result<()> {
     let command = (&prepared.check, "438");
     stream(server, Over::Plain, 1, command, &prepared.ids, 1).map(drop)

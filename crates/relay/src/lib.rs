@@ -39,7 +39,6 @@ pub mod kept;
 pub mod keyring;
 pub mod log;
 pub mod mirror;
-pub mod pending_cancels;
 pub mod permit;
 pub mod reason;
 pub mod rnews;

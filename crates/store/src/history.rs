@@ -9,6 +9,7 @@ pub(crate) mod cancels;
 pub(crate) mod compacted;
 pub(crate) mod exceptions;
 pub mod expires_header;
+pub mod pending_cancels;
 pub(crate) mod sealed;
 
 use article::decimal;

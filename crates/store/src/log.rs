@@ -7,3 +7,4 @@ pub(crate) mod record;
 pub(crate) mod relocation;
 pub(crate) mod relocation_cache;
 pub(crate) mod segment;
+pub(crate) mod state_file;

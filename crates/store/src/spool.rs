@@ -3,6 +3,7 @@
 pub(crate) mod active_file;
 pub(crate) mod current;
 pub(crate) mod edited_active;
+pub(crate) mod pending_cancels;
 pub(crate) mod recover;
 
 use std::path::{Path, PathBuf};
@@ -14,6 +15,7 @@ use groups::{Active, Flag};
 
 use crate::expiry::state::ExpiryStateFile;
 use crate::history::cancels::Cancels;
+use crate::history::pending_cancels::PendingCancels;
 use crate::history::sealed::SealedHistory;
 use crate::history::{HistoryLine, Unreadable, has_unreadable_line, push_seen, sound_line};
 use crate::index::watermark::Watermark;
@@ -26,6 +28,7 @@ use crate::log::position::{POSITION_MAX, SegmentFile, segment_path};
 use crate::log::record::{self, Commit, Kind};
 use crate::log::relocation_cache::Tables;
 use crate::log::segment::{self, SEGMENT_HEADER_BYTES, SegmentHeader};
+use crate::log::state_file::StateFile;
 use crate::overview::row::push_row;
 use crate::overview::{self, Block};
 use crate::read::published::Publisher;
@@ -106,6 +109,7 @@ pub struct Spool {
     pub(crate) derived: Derived,
     pub(crate) sealed: SealedHistory,
     pub(crate) expired: ExpiryStateFile,
+    pub(crate) pending_cancels: StateFile<PendingCancels>,
     pub(crate) commit_sequence: u64,
     pub(crate) checkpointed: u64,
     pub(crate) is_poisoned: bool,
@@ -192,14 +196,23 @@ impl Spool {
         &mut self.active.table
     }
 
-    /// The article at a position; what waits for a commit is committed first. `None`: it is gone.
-    pub fn read(&mut self, position: Position) -> Result<Option<StoredRecord>, Error> {
-        if position.0 >= self.art.header.base + self.art.append.end {
-            self.commit()?;
-        }
-        let segments = self.dir.join("segments");
-        let bases = segment::list(&*self.disk, &segments)?;
-        match read_record(&*self.disk, &segments, &bases, &Tables::default(), position) {
+    /// The article at a position, also one that waits for a commit. `None`: it is gone.
+    pub fn read(&self, position: Position) -> Result<Option<StoredRecord>, Error> {
+        let read = match position.0.checked_sub(self.art.header.base) {
+            Some(offset) => self.art.record_at(offset),
+            None => {
+                let segments = self.dir.join("segments");
+                let base = self.sealed.base_of(position.0)?;
+                read_record(
+                    &*self.disk,
+                    &segments,
+                    &[base],
+                    &Tables::default(),
+                    position,
+                )
+            }
+        };
+        match read {
             Err(Error::NoArticle(_)) => Ok(None),
             read => read.map(Some),
         }
@@ -262,7 +275,7 @@ impl Spool {
     /// Which line it is that cannot be read.
     fn unreadable_line(&self, address: u64) -> Error {
         let base = match address < self.art.header.base {
-            true => self.sealed.base_of(address),
+            true => self.sealed.base_of(address).unwrap_or(address),
             false => self.art.header.base,
         };
         let path = segment_path(&self.dir.join("segments"), base, SegmentFile::His);
@@ -286,7 +299,7 @@ impl Spool {
         }
     }
 
-    fn commit_of_record(&mut self) -> Commit {
+    pub(crate) fn commit_of_record(&mut self) -> Commit {
         if self.art.pending.is_empty() && self.art.pending.spilled() == 0 {
             // Never used before, even by a commit that failed and may have left traces on the disk.
             let now = SystemTime::now()
@@ -605,6 +618,7 @@ impl Spool {
     pub(crate) fn publish(&mut self) -> Result<(), Error> {
         self.derived.flush()?;
         self.active.flush()?;
+        self.pending_cancels.flush()?;
         if self.expired.flush()? {
             self.publish_files();
         }
@@ -649,6 +663,7 @@ impl Spool {
         }
         self.derived.sync()?;
         self.active.sync()?;
+        self.pending_cancels.sync()?;
         self.index.set_checkpoint(&self.mark())?;
         self.checkpointed = self.art.append.end;
         Ok(())

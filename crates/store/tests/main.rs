@@ -28,6 +28,7 @@ mod kill;
 mod low_marks_tell_what_is_there;
 mod names_are_synced;
 mod new_articles_are_told_in_the_order_they_came;
+mod pending_cancels_are_in_the_log;
 mod power_cut;
 mod replay_is_short;
 mod stacks_agree_with_a_reader;

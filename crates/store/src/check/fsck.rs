@@ -11,12 +11,14 @@ use crate::history::HistoryLine;
 use crate::history::cancels::Cancels;
 use crate::history::compacted::History;
 use crate::history::exceptions::Exceptions;
+use crate::history::pending_cancels::PendingCancels;
 use crate::io::disk::{Disk, Open, RealDisk};
 use crate::io::lock::Lock;
 use crate::io::salvage::Salvage;
 use crate::log::position::{SegmentFile, segment_path};
 use crate::log::record::{Kind, Record};
 use crate::log::segment::{SEGMENT_HEADER_BYTES, SegmentHeader, Step, Walk};
+use crate::log::state_file::LogState;
 use crate::overview;
 use crate::overview::row::push_row_of;
 use crate::overview::used_numbers::UsedNumbers;
@@ -106,6 +108,15 @@ pub fn fsck_on(disk: Arc<dyn Disk>, dir: &Path, repair: bool) -> Result<Report, 
     }
     // First, as views that are made again keep the ids of cancelled articles.
     check_cancels(&mut spool, &seen, &cancels, &mut report, repair)?;
+    if !spool.pending_cancels.agrees()? {
+        let path = dir.join(PendingCancels::FILE);
+        let what = "it does not hold the pending cancels that the log tells of";
+        report.tell(&path, 0, what, repair);
+        if repair {
+            spool.pending_cancels.fold_again()?;
+            spool.pending_cancels.flush()?;
+        }
+    }
     if repair && !bad.is_empty() {
         spool = repair::views(spool, &bad)?;
     }

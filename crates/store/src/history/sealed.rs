@@ -105,12 +105,12 @@ impl SealedHistory {
         })
     }
 
-    /// The base of the segment that an address belongs to, if the segments were listed already.
-    pub fn base_of(&self, address: u64) -> u64 {
-        let bases = self.bases.get().map_or(&[][..], Vec::as_slice);
+    /// The base of the segment that an address or a position belongs to; the address itself if none does.
+    pub fn base_of(&self, address: u64) -> Result<u64, Error> {
+        let bases = self.bases()?;
         let after = bases.partition_point(|(base, _)| *base <= address);
         let base = after.checked_sub(1).and_then(|place| bases.get(place));
-        base.map_or(address, |(base, _)| *base)
+        Ok(base.map_or(address, |(base, _)| *base))
     }
 
     /// The text of the history line at an address of a sealed segment, to the end of its file.

@@ -190,7 +190,7 @@ impl Reader {
     /// Which line it is that cannot be read.
     fn unreadable_line(&self, address: u64) -> Error {
         let base = match address < self.mark.base {
-            true => self.histories.base_of(address),
+            true => self.histories.base_of(address).unwrap_or(address),
             false => self.mark.base,
         };
         Error::unreadable(

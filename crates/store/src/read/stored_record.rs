@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use crate::error::is_unreadable;
-use crate::io::disk::{Disk, Open};
+use crate::io::disk::{Disk, File, Open};
 use crate::log::position::{SegmentFile, segment_path};
 use crate::log::record::{HEADER_BYTES, Head, Kind, Record};
 use crate::log::relocation_cache::Tables;
@@ -20,6 +20,12 @@ impl StoredRecord {
     pub fn record(&self) -> Record<'_> {
         // The constructor looked at it; an empty record stands for the impossible.
         Record::trust(&self.bytes).unwrap_or_default()
+    }
+
+    /// A copy of a record.
+    pub fn of(record: &Record<'_>) -> StoredRecord {
+        let bytes = record.bytes().to_vec();
+        StoredRecord { bytes }
     }
 }
 
@@ -47,10 +53,21 @@ pub fn read_record(
     let offset = tables
         .in_file(&*file, &path, position.0 - base)?
         .ok_or(Error::NoArticle(position))?;
+    read_record_at(&*file, &path, offset, position)
+}
+
+/// The record at an offset of an `.art` file, whose position is this.
+pub fn read_record_at(
+    file: &dyn File,
+    path: &Path,
+    offset: u64,
+    position: Position,
+) -> Result<StoredRecord, Error> {
+    let at = |source| Error::io("read", path, source);
     let mut bytes = vec![0; HEADER_BYTES];
     // A bad sector is damage of this one article.
     let at = |source| match is_unreadable(&source) {
-        true => Error::unreadable(&path, offset),
+        true => Error::unreadable(path, offset),
         false => at(source),
     };
     let got = file.read_at(&mut bytes, offset).map_err(at)?;
@@ -58,7 +75,7 @@ pub fn read_record(
         return Err(Error::NoArticle(position));
     }
     let damaged = || Error::Damaged {
-        path: path.clone(),
+        path: path.to_owned(),
         offset,
         what: "the checksum of the article is wrong",
     };

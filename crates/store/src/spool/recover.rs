@@ -28,6 +28,7 @@ use crate::log::record::{Kind, Record};
 use crate::log::segment::{
     self, FIRST_BASE, SEGMENT_HEADER_BYTES, SegmentHeader, Step, Walk, each_record,
 };
+use crate::log::state_file::StateFile;
 use crate::overview::row::push_row_of;
 use crate::spool::active_file::ActiveFile;
 use crate::spool::current::{Art, Derived, renew};
@@ -90,6 +91,7 @@ pub fn open(
         .filter(|mark| mark.base == start.mark.base)
         .map_or(SEGMENT_HEADER_BYTES, |mark| mark.art_end);
     let expired = ExpiryStateFile::new(&disk, dir);
+    let pending_cancels = StateFile::new(&disk, dir);
     let mut spool = Spool {
         disk,
         dir: dir.to_owned(),
@@ -101,6 +103,7 @@ pub fn open(
         derived,
         sealed,
         expired,
+        pending_cancels,
         commit_sequence: 0,
         checkpointed,
         is_poisoned: false,
@@ -489,7 +492,13 @@ fn apply_to_active(table: &mut Active, record: &Record<'_>) {
         Kind::Article => raise_high_marks(table, record.line()),
         Kind::LowMarks => apply_low_marks(table, record.line()),
         Kind::Group => apply_group_line(table, record.line()),
-        Kind::Seen | Kind::Cancel | Kind::Active | Kind::Pad | Kind::Relocation | Kind::Hole => {}
+        Kind::Seen
+        | Kind::Cancel
+        | Kind::Active
+        | Kind::PendingCancel
+        | Kind::Pad
+        | Kind::Relocation
+        | Kind::Hole => {}
     }
 }
 
@@ -635,6 +644,7 @@ impl Spool {
             self.sealed = SealedHistory::new(self.disk.clone(), &segments, base);
             articles += self.replay(place + 1 == bases.len(), start.in_segment(base))?;
         }
+        self.pending_cancels.finish_replay(start.anew)?;
         if !start.sure {
             // Where a number in it did not change it may still not be on the disk.
             self.active.rewrite()?;
@@ -705,6 +715,7 @@ impl Spool {
         let mut articles = 0;
         while let Some(step) = walk.next().map_err(at("read"))? {
             if let Step::Record(offset, record) = step {
+                self.pending_cancels.replay(record.head.kind);
                 articles += u64::from(record.head.kind == Kind::Article);
                 self.commit_sequence = self.commit_sequence.max(record.head.commit_sequence);
                 self.apply(offset, &record)?;

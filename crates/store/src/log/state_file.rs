@@ -108,6 +108,10 @@ impl<S: LogState> StateFile<S> {
     /// Applies lines that are being logged.
     pub fn add(&mut self, text: &[u8]) -> Result<(), Error> {
         self.state()?;
+        if self.waiting.is_empty() {
+            // From now on it is added to.
+            self.flush()?;
+        }
         if let Some(state) = self.state.get_mut() {
             state.apply(text);
         }

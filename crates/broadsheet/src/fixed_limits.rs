@@ -75,11 +75,11 @@ fixed! {
     relay::control::wanted::IDS_MAX, Unit::Count("ids"), "ids of an ihave or sendme message that is made", "More go into the next message.";
     relay::incoming::tries::TRIES_MAX, Unit::Count("tries"), "tries of a batch in in.coming/ at which filing stops", "Then, if others were filed meanwhile, it goes to bad/.";
     relay::incoming::tries::REMEMBERED_MAX, Unit::Count("batches"), "batches whose tries are remembered", "More are tried as if for the first time.";
-    store::pending_cancels::PENDING_MAX, Unit::Count("cancels"), "cancels that wait for their article", "Beyond it the oldest are forgotten.";
-    store::pending_cancels::PENDING_SECONDS_MAX, Unit::Count("seconds"), "life of a cancel that waits for its article", "Then it is forgotten.";
-    store::pending_cancels::KEYS_MAX, Unit::Count("keys"), "keys that wait for an article", "More, of all its cancels together, are not kept.";
+    store::history::pending_cancels::PENDING_MAX, Unit::Count("cancels"), "cancels that wait for their article", "Beyond it the oldest are forgotten.";
+    store::history::pending_cancels::PENDING_SECONDS_MAX, Unit::Count("seconds"), "life of a cancel that waits for its article", "Then it is forgotten.";
+    store::history::pending_cancels::KEYS_MAX, Unit::Count("keys"), "keys that wait for an article", "More, of all its cancels together, are not kept.";
     relay::file::CANCEL_IDS_MAX, Unit::Count("ids"), "ids of a cancel, unless control.cancel is classic", "More are not looked at.";
-    store::pending_cancels::FILE_BYTES_MAX, Unit::Bytes, "cancels.early", "A larger file is written anew.";
+    store::history::pending_cancels::FILE_BYTES_MAX, Unit::Bytes, "cancels.early", "A larger file is written anew.";
     relay::signed::SIGNATURE_CHARACTERS_MAX, Unit::Count("characters"), "signature in X-PGP-Sig", "A longer one is not looked at.";
     relay::signed::HEADERS_MAX, Unit::Count("headers"), "headers that X-PGP-Sig names", "More make a message unverified.";
     relay::cancel_lock::HEADER_BYTES_MAX, Unit::Bytes, "Cancel-Lock or Cancel-Key", "A longer one fits nothing.";

@@ -1,6 +1,7 @@
 //! The one writer of the log.
 
 pub(crate) mod active_file;
+pub(crate) mod apply_entry;
 pub(crate) mod current;
 pub(crate) mod edited_active;
 pub(crate) mod pending_cancels;

@@ -7,6 +7,7 @@ mod story;
 
 mod a_bad_sector_is_damage_of_what_lies_there;
 mod a_disk_without_holes_waits;
+mod a_log_applied_elsewhere_gives_the_same;
 mod a_new_group_is_seen_live;
 mod a_reader_finishes_a_recovery;
 mod a_reader_outlives_sealing;

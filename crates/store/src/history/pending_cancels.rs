@@ -34,7 +34,7 @@ pub struct PendingCancel {
 }
 
 impl PendingCancel {
-    fn parse(line: &[u8]) -> Option<PendingCancel> {
+    pub(crate) fn parse(line: &[u8]) -> Option<PendingCancel> {
         let mut fields = line.split(|&byte| byte == b'\t');
         let (seconds, id, by, keys) = (
             fields.next()?,

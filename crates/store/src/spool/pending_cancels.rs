@@ -25,6 +25,13 @@ impl Spool {
         Ok(true)
     }
 
+    /// Takes a whole copy of what waits, in place of what waits here.
+    pub(crate) fn replace_pending_cancels(&mut self, copy: &[u8]) -> Result<(), Error> {
+        self.make_room_for_state(copy.len() as u64 + 256)?;
+        self.log_state_lines(Kind::PendingCancel, copy);
+        self.pending_cancels.add(copy)
+    }
+
     /// As [`Spool::make_room`], in a segment that may have records of states: one that an older release began has none.
     fn make_room_for_state(&mut self, bytes: u64) -> Result<(), Error> {
         if !self.art.header.logs_states {

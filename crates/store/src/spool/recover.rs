@@ -502,7 +502,8 @@ fn apply_to_active(table: &mut Active, record: &Record<'_>) {
     }
 }
 
-fn raise_high_marks(table: &mut Active, line: &[u8]) {
+/// Raises high marks to the numbers of a history line.
+pub fn raise_high_marks(table: &mut Active, line: &[u8]) {
     let Some(line) = HistoryLine::parse(line) else {
         return;
     };
@@ -531,7 +532,8 @@ pub fn apply_low_marks(table: &mut Active, text: &[u8]) {
     }
 }
 
-fn apply_group_line(table: &mut Active, text: &[u8]) {
+/// Applies a change of a group, in the words of its record.
+pub fn apply_group_line(table: &mut Active, text: &[u8]) {
     let text = text.strip_suffix(b"\n").unwrap_or(text);
     // A change that cannot be made again (the group is there, or gone) was made by hand meanwhile.
     if let Some(name) = text.strip_prefix(b"- ") {

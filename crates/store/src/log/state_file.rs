@@ -105,13 +105,19 @@ impl<S: LogState> StateFile<S> {
         Ok(self.state.get_or_init(|| state))
     }
 
+    /// Makes the file if there is none, so that lines can be added to it. To be called before they are logged: after an error here
+    /// nothing is.
+    pub fn prepare(&mut self) -> Result<(), Error> {
+        self.state()?;
+        match self.waiting.is_empty() {
+            true => self.flush(),
+            false => Ok(()),
+        }
+    }
+
     /// Applies lines that are being logged.
     pub fn add(&mut self, text: &[u8]) -> Result<(), Error> {
         self.state()?;
-        if self.waiting.is_empty() {
-            // From now on it is added to.
-            self.flush()?;
-        }
         if let Some(state) = self.state.get_mut() {
             state.apply(text);
         }

@@ -20,6 +20,7 @@ impl Spool {
         let mut line = Vec::new();
         cancel.push_line(&mut line);
         self.make_room_for_state(line.len() as u64 + 256)?;
+        self.pending_cancels.prepare()?;
         self.log_state_lines(Kind::PendingCancel, &line);
         self.pending_cancels.add(&line)?;
         Ok(true)

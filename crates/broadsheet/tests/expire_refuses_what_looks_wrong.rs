@@ -212,7 +212,7 @@ fn what_seems_to_have_come_in_the_future_stays_and_is_reported() {
         assert_eq!(told.status, 0, "{told:?}");
         assert!(
             told.err
-                .contains("12 articles arrived in the future and stay"),
+                .contains("12 articles have an arrival time in the future and stay"),
             "{told:?}"
         );
         assert!(
@@ -246,7 +246,8 @@ fn more_than_a_part_of_all_needs_force() {
     let told = expire(&program, now() + 2 * DAY, &[]);
     assert_eq!(told.status, 2, "{told:?}");
     assert!(
-        told.err.contains("10 of 10 links would go, more than 60 %"),
+        told.err
+            .contains("10 of 10 links would be removed, more than 60 %"),
         "{told:?}"
     );
     assert!(
@@ -255,7 +256,10 @@ fn more_than_a_part_of_all_needs_force() {
     );
     let told = expire(&program, now() + 2 * DAY, &["-n"]);
     assert!(
-        told.status == 0 && told.out.contains("10 articles would go, 10 of 10 links"),
+        told.status == 0
+            && told
+                .out
+                .contains("10 articles would be removed, 10 of 10 links"),
         "{told:?}"
     );
     assert_eq!(state(&program), before);
@@ -279,7 +283,10 @@ fn more_than_a_part_of_all_needs_force() {
     );
     program.write("news/explist", seven);
     let told = expire(&program, now() + 2 * DAY, &[]);
-    assert!(told.err.contains("4 of 4 links would go"), "{told:?}");
+    assert!(
+        told.err.contains("4 of 4 links would be removed"),
+        "{told:?}"
+    );
     let told = expire(&program, now() + 2 * DAY, &["--force"]);
     assert!(
         told.status == 0 && told.out.contains("4 articles gone, 4 of 4 links"),

@@ -18,7 +18,7 @@ pub enum Failure {
     Index(#[source] std::io::Error),
     /// More would go than one run may remove.
     #[error(
-        "{going} of {live} links would go{why}, more than {max_percent:.0} %; look with `broadsheet expire -n', then say --force"
+        "{going} of {live} links would be removed{why}, more than {max_percent:.0} %; check with `broadsheet expire -n', then add --force"
     )]
     TooMuch {
         /// Links that would go.

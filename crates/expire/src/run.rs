@@ -112,7 +112,7 @@ pub fn run(
             archive.hold((&policy, &surveys), &mut plan)?;
         }
     }
-    check_exceptions(dir, &reader, &surveys, &plan)?;
+    check_exceptions(&reader, &surveys, &plan)?;
     if !only_look && !order.force {
         check_fraction(&plan, shortage.is_some(), order.space.max_fraction)?;
     }
@@ -203,26 +203,13 @@ fn eagerness(space: &Space, is_short: bool) -> ReclaimPolicy {
 }
 
 /// Refuses when the disk could not read a view, and when one does not name living articles with an Expires of their own: they would go by the default.
-fn check_exceptions(
-    dir: &Path,
-    reader: &Reader,
-    surveys: &[Survey],
-    plan: &Plan,
-) -> Result<(), store::Error> {
+fn check_exceptions(reader: &Reader, surveys: &[Survey], plan: &Plan) -> Result<(), store::Error> {
     for survey in surveys {
-        survey.was_readable(&dir.join("segments"))?;
+        survey.was_readable()?;
     }
     let touched = |survey: &&Survey| plan.expiry.touched.contains(&survey.base());
-    for survey in surveys.iter().filter(touched) {
-        if !survey.has_its_exceptions(reader.expired()) {
-            return Err(store::Error::Damaged {
-                path: dir.join(format!("segments/{:020}.exp", survey.base())),
-                offset: 0,
-                what: "it does not name all articles with an Expires",
-            });
-        }
-    }
-    Ok(())
+    let mut touched = surveys.iter().filter(touched);
+    touched.try_for_each(|survey| survey.check_exceptions(reader.expired()))
 }
 
 /// Refuses when more would go than one run may remove.

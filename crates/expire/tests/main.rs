@@ -11,5 +11,4 @@ mod damage_removes_nothing;
 mod expire_ctl_comes_over;
 mod policy_against_a_model;
 mod space_takes_what_has_used_up_its_life;
-mod tables_are_the_same_policy;
 mod what_goes_agrees_with_a_model;

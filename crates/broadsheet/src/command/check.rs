@@ -8,8 +8,8 @@ use crate::control_files;
 use crate::directory::NewsDirectory;
 use crate::exit::{Meaning, Status};
 use crate::flags::{Command, DIR, Given, JSON, Operands};
-use crate::settings::{self, Origin, Read, TABLE};
 use crate::text;
+use settings::{Origin, Read, TABLE};
 
 /// The table.
 pub static COMMAND: Command = Command {
@@ -37,7 +37,7 @@ explist, the certificate and so on can be used. Nothing is changed.",
 fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
     let directory = NewsDirectory::meant(given)?;
     let read = directory.settings()?;
-    let findings = control_files::findings(&directory, &read.settings);
+    let findings = control_files::findings(&directory, &read);
     let faults = findings
         .iter()
         .filter(|finding| finding.told.is_err())

@@ -10,7 +10,7 @@ use crate::program::Connection;
 use crate::rights::{Rights, Rule};
 use crate::sasl::external;
 use crate::sasl::mechanism::Mechanism;
-use crate::tables::{Entry, Limits, Tables};
+use crate::tables::{Entry, Tables};
 
 /// Who may do what, and how they prove who they are. It does not change: new settings make a new one.
 #[derive(Debug)]
@@ -29,27 +29,12 @@ impl Access {
             true => vec![Tables::without_any()],
             false => tables.entries.clone(),
         };
-        // All of it in words: what is taken over from elsewhere would be everybody's.
-        let nothing = Entry {
-            place: None,
-            name: String::new(),
-            from: Vec::new(),
-            users: Vec::new(),
-            certificates: Vec::new(),
-            tls: false,
-            read: String::new(),
-            post: String::new(),
-            send: String::new(),
-            approve: false,
-            without: Vec::new(),
-            limits: Limits::default(),
-        };
         Access {
             rules: entries
                 .into_iter()
                 .map(|e| Arc::new(Rule::new(e)))
                 .collect(),
-            nothing: Arc::new(Rule::new(nothing)),
+            nothing: Arc::new(Rule::new(Entry::default())),
             login,
         }
     }

@@ -17,7 +17,6 @@ pub mod password;
 mod prepared;
 pub mod program;
 pub mod rate_limit;
-pub mod reading;
 mod rights;
 pub mod sasl;
 pub mod tables;

@@ -5,8 +5,8 @@ use std::os::unix::fs::MetadataExt;
 use access::{Entry, Users};
 
 use crate::directory::NewsDirectory;
-use crate::settings::Settings;
 use crate::text;
+use settings::Settings;
 
 /// Reports a news directory that other users can read: it holds articles of closed groups and the names of users.
 pub fn directory(directory: &NewsDirectory) -> Result<String, String> {

@@ -2,7 +2,7 @@
 
 use std::io;
 
-use expire::{Explist, Policy, Tables};
+use expire::{Explist, Policy};
 use groups::newsgroups::Newsgroups;
 use groups::sites::Via;
 use groups::{Active, Flag, Sites};
@@ -11,8 +11,8 @@ use crate::access_review;
 use crate::directory::NewsDirectory;
 use crate::server_review;
 use crate::serving::BATCHPARMS;
-use crate::settings::{self, Settings};
 use crate::text;
+use settings::{Faults, Settings};
 
 /// Faults of one file that are told one by one; of the rest only the number.
 const FAULTS_TOLD_MAX: usize = 10;
@@ -33,7 +33,8 @@ pub struct Finding {
 }
 
 /// Looks over all of them.
-pub fn findings(directory: &NewsDirectory, settings: &Settings) -> Vec<Finding> {
+pub fn findings(directory: &NewsDirectory, whole: &settings::Read) -> Vec<Finding> {
+    let settings = &whole.settings;
     let look = |file, told: &dyn Fn(Vec<u8>) -> Result<String, String>| Finding {
         file,
         told: read(directory, file).and_then(told),
@@ -54,7 +55,10 @@ pub fn findings(directory: &NewsDirectory, settings: &Settings) -> Vec<Finding> 
             told: moderators(directory, &groups),
         },
         look("explist", &|text| explist(&text, &groups)),
-        look(settings::FILE, &|text| tables(&text, &groups)),
+        Finding {
+            file: settings::FILE,
+            told: tables(&whole.expiry, &groups),
+        },
         Finding {
             file: access::users::FILE,
             told: access_review::users(directory),
@@ -251,13 +255,12 @@ fn control(directory: &NewsDirectory) -> Result<String, String> {
 }
 
 /// The tables of expire in broadsheet.toml.
-fn tables(text: &[u8], active: &Active) -> Result<String, String> {
-    let text = str::from_utf8(text).map_err(|fault| fault.to_string())?;
-    let tables = Tables::read(text, settings::FILE).map_err(|fault| fault.to_string())?;
-    if !tables.has_rules() {
+fn tables(expiry: &Result<expire::Tables, Faults>, active: &Active) -> Result<String, String> {
+    let tables = expiry.as_ref().map_err(ToString::to_string)?;
+    if tables.rules.is_empty() {
         return Ok("no [[expire]] rules: explist is used".to_owned());
     }
-    let list = tables.explist(text, settings::FILE, Some(b"/"));
+    let list = tables.explist(settings::FILE, Some(b"/"));
     let told = policy(list.map_err(|fault| fault.to_string())?, active)?;
     Ok(format!("{told} of [[expire]]; explist is not used"))
 }

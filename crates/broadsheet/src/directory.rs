@@ -9,7 +9,7 @@ use groups::sites::FeedNames;
 
 use crate::account::Account;
 use crate::flags::{Given, UsageError};
-use crate::settings::{self, Read};
+use settings::Read;
 
 /// The environment's word for the news directory, when `--dir` is absent.
 pub const ENVIRONMENT: &str = "BROADSHEET_DIR";

@@ -1,6 +1,6 @@
 //! The limits that are part of the program: no setting changes them.
 
-use crate::settings::Unit;
+use settings::Unit;
 
 /// A limit that no setting changes.
 pub struct Fixed {

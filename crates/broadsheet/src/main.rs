@@ -29,7 +29,6 @@ mod new_password;
 mod posting;
 mod server_review;
 mod serving;
-mod settings;
 mod spooling;
 mod text;
 mod user_edit;

@@ -24,8 +24,8 @@ use crate::exit::{Meaning, Status};
 use crate::filing;
 use crate::flags::Given;
 use crate::serving;
-use crate::settings::Settings;
 use crate::spooling;
+use settings::Settings;
 
 /// Exit statuses of the commands that post.
 pub const EXITS: &[Meaning] = &[

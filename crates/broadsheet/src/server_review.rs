@@ -9,8 +9,8 @@ use rustix::fs::Access;
 use server::certificates::Certificates;
 
 use crate::directory::NewsDirectory;
-use crate::settings::Settings;
 use crate::text;
+use settings::Settings;
 
 /// Where it listens, and its certificate, which is opened as `serve` opens it.
 pub fn server(directory: &NewsDirectory, settings: &Settings) -> Result<String, String> {

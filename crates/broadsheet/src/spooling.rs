@@ -10,7 +10,7 @@ use relay::rnews::Input;
 use crate::directory::NewsDirectory;
 use crate::exit::Status;
 use crate::failure;
-use crate::settings::Settings;
+use settings::Settings;
 
 /// What was put there.
 #[derive(Default)]

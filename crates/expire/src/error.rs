@@ -59,14 +59,6 @@ pub enum Error {
         /// How many more there are.
         others: usize,
     },
-    /// `broadsheet.toml` is not TOML, or has a key that is not known.
-    #[error("{file}: {fault}")]
-    Toml {
-        /// The file's name.
-        file: String,
-        /// What the reader said, with line and column.
-        fault: String,
-    },
 }
 
 fn more(count: usize) -> String {

@@ -10,7 +10,7 @@ use house::{GROUPS, House, line, lines};
 
 #[test]
 fn to_who_waits() {
-    let house = House::new("");
+    let house = House::new(Vec::new());
     let mut from = house.greeted();
     for _ in 0..3 {
         from.get_mut().write_all(b"LIST\r\n").expect("sent");
@@ -27,7 +27,7 @@ fn to_who_waits() {
 
 #[test]
 fn to_who_says_no_more() {
-    let house = House::new("");
+    let house = House::new(Vec::new());
     let mut from = house.greeted();
     from.get_mut().write_all(b"LIST\r\nLIST\r\n").expect("sent");
     from.get_mut().shutdown(Shutdown::Write).expect("shut");
@@ -40,9 +40,17 @@ fn to_who_says_no_more() {
 
 #[test]
 fn to_who_may_read_so_much_a_second() {
-    let house = House::new(
-        "[[access]]\nname = \"slow\"\nread = \"*\"\npost = \"*\"\nbytes_per_second_max = \"2 MB\"\n",
-    );
+    let slow = access::Entry {
+        name: "slow".to_owned(),
+        read: "*".to_owned(),
+        post: "*".to_owned(),
+        limits: access::Limits {
+            bytes_per_second_max: Some(2_000_000),
+            ..access::Limits::default()
+        },
+        ..access::Entry::default()
+    };
+    let house = House::new(vec![slow]);
     let mut from = house.greeted();
     let begun = std::time::Instant::now();
     let pipeline = b"LIST\r\n".repeat(8);

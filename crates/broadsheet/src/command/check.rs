@@ -9,8 +9,8 @@ use crate::control_files::{self, Finding};
 use crate::directory::NewsDirectory;
 use crate::exit::{Meaning, Status};
 use crate::flags::{Command, DIR, Given, JSON, Operands};
-use crate::settings::{self, Origin, Read, TABLE};
 use crate::text;
+use settings::{Origin, Read, TABLE};
 
 /// The table.
 pub static COMMAND: Command = Command {
@@ -57,7 +57,7 @@ pub struct Checked {
 /// The settings cannot be read, or have errors.
 pub fn check(directory: NewsDirectory) -> anyhow::Result<Checked> {
     let read = directory.settings()?;
-    let findings = control_files::findings(&directory, &read.settings);
+    let findings = control_files::findings(&directory, &read);
     Ok(Checked {
         directory,
         read,

@@ -5,14 +5,14 @@ use std::io::{BufWriter, Write};
 use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use anyhow::Context;
-use expire::{Archiving, Explist, RunOptions, Space, Tables};
+use expire::{Archiving, Explist, RunOptions, Tables};
+use settings::Read;
 
 use crate::command::init;
 use crate::directory::NewsDirectory;
 use crate::exit::{Meaning, Status};
 use crate::flags::{Command, DIR, Flag, Given, JSON, Operands};
-use crate::{archive_report, expiry_report, settings};
+use crate::{archive_report, expiry_report};
 
 /// The table.
 pub static COMMAND: Command = Command {
@@ -138,10 +138,14 @@ pub fn carry_out(
     out: &mut dyn Write,
 ) -> anyhow::Result<Status> {
     let directory = NewsDirectory::meant(given)?;
-    let settings = directory.settings()?.settings;
+    let Read {
+        settings, expiry, ..
+    } = directory.settings()?;
+    let tables = expiry?;
     let options = settings.store_options();
     let what_if = given.value("what-if");
-    let (list, mut space) = policy(given, what_if.or(file), &directory)?;
+    let list = policy(given, what_if.or(file), &directory, &tables)?;
+    let mut space = tables.space;
     if given.has("check") {
         let (policy, warnings) = expire::Policy::compile(list, &directory.active()?)?;
         for warning in warnings {
@@ -193,7 +197,7 @@ pub fn carry_out(
         }
         told.flush()?;
     } else if what_if.is_some() {
-        let in_force = policy(given, file, &directory).and_then(|(list, _)| {
+        let in_force = policy(given, file, &directory, &tables).and_then(|list| {
             let archiving = Archiving {
                 hold,
                 make: &make,
@@ -226,22 +230,20 @@ pub fn carry_out(
     })
 }
 
-/// The policy meant: a file that was named, the tables of broadsheet.toml, or explist, the first of these that there is.
+/// The policy in force: a file that was named, the tables of broadsheet.toml, or explist, the first of these that is there.
 fn policy(
     given: &Given,
     named: Option<&OsStr>,
     directory: &NewsDirectory,
-) -> anyhow::Result<(Explist, Space)> {
+    tables: &Tables,
+) -> anyhow::Result<Explist> {
     let archive = given.value("archive").map(|path| path.as_encoded_bytes());
-    let path = directory.file(settings::FILE);
-    let text = std::fs::read_to_string(&path)
-        .with_context(|| format!("cannot read {}", path.display()))?;
-    let name = path.display().to_string();
-    let tables = Tables::read(&text, &name)?;
-    let list = match named {
+    Ok(match named {
         Some(file) => Explist::read(Path::new(file), archive)?,
-        None if tables.has_rules() => tables.explist(&text, &name, archive)?,
-        None => Explist::read(&directory.file("explist"), archive)?,
-    };
-    Ok((list, tables.space()))
+        None if tables.rules.is_empty() => Explist::read(&directory.file("explist"), archive)?,
+        None => {
+            let file = directory.file(settings::FILE);
+            tables.explist(&file.display().to_string(), archive)?
+        }
+    })
 }

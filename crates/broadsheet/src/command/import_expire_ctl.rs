@@ -6,13 +6,12 @@ use std::path::Path;
 
 use anyhow::Context;
 use expire::explist::FILE_BYTES_MAX;
-use expire::{Explist, Policy, Tables, expire_ctl};
+use expire::{Explist, Policy, expire_ctl};
 use serde_json::json;
 
 use crate::directory::NewsDirectory;
 use crate::exit::{Meaning, Status};
 use crate::flags::{Command, DIR, Flag, Given, JSON, Operands};
-use crate::settings;
 
 /// The table.
 pub static COMMAND: Command = Command {
@@ -87,7 +86,7 @@ fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
         && given.has("install")
         && let Some(directory) = &directory
     {
-        if tables_rule(directory)? {
+        if !directory.settings()?.expiry?.rules.is_empty() {
             let why = format!(
                 "explist was not installed: {} has [[expire]] rules, which override it; remove them first",
                 directory.file(settings::FILE).display()
@@ -162,13 +161,6 @@ fn check(import: &mut Import, directory: &NewsDirectory) -> anyhow::Result<()> {
         Err(fault) => import.faults.push((None, fault.to_string())),
     }
     Ok(())
-}
-
-fn tables_rule(directory: &NewsDirectory) -> anyhow::Result<bool> {
-    let path = directory.file(settings::FILE);
-    let text =
-        fs::read_to_string(&path).with_context(|| format!("cannot read {}", path.display()))?;
-    Ok(Tables::read(&text, &path.display().to_string())?.has_rules())
 }
 
 /// Puts the new file in the old one's place, so that there is a whole one at any moment; the old one stays as `.old`.

@@ -12,7 +12,7 @@ use crate::control_files::NEEDED;
 use crate::directory::{NewsDirectory, SUBDIRECTORIES};
 use crate::exit::Status;
 use crate::flags::{Command, DIR, Flag, Given, Operands};
-use crate::settings::{self, Settings, check_name, template};
+use settings::{Settings, check_name, template};
 
 /// The table.
 pub static COMMAND: Command = Command {

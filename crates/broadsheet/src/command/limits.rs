@@ -10,8 +10,8 @@ use crate::directory::NewsDirectory;
 use crate::exit::Status;
 use crate::fixed_limits::FIXED;
 use crate::flags::{Command, DIR, Given, JSON, Operands};
-use crate::settings::{Read, Settings, TABLE, Unit};
 use crate::text;
+use settings::{Read, Settings, TABLE, Unit};
 
 /// The table.
 pub static COMMAND: Command = Command {

@@ -12,7 +12,7 @@ use crate::exit::{Meaning, Status};
 use crate::filing;
 use crate::flags::{Command, DIR, Flag, Given, JSON, Operands};
 use crate::serving;
-use crate::settings::Settings;
+use settings::Settings;
 
 /// The table.
 pub static COMMAND: Command = Command {

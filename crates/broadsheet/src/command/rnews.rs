@@ -14,8 +14,8 @@ use crate::exit::{Meaning, Status};
 use crate::filing;
 use crate::flags::{Command, DIR, Flag, Given, Operands, UsageError};
 use crate::serving;
-use crate::settings::{Settings, Sync};
 use crate::spooling;
+use settings::{Settings, Sync};
 
 /// The table.
 pub static COMMAND: Command = Command {

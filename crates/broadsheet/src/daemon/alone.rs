@@ -18,8 +18,8 @@ use super::posts::Posts;
 use super::sandbox::{Sandbox, Starter};
 use super::{client, journal, say, wire};
 use crate::directory::NewsDirectory;
-use crate::settings::Settings;
 use crate::{failure, filing, serving};
+use settings::Settings;
 
 /// How long an article waits for others that file.
 const PATIENCE: Duration = Duration::from_secs(60);

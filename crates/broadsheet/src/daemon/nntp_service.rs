@@ -12,7 +12,7 @@ use store::Published;
 use super::sandbox::{Role, Sandbox, Starter};
 use super::say;
 use crate::directory::NewsDirectory;
-use crate::settings::Settings;
+use settings::Settings;
 
 /// Where the command line wants it to listen, besides the settings.
 #[derive(Debug, Clone, Default)]

@@ -6,7 +6,7 @@ use std::net::{SocketAddr, TcpStream};
 use std::sync::Arc;
 use std::time::Duration;
 
-use access::{Access, Login, Tables};
+use access::{Access, Entry, Login, Tables};
 use rustix::net::sockopt::set_socket_send_buffer_size;
 use server::{
     ArticleBatch, ArticleSink, Capabilities, ConfigSnapshot, Intake, Plan, Server, Times,
@@ -37,17 +37,17 @@ impl ArticleSink for Refuses {
 }
 
 impl House {
-    /// `tables`: of `broadsheet.toml`.
-    pub fn new(tables: &str) -> House {
-        House::with(tables, None)
+    /// With these entries of `[[access]]`.
+    pub fn new(entries: Vec<Entry>) -> House {
+        House::with(entries, None)
     }
 
     /// A server with small socket buffers, which has to wait for its clients.
     pub fn with_small_buffers() -> House {
-        House::with("", Some(4096))
+        House::with(Vec::new(), Some(4096))
     }
 
-    fn with(tables: &str, buffer_bytes: Option<usize>) -> House {
+    fn with(entries: Vec<Entry>, buffer_bytes: Option<usize>) -> House {
         let dir = tempfile::tempdir().expect("a directory");
         std::fs::create_dir(dir.path().join("segments")).expect("made");
         std::fs::create_dir(dir.path().join("bad")).expect("made");
@@ -58,7 +58,6 @@ impl House {
         let published = Published::new();
         let mut spool = Spool::open(dir.path(), Options::default()).expect("a spool");
         spool.publish_to(published.clone());
-        let tables = Tables::parse(tables).expect("tables");
         let listeners = server::socket::bind_all("127.0.0.1:0", false).expect("a port");
         if let Some(bytes) = buffer_bytes {
             // Accepted sockets inherit it.
@@ -74,7 +73,7 @@ impl House {
             spawn: server::worker_pool::spawn_here(),
             begin: Arc::new(|| {}),
             config: ConfigSnapshot {
-                access: Arc::new(Access::new(&tables, Login::none())),
+                access: Arc::new(Access::new(&Tables { entries }, Login::none())),
                 capabilities: Arc::new(capabilities()),
                 certificates: None,
                 times: Times {

@@ -1,14 +1,16 @@
-//! Values of `[[site]]`. What is wrong is said as the rest of a sentence that begins with the key.
+//! Readers of single values. An error is the rest of a sentence that begins with the key.
 
 use article::date::{self, Utc};
+use groups::sites::Start;
+use groups::{Pattern, nearest, size as sizes};
 use toml::de::DeValue;
 
-use crate::nearest;
-use crate::pattern::Pattern;
-use crate::site::Start;
-use crate::size as sizes;
+/// The error for a key that is allowed at the top of the file only.
+pub fn at_top(key: &str) -> String {
+    format!("`{key}' stands at the top of the file, before the first section")
+}
 
-/// What stands there, for messages.
+/// The error for a value of the wrong kind.
 pub fn wrong(wanted: &str, value: &DeValue<'_>) -> String {
     let given = match value {
         DeValue::String(text) => format!("\"{text}\""),
@@ -18,28 +20,42 @@ pub fn wrong(wanted: &str, value: &DeValue<'_>) -> String {
     format!("wants {wanted}, not {given}")
 }
 
-/// One line of text, not empty.
-pub fn text(value: &DeValue<'_>) -> Result<String, String> {
+/// One line of text, which may be empty.
+pub fn line(value: &DeValue<'_>) -> Result<String, String> {
     let text = value
         .as_str()
         .ok_or_else(|| wrong("text in quotes", value))?;
-    if text.trim().is_empty() {
-        return Err("is empty".to_owned());
+    match text.chars().any(char::is_control) {
+        true => Err("is one line of text, without control characters".to_owned()),
+        false => Ok(text.to_owned()),
     }
-    if text.chars().any(char::is_control) {
-        return Err("is one line of text, without control characters".to_owned());
-    }
-    Ok(text.to_owned())
 }
 
-/// Texts: a list of them, or one with commas between.
-pub fn list(value: &DeValue<'_>) -> Result<Vec<String>, String> {
-    let texts: Vec<String> = match value {
-        DeValue::Array(items) => items
-            .iter()
-            .map(|item| text(item.get_ref()))
-            .collect::<Result<_, _>>()?,
-        DeValue::String(_) => vec![text(value)?],
+/// One line of text, not empty.
+pub fn text(value: &DeValue<'_>) -> Result<String, String> {
+    match line(value)? {
+        empty if empty.trim().is_empty() => Err("is empty".to_owned()),
+        text => Ok(text),
+    }
+}
+
+/// A list of texts, or one text.
+pub fn texts(value: &DeValue<'_>) -> Result<Vec<String>, String> {
+    match value {
+        DeValue::Array(items) => items.iter().map(|item| text(item.get_ref())).collect(),
+        one => Ok(vec![text(one)?]),
+    }
+}
+
+/// `true` or `false`.
+pub fn truth(value: &DeValue<'_>) -> Result<bool, String> {
+    value.as_bool().ok_or_else(|| wrong("true or false", value))
+}
+
+/// Texts with commas between them, or lists of such texts.
+fn list(value: &DeValue<'_>) -> Result<Vec<String>, String> {
+    let texts = match value {
+        DeValue::Array(_) | DeValue::String(_) => texts(value)?,
         _ => return Err(wrong("a text or a list of texts", value)),
     };
     let items = texts.iter().flat_map(|text| text.split(','));
@@ -125,7 +141,8 @@ pub fn count(value: &DeValue<'_>) -> Result<u32, String> {
     number.ok_or_else(|| wrong("a whole number", value))
 }
 
-fn integer(value: &DeValue<'_>) -> Option<u64> {
+/// A whole number that is not negative.
+pub fn integer(value: &DeValue<'_>) -> Option<u64> {
     let integer = value.as_integer()?;
     u64::from_str_radix(integer.as_str(), integer.radix()).ok()
 }

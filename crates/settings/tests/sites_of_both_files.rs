@@ -2,7 +2,7 @@
 
 #![allow(clippy::indexing_slicing, clippy::unwrap_used, clippy::panic)] // test code may panic
 
-use groups::{Active, Flag, Matrix, SiteSet, Sites, Tables};
+use groups::{Active, Flag, Matrix, SiteSet, Sites};
 use proptest::prelude::*;
 
 const ME: &[u8] = b"us.example";
@@ -12,7 +12,7 @@ fn table(name: &str) -> String {
 }
 
 fn read(sys: &str, toml: &str) -> Result<Sites, String> {
-    let tables = Tables::parse(toml).unwrap();
+    let tables = settings::sites(toml).unwrap();
     Sites::read(sys.as_bytes(), &tables, ME).map_err(|fault| fault.to_string())
 }
 

@@ -1,6 +1,6 @@
 //! The table of settings: one row feeds the commented file, the reading of it, `check` and `limits`.
 
-use super::{Setting, Slot, Unit};
+use crate::{Setting, Slot, Unit};
 
 const ANY: (u64, u64) = (0, u64::MAX >> 1);
 

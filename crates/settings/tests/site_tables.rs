@@ -4,20 +4,20 @@
 
 use std::path::PathBuf;
 
+use groups::CommandLine;
 use groups::sites::{BatchVia, Compress, Gives, ListForm, Only, Queue, Start, To, Via};
-use groups::{CommandLine, Tables};
 use proptest::prelude::*;
 
 const HEAD: &str = "[[site]]\nname = \"x\"\ngroups = \"all\"\n";
 
 fn via(text: &str) -> Via {
     let text = format!("{HEAD}via = {text}\n");
-    let tables = Tables::parse(&text).unwrap_or_else(|faults| panic!("{text}: {faults}"));
+    let tables = settings::sites(&text).unwrap_or_else(|faults| panic!("{text}: {faults}"));
     tables.sites[0].via.clone()
 }
 
 fn faults(text: &str) -> String {
-    Tables::parse(text).expect_err(text).to_string()
+    settings::sites(text).expect_err(text).to_string()
 }
 
 fn command(line: &str) -> CommandLine {
@@ -46,7 +46,7 @@ name = \"b\"
 groups = \"all\"
 via.batch = \"ssh SITE rnews\"
 ";
-    let tables = Tables::parse(text).unwrap();
+    let tables = settings::sites(text).unwrap();
     let accept = tables.accept.unwrap();
     assert_eq!(accept.place.to_string(), "broadsheet.toml:2:1");
     assert!(accept.groups.matches(b"comp.x") && !accept.groups.matches(b"comp.os.x"));
@@ -82,7 +82,7 @@ fn starts() {
         ("2000-02-29", Start::Date(951_782_400)),
     ] {
         let text = format!("{HEAD}start = {text}\nvia = \"batchparms\"\n");
-        assert_eq!(Tables::parse(&text).unwrap().sites[0].start, want);
+        assert_eq!(settings::sites(&text).unwrap().sites[0].start, want);
     }
 }
 
@@ -339,7 +339,7 @@ proptest! {
         key in "name|groups|exclude|max_size|only|hops|start|via|[a-z]{1,6}",
         value in "\\PC{0,12}|\"\\PC{0,12}\"|\\{ (batch|files|news|size) = [^\n]{0,9} \\}",
     ) {
-        let _ = Tables::parse(&format!("accept = {value}\n"));
-        let _ = Tables::parse(&format!("{HEAD}{key} = {value}\n"));
+        let _ = settings::sites(&format!("accept = {value}\n"));
+        let _ = settings::sites(&format!("{HEAD}{key} = {value}\n"));
     }
 }

@@ -57,7 +57,7 @@ pub struct Nntp {
 
 impl Nntp {
     /// What is wrong, and of which key it is said.
-    pub(super) fn faults(&self) -> Vec<(&'static str, String)> {
+    pub(crate) fn faults(&self) -> Vec<(&'static str, String)> {
         let mut faults = self.addresses_faults();
         match (self.certificate.is_empty(), self.key.is_empty()) {
             (false, true) => faults.push(("nntp.certificate", TOGETHER.replace("KEY", "key"))),
@@ -67,7 +67,7 @@ impl Nntp {
         if let Err(fault) = Feature::parse_list(&self.without) {
             faults.push(("nntp.without", fault));
         }
-        if let Err(fault) = crate::daemon::Address::parse(&self.metrics) {
+        if let Err(fault) = self.metrics_address() {
             faults.push(("nntp.metrics", fault));
         }
         faults
@@ -111,7 +111,31 @@ impl Nntp {
         faults
     }
 
-    /// What is switched off for all.
+    /// The address at which metrics are served; `None`: nowhere.
+    ///
+    /// # Errors
+    /// What is wrong with it, as the rest of a sentence that begins with the key.
+    pub fn metrics_address(&self) -> Result<Option<SocketAddr>, String> {
+        let text = self.metrics.trim();
+        if text.is_empty() {
+            return Ok(None);
+        }
+        let (is_open, address) = match text.strip_prefix("open ") {
+            Some(address) => (true, address.trim()),
+            None => (false, text),
+        };
+        let address: SocketAddr = address.parse().map_err(|_| {
+            format!("wants an address with a port (127.0.0.1:9119), not `{address}'")
+        })?;
+        if !is_open && !address.ip().is_loopback() {
+            return Err(format!(
+                "{address} can be reached by other machines, and everybody there may read the metrics; if that is meant, say \"open {address}\""
+            ));
+        }
+        Ok(Some(address))
+    }
+
+    /// The features that are switched off for all clients.
     pub fn switched_off(&self) -> Vec<Feature> {
         // A word that means nothing was told when the settings were read.
         Feature::parse_list(&self.without).unwrap_or_default()
@@ -138,3 +162,35 @@ impl Nntp {
 
 const TOGETHER: &str =
     "wants nntp.KEY beside it: certificate and key go together (one file may hold both)";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn address(text: &str) -> Result<Option<SocketAddr>, String> {
+        let nntp = Nntp {
+            metrics: text.to_owned(),
+            ..crate::Settings::default().nntp
+        };
+        nntp.metrics_address()
+    }
+
+    #[test]
+    fn addresses_of_metrics_beyond_loopback_have_to_be_meant() {
+        assert_eq!(address(" "), Ok(None));
+        for good in ["127.0.0.1:9119", "[::1]:9119", "open 0.0.0.0:9119"] {
+            assert!(matches!(address(good), Ok(Some(_))), "{good}");
+        }
+        let told = address("0.0.0.0:9119").unwrap_err();
+        assert!(told.ends_with("say \"open 0.0.0.0:9119\""), "{told}");
+        assert!(address("localhost").is_err());
+    }
+
+    proptest! {
+        #[test]
+        fn no_address_makes_it_panic(text: String) {
+            let _ = address(&text);
+        }
+    }
+}

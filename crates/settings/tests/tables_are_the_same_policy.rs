@@ -3,7 +3,7 @@
 
 #![allow(clippy::unwrap_used, clippy::indexing_slicing)] // helpers of tests, too
 
-use expire::{Archive, Explist, Layout, Space, Tables};
+use expire::{Archive, Explist, Layout, Space};
 
 const TOML: &str = r#"
 site = "news.example"          # somebody else's
@@ -55,9 +55,11 @@ all x 14 -
 ";
 
 fn fault(text: &str) -> String {
-    let explist =
-        Tables::read(text, "b.toml").and_then(|tables| tables.explist(text, "b.toml", None));
-    match explist {
+    let tables = match settings::expiry(text) {
+        Ok(tables) => tables,
+        Err(faults) => return faults.to_string(),
+    };
+    match tables.explist("b.toml", None) {
         Ok(_) => "no fault".to_owned(),
         Err(error) => error.to_string(),
     }
@@ -65,8 +67,8 @@ fn fault(text: &str) -> String {
 
 #[test]
 fn the_policy_is_the_same() {
-    let tables = Tables::read(TOML, "broadsheet.toml").unwrap();
-    let mut from_tables = tables.explist(TOML, "broadsheet.toml", None).unwrap();
+    let tables = settings::expiry(TOML).unwrap();
+    let mut from_tables = tables.explist("broadsheet.toml", None).unwrap();
     let mut from_lines = Explist::parse(EXPLIST.as_bytes(), "explist", Some(b"arch1")).unwrap();
     let lines: Vec<_> = from_tables.rules.iter().map(|rule| rule.line).collect();
     assert_eq!(lines, [10, 15, 21, 26, 34]);
@@ -81,15 +83,15 @@ fn the_policy_is_the_same() {
         max_fraction: 0.6,
         dead_fraction: 0.15,
     };
-    assert_eq!(tables.space(), space);
+    assert_eq!(tables.space, space);
 }
 
 #[test]
 fn an_archive_may_be_a_news_directory() {
     let text = "[expiry]\narchive_directory = \"old\"\n[[expire]]\npatterns = \"all\"\nkeep_days = 1\narchive = \"segments\"\n";
-    let list = Tables::read(text, "b.toml")
+    let list = settings::expiry(text)
         .unwrap()
-        .explist(text, "b.toml", Some(b"/older"))
+        .explist("b.toml", Some(b"/older"))
         .unwrap();
     let want = Archive {
         path: b"/older".to_vec(),
@@ -100,8 +102,8 @@ fn an_archive_may_be_a_news_directory() {
 
 #[test]
 fn without_tables_there_is_no_policy() {
-    let tables = Tables::read("[limits]\narticle_bytes_max = 1\n", "b.toml").unwrap();
-    assert!(!tables.has_rules());
+    let tables = settings::expiry("[limits]\narticle_bytes_max = 1\n").unwrap();
+    assert!(tables.rules.is_empty());
     assert_eq!(
         fault("[expiry]\nexpired_days = 14\n"),
         "no expiry policy: b.toml contains no rule; nothing is expired without one"
@@ -152,30 +154,36 @@ fn errors_are_reported_with_their_line() {
 #[test]
 fn unknown_keys_and_wrong_values_are_errors_with_their_position() {
     for (line, text) in [
-        ("line 3", "[[expire]]\npatterns = \"all\"\nkeepdays = 1\n"),
-        ("line 3", "[[expire]]\npatterns = \"all\"\nkeep_days = -1\n"),
         (
-            "line 3",
+            "broadsheet.toml:3:",
+            "[[expire]]\npatterns = \"all\"\nkeepdays = 1\n",
+        ),
+        (
+            "broadsheet.toml:3:",
+            "[[expire]]\npatterns = \"all\"\nkeep_days = -1\n",
+        ),
+        (
+            "broadsheet.toml:3:",
             "[[expire]]\npatterns = \"all\"\nkeep_days = \"soon\"\n",
         ),
         (
-            "line 3",
+            "broadsheet.toml:3:",
             "[[expire]]\npatterns = \"all\"\nkeep_days = nan\n",
         ),
         (
-            "line 3",
+            "broadsheet.toml:3:",
             "[[expire]]\npatterns = \"all\"\nmoderation = \"m\"\n",
         ),
-        ("line 1", "[[expire]]\nkeep_days = 1\n"),
-        ("line 2", "[expiry]\nkeep_free = \"20 G\"\n"),
-        ("line 2", "[expiry]\nmax_size = -1\n"),
-        ("line 2", "[expiry]\nbounds = { lo = 1 }\n"),
+        ("broadsheet.toml:1:", "[[expire]]\nkeep_days = 1\n"),
+        ("broadsheet.toml:2:", "[expiry]\nkeep_free = \"20 G\"\n"),
+        ("broadsheet.toml:2:", "[expiry]\nmax_size = -1\n"),
+        ("broadsheet.toml:2:", "[expiry]\nbounds = { lo = 1 }\n"),
     ] {
         let fault = fault(text);
-        assert!(fault.contains(line), "{text}: {fault}");
+        assert!(fault.starts_with(line), "{text}: {fault}");
     }
     assert_eq!(
         fault("[expiry]\nmax_fraction = 60\n"),
-        "b.toml: [expiry] max_fraction is 60; it is a part of the whole, from 0 to 1"
+        "broadsheet.toml:2:16: expiry.max_fraction is 60; it is a part of the whole, from 0 to 1"
     );
 }

@@ -2,8 +2,7 @@
 
 use std::fmt::Write as _;
 
-use super::{SECTIONS, Settings, TABLE, Unit};
-use crate::text;
+use crate::{SECTIONS, Settings, TABLE, Unit};
 
 const HEAD: &str = "\
 # Settings of this news system. Every setting is listed here with its default.
@@ -106,18 +105,56 @@ pub fn template(settings: &Settings) -> String {
 }
 
 fn comment(words: &str) -> String {
-    text::wrap(words, COMMENT_WIDTH)
+    wrap(words, COMMENT_WIDTH)
         .iter()
         .map(|line| format!("# {line}\n"))
         .collect()
+}
+
+/// Breaks `text` at blanks into lines of at most `width` characters; a longer word stands alone.
+/// Blank lines (paragraphs) and lines that begin with two blanks (examples) stay as they are.
+pub fn wrap(text: &str, width: usize) -> Vec<String> {
+    let mut lines: Vec<String> = Vec::new();
+    let mut line = String::new();
+    for source in text.lines() {
+        let kept = source.is_empty() || source.starts_with("  ");
+        if kept {
+            if !line.is_empty() {
+                lines.push(std::mem::take(&mut line));
+            }
+            lines.push(source.to_owned());
+            continue;
+        }
+        for word in source.split_ascii_whitespace() {
+            if !line.is_empty() && line.chars().count() + 1 + word.chars().count() > width {
+                lines.push(std::mem::take(&mut line));
+            }
+            if !line.is_empty() {
+                line.push(' ');
+            }
+            line.push_str(word);
+        }
+    }
+    if !line.is_empty() {
+        lines.push(line);
+    }
+    lines
 }
 
 #[cfg(test)]
 mod tests {
     use std::path::Path;
 
-    use super::super::{Origin, Read};
     use super::*;
+    use crate::{Origin, Read};
+
+    #[test]
+    fn wrapping_keeps_paragraphs_and_examples() {
+        assert_eq!(
+            wrap("one two three\n\n  a  b\nx", 8),
+            ["one two", "three", "", "  a  b", "x"]
+        );
+    }
 
     #[test]
     fn the_template_reads_back_as_the_same_settings_and_leaves_none_out() {

@@ -12,7 +12,7 @@ use groups::{Destination, Sender};
 const CERTIFICATE: [u8; 32] = [0xab; 32];
 
 fn access(text: &str) -> Access {
-    let tables = Tables::parse(text).unwrap_or_else(|faults| panic!("{faults:?}"));
+    let tables = settings::access(text).unwrap_or_else(|faults| panic!("{faults}"));
     Access::new(&tables, Login::none())
 }
 

@@ -11,13 +11,14 @@ use proptest::prelude::*;
 
 fn faults(lines: &str) -> Vec<String> {
     let text = format!("[[access]]\n{lines}\n");
-    let faults = Tables::parse(&text).expect_err(lines);
-    faults
-        .iter()
-        .map(|fault| {
-            let (line, column) = groups::place::line_and_column(&text, fault.offset);
-            format!("{line}:{column}: {}", fault.what)
-        })
+    lines_of(&text)
+}
+
+fn lines_of(text: &str) -> Vec<String> {
+    let faults = settings::access(text).expect_err(text).to_string();
+    let lines = faults.lines();
+    lines
+        .map(|line| line.strip_prefix("broadsheet.toml:").unwrap().to_owned())
         .collect()
 }
 
@@ -89,9 +90,9 @@ fn each_fault_is_told() {
 #[test]
 fn a_table_that_is_no_list_is_told() {
     for text in ["access = 1", "[access]\nname = \"a\"", "access = [1]"] {
-        assert_eq!(Tables::parse(text).expect_err(text).len(), 1);
+        assert_eq!(lines_of(text).len(), 1);
     }
-    assert_eq!(Tables::parse("other = 1").unwrap(), Tables::default());
+    assert_eq!(settings::access("other = 1").unwrap(), Tables::default());
 }
 
 #[test]
@@ -101,7 +102,7 @@ fn a_fingerprint_may_have_colons() {
     for text in [digits, colons] {
         let text = format!("[[access]]\nname = \"a\"\ncertificates = [\"sha256:{text}\"]\n");
         assert_eq!(
-            Tables::parse(&text).unwrap().entries[0].certificates,
+            settings::access(&text).unwrap().entries[0].certificates,
             [[0xab; 32]]
         );
     }
@@ -110,6 +111,6 @@ fn a_fingerprint_may_have_colons() {
 proptest! {
     #[test]
     fn no_value_makes_it_panic(key in "name|from|users|certificates|tls|read|post|send|without|size_max|[a-z_]{1,8}", value in "\\PC{0,16}|\"\\PC{0,16}\"|\\[\"\\PC{0,16}\"\\]|-?[0-9]{1,22}") {
-        let _ = Tables::parse(&format!("[[access]]\n{key} = {value}\n"));
+        let _ = settings::access(&format!("[[access]]\n{key} = {value}\n"));
     }
 }

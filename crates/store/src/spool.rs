@@ -367,7 +367,7 @@ impl Spool {
             self.publish_files();
         }
         self.index
-            .set_active_identity(self.active.identity()?, self.active.table.sum());
+            .set_active_identity(self.active.identity()?, self.active.table.checksum());
         self.index
             .set_synced(self.options.durability != Durability::None);
         self.index.set_applied(&self.mark(), self.boot);

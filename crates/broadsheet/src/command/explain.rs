@@ -16,7 +16,7 @@ use crate::answer::Answer;
 use crate::directory::NewsDirectory;
 use crate::exit::{Meaning, Status};
 use crate::flags::{Command, DIR, Given, JSON, Operands};
-use crate::settings::Settings;
+use settings::Settings;
 
 /// The table.
 pub static COMMAND: Command = Command {

@@ -149,7 +149,7 @@ pub fn check_active(
     repair: bool,
 ) -> Result<(), Error> {
     let path = spool.dir().join("active");
-    for fault in spool.active().faults() {
+    for fault in spool.active().bad_lines() {
         report.tell(&path, 0, fault.to_string(), false);
     }
     for (name, given) in given {

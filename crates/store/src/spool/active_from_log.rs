@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use article::decimal;
-use groups::{Active, AddFault, Flag};
+use groups::{Active, AddGroupError, Flag};
 
 use crate::Error;
 use crate::history::HistoryLine;
@@ -107,7 +107,7 @@ pub fn apply_group(
     name: &[u8],
     (high, low): (u64, u64),
     flag: Option<Flag<'_>>,
-) -> Result<(), AddFault> {
+) -> Result<(), AddGroupError> {
     match (table.find(name), flag) {
         (Some(id), Some(flag)) => table.set_flag(id, flag),
         (Some(id), None) => table.remove(id),

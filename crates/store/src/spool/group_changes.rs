@@ -85,7 +85,7 @@ impl Spool {
 
     /// Logs the whole active file, so that a rebuild need not go back beyond this segment.
     pub(crate) fn log_active(&mut self) {
-        if !self.active.table.faults().is_empty() {
+        if !self.active.table.bad_lines().is_empty() {
             // The last good copy is what a repair needs.
             return;
         }

@@ -64,7 +64,7 @@ pub fn open(
     notices.extend(
         active
             .table
-            .faults()
+            .bad_lines()
             .iter()
             .map(|fault| format!("{fault}: mend it, or run `broadsheet fsck --repair`")),
     );

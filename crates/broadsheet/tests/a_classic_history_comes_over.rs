@@ -36,7 +36,7 @@ fn its_ids_are_duplicates_from_then_on() {
     for (line, why) in [
         (8, "not a Message-ID"),
         (9, "garbled"),
-        (10, "a hash, not an id"),
+        (10, "a hash, not a Message-ID"),
         (11, "garbled"),
     ] {
         assert!(

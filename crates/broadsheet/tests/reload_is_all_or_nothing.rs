@@ -174,7 +174,7 @@ fn a_certificate_comes_and_is_replaced_live() {
     // Not there as yet: nothing is changed.
     let told = reload(&program);
     assert_eq!(told.status, 78, "{told:?}");
-    assert!(told.err.contains("a.cert: cannot be read"), "{told:?}");
+    assert!(told.err.contains("a.cert: cannot read"), "{told:?}");
     assert!(
         told.err.contains("the settings stay as they were"),
         "{told:?}"

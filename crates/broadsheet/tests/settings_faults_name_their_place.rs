@@ -138,9 +138,9 @@ fn a_key_that_others_may_read_or_that_is_no_file() {
         assert!(told.out.contains("[nntp]: ERROR: "), "{told:?}");
         assert!(told.out.contains(part), "{part}: {told:?}");
     };
-    fault("cert.pem: cannot be read");
+    fault("cert.pem: cannot read");
     program.write("news/cert.pem", made.cert.pem().as_bytes());
-    fault("key.pem: cannot be read");
+    fault("key.pem: cannot read");
     std::fs::create_dir(program.path("news/key.pem")).unwrap();
     fault("key.pem: not a regular file");
     std::fs::remove_dir(program.path("news/key.pem")).unwrap();

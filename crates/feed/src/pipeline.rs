@@ -330,7 +330,7 @@ mod tests {
             ("batcher | viauux -x", "not known"),
             ("batcher | viauux north", "not known"),
             ("batcher | ssh SITE rnews > /tmp/x", ">"),
-            ("batcher | ", "no command"),
+            ("batcher | ", "command is empty"),
         ] {
             let fault = parse(text.as_bytes()).unwrap_err();
             assert!(fault.contains(says), "{text}: {fault}");

@@ -63,7 +63,7 @@ fn a_name_in_both_files_is_reported_with_both_positions() {
     for own in ["us.example", "ME"] {
         let told = read("", &table(own)).unwrap_err();
         let want =
-            format!("broadsheet.toml:2:8: site `{own}' is this system itself; what it takes");
+            format!("broadsheet.toml:2:8: site `{own}' is this system itself; set what it accepts");
         assert!(told.starts_with(&want), "{told}");
     }
     assert_eq!(

@@ -1,14 +1,17 @@
 //! Random bytes.
 
-use std::fs::File;
-use std::io::{self, Read};
+use std::io;
+
+use rustix::rand::{GetRandomFlags, getrandom};
 
 /// Bytes that nobody can guess, from the system.
 ///
 /// # Errors
-/// Those of the file system.
+/// The system's.
 pub(crate) fn random<const N: usize>() -> io::Result<[u8; N]> {
+    // The system returns up to 256 bytes whole or not at all (getrandom(2)).
+    const { assert!(N <= 256) };
     let mut bytes = [0; N];
-    File::open("/dev/urandom")?.read_exact(&mut bytes)?;
+    getrandom(&mut bytes, GetRandomFlags::empty())?;
     Ok(bytes)
 }

@@ -565,6 +565,6 @@ pub fn moderators(directory: &NewsDirectory) -> anyhow::Result<(Moderators, Vec<
 /// The system has none.
 pub fn chance() -> anyhow::Result<u64> {
     let mut bytes = [0; 8];
-    File::open("/dev/urandom")?.read_exact(&mut bytes)?;
+    rustix::rand::getrandom(&mut bytes, rustix::rand::GetRandomFlags::empty())?;
     Ok(u64::from_le_bytes(bytes))
 }

@@ -128,16 +128,7 @@ fn readers_of_other_articles_do_not_notice() {
         return;
     };
     program.write("active.list", b"comp.test 0000000000 00001 y\n");
-    let told = program.run(&[
-        "init",
-        "--dir",
-        "news",
-        "--name",
-        "news.example.org",
-        "--active",
-        "active.list",
-    ]);
-    assert_eq!(told.status, 0, "{told:?}");
+    program.init("news", "news.example.org");
     listen(&program, ALL_MAY);
     let all: Vec<_> = (1..=ARTICLES).map(article).collect();
     assert_eq!(
@@ -204,16 +195,7 @@ fn derived_files_fail_where_they_are_bad_and_are_made_again() {
         return;
     };
     program.write("active.list", b"comp.test 0000000000 00001 y\n");
-    let told = program.run(&[
-        "init",
-        "--dir",
-        "news",
-        "--name",
-        "news.example.org",
-        "--active",
-        "active.list",
-    ]);
-    assert_eq!(told.status, 0, "{told:?}");
+    program.init("news", "news.example.org");
     listen(&program, ALL_MAY);
     let all: Vec<_> = (1..=ARTICLES).map(article).collect();
     assert_eq!(
@@ -272,16 +254,7 @@ fn a_batch_that_cannot_be_read_is_not_filed() {
     std::fs::write(program.path("news/batch"), batch(&all)).unwrap();
     disk.spoil(&[format!("line 1000 of {BAD}.\n").as_bytes()]);
     program.write("active.list", b"comp.test 0000000000 00001 y\n");
-    let told = program.run(&[
-        "init",
-        "--dir",
-        "other",
-        "--name",
-        "news.example.org",
-        "--active",
-        "active.list",
-    ]);
-    assert_eq!(told.status, 0, "{told:?}");
+    program.init("other", "news.example.org");
     let input = std::fs::File::open(program.path("news/batch")).unwrap();
     let mut rnews = program.command(&["rnews", "--dir", "other"]);
     let output = rnews.stdin(input).output().unwrap();

@@ -15,16 +15,7 @@ fn ring(active: &str, feeds: &[(usize, usize)]) -> Program {
     let program = Program::new();
     program.write("active.list", active.as_bytes());
     for (own, site) in SITES.iter().enumerate() {
-        let init = [
-            "init",
-            "--dir",
-            site,
-            "--name",
-            site,
-            "--active",
-            "active.list",
-        ];
-        assert_eq!(program.run(&init).status, 0);
+        program.init(site, site);
         let mut settings = program.read(&format!("{site}/broadsheet.toml"));
         for (_, to) in feeds.iter().filter(|(from, _)| *from == own) {
             let to = SITES[*to];

@@ -59,16 +59,7 @@ fn compressed_batches_are_taken_by_rnews() {
         let batch = program.run_bytes(&["batcher", "--dir", "news", "--compress", how, "list"]);
         program.write("batch", &batch);
         let name = format!("far.{how}");
-        let told = program.run(&[
-            "init",
-            "--dir",
-            &name,
-            "--name",
-            "far",
-            "--active",
-            "active.list",
-        ]);
-        assert_eq!(told.status, 0, "{told:?}");
+        program.init(&name, "far");
         let told = program.run(&["rnews", "--dir", &name, "--json", "batch"]);
         assert_eq!(told.count("accepted"), 5, "{how}: {told:?}");
     }

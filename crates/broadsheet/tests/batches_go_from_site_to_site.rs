@@ -20,16 +20,7 @@ fn feeding(via: &str, count: usize) -> (Program, Vec<Vec<u8>>) {
 
 /// A second news directory, `far`, files what came.
 fn far(program: &Program) {
-    let told = program.run(&[
-        "init",
-        "--dir",
-        "far",
-        "--name",
-        "far.example.net",
-        "--active",
-        "active.list",
-    ]);
-    assert_eq!(told.status, 0, "{told:?}");
+    program.init("far", "far.example.net");
 }
 
 fn send(program: &Program) -> serde_json::Value {

@@ -47,16 +47,7 @@ impl Story {
         let settings = program.read("news/broadsheet.toml")
             + "\n[[site]]\nname = \"west\"\ngroups = \"all\"\nvia = { directory = \"../west/in.coming\", size = \"60 kB\" }\n";
         program.write("news/broadsheet.toml", settings.as_bytes());
-        let init = [
-            "init",
-            "--dir",
-            "west",
-            "--name",
-            "west",
-            "--active",
-            "active.list",
-        ];
-        assert_eq!(program.run(&init).status, 0);
+        program.init("west", "west");
         let filed = UNIX_EPOCH.elapsed().unwrap().as_secs();
         for part in 0..PARTS {
             let told = program.rnews(&batch(&articles(part)));

@@ -23,16 +23,7 @@ fn two_sites(via: &str, sync: &str) -> Program {
     assert!(told.contains(&format!("\nsync = \"{sync}\"")), "{told}");
     let told = told + &format!("\n[[site]]\nname = \"west\"\ngroups = \"comp\"\nvia = {via}\n");
     program.write("news/broadsheet.toml", told.as_bytes());
-    let init = [
-        "init",
-        "--dir",
-        "west",
-        "--name",
-        "west",
-        "--active",
-        "active.list",
-    ];
-    assert_eq!(program.run(&init).status, 0);
+    program.init("west", "west");
     program
 }
 

@@ -15,16 +15,7 @@ fn two() -> Program {
     program.write("active.list", GROUPS.as_bytes());
     for name in ["a", "b"] {
         let host = format!("{name}.example");
-        let told = program.run(&[
-            "init",
-            "--dir",
-            name,
-            "--name",
-            &host,
-            "--active",
-            "active.list",
-        ]);
-        assert_eq!(told.status, 0, "{told:?}");
+        program.init(name, &host);
         std::fs::create_dir_all(program.path(&format!("{name}/in.coming"))).expect("made");
     }
     program

@@ -70,16 +70,7 @@ fn made(program: &Program, room: &str) {
     program.write("active.list", ACTIVE.as_bytes());
     for site in ["news", "west", "south"] {
         let dir = format!("{room}/{site}");
-        let init = [
-            "init",
-            "--dir",
-            &dir,
-            "--name",
-            site,
-            "--active",
-            "active.list",
-        ];
-        assert_eq!(program.run(&init).status, 0);
+        program.init(&dir, site);
         let path = format!("{dir}/broadsheet.toml");
         let settings = program.read(&path);
         let small = settings.replace("commit_bytes = \"8 MiB\"", "commit_bytes = \"16 KiB\"");

@@ -45,6 +45,7 @@ mod damage_is_named_and_repaired;
 mod dependencies_are_explained;
 mod disk_use_really_falls;
 mod empty_articles_take_up_room;
+mod every_public_type_is_explained;
 mod every_rule_of_access_is_kept;
 mod expire_archives_into_a_second_news_directory;
 mod expire_beside_rnews;

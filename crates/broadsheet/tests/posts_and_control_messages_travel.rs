@@ -22,16 +22,7 @@ fn sites() -> Program {
     let settings = program.read("news/broadsheet.toml")
         + "\n[[site]]\nname = \"west.example\"\ngroups = \"all\"\nvia = { directory = \"../west/in.coming\", compress = \"gzip\" }\n";
     program.write("news/broadsheet.toml", settings.as_bytes());
-    let init = [
-        "init",
-        "--dir",
-        "west",
-        "--name",
-        "west.example",
-        "--active",
-        "active.list",
-    ];
-    assert_eq!(program.run(&init).status, 0);
+    program.init("west", "west.example");
     std::fs::create_dir(program.path("home")).unwrap();
     program
 }

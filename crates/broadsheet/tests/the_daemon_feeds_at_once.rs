@@ -34,6 +34,14 @@ fn fifo(program: &Program, name: &str) {
     assert!(made.unwrap().success());
 }
 
+/// Writes a line into the FIFO `go`, if a program reads it now.
+fn let_go(program: &Program) {
+    let open = rustix::fs::OFlags::WRONLY | rustix::fs::OFlags::NONBLOCK;
+    if let Ok(go) = rustix::fs::open(program.path("go"), open, rustix::fs::Mode::empty()) {
+        let _ = rustix::io::write(go, b"go\n");
+    }
+}
+
 /// The next lines of a FIFO: opened by this, read until there are so many.
 fn lines(fifo: &mut impl BufRead, count: usize) -> Vec<String> {
     let next = |_| {
@@ -203,16 +211,7 @@ fn all_kinds() -> Program {
         "{ files = \"out.going/three\", form = \"n\" }",
     );
     add(&program, "four", "{ news = \"../other\" }");
-    let told = program.run(&[
-        "init",
-        "--dir",
-        "other",
-        "--name",
-        "other.example.net",
-        "--active",
-        "active.list",
-    ]);
-    assert_eq!(told.status, 0, "{told:?}");
+    program.init("other", "other.example.net");
     program
 }
 
@@ -375,9 +374,12 @@ fn newsrun_lets_others_file_while_feeds_have_their_turn() {
     assert_eq!(told.status, 0, "{told:?}");
     let found = program.run(&["history", "find", "--dir", "news", &id("second", 1)]);
     assert_eq!(found.status, 0, "{found:?}");
-    for _ in 0..2 {
-        program.write("go", b"go\n");
-    }
+    // Each command reads a line of its own.
+    until("both", || {
+        let_go(&program);
+        let one = listed(&program);
+        one["state"] == "ready" && one["articles"] == 0
+    });
     assert!(slow.wait().unwrap().success());
 }
 
@@ -398,11 +400,7 @@ fn rnews_does_not_wait_for_a_program_that_does_not_read() {
     let all = [ids("first", 2), ids("second", 2)].concat();
     until("all four", || {
         // Its program ends with each turn, and the next one waits again.
-        let place = program.path("go");
-        let open = rustix::fs::OFlags::WRONLY | rustix::fs::OFlags::NONBLOCK;
-        if let Ok(go) = rustix::fs::open(place, open, rustix::fs::Mode::empty()) {
-            let _ = rustix::io::write(go, b"go\n");
-        }
+        let_go(&program);
         let got = std::fs::read_to_string(program.path("got")).unwrap_or_default();
         all.iter().all(|id| got.contains(id.as_str()))
     });

@@ -16,16 +16,7 @@ use program::uucp::Uucp;
 /// A news directory `origin` at `here`, which feeds `there` as its batchparms say.
 fn origin(uucp: &Uucp, batchparms: &str) {
     let program = &uucp.program;
-    let init = [
-        "init",
-        "--dir",
-        "origin",
-        "--name",
-        "origin.example",
-        "--active",
-        "active.list",
-    ];
-    assert_eq!(program.run(&init).status, 0);
+    program.init("origin", "origin.example");
     let sys = "ME:all\nthere/origin.example:comp/all:f:\n";
     program.write("origin/sys", sys.as_bytes());
     program.write("origin/batchparms", batchparms.as_bytes());

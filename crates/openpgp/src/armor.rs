@@ -1,5 +1,8 @@
 //! ASCII armour (RFC 4880, 6): base64 between two lines of dashes, with a checksum.
 
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+
 use crate::Error;
 
 /// Largest key file that is read, bytes.
@@ -7,7 +10,6 @@ pub const FILE_BYTES_MAX: usize = 4 << 20;
 
 const BEGIN: &[u8] = b"-----BEGIN PGP ";
 const END: &[u8] = b"-----END PGP ";
-const ALPHABET: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 /// Characters of base64 in a line, as PGP and GnuPG write it.
 const LINE_CHARACTERS: usize = 64;
 
@@ -77,77 +79,20 @@ pub fn decode(base64: &[u8], checksum: Option<&[u8]>) -> Result<Vec<u8>, Error> 
 pub fn encode(label: &str, bytes: &[u8]) -> String {
     let mut text = format!("-----BEGIN PGP {label}-----\n\n");
     for line in bytes.chunks(LINE_CHARACTERS / 4 * 3) {
-        push_base64(&mut text, line);
+        STANDARD.encode_string(line, &mut text);
         text.push('\n');
     }
     let [_, sum @ ..] = crc24(bytes).to_be_bytes();
     text.push('=');
-    push_base64(&mut text, &sum);
+    STANDARD.encode_string(sum, &mut text);
     text.push_str(&format!("\n-----END PGP {label}-----\n"));
     text
 }
 
-/// Bytes as base64 in one line (RFC 4648, 4).
-pub fn base64(bytes: &[u8]) -> String {
-    let mut text = String::new();
-    push_base64(&mut text, bytes);
-    text
-}
-
-fn push_base64(text: &mut String, bytes: &[u8]) {
-    for three in bytes.chunks(3) {
-        let mut padded = [0; 4];
-        for (to, from) in padded.iter_mut().skip(1).zip(three) {
-            *to = *from;
-        }
-        let bits = u32::from_be_bytes(padded);
-        for place in 0..4 {
-            let six = (bits >> (18 - 6 * place)) as usize & 63;
-            let character = ALPHABET.get(six).copied().unwrap_or(b'=');
-            text.push(if place > three.len() {
-                '='
-            } else {
-                character.into()
-            });
-        }
-    }
-}
-
 fn from_base64(text: &[u8]) -> Result<Vec<u8>, Error> {
-    const BAD: Error = Error::Malformed("it is no base64");
-    if !text.len().is_multiple_of(4) {
-        return Err(BAD);
-    }
-    let digits = match text {
-        [digits @ .., b'=', b'='] | [digits @ .., b'='] => digits,
-        digits => digits,
-    };
-    let mut bytes = Vec::with_capacity(digits.len() / 4 * 3 + 3);
-    for four in digits.chunks(4) {
-        let mut bits: u32 = 0;
-        for &character in four {
-            bits = bits << 6 | u32::from(value(character).ok_or(BAD)?);
-        }
-        bits <<= 6 * (4 - four.len() as u32);
-        let [_, three @ ..] = bits.to_be_bytes();
-        let (whole, spare) = three.split_at_checked(four.len() * 3 / 4).ok_or(BAD)?;
-        if spare.iter().any(|&byte| byte != 0) {
-            return Err(BAD);
-        }
-        bytes.extend_from_slice(whole);
-    }
-    Ok(bytes)
-}
-
-fn value(character: u8) -> Option<u8> {
-    Some(match character {
-        b'A'..=b'Z' => character - b'A',
-        b'a'..=b'z' => character - b'a' + 26,
-        b'0'..=b'9' => character - b'0' + 52,
-        b'+' => 62,
-        b'/' => 63,
-        _ => return None,
-    })
+    STANDARD
+        .decode(text)
+        .map_err(|_| Error::Malformed("it is no base64"))
 }
 
 /// The checksum of the armour (RFC 4880, 6.1).
@@ -178,9 +123,7 @@ mod tests {
             (b"foo", "Zm9v"),
             (b"\xff\xfe\xfd\xfc", "//79/A=="),
         ] {
-            let mut made = String::new();
-            push_base64(&mut made, bytes);
-            assert_eq!(made, text);
+            assert_eq!(STANDARD.encode(bytes), text);
             assert_eq!(from_base64(text.as_bytes()).unwrap(), bytes);
         }
         for bad in [

@@ -13,8 +13,9 @@ use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 use article::syntax::strip_cfws;
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
 use hmac::{Hmac, KeyInit, Mac};
-use openpgp::armor;
 use sha1::Sha1;
 use sha2::{Digest, Sha256};
 
@@ -123,8 +124,8 @@ impl Scheme {
     /// The hash of the key as it is written, in base64.
     fn lock_of(self, key: &[u8]) -> String {
         match self {
-            Scheme::Sha1 => armor::base64(&Sha1::digest(key)),
-            Scheme::Sha256 => armor::base64(&Sha256::digest(key)),
+            Scheme::Sha1 => STANDARD.encode(Sha1::digest(key)),
+            Scheme::Sha256 => STANDARD.encode(Sha256::digest(key)),
         }
     }
 }
@@ -201,7 +202,7 @@ impl Secret {
         let mut mac = Hmac::<Sha256>::new_from_slice(&self.0).ok()?;
         mac.update(user);
         mac.update(id);
-        let key = armor::base64(&mac.finalize().into_bytes());
+        let key = STANDARD.encode(mac.finalize().into_bytes());
         Some(format!("sha256:{key}"))
     }
 
@@ -253,10 +254,8 @@ fn make(dir: &Path, path: &Path) -> Result<Secret, keyring::Error> {
             .map_err(io_at("sync", dir))?;
     }
     let mut random = [0; SECRET_BYTES];
-    let source = Path::new("/dev/urandom");
-    File::open(source)
-        .and_then(|mut file| file.read_exact(&mut random))
-        .map_err(io_at("read", source))?;
+    rustix::rand::getrandom(&mut random, rustix::rand::GetRandomFlags::empty())
+        .map_err(|errno| io_at("make", path)(errno.into()))?;
     let fresh = PathBuf::from(format!("{}.{}", path.display(), std::process::id()));
     let written = OpenOptions::new()
         .write(true)
@@ -265,7 +264,7 @@ fn make(dir: &Path, path: &Path) -> Result<Secret, keyring::Error> {
         .mode(0o600)
         .open(&fresh)
         .and_then(|mut file| {
-            file.write_all(format!("{}\n", armor::base64(&random)).as_bytes())?;
+            file.write_all(format!("{}\n", STANDARD.encode(random)).as_bytes())?;
             file.sync_all()
         })
         .map_err(io_at("write", &fresh));

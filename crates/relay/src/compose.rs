@@ -59,11 +59,6 @@ impl NewLines {
         });
     }
 
-    /// The whole Xref line.
-    pub fn xref_line(&self) -> &[u8] {
-        &self.xref
-    }
-
     /// The value of the Xref line.
     pub fn xref_value(&self) -> &[u8] {
         self.xref.get(self.value.clone()).unwrap_or_default()

@@ -151,7 +151,7 @@ pub fn make() {
         "/../openpgp/tests/vectors/ed25519.key.asc"
     );
     run(&["key", "import", key, "--hierarchy", "comp.*"], b"");
-    init_west(&program);
+    program.init("west", "west");
     for part in 0..PARTS {
         run(&["rnews"], &batch(&articles(part, made)));
         if part == 1 {
@@ -216,20 +216,6 @@ pub fn unpacked() -> Program {
     let program = Program::new();
     tar(&program, &["-xzf", PACKED, "--no-same-owner"]);
     program
-}
-
-fn init_west(program: &Program) {
-    program.write("active.list", ACTIVE.as_bytes());
-    let made = [
-        "init",
-        "--dir",
-        "west",
-        "--name",
-        "west",
-        "--active",
-        "active.list",
-    ];
-    ok(program.run(&made));
 }
 
 /// Answers gathered, each behind what was asked.
@@ -345,8 +331,9 @@ pub fn act(program: &Program) -> String {
     done.ask(&["article", "--dir", "news", LATE], b"");
     done.count(&["newsrun", "--dir", "news", "--json"], b"", &counts);
 
+    program.write("active.list", ACTIVE.as_bytes());
     let _ = std::fs::remove_dir_all(program.path("west"));
-    init_west(program);
+    program.init("west", "west");
     done.count(
         &["sendbatches", "--dir", "news", "--json", "west"],
         b"",

@@ -63,17 +63,22 @@ impl Program {
     pub fn with_news(active: &str) -> Program {
         let program = Program::new();
         program.write("active.list", active.as_bytes());
-        let told = program.run(&[
+        program.init("news", "news.example.org");
+        program
+    }
+
+    /// Makes a news directory for the site `name` with the groups of the file `active.list`.
+    pub fn init(&self, dir: &str, name: &str) {
+        let told = self.run(&[
             "init",
             "--dir",
-            "news",
+            dir,
             "--name",
-            "news.example.org",
+            name,
             "--active",
             "active.list",
         ]);
         assert_eq!(told.status, 0, "{told:?}");
-        program
     }
 
     /// As [`Program::with_news`], where anybody may cancel, as in C News.

@@ -132,11 +132,11 @@ fn errors_are_reported_with_their_line() {
         ),
         (
             "keep_days = 9\narchive = \"@\"",
-            "b.toml:2: archives to `@', but no archive directory was given (expire -a, or archive_directory)",
+            "b.toml:2: archives to `@', but no archive directory is set (expire -a, or archive_directory)",
         ),
         (
             "keep_days = 9\narchive = \"\"",
-            "b.toml:2: has `' where an archive directory, `-' or `@' belongs",
+            "b.toml:2: has `' in place of an archive directory, `-' or `@'",
         ),
     ] {
         assert_eq!(rule(rest), want);

@@ -352,7 +352,7 @@ impl Users {
 }
 
 fn nobody(name: &str) -> Error {
-    Error::Unfit(format!("there is no user `{name}'"))
+    Error::Unfit(format!("the user `{name}' does not exist"))
 }
 
 fn at(doing: &'static str, path: &Path) -> impl Fn(io::Error) -> Error {

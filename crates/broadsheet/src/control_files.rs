@@ -101,7 +101,7 @@ fn active(text: Vec<u8>) -> Result<String, String> {
     for id in active.ids() {
         if matches!(active.flag(id), Flag::Alias(_)) && active.resolve(id).is_none() {
             faults.push(format!(
-                "group `{}' is an alias that leads to no group",
+                "group `{}' is an alias of a group that does not exist",
                 String::from_utf8_lossy(active.name(id))
             ));
         }
@@ -151,7 +151,7 @@ fn newsgroups(text: Vec<u8>, active: &Active) -> Result<String, String> {
     let faults: Vec<String> = descriptions
         .bad_lines()
         .iter()
-        .map(|line| format!("newsgroups line {line}: no `GROUP tab DESCRIPTION'"))
+        .map(|line| format!("newsgroups line {line}: must be `GROUP tab DESCRIPTION'"))
         .collect();
     let untold = descriptions.bad_line_count().saturating_sub(faults.len());
     told_or_faults(faults, untold, || {
@@ -185,15 +185,15 @@ fn sites(directory: &NewsDirectory, settings: &Settings) -> Result<String, Strin
         .with_names(&directory.feed_names());
     let taken = match sites.subscription_place() {
         Some(place) if place.file == groups::sys::FILE => {
-            "groups are taken as the line of ME says".to_owned()
+            "accepted groups: the line of ME".to_owned()
         }
-        Some(place) => format!("groups are taken as accept says ({place})"),
-        None => "all groups are taken, as there is no line of ME and no accept".to_owned(),
+        Some(place) => format!("accepted groups: accept ({place})"),
+        None => "accepted groups: all (no line of ME, and accept is not set)".to_owned(),
     };
     let feeds = sites.feeds().count();
     let parms =
         feed::Batchparms::read(&directory.file(BATCHPARMS)).map_err(|error| error.to_string())?;
-    let mut told = format!("{} to send to; {taken}", counted(feeds, "site"));
+    let mut told = format!("{} to feed; {taken}", counted(feeds, "site"));
     for (feed, site) in sites.feeds().take(SITES_TOLD_MAX) {
         told.push_str(&format!(
             "\n    {}: {} ({})",
@@ -225,7 +225,7 @@ fn moderators(directory: &NewsDirectory, active: &Active) -> Result<String, Stri
         match active.ids().filter(lost).count() {
             0 => format!("{lines} of moderators"),
             lost => format!(
-                "{lines} of moderators; {} without one: posts there are refused",
+                "{lines} of moderators; {} without a moderator: posts to them are rejected",
                 counted(lost, "moderated group")
             ),
         }
@@ -255,11 +255,11 @@ fn tables(text: &[u8], active: &Active) -> Result<String, String> {
     let text = str::from_utf8(text).map_err(|fault| fault.to_string())?;
     let tables = Tables::read(text, settings::FILE).map_err(|fault| fault.to_string())?;
     if !tables.has_rules() {
-        return Ok("no [[expire]] rules: explist counts".to_owned());
+        return Ok("no [[expire]] rules: explist is used".to_owned());
     }
     let list = tables.explist(text, settings::FILE, Some(b"/"));
     let told = policy(list.map_err(|fault| fault.to_string())?, active)?;
-    Ok(format!("{told} of [[expire]]; explist does not count"))
+    Ok(format!("{told} of [[expire]]; explist is not used"))
 }
 
 fn policy(list: Explist, active: &Active) -> Result<String, String> {

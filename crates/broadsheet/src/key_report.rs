@@ -37,7 +37,7 @@ pub fn json(trusted: &TrustedKey) -> Value {
 fn algorithm(trusted: &TrustedKey) -> String {
     let key = trusted.key();
     let age = match key.version() {
-        version @ (2 | 3) => format!(", an old key of version {version}"),
+        version @ (2 | 3) => format!(", old key format {version}"),
         _ => String::new(),
     };
     format!("{} of {} bits{age}", key.algorithm(), key.bits())

@@ -93,7 +93,7 @@ pub fn all(
                 let done = one(directory, path, &mut file, options)?;
                 if unlink {
                     std::fs::remove_file(path).map_err(|error| {
-                        let what = format!("cannot remove {}, which is spooled", path.display());
+                        let what = format!("cannot remove {} after spooling it", path.display());
                         anyhow::Error::new(error).context(what)
                     })?;
                 }

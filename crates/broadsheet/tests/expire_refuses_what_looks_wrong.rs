@@ -215,7 +215,7 @@ fn what_seems_to_have_come_in_the_future_stays_and_is_reported() {
         assert_eq!(told.status, 0, "{told:?}");
         assert!(
             told.err
-                .contains("12 articles arrived in the future and stay"),
+                .contains("12 articles have an arrival time in the future and stay"),
             "{told:?}"
         );
         assert!(
@@ -259,7 +259,10 @@ fn more_than_a_part_of_all_needs_force() {
     );
     let told = expire(&program, now() + 2 * DAY, &["-n"]);
     assert!(
-        told.status == 0 && told.out.contains("10 articles would go, 10 of 10 links"),
+        told.status == 0
+            && told
+                .out
+                .contains("10 articles would be removed, 10 of 10 links"),
         "{told:?}"
     );
     assert_eq!(state(&program), before);

@@ -31,7 +31,7 @@ fn no_settings_at_all() {
     let told = Program::new().run(&["check", "--dir", "nowhere"]);
     assert_eq!(told.status, 2);
     assert!(
-        told.err.contains("nowhere is no news directory"),
+        told.err.contains("nowhere is not a news directory"),
         "{told:?}"
     );
     assert!(told.err.contains("broadsheet init"), "{told:?}");
@@ -132,7 +132,7 @@ fn a_key_that_others_may_read_or_that_is_no_file() {
         assert!(told.err.contains(part), "{part}: {told:?}");
         let told = program.run(&["check", "--dir", "news"]);
         assert_eq!(told.status, 1, "{told:?}");
-        assert!(told.out.contains("[nntp]: FAULT: "), "{told:?}");
+        assert!(told.out.contains("[nntp]: ERROR: "), "{told:?}");
         assert!(told.out.contains(part), "{part}: {told:?}");
     };
     fault("cert.pem: cannot be read");
@@ -153,6 +153,6 @@ fn a_key_that_others_may_read_or_that_is_no_file() {
     std::fs::set_permissions(program.path("news/key.pem"), mode(0o600)).unwrap();
     let told = program.run(&["check", "--dir", "news"]);
     assert_eq!(told.status, 0, "{told:?}");
-    let said = "[nntp]: listens nowhere by itself; certificate for news.example.org, good until ";
+    let said = "[nntp]: no addresses to listen at; certificate for news.example.org, valid until ";
     assert!(told.out.contains(said), "{told:?}");
 }

@@ -17,11 +17,11 @@ use crate::text;
 pub static COMMAND: Command = Command {
     words: &["access", "explain"],
     also: &[],
-    summary: "tell what a visitor may do, and by which entry",
+    summary: "show the permissions of a client, and the entry that sets them",
     about: "\
-Goes through the [[access]] tables of broadsheet.toml as the server does for somebody who connects: why each
-entry does not fit him, and what the first that fits lets him do. The settings are those of the file; the
-daemon has them after `reload'.
+Compares a client with the [[access]] tables of broadsheet.toml, in the order that the server does:
+prints why an entry does not match, and the permissions of the first one that does. The settings are
+those in the file; the daemon has them after a `reload'.
 
   broadsheet access explain --from 192.0.2.7
   broadsheet access explain --from 2001:db8::7 --user anna --tls",
@@ -31,21 +31,21 @@ daemon has them after `reload'.
         JSON,
         Flag::new(
             "from",
-            "The address he comes from, or `local' for a pipe on this machine. Wanted.",
+            "Address of the client, or `local' for a pipe on this machine. Required.",
         )
         .value("ADDR"),
-        Flag::new("user", "The name he has logged in with.").value("NAME"),
+        Flag::new("user", "Name that the client has logged in with.").value("NAME"),
         Flag::new(
             "certificate",
-            "Fingerprint of his TLS certificate: `sha256:' and 64 hexadecimal digits. Implies --tls.",
+            "Fingerprint of the client's TLS certificate: `sha256:' and 64 hexadecimal digits. Implies --tls.",
         )
         .value("FINGERPRINT"),
-        Flag::new("tls", "He comes over TLS."),
-        Flag::new("group", "Tell of this group, too.").value("GROUP"),
+        Flag::new("tls", "The client uses TLS."),
+        Flag::new("group", "Show the permissions for this group as well.").value("GROUP"),
     ],
     exits: &[Meaning {
         status: Status::NO,
-        when: "he may do nothing as he is",
+        when: "the client has no permissions",
     }],
     run,
 };
@@ -54,11 +54,15 @@ fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
     let directory = NewsDirectory::meant(given)?;
     let text = |flag| given.value(flag).map(|value| value.to_string_lossy());
     let address = match text("from").as_deref() {
-        None => return Err(given.usage("from where? Say --from ADDR").into()),
+        None => {
+            return Err(given
+                .usage("the address of the client is missing: add --from ADDR")
+                .into());
+        }
         Some("local") => None,
         Some(address) => Some(address.parse::<IpAddr>().map_err(|_| {
             given.usage(format!(
-                "--from takes an address or `local', not `{address}'"
+                "--from needs an address or `local', not `{address}'"
             ))
         })?),
     };
@@ -110,15 +114,17 @@ impl Found<'_> {
         for (entry, misfit) in access.explain(visitor) {
             let (name, place) = (&entry.name, place(entry));
             match misfit {
-                Some(misfit) => writeln!(out, "{name} ({place}) does not fit: he {misfit}")?,
+                Some(misfit) => {
+                    writeln!(out, "{name} ({place}) does not match: the client {misfit}")?
+                }
                 None => {
-                    writeln!(out, "{name} ({place}) fits")?;
+                    writeln!(out, "{name} ({place}) matches")?;
                     break;
                 }
             }
         }
         if access.explain(visitor).all(|(_, misfit)| misfit.is_some()) {
-            writeln!(out, "no entry fits")?;
+            writeln!(out, "no entry matches")?;
         }
         for (what, told) in self.told() {
             writeln!(out, "  {what}: {told}")?;
@@ -128,17 +134,20 @@ impl Found<'_> {
             let (reads, posts, sends) = self.in_group(group);
             writeln!(
                 out,
-                "  {group}: he {} read it, {} post to it, {} send it",
+                "  {group}: the client {} read it, {} post to it, {} send it",
                 word(reads),
                 word(posts),
                 word(sends)
             )?;
         }
         match (self.can_log_in(), access.takes_passwords(visitor)) {
-            (true, true) => writeln!(out, "he may log in; then another entry can fit"),
+            (true, true) => writeln!(
+                out,
+                "the client may log in; another entry can match it then"
+            ),
             (true, false) => writeln!(
                 out,
-                "he may log in; then another entry can fit. Passwords are taken over TLS only"
+                "the client may log in; another entry can match it then. Passwords are accepted only over TLS"
             ),
             (false, _) => Ok(()),
         }
@@ -257,6 +266,6 @@ impl Found<'_> {
 fn place(entry: &Entry) -> String {
     match &entry.place {
         Some(place) => place.to_string(),
-        None => "in force without any [[access]]".to_owned(),
+        None => "default without [[access]]".to_owned(),
     }
 }

@@ -14,9 +14,9 @@ pub static COMMAND: Command = Command {
     also: &[],
     summary: "print an article as it was filed",
     about: "\
-Finds an article by its Message-ID or by group and number and prints it, byte for byte as it
-was filed: with our name in front of Path and the Xref written here. Give the brackets of a
-Message-ID, and quote it for the shell:
+Finds an article by its Message-ID, or by group and number, and prints it byte for byte as it was
+filed: with this site's name first in Path, and with its Xref. Give a Message-ID with its brackets,
+and quote it for the shell:
 
   broadsheet article '<1993Apr5.1234@news.example.org>'
   broadsheet article comp.lang.c/123",
@@ -29,12 +29,12 @@ Message-ID, and quote it for the shell:
         DIR,
         Flag::new(
             "wire",
-            "In wire form: lines end in CRLF and leading dots are doubled, as NNTP sends it.",
+            "Print the form that NNTP sends: lines end in CRLF, and leading dots are doubled.",
         ),
     ],
     exits: &[Meaning {
         status: Status::NO,
-        when: "there is no such article",
+        when: "an article was not found",
     }],
     run,
 };
@@ -46,7 +46,7 @@ fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
     let mut native = Vec::new();
     for operand in &given.operands {
         let Some(stored) = find(&reader, operand.as_encoded_bytes())? else {
-            eprintln!("broadsheet: no article {}", operand.display());
+            eprintln!("broadsheet: article {} does not exist", operand.display());
             status = Status::NO;
             continue;
         };

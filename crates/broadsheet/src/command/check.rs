@@ -15,20 +15,20 @@ use crate::text;
 pub static COMMAND: Command = Command {
     words: &["check"],
     also: &[],
-    summary: "explain the settings in force and check the control files",
+    summary: "print the settings in force and check the control files",
     about: "\
-For each setting: its value, where it came from, and what it is for. Then whether active, newsgroups, sys,
-explist, the certificate and so on can be used. Nothing is changed.",
+Prints each setting with its value, where it was set, and its purpose. Then checks active,
+newsgroups, sys, explist, the certificate and the other control files. Changes nothing.",
     operands: Operands::NONE,
     flags: &[DIR, JSON],
     exits: &[
         Meaning {
             status: Status::OK,
-            when: "all is well",
+            when: "no errors",
         },
         Meaning {
             status: Status::NO,
-            when: "a control file has a fault",
+            when: "a control file has an error",
         },
     ],
     run,
@@ -58,13 +58,13 @@ fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
         for finding in &findings {
             match &finding.told {
                 Ok(told) => writeln!(out, "{}: {told}", finding.file)?,
-                Err(told) => writeln!(out, "{}: FAULT: {told}", finding.file)?,
+                Err(told) => writeln!(out, "{}: ERROR: {told}", finding.file)?,
             }
         }
         match faults {
-            0 => writeln!(out, "all is well")?,
-            1 => writeln!(out, "1 fault")?,
-            faults => writeln!(out, "{faults} faults")?,
+            0 => writeln!(out, "no errors")?,
+            1 => writeln!(out, "1 error")?,
+            faults => writeln!(out, "{faults} errors")?,
         }
     }
     Ok(if faults == 0 { Status::OK } else { Status::NO })
@@ -79,7 +79,7 @@ fn write_settings(out: &mut dyn Write, directory: &NewsDirectory, read: &Read) -
     )?;
     for (setting, origin) in TABLE.iter().zip(read.origins()) {
         let origin = match origin {
-            Origin::Default => "the default".to_owned(),
+            Origin::Default => "default".to_owned(),
             Origin::Line(line) => format!("{} line {line}", settings::FILE),
         };
         writeln!(

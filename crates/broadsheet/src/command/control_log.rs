@@ -17,16 +17,17 @@ const SHOWN: u64 = 20;
 pub static COMMAND: Command = Command {
     words: &["control", "log"],
     also: &[],
-    summary: "show what control messages asked for and what was done",
+    summary: "show control messages and their results",
     about: "\
-Prints the newest events of control.log, the oldest of them first: what was asked, in which message, by
-whom, which trusted key signed it (or why that counts for nothing), and what was done: `acted', `nothing'
-(it was so already), `waits' (the administrator may do it with `control run --trust') or `refused'.",
+Prints the newest events in control.log, the oldest of them first: the request, the message, its
+sender, the trusted key that signed it (or why the signature is not accepted), and the result:
+`acted', `nothing' (no change was needed), `waits' (the administrator can do it with `control run
+--trust') or `refused'.",
     operands: Operands::NONE,
     flags: &[
         DIR,
         JSON,
-        Flag::classic('n', "events", "So many events, instead of 20.").value("N"),
+        Flag::classic('n', "events", "Print N events instead of 20.").value("N"),
     ],
     exits: &[],
     run,

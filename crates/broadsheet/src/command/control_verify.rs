@@ -16,12 +16,12 @@ use crate::key_report;
 pub static COMMAND: Command = Command {
     words: &["control", "verify"],
     also: &[],
-    summary: "say who signed a control message",
+    summary: "show who signed a control message",
     about: "\
-Reads one article from standard input and verifies its X-PGP-Sig with the keys of the news directory
-(`key list'). It is verified when a key signed the text, the Control header included; when the key may
-speak for each group that the message makes, removes or lists; and when the hash is not weak, or
-allowed for the key. Acts on nothing.
+Reads one article from standard input and verifies its X-PGP-Sig with the trusted keys (`key list').
+The message is verified if a key signed the text, including the Control header; if the key is
+trusted for every group that the message creates, removes or lists; and if its hash is not weak, or
+allowed for the key. Changes nothing.
 
   broadsheet article control/17 | broadsheet control verify",
     operands: Operands::NONE,
@@ -29,11 +29,11 @@ allowed for the key. Acts on nothing.
     exits: &[
         Meaning {
             status: Status::OK,
-            when: "it is verified",
+            when: "the message is verified",
         },
         Meaning {
             status: Status::NO,
-            when: "it is not, for the reason printed",
+            when: "it is not verified; the reason is printed",
         },
     ],
     run,

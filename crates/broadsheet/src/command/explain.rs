@@ -19,9 +19,9 @@ use crate::flags::{Command, DIR, Given, JSON, Operands};
 pub static COMMAND: Command = Command {
     words: &["explain"],
     also: &[],
-    summary: "say what rnews would do with an article, and why",
+    summary: "show whether rnews would accept an article, and why",
     about: "\
-Reads one article from FILE or standard input and tells its id, date, groups, hops and verdict,
+Reads one article from FILE or standard input and prints its id, date, groups, hops and verdict,
 with the text that rnews would write to `log'. Files nothing.
 
   broadsheet explain article.txt",
@@ -38,7 +38,7 @@ with the text that rnews would write to `log'. Files nothing.
         },
         Meaning {
             status: Status::NO,
-            when: "it would be refused",
+            when: "the article would be rejected",
         },
     ],
     run,
@@ -181,7 +181,7 @@ fn write_text(told: &Explanation, out: &mut dyn Write) -> io::Result<()> {
     };
     line(what, &shown(&told.text))?;
     if told.remembered {
-        line("history", "the id would be remembered")?;
+        line("history", "the id would be stored")?;
     }
     for id in &told.cancels {
         line("cancels", &shown(id))?;

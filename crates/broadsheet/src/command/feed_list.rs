@@ -15,11 +15,12 @@ use crate::text;
 pub static COMMAND: Command = Command {
     words: &["feed", "list"],
     also: &[],
-    summary: "list the sites with what waits for them",
+    summary: "list the sites and the articles that wait for them",
     about: "\
-For each site, or each SITE: its state, the articles that wait for it and their bytes, when the oldest of them arrived, and
-what it has got so far. An article that expired or was cancelled while it waited does not count. A site whose cursor is damaged is told on
-standard error, and the others are listed. A site that is no longer in sys is listed as long as articles wait for it.",
+Prints for each site, or each SITE: its state, the number and size of the waiting articles, when the
+oldest of them arrived, and the totals sent so far. Articles that expired or were cancelled while
+they waited are not counted. A site with a damaged cursor is reported on standard error, and the
+others are listed. A site that is no longer in sys is listed while articles wait for it.",
     operands: Operands {
         shown: "SITE...",
         least: 0,
@@ -83,7 +84,7 @@ fn list_left_over(
             let bytes = text::rough_bytes(feed.backlog.bytes);
             writeln!(
                 out,
-                "{name}  no longer in sys: remove feeds/{name} unless its line comes back"
+                "{name}  no longer in sys: remove feeds/{name} if the site does not return"
             )?;
             writeln!(out, "    waiting {articles}, {bytes}")?;
         }
@@ -95,7 +96,7 @@ fn state(look: &SiteSummary, is_busy: bool) -> String {
     match &look.paused {
         Some(why) if why.is_empty() => "paused".to_owned(),
         Some(why) => format!("paused: {why}"),
-        None if is_busy => "being served".to_owned(),
+        None if is_busy => "busy".to_owned(),
         None => "ready".to_owned(),
     }
 }
@@ -109,7 +110,7 @@ fn write_text(out: &mut dyn Write, feed: &Told<'_>, is_busy: bool) -> std::io::R
     out.write_all(name)?;
     writeln!(out, "  {}", state(look, is_busy))?;
     let oldest = backlog.oldest.map_or_else(String::new, |time| {
-        format!(", the oldest of {}", text::utc(time))
+        format!(", the oldest from {}", text::utc(time))
     });
     let articles = text::counted(backlog.articles, "article");
     let bytes = text::rough_bytes(backlog.bytes);
@@ -127,7 +128,7 @@ fn write_text(out: &mut dyn Write, feed: &Told<'_>, is_busy: bool) -> std::io::R
     let bytes = text::rough_bytes(cursor.sent_bytes);
     writeln!(out, "    sent {sent}, {bytes}{last}")?;
     if cursor.skipped > 0 {
-        writeln!(out, "    gone before they were sent {}", cursor.skipped)?;
+        writeln!(out, "    expired before they were sent {}", cursor.skipped)?;
     }
     Ok(())
 }

@@ -12,22 +12,22 @@ pub static COMMAND: Command = Command {
     also: &[],
     summary: "verify every file of the store",
     about: "\
-Checks each article's checksum and compares history, overview, index and `active' with the
-articles. What the disk cannot read is damage like any other. With --repair what is left of a
-damaged article is kept in bad/ and its id is forgotten, so that it can come again; bad/lost.ids
-lists the ids, one a line, as `broadsheet batchsm' takes them.",
+Verifies the checksum of each article, and compares history, overview, index and `active' with the
+articles. Unreadable blocks count as damage. With --repair, the rest of a damaged article is saved
+in bad/ and its id is removed from history, so that it can be received again; bad/lost.ids lists
+these ids, one a line, as input for `broadsheet batchsm'.",
     operands: Operands::NONE,
     flags: &[
         DIR,
         JSON,
         Flag::new(
             "repair",
-            "Rebuild what is damaged from the articles, where that is possible.",
+            "Rebuild damaged files from the articles, where that is possible.",
         ),
     ],
     exits: &[Meaning {
         status: Status::NO,
-        when: "damage was found, and not or not wholly repaired",
+        when: "damage was found, and not all of it was repaired",
     }],
     run,
 };
@@ -54,7 +54,7 @@ fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
             writeln!(out, "{notice}")?;
         }
         for finding in &report.findings {
-            let repaired = if finding.repaired { " (mended)" } else { "" };
+            let repaired = if finding.repaired { " (repaired)" } else { "" };
             writeln!(
                 out,
                 "{} at byte {}: {}{repaired}",
@@ -70,7 +70,7 @@ fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
         let verdict = match (clean, report.lost) {
             (true, 0) => "clean",
             (true, _) => {
-                "clean from now on, but articles were lost: see bad/; `broadsheet batchsm SITE <bad/lost.ids' asks a site for them"
+                "clean now, but articles were lost: see bad/. To request them from a site, see `broadsheet help batchsm'"
             }
             (false, _) => "not clean: run `broadsheet fsck --repair'",
         };

@@ -15,8 +15,8 @@ pub static COMMAND: Command = Command {
     also: &[],
     summary: "list groups with their marks and flags",
     about: "\
-Prints lines as in `active': group, high mark, low mark, flag. PATTERN is a subscription list
-as in `sys': `comp,!comp.sys'.",
+Prints lines in the format of `active': group, high mark, low mark, flag. PATTERN is a subscription
+list as in `sys': `comp,!comp.sys'.",
     operands: Operands {
         shown: "PATTERN",
         least: 0,
@@ -25,7 +25,10 @@ as in `sys': `comp,!comp.sys'.",
     flags: &[
         DIR,
         JSON,
-        Flag::new("wildmat", "PATTERN is in INN's language."),
+        Flag::new(
+            "wildmat",
+            "PATTERN is a wildmat, as in INN: `comp.*,!comp.sys.*'.",
+        ),
     ],
     exits: &[],
     run,

@@ -21,11 +21,11 @@ pub static COMMAND: Command = Command {
     also: &[],
     summary: "print the history lines of articles named on standard input",
     about: "\
-Reads names of articles, one a line, and prints their history lines as they stand, the time of
-arrival that of the filing. A name is what it was in C News's spool, `comp/lang/c/123', or
-`comp.lang.c/123', or a Message-ID in its brackets. Names that are not known are told on standard
-error, and the rest goes on. An article that has expired or was cancelled is known by its
-Message-ID only, as long as that is remembered.
+Reads names of articles, one a line, and prints their stored history lines, in which the arrival is
+the time of filing. A name is that in a C News spool, `comp/lang/c/123', or `comp.lang.c/123', or a
+Message-ID with its brackets. Unknown names are reported on standard error, and the command
+continues. An article that has expired or was cancelled is found only by its Message-ID, while that
+is in history.
 
   broadsheet overview comp.lang.c | sed 's|^|comp.lang.c/|' | cut -f1 | broadsheet histinfo",
     operands: Operands::NONE,
@@ -33,13 +33,13 @@ Message-ID only, as long as that is remembered.
         DIR,
         Flag::new(
             "spool",
-            "The directory that absolute names lie in. Without it, the news directory.",
+            "The directory of absolute names; default: the news directory.",
         )
         .value("DIR"),
     ],
     exits: &[Meaning {
         status: Status::NO,
-        when: "an article is not known",
+        when: "an article was not found",
     }],
     run,
 };
@@ -79,7 +79,7 @@ fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
                 out.write_all(b"\n")?;
             }
             Ok(None) => {
-                eprintln!("broadsheet: no article {}", shown(&line));
+                eprintln!("broadsheet: article {} does not exist", shown(&line));
                 status = worse(status, Status::NO);
             }
             // The next one may lie elsewhere.

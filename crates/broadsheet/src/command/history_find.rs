@@ -15,10 +15,10 @@ pub static COMMAND: Command = Command {
     also: &["newshist"],
     summary: "look up Message-IDs",
     about: "\
-Prints the history line of each id: the id, arrival~expires~size~position, and group/number for
-each group it is filed in. A line without groups is an article seen but not kept. The brackets of
-an id may be left out. For expires stands what the header says when it is no date, and `-' without
-one.",
+Prints the history line of each id: the id, arrival~expires~size~position, and group/number for each
+group it is filed in. A line without groups is an article that was seen and not stored. The brackets
+of an id can be left out. The field `expires' has the text of the header if it is not a date, and
+`-' without the header.",
     operands: Operands {
         shown: "ID...",
         least: 1,
@@ -27,7 +27,7 @@ one.",
     flags: &[DIR, JSON],
     exits: &[Meaning {
         status: Status::NO,
-        when: "an id is unknown",
+        when: "an id is not in history",
     }],
     run,
 };

@@ -11,10 +11,10 @@ use crate::flags::{Command, DIR, Given, JSON, Operands};
 pub static COMMAND: Command = Command {
     words: &["intake", "show"],
     also: &[],
-    summary: "say whether articles are taken over NNTP",
+    summary: "show whether articles are accepted over NNTP",
     about: "\
-The state and its reason: open; paused by an administrator; stopped by an error, which is tried again soon; full,
-while less than [nntp] keep_free is free on the disk.",
+Prints the state and its reason: open; paused by an administrator; stopped after an error (the
+daemon retries soon); full, while less than [nntp] keep_free is free on the disk.",
     operands: Operands::NONE,
     flags: &[DIR, JSON],
     exits: &[client::NO_DAEMON],

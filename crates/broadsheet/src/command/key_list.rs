@@ -13,10 +13,10 @@ use crate::key_report;
 pub static COMMAND: Command = Command {
     words: &["key", "list"],
     also: &[],
-    summary: "list the keys trusted with control messages",
+    summary: "list the keys trusted for control messages",
     about: "\
-Prints each key of the news directory: its id and first name, fingerprint, algorithm and size, the
-groups it may speak for, and the weak hashes that its signatures may be made over.",
+Prints each key in the news directory: its id and first user id, fingerprint, algorithm and size,
+the groups it is trusted for, and the weak hashes accepted in its signatures.",
     operands: Operands::NONE,
     flags: &[DIR, JSON],
     exits: &[],

@@ -15,10 +15,10 @@ use crate::text;
 pub static COMMAND: Command = Command {
     words: &["limits"],
     also: &[],
-    summary: "print every limit and what it is for",
+    summary: "print every limit and its purpose",
     about: "\
-Those with a key can be changed in broadsheet.toml; `fixed' ones are part of the program. Without
-a news directory it prints the defaults.",
+Limits with a key can be changed in broadsheet.toml; `fixed' limits cannot. Without a news directory
+the defaults are printed.",
     operands: Operands::NONE,
     flags: &[DIR, JSON],
     exits: &[],

@@ -22,12 +22,13 @@ use crate::text;
 pub static COMMAND: Command = Command {
     words: &["status"],
     also: &[],
-    summary: "say how the news system does",
+    summary: "show the state of the news system",
     about: "\
-Articles, groups, segments, the newest arrival, batches waiting in in.coming/ and kept in bad/, mail waiting
-in mail.queue/, the feeds for which articles wait (a few by name; all with --json), and whether a daemon
-serves the news directory. Of a daemon: what it filed and how long commits took, whether articles are taken,
-and, where it speaks NNTP, its connections and what each entry of [[access]] sent.",
+Prints articles, groups, segments, the newest arrival, the number of batches in in.coming/ and in
+bad/, the mail in mail.queue/, the feeds with waiting articles (a few by name; all with --json), and
+whether the daemon is running. For a running daemon: the articles it filed, the duration of its
+commits, whether it accepts articles, and, if it serves NNTP, its connections and the articles
+received by each entry of [[access]].",
     operands: Operands::NONE,
     flags: &[DIR, JSON],
     exits: &[],
@@ -65,8 +66,8 @@ fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
     }
     let runs = daemon.as_ref().map_or_else(
         || match client::is_served(directory.root()) {
-            true => "runs, and does not answer".to_owned(),
-            false => "does not run".to_owned(),
+            true => "running, but does not reply".to_owned(),
+            false => "not running".to_owned(),
         },
         |doing| {
             format!(
@@ -80,7 +81,7 @@ fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
     let newest = arrival.map_or_else(|| "none yet".to_owned(), text::utc);
     for (what, value) in [
         ("groups", groups.to_string()),
-        ("ids remembered", ids.to_string()),
+        ("ids in history", ids.to_string()),
         ("segments", segments.to_string()),
         ("log", text::rough_bytes(log_bytes)),
         ("newest arrival", newest),
@@ -155,14 +156,14 @@ impl Feeds {
             .collect();
         let words = words.join(", ");
         let told = match (behind, more) {
-            (0, _) => format!("{all}, nothing waits"),
+            (0, _) => format!("{all}, no articles wait"),
             (_, 0) => format!("{all}, articles wait for {behind}: {words}"),
             _ => format!("{all}, articles wait for {behind}: {words} and {more} more"),
         };
         match self.unreadable.as_slice() {
             [] => told,
             [one, ..] => format!(
-                "{told}; {} cannot be read, as {one}: see `broadsheet feed list'",
+                "{told}; {} cannot be read, such as {one}: see `broadsheet feed list'",
                 self.unreadable.len()
             ),
         }

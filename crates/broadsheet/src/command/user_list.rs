@@ -14,10 +14,10 @@ use crate::flags::{Command, DIR, Given, JSON, Operands};
 pub static COMMAND: Command = Command {
     words: &["user", "list"],
     also: &[],
-    summary: "list the users, and how each logs in",
+    summary: "list the users, and how each can log in",
     about: "\
-Prints each user with what he can log in with: a password, SCRAM (a proof that he knows it), certificates.
-With --json an object a line.",
+Prints each user with the ways to log in: password, SCRAM (a proof that the client knows the
+password), certificates. With --json, an object a line.",
     operands: Operands::NONE,
     flags: &[DIR, JSON],
     exits: &[],

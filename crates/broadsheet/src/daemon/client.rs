@@ -293,7 +293,7 @@ pub fn look_at_feeds(dir: &Path) {
 /// What commands say that need a daemon.
 pub const NO_DAEMON: Meaning = Meaning {
     status: exit::Status::NO,
-    when: "no daemon runs",
+    when: "no daemon is running",
 };
 
 /// The exit status of a command that asked the daemon; says it where there is none.

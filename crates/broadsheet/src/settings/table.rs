@@ -11,8 +11,8 @@ pub static TABLE: &[Setting] = &[
         key: "name",
         unit: Unit::Text,
         range: ANY,
-        help: "This site's name: it goes in front of Path and names the host of Xref. Letters, digits, \
-               `.', `-' and `_' only. Other sites know you by it: do not change it lightly.",
+        help: "This site's name. It stands first in Path and as the host in Xref. Only letters, digits, `.', `-' \
+               and `_' are allowed. Peers identify this site by it: change it only with their agreement.",
         slot: |s| Slot::Text(&mut s.name),
     },
     Setting {
@@ -20,7 +20,7 @@ pub static TABLE: &[Setting] = &[
         key: "organization",
         unit: Unit::Text,
         range: ANY,
-        help: "For the Organization header of articles posted here; empty for none.",
+        help: "Organization header of articles posted here; empty: none.",
         slot: |s| Slot::Text(&mut s.organization),
     },
     Setting {
@@ -28,8 +28,8 @@ pub static TABLE: &[Setting] = &[
         key: "log_format",
         unit: Unit::Text,
         range: ANY,
-        help: "How `broadsheet serve' writes what it says on standard error: \"text\" (words, and what happened as key=value) or \
-               \"json\" (an object a line). The file `log' is not meant.",
+        help: "Format of the daemon's messages on standard error: \"text\" (a sentence and key=value fields) or \
+               \"json\" (one object a line). The file `log' does not depend on it.",
         slot: |s| Slot::Text(&mut s.log_format),
     },
     Setting {
@@ -37,8 +37,8 @@ pub static TABLE: &[Setting] = &[
         key: "sandbox",
         unit: Unit::Text,
         range: ANY,
-        help: "Whether the daemon confines its threads (Landlock and seccomp): those that serve connections only read this directory, \
-               the one that files only writes here, and neither starts a program. SECURITY.md says more.",
+        help: "Confine the daemon's threads with Landlock and seccomp: network threads can only read this \
+               directory, the writer thread can only write here, and neither can start a program. See SECURITY.md.",
         slot: |s| Slot::Truth(&mut s.sandbox),
     },
     Setting {
@@ -46,7 +46,7 @@ pub static TABLE: &[Setting] = &[
         key: "article_bytes_max",
         unit: Unit::Bytes,
         range: (4 << 10, 1 << 30),
-        help: "A larger article (header and body) is refused.",
+        help: "Largest article (header and body). Larger articles are rejected.",
         slot: |s| Slot::Number(&mut s.limits.article_bytes_max),
     },
     Setting {
@@ -54,7 +54,7 @@ pub static TABLE: &[Setting] = &[
         key: "header_bytes_max",
         unit: Unit::Bytes,
         range: (1 << 10, 64 << 20),
-        help: "An article with a larger header is refused.",
+        help: "Largest header of an article. Articles with a larger header are rejected.",
         slot: |s| Slot::Number(&mut s.limits.header_bytes_max),
     },
     Setting {
@@ -62,7 +62,7 @@ pub static TABLE: &[Setting] = &[
         key: "groups_per_article_max",
         unit: Unit::Count("groups"),
         range: (1, 65_535),
-        help: "An article that names more groups is refused.",
+        help: "Most groups in Newsgroups. Articles with more are rejected.",
         slot: |s| Slot::Number(&mut s.limits.groups_per_article_max),
     },
     Setting {
@@ -70,7 +70,7 @@ pub static TABLE: &[Setting] = &[
         key: "message_id_bytes_max",
         unit: Unit::Count("bytes"),
         range: (16, 4_096),
-        help: "An article with a longer Message-ID is refused. RFC 3977, 3.6, allows 250.",
+        help: "Longest Message-ID. Articles with a longer one are rejected. RFC 3977, 3.6, allows 250.",
         slot: |s| Slot::Number(&mut s.limits.message_id_bytes_max),
     },
     Setting {
@@ -78,7 +78,8 @@ pub static TABLE: &[Setting] = &[
         key: "clock_skew_seconds",
         unit: Unit::Count("seconds"),
         range: ANY,
-        help: "An article with a Date further in the future is refused. C News allowed one day.",
+        help: "How far in the future a Date may be. Articles with a later Date are rejected. C News allowed one \
+               day.",
         slot: |s| Slot::Number(&mut s.limits.clock_skew_seconds),
     },
     Setting {
@@ -86,8 +87,8 @@ pub static TABLE: &[Setting] = &[
         key: "article_age_days_max",
         unit: Unit::Count("days"),
         range: (0, 1_000_000),
-        help: "An article with an older Date is refused; 0 for no limit, so that archives load as they \
-               are. `rnews -o DAYS' sets it for one run.",
+        help: "How old a Date may be. Articles with an older Date are rejected; 0: no limit, so that archives can \
+               be loaded unchanged. `rnews -o DAYS' overrides it for one run.",
         slot: |s| Slot::Number(&mut s.limits.article_age_days_max),
     },
     Setting {
@@ -95,7 +96,7 @@ pub static TABLE: &[Setting] = &[
         key: "expansion_bytes_max",
         unit: Unit::Bytes,
         range: (1 << 20, 1 << 42),
-        help: "A compressed batch that grows beyond this goes to bad/.",
+        help: "Largest size of a batch after decompression. Larger batches are moved to bad/.",
         slot: |s| Slot::Number(&mut s.limits.expansion_bytes_max),
     },
     Setting {
@@ -103,7 +104,8 @@ pub static TABLE: &[Setting] = &[
         key: "expansion_ratio_max",
         unit: Unit::Count("times"),
         range: (10, 1_000_000),
-        help: "A compressed batch that grows more than this many times goes to bad/. News shrinks to a third.",
+        help: "Highest ratio of decompressed to compressed size. Batches above it are moved to bad/. News usually \
+               has a ratio of 3.",
         slot: |s| Slot::Number(&mut s.limits.expansion_ratio_max),
     },
     Setting {
@@ -111,8 +113,8 @@ pub static TABLE: &[Setting] = &[
         key: "segment_bytes",
         unit: Unit::Bytes,
         range: (1 << 20, 2 << 30),
-        help: "A segment is sealed, and the next begun, when it has reached this size. Smaller ones give \
-               space back sooner; larger ones mean fewer files. At least twice limits.article_bytes_max.",
+        help: "Size at which a segment file is sealed and the next one is started. Small segments give space back \
+               sooner; large ones need fewer files. At least twice limits.article_bytes_max.",
         slot: |s| Slot::Number(&mut s.store.segment_bytes),
     },
     Setting {
@@ -120,8 +122,8 @@ pub static TABLE: &[Setting] = &[
         key: "commit_bytes",
         unit: Unit::Bytes,
         range: (4 << 10, 1 << 30),
-        help: "A long batch is made durable whenever this much has been gathered: one write, one fdatasync. \
-               It bounds memory, too.",
+        help: "Data between two commits of a long batch: each commit is one write and one fdatasync. This much is \
+               also held in memory.",
         slot: |s| Slot::Number(&mut s.store.commit_bytes),
     },
     Setting {
@@ -129,8 +131,8 @@ pub static TABLE: &[Setting] = &[
         key: "checkpoint_bytes",
         unit: Unit::Bytes,
         range: (1 << 20, 1 << 30),
-        help: "History, overview and index are synced, too, each time this much has been filed: it \
-               bounds what is read again after a power cut.",
+        help: "Data between two syncs of history, overview and index. Recovery after a power failure reads this \
+               much of the log again.",
         slot: |s| Slot::Number(&mut s.store.checkpoint_bytes),
     },
     Setting {
@@ -138,9 +140,9 @@ pub static TABLE: &[Setting] = &[
         key: "sync",
         unit: Unit::Text,
         range: ANY,
-        help: "When articles are forced to the disk: \"each\" after every article, \"commit\" after every \
-               commit and before rnews ends, \"none\" never (a power cut may then lose what was \
-               acknowledged). `rnews --sync' sets it for one run.",
+        help: "When articles are synced to the disk: \"each\" after every article, \"commit\" after every commit \
+               and before rnews exits, \"none\" never (a power failure can then lose acknowledged articles). `rnews \
+               --sync' overrides it for one run.",
         slot: |s| Slot::Sync(&mut s.store.sync),
     },
     Setting {
@@ -148,8 +150,8 @@ pub static TABLE: &[Setting] = &[
         key: "cancel",
         unit: Unit::Text,
         range: ANY,
-        help: "Who may cancel or supersede an article: \"locked\" who has the Cancel-Key to its Cancel-Lock, \
-               \"classic\" anybody, \"none\" nobody.",
+        help: "Which cancel and Supersedes messages are obeyed: \"locked\" those with a Cancel-Key that fits the \
+               article's Cancel-Lock, \"classic\" all, \"none\" none.",
         slot: |s| Slot::Cancel(&mut s.control.cancel),
     },
     Setting {
@@ -157,7 +159,7 @@ pub static TABLE: &[Setting] = &[
         key: "age_days_max",
         unit: Unit::Count("days"),
         range: (0, 1_000_000),
-        help: "An older newgroup, rmgroup or checkgroups is filed and not acted upon; 0 for no limit.",
+        help: "Oldest newgroup, rmgroup or checkgroups that is obeyed. Older ones are filed only; 0: no limit.",
         slot: |s| Slot::Number(&mut s.control.age_days_max),
     },
     Setting {
@@ -165,8 +167,8 @@ pub static TABLE: &[Setting] = &[
         key: "name_part_bytes_max",
         unit: Unit::Count("bytes"),
         range: (1, 255),
-        help: "A group with a longer part between two dots is not made by a control message. C News \
-               allowed 14; some hierarchies have longer ones.",
+        help: "Longest part between two dots in the name of a group that a control message creates. C News allowed \
+               14; some hierarchies have longer parts.",
         slot: |s| Slot::Number(&mut s.control.name_part_bytes_max),
     },
     Setting {
@@ -174,7 +176,8 @@ pub static TABLE: &[Setting] = &[
         key: "keep_free",
         unit: Unit::Bytes,
         range: (0, 1 << 60),
-        help: "A batch is not put into in.coming/ when less than this would stay free of the disk.",
+        help: "Free disk space that must remain when a batch is written to in.coming/. Otherwise the batch is \
+               rejected.",
         slot: |s| Slot::Number(&mut s.incoming.keep_free),
     },
     Setting {
@@ -182,8 +185,8 @@ pub static TABLE: &[Setting] = &[
         key: "spool_after_seconds",
         unit: Unit::Count("seconds"),
         range: (0, 86_400),
-        help: "When another program has been filing for so long, rnews leaves its batch in in.coming/ and ends with 0; \
-               0: it waits. Say 2 where newsrun is run regularly.",
+        help: "How long rnews waits for the lock while another program files. Then it writes its batch to \
+               in.coming/ and exits with 0. 0: it waits without limit. Use 2 where newsrun runs regularly.",
         slot: |s| Slot::Number(&mut s.incoming.spool_after_seconds),
     },
     Setting {
@@ -191,8 +194,8 @@ pub static TABLE: &[Setting] = &[
         key: "mailname",
         unit: Unit::Text,
         range: ANY,
-        help: "Stands behind the `@' of posters and of new Message-IDs. Empty: the first line of the file \
-               `mailname' here, or else this site's name.",
+        help: "Host name after the `@' in addresses of local posters and in new Message-IDs. Empty: the first line \
+               of the file `mailname' in this directory, or else this site's name.",
         slot: |s| Slot::Text(&mut s.post.mailname),
     },
     Setting {
@@ -200,8 +203,8 @@ pub static TABLE: &[Setting] = &[
         key: "approve",
         unit: Unit::Text,
         range: ANY,
-        help: "Users who may post with Approved, and control messages other than cancel: names with commas between \
-               them; \"*\" for all, as in C News. Root and the owner of this directory always may.",
+        help: "Local users who may post with Approved, and control messages other than cancel: names separated by \
+               commas, or \"*\" for all users, as in C News. Root and the owner of this directory always may.",
         slot: |s| Slot::Text(&mut s.post.approve),
     },
     Setting {
@@ -209,8 +212,8 @@ pub static TABLE: &[Setting] = &[
         key: "reveal",
         unit: Unit::Text,
         range: ANY,
-        help: "What articles tell of their posters besides From: account, host, logging (in Injection-Info), sender (Sender \
-               where From has another address); commas between them.",
+        help: "What a post reveals about its poster besides From: account, host and logging (in Injection-Info), \
+               and sender (a Sender header where From has another address); separated by commas.",
         slot: |s| Slot::Text(&mut s.post.reveal),
     },
     Setting {
@@ -218,7 +221,7 @@ pub static TABLE: &[Setting] = &[
         key: "complaints",
         unit: Unit::Text,
         range: ANY,
-        help: "The address for complaints, in Injection-Info; empty for none.",
+        help: "Mail address for complaints, in Injection-Info; empty: none.",
         slot: |s| Slot::Text(&mut s.post.complaints),
     },
     Setting {
@@ -226,8 +229,8 @@ pub static TABLE: &[Setting] = &[
         key: "sendmail",
         unit: Unit::Text,
         range: ANY,
-        help: "The command that takes mail to moderators on its standard input. No shell reads it. Empty, or \
-               no such program: the mail waits in mail.queue/.",
+        help: "Command that reads mail to moderators on standard input. It is run without a shell. Empty, or no \
+               such program: the mail stays in mail.queue/.",
         slot: |s| Slot::Text(&mut s.post.sendmail),
     },
     Setting {
@@ -235,7 +238,7 @@ pub static TABLE: &[Setting] = &[
         key: "signature_lines",
         unit: Unit::Count("lines"),
         range: (0, 100),
-        help: "So many lines of ~/.signature inews adds.",
+        help: "Lines of ~/.signature that inews appends.",
         slot: |s| Slot::Number(&mut s.post.signature_lines),
     },
     Setting {
@@ -243,8 +246,8 @@ pub static TABLE: &[Setting] = &[
         key: "customs",
         unit: Unit::Text,
         range: ANY,
-        help: "\"cmsg\": `Subject: cmsg X', and any Subject in a group that ends in .ctl, makes a control message, as in \
-               C News; RFC 5537 forbids it.",
+        help: "\"cmsg\": `Subject: cmsg X', and any Subject in a group that ends in .ctl, makes a control message, \
+               as in C News. RFC 5537 forbids it. Empty: only a Control header does.",
         slot: |s| Slot::Text(&mut s.post.customs),
     },
     Setting {
@@ -252,8 +255,8 @@ pub static TABLE: &[Setting] = &[
         key: "listen",
         unit: Unit::Text,
         range: ANY,
-        help: "Where the server listens: \"127.0.0.1:119, [::1]:119\", say, or \"*:119\" for all addresses; empty for nowhere. \
-               `serve --listen' adds to it.",
+        help: "Addresses and ports of the server, such as \"127.0.0.1:119, [::1]:119\", or \"*:119\" for all \
+               addresses; empty: none. `serve --listen' adds more.",
         slot: |s| Slot::Text(&mut s.nntp.listen),
     },
     Setting {
@@ -261,7 +264,7 @@ pub static TABLE: &[Setting] = &[
         key: "listen_tls",
         unit: Unit::Text,
         range: ANY,
-        help: "Where it listens with TLS from the first byte on (RFC 8143): \"*:563\", say.",
+        help: "Addresses and ports with TLS from the first byte (RFC 8143), such as \"*:563\".",
         slot: |s| Slot::Text(&mut s.nntp.listen_tls),
     },
     Setting {
@@ -269,8 +272,8 @@ pub static TABLE: &[Setting] = &[
         key: "certificate",
         unit: Unit::Text,
         range: ANY,
-        help: "The file with the certificate and its chain (PEM); empty for no TLS. A name without a slash in front is \
-               in this directory. When the file changes it is read again.",
+        help: "PEM file with the certificate and its chain; empty: no TLS. A relative name is in this directory. A \
+               changed file is read again without a reload.",
         slot: |s| Slot::Text(&mut s.nntp.certificate),
     },
     Setting {
@@ -278,7 +281,7 @@ pub static TABLE: &[Setting] = &[
         key: "key",
         unit: Unit::Text,
         range: ANY,
-        help: "The file with the certificate's key (PEM), which only its owner may read; it may be the same file.",
+        help: "PEM file with the private key, readable only by its owner; it may be the same file.",
         slot: |s| Slot::Text(&mut s.nntp.key),
     },
     Setting {
@@ -286,7 +289,8 @@ pub static TABLE: &[Setting] = &[
         key: "without",
         unit: Unit::Text,
         range: ANY,
-        help: "What is switched off for everybody: \"compress, newnews\", say; the words are those of `without' in [[access]].",
+        help: "Features disabled for all clients, such as \"compress, newnews\": the words of `without' in \
+               [[access]].",
         slot: |s| Slot::Text(&mut s.nntp.without),
     },
     Setting {
@@ -294,7 +298,7 @@ pub static TABLE: &[Setting] = &[
         key: "plaintext_passwords",
         unit: Unit::Text,
         range: ANY,
-        help: "true: passwords are taken without TLS, too, where everybody on the way can read them.",
+        help: "true: accept passwords without TLS as well. They can be read on the network.",
         slot: |s| Slot::Truth(&mut s.nntp.plaintext_passwords),
     },
     Setting {
@@ -302,7 +306,7 @@ pub static TABLE: &[Setting] = &[
         key: "idle_seconds",
         unit: Unit::Count("seconds"),
         range: (180, 86_400),
-        help: "A connection on which nothing happens for so long is closed. RFC 3977, 3.1, asks for three minutes.",
+        help: "Timeout of an idle connection. RFC 3977, 3.1, requires at least three minutes.",
         slot: |s| Slot::Number(&mut s.nntp.idle_seconds),
     },
     Setting {
@@ -310,7 +314,7 @@ pub static TABLE: &[Setting] = &[
         key: "first_seconds",
         unit: Unit::Count("seconds"),
         range: (1, 86_400),
-        help: "So long may the TLS handshake and the first command take.",
+        help: "Timeout of the TLS handshake and the first command together.",
         slot: |s| Slot::Number(&mut s.nntp.first_seconds),
     },
     Setting {
@@ -318,7 +322,7 @@ pub static TABLE: &[Setting] = &[
         key: "connections_max",
         unit: Unit::Count("connections"),
         range: (1, 1_000_000),
-        help: "So many connections there may be in all. The limit on open files has to be larger.",
+        help: "Most connections at a time. The limit on open files must be larger.",
         slot: |s| Slot::Number(&mut s.nntp.connections_max),
     },
     Setting {
@@ -326,7 +330,7 @@ pub static TABLE: &[Setting] = &[
         key: "connections_per_address_max",
         unit: Unit::Count("connections"),
         range: (1, 1_000_000),
-        help: "So many there may be from one address, unless its entry in [[access]] says otherwise.",
+        help: "Most connections from one address, unless its entry in [[access]] sets another number.",
         slot: |s| Slot::Number(&mut s.nntp.connections_per_address_max),
     },
     Setting {
@@ -334,7 +338,7 @@ pub static TABLE: &[Setting] = &[
         key: "threads",
         unit: Unit::Count("threads"),
         range: (0, 1_024),
-        help: "Threads that serve connections; 0 for as many as there are processors.",
+        help: "Network threads; 0: one for each processor.",
         slot: |s| Slot::Number(&mut s.nntp.threads),
     },
     Setting {
@@ -342,7 +346,7 @@ pub static TABLE: &[Setting] = &[
         key: "keep_free",
         unit: Unit::Bytes,
         range: ANY,
-        help: "With less than this free on the disk no articles are taken over NNTP; peers keep them and come again.",
+        help: "Free disk space below which no articles are accepted over NNTP. Peers keep them and retry later.",
         slot: |s| Slot::Number(&mut s.nntp.keep_free),
     },
     Setting {
@@ -350,8 +354,9 @@ pub static TABLE: &[Setting] = &[
         key: "metrics",
         unit: Unit::Text,
         range: ANY,
-        help: "Where metrics for Prometheus are served over HTTP: \"127.0.0.1:9119\", say; empty for nowhere. Everybody who reaches it \
-               may read them, so an address beyond this machine takes the word open: \"open 192.0.2.1:9119\".",
+        help: "Address and port of the Prometheus metrics (HTTP), such as \"127.0.0.1:9119\"; empty: none. All \
+               clients that can connect can read them, so an address other than loopback needs the word open: \
+               \"open 192.0.2.1:9119\".",
         slot: |s| Slot::Text(&mut s.nntp.metrics),
     },
     Setting {
@@ -359,8 +364,8 @@ pub static TABLE: &[Setting] = &[
         key: "program",
         unit: Unit::Text,
         range: ANY,
-        help: "A command that checks names and passwords which are not in the file `users', as INN's auth programs do \
-               (ckpasswd, radius). It runs in this directory, and no shell reads it. Empty for none.",
+        help: "Command that checks names and passwords which are not in the file `users', with the interface of \
+               INN's auth programs (ckpasswd, radius). It is run in this directory, without a shell. Empty: none.",
         slot: |s| Slot::Text(&mut s.auth.program),
     },
     Setting {
@@ -368,7 +373,7 @@ pub static TABLE: &[Setting] = &[
         key: "program_seconds",
         unit: Unit::Count("seconds"),
         range: (1, 600),
-        help: "So long may it take; then it is killed, and the client told to try later.",
+        help: "Timeout of auth.program. It is then killed, and the client is asked to retry later.",
         slot: |s| Slot::Number(&mut s.auth.program_seconds),
     },
     Setting {
@@ -376,7 +381,7 @@ pub static TABLE: &[Setting] = &[
         key: "expire",
         unit: Unit::Text,
         range: ANY,
-        help: "When the daemon starts expire: \"04:30\" (UTC), \"every 6 h\", or \"off\" (cron does it, say).",
+        help: "When the daemon runs expire: \"04:30\" (UTC), \"every 6 h\", or \"off\" (if cron runs it).",
         slot: |s| Slot::When(&mut s.schedule.expire),
     },
     Setting {
@@ -384,7 +389,7 @@ pub static TABLE: &[Setting] = &[
         key: "sendbatches",
         unit: Unit::Text,
         range: ANY,
-        help: "When the daemon starts sendbatches: \"every 15 min\", say.",
+        help: "When the daemon runs sendbatches, such as \"every 15 min\", or \"off\".",
         slot: |s| Slot::When(&mut s.schedule.sendbatches),
     },
 ];

@@ -6,33 +6,34 @@ use super::{SECTIONS, Settings, TABLE, Unit};
 use crate::text;
 
 const HEAD: &str = "\
-# Settings of this news system. Every setting is here with its default;
-# `broadsheet check' tells what is in force and where it came from.
-# Sizes may be written as \"8 MiB\", \"512 KiB\", \"20 GiB\".
+# Settings of this news system. Every setting is listed here with its default.
+# `broadsheet check' prints the settings in force and where each was set.
+# Sizes can be written as \"8 MiB\", \"512 KiB\", \"20 GiB\".
 ";
 
 /// What comes after the settings of the top, before the first section.
 const ACCEPT: &str = "
-# The groups that are taken, unless the line of ME in sys says so (not both).
+# Groups that this site accepts. Set it here or in the ME line of sys, not in both.
 # accept = \"all,!alt.binaries\"
 ";
 
 /// The end of the file: sites are the administrator's to write.
 const SITES: &str = r#"
-# Another site that gets articles, one table each; lines of sys count as well.
-# Patterns are those of C News. SITE in a command is the name; no shell is run.
+# Sites that receive articles from this one, a table each; sites in sys are fed
+# as well. Patterns are those of C News. SITE in a command is replaced by the
+# name. Commands are run without a shell.
 # [[site]]
 # name = "news.example.net"
 # groups = ["comp", "sci", "!comp.os"]
-# distributions = "world,na"         # not given: all
-# exclude = "oldname.example.net"    # nor what has passed there
+# distributions = "world,na"         # absent: all
+# exclude = "oldname.example.net"    # skip articles with this name in Path
 # max_size = "100 kB"                # larger articles are not sent
 # only = "moderated"                 # or "unmoderated"
-# hops = 3                           # only articles from so near
-# start = "now"                      # a new site: or "oldest", or "2026-01-31"
+# hops = 3                           # only articles with at most 3 hops in Path
+# start = "now"                      # where a new site starts; or "oldest", "2026-01-31"
 # via = { batch = "uux - -r -z SITE!rnews", size = "100 kB", compress = "gzip", queue = 20 }
-# via = "batchparms"                                  # batches as that file says
-# via = { directory = "/srv/other/in.coming" }        # batches, dropped there
+# via = "batchparms"                                  # as set in the file batchparms
+# via = { directory = "/srv/other/in.coming" }        # batches, written there
 # via = { files = "out.going/x/togo", form = "f" }    # a list of articles: f, F, n, I
 # via = { program = "nntpsend -x", gives = "id" }     # kept running; or "article"
 # via = { command = "mail -s news admin" }            # for each article
@@ -41,29 +42,30 @@ const SITES: &str = r#"
 
 /// Then who may do what, which is the administrator's to write as well.
 const ACCESS: &str = r#"
-# Who may read, post and send (as a peer), one table each; the first that fits
-# a visitor counts. Without any, who comes from this machine may read, post and
-# send everything, and nobody else anything. `broadsheet access explain' tells.
-# Groups are wildmats, as INN has them. What is not given is not allowed.
+# Permissions to read, post and send (as a peer), a table each. The first table
+# that matches a client applies. Without any table, clients on this machine may
+# read, post and send everything, and other clients nothing. `broadsheet access
+# explain' shows which table applies. Groups are wildmats, as in INN. A
+# permission that is absent is denied.
 # [[access]]
-# name = "news.example.net"            # for logs; of a peer, its name in Path
-# from = ["192.0.2.0/24", "2001:db8::/32"]   # networks, "local"; not given: any
-# certificates = ["sha256:SHA256"]     # of the client in TLS
+# name = "news.example.net"            # for logs; for a peer, its name in Path
+# from = ["192.0.2.0/24", "2001:db8::/32"]   # networks, "local"; absent: any
+# certificates = ["sha256:SHA256"]     # TLS client certificates
 # tls = true                           # only over TLS
-# send = "*,!local.*"                  # `@' in front of a group poisons
+# send = "*,!local.*"                  # `@' before a group rejects cross-posts to it
 # articles_per_minute_max = 60000
 # [[access]]
 # name = "people"
-# users = ["anna", "*"]                # who has logged in; "*": any
+# users = ["anna", "*"]                # users that have logged in; "*": any
 # read = "*"
 # post = "*,!news.announce.*"
 # approve = true                       # may post with Approved
 # without = ["newnews", "xpat"]        # also hdr, over, compress, streaming,
 #                                      # authinfo, sasl, starttls
-# size_max = "1 MB"                    # of an article
+# size_max = "1 MB"                    # largest article
 # connections_max = 100
 # connections_per_address_max = 4
-# posts_per_minute_max = 5             # beyond, each wait is twice as long
+# posts_per_minute_max = 5             # above it, each wait doubles
 # bytes_per_second_max = "1 MB"        # sent on one connection
 "#;
 

@@ -61,7 +61,7 @@ mod writer;
 mod writer_handle;
 
 pub use alone::serve_one;
-pub use daemon_status::{DaemonStatus, Entry, Nntp};
+pub use daemon_status::{DaemonStatus, Entry, Intake, Nntp};
 pub use feeders::{END_SECONDS_MAX, FEEDERS_MAX};
 pub use intake_queue::REASON_BYTES_MAX;
 pub use journal::{FORMATS, LINES_AT_ONCE_MAX, say};

@@ -7,6 +7,7 @@
 
 mod access_review;
 mod account;
+mod answer;
 mod archive_report;
 mod command;
 mod completion;

@@ -1,10 +1,11 @@
 //! `broadsheet control log`
 
-use std::io::Write;
+use std::io::{self, Write};
 
 use relay::control::events::{self, Event};
-use serde_json::json;
+use serde_json::{Value, json};
 
+use crate::answer::Answer;
 use crate::directory::NewsDirectory;
 use crate::exit::Status;
 use crate::flags::{Command, DIR, Flag, Given, JSON, Operands};
@@ -39,45 +40,38 @@ fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
     let count = given.number("events")?.unwrap_or(SHOWN);
     let count = usize::try_from(count).unwrap_or(usize::MAX);
     for event in events::newest(directory.root(), count)? {
-        match given.has("json") {
-            true => writeln!(out, "{}", json(&event))?,
-            false => write_text(&event, out)?,
-        }
+        given.print(&event, out)?;
     }
     Ok(Status::OK)
 }
 
-fn json(event: &Event) -> serde_json::Value {
-    json!({
-        "seconds": event.seconds,
-        "done": event.done,
-        "id": event.id,
-        "control": event.control,
-        "group": event.group,
-        "from": event.from,
-        "approved": event.approved,
-        "verified": event.verified,
-        "why": event.why,
-    })
-}
+impl Answer for Event {
+    fn write_text(&self, out: &mut dyn Write) -> io::Result<()> {
+        let time = text::utc(self.seconds);
+        writeln!(out, "{time} {}: {}", self.control, self.done)?;
+        writeln!(out, "    {}", self.why)?;
+        writeln!(out, "    {} from {}", self.id, self.from)?;
+        if !self.approved.is_empty() {
+            writeln!(out, "    approved by {}", self.approved)?;
+        }
+        match self.verified.strip_prefix("no: ") {
+            Some(why) => writeln!(out, "    not verified: {why}"),
+            None if self.verified == "-" => Ok(()),
+            None => writeln!(out, "    verified by {}", self.verified),
+        }
+    }
 
-fn write_text(event: &Event, out: &mut dyn Write) -> anyhow::Result<()> {
-    writeln!(
-        out,
-        "{} {}: {}",
-        text::utc(event.seconds),
-        event.control,
-        event.done
-    )?;
-    writeln!(out, "    {}", event.why)?;
-    writeln!(out, "    {} from {}", event.id, event.from)?;
-    if !event.approved.is_empty() {
-        writeln!(out, "    approved by {}", event.approved)?;
+    fn json(&self) -> Value {
+        json!({
+            "seconds": self.seconds,
+            "done": self.done,
+            "id": self.id,
+            "control": self.control,
+            "group": self.group,
+            "from": self.from,
+            "approved": self.approved,
+            "verified": self.verified,
+            "why": self.why,
+        })
     }
-    match event.verified.strip_prefix("no: ") {
-        Some(why) => writeln!(out, "    not verified: {why}")?,
-        None if event.verified == "-" => {}
-        None => writeln!(out, "    verified by {}", event.verified)?,
-    }
-    Ok(())
 }

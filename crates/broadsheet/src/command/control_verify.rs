@@ -7,10 +7,10 @@ use relay::verify::{Unverified, Verified};
 use relay::{Keyring, Now};
 use serde_json::json;
 
+use crate::answer::Answer;
 use crate::directory::NewsDirectory;
 use crate::exit::{Meaning, Status};
 use crate::flags::{Command, DIR, Given, JSON, Operands};
-use crate::key_report;
 
 /// The table.
 pub static COMMAND: Command = Command {
@@ -84,7 +84,7 @@ fn json(id: &str, verdict: &Result<Verified<'_>, Unverified>) -> serde_json::Val
         Ok(verified) => json!({
             "id": id,
             "verified": true,
-            "key": key_report::json(verified.key),
+            "key": verified.key.json(),
             "hierarchies": verified.hierarchies,
             "signed": verified.signed.seconds,
             "digest": verified.signed.digest.name(),

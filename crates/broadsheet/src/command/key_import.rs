@@ -12,7 +12,6 @@ use relay::{Keyring, TrustedKey};
 use crate::directory::NewsDirectory;
 use crate::exit::{Meaning, Status};
 use crate::flags::{Command, DIR, Flag, Given, JSON, Operands, UsageError};
-use crate::key_report;
 
 /// The table.
 pub static COMMAND: Command = Command {
@@ -90,10 +89,7 @@ fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
         );
     }
     Keyring::keep(directory.root(), &trusted)?;
-    match given.has("json") {
-        true => writeln!(out, "{}", key_report::json(&trusted))?,
-        false => key_report::write_text(out, &trusted)?,
-    }
+    given.print(&trusted, out)?;
     Ok(Status::OK)
 }
 

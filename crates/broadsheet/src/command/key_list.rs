@@ -7,7 +7,6 @@ use relay::Keyring;
 use crate::directory::NewsDirectory;
 use crate::exit::Status;
 use crate::flags::{Command, DIR, Given, JSON, Operands};
-use crate::key_report;
 
 /// The table.
 pub static COMMAND: Command = Command {
@@ -27,10 +26,7 @@ fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
     let directory = NewsDirectory::meant(given)?;
     directory.settings()?;
     for trusted in &Keyring::read(directory.root())?.keys {
-        match given.has("json") {
-            true => writeln!(out, "{}", key_report::json(trusted))?,
-            false => key_report::write_text(out, trusted)?,
-        }
+        given.print(trusted, out)?;
     }
     Ok(Status::OK)
 }

@@ -21,8 +21,8 @@ use store::control_socket;
 
 use crate::exit::{self, Meaning};
 
-pub use super::request::FileRequest;
-use super::request::{Answer, Doing, Filed};
+use super::request::{Answer, Filed};
+pub use super::request::{Doing, FileRequest};
 
 /// The lock that keeps two daemons apart.
 pub const LOCK: &str = "lock.serve";

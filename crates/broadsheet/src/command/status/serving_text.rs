@@ -17,7 +17,7 @@ pub fn write(watched: &DaemonStatus, out: &mut dyn Write) -> io::Result<()> {
         let (commits, articles) = (store.commits.count, store.articles);
         writeln!(
             out,
-            "{:16} {}, {} in {}; commit time {}, at most {}",
+            "{:16} {}, {} in {}; commit time {} (median), {} (99 %)",
             "filed",
             text::counted(articles, "article"),
             text::rough_bytes(store.bytes),

@@ -178,7 +178,7 @@ fn warn(outcome: &RunReport) {
     let missing = outcome.shortage.as_ref().map_or(0, |told| told.missing);
     if missing > 0 {
         eprintln!(
-            "broadsheet: space: {} more are needed: the remaining articles are younger than their lowest life, or never expire",
+            "broadsheet: space: {} are still missing: the remaining articles are younger than their lowest life, or never expire",
             rough_bytes(missing)
         );
     }
@@ -188,14 +188,10 @@ fn tell_space(shortage: Option<&Shortage>, dry: bool, out: &mut dyn Write) -> st
     let Some(told) = shortage else {
         return Ok(());
     };
-    let (must, are) = if dry {
-        ("must be removed", "would be ")
-    } else {
-        ("were removed", "were ")
-    };
+    let are = if dry { "would be" } else { "were" };
     writeln!(
         out,
-        "space: {} more {must}; lives {are}shortened to {:.1} %",
+        "space: {} more needed; lives {are} shortened to {:.1} %",
         rough_bytes(told.wanted),
         told.share.percent()
     )?;

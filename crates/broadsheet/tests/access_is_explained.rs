@@ -220,7 +220,8 @@ fn check_counts_the_tables_and_tells_those_that_never_count() {
         "{told:?}"
     );
     assert!(
-        told.out.contains("anna names `anna', who is no user"),
+        told.out
+            .contains("anna names the user `anna', who does not exist"),
         "{told:?}"
     );
     let program = Program::with_news("");

@@ -28,7 +28,7 @@ fn a_setting_taken_out_is_the_default() {
     );
     assert!(
         told.out
-            .contains("limits.clock_skew_seconds = 86400  (the default)\n"),
+            .contains("limits.clock_skew_seconds = 86400  (default)\n"),
         "{told:?}"
     );
 }
@@ -114,7 +114,7 @@ fn an_idle_rule_is_no_fault() {
     assert_eq!(told.status, 0, "{told:?}");
     for said in [
         "newsgroups: 2 groups described, 1 of them not in active\n",
-        "sys: 2 sites to send to; ",
+        "sys: 2 sites to feed; ",
         "explist: 2 rules\n    note: explist:1: `nowhere' rules no group\n",
     ] {
         assert!(told.out.contains(said), "{said}: {told:?}");

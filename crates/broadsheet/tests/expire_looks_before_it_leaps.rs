@@ -96,12 +96,12 @@ fn a_cross_post_is_counted_once_when_its_last_link_goes() {
 
     let told = expire(&program, &["--force"], 2);
     assert!(
-        told.out.contains("2 articles gone, 4 of 6 links\n"),
+        told.out.contains("2 articles removed, 4 of 6 links\n"),
         "{told:?}"
     );
     assert!(told.out.contains("oldest kept"), "{told:?}");
     let told = expire(&program, &[], 2);
-    assert_eq!(told.out, "0 articles gone, 0 of 2 links\n", "{told:?}");
+    assert_eq!(told.out, "0 articles removed, 0 of 2 links\n", "{told:?}");
 }
 
 #[test]

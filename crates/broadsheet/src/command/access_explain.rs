@@ -1,5 +1,6 @@
 //! `broadsheet access explain`
 
+use std::borrow::Cow;
 use std::io::{self, Write};
 use std::net::IpAddr;
 
@@ -8,6 +9,7 @@ use access::{Access, ClientIdentity, Entry, Feature, Grant, Rights};
 use groups::{Active, Destination, Sender};
 use serde_json::{Value, json};
 
+use crate::answer::Answer;
 use crate::directory::NewsDirectory;
 use crate::exit::{Meaning, Status};
 use crate::flags::{Command, DIR, Flag, Given, JSON, Operands};
@@ -86,12 +88,9 @@ fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
         visitor: &visitor,
         rights: &rights,
         off_for_all: settings.nntp.switched_off(),
+        group: text("group"),
     };
-    let group = text("group");
-    match given.has("json") {
-        true => writeln!(out, "{}", found.in_json(group.as_deref()))?,
-        false => found.write_text(out, group.as_deref())?,
-    }
+    given.print(&found, out)?;
     Ok(match rights.is_nothing() {
         true => Status::NO,
         false => Status::OK,
@@ -106,10 +105,12 @@ struct Found<'a> {
     rights: &'a Rights,
     /// What `[nntp] without` switches off.
     off_for_all: Vec<Feature>,
+    /// A group to tell of, too.
+    group: Option<Cow<'a, str>>,
 }
 
-impl Found<'_> {
-    fn write_text(&self, out: &mut dyn Write, group: Option<&str>) -> io::Result<()> {
+impl Answer for Found<'_> {
+    fn write_text(&self, out: &mut dyn Write) -> io::Result<()> {
         let (access, visitor) = (self.access, self.visitor);
         for (entry, misfit) in access.explain(visitor) {
             let (name, place) = (&entry.name, place(entry));
@@ -129,7 +130,7 @@ impl Found<'_> {
         for (what, told) in self.told() {
             writeln!(out, "  {what}: {told}")?;
         }
-        if let Some(group) = group {
+        if let Some(group) = &self.group {
             let word = |may| if may { "may" } else { "may not" };
             let (reads, posts, sends) = self.in_group(group);
             writeln!(
@@ -153,6 +154,54 @@ impl Found<'_> {
         }
     }
 
+    fn json(&self) -> Value {
+        let (access, visitor, rights) = (self.access, self.visitor, self.rights);
+        let mut passed = Vec::new();
+        let mut fits = None;
+        for (entry, misfit) in access.explain(visitor) {
+            match misfit {
+                Some(misfit) => passed.push(json!({
+                    "entry": entry.name,
+                    "place": place(entry),
+                    "why": misfit.to_string(),
+                })),
+                None => {
+                    fits = Some(json!({ "entry": entry.name, "place": place(entry) }));
+                    break;
+                }
+            }
+        }
+        let entry = rights.entry();
+        let limits = rights.limits();
+        let mut told = json!({
+            "fits": fits,
+            "passed": passed,
+            "read": entry.read,
+            "post": entry.post,
+            "send": entry.send,
+            "approve": rights.may_approve(),
+            "can_log_in": self.can_log_in(),
+            "takes_passwords": access.takes_passwords(visitor),
+            "without": self.switched_off(),
+            "size_max": limits.size_max,
+            "connections_max": limits.connections_max,
+            "connections_per_address_max": limits.connections_per_address_max,
+            "posts_per_minute_max": limits.posts_per_minute_max,
+            "articles_per_minute_max": limits.articles_per_minute_max,
+            "bytes_per_second_max": limits.bytes_per_second_max,
+        });
+        if let (Some(group), Some(object)) = (&self.group, told.as_object_mut()) {
+            let (reads, posts, sends) = self.in_group(group);
+            object.insert(
+                "group".to_owned(),
+                json!({ "group": group, "read": reads, "post": posts, "send": sends }),
+            );
+        }
+        told
+    }
+}
+
+impl Found<'_> {
     /// Whether he may read a group, post to it, and send it; aliases are followed for the last two.
     fn in_group(&self, group: &str) -> (bool, bool, bool) {
         let name = group.as_bytes();
@@ -214,52 +263,6 @@ impl Found<'_> {
 
     fn can_log_in(&self) -> bool {
         self.rights.can_log_in() && !self.off_for_all.contains(&Feature::AuthInfo)
-    }
-
-    fn in_json(&self, group: Option<&str>) -> Value {
-        let (access, visitor, rights) = (self.access, self.visitor, self.rights);
-        let mut passed = Vec::new();
-        let mut fits = None;
-        for (entry, misfit) in access.explain(visitor) {
-            match misfit {
-                Some(misfit) => passed.push(json!({
-                    "entry": entry.name,
-                    "place": place(entry),
-                    "why": misfit.to_string(),
-                })),
-                None => {
-                    fits = Some(json!({ "entry": entry.name, "place": place(entry) }));
-                    break;
-                }
-            }
-        }
-        let entry = rights.entry();
-        let limits = rights.limits();
-        let mut told = json!({
-            "fits": fits,
-            "passed": passed,
-            "read": entry.read,
-            "post": entry.post,
-            "send": entry.send,
-            "approve": rights.may_approve(),
-            "can_log_in": self.can_log_in(),
-            "takes_passwords": access.takes_passwords(visitor),
-            "without": self.switched_off(),
-            "size_max": limits.size_max,
-            "connections_max": limits.connections_max,
-            "connections_per_address_max": limits.connections_per_address_max,
-            "posts_per_minute_max": limits.posts_per_minute_max,
-            "articles_per_minute_max": limits.articles_per_minute_max,
-            "bytes_per_second_max": limits.bytes_per_second_max,
-        });
-        if let (Some(group), Some(object)) = (group, told.as_object_mut()) {
-            let (reads, posts, sends) = self.in_group(group);
-            object.insert(
-                "group".to_owned(),
-                json!({ "group": group, "read": reads, "post": posts, "send": sends }),
-            );
-        }
-        told
     }
 }
 

@@ -10,6 +10,7 @@ use feed::push_article;
 use rustix::fs::OFlags;
 use store::{Lender, Numbers, Reader};
 
+use super::article::link;
 use crate::directory::NewsDirectory;
 use crate::exit::Status;
 use crate::flags::{Command, DIR, Flag, Given, Operands};
@@ -152,7 +153,7 @@ fn push_named(
             .find(word)?
             .filter(|line| reader.is_alive(line))
             .and_then(|line| line.position),
-        _ => match group_and_number(word) {
+        _ => match link(word) {
             Some((group, number)) => numbers.position(&group, number)?,
             None => None,
         },
@@ -167,15 +168,6 @@ fn push_named(
         Err(error) => return Err(error.into()),
     }
     Ok(true)
-}
-
-/// `comp/lang/c/123` as in a togo file, or `comp.lang.c/123` as in history. No group has a slash in its name.
-fn group_and_number(word: &[u8]) -> Option<(Vec<u8>, u64)> {
-    let at = word.iter().rposition(|&byte| byte == b'/')?;
-    let (group, number) = word.split_at_checked(at)?;
-    let number = std::str::from_utf8(number.get(1..)?).ok()?.parse().ok()?;
-    let dots = |&byte: &u8| if byte == b'/' { b'.' } else { byte };
-    Some((group.iter().map(dots).collect(), number))
 }
 
 /// Appends a file. The size is that of the file when it was opened: should it shrink, the batch is filled up, so that the count stays true, as in

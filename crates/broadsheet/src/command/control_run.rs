@@ -7,9 +7,10 @@ use article::{Article, Form};
 use relay::Now;
 use relay::control::decide::{ControlOutcome, Done};
 use relay::control::processor::ControlProcessor;
-use serde_json::json;
+use serde_json::{Value, json};
 use store::Spool;
 
+use crate::answer::Answer;
 use crate::directory::NewsDirectory;
 use crate::exit::{Meaning, Status};
 use crate::flags::{Command, DIR, Flag, Given, JSON, Operands};
@@ -84,10 +85,7 @@ fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
     let Some(outcome) = outcome else {
         anyhow::bail!("the article is not a control message: it has no Control header");
     };
-    match given.has("json") {
-        true => writeln!(out, "{}", json(&outcome))?,
-        false => write_text(&outcome, out)?,
-    }
+    given.print(&outcome, out)?;
     Ok(match outcome.done {
         Done::Acted | Done::Nothing => Status::OK,
         Done::Waits | Done::Refused | Done::Dropped => Status::NO,
@@ -104,21 +102,23 @@ fn lines(outcome: &ControlOutcome) -> Vec<String> {
     lines.iter().map(shown).collect()
 }
 
-fn write_text(outcome: &ControlOutcome, out: &mut dyn Write) -> io::Result<()> {
-    for line in lines(outcome) {
-        writeln!(out, "{line}")?;
+impl Answer for ControlOutcome {
+    fn write_text(&self, out: &mut dyn Write) -> io::Result<()> {
+        for line in lines(self) {
+            writeln!(out, "{line}")?;
+        }
+        if self.verified != "-" {
+            writeln!(out, "verified: {}", self.verified)?;
+        }
+        writeln!(out, "{}: {}", self.done.word(), self.why)
     }
-    if outcome.verified != "-" {
-        writeln!(out, "verified: {}", outcome.verified)?;
-    }
-    writeln!(out, "{}: {}", outcome.done.word(), outcome.why)
-}
 
-fn json(outcome: &ControlOutcome) -> serde_json::Value {
-    json!({
-        "done": outcome.done.word(),
-        "why": outcome.why,
-        "verified": outcome.verified,
-        "changes": lines(outcome),
-    })
+    fn json(&self) -> Value {
+        json!({
+            "done": self.done.word(),
+            "why": self.why,
+            "verified": self.verified,
+            "changes": lines(self),
+        })
+    }
 }

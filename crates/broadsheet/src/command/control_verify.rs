@@ -1,11 +1,12 @@
 //! `broadsheet control verify`
 
+use std::borrow::Cow;
 use std::io::{self, Read, Write};
 
 use article::{Article, Form, Header};
 use relay::verify::{Unverified, Verified};
 use relay::{Keyring, Now};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::answer::Answer;
 use crate::directory::NewsDirectory;
@@ -53,42 +54,47 @@ fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
     }
     let article = Article::parse(&bytes, Form::Native);
     let verdict = relay::verify(&article, &keyring, Now::read().seconds);
-    if given.has("json") {
-        let id = article.value(Header::MessageId).unwrap_or_default();
-        let id = String::from_utf8_lossy(id).into_owned();
-        writeln!(out, "{}", json(&id, &verdict))?;
-    } else {
-        match &verdict {
-            Ok(verified) => writeln!(out, "{}", sentence(verified))?,
-            Err(why) => writeln!(out, "not verified: {why}")?,
-        }
-    }
-    Ok(match verdict {
+    let id = article.value(Header::MessageId).unwrap_or_default();
+    let checked = Checked {
+        id: String::from_utf8_lossy(id),
+        verdict,
+    };
+    given.print(&checked, out)?;
+    Ok(match checked.verdict {
         Ok(_) => Status::OK,
         Err(_) => Status::NO,
     })
 }
 
-fn sentence(verified: &Verified<'_>) -> String {
-    let key = verified.key;
-    format!(
-        "verified by {} {} ({})",
-        key.id(),
-        key.user_id(),
-        verified.hierarchies.join(",")
-    )
+/// Who signed an article.
+struct Checked<'a> {
+    id: Cow<'a, str>,
+    verdict: Result<Verified<'a>, Unverified>,
 }
 
-fn json(id: &str, verdict: &Result<Verified<'_>, Unverified>) -> serde_json::Value {
-    match verdict {
-        Ok(verified) => json!({
-            "id": id,
-            "verified": true,
-            "key": verified.key.json(),
-            "hierarchies": verified.hierarchies,
-            "signed": verified.signed.seconds,
-            "digest": verified.signed.digest.name(),
-        }),
-        Err(why) => json!({ "id": id, "verified": false, "why": why.to_string() }),
+impl Answer for Checked<'_> {
+    fn write_text(&self, out: &mut dyn Write) -> io::Result<()> {
+        match &self.verdict {
+            Ok(verified) => {
+                let (id, name) = (verified.key.id(), verified.key.user_id());
+                let hierarchies = verified.hierarchies.join(",");
+                writeln!(out, "verified by {id} {name} ({hierarchies})")
+            }
+            Err(why) => writeln!(out, "not verified: {why}"),
+        }
+    }
+
+    fn json(&self) -> Value {
+        match &self.verdict {
+            Ok(verified) => json!({
+                "id": self.id,
+                "verified": true,
+                "key": verified.key.json(),
+                "hierarchies": verified.hierarchies,
+                "signed": verified.signed.seconds,
+                "digest": verified.signed.digest.name(),
+            }),
+            Err(why) => json!({ "id": self.id, "verified": false, "why": why.to_string() }),
+        }
     }
 }

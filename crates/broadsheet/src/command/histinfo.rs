@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use anyhow::Context;
 use store::{HistoryLine, Reader, history};
 
+use super::article::link;
 use crate::directory::NewsDirectory;
 use crate::exit::{Meaning, Status};
 use crate::flags::{Command, DIR, Flag, Given, Operands};
@@ -79,7 +80,7 @@ fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
                 out.write_all(b"\n")?;
             }
             Ok(None) => {
-                eprintln!("broadsheet: article {} does not exist", shown(&line));
+                eprintln!("broadsheet: no such article: {}", shown(&line));
                 status = worse(status, Status::NO);
             }
             // The next one may lie elsewhere.
@@ -115,15 +116,6 @@ fn history_line(reader: &Reader, name: &[u8]) -> Result<Option<Vec<u8>>, store::
     };
     // The record has the line of the day it was filed; history has the last word.
     Ok(reader.find(filed.id)?.map(|line| line.text.to_vec()))
-}
-
-/// `comp/lang/c/123` or `comp.lang.c/123`: the last slash stands before the number, others are dots.
-fn link(name: &[u8]) -> Option<(Vec<u8>, u64)> {
-    let slash = name.iter().rposition(|byte| *byte == b'/')?;
-    let (group, number) = name.split_at_checked(slash)?;
-    let number = article::decimal::parse(number.get(1..)?)?;
-    let dots = |byte: &u8| if *byte == b'/' { b'.' } else { *byte };
-    Some((group.iter().map(dots).collect(), number))
 }
 
 /// An absolute name without the spool in front; `find .` puts a dot there.

@@ -124,7 +124,7 @@ fn take(
     let mut fields = line.split(|&b| b == b'\t');
     let (Some(id), Some(dates)) = (fields.next(), fields.next()) else {
         return Ok(Taken::Bad(
-            "a history line must have two or three fields, separated by tabs",
+            "garbled: a history line must have two or three fields, separated by tabs",
         ));
     };
     if article::message_id::check(id).is_err() {

@@ -89,7 +89,7 @@ fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
     {
         if tables_rule(directory)? {
             let why = format!(
-                "explist was not installed: the [[expire]] rules in {} override it; remove them first",
+                "explist was not installed: {} has [[expire]] rules, which override it; remove them first",
                 directory.file(settings::FILE).display()
             );
             import.faults.push((None, why));

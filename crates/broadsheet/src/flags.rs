@@ -417,7 +417,7 @@ mod tests {
     #[test]
     fn an_unknown_flag_names_the_nearest() {
         assert!(refused(&["--jsno"]).contains("unknown flag --jsno; did you mean --json?"));
-        assert!(refused(&["-q"]).contains("unknown flag -q; it has -o -s -d"));
+        assert!(refused(&["-q"]).contains("unknown flag -q; the one-letter flags are -o -s -d"));
     }
 
     #[test]

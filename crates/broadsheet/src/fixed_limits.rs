@@ -107,8 +107,8 @@ fixed! {
     groups::sys::LINE_BYTES_MAX, Unit::Bytes, "line of sys", "A longer line, with its continuations, is an error.";
     groups::sites::SITES_MAX, Unit::Count("sites"), "sites in sys and broadsheet.toml", "More sites are an error.";
     groups::command_line::COMMAND_BYTES_MAX, Unit::Bytes, "command in sys or broadsheet.toml", "A longer one is an error.";
-    groups::matrix::CACHED_ROWS_MAX, Unit::Count("names"), "unknown groups remembered", "Of so many groups outside active, and of so many distributions, is remembered which sites want them; then it starts anew.";
-    groups::matrix::CACHED_NAME_BYTES_MAX, Unit::Bytes, "unknown group remembered", "A longer name is worked out each time.";
+    groups::matrix::CACHED_ROWS_MAX, Unit::Count("names"), "unknown groups in the cache", "The cache of the sites that want a group outside active, or a distribution, holds this many names; then it is cleared.";
+    groups::matrix::CACHED_NAME_BYTES_MAX, Unit::Bytes, "name of an unknown group in the cache", "A longer name is not cached.";
     store::SEGMENT_BYTES_MIN, Unit::Bytes, "smallest segment", "Lowest value of store.segment_bytes.";
     store::SEGMENT_BYTES_MAX, Unit::Bytes, "largest segment", "Highest value of store.segment_bytes: offsets in a segment have 32 bits.";
     store::PAD_BYTES_MAX, Unit::Bytes, "pad at the end of a segment", "Part of a segment that is reserved for the padding.";
@@ -132,7 +132,7 @@ fixed! {
     expire::explist::RULES_MAX, Unit::Count("rules"), "rules of explist", "More are an error.";
     expire::archiving::COPY_FAILURES_MAX, Unit::Count("copies"), "failed copies to archives", "After this many, a run of expire stops archiving, and the articles that it should archive are kept, as in C News.";
     expire::archiving::index_line::SUBJECT_BYTES_MAX, Unit::Bytes, "subject in a line of expire -p", "A longer one is truncated and ends in `...', as in C News.";
-    expire::unreadable_expires::LISTED_MAX, Unit::Count("articles"), "articles that expire -g tells of", "So many are told one by one; more are only counted.";
+    expire::unreadable_expires::LISTED_MAX, Unit::Count("articles"), "articles that expire -g reports", "This many are reported one by one; more are only counted.";
     feed::site_state::SITE_NAME_BYTES_MAX, Unit::Bytes, "name of a site with a feed", "The name is also that of a directory in feeds/.";
     feed::deferred::DEFERRED_MAX, Unit::Count("articles"), "deferred articles of a site", "With more, the feed waits until the site has accepted some.";
     feed::waiting::ROUND_ARTICLES_MAX, Unit::Count("articles"), "articles collected in one pass for all sites", "Further articles are collected in another pass.";

@@ -47,7 +47,7 @@ fn each_group_loses_what_is_old_by_its_own_rule() {
         "{told:?}"
     );
     let told = program.run(&["expire", "--dir", "news", "--now", &two]);
-    assert!(told.err.contains("add --force"), "{told:?}");
+    assert!(told.err.contains("use --force"), "{told:?}");
     let told = program.run(&["expire", "--dir", "news", "--now", &two, "--force"]);
     assert_eq!(told.status, 0, "{told:?}");
     let shown = |id: &str| program.run(&["article", "--dir", "news", id]).status;

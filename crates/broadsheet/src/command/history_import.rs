@@ -118,7 +118,7 @@ fn take(
     let line = line.strip_suffix(b"\n").unwrap_or(line);
     if line.first() == Some(&b'[') {
         return Ok(Taken::Bad(
-            "a hash, not a Message-ID (INN 2): feed the article instead",
+            "a hash, not an id (INN 2): feed the article instead",
         ));
     }
     let mut fields = line.split(|&b| b == b'\t');

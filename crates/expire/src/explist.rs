@@ -338,11 +338,11 @@ mod tests {
             ),
             (
                 "all x 5 =",
-                "explist:1: has `=' where an archive directory, `-' or `@' belongs",
+                "explist:1: has `=' in place of an archive directory, `-' or `@'",
             ),
             (
                 "all x 5 =-",
-                "explist:1: has `=-' where an archive directory, `-' or `@' belongs",
+                "explist:1: has `=-' in place of an archive directory, `-' or `@'",
             ),
             (
                 "\0\0\0\0",

@@ -199,10 +199,7 @@ const ALSO: &[(&str, &str)] = &[
     ("nntp::lib::LOGINS_FAILED_MAX", "nntp::LOGINS_FAILED_MAX"),
     ("nntp::lib::OUT_BYTES_MAX", "nntp::OUT_BYTES_MAX"),
     ("store::log::position::POSITION_MAX", "store::POSITION_MAX"),
-    (
-        "store::spool::current::PAD_BYTES_MAX",
-        "store::PAD_BYTES_MAX",
-    ),
+    ("store::log::art::PAD_BYTES_MAX", "store::PAD_BYTES_MAX"),
     (
         "store::check::report::FINDINGS_MAX",
         "store::fsck::FINDINGS_MAX",

@@ -16,7 +16,7 @@ use article::decimal;
 use crate::error::UNREADABLE;
 use crate::io::bytes::cut;
 use crate::io::map::is_unreadable;
-use crate::log::position::SegmentFile;
+use crate::log::segments::SegmentFile;
 use crate::spool::{first_line, is_line_of};
 use crate::{Error, Expires, Position};
 

@@ -1,7 +1,7 @@
 //! The one writer of the log.
 
 pub(crate) mod active_file;
-pub(crate) mod current;
+pub(crate) mod derived;
 pub(crate) mod edited_active;
 pub(crate) mod recover;
 
@@ -18,20 +18,23 @@ use crate::history::sealed::SealedHistory;
 use crate::history::{HistoryLine, Unreadable, has_unreadable_line, push_seen, sound_line};
 use crate::index::watermark::Watermark;
 use crate::index::{self, Index};
-use crate::io::disk::Disk;
+use crate::io::disk::{Disk, RealDisk};
 use crate::io::lock::Lock;
+use crate::log::art::Art;
+use crate::log::art::PAD_BYTES_MAX;
 use crate::log::filing::Filing;
 use crate::log::pending::SPILL_BYTES;
-use crate::log::position::{POSITION_MAX, SegmentFile, segment_path};
+use crate::log::position::POSITION_MAX;
 use crate::log::record::{self, Commit, Kind};
 use crate::log::relocation_cache::Tables;
-use crate::log::segment::{self, SEGMENT_HEADER_BYTES, SegmentHeader};
+use crate::log::segment::{SEGMENT_HEADER_BYTES, SegmentHeader};
+use crate::log::segments::{SegmentFile, Segments};
 use crate::overview::row::push_row;
 use crate::overview::{self, Block};
 use crate::read::published::Publisher;
 use crate::read::stored_record::{StoredRecord, read_record};
 use crate::spool::active_file::ActiveFile;
-use crate::spool::current::{Art, Derived, PAD_BYTES_MAX};
+use crate::spool::derived::Derived;
 use crate::{Error, Expires, Position, check::repair};
 
 /// When an article counts as filed.
@@ -98,6 +101,7 @@ pub struct Committed {
 pub struct Spool {
     pub(crate) disk: Arc<dyn Disk>,
     pub(crate) dir: PathBuf,
+    pub(crate) segments: Segments,
     pub(crate) options: Options,
     pub(crate) boot: [u64; 2],
     pub(crate) active: ActiveFile,
@@ -118,16 +122,14 @@ pub struct Spool {
 impl Spool {
     /// Takes the lock and opens the news directory; after a crash, replays what the derived files lack.
     pub fn open(dir: &Path, options: Options) -> Result<Spool, Error> {
-        Spool::open_on(Arc::new(crate::io::disk::RealDisk), dir, options)
+        Spool::open_on(Arc::new(RealDisk), dir, options)
     }
 
     /// As [`Spool::open`], on another disk.
     pub fn open_on(disk: Arc<dyn Disk>, dir: &Path, options: Options) -> Result<Spool, Error> {
-        if !dir.join("segments").is_dir() {
-            return Err(Error::NotANewsDirectory(dir.to_owned()));
-        }
+        let segments = Segments::find(&disk, dir)?;
         let lock = Lock::take(dir, options.patience)?;
-        recover::open(disk, dir, options, lock)
+        recover::open(&segments, dir, options, lock)
     }
 
     /// As [`Spool::open`], with the lock taken already: by the daemon, which takes it without asking anybody.
@@ -135,10 +137,9 @@ impl Spool {
     /// # Errors
     /// As [`Spool::open`].
     pub fn open_with(lock: Lock, dir: &Path, options: Options) -> Result<Spool, Error> {
-        if !dir.join("segments").is_dir() {
-            return Err(Error::NotANewsDirectory(dir.to_owned()));
-        }
-        let mut spool = recover::open(Arc::new(crate::io::disk::RealDisk), dir, options, lock)?;
+        let disk: Arc<dyn Disk> = Arc::new(RealDisk);
+        let segments = Segments::find(&disk, dir)?;
+        let mut spool = recover::open(&segments, dir, options, lock)?;
         spool.mend_expired()?;
         Ok(spool)
     }
@@ -197,9 +198,8 @@ impl Spool {
         if position.0 >= self.art.header.base + self.art.append.end {
             self.commit()?;
         }
-        let segments = self.dir.join("segments");
-        let bases = segment::list(&*self.disk, &segments)?;
-        match read_record(&*self.disk, &segments, &bases, &Tables::default(), position) {
+        let bases = self.segments.bases()?;
+        match read_record(&self.segments, &bases, &Tables::default(), position) {
             Err(Error::NoArticle(_)) => Ok(None),
             read => read.map(Some),
         }
@@ -265,7 +265,7 @@ impl Spool {
             true => self.sealed.base_of(address),
             false => self.art.header.base,
         };
-        let path = segment_path(&self.dir.join("segments"), base, SegmentFile::His);
+        let path = self.segments.path(base, SegmentFile::His);
         Error::unreadable(&path, address - base)
     }
 
@@ -449,20 +449,11 @@ impl Spool {
 
     /// Every block of overview rows of every segment. Rows that wait for a commit are not among them.
     pub(crate) fn each_block(&self, mut each: impl FnMut(&Block<'_>)) -> Result<(), Error> {
-        let segments = self.dir.join("segments");
-        for base in segment::list(&*self.disk, &segments)? {
-            let Some(file) = segment::open_view(&*self.disk, &segments, base, SegmentFile::Ovr)?
-            else {
-                continue;
-            };
-            let path = segment_path(&segments, base, SegmentFile::Ovr);
-            let at = |source| Error::io(segment::REMAKE, &path, source);
-            let map = file
-                .length()
-                .and_then(|length| file.map(length))
-                .map_err(at)?;
+        for base in self.segments.bases()? {
+            let map = self.segments.map_derived(base, SegmentFile::Ovr)?;
             overview::blocks(map.bytes()).for_each(|block| each(&block));
             if let Some(offset) = map.unreadable_from() {
+                let path = self.segments.path(base, SegmentFile::Ovr);
                 return Err(Error::unreadable(&path, offset));
             }
         }
@@ -667,15 +658,14 @@ impl Spool {
                 segment_bytes: header.span,
             });
         }
-        let segments = self.dir.join("segments");
-        segment::create(&*self.disk, &segments, header)?;
-        self.enter(&segments, header)?;
+        self.segments.create(header)?;
+        self.enter(header)?;
         self.is_poisoned = false;
         self.log_state()
     }
 
     /// Makes a freshly made segment the current one.
-    fn enter(&mut self, segments: &Path, header: SegmentHeader) -> Result<(), Error> {
+    fn enter(&mut self, header: SegmentHeader) -> Result<(), Error> {
         let mark = Watermark {
             base: header.base,
             art_end: SEGMENT_HEADER_BYTES,
@@ -685,9 +675,9 @@ impl Spool {
             newest: 0,
             ..self.mark()
         };
-        self.art = Art::open(&self.disk, segments, header.base, mark.art_end)?;
-        self.derived = Derived::open(&*self.disk, &self.dir, header, &mark)?;
-        self.sealed = SealedHistory::new(self.disk.clone(), segments, header.base);
+        self.art = Art::open(&self.segments, header.base, mark.art_end)?;
+        self.derived = Derived::open(&self.segments, &self.dir, header, &mark)?;
+        self.sealed = SealedHistory::new(&self.segments, header.base);
         self.checkpointed = mark.art_end;
         self.index.set_applied(&self.mark(), self.boot);
         self.publish_commit();

@@ -14,14 +14,15 @@ use crate::history::exceptions::Exceptions;
 use crate::io::disk::{Disk, Open, RealDisk};
 use crate::io::lock::Lock;
 use crate::io::salvage::Salvage;
-use crate::log::position::{SegmentFile, segment_path};
 use crate::log::record::{Kind, Record};
-use crate::log::segment::{SEGMENT_HEADER_BYTES, SegmentHeader, Step, Walk};
+use crate::log::segment::{SEGMENT_HEADER_BYTES, SegmentHeader};
+use crate::log::segments::{SegmentFile, Segments, base_of};
+use crate::log::walk::{Step, Walk};
 use crate::overview;
 use crate::overview::row::push_row_of;
 use crate::overview::used_numbers::UsedNumbers;
 use crate::spool::{Options, Spool, is_line_of};
-use crate::{Error, Position, check::repair, log::segment, reclaim::repack, spool::recover};
+use crate::{Error, Position, check::repair, reclaim::repack, spool::recover};
 
 pub use crate::check::report::{FINDINGS_MAX, Finding, LOST_IDS_MAX, Report};
 
@@ -35,13 +36,10 @@ pub fn fsck(dir: &Path, repair: bool) -> Result<Report, Error> {
 
 /// As [`fsck`], on another disk.
 pub fn fsck_on(disk: Arc<dyn Disk>, dir: &Path, repair: bool) -> Result<Report, Error> {
-    let segments = dir.join("segments");
-    if !segments.is_dir() {
-        return Err(Error::NotANewsDirectory(dir.to_owned()));
-    }
+    let plain = Segments::find(&disk, dir)?;
     // What cannot be read is damage, too.
-    let plain = disk;
-    let disk = Salvage::of(plain.clone());
+    let disk = Salvage::of(disk);
+    let segments = Segments::of(&disk, dir);
     let mut report = Report::default();
     let options = Options {
         repair,
@@ -51,7 +49,7 @@ pub fn fsck_on(disk: Arc<dyn Disk>, dir: &Path, repair: bool) -> Result<Report, 
     let _no_expire = Lock::take_named(dir, "lock.expire", options.patience.is_none())?;
     let lock = Lock::take(dir, options.patience)?;
     if repair {
-        repair::before_opening(&disk, dir, &mut report)?;
+        repair::before_opening(&segments, dir, &mut report)?;
     }
     let expired_path = dir.join("expired");
     let expired_bad =
@@ -60,7 +58,7 @@ pub fn fsck_on(disk: Arc<dyn Disk>, dir: &Path, repair: bool) -> Result<Report, 
     let cancels = map_whole(&*disk, &dir.join("cancels"));
     let cancels = cancels.map_or_else(Vec::new, |map| map.bytes().to_vec());
     // A replay ends the log where a commit was torn: unless it is to repair, it must not take a bad sector for that.
-    let opened_on = if repair { disk.clone() } else { plain };
+    let opened_on = if repair { &segments } else { &plain };
     let mut spool = recover::open(opened_on, dir, options, lock)?;
     if expired_bad {
         report.tell(
@@ -77,7 +75,7 @@ pub fn fsck_on(disk: Arc<dyn Disk>, dir: &Path, repair: bool) -> Result<Report, 
     report.notices = spool.notices.clone();
     let mut seen = Seen::default();
     let mut bad = Vec::new();
-    for base in segment::list(&*disk, &segments)? {
+    for base in segments.bases()? {
         if base > spool.art.header.base {
             // Its making was cut short before anything was filed in it; the next one takes its place.
             continue;
@@ -89,8 +87,8 @@ pub fn fsck_on(disk: Arc<dyn Disk>, dir: &Path, repair: bool) -> Result<Report, 
             u64::MAX
         };
         if check_segment(
-            &disk,
             &segments,
+            dir,
             (base, end),
             Visibility {
                 expired: spool.expired.state()?,
@@ -109,7 +107,7 @@ pub fn fsck_on(disk: Arc<dyn Disk>, dir: &Path, repair: bool) -> Result<Report, 
     if repair && !bad.is_empty() {
         spool = repair::views(spool, &bad)?;
     }
-    for path in repair::orphans(&*disk, &segments)? {
+    for path in repair::orphans(&segments)? {
         report.tell(&path, 0, repair::ORPHAN, false);
     }
     if repair || bad.is_empty() {
@@ -172,25 +170,25 @@ impl Expected {
 
 /// Checks one segment; returns true when `.his` or `.ovr` are to be made again.
 fn check_segment(
-    disk: &Arc<dyn Disk>,
-    segments: &Path,
+    segments: &Segments,
+    dir: &Path,
     (base, end): (u64, u64),
     alive: Visibility<'_>,
     seen: &mut Seen,
     report: &mut Report,
     repair: bool,
 ) -> Result<bool, Error> {
-    let path = segment_path(segments, base, SegmentFile::Art);
+    let disk = segments.disk();
+    let path = segments.path(base, SegmentFile::Art);
     let at = |source| Error::io("read", &path, source);
-    let file = disk
-        .open(&path, if repair { Open::Write } else { Open::Read })
-        .map_err(at)?;
+    let how = if repair { Open::Write } else { Open::Read };
+    let file = segments.open(base, SegmentFile::Art, how).map_err(at)?;
     if let Err(error) = SegmentHeader::read(&*file, &path) {
         report.tell(&path, 0, error.to_string(), false);
     }
     let (his_path, ovr_path) = (
-        segment_path(segments, base, SegmentFile::His),
-        segment_path(segments, base, SegmentFile::Ovr),
+        segments.path(base, SegmentFile::His),
+        segments.path(base, SegmentFile::Ovr),
     );
     let ovr_map = map_whole(&**disk, &ovr_path);
     let his_map = map_whole(&**disk, &his_path);
@@ -296,7 +294,7 @@ fn check_segment(
         );
         views_bad = true;
     }
-    let exp_path = segment_path(segments, base, SegmentFile::Exp);
+    let exp_path = segments.path(base, SegmentFile::Exp);
     if !views_bad
         && !exceptions_agree(
             &**disk,
@@ -340,7 +338,7 @@ fn check_segment(
         report.lost_ids.extend(ids);
         report.tell(&path, from, what, repair);
         if repair {
-            repair::put_aside(disk, segments, &path, &*file, (from, to))?;
+            repair::put_aside(&**disk, dir, &path, &*file, (from, to))?;
             views_bad = true;
         }
     }
@@ -352,7 +350,7 @@ fn check_segment(
             repair,
         );
         if repair {
-            repack::repack(disk, segments, base, alive, None)?;
+            repack::repack(segments, base, alive, None)?;
         }
     }
     Ok(views_bad)
@@ -516,7 +514,7 @@ fn check_cancels(
     let mut text = vec![0; append.length()? as usize];
     let got = append.file.read_at(&mut text, 0).map_err(at)?;
     text.truncate(got);
-    let bases = segment::list(&*spool.disk, &spool.dir.join("segments"))?;
+    let bases = spool.segments.bases()?;
     let mut there = HashSet::new();
     let mut bad = None;
     for (offset, line) in crate::history::lines(&text) {
@@ -573,16 +571,10 @@ fn check_cancels(
 
 /// True when a position lies in a segment that is there.
 fn has_article(spool: &Spool, bases: &[u64], position: u64) -> bool {
-    let place = bases.partition_point(|base| *base <= position);
-    let Some(base) = place.checked_sub(1).and_then(|place| bases.get(place)) else {
-        return false;
-    };
-    let path = segment_path(&spool.dir.join("segments"), *base, SegmentFile::Art);
-    let file = spool.disk.open(&path, Open::Read);
-    let header = file
-        .ok()
-        .and_then(|file| SegmentHeader::read(&*file, &path).ok());
-    header.is_some_and(|header| position - base < header.span)
+    base_of(bases, position).is_some_and(|base| {
+        let opened = spool.segments.open_art(base, Open::Read);
+        opened.is_ok_and(|(_, header)| position - base < header.span)
+    })
 }
 
 /// Every history line must be found through the index, at its own address.

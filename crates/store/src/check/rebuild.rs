@@ -8,7 +8,7 @@ use crate::io::lock::Lock;
 use crate::io::salvage::Salvage;
 use crate::spool::recover::rebuild_derived;
 use crate::spool::{Options, Spool};
-use crate::{Error, check::repair, log::segment, spool::recover};
+use crate::{Error, check::repair, spool::recover};
 
 /// What a rebuild went through.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -37,10 +37,10 @@ pub fn rebuild(dir: &Path) -> Result<Rebuilt, Error> {
     let spool = Spool::open_on(disk.clone(), dir, options)?;
     repair::remove_index(&*spool.disk, dir)?;
     let mut told = Rebuilt::default();
-    for base in segment::list(&*spool.disk, &dir.join("segments"))? {
+    for base in spool.segments.bases()? {
         told.segments += 1;
         if base != spool.art.header.base {
-            let (articles, damaged) = rebuild_derived(&disk, dir, base)?;
+            let (articles, damaged) = rebuild_derived(&spool.segments, dir, base)?;
             told.articles += articles;
             told.damaged += damaged.len() as u64;
             told.notices.extend(damaged);

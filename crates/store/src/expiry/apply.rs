@@ -2,11 +2,14 @@
 //! segments go.
 
 use crate::expiry::state::{END_OF_COPY, push_cut, push_link};
+use crate::io::disk::Open;
 use crate::io::replace::replace;
 use crate::log::record::{Kind, Record};
-use crate::log::segment::{SEGMENT_HEADER_BYTES, Step, Walk};
+use crate::log::segment::SEGMENT_HEADER_BYTES;
+use crate::log::segments::{SegmentFile, base_of};
+use crate::log::walk::{Step, Walk};
 use crate::spool::{Committed, SNAPSHOT_PART, Spool};
-use crate::{Error, ExpiryState, log::segment, reclaim::unreclaimed, spool::recover};
+use crate::{Error, ExpiryState, reclaim::unreclaimed, spool::recover};
 
 /// Lines of one record of expire, bytes: what fits in the smallest segment with room to spare.
 const PIECE_BYTES: usize = 128 << 10;
@@ -132,7 +135,7 @@ impl Spool {
                 && *cut > table.high(id).saturating_add(1)
             {
                 return Err(Error::Damaged {
-                    path: self.dir.join("segments"),
+                    path: self.segments.folder().to_owned(),
                     offset: 0,
                     what: "an overview row has a number that active never gave",
                 });
@@ -199,12 +202,10 @@ impl Spool {
         if !self.has_copy_behind(newest)? {
             return Ok(false);
         }
-        let segments = self.dir.join("segments");
-        let bases = segment::list(&*self.disk, &segments)?;
+        let bases = self.segments.bases()?;
         let stays = |position: u64| {
-            let place = bases.partition_point(|base| *base <= position);
-            let base = place.checked_sub(1).and_then(|place| bases.get(place));
-            base.is_some_and(|base| *base < newest && !dead.contains(base))
+            let base = base_of(&bases, position);
+            base.is_some_and(|base| base < newest && !dead.contains(&base))
         };
         let text = self.cancels_text()?;
         for (_, line) in crate::history::lines(&text) {
@@ -222,7 +223,7 @@ impl Spool {
     /// Writes `cancels` anew without those of segments before the oldest that is left, once they are the greater part of it.
     /// Killed in between, the next start makes it again from the log.
     pub(crate) fn prune_cancels(&mut self) -> Result<(), Error> {
-        let bases = segment::list(&*self.disk, &self.dir.join("segments"))?;
+        let bases = self.segments.bases()?;
         let oldest = bases.first().copied().unwrap_or(0);
         let text = self.cancels_text()?;
         let stays = |line: &[u8]| {
@@ -269,7 +270,7 @@ impl Spool {
 
     /// True when a segment behind `newest` begins with copies; if none does, a new segment is begun.
     fn has_copy_behind(&mut self, newest: u64) -> Result<bool, Error> {
-        let bases = segment::list(&*self.disk, &self.dir.join("segments"))?;
+        let bases = self.segments.bases()?;
         if self.has_copy_after(newest, &bases)? {
             return Ok(true);
         }
@@ -300,16 +301,11 @@ impl Spool {
 
     /// True when a segment begins with whole copies of active and of what has expired.
     fn begins_with_copy(&self, base: u64) -> Result<bool, Error> {
-        let segments = self.dir.join("segments");
-        let path = crate::log::position::segment_path(
-            &segments,
-            base,
-            crate::log::position::SegmentFile::Art,
-        );
+        let path = self.segments.path(base, SegmentFile::Art);
         let at = |source| Error::io("read", &path, source);
         let file = self
-            .disk
-            .open(&path, crate::io::disk::Open::Read)
+            .segments
+            .open(base, SegmentFile::Art, Open::Read)
             .map_err(at)?;
         let mut walk = Walk::new(&*file, SEGMENT_HEADER_BYTES, u64::MAX).map_err(at)?;
         let mut has_active = false;

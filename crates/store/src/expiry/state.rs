@@ -17,8 +17,9 @@ use crate::io::bytes::cut;
 use crate::io::disk::{Disk, Open};
 use crate::io::replace::{read_whole, replace};
 use crate::log::record::Kind;
-use crate::log::segment::each_record;
-use crate::{Error, log::segment};
+use crate::log::segments::Segments;
+
+use crate::Error;
 
 const MAGIC: &[u8] = b"BSexpired1 ";
 /// The line that ends a whole copy in the log.
@@ -271,13 +272,13 @@ impl ExpiryState {
     }
 
     /// Folds it from the log: from the last segment that begins with a whole copy.
-    pub fn fold(disk: &Arc<dyn Disk>, segments: &Path) -> Result<ExpiryState, Error> {
-        let bases = segment::list(&**disk, segments)?;
+    pub fn fold(segments: &Segments) -> Result<ExpiryState, Error> {
+        let bases = segments.bases()?;
         let mut later: Vec<Vec<u8>> = Vec::new();
         for &base in bases.iter().rev() {
             let mut text = Vec::new();
             let mut whole = false;
-            each_record(disk, segments, base, |_, record| {
+            segments.each_record(base, |_, record| {
                 if record.head.kind == Kind::LowMarks {
                     whole |= record.line().ends_with(END_OF_COPY);
                     text.extend_from_slice(record.line());
@@ -368,7 +369,7 @@ impl ExpiryStateFile {
             Some(state) => state,
             None => {
                 self.changed.store(true, Ordering::Relaxed);
-                ExpiryState::fold(&self.disk, &self.dir.join("segments"))?
+                ExpiryState::fold(&Segments::of(&self.disk, &self.dir))?
             }
         };
         Ok(self.state.get_or_init(|| state))

@@ -2,7 +2,7 @@
 
 mod refresh;
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::{Arc, OnceLock};
 
 use groups::Active;
@@ -21,19 +21,19 @@ use crate::index::{self, Index};
 use crate::io::disk::{Disk, File, Open, RealDisk};
 use crate::io::growing_map::GrowingMap;
 use crate::io::map::MapRef;
-use crate::log::position::{SegmentFile, segment_path};
 use crate::log::relocation_cache::Tables;
+use crate::log::segments::{REMAKE, SegmentFile, Segments};
 use crate::overview;
 use crate::read::stored_record::{StoredRecord, read_record};
 use crate::spool::active_file::read_table;
 use crate::spool::{Options, Spool};
-use crate::{Error, Position, log::segment};
+use crate::{Error, Position};
 
 /// A news directory as it was published when this was opened.
 #[derive(Debug)]
 pub struct Reader {
     pub(crate) disk: Arc<dyn Disk>,
-    pub(crate) segments: PathBuf,
+    pub(crate) segments: Segments,
     pub(crate) index: Index,
     pub(crate) mark: Watermark,
     /// Of the sealed segments.
@@ -66,14 +66,11 @@ impl Reader {
 
     /// As [`Reader::open`], on another disk.
     pub fn open_on(disk: Arc<dyn Disk>, dir: &Path) -> Result<Reader, Error> {
-        let segments = dir.join("segments");
-        if !segments.is_dir() {
-            return Err(Error::NotANewsDirectory(dir.to_owned()));
-        }
+        let segments = Segments::find(&disk, dir)?;
         let known = Index::open_to_read(&*disk, dir, None)?
             // Also while a checkpoint is made, or after one failed: it can be read.
             .filter(|index| index.is_of(disk.boot_id()) && index.published().is_some())
-            .filter(|index| is_reached(&*disk, &segments, index));
+            .filter(|index| is_reached(&segments, index));
         if let Some(index) = known
             && let Some(reader) = Reader::of_index(&disk, dir, index)?
         {
@@ -100,7 +97,7 @@ impl Reader {
 
     /// `None`: what has expired is not told.
     fn of_index(disk: &Arc<dyn Disk>, dir: &Path, index: Index) -> Result<Option<Reader>, Error> {
-        let segments = dir.join("segments");
+        let segments = Segments::of(disk, dir);
         // Before it is read: what is decided meanwhile is looked at again.
         let expired_identity = identity(&**disk, &dir.join("expired"));
         let Some(expired) = ExpiryState::read(&**disk, dir)? else {
@@ -114,8 +111,8 @@ impl Reader {
             .open(&active_path, Open::Read)
             .map_err(|source| Error::io("open", &active_path, source))?;
         let active = read_table(&*file, &active_path)?;
-        let bases = bases(&**disk, &segments, &mark)?;
-        let histories = SealedHistory::new(disk.clone(), &segments, mark.base);
+        let bases = bases(&segments, &mark)?;
+        let histories = SealedHistory::new(&segments, mark.base);
         let cancelled = read_cancels(&**disk, dir, mark.cancels_end)?;
         Ok(Some(Reader {
             disk: disk.clone(),
@@ -193,10 +190,7 @@ impl Reader {
             true => self.histories.base_of(address),
             false => self.mark.base,
         };
-        Error::unreadable(
-            &segment_path(&self.segments, base, SegmentFile::His),
-            address - base,
-        )
+        Error::unreadable(&self.segments.path(base, SegmentFile::His), address - base)
     }
 
     pub(crate) fn is_forgotten(&self, line: &[u8]) -> bool {
@@ -223,7 +217,7 @@ impl Reader {
             return Ok(history);
         }
         let (base, end) = (self.mark.base, self.mark.his_end);
-        let opened = segment::open_view(&*self.disk, &self.segments, base, SegmentFile::His)?;
+        let opened = self.segments.open_derived(base, SegmentFile::His)?;
         let Some(file) = opened else {
             return Ok(self.history.get_or_init(GrowingMap::default));
         };
@@ -242,8 +236,8 @@ impl Reader {
                 GrowingMap::append(file, end)
             }
         };
-        let path = segment_path(&self.segments, base, SegmentFile::His);
-        let live = map().map_err(|source| Error::io(segment::REMAKE, &path, source))?;
+        let path = self.segments.path(base, SegmentFile::His);
+        let live = map().map_err(|source| Error::io(REMAKE, &path, source))?;
         Ok(self.history.get_or_init(|| live))
     }
 
@@ -346,18 +340,19 @@ impl Reader {
     /// How long the file of a segment's articles is, and how many bytes of the disk it takes up: fewer when it has holes.
     /// Nothing when it is gone.
     pub fn art_bytes(&self, base: u64) -> (u64, u64) {
-        let path = segment_path(&self.segments, base, SegmentFile::Art);
-        let told = self.disk.open(&path, Open::Read).and_then(|file| {
+        let opened = self.segments.open(base, SegmentFile::Art, Open::Read);
+        let told = opened.and_then(|file| {
             let length = file.length()?;
             Ok((length, file.allocated()?))
         });
         told.unwrap_or_default()
     }
 
-    /// True when every id in a `.his` file may be forgotten.
-    pub(crate) fn forgets_all(&self, path: &Path) -> Result<bool, Error> {
-        let at = |source| Error::io("read", path, source);
-        let file = match self.disk.open(path, Open::Read) {
+    /// True when every id in the history of a segment may be forgotten; false when that has no history.
+    pub(crate) fn forgets_all(&self, base: u64) -> Result<bool, Error> {
+        let path = self.segments.path(base, SegmentFile::His);
+        let at = |source| Error::io("read", &path, source);
+        let file = match self.segments.open(base, SegmentFile::His, Open::Read) {
             Err(source) if source.kind() == std::io::ErrorKind::NotFound => return Ok(false),
             opened => opened.map_err(at)?,
         };
@@ -372,15 +367,9 @@ impl Reader {
     /// What expire looks at in one segment.
     pub fn survey(&self, base: u64) -> Result<Survey, Error> {
         let map = |view, end: u64| {
-            let path = segment_path(&self.segments, base, view);
-            let at = |source| {
-                Error::io(
-                    "read (run `broadsheet fsck --repair` to make it again)",
-                    &path,
-                    source,
-                )
-            };
-            let file = self.disk.open(&path, Open::Read).map_err(at)?;
+            let path = self.segments.path(base, view);
+            let at = |source| Error::io(REMAKE, &path, source);
+            let file = self.segments.open(base, view, Open::Read).map_err(at)?;
             let length = file.length().map_err(at)?.min(end);
             Ok::<_, Error>((file.map(length).map_err(at)?, length as usize))
         };
@@ -388,15 +377,21 @@ impl Reader {
         let until = |end| if is_current { end } else { u64::MAX };
         let his = map(SegmentFile::His, until(self.mark.his_end))?;
         let (exp, _) = map(SegmentFile::Exp, until(self.mark.exp_end))?;
-        Ok(Survey::new(base, his, self.overview_map(base)?, exp))
+        Ok(Survey::new(
+            &self.segments,
+            base,
+            his,
+            self.overview_map(base)?,
+            exp,
+        ))
     }
 
     pub(crate) fn overview_map(&self, base: u64) -> Result<MapRef, Error> {
         let Some(rows) = self.overview_file(base)? else {
             return Ok(MapRef::default());
         };
-        let path = segment_path(&self.segments, base, SegmentFile::Ovr);
-        let at = |source| Error::io(segment::REMAKE, &path, source);
+        let path = self.segments.path(base, SegmentFile::Ovr);
+        let at = |source| Error::io(REMAKE, &path, source);
         rows.file.map(rows.end).map_err(at)
     }
 
@@ -409,18 +404,18 @@ impl Reader {
             true => GrowingMap::append(rows.file, rows.end),
             false => GrowingMap::whole(&*rows.file, rows.end),
         };
-        let path = segment_path(&self.segments, base, SegmentFile::Ovr);
-        live.map_err(|source| Error::io(segment::REMAKE, &path, source))
+        let path = self.segments.path(base, SegmentFile::Ovr);
+        live.map_err(|source| Error::io(REMAKE, &path, source))
     }
 
     /// `None`: the segment is gone.
     fn overview_file(&self, base: u64) -> Result<Option<OverviewFile>, Error> {
-        let opened = segment::open_view(&*self.disk, &self.segments, base, SegmentFile::Ovr)?;
+        let opened = self.segments.open_derived(base, SegmentFile::Ovr)?;
         let Some(file) = opened else {
             return Ok(None);
         };
-        let path = segment_path(&self.segments, base, SegmentFile::Ovr);
-        let at = |source| Error::io(segment::REMAKE, &path, source);
+        let path = self.segments.path(base, SegmentFile::Ovr);
+        let at = |source| Error::io(REMAKE, &path, source);
         let (length, end) = (file.length().map_err(at)?, self.mark.ovr_end);
         let mut head = [0; overview::BLOCK_HEADER_BYTES];
         match file.read_at(&mut head, 0) {
@@ -445,22 +440,15 @@ impl Reader {
     }
 
     fn read_once(&self, position: Position) -> Result<StoredRecord, Error> {
-        read_record(
-            &*self.disk,
-            &self.segments,
-            &self.bases,
-            &self.tables,
-            position,
-        )
+        read_record(&self.segments, &self.bases, &self.tables, position)
     }
 }
 
 /// False when the current segment's history lines end before the mark: they are being made again after a crash, or that was
 /// cut short.
-fn is_reached(disk: &dyn Disk, segments: &Path, index: &Index) -> bool {
+fn is_reached(segments: &Segments, index: &Index) -> bool {
     index.published().is_none_or(|mark| {
-        let path = segment_path(segments, mark.base, SegmentFile::His);
-        let length = disk.open(&path, Open::Read).and_then(|his| his.length());
+        let length = segments.length(mark.base, SegmentFile::His);
         let is_short = length.is_ok_and(|length| length < mark.his_end);
         // Where it cannot be asked, reading will say so.
         !is_short
@@ -468,8 +456,8 @@ fn is_reached(disk: &dyn Disk, segments: &Path, index: &Index) -> bool {
 }
 
 /// The bases of the segments up to the current one.
-fn bases(disk: &dyn Disk, segments: &Path, mark: &Watermark) -> Result<Vec<u64>, Error> {
-    let mut bases = segment::list(disk, segments)?;
+fn bases(segments: &Segments, mark: &Watermark) -> Result<Vec<u64>, Error> {
+    let mut bases = segments.bases()?;
     bases.retain(|&base| base <= mark.base);
     Ok(bases)
 }

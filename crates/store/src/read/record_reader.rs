@@ -11,9 +11,9 @@ use std::time::{Duration, Instant};
 use crate::io::disk::{BLOCK_BYTES, File, Open};
 use crate::io::growing_map::GrowingMap;
 use crate::io::map::{self, MapRef};
-use crate::log::position::{SegmentFile, segment_path};
 use crate::log::record::{HEADER_BYTES, Head, Kind, Record};
 use crate::log::relocation::Relocation;
+use crate::log::segments::{self, SegmentFile};
 use crate::read::reader::Reader;
 use crate::{Error, Position};
 
@@ -79,7 +79,7 @@ impl RecordReader {
     /// [`Error::NoArticle`] where it is gone, [`Error::Damaged`], or the segment cannot be read.
     pub fn record(&mut self, reader: &Reader, position: Position) -> Result<Record<'_>, Error> {
         let base = base_of(reader, position)?;
-        let path = || segment_path(&reader.segments, base, SegmentFile::Art);
+        let path = || reader.segments.path(base, SegmentFile::Art);
         if self.is_known_unreadable(position) {
             return Err(Error::unreadable(&path(), position.0 - base));
         }
@@ -147,7 +147,7 @@ impl RecordReader {
             open_segment.used = self.clock;
             if base == reader.mark.base {
                 let grown = open_segment.live.grow_to(reader.mark.art_end);
-                let path = || segment_path(&reader.segments, base, SegmentFile::Art);
+                let path = || reader.segments.path(base, SegmentFile::Art);
                 grown.map_err(|source| Error::io("map", &path(), source))?;
             }
         }
@@ -156,9 +156,9 @@ impl RecordReader {
 
     /// Maps a segment, in the place of the one that was not used for longest.
     fn open(&mut self, reader: &Reader, base: u64, position: Position) -> Result<usize, Error> {
-        let path = segment_path(&reader.segments, base, SegmentFile::Art);
+        let path = reader.segments.path(base, SegmentFile::Art);
         let at = |source| Error::io("read", &path, source);
-        let (file, moved) = open(reader, &path, position)?;
+        let (file, moved) = open_art(reader, base, position)?;
         let length = file.length().map_err(at)?;
         let is_growing = base == reader.mark.base && length >= reader.mark.art_end;
         let live = match is_growing {
@@ -190,23 +190,21 @@ impl RecordReader {
 
 /// Where the segment of a position begins.
 fn base_of(reader: &Reader, position: Position) -> Result<u64, Error> {
-    let bases = &reader.bases;
-    let place = bases.partition_point(|&base| base <= position.0);
-    let base = place.checked_sub(1).and_then(|place| bases.get(place));
-    base.copied().ok_or(Error::NoArticle(position))
+    segments::base_of(&reader.bases, position.0).ok_or(Error::NoArticle(position))
 }
 
 /// The articles of a segment, and where in the file they lie.
 type Opened = (Box<dyn File>, Option<Arc<Relocation>>);
 
-fn open(reader: &Reader, path: &Path, position: Position) -> Result<Opened, Error> {
-    let file = match reader.disk.open(path, Open::Read) {
+fn open_art(reader: &Reader, base: u64, position: Position) -> Result<Opened, Error> {
+    let path = reader.segments.path(base, SegmentFile::Art);
+    let file = match reader.segments.open(base, SegmentFile::Art, Open::Read) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
             return Err(Error::NoArticle(position));
         }
-        opened => opened.map_err(|source| Error::io("read", path, source))?,
+        opened => opened.map_err(|source| Error::io("read", &path, source))?,
     };
-    let moved = reader.tables.of_file(&*file, path)?;
+    let moved = reader.tables.of_file(&*file, &path)?;
     Ok((file, moved))
 }
 
@@ -309,9 +307,9 @@ impl AsFd for Stretch {
 /// [`Error::NoArticle`] where it is gone, [`Error::Damaged`], or the segment cannot be read.
 pub fn stretch(reader: &Reader, position: Position) -> Result<Stretch, Error> {
     let base = base_of(reader, position)?;
-    let path = segment_path(&reader.segments, base, SegmentFile::Art);
+    let path = reader.segments.path(base, SegmentFile::Art);
     let at = |source| Error::io("read", &path, source);
-    let (file, moved) = open(reader, &path, position)?;
+    let (file, moved) = open_art(reader, base, position)?;
     let mut length = file.length().map_err(at)?;
     if base == reader.mark.base {
         length = length.min(reader.mark.art_end);

@@ -1,12 +1,10 @@
 //! One record of the log, read by its position.
 
-use std::path::Path;
-
 use crate::error::is_unreadable;
-use crate::io::disk::{Disk, Open};
-use crate::log::position::{SegmentFile, segment_path};
+use crate::io::disk::Open;
 use crate::log::record::{HEADER_BYTES, Head, Kind, Record};
 use crate::log::relocation_cache::Tables;
+use crate::log::segments::{SegmentFile, Segments, base_of};
 use crate::{Error, Position};
 
 /// One record read from the log.
@@ -25,20 +23,15 @@ impl StoredRecord {
 
 /// The record of an article at a position in one of these segments.
 pub fn read_record(
-    disk: &dyn Disk,
-    segments: &Path,
+    segments: &Segments,
     bases: &[u64],
     tables: &Tables,
     position: Position,
 ) -> Result<StoredRecord, Error> {
-    let place = bases.partition_point(|&base| base <= position.0);
-    let base = place
-        .checked_sub(1)
-        .and_then(|place| bases.get(place))
-        .ok_or(Error::NoArticle(position))?;
-    let path = segment_path(segments, *base, SegmentFile::Art);
+    let base = base_of(bases, position.0).ok_or(Error::NoArticle(position))?;
+    let path = segments.path(base, SegmentFile::Art);
     let at = |source| Error::io("read", &path, source);
-    let file = match disk.open(&path, Open::Read) {
+    let file = match segments.open(base, SegmentFile::Art, Open::Read) {
         Err(source) if source.kind() == std::io::ErrorKind::NotFound => {
             return Err(Error::NoArticle(position));
         }

@@ -20,9 +20,8 @@ impl Spool {
     /// Somebody else wrote active: numbers already given are not given again, and the log gets a copy, so that a
     /// rebuild knows the change.
     pub(crate) fn take_up_active(&mut self) -> Result<(), Error> {
-        let segments = self.dir.join("segments");
         if self.art.append.end > SEGMENT_HEADER_BYTES
-            && let Ok(told) = rebuild_active(&self.disk, &segments)
+            && let Ok(told) = rebuild_active(&self.segments, &self.dir)
         {
             if self.active.table.is_empty() && !told.is_empty() {
                 self.notices

@@ -6,7 +6,6 @@
 //! lines, and the last segment is replayed whole.
 
 use std::path::Path;
-use std::sync::Arc;
 
 use groups::{Active, AddGroupError, Flag};
 
@@ -21,16 +20,17 @@ use crate::history::cancels::Cancels;
 use crate::history::sealed::SealedHistory;
 use crate::index::watermark::Watermark;
 use crate::index::{self, Index};
+use crate::io::append_file::renew;
 use crate::io::disk::{Disk, Open};
 use crate::io::lock::Lock;
-use crate::log::position::{SegmentFile, segment_path};
+use crate::log::art::Art;
 use crate::log::record::{Kind, Record};
-use crate::log::segment::{
-    self, FIRST_BASE, SEGMENT_HEADER_BYTES, SegmentHeader, Step, Walk, each_record,
-};
+use crate::log::segment::{FIRST_BASE, SEGMENT_HEADER_BYTES, SegmentHeader};
+use crate::log::segments::{SegmentFile, Segments};
+use crate::log::walk::{Step, Walk};
 use crate::overview::row::push_row_of;
 use crate::spool::active_file::ActiveFile;
-use crate::spool::current::{Art, Derived, renew};
+use crate::spool::derived::Derived;
 use crate::spool::{Options, SEGMENT_BYTES_MAX, SEGMENT_BYTES_MIN, Spool};
 use crate::{Error, Position, index::key, reclaim::unreclaimed};
 
@@ -42,7 +42,7 @@ const UNFINISHED: [&str; 3] = ["index.new", "index.key.new", "active.new"];
 
 /// Opens the news directory `dir`.
 pub fn open(
-    disk: Arc<dyn Disk>,
+    segments: &Segments,
     dir: &Path,
     mut options: Options,
     lock: Lock,
@@ -51,7 +51,7 @@ pub fn open(
         .segment_bytes
         .clamp(SEGMENT_BYTES_MIN, SEGMENT_BYTES_MAX)
         .next_multiple_of(4096);
-    let segments = dir.join("segments");
+    let disk = segments.disk().clone();
     let boot = disk.boot_id();
     let index_path = dir.join(index::FILE);
     let mut notices = Vec::new();
@@ -59,15 +59,15 @@ pub fn open(
     // An index without a mark is one whose making was cut short, by an older release.
     let mut found = Index::open(&*disk, &index_path, Open::Write)?
         .filter(|index| index.applied(boot).or(index.checkpoint()).is_some());
-    let is_newest_lost = options.repair && !knows_segment(&*disk, &segments, &found)?;
+    let is_newest_lost = options.repair && !knows_segment(segments, &found)?;
     if is_newest_lost {
         found = None;
     }
     let start = match &found {
         Some(index) => Start::of(index, boot, &mut notices),
-        None => Start::from_last(&disk, dir, (options, is_newest_lost), &mut notices)?,
+        None => Start::from_last(segments, dir, (options, is_newest_lost), &mut notices)?,
     };
-    let active = open_active(&disk, dir, &segments, &mut notices)?;
+    let active = open_active(segments, dir, &mut notices)?;
     notices.extend(
         active
             .table
@@ -76,9 +76,9 @@ pub fn open(
             .map(|fault| format!("{fault}: mend it, or run `broadsheet fsck --repair`")),
     );
     let key = key_of_index(&*disk, dir, found.as_ref(), options, &mut notices)?;
-    let art = open_art(&disk, &segments, &start.mark, options)?;
-    let derived = Derived::open(&*disk, dir, art.header, &start.mark)?;
-    let sealed = SealedHistory::new(disk.clone(), &segments, start.mark.base);
+    let art = open_art(segments, &start.mark, options)?;
+    let derived = Derived::open(segments, dir, art.header, &start.mark)?;
+    let sealed = SealedHistory::new(segments, start.mark.base);
     let mut index = match found {
         Some(index) => index,
         None => index_of_older(&*disk, &index_path, key, &sealed)?,
@@ -93,6 +93,7 @@ pub fn open(
     let mut spool = Spool {
         disk,
         dir: dir.to_owned(),
+        segments: segments.clone(),
         options,
         boot,
         active,
@@ -178,8 +179,8 @@ fn key_of_index(
 }
 
 /// False when the segment that the index calls the current one is gone.
-fn knows_segment(disk: &dyn Disk, segments: &Path, index: &Option<Index>) -> Result<bool, Error> {
-    let bases = segment::list(disk, segments)?;
+fn knows_segment(segments: &Segments, index: &Option<Index>) -> Result<bool, Error> {
+    let bases = segments.bases()?;
     let marks = index
         .iter()
         .flat_map(|index| [index.published(), index.checkpoint()]);
@@ -297,31 +298,26 @@ impl Start {
 
     /// There is no index: a new news directory, or a lost file.
     fn from_last(
-        disk: &Arc<dyn Disk>,
+        segments: &Segments,
         dir: &Path,
         (options, is_newest_lost): (Options, bool),
         notices: &mut Vec<String>,
     ) -> Result<Start, Error> {
-        let segments = &dir.join("segments");
-        let mut bases = segment::list(&**disk, segments)?;
+        let mut bases = segments.bases()?;
         let begin = |base| {
             let header = SegmentHeader::plain(base, options.segment_bytes);
-            segment::create(&**disk, segments, header)
+            segments.create(header)
         };
         let Some(&last) = bases.last() else {
             begin(FIRST_BASE)?;
             return Ok(Start::at(FIRST_BASE));
         };
-        let path = segment_path(segments, last, SegmentFile::Art);
-        let length = disk
-            .open(&path, Open::Read)
-            .and_then(|file| file.length())
-            .map_err(|source| Error::io("read", &path, source))?;
+        let length = art_length(segments, last)?;
         if length <= SEGMENT_HEADER_BYTES {
             // The sync of its header may have failed.
             begin(last)?;
         }
-        let sealed_end = end_if_sealed(&**disk, segments, last, is_newest_lost)?;
+        let sealed_end = end_if_sealed(segments, last, is_newest_lost)?;
         if let Some(end) = sealed_end {
             begin(end)?;
         }
@@ -329,9 +325,8 @@ impl Start {
         bases.retain(|&base| base < current);
         notices.push("the index was missing or damaged: made again from the history lines".into());
         for base in bases {
-            let path = segment_path(segments, base, SegmentFile::His);
-            if !can_be_read(&**disk, &path) {
-                let (_, damaged) = rebuild_derived(disk, dir, base)?;
+            if !can_be_read(segments, base) {
+                let (_, damaged) = rebuild_derived(segments, dir, base)?;
                 notices.push(format!(
                     "segments/{base:020}.his was missing or could not be read: made again from .art"
                 ));
@@ -354,10 +349,10 @@ struct Known {
     settled: u64,
 }
 
-/// True when a file is there and the disk can read all of it.
-fn can_be_read(disk: &dyn Disk, path: &Path) -> bool {
-    let map = disk
-        .open(path, Open::Read)
+/// True when the history of a segment is there and the disk can read all of it.
+fn can_be_read(segments: &Segments, base: u64) -> bool {
+    let map = segments
+        .open(base, SegmentFile::His, Open::Read)
         .and_then(|file| file.map(file.length()?));
     map.is_ok_and(|map| {
         let lines = memchr::memchr_iter(b'\n', map.bytes()).count();
@@ -369,14 +364,13 @@ fn can_be_read(disk: &dyn Disk, path: &Path) -> bool {
 /// Where the last segment ends, if the current one behind it is lost: what was sealed may have been punched or written anew,
 /// and nothing is filed into it any more.
 fn end_if_sealed(
-    disk: &dyn Disk,
-    segments: &Path,
+    segments: &Segments,
     last: u64,
     is_newest_lost: bool,
 ) -> Result<Option<u64>, Error> {
-    let path = segment_path(segments, last, SegmentFile::Art);
-    let file = disk
-        .open(&path, Open::Read)
+    let path = segments.path(last, SegmentFile::Art);
+    let file = segments
+        .open(last, SegmentFile::Art, Open::Read)
         .map_err(|source| Error::io("read", &path, source))?;
     // Without a header it may be the newest, whose making was cut short; if not, opening it tells.
     let header = SegmentHeader::read(&*file, &path).ok();
@@ -384,16 +378,18 @@ fn end_if_sealed(
     Ok(sealed.map(|header| last + header.span))
 }
 
+/// The length of an `.art` file, bytes.
+fn art_length(segments: &Segments, base: u64) -> Result<u64, Error> {
+    segments
+        .length(base, SegmentFile::Art)
+        .map_err(|source| Error::io("read", &segments.path(base, SegmentFile::Art), source))
+}
+
 /// Opens the `.art` file of a mark. Where the file was not even given its header, its creation was cut short and
 /// nothing was ever committed to it: it is made again.
-fn open_art(
-    disk: &Arc<dyn Disk>,
-    segments: &Path,
-    mark: &Watermark,
-    options: Options,
-) -> Result<Art, Error> {
-    let path = segment_path(segments, mark.base, SegmentFile::Art);
-    let fault = match Art::open(disk, segments, mark.base, mark.art_end) {
+fn open_art(segments: &Segments, mark: &Watermark, options: Options) -> Result<Art, Error> {
+    let path = segments.path(mark.base, SegmentFile::Art);
+    let fault = match Art::open(segments, mark.base, mark.art_end) {
         Err(fault @ Error::Damaged { .. }) => fault,
         Err(Error::Io { source, .. }) if source.kind() == std::io::ErrorKind::NotFound => {
             return Err(Error::Damaged {
@@ -404,17 +400,14 @@ fn open_art(
         }
         other => return other,
     };
-    let length = disk
-        .open(&path, Open::Read)
-        .and_then(|file| file.length())
-        .map_err(|source| Error::io("read", &path, source))?;
-    let is_last = segment::list(&**disk, segments)?.last() == Some(&mark.base);
+    let length = art_length(segments, mark.base)?;
+    let is_last = segments.bases()?.last() == Some(&mark.base);
     if !is_last || length > SEGMENT_HEADER_BYTES || mark.art_end > SEGMENT_HEADER_BYTES {
         return Err(fault);
     }
     let header = SegmentHeader::plain(mark.base, options.segment_bytes);
-    segment::create(&**disk, segments, header)?;
-    Art::open(disk, segments, mark.base, mark.art_end)
+    segments.create(header)?;
+    Art::open(segments, mark.base, mark.art_end)
 }
 
 /// Makes an index of the sealed segments. It gets its name when it is whole: if that is cut short, it is made again from the
@@ -435,14 +428,14 @@ fn index_of_older(
 
 /// Opens active; when it is missing, makes it again from the log.
 fn open_active(
-    disk: &Arc<dyn Disk>,
+    segments: &Segments,
     dir: &Path,
-    segments: &Path,
     notices: &mut Vec<String>,
 ) -> Result<ActiveFile, Error> {
+    let disk = segments.disk();
     match ActiveFile::open(disk, dir) {
         Err(Error::Io { source, .. }) if source.kind() == std::io::ErrorKind::NotFound => {
-            let table = rebuild_active(disk, segments)?;
+            let table = rebuild_active(segments, dir)?;
             notices.push("active was missing: made again from the log".into());
             ActiveFile::create(disk, dir, table)
         }
@@ -451,13 +444,13 @@ fn open_active(
 }
 
 /// The active table as the log tells it: the last whole copy, then every change and every number since.
-pub fn rebuild_active(disk: &Arc<dyn Disk>, segments: &Path) -> Result<Active, Error> {
+pub fn rebuild_active(segments: &Segments, dir: &Path) -> Result<Active, Error> {
     let mut table = None;
     let mut from = 0;
-    let bases = segment::list(&**disk, segments)?;
+    let bases = segments.bases()?;
     for (place, &base) in bases.iter().enumerate().rev() {
         let mut has_copy = false;
-        each_record(disk, segments, base, |_, record| {
+        segments.each_record(base, |_, record| {
             has_copy |= record.head.kind == Kind::Active
         })?;
         if has_copy {
@@ -466,18 +459,16 @@ pub fn rebuild_active(disk: &Arc<dyn Disk>, segments: &Path) -> Result<Active, E
         }
     }
     for &base in bases.get(from..).unwrap_or_default() {
-        each_record(disk, segments, base, |_, record| {
-            match (record.head.kind, &mut table) {
-                (Kind::Active, _) => {
-                    table = Active::parse(record.line().to_vec()).ok().or(table.take())
-                }
-                (_, Some(table)) => apply_to_active(table, record),
-                _ => {}
+        segments.each_record(base, |_, record| match (record.head.kind, &mut table) {
+            (Kind::Active, _) => {
+                table = Active::parse(record.line().to_vec()).ok().or(table.take())
             }
+            (_, Some(table)) => apply_to_active(table, record),
+            _ => {}
         })?;
     }
     table.ok_or_else(|| Error::Active {
-        path: segments.with_file_name("active"),
+        path: dir.join("active"),
         what:
             "missing, and the log has no copy of it: give one with `broadsheet init --active FILE`"
                 .into(),
@@ -607,7 +598,7 @@ impl Spool {
         if start.anew {
             self.begin_anew(&from)?;
         }
-        self.derived = Derived::open(&*self.disk, &self.dir, self.art.header, &from)?;
+        self.derived = Derived::open(&self.segments, &self.dir, self.art.header, &from)?;
         if !cancels_known {
             if start.cancels_known {
                 self.notices
@@ -616,8 +607,9 @@ impl Spool {
             self.collect_cancels()?;
         }
         self.art.append.end = from.art_end;
-        let segments = self.dir.join("segments");
-        let bases: Vec<u64> = segment::list(&*self.disk, &segments)?
+        let bases: Vec<u64> = self
+            .segments
+            .bases()?
             .into_iter()
             .filter(|&base| base > from.base)
             .collect();
@@ -630,9 +622,9 @@ impl Spool {
                 cancels_end,
                 ..Start::at(base).mark
             };
-            self.art = open_art(&self.disk, &segments, &mark, self.options)?;
-            self.derived = Derived::open(&*self.disk, &self.dir, self.art.header, &mark)?;
-            self.sealed = SealedHistory::new(self.disk.clone(), &segments, base);
+            self.art = open_art(&self.segments, &mark, self.options)?;
+            self.derived = Derived::open(&self.segments, &self.dir, self.art.header, &mark)?;
+            self.sealed = SealedHistory::new(&self.segments, base);
             articles += self.replay(place + 1 == bases.len(), start.in_segment(base))?;
         }
         if !start.sure {
@@ -640,11 +632,10 @@ impl Spool {
             self.active.rewrite()?;
         }
         // A file put in its place just before the interruption may not be there for good yet.
-        for directory in [&segments, &self.dir] {
-            self.disk
-                .sync_directory(directory)
-                .map_err(|source| Error::io("sync", directory, source))?;
-        }
+        self.segments.sync()?;
+        self.disk
+            .sync_directory(&self.dir)
+            .map_err(|source| Error::io("sync", &self.dir, source))?;
         self.publish()?;
         self.checkpoint()?;
         if !self.index.is_placed() {
@@ -661,9 +652,8 @@ impl Spool {
 
     /// Puts new files in the place of the views of the segment, and begins a new index.
     fn begin_anew(&mut self, from: &Watermark) -> Result<(), Error> {
-        let segments = self.dir.join("segments");
-        for view in [SegmentFile::His, SegmentFile::Ovr, SegmentFile::Exp] {
-            renew(&*self.disk, &segment_path(&segments, from.base, view), 0)?;
+        for file in SegmentFile::DERIVED {
+            renew(&*self.disk, &self.segments.path(from.base, file), 0)?;
         }
         renew(&*self.disk, &self.dir.join("cancels"), from.cancels_end)?;
         if self.index.is_placed() {
@@ -840,10 +830,9 @@ impl Spool {
 
     /// Cancels of every segment: the file that held them is gone.
     fn collect_cancels(&mut self) -> Result<(), Error> {
-        let segments = self.dir.join("segments");
         let mut found = Vec::new();
-        for base in segment::list(&*self.disk, &segments)? {
-            each_record(&self.disk, &segments, base, |_, record| {
+        for base in self.segments.bases()? {
+            self.segments.each_record(base, |_, record| {
                 let line = record.line().strip_suffix(b"\n").unwrap_or_default();
                 if record.head.kind == Kind::Cancel
                     && let Some((position, id)) = Cancels::parse_line(line)

@@ -9,13 +9,13 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-use article::message_id;
 use groups::{Active, Flag};
 
 use crate::expiry::state::ExpiryStateFile;
 use crate::history::cancels::Cancels;
+use crate::history::lookup::{self, Histories};
 use crate::history::sealed::SealedHistory;
-use crate::history::{HistoryLine, Unreadable, has_unreadable_line, push_seen, sound_line};
+use crate::history::{HistoryLine, push_seen};
 use crate::index::watermark::Watermark;
 use crate::index::{self, Index};
 use crate::io::disk::{Disk, RealDisk};
@@ -212,78 +212,22 @@ impl Spool {
 
     /// The history line of an id, uncommitted ones included.
     pub fn find(&self, id: &[u8]) -> Result<Option<HistoryLine<'_>>, Error> {
-        Ok(self
-            .text_of(id)?
-            .and_then(first_line)
-            .and_then(HistoryLine::parse))
+        let found = lookup::find(&self.index, self, id);
+        Ok(self.looked_up(found)?.and_then(HistoryLine::parse))
     }
 
     /// True when an id was seen, filed or not.
     pub fn has(&self, id: &[u8]) -> Result<bool, Error> {
-        match self.text_of(id) {
-            Ok(found) => Ok(found.is_some()),
-            Err(error) => has_unreadable_line(error),
-        }
+        let found = lookup::has(&self.index, self, id);
+        self.looked_up(found)
     }
 
-    /// The history from the line of an id on.
-    fn text_of(&self, id: &[u8]) -> Result<Option<&[u8]>, Error> {
-        let mut found = None;
-        let mut fault = None;
-        let looked_up = self.index.find(id, |address| match self.text_at(address) {
-            Ok(text) => {
-                found = match sound_line(text, id) {
-                    Ok(line) => line,
-                    Err(Unreadable) => {
-                        fault = Some(self.unreadable_line(address));
-                        return true;
-                    }
-                };
-                match found.map(|text| self.is_forgotten(text)) {
-                    Some(Ok(true)) => found = None,
-                    Some(Err(error)) => fault = Some(error),
-                    _ => {}
-                }
-                found.is_some()
-            }
-            Err(error) => {
-                fault = Some(error);
-                true
-            }
-        });
-        if matches!(looked_up, Err(Error::Damaged { .. })) {
-            // Missing, it is made again when the spool is opened the next time.
+    fn looked_up<T>(&self, found: Result<T, lookup::Failure>) -> Result<T, Error> {
+        if let Err(lookup::Failure::Index(Error::Damaged { .. })) = found {
+            // Without a file it is made again when the spool is opened the next time.
             repair::remove_index(&*self.disk, &self.dir)?;
         }
-        looked_up?;
-        fault.map_or(Ok(found), Err)
-    }
-
-    /// Which line it is that cannot be read.
-    fn unreadable_line(&self, address: u64) -> Error {
-        let base = match address < self.art.header.base {
-            true => self.sealed.base_of(address),
-            false => self.art.header.base,
-        };
-        let path = self.segments.path(base, SegmentFile::His);
-        Error::unreadable(&path, address - base)
-    }
-
-    /// True when expire lets the id of the first line of a text be forgotten: it may come again.
-    pub(crate) fn is_forgotten(&self, text: &[u8]) -> Result<bool, Error> {
-        let expired = self.expired.state()?;
-        if expired.forget_before() == i64::MIN {
-            return Ok(false);
-        }
-        let line = first_line(text).and_then(HistoryLine::parse);
-        Ok(line.is_some_and(|line| expired.forgets(&line)))
-    }
-
-    pub(crate) fn text_at(&self, address: u64) -> Result<Option<&[u8]>, Error> {
-        match address.checked_sub(self.art.header.base) {
-            Some(offset) => Ok(self.derived.text_at(offset)),
-            None => self.sealed.text_at(address),
-        }
+        Ok(found?)
     }
 
     fn commit_of_record(&mut self) -> Commit {
@@ -533,7 +477,7 @@ impl Spool {
         // when it is made again.
         let is_whole = self.derived.his.length()? >= self.derived.his.end;
         let path = self.dir.join(index::FILE);
-        Index::of_lines(&*self.disk, &path, (key, expected), |put| {
+        Index::of_lines(&*self.disk, &path, (key, Some(expected)), |put| {
             let mut put = |address, line: &[u8]| match self.is_forgotten(line)? {
                 true => Ok(()),
                 false => put(address, line),
@@ -703,15 +647,19 @@ impl Spool {
     }
 }
 
-/// True when a text begins with the line of `id`. The id ends at the first tab.
-pub(crate) fn is_line_of(text: &[u8], id: &[u8]) -> bool {
-    text.get(id.len()) == Some(&b'\t')
-        && text
-            .get(..id.len())
-            .is_some_and(|told| message_id::same(told, id))
-}
+impl Histories for Spool {
+    fn sealed(&self) -> &SealedHistory {
+        &self.sealed
+    }
 
-/// The first line of a text, without its newline.
-pub(crate) fn first_line(text: &[u8]) -> Option<&[u8]> {
-    text.get(..memchr::memchr(b'\n', text).unwrap_or(text.len()))
+    fn text_at(&self, address: u64) -> Result<Option<&[u8]>, Error> {
+        match address.checked_sub(self.art.header.base) {
+            Some(offset) => Ok(self.derived.text_at(offset)),
+            None => self.sealed.text_at(address),
+        }
+    }
+
+    fn is_forgotten(&self, text: &[u8]) -> Result<bool, Error> {
+        Ok(self.expired.state()?.forgets_line(text))
+    }
 }

@@ -11,6 +11,7 @@ use crate::history::HistoryLine;
 use crate::history::cancels::Cancels;
 use crate::history::compacted::History;
 use crate::history::exceptions::Exceptions;
+use crate::history::lookup::{Histories, is_line_of};
 use crate::io::disk::{Disk, Open, RealDisk};
 use crate::io::lock::Lock;
 use crate::io::salvage::Salvage;
@@ -21,7 +22,7 @@ use crate::log::walk::{Step, Walk};
 use crate::overview;
 use crate::overview::row::push_row_of;
 use crate::overview::used_numbers::UsedNumbers;
-use crate::spool::{Options, Spool, is_line_of};
+use crate::spool::{Options, Spool};
 use crate::{Error, Position, check::repair, reclaim::repack, spool::recover};
 
 pub use crate::check::report::{FINDINGS_MAX, Finding, LOST_IDS_MAX, Report};

@@ -13,6 +13,7 @@ use article::decimal;
 use hashbrown::HashMap;
 
 use crate::history::HistoryLine;
+use crate::history::lookup::first_line;
 use crate::io::bytes::cut;
 use crate::io::disk::{Disk, Open};
 use crate::io::replace::{read_whole, replace};
@@ -69,6 +70,12 @@ impl ExpiryState {
     /// True when an id is no longer to be known: it has expired, or was never filed, and is older than expire's `/expired/`.
     pub fn forgets(&self, line: &HistoryLine<'_>) -> bool {
         line.arrival.unwrap_or(i64::MIN) < self.forget_before && !self.keeps_any(line)
+    }
+
+    /// As [`ExpiryState::forgets`], of the first line of a text.
+    pub fn forgets_line(&self, text: &[u8]) -> bool {
+        self.forget_before != i64::MIN
+            && HistoryLine::parse(first_line(text)).is_some_and(|line| self.forgets(&line))
     }
 
     /// The number below which a group has only survivors.

@@ -99,12 +99,17 @@ impl SealedHistory {
         })
     }
 
-    /// The base of the segment that an address belongs to, if the segments were listed already.
-    pub fn base_of(&self, address: u64) -> u64 {
+    /// The error about a line that the disk cannot read, of a sealed segment or the current one.
+    pub fn unreadable_line(&self, address: u64) -> Error {
         let bases = self.bases.get().map_or(&[][..], Vec::as_slice);
         let after = bases.partition_point(|(base, _)| *base <= address);
-        let base = after.checked_sub(1).and_then(|place| bases.get(place));
-        base.map_or(address, |(base, _)| *base)
+        let sealed = after.checked_sub(1).and_then(|place| bases.get(place));
+        let base = match sealed {
+            _ if address >= self.current => self.current,
+            Some((base, _)) => *base,
+            None => address,
+        };
+        Error::unreadable(&self.segments.path(base, SegmentFile::His), address - base)
     }
 
     /// The text of the history line at an address of a sealed segment, to the end of its file.

@@ -14,8 +14,8 @@ use crate::expiry::visibility::Visibility;
 use crate::history::HistoryLine;
 use crate::history::cancels::Cancels;
 use crate::history::compacted::History;
+use crate::history::lookup::{self, Histories};
 use crate::history::sealed::SealedHistory;
-use crate::history::{Unreadable, has_unreadable_line, sound_line};
 use crate::index::watermark::Watermark;
 use crate::index::{self, Index};
 use crate::io::disk::{Disk, File, Open, RealDisk};
@@ -147,68 +147,13 @@ impl Reader {
 
     /// True when an id is known.
     pub(crate) fn has(&self, id: &[u8]) -> Result<bool, Error> {
-        match self.line_of(id) {
-            Ok(found) => Ok(found.is_some()),
-            Err(error) => has_unreadable_line(error),
-        }
+        Ok(lookup::has(&self.index, self, id)?)
     }
 
     /// The history line of an id.
     pub fn find(&self, id: &[u8]) -> Result<Option<HistoryLine<'_>>, Error> {
-        Ok(self.line_of(id)?.and_then(HistoryLine::parse))
-    }
-
-    fn line_of(&self, id: &[u8]) -> Result<Option<&[u8]>, Error> {
-        let mut found = None;
-        let mut fault = None;
-        self.index.find(id, |address| match self.text_at(address) {
-            Ok(text) => {
-                let line = match sound_line(text, id) {
-                    Ok(line) => line,
-                    Err(Unreadable) => {
-                        fault = Some(self.unreadable_line(address));
-                        return true;
-                    }
-                };
-                found = line.filter(|line| !self.is_forgotten(line));
-                found.is_some()
-            }
-            Err(error) => {
-                fault = Some(error);
-                true
-            }
-        })?;
-        match fault {
-            Some(error) => Err(error),
-            None => Ok(found),
-        }
-    }
-
-    /// Which line it is that cannot be read.
-    fn unreadable_line(&self, address: u64) -> Error {
-        let base = match address < self.mark.base {
-            true => self.histories.base_of(address),
-            false => self.mark.base,
-        };
-        Error::unreadable(&self.segments.path(base, SegmentFile::His), address - base)
-    }
-
-    pub(crate) fn is_forgotten(&self, line: &[u8]) -> bool {
-        if self.expired.forget_before() == i64::MIN {
-            return false;
-        }
-        HistoryLine::parse(line).is_some_and(|line| self.expired.forgets(&line))
-    }
-
-    /// The history from the line at an address on.
-    fn text_at(&self, address: u64) -> Result<Option<&[u8]>, Error> {
-        match address.checked_sub(self.mark.base) {
-            None => self.histories.text_at(address),
-            Some(offset) if offset < self.mark.his_end => {
-                Ok(History::of(self.current_history()?.bytes()).text_at(offset))
-            }
-            Some(_) => Ok(None),
-        }
+        let line = lookup::find(&self.index, self, id)?;
+        Ok(line.and_then(HistoryLine::parse))
     }
 
     /// The history of the current segment.
@@ -262,13 +207,13 @@ impl Reader {
         mut each: impl FnMut(&[u8]) -> Result<(), Error>,
     ) -> Result<(), Error> {
         self.histories
-            .each_line(|_, line| match self.is_forgotten(line) {
+            .each_line(|_, line| match self.expired.forgets_line(line) {
                 true => Ok(()),
                 false => each(line),
             })?;
         let (history, end) = self.history(self.mark.base)?;
         let lines = history.lines().take_while(|(offset, _)| *offset < end);
-        let mut lines = lines.filter(|(_, line)| !self.is_forgotten(line));
+        let mut lines = lines.filter(|(_, line)| !self.expired.forgets_line(line));
         lines.try_for_each(|(_, line)| each(line))
     }
 
@@ -360,7 +305,7 @@ impl Reader {
             .length()
             .and_then(|length| file.map(length))
             .map_err(at)?;
-        let forgets = |(_, line)| self.is_forgotten(line);
+        let forgets = |(_, line)| self.expired.forgets_line(line);
         Ok(crate::history::lines(History::of_map(&map).text()).all(forgets))
     }
 
@@ -441,6 +386,26 @@ impl Reader {
 
     fn read_once(&self, position: Position) -> Result<StoredRecord, Error> {
         read_record(&self.segments, &self.bases, &self.tables, position)
+    }
+}
+
+impl Histories for Reader {
+    fn sealed(&self) -> &SealedHistory {
+        &self.histories
+    }
+
+    fn text_at(&self, address: u64) -> Result<Option<&[u8]>, Error> {
+        match address.checked_sub(self.mark.base) {
+            None => self.histories.text_at(address),
+            Some(offset) if offset < self.mark.his_end => {
+                Ok(History::of(self.current_history()?.bytes()).text_at(offset))
+            }
+            Some(_) => Ok(None),
+        }
+    }
+
+    fn is_forgotten(&self, text: &[u8]) -> Result<bool, Error> {
+        Ok(self.expired.forgets_line(text))
     }
 }
 

@@ -255,7 +255,9 @@ fn compact_history(
     if f64::from(ids.forgotten) <= dead_part * f64::from(ids.all) {
         return Ok(());
     }
-    let text = thin(survey.history_lines(), |line| !reader.is_forgotten(line));
+    let text = thin(survey.history_lines(), |line| {
+        !reader.expired().forgets_line(line)
+    });
     segments.replace(survey.base(), SegmentFile::His, |file| {
         file.write_at(&text, 0)
     })

@@ -81,7 +81,10 @@ pub fn open(
     let sealed = SealedHistory::new(segments, start.mark.base);
     let mut index = match found {
         Some(index) => index,
-        None => index_of_older(&*disk, &index_path, key, &sealed)?,
+        // It gets its name when it is whole: if this is interrupted, it is made again from the beginning.
+        None => Index::of_lines(&*disk, &index_path, (key, None), |put| {
+            sealed.each_line(put)
+        })?,
     };
     let is_of_another_key = !index.is_made_with(&key);
     index.set_key(key);
@@ -410,22 +413,6 @@ fn open_art(segments: &Segments, mark: &Watermark, options: Options) -> Result<A
     Art::open(segments, mark.base, mark.art_end)
 }
 
-/// Makes an index of the sealed segments. It gets its name when it is whole: if that is cut short, it is made again from the
-/// beginning.
-fn index_of_older(
-    disk: &dyn Disk,
-    path: &Path,
-    key: HashKey,
-    sealed: &SealedHistory,
-) -> Result<Index, Error> {
-    let mut ids = 0;
-    sealed.each_line(|_, _| {
-        ids += 1;
-        Ok(())
-    })?;
-    Index::of_lines(disk, path, (key, ids), |put| sealed.each_line(put))
-}
-
 /// Opens active; when it is missing, makes it again from the log.
 fn open_active(
     segments: &Segments,
@@ -659,7 +646,9 @@ impl Spool {
         if self.index.is_placed() {
             let key = *self.index.key()?;
             let path = self.dir.join(index::FILE);
-            self.index = index_of_older(&*self.disk, &path, key, &self.sealed)?;
+            self.index = Index::of_lines(&*self.disk, &path, (key, None), |put| {
+                self.sealed.each_line(put)
+            })?;
         }
         Ok(())
     }

@@ -94,7 +94,7 @@ const ALSO: &[(&str, &str)] = &[
     ),
     ("groups::site::SITES_MAX", "groups::sites::SITES_MAX"),
     (
-        "store::spool::SEGMENT_BYTES_MAX",
+        "store::spool::options::SEGMENT_BYTES_MAX",
         "store::SEGMENT_BYTES_MAX",
     ),
     (

@@ -16,7 +16,8 @@ use crate::log::segment::SEGMENT_HEADER_BYTES;
 use crate::log::segments::{SegmentFile, Segments};
 use crate::reclaim::shrink::{dead_part_of_current, shrink};
 use crate::reclaim::unreclaimed::{Due, NOW};
-use crate::spool::{Options, Spool};
+use crate::spool::Spool;
+use crate::spool::options::Options;
 use crate::{Error, Reader};
 
 /// A current segment smaller than this is not sealed early, bytes, however much of it is dead.

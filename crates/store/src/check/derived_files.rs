@@ -19,7 +19,7 @@ use crate::log::segments::{SegmentFile, Segments};
 use crate::log::walk::{Step, Walk};
 use crate::overview::row::{OverviewFields, push_row, push_row_of};
 use crate::read::reader::read_cancels;
-use crate::spool::recover;
+use crate::spool::recover::log_end::damage_notice;
 
 /// Rows are written out each time this many bytes of them wait.
 const PIECE_BYTES: usize = 8 << 20;
@@ -60,7 +60,7 @@ pub fn rebuild_derived(
             }
             Step::Gap { empty: true, .. } => {}
             Step::Gap { from, .. } if damaged.len() < FINDINGS_MAX => {
-                damaged.push(recover::damage_notice(&path, from));
+                damaged.push(damage_notice(&path, from));
             }
             Step::Gap { .. } => {}
         }
@@ -78,7 +78,7 @@ struct Views {
     lines: Vec<u8>,
     /// Lines of dead articles, by position; their records may be gone.
     gone: VecDeque<(u64, Vec<u8>)>,
-    rows: crate::overview::Rows,
+    rows: crate::overview::rows::Rows,
     block: Vec<u8>,
     targets: [PathBuf; 3],
 }

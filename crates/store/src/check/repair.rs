@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use crate::Error;
+use crate::check::derived_files::rebuild_derived;
 use crate::check::report::Report;
 use crate::history::HistoryLine;
 use crate::io::disk::{Disk, File, Open};
@@ -11,9 +12,11 @@ use crate::log::record::{ALIGN, Commit, HEADER_BYTES, Kind, Lengths, begin, fini
 use crate::log::segment::{SEGMENT_HEADER_BYTES, SegmentHeader};
 use crate::log::segments::{SegmentFile, Segments};
 use crate::log::walk::{Step, Walk};
+use crate::spool::Spool;
 use crate::spool::active_file::ActiveFile;
-use crate::spool::recover::{self, rebuild_active, rebuild_derived};
-use crate::spool::{Options, Spool};
+use crate::spool::active_from_log::rebuild_active;
+use crate::spool::options::Options;
+use crate::spool::recover;
 
 /// What is told of a view whose `.art` is gone.
 pub const ORPHAN: &str = "its .art is missing: all articles of this segment are lost";
@@ -170,10 +173,10 @@ fn repair_active(segments: &Segments, dir: &Path, report: &mut Report) -> Result
 /// Makes the views of these segments again. Those of the current one by a replay: without its index the store
 /// replays the last segment whole, and makes the index anew.
 pub fn views(spool: Spool, bad: &[u64]) -> Result<Spool, Error> {
-    let (disk, dir, options) = (spool.disk.clone(), spool.dir.clone(), spool.options);
-    let current = spool.art.header.base;
-    let Spool { lock, segments, .. } = spool;
-    remove_index(&*disk, &dir)?;
+    let current = spool.current_base();
+    let (segments, dir, options, lock) = spool.close();
+    let disk = segments.disk();
+    remove_index(&**disk, &dir)?;
     for &base in bad.iter().filter(|base| **base != current) {
         rebuild_derived(&segments, &dir, base)?;
     }

@@ -10,7 +10,8 @@ use crate::io::disk::{File, Open};
 use crate::log::relocation::Relocation;
 use crate::log::segment::SegmentHeader;
 use crate::log::segments::{SegmentFile, Segments};
-use crate::overview::{self, GroupRows};
+use crate::overview::GroupRows;
+use crate::overview::merge::merge_rows;
 use crate::{Error, Reader, reclaim::punch, reclaim::repack};
 
 /// What shrinking a segment came to.
@@ -226,7 +227,7 @@ fn drop_rows(
         });
     }
     segments.replace(survey.base(), SegmentFile::Ovr, |file| {
-        overview::merge_rows(kept, |at, piece| file.write_at(piece, at)).map(drop)
+        merge_rows(kept, |at, piece| file.write_at(piece, at)).map(drop)
     })
 }
 

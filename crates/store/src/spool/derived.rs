@@ -11,7 +11,9 @@ use crate::io::map::MapRef;
 use crate::io::replace::replace;
 use crate::log::segment::SegmentHeader;
 use crate::log::segments::{SegmentFile, Segments};
-use crate::overview::{self, Rows};
+use crate::overview;
+use crate::overview::merge::merge;
+use crate::overview::rows::Rows;
 use crate::{Error, Expires, Position};
 
 /// The views derived from `.art`: written at each commit, synced only at a checkpoint.
@@ -224,6 +226,6 @@ pub fn merge_overview(disk: &dyn Disk, path: &Path, end: u64) -> Result<(), Erro
         return Ok(());
     }
     replace(disk, path, |fresh| {
-        overview::merge(map.bytes(), |offset, piece| fresh.write_at(piece, offset)).map(drop)
+        merge(map.bytes(), |offset, piece| fresh.write_at(piece, offset)).map(drop)
     })
 }

@@ -6,7 +6,7 @@ use groups::{Active, GroupId};
 use crate::Error;
 use crate::log::segment::SEGMENT_HEADER_BYTES;
 use crate::spool::Spool;
-use crate::spool::recover::rebuild_active;
+use crate::spool::active_from_log::rebuild_active;
 
 impl Spool {
     /// True when active is not as we left it: somebody else wrote it, or a byte of it changed on the disk. After a power cut its time and

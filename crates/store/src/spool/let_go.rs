@@ -1,169 +1,18 @@
-//! What the one writer does for expire: takes a decision over, in milliseconds, and keeps the log self-contained when old
-//! segments go.
+//! Old segments go: the log behind them must say all that is needed of them.
 
-use crate::expiry::state::{END_OF_COPY, push_cut, push_link};
+use crate::Error;
+use crate::expiry::state::END_OF_COPY;
+use crate::history::cancels::Cancels;
 use crate::io::disk::Open;
 use crate::io::replace::replace;
 use crate::log::record::{Kind, Record};
 use crate::log::segment::SEGMENT_HEADER_BYTES;
 use crate::log::segments::{SegmentFile, base_of};
 use crate::log::walk::{Step, Walk};
-use crate::spool::{Committed, SNAPSHOT_PART, Spool};
-use crate::{Error, ExpiryState, reclaim::unreclaimed, spool::recover};
-
-/// Lines of one record of expire, bytes: what fits in the smallest segment with room to spare.
-const PIECE_BYTES: usize = 128 << 10;
-
-/// What one run of expire decided. Numbers are of articles that exist.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct ExpiryDecision {
-    /// Kept although the group's cut lies above: group and number.
-    pub survivors: Vec<(Vec<u8>, u64)>,
-    /// Everything of a group below this number goes.
-    pub cuts: Vec<(Vec<u8>, u64)>,
-    /// Gone one by one: group and number.
-    pub gone: Vec<(Vec<u8>, u64)>,
-    /// Ids that arrived before this are forgotten once their articles are gone. `None`: as before.
-    pub forget_before: Option<i64>,
-    /// Below this position nothing of a group is left to be decided by its default.
-    pub settled: Vec<(Vec<u8>, u64)>,
-    /// The bases of the segments in which something goes: their space is to be given back.
-    pub touched: Vec<u64>,
-}
-
-impl ExpiryDecision {
-    /// True when there is nothing to take over.
-    pub fn is_empty(&self) -> bool {
-        self.removes_nothing()
-            && self.forget_before.is_none()
-            && self.settled.is_empty()
-            && self.survivors.is_empty()
-    }
-
-    /// True when no article goes.
-    pub fn removes_nothing(&self) -> bool {
-        self.cuts.is_empty() && self.gone.is_empty()
-    }
-}
-
-impl ExpiryState {
-    /// What will have expired when `expiry` is taken over.
-    pub fn after(&self, expiry: &ExpiryDecision) -> ExpiryState {
-        let mut lines = Vec::new();
-        for (group, number) in &expiry.survivors {
-            push_link(&mut lines, b'+', group, *number);
-        }
-        for (group, cut) in &expiry.cuts {
-            push_cut(&mut lines, group, *cut, *cut);
-        }
-        for (group, number) in &expiry.gone {
-            push_link(&mut lines, b'-', group, *number);
-        }
-        let mut told = self.clone();
-        told.apply(&lines);
-        told
-    }
-}
+use crate::spool::expire::PIECE_BYTES;
+use crate::spool::{SNAPSHOT_PART, Spool};
 
 impl Spool {
-    /// What has expired so far.
-    pub fn expired(&self) -> Result<&ExpiryState, Error> {
-        self.expired.state()
-    }
-
-    /// Takes over what a run of expire decided, raises the low marks, and commits. From then on the articles are gone; their
-    /// space is given back later ([`crate::reclaim`]).
-    pub fn expire(&mut self, expiry: &ExpiryDecision) -> Result<Committed, Error> {
-        self.check_cuts(&expiry.cuts)?;
-        if !expiry.touched.is_empty() {
-            let added = unreclaimed::add(&*self.disk, &self.dir, &expiry.touched);
-            if let Err(error) = added {
-                // Without the file all segments are looked at. On a full disk that is all that can be done.
-                unreclaimed::forget(&*self.disk, &self.dir).map_err(|_| error)?;
-            }
-        }
-        // Whatever part of this an interruption leaves in the log, nothing goes that should stay: what survives comes
-        // before the cut that would take it.
-        let mut text = Vec::new();
-        for (group, number) in &expiry.survivors {
-            push_link(&mut text, b'+', group, *number);
-            self.log_when_long(&mut text)?;
-        }
-        self.log_lines(&mut text)?;
-        let told = match expiry.removes_nothing() {
-            // Nobody asks: the loops below have nothing to do.
-            true => ExpiryState::fresh(),
-            false => self.expired.state()?.after(expiry),
-        };
-        for (group, _) in &expiry.cuts {
-            push_cut(&mut text, group, told.cut(group), told.low(group));
-            self.log_when_long(&mut text)?;
-        }
-        for (group, number) in &expiry.gone {
-            push_link(&mut text, b'-', group, *number);
-            self.log_when_long(&mut text)?;
-        }
-        let mut last: &[u8] = b"";
-        for (group, _) in &expiry.gone {
-            if last != group.as_slice() {
-                // The low mark may have been one of those.
-                push_cut(&mut text, group, told.cut(group), told.low(group));
-                self.log_when_long(&mut text)?;
-            }
-            last = group;
-        }
-        if let Some(time) = expiry.forget_before {
-            text.extend_from_slice(b"/expired/ ");
-            article::decimal::push_signed(&mut text, time);
-            text.push(b'\n');
-        }
-        self.log_lines(&mut text)?;
-        for (group, position) in &expiry.settled {
-            self.expired.state_mut()?.settle(group, *position);
-        }
-        if self.pending_bytes() == 0 {
-            self.expired.flush()?;
-        }
-        self.commit()
-    }
-
-    /// No cut may lie above the next number: articles to come would be gone before they came.
-    fn check_cuts(&self, cuts: &[(Vec<u8>, u64)]) -> Result<(), Error> {
-        let table = &self.active.table;
-        for (group, cut) in cuts {
-            if let Some(id) = table.find(group)
-                && *cut > table.high(id).saturating_add(1)
-            {
-                return Err(Error::Damaged {
-                    path: self.segments.folder().to_owned(),
-                    offset: 0,
-                    what: "an overview row has a number that active never gave",
-                });
-            }
-        }
-        Ok(())
-    }
-
-    fn log_when_long(&mut self, text: &mut Vec<u8>) -> Result<(), Error> {
-        if text.len() < PIECE_BYTES {
-            return Ok(());
-        }
-        self.log_lines(text)
-    }
-
-    /// Logs lines and makes them count.
-    pub(crate) fn log_lines(&mut self, text: &mut Vec<u8>) -> Result<(), Error> {
-        if text.is_empty() {
-            return Ok(());
-        }
-        self.make_room(text.len() as u64 + 256)?;
-        self.log_text(Kind::LowMarks, text);
-        self.expired.state_mut()?.apply(text);
-        recover::apply_low_marks(&mut self.active.table, text);
-        text.clear();
-        Ok(())
-    }
-
     /// Logs copies of active and of what has expired, so that nothing before them is needed for either.
     pub(crate) fn log_state(&mut self) -> Result<(), Error> {
         self.log_active();
@@ -209,7 +58,7 @@ impl Spool {
         };
         let text = self.cancels_text()?;
         for (_, line) in crate::history::lines(&text) {
-            if crate::Cancels::parse_line(line).is_some_and(|(position, _)| stays(position)) {
+            if Cancels::parse_line(line).is_some_and(|(position, _)| stays(position)) {
                 self.make_room(line.len() as u64 + 256)?;
                 self.log_text(Kind::Cancel, &[line, b"\n"].concat());
             }
@@ -226,9 +75,8 @@ impl Spool {
         let bases = self.segments.bases()?;
         let oldest = bases.first().copied().unwrap_or(0);
         let text = self.cancels_text()?;
-        let stays = |line: &[u8]| {
-            crate::Cancels::parse_line(line).is_some_and(|(position, _)| position >= oldest)
-        };
+        let stays =
+            |line: &[u8]| Cancels::parse_line(line).is_some_and(|(position, _)| position >= oldest);
         let kept: Vec<u8> = text
             .split_inclusive(|&b| b == b'\n')
             .filter(|line| stays(line))

@@ -40,7 +40,7 @@ fn the_journal_does() {
     let line = served.daemon.until_said("login_failed");
     assert!(line.contains("users:1: it has not four fields"), "{line}");
     let told = client.ask("LIST NEWSGROUPS");
-    assert_eq!(told, "403 Cannot be looked up now; try again later");
+    assert_eq!(told, "403 Lookup failed; try again later");
     let line = served.daemon.until_said("store_unreadable");
     assert!(line.contains("newsgroups"), "{line}");
 }

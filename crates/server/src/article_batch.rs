@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use access::Grant;
-use nntp::{Kind, Outcome};
+use nntp::{TransferKind, TransferOutcome};
 
 use crate::Token;
 use crate::counts::What;
@@ -30,7 +30,7 @@ pub(crate) const ENTRY_BYTES: usize = 256;
 #[derive(Debug)]
 pub struct Entry {
     /// How it came.
-    pub kind: Kind,
+    pub kind: TransferKind,
     /// Whose it is.
     pub connection: Token,
     id: Range<usize>,
@@ -49,7 +49,7 @@ pub struct ArticleBatch {
     bytes: Vec<u8>,
     ids: Vec<u8>,
     entries: Vec<Entry>,
-    outcomes: Vec<Outcome>,
+    outcomes: Vec<TransferOutcome>,
     sender: Arc<Mailbox>,
     /// When the last byte of it came.
     pub(crate) came: Instant,
@@ -80,7 +80,7 @@ impl ArticleBatch {
     }
 
     /// Says what became of the first article of which nothing was said yet.
-    pub fn judge(&mut self, outcome: Outcome) {
+    pub fn judge(&mut self, outcome: TransferOutcome) {
         self.outcomes.push(outcome);
     }
 
@@ -98,18 +98,18 @@ impl ArticleBatch {
         if let Some(entry) = self.entries.get_mut(self.outcomes.len()) {
             entry.ground = ground;
         }
-        self.judge(Outcome::Refused(why));
+        self.judge(TransferOutcome::Refused(why));
     }
 
     /// Says the same of all of which nothing was said yet.
-    pub fn judge_rest(&mut self, outcome: &Outcome) {
+    pub fn judge_rest(&mut self, outcome: &TransferOutcome) {
         self.outcomes.resize(self.entries.len(), outcome.clone());
     }
 
     /// All that was accepted so far could not be made durable; what is a duplicate may be one of such an article.
-    pub fn take_back(&mut self, outcome: &Outcome) {
+    pub fn take_back(&mut self, outcome: &TransferOutcome) {
         for told in &mut self.outcomes {
-            if matches!(told, Outcome::Taken | Outcome::Duplicate) {
+            if matches!(told, TransferOutcome::Accepted | TransferOutcome::Duplicate) {
                 told.clone_from(outcome);
             }
         }
@@ -122,7 +122,9 @@ impl ArticleBatch {
         sender.put(Message::Settled(self));
     }
 
-    pub(crate) fn outcomes(&self) -> impl Iterator<Item = (&Entry, &[u8], usize, &Outcome)> {
+    pub(crate) fn outcomes(
+        &self,
+    ) -> impl Iterator<Item = (&Entry, &[u8], usize, &TransferOutcome)> {
         let each = self.entries.iter().zip(&self.outcomes);
         each.map(|(entry, outcome)| {
             let id = self.ids.get(entry.id.clone()).unwrap_or_default();
@@ -147,7 +149,7 @@ impl BatchBuilder {
     /// Adds an article that lies in the input.
     pub fn add(
         &mut self,
-        (kind, connection): (Kind, Token),
+        (kind, connection): (TransferKind, Token),
         id: &[u8],
         article: Range<usize>,
         poster: Option<Box<Poster>>,
@@ -209,7 +211,7 @@ mod tests {
         let mut batch_builder = BatchBuilder::default();
         for _ in 0..4 {
             batch_builder.add(
-                (Kind::TakeThis, Token::new(0, 0, 0)),
+                (TransferKind::TakeThis, Token::new(0, 0, 0)),
                 b"<1@a>",
                 0..0,
                 None,
@@ -217,11 +219,15 @@ mod tests {
             );
         }
         let mut batch = batch_builder.with(Vec::new(), &sender);
-        let refused = Outcome::Refused(b"no".to_vec());
-        for outcome in [Outcome::Taken, Outcome::Duplicate, refused.clone()] {
+        let refused = TransferOutcome::Refused(b"no".to_vec());
+        for outcome in [
+            TransferOutcome::Accepted,
+            TransferOutcome::Duplicate,
+            refused.clone(),
+        ] {
             batch.judge(outcome);
         }
-        let later = Outcome::TryLater(b"a full disk".to_vec());
+        let later = TransferOutcome::Deferred(b"a full disk".to_vec());
         batch.take_back(&later);
         let told: Vec<_> = batch.outcomes().map(|(.., told)| told.clone()).collect();
         assert_eq!(told, [later.clone(), later.clone(), refused, later]);

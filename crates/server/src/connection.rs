@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Instant;
 
-use nntp::{LoggedIn, Next, OUT_BYTES_MAX, Out, Session, Taken};
+use nntp::{LoginResult, Next, OUT_BYTES_MAX, OutBuffer, Processed, Session};
 use rustix::buffer::spare_capacity;
 use rustix::io::Errno;
 
@@ -110,7 +110,7 @@ pub struct Connection {
     pub session: Session,
     /// Who it is.
     pub client: Client,
-    out: Out,
+    out: OutBuffer,
     /// Input that is not used up.
     rest: Vec<u8>,
     /// It is counted among those which hold something.
@@ -164,7 +164,7 @@ impl Connection {
             socket,
             session,
             client,
-            out: Out::default(),
+            out: OutBuffer::default(),
             rest: Vec::new(),
             is_held: false,
             held_since: ticks,
@@ -210,25 +210,25 @@ impl Connection {
     }
 
     /// What was promised about a login is kept.
-    pub fn logged_in(&mut self, told: &LoggedIn) {
+    pub fn logged_in(&mut self, told: &LoginResult) {
         self.session.logged_in(told, &mut self.out);
     }
 
     /// Says a last line, and ends when it is sent.
     pub fn dismiss(&mut self, line: &[u8]) {
-        if !self.out.is_promised() {
+        if !self.out.has_pending_reply() {
             self.out.push(line);
         }
         self.is_closing = true;
     }
 
     /// True while an answer waits for others than the client.
-    pub fn is_promised(&self) -> bool {
-        self.out.is_promised()
+    pub fn has_pending_reply(&self) -> bool {
+        self.out.has_pending_reply()
     }
 
     /// What is to be sent.
-    pub fn out(&mut self) -> &mut Out {
+    pub fn out(&mut self) -> &mut OutBuffer {
         &mut self.out
     }
 
@@ -270,7 +270,8 @@ impl Connection {
 
     /// The client sends no more, and everything that it asked for is sent: that is the end.
     fn look_for_end(&self) -> Result<(), Over> {
-        let is_answered = self.next == Next::More && !self.has_output() && !self.out.is_promised();
+        let is_answered =
+            self.next == Next::More && !self.has_output() && !self.out.has_pending_reply();
         match self.is_at_end && is_answered {
             true => Err(Over),
             false => Ok(()),
@@ -381,7 +382,7 @@ impl Connection {
         if !self.is_held {
             return Ok(());
         }
-        if self.session.is_receiving_whole() {
+        if self.session.is_receiving_wanted() {
             told("article", &self.client);
             self.put_off_article(context);
         } else {
@@ -393,7 +394,7 @@ impl Connection {
 
     fn put_off_article(&mut self, context: &mut IoContext<'_>) {
         let mut desk = desk(&mut self.client, context, b"");
-        self.session.put_off(&mut desk);
+        self.session.defer_article(&mut desk);
     }
 
     /// Since when a TLS handshake lasts, in milliseconds.
@@ -510,12 +511,12 @@ impl Connection {
         let mut used = 0;
         loop {
             let taken = match self.is_closing {
-                true => Taken {
+                true => Processed {
                     used: input.len().saturating_sub(used),
                     next: Next::Close,
                 },
                 // Said, but not sent: what follows is of TLS, or compressed, and no command.
-                false if matches!(self.next, Next::StartTls | Next::Compress) => Taken {
+                false if matches!(self.next, Next::StartTls | Next::Compress) => Processed {
                     used: 0,
                     next: self.next,
                 },
@@ -571,7 +572,7 @@ impl Connection {
                 Next::Close => {
                     self.is_closing = true;
                     used = input.len();
-                    if !self.has_output() && !self.out.is_promised() {
+                    if !self.has_output() && !self.out.has_pending_reply() {
                         self.put_back(context, input, used);
                         self.end_layers();
                         return Err(Over);
@@ -585,13 +586,13 @@ impl Connection {
         Ok(())
     }
 
-    fn give(&mut self, context: &mut IoContext<'_>, input: &[u8]) -> Taken {
+    fn give(&mut self, context: &mut IoContext<'_>, input: &[u8]) -> Processed {
         if std::mem::take(&mut self.client.are_rights_new) {
-            let capabilities = context.shared.terms_for(&self.client.rights);
-            self.session.set_terms(capabilities);
+            let capabilities = context.shared.capabilities_for(&self.client.rights);
+            self.session.set_capabilities(capabilities);
         }
         let mut desk = desk(&mut self.client, context, input);
-        self.session.take(input, &mut desk, &mut self.out)
+        self.session.process(input, &mut desk, &mut self.out)
     }
 
     /// Makes a batch of the input: `from` where the session's input began, of which it used `used`. What is left of the input
@@ -661,7 +662,7 @@ impl Connection {
 
     fn send_plain(&mut self, context: &IoContext<'_>) -> Result<(), Over> {
         loop {
-            let sent = match self.out.first_lent() {
+            let sent = match self.out.first_shared() {
                 Some((lent, range)) if lent.file().is_some() => {
                     send_lent(&self.socket, lent, range)?
                 }
@@ -766,8 +767,8 @@ impl Connection {
             // Looked at behind the copy: what was taken away before is not in it. Nothing of it is sent then.
             let is_gone = self
                 .out
-                .first_lent()
-                .is_some_and(|(lent, _)| !lent.is_still_there());
+                .first_shared()
+                .is_some_and(|(lent, _)| !lent.is_valid());
             if is_gone {
                 return Err(Over);
             }
@@ -870,7 +871,7 @@ fn send_lent(
             sent => Ok(sent),
         };
     }
-    if !lent.is_still_there() {
+    if !lent.is_valid() {
         return Err(Over);
     }
     let last = lent.bytes().get(range).unwrap_or_default();

@@ -28,7 +28,7 @@ pub use connection::ON_THE_WAY_BYTES_MAX;
 pub use counts::{Counts, Peer, PeerCounts, Tally, What};
 pub use event::Event;
 pub use network::{HANDSHAKE_SECONDS_MAX, ROUND_MILLISECONDS_MAX, TURN_MILLISECONDS_MAX};
-pub use nntp::{Capabilities, Intake, Kind, Outcome};
+pub use nntp::{Capabilities, Intake, TransferKind, TransferOutcome};
 pub use plan::{ArticleSink, ConfigSnapshot, Plan, Times};
 pub use reservations::{RESERVATION_SECONDS_MAX, RESERVATIONS_MAX};
 pub use server::{Error, Server, serve_one};

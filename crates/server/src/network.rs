@@ -8,7 +8,7 @@ use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use access::ClientIdentity;
-use nntp::{Kind, LoggedIn, Outcome, Session};
+use nntp::{LoginResult, Session, TransferKind, TransferOutcome};
 use rustix::event::{Timespec, epoll};
 use rustix::io::Errno;
 use rustix::net::SocketFlags;
@@ -262,7 +262,7 @@ impl Network {
             if self.has_rested(token, ticks) {
                 continue;
             }
-            let since = match self.is_promised(token) {
+            let since = match self.has_pending_reply(token) {
                 // It is we who let it wait.
                 true => ticks,
                 false => active,
@@ -339,8 +339,8 @@ impl Network {
         }
     }
 
-    fn is_promised(&self, token: Token) -> bool {
-        at(&self.places, token).is_some_and(|connection| connection.is_promised())
+    fn has_pending_reply(&self, token: Token) -> bool {
+        at(&self.places, token).is_some_and(|connection| connection.has_pending_reply())
     }
 
     fn patience(&self, token: Token) -> u64 {
@@ -481,7 +481,7 @@ impl Network {
         let mut taken = 0;
         let came = batch.came;
         for (entry, id, length, outcome) in batch.outcomes() {
-            if entry.kind != Kind::Post {
+            if entry.kind != TransferKind::Post {
                 self.shared.reservations.forget(id, entry.connection);
             }
             let Some(connection) = at_mut(&mut self.places, entry.connection) else {
@@ -491,20 +491,20 @@ impl Network {
             client.on_the_way.0 = client.on_the_way.0.saturating_sub(1);
             client.on_the_way.1 = client.on_the_way.1.saturating_sub(length + ENTRY_BYTES);
             let what = match (outcome, entry.kind) {
-                (Outcome::Taken, kind) => {
+                (TransferOutcome::Accepted, kind) => {
                     client.tally.add(What::AcceptedBytes, length as u64);
                     taken += 1;
                     match kind {
-                        Kind::Post => What::Posted,
-                        Kind::Ihave | Kind::TakeThis => What::Accepted,
+                        TransferKind::Post => What::Posted,
+                        TransferKind::Ihave | TransferKind::TakeThis => What::Accepted,
                     }
                 }
-                (Outcome::Duplicate, _) => What::Duplicates,
-                (Outcome::Refused(_), _) => entry.ground,
-                (Outcome::TryLater(_), _) => What::Deferred,
+                (TransferOutcome::Duplicate, _) => What::Duplicates,
+                (TransferOutcome::Refused(_), _) => entry.ground,
+                (TransferOutcome::Deferred(_), _) => What::Deferred,
             };
             client.tally.add(what, 1);
-            if Session::settle(entry.kind, id, outcome, connection.out()) {
+            if Session::complete_transfer(entry.kind, id, outcome, connection.out()) {
                 connection.dismiss(b"");
             }
             last = Some(entry.connection);
@@ -544,21 +544,21 @@ impl Network {
         let told = match outcome {
             access::Outcome::LoggedIn { user, .. } => {
                 match client.log_in(Some(user), &self.shared) {
-                    true => LoggedIn::Yes(client.permissions()),
-                    false => LoggedIn::Failed(TOO_MANY),
+                    true => LoginResult::Accepted(client.permissions()),
+                    false => LoginResult::Failed(TOO_MANY),
                 }
             }
             access::Outcome::Failed(why) => {
                 client.login_failed(&self.shared, &why);
-                LoggedIn::Failed(NO_LOGIN)
+                LoginResult::Failed(NO_LOGIN)
             }
             access::Outcome::Refused(why) => {
                 client.login_failed(&self.shared, &why);
-                LoggedIn::No
+                LoginResult::Refused
             }
             access::Outcome::Malformed(why) => {
                 client.login_failed(&self.shared, why);
-                LoggedIn::No
+                LoginResult::Refused
             }
         };
         connection.logged_in(&told);
@@ -594,7 +594,7 @@ impl Network {
                 connection.client.ask_again(&self.shared);
                 connection
                     .session
-                    .set_standing(connection.client.permissions());
+                    .set_permissions(connection.client.permissions());
                 self.put(connection, Ok(()));
             }
         }
@@ -712,7 +712,7 @@ impl Network {
             rests_until: None,
         };
         client.begin_paces();
-        let capabilities = shared.terms_for(&client.rights);
+        let capabilities = shared.capabilities_for(&client.rights);
         let session = Session::new(capabilities, client.permissions(), false);
         let mut connection = Box::new(Connection::new(socket, session, client, tls, ticks));
         let data = flags(connection.wanted);

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use article::message_id::HashKey;
-use nntp::Seen;
+use nntp::IdStatus;
 
 use crate::Token;
 
@@ -47,7 +47,7 @@ impl Reservations {
 
     /// Whether this one may send the article: then others are told to wait. And whether that was told it before, so that CHECK and
     /// the TAKETHIS behind it are one offer. `now`: seconds of a clock that is never set.
-    pub fn announce(&self, id: &[u8], by: Token, now: i64) -> (Seen, bool) {
+    pub fn announce(&self, id: &[u8], by: Token, now: i64) -> (IdStatus, bool) {
         let hash = self.key.hash(id);
         let mut known = self.known();
         if let Some(offer) = known.reservations.get(&hash)
@@ -55,10 +55,10 @@ impl Reservations {
         {
             match offer.by == by {
                 // It need not send it twice, whatever comes of it.
-                true if offer.is_in => return (Seen::Here, false),
+                true if offer.is_in => return (IdStatus::Known, false),
                 // Asking again gives it no more time.
-                true => return (Seen::No, true),
-                false => return (Seen::Coming, false),
+                true => return (IdStatus::Unknown, true),
+                false => return (IdStatus::InTransfer, false),
             }
         }
         if known.reservations.len() >= RESERVATIONS_MAX && known.cleared != now {
@@ -75,7 +75,7 @@ impl Reservations {
             };
             known.reservations.insert(hash, offer);
         }
-        (Seen::No, false)
+        (IdStatus::Unknown, false)
     }
 
     /// The article came.
@@ -120,26 +120,41 @@ mod tests {
     fn one_peer_sends_and_the_others_wait() {
         let reservations = Reservations::new(HashKey::new([7; HashKey::BYTES]));
         let (a, b) = (Token::new(1, 0, 0), Token::new(2, 0, 0));
-        assert_eq!(reservations.announce(b"<7@a>", a, 100), (Seen::No, false));
-        assert_eq!(reservations.announce(b"<7@a>", a, 130), (Seen::No, true));
+        assert_eq!(
+            reservations.announce(b"<7@a>", a, 100),
+            (IdStatus::Unknown, false)
+        );
+        assert_eq!(
+            reservations.announce(b"<7@a>", a, 130),
+            (IdStatus::Unknown, true)
+        );
         assert_eq!(
             reservations.announce(b"<7@a>", b, 159),
-            (Seen::Coming, false)
+            (IdStatus::InTransfer, false)
         );
-        assert_eq!(reservations.announce(b"<7@a>", b, 160), (Seen::No, false));
+        assert_eq!(
+            reservations.announce(b"<7@a>", b, 160),
+            (IdStatus::Unknown, false)
+        );
         reservations.forget(b"<7@a>", a);
         assert_eq!(
             reservations.announce(b"<7@a>", a, 161),
-            (Seen::Coming, false)
+            (IdStatus::InTransfer, false)
         );
         reservations.came(b"<7@a>", b);
-        assert_eq!(reservations.announce(b"<7@a>", b, 161), (Seen::Here, false));
+        assert_eq!(
+            reservations.announce(b"<7@a>", b, 161),
+            (IdStatus::Known, false)
+        );
         assert_eq!(
             reservations.announce(b"<7@a>", a, 999),
-            (Seen::Coming, false)
+            (IdStatus::InTransfer, false)
         );
         reservations.forget_all(b);
-        assert_eq!(reservations.announce(b"<7@a>", a, 161), (Seen::No, false));
+        assert_eq!(
+            reservations.announce(b"<7@a>", a, 161),
+            (IdStatus::Unknown, false)
+        );
     }
 
     #[test]
@@ -148,13 +163,31 @@ mod tests {
         let (a, b) = (Token::new(1, 0, 0), Token::new(2, 0, 0));
         for number in 0..RESERVATIONS_MAX + 10_000 {
             let id = format!("<{number}@a>");
-            assert_eq!(reservations.announce(id.as_bytes(), a, 100).0, Seen::No);
+            assert_eq!(
+                reservations.announce(id.as_bytes(), a, 100).0,
+                IdStatus::Unknown
+            );
         }
-        assert_eq!(reservations.announce(b"<7@a>", b, 100).0, Seen::Coming);
+        assert_eq!(
+            reservations.announce(b"<7@a>", b, 100).0,
+            IdStatus::InTransfer
+        );
         // Beyond it both may send; when the time is over there is room again.
-        assert_eq!(reservations.announce(b"<more@a>", a, 101).0, Seen::No);
-        assert_eq!(reservations.announce(b"<more@a>", b, 101).0, Seen::No);
-        assert_eq!(reservations.announce(b"<more@a>", a, 160).0, Seen::No);
-        assert_eq!(reservations.announce(b"<more@a>", b, 160).0, Seen::Coming);
+        assert_eq!(
+            reservations.announce(b"<more@a>", a, 101).0,
+            IdStatus::Unknown
+        );
+        assert_eq!(
+            reservations.announce(b"<more@a>", b, 101).0,
+            IdStatus::Unknown
+        );
+        assert_eq!(
+            reservations.announce(b"<more@a>", a, 160).0,
+            IdStatus::Unknown
+        );
+        assert_eq!(
+            reservations.announce(b"<more@a>", b, 160).0,
+            IdStatus::InTransfer
+        );
     }
 }

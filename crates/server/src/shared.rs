@@ -70,7 +70,7 @@ impl Shared {
     }
 
     /// What is offered to those with these rights.
-    pub fn terms_for(&self, rights: &Rights) -> Arc<Capabilities> {
+    pub fn capabilities_for(&self, rights: &Rights) -> Arc<Capabilities> {
         let capabilities = self.capabilities();
         let without = &rights.entry().without;
         if without.is_empty() {
@@ -78,7 +78,7 @@ impl Shared {
         }
         let mut capabilities = Capabilities::clone(&capabilities);
         let off = without.iter().map(|feature| feature.capability());
-        capabilities.switched_off.extend(off);
+        capabilities.disabled.extend(off);
         Arc::new(capabilities)
     }
 

@@ -13,8 +13,9 @@ use access::sasl::{Exchange, Mechanism, Step};
 use groups::Active;
 use groups::active::GroupId;
 use nntp::{
-    Article, ArticlePosition, Backend, BackendError, ControlFile, Credentials, Found, Intake, Kind,
-    Marks, Out, Outcome, ReceivedArticle, Rows, SaslStep, Seen, SharedBytes,
+    Article, ArticlePosition, Backend, BackendError, ControlFile, Credentials, Found, IdStatus,
+    Intake, Marks, OutBuffer, ReceivedArticle, RowsWritten, SaslStep, SharedBytes, TransferKind,
+    TransferOutcome,
 };
 use store::{HistoryLine, LiveReader, Position, Run, Stretch};
 
@@ -157,11 +158,11 @@ impl SessionContext<'_> {
     }
 
     /// The rights that the writer asks. `None`: everything is taken.
-    fn grant(&self, kind: Kind) -> Option<Grant> {
+    fn grant(&self, kind: TransferKind) -> Option<Grant> {
         let rights = &self.client.rights;
         match kind {
-            Kind::Post => Some(Grant::Post(rights.clone())),
-            Kind::TakeThis | Kind::Ihave => {
+            TransferKind::Post => Some(Grant::Post(rights.clone())),
+            TransferKind::TakeThis | TransferKind::Ihave => {
                 (!rights.takes_all()).then(|| Grant::Send(rights.clone()))
             }
         }
@@ -230,7 +231,7 @@ impl Backend for SessionContext<'_> {
         self.now
     }
 
-    fn is_turn_over(&mut self) -> bool {
+    fn is_time_slice_over(&mut self) -> bool {
         Instant::now() >= self.until
     }
 
@@ -242,7 +243,7 @@ impl Backend for SessionContext<'_> {
         intake
     }
 
-    fn seen(&mut self, id: &[u8]) -> Result<Seen, BackendError> {
+    fn id_status(&mut self, id: &[u8]) -> Result<IdStatus, BackendError> {
         if self
             .store
             .live_reader
@@ -251,32 +252,32 @@ impl Backend for SessionContext<'_> {
         {
             self.client.tally.add(What::Offered, 1);
             self.client.tally.add(What::Duplicates, 1);
-            return Ok(Seen::Here);
+            return Ok(IdStatus::Known);
         }
         let reservations = &self.shared.reservations;
         let seconds = (self.ticks / 1000).cast_signed();
         let (seen, was_told) = reservations.announce(id, self.client.token, seconds);
         self.client.tally.add(What::Offered, u64::from(!was_told));
         match seen {
-            Seen::No => self.client.has_announced = true,
-            Seen::Here => self.client.tally.add(What::Duplicates, 1),
-            Seen::Coming => self.client.tally.add(What::Deferred, 1),
+            IdStatus::Unknown => self.client.has_announced = true,
+            IdStatus::Known => self.client.tally.add(What::Duplicates, 1),
+            IdStatus::InTransfer => self.client.tally.add(What::Deferred, 1),
         }
         Ok(seen)
     }
 
-    fn receive(&mut self, handed: ReceivedArticle<'_>) -> Option<Outcome> {
+    fn receive(&mut self, handed: ReceivedArticle<'_>) -> Option<TransferOutcome> {
         let bytes = self.input.get(handed.article.clone()).unwrap_or_default();
         if self.is_too_large(bytes) {
             self.client.tally.add(What::Size, 1);
-            if handed.kind != Kind::Post {
+            if handed.kind != TransferKind::Post {
                 self.shared
                     .reservations
                     .forget(handed.id, self.client.token);
             }
-            return Some(Outcome::Refused(b"Too large for you".to_vec()));
+            return Some(TransferOutcome::Refused(b"Too large for you".to_vec()));
         }
-        if handed.kind == Kind::Post
+        if handed.kind == TransferKind::Post
             && let Some(wait) = self.is_flood()
         {
             let why = format!(
@@ -284,16 +285,16 @@ impl Backend for SessionContext<'_> {
                 wait.as_secs() + 1
             );
             self.client.tally.add(What::Flood, 1);
-            return Some(Outcome::Refused(why.into_bytes()));
+            return Some(TransferOutcome::Refused(why.into_bytes()));
         }
-        if handed.kind != Kind::Post {
+        if handed.kind != TransferKind::Post {
             if let Some(pace) = &mut self.client.sending {
                 let wait = pace.take(1, Instant::now());
                 self.client.rest(wait, self.ticks);
             }
             self.shared.reservations.came(handed.id, self.client.token);
         }
-        let poster = (handed.kind == Kind::Post).then(|| {
+        let poster = (handed.kind == TransferKind::Post).then(|| {
             Box::new(Poster {
                 user: self.client.user.clone().unwrap_or_default(),
                 host: self.client.host(),
@@ -308,12 +309,12 @@ impl Backend for SessionContext<'_> {
         None
     }
 
-    fn will_not_come(&mut self, id: &[u8]) {
+    fn article_rejected(&mut self, id: &[u8]) {
         self.client.tally.add(What::Size, 1);
         self.shared.reservations.forget(id, self.client.token);
     }
 
-    fn put_off(&mut self, id: &[u8]) {
+    fn article_deferred(&mut self, id: &[u8]) {
         self.client.tally.add(What::Deferred, 1);
         self.shared.reservations.forget(id, self.client.token);
     }
@@ -379,7 +380,7 @@ impl Backend for SessionContext<'_> {
         self.store.file(file).map_err(trouble(self.shared))
     }
 
-    fn place(
+    fn position(
         &mut self,
         group: &[u8],
         number: u64,
@@ -418,7 +419,7 @@ impl Backend for SessionContext<'_> {
             .find(id)
             .map_err(fault(self.shared))?;
         Ok(found.map(|found| Found {
-            place: ArticlePosition(found.position.0),
+            position: ArticlePosition(found.position.0),
             may_be_read: found.links().any(|(name, _)| rights.may_read(name)),
         }))
     }
@@ -427,19 +428,19 @@ impl Backend for SessionContext<'_> {
         self.client.tally.add(What::Sent, 1);
     }
 
-    fn article(&mut self, place: ArticlePosition) -> Result<Option<Article<'_>>, BackendError> {
-        let position = Position(place.0);
+    fn article(&mut self, position: ArticlePosition) -> Result<Option<Article<'_>>, BackendError> {
+        let position = Position(position.0);
         let live_reader = &mut self.store.live_reader;
         let is_large = match live_reader.record(position).map_err(fault(self.shared))? {
             None => return Ok(None),
             Some(record) => record.wire().len() > COPIED_BYTES_MAX,
         };
-        let lent = match is_large {
+        let shared = match is_large {
             false => None,
             // It takes a descriptor. Where there is none left, it is copied.
             true => live_reader.stretch(position).ok().flatten().map(|stretch| {
-                let lent: Arc<dyn SharedBytes> = Arc::new(SharedRange(stretch));
-                lent
+                let shared: Arc<dyn SharedBytes> = Arc::new(SharedRange(stretch));
+                shared
             }),
         };
         let record = live_reader.lent();
@@ -452,7 +453,7 @@ impl Backend for SessionContext<'_> {
             id,
             header,
             wire,
-            lent,
+            shared,
         }))
     }
 
@@ -476,8 +477,8 @@ impl Backend for SessionContext<'_> {
         from: u64,
         high: u64,
         bytes_max: usize,
-        out: &mut Out,
-    ) -> Result<Rows, BackendError> {
+        out: &mut OutBuffer,
+    ) -> Result<RowsWritten, BackendError> {
         let mut any = false;
         let live_reader = &mut self.store.live_reader;
         let mut is_readable = true;
@@ -488,7 +489,7 @@ impl Backend for SessionContext<'_> {
                 is_readable &= run.is_readable();
             } else {
                 let range = 0..run.bytes().len();
-                out.lend(Arc::new(SharedRows(run)), range);
+                out.push_shared(Arc::new(SharedRows(run)), range);
             }
         });
         let damage = live_reader.take_damage();
@@ -498,7 +499,7 @@ impl Backend for SessionContext<'_> {
         }
         let next = next.map_err(fault(self.shared))?;
         match is_readable {
-            true => Ok(Rows { any, next }),
+            true => Ok(RowsWritten { any, next }),
             false => Err(BackendError),
         }
     }
@@ -552,7 +553,7 @@ impl SharedBytes for SharedRows {
         None
     }
 
-    fn is_still_there(&self) -> bool {
+    fn is_valid(&self) -> bool {
         self.0.is_readable()
     }
 }
@@ -570,7 +571,7 @@ impl SharedBytes for SharedRange {
         Some((self.0.as_fd(), self.0.offset))
     }
 
-    fn is_still_there(&self) -> bool {
+    fn is_valid(&self) -> bool {
         self.0.is_still_there()
     }
 }

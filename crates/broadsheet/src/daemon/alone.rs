@@ -7,7 +7,7 @@ use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant, SystemTime};
 
-use server::{ArticleBatch, ArticleSink, Intake, Outcome};
+use server::{ArticleBatch, ArticleSink, Intake, TransferOutcome};
 use store::Published;
 
 use super::group_commit::GroupCommit;
@@ -109,7 +109,7 @@ impl Alone {
         intake_queue.put(batch);
         if let Err(error) = self.file_all(&intake_queue) {
             say(&failure::text_of(&error));
-            let outcome = Outcome::TryLater(wire::told(&error).as_bytes().to_vec());
+            let outcome = TransferOutcome::Deferred(wire::told(&error).as_bytes().to_vec());
             while let Some(mut batch) = intake_queue.take(Duration::ZERO) {
                 batch.judge_rest(&outcome);
                 batch.send_back();
@@ -171,7 +171,7 @@ impl ArticleSink for Alone {
         if let Err(unsent) = self.files.send((batch, done)) {
             // It ends with the process only.
             let (mut batch, _) = unsent.0;
-            batch.judge_rest(&Outcome::TryLater(b"Cannot file now".to_vec()));
+            batch.judge_rest(&TransferOutcome::Deferred(b"Cannot file now".to_vec()));
             batch.send_back();
         }
         // It has come back by then; and what was filed is there for who asks next.

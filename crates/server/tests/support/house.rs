@@ -9,7 +9,8 @@ use std::time::Duration;
 use access::{Access, Login, Tables};
 use rustix::net::sockopt::set_socket_send_buffer_size;
 use server::{
-    ArticleBatch, ArticleSink, Capabilities, ConfigSnapshot, Intake, Outcome, Plan, Server, Times,
+    ArticleBatch, ArticleSink, Capabilities, ConfigSnapshot, Intake, Plan, Server, Times,
+    TransferOutcome,
 };
 use store::{Options, Published, Spool};
 
@@ -26,7 +27,7 @@ struct Refuses;
 
 impl ArticleSink for Refuses {
     fn file(&self, mut batch: ArticleBatch) {
-        batch.judge_rest(&Outcome::Refused(b"no".to_vec()));
+        batch.judge_rest(&TransferOutcome::Refused(b"no".to_vec()));
         batch.send_back();
     }
 
@@ -112,7 +113,7 @@ fn capabilities() -> Capabilities {
         has_compression: true,
         has_plaintext_passwords: false,
         article_bytes_max: 1 << 20,
-        switched_off: Vec::new(),
+        disabled: Vec::new(),
     }
 }
 

@@ -1,5 +1,4 @@
-//! A command whose work is not in proportion to its answer, a heavy pattern above all, is answered in many turns, between which others
-//! have theirs; and the answer is the same.
+//! A command with much work for its reply, such as a heavy pattern, yields often, and its reply stays the same.
 #![allow(clippy::format_push_string, reason = "a test may be slow")]
 
 use crate::backend;
@@ -10,7 +9,7 @@ use nntp::{COMMAND_BYTES_MAX, Next};
 const GROUPS: usize = 2000;
 const ARTICLES: u64 = 300;
 
-/// Many groups with long names, and many articles with long subjects in the first.
+/// A backend with many groups with long names, and many articles with long subjects in the first.
 fn crowded() -> Fake {
     let name = |number| format!("misc.{}.{number}", "a".repeat(60));
     let active: String = (0..GROUPS)
@@ -28,29 +27,29 @@ fn crowded() -> Fake {
     fake
 }
 
-/// The answer to a command, and how many turns it took, where one lasts until it was asked so often whether it is over.
-fn answer(command: &str, turn_lasts: Option<usize>) -> (Vec<u8>, usize) {
+/// The reply to a command, and the number of time slices; each lasts for `checks_per_slice` checks of the clock.
+fn answer(command: &str, checks_per_slice: Option<usize>) -> (Vec<u8>, usize) {
     let mut client = Client::new(crowded());
     client.say(format!("GROUP misc.{}.0\r\n", "a".repeat(60)));
-    client.backend.turn_lasts = turn_lasts;
-    client.turns = 0;
+    client.backend.checks_per_slice = checks_per_slice;
+    client.slices = 0;
     let answer = client.say(format!("{command}\r\n"));
     assert_eq!(client.next, Next::More);
-    (answer, client.turns)
+    (answer, client.slices)
 }
 
-/// The answers are the same however short the turns, and a turn has a few lines (`lines`) of them at most.
-fn in_turns(command: &str, lines: usize) {
+/// Checks that the reply does not depend on the time slices, and that a slice has at most `lines` lines of it.
+fn in_slices(command: &str, lines: usize) {
     assert!(command.len() + 2 <= COMMAND_BYTES_MAX, "{command}");
     let (whole, _) = answer(command, None);
-    let (pieces, turns) = answer(command, Some(1));
+    let (pieces, slices) = answer(command, Some(1));
     assert!(whole == pieces, "{command}");
     let all = if command.starts_with('L') {
         GROUPS
     } else {
         ARTICLES as usize
     };
-    assert!(turns >= all / lines, "{command}: {turns} turns");
+    assert!(slices >= all / lines, "{command}: {slices} slices");
 }
 
 fn heavy(before: &str) -> String {
@@ -60,9 +59,9 @@ fn heavy(before: &str) -> String {
 
 #[test]
 fn heavy_patterns() {
-    in_turns(&heavy("LIST ACTIVE"), 40);
-    in_turns(&heavy("XPAT Subject 1-"), 5);
-    in_turns(&heavy("XPAT X-Odd 1-"), 1);
+    in_slices(&heavy("LIST ACTIVE"), 40);
+    in_slices(&heavy("XPAT Subject 1-"), 5);
+    in_slices(&heavy("XPAT X-Odd 1-"), 1);
     let found = answer("XPAT Subject 1- *a*", Some(1)).0;
     let lines = found.iter().filter(|byte| **byte == b'\n').count();
     assert_eq!(lines as u64, ARTICLES + 2);
@@ -70,19 +69,19 @@ fn heavy_patterns() {
 
 #[test]
 fn headers_that_are_not_in_the_overview() {
-    in_turns("HDR X-Odd 1-", 1);
+    in_slices("HDR X-Odd 1-", 1);
 }
 
 #[test]
 fn lists() {
-    in_turns("LIST", 64);
-    in_turns("LIST COUNTS", 1);
+    in_slices("LIST", 64);
+    in_slices("LIST COUNTS", 1);
 }
 
 #[test]
-fn commands_that_come_together() {
+fn pipelined_commands() {
     let mut client = Client::new(crowded());
-    client.backend.turn_lasts = Some(0);
+    client.backend.checks_per_slice = Some(0);
     client.say("STAT <1@test>\r\n".repeat(100));
-    assert!(client.turns >= 100, "{}", client.turns);
+    assert!(client.slices >= 100, "{}", client.slices);
 }

@@ -1,4 +1,4 @@
-//! A connection ends after some wrong passwords.
+//! A connection is closed after `LOGINS_FAILED_MAX` wrong passwords.
 
 use crate::backend;
 
@@ -6,7 +6,7 @@ use backend::{ALL, Client, Fake, capabilities};
 use nntp::{LOGINS_FAILED_MAX, Next, Permissions, SaslStep};
 
 #[test]
-fn after_some() {
+fn after_the_limit() {
     let permissions = Permissions {
         could_log_in: true,
         ..ALL
@@ -17,8 +17,14 @@ fn after_some() {
         SaslStep::Failed("Too many"),
         SaslStep::Malformed("no such thing"),
     ];
-    assert_eq!(client.say(guess), b"381 Password?\r\n403 Too many\r\n");
-    assert_eq!(client.say(guess), b"381 Password?\r\n482 no such thing\r\n");
+    assert_eq!(
+        client.say(guess),
+        b"381 Password required\r\n403 Too many\r\n"
+    );
+    assert_eq!(
+        client.say(guess),
+        b"381 Password required\r\n482 no such thing\r\n"
+    );
     for number in 1..=LOGINS_FAILED_MAX {
         assert_eq!(client.next, Next::More, "{number}");
         let said = client.say(guess);

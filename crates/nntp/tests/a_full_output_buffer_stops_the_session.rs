@@ -1,37 +1,37 @@
-//! While much waits to be sent, no further command is read and no further piece of an answer written.
+//! While the output buffer is full, no further command is read and no further piece of a long reply written.
 
 use crate::backend;
 
 use backend::{ALL, Client, Fake, capabilities};
-use nntp::{Next, OUT_BYTES_MAX, Out, Session};
+use nntp::{Next, OUT_BYTES_MAX, OutBuffer, Session};
 
 #[test]
-fn a_long_answer_stops() {
+fn a_long_reply_stops() {
     let active: String = (0..50_000)
         .map(|number| format!("misc.group{number} 0000000000 0000000001 y\n"))
         .collect();
     let mut backend = Fake::new(&active);
     let mut session = Session::new(capabilities().into(), ALL, false);
-    let mut out = Out::default();
+    let mut out = OutBuffer::default();
     let pipeline = "LIST\r\n".repeat(10);
     let mut input = pipeline.as_bytes();
     let mut got = Vec::new();
     let mut stops = 0;
     loop {
-        let taken = session.take(input, &mut backend, &mut out);
-        input = &input[taken.used..];
+        let processed = session.process(input, &mut backend, &mut out);
+        input = &input[processed.used..];
         assert!(out.len() < OUT_BYTES_MAX * 2);
-        match taken.next {
+        match processed.next {
             Next::Yield => {}
             Next::Drain | Next::More => {
-                let before = (session.take(input, &mut backend, &mut out), out.len());
+                let before = (session.process(input, &mut backend, &mut out), out.len());
                 assert_eq!(before.0.used, 0);
                 let ready: Vec<u8> = out.ready().flatten().copied().collect();
                 assert_eq!(before.1, ready.len());
                 out.sent(ready.len());
                 got.extend(ready);
                 stops += 1;
-                if taken.next == Next::More {
+                if processed.next == Next::More {
                     break;
                 }
             }

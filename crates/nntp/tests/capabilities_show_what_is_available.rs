@@ -1,4 +1,4 @@
-//! CAPABILITIES (RFC 3977, 5.2), what is switched off, greetings, AUTHINFO (RFC 4643).
+//! CAPABILITIES (RFC 3977, 5.2), disabled capabilities, greetings, AUTHINFO (RFC 4643).
 
 use crate::backend;
 
@@ -21,7 +21,7 @@ fn a_reader_and_peer() {
     client.backend.files.insert("Motd", Arc::default());
     client.play(
         "> CAPABILITIES autoupdate
-         < 101 What can be done here follows
+         < 101 Capability list follows
          < VERSION 2
          < IMPLEMENTATION Test 1
          < READER
@@ -40,14 +40,14 @@ fn a_reader_and_peer() {
 }
 
 #[test]
-fn what_is_switched_off_is_not_there() {
+fn disabled_capabilities_are_missing() {
     let mut capabilities = capabilities();
     let off = ["over", "HDR", "NEWNEWS", "STREAMING", "XPAT", "POST"];
-    capabilities.switched_off = off.map(str::to_owned).into();
+    capabilities.disabled = off.map(str::to_owned).into();
     let mut client = Client::with(Fake::usual(), capabilities, ALL);
     client.play(
         "> CAPABILITIES
-         < 101 What can be done here follows
+         < 101 Capability list follows
          < VERSION 2
          < IMPLEMENTATION Test 1
          < READER
@@ -55,32 +55,32 @@ fn what_is_switched_off_is_not_there() {
          < IHAVE
          < .
          > XOVER 1-
-         < 500 Switched off here
+         < 500 Command disabled
          > HDR subject
-         < 500 Switched off here
+         < 500 Command disabled
          > NEWNEWS * 19990101 000000
-         < 500 Switched off here
+         < 500 Command disabled
          > POST
-         < 500 Switched off here
+         < 500 Command disabled
          > LIST OVERVIEW.FMT
-         < 503 No such list is kept here
+         < 503 List not available
          > CHECK <n@test>
-         < 500 Switched off here",
+         < 500 Command disabled",
     );
     let got = client.say("TAKETHIS <n@test>\r\nQUIT\r\n.\r\n");
-    assert_eq!(got, b"500 Switched off here\r\n");
+    assert_eq!(got, b"500 Command disabled\r\n");
 }
 
 #[test]
-fn where_nobody_can_log_in_nobody_is_told_to() {
+fn without_logins_no_reply_asks_for_one() {
     let mut capabilities = capabilities();
-    capabilities.switched_off = vec!["AUTHINFO".to_owned()];
+    capabilities.disabled = vec!["AUTHINFO".to_owned()];
     let mut reads = COULD;
     reads.reads = true;
     let mut client = Client::with(Fake::usual(), capabilities.clone(), reads);
     client.play(
         "> CAPABILITIES
-         < 101 What can be done here follows
+         < 101 Capability list follows
          < VERSION 2
          < IMPLEMENTATION Test 1
          < READER
@@ -91,17 +91,17 @@ fn where_nobody_can_log_in_nobody_is_told_to() {
          < XPAT
          < .
          > AUTHINFO USER me
-         < 500 Switched off here
+         < 500 Command disabled
          > POST
-         < 440 No posting from here
+         < 440 Posting not permitted
          > CHECK <n@test>
-         < 502 You may not do that here",
+         < 502 Permission denied",
     );
-    // Who can only log in can do nothing.
+    // A client that may only log in may do nothing.
     let mut client = Client::with(Fake::usual(), capabilities, COULD);
     client.play(
         "> GROUP test.a
-         < 502 You may not do that here",
+         < 502 Permission denied",
     );
 }
 
@@ -119,7 +119,7 @@ fn logging_in() {
     ];
     client.play(
         "> CAPABILITIES
-         < 101 What can be done here follows
+         < 101 Capability list follows
          < VERSION 2
          < IMPLEMENTATION Test 1
          < READER
@@ -132,25 +132,25 @@ fn logging_in() {
          < SASL PLAIN SCRAM-SHA-256
          < .
          > AUTHINFO PASS x
-         < 482 AUTHINFO USER comes first
+         < 482 Send AUTHINFO USER first
          > AUTHINFO SASL NONE
-         < 503 No such mechanism here
+         < 503 Mechanism not supported
          > AUTHINFO SASL PLAIN a=b
-         < 504 The response is not in base64
+         < 504 Response is not valid base64
          > AUTHINFO SASL PLAIN
          < 383 =
          > *
-         < 481 As you like
+         < 481 Authentication cancelled
          > AUTHINFO USER me
-         < 381 Password?
+         < 381 Password required
          > AUTHINFO PASS a b
          < 283 =
          > AUTHINFO USER me
-         < 502 Not now
+         < 502 Command not available now
          > CHECK <n@test>
          < 238 <n@test>
          > CAPABILITIES
-         < 101 What can be done here follows
+         < 101 Capability list follows
          < VERSION 2
          < IMPLEMENTATION Test 1
          < IHAVE
@@ -161,7 +161,7 @@ fn logging_in() {
 }
 
 #[test]
-fn a_long_response_may_come_at_once() {
+fn a_long_initial_response_is_accepted() {
     let mut client = Client::with(Fake::usual(), capabilities(), COULD);
     let line = format!("AUTHINFO SASL PLAIN {}\r\n", "QUFB".repeat(500));
     for byte in line.as_bytes().chunks(97) {
@@ -174,7 +174,7 @@ fn a_long_response_may_come_at_once() {
 }
 
 #[test]
-fn a_selected_group_may_be_lost_by_logging_in() {
+fn a_login_may_close_the_selected_group() {
     let mut permissions = ALL;
     permissions.could_log_in = true;
     let mut client = Client::with(Fake::usual(), capabilities(), permissions);
@@ -185,9 +185,9 @@ fn a_selected_group_may_be_lost_by_logging_in() {
         "> STAT 2
          < 223 2 <2@test>
          > AUTHINFO SASL PLAIN AG1lAHNlY3JldA==
-         < 281 Welcome
+         < 281 Authentication accepted
          > STAT 2
-         < 412 No group is selected",
+         < 412 No newsgroup selected",
     );
 }
 

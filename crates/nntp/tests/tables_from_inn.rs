@@ -20,7 +20,7 @@ fn numbers_and_ranges() {
         };
         let text = shared::unescape(text);
         let is_range = kind == b"range";
-        // INN ends at 31 bits; we do not.
+        // INN's numbers have 31 bits, ours 63.
         let is_larger_here = text == b"2147483648";
         let valid = valid == b"true" || is_larger_here;
         let read = Range::parse(&text).filter(|_| is_range || !text.contains(&b'-'));

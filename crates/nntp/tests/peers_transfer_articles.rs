@@ -1,4 +1,4 @@
-//! IHAVE, CHECK, TAKETHIS, POST (RFC 3977, 6.3; RFC 4644), and what goes wrong with them.
+//! IHAVE, CHECK, TAKETHIS, POST (RFC 3977, 6.3; RFC 4644), and their errors.
 
 use crate::backend;
 
@@ -28,7 +28,7 @@ fn streaming() {
 }
 
 #[test]
-fn the_article_behind_a_bad_takethis_is_no_command() {
+fn the_article_after_an_invalid_takethis_is_discarded() {
     for line in ["TAKETHIS", "takethis a b c", "TAKETHIS <>"] {
         let mut client = Client::new(Fake::usual());
         let got = client.say(format!("{line}\r\nQUIT\r\n\r\nQUIT\r\n.\r\nDATE\r\n"));
@@ -46,17 +46,17 @@ fn the_article_behind_a_bad_takethis_is_no_command() {
         }
         assert_eq!(
             String::from_utf8(got).unwrap(),
-            "501 The line is too long\r\n111 20010909014640\r\n"
+            "501 Line too long\r\n111 20010909014640\r\n"
         );
     }
 }
 
 #[test]
-fn lines_are_too_long() {
+fn too_long_lines_are_rejected() {
     let mut client = Client::new(Fake::usual());
     let line = format!("STAT {}", "1".repeat(600));
     client.play(&format!(
-        "> {line}\n< 501 The line is too long\n> DATE\n< 111 20010909014640"
+        "> {line}\n< 501 Line too long\n> DATE\n< 111 20010909014640"
     ));
     assert!(client.say(&line).starts_with(b"501 "));
     assert_eq!(client.say("QUIT"), b"");
@@ -64,17 +64,20 @@ fn lines_are_too_long() {
 }
 
 #[test]
-fn too_large_articles_are_thrown_away() {
+fn too_large_articles_are_discarded() {
     for (command, answer) in [
         (
             "TAKETHIS <n@test>",
-            "439 <n@test> Larger than 10000 bytes\r\n",
+            "439 <n@test> Article exceeds 10000 bytes\r\n",
         ),
         (
             "IHAVE <n@test>",
-            "335 Send it\r\n437 Larger than 10000 bytes\r\n",
+            "335 Send article\r\n437 Article exceeds 10000 bytes\r\n",
         ),
-        ("POST", "340 Send it\r\n441 Larger than 10000 bytes\r\n"),
+        (
+            "POST",
+            "340 Send article\r\n441 Article exceeds 10000 bytes\r\n",
+        ),
     ] {
         let mut client = Client::new(Fake::usual());
         let mut got = client.say(format!("{command}\r\n"));
@@ -84,7 +87,7 @@ fn too_large_articles_are_thrown_away() {
         got.extend(client.say(".\r\nDATE\r\n"));
         let wanted = format!("{answer}111 20010909014640\r\n");
         assert_eq!(String::from_utf8(got).unwrap(), wanted);
-        assert_eq!(client.backend.will_not_come.len(), 1);
+        assert_eq!(client.backend.rejected.len(), 1);
     }
 }
 
@@ -109,7 +112,7 @@ fn closed_intake() {
 }
 
 #[test]
-fn one_may_not_send() {
+fn a_client_without_permissions() {
     let mut permissions = Permissions {
         sends: false,
         posts: false,
@@ -118,21 +121,21 @@ fn one_may_not_send() {
     let mut client = Client::with(Fake::usual(), capabilities(), permissions);
     client.play(
         "> CHECK <n@test>
-         < 502 You may not do that here
+         < 502 Permission denied
          > IHAVE <n@test>
-         < 502 You may not do that here
+         < 502 Permission denied
          > POST
-         < 440 No posting from here
+         < 440 Posting not permitted
          > MODE STREAM
-         < 502 You may not do that here",
+         < 502 Permission denied",
     );
     let got = client.say("TAKETHIS <n@test>\r\nQUIT\r\n.\r\n");
-    assert_eq!(got, b"502 You may not do that here\r\n");
+    assert_eq!(got, b"502 Permission denied\r\n");
     permissions.could_log_in = true;
     Client::with(Fake::usual(), capabilities(), permissions).play(
         "> CHECK <n@test>
-         < 480 Log in first (AUTHINFO)
+         < 480 Authentication required (AUTHINFO)
          > POST
-         < 480 Log in first (AUTHINFO)",
+         < 480 Authentication required (AUTHINFO)",
     );
 }

@@ -42,7 +42,7 @@ pub fn status_of(error: &anyhow::Error) -> Status {
     if error.is::<UsageError>() {
         Status::USAGE
     } else if error.is::<Faults>()
-        || error.is::<server::certificates::Fault>()
+        || error.is::<server::certificates::CertificateError>()
         || error
             .downcast_ref::<expire::Error>()
             .is_some_and(is_of_settings)

@@ -155,11 +155,11 @@ fixed! {
     nntp::LOGINS_FAILED_MAX, Unit::Count("logins"), "wrong passwords on a connection", "Then it ends: who guesses has to connect again.";
     nntp::LOGINS_FAILED_MAX, Unit::Count("logins"), "failed logins of a connection", "After so many it is closed.";
     groups::wildmat::WORK_PER_BYTE_MAX, Unit::Count("steps"), "work for a byte that is matched with a client's pattern", "Of XPAT, NEWNEWS, LIST: whatever the pattern.";
-    server::TURN_MILLISECONDS_MAX, Unit::Count("milliseconds"), "turn of a connection", "A longer answer goes on in its next turn.";
+    server::TIME_SLICE_MILLISECONDS_MAX, Unit::Count("milliseconds"), "turn of a connection", "A longer answer goes on in its next turn.";
     server::ROUND_MILLISECONDS_MAX, Unit::Count("milliseconds"), "turns of all connections with long answers", "Then new connections and short commands are looked at before the next.";
     nntp::OUT_BYTES_MAX, Unit::Bytes, "replies that wait to be sent", "While there are more, no further command of that connection is read.";
-    server::ON_THE_WAY_BYTES_MAX, Unit::Bytes, "articles of a connection on their way to the disk", "While there are more, nothing is read from it.";
-    server::ON_THE_WAY_ALL_BYTES_MAX, Unit::Bytes, "articles of all connections on their way to the disk", "While there are more, nothing is read from peers.";
+    server::IN_FLIGHT_BYTES_MAX, Unit::Bytes, "articles of a connection on their way to the disk", "While there are more, nothing is read from it.";
+    server::IN_FLIGHT_ALL_BYTES_MAX, Unit::Bytes, "articles of all connections on their way to the disk", "While there are more, nothing is read from peers.";
     server::HELD_BYTES_MAX, Unit::Bytes, "articles that are not whole, of all connections", "Beyond, the slowest one of the greediest address is thrown away: its client is told to try again later.";
     server::HELD_SHARE_BYTES_MAX, Unit::Bytes, "articles that are not whole, of an address that is not greedy", "Where no address has more, the slowest of all is thrown away.";
     server::HANDSHAKE_BYTES_MAX, Unit::Bytes, "TLS handshakes that are not over, of all connections", "Beyond, the slowest one of the greediest address is ended.";
@@ -168,7 +168,7 @@ fixed! {
     server::layers::tls::HELLO_BYTES_MAX, Unit::Bytes, "first message of a TLS client", "A connection with a longer one is closed.";
     server::RESERVATION_SECONDS_MAX, Unit::Count("seconds"), "offer of a peer that keeps others waiting", "Then another that has the article is told to send it.";
     server::RESERVATIONS_MAX, Unit::Count("ids"), "ids that peers were told to send", "Beyond, all that have an article are told to send it.";
-    server::DAMAGE_TOLD_MAX, Unit::Count("places"), "damaged places that are told once", "Beyond it, each is told once more.";
+    server::DAMAGE_REMEMBERED_MAX, Unit::Count("places"), "damaged places that are told once", "Beyond it, each is told once more.";
     server::COPIED_BYTES_MAX, Unit::Bytes, "article that is sent from a copy", "A larger one is sent from its file.";
     server::LIST_FILE_BYTES_MAX, Unit::Bytes, "file shown by LIST", "A larger one is not shown.";
     server::worker_pool::LOGIN_JOBS_MAX, Unit::Count("logins"), "logins that wait", "More are refused.";

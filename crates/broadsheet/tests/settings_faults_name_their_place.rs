@@ -59,16 +59,19 @@ fn what_the_server_cannot_go_by() {
     for (keys, told) in [
         (
             &[("listen", "\"127.0.0.1\"")][..],
-            "nntp.listen `127.0.0.1' is no address to listen at",
+            "nntp.listen `127.0.0.1' is not a valid listening address",
         ),
         (
             &[("listen", "\"localhost:3120\"")],
-            "nntp.listen `localhost:3120' is no address",
+            "nntp.listen `localhost:3120' is not a valid listening address",
         ),
-        (&[("listen", "\"*\"")], "nntp.listen `*' is no address"),
+        (
+            &[("listen", "\"*\"")],
+            "nntp.listen `*' is not a valid listening address",
+        ),
         (
             &[("listen", "\"::1:119\"")],
-            "nntp.listen `::1:119' is no address",
+            "nntp.listen `::1:119' is not a valid listening address",
         ),
         (
             &[("listen", "\"127.0.0.1:3119, 127.0.0.1:3119\"")],
@@ -139,15 +142,15 @@ fn a_key_that_others_may_read_or_that_is_no_file() {
     program.write("news/cert.pem", made.cert.pem().as_bytes());
     fault("key.pem: cannot be read");
     std::fs::create_dir(program.path("news/key.pem")).unwrap();
-    fault("key.pem: is no regular file");
+    fault("key.pem: not a regular file");
     std::fs::remove_dir(program.path("news/key.pem")).unwrap();
     let key = made.signing_key.serialize_pem();
     program.write("news/key.pem", key.as_bytes());
     let mode = |mode| std::fs::Permissions::from_mode(mode);
     std::fs::set_permissions(program.path("news/key.pem"), mode(0o644)).unwrap();
-    fault("key.pem: others may read this private key (mode 0644)");
+    fault("key.pem: other users may read this private key (mode 0644)");
     program.write("news/cert.pem", key.as_bytes());
-    fault("cert.pem: no certificate in it");
+    fault("cert.pem: no certificate found");
     // The right ones.
     program.write("news/cert.pem", made.cert.pem().as_bytes());
     std::fs::set_permissions(program.path("news/key.pem"), mode(0o600)).unwrap();

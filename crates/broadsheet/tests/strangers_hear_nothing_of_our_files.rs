@@ -36,7 +36,7 @@ fn the_journal_does() {
     let mut client = served.client();
     assert!(client.ask("AUTHINFO USER anna").starts_with("381 "));
     let told = client.ask("AUTHINFO PASS secret");
-    assert_eq!(told, "403 Nobody can log in now; try again later");
+    assert_eq!(told, "403 Logins are not possible now; try again later");
     let line = served.daemon.until_said("login_failed");
     assert!(line.contains("users:1: it has not four fields"), "{line}");
     let told = client.ask("LIST NEWSGROUPS");

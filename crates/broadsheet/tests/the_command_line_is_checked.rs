@@ -18,7 +18,7 @@ fn unknown_words_and_flags_name_the_nearest() {
         (&["rnews"], "which news directory?"),
         (
             &["serve", "--dir", "news", "--listen", "localhost:119"],
-            "--listen: `localhost:119' is no address to listen at",
+            "--listen: `localhost:119' is not a valid listening address",
         ),
     ] {
         let said = program.run(words);

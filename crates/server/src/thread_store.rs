@@ -1,4 +1,4 @@
-//! The news system as one client sees it: [`nntp::Backend`] over the store.
+//! [`nntp::Backend`] over the store, for one client.
 
 use std::collections::HashMap;
 use std::fs;
@@ -26,29 +26,29 @@ use crate::event::Event;
 use crate::mailbox::{Mailbox, Message};
 use crate::shared::Shared;
 
-/// An article in wire form that is larger is lent, not copied: 64 KiB.
+/// Largest article in wire form that is copied, bytes: 64 KiB. A larger one is sent from its file.
 pub const COPIED_BYTES_MAX: usize = 64 << 10;
-/// Overview rows that lie together and are longer are lent, not copied: 8 KiB.
+/// Longest run of overview rows that is copied, bytes: 8 KiB. A longer one is sent from the map.
 const ROWS_COPIED_MAX: usize = 8 << 10;
-/// Largest file that LIST shows: 16 MiB.
+/// Largest file that LIST shows, bytes: 16 MiB.
 pub const LIST_FILE_BYTES_MAX: u64 = 16 << 20;
 
-/// What one network thread reads from.
+/// The store as one network thread reads it.
 pub struct ThreadStore {
-    /// The articles.
+    /// Reads articles.
     pub live_reader: LiveReader,
     dir: PathBuf,
     files: HashMap<ControlFile, CachedFile>,
 }
 
-/// A file as it was read.
+/// A cached file that LIST shows.
 struct CachedFile {
     modified: SystemTime,
     text: Arc<Vec<u8>>,
 }
 
 impl ThreadStore {
-    /// Reads the news directory.
+    /// A reader of a news directory.
     pub fn new(dir: &Path, live_reader: LiveReader) -> ThreadStore {
         ThreadStore {
             live_reader,
@@ -57,7 +57,7 @@ impl ThreadStore {
         }
     }
 
-    /// The error names the file.
+    /// Reads a file that LIST shows; the error names it.
     fn file(&mut self, file: ControlFile) -> std::io::Result<Option<Arc<Vec<u8>>>> {
         let path = self.dir.join(name(file));
         let named = |error: std::io::Error| {
@@ -80,7 +80,7 @@ impl ThreadStore {
             return Ok(Some(kept.text.clone()));
         }
         if told.len() > LIST_FILE_BYTES_MAX {
-            let why = format!("it is larger than {LIST_FILE_BYTES_MAX} bytes");
+            let why = format!("larger than {LIST_FILE_BYTES_MAX} bytes");
             return Err(std::io::Error::other(why));
         }
         let text = Arc::new(fs::read(path)?);
@@ -105,59 +105,58 @@ fn name(file: ControlFile) -> &'static str {
     }
 }
 
-/// A failed look-up, told to the administrator: its reason may name files, which are no business of strangers.
+/// Logs a failed lookup. Clients do not get the reason: it may name files.
 fn trouble<E: std::fmt::Display>(shared: &Shared) -> impl FnOnce(E) -> BackendError {
     |error| {
         let why = &error.to_string();
-        shared.sink.tell(&Event::LookupFailed { why });
+        shared.sink.log(&Event::LookupFailed { why });
         BackendError
     }
 }
 
-/// A failed look-up in the store. Damage is told once, however often somebody asks for what is damaged.
+/// Logs a failed lookup in the store; each damage once.
 fn fault(shared: &Shared) -> impl FnOnce(store::Error) -> BackendError {
     |error| {
         if let store::Error::Damaged { path, offset, .. } = &error {
             if !shared.note_damage(path, *offset) {
                 return BackendError;
             }
-            shared.counts.damaged.one();
+            shared.counts.damaged.increment();
         }
         trouble(shared)(error)
     }
 }
 
-/// What a session asks, while it is given its input.
+/// Everything a session can reach while it processes input.
 pub struct SessionContext<'a> {
     /// The store.
     pub store: &'a mut ThreadStore,
-    /// Who asks.
+    /// The client.
     pub client: &'a mut Client,
-    /// Where articles are packed.
+    /// Collects received articles.
     pub batch_builder: &'a mut BatchBuilder,
-    /// The input that the session is given.
+    /// The session's input.
     pub input: &'a [u8],
-    /// What all threads have in common.
+    /// State shared by all threads.
     pub shared: &'a Shared,
-    /// Where answers that take time go.
+    /// Receives the results of slow jobs.
     pub mailbox: &'a Arc<Mailbox>,
     /// Seconds since 1970.
     pub now: i64,
     /// Milliseconds of the monotonic clock.
     pub ticks: u64,
-    /// When the turn is over.
+    /// End of the time slice.
     pub until: Instant,
 }
 
 impl SessionContext<'_> {
-    /// Whether the article is larger than this client may send. The other rights are asked by the writer, about the article as it is
-    /// filed.
+    /// Whether the article exceeds the client's size limit. The writer checks the other permissions, on the article as it is filed.
     fn is_too_large(&self, bytes: &[u8]) -> bool {
         let most = self.client.rights.limits().size_max;
         most.is_some_and(|most| bytes.len() as u64 > most)
     }
 
-    /// The rights that the writer asks. `None`: everything is taken.
+    /// The permissions that the writer checks; `None` if everything is accepted.
     fn grant(&self, kind: TransferKind) -> Option<Grant> {
         let rights = &self.client.rights;
         match kind {
@@ -168,7 +167,7 @@ impl SessionContext<'_> {
         }
     }
 
-    /// How long a poster has to wait who posts too much.
+    /// Time to wait for a client above its limit of posts a minute.
     fn is_flood(&self) -> Option<Duration> {
         let per_minute = self.client.rights.limits().posts_per_minute_max?;
         let who = match (&self.client.user, self.client.address) {
@@ -214,13 +213,13 @@ impl SessionContext<'_> {
             .client
             .address
             .map(|address| access::counted(address.ip()));
-        let job = move || mailbox.put(Message::LoggedIn(token, slow.run()));
-        match self.shared.slow.run(address, Box::new(job)) {
+        let job = move || mailbox.put(Message::LoginDone(token, slow.run()));
+        match self.shared.workers.run(address, Box::new(job)) {
             Ok(()) => SaslStep::Pending,
-            // RFC 4643, 2.3.2: not 481, upon which people are asked for another password.
+            // RFC 4643, 2.3.2: not 481, after which clients ask for another password.
             Err(full) => {
                 self.client.login_failed(self.shared, &full.to_string());
-                SaslStep::Failed("Too many log in at once; try again later")
+                SaslStep::Failed("Too many logins; try again later")
             }
         }
     }
@@ -256,10 +255,12 @@ impl Backend for SessionContext<'_> {
         }
         let reservations = &self.shared.reservations;
         let seconds = (self.ticks / 1000).cast_signed();
-        let (seen, was_told) = reservations.announce(id, self.client.token, seconds);
-        self.client.tally.add(What::Offered, u64::from(!was_told));
+        let (seen, was_reserved) = reservations.reserve(id, self.client.token, seconds);
+        self.client
+            .tally
+            .add(What::Offered, u64::from(!was_reserved));
         match seen {
-            IdStatus::Unknown => self.client.has_announced = true,
+            IdStatus::Unknown => self.client.has_reservations = true,
             IdStatus::Known => self.client.tally.add(What::Duplicates, 1),
             IdStatus::InTransfer => self.client.tally.add(What::Deferred, 1),
         }
@@ -273,15 +274,17 @@ impl Backend for SessionContext<'_> {
             if handed.kind != TransferKind::Post {
                 self.shared
                     .reservations
-                    .forget(handed.id, self.client.token);
+                    .release(handed.id, self.client.token);
             }
-            return Some(TransferOutcome::Refused(b"Too large for you".to_vec()));
+            return Some(TransferOutcome::Refused(
+                b"Article exceeds your size limit".to_vec(),
+            ));
         }
         if handed.kind == TransferKind::Post
             && let Some(wait) = self.is_flood()
         {
             let why = format!(
-                "Too many posts; come again in {} seconds",
+                "Too many posts; try again in {} seconds",
                 wait.as_secs() + 1
             );
             self.client.tally.add(What::Flood, 1);
@@ -290,9 +293,11 @@ impl Backend for SessionContext<'_> {
         if handed.kind != TransferKind::Post {
             if let Some(pace) = &mut self.client.sending {
                 let wait = pace.take(1, Instant::now());
-                self.client.rest(wait, self.ticks);
+                self.client.suspend(wait, self.ticks);
             }
-            self.shared.reservations.came(handed.id, self.client.token);
+            self.shared
+                .reservations
+                .received(handed.id, self.client.token);
         }
         let poster = (handed.kind == TransferKind::Post).then(|| {
             Box::new(Poster {
@@ -300,8 +305,8 @@ impl Backend for SessionContext<'_> {
                 host: self.client.host(),
             })
         });
-        self.client.on_the_way.0 += 1;
-        self.client.on_the_way.1 += bytes.len() + ENTRY_BYTES;
+        self.client.in_flight.0 += 1;
+        self.client.in_flight.1 += bytes.len() + ENTRY_BYTES;
         let what = (handed.kind, self.client.token);
         let grant = self.grant(handed.kind);
         self.batch_builder
@@ -311,12 +316,12 @@ impl Backend for SessionContext<'_> {
 
     fn article_rejected(&mut self, id: &[u8]) {
         self.client.tally.add(What::Size, 1);
-        self.shared.reservations.forget(id, self.client.token);
+        self.shared.reservations.release(id, self.client.token);
     }
 
     fn article_deferred(&mut self, id: &[u8]) {
         self.client.tally.add(What::Deferred, 1);
-        self.shared.reservations.forget(id, self.client.token);
+        self.shared.reservations.release(id, self.client.token);
     }
 
     fn mechanisms(&self) -> Vec<&'static str> {
@@ -437,7 +442,7 @@ impl Backend for SessionContext<'_> {
         };
         let shared = match is_large {
             false => None,
-            // It takes a descriptor. Where there is none left, it is copied.
+            // A shared range needs a descriptor; without a free one the article is copied.
             true => live_reader.stretch(position).ok().flatten().map(|stretch| {
                 let shared: Arc<dyn SharedBytes> = Arc::new(SharedRange(stretch));
                 shared
@@ -494,7 +499,7 @@ impl Backend for SessionContext<'_> {
         });
         let damage = live_reader.take_damage();
         if let Some(damage) = damage {
-            // The others are sent all the same.
+            // The other rows are sent.
             let _ = fault(self.shared)(damage);
         }
         let next = next.map_err(fault(self.shared))?;
@@ -540,7 +545,7 @@ fn numbered((number, position): (u64, Position)) -> (u64, ArticlePosition) {
     (number, ArticlePosition(position.0))
 }
 
-/// Rows, sent from the map they lie in.
+/// Overview rows, sent from their map.
 #[derive(Debug)]
 struct SharedRows(Run);
 

@@ -210,7 +210,7 @@ impl Spool {
         &self.derived.cancelled
     }
 
-    /// The history line of an id, uncommitted ones included.
+    /// The history line of an id, in_flight ones included.
     pub fn find(&self, id: &[u8]) -> Result<Option<HistoryLine<'_>>, Error> {
         Ok(self
             .text_of(id)?

@@ -111,8 +111,8 @@ impl Alone {
             say(&failure::text_of(&error));
             let outcome = TransferOutcome::Deferred(wire::told(&error).as_bytes().to_vec());
             while let Some(mut batch) = intake_queue.take(Duration::ZERO) {
-                batch.judge_rest(&outcome);
-                batch.send_back();
+                batch.set_remaining(&outcome);
+                batch.return_to_sender();
             }
         }
     }
@@ -171,8 +171,8 @@ impl ArticleSink for Alone {
         if let Err(unsent) = self.files.send((batch, done)) {
             // It ends with the process only.
             let (mut batch, _) = unsent.0;
-            batch.judge_rest(&TransferOutcome::Deferred(b"Cannot file now".to_vec()));
-            batch.send_back();
+            batch.set_remaining(&TransferOutcome::Deferred(b"Cannot file now".to_vec()));
+            batch.return_to_sender();
         }
         // It has come back by then; and what was filed is there for who asks next.
         let _ = wait.recv();
@@ -186,7 +186,7 @@ impl ArticleSink for Alone {
         self.intake_state.intake()
     }
 
-    fn tell(&self, event: &server::Event<'_>) {
+    fn log(&self, event: &server::Event<'_>) {
         journal::note_event(event);
     }
 

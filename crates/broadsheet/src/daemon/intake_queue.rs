@@ -110,8 +110,8 @@ impl IntakeQueue {
         let outcome = TransferOutcome::Deferred(why.as_bytes().to_vec());
         let waiting = std::mem::take(&mut *lock(&self.batches));
         for mut batch in waiting {
-            batch.judge_rest(&outcome);
-            batch.send_back();
+            batch.set_remaining(&outcome);
+            batch.return_to_sender();
         }
     }
 

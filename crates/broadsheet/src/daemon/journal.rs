@@ -200,7 +200,7 @@ pub fn note_event(event: &Event<'_>) {
             ];
             note("connection_timed_out", fields);
         }
-        Event::LetGo {
+        Event::Discard {
             address: from,
             entry,
             what,

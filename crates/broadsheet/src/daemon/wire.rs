@@ -77,12 +77,12 @@ pub fn file(
 fn commit(filer: &mut Filer, filed: &mut Vec<ArticleBatch>) -> anyhow::Result<()> {
     match filer.commit() {
         Ok(()) => {
-            filed.drain(..).for_each(ArticleBatch::send_back);
+            filed.drain(..).for_each(ArticleBatch::return_to_sender);
             Ok(())
         }
         // They are on the disk.
         Err(error) if error.is_of_log() => {
-            filed.drain(..).for_each(ArticleBatch::send_back);
+            filed.drain(..).for_each(ArticleBatch::return_to_sender);
             Err(error.into())
         }
         Err(error) => {
@@ -110,8 +110,8 @@ fn give_up(filer: &mut Filer, filed: &mut Vec<ArticleBatch>, why: &str) {
     filer.abandon();
     let outcome = TransferOutcome::Deferred(why.as_bytes().to_vec());
     for mut batch in filed.drain(..) {
-        batch.take_back(&outcome);
-        batch.send_back();
+        batch.revoke_accepted(&outcome);
+        batch.return_to_sender();
     }
 }
 
@@ -149,11 +149,11 @@ fn file_parcel(batch: &mut ArticleBatch, filer: &mut Filer, posts: &Posts) -> an
             }
         };
         if let Some(id) = posted {
-            batch.name(&id);
+            batch.set_message_id(&id);
         }
         match outcome {
-            TransferOutcome::Refused(why) => batch.judge_refused(why, counted(kind)),
-            outcome => batch.judge(outcome),
+            TransferOutcome::Refused(why) => batch.set_refused(why, counted(kind)),
+            outcome => batch.set_outcome(outcome),
         }
     }
     Ok(())

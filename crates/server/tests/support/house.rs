@@ -1,4 +1,4 @@
-//! A server with a news directory of many groups and a writer that takes nothing.
+//! A server with a news directory of many groups and a writer that accepts nothing.
 #![allow(dead_code, missing_docs, clippy::indexing_slicing)] // a test fails by panicking
 
 use std::io::{BufRead, BufReader};
@@ -27,8 +27,8 @@ struct Refuses;
 
 impl ArticleSink for Refuses {
     fn file(&self, mut batch: ArticleBatch) {
-        batch.judge_rest(&TransferOutcome::Refused(b"no".to_vec()));
-        batch.send_back();
+        batch.set_remaining(&TransferOutcome::Refused(b"no".to_vec()));
+        batch.return_to_sender();
     }
 
     fn intake(&self) -> Intake {
@@ -42,7 +42,7 @@ impl House {
         House::with(tables, None)
     }
 
-    /// One that has to wait for its clients, since the system takes only a little at once.
+    /// A server with small socket buffers, which has to wait for its clients.
     pub fn with_small_buffers() -> House {
         House::with("", Some(4096))
     }
@@ -61,8 +61,8 @@ impl House {
         let tables = Tables::parse(tables).expect("tables");
         let listeners = server::socket::bind_all("127.0.0.1:0", false).expect("a port");
         if let Some(bytes) = buffer_bytes {
-            // What is accepted has it from here.
-            set_socket_send_buffer_size(&listeners[0].listener, bytes).expect("set");
+            // Accepted sockets inherit it.
+            set_socket_send_buffer_size(&listeners[0].socket, bytes).expect("set");
         }
         let address = listeners[0].address;
         let plan = Plan {
@@ -93,7 +93,7 @@ impl House {
         }
     }
 
-    /// A connection that was greeted.
+    /// A connection that has read the greeting.
     pub fn greeted(&self) -> BufReader<TcpStream> {
         let socket = TcpStream::connect(self.address).expect("connected");
         let patience = Some(Duration::from_secs(60));
@@ -123,7 +123,7 @@ pub fn line(from: &mut impl BufRead) -> String {
     line
 }
 
-/// Reads the lines of an answer to its end, and says how many there were.
+/// Reads a multi-line reply, and returns the number of its lines.
 pub fn lines(from: &mut impl BufRead) -> usize {
     let lines = std::iter::from_fn(|| Some(line(from)));
     lines

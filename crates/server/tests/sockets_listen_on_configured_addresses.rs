@@ -1,4 +1,4 @@
-//! Addresses, options that accepted sockets inherit, and faults that say what to do.
+//! Addresses, options that accepted sockets inherit, and errors that say what to do.
 // A test fails by panicking.
 #![allow(clippy::indexing_slicing, clippy::unwrap_used, clippy::panic)]
 
@@ -9,13 +9,13 @@ use std::process::{Command, Stdio};
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::net::sockopt::{ipv6_v6only, socket_keepalive, tcp_keepidle, tcp_nodelay};
 use server::socket::{
-    Fault, Listener, addresses, bind_all, bind_beside, canonical, collide, inherited,
+    ListenError, Listener, addresses, bind_all, bind_beside, canonical, collide, inherited,
 };
 
 fn accept(listening: &Listener) -> (TcpStream, SocketAddr) {
-    let mut ready = [PollFd::new(&listening.listener, PollFlags::IN)];
+    let mut ready = [PollFd::new(&listening.socket, PollFlags::IN)];
     poll(&mut ready, None).unwrap();
-    listening.listener.accept().unwrap()
+    listening.socket.accept().unwrap()
 }
 
 #[test]
@@ -24,7 +24,7 @@ fn what_is_accepted_has_the_options() {
         panic!("one");
     };
     assert!(!listening.is_tls && listening.address.port() != 0);
-    let none = listening.listener.accept().unwrap_err();
+    let none = listening.socket.accept().unwrap_err();
     assert_eq!(none.kind(), std::io::ErrorKind::WouldBlock);
     let client = TcpStream::connect(listening.address).unwrap();
     let (accepted, peer) = accept(listening);
@@ -42,7 +42,7 @@ fn a_star_is_both_families() {
         return;
     };
     assert_eq!(second.address.port(), found[0].address.port());
-    assert!(ipv6_v6only(&second.listener).unwrap());
+    assert!(ipv6_v6only(&second.socket).unwrap());
     let _client = TcpStream::connect(("::1", second.address.port())).unwrap();
     accept(second);
 }
@@ -51,7 +51,7 @@ fn a_star_is_both_families() {
 fn a_port_in_use_is_told() {
     let first = bind_all("127.0.0.1:0", false).unwrap();
     let told = bind_all(&first[0].address.to_string(), false).unwrap_err();
-    assert!(matches!(told, Fault::InUse { .. }));
+    assert!(matches!(told, ListenError::InUse { .. }));
     assert!(told.to_string().contains("`ss -ltnp sport = :"), "{told}");
 }
 
@@ -64,21 +64,21 @@ fn where_a_given_socket_listens_already_it_will_do() {
             .unwrap()
             .is_empty()
     );
-    // In another way it will not.
+    // Not for another kind of service.
     let told = bind_beside(&given, &address.to_string(), true).unwrap_err();
-    assert!(matches!(told, Fault::InUse { .. }), "{told}");
-    // All addresses take in each of them.
+    assert!(matches!(told, ListenError::InUse { .. }), "{told}");
+    // The wildcard address covers each address.
     let given = bind_all("0.0.0.0:0", false).unwrap();
     let text = format!("127.0.0.1:{}", given[0].address.port());
     assert!(bind_beside(&given, &text, false).unwrap().is_empty());
-    // A socket of systemd's for IPv6 takes IPv4, too, unless the unit says otherwise.
+    // An IPv6 socket of systemd accepts IPv4, too, unless the unit says otherwise.
     let Ok(both) = std::net::TcpListener::bind("[::]:0") else {
         eprintln!("skipped: no IPv6 here");
         return;
     };
     let address = both.local_addr().unwrap();
     let given = [Listener {
-        listener: both,
+        socket: both,
         is_tls: false,
         address,
     }];
@@ -105,7 +105,7 @@ fn addresses_of_which_one_takes_in_the_other_collide() {
 #[test]
 fn an_address_of_another_machine_is_told() {
     let told = bind_all("192.0.2.1:0", false).unwrap_err();
-    assert!(matches!(told, Fault::NotOurs { .. }), "{told}");
+    assert!(matches!(told, ListenError::NotLocal { .. }), "{told}");
 }
 
 #[test]
@@ -124,7 +124,7 @@ fn only_addresses_with_ports_are_taken() {
     ] {
         let told = addresses(wrong).unwrap_err().to_string();
         assert!(
-            told.contains("is no address to listen at") && !told.contains('\n'),
+            told.contains("is not a valid listening address") && !told.contains('\n'),
             "{told}"
         );
     }
@@ -161,7 +161,7 @@ fn sockets_of_systemd_are_taken() {
         .arg(std::env::current_exe().unwrap())
         .args([
             "--exact",
-            "sockets_listen_where_they_are_told::started_by_systemd",
+            "sockets_listen_on_configured_addresses::started_by_systemd",
             "--ignored",
         ])
         .stdout(Stdio::null())
@@ -171,7 +171,7 @@ fn sockets_of_systemd_are_taken() {
         eprintln!("skipped: systemd-socket-activate is not installed");
         return;
     };
-    // It says when it listens.
+    // It reports when it listens.
     let mut told = String::new();
     let mut stderr = BufReader::new(child.stderr.take().unwrap());
     stderr.read_line(&mut told).unwrap();
@@ -189,8 +189,8 @@ fn started_by_systemd() {
     let found = inherited().unwrap();
     assert_eq!(found.len(), 1);
     assert!(found[0].is_tls, "by its name");
-    // What waited already has the options of the unit; what comes has ours.
-    let listener = &found[0].listener;
+    // A connection that waited has the options of the unit; later ones have ours.
+    let listener = &found[0].socket;
     assert!(tcp_nodelay(listener).unwrap() && socket_keepalive(listener).unwrap());
     let (mut accepted, _) = accept(&found[0]);
     accepted.write_all(GREETING).unwrap();

@@ -1,5 +1,4 @@
-//! A long answer is written piece by piece. It goes on where the socket took all of a piece at once, too, and where the client has
-//! said all that it has to say.
+//! A long reply is written in pieces. It continues also if the socket took a whole piece at once, or the client has closed its side.
 #![allow(clippy::indexing_slicing)]
 
 use crate::support::house;

@@ -1,4 +1,4 @@
-//! Slow jobs are done by a few threads; more than a bounded number are refused.
+//! A few threads run slow jobs; jobs above the maximum are refused.
 // A test fails by panicking.
 #![allow(clippy::indexing_slicing, clippy::unwrap_used, clippy::panic)]
 
@@ -14,7 +14,7 @@ fn address(last: u8) -> Option<IpAddr> {
     Some(IpAddr::from([192, 0, 2, last]))
 }
 
-/// One thread, which is busy until something is sent.
+/// A pool with one thread, which is busy until something is sent.
 fn busy() -> (WorkerPool, mpsc::Sender<()>) {
     let slow = WorkerPool::with(1, Duration::from_secs(30), spawn_here());
     let (go, wait) = mpsc::channel::<()>();
@@ -108,7 +108,7 @@ fn what_waits_is_done_when_the_pool_goes() {
 fn idle_threads_end_and_come_again() {
     let slow = WorkerPool::with(2, Duration::from_millis(1), spawn_here());
     let (done, dones) = mpsc::channel();
-    // Many times, for a thread that leaves just as a job comes.
+    // Many times, to hit a thread that ends while a job arrives.
     for _ in 0..300 {
         let done = done.clone();
         slow.run(None, Box::new(move || done.send(()).unwrap()))

@@ -1,4 +1,4 @@
-//! COMPRESS behind answers that the client does not read yet: what it says then is compressed, although 206 is not sent.
+//! COMPRESS after replies that the client has not read: input after it is compressed, although 206 is not sent yet.
 #![allow(clippy::indexing_slicing)]
 
 use crate::support::house;

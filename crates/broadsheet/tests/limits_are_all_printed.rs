@@ -216,7 +216,10 @@ const ALSO: &[(&str, &str)] = &[
         "store::history::expires_header::TEXT_BYTES_MAX",
         "store::expires_header::TEXT_BYTES_MAX",
     ),
-    ("server::shared::DAMAGE_REMEMBERED_MAX", "server::DAMAGE_REMEMBERED_MAX"),
+    (
+        "server::shared::DAMAGE_REMEMBERED_MAX",
+        "server::DAMAGE_REMEMBERED_MAX",
+    ),
     (
         "store::io::salvage::PASSED_BYTES_MAX",
         "store::PASSED_BYTES_MAX",

@@ -48,11 +48,11 @@ fn each_fault_is_told() {
         ("users = [\"a b\"]", "2:9: users `a b' holds ' '"),
         (
             "certificates = [\"sha256:12\"]",
-            "2:16: certificates `sha256:12' is no fingerprint",
+            "2:16: certificates `sha256:12' is not a fingerprint",
         ),
         (
             "certificates = [\"sha1:12\"]",
-            "2:16: certificates `sha1:12' is no fingerprint",
+            "2:16: certificates `sha1:12' is not a fingerprint",
         ),
         ("tls = 1", "2:7: tls wants true or false, not 1"),
         (

@@ -38,7 +38,7 @@ fn the_journal_does() {
     let told = client.ask("AUTHINFO PASS secret");
     assert_eq!(told, "403 Logins are not possible now; try again later");
     let line = served.daemon.until_said("login_failed");
-    assert!(line.contains("users:1: it has not four fields"), "{line}");
+    assert!(line.contains("users:1: a line has four fields"), "{line}");
     let told = client.ask("LIST NEWSGROUPS");
     assert_eq!(told, "403 Lookup failed; try again later");
     let line = served.daemon.until_said("store_unreadable");

@@ -97,7 +97,7 @@ fn what_cannot_be_is_refused_and_changes_nothing() {
             &["add", "bert", "--certificate", "sha256:1"],
             "x\n",
             64,
-            "is no fingerprint",
+            "is not a fingerprint",
         ),
     ] {
         let (code, said) = user(&program, words, input);
@@ -113,7 +113,7 @@ fn a_file_with_a_bad_line_is_not_written_over() {
     program.write("news/users", b"anna - - -\njunk\n");
     let (status, told) = user(&program, &["add", "bert"], "x\n");
     assert_eq!(status, 2, "{told}");
-    assert!(told.contains("users:2: it has not four fields"), "{told}");
+    assert!(told.contains("users:2: a line has four fields"), "{told}");
     assert_eq!(program.read("news/users"), "anna - - -\njunk\n");
     let told = program.run(&["check", "--dir", "news"]);
     assert_eq!(told.status, 1);

@@ -10,9 +10,9 @@ use article::path::Path;
 use article::wrap::{self, WrapLimits};
 use article::xref::Xref;
 use article::{Article, Form, Header, date, message_id, old, wire};
+use groups::Sites;
 use groups::newsgroups::Newsgroups;
 use groups::{Active, Matrix, Pattern, SiteSet, Wildmat, name};
-use groups::{Sites, Tables};
 use store::history;
 use store::{HistoryLine, Position};
 
@@ -248,7 +248,7 @@ pub fn sys(data: &[u8]) {
 
 /// The tables of sites in broadsheet.toml, and the matrix made of them.
 pub fn site_tables(data: &[u8]) {
-    let Ok(tables) = Tables::parse(&String::from_utf8_lossy(data)) else {
+    let Ok(tables) = settings::sites(&String::from_utf8_lossy(data)) else {
         return;
     };
     if let Ok(sites) = Sites::read(b"", &tables, b"news.example.org") {
@@ -663,8 +663,8 @@ pub fn users(data: &[u8]) {
 
 /// The tables of access in broadsheet.toml, and what a visitor may by them.
 pub fn access_tables(data: &[u8]) {
-    use access::{Access, ClientIdentity, Login, Tables};
-    let Ok(tables) = Tables::parse(&String::from_utf8_lossy(data)) else {
+    use access::{Access, ClientIdentity, Login};
+    let Ok(tables) = settings::access(&String::from_utf8_lossy(data)) else {
         return;
     };
     let access = Access::new(&tables, Login::none());

@@ -41,10 +41,10 @@ pub fn rows(site: &mut Site, plan: &Plan) -> Result<()> {
     println!(
         "making batches, medians of MB/s before compression; plain ones aim at {AIM_MB_PER_SECOND:.0}"
     );
-    let place = site.memory.clone().unwrap_or_else(|| site.disk.clone());
+    let base = site.memory.clone().unwrap_or_else(|| site.disk.clone());
     let kind = if plan.quick { LARGE_QUICK } else { LARGE };
     let large = site.batch(kind, "large")?;
-    let dir = filed(site, &place, &large)?;
+    let dir = filed(site, &base, &large)?;
     for (list, by) in [("ids", "by id"), ("numbers", "by number")] {
         for (to, out) in [
             ("nowhere", Path::new("/dev/null")),
@@ -62,7 +62,7 @@ pub fn rows(site: &mut Site, plan: &Plan) -> Result<()> {
     fs::remove_dir_all(&dir)?;
 
     let small = site.batch(Kind::TenThousand, "ten-thousand")?;
-    let dir = filed(site, &place, &small)?;
+    let dir = filed(site, &base, &small)?;
     let ids = fs::read_to_string(dir.join("ids"))?;
     let first: Vec<&str> = ids.lines().take(COMPRESSED_ARTICLES).collect();
     fs::write(dir.join("first"), first.join("\n"))?;
@@ -75,7 +75,7 @@ pub fn rows(site: &mut Site, plan: &Plan) -> Result<()> {
     if !plan.no_peer {
         match inn::missing_reason() {
             Some(reason) => println!("  {reason}"),
-            None => beside(site, &place, &small, plan.rounds)?,
+            None => beside(site, &base, &small, plan.rounds)?,
         }
     }
     Ok(())

@@ -219,9 +219,9 @@ fn walks(site: &mut Site, rounds: u32) -> Result<String> {
         for _ in 0..=rounds {
             let command = [&*binary, "feed", "list", "--json", "--dir", &*news];
             let outcome = measured(&system.dir, &command, Input::File(Path::new("/dev/null")))?;
-            let told = outcome.output.matches("\"articles\":100000").count();
-            if outcome.status != 0 || told != wanting {
-                bail!("feed list: {told} sites have 100,000 articles waiting, of {wanting}");
+            let complete = outcome.output.matches("\"articles\":100000").count();
+            if outcome.status != 0 || complete != wanting {
+                bail!("feed list: {complete} sites have 100,000 articles waiting, of {wanting}");
             }
             seconds.push(outcome.usages.cpu().as_secs_f64());
         }

@@ -101,7 +101,7 @@ impl Server {
     pub fn start_as(dir: &Path, batch: &Path, options: &InnOptions<'_>) -> Result<Server> {
         let dir = dir.canonicalize()?;
         let sockets = std::env::temp_dir().join(format!("bench-inn-{}", std::process::id()));
-        for place in [
+        for name in [
             "etc/filter",
             "db",
             "spool/articles",
@@ -114,7 +114,7 @@ impl Server {
             "tmp",
             "http",
         ] {
-            fs::create_dir_all(dir.join(place))?;
+            fs::create_dir_all(dir.join(name))?;
         }
         fs::create_dir_all(&sockets)?;
         write_settings(&dir, &sockets, options)?;
@@ -158,9 +158,9 @@ impl Server {
         while !self.sockets.join("innd.pid").exists() || !self.sockets.join("nntpin").exists() {
             let left = self.child.try_wait()?;
             if left.is_some() || begin.elapsed() > TIMEOUT {
-                let said = fs::read_to_string(self.dir.join("innd.out")).unwrap_or_default();
+                let printed = fs::read_to_string(self.dir.join("innd.out")).unwrap_or_default();
                 let errors = fs::read_to_string(self.dir.join("log/errlog")).unwrap_or_default();
-                bail!("innd did not start: {said}{errors}");
+                bail!("innd did not start: {printed}{errors}");
             }
             std::thread::sleep(Duration::from_millis(50));
         }

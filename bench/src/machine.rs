@@ -45,8 +45,9 @@ pub fn file_system(dir: &Path) -> String {
     let mounts = std::fs::read_to_string("/proc/self/mounts").unwrap_or_default();
     let holding = mounts.lines().filter_map(|line| {
         let mut words = line.split(' ').skip(1);
-        let (place, kind) = (words.next()?, words.next()?);
-        dir.starts_with(place).then_some((place.len(), kind))
+        let (mount_point, kind) = (words.next()?, words.next()?);
+        dir.starts_with(mount_point)
+            .then_some((mount_point.len(), kind))
     });
     // Of several mounts on one path the last is visible.
     holding

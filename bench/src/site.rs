@@ -224,14 +224,14 @@ impl Expected {
             .lines()
             .rfind(|line| !line.trim().is_empty())
             .unwrap_or("");
-        let said: serde_json::Value = serde_json::from_str(last)
+        let printed: serde_json::Value = serde_json::from_str(last)
             .with_context(|| format!("no JSON in the last line: {last}"))?;
         for (name, expected) in [
             ("articles", self.articles),
             ("accepted", self.accepted),
             ("duplicates", self.duplicates),
         ] {
-            let found = said.get(name).and_then(serde_json::Value::as_u64);
+            let found = printed.get(name).and_then(serde_json::Value::as_u64);
             if found != Some(expected) {
                 bail!("{name} should be {expected}: {last}");
             }

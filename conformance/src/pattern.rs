@@ -73,8 +73,8 @@ fn matches_pieces(pieces: &[Piece], line: &[u8], variables: &mut Variables) -> b
         }
         Piece::Exactly(number) => {
             let digits = leading(line, |octet| octet.is_ascii_digit());
-            let said = line.get(..digits).and_then(number_of);
-            said == Some(*number) && matches_after(rest, line, digits, variables)
+            let value = line.get(..digits).and_then(number_of);
+            value == Some(*number) && matches_after(rest, line, digits, variables)
         }
         Piece::Word => {
             let octets = leading(line, |octet| octet != b' ' && octet != b'\t');

@@ -472,11 +472,11 @@ impl Player<'_> {
 
     /// A pattern with the known variables replaced.
     fn expanded(&self, pattern: &str) -> String {
-        let mut told = pattern.to_owned();
+        let mut text = pattern.to_owned();
         for (name, value) in &self.variables {
-            told = told.replace(&format!("{{{name}}}"), value);
+            text = text.replace(&format!("{{{name}}}"), value);
         }
-        told
+        text
     }
 
     fn unless(&mut self, pattern: &str, reason: &str) -> StepResult {
@@ -492,7 +492,7 @@ impl Player<'_> {
         Ok(())
     }
 
-    fn expect_block(&mut self, said: &[BlockLine]) -> StepResult {
+    fn expect_block(&mut self, expected: &[BlockLine]) -> StepResult {
         let mut lines = Vec::new();
         while let Some(line) = self.block()? {
             lines.push(line);
@@ -502,7 +502,7 @@ impl Player<'_> {
             .insert("octets".to_owned(), octets.to_string());
         self.variables
             .insert("lines".to_owned(), lines.len().to_string());
-        let next: Vec<&str> = said
+        let next: Vec<&str> = expected
             .iter()
             .filter_map(|one| match one {
                 BlockLine::Next(pattern) => Some(pattern.as_str()),
@@ -510,21 +510,23 @@ impl Player<'_> {
             })
             .collect();
         // A block without expectations must be empty; one with only `S~`, `S^`, `S=` or `S#` may contain other lines.
-        if (said.is_empty() || !next.is_empty()) && !in_order(&next, &lines, &mut self.variables) {
+        if (expected.is_empty() || !next.is_empty())
+            && !in_order(&next, &lines, &mut self.variables)
+        {
             let next = next.join("\n              ");
             return failed(format!(
                 "expected these lines and no others:\n              {next}"
             ));
         }
-        for one in said {
+        for one in expected {
             self.one_of_block(one, &lines)?;
         }
         Ok(())
     }
 
-    fn one_of_block(&mut self, said: &BlockLine, lines: &[Vec<u8>]) -> StepResult {
+    fn one_of_block(&mut self, expected: &BlockLine, lines: &[Vec<u8>]) -> StepResult {
         let variables = &mut self.variables;
-        let (is, what, pattern) = match said {
+        let (is, what, pattern) = match expected {
             BlockLine::Next(_) => return Ok(()),
             BlockLine::Distinct => {
                 let mut firsts: Vec<&[u8]> = lines

@@ -44,15 +44,15 @@ impl Report {
 
     /// Unexpected failures with their transcripts, and expected failures that passed. Empty if the run is as expected.
     pub fn surprises(&self, expected: &BTreeSet<String>) -> String {
-        let mut told = String::new();
+        let mut summary = String::new();
         for (name, outcome) in &self.outcomes {
             match outcome {
                 CaseResult::Failed(why) if !expected.contains(name) => {
-                    let _ = write!(told, "\nFAILED {name}\n{}\n", indented(why));
+                    let _ = write!(summary, "\nFAILED {name}\n{}\n", indented(why));
                 }
                 CaseResult::Passed if expected.contains(name) => {
                     let _ = write!(
-                        told,
+                        summary,
                         "\nPASSED {name}, which is in the list of expected failures\n"
                     );
                 }
@@ -62,12 +62,12 @@ impl Report {
         for name in expected {
             if !self.outcomes.contains_key(name) {
                 let _ = write!(
-                    told,
+                    summary,
                     "\nThe list of expected failures contains {name}, which is not a case\n"
                 );
             }
         }
-        told
+        summary
     }
 
     /// The failures, one line each: the case and the violation.
@@ -75,10 +75,10 @@ impl Report {
         let line = |(name, outcome): (&String, &CaseResult)| match outcome {
             CaseResult::Failed(why) => {
                 let last: Vec<&str> = why.lines().rev().take(2).collect();
-                let [end, said] = last.as_slice() else {
+                let [end, reply] = last.as_slice() else {
                     return Some(name.clone());
                 };
-                Some(format!("{name}: {} {}", said.trim(), end.trim()))
+                Some(format!("{name}: {} {}", reply.trim(), end.trim()))
             }
             _ => None,
         };

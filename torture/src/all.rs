@@ -56,7 +56,7 @@ pub fn all(options: &TortureOptions) -> Result<u64> {
     let planned = options.points.div_ceil(POINTS_PER_RUN);
     let job = || {
         let number = next.fetch_add(1, Ordering::Relaxed);
-        let place = (number % usable.len() as u64) as usize;
+        let index = (number % usable.len() as u64) as usize;
         let is_due = match options.seconds {
             Some(seconds) => begun.elapsed() < Duration::from_secs(seconds),
             None => number < planned,
@@ -69,7 +69,7 @@ pub fn all(options: &TortureOptions) -> Result<u64> {
             _ => "run",
         };
         Some(Job {
-            file_system: usable.get(place).filter(|_| is_due)?.clone(),
+            file_system: usable.get(index).filter(|_| is_due)?.clone(),
             seed: options.seed + number,
             points: match options.seconds {
                 Some(_) => POINTS_PER_RUN,
@@ -78,7 +78,7 @@ pub fn all(options: &TortureOptions) -> Result<u64> {
             verb,
         })
     };
-    let told = Mutex::new(BTreeMap::new());
+    let result = Mutex::new(BTreeMap::new());
     let at_once = std::thread::available_parallelism().map_or(1, usize::from) + 1;
     std::thread::scope(|scope| {
         let workers: Vec<_> = (0..at_once)
@@ -86,9 +86,9 @@ pub fn all(options: &TortureOptions) -> Result<u64> {
                 scope.spawn(|| -> Result<()> {
                     while let Some(job) = job() {
                         let wrong = run(options, &job)?;
-                        if let Ok(mut told) = told.lock() {
+                        if let Ok(mut result) = result.lock() {
                             let (cuts, losses): &mut (u64, u64) =
-                                told.entry(job.file_system).or_default();
+                                result.entry(job.file_system).or_default();
                             *cuts += if job.verb == "run" { job.points } else { 0 };
                             *losses += u64::from(wrong);
                         }
@@ -101,10 +101,10 @@ pub fn all(options: &TortureOptions) -> Result<u64> {
             .into_iter()
             .try_for_each(|worker| worker.join().unwrap_or(Ok(())))
     })?;
-    let told = told.into_inner().unwrap_or_default();
-    let cuts: u64 = told.values().map(|(cuts, _)| cuts).sum();
-    let wrong: u64 = told.values().map(|(_, wrong)| wrong).sum();
-    let each: Vec<String> = told
+    let result = result.into_inner().unwrap_or_default();
+    let cuts: u64 = result.values().map(|(cuts, _)| cuts).sum();
+    let wrong: u64 = result.values().map(|(_, wrong)| wrong).sum();
+    let each: Vec<String> = result
         .iter()
         .map(|(name, (cuts, _))| format!("{name} {cuts}"))
         .collect();

@@ -155,10 +155,10 @@ pub fn replay(run: &Run, recording: &Path, points: &[Point]) -> Result<u64> {
 fn points(plan: &Plan, events: &[Event], count: u64, seed: u64) -> Result<Vec<Point>> {
     let (mut ready, mut edges, mut expires) = (None, Vec::new(), Vec::new());
     let mut is_expire = false;
-    for (place, event) in events.iter().enumerate() {
+    for (index, event) in events.iter().enumerate() {
         if let Event::Mark(line) = event {
             match serde_json::from_slice(line)? {
-                Mark::Ready => ready = Some(place + 1),
+                Mark::Ready => ready = Some(index + 1),
                 Mark::Begin(step) => {
                     is_expire = matches!(plan.steps.get(step), Some(Step::Expire { .. }));
                 }
@@ -166,10 +166,10 @@ fn points(plan: &Plan, events: &[Event], count: u64, seed: u64) -> Result<Vec<Po
             }
         }
         if ready.is_some() && is_expire {
-            expires.push(place);
+            expires.push(index);
         }
         if ready.is_some() && matches!(event, Event::Flush | Event::Mark(_)) {
-            edges.push(place);
+            edges.push(index);
         }
     }
     let first = ready.context("the recording has no beginning")?;
@@ -182,7 +182,7 @@ fn points(plan: &Plan, events: &[Event], count: u64, seed: u64) -> Result<Vec<Po
                 _ => &[],
             };
             let events = match some.get(random.position(some.len())) {
-                Some(place) => place + random.position(2),
+                Some(index) => index + random.position(2),
                 None => first + random.position(events.len() - first + 1),
             };
             Point {

@@ -201,11 +201,11 @@ impl State {
             }
             Command::FailFlushes { count } => self.failing_flushes = count,
             Command::FailReads { containing } => {
-                let places = self.image.find(containing.as_bytes());
+                let indexes = self.image.find(containing.as_bytes());
                 self.bad_sectors.extend(
-                    places
+                    indexes
                         .iter()
-                        .map(|place| place / SECTOR_BYTES * SECTOR_BYTES),
+                        .map(|index| index / SECTOR_BYTES * SECTOR_BYTES),
                 );
                 self.injected.bad_sectors = self.bad_sectors.len() as u64;
             }
@@ -295,14 +295,14 @@ impl Device {
 }
 
 fn file_name(number: INodeNo) -> Option<&'static str> {
-    let place = u64::from(number).checked_sub(2)?;
-    FILES.get(place as usize).copied()
+    let index = u64::from(number).checked_sub(2)?;
+    FILES.get(index as usize).copied()
 }
 
 impl Filesystem for Device {
     fn lookup(&self, _: &Request, parent: INodeNo, name: &OsStr, reply: ReplyEntry) {
-        let place = FILES.iter().position(|known| OsStr::new(known) == name);
-        let number = place.map(|place| INodeNo(place as u64 + 2));
+        let index = FILES.iter().position(|known| OsStr::new(known) == name);
+        let number = index.map(|index| INodeNo(index as u64 + 2));
         match number.and_then(|number| self.attributes(number)) {
             Some(attributes) if parent == INodeNo::ROOT => {
                 reply.entry(&FOREVER, &attributes, Generation(0));

@@ -127,9 +127,9 @@ impl Image {
         for number in numbers {
             let start = number * BLOCK_BYTES;
             self.read(start, &mut buffer);
-            let places = buffer.windows(needle.len().max(1)).enumerate();
-            let places = places.filter(|(_, window)| *window == needle);
-            found.extend(places.map(|(place, _)| start + place as u64));
+            let indexes = buffer.windows(needle.len().max(1)).enumerate();
+            let indexes = indexes.filter(|(_, window)| *window == needle);
+            found.extend(indexes.map(|(index, _)| start + index as u64));
         }
         found
     }

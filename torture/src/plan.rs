@@ -162,8 +162,8 @@ impl Plan {
             let Some(cancelled) = self.articles.get(target) else {
                 return;
             };
-            let place = self.articles.len();
-            let id = format!("<cancel.{place}@desk.example>");
+            let slot = self.articles.len();
+            let id = format!("<cancel.{slot}@desk.example>");
             let text = format!(
                 "Path: desk.example!not-for-mail\nFrom: desk@desk.example\nNewsgroups: {}\nSubject: cmsg cancel {target_id}\n\
                  Control: cancel {target_id}\nMessage-ID: {id}\nDate: Wed, 31 Dec 2003 19:00:00 -0500\n\nCancelled.\n",
@@ -176,7 +176,7 @@ impl Plan {
                 cancels: Some(target),
                 expires: false,
             });
-            batch.push(place);
+            batch.push(slot);
         }
         self.steps.push(Step::Rnews {
             articles: batch,
@@ -189,7 +189,7 @@ impl Plan {
         let mut batch = Vec::new();
         for article in articles
             .into_iter()
-            .filter_map(|place| self.articles.get(place))
+            .filter_map(|slot| self.articles.get(slot))
         {
             batch.extend_from_slice(format!("#! rnews {}\n", article.bytes.len()).as_bytes());
             batch.extend_from_slice(&article.bytes);

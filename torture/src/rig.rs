@@ -133,11 +133,11 @@ impl Rig {
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
             .spawn()?;
-        let mut said = String::new();
+        let mut printed = String::new();
         if let Some(out) = device.stdout.take() {
-            BufReader::new(out).read_line(&mut said)?;
+            BufReader::new(out).read_line(&mut printed)?;
         }
-        ensure!(said == "ready\n", "the device did not start");
+        ensure!(printed == "ready\n", "the device did not start");
         let attached = attach(&fuse.join(device::DISK));
         let loop_device = attached.as_deref().unwrap_or(Path::new("")).to_owned();
         let janitor = Command::new("setsid")
@@ -240,8 +240,8 @@ impl Rig {
     /// Sends a command to the device.
     pub fn send_command(&self, command: &device::Command) -> Result<()> {
         let text = serde_json::to_vec(command)?;
-        let told = (&self.control).write_all(&text);
-        told.with_context(|| format!("the device refuses {command:?}"))
+        let result = (&self.control).write_all(&text);
+        result.with_context(|| format!("the device refuses {command:?}"))
     }
 
     /// The faults injected so far.

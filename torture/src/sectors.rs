@@ -32,8 +32,8 @@ pub fn run(run: &Run) -> Result<u64> {
     for step in &plan.steps {
         if let Step::Rnews { articles, .. } = step {
             // No cancels, so that all articles are kept.
-            let is_plain = |place: &usize| {
-                let article = plan.articles.get(*place);
+            let is_plain = |index: &usize| {
+                let article = plan.articles.get(*index);
                 article.is_some_and(|article| article.cancels.is_none())
             };
             let articles: Vec<usize> = articles.iter().copied().filter(is_plain).collect();
@@ -42,9 +42,9 @@ pub fn run(run: &Run) -> Result<u64> {
         }
     }
     rig.unmount()?;
-    let place = filed.get(random.position(filed.len()));
-    let victim = place
-        .and_then(|place| plan.articles.get(*place))
+    let index = filed.get(random.position(filed.len()));
+    let victim = index
+        .and_then(|index| plan.articles.get(*index))
         .context("nothing was filed")?;
     let containing = line_of(&victim.bytes, &mut random).context("an article without lines")?;
     rig.send_command(&Command::FailReads { containing })?;
@@ -52,7 +52,7 @@ pub fn run(run: &Run) -> Result<u64> {
     let mut errors = Vec::new();
     let others: Vec<&Article> = filed
         .iter()
-        .filter_map(|place| plan.articles.get(*place))
+        .filter_map(|index| plan.articles.get(*index))
         .filter(|article| article.id != victim.id)
         .collect();
     let readable = match served(&news, victim, &others, &mut errors) {
@@ -108,9 +108,9 @@ fn served(
     for article in others {
         readable += usize::from(matches!(read(&daemon, article), Ok(Some(true))));
     }
-    let (said, status) = daemon.stop()?;
+    let (printed, status) = daemon.stop()?;
     if !status.success() {
-        errors.push(format!("the daemon ended with {status}: {said}"));
+        errors.push(format!("the daemon ended with {status}: {printed}"));
     }
     Ok(readable)
 }
@@ -137,15 +137,15 @@ fn commands(news: &News, victim: &Article, errors: &mut Vec<String>) -> Result<(
     ];
     for words in lines {
         let output = news.run(words)?;
-        let said = [output.stdout, output.stderr].concat();
-        let said = String::from_utf8_lossy(&said);
+        let printed = [output.stdout, output.stderr].concat();
+        let printed = String::from_utf8_lossy(&printed);
         match output.status.code() {
             None => errors.push(format!("{}: {}", words.join(" "), output.status)),
             Some(0) if words.len() == 1 || words.first() == Some(&"article") => {
                 errors.push(format!("{}: reports no error", words.join(" ")));
             }
-            Some(_) if *words == ["fsck"] && !said.contains(&victim.id) => {
-                errors.push(format!("fsck does not report {}: {said}", victim.id));
+            Some(_) if *words == ["fsck"] && !printed.contains(&victim.id) => {
+                errors.push(format!("fsck does not report {}: {printed}", victim.id));
             }
             Some(_) => {}
         }

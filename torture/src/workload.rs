@@ -93,8 +93,11 @@ pub fn do_step(
                     }
                 }
             }
-            let (said, status) = daemon.stop()?;
-            ensure!(status.success(), "the daemon ended with {status}: {said}");
+            let (printed, status) = daemon.stop()?;
+            ensure!(
+                status.success(),
+                "the daemon ended with {status}: {printed}"
+            );
         }
         Step::Expire { groups } => {
             let policy = beside.join("policy");

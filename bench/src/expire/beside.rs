@@ -141,10 +141,13 @@ fn file(
             .stdin(File::open(batch)?)
             .output()
             .context("running rnews")?;
-        let said: serde_json::Value =
+        let printed: serde_json::Value =
             serde_json::from_slice(&output.stdout).context("rnews says nothing")?;
-        if said.get("accepted").and_then(serde_json::Value::as_u64) != Some(BATCH_ARTICLES) {
-            bail!("not all articles of {} were filed: {said}", batch.display());
+        if printed.get("accepted").and_then(serde_json::Value::as_u64) != Some(BATCH_ARTICLES) {
+            bail!(
+                "not all articles of {} were filed: {printed}",
+                batch.display()
+            );
         }
         went.longest = went.longest.max(start.elapsed().as_secs_f64() * 1e3);
         if ended()? {

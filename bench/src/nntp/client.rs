@@ -173,8 +173,8 @@ impl Client {
                 self.buffer.resize(self.buffer.len() * 2, 0);
             }
         }
-        let room = self.buffer.get_mut(self.held.end..).unwrap_or_default();
-        let count = self.stream.read(room).context("waiting for a reply")?;
+        let space = self.buffer.get_mut(self.held.end..).unwrap_or_default();
+        let count = self.stream.read(space).context("waiting for a reply")?;
         if count == 0 {
             bail!("the server has closed the connection");
         }

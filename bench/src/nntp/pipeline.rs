@@ -198,9 +198,9 @@ mod tests {
             }
         });
         let ids = ["<a@b>".to_owned(), "<c@d>".to_owned()];
-        let told = pump(&mut Link::Plain(stream), b"ONE\nTWO\n", "239", ids.iter());
+        let summary = pump(&mut Link::Plain(stream), b"ONE\nTWO\n", "239", ids.iter());
         answering.join().expect("it answered");
-        told
+        summary
     }
 
     #[test]
@@ -211,10 +211,12 @@ mod tests {
             (b"239 <c@d>\r\n239 <a@b>\r\n", "239 <c@d>"),
             (b"239 <a@b>\r\n", "closed"),
         ] {
-            let said = pumped(replies).err().map(|error| format!("{error:#}"));
+            let printed = pumped(replies).err().map(|error| format!("{error:#}"));
             assert!(
-                said.as_ref().is_some_and(|said| said.contains(wrong)),
-                "{said:?}"
+                printed
+                    .as_ref()
+                    .is_some_and(|printed| printed.contains(wrong)),
+                "{printed:?}"
             );
         }
     }

@@ -219,13 +219,13 @@ pub fn articles_pipelined(
     let half = DEPTH as u64 / 2;
     let ask = |client: &mut Client, turn: u64| {
         let commands: String = (turn * half..(turn + 1) * half)
-            .map(|place| format!("ARTICLE {}\r\n", group.low + place % size))
+            .map(|index| format!("ARTICLE {}\r\n", group.low + index % size))
             .collect();
         client.send(commands.as_bytes())
     };
     let take = |client: &mut Client, turn: u64| {
         (turn * half..(turn + 1) * half)
-            .try_for_each(|place| whole_article(client, group.low + place % size))
+            .try_for_each(|index| whole_article(client, group.low + index % size))
     };
     let mut clients = Vec::new();
     for _ in 0..connections {

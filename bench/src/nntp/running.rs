@@ -141,8 +141,8 @@ pub fn wait_for(child: &mut Ended, address: SocketAddr, log: &Path) -> Result<()
     let begin = Instant::now();
     while std::net::TcpStream::connect(address).is_err() {
         if child.0.try_wait()?.is_some() || begin.elapsed() > TIMEOUT {
-            let said = std::fs::read_to_string(log).unwrap_or_default();
-            bail!("the server did not start: {}", said.trim());
+            let printed = std::fs::read_to_string(log).unwrap_or_default();
+            bail!("the server did not start: {}", printed.trim());
         }
         std::thread::sleep(Duration::from_millis(10));
     }

@@ -158,13 +158,13 @@ impl Table {
                 if runs.is_empty() {
                     continue;
                 }
-                let told: Vec<String> = runs.iter().map(told).collect();
+                let formatted: Vec<String> = runs.iter().map(format_sample).collect();
                 text.push_str(&format!(
                     "  {:<38} {:<8} {:<14}{}\n",
                     about.what,
                     about.unit,
                     subject.name(),
-                    told.join("; ")
+                    formatted.join("; ")
                 ));
             }
         }
@@ -218,13 +218,13 @@ impl Table {
             let of = |part: fn(&Sample) -> Option<f64>| -> Vec<f64> {
                 runs.iter().filter_map(part).collect()
             };
-            let told = json!({
+            let result = json!({
                 "median": self.median(about.row, subject),
                 "runs": of(|run| Some(run.value)),
                 "server_cpu_us": of(|run| run.server),
                 "load_cpu_us": of(|run| run.load),
             });
-            subjects.insert(subject.name().into(), told);
+            subjects.insert(subject.name().into(), result);
         }
         json!({
             "row": format!("{:?}", about.row),
@@ -238,7 +238,7 @@ impl Table {
     }
 }
 
-fn told(run: &Sample) -> String {
+fn format_sample(run: &Sample) -> String {
     let cpu = match (run.server, run.load) {
         (Some(server), Some(load)) => format!(" ({server:.2}, {load:.2})"),
         _ => String::new(),
@@ -256,8 +256,8 @@ fn number(value: f64) -> String {
     }
     let digits = format!("{value:.0}");
     let mut text = String::new();
-    for (place, digit) in digits.chars().enumerate() {
-        if place > 0 && (digits.len() - place).is_multiple_of(3) {
+    for (index, digit) in digits.chars().enumerate() {
+        if index > 0 && (digits.len() - index).is_multiple_of(3) {
             text.push(',');
         }
         text.push(digit);

@@ -62,10 +62,10 @@ pub(super) fn start() -> Result<Server, Absent> {
     if has_tls {
         serve.args(["--listen-tls", "127.0.0.1:0"]);
     }
-    let (address, tls_address) = server.start_until("broadsheet", &mut serve, |said| {
-        let address = listens_at(said, "")?;
+    let (address, tls_address) = server.start_until("broadsheet", &mut serve, |printed| {
+        let address = listens_at(printed, "")?;
         match has_tls {
-            true => Some((address, Some(listens_at(said, " with TLS")?))),
+            true => Some((address, Some(listens_at(printed, " with TLS")?))),
             false => Some((address, None)),
         }
     })?;
@@ -74,8 +74,8 @@ pub(super) fn start() -> Result<Server, Absent> {
 }
 
 /// The address that the daemon logs; the system chose the port.
-fn listens_at(said: &str, how: &str) -> Option<SocketAddr> {
-    let mut whole = said
+fn listens_at(printed: &str, how: &str) -> Option<SocketAddr> {
+    let mut whole = printed
         .split_inclusive('\n')
         .filter_map(|line| line.strip_suffix('\n'));
     whole.find_map(|line| {

@@ -17,7 +17,7 @@ pub(super) fn start() -> Result<Server, Absent> {
     let missing = |why: &str| Absent::Missing(format!("INN: {why}"));
     let root =
         root().ok_or_else(|| missing("inn2 is not installed (`make peers' downloads it)"))?;
-    let is_root = fs::metadata("/proc/self").is_ok_and(|told| told.uid() == 0);
+    let is_root = fs::metadata("/proc/self").is_ok_and(|metadata| metadata.uid() == 0);
     if !is_root {
         return Err(missing("only root can start INN as the user news"));
     }
@@ -26,7 +26,7 @@ pub(super) fn start() -> Result<Server, Absent> {
     let runs = as_news(&programs, Path::new("/"), "innconfval")
         .arg("-v")
         .output()
-        .is_ok_and(|told| told.status.code().is_some_and(|status| status < 126));
+        .is_ok_and(|output| output.status.code().is_some_and(|status| status < 126));
     if !runs {
         return Err(missing("the user news cannot run its programs"));
     }
@@ -110,7 +110,7 @@ fn give(dir: &Path, (user, group): (u32, u32)) -> std::io::Result<()> {
 
 /// Writes the configuration of INN. Returns whether it has a certificate.
 fn prepare(dir: &Path, root: &Path) -> std::io::Result<bool> {
-    for place in [
+    for name in [
         "etc/filter",
         "db",
         "run",
@@ -123,7 +123,7 @@ fn prepare(dir: &Path, root: &Path) -> std::io::Result<bool> {
         "tmp",
         "http",
     ] {
-        fs::create_dir_all(dir.join(place))?;
+        fs::create_dir_all(dir.join(name))?;
     }
     let has_tls = make_certificate(&dir.join("etc"));
     if has_tls {

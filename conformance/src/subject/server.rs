@@ -56,8 +56,8 @@ impl Server {
         enough: impl Fn(&str) -> Option<T>,
     ) -> Result<T, Absent> {
         let broken = |error: std::io::Error| Absent::Broken(format!("{name}: {error}"));
-        let said = self.dir().join(format!("{name}.out"));
-        let log = fs::File::create(&said).map_err(broken)?;
+        let log_path = self.dir().join(format!("{name}.out"));
+        let log = fs::File::create(&log_path).map_err(broken)?;
         let child = command
             .stdin(Stdio::null())
             .stdout(log.try_clone().map_err(broken)?)
@@ -67,7 +67,7 @@ impl Server {
         self.children.push(child);
         let begin = Instant::now();
         loop {
-            let so_far = fs::read(&said).unwrap_or_default();
+            let so_far = fs::read(&log_path).unwrap_or_default();
             let so_far = String::from_utf8_lossy(&so_far);
             if let Some(found) = enough(&so_far) {
                 return Ok(found);

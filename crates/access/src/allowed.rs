@@ -1,4 +1,4 @@
-//! The entries in force, and which of them fits a client.
+//! The access entries in force, and the one that matches a client.
 
 use std::fmt;
 use std::net::IpAddr;
@@ -10,56 +10,39 @@ use crate::program::Connection;
 use crate::rights::{Rights, Rule};
 use crate::sasl::external;
 use crate::sasl::mechanism::Mechanism;
-use crate::tables::{Entry, Limits, Tables};
+use crate::tables::{Entry, Tables};
 
-/// Who may do what, and how they prove who they are. It does not change: new settings make a new one.
+/// The access rules and the ways to log in. It is immutable: a reload makes a new one.
 #[derive(Debug)]
 pub struct Access {
     rules: Vec<Arc<Rule>>,
-    /// What is left where no entry fits.
+    /// The rule for clients that no entry matches: no permissions.
     nothing: Arc<Rule>,
     pub(crate) login: Login,
 }
 
 impl Access {
-    /// What these tables say. Without any entry, who comes from this machine may read, post and send everything, and
-    /// nobody else anything.
+    /// Makes the rules of these tables. Without any entry, clients on this machine may read, post and send everything, and others nothing.
     pub fn new(tables: &Tables, login: Login) -> Access {
         let entries = match tables.entries.is_empty() {
             true => vec![Tables::without_any()],
             false => tables.entries.clone(),
-        };
-        // All of it in words: what is taken over from elsewhere would be everybody's.
-        let nothing = Entry {
-            place: None,
-            name: String::new(),
-            from: Vec::new(),
-            users: Vec::new(),
-            certificates: Vec::new(),
-            tls: false,
-            read: String::new(),
-            post: String::new(),
-            send: String::new(),
-            approve: false,
-            without: Vec::new(),
-            limits: Limits::default(),
         };
         Access {
             rules: entries
                 .into_iter()
                 .map(|e| Arc::new(Rule::new(e)))
                 .collect(),
-            nothing: Arc::new(Rule::new(nothing)),
+            nothing: Arc::new(Rule::new(Entry::default())),
             login,
         }
     }
 
-    /// What a client may do: what the first entry says that fits him. To be asked again when he has logged in, and when
-    /// TLS begins.
+    /// The permissions of a client: those of the first entry that matches. Evaluated again after a login and after the start of TLS.
     pub fn rights(&self, client: &ClientIdentity<'_>) -> Rights {
         let fits = |rule: &Arc<Rule>| mismatch(&rule.entry, client).is_none();
         let found = self.rules.iter().position(fits);
-        // Only what stands before the entry that fits now can come to fit instead.
+        // After a login, only an entry before the one that matches now can match instead.
         let before = self.rules.get(..found.unwrap_or(self.rules.len()));
         let can_log_in = client.user.is_none()
             && before
@@ -70,8 +53,7 @@ impl Access {
         Rights::new(Arc::clone(rule.unwrap_or(&self.nothing)), can_log_in)
     }
 
-    /// The entries in their order, and why each does not fit a client; `None`: it does. What follows the first that
-    /// fits does not count.
+    /// The entries in order, each with the reason why it does not match a client; `None` if it matches. The first match counts.
     pub fn explain<'a>(
         &'a self,
         client: &'a ClientIdentity<'a>,
@@ -80,13 +62,13 @@ impl Access {
         entries.map(|entry| (entry, mismatch(entry, client)))
     }
 
-    /// Whether a client may send a password as it is. Otherwise AUTHINFO USER and SASL PLAIN are answered with 483 and
-    /// not listed (RFC 4643, 2.3.2, 2.4.2).
+    /// Whether a client may send a plain password. Otherwise AUTHINFO USER and SASL PLAIN are not offered and get 483 (RFC 4643, 2.3.2,
+    /// 2.4.2).
     pub fn takes_passwords(&self, client: &ClientIdentity<'_>) -> bool {
         client.is_secure || self.login.plaintext_passwords
     }
 
-    /// The SASL mechanisms that CAPABILITIES lists for a client, the best first.
+    /// The SASL mechanisms that CAPABILITIES lists for a client, strongest first.
     pub fn mechanisms(&self, client: &ClientIdentity<'_>) -> Vec<Mechanism> {
         let offers = |mechanism: &Mechanism| match mechanism {
             Mechanism::External => external::name(self, client).is_some(),
@@ -96,29 +78,29 @@ impl Access {
         Mechanism::ALL.iter().copied().filter(offers).collect()
     }
 
-    /// Checks a name and its password (AUTHINFO PASS, SASL PLAIN). Users of the file are known by it alone; a program
-    /// is asked about the others.
+    /// Checks a name and password (AUTHINFO PASS, SASL PLAIN). Users of the file are checked against the file only; the program checks all
+    /// others.
     pub fn check_password(&self, user: &[u8], password: &[u8], connection: &Connection) -> Slow {
         Slow::password(&self.login, user, password, connection)
     }
 }
 
-/// Why an entry does not fit a client.
+/// Why an entry does not match a client.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Mismatch {
-    /// He comes from elsewhere.
+    /// Its address is in none of the entry's networks.
     Elsewhere,
-    /// He comes without TLS.
+    /// It does not use TLS.
     WithoutTls,
-    /// He has not this certificate, or none.
+    /// It has another certificate, or none.
     Certificate,
-    /// He has not logged in.
+    /// It has not logged in.
     NotLoggedIn,
-    /// He is somebody else.
+    /// It has logged in as another user.
     SomebodyElse,
 }
 
-/// As the rest of a sentence that begins with who it is.
+/// The rest of a sentence whose subject is the client.
 impl fmt::Display for Mismatch {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
@@ -131,7 +113,7 @@ impl fmt::Display for Mismatch {
     }
 }
 
-/// Why it does not fit; `None`: it fits.
+/// Why an entry does not match; `None` if it matches.
 fn mismatch(entry: &Entry, client: &ClientIdentity<'_>) -> Option<Mismatch> {
     let is_certified = |one: &[u8; 32]| entry.certificates.contains(one);
     if !is_from(entry, client.address) {

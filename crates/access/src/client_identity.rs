@@ -1,16 +1,16 @@
-//! Who is at the door.
+//! The identity of a connected client.
 
 use std::net::IpAddr;
 
-/// What is known of somebody who is connected.
+/// The facts about a client that access entries match.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct ClientIdentity<'a> {
-    /// Where he comes from; `None` over a pipe (inetd without a socket, ssh), which counts as local.
+    /// Its address; `None` for a pipe (inetd without a socket, ssh), which counts as local.
     pub address: Option<IpAddr>,
-    /// His name, when he has logged in.
+    /// The user name, if logged in.
     pub user: Option<&'a str>,
-    /// SHA-256 of the certificate (DER) by which TLS knows him.
+    /// SHA-256 of its TLS certificate (DER).
     pub certificate: Option<[u8; 32]>,
-    /// Nobody on the way can listen: TLS.
+    /// The connection uses TLS.
     pub is_secure: bool,
 }

@@ -1,32 +1,32 @@
-//! What can go wrong with the users.
+//! Errors of the file of users.
 
 use std::path::PathBuf;
 
-/// Nobody's fault but the administrator's or the disk's; no client can cause one.
+/// An error that the administrator or the disk causes; no client can.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
     /// The file cannot be read or written.
     #[error("cannot {doing} {}: {source}", path.display())]
     Io {
-        /// What was being done.
+        /// The operation.
         doing: &'static str,
-        /// With which file.
+        /// The file.
         path: PathBuf,
-        /// Why not.
+        /// The cause.
         source: std::io::Error,
     },
-    /// A line that is none: nobody is let in or out by guess.
-    #[error("{}:{line}: {what}; mend or remove the line", path.display())]
+    /// An invalid line. The whole file is rejected.
+    #[error("{}:{line}: {what}; correct or remove the line", path.display())]
     Line {
         /// The file.
         path: PathBuf,
         /// From 1.
         line: usize,
-        /// What is wrong with it.
+        /// The problem.
         what: String,
     },
-    /// Larger than a file of users can be.
+    /// The file exceeds [`FILE_BYTES_MAX`](crate::users::FILE_BYTES_MAX).
     #[error("{} is too large to be a file of users", path.display())]
     TooLarge {
         /// The file.
@@ -38,7 +38,7 @@ pub enum Error {
     /// There are no random numbers.
     #[error("cannot read random numbers: {0}")]
     Chance(std::io::Error),
-    /// A name or password that cannot be one.
+    /// An invalid name or password.
     #[error("{0}")]
     Unfit(String),
 }

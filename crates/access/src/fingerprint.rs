@@ -1,12 +1,12 @@
 //! Fingerprints of certificates, SHA-256.
 
-/// `sha256:` and 64 hexadecimal digits, with or without colons between the bytes, as `openssl x509 -fingerprint -sha256`
-/// shows them.
+/// Parses `sha256:` and 64 hexadecimal digits, with or without colons between the bytes, as `openssl x509 -fingerprint -sha256` prints
+/// them.
 ///
 /// # Errors
-/// What is wrong, as the rest of a sentence that begins with the text.
+/// The problem, as the rest of a sentence that begins with the text.
 pub fn fingerprint(text: &str) -> Result<[u8; 32], String> {
-    let told = || "is no fingerprint: write \"sha256:\" and 64 hexadecimal digits".to_owned();
+    let told = || "is not a fingerprint: write \"sha256:\" and 64 hexadecimal digits".to_owned();
     let digits = text.strip_prefix("sha256:").ok_or_else(told)?;
     let digits: Vec<u8> = digits
         .bytes()
@@ -24,7 +24,7 @@ pub fn fingerprint(text: &str) -> Result<[u8; 32], String> {
     }
 }
 
-/// A fingerprint as it is written in files.
+/// A fingerprint as in files.
 pub fn fingerprint_text(certificate: &[u8; 32]) -> String {
     let digits = certificate.iter().map(|byte| format!("{byte:02x}"));
     format!("sha256:{}", digits.collect::<String>())

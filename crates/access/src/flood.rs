@@ -1,8 +1,7 @@
-//! Floods of posts are held back: after so many in a minute each further one has to wait twice as long as the one
-//! before.
+//! Limits floods of posts: above a number of posts a minute, the wait before the next one doubles with each post.
 //!
-//! INN slept before it took such a post (`backoffauth`, `backofftrigger` and others, in a file for each poster); here a
-//! post that comes too early is refused and told when to come again, and nothing is written.
+//! INN sleeps before it accepts such a post (`backoffauth`, `backofftrigger`, with a file for each poster). Here an early post is
+//! refused with the time to wait, and nothing is written.
 
 use std::collections::HashMap;
 use std::net::IpAddr;
@@ -10,22 +9,22 @@ use std::time::{Duration, Instant};
 
 use crate::network::counted;
 
-/// Posters remembered; with more, those who have been quiet the longest are forgotten.
+/// Maximum number of posters remembered; above it, the one that may post soonest is evicted.
 pub const POSTERS_MAX: usize = 10_000;
 /// The first wait, seconds.
 pub const WAIT_SECONDS_MIN: u64 = 1;
-/// The longest one.
+/// The longest wait, seconds.
 pub const WAIT_SECONDS_MAX: u64 = 300;
 
-/// A poster who was quiet for so long after his last wait begins afresh.
+/// Quiet time after the last wait that resets a poster.
 const WINDOW: Duration = Duration::from_secs(60);
 
-/// Who posts.
+/// The key of a poster.
 #[derive(Debug, Clone, Copy)]
 pub enum Poster<'a> {
-    /// Somebody who has logged in.
+    /// A user who has logged in.
     User(&'a str),
-    /// Somebody who has not; IPv6 addresses count by their network of 64 bits, which one machine has all of.
+    /// The address of a client without login; IPv6 addresses count by their /64 network, since one machine has all of it.
     Address(IpAddr),
 }
 
@@ -35,7 +34,7 @@ enum Key {
     Address(IpAddr),
 }
 
-/// Everybody's posts of late.
+/// The recent posts of all posters.
 #[derive(Debug, Default)]
 pub struct PostFloods {
     seen: HashMap<Key, Seen>,
@@ -43,25 +42,25 @@ pub struct PostFloods {
 
 #[derive(Debug)]
 struct Seen {
-    /// Where the minute began in which `count` posts came.
+    /// Start of the minute of `count` posts.
     since: Instant,
     count: u32,
-    /// How long the last wait was; zero: none.
+    /// The last wait; zero for none.
     wait: Duration,
-    /// When the next post is taken.
+    /// When the next post is accepted.
     next: Instant,
 }
 
 impl PostFloods {
-    /// Nobody has posted yet.
+    /// No posts.
     pub fn new() -> PostFloods {
         PostFloods::default()
     }
 
-    /// A post comes; so many a minute are taken without a wait.
+    /// Counts a post; `per_minute_max` posts a minute are accepted without a wait.
     ///
     /// # Errors
-    /// It is too early, and is to be refused: how long the poster has to wait.
+    /// The post is too early and has to be refused; the time to wait.
     pub fn post(
         &mut self,
         poster: Poster<'_>,
@@ -76,7 +75,7 @@ impl PostFloods {
         seen.post(per_minute_max, now)
     }
 
-    /// Makes room for one: forgets whom nothing is held against any more, or else who may post the soonest.
+    /// Evicts posters whose state has expired, or else the one that may post soonest.
     fn forget(&mut self, now: Instant) {
         self.seen.retain(|_, seen| !seen.is_over(now));
         if self.seen.len() >= POSTERS_MAX {

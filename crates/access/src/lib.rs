@@ -1,8 +1,6 @@
-//! Who may read, post and send news here: the `[[access]]` tables, the users and their passwords, SASL, programs that
-//! check passwords, rates.
+//! Access rules: the `[[access]]` tables, users and their passwords, SASL, programs that check passwords, rate limits.
 //!
-//! No sockets and no threads. What takes long (a password's hash, a program) is handed out as a [`Slow`] job, to be run
-//! where nobody else waits.
+//! No sockets and no threads. Slow checks (a password's hash, a program) are returned as a [`Slow`] job for a thread of the caller.
 
 mod allowed;
 mod chance;
@@ -17,7 +15,6 @@ pub mod password;
 mod prepared;
 pub mod program;
 pub mod rate_limit;
-pub mod reading;
 mod rights;
 pub mod sasl;
 pub mod tables;

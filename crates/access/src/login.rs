@@ -1,4 +1,4 @@
-//! How people log in, and the jobs that take long.
+//! Logins by password, and the slow jobs that check them.
 
 use std::fmt;
 
@@ -7,19 +7,19 @@ use crate::password::{Hash, PASSWORD_BYTES_MAX, forms};
 use crate::program::{Authenticator, Connection};
 use crate::users::{UsersFile, check_name, new_name};
 
-/// How people log in.
+/// The ways to log in.
 #[derive(Debug)]
 pub struct Login {
     /// The users of the news directory.
     pub users: UsersFile,
-    /// A program that knows more of them.
+    /// A program that knows further users.
     pub program: Option<Authenticator>,
-    /// Whether passwords may come without TLS.
+    /// Passwords are accepted without TLS.
     pub plaintext_passwords: bool,
 }
 
 impl Login {
-    /// There are no users: nobody logs in.
+    /// No users: nobody can log in.
     pub fn none() -> Login {
         Login {
             users: UsersFile::none(),
@@ -29,7 +29,7 @@ impl Login {
     }
 }
 
-/// A job that takes long, to be run on a thread where nobody else waits. It runs wherever it was made.
+/// A slow check of a password, to be run on a thread that may block.
 pub struct Slow {
     users: UsersFile,
     program: Option<Authenticator>,
@@ -38,7 +38,7 @@ pub struct Slow {
     password: Vec<u8>,
 }
 
-/// Without the password, which no log is to hold.
+/// Omits the password, which must not reach a log.
 impl fmt::Debug for Slow {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let name = shown(&self.name);
@@ -64,7 +64,7 @@ impl Slow {
         }
     }
 
-    /// Does it: some tens of milliseconds for a hash, up to the program's time limit for a program.
+    /// Checks the password. It takes some tens of milliseconds for a hash, and up to its time limit for a program.
     pub fn run(self) -> Outcome {
         let users = match self.users.now() {
             Ok(users) => users,
@@ -74,14 +74,14 @@ impl Slow {
         let name = name.filter(|name| check_name(name).is_ok());
         let is_fit = self.password.len() <= PASSWORD_BYTES_MAX;
         let user = name.and_then(|name| users.named(name));
-        // A name that cannot be prepared is nobody's (RFC 4643, 2.4.2).
+        // A name that SASLprep rejects belongs to no user (RFC 4643, 2.4.2).
         let name = name.and_then(|name| new_name(name).ok());
         if let (Some(program), Some(name), None, true) = (&self.program, &name, user, is_fit) {
             return program.check(name, &self.password, &self.connection);
         }
         let hash = user.and_then(|user| user.password.clone());
         let is_known = hash.is_some();
-        // Who is not known costs as much time as who is.
+        // An unknown user takes as long as a known one.
         let hash = hash.unwrap_or_else(Hash::nobody);
         let password: &[u8] = if is_fit { &self.password } else { b"" };
         match (is_of(&hash, password), user) {
@@ -99,7 +99,7 @@ impl Slow {
     }
 }
 
-/// Whether it is the hash of one of the forms of a password. How long it takes tells of the password alone, not of the user.
+/// Whether this is the hash of one of the forms of a password. The time depends on the password alone, not on the user.
 fn is_of(hash: &Hash, password: &[u8]) -> Option<bool> {
     for form in forms(password) {
         if hash.is_of(&form)? {
@@ -109,7 +109,7 @@ fn is_of(hash: &Hash, password: &[u8]) -> Option<bool> {
     Some(false)
 }
 
-/// A name that nobody has checked, for who debugs. No log has it: it may be a password that was typed in the wrong place.
+/// An unchecked name for debug output. No log has it: it may be a password typed in the wrong place.
 fn shown(name: &[u8]) -> String {
     let name = String::from_utf8_lossy(name);
     let plain = |c: char| if c.is_control() { '?' } else { c };

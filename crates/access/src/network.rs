@@ -1,31 +1,31 @@
-//! Networks, as administrators write them: `192.0.2.0/24`, `2001:db8::/32`, `192.0.2.7`, `local`.
+//! Networks in the settings: `192.0.2.0/24`, `2001:db8::/32`, `192.0.2.7`, `local`.
 
 use std::fmt;
 use std::net::IpAddr;
 
-/// The bits in front of an IPv4 address that is written as one of IPv6.
+/// Prefix length of IPv4-mapped IPv6 addresses, bits (RFC 4291, 2.5.5.2).
 const MAPPED_BITS: u8 = 96;
 
-/// Addresses that share their first bits.
+/// A set of addresses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Network {
-    /// This machine: loopback addresses, and whoever has no address because he came over a pipe.
+    /// This machine: loopback addresses, and clients over a pipe.
     Local,
-    /// The first bits of an address.
+    /// The addresses with a prefix.
     Of {
-        /// With zeros after those bits.
+        /// The address, with zeros after the prefix.
         address: IpAddr,
-        /// How many count.
+        /// Length of the prefix, bits.
         bits: u8,
     },
 }
 
 impl Network {
-    /// Reads an address, an address and a number of bits, or `local`. IPv4 in IPv6 clothes (`::ffff:192.0.2.0/120`, RFC 4291,
-    /// 2.5.5.2) is the IPv4 network: clients from there count as what they are.
+    /// Parses an address, an address with a prefix length, or `local`. An IPv4-mapped network (`::ffff:192.0.2.0/120`, RFC 4291, 2.5.5.2)
+    /// becomes the IPv4 network.
     ///
     /// # Errors
-    /// What is wrong, as the rest of a sentence that begins with the text.
+    /// The problem, as the rest of a sentence that begins with the text.
     pub fn parse(text: &str) -> Result<Network, String> {
         if text == "local" {
             return Ok(Network::Local);
@@ -61,8 +61,7 @@ impl Network {
         )
     }
 
-    /// Whether an address lies in it. An IPv4 address in IPv6 clothes (`::ffff:192.0.2.1`) counts as what it is. `None`
-    /// is a client over a pipe.
+    /// Whether an address is in the network. An IPv4-mapped address (`::ffff:192.0.2.1`) counts as IPv4. `None` is a client over a pipe.
     pub fn contains(&self, client: Option<IpAddr>) -> bool {
         let client = client.map(|address| address.to_canonical());
         match self {
@@ -74,7 +73,7 @@ impl Network {
     }
 }
 
-/// As it is written in the file.
+/// As in the settings.
 impl fmt::Display for Network {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -87,7 +86,7 @@ impl fmt::Display for Network {
     }
 }
 
-/// What counts as one address where addresses are counted: an IPv4 address, or the network of 64 bits which one machine has all of.
+/// The unit by which addresses are counted: an IPv4 address, or a /64 network of IPv6, since one machine has all of it.
 pub fn counted(address: IpAddr) -> IpAddr {
     match address.to_canonical() {
         v4 @ IpAddr::V4(_) => v4,
@@ -120,7 +119,7 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn networks_take_in_their_addresses() {
+    fn networks_contain_their_addresses() {
         for (network, address, is_in) in [
             ("192.0.2.0/24", "192.0.2.255", true),
             ("192.0.2.0/24", "192.0.3.0", false),
@@ -165,7 +164,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_network_is_told() {
+    fn invalid_networks_are_reported() {
         for (text, told) in [
             ("news.example.org", "is no network"),
             ("", "is no network"),

@@ -1,20 +1,20 @@
-//! What comes of an attempt to log in.
+//! The result of a login.
 
-/// What came of an attempt to log in. The texts are for the log: a client that failed hears nothing but that it failed.
+/// The result of a login. The texts are for the log; a client learns only that it failed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Outcome {
-    /// 281, or 283 where there is something more to say, in base64.
+    /// 281, or 283 with the mechanism's final data in base64.
     LoggedIn {
-        /// Who it is.
+        /// The user's name.
         user: String,
-        /// What the mechanism says with it.
+        /// The mechanism's final data.
         data: Option<Vec<u8>>,
     },
-    /// 481: name, password or proof are wrong.
+    /// 481: the name, password or proof is wrong.
     Refused(String),
-    /// 482: what the client said is not what the mechanism wants.
+    /// 482: the response violates the mechanism's syntax.
     Malformed(&'static str),
-    /// 403: it is our fault, and may go better later.
+    /// 403: an internal error; a retry may succeed.
     Failed(String),
 }
 

@@ -1,4 +1,4 @@
-//! Passwords as argon2id keeps them, in the PHC string format: `$argon2id$v=19$m=19456,t=2,p=1$SALT$HASH`.
+//! Password hashes by argon2id (RFC 9106) in the PHC string format: `$argon2id$v=19$m=19456,t=2,p=1$SALT$HASH`.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -11,37 +11,36 @@ use crate::chance::random;
 use crate::error::Error;
 use crate::prepared::prepared;
 
-/// Memory that one check takes, KiB: what OWASP recommends with two passes.
+/// Memory of one check, KiB: OWASP's recommendation for two passes.
 pub const MEMORY_KIB: u32 = 19 * 1024;
-/// Passes over it.
+/// Passes over the memory.
 pub const PASSES: u32 = 2;
-/// Lanes; more would want threads.
+/// Lanes; more would need threads.
 pub const LANES: u32 = 1;
-/// Bytes of a new salt.
+/// Length of a new salt, bytes.
 pub const SALT_BYTES: usize = 16;
-/// Bytes of a new hash.
+/// Length of a new hash, bytes.
 pub const HASH_BYTES: usize = 32;
 
-/// The most memory that a line of the file may ask for, KiB.
+/// Most memory in a line of the file, KiB.
 pub const MEMORY_KIB_MAX: u32 = 1 << 20;
-/// The most passes that a line may ask for.
+/// Most passes in a line of the file.
 pub const PASSES_MAX: u32 = 100;
-/// The most lanes that a line may ask for.
+/// Most lanes in a line of the file.
 pub const LANES_MAX: u32 = 16;
-/// The longest salt or hash of a line, bytes.
+/// Longest salt or hash in a line of the file, bytes.
 pub const HASH_BYTES_MAX: usize = 64;
 /// The longest password, bytes.
 pub const PASSWORD_BYTES_MAX: usize = 1024;
 
-/// Room that is asked for at a time, KiB, however little of it is used: pieces above 32 MiB the C library takes from the system and gives
-/// back to it at once. Smaller ones it keeps (glibc: the threshold of mmap rises to 32 MiB with what is freed), spread over the arenas of
-/// all threads: 400 MB after some hundred logins. What is not used of the room costs nothing.
+/// Smallest allocation for a check, KiB. glibc returns allocations above 32 MiB to the system at once; smaller ones stay in the arenas
+/// of all threads (the threshold of mmap rises to 32 MiB): 400 MB after some hundred logins. Unused pages cost nothing.
 const ROOM_KIB: usize = 33 << 10;
 
-/// The salt of a hash that no password makes.
+/// The salt of a hash that matches no password.
 const NOBODY: &[u8] = b"nobody has this salt";
 
-/// What is kept of a password.
+/// The stored hash of a password.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Hash {
     memory_kib: u32,
@@ -52,7 +51,7 @@ pub struct Hash {
 }
 
 impl Hash {
-    /// Of a new password, with a salt of its own. Takes some tens of milliseconds.
+    /// Hashes a new password with a random salt. It takes some tens of milliseconds.
     ///
     /// # Errors
     /// There are no random numbers, or no memory.
@@ -68,7 +67,7 @@ impl Hash {
         Ok(made)
     }
 
-    /// What costs as much to check as a usual one, and fits nothing.
+    /// A hash that takes as long to check as a usual one and matches no password.
     pub(crate) fn nobody() -> Hash {
         Hash {
             memory_kib: MEMORY_KIB,
@@ -79,8 +78,7 @@ impl Hash {
         }
     }
 
-    /// Whether this is the password. Takes some tens of milliseconds, whatever the answer. `None`: there is no memory
-    /// for it.
+    /// Whether this is the hash of a password. It takes some tens of milliseconds for either result. `None` if memory is short.
     pub fn is_of(&self, password: &[u8]) -> Option<bool> {
         self.compute(password)
             .map(|hash| is_same(&hash, &self.hash))
@@ -100,10 +98,10 @@ impl Hash {
         done.ok().map(|()| hash)
     }
 
-    /// Reads a PHC string of argon2id.
+    /// Parses a PHC string of argon2id.
     ///
     /// # Errors
-    /// What is wrong, as the rest of a sentence that begins with the field's name.
+    /// The problem, as the rest of a sentence that begins with the field's name.
     pub fn parse(text: &str) -> Result<Hash, String> {
         let told = || "is no hash of argon2id ($argon2id$v=19$m=..,t=..,p=..$salt$hash)".to_owned();
         let rest = text.strip_prefix("$argon2id$v=19$").ok_or_else(told)?;
@@ -123,7 +121,7 @@ impl Hash {
         };
         let bytes = |text: &str| STANDARD_NO_PAD.decode(text).map_err(|_| told());
         let (salt, hash) = (bytes(salt)?, bytes(hash)?);
-        // Argon2 wants 8 blocks a lane, and salts of 8 bytes.
+        // Argon2 needs 8 blocks a lane, and salts of 8 bytes.
         let is_sound = (1..=LANES_MAX).contains(&lanes)
             && (1..=PASSES_MAX).contains(&passes)
             && (8 * lanes..=MEMORY_KIB_MAX).contains(&memory_kib)
@@ -159,10 +157,10 @@ impl fmt::Display for Hash {
     }
 }
 
-/// A password that may be somebody's, as it is kept: one line of UTF-8, as RFC 4643, 2.3.2, wants it, prepared by SASLprep (RFC 4013).
+/// Checks a new password, and prepares it by SASLprep (RFC 4013): one line of UTF-8 (RFC 4643, 2.3.2).
 ///
 /// # Errors
-/// What is wrong with it.
+/// The password is invalid.
 pub fn check_password(password: &[u8]) -> Result<Cow<'_, str>, Error> {
     let told = |what: String| Err(Error::Unfit(what));
     let Ok(text) = str::from_utf8(password) else {
@@ -187,8 +185,8 @@ pub fn check_password(password: &[u8]) -> Result<Cow<'_, str>, Error> {
     }
 }
 
-/// What somebody may mean who says this password: its prepared form; then just these octets, which older files have hashes of, and which
-/// need not be UTF-8.
+/// The forms of a received password: its prepared form, then the octets themselves, which older files have hashes of and which need not
+/// be UTF-8.
 pub(crate) fn forms(password: &[u8]) -> Vec<Cow<'_, [u8]>> {
     let form = str::from_utf8(password)
         .ok()
@@ -204,7 +202,7 @@ pub(crate) fn forms(password: &[u8]) -> Vec<Cow<'_, [u8]>> {
     forms
 }
 
-/// Compares without telling by the time where the first difference is.
+/// Compares in constant time.
 pub(crate) fn is_same(one: &[u8], other: &[u8]) -> bool {
     let pairs = one.iter().zip(other);
     let differences = pairs.fold(0, |all, (a, b)| std::hint::black_box(all | (a ^ b)));

@@ -1,12 +1,12 @@
-//! Names and passwords in the one form that is kept and compared: SASLprep (RFC 4013). Many signs can be written in several ways, and which one a
-//! keyboard makes nobody sees.
+//! The form in which names and passwords are stored and compared: SASLprep (RFC 4013). Many characters have several encodings, which
+//! look the same.
 
 use std::borrow::Cow;
 
-/// The prepared form of a name or password. What is ASCII is its own.
+/// The prepared form of a name or password. ASCII stays the same.
 ///
 /// # Errors
-/// What may not be in it, as the rest of a sentence that begins with what it is.
+/// The prohibited character, as the rest of a sentence.
 pub fn prepared(text: &str) -> Result<Cow<'_, str>, String> {
     stringprep::saslprep(text).map_err(|error| {
         let why = error.to_string();
@@ -19,7 +19,7 @@ pub fn prepared(text: &str) -> Result<Cow<'_, str>, String> {
     })
 }
 
-/// Whether both are one name.
+/// Whether both have the same prepared form.
 pub(crate) fn is_same_name(one: &[u8], other: &[u8]) -> bool {
     if one == other {
         return true;
@@ -36,7 +36,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn one_form_for_all_ways_to_write_it() {
+    fn all_encodings_have_one_form() {
         // RFC 4013, 3: the examples.
         let of = |text| prepared(text).map(Cow::into_owned);
         assert_eq!(of("I\u{ad}X").as_deref(), Ok("IX"));

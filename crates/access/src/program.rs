@@ -1,8 +1,7 @@
-//! Programs that check names and passwords, in the manner of INN's `auth:` programs.
+//! Programs that check names and passwords, with the interface of INN's `auth:` programs.
 //!
-//! The program reads lines that end in CRLF, `ClientHost: news.example.org` and so on, and a line with a dot; then it
-//! answers on standard output with a line `User:NAME` and ends with 0. Anything else means no, and what it said on standard
-//! error is the reason in the log.
+//! The program reads lines that end in CRLF, such as `ClientHost: news.example.org`, and a line with a dot. It accepts by a line
+//! `User:NAME` on standard output and exit status 0; anything else refuses. Its standard error is logged as the reason.
 
 use std::fmt::Write as _;
 use std::io::{ErrorKind, Read, Write};
@@ -22,15 +21,15 @@ use rustix::process::{Pid, PidfdFlags, Signal, kill_process_group, pidfd_open};
 use crate::outcome::Outcome;
 use crate::users::check_name;
 
-/// Seconds that a program may take, where nothing else is set; then it is killed with all its children.
+/// Default time limit of a program, seconds; then it is killed with its children.
 pub const PROGRAM_SECONDS_MAX: u64 = 30;
-/// Bytes of a program's answer, and of its complaint, that are read; with more it is killed.
+/// Maximum size of a program's standard output and of its standard error, bytes; above it, the program is killed.
 pub const ANSWER_BYTES_MAX: usize = 16 << 10;
 
-/// So much of a complaint goes into the log.
+/// Characters of standard error that are logged.
 const COMPLAINT_CHARS_SHOWN: usize = 200;
 
-/// A program that knows users.
+/// A program that checks names and passwords.
 #[derive(Debug, Clone)]
 pub struct Authenticator {
     line: CommandLine,
@@ -38,25 +37,25 @@ pub struct Authenticator {
     time_max: Duration,
 }
 
-/// Between whom the connection is, as programs are told.
+/// The connection's addresses, for programs.
 #[derive(Debug, Clone, Default)]
 pub struct Connection {
-    /// The client's name, where it is known.
+    /// The client's host name, if known.
     pub host: Option<String>,
-    /// The client's end.
+    /// The client's address.
     pub client: Option<SocketAddr>,
-    /// Our end.
+    /// The server's address.
     pub local: Option<SocketAddr>,
 }
 
 impl Connection {
-    /// The lines that tell of it.
+    /// The input lines of a program.
     fn lines(&self) -> String {
         let mut text = String::new();
         let ip = |address: &SocketAddr| address.ip().to_canonical().to_string();
         let mut line = |key: &str, value: Option<String>| {
             if let Some(value) = value.filter(|value| !value.contains(char::is_control)) {
-                // Text grows without fail.
+                // Writing to a String cannot fail.
                 let _ = write!(text, "{key}: {value}\r\n");
             }
         };
@@ -79,17 +78,17 @@ impl Connection {
     }
 }
 
-/// What a program said and how it ended.
+/// The output and exit status of a program.
 #[derive(Debug)]
 struct Said {
     answer: Vec<u8>,
     complaint: Vec<u8>,
-    /// `Err`: it was killed, and why.
+    /// `Err` with the reason, if it was killed.
     end: Result<ExitStatus, String>,
 }
 
 impl Authenticator {
-    /// A program that runs in this directory; without a shell, unless the line asks for one.
+    /// A program that runs in a directory; without a shell, unless the command line starts one.
     pub fn new(line: CommandLine, directory: &Path, time_max: Duration) -> Authenticator {
         Authenticator {
             line,
@@ -98,9 +97,9 @@ impl Authenticator {
         }
     }
 
-    /// Asks it about a name and password. Takes as long as the program, up to its limit.
+    /// Checks a name and password. It takes as long as the program, up to its time limit.
     pub fn check(&self, name: &str, password: &[u8], connection: &Connection) -> Outcome {
-        // A line of its own could be smuggled in.
+        // A control character could inject a line.
         if check_name(name).is_err() || password.iter().any(|byte| b"\r\n\0".contains(byte)) {
             return Outcome::Refused("name or password hold control characters".to_owned());
         }
@@ -128,8 +127,7 @@ impl Authenticator {
                 .process_group(0)
                 .spawn()?,
         };
-        // What is written is far less than a pipe holds, so that this does not wait. Who does not read it may well
-        // answer all the same.
+        // The input is far smaller than a pipe's buffer, so this does not block. A program may answer without reading it.
         if let Some(mut stdin) = child.child.stdin.take() {
             let _ = stdin.write_all(input);
         }
@@ -144,10 +142,10 @@ impl Authenticator {
     }
 }
 
-/// A program that is killed with its children when nobody waits for it any more.
+/// A running program, killed with its children when dropped.
 struct Running {
     child: Child,
-    /// It has ended, and its number may be another's by now.
+    /// It was waited for: its process id may belong to another process.
     is_waited_for: bool,
 }
 
@@ -165,14 +163,14 @@ impl Running {
         Pid::from_raw(i32::try_from(self.child.id()).ok()?)
     }
 
-    /// Kills it and its children. That it ends just now is no harm.
+    /// Kills the program and its children; no error if it has just ended.
     fn kill_group(&self) {
         if let Some(pid) = self.pid() {
             let _ = kill_process_group(pid, Signal::KILL);
         }
     }
 
-    /// Listens to it until it ends, says too much or takes too long. `Err` within: why it is to be killed.
+    /// Reads its output until it ends or exceeds a limit. The inner `Err` is the reason to kill it.
     fn wait(
         &mut self,
         time_max: Duration,
@@ -200,7 +198,7 @@ impl Running {
                 return Ok(Err(format!("said more than {ANSWER_BYTES_MAX} bytes")));
             }
             if is_over {
-                // Children that it left behind go before it is waited for.
+                // Kills remaining children while the process id is still valid.
                 self.kill_group();
                 self.is_waited_for = true;
                 return self.child.wait().map(Ok);
@@ -209,7 +207,7 @@ impl Running {
     }
 }
 
-/// One of its outputs.
+/// One output of a program.
 struct Heard {
     pipe: Option<std::fs::File>,
     bytes: Vec<u8>,
@@ -231,7 +229,7 @@ impl Heard {
         Some(PollFd::from_borrowed_fd(pipe.as_fd(), PollFlags::IN))
     }
 
-    /// Reads what there is. False: it is too much.
+    /// Reads the available output. Returns false above the limit.
     fn listen(&mut self) -> std::io::Result<bool> {
         let mut buffer = [0; 4096];
         while let Some(pipe) = &mut self.pipe {
@@ -287,7 +285,7 @@ impl Said {
         }
     }
 
-    /// The first line of what it said on standard error.
+    /// The first line of standard error.
     fn complaint_shown(&self) -> String {
         let text = String::from_utf8_lossy(&self.complaint);
         let line = text.trim().lines().next().unwrap_or_default().to_owned();

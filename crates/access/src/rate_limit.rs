@@ -1,30 +1,29 @@
-//! Rates: so much at once, and then so much a second or a minute. The time is passed in.
+//! Rate limits: a burst, then a constant rate a second or minute. The caller passes the time.
 
 use std::time::{Duration, Instant};
 
-/// The longest that a pace makes anybody wait.
+/// Longest wait of a rate limit, seconds.
 pub const WAIT_SECONDS_MAX: u64 = 3600;
 
-/// A bucket that empties at a steady rate, and holds what a whole second or minute may bring.
+/// A leaky bucket with the capacity of one second or minute.
 ///
-/// What is taken is taken at once, on credit when the bucket is full already: an article is read as a whole, and only
-/// the next one waits.
+/// An amount is always accepted, on credit if the bucket is full: an article is read as a whole, and only the next one waits.
 #[derive(Debug, Clone)]
 pub struct RateLimit {
     count: u64,
     per: Duration,
-    /// How long it takes to empty what is in the bucket, as of `since`.
+    /// Time to empty the bucket, as of `since`.
     debt: Duration,
     since: Option<Instant>,
 }
 
 impl RateLimit {
-    /// So much a second; at least 1.
+    /// A limit of `count` a second; at least 1.
     pub fn per_second(count: u64) -> RateLimit {
         RateLimit::new(count, Duration::from_secs(1))
     }
 
-    /// So much a minute; at least 1.
+    /// A limit of `count` a minute; at least 1.
     pub fn per_minute(count: u64) -> RateLimit {
         RateLimit::new(count, Duration::from_secs(60))
     }
@@ -38,8 +37,7 @@ impl RateLimit {
         }
     }
 
-    /// Takes so much, and tells how long to wait before more is taken; zero: go on. Never more than
-    /// [`WAIT_SECONDS_MAX`].
+    /// Takes an amount, and returns the wait before the next one: zero to [`WAIT_SECONDS_MAX`].
     pub fn take(&mut self, amount: u64, now: Instant) -> Duration {
         let most = Duration::from_secs(WAIT_SECONDS_MAX) + self.per;
         let added = (u128::from(amount) * self.per.as_nanos()) / u128::from(self.count);
@@ -49,7 +47,7 @@ impl RateLimit {
         self.debt.saturating_sub(self.per)
     }
 
-    /// How long to wait before something is taken, without taking it.
+    /// The wait before the next amount, without taking one.
     pub fn wait(&self, now: Instant) -> Duration {
         self.debt_at(now).saturating_sub(self.per)
     }

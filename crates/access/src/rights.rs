@@ -1,4 +1,4 @@
-//! What a client may do.
+//! The permissions of a client.
 
 use std::sync::Arc;
 
@@ -7,7 +7,7 @@ use groups::{Destination, Sender, Wildmat};
 
 use crate::tables::{Entry, Feature, Limits};
 
-/// What a client may do now. Cheap to clone, and to ask about every group of `active`.
+/// The permissions of a client. Cheap to clone, and to evaluate for every group of `active`.
 #[derive(Debug, Clone)]
 pub struct Rights {
     rule: Arc<Rule>,
@@ -23,7 +23,7 @@ pub(crate) struct Rule {
     send: Groups,
 }
 
-/// A wildmat with short ways for the usual ones.
+/// A wildmat with fast paths for the usual ones.
 #[derive(Debug)]
 enum Groups {
     None,
@@ -65,69 +65,67 @@ impl Rights {
         Rights { rule, can_log_in }
     }
 
-    /// The name of the entry that fits, for logs and metrics; of a peer the site's name. Empty where no entry fits.
+    /// The name of the matching entry, for logs and metrics; for a peer, the site's name. Empty if no entry matches.
     pub fn name(&self) -> &str {
         &self.rule.entry.name
     }
 
-    /// The entry that fits.
+    /// The matching entry.
     pub fn entry(&self) -> &Entry {
         &self.rule.entry
     }
 
-    /// Whether he may read or post as he is now.
+    /// Whether the client may read or post.
     pub fn is_reader(&self) -> bool {
         !self.reads_none() || !self.posts_none()
     }
 
-    /// Whether articles are taken from him as from a peer: IHAVE, CHECK, TAKETHIS.
+    /// Whether the client may send articles as a peer: IHAVE, CHECK, TAKETHIS.
     pub fn is_peer(&self) -> bool {
         !matches!(self.rule.send, Groups::None)
     }
 
-    /// Whether he may neither read nor post nor send as he is now. Who cannot log in either is sent away (502).
+    /// Whether the client may neither read nor post nor send. If it cannot log in either, it gets 502.
     pub fn is_nothing(&self) -> bool {
         !self.is_reader() && !self.is_peer()
     }
 
-    /// Whether other rights may be his when he logs in: what he may not do is answered with 480, and else with 502
-    /// (RFC 4643, 2.1). False once he has logged in.
+    /// Whether logging in may grant more: denied commands get 480, otherwise 502 (RFC 4643, 2.1). False after a login.
     pub fn can_log_in(&self) -> bool {
         self.can_log_in && self.has(Feature::AuthInfo)
     }
 
-    /// Whether he may read a group, and see that there is one.
+    /// Whether the client may read a group, and learn that it exists.
     pub fn may_read(&self, group: &[u8]) -> bool {
         self.rule.read.outcome(group) == WildmatResult::Match
     }
 
-    /// Whether he may read every group.
+    /// Whether the client may read every group.
     pub fn reads_all(&self) -> bool {
         matches!(self.rule.read, Groups::All)
     }
 
-    /// Whether he may read no group at all.
+    /// Whether the client may read no group.
     pub fn reads_none(&self) -> bool {
         matches!(self.rule.read, Groups::None)
     }
 
-    /// Whether he may post to a group. An article must keep to such groups altogether.
+    /// Whether the client may post to a group. All groups of an article must be such groups.
     fn may_post(&self, group: &[u8]) -> bool {
         self.rule.post.outcome(group) == WildmatResult::Match
     }
 
-    /// Whether he may post to no group at all (201 instead of 200).
+    /// Whether the client may post to no group (201 instead of 200).
     pub fn posts_none(&self) -> bool {
         matches!(self.rule.post, Groups::None)
     }
 
-    /// Whether articles of every group are taken from this peer.
+    /// Whether this peer may send articles of every group.
     pub fn takes_all(&self) -> bool {
         matches!(self.rule.send, Groups::All)
     }
 
-    /// Whether he may post an article to these destinations: at least one, and of each he may post to the name and to the group behind
-    /// it.
+    /// Whether the client may post to these destinations: at least one, and each both by its name and by the group it is an alias of.
     fn may_post_to(&self, destinations: &[Destination<'_>]) -> bool {
         let may = |to: &Destination<'_>| {
             self.may_post(to.name) && to.filed_in.is_none_or(|group| self.may_post(group))
@@ -135,8 +133,8 @@ impl Rights {
         !destinations.is_empty() && destinations.iter().all(may)
     }
 
-    /// Whether an article for these destinations is taken from this peer: one of them fits, by its name and by the group behind it, and
-    /// `@` poisons no name and no group. Names that are filed in no group here count only where all are such.
+    /// Whether this peer may send to these destinations: one of them matches, by its name and by the group it is an alias of, and `@`
+    /// poisons no name or group. Names without a group here count only if none has one.
     fn takes(&self, destinations: &[Destination<'_>]) -> bool {
         let outcome = |group: &[u8]| self.rule.send.outcome(group);
         let is_poisoned = |to: &Destination<'_>| {
@@ -162,7 +160,7 @@ impl Rights {
         !self.rule.entry.without.contains(&feature)
     }
 
-    /// How much he may do.
+    /// The client's limits.
     pub fn limits(&self) -> &Limits {
         &self.rule.entry.limits
     }
@@ -171,9 +169,9 @@ impl Rights {
 /// The permissions of a client for one article that it sends.
 #[derive(Debug, Clone)]
 pub enum Grant {
-    /// He posts it.
+    /// The client posts it.
     Post(Rights),
-    /// He sends it, as a peer.
+    /// The client sends it as a peer.
     Send(Rights),
 }
 
@@ -185,7 +183,7 @@ impl Sender for Grant {
         }
     }
 
-    /// A peer passes on what moderators elsewhere approved.
+    /// A peer relays articles that moderators elsewhere approved.
     fn may_approve(&self) -> bool {
         match self {
             Grant::Post(rights) => rights.may_approve(),

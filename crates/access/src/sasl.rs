@@ -1,5 +1,5 @@
-//! SASL, the server's side, as RFC 4643, 2.4, uses it: PLAIN (RFC 4616), SCRAM-SHA-256 (RFC 5802, RFC 7677) and EXTERNAL
-//! (RFC 4422). No security layers, no channel binding.
+//! The server's side of SASL (RFC 4643, 2.4): PLAIN (RFC 4616), SCRAM-SHA-256 (RFC 5802, RFC 7677) and EXTERNAL (RFC 4422). No security
+//! layers, no channel binding.
 
 pub(crate) mod external;
 pub(crate) mod mechanism;
@@ -22,10 +22,10 @@ pub use scram::NONCE_BYTES;
 pub use step::Step;
 pub use verifier::{ITERATIONS, ITERATIONS_MAX, ITERATIONS_MIN, Verifier};
 
-/// Bytes of one decoded response of a client; a longer one is malformed.
+/// Longest decoded response of a client, bytes.
 pub const RESPONSE_BYTES_MAX: usize = 4096;
 
-/// One attempt to log in.
+/// One SASL exchange.
 #[derive(Debug)]
 pub struct Exchange {
     access: Arc<Access>,
@@ -37,7 +37,7 @@ pub struct Exchange {
 enum State {
     Plain,
     External {
-        /// The name that the certificate stands for.
+        /// The user that the certificate identifies.
         name: Option<String>,
     },
     Scram(scram::Scram),
@@ -45,7 +45,7 @@ enum State {
 }
 
 impl Exchange {
-    /// An attempt by a client.
+    /// Starts an exchange with a client.
     pub fn new(
         mechanism: Mechanism,
         access: &Arc<Access>,
@@ -66,8 +66,8 @@ impl Exchange {
         }
     }
 
-    /// An attempt with SCRAM where the server's half of the nonce is known, as in the examples of RFC 7677. It must be
-    /// new each time otherwise: printable ASCII without a comma.
+    /// Starts SCRAM with a given server nonce (printable ASCII without a comma), for the examples of RFC 7677. Otherwise a nonce must be
+    /// fresh.
     pub fn scram_with_nonce(access: &Arc<Access>, nonce: &str) -> Exchange {
         Exchange {
             access: Arc::clone(access),
@@ -76,15 +76,15 @@ impl Exchange {
         }
     }
 
-    /// Takes a response of the client, decoded; `None` only at first, where there was no initial one. A client that
-    /// cancels (`*`) is answered with 481, and the exchange dropped.
+    /// Processes a decoded response of the client; `None` only in the first call, without an initial response. If the client cancels
+    /// (`*`), the caller replies with 481 and drops the exchange.
     pub fn take(&mut self, response: Option<&[u8]>) -> Step {
         if response.is_some_and(|response| response.len() > RESPONSE_BYTES_MAX) {
             self.state = State::Over;
             return Step::malformed("the response is too long");
         }
         let Some(response) = response else {
-            // All three begin with the client: an empty challenge asks for it (RFC 4422, 5.1).
+            // The client begins in all mechanisms: an empty challenge asks for its message (RFC 4422, 5.1).
             return Step::Ask(Vec::new());
         };
         let step = match &mut self.state {
@@ -100,7 +100,7 @@ impl Exchange {
     }
 }
 
-/// Base64, and `=` for nothing (RFC 4643, 2.4.2).
+/// Encodes in base64; empty data is `=` (RFC 4643, 2.4.2).
 pub fn encode(bytes: &[u8]) -> String {
     match bytes {
         [] => "=".to_owned(),
@@ -108,7 +108,7 @@ pub fn encode(bytes: &[u8]) -> String {
     }
 }
 
-/// The bytes of a word in base64; `=` is none. `None`: it is no base64 (504).
+/// Decodes base64; `=` is empty data (RFC 4643, 2.4.2). `None` for invalid base64 (504).
 pub fn decode(word: &[u8]) -> Option<Vec<u8>> {
     match word {
         b"=" => Some(Vec::new()),

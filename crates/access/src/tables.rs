@@ -1,25 +1,5 @@
-//! The `[[access]]` tables of `broadsheet.toml`: readers, posters and peers in one list, and the first entry that fits a
-//! client counts.
-//!
-//! ```toml
-//! [[access]]
-//! name = "news.example.net"                # in logs and metrics; of a peer its name in Path
-//! from = ["192.0.2.0/24", "2001:db8::/32"] # networks, or "local"; not given: from anywhere
-//! users = ["anna", "*"]                    # who has logged in; "*": anybody who has
-//! certificates = ["sha256:..."]            # of the client in TLS
-//! tls = true                               # only over TLS
-//! read = "*,!local.private.*"              # wildmats, as INN has them; not given: nothing
-//! post = "comp.*"                          # all groups of the article must fit
-//! send = "*,@local.*"                      # a peer: one group must fit, and none that `@' poisons
-//! approve = true                           # may post with Approved
-//! without = ["newnews", "compress"]        # what is switched off
-//! size_max = "1 MB"                        # of an article posted or sent
-//! connections_max = 10                     # of this entry
-//! connections_per_address_max = 2
-//! posts_per_minute_max = 5                 # of a user, or of an address
-//! articles_per_minute_max = 60000          # sent by a peer
-//! bytes_per_second_max = "1 MB"            # sent to a reader, on a connection
-//! ```
+//! The `[[access]]` tables of `broadsheet.toml`, which crate `settings` reads: readers, posters and peers in one list, and the first
+//! entry that fits a client counts.
 
 use groups::nearest;
 use groups::place::Place;
@@ -40,7 +20,7 @@ pub struct Tables {
 }
 
 /// One `[[access]]`: whom it fits, and what they may do.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Entry {
     /// Where it is written; `None` for what is in force without any.
     pub place: Option<Place>,
@@ -167,18 +147,12 @@ impl Tables {
     /// What is in force where the file has no entry: this machine's own people read and post, and programs of it may feed us, as with INN.
     pub(crate) fn without_any() -> Entry {
         Entry {
-            place: None,
             name: "local".to_owned(),
             from: vec![Network::Local],
-            users: Vec::new(),
-            certificates: Vec::new(),
-            tls: false,
             read: "*".to_owned(),
             post: "*".to_owned(),
             send: "*".to_owned(),
-            approve: false,
-            without: Vec::new(),
-            limits: Limits::default(),
+            ..Entry::default()
         }
     }
 }

@@ -1,7 +1,7 @@
-//! The file `users` of the news directory: who can log in, and how each proves who he is.
+//! The file `users` of the news directory: the users, and their passwords and certificates.
 //!
-//! A line a user, four fields with a blank between: the name, what argon2id made of the password, what SCRAM needs of it
-//! (RFC 5803), fingerprints of certificates; `-` where there is none. `docs/formats/users.md` has the picture.
+//! A line for each user has four fields separated by a blank: name, argon2id hash of the password, SCRAM verifier (RFC 5803),
+//! fingerprints of certificates; `-` for none. See `docs/formats/users.md`.
 
 use std::collections::HashMap;
 use std::fmt::Write as _;
@@ -21,31 +21,31 @@ use crate::sasl::verifier::Verifier;
 
 /// The file's name in the news directory.
 pub const FILE: &str = "users";
-/// The largest file that is read, bytes: some 250,000 users.
+/// Largest file, bytes: some 250,000 users.
 pub const FILE_BYTES_MAX: u64 = 64 << 20;
-/// The longest name, bytes.
+/// Longest name, bytes.
 pub const NAME_BYTES_MAX: usize = 64;
-/// Certificates of one user.
+/// Maximum number of certificates of a user.
 pub const CERTIFICATES_MAX: usize = 16;
 
 /// One user.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct User {
-    /// As he gives it.
+    /// The name.
     pub name: String,
-    /// Of his password; `None`: he has none.
+    /// The hash of the password, if any.
     pub password: Option<Hash>,
-    /// For SCRAM-SHA-256; `None`: it is not for him.
+    /// The verifier for SCRAM-SHA-256, if allowed.
     pub scram: Option<Verifier>,
-    /// Certificates that stand for him (SASL EXTERNAL).
+    /// Certificates that identify the user (SASL EXTERNAL).
     pub certificates: Vec<[u8; 32]>,
 }
 
 impl User {
-    /// Somebody with a password. Takes some tens of milliseconds.
+    /// Makes a user with a password. It takes some tens of milliseconds.
     ///
     /// # Errors
-    /// The name or password cannot be one, or there are no random numbers.
+    /// The name or password is invalid, or there are no random numbers.
     pub fn with_password(name: &str, password: &[u8], has_scram: bool) -> Result<User, Error> {
         let mut user = User {
             name: new_name(name).map_err(|what| Error::Unfit(format!("`{name}' {what}")))?,
@@ -57,10 +57,10 @@ impl User {
         Ok(user)
     }
 
-    /// Gives him another password.
+    /// Changes the password.
     ///
     /// # Errors
-    /// It cannot be one, or there are no random numbers.
+    /// The password is invalid, or there are no random numbers.
     pub fn set_password(&mut self, password: &[u8], has_scram: bool) -> Result<(), Error> {
         let password = crate::password::check_password(password)?;
         let password = password.as_bytes();
@@ -79,7 +79,7 @@ impl User {
         let (Some(name), Some(password), Some(scram), Some(certificates), None) =
             (field(), field(), field(), field(), field())
         else {
-            return Err("it has not four fields with a blank between each two".to_owned());
+            return Err("a line has four fields separated by single blanks".to_owned());
         };
         check_name(name).map_err(|what| format!("the name {what}"))?;
         let certificates = match certificates {
@@ -118,7 +118,7 @@ impl User {
             Some(scram) => write!(line, "{scram} "),
             None => write!(line, "- "),
         });
-        // Text grows without fail.
+        // Writing to a String cannot fail.
         let _ = written;
         match self.certificates.is_empty() {
             true => line.push('-'),
@@ -131,11 +131,10 @@ impl User {
     }
 }
 
-/// Whether a name may be a user's: no blanks, colons or control characters (it stands in files and log lines), not `*` or
-/// `-`, and no `#` in front.
+/// Checks a user name: no blanks, colons or control characters (it is written to files and logs), not `*` or `-`, and no `#` in front.
 ///
 /// # Errors
-/// What is wrong, as the rest of a sentence that begins with the name.
+/// The problem, as the rest of a sentence that begins with the name.
 pub fn check_name(name: &str) -> Result<(), String> {
     if name.is_empty() || matches!(name, "*" | "-") || name.starts_with('#') {
         return Err("is no name for a user".to_owned());
@@ -150,7 +149,7 @@ pub fn check_name(name: &str) -> Result<(), String> {
     }
 }
 
-/// A name for a new user, as it is kept: prepared by SASLprep (RFC 4013).
+/// Checks a new user's name, and prepares it by SASLprep (RFC 4013).
 ///
 /// # Errors
 /// As [`check_name`].
@@ -164,7 +163,7 @@ pub fn new_name(name: &str) -> Result<String, String> {
 #[derive(Debug, Clone, Default)]
 pub struct Users {
     lines: Vec<Line>,
-    /// Where each user's line is.
+    /// The line of each user.
     named: HashMap<String, usize>,
     certified: HashMap<[u8; 32], usize>,
     scram_count: usize,
@@ -173,19 +172,19 @@ pub struct Users {
 #[derive(Debug, Clone)]
 enum Line {
     User(Box<User>),
-    /// A comment, or nothing.
+    /// A comment or an empty line.
     Other(String),
 }
 
 impl Users {
-    /// Reads a text. `path` is for messages only.
+    /// Parses a text. `path` is for messages only.
     ///
     /// # Errors
-    /// The first line that is none, with its number; a name or certificate that stands there twice.
+    /// The first invalid line, with its number; a duplicate name or certificate.
     pub fn parse(path: &Path, text: &str) -> Result<Users, Error> {
         let mut users = Users::default();
         for (at, line) in text.lines().enumerate() {
-            // Edited elsewhere, lines may end with CR and LF.
+            // Other editors end lines with CRLF.
             let line = line.trim_end_matches('\r');
             let fault = |what| Error::Line {
                 path: path.to_owned(),
@@ -215,7 +214,7 @@ impl Users {
         text
     }
 
-    /// The user of this name: just as it is written, or else as SASLprep prepares it.
+    /// Finds a user by name: as written, or else as prepared by SASLprep.
     pub fn named(&self, name: &str) -> Option<&User> {
         self.at(self.line_of(name)?)
     }
@@ -226,12 +225,12 @@ impl Users {
         line.copied()
     }
 
-    /// The user a certificate stands for.
+    /// Finds a user by certificate.
     pub fn certified(&self, certificate: &[u8; 32]) -> Option<&User> {
         self.at(*self.certified.get(certificate)?)
     }
 
-    /// Everybody, in the order of the file.
+    /// All users, in the order of the file.
     pub fn iter(&self) -> impl Iterator<Item = &User> {
         self.lines.iter().filter_map(|line| match line {
             Line::User(user) => Some(&**user),
@@ -239,7 +238,7 @@ impl Users {
         })
     }
 
-    /// Whether anybody can use SCRAM.
+    /// Whether any user can use SCRAM.
     pub fn has_scram(&self) -> bool {
         self.scram_count > 0
     }
@@ -251,10 +250,10 @@ impl Users {
         }
     }
 
-    /// Adds somebody, at the end.
+    /// Appends a user.
     ///
     /// # Errors
-    /// There is somebody with his name, or with one of his certificates.
+    /// The name or a certificate exists.
     pub fn add(&mut self, user: User) -> Result<(), Error> {
         if self.named.contains_key(&user.name) {
             return Err(Error::Unfit(format!(
@@ -282,10 +281,10 @@ impl Users {
         Ok(())
     }
 
-    /// Puts somebody in the place of who has his name.
+    /// Replaces the user with the same name.
     ///
     /// # Errors
-    /// There is nobody of this name, or somebody else has one of his certificates.
+    /// There is no user with this name, or another user has one of the certificates.
     pub fn change(&mut self, user: User) -> Result<(), Error> {
         let Some(line) = self.named.get(&user.name).copied() else {
             return Err(nobody(&user.name));
@@ -296,10 +295,10 @@ impl Users {
         })
     }
 
-    /// Takes somebody out.
+    /// Removes a user.
     ///
     /// # Errors
-    /// There is nobody of this name.
+    /// There is no user with this name.
     pub fn remove(&mut self, name: &str) -> Result<(), Error> {
         let Some(line) = self.line_of(name) else {
             return Err(nobody(name));
@@ -307,7 +306,7 @@ impl Users {
         self.anew(|at, old| (at != line).then_some(old))
     }
 
-    /// Goes over all lines and makes the tables anew; after an error nothing has changed.
+    /// Rebuilds the tables from the lines that `each` returns; unchanged after an error.
     fn anew(&mut self, each: impl Fn(usize, Line) -> Option<Line>) -> Result<(), Error> {
         let mut fresh = Users::default();
         for (at, line) in self.lines.iter().cloned().enumerate() {
@@ -321,21 +320,21 @@ impl Users {
         Ok(())
     }
 
-    /// Reads the file of a news directory; a missing one has no users.
+    /// Reads the file of a news directory; a missing file has no users.
     ///
     /// # Errors
-    /// It cannot be read, is too large, or has a line that is none.
+    /// The file cannot be read, is too large, or has an invalid line.
     pub fn read(news: &Path) -> Result<Users, Error> {
         read(&news.join(FILE)).map(|(_, users)| users)
     }
 
-    /// Writes the file of a news directory, whole and durably or not at all; only its owner can read it.
+    /// Replaces the file of a news directory atomically and durably; only its owner can read it.
     ///
     /// # Errors
     /// It cannot be written.
     pub fn write(&self, news: &Path) -> Result<(), Error> {
         let path = news.join(FILE);
-        // The new file is there, and nobody else's to read, before anything is written to it.
+        // The new file exists with mode 0600 before anything is written to it.
         let fresh = store::fresh_path(&path);
         let made = OpenOptions::new()
             .create(true)
@@ -352,7 +351,7 @@ impl Users {
 }
 
 fn nobody(name: &str) -> Error {
-    Error::Unfit(format!("there is no user `{name}'"))
+    Error::Unfit(format!("the user `{name}' does not exist"))
 }
 
 fn at(doing: &'static str, path: &Path) -> impl Fn(io::Error) -> Error {
@@ -363,7 +362,7 @@ fn at(doing: &'static str, path: &Path) -> impl Fn(io::Error) -> Error {
     }
 }
 
-/// Tells one version of the file from another: when it was written, its length, its inode.
+/// Identifies a version of the file: modification time, length, inode.
 type Identity = (i64, i64, u64, u64);
 
 fn identity(data: &std::fs::Metadata) -> Identity {
@@ -403,14 +402,14 @@ fn read(path: &Path) -> Result<(Option<Identity>, Users), Error> {
     Ok((Some(identity(&data)), Users::parse(path, &text)?))
 }
 
-/// The users as they stand in the file now: it is read again when it has changed, so that `user add` needs no reload.
+/// The current users: the file is read again after a change, so that `user add` needs no reload.
 #[derive(Debug, Clone)]
 pub struct UsersFile {
     path: Option<PathBuf>,
     read: Arc<Mutex<Option<Seen>>>,
 }
 
-/// The users of one version of the file; of a missing one, too.
+/// The users of one version of the file, or of a missing file.
 #[derive(Debug)]
 struct Seen {
     identity: Option<Identity>,
@@ -418,7 +417,7 @@ struct Seen {
 }
 
 impl UsersFile {
-    /// The file of a news directory; it need not exist.
+    /// The file of a news directory, which need not exist.
     pub fn of(news: &Path) -> UsersFile {
         UsersFile {
             path: Some(news.join(FILE)),
@@ -426,7 +425,7 @@ impl UsersFile {
         }
     }
 
-    /// There are no users.
+    /// No users.
     pub fn none() -> UsersFile {
         UsersFile {
             path: None,
@@ -434,10 +433,10 @@ impl UsersFile {
         }
     }
 
-    /// The users. Costs one look at the file's date where it has not changed.
+    /// The current users. Costs one stat(2) if the file has not changed.
     ///
     /// # Errors
-    /// It has changed and cannot be read: then nobody logs in until that is mended.
+    /// The changed file cannot be read: nobody can log in until it is repaired.
     pub fn now(&self) -> Result<Arc<Users>, Error> {
         let Some(path) = &self.path else {
             return Ok(Arc::default());
@@ -460,7 +459,7 @@ impl UsersFile {
         Ok(users)
     }
 
-    /// Whether anybody can use SCRAM.
+    /// Whether any user can use SCRAM.
     pub(crate) fn has_scram(&self) -> bool {
         self.now().is_ok_and(|users| users.has_scram())
     }

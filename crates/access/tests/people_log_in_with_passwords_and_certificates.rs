@@ -11,7 +11,9 @@ use std::sync::Arc;
 
 use access::password::Hash;
 use access::sasl::{Exchange, Mechanism, Step};
-use access::{Access, ClientIdentity, Connection, Login, Outcome, Tables, User, Users, UsersFile};
+use access::{
+    Access, ClientIdentity, Connection, Entry, Login, Outcome, Tables, User, Users, UsersFile,
+};
 
 const HERS: [u8; 32] = [1; 32];
 const PEERS: [u8; 32] = [2; 32];
@@ -30,15 +32,20 @@ fn access(news: &Path) -> Arc<Access> {
         })
         .unwrap();
     users.write(news).unwrap();
-    let text = format!(
-        "[[access]]\nname = \"peer.example\"\ncertificates = \"sha256:{}\"\nsend = \"*\"\n",
-        "02".repeat(32)
-    );
+    let peer = Entry {
+        name: "peer.example".to_owned(),
+        certificates: vec![[2; 32]],
+        send: "*".to_owned(),
+        ..Entry::default()
+    };
+    let tables = Tables {
+        entries: vec![peer],
+    };
     let login = Login {
         users: UsersFile::of(news),
         ..Login::none()
     };
-    Arc::new(Access::new(&Tables::parse(&text).unwrap(), login))
+    Arc::new(Access::new(&tables, login))
 }
 
 fn by_password(access: &Access, name: &[u8], password: &[u8]) -> Outcome {

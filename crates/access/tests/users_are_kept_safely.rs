@@ -89,7 +89,10 @@ fn names_and_certificates_are_somebodys_alone() {
 #[test]
 fn a_line_that_is_none_is_named() {
     for (line, told) in [
-        ("anna", "users:2: it has not four fields"),
+        (
+            "anna",
+            "users:2: a line has four fields separated by single blanks",
+        ),
         ("anna - -", "four fields"),
         ("anna - - - -", "four fields"),
         ("anna  - -", "four fields"),
@@ -112,7 +115,7 @@ fn a_line_that_is_none_is_named() {
             "anna - SCRAM-SHA-256$1:QQ==$QQ==:QQ== -",
             "the SCRAM field is not",
         ),
-        ("anna - - sha256:1", "a certificate is no fingerprint"),
+        ("anna - - sha256:1", "a certificate is not a fingerprint"),
         ("first - - -", "there is a user `first' already"),
     ] {
         let fault = parse(&format!("first - - -\n{line}\n")).err().unwrap();

@@ -5,20 +5,20 @@ use std::os::unix::fs::MetadataExt;
 use access::{Entry, Users};
 
 use crate::directory::NewsDirectory;
-use crate::settings::Settings;
 use crate::text;
+use settings::Settings;
 
 /// Reports a news directory that other users can read: it holds articles of closed groups and the names of users.
 pub fn directory(directory: &NewsDirectory) -> Result<String, String> {
     let root = directory.root();
-    let data = std::fs::metadata(root).map_err(|error| format!("cannot be looked at: {error}"))?;
+    let data = std::fs::metadata(root).map_err(|error| format!("cannot be read: {error}"))?;
     let mode = data.mode() & 0o7777;
     match mode & 0o007 {
         0 => Ok(format!(
-            "mode {mode:04o}: its owner's and its group's alone"
+            "mode {mode:04o}: readable only by its owner and its group"
         )),
         _ => Err(format!(
-            "everybody on this machine may look into it (mode {mode:04o}); say `chmod o-rwx {}'",
+            "all users of this machine can read it (mode {mode:04o}): run `chmod o-rwx {}'",
             root.display()
         )),
     }
@@ -29,7 +29,7 @@ pub fn users(directory: &NewsDirectory) -> Result<String, String> {
     let users = Users::read(directory.root()).map_err(|error| error.to_string())?;
     let data = std::fs::metadata(directory.file(access::users::FILE));
     if data.is_ok_and(|data| data.mode() & 0o077 != 0) {
-        return Err("is not its owner's alone to read; say `chmod 600 users'".to_owned());
+        return Err("other users can read it: run `chmod 600 users'".to_owned());
     }
     Ok(text::counted(users.iter().count() as u64, "user"))
 }
@@ -39,7 +39,7 @@ pub fn entries(directory: &NewsDirectory, settings: &Settings) -> Result<String,
     let entries = &settings.access.entries;
     if entries.is_empty() {
         return Ok(
-            "none: who comes from this machine may read, post and send everything, nobody else anything"
+            "none: clients on this machine may read, post and send everything, other clients nothing"
                 .to_owned(),
         );
     }
@@ -55,7 +55,7 @@ pub fn entries(directory: &NewsDirectory, settings: &Settings) -> Result<String,
         let first = entries.get(at).map_or("", |entry| entry.name.as_str());
         faults.extend(hidden.map(|entry| {
             format!(
-                "{} never counts: {first}, before it, fits everybody",
+                "{} is never used: {first}, before it, matches all clients",
                 named(entry)
             )
         }));
@@ -64,7 +64,7 @@ pub fn entries(directory: &NewsDirectory, settings: &Settings) -> Result<String,
         let wants_tls = |entry: &&Entry| entry.tls || !entry.certificates.is_empty();
         faults.extend(entries.iter().filter(wants_tls).map(|entry| {
             format!(
-                "{} never fits: it is for TLS, and there is no nntp.certificate",
+                "{} never matches: it requires TLS, and nntp.certificate is not set",
                 named(entry)
             )
         }));
@@ -76,7 +76,7 @@ pub fn entries(directory: &NewsDirectory, settings: &Settings) -> Result<String,
             let mut unknown = unknown.filter(|user| *user != "*" && users.named(user).is_none());
             if let Some(user) = unknown.next() {
                 faults.push(format!(
-                    "{} names `{user}', who is no user: see `broadsheet user add'",
+                    "{} names the user `{user}', who does not exist: see `broadsheet user add'",
                     named(entry)
                 ));
             }
@@ -125,7 +125,7 @@ fn idle_keys(entry: &Entry) -> Vec<String> {
         .filter(|(_, is_said, _, groups)| *is_said && groups.is_empty());
     idle.map(|(key, _, right, _)| {
         format!(
-            "{} has {key} and no `{right}', so it changes nothing",
+            "{} has {key} without `{right}', so {key} has no effect",
             named(entry)
         )
     })

@@ -20,14 +20,17 @@ pub fn faults(faults: &[String]) -> Status {
 /// The lines of the summary, those that say something.
 pub fn tell(told: &Archived, dry: bool, out: &mut dyn Write) -> anyhow::Result<()> {
     let (copied, missing) = match dry {
-        true => ("would be archived first", "would go unarchived"),
-        false => ("archived first", "went unarchived"),
+        true => (
+            "would be archived first",
+            "would be removed without an archived copy",
+        ),
+        false => ("archived first", "removed without an archived copy"),
     };
     for (count, what) in [
         (told.copies, copied),
         (told.missing, missing),
         (told.failed, "could not be archived and stay"),
-        (told.held, "stay because archiving is held"),
+        (told.held, "stay because archiving is on hold"),
     ] {
         if count > 0 {
             let why = match what == missing {

@@ -123,7 +123,7 @@ pub static SECTIONS: &[Section] = &[
         ],
     },
     Section {
-        title: "People and peers",
+        title: "Users and peers",
         commands: &[
             &user_add::COMMAND,
             &user_passwd::COMMAND,
@@ -167,7 +167,7 @@ pub static SECTIONS: &[Section] = &[
         ],
     },
     Section {
-        title: "Keeping",
+        title: "Maintenance",
         commands: &[
             &status::COMMAND,
             &fsck::COMMAND,
@@ -223,7 +223,7 @@ pub fn chosen(
     }
     let word = |at: usize| arguments.get(at).and_then(|word| word.to_str());
     let (command, words) = match (word(1), word(2)) {
-        (None, _) => return Err(UsageError::before("which command?")),
+        (None, _) => return Err(UsageError::before("a command is missing")),
         (Some("--help" | "-h"), _) => (&help::COMMAND, 2),
         (Some("--version" | "-V"), _) => (&version::COMMAND, 2),
         (Some(first), second) => match named(&[first, second.unwrap_or_default()]) {
@@ -270,11 +270,14 @@ fn unknown(first: &str, second: Option<&str>) -> UsageError {
             &format!("{first} "),
             verbs.iter().copied(),
         );
-        return UsageError::before(format!("{first} what? One of: {}{hint}", verbs.join(", ")));
+        return UsageError::before(format!(
+            "`{first}' needs one of: {}{hint}",
+            verbs.join(", ")
+        ));
     }
     if first.starts_with('-') {
         return UsageError::before(format!(
-            "the command comes first, its flags after it, not `{first}'"
+            "the command must come before its flags, not `{first}'"
         ));
     }
     let known = all().flat_map(|command| command.words.iter().take(1).chain(command.also));
@@ -335,13 +338,17 @@ mod tests {
         assert!(
             of(&["broadsheet", "group"])
                 .unwrap_err()
-                .contains("group what?")
+                .contains("`group' needs one of")
         );
-        assert!(of(&["broadsheet"]).unwrap_err().contains("which command?"));
+        assert!(
+            of(&["broadsheet"])
+                .unwrap_err()
+                .contains("a command is missing")
+        );
         assert!(
             of(&["broadsheet", "--dir", "x"])
                 .unwrap_err()
-                .contains("the command comes first")
+                .contains("the command must come before")
         );
         assert!(of(&[]).is_err());
     }

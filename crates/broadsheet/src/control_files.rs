@@ -2,7 +2,7 @@
 
 use std::io;
 
-use expire::{Explist, Policy, Tables};
+use expire::{Explist, Policy};
 use groups::newsgroups::Newsgroups;
 use groups::sites::Via;
 use groups::{Active, Flag, Sites};
@@ -11,8 +11,8 @@ use crate::access_review;
 use crate::directory::NewsDirectory;
 use crate::server_review;
 use crate::serving::BATCHPARMS;
-use crate::settings::{self, Settings};
 use crate::text;
+use settings::{Faults, Settings};
 
 /// Faults of one file that are told one by one; of the rest only the number.
 const FAULTS_TOLD_MAX: usize = 10;
@@ -33,7 +33,8 @@ pub struct Finding {
 }
 
 /// Looks over all of them.
-pub fn findings(directory: &NewsDirectory, settings: &Settings) -> Vec<Finding> {
+pub fn findings(directory: &NewsDirectory, whole: &settings::Read) -> Vec<Finding> {
+    let settings = &whole.settings;
     let look = |file, told: &dyn Fn(Vec<u8>) -> Result<String, String>| Finding {
         file,
         told: read(directory, file).and_then(told),
@@ -54,7 +55,10 @@ pub fn findings(directory: &NewsDirectory, settings: &Settings) -> Vec<Finding> 
             told: moderators(directory, &groups),
         },
         look("explist", &|text| explist(&text, &groups)),
-        look(settings::FILE, &|text| tables(&text, &groups)),
+        Finding {
+            file: settings::FILE,
+            told: tables(&whole.expiry, &groups),
+        },
         Finding {
             file: access::users::FILE,
             told: access_review::users(directory),
@@ -101,7 +105,7 @@ fn active(text: Vec<u8>) -> Result<String, String> {
     for id in active.ids() {
         if matches!(active.flag(id), Flag::Alias(_)) && active.resolve(id).is_none() {
             faults.push(format!(
-                "group `{}' is an alias that leads to no group",
+                "group `{}' is an alias of a group that does not exist",
                 String::from_utf8_lossy(active.name(id))
             ));
         }
@@ -151,7 +155,7 @@ fn newsgroups(text: Vec<u8>, active: &Active) -> Result<String, String> {
     let faults: Vec<String> = descriptions
         .bad_lines()
         .iter()
-        .map(|line| format!("newsgroups line {line}: no `GROUP tab DESCRIPTION'"))
+        .map(|line| format!("newsgroups line {line}: must be `GROUP tab DESCRIPTION'"))
         .collect();
     let untold = descriptions.bad_line_count().saturating_sub(faults.len());
     told_or_faults(faults, untold, || {
@@ -185,15 +189,15 @@ fn sites(directory: &NewsDirectory, settings: &Settings) -> Result<String, Strin
         .with_names(&directory.feed_names());
     let taken = match sites.subscription_place() {
         Some(place) if place.file == groups::sys::FILE => {
-            "groups are taken as the line of ME says".to_owned()
+            "accepted groups: the line of ME".to_owned()
         }
-        Some(place) => format!("groups are taken as accept says ({place})"),
-        None => "all groups are taken, as there is no line of ME and no accept".to_owned(),
+        Some(place) => format!("accepted groups: accept ({place})"),
+        None => "accepted groups: all (no line of ME, and accept is not set)".to_owned(),
     };
     let feeds = sites.feeds().count();
     let parms =
         feed::Batchparms::read(&directory.file(BATCHPARMS)).map_err(|error| error.to_string())?;
-    let mut told = format!("{} to send to; {taken}", counted(feeds, "site"));
+    let mut told = format!("{} to feed; {taken}", counted(feeds, "site"));
     for (feed, site) in sites.feeds().take(SITES_TOLD_MAX) {
         told.push_str(&format!(
             "\n    {}: {} ({})",
@@ -225,7 +229,7 @@ fn moderators(directory: &NewsDirectory, active: &Active) -> Result<String, Stri
         match active.ids().filter(lost).count() {
             0 => format!("{lines} of moderators"),
             lost => format!(
-                "{lines} of moderators; {} without one: posts there are refused",
+                "{lines} of moderators; {} without a moderator: posts to them are rejected",
                 counted(lost, "moderated group")
             ),
         }
@@ -251,15 +255,14 @@ fn control(directory: &NewsDirectory) -> Result<String, String> {
 }
 
 /// The tables of expire in broadsheet.toml.
-fn tables(text: &[u8], active: &Active) -> Result<String, String> {
-    let text = str::from_utf8(text).map_err(|fault| fault.to_string())?;
-    let tables = Tables::read(text, settings::FILE).map_err(|fault| fault.to_string())?;
-    if !tables.has_rules() {
-        return Ok("no [[expire]] rules: explist counts".to_owned());
+fn tables(expiry: &Result<expire::Tables, Faults>, active: &Active) -> Result<String, String> {
+    let tables = expiry.as_ref().map_err(ToString::to_string)?;
+    if tables.rules.is_empty() {
+        return Ok("no [[expire]] rules: explist is used".to_owned());
     }
-    let list = tables.explist(text, settings::FILE, Some(b"/"));
+    let list = tables.explist(settings::FILE, Some(b"/"));
     let told = policy(list.map_err(|fault| fault.to_string())?, active)?;
-    Ok(format!("{told} of [[expire]]; explist does not count"))
+    Ok(format!("{told} of [[expire]]; explist is not used"))
 }
 
 fn policy(list: Explist, active: &Active) -> Result<String, String> {

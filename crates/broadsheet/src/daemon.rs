@@ -61,11 +61,11 @@ mod writer;
 mod writer_handle;
 
 pub use alone::serve_one;
-pub use daemon_status::{DaemonStatus, Entry, Nntp};
+pub use daemon_status::{DaemonStatus, Entry, Intake, Nntp};
 pub use feeders::{END_SECONDS_MAX, FEEDERS_MAX};
 pub use intake_queue::REASON_BYTES_MAX;
-pub use journal::{FORMATS, LINES_AT_ONCE_MAX, say};
-pub use metrics::{Address, REQUEST_BYTES_MAX as METRICS_REQUEST_BYTES_MAX};
+pub use journal::{LINES_AT_ONCE_MAX, say};
+pub use metrics::REQUEST_BYTES_MAX as METRICS_REQUEST_BYTES_MAX;
 pub use nntp_service::Listen;
 pub use posts::MAILS_MAX;
 pub use request::REQUEST_BYTES_MAX;

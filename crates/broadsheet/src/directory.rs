@@ -9,7 +9,7 @@ use groups::sites::FeedNames;
 
 use crate::account::Account;
 use crate::flags::{Given, UsageError};
-use crate::settings::{self, Read};
+use settings::Read;
 
 /// The environment's word for the news directory, when `--dir` is absent.
 pub const ENVIRONMENT: &str = "BROADSHEET_DIR";
@@ -36,14 +36,14 @@ impl NewsDirectory {
     pub fn meant(given: &Given) -> Result<NewsDirectory, UsageError> {
         let Some(directory) = NewsDirectory::maybe(given) else {
             return Err(given.usage(format!(
-                "which news directory? Say --dir DIR, or set {ENVIRONMENT}"
+                "the news directory is missing: add --dir DIR, or set {ENVIRONMENT}"
             )));
         };
         let owner = std::fs::metadata(directory.root()).map_or(0, |data| data.uid());
         if owner != 0 && rustix::process::geteuid().is_root() {
             let name = Account::name_of(owner);
             return Err(given.usage(format!(
-                "{} belongs to {name}, who could not change what root writes there; run it as `sudo -u {name} ...'",
+                "{} belongs to {name}, who could not write to files that root creates there: run `sudo -u {name} ...'",
                 directory.root().display()
             )));
         }
@@ -80,7 +80,7 @@ impl NewsDirectory {
 
     fn is_none(&self) -> anyhow::Error {
         anyhow::anyhow!(
-            "{} is no news directory (it has no {}): make one with `broadsheet init'",
+            "{} is not a news directory (it has no {}): create one with `broadsheet init'",
             self.root.display(),
             settings::FILE
         )

@@ -47,14 +47,14 @@ pub struct Meaning {
 pub const COMMON: &[Meaning] = &[
     Meaning {
         status: Status::ATTENTION,
-        when: "something needs attention: the message says what",
+        when: "another error occurred: the message says which",
     },
     Meaning {
         status: Status::USAGE,
-        when: "the command line makes no sense",
+        when: "the command line has an error",
     },
     Meaning {
         status: Status::SETTINGS,
-        when: "broadsheet.toml has faults",
+        when: "broadsheet.toml has errors",
     },
 ];

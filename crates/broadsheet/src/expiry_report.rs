@@ -33,14 +33,14 @@ pub fn tell(outcome: &RunReport, dry: bool, json: bool, out: &mut dyn Write) -> 
         }
         writeln!(out, "{:24}{}", "total", columns(&plan.total))?;
     }
-    let word = if dry { "would go" } else { "gone" };
+    let word = if dry { "would be removed" } else { "removed" };
     let (articles, links, live) = (plan.total.articles, plan.total.links, plan.live);
     writeln!(out, "{articles} articles {word}, {links} of {live} links")?;
     let freed = &outcome.reclaimed;
     if freed.bytes > 0 {
         writeln!(
             out,
-            "{} given back: {} segments removed, {} written anew, {} holes",
+            "{} freed: {} segments removed, {} rewritten, {} holes",
             rough_bytes(freed.bytes),
             freed.segments,
             freed.repacked,
@@ -85,7 +85,7 @@ pub fn compare(
     let ((old, live), (new, _)) = (links(in_force), links(other));
     writeln!(
         out,
-        "{old} of {live} links would go by the policy in force, {new} by the other"
+        "{old} of {live} links would be removed by the policy in force, {new} by the other"
     )?;
     Ok(())
 }
@@ -94,7 +94,7 @@ pub fn compare(
 pub fn count(outcome: &RunReport) {
     let (total, live) = (&outcome.plan.total, outcome.plan.live);
     eprintln!(
-        "broadsheet: {} links kept, {} gone ({} articles); {} ids remembered; {} segments, {} removed",
+        "broadsheet: {} links kept, {} removed ({} articles); {} ids in history; {} segments, {} removed",
         live.saturating_sub(total.links),
         total.links,
         total.articles,
@@ -116,7 +116,7 @@ pub fn complain(unreadable: &UnreadableExpires) -> std::io::Result<()> {
     if more > 0 {
         writeln!(
             told,
-            "broadsheet: and {more} articles more whose Expires cannot be read"
+            "broadsheet: and {more} more articles with an unreadable Expires"
         )?;
     }
     told.flush()
@@ -166,19 +166,19 @@ fn warn(outcome: &RunReport) {
     }
     if outcome.reclaimed.no_holes {
         eprintln!(
-            "broadsheet: this file system makes no holes: long runs of dead articles wait for the rest of their segments"
+            "broadsheet: this file system does not support holes: the space of removed articles is freed only with their whole segments"
         );
     }
     if outcome.plan.in_future > 0 {
         eprintln!(
-            "broadsheet: {} articles arrived in the future and stay: was the clock set back?",
+            "broadsheet: {} articles have an arrival time in the future and stay: check whether the clock was set back",
             outcome.plan.in_future
         );
     }
     let missing = outcome.shortage.as_ref().map_or(0, |told| told.missing);
     if missing > 0 {
         eprintln!(
-            "broadsheet: space: {} are still missing: what is left is younger than its least life, or never goes",
+            "broadsheet: space: {} are still missing: the remaining articles are younger than their lowest life, or never expire",
             rough_bytes(missing)
         );
     }
@@ -188,14 +188,10 @@ fn tell_space(shortage: Option<&Shortage>, dry: bool, out: &mut dyn Write) -> st
     let Some(told) = shortage else {
         return Ok(());
     };
-    let (must, are) = if dry {
-        ("must go", "")
-    } else {
-        ("had to go", "were ")
-    };
+    let are = if dry { "would be" } else { "were" };
     writeln!(
         out,
-        "space: {} more {must}; lives {are}shortened to {:.1} %",
+        "space: {} more needed; lives {are} shortened to {:.1} %",
         rough_bytes(told.wanted),
         told.share.percent()
     )?;
@@ -213,7 +209,7 @@ fn tell_space(shortage: Option<&Shortage>, dry: bool, out: &mut dyn Write) -> st
         .len()
         .saturating_sub(SHORTENED_RULES_SHOWN);
     if more > 0 {
-        writeln!(out, "space: and {more} lines of the policy more")?;
+        writeln!(out, "space: and {more} more lines of the policy")?;
     }
     Ok(())
 }

@@ -4,7 +4,7 @@ use std::io;
 
 use crate::exit::Status;
 use crate::flags::UsageError;
-use crate::settings::{self, Faults};
+use settings::Faults;
 
 /// Writes the error on standard error, as one message, and gives the status to end with.
 pub fn report(error: &anyhow::Error) -> Status {
@@ -28,13 +28,9 @@ pub fn text_of(error: &anyhow::Error) -> String {
     text
 }
 
-/// True for a fault in the tables of expire in broadsheet.toml, not in explist.
+/// True for an error in the tables of expire in broadsheet.toml, not in explist.
 fn is_of_settings(error: &expire::Error) -> bool {
-    match error {
-        expire::Error::Toml { .. } => true,
-        expire::Error::Line { file, .. } => file.ends_with(settings::FILE),
-        _ => false,
-    }
+    matches!(error, expire::Error::Line { file, .. } if file.ends_with(settings::FILE))
 }
 
 /// The status for an error.
@@ -42,7 +38,7 @@ pub fn status_of(error: &anyhow::Error) -> Status {
     if error.is::<UsageError>() {
         Status::USAGE
     } else if error.is::<Faults>()
-        || error.is::<server::certificates::Fault>()
+        || error.is::<server::certificates::CertificateError>()
         || error
             .downcast_ref::<expire::Error>()
             .is_some_and(is_of_settings)

@@ -53,7 +53,7 @@ fn keep_names(directory: &NewsDirectory, sites: &Sites) -> Result<(), store::Err
     for name in gone.take(NAMED_MOST) {
         let name = site_state::shown(name);
         say(&format!(
-            "{name} is no longer in sys: what waits for it stays, and `broadsheet feed list' tells of it"
+            "{name} is no longer in sys: its waiting articles stay, and `broadsheet feed list' shows them"
         ));
     }
     store::replace(&store::disk::RealDisk, &path, |file| {
@@ -135,7 +135,7 @@ pub fn backlogs<'s>(
     Ok((told.collect(), untold))
 }
 
-const ELSEWHERE: &str = "(`broadsheet feed reset' to begin elsewhere)";
+const ELSEWHERE: &str = "(`broadsheet feed reset' changes the start)";
 
 /// For who has the lock, before anything is filed: these are the sites from now on, and each has its cursor. `end`: where the
 /// log ends.
@@ -178,9 +178,9 @@ fn tell(sites: &Sites, fresh: &[Vec<u8>]) {
     match (shown.as_slice(), fresh.first()) {
         ([one], Some(name)) => {
             let begins = match sites.feed(name).map(|site| site.start) {
-                Some(Start::Oldest) => "what is here and what comes is sent there",
-                Some(Start::Date(_)) => "what arrived from its date on is sent there",
-                _ => "what is filed from now on is sent there",
+                Some(Start::Oldest) => "all stored and new articles are sent to it",
+                Some(Start::Date(_)) => "articles that arrived since its start date are sent to it",
+                _ => "articles filed from now on are sent to it",
             };
             say(&format!("{one} is a new site: {begins} {ELSEWHERE}"));
         }

@@ -8,7 +8,7 @@ use store::Spool;
 
 use crate::directory::NewsDirectory;
 use crate::feeds;
-use crate::settings::Settings;
+use settings::Settings;
 
 /// Opens the spool, says what opening found, and makes its filer. `None`: others held the lock for all the `patience`
 /// there was; without one it waits.

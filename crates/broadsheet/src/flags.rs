@@ -152,13 +152,13 @@ impl Flag {
 /// `--dir`, for every command that works on a news directory.
 pub const DIR: Flag = Flag::new(
     "dir",
-    "The news directory. Without it, the environment's BROADSHEET_DIR.",
+    "The news directory; default: the environment variable BROADSHEET_DIR.",
 )
 .value("DIR");
 /// `--json`, where a machine may read.
-pub const JSON: Flag = Flag::new("json", "Answer in JSON.");
+pub const JSON: Flag = Flag::new("json", "Print JSON.");
 /// `--help`, for every command.
-pub const HELP: Flag = Flag::new("help", "Print this help and do nothing else.");
+pub const HELP: Flag = Flag::new("help", "Print this help.");
 
 /// What was given on the command line, checked against the command's table.
 pub struct Given {
@@ -201,7 +201,7 @@ impl Given {
         let number = value.to_str().and_then(|text| text.parse().ok());
         number.map(Some).ok_or_else(|| {
             self.usage(format!(
-                "--{name} wants a whole number, not `{}'",
+                "--{name} needs a whole number, not `{}'",
                 value.display()
             ))
         })
@@ -266,7 +266,7 @@ pub fn parse(command: &'static Command, rest: Vec<OsString>) -> Result<Given, Us
             let letter = flag.short.unwrap_or_default();
             return Err(UsageError::of(
                 command,
-                format!("-{letter} makes no sense here: {}", flag.help),
+                format!("-{letter} is not supported: {}", flag.help),
             ));
         }
         let value = match flag.value {
@@ -311,8 +311,8 @@ fn short(command: &Command, letter: char) -> Result<&'static Flag, UsageError> {
         .map(|c| format!("-{c}"))
         .collect();
     let hint = match known.is_empty() {
-        true => "; it has no one-letter flags".to_owned(),
-        false => format!("; it has {}", known.join(" ")),
+        true => "; the command has no one-letter flags".to_owned(),
+        false => format!("; the one-letter flags are {}", known.join(" ")),
     };
     Err(UsageError::of(
         command,
@@ -333,23 +333,26 @@ fn check_choice(command: &Command, flag: &Flag, value: Option<&OsStr>) -> Result
     let shown = flag.value.unwrap_or_default();
     Err(UsageError::of(
         command,
-        format!("--{} is one of {shown}, not `{value}'{hint}", flag.name),
+        format!(
+            "--{} must be one of {shown}, not `{value}'{hint}",
+            flag.name
+        ),
     ))
 }
 
 fn check_operands(given: &Given) -> Result<(), UsageError> {
     let Operands { shown, least, most } = given.command.operands;
     if given.operands.len() < least {
-        return Err(given.usage(format!("wants {shown}")));
+        return Err(given.usage(format!("needs {shown}")));
     }
     match given.operands.get(most) {
         None => Ok(()),
         Some(extra) if most == 0 => Err(given.usage(format!(
-            "takes no operands, but was given `{}'",
+            "accepts no operands, but was given `{}'",
             extra.display()
         ))),
         Some(extra) => Err(given.usage(format!(
-            "wants only {shown}, but was also given `{}'",
+            "accepts only {shown}, but was also given `{}'",
             extra.display()
         ))),
     }
@@ -414,12 +417,12 @@ mod tests {
     #[test]
     fn an_unknown_flag_names_the_nearest() {
         assert!(refused(&["--jsno"]).contains("unknown flag --jsno; did you mean --json?"));
-        assert!(refused(&["-q"]).contains("unknown flag -q; it has -o -s -d"));
+        assert!(refused(&["-q"]).contains("unknown flag -q; the one-letter flags are -o -s -d"));
     }
 
     #[test]
     fn a_refused_flag_says_what_to_do() {
-        assert!(refused(&["-d"]).contains("-d makes no sense here: use --json"));
+        assert!(refused(&["-d"]).contains("-d is not supported: use --json"));
     }
 
     #[test]

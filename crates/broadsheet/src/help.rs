@@ -12,10 +12,7 @@ const LEFT: usize = 22;
 
 /// The list of all commands.
 pub fn write_all(out: &mut dyn Write) -> io::Result<()> {
-    writeln!(
-        out,
-        "Broadsheet: netnews. Receives, files and keeps articles.\n"
-    )?;
+    writeln!(out, "Broadsheet: netnews transport and NNTP server.\n")?;
     writeln!(out, "Usage: broadsheet COMMAND [FLAG...] [OPERAND...]\n")?;
     for section in command::SECTIONS {
         writeln!(out, "{}:", section.title)?;
@@ -24,8 +21,8 @@ pub fn write_all(out: &mut dyn Write) -> io::Result<()> {
         }
         writeln!(out)?;
     }
-    let more = "`broadsheet help COMMAND' tells more. A classic name (rnews, relaynews) also works as \
-                the program's own name, by a link to it.";
+    let more = "`broadsheet help COMMAND' describes a command. A link to the program with a classic name \
+                (rnews, relaynews) runs that command.";
     writeln!(out, "{}", text::wrap(more, WIDTH).join("\n"))
 }
 
@@ -34,7 +31,7 @@ pub fn write_list(out: &mut dyn Write, commands: &[&Command]) -> io::Result<()> 
     for command in commands {
         write!(out, "{}", beside(&command.name(), LEFT, command.summary))?;
     }
-    writeln!(out, "\n`broadsheet help COMMAND' tells more.")
+    writeln!(out, "\n`broadsheet help COMMAND' describes a command.")
 }
 
 /// Everything about one command.

@@ -8,7 +8,6 @@ use store::{Reader, Record};
 
 use crate::directory::NewsDirectory;
 use crate::flags::Given;
-use crate::settings;
 
 /// Longest line of standard input, in bytes.
 const LINE_BYTES_MAX: usize = 4_096;

@@ -7,6 +7,7 @@
 
 mod access_review;
 mod account;
+mod answer;
 mod archive_report;
 mod command;
 mod completion;
@@ -28,7 +29,6 @@ mod new_password;
 mod posting;
 mod server_review;
 mod serving;
-mod settings;
 mod spooling;
 mod text;
 mod user_edit;

@@ -64,18 +64,14 @@ pub fn write_command(out: &mut dyn Write, command: &Command) -> io::Result<()> {
     }
     writeln!(
         out,
-        ".SH ENVIRONMENT\n.TP\n.B BROADSHEET_DIR\nThe news directory, when \\-\\-dir is absent."
+        ".SH ENVIRONMENT\n.TP\n.B BROADSHEET_DIR\nThe news directory, if \\-\\-dir is not given."
     )?;
     writeln!(out, ".SH SEE ALSO\n.BR broadsheet ({SECTION})")
 }
 
 /// The page that lists them all.
 pub fn write_all(out: &mut dyn Write) -> io::Result<()> {
-    head(
-        out,
-        "broadsheet",
-        "netnews: receives, files and keeps articles",
-    )?;
+    head(out, "broadsheet", "netnews transport and NNTP server")?;
     writeln!(
         out,
         ".SH SYNOPSIS\n.B broadsheet\nCOMMAND [FLAG...] [OPERAND...]"
@@ -83,7 +79,7 @@ pub fn write_all(out: &mut dyn Write) -> io::Result<()> {
     writeln!(out, ".SH DESCRIPTION")?;
     writeln!(
         out,
-        "Each command has a page of its own and answers to \\-\\-help."
+        "Each command has its own manual page, and prints a description with \\-\\-help."
     )?;
     for section in command::SECTIONS {
         writeln!(out, ".SS {}", escaped(section.title))?;

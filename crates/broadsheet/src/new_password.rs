@@ -20,9 +20,9 @@ pub fn ask(user: &str) -> anyhow::Result<Vec<u8>> {
     let Ok(shown) = tcgetattr(&stdin) else {
         return line();
     };
-    let _silence = Silence::begin(shown).context("cannot stop the terminal from showing it")?;
+    let _silence = Silence::begin(shown).context("cannot turn off the echo of the terminal")?;
     let first = asked(&format!("Password for {user}: "))?;
-    let again = asked("Once more: ")?;
+    let again = asked("Repeat the password: ")?;
     anyhow::ensure!(
         first == again,
         "the two passwords differ; nothing was changed"
@@ -36,7 +36,10 @@ fn asked(prompt: &str) -> anyhow::Result<Vec<u8>> {
     let read = line();
     eprintln!();
     let read = read?;
-    anyhow::ensure!(!read.contains(&INTERRUPT), "given up; nothing was changed");
+    anyhow::ensure!(
+        !read.contains(&INTERRUPT),
+        "interrupted; nothing was changed"
+    );
     Ok(read)
 }
 

@@ -24,22 +24,22 @@ use crate::exit::{Meaning, Status};
 use crate::filing;
 use crate::flags::Given;
 use crate::serving;
-use crate::settings::Settings;
 use crate::spooling;
+use settings::Settings;
 
 /// Exit statuses of the commands that post.
 pub const EXITS: &[Meaning] = &[
     Meaning {
         status: Status::OK,
-        when: "posted: filed, or in in.coming/, or on its way to the moderator; it is on the disk",
+        when: "posted: the article was filed, or written to in.coming/, or mailed or queued for the moderator; it is on the disk",
     },
     Meaning {
         status: Status::NO,
-        when: "refused: the message says why, with a word for scripts, and where the post was saved",
+        when: "rejected: the message has the reason, a code word for scripts, and the file with the saved post",
     },
     Meaning {
         status: Status::ATTENTION,
-        when: "an administrator is needed: not posted, and the post was saved; or the message says that it is filed",
+        when: "an error occurred: the post was saved, unless the message says that it was filed",
     },
 ];
 
@@ -95,7 +95,9 @@ impl<'g> Posting<'g> {
     pub fn begin(given: &'g Given) -> anyhow::Result<Posting<'g>> {
         if rustix::process::getuid() != rustix::process::geteuid() {
             // It reads files that are named, and writes to HOME: with other rights than the poster's it would give files away.
-            anyhow::bail!("it may not be made set-user-id; see `Posting' in docs/operations.md");
+            anyhow::bail!(
+                "the program must not be set-user-id; see `Posting' in docs/operations.md"
+            );
         }
         let directory = NewsDirectory::meant(given)?;
         let settings = directory.settings()?.settings;
@@ -239,7 +241,7 @@ impl<'g> Posting<'g> {
             false => Secret::of(self.directory.root()).map(Some),
         };
         let secret = secret.unwrap_or_else(|error| {
-            eprintln!("broadsheet: no Cancel-Lock is made: {error}");
+            eprintln!("broadsheet: the article has no Cancel-Lock: {error}");
             None
         });
         let (moderators, faults) = moderators(&self.directory)?;
@@ -364,7 +366,7 @@ impl<'g> Posting<'g> {
             Ok(true) => Done::Mailed { group, address },
             Ok(false) => Done::Queued { group, address },
             Err(error) => {
-                eprintln!("broadsheet: the mail to the moderator waits: {error}");
+                eprintln!("broadsheet: the mail to the moderator stays in mail.queue/: {error}");
                 Done::Queued { group, address }
             }
         })
@@ -401,7 +403,7 @@ impl<'g> Posting<'g> {
         }
         match done {
             Done::FiledUntold(why) => {
-                eprintln!("broadsheet: {id} is filed, but {why}");
+                eprintln!("broadsheet: {id} was filed, but {why}");
                 Ok(Status::ATTENTION)
             }
             _ => Ok(Status::OK),
@@ -470,7 +472,7 @@ fn in_use() -> Failed {
     Failed {
         status: Status::NO,
         code: "duplicate",
-        why: "its Message-ID is in use".to_owned(),
+        why: "the Message-ID is already in use".to_owned(),
     }
 }
 

@@ -9,8 +9,8 @@ use rustix::fs::Access;
 use server::certificates::Certificates;
 
 use crate::directory::NewsDirectory;
-use crate::settings::Settings;
 use crate::text;
+use settings::Settings;
 
 /// Where it listens, and its certificate, which is opened as `serve` opens it.
 pub fn server(directory: &NewsDirectory, settings: &Settings) -> Result<String, String> {
@@ -23,17 +23,17 @@ pub fn server(directory: &NewsDirectory, settings: &Settings) -> Result<String, 
         .map(|(addresses, how)| format!("{}{how}", addresses.trim()))
         .collect();
     let listens = match places.is_empty() {
-        true => "listens nowhere by itself".to_owned(),
+        true => "no addresses to listen at".to_owned(),
         false => format!("listens at {}", places.join(", ")),
     };
     Ok(match nntp.certificate_files(directory.root()) {
-        None => format!("{listens}; no TLS, as there is no certificate"),
+        None => format!("{listens}; no TLS (nntp.certificate is not set)"),
         Some([certificate, key]) => {
             let opened = Certificates::open(&certificate, &key);
             let facts = opened.map_err(|fault| fault.to_string())?.facts();
             let ends = facts.expires.map_or_else(String::new, |at| {
                 let is_over = at <= Now::read().seconds;
-                let word = if is_over { "ENDED" } else { "good until" };
+                let word = if is_over { "EXPIRED" } else { "valid until" };
                 format!(", {word} {}", text::utc(at))
             });
             format!("{listens}; certificate {facts}{ends}")
@@ -44,14 +44,16 @@ pub fn server(directory: &NewsDirectory, settings: &Settings) -> Result<String, 
 /// The program that checks passwords: whether it is there. A note only, since it may come later.
 pub fn program(directory: &NewsDirectory, settings: &Settings) -> Result<String, String> {
     let Some(Ok(line)) = settings.auth.command() else {
-        return Ok("no program: users are those of the file".to_owned());
+        return Ok("not set: only users in the file `users' can log in".to_owned());
     };
     let name = OsStr::from_bytes(line.program());
     let shown = Path::new(name).display();
     match place_of(name, directory.root()) {
-        Some(_) => Ok(format!("{shown} checks who is not in the file of users")),
+        Some(_) => Ok(format!(
+            "{shown} checks names that are not in the file `users'"
+        )),
         None => Ok(format!(
-            "{shown}\n    note: no such program can be run; until there is one, who is not in the file of users cannot log in"
+            "{shown}\n    note: the program does not exist or is not executable; until it is, only users in the file `users' can log in"
         )),
     }
 }

@@ -232,7 +232,7 @@ impl<'a> Serving<'a> {
                     program::Given::Rests(_) => (0, None),
                 }
             }
-            _ => (0, Some("this release cannot serve it".to_owned())),
+            _ => (0, Some("this release cannot feed it".to_owned())),
         };
         let paused = || {
             site_state::paused(root, name)
@@ -354,7 +354,7 @@ pub fn after_filing(directory: &NewsDirectory, is_any: bool) {
         && client::status(directory.root()).is_none()
         && let Err(error) = serve_beside(directory.root())
     {
-        eprintln!("broadsheet: feeds cannot be served at once: {error}");
+        eprintln!("broadsheet: feeds cannot be served now: {error}");
     }
 }
 
@@ -378,7 +378,7 @@ fn serve_beside(root: &Path) -> std::io::Result<()> {
     let ended = poll(&mut [PollFd::new(&process, PollFlags::IN)], Some(&patience));
     if ended == Ok(0) {
         eprintln!(
-            "broadsheet: feeds are being served for longer than {FEEDS_SECONDS_MAX} seconds; process {} goes on",
+            "broadsheet: serving the feeds takes longer than {FEEDS_SECONDS_MAX} seconds; process {} continues in the background",
             child.id()
         );
     }
@@ -433,13 +433,13 @@ pub fn why_it_waits(served: &Served) -> Option<String> {
         Served::Given { waits, .. } => waits.clone(),
         Served::Sent(sent) => match &sent.stopped {
             Stopped::Empty | Stopped::Enough => None,
-            Stopped::Off => Some("batchparms says to make none (`!')".to_owned()),
-            Stopped::Paused => Some("paused in its turn".to_owned()),
+            Stopped::Off => Some("batches are disabled in batchparms (`!')".to_owned()),
+            Stopped::Paused => Some("paused during the run".to_owned()),
             Stopped::QueueFull { waiting } => {
-                Some(format!("{waiting} batches wait to be taken already"))
+                Some(format!("{waiting} batches are in its queue already"))
             }
             Stopped::DiskFull { free } => Some(format!(
-                "only {} are free where batches wait",
+                "only {} are free in the directory of its batches",
                 crate::text::rough_bytes(*free)
             )),
             Stopped::Failed(error) => Some(error.to_string()),

@@ -10,7 +10,7 @@ use relay::rnews::Input;
 use crate::directory::NewsDirectory;
 use crate::exit::Status;
 use crate::failure;
-use crate::settings::Settings;
+use settings::Settings;
 
 /// What was put there.
 #[derive(Default)]
@@ -93,7 +93,7 @@ pub fn all(
                 let done = one(directory, path, &mut file, options)?;
                 if unlink {
                     std::fs::remove_file(path).map_err(|error| {
-                        let what = format!("cannot remove {}, which is spooled", path.display());
+                        let what = format!("cannot remove {} after spooling it", path.display());
                         anyhow::Error::new(error).context(what)
                     })?;
                 }

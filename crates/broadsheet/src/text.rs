@@ -2,38 +2,11 @@
 
 use std::fmt::Write as _;
 
+pub use groups::size::bytes;
+pub use settings::wrap;
+
 /// Columns a line of help may take.
 pub const WIDTH: usize = 79;
-
-/// Breaks `text` at blanks into lines of at most `width` characters; a longer word stands alone.
-/// Blank lines (paragraphs) and lines that begin with two blanks (examples) stay as they are.
-pub fn wrap(text: &str, width: usize) -> Vec<String> {
-    let mut lines: Vec<String> = Vec::new();
-    let mut line = String::new();
-    for source in text.lines() {
-        let kept = source.is_empty() || source.starts_with("  ");
-        if kept {
-            if !line.is_empty() {
-                lines.push(std::mem::take(&mut line));
-            }
-            lines.push(source.to_owned());
-            continue;
-        }
-        for word in source.split_ascii_whitespace() {
-            if !line.is_empty() && line.chars().count() + 1 + word.chars().count() > width {
-                lines.push(std::mem::take(&mut line));
-            }
-            if !line.is_empty() {
-                line.push(' ');
-            }
-            line.push_str(word);
-        }
-    }
-    if !line.is_empty() {
-        lines.push(line);
-    }
-    lines
-}
 
 /// Two columns: `left` in `width` characters, then `right` wrapped beside it. Ends with a newline.
 pub fn beside(left: &str, width: usize, right: &str) -> String {
@@ -52,17 +25,6 @@ pub fn beside(left: &str, width: usize, right: &str) -> String {
 }
 
 const UNITS: &[(&str, u64)] = &[("GiB", 1 << 30), ("MiB", 1 << 20), ("KiB", 1 << 10)];
-
-/// `8 MiB` when the number is whole in a larger unit, else the plain number.
-pub fn bytes(count: u64) -> String {
-    match UNITS
-        .iter()
-        .find(|(_, unit)| count >= *unit && count.is_multiple_of(*unit))
-    {
-        Some((name, unit)) => format!("{} {name}", count / unit),
-        None => count.to_string(),
-    }
-}
 
 /// `1.5 MiB`: to one decimal, for people.
 pub fn rough_bytes(count: u64) -> String {
@@ -87,25 +49,4 @@ pub fn utc(seconds: i64) -> String {
     let mut text = Vec::new();
     article::date::write_utc(&mut text, seconds);
     String::from_utf8_lossy(&text).into_owned()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use proptest::prelude::*;
-
-    #[test]
-    fn wrapping_keeps_paragraphs_and_examples() {
-        assert_eq!(
-            wrap("one two three\n\n  a  b\nx", 8),
-            ["one two", "three", "", "  a  b", "x"]
-        );
-    }
-
-    proptest! {
-        #[test]
-        fn a_size_survives_writing_and_reading(count: u64) {
-            prop_assert_eq!(groups::size::parse(&bytes(count)), Some(count));
-        }
-    }
 }

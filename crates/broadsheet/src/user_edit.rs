@@ -10,7 +10,7 @@ use crate::flags::Given;
 /// Flags that several of them have.
 pub const NO_SCRAM: crate::flags::Flag = crate::flags::Flag::new(
     "no-scram",
-    "Keep nothing for SCRAM-SHA-256: the user can log in with the password itself only (over TLS).",
+    "Store no verifier for SCRAM-SHA-256: the user can log in only by sending the password (over TLS).",
 );
 
 /// The user that is meant.

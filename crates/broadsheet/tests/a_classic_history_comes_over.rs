@@ -31,12 +31,12 @@ fn its_ids_are_duplicates_from_then_on() {
     assert_eq!(told.status, 1, "{told:?}");
     assert_eq!(
         told.out,
-        "6 ids taken over, 1 known already, 4 lines not read\n"
+        "6 ids imported, 1 known already, 4 lines not read\n"
     );
     for (line, why) in [
-        (8, "no Message-ID"),
+        (8, "not a Message-ID"),
         (9, "garbled"),
-        (10, "a hash, not an id"),
+        (10, "a hash, not a Message-ID"),
         (11, "garbled"),
     ] {
         assert!(
@@ -82,7 +82,7 @@ fn its_ids_are_duplicates_from_then_on() {
     let twice = program.run(&["history", "import", "--dir", "news", "history"]);
     assert_eq!(
         twice.out,
-        "0 ids taken over, 7 known already, 4 lines not read\n"
+        "0 ids imported, 7 known already, 4 lines not read\n"
     );
 }
 
@@ -99,13 +99,13 @@ fn lines_without_end_and_ids_without_end_are_named() {
     let told = program.run(&["history", "import", "--dir", "news", "history"]);
     assert_eq!(told.status, 1, "{told:?}");
     assert_eq!(
-        told.out, "3 ids taken over, 0 known already, 3 lines not read\n",
+        told.out, "3 ids imported, 0 known already, 3 lines not read\n",
         "{told:?}"
     );
     for (line, why) in [
         (2, "too long"),
         (3, "longer than limits.message_id_bytes_max"),
-        (5, "no Message-ID"),
+        (5, "not a Message-ID"),
     ] {
         let place = format!("history line {line}: ");
         assert!(
@@ -131,7 +131,7 @@ fn our_own_dump_comes_over() {
     let told = to.run(&["history", "import", "--dir", "news", "history"]);
     assert_eq!(
         (told.status, told.out.as_str()),
-        (0, "50 ids taken over, 0 known already, 0 lines not read\n")
+        (0, "50 ids imported, 0 known already, 0 lines not read\n")
     );
     assert_eq!(to.rnews(&batch(&articles)).count("duplicates"), 50);
 }

@@ -85,7 +85,7 @@ fn a_missing_directory_is_named() {
     let told = program.feed(&["session", "--dir", "nowhere"], b"");
     assert_eq!(told.status, 2, "{told:?}");
     assert!(
-        told.err.contains("nowhere is no news directory"),
+        told.err.contains("nowhere is not a news directory"),
         "{told:?}"
     );
     assert_eq!(told.out, "400 Not in service; come again later\r\n");

@@ -43,13 +43,13 @@ fn explain(program: &Program, words: &[&str]) -> (i32, String) {
 fn without_tables_this_machine_reads_posts_and_feeds() {
     let program = Program::with_news("");
     let expected =
-        "local (in force without any [[access]]) fits\n  reads: *\n  posts to: *\n  sends: *\n";
+        "local (default without [[access]]) matches\n  reads: *\n  posts to: *\n  sends: *\n";
     assert_eq!(
         explain(&program, &["--from", "127.0.0.1"]),
         (0, expected.into())
     );
     assert_eq!(explain(&program, &["--from", "local"]).0, 0);
-    let expected = "local (in force without any [[access]]) does not fit: he comes from elsewhere\nno entry fits\n  reads: nothing\n  posts to: nothing\n  sends: nothing\n";
+    let expected = "local (default without [[access]]) does not match: the client comes from elsewhere\nno entry matches\n  reads: nothing\n  posts to: nothing\n  sends: nothing\n";
     assert_eq!(
         explain(&program, &["--from", "203.0.113.9"]),
         (1, expected.into())
@@ -70,24 +70,26 @@ fn each_entry_is_told_up_to_the_one_that_fits() {
         "{told}"
     );
     assert!(
-        told.contains("does not fit: he comes from elsewhere\npeople (broadsheet.toml:"),
+        told.contains("does not match: the client comes from elsewhere\npeople (broadsheet.toml:"),
         "{told}"
     );
     assert!(
-        told.contains("does not fit: he comes without TLS\n"),
+        told.contains("does not match: the client comes without TLS\n"),
         "{told}"
     );
     assert!(
-        told.contains(&format!("{lan} fits\n  reads: *,!private.*\n")),
+        told.contains(&format!("{lan} matches\n  reads: *,!private.*\n")),
         "{told}"
     );
     assert!(
-        told.contains("  private.x: he may not read it, may not post to it, may not send it\n"),
+        told.contains(
+            "  private.x: the client may not read it, may not post to it, may not send it\n"
+        ),
         "{told}"
     );
     assert!(
         told.ends_with(
-            "he may log in; then another entry can fit. Passwords are taken over TLS only\n"
+            "the client may log in; another entry can match it then. Passwords are accepted only over TLS\n"
         ),
         "{told}"
     );
@@ -96,12 +98,12 @@ fn each_entry_is_told_up_to_the_one_that_fits() {
         &["--from", "203.0.113.9", "--tls", "--user", "anna"],
     );
     assert_eq!(status, 0);
-    assert!(told.ends_with("fits\n  reads: *\n  posts to: *,!news.announce.*\n  sends: nothing\n  may post with: Approved\n  without: newnews\n  an article at most: 1 MiB\n"), "{told}");
+    assert!(told.ends_with("matches\n  reads: *\n  posts to: *,!news.announce.*\n  sends: nothing\n  may post with: Approved\n  without: newnews\n  an article at most: 1 MiB\n"), "{told}");
     let (status, told) = explain(&program, &["--from", "203.0.113.9", "--tls"]);
     assert_eq!(status, 1);
     assert!(
-        told.contains("he has not logged in\n")
-            && told.ends_with("he may log in; then another entry can fit\n"),
+        told.contains("the client has not logged in\n")
+            && told.ends_with("the client may log in; another entry can match it then\n"),
         "{told}"
     );
 }
@@ -158,7 +160,7 @@ fn the_group_behind_an_alias_is_told_of() {
         ("open.none", "may"),
     ] {
         let (_, told) = explain(&program, &["--from", "local", "--group", group]);
-        let line = format!("  {group}: he may read it, {may} post to it, {may} send it\n");
+        let line = format!("  {group}: the client may read it, {may} post to it, {may} send it\n");
         assert!(told.contains(&line), "{told}");
     }
 }
@@ -214,11 +216,12 @@ fn check_counts_the_tables_and_tells_those_that_never_count() {
     assert_eq!(told.status, 1);
     assert!(
         told.out
-            .contains("anna never counts: all, before it, fits everybody; "),
+            .contains("anna is never used: all, before it, matches all clients; "),
         "{told:?}"
     );
     assert!(
-        told.out.contains("anna names `anna', who is no user"),
+        told.out
+            .contains("anna names the user `anna', who does not exist"),
         "{told:?}"
     );
     let program = Program::with_news("");
@@ -227,8 +230,7 @@ fn check_counts_the_tables_and_tells_those_that_never_count() {
     std::fs::set_permissions(program.path("news/users"), open).unwrap();
     let told = program.run(&["check", "--dir", "news"]);
     assert!(
-        told.out
-            .contains("users: FAULT: is not its owner's alone to read"),
+        told.out.contains("users: ERROR: other users can read it"),
         "{told:?}"
     );
 }

@@ -39,7 +39,7 @@ fn one_more_is_told_to_come_again() {
     let (_second, answer) = log_in(&served);
     assert!(answer.starts_with("281 "), "{answer}");
     let (mut third, answer) = log_in(&served);
-    assert_eq!(answer, "403 Too many connections; come again later");
+    assert_eq!(answer, "403 Too many connections; try again later");
     assert!(third.ask("GROUP comp.test").starts_with("480 "));
     drop(first);
     until("there is room", || {

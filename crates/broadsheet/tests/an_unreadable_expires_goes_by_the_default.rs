@@ -173,6 +173,6 @@ fn what_is_told_one_by_one_is_bounded() {
     assert_eq!(lines.len(), expire::unreadable_expires::LISTED_MAX + 1);
     assert_eq!(
         lines.last().copied(),
-        Some("broadsheet: and 2 articles more whose Expires cannot be read")
+        Some("broadsheet: and 2 more articles with an unreadable Expires")
     );
 }

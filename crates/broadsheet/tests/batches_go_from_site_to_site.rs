@@ -135,7 +135,7 @@ fn a_directory_of_another_news_system_is_filled_up_to_the_queue() {
     let told = program.run(&["sendbatches", "--dir", "news", "--json"]);
     assert_eq!(told.status, 1, "{told:?}");
     assert_eq!(told.count("batches"), 3);
-    assert_eq!(told.summary()["why"], "3 batches wait to be taken already");
+    assert_eq!(told.summary()["why"], "3 batches are in its queue already");
     let told = program.run(&["queuelen", "--dir", "news", "north"]);
     assert_eq!(told.out, "3\n");
     let mut all = 0;
@@ -185,7 +185,10 @@ fn batchparms_says_how_and_by_class() {
     program.rnews(&articles::batch(&articles::many("more", 1, "test.a", 10)));
     let told = program.run(&["sendbatches", "--dir", "news", "--json"]);
     assert_eq!(told.status, 1, "{told:?}");
-    assert_eq!(told.summary()["why"], "batchparms says to make none (`!')");
+    assert_eq!(
+        told.summary()["why"],
+        "batches are disabled in batchparms (`!')"
+    );
 }
 
 #[test]

@@ -28,7 +28,7 @@ fn a_setting_taken_out_is_the_default() {
     );
     assert!(
         told.out
-            .contains("limits.clock_skew_seconds = 86400  (the default)\n"),
+            .contains("limits.clock_skew_seconds = 86400  (default)\n"),
         "{told:?}"
     );
 }
@@ -39,8 +39,8 @@ fn a_missing_file_is_a_fault() {
     std::fs::remove_file(program.path("news/sys")).unwrap();
     let told = program.run(&["check", "--dir", "news"]);
     assert_eq!(told.status, 1);
-    assert!(told.out.contains("sys: FAULT: is missing"), "{told:?}");
-    assert!(told.out.ends_with("1 fault\n"), "{told:?}");
+    assert!(told.out.contains("sys: ERROR: is missing"), "{told:?}");
+    assert!(told.out.ends_with("1 error\n"), "{told:?}");
 }
 
 #[test]
@@ -68,7 +68,7 @@ fn bad_lines_of_active_are_named() {
     for said in [
         "active line 2",
         "no group `control'",
-        "`loop.a' is an alias that leads to no group",
+        "`loop.a' is an alias of a group that does not exist",
     ] {
         assert!(told.out.contains(said), "{said}: {told:?}");
     }
@@ -86,10 +86,10 @@ fn faults_of_the_other_files_are_named_as_their_users_name_them() {
     let told = program.run(&["check", "--dir", "news"]);
     assert_eq!(told.status, 1);
     for said in [
-        "newsgroups: FAULT: newsgroups line 2: ",
-        "sys: FAULT: sys line 3: unknown flag `Z'",
-        "explist: FAULT: ",
-        "3 faults\n",
+        "newsgroups: ERROR: newsgroups line 2: ",
+        "sys: ERROR: sys line 3: unknown flag `Z'",
+        "explist: ERROR: ",
+        "3 errors\n",
     ] {
         assert!(told.out.contains(said), "{said}: {told:?}");
     }
@@ -114,7 +114,7 @@ fn an_idle_rule_is_no_fault() {
     assert_eq!(told.status, 0, "{told:?}");
     for said in [
         "newsgroups: 2 groups described, 1 of them not in active\n",
-        "sys: 2 sites to send to; ",
+        "sys: 2 sites to feed; ",
         "explist: 2 rules\n    note: explist:1: `nowhere' rules no group\n",
     ] {
         assert!(told.out.contains(said), "{said}: {told:?}");
@@ -135,7 +135,7 @@ fn sites_of_both_files_are_told_with_their_place() {
     let told = program.run(&["check", "--dir", "news"]);
     assert_eq!(told.status, 0, "{told:?}");
     let said = format!(
-        "sys: 3 sites to send to; groups are taken as the line of ME says\n    site: batch (sys:2)\n        \
+        "sys: 3 sites to feed; accepted groups: the line of ME\n    site: batch (sys:2)\n        \
          note: nothing says where batches for site go: write a line for it, class u, in batchparms, or `via = {{ batch = ... }}' in its [[site]]\n    \
          site:2: files (sys:3)\n    other: news (broadsheet.toml:{line}:8)\n"
     );
@@ -159,7 +159,7 @@ fn sites_of_both_files_are_told_with_their_place() {
     assert_eq!(told.status, 0, "{told:?}");
     assert!(
         told.out
-            .contains("sys: 1 site to send to; all groups are taken"),
+            .contains("sys: 1 site to feed; accepted groups: all"),
         "{told:?}"
     );
 }
@@ -174,7 +174,7 @@ fn accept_of_the_settings_rules_what_is_taken() {
         format!("accept = \"alt\"\n{settings}").as_bytes(),
     );
     let told = program.run(&["check", "--dir", "news"]);
-    let said = "groups are taken as accept says (broadsheet.toml:1:1)";
+    let said = "accepted groups: accept (broadsheet.toml:1:1)";
     assert!(told.out.contains(said), "{told:?}");
     // Below a section it would be that section's.
     let wrong = settings.replace("[limits]\n", "[limits]\naccept = \"alt\"\n");
@@ -206,7 +206,7 @@ fn tables_of_access_that_can_never_fit_are_faults() {
     ] {
         let told = checked(&program, &format!("[[access]]\nname = \"a\"\n{key}\n"));
         assert_eq!(told.status, 1, "{told:?}");
-        let said = ": a never fits: it is for TLS, and there is no nntp.certificate";
+        let said = ": a never matches: it requires TLS, and nntp.certificate is not set";
         assert!(told.out.contains(said), "{told:?}");
     }
 }
@@ -220,15 +220,15 @@ fn keys_of_access_that_change_nothing_are_noted() {
     );
     assert_eq!(told.status, 0, "{told:?}");
     for said in [
-        ": a has approve and no `post', so it changes nothing\n",
-        ": a has posts_per_minute_max and no `post', so it changes nothing\n",
-        ": a has articles_per_minute_max and no `send', so it changes nothing\n",
+        ": a has approve without `post', so approve has no effect\n",
+        ": a has posts_per_minute_max without `post', so posts_per_minute_max has no effect\n",
+        ": a has articles_per_minute_max without `send', so articles_per_minute_max has no effect\n",
     ] {
         assert!(told.out.contains(said), "{said}: {told:?}");
     }
     let table = "[[access]]\nname = \"a\"\npost = \"*\"\napprove = true\n";
     let told = checked(&program, table);
-    assert!(!told.out.contains("changes nothing"), "{told:?}");
+    assert!(!told.out.contains("has no effect"), "{told:?}");
 }
 
 #[test]
@@ -247,7 +247,9 @@ fn a_program_that_is_not_there_is_noted() {
         let told = program.run(&["check", "--dir", "news"]);
         program.write("news/broadsheet.toml", before.as_bytes());
         assert_eq!(told.status, 0, "{told:?}");
-        let is_noted = told.out.contains("note: no such program can be run");
+        let is_noted = told
+            .out
+            .contains("note: the program does not exist or is not executable");
         assert_eq!(is_noted, !is_there, "{line}: {told:?}");
     }
 }

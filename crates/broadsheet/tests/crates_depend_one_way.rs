@@ -16,6 +16,7 @@ const ORDER: &[&str] = &[
     "access",
     "nntp",
     "server",
+    "settings",
     "broadsheet",
 ];
 

@@ -6,7 +6,7 @@
 use std::convert::Infallible;
 use std::net::IpAddr;
 
-use access::{Access, ClientIdentity, Grant, Login, Rights, Tables};
+use access::{Access, ClientIdentity, Grant, Login, Rights};
 use article::date::{Utc, write_utc};
 use article::{Article, Form, wire};
 use groups::{Active, Matrix, Sender, Sites};
@@ -171,7 +171,7 @@ fn text_of(lines: &[Line]) -> String {
 }
 
 fn rights(lines: &[Line], who: &Who) -> Rights {
-    let tables = Tables::parse(&text_of(lines)).unwrap_or_else(|faults| panic!("{faults:?}"));
+    let tables = settings::access(&text_of(lines)).unwrap_or_else(|faults| panic!("{faults}"));
     let address = who
         .address
         .map(|address| address.parse::<IpAddr>().unwrap());

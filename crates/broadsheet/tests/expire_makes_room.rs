@@ -46,12 +46,12 @@ fn what_has_used_up_most_of_its_life_goes_first() {
     let first = lines.next().unwrap();
     assert!(first.starts_with("space: "), "{told:?}");
     assert!(
-        first.ends_with(" KiB more must go; lives shortened to 50.0 %"),
+        first.ends_with(" KiB more needed; lives would be shortened to 50.0 %"),
         "{told:?}"
     );
     assert_eq!(lines.next(), Some("space: comp 10 days -> 5.0 days"));
     assert_eq!(lines.next(), Some("space: sci 20 days -> 10.0 days"));
-    assert!(told.out.contains("4 articles would go"), "{told:?}");
+    assert!(told.out.contains("4 articles would be removed"), "{told:?}");
 
     let told = expire(&program, &["expire", "--json"], 5);
     assert_eq!(told.status, 0, "{told:?}");
@@ -60,7 +60,7 @@ fn what_has_used_up_most_of_its_life_goes_first() {
     assert_eq!(told["space"]["bytes_missing"], 0, "{told}");
     assert_eq!(told["space"]["lives"][0]["patterns"], "comp", "{told}");
     let again = expire(&program, &["expire"], 5);
-    assert_eq!(again.out, "0 articles gone, 0 of 8 links\n", "{again:?}");
+    assert_eq!(again.out, "0 articles removed, 0 of 8 links\n", "{again:?}");
 }
 
 #[test]
@@ -77,7 +77,7 @@ fn what_cannot_be_found_is_told_and_ends_with_1() {
     assert_eq!(told.status, 1, "{told:?}");
     assert!(told.err.contains("are still missing"), "{told:?}");
     assert!(
-        told.out.contains("8 articles gone, 8 of 12 links"),
+        told.out.contains("8 articles removed, 8 of 12 links"),
         "{told:?}"
     );
     let shown = |id: &str| program.run(&["article", "--dir", "news", id]).status;
@@ -91,9 +91,9 @@ fn the_least_life_holds_whatever_is_asked_for() {
     program.write("news/explist", b"/bounds/ x 4-9-never -\nall x 10 -\n");
     let told = expire(&program, &["expire", "--force"], 3);
     assert_eq!(told.status, 1, "{told:?}");
-    assert!(told.out.contains("0 articles gone"), "{told:?}");
+    assert!(told.out.contains("0 articles removed"), "{told:?}");
     let told = expire(&program, &["expire", "--force"], 5);
-    assert!(told.out.contains("12 articles gone"), "{told:?}");
+    assert!(told.out.contains("12 articles removed"), "{told:?}");
 }
 
 #[test]
@@ -103,17 +103,20 @@ fn expireiflow_runs_only_when_little_is_free() {
     std::os::unix::fs::symlink(env!("CARGO_BIN_EXE_broadsheet"), &link).unwrap();
     let told = program.run_as(&link, &["--dir", "news", "1"], b"");
     assert_eq!(told.status, 0, "{told:?}");
-    assert!(told.out.ends_with(" are free: nothing to do\n"), "{told:?}");
+    assert!(
+        told.out.ends_with(" are free: expire is not needed\n"),
+        "{told:?}"
+    );
     assert_eq!(told.out.lines().count(), 1);
     let told = expire(&program, &["expireiflow", "--json", "1"], 30).summary();
     assert_eq!(told["ran"], false);
 
     let told = expire(&program, &["expireiflow", "-n", "999999999"], 5);
     assert_eq!(told.status, 1, "{told:?}");
-    assert!(told.out.contains("8 articles would go"), "{told:?}");
+    assert!(told.out.contains("8 articles would be removed"), "{told:?}");
     let told = expire(&program, &["expireiflow", "--force", "999999999"], 5);
     assert_eq!(told.status, 1, "{told:?}");
-    assert!(told.out.contains("8 articles gone"), "{told:?}");
+    assert!(told.out.contains("8 articles removed"), "{told:?}");
     let told = program.run_as(&link, &["--dir", "news", "lots"], b"");
     assert_eq!(told.status, 64, "{told:?}");
 }

@@ -239,7 +239,7 @@ fn expire_passes_the_classic_regression() {
     let told = expire(&["-p", "explist.reg"]);
     assert_eq!(told.status, 0, "{told:?}");
     assert!(
-        told.out.starts_with("0 articles gone"),
+        told.out.starts_with("0 articles removed"),
         "nothing goes twice: {told:?}"
     );
 }

@@ -215,11 +215,11 @@ fn what_seems_to_have_come_in_the_future_stays_and_is_reported() {
         assert_eq!(told.status, 0, "{told:?}");
         assert!(
             told.err
-                .contains("12 articles arrived in the future and stay"),
+                .contains("12 articles have an arrival time in the future and stay"),
             "{told:?}"
         );
         assert!(
-            told.out.contains("0 articles gone, 0 of 12 links"),
+            told.out.contains("0 articles removed, 0 of 12 links"),
             "{told:?}"
         );
     }
@@ -259,7 +259,10 @@ fn more_than_a_part_of_all_needs_force() {
     );
     let told = expire(&program, now() + 2 * DAY, &["-n"]);
     assert!(
-        told.status == 0 && told.out.contains("10 articles would go, 10 of 10 links"),
+        told.status == 0
+            && told
+                .out
+                .contains("10 articles would be removed, 10 of 10 links"),
         "{told:?}"
     );
     assert_eq!(state(&program), before);
@@ -278,7 +281,7 @@ fn more_than_a_part_of_all_needs_force() {
     with_part("0.6");
     let told = expire(&program, now() + 2 * DAY, &[]);
     assert!(
-        told.status == 0 && told.out.contains("6 articles gone, 6 of 10 links"),
+        told.status == 0 && told.out.contains("6 articles removed, 6 of 10 links"),
         "{told:?}"
     );
     program.write("news/explist", seven);
@@ -289,7 +292,7 @@ fn more_than_a_part_of_all_needs_force() {
     );
     let told = expire(&program, now() + 2 * DAY, &["--force"]);
     assert!(
-        told.status == 0 && told.out.contains("4 articles gone, 4 of 4 links"),
+        told.status == 0 && told.out.contains("4 articles removed, 4 of 4 links"),
         "{told:?}"
     );
     assert_eq!(

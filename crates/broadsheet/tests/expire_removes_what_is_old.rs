@@ -42,11 +42,12 @@ fn each_group_loses_what_is_old_by_its_own_rule() {
     let (two, ten, fifty) = (later(2), later(10), later(50));
     let told = program.run(&["expire", "--dir", "news", "-n", "--now", &two]);
     assert!(
-        told.out.contains("1 articles would go, 2 of 3 links"),
+        told.out
+            .contains("1 articles would be removed, 2 of 3 links"),
         "{told:?}"
     );
     let told = program.run(&["expire", "--dir", "news", "--now", &two]);
-    assert!(told.err.contains("say --force"), "{told:?}");
+    assert!(told.err.contains("use --force"), "{told:?}");
     let told = program.run(&["expire", "--dir", "news", "--now", &two, "--force"]);
     assert_eq!(told.status, 0, "{told:?}");
     let shown = |id: &str| program.run(&["article", "--dir", "news", id]).status;

@@ -49,7 +49,7 @@ fn what_waits_is_told() {
     let text = program.run(&["status", "--dir", "news"]).out;
     let line = "feeds            3, articles wait for 3: one (5 articles), two (10 articles), three (2 articles)\n";
     assert!(
-        text.contains(line) && text.contains("daemon           does not run\n"),
+        text.contains(line) && text.contains("daemon           not running\n"),
         "{text}"
     );
 
@@ -126,7 +126,7 @@ fn a_way_keeps_its_name_when_lines_come_and_go() {
     assert_eq!(waiting(&program, "x:2"), 6);
     let told = program.run(&["feed", "list", "--dir", "news"]);
     let left =
-        "x  no longer in sys: remove feeds/x unless its line comes back\n    waiting 4 articles";
+        "x  no longer in sys: remove feeds/x if the site does not return\n    waiting 4 articles";
     assert!(told.out.contains(left), "{told:?}");
     program.run(&["feed", "resume", "--dir", "news", "x:2"]);
     let told = program.run(&["feed", "flush", "--dir", "news"]);

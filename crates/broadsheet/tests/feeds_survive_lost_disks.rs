@@ -270,7 +270,10 @@ fn a_full_in_coming_is_waited_for() {
     file(&program, "first", 20, 1500);
     let told = program.run(&["sendbatches", "--dir", "news"]);
     assert_eq!(told.status, 1, "{told:?}");
-    assert!(told.err.contains("free where batches wait"), "{told:?}");
+    assert!(
+        told.err.contains("free in the directory of its batches"),
+        "{told:?}"
+    );
     drop(small);
     exchange(&program);
     assert_eq!(ids(&program, "west"), ids(&program, "news"));

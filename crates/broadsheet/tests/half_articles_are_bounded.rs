@@ -63,8 +63,14 @@ fn they_keep_no_other_article_out() {
         .take(3)
         .map(|half| half.ask("."))
         .collect();
-    assert!(answers[0].starts_with("436 Too much"), "{answers:?}");
-    assert!(answers[1].starts_with("400 Too much"), "{answers:?}");
+    assert!(
+        answers[0].starts_with("436 Too many articles"),
+        "{answers:?}"
+    );
+    assert!(
+        answers[1].starts_with("400 Too many articles"),
+        "{answers:?}"
+    );
     assert!(answers[2].starts_with("441 Try again later"), "{answers:?}");
     assert_eq!(clients[1].line(), "", "the connection is over");
     assert!(clients[0].ask("DATE").starts_with("111 "));

@@ -115,5 +115,5 @@ fn what_has_expired_is_known_by_its_id_while_that_is_remembered() {
         format!("comp/lang/c/2\n{}\ncomp/misc/1\n", id("c", 2)).as_bytes(),
     );
     assert_eq!((told.status, told.out.lines().count()), (1, 2), "{told:?}");
-    assert_eq!(told.err, "broadsheet: no article comp/lang/c/2\n");
+    assert_eq!(told.err, "broadsheet: no such article: comp/lang/c/2\n");
 }

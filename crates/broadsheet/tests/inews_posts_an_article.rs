@@ -330,7 +330,7 @@ fn a_post_that_is_filed_is_never_told_as_refused() {
     ];
     let told = post(&program, &words, b"x\n");
     assert_eq!(told.status, 2, "{told:?}");
-    assert!(told.err.contains("is filed, but"), "{told:?}");
+    assert!(told.err.contains("was filed, but"), "{told:?}");
     assert_eq!(told.summary()["status"], "posted", "{told:?}");
     assert!(!program.path("home/dead.article").exists());
     let id = told.summary()["message_id"]

@@ -90,7 +90,7 @@ fn anything_else_in_the_way_is_left_alone() {
 fn a_slip_makes_nothing() {
     let program = Program::new();
     for (words, told) in [
-        (&["--dir", "news"][..], "wants --name"),
+        (&["--dir", "news"][..], "--name is missing"),
         (&["--dir", "news", "--name", "a!b"], "may not hold '!'"),
         (
             &["--dir", "news", "--name", "a", "--active", "absent"],

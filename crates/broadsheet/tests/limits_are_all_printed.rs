@@ -94,7 +94,7 @@ const ALSO: &[(&str, &str)] = &[
     ),
     ("groups::site::SITES_MAX", "groups::sites::SITES_MAX"),
     (
-        "store::spool::SEGMENT_BYTES_MAX",
+        "store::spool::options::SEGMENT_BYTES_MAX",
         "store::SEGMENT_BYTES_MAX",
     ),
     (
@@ -138,8 +138,8 @@ const ALSO: &[(&str, &str)] = &[
         "broadsheet::daemon::MAILS_MAX",
     ),
     (
-        "server::shared::ON_THE_WAY_ALL_BYTES_MAX",
-        "server::ON_THE_WAY_ALL_BYTES_MAX",
+        "server::shared::IN_FLIGHT_ALL_BYTES_MAX",
+        "server::IN_FLIGHT_ALL_BYTES_MAX",
     ),
     ("server::shared::HELD_BYTES_MAX", "server::HELD_BYTES_MAX"),
     (
@@ -159,16 +159,16 @@ const ALSO: &[(&str, &str)] = &[
         "server::HANDSHAKE_SECONDS_MAX",
     ),
     (
-        "server::network::TURN_MILLISECONDS_MAX",
-        "server::TURN_MILLISECONDS_MAX",
+        "server::network::TIME_SLICE_MILLISECONDS_MAX",
+        "server::TIME_SLICE_MILLISECONDS_MAX",
     ),
     (
         "server::network::ROUND_MILLISECONDS_MAX",
         "server::ROUND_MILLISECONDS_MAX",
     ),
     (
-        "server::connection::ON_THE_WAY_BYTES_MAX",
-        "server::ON_THE_WAY_BYTES_MAX",
+        "server::connection::IN_FLIGHT_BYTES_MAX",
+        "server::IN_FLIGHT_BYTES_MAX",
     ),
     (
         "server::reservations::RESERVATION_SECONDS_MAX",
@@ -199,10 +199,7 @@ const ALSO: &[(&str, &str)] = &[
     ("nntp::lib::LOGINS_FAILED_MAX", "nntp::LOGINS_FAILED_MAX"),
     ("nntp::lib::OUT_BYTES_MAX", "nntp::OUT_BYTES_MAX"),
     ("store::log::position::POSITION_MAX", "store::POSITION_MAX"),
-    (
-        "store::spool::current::PAD_BYTES_MAX",
-        "store::PAD_BYTES_MAX",
-    ),
+    ("store::log::art::PAD_BYTES_MAX", "store::PAD_BYTES_MAX"),
     (
         "store::check::report::FINDINGS_MAX",
         "store::fsck::FINDINGS_MAX",
@@ -216,7 +213,10 @@ const ALSO: &[(&str, &str)] = &[
         "store::history::expires_header::TEXT_BYTES_MAX",
         "store::expires_header::TEXT_BYTES_MAX",
     ),
-    ("server::shared::DAMAGE_TOLD_MAX", "server::DAMAGE_TOLD_MAX"),
+    (
+        "server::shared::DAMAGE_REMEMBERED_MAX",
+        "server::DAMAGE_REMEMBERED_MAX",
+    ),
     (
         "store::io::salvage::PASSED_BYTES_MAX",
         "store::PASSED_BYTES_MAX",

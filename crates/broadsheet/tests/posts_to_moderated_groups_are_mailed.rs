@@ -134,7 +134,8 @@ fn a_program_that_fails_loses_nothing() {
     let told = post(&program, &["injnews"], POST);
     assert_eq!(told.status, 0, "{told:?}");
     assert!(
-        told.err.contains("the mail to the moderator waits"),
+        told.err
+            .contains("the mail to the moderator stays in mail.queue/"),
         "{told:?}"
     );
     assert!(

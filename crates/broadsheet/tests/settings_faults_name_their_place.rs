@@ -31,7 +31,7 @@ fn no_settings_at_all() {
     let told = Program::new().run(&["check", "--dir", "nowhere"]);
     assert_eq!(told.status, 2);
     assert!(
-        told.err.contains("nowhere is no news directory"),
+        told.err.contains("nowhere is not a news directory"),
         "{told:?}"
     );
     assert!(told.err.contains("broadsheet init"), "{told:?}");
@@ -59,16 +59,19 @@ fn what_the_server_cannot_go_by() {
     for (keys, told) in [
         (
             &[("listen", "\"127.0.0.1\"")][..],
-            "nntp.listen `127.0.0.1' is no address to listen at",
+            "nntp.listen `127.0.0.1' is not a valid listening address",
         ),
         (
             &[("listen", "\"localhost:3120\"")],
-            "nntp.listen `localhost:3120' is no address",
+            "nntp.listen `localhost:3120' is not a valid listening address",
         ),
-        (&[("listen", "\"*\"")], "nntp.listen `*' is no address"),
+        (
+            &[("listen", "\"*\"")],
+            "nntp.listen `*' is not a valid listening address",
+        ),
         (
             &[("listen", "\"::1:119\"")],
-            "nntp.listen `::1:119' is no address",
+            "nntp.listen `::1:119' is not a valid listening address",
         ),
         (
             &[("listen", "\"127.0.0.1:3119, 127.0.0.1:3119\"")],
@@ -132,27 +135,27 @@ fn a_key_that_others_may_read_or_that_is_no_file() {
         assert!(told.err.contains(part), "{part}: {told:?}");
         let told = program.run(&["check", "--dir", "news"]);
         assert_eq!(told.status, 1, "{told:?}");
-        assert!(told.out.contains("[nntp]: FAULT: "), "{told:?}");
+        assert!(told.out.contains("[nntp]: ERROR: "), "{told:?}");
         assert!(told.out.contains(part), "{part}: {told:?}");
     };
-    fault("cert.pem: cannot be read");
+    fault("cert.pem: cannot read");
     program.write("news/cert.pem", made.cert.pem().as_bytes());
-    fault("key.pem: cannot be read");
+    fault("key.pem: cannot read");
     std::fs::create_dir(program.path("news/key.pem")).unwrap();
-    fault("key.pem: is no regular file");
+    fault("key.pem: not a regular file");
     std::fs::remove_dir(program.path("news/key.pem")).unwrap();
     let key = made.signing_key.serialize_pem();
     program.write("news/key.pem", key.as_bytes());
     let mode = |mode| std::fs::Permissions::from_mode(mode);
     std::fs::set_permissions(program.path("news/key.pem"), mode(0o644)).unwrap();
-    fault("key.pem: others may read this private key (mode 0644)");
+    fault("key.pem: other users may read this private key (mode 0644)");
     program.write("news/cert.pem", key.as_bytes());
-    fault("cert.pem: no certificate in it");
+    fault("cert.pem: no certificate found");
     // The right ones.
     program.write("news/cert.pem", made.cert.pem().as_bytes());
     std::fs::set_permissions(program.path("news/key.pem"), mode(0o600)).unwrap();
     let told = program.run(&["check", "--dir", "news"]);
     assert_eq!(told.status, 0, "{told:?}");
-    let said = "[nntp]: listens nowhere by itself; certificate for news.example.org, good until ";
+    let said = "[nntp]: no addresses to listen at; certificate for news.example.org, valid until ";
     assert!(told.out.contains(said), "{told:?}");
 }

@@ -84,8 +84,7 @@ fn keys_of_every_kind_are_imported_and_verify() {
     assert_eq!(told.out.lines().count(), 4, "{told:?}");
     let told = program.run(&["key", "list", "--dir", "news"]);
     assert!(
-        told.out
-            .contains("RSA of 1024 bits, an old key of version 3\n"),
+        told.out.contains("RSA of 1024 bits, old key format 3\n"),
         "{told:?}"
     );
 }
@@ -216,7 +215,7 @@ fn one_key_of_several_is_chosen_and_removed() {
     ];
     let told = program.run(&words);
     assert_eq!(told.status, 1);
-    assert!(told.err.contains("say --key with one of"), "{told:?}");
+    assert!(told.err.contains("add --key with one of"), "{told:?}");
     for key in ["old.example", "067B7717"] {
         let told = program.run(&[&words[..], &["--key", key]].concat());
         assert_eq!(told.status, 0, "{told:?}");

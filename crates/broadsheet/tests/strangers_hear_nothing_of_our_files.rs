@@ -36,11 +36,11 @@ fn the_journal_does() {
     let mut client = served.client();
     assert!(client.ask("AUTHINFO USER anna").starts_with("381 "));
     let told = client.ask("AUTHINFO PASS secret");
-    assert_eq!(told, "403 Nobody can log in now; try again later");
+    assert_eq!(told, "403 Logins are not possible now; try again later");
     let line = served.daemon.until_said("login_failed");
-    assert!(line.contains("users:1: it has not four fields"), "{line}");
+    assert!(line.contains("users:1: a line has four fields"), "{line}");
     let told = client.ask("LIST NEWSGROUPS");
-    assert_eq!(told, "403 Cannot be looked up now; try again later");
+    assert_eq!(told, "403 Lookup failed; try again later");
     let line = served.daemon.until_said("store_unreadable");
     assert!(line.contains("newsgroups"), "{line}");
 }

@@ -7,18 +7,18 @@ use program::Program;
 fn unknown_words_and_flags_name_the_nearest() {
     let program = Program::new();
     for (words, told) in [
-        (&[][..], "which command?"),
+        (&[][..], "a command is missing"),
         (&["rnew"], "did you mean rnews?"),
         (&["group", "lst"], "did you mean group list?"),
         (&["rnews", "--jsn"], "did you mean --json?"),
         (&["rnews", "--sync", "comit"], "did you mean commit?"),
         (&["rnews", "-d"], "broadsheet explain FILE"),
-        (&["fsck", "extra"], "takes no operands"),
-        (&["group", "match", "comp"], "wants PATTERN GROUP..."),
-        (&["rnews"], "which news directory?"),
+        (&["fsck", "extra"], "accepts no operands"),
+        (&["group", "match", "comp"], "needs PATTERN GROUP..."),
+        (&["rnews"], "the news directory is missing"),
         (
             &["serve", "--dir", "news", "--listen", "localhost:119"],
-            "--listen: `localhost:119' is no address to listen at",
+            "--listen: `localhost:119' is not a valid listening address",
         ),
     ] {
         let said = program.run(words);
@@ -34,9 +34,9 @@ fn values_that_cannot_be_are_refused_before_anything_is_done() {
     for (words, told) in [
         (
             &["-c", "here"][..],
-            "-c wants an absolute directory, not `here'",
+            "-c needs an absolute directory, not `here'",
         ),
-        (&["-o", "soon"], "--older wants a whole number, not `soon'"),
+        (&["-o", "soon"], "--older needs a whole number, not `soon'"),
     ] {
         let words: Vec<&str> = ["rnews", "--dir", "news"]
             .iter()

@@ -164,5 +164,5 @@ fn a_low_mark_never_goes_back_and_that_is_told() {
 fn the_number_sign_is_refused_with_a_hint() {
     let told = news().run(&["upact", "--dir", "news", "-#"]);
     assert_eq!(told.status, 64);
-    assert!(told.err.contains("leave it out"), "{told:?}");
+    assert!(told.err.contains("omit it"), "{told:?}");
 }

@@ -76,14 +76,19 @@ fn what_cannot_be_is_refused_and_changes_nothing() {
             &["add", "anna"][..],
             "x\n",
             1,
-            "there is a user `anna' already",
+            "the user `anna' exists already",
         ),
         (&["add", "bert"], "\n", 1, "the password is empty"),
         (&["add", "bert"], "", 1, "the password is empty"),
         (&["add", "bert"], "a\tb\n", 1, "control character"),
         (&["passwd", "anna"], "\n", 1, "the password is empty"),
-        (&["passwd", "bert"], "x\n", 1, "there is no user `bert'"),
-        (&["remove", "bert"], "", 1, "there is no user `bert'"),
+        (
+            &["passwd", "bert"],
+            "x\n",
+            1,
+            "the user `bert' does not exist",
+        ),
+        (&["remove", "bert"], "", 1, "the user `bert' does not exist"),
         (&["add", "a b"], "x\n", 64, "holds ' '"),
         (&["add", "a:b"], "x\n", 64, "holds ':'"),
         (&["add", "*"], "x\n", 64, "is no name"),
@@ -91,13 +96,13 @@ fn what_cannot_be_is_refused_and_changes_nothing() {
             &["add", "bert", "--no-password"],
             "",
             64,
-            "wants a --certificate",
+            "--no-password needs --certificate",
         ),
         (
             &["add", "bert", "--certificate", "sha256:1"],
             "x\n",
             64,
-            "is no fingerprint",
+            "is not a fingerprint",
         ),
     ] {
         let (code, said) = user(&program, words, input);
@@ -113,9 +118,9 @@ fn a_file_with_a_bad_line_is_not_written_over() {
     program.write("news/users", b"anna - - -\njunk\n");
     let (status, told) = user(&program, &["add", "bert"], "x\n");
     assert_eq!(status, 2, "{told}");
-    assert!(told.contains("users:2: it has not four fields"), "{told}");
+    assert!(told.contains("users:2: a line has four fields"), "{told}");
     assert_eq!(program.read("news/users"), "anna - - -\njunk\n");
     let told = program.run(&["check", "--dir", "news"]);
     assert_eq!(told.status, 1);
-    assert!(told.out.contains("users: FAULT: "), "{told:?}");
+    assert!(told.out.contains("users: ERROR: "), "{told:?}");
 }

@@ -143,7 +143,7 @@ fn jobs_that_wait_hold_it_up_and_what_is_put_off_comes_later() {
         sent += told.count("articles");
         if sent < 60 {
             assert_eq!(told.status, 1, "{told:?}");
-            assert_eq!(told.summary()["why"], "2 batches wait to be taken already");
+            assert_eq!(told.summary()["why"], "2 batches are in its queue already");
             assert_eq!(queuelen(&uucp), "2\n");
             // Nothing is added while nobody calls.
             assert_eq!(sendbatches(&uucp).count("batches"), 0);

@@ -1,49 +1,49 @@
-//! What stops expire before it starts. All of it is the administrator's to mend.
+//! The errors of reading a policy. The administrator has to correct all of them.
 
 use thiserror::Error;
 
 use crate::dates::DatesError;
 
-/// Why there is no policy to expire by. Nothing has been touched.
+/// The reason why there is no policy. Nothing has been removed.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum Error {
     /// There is no policy file.
     #[error("no expiry policy: {file} does not exist; nothing is expired without one")]
     Missing {
-        /// Its name.
+        /// Name of the file.
         file: String,
     },
-    /// The policy file has no rule in it.
+    /// The policy file contains no rule.
     #[error("no expiry policy: {file} contains no rule; nothing is expired without one")]
     Empty {
-        /// Its name.
+        /// Name of the file.
         file: String,
     },
-    /// The policy file is too large to be one.
-    #[error("{file} is larger than {max} bytes; is it an expiry policy?")]
+    /// The policy file exceeds the size limit.
+    #[error("{file} is larger than {max} bytes; check that it is an expiry policy")]
     Size {
-        /// Its name.
+        /// Name of the file.
         file: String,
-        /// The limit.
+        /// The limit, bytes.
         max: u64,
     },
     /// The policy file cannot be read.
     #[error("cannot read {file}: {fault}")]
     Read {
-        /// Its name.
+        /// Name of the file.
         file: String,
-        /// What the system said.
+        /// The error of the system.
         fault: std::io::Error,
     },
-    /// A line, or a table of `broadsheet.toml`, is wrong.
+    /// A line, or a table of `broadsheet.toml`, is invalid.
     #[error("{file}:{line}: {fault}")]
     Line {
-        /// The file's name.
+        /// Name of the file.
         file: String,
         /// Number of the line, from 1.
         line: usize,
-        /// What is wrong with it.
+        /// The error in the line.
         fault: LineFault,
     },
     /// A group of the active file has no rule.
@@ -52,20 +52,12 @@ pub enum Error {
         more(*others)
     )]
     Uncovered {
-        /// The policy file's name.
+        /// Name of the policy file.
         file: String,
         /// The first such group, in the order of the active file.
         group: String,
         /// How many more there are.
         others: usize,
-    },
-    /// `broadsheet.toml` is not TOML, or has a key that is not known.
-    #[error("{file}: {fault}")]
-    Toml {
-        /// The file's name.
-        file: String,
-        /// What the reader said, with line and column.
-        fault: String,
     },
 }
 
@@ -77,42 +69,40 @@ fn more(count: usize) -> String {
     }
 }
 
-/// What is wrong with one line of a policy.
+/// The error in one line of a policy.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum LineFault {
-    /// Not four fields.
-    #[error("has {0} fields where `patterns {{m|u|x}} dates directory' has 4")]
+    /// The line does not have four fields.
+    #[error("has {0} fields; `patterns {{m|u|x}} dates directory' has 4")]
     Fields(usize),
-    /// A second field other than m, u, x.
-    #[error("has `{0}' where m (moderated), u (unmoderated) or x (any) belongs")]
+    /// The second field is not m, u or x.
+    #[error("has `{0}' in the second field; use m (moderated), u (unmoderated) or x (any)")]
     Moderation(String),
-    /// A line for expire itself that is not known.
+    /// An unknown line in slashes.
     #[error("starts with `{0}'; only /bounds/ and /expired/ are known")]
     Special(String),
     /// A second `/expired/` line.
     #[error("is a second /expired/ line; the first is line {0}")]
     ExpiredTwice(usize),
-    /// The dates are wrong.
+    /// The dates are invalid.
     #[error(transparent)]
     Dates(#[from] DatesError),
-    /// `@`, but nobody said where to.
-    #[error(
-        "archives to `@', but no archive directory was given (expire -a, or archive_directory)"
-    )]
+    /// `@`, but no archive directory is set.
+    #[error("archives to `@', but no archive directory is set (expire -a, or archive_directory)")]
     NoArchive,
-    /// A directory that is none.
-    #[error("has `{0}' where an archive directory, `-' or `@' belongs")]
+    /// An invalid archive directory.
+    #[error("has `{0}' in place of an archive directory, `-' or `@'")]
     Directory(String),
-    /// More than there may be.
-    #[error("is rule number {number}; there may be {max}")]
+    /// Too many rules.
+    #[error("is rule number {number}; the limit is {max}")]
     TooManyRules {
-        /// Which it is, from 1.
+        /// Number of the rule, from 1.
         number: usize,
         /// The limit.
         max: usize,
     },
-    /// A key of a table is wrong.
+    /// An invalid key of a table.
     #[error("{0}")]
     Key(String),
 }

@@ -288,7 +288,7 @@ mod tests {
         assert!(archives.iter().all(|archive| archive.path == b"/arch"));
         assert_eq!(
             fault("all x 5 @"),
-            "explist:1: archives to `@', but no archive directory was given (expire -a, or archive_directory)"
+            "explist:1: archives to `@', but no archive directory is set (expire -a, or archive_directory)"
         );
     }
 
@@ -310,19 +310,19 @@ mod tests {
         for (text, want) in [
             (
                 "all x 5 -\nall x 5\n",
-                "explist:2: has 3 fields where `patterns {m|u|x} dates directory' has 4",
+                "explist:2: has 3 fields; `patterns {m|u|x} dates directory' has 4",
             ),
             (
                 "all x 5 - extra",
-                "explist:1: has 5 fields where `patterns {m|u|x} dates directory' has 4",
+                "explist:1: has 5 fields; `patterns {m|u|x} dates directory' has 4",
             ),
             (
                 "all y 5 -",
-                "explist:1: has `y' where m (moderated), u (unmoderated) or x (any) belongs",
+                "explist:1: has `y' in the second field; use m (moderated), u (unmoderated) or x (any)",
             ),
             (
                 "all mu 5 -",
-                "explist:1: has `mu' where m (moderated), u (unmoderated) or x (any) belongs",
+                "explist:1: has `mu' in the second field; use m (moderated), u (unmoderated) or x (any)",
             ),
             (
                 "/bound/ x 5 -",
@@ -338,15 +338,15 @@ mod tests {
             ),
             (
                 "all x 5 =",
-                "explist:1: has `=' where an archive directory, `-' or `@' belongs",
+                "explist:1: has `=' in place of an archive directory, `-' or `@'",
             ),
             (
                 "all x 5 =-",
-                "explist:1: has `=-' where an archive directory, `-' or `@' belongs",
+                "explist:1: has `=-' in place of an archive directory, `-' or `@'",
             ),
             (
                 "\0\0\0\0",
-                "explist:1: has 1 fields where `patterns {m|u|x} dates directory' has 4",
+                "explist:1: has 1 fields; `patterns {m|u|x} dates directory' has 4",
             ),
         ] {
             assert_eq!(fault(text), want, "{text:?}");

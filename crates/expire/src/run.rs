@@ -113,7 +113,7 @@ pub fn run(
             archive.hold((&policy, &surveys), &mut plan)?;
         }
     }
-    check_exceptions(dir, &reader, &surveys, &plan)?;
+    check_exceptions(&reader, &surveys, &plan)?;
     if !is_dry && !options.force {
         check_fraction(&plan, shortage.is_some(), options.space.max_fraction)?;
     }
@@ -208,26 +208,13 @@ fn reclaim_policy(space: &Space, is_short: bool) -> ReclaimPolicy {
 }
 
 /// Refuses to run if a derived file could not be read, or does not list all live articles with an Expires of their own: the default would remove them.
-fn check_exceptions(
-    dir: &Path,
-    reader: &Reader,
-    surveys: &[Survey],
-    plan: &Plan,
-) -> Result<(), store::Error> {
+fn check_exceptions(reader: &Reader, surveys: &[Survey], plan: &Plan) -> Result<(), store::Error> {
     for survey in surveys {
-        survey.was_readable(&dir.join("segments"))?;
+        survey.was_readable()?;
     }
     let touched = |survey: &&Survey| plan.expiry.touched.contains(&survey.base());
-    for survey in surveys.iter().filter(touched) {
-        if !survey.has_its_exceptions(reader.expired()) {
-            return Err(store::Error::Damaged {
-                path: dir.join(format!("segments/{:020}.exp", survey.base())),
-                offset: 0,
-                what: "it does not list all articles with an Expires",
-            });
-        }
-    }
-    Ok(())
+    let mut touched = surveys.iter().filter(touched);
+    touched.try_for_each(|survey| survey.check_exceptions(reader.expired()))
 }
 
 /// Refuses to run if it would remove more than one run may.

@@ -86,10 +86,7 @@ fn three_failures_hold_the_rest() {
     assert_eq!((told.archived.copies, told.archived.failed), (0, 3));
     assert_eq!((told.archived.held, told.plan.total.links), (2, 1));
     let last = told.archived.errors.last().unwrap();
-    assert!(
-        last.contains("this run archives nothing more"),
-        "{last}"
-    );
+    assert!(last.contains("this run archives nothing more"), "{last}");
     assert_eq!(newsdir.stay(&LINKS), [true, true, true, true, false, true]);
     check_after_repair(&newsdir, &["b", "c", "d"]);
 }

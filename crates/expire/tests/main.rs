@@ -11,5 +11,4 @@ mod expire_ctl_is_converted;
 mod policy_against_a_model;
 mod removals_agree_with_a_model;
 mod space_removes_the_oldest_by_share_of_life;
-mod tables_and_explist_are_the_same_policy;
 mod without_a_policy_nothing_is_expired;

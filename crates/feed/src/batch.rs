@@ -1,4 +1,4 @@
-//! Batches in native form: `#! rnews N`, a newline, and the N bytes of an article, one after the other.
+//! Batches in native form: `#! rnews N`, a newline and the N bytes of an article, for each article (RFC 5537, 3.1).
 
 use article::wire::push_native_flagged;
 use store::Record;
@@ -6,11 +6,11 @@ use store::Record;
 use crate::Error;
 use crate::builder::Builder;
 
-/// The longest line in front of an article: `#! rnews`, a blank, 20 digits, a newline.
+/// Longest line before an article (`#! rnews`, a blank, 20 digits, a newline), bytes.
 const ARTICLE_LINE_BYTES_MAX: usize = WORDS.len() + 21;
 const WORDS: &[u8] = b"#! rnews ";
 
-/// Appends an article with its line, exactly as it was filed.
+/// Appends an article with its line, exactly as filed.
 pub fn push_article(out: &mut Vec<u8>, record: &Record<'_>) {
     push(out, record.wire_article(), record.head.no_final_newline);
 }
@@ -40,10 +40,10 @@ fn push(out: &mut Vec<u8>, wire: &[u8], no_final_newline: bool) {
     }
 }
 
-/// Articles put together until they have the size a site wants.
+/// A batch under construction, up to the size for a site.
 ///
-/// The rule is that of C News: the batch is closed when the next article, with its line, would make it larger than its size; an
-/// article that is larger by itself makes a batch alone.
+/// The rule is that of C News: a batch is closed if the next article, with its line, would exceed its size; a larger article makes a
+/// batch of its own.
 #[derive(Debug, Default)]
 pub struct Batch {
     bytes: Vec<u8>,
@@ -52,7 +52,7 @@ pub struct Batch {
 }
 
 impl Batch {
-    /// An empty batch that is to have about `size` bytes before compression.
+    /// An empty batch of about `size` bytes before compression.
     pub fn new(size: usize) -> Batch {
         Batch {
             size,
@@ -60,14 +60,14 @@ impl Batch {
         }
     }
 
-    /// Puts an article in. False: it is for the next batch, and this one is as it was.
+    /// Adds an article. Returns false, and leaves the batch unchanged, if the article belongs to the next one.
     pub fn put(&mut self, record: &Record<'_>) -> bool {
         self.put_wire(record.wire_article(), record.head.no_final_newline)
     }
 
     fn put_wire(&mut self, wire: &[u8], no_final_newline: bool) -> bool {
         let before = self.bytes.len();
-        // A batch that is full already need not be tried: the native form has at least half the bytes.
+        // No attempt if the batch is full: the native form has at least half the bytes.
         let is_full = |bytes: usize| self.articles > 0 && bytes > self.size;
         if is_full(before.saturating_add(wire.len() / 2)) {
             return false;
@@ -81,21 +81,21 @@ impl Batch {
         true
     }
 
-    /// The batch as it stands.
+    /// The content of the batch.
     pub fn bytes(&self) -> &[u8] {
         &self.bytes
     }
 
-    /// How many articles are in it.
+    /// Number of articles.
     pub fn articles(&self) -> u64 {
         self.articles
     }
 
-    /// Empties it for the next batch of the same size.
+    /// Empties it for the next batch.
     pub fn clear(&mut self) {
         self.bytes.clear();
         self.articles = 0;
-        // One large article does not make all batches after it large.
+        // One large article must not enlarge all later buffers.
         self.bytes.shrink_to(self.size.saturating_mul(2));
     }
 }
@@ -140,7 +140,7 @@ mod tests {
         batches
     }
 
-    /// What batchsplit of C News is tested with: 13 entries of a byte, then 3, 20 and 99,999; size 16.
+    /// The test of C News's batchsplit: 13 entries of a byte, then 3, 20 and 99,999; size 16.
     #[test]
     fn the_classic_entries_are_split_as_classic() {
         let mut sizes = vec![1; 13];

@@ -1,4 +1,4 @@
-//! `batchlog`: what became of each site's batches, in the classic form.
+//! `batchlog`: the results of each site's batches, in the classic form.
 //!
 //! ```text
 //! Sat, 21 Nov 2026 10:00:00 GMT
@@ -7,7 +7,7 @@
 //!
 //! ```
 //!
-//! Behind the name stands a tab. A site has a line when something waited for it. How its batches are doing is judged, as in C News, by this run and the line
+//! A tab follows the name. A site has a line if something waited for it. Its state depends, as in C News, on this run and on the line
 //! before.
 
 use std::fs::{File, OpenOptions};
@@ -17,28 +17,28 @@ use std::path::Path;
 use crate::Error;
 use crate::sendbatches::{Sent, Stopped};
 
-/// A longer log becomes `batchlog.o`, and a new one is begun: 1 MiB.
+/// Size above which the log is renamed to `batchlog.o`, bytes: 1 MiB.
 pub const LOG_BYTES_MAX: u64 = 1 << 20;
-/// So much of the log's end is looked at for a site's last line.
+/// Length of the log's end that is searched for a site's last line, bytes.
 const LOOKED_AT_BYTES: u64 = 256 << 10;
 
-/// How a site's batches are doing.
+/// The state of a site's batches.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum State {
-    /// Batches went out, or nothing waits.
+    /// Batches were delivered, or nothing waits.
     Flowing,
-    /// None went out, this time and the last.
+    /// No batch was delivered, in this run and the last.
     Stalled,
-    /// None went out this time.
+    /// No batch was delivered in this run.
     SlowOrStalled,
-    /// There is no room where they would wait.
+    /// The disk of the queue is full.
     DiskTooFull,
-    /// They wait to be taken, no fewer than the last time.
+    /// The queue is full, and not shorter than in the last run.
     QueueFull,
 }
 
 impl State {
-    /// Every state with its words.
+    /// Each state with its words in the log.
     pub const ALL: &[(&str, State)] = &[
         ("batches flowing", State::Flowing),
         ("batching stalled", State::Stalled),
@@ -53,7 +53,7 @@ impl State {
         found.map_or("", |(words, _)| words)
     }
 
-    /// The state after a run, when the log said `before` of the one before.
+    /// The state after a run; `before` is the line of the last run.
     pub fn after(sent: &Sent, before: Option<&Line>) -> State {
         let has_moved =
             sent.batches > 0 || before.is_none_or(|before| before.backlog > sent.backlog);
@@ -74,9 +74,9 @@ impl State {
 pub struct Line {
     /// The site.
     pub site: Vec<u8>,
-    /// Batches that wait.
+    /// Number of waiting batches.
     pub backlog: u64,
-    /// How they are doing.
+    /// Their state.
     pub state: State,
 }
 
@@ -110,10 +110,10 @@ pub struct BatchLog {
 }
 
 impl BatchLog {
-    /// Reads its end; a missing one says nothing.
+    /// Reads the end of the log; a missing log is empty.
     ///
     /// # Errors
-    /// It cannot be read.
+    /// The log cannot be read.
     pub fn read(path: &Path) -> Result<BatchLog, Error> {
         let at = |error| Error::io("read", path)(error);
         let mut file = match File::open(path) {
@@ -140,7 +140,7 @@ impl BatchLog {
         self.lines.iter().rev().find(|line| line.site == site)
     }
 
-    /// Appends a run. Times are seconds since 1970. A log that has grown long becomes `batchlog.o` before.
+    /// Appends a run. Times are seconds since 1970. Renames a long log to `batchlog.o` first.
     ///
     /// # Errors
     /// It cannot be written.

@@ -1,30 +1,30 @@
-//! What makes batches: of articles, or of messages about them.
+//! Builders of batches: of articles, or of messages about them.
 
 use store::Record;
 
 use crate::Error;
 
-/// Makes a batch of what waits.
+/// Builds batches of waiting articles.
 pub trait Builder {
-    /// Begins the next batch.
+    /// Starts the next batch.
     fn clear(&mut self);
 
-    /// Puts in what a waiting article comes to. False: it, or the rest of what it comes to, is for the next batch.
+    /// Adds a waiting article. Returns false if the article, or a part of its content, belongs to the next batch.
     fn put(&mut self, record: &Record<'_>) -> bool;
 
-    /// How many articles are in the batch, or are offered or asked for in it; none: there is nothing to send.
+    /// Number of articles in the batch, or of articles it offers or requests; 0 if there is nothing to send.
     fn articles(&self) -> u64;
 
     /// The batch, in native form.
     ///
     /// # Errors
-    /// What kept it from being made.
+    /// The batch could not be built.
     fn finish(&mut self) -> Result<&[u8], Error>;
 
-    /// The batch was handed over, and [`Togo::delivered`](crate::Togo::delivered) written.
+    /// Notes that the batch was delivered and [`Togo::delivered`](crate::Togo::delivered) was written.
     ///
     /// # Errors
-    /// What should be remembered of it cannot be written.
+    /// The builder's state cannot be written.
     fn delivered(&mut self) -> Result<(), Error> {
         Ok(())
     }

@@ -1,7 +1,7 @@
-//! How far a site is: `feeds/SITE/cursor`, two slots of text of which the newer sound one counts.
+//! The position of a site in the log: `feeds/SITE/cursor`, two slots of text, of which the newer valid one counts.
 //!
-//! A slot is written in place and in turn, so a torn write leaves the other one. An older cursor is never wrong: what was
-//! sent since goes out again and is refused as duplicate.
+//! The slots are overwritten alternately, so a torn write leaves the other one. An older cursor is never wrong: later articles are sent
+//! again, and the site refuses them as duplicates.
 
 use std::fs::{File, OpenOptions};
 use std::os::unix::fs::FileExt;
@@ -14,39 +14,40 @@ use crate::error::Error;
 
 /// The file's name in the site's directory.
 pub const FILE: &str = "cursor";
-/// Bytes of a slot.
+/// Size of a slot, bytes.
 pub const SLOT_BYTES: usize = 256;
 
-/// The file that tells from where on records name the site: a decimal number. Written by who files; where it is missing or cannot
-/// be read, the site's subscription is asked about every article, which takes longer and finds the same.
+/// The file with the position from which records name the site, a decimal number. The filer writes it; if it is missing or unreadable,
+/// the subscription is evaluated for each article, which is slower with the same result.
 pub const SELECTED: &str = "selected";
 
-/// No record lies there.
+/// A position without a record.
 const NOWHERE: Position = Position(u64::MAX);
 
 const MAGIC: &[u8] = b"BScursor1";
 
-/// How far a site is.
+/// The state of a site's delivery.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Cursor {
-    /// Everything before it has been sent, or need not be.
+    /// All articles before it are delivered, or need no delivery.
     pub position: Position,
-    /// From here on records name the site if it gets the article; before, they may not have. Kept in a file of its own, [`SELECTED`].
+    /// From this position on, records name the site if it gets the article. Stored in the file [`SELECTED`].
     pub selected_from: Position,
-    /// The last article passed, and the stamp of its record. Where the log has another one there, it lost its end.
+    /// The last article passed, and the commit sequence number of its record. Another record at that position means that the log lost its
+    /// end.
     pub last: Option<(Position, u64)>,
-    /// Articles sent.
+    /// Number of delivered articles.
     pub sent: u64,
-    /// Their bytes, in native form.
+    /// Their size in native form, bytes.
     pub sent_bytes: u64,
-    /// Articles that were gone before they could be sent: expired or cancelled.
+    /// Number of articles that expired or were cancelled before delivery.
     pub skipped: u64,
-    /// When something was last sent, epoch seconds; 0: never.
+    /// Time of the last delivery, seconds since 1970; 0 for never.
     pub sent_at: u64,
 }
 
 impl Cursor {
-    /// A cursor for a site that has got nothing yet, and that nobody who files knows of.
+    /// A cursor for a site without deliveries that the filer does not know.
     pub fn new(position: Position) -> Cursor {
         Cursor {
             position,
@@ -119,7 +120,7 @@ impl Cursor {
     }
 }
 
-/// The file of a cursor, open.
+/// The open file of a cursor.
 #[derive(Debug)]
 pub struct CursorFile {
     file: File,
@@ -127,18 +128,18 @@ pub struct CursorFile {
 }
 
 impl CursorFile {
-    /// Reads the cursor in a site's directory. `None`: there is none.
+    /// Reads the cursor in a site's directory; `None` if there is none.
     ///
     /// # Errors
-    /// [`Error::Cursor`] when both slots are damaged.
+    /// [`Error::Cursor`] if both slots are damaged.
     pub fn read(dir: &Path) -> Result<Option<Cursor>, Error> {
         Ok(CursorFile::open(dir, false)?.map(|(_, cursor)| cursor))
     }
 
-    /// Opens the cursor in a site's directory, to move it. `None`: there is none.
+    /// Opens the cursor in a site's directory for writing; `None` if there is none.
     ///
     /// # Errors
-    /// [`Error::Cursor`] when both slots are damaged.
+    /// [`Error::Cursor`] if both slots are damaged.
     pub fn open(dir: &Path, write: bool) -> Result<Option<(CursorFile, Cursor)>, Error> {
         let path = dir.join(FILE);
         let file = match OpenOptions::new().read(true).write(write).open(&path) {
@@ -162,10 +163,10 @@ impl CursorFile {
         Ok(Some((CursorFile { file, sequence }, cursor)))
     }
 
-    /// Makes the file anew with this cursor, durably.
+    /// Creates the file with this cursor, durably.
     ///
     /// # Errors
-    /// The disk's.
+    /// An I/O error.
     pub fn create(dir: &Path, cursor: Cursor) -> Result<(), Error> {
         store::replace(&store::disk::RealDisk, &dir.join(FILE), |file| {
             file.write_at(&both_slots(cursor), 0)
@@ -173,16 +174,15 @@ impl CursorFile {
         Ok(())
     }
 
-    /// As [`CursorFile::create`], but only where there is none yet (false), and nothing is forced to the disk: for who makes
-    /// many, and syncs once.
+    /// As [`CursorFile::create`], but without a sync, for many files that are synced together. Returns false if the file exists.
     ///
     /// # Errors
-    /// The disk's.
+    /// An I/O error.
     pub fn create_first(dir: &Path, cursor: Cursor) -> Result<bool, Error> {
         let path = dir.join(FILE);
         let fresh = dir.join(format!("{FILE}.{}", std::process::id()));
         std::fs::write(&fresh, both_slots(cursor)).map_err(Error::io("write", &fresh))?;
-        // Another program may be at it: the first one counts.
+        // Another program may do the same: the first one counts.
         let linked = std::fs::hard_link(&fresh, &path);
         std::fs::remove_file(&fresh).map_err(Error::io("remove", &fresh))?;
         match linked {
@@ -191,10 +191,10 @@ impl CursorFile {
         }
     }
 
-    /// Moves the cursor. A program that is killed then does not lose it; a power cut does not either when `durable`.
+    /// Writes the cursor. It survives a killed program, and, if `durable`, a power cut.
     ///
     /// # Errors
-    /// The disk's; the cursor is then where it was, or where it should be.
+    /// An I/O error; the file then has the old or the new cursor.
     pub fn write(&mut self, cursor: Cursor, durable: bool) -> std::io::Result<()> {
         let sequence = self.sequence + 1;
         let place = (sequence % 2) * SLOT_BYTES as u64;
@@ -207,10 +207,10 @@ impl CursorFile {
     }
 }
 
-/// From here on records name a site. The caller files, so nobody else can say it; and syncs, once for all sites.
+/// Writes the position from which records name a site. Only the filer calls it, and syncs once for all sites.
 ///
 /// # Errors
-/// The disk's.
+/// An I/O error.
 pub fn select_from(dir: &Path, position: Position) -> Result<(), Error> {
     let path = dir.join(SELECTED);
     let fresh = dir.join(format!("{SELECTED}.new"));
@@ -270,7 +270,7 @@ mod tests {
             std::fs::write(&path, &mixed).unwrap();
             let read = CursorFile::read(dir.path()).unwrap().unwrap();
             assert!(read == at(5000) || read == at(6001), "torn at {torn}");
-            // A moved cursor goes on from there.
+            // The next write continues from there.
             let (mut file, read) = CursorFile::open(dir.path(), true).unwrap().unwrap();
             let next = Cursor {
                 position: Position(read.position.0 + 8),

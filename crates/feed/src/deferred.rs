@@ -1,4 +1,4 @@
-//! Articles the other side did not want yet: `feeds/SITE/deferred`, a line each, to be offered again.
+//! Articles that a site did not want yet: `feeds/SITE/deferred`, a line for each, to be offered again.
 
 use std::path::Path;
 
@@ -10,23 +10,23 @@ use crate::error::Error;
 
 /// The file's name in the site's directory.
 pub const FILE: &str = "deferred";
-/// The most articles kept for one site.
+/// Maximum number of deferred articles of a site.
 pub const DEFERRED_MAX: usize = 100_000;
 
 const MAGIC: &[u8] = b"BSdeferred1 ";
 
-/// One article to be offered again.
+/// A deferred article.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Deferred {
-    /// Where it is in the log.
+    /// Its position in the log.
     pub position: Position,
-    /// Not before then, epoch seconds.
+    /// Earliest time of the next offer, seconds since 1970.
     pub due: i64,
-    /// How often it was offered.
+    /// Number of offers.
     pub attempts: u64,
 }
 
-/// Reads the list; empty where there is none.
+/// Reads the list; a missing file is empty.
 ///
 /// # Errors
 /// The file cannot be read, or is damaged.
@@ -64,10 +64,10 @@ fn parse(text: &[u8]) -> Option<Vec<Deferred>> {
         .collect()
 }
 
-/// Writes the list anew, durably; an empty one removes the file.
+/// Replaces the list durably; an empty list removes the file.
 ///
 /// # Errors
-/// The disk's, or [`Error::TooManyDeferred`].
+/// An I/O error, or [`Error::TooManyDeferred`].
 pub fn write(dir: &Path, site: &str, list: &[Deferred]) -> Result<(), Error> {
     let path = dir.join(FILE);
     if list.len() > DEFERRED_MAX {

@@ -1,7 +1,7 @@
-//! Sites whose command is run anew for each article, as in a line of `sys` without a batch flag.
+//! Sites with a command that runs for each article, as in a line of `sys` without a batch flag.
 //!
-//! The article is on standard input, in native form. Where the command names `%s`, there is a file for it as well, made in the
-//! site's directory for as long as the command runs: articles have no files of their own here.
+//! The article is on standard input in native form. For a command with `%s` it is also written to a temporary file in the site's
+//! directory, since articles have no files of their own.
 
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
@@ -25,25 +25,25 @@ pub struct EachArticle<'a> {
     pub directory: &'a Path,
     /// The news directory: the command runs there.
     pub news: &'a Path,
-    /// How long it may take for an article.
+    /// Time limit for an article.
     pub limit: Limit,
 }
 
-/// What came of it.
+/// The result of a run.
 #[derive(Debug, Default)]
 pub struct Given {
-    /// Articles that were taken.
+    /// Number of delivered articles.
     pub articles: u64,
-    /// Why it ended, unless nothing waits any more, the feed was paused, or its time was over. That article, and those behind it, wait on.
+    /// The command's failure, if that ended the run. That article and the later ones still wait.
     pub failed: Option<Error>,
 }
 
 impl EachArticle<'_> {
-    /// Runs the command for everything that waits, until it fails. The cursor passes an article when its command has ended
-    /// with 0, so after a crash one may be given twice.
+    /// Runs the command for each waiting article until it fails. The cursor passes an article after exit status 0, so after a crash one
+    /// article may be delivered twice.
     ///
     /// # Errors
-    /// The backlog cannot be read or moved on. A failed command is no error but [`Given::failed`].
+    /// The backlog cannot be read or the cursor written. A failed command is reported in [`Given::failed`].
     pub fn run(&self, togo: &mut dyn Togo) -> Result<Given, Error> {
         let mut given = Given::default();
         let mut article = Vec::new();
@@ -76,7 +76,7 @@ impl EachArticle<'_> {
 
     fn give(&self, article: &[u8]) -> Result<(), Error> {
         let file = self.directory.join(FILE);
-        // The command runs elsewhere.
+        // The command has another working directory.
         let file = std::path::absolute(&file).map_err(Error::io("name", &file))?;
         let wants_file = self.line.wants_file();
         if wants_file {

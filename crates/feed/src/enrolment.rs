@@ -1,6 +1,6 @@
-//! Sites met for the first time get their cursor, before the first article that may name them is filed.
+//! New sites get their cursor before the first article that may name them is filed.
 //!
-//! The file `sites.known` has the names that were enrolled, so that the usual run compares one file and looks at no directory.
+//! The file `sites.known` has the names of enrolled sites, so that the usual run compares one file and reads no directory.
 
 use std::path::Path;
 
@@ -15,23 +15,23 @@ use crate::start::{self, Start};
 /// The file's name in the news directory.
 pub const FILE: &str = "sites.known";
 
-/// A site that has, or is to have, a feed.
+/// A site with a feed.
 #[derive(Debug, Clone, Copy)]
 pub struct NewSite<'a> {
     /// Its name.
     pub name: &'a [u8],
-    /// Where in the log it begins.
+    /// Its start in the log.
     pub start: Start,
 }
 
-/// Takes up the sites that this program files for from now on, in place of those before; gives the names of those that got
-/// their cursor. The caller holds the lock of the news system, and has filed nothing yet. `end`: where the log ends now.
+/// Enrols the sites that this program files for, in place of the earlier ones; returns the names of those that got a cursor. The caller
+/// holds the lock of the news system, and has filed nothing yet. `end` is the end of the log.
 ///
-/// A site that was not filed for until now may have a cursor: [`introduce`] made it, or it was left out for a time. What was
-/// filed meanwhile does not name it, so its subscription is asked about all that lies before `end`.
+/// A new site may already have a cursor, made by [`introduce`], or from an earlier enrolment. Records filed meanwhile do not name it,
+/// so its subscription is evaluated for all articles before `end`.
 ///
 /// # Errors
-/// The disk's, or [`Error::Name`] for a site that cannot have a directory.
+/// An I/O error, or [`Error::Name`] for a site that cannot have a directory.
 pub fn enrol(news: &Path, end: Position, sites: &[NewSite<'_>]) -> Result<Vec<Vec<u8>>, Error> {
     let mut names: Vec<&[u8]> = sites.iter().map(|site| site.name).collect();
     names.sort_unstable();
@@ -47,7 +47,7 @@ pub fn enrol(news: &Path, end: Position, sites: &[NewSite<'_>]) -> Result<Vec<Ve
     let mut is_any_new = false;
     for site in once_each(sites) {
         if is_on(&known, site.name) {
-            // Should its cursor be lost, nobody knows where it was: serving the site will say so.
+            // A lost cursor cannot be reconstructed: serving the site reports it.
             continue;
         }
         is_any_new = true;
@@ -57,7 +57,7 @@ pub fn enrol(news: &Path, end: Position, sites: &[NewSite<'_>]) -> Result<Vec<Ve
         select_from(&site_state::directory(news, site.name)?, end)?;
     }
     if is_any_new {
-        // Once for all of them, however many; what a power cut tore counts as missing while the roll does not tell of it.
+        // One sync for all. A torn cursor counts as missing while `sites.known` does not have the site.
         sync(news)?;
     }
     store::replace(&store::disk::RealDisk, &path, |file| {
@@ -66,7 +66,7 @@ pub fn enrol(news: &Path, end: Position, sites: &[NewSite<'_>]) -> Result<Vec<Ve
     Ok(fresh)
 }
 
-/// Gives sites that have none their cursor, though nobody files for them yet; gives their names. Needs no lock.
+/// Makes cursors for sites without one, before the filer knows them; returns their names. It needs no lock.
 ///
 /// # Errors
 /// As [`enrol`].
@@ -103,17 +103,17 @@ fn is_short(path: &Path) -> bool {
     std::fs::metadata(path).is_ok_and(|file| file.len() < 2 * SLOT_BYTES as u64)
 }
 
-/// Makes the cursor of one site. False: it has one.
+/// Makes the cursor of a site. Returns false if it has one.
 fn begin(news: &Path, end: Position, site: &NewSite<'_>) -> Result<bool, Error> {
     let dir = site_state::directory(news, site.name)?;
     match CursorFile::read(&dir) {
         Ok(Some(_)) => return Ok(false),
         Ok(None) => {}
-        // Torn while it was made, and never used: the roll does not tell of it.
+        // Torn during creation and never used: `sites.known` does not have the site.
         Err(Error::Cursor(path)) if is_short(&path) => {
             std::fs::remove_file(&path).map_err(Error::io("remove", &path))?;
         }
-        // Damaged; serving the site will say so.
+        // Damaged; serving the site reports it.
         Err(_) => return Ok(false),
     }
     let position = match site.start {

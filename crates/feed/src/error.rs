@@ -1,4 +1,4 @@
-//! What can go wrong with a feed.
+//! Errors of feeds.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -9,17 +9,17 @@ pub enum Error {
     /// The store cannot be read.
     #[error(transparent)]
     Store(#[from] store::Error),
-    /// The operating system refused. `doing` is a verb phrase.
+    /// An error of the operating system. `doing` is a verb phrase.
     #[error("cannot {doing} {}: {source}", path.display())]
     Io {
-        /// What was being done.
+        /// The operation.
         doing: &'static str,
-        /// The file it was done to.
+        /// The file.
         path: PathBuf,
         /// The system's own error.
         source: io::Error,
     },
-    /// Neither slot of a cursor can be read.
+    /// Both slots of a cursor are damaged.
     #[error(
         "{} cannot be read: nobody knows how far the site is; say `broadsheet feed reset SITE --to WHERE`, oldest if in doubt: what it has already is refused as duplicate",
         .0.display()
@@ -30,23 +30,23 @@ pub enum Error {
         "no feed `{0}'; `broadsheet feed list` shows all of them, `broadsheet check` the sites"
     )]
     Unknown(String),
-    /// Another program serves the site now.
+    /// Another program serves the site.
     #[error("{0} is being served by another program; wait for it to end")]
     Busy(String),
-    /// A site's name cannot be the name of a directory.
+    /// The site's name is not a valid file name.
     #[error("site `{0}' cannot have a feed: its name is no file name")]
     Name(String),
-    /// A batch could not be dropped into a directory.
+    /// A batch could not be written to a directory.
     #[error(transparent)]
     Directory(Box<relay::Error>),
-    /// More articles are deferred than are kept.
+    /// The list of deferred articles is full.
     #[error(
         "more than {limit} articles for {site} are deferred; the feed stops there until they are taken"
     )]
     TooManyDeferred {
         /// The site.
         site: String,
-        /// The most that are kept.
+        /// The maximum number.
         limit: usize,
     },
     /// A batch could not be compressed.
@@ -62,54 +62,54 @@ pub enum Error {
     NotStarted {
         /// The program.
         program: String,
-        /// What the system says.
+        /// The system's error.
         source: io::Error,
     },
-    /// The program did not take the batch.
+    /// The program failed to take the batch.
     #[error("`{program}' did not take the batch: {how}{}", said(.complaint))]
     Refused {
         /// The program.
         program: String,
-        /// How it ended.
+        /// The program's end.
         how: String,
-        /// The end of what it wrote on its standard error.
+        /// The end of its standard error.
         complaint: String,
     },
-    /// A site's name that cannot be part of an argument or of a path.
+    /// The site's name cannot be part of an argument or path.
     #[error("`{0}' cannot be a site's name: letters, digits, `.', `-' and `_' only")]
     SiteName(String),
-    /// Nothing says how batches for a site are to be made.
+    /// There are no batch parameters for the site.
     #[error(
         "nothing says where batches for {site} go: write a line for it, class {class}, in batchparms, or `via = {{ batch = ... }}' in its [[site]]"
     )]
     NoParms {
         /// The site.
         site: String,
-        /// The class that was looked for.
+        /// The requested class.
         class: char,
     },
-    /// A site that is to answer messages of another one, which its name does not tell.
+    /// A site for replies to messages whose name lacks the suffix.
     #[error(
         "{site} is to answer messages of another site, and its name does not tell of which: call it HOST{suffix}"
     )]
     NoHost {
         /// The site.
         site: String,
-        /// The end of the name.
+        /// The suffix of the name.
         suffix: &'static str,
     },
-    /// Lines of batchparms that are wrong.
+    /// Invalid lines of batchparms.
     #[error("{}", all_of(.path, .faults))]
     Batchparms {
         /// The file.
         path: PathBuf,
-        /// Its faults, in their order.
+        /// The errors, in order.
         faults: Vec<BatchparmsFault>,
     },
 }
 
 impl Error {
-    /// Wraps a system error with what was being done to which file.
+    /// Wraps a system error with the operation and the file.
     pub fn io(doing: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Error {
         let path = path.to_owned();
         move |source| Error::Io {
@@ -120,13 +120,13 @@ impl Error {
     }
 }
 
-/// A line of `batchparms` that is wrong.
+/// An invalid line of `batchparms`.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("line {line}: {what}")]
 pub struct BatchparmsFault {
     /// Counted from 1.
     pub line: usize,
-    /// What is wrong, and what to do.
+    /// The problem and its solution.
     pub what: String,
 }
 

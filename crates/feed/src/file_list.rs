@@ -1,8 +1,8 @@
-//! Sites that get a line for each article in a file, for a program of the administrator's to work through (a *togo* file).
+//! Sites with a line for each article in a file, which a program of the administrator processes (a *togo* file).
 //!
-//! An article's name is `group/name/number`, as C News's files were called; here no file is under it, but `broadsheet article`
-//! gives it. Whoever works the list through moves it aside first, as ever: the next lines go to a new file. He then locks the
-//! moved file once (`flock`), which waits for who is writing to it; without that he may read half a line, and gets it again.
+//! An article's name is `group/name/number`, as C News named its files; there is no such file, but `broadsheet article` prints the
+//! article. The program first renames the list, so that new lines go to a new file, and then locks the renamed file once (`flock`), to
+//! wait for a writer; without that it may read a partial line, and get it again.
 
 use std::fs::{File, Metadata, OpenOptions};
 use std::io::{ErrorKind, Read, Seek, SeekFrom, Write};
@@ -18,29 +18,29 @@ use store::{HistoryLine, Record};
 use crate::error::Error;
 use crate::sendbatches::Togo;
 
-/// Bytes of lines that are written and synced at a time; the cursor passes them together.
+/// Size of the lines that are written and synced together, bytes.
 pub const LINES_BYTES_MAX: usize = 1 << 18;
-/// Seconds that a list which another program has locked is waited for; then its articles wait on.
+/// Time to wait for a list that another program has locked, seconds.
 pub const LIST_LOCKED_SECONDS_MAX: u64 = 10;
 
-/// How often it is looked whether it is free.
+/// Interval between attempts to lock the list.
 const LOCK_AGAIN: Duration = Duration::from_millis(5);
 
-/// The list of a site.
+/// The file list of a site.
 #[derive(Debug, Clone)]
 pub struct FileList {
-    /// What a line says.
+    /// The form of a line.
     pub form: ListForm,
     /// The file.
     pub path: PathBuf,
 }
 
 impl FileList {
-    /// Lists everything that waits, unless the feed is paused meanwhile; gives how many articles. A crash leaves no half line, and lists again at most what was
-    /// not passed.
+    /// Lists all waiting articles until the feed is paused; returns their number. A crash leaves no partial line; articles not yet passed
+    /// are listed again.
     ///
     /// # Errors
-    /// The file cannot be written, or the backlog not be read; what was not listed waits on.
+    /// The file cannot be written, or the backlog cannot be read; unlisted articles still wait.
     pub fn run(&self, togo: &mut dyn Togo) -> Result<u64, Error> {
         let mut lines = Vec::new();
         let mut listed = 0;
@@ -58,7 +58,7 @@ impl FileList {
             if articles > 0 {
                 self.append(&lines)?;
             }
-            // What is not for this site is passed, too.
+            // Articles for other sites are passed, too.
             togo.delivered()?;
             if articles == 0 {
                 break;
@@ -68,15 +68,15 @@ impl FileList {
         Ok(listed)
     }
 
-    /// Appends whole lines durably, or nothing. The file is locked (`flock`) meanwhile; when it was moved aside before all was written, the
-    /// lines are written again to the new one, since nobody knows how far the moved one was read by then.
+    /// Appends whole lines durably, or nothing, while it holds a lock (`flock`). If the file was renamed meanwhile, it writes the lines
+    /// again to the new file, since the reader may have missed them.
     fn append(&self, lines: &[u8]) -> Result<(), Error> {
         let path = &self.path;
         let directory = path.parent().unwrap_or(Path::new("."));
         std::fs::create_dir_all(directory).map_err(Error::io("make", directory))?;
         let until = Instant::now() + Duration::from_secs(LIST_LOCKED_SECONDS_MAX);
         loop {
-            // A FIFO without a reader does not keep us.
+            // A FIFO without a reader does not block.
             let mut file = OpenOptions::new()
                 .read(true)
                 .append(true)
@@ -86,11 +86,11 @@ impl FileList {
                 .map_err(Error::io("open", path))?;
             let told = file.metadata().map_err(Error::io("look at", path))?;
             if told.file_type().is_char_device() {
-                // As /dev/null, which cannot be synced.
+                // Such as /dev/null, which cannot be synced.
                 return file.write_all(lines).map_err(Error::io("write", path));
             }
             if !told.is_file() {
-                let why = std::io::Error::other("it is no plain file");
+                let why = std::io::Error::other("not a regular file");
                 return Err(Error::io("list articles in", path)(why));
             }
             lock(&file, until).map_err(Error::io("lock", path))?;
@@ -108,7 +108,7 @@ impl FileList {
     }
 }
 
-/// True when the path leads to this file still.
+/// Whether the path still leads to this file.
 fn is_named(path: &Path, file: &Metadata) -> Result<bool, Error> {
     match std::fs::metadata(path) {
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(false),
@@ -119,7 +119,7 @@ fn is_named(path: &Path, file: &Metadata) -> Result<bool, Error> {
     }
 }
 
-/// Other feeds may list in the same file, and whoever works a list through may hold it for a moment.
+/// Locks the file. Other feeds may write to it, and its reader may lock it briefly.
 fn lock(file: &File, until: Instant) -> std::io::Result<()> {
     loop {
         match flock(file, FlockOperation::NonBlockingLockExclusive) {
@@ -129,27 +129,27 @@ fn lock(file: &File, until: Instant) -> std::io::Result<()> {
                 std::thread::sleep(LOCK_AGAIN);
             }
             Err(Errno::WOULDBLOCK) => {
-                return Err(std::io::Error::other("another program keeps it locked"));
+                return Err(std::io::Error::other("locked by another program"));
             }
             Err(error) => return Err(error.into()),
         }
     }
 }
 
-/// All of the lines, or none.
+/// Writes all of the lines, or none.
 fn write(file: &mut File, lines: &[u8]) -> std::io::Result<()> {
     let before = file.metadata()?.len();
     let written = end_line(file, before)
         .and_then(|()| file.write_all(lines))
         .and_then(|()| file.sync_data());
     if written.is_err() {
-        // Lines again at the next attempt, none of them half here; nobody else has appended while it was locked.
+        // The next attempt writes the lines again; nobody else has appended under the lock.
         let _ = file.set_len(before);
     }
     written
 }
 
-/// Ends a line that a power cut left half.
+/// Terminates a line that a power cut truncated.
 fn end_line(file: &mut File, length: u64) -> std::io::Result<()> {
     let mut last = [b'\n'];
     if length > 0 {
@@ -185,7 +185,7 @@ fn push_line(out: &mut Vec<u8>, form: ListForm, record: &Record<'_>) {
     out.push(b'\n');
 }
 
-/// The first of an article's links, `comp.lang.c/17`, as the name of a file: `comp/lang/c/17`.
+/// The first link of an article, `comp.lang.c/17`, as a file name: `comp/lang/c/17`.
 fn push_name(out: &mut Vec<u8>, links: &[u8]) {
     let first = links.split(|&byte| byte == b' ').next().unwrap_or_default();
     out.extend(
@@ -199,7 +199,7 @@ fn push_name(out: &mut Vec<u8>, links: &[u8]) {
 mod tests {
     use super::*;
 
-    /// The classic way, without a lock: what is moved, read and removed between the opening and the writing is listed again.
+    /// The classic way, without a lock: lines removed between open and write are listed again.
     #[test]
     fn lists_moved_aside_at_any_moment_lose_nothing() {
         let dir = tempfile::tempdir().unwrap();

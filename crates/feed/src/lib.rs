@@ -1,29 +1,29 @@
-//! Feeds: what each site has still to get.
+//! Feeds: the delivery of articles to other sites.
 //!
-//! Which sites an article goes to was decided once, when it was filed; its record in the log names them. A feed is a cursor
-//! into the log, not a copy: it goes along from there and picks the records that name its site.
+//! The filer decides once which sites get an article; its record in the log names them. A feed is a cursor into the log, not a copy: it
+//! reads the log from there and selects the records that name its site.
 //!
 //! | file | idea |
 //! |---|---|
-//! | [`cursor`] | how far a site is, in a file of two slots |
-//! | [`place`] | one site's directory: cursor, deferred articles, lock, pause |
-//! | [`deferred`] | articles the other side did not want yet |
-//! | [`roll`] | sites met for the first time get their cursor |
-//! | [`start`] | where in the log a new site begins |
+//! | [`cursor`] | the position of a site in the log, in a file of two slots |
+//! | [`site_state`] | the directory of a site: cursor, deferred articles, lock, pause |
+//! | [`deferred`] | articles that a site did not want yet |
+//! | [`enrolment`] | new sites get their cursor |
+//! | [`start`] | the position in the log at which a new site begins |
 //! | [`waiting`] | one pass along the log for many sites |
-//! | `batch` | articles as other sites want them, in batches of a size |
-//! | `batchparms`, `pipeline` | how batches are made for a site, and the classic file that says it |
-//! | [`sendbatches`] | a site's turn: made, compressed, handed over, passed |
-//! | [`ihave`] | batches of ihave and sendme messages, and of the articles asked for |
-//! | [`togo`] | what is to go to a site, from its cursor on |
-//! | `transport`, `queue` | commands and directories that take batches, and how many wait there |
-//! | `batch_log` | what became of them |
-//! | [`file_list`] | sites that get a line for each article in a file |
-//! | [`program`] | sites that a program is kept running for |
-//! | [`each_article`] | sites whose command is run for each article |
+//! | `batch` | batches of articles in native form |
+//! | `batchparms`, `pipeline` | the parameters of a site's batches, and the classic file for them |
+//! | [`sendbatches`] | makes, compresses and delivers a site's batches, and advances its cursor |
+//! | [`ihave`] | batches of ihave and sendme messages, and of requested articles |
+//! | [`togo`] | the waiting articles of one site |
+//! | `transport`, `queue` | commands and directories that receive batches, and the batches that wait there |
+//! | `batch_log` | the classic file `batchlog` |
+//! | [`file_list`] | sites with a line for each article in a file |
+//! | [`program`] | sites with a program that keeps running |
+//! | [`each_article`] | sites with a command for each article |
 //!
-//! *Architecture Invariant:* a cursor passes an article only after the transport said yes; after a crash the articles in
-//! flight go out again, and none is left out.
+//! *Architecture Invariant:* a cursor passes an article only after delivery; after a crash the articles in flight are sent again, and
+//! none is lost.
 
 pub mod batch;
 pub mod batch_log;

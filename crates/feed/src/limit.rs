@@ -1,14 +1,14 @@
-//! How long a program or a command is waited for.
+//! Time limits of programs and commands.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-/// A time, which gets short when nobody can wait any more.
+/// A time limit that shrinks when the daemon stops.
 #[derive(Debug, Clone)]
 pub struct Limit {
     most: Duration,
-    /// Set when it is over, and how long is waited all the same.
+    /// The stop flag, and the remaining time after it is set.
     over: Option<(Arc<AtomicBool>, Duration)>,
 }
 
@@ -19,30 +19,30 @@ impl From<Duration> for Limit {
 }
 
 impl Limit {
-    /// Once `is_over` is set, whatever is waited for has only `patience` left, and nothing more is begun.
+    /// A limit that shrinks to `patience` once `is_over` is set; nothing new starts then.
     #[must_use]
     pub fn until(mut self, is_over: Arc<AtomicBool>, patience: Duration) -> Limit {
         self.over = Some((is_over, patience));
         self
     }
 
-    /// The whole time.
+    /// The full time.
     pub fn most(&self) -> Duration {
         self.most
     }
 
-    /// Nothing more is to be begun.
+    /// Whether nothing new may start.
     pub fn is_over(&self) -> bool {
         let over = self.over.as_ref();
         over.is_some_and(|(is_over, _)| is_over.load(Ordering::SeqCst))
     }
 
-    /// It may end early, and who waits has to look for that.
+    /// Whether it may shrink, so that the waiting thread has to check it.
     pub(crate) fn may_be_over(&self) -> bool {
         self.over.is_some()
     }
 
-    /// From now on.
+    /// Starts a wait.
     pub(crate) fn begin(&self) -> Deadline<'_> {
         Deadline {
             limit: self,
@@ -60,7 +60,7 @@ pub(crate) struct Deadline<'a> {
 }
 
 impl Deadline<'_> {
-    /// What is left of it.
+    /// The remaining time.
     pub(crate) fn left(&mut self) -> Duration {
         let now = Instant::now();
         if let Some((_, patience)) = &self.limit.over
@@ -73,12 +73,12 @@ impl Deadline<'_> {
         self.until.saturating_duration_since(now)
     }
 
-    /// Nothing is left.
+    /// Whether no time is left.
     pub(crate) fn is_over(&mut self) -> bool {
         self.left().is_zero()
     }
 
-    /// It ended before its time.
+    /// Whether it ended before its full time.
     pub(crate) fn is_short(&self) -> bool {
         self.is_short
     }

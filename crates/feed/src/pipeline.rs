@@ -313,7 +313,7 @@ mod tests {
     #[test]
     fn what_cannot_be_done_is_said() {
         for (text, says) in [
-            ("", "no command"),
+            ("", "command is empty"),
             ("viauux", "not with `batcher |'"),
             ("batcher", "goes nowhere"),
             ("batcher togo | viauux", "takes its articles from the feed"),
@@ -330,7 +330,7 @@ mod tests {
             ("batcher | viauux -x", "not known"),
             ("batcher | viauux north", "not known"),
             ("batcher | ssh SITE rnews > /tmp/x", ">"),
-            ("batcher | ", "no command"),
+            ("batcher | ", "command is empty"),
         ] {
             let fault = parse(text.as_bytes()).unwrap_err();
             assert!(fault.contains(says), "{text}: {fault}");

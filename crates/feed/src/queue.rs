@@ -1,4 +1,4 @@
-//! How many batches wait to be taken: classic `queuelen`.
+//! The number of batches in a queue: classic `queuelen`.
 
 use std::io::ErrorKind;
 use std::path::Path;
@@ -6,13 +6,13 @@ use std::path::Path;
 use crate::Error;
 use crate::site_name::is_site_name;
 
-/// Where UUCP keeps its jobs.
+/// The spool directory of UUCP.
 pub const UUCP_SPOOL: &str = "/var/spool/uucp";
-/// Counting stops here: a queue so long is full for everybody.
+/// Largest count: a longer queue is full for all sites.
 pub const QUEUE_FILES_MAX: u64 = 100_000;
 
-/// Jobs for a site that wait in a UUCP spool directory: its command files `C.*`, in `SITE/` (as HoneyDanBer had them) or one
-/// directory below (as Taylor UUCP does). A site without a directory has none.
+/// Counts a site's jobs in a UUCP spool directory: command files `C.*` in `SITE/` (HoneyDanBer) or one directory below (Taylor UUCP). A
+/// missing directory has none.
 ///
 /// # Errors
 /// The name cannot be part of a path, or a directory cannot be read.
@@ -45,8 +45,8 @@ fn is_job(entry: &std::fs::DirEntry) -> bool {
     entry.file_name().as_encoded_bytes().starts_with(b"C.")
 }
 
-/// Batches that lie in a directory such as an `in.coming`: its files, without those still being written (`nspool.*`,
-/// `nntp.*`), hidden ones, and `stop`. A missing directory has none.
+/// Counts the batches in a directory such as `in.coming`: its files, except incomplete (`nspool.*`, `nntp.*`) and hidden ones, and
+/// `stop`. A missing directory has none.
 ///
 /// # Errors
 /// The directory cannot be read.

@@ -1,4 +1,4 @@
-//! Sending what waits for a site, batch after batch: taken from the backlog, compressed, handed over, and only then done with.
+//! Sends a site's batches: builds each from the backlog, compresses and delivers it, and then advances the cursor.
 
 use std::path::Path;
 
@@ -14,74 +14,74 @@ use crate::limit::Limit;
 use crate::queue::{waiting_in_directory, waiting_in_uucp};
 use crate::transport::Transport;
 
-/// So much is left free where batches wait, as in C News: 10,000 KB.
+/// Free space that queues leave on their disk, as in C News, bytes: 10,000 KB.
 pub const OUTBOUND_RESERVE_BYTES: u64 = 10_000 * 1024;
 
-/// What waits for one site.
+/// The backlog of a site.
 pub trait Togo {
-    /// Offers the waiting articles to `put`, in their order, until it refuses one or there are no more. One that was refused is
-    /// the first one the next time.
+    /// Passes the waiting articles in order to `put`, until it refuses one or none is left. A refused article is the first one of the next
+    /// call.
     ///
     /// # Errors
     /// The articles cannot be read.
     fn offer(&mut self, put: &mut dyn FnMut(&Record<'_>) -> bool) -> Result<(), Error>;
 
-    /// What `put` has taken is delivered: it is not offered again, not even after a power cut. What was taken without this
-    /// is offered again to who opens the backlog next.
+    /// Marks the articles that `put` accepted as delivered, durably. Without this call they are offered again when the backlog is opened
+    /// next.
     ///
     /// # Errors
-    /// It cannot be written down.
+    /// The cursor cannot be written.
     fn delivered(&mut self) -> Result<(), Error>;
 
-    /// How much waits and is not delivered, in bytes; a guess will do.
+    /// Approximate size of the undelivered articles, bytes.
     ///
     /// # Errors
     /// It cannot be read.
     fn waiting_bytes(&mut self) -> Result<u64, Error>;
 
-    /// True when somebody paused the feed meanwhile: nothing more is to be handed over.
+    /// Whether the feed was paused meanwhile: then no batch is delivered any more.
     fn is_paused(&self) -> bool {
         false
     }
 }
 
-/// One site's turn.
+/// A run for one site.
 #[derive(Debug, Clone)]
 pub struct Sending<'a> {
     /// The site.
     pub site: &'a [u8],
-    /// How its batches are made.
+    /// Its batch parameters.
     pub parms: &'a BatchParms,
-    /// The news directory, for relative directories; commands run there.
+    /// The news directory: base of relative directories, and working directory of commands.
     pub news: &'a Path,
-    /// Where UUCP keeps its jobs: [`crate::UUCP_SPOOL`].
+    /// The spool directory of UUCP: [`crate::UUCP_SPOOL`].
     pub uucp_spool: &'a Path,
-    /// How long a command may take for a batch.
+    /// Time limit of a command for a batch.
     pub limit: Limit,
-    /// Most batches to be sent now.
+    /// Maximum number of batches of this run.
     pub batches_max: u64,
 }
 
-/// What came of it.
+/// The result of a run.
 #[derive(Debug)]
 pub struct Sent {
-    /// Batches that were taken.
+    /// Number of delivered batches.
     pub batches: u64,
-    /// The articles in them.
+    /// Number of articles in them.
     pub articles: u64,
-    /// Bytes of them before compression.
+    /// Size before compression, bytes.
     pub bytes: u64,
-    /// Bytes handed over.
+    /// Size as delivered, bytes.
     pub packed_bytes: u64,
-    /// Batches of one article that passed the largest size.
+    /// Number of batches with one article above the largest size.
     pub oversize: u64,
-    /// How many batches still wait, about.
+    /// Estimated number of waiting batches.
     pub backlog: u64,
-    /// Why it ended.
+    /// The reason of the end.
     pub stopped: Stopped,
 }
 
-/// Why no more batches are sent.
+/// Why a run ended.
 #[derive(Debug)]
 pub enum Stopped {
     /// Nothing waits.
@@ -90,34 +90,34 @@ pub enum Stopped {
     Enough,
     /// `!` in `batchparms`.
     Off,
-    /// Somebody paused the feed in its turn.
+    /// The feed was paused during the run.
     Paused,
-    /// So many batches wait to be taken that none may be added.
+    /// The queue is full.
     QueueFull {
-        /// How many wait.
+        /// Its length, batches.
         waiting: u64,
     },
-    /// So little is free where batches wait that none is added.
+    /// The disk of the queue has too little free space.
     DiskFull {
-        /// Bytes that are free there.
+        /// Free space, bytes.
         free: u64,
     },
-    /// A batch was not taken.
+    /// A delivery failed.
     Failed(Error),
 }
 
 impl Sending<'_> {
-    /// Sends until there is a reason to stop. Whatever that is, what was not taken by the other side waits on.
+    /// Sends batches until there is a reason to stop. Undelivered articles still wait.
     ///
     /// # Errors
-    /// The backlog cannot be read or moved on, or the queue cannot be counted. A batch that was not taken is no error but
+    /// The backlog cannot be read, the cursor cannot be written, or the queue cannot be counted. A failed delivery is reported as
     /// [`Stopped::Failed`].
     pub fn run(&self, togo: &mut dyn Togo) -> Result<Sent, Error> {
         let size = usize::try_from(self.parms.size).unwrap_or(usize::MAX);
         self.run_with(togo, &mut Batch::new(size))
     }
 
-    /// As [`Sending::run`], for batches that something else is in.
+    /// As [`Sending::run`], with another builder of batches.
     ///
     /// # Errors
     /// As [`Sending::run`], and those of the builder.
@@ -144,7 +144,7 @@ impl Sending<'_> {
             let articles = builder.articles();
             let batch = builder.finish()?;
             if articles == 0 {
-                // What is not for this site is passed.
+                // Articles for other sites are passed.
                 togo.delivered()?;
                 builder.delivered()?;
                 break Stopped::Empty;
@@ -179,10 +179,10 @@ impl Sending<'_> {
         }
     }
 
-    /// Packs a batch and hands it over; gives the bytes it had then.
+    /// Compresses and delivers a batch; returns its delivered size, bytes.
     fn hand_over(&self, transport: &Transport, batch: &[u8]) -> Result<u64, Error> {
         let mut packing = self.parms.packing;
-        // In a directory the name tells that it is compressed, as C News has it.
+        // In a directory the name shows the compression, as in C News.
         packing.bare |= matches!(transport, Transport::Directory(_));
         if packing.kind.is_none() {
             transport.send(batch)?;
@@ -196,7 +196,7 @@ impl Sending<'_> {
         Ok(packed.len() as u64)
     }
 
-    /// What keeps the next batch from being sent.
+    /// The reason against another batch, if any.
     fn hindrance(&self, transport: &Transport, sent: &Sent) -> Result<Option<Stopped>, Error> {
         if self.parms.is_off {
             return Ok(Some(Stopped::Off));
@@ -223,7 +223,7 @@ impl Sending<'_> {
     }
 }
 
-/// Bytes free for us on the file system of a directory; nothing where there is no such directory.
+/// Free space on the file system of a directory, bytes; `None` without the directory.
 fn free(place: &Path) -> Option<u64> {
     let told = statvfs(place).ok()?;
     Some(told.f_bavail.saturating_mul(told.f_frsize))

@@ -1,8 +1,8 @@
-//! Names of sites, where they become part of an argument or of a path.
+//! Site names as parts of arguments and paths.
 
 use crate::site_state::SITE_NAME_BYTES_MAX;
 
-/// May this be part of an argument or of a path? Letters, digits, `.`, `-` and `_`; neither a dot nor a dash in front.
+/// Whether a name may be part of an argument or path: letters, digits, `.`, `-` and `_`, without a leading dot or dash.
 pub fn is_site_name(name: &[u8]) -> bool {
     let allowed = |byte: u8| byte.is_ascii_alphanumeric() || b".-_".contains(&byte);
     (1..=SITE_NAME_BYTES_MAX).contains(&name.len())

@@ -1,4 +1,4 @@
-//! One site's directory, `feeds/SITE/`: its cursor, what is deferred, whether it is paused; and the lock of who serves it.
+//! The directory of a site, `feeds/SITE/`: cursor, deferred articles, pause, and the lock of the program that serves it.
 
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
@@ -13,29 +13,29 @@ use crate::cursor::{Cursor, CursorFile};
 use crate::deferred::{self, Deferred};
 use crate::error::Error;
 
-/// Where the directories of sites lie, in the news directory.
+/// The directory of all sites, in the news directory.
 pub const FEEDS: &str = "feeds";
-/// A file of this name in the site's directory stops the feed; its first line says why. Made by hand or by `feed pause`.
+/// The file that pauses a feed, made by hand or by `feed pause`; its first line is the reason.
 pub const PAUSED: &str = "paused";
-/// The lock of who serves the site.
+/// The lock file of the program that serves the site.
 const LOCK: &str = "lock";
-/// How long a lock is asked for that seems to be held.
+/// How long to retry a busy lock.
 const FORK_PATIENCE: Duration = Duration::from_millis(100);
-/// Longest name of a site, bytes: that of a file.
+/// Longest site name, bytes, as of a file name.
 pub const SITE_NAME_BYTES_MAX: usize = 255;
 
-/// What is known of a site without serving it.
+/// The state of a site, read without its lock.
 #[derive(Debug, Clone)]
 pub struct SiteSummary {
-    /// How far it is.
+    /// Its cursor.
     pub cursor: Cursor,
-    /// What is to be offered again.
+    /// Its deferred articles.
     pub deferred: Vec<Deferred>,
-    /// Why it is paused, if it is.
+    /// The reason of the pause, if it is paused.
     pub paused: Option<String>,
 }
 
-/// One site, served by this program alone for as long as this lives.
+/// A site that this program serves exclusively while the value lives.
 #[derive(Debug)]
 pub struct SiteState {
     site: Vec<u8>,
@@ -46,25 +46,25 @@ pub struct SiteState {
     _lock: Lock,
 }
 
-/// What came of serving a site for a while.
+/// The result of serving a site.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Progress {
-    /// The last article passed and the stamp of its record.
+    /// The last article passed, and the commit sequence number of its record.
     pub last: Option<(Position, u64)>,
-    /// Articles that the site has now.
+    /// Number of delivered articles.
     pub sent: u64,
-    /// Their bytes, native form.
+    /// Their size in native form, bytes.
     pub sent_bytes: u64,
-    /// Articles that were gone.
+    /// Number of articles that had expired or were cancelled.
     pub skipped: u64,
-    /// The time now, epoch seconds.
+    /// The current time, seconds since 1970.
     pub now: i64,
 }
 
 /// The directory of a site.
 ///
 /// # Errors
-/// [`Error::Name`]: no file can have this name.
+/// [`Error::Name`] if the name is not a valid file name.
 pub fn directory(news: &Path, site: &[u8]) -> Result<PathBuf, Error> {
     let is_plain = !matches!(site, b"" | b"." | b"..")
         && site.len() <= SITE_NAME_BYTES_MAX
@@ -77,15 +77,15 @@ pub fn directory(news: &Path, site: &[u8]) -> Result<PathBuf, Error> {
     }
 }
 
-/// A site's name for people.
+/// A site's name for messages.
 pub fn shown(site: &[u8]) -> String {
     String::from_utf8_lossy(site).into_owned()
 }
 
-/// What is known of a site. `None`: it has no feed.
+/// Reads the state of a site; `None` if it has no feed.
 ///
 /// # Errors
-/// Its files cannot be read, or are damaged.
+/// The files cannot be read, or are damaged.
 pub fn look(news: &Path, site: &[u8]) -> Result<Option<SiteSummary>, Error> {
     let dir = directory(news, site)?;
     let Some(cursor) = CursorFile::read(&dir)? else {
@@ -98,7 +98,7 @@ pub fn look(news: &Path, site: &[u8]) -> Result<Option<SiteSummary>, Error> {
     }))
 }
 
-/// True when somebody serves a site now. Its lock is shared for a moment; who takes it then waits for that.
+/// Whether a program serves the site now. It takes a shared lock for a moment.
 ///
 /// # Errors
 /// [`Error::Name`].
@@ -109,7 +109,7 @@ pub fn is_busy(news: &Path, site: &[u8]) -> Result<bool, Error> {
     Ok(matches!(shared, Ok(Err(Errno::WOULDBLOCK))))
 }
 
-/// Why a site is paused, if it is.
+/// Reads the reason of the pause; `None` if the site is not paused.
 ///
 /// # Errors
 /// The file cannot be read.
@@ -125,10 +125,10 @@ pub fn paused(news: &Path, site: &[u8]) -> Result<Option<String>, Error> {
     }
 }
 
-/// Stops a feed, also one that is being served, until [`resume`].
+/// Pauses a feed, also while it is served, until [`resume`].
 ///
 /// # Errors
-/// [`Error::Unknown`], or the disk's.
+/// [`Error::Unknown`], or an I/O error.
 pub fn pause(news: &Path, site: &[u8], why: &str) -> Result<(), Error> {
     let dir = known(news, site)?;
     let path = dir.join(PAUSED);
@@ -136,10 +136,10 @@ pub fn pause(news: &Path, site: &[u8], why: &str) -> Result<(), Error> {
         .map_err(Error::io("write", &path))
 }
 
-/// Lets a feed go on. False: it was not paused.
+/// Resumes a feed. Returns false if it was not paused.
 ///
 /// # Errors
-/// [`Error::Unknown`], or the disk's.
+/// [`Error::Unknown`], or an I/O error.
 pub fn resume(news: &Path, site: &[u8]) -> Result<bool, Error> {
     let path = known(news, site)?.join(PAUSED);
     match std::fs::remove_file(&path) {
@@ -148,8 +148,8 @@ pub fn resume(news: &Path, site: &[u8]) -> Result<bool, Error> {
     }
 }
 
-/// A program that another thread is starting has the lock for a moment too, between fork and exec, though it was given back here; and
-/// who only looks ([`is_busy`]) has it for a moment.
+/// Takes the lock, with retries: a process that another thread starts holds it between fork and exec, and [`is_busy`] holds it for a
+/// moment.
 fn take_lock(dir: &Path) -> Result<Lock, store::Error> {
     let began = Instant::now();
     loop {
@@ -171,10 +171,10 @@ fn known(news: &Path, site: &[u8]) -> Result<PathBuf, Error> {
 }
 
 impl SiteState {
-    /// Takes a site to serve it. `reader` is refreshed, so that it sees at least as far as whoever served the site before.
+    /// Locks a site to serve it. Refreshes `reader`, so that it sees at least as far as the program that served the site before.
     ///
-    /// Where the log lost its end since (a power cut with `sync = "none"`), the cursor goes back to the start of that segment:
-    /// what is sent twice is refused as duplicate.
+    /// If the log lost its end (a power cut with `sync = "none"`), the cursor returns to the start of that segment: the site refuses
+    /// articles sent twice as duplicates.
     ///
     /// # Errors
     /// [`Error::Busy`], [`Error::Unknown`], [`Error::Cursor`], or the store's.
@@ -191,7 +191,7 @@ impl SiteState {
         Ok(place)
     }
 
-    /// As [`SiteState::take`], for who knows better where the cursor should be.
+    /// As [`SiteState::take`], without a check of the cursor.
     ///
     /// # Errors
     /// As [`SiteState::take`].
@@ -220,9 +220,9 @@ impl SiteState {
         self.cursor.last.is_some_and(|(last, commit_sequence)| {
             match reader.lender().record(last) {
                 Ok(record) => record.head.commit_sequence != commit_sequence,
-                // What was filed since lies across that place; or it is damaged, and then some go out twice.
+                // Newer records overlap that position, or it is damaged; then some articles are sent twice.
                 Err(store::Error::Damaged { .. }) => true,
-                // Gone: it was there, so the log goes on behind it.
+                // The segment was removed: the log continues after it.
                 Err(_) => false,
             }
         })
@@ -238,26 +238,25 @@ impl SiteState {
         &self.dir
     }
 
-    /// How far it is.
+    /// The site's cursor.
     pub fn cursor(&self) -> &Cursor {
         &self.cursor
     }
 
-    /// What is to be offered again.
+    /// The deferred articles.
     pub fn deferred(&self) -> &[Deferred] {
         &self.deferred
     }
 
-    /// True when somebody paused the feed.
+    /// Whether the feed is paused.
     pub fn is_paused(&self) -> bool {
         self.dir.join(PAUSED).exists()
     }
 
-    /// Passes the articles before `next`: the transport said yes. `durable`: a power cut cannot bring the cursor back either; without,
-    /// it may, and some go out twice.
+    /// Advances the cursor past delivered articles. Without `durable`, a power cut may reset it, and some articles are sent twice.
     ///
     /// # Errors
-    /// The disk's. The articles may then go out twice.
+    /// An I/O error. The articles may then be sent twice.
     pub fn pass(&mut self, next: Position, progress: Progress, durable: bool) -> Result<(), Error> {
         let mut cursor = self.cursor;
         cursor.position = next.max(cursor.position);
@@ -274,10 +273,10 @@ impl SiteState {
         self.write(cursor, durable)
     }
 
-    /// Puts the cursor somewhere else, durably.
+    /// Sets the cursor durably.
     ///
     /// # Errors
-    /// The disk's.
+    /// An I/O error.
     pub fn move_to(&mut self, position: Position) -> Result<(), Error> {
         let cursor = Cursor {
             position,
@@ -296,10 +295,10 @@ impl SiteState {
         Ok(())
     }
 
-    /// Sets the list of what is to be offered again, durably. Write it before the cursor passes those articles.
+    /// Replaces the deferred articles durably. Call it before the cursor passes those articles.
     ///
     /// # Errors
-    /// The disk's, or [`Error::TooManyDeferred`].
+    /// An I/O error, or [`Error::TooManyDeferred`].
     pub fn set_deferred(&mut self, list: Vec<Deferred>) -> Result<(), Error> {
         deferred::write(&self.dir, &shown(&self.site), &list)?;
         self.deferred = list;

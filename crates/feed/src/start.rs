@@ -1,4 +1,4 @@
-//! Where in the log a feed begins.
+//! The start of a feed in the log.
 
 use store::{Position, Reader};
 
@@ -6,7 +6,7 @@ use crate::error::Error;
 
 pub use groups::sites::Start;
 
-/// The position it stands for.
+/// The position of a start.
 ///
 /// # Errors
 /// The store cannot be read.

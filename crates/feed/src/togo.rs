@@ -1,4 +1,4 @@
-//! What is to go to a site, from its cursor on.
+//! The articles that wait for a site, from its cursor on.
 
 use std::collections::VecDeque;
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -11,31 +11,31 @@ use crate::sendbatches::Togo;
 use crate::site_state::{Progress, SiteState};
 use crate::waiting::{self, Item, Site, Waiting};
 
-/// Articles noted at a time, so that a long backlog does not take up memory: 65,536, some 3 MB.
+/// Waiting articles in memory, some 3 MB: bounds the memory of a long backlog.
 pub const NOTED_ARTICLES_MAX: usize = 1 << 16;
 
-/// Says which articles, filed before a site was known, it gets all the same.
+/// Decides whether a site gets an article that was filed before the site was known.
 pub type ChosenLate<'a> = Box<dyn FnMut(&Record<'_>, &[u8]) -> bool + 'a>;
 
-/// A site that is being served, and what waits for it.
+/// A served site and its waiting articles.
 pub struct FromCursor<'a> {
     reader: &'a Reader,
     lender: Lender<'a>,
     place: SiteState,
     chosen: ChosenLate<'a>,
     items: VecDeque<Item>,
-    /// How far the log has been looked through.
+    /// The scanned position of the log.
     seen: Position,
-    /// Articles that are gone behind the last one noted.
+    /// Number of expired or cancelled articles after the last waiting one.
     gone: u64,
     is_complete: bool,
-    /// Where the cursor goes with what was taken.
+    /// The cursor after delivery of the taken articles.
     next: Position,
     progress: Progress,
 }
 
 impl<'a> FromCursor<'a> {
-    /// What waits for a site, as far as `reader` sees.
+    /// The waiting articles of a site, as far as `reader` sees.
     pub fn new(reader: &'a Reader, place: SiteState, chosen: ChosenLate<'a>) -> FromCursor<'a> {
         let position = place.cursor().position;
         FromCursor {
@@ -52,7 +52,7 @@ impl<'a> FromCursor<'a> {
         }
     }
 
-    /// What a pass along the log for many sites found for this one, from its cursor on: see [`waiting::round`].
+    /// As [`FromCursor`], with this site's result of a pass for many sites: see [`waiting::round`].
     pub fn found(&mut self, waiting: Waiting, end: Position, is_complete: bool) {
         self.items = waiting.items.into();
         self.gone = waiting.gone;
@@ -60,7 +60,7 @@ impl<'a> FromCursor<'a> {
         self.is_complete = is_complete;
     }
 
-    /// Notes the next articles that wait.
+    /// Scans for the next waiting articles.
     fn note(&mut self) -> Result<(), Error> {
         let cursor = Cursor {
             position: self.seen,
@@ -77,7 +77,7 @@ impl<'a> FromCursor<'a> {
         Ok(())
     }
 
-    /// Offers one article. `None`: it is gone.
+    /// Offers an article; `None` if it expired or was cancelled.
     fn offer_one(
         &mut self,
         item: &Item,
@@ -85,7 +85,7 @@ impl<'a> FromCursor<'a> {
     ) -> Result<Option<bool>, Error> {
         match self.lender.record(item.position) {
             Ok(record) => Ok(Some(put(&record))),
-            // It expired a moment ago; of damage `fsck' tells.
+            // It expired meanwhile; `fsck` reports damage.
             Err(store::Error::NoArticle(_) | store::Error::Damaged { .. }) => Ok(None),
             Err(error) => Err(error.into()),
         }
@@ -127,7 +127,7 @@ impl Togo for FromCursor<'_> {
             .duration_since(UNIX_EPOCH)
             .unwrap_or_default();
         progress.now = i64::try_from(now.as_secs()).unwrap_or(i64::MAX);
-        // A cursor that only passed what is not for the site may come back.
+        // A cursor that passed only articles for other sites may be reset.
         self.place.pass(self.next, progress, progress.sent > 0)
     }
 

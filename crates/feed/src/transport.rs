@@ -1,4 +1,4 @@
-//! Handing a batch over. What gives no error has it: the cursor may move on.
+//! Delivery of batches. Without an error, the batch is delivered and the cursor may advance.
 
 use std::fs::File;
 use std::io::{ErrorKind, Read, Seek, SeekFrom, Write};
@@ -18,36 +18,35 @@ use rustix::process::{Pid, PidfdFlags, Signal, kill_process_group, pidfd_open};
 use crate::Error;
 use crate::limit::Limit;
 
-/// A command that has not ended after so many seconds is killed, and the batch stays: an hour.
+/// Time limit of a command, seconds: an hour. After it, the command is killed and the batch still waits.
 pub const COMMAND_SECONDS_MAX: u64 = 3600;
-/// How often it is looked whether a command that runs should end before its time.
+/// Interval between checks for a shortened time limit.
 const LOOK_EVERY: Duration = Duration::from_millis(200);
-/// So much of what a failed command wrote on its standard error, the end of it, is shown.
+/// Length of the end of standard error in messages, bytes.
 pub const COMPLAINT_BYTES_MAX: u64 = 1024;
 
-/// Where batches go.
+/// The destination of batches.
 #[derive(Debug, Clone)]
 pub enum Transport {
-    /// A command that has the batch on standard input, run without a shell, in a process group of its own. It has taken it when it ends with 0.
+    /// A command with the batch on standard input, without a shell, in its own process group. Exit status 0 means delivered.
     Command {
         /// The program and its arguments.
         line: CommandLine,
-        /// How long it may take.
+        /// Its time limit.
         limit: Limit,
-        /// Where it runs: the news directory.
+        /// Its working directory: the news directory.
         directory: PathBuf,
     },
-    /// Another news system's `in.coming`. Each batch is a file under its classic name, `TIMEu.t` or, compressed, `TIMEu.Z`;
-    /// it appears under that name when it is whole and on the disk.
+    /// Another news system's `in.coming`. A batch is a file with its classic name, `TIMEu.t` or, compressed, `TIMEu.Z`; it gets that name
+    /// once it is complete and durable.
     Directory(PathBuf),
 }
 
 impl Transport {
-    /// Hands a batch over.
+    /// Delivers a batch.
     ///
     /// # Errors
-    /// It was not taken, or surely not durably. A command may have taken it all the same, and a directory may hold the file: then the
-    /// other side gets its articles twice, and refuses them the second time.
+    /// The batch may not be delivered durably. If it is, the site gets its articles twice and refuses the second ones.
     pub fn send(&self, batch: &[u8]) -> Result<(), Error> {
         match self {
             Transport::Command {
@@ -66,7 +65,7 @@ fn run(line: &CommandLine, limit: &Limit, directory: &Path, batch: &[u8]) -> Res
         program: program(),
         source,
     };
-    // Files that only memory has: no pipe that one side waits for while the other does.
+    // Files in memory instead of pipes: no deadlock of both sides.
     let mut input = memory("batch").map_err(not_started)?;
     input.write_all(batch).map_err(not_started)?;
     input.seek(SeekFrom::Start(0)).map_err(not_started)?;
@@ -102,7 +101,7 @@ fn memory(name: &str) -> std::io::Result<File> {
     Ok(File::from(memfd_create(name, MemfdFlags::CLOEXEC)?))
 }
 
-/// How the command ended; none when it was killed because its time was over.
+/// The exit status of the command; `None` if it was killed after its time limit.
 fn wait(child: &mut Child, limit: &Limit) -> std::io::Result<Option<ExitStatus>> {
     let mut patience = limit.begin();
     let pid = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
@@ -119,7 +118,7 @@ fn wait(child: &mut Child, limit: &Limit) -> std::io::Result<Option<ExitStatus>>
         match poll(&mut ready, Some(&left)) {
             Ok(0) if !is_over => {}
             Ok(0) => {
-                // The whole group: `sh -c` has children. That it ends just now is no harm.
+                // The whole process group: `sh -c` has children. No error if it has just ended.
                 let _ = kill_process_group(pid, Signal::KILL);
                 child.wait()?;
                 return Ok(None);
@@ -139,7 +138,7 @@ fn ended(status: ExitStatus) -> String {
     }
 }
 
-/// The end of what was written, for people.
+/// The end of the output, for messages.
 fn last_words(file: &mut File) -> String {
     let mut text = Vec::new();
     let length = file.seek(SeekFrom::End(0)).unwrap_or(0);
@@ -154,10 +153,10 @@ fn last_words(file: &mut File) -> String {
 }
 
 fn drop_in(directory: &Path, mut batch: &[u8]) -> Result<(), Error> {
-    // Not made when it is missing: what is to be mounted there may not be.
+    // A missing directory is not created: its file system may not be mounted.
     std::fs::read_dir(directory).map_err(Error::io("put a batch into", directory))?;
     let options = SpoolOptions {
-        // What must stay free is looked at before each batch.
+        // The free space is checked before each batch.
         keep_free: 0,
         ..SpoolOptions::default()
     };

@@ -1,4 +1,4 @@
-//! What waits for sites: one pass along the log, however many they are.
+//! The articles that wait for sites: one pass along the log for any number of sites.
 
 use std::ops::ControlFlow;
 
@@ -8,10 +8,10 @@ use store::{HistoryLine, Logged, Position, Reader, Record};
 use crate::cursor::Cursor;
 use crate::error::Error;
 
-/// The most articles that one pass notes, over all sites: bounds memory to some 50 MB.
+/// Maximum number of articles that one pass collects for all sites: bounds memory to some 50 MB.
 pub const ROUND_ARTICLES_MAX: usize = 1_000_000;
 
-/// A site and how far it is.
+/// A site and its cursor.
 #[derive(Debug, Clone, Copy)]
 pub struct Site<'a> {
     /// Its name.
@@ -23,45 +23,45 @@ pub struct Site<'a> {
 /// An article that waits for a site.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Item {
-    /// Where it is in the log.
+    /// Its position in the log.
     pub position: Position,
-    /// Where the cursor goes when it was sent.
+    /// The cursor after its delivery.
     pub next: Position,
-    /// The stamp of its record.
+    /// The commit sequence number of its record.
     pub commit_sequence: u64,
-    /// Bytes, native form.
+    /// Size in native form, bytes.
     pub bytes: u64,
-    /// When it arrived, epoch seconds.
+    /// Time of arrival, seconds since 1970.
     pub arrival: i64,
-    /// Articles for the site, between this one and the one before, that are gone.
+    /// Number of expired or cancelled articles for the site since the previous one.
     pub gone: u64,
 }
 
-/// What one pass found for a site.
+/// The result of a pass for one site.
 #[derive(Debug, Clone, Default)]
 pub struct Waiting {
-    /// In the order they were filed.
+    /// The waiting articles, in filing order.
     pub items: Vec<Item>,
-    /// Articles behind the last of them that are gone.
+    /// Number of expired or cancelled articles after the last one.
     pub gone: u64,
 }
 
-/// What one pass found.
+/// The result of a pass.
 #[derive(Debug)]
 pub struct Round {
-    /// For each site, in the order they were given.
+    /// The results, in the order of the sites.
     pub sites: Vec<Waiting>,
-    /// How far the pass went: a site that has got all its articles is there.
+    /// The end of the pass: the cursor of a site without remaining articles.
     pub end: Position,
-    /// It went to the end of the log; else there may be more behind.
+    /// Whether the pass reached the end of the log.
     pub complete: bool,
 }
 
-/// Which sites get an article that was filed before they were known: asked for records before [`Cursor::selected_from`].
+/// Decides whether a site gets an article filed before [`Cursor::selected_from`].
 pub type Chosen<'a> = &'a mut dyn FnMut(&Record<'_>, &[u8]) -> bool;
 
-/// Goes along the log once, from the first cursor on, and notes for each site the articles that wait for it.
-/// Stops early when `most` articles (at most [`ROUND_ARTICLES_MAX`]) are noted.
+/// Scans the log once, from the first cursor on, and collects the waiting articles of each site. Stops after `most` articles, and
+/// [`ROUND_ARTICLES_MAX`] at most.
 ///
 /// # Errors
 /// The store cannot be read.
@@ -84,8 +84,8 @@ pub fn round(
             return ControlFlow::Continue(());
         }
         if room == 0 && logged.position != noted {
-            // Whoever was to get this one, and had got all before it, goes on here. Between two articles only: the others of one
-            // that several sites get have it already.
+            // The sites of this article continue here in the next pass. The pass ends only between two articles, since an article is collected
+            // for all of its sites or for none.
             end = logged.position;
             return ControlFlow::Break(());
         }
@@ -108,18 +108,18 @@ pub fn round(
     })
 }
 
-/// How much waits for a site.
+/// The size of a site's backlog.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Backlog {
-    /// Articles.
+    /// Number of articles.
     pub articles: u64,
     /// Their bytes, native form.
     pub bytes: u64,
-    /// When the first of them arrived, epoch seconds.
+    /// Arrival of the oldest one, seconds since 1970.
     pub oldest: Option<i64>,
 }
 
-/// Counts what waits for each site.
+/// Counts the waiting articles of each site.
 ///
 /// # Errors
 /// The store cannot be read.
@@ -142,8 +142,8 @@ pub fn count(
     Ok(found)
 }
 
-/// Calls `found` for each article behind a site's cursor that the site gets: the number of the site in `sites`, the article,
-/// its history line and whether it can still be read.
+/// Calls `found` for each article after a site's cursor that the site gets, with the site's index in `sites`, the article, its history
+/// line, and whether it is still readable.
 fn each(
     reader: &Reader,
     sites: &[Site<'_>],
@@ -164,7 +164,7 @@ fn each(
             if site.cursor.position > position {
                 return ControlFlow::Continue(());
             }
-            // Read once, and only for an article that somebody gets.
+            // Read once, and only for an article that some site gets.
             let line = line.get_or_insert_with(|| {
                 let line = HistoryLine::parse(record.line())?;
                 let is_alive = reader.is_alive(&line);

@@ -131,7 +131,7 @@ fn every_fault_is_told_with_its_line() {
         ("a u 300-100 1 batcher | viauux", "size is `300-100'"),
         ("a u 99999999999 1 batcher | viauux", "size is"),
         ("a u 100 x batcher | viauux", "queue is `x'"),
-        ("a u 100 20", "no command"),
+        ("a u 100 20", "command is empty"),
         ("a u", "size is `'"),
         ("a 100 20 batcher compcun", "older form"),
         ("a u 100 20 batcher | lzop | viauux", "sh -c"),

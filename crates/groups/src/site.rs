@@ -68,3 +68,21 @@ pub struct Site {
     /// How its articles travel.
     pub via: Via,
 }
+
+/// The sites in `broadsheet.toml`, which crate `settings` reads.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Tables {
+    /// `accept`.
+    pub accept: Option<Accept>,
+    /// The `[[site]]` tables, in order.
+    pub sites: Vec<Site>,
+}
+
+/// The groups that we accept ourselves.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Accept {
+    /// Where it is written.
+    pub place: Place,
+    /// The groups.
+    pub groups: Pattern,
+}

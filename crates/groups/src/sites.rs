@@ -14,11 +14,10 @@ use thiserror::Error;
 use crate::pattern::Pattern;
 use crate::place::Place;
 use crate::sys::{self, SysError};
-use crate::tables::Tables;
 
 pub use names::FeedNames;
 
-pub use crate::site::{Only, SITES_MAX, Site, Start};
+pub use crate::site::{Accept, Only, SITES_MAX, Site, Start, Tables};
 pub use crate::via::{
     BATCH_BYTES, BATCH_OVERSIZE, BatchVia, Build, Compress, Gives, ListForm, Queue, To, Via,
 };

@@ -35,9 +35,29 @@ pub fn parse(text: &str) -> Option<u64> {
     u64::try_from(bytes).ok()
 }
 
+/// `8 MiB` when the number is whole in a larger unit, else the plain number.
+pub fn bytes(count: u64) -> String {
+    let units = [("GiB", 30), ("MiB", 20), ("KiB", 10)];
+    match units
+        .iter()
+        .find(|(_, bits)| count >= 1 << bits && count.trailing_zeros() >= *bits)
+    {
+        Some((name, bits)) => format!("{} {name}", count >> bits),
+        None => count.to_string(),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn a_size_survives_writing_and_reading(count: u64) {
+            prop_assert_eq!(parse(&bytes(count)), Some(count));
+        }
+    }
 
     #[test]
     fn sizes() {

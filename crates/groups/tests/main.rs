@@ -7,7 +7,5 @@ mod matrix;
 mod newsgroups;
 mod pattern;
 mod shared_lists;
-mod site_tables;
-mod sites_of_both_files;
 mod sys;
 mod wildmat;

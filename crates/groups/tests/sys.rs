@@ -188,7 +188,7 @@ fn errors_contain_the_line_and_the_remedy() {
         .expect_err("flag A")
         .to_string();
     assert!(
-        shown.starts_with("sys line 2: unknown flag `A'; use f, F"),
+        shown.starts_with("sys line 2: unknown flag `A'; the flags are f, F"),
         "{shown}"
     );
     // Obsolete flags are ignored.

@@ -1,4 +1,4 @@
-//! What a session asks of the news system around it.
+//! The interface between a session and the news system.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -8,83 +8,83 @@ use groups::Active;
 use groups::active::GroupId;
 
 use crate::capabilities::Permissions;
-use crate::out::{Out, SharedBytes};
+use crate::out::{OutBuffer, SharedBytes};
 
-/// A look-up that failed: an I/O error. It is answered with 403 (RFC 3977, 3.2.1) and a sentence that is always the same. Why it failed is
-/// for the log: it may name files of this machine, which are no business of strangers.
+/// A failed look-up: an I/O error. The reply is 403 with a fixed text (RFC 3977, 3.2.1). The cause goes to the log only: it may name
+/// files of this machine.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct BackendError;
 
-/// What clients hear of a [`BackendError`].
-pub(crate) const LOOKUP_FAILED: &[u8] = b"Cannot be looked up now; try again later";
+/// Reply text for a [`BackendError`].
+pub(crate) const LOOKUP_FAILED: &[u8] = b"Lookup failed; try again later";
 
-/// Where an article lies in the log; it names it for ever.
+/// An article's position in the log. It never changes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct ArticlePosition(pub u64);
 
-/// The numbers of a group's articles lie between these.
+/// The low and high water marks of a group (RFC 3977, 6.1.1).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Marks {
-    /// The lowest number there may be.
+    /// The lowest article number the group may have.
     pub low: u64,
-    /// The highest; `low - 1` in an empty group.
+    /// The highest article number; `low - 1` in an empty group.
     pub high: u64,
 }
 
-/// An article that was found by its id.
+/// An article found by its message-id.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Found {
-    /// Where it lies.
-    pub place: ArticlePosition,
-    /// The client may read one of its groups.
+    /// Its position.
+    pub position: ArticlePosition,
+    /// The client may read at least one of its groups.
     pub may_be_read: bool,
 }
 
-/// An article.
+/// An article as a reader gets it.
 #[derive(Debug)]
 pub struct Article<'a> {
     /// Its message-id.
     pub id: &'a [u8],
-    /// Its header in wire form, without the empty line behind it.
+    /// Its header in wire form, without the empty line that follows.
     pub header: &'a [u8],
-    /// All of it in wire form with the terminator; of a large one only the beginning, which has the header at least.
+    /// The article in wire form with the terminator; of a large one at least the header.
     pub wire: &'a [u8],
-    /// All of it in wire form with the terminator, where it is so large that it had better be lent.
-    pub lent: Option<Arc<dyn SharedBytes>>,
+    /// The whole article in wire form with the terminator, if it is large: it is sent without a copy.
+    pub shared: Option<Arc<dyn SharedBytes>>,
 }
 
-/// Rows of overview that were written.
+/// Result of [`Backend::rows`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Rows {
-    /// Whether there were any.
+pub struct RowsWritten {
+    /// At least one row was written.
     pub any: bool,
-    /// From which number to go on; `None`: that was all.
+    /// The article number to continue at; `None` at the end.
     pub next: Option<u64>,
 }
 
-/// Whether an article with an id is here.
+/// State of a message-id on this server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Seen {
-    /// No.
-    No,
-    /// Yes, or it was.
-    Here,
-    /// Another peer is sending it, or it is being filed.
-    Coming,
+pub enum IdStatus {
+    /// Not stored, and no other peer sends it: the article is wanted.
+    Unknown,
+    /// In the history: the article is stored, or was.
+    Known,
+    /// Another peer sends the article, or it waits for the writer.
+    InTransfer,
 }
 
-/// Whether articles are taken at the moment.
+/// Whether the server accepts articles now.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Intake {
-    /// They are.
+    /// Articles are accepted.
     Open,
-    /// They are not, for this reason; that ends by itself, or an administrator ends it.
+    /// Articles are deferred, with the reason. The state ends by itself or by an administrator's command.
     Closed(Arc<str>),
 }
 
-/// How an article came.
+/// The command that transferred an article.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
+pub enum TransferKind {
     /// TAKETHIS
     TakeThis,
     /// IHAVE
@@ -93,63 +93,63 @@ pub enum Kind {
     Post,
 }
 
-/// What became of an article that was handed in.
+/// The result of an article's transfer.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Outcome {
-    /// It is on the disk.
-    Taken,
-    /// It is here already.
+pub enum TransferOutcome {
+    /// The article is durable.
+    Accepted,
+    /// An article with this message-id exists.
     Duplicate,
-    /// It is not wanted, for this reason, nor will it be later.
+    /// The article is rejected for good, with the reason.
     Refused(Vec<u8>),
-    /// It could not be taken now, for this reason.
-    TryLater(Vec<u8>),
+    /// The article cannot be accepted now, with the reason; the client may retry.
+    Deferred(Vec<u8>),
 }
 
-/// A whole article that came.
+/// A complete received article.
 #[derive(Debug)]
 pub struct ReceivedArticle<'a> {
-    /// How.
-    pub kind: Kind,
-    /// The id it was announced with; empty for a post.
+    /// The command that transferred it.
+    pub kind: TransferKind,
+    /// The message-id given with the command; empty for a post.
     pub id: &'a [u8],
-    /// Where in the input it stands, in wire form without terminator.
+    /// Its range in the input, in wire form without the terminator.
     pub article: Range<usize>,
 }
 
-/// A name and a password.
+/// Credentials sent by the client.
 #[derive(Debug)]
 pub enum Credentials<'a> {
-    /// AUTHINFO USER and PASS
+    /// AUTHINFO USER and PASS: name and password (RFC 4643, 2.3).
     Password(&'a [u8], &'a [u8]),
-    /// AUTHINFO SASL: the mechanism, and the initial response, decoded.
+    /// AUTHINFO SASL: the mechanism, and the decoded initial response (RFC 4643, 2.4).
     Sasl(&'a [u8], Option<&'a [u8]>),
-    /// The next response, decoded.
+    /// The next response to a challenge, decoded.
     Response(&'a [u8]),
-    /// The client gave the exchange up.
+    /// The client cancelled the exchange.
     Cancelled,
 }
 
-/// What comes of [`Credentials`].
+/// The backend's reaction to [`Credentials`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum SaslStep {
-    /// It takes time: [`Session::logged_in`](crate::Session::logged_in) tells.
+    /// The check takes time; [`Session::logged_in`](crate::Session::logged_in) delivers the result.
     Pending,
-    /// The client has to answer this.
+    /// A challenge for the client.
     Challenge(Vec<u8>),
-    /// Logged in; what the client should still be told.
+    /// Logged in, with the mechanism's final data for the client.
     Accepted(Permissions, Option<Vec<u8>>),
-    /// Not.
+    /// The credentials are wrong.
     Refused,
-    /// What the client said is not what the mechanism wants, and why.
+    /// The response violates the mechanism's syntax; the reason is part of the reply.
     Malformed(&'static str),
-    /// It could not be looked at now. The reason is for strangers, too.
+    /// The credentials could not be checked; the reason is part of the reply, so it names nothing internal.
     Failed(&'static str),
-    /// There is no such mechanism here.
+    /// The mechanism is not supported.
     Unknown,
 }
 
-/// A text of the news directory that LIST shows.
+/// A file of the news directory that LIST shows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum ControlFile {
     /// `newsgroups`
@@ -173,65 +173,68 @@ pub trait Backend {
     /// Seconds since 1970.
     fn now(&self) -> i64;
 
-    /// Whether the client's turn has lasted long enough: a long answer, or what follows a command, waits for its next turn. A turn in which
-    /// this was never false gets nothing done.
-    fn is_turn_over(&mut self) -> bool;
+    /// Whether the connection's time slice is used up. A long reply, and the commands after it, continue in the next one. It must be
+    /// false at least once in each time slice, or the session makes no progress.
+    fn is_time_slice_over(&mut self) -> bool;
 
-    /// The server's time zone (NEWNEWS and NEWGROUPS without GMT).
+    /// The server's time zone, for NEWNEWS and NEWGROUPS without GMT (RFC 3977, 7.3.2).
     fn zone(&self) -> &dyn LocalZone {
         &Utc
     }
 
-    // ---- articles that come ----
+    // ---- receiving articles ----
 
-    /// Whether articles are taken.
+    /// Whether the server accepts articles.
     fn intake(&self) -> Intake;
 
-    /// Whether an id is known, or being sent by another. A yes to the last question lasts for a while: `No` announces it.
-    fn seen(&mut self, id: &[u8]) -> Result<Seen, BackendError>;
+    /// Looks up a message-id. `Unknown` reserves it for this client for a while: others get `InTransfer`.
+    fn id_status(&mut self, id: &[u8]) -> Result<IdStatus, BackendError>;
 
-    /// Takes an article. `None`: [`Session::settle`](crate::Session::settle) tells later what became of it, in the order in which
-    /// they were handed in.
-    fn receive(&mut self, article: ReceivedArticle<'_>) -> Option<Outcome>;
+    /// Receives an article. `None`: the result follows by
+    /// [`Session::complete_transfer`](crate::Session::complete_transfer), in the order of the calls.
+    fn receive(&mut self, article: ReceivedArticle<'_>) -> Option<TransferOutcome>;
 
-    /// An announced article will not come, or was thrown away unread.
-    fn will_not_come(&mut self, id: &[u8]);
+    /// An offered article was rejected before it was read to its end; its reservation ends.
+    fn article_rejected(&mut self, id: &[u8]);
 
-    /// Part of an announced article came; it is thrown away, and may be sent again later.
-    fn put_off(&mut self, id: &[u8]);
+    /// A partly received article was discarded and deferred; its reservation ends.
+    fn article_deferred(&mut self, id: &[u8]);
 
-    // ---- who it is ----
+    // ---- authentication ----
 
-    /// The SASL mechanisms that the client could use now, the best first (RFC 4643, 2.4).
+    /// The SASL mechanisms available to the client now, strongest first (RFC 4643, 2.4).
     fn mechanisms(&self) -> Vec<&'static str>;
 
-    /// Looks at what the client says of itself.
+    /// Checks credentials.
     fn log_in(&mut self, credentials: Credentials<'_>) -> SaslStep;
 
     // ---- groups ----
 
-    /// The groups.
+    /// The current active file.
     fn active(&self) -> Arc<Active>;
 
-    /// The lowest and the highest number of a group. This is asked of every group for LIST ACTIVE.
+    /// The water marks of a group. LIST ACTIVE calls it for every group.
     fn marks(&mut self, group: GroupId) -> Result<Marks, BackendError>;
 
-    /// How many articles a group has, at most; 0 exactly where there is none (RFC 3977, 6.1.1.2).
+    /// Estimated number of articles in a group: never too low, and 0 only if the group is empty (RFC 3977, 6.1.1.2).
     fn count(&mut self, group: GroupId) -> Result<u64, BackendError>;
 
     /// Whether the client may read a group.
     fn may_read(&mut self, group: &[u8]) -> bool;
 
-    /// A text that LIST shows; `None` where there is no such file.
+    /// The content of a file that LIST shows; `None` if it does not exist.
     fn file(&mut self, file: ControlFile) -> Result<Option<Arc<Vec<u8>>>, BackendError>;
 
     // ---- articles ----
 
-    /// Where the article with a number in a group lies.
-    fn place(&mut self, group: &[u8], number: u64)
-    -> Result<Option<ArticlePosition>, BackendError>;
+    /// The position of the article with a number in a group.
+    fn position(
+        &mut self,
+        group: &[u8],
+        number: u64,
+    ) -> Result<Option<ArticlePosition>, BackendError>;
 
-    /// The first article behind a number, up to `high`.
+    /// The first article with a number above `after`, up to `high`.
     fn next(
         &mut self,
         group: &[u8],
@@ -239,7 +242,7 @@ pub trait Backend {
         high: u64,
     ) -> Result<Option<(u64, ArticlePosition)>, BackendError>;
 
-    /// The last article before a number, down to `low`.
+    /// The last article with a number below `before`, down to `low`.
     fn previous(
         &mut self,
         group: &[u8],
@@ -247,16 +250,16 @@ pub trait Backend {
         low: u64,
     ) -> Result<Option<(u64, ArticlePosition)>, BackendError>;
 
-    /// The article with an id.
+    /// Finds the article with a message-id.
     fn find(&mut self, id: &[u8]) -> Result<Option<Found>, BackendError>;
 
-    /// An article; `None`: it is gone.
-    fn article(&mut self, place: ArticlePosition) -> Result<Option<Article<'_>>, BackendError>;
+    /// Reads an article; `None` if it no longer exists.
+    fn article(&mut self, position: ArticlePosition) -> Result<Option<Article<'_>>, BackendError>;
 
-    /// An article was sent, or its head or body: to be counted.
+    /// Counts an article of which the client got all, the header or the body.
     fn sent(&mut self) {}
 
-    /// Appends the numbers of the articles in `from..=high`, about `limit` at most. From which number to go on; `None`: that was all.
+    /// Appends the numbers of the articles in `from..=high`, about `limit` at most. Returns the number to continue at; `None` at the end.
     fn numbers(
         &mut self,
         group: &[u8],
@@ -266,21 +269,23 @@ pub trait Backend {
         numbers: &mut Vec<u64>,
     ) -> Result<Option<u64>, BackendError>;
 
-    /// Writes the overview rows of the articles in `from..=high` as OVER sends them, about `bytes_max` at most (one at least).
+    /// Writes the overview rows of the articles in `from..=high` as OVER sends them (RFC 3977, 8.3): about `bytes_max` bytes at most, but
+    /// at least one row.
     fn rows(
         &mut self,
         group: &[u8],
         from: u64,
         high: u64,
         bytes_max: usize,
-        out: &mut Out,
-    ) -> Result<Rows, BackendError>;
+        out: &mut OutBuffer,
+    ) -> Result<RowsWritten, BackendError>;
 
-    /// Appends the overview row of the article with an id, as OVER sends it, with 0 for its number. False: there is none.
+    /// Appends the overview row of the article with a message-id as OVER sends it, with 0 as its number. Returns false if there is none.
     fn row(&mut self, id: &[u8], row: &mut Vec<u8>) -> Result<bool, BackendError>;
 
-    /// Tells the ids of the articles filed at `since` (seconds since 1970) or later that are in a group which is wanted and which the
-    /// client may read. `cursor` is `None` at first; about `limit` articles are looked at. Where to go on; `None`: that was all.
+    /// Calls `each` with the message-ids of the articles that were filed at `since` (seconds since 1970) or later in a group that
+    /// `is_wanted` and that the client may read. `cursor` is `None` in the first call; a call examines about `limit` articles. Returns the
+    /// cursor to continue at; `None` at the end.
     fn filed_since(
         &mut self,
         since: i64,

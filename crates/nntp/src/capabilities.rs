@@ -1,42 +1,42 @@
-//! What a session goes by: what the server offers, and what its client may do.
+//! The capabilities of the server and the permissions of a client.
 
-/// What a server offers to everybody.
+/// The capabilities that the server offers.
 #[derive(Debug, Clone)]
 pub struct Capabilities {
-    /// Its name, in greetings.
+    /// Host name, for the greeting.
     pub host: String,
-    /// Program and version, for CAPABILITIES.
+    /// Program and version, for IMPLEMENTATION (RFC 3977, 3.3.2).
     pub software: String,
-    /// STARTTLS can be had (RFC 4642).
+    /// STARTTLS is available (RFC 4642).
     pub has_tls: bool,
-    /// COMPRESS DEFLATE can be had (RFC 8054).
+    /// COMPRESS DEFLATE is available (RFC 8054).
     pub has_compression: bool,
-    /// Passwords are taken on connections without TLS.
+    /// Passwords are accepted without TLS (RFC 4643, 2.3.1 advises against it).
     pub has_plaintext_passwords: bool,
-    /// Largest article that is taken, bytes.
+    /// Largest accepted article, bytes.
     pub article_bytes_max: usize,
-    /// OVER and HDR by message-id, NEWNEWS, and so on: keywords of capabilities that are switched off by setting.
-    pub switched_off: Vec<String>,
+    /// Keywords of disabled capabilities, such as NEWNEWS.
+    pub disabled: Vec<String>,
 }
 
 impl Capabilities {
-    /// True unless the capability is switched off by setting.
+    /// True unless the capability is disabled by a setting.
     pub fn has(&self, capability: &str) -> bool {
         let is_it = |off: &String| off.eq_ignore_ascii_case(capability);
-        !self.switched_off.iter().any(is_it)
+        !self.disabled.iter().any(is_it)
     }
 }
 
-/// What a client may do, in sum; what may be done with a group is asked of the [`Backend`](crate::Backend).
+/// The permissions of a client as a whole. The [`Backend`](crate::Backend) decides about single groups.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Permissions {
-    /// Read, in some groups.
+    /// May read some groups.
     pub reads: bool,
-    /// Post, in some groups.
+    /// May post to some groups.
     pub posts: bool,
-    /// Send articles as a peer does.
+    /// May transfer articles as a peer (IHAVE, streaming).
     pub sends: bool,
-    /// More may come of logging in: what is not allowed is answered with 480 instead of 502.
+    /// Logging in may grant more: denied commands get 480 instead of 502 (RFC 3977, 3.2.1).
     pub could_log_in: bool,
     /// Has logged in.
     pub is_logged_in: bool,

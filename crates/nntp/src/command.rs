@@ -1,11 +1,11 @@
-//! Command lines (RFC 3977, 3.1 and 9.1): a keyword, then arguments with blanks between them.
+//! Parses command lines (RFC 3977, 3.1 and 9.1): a keyword, then arguments separated by blanks.
 
 use crate::range::{Range, number};
 
-/// One article.
+/// The argument that names one article (RFC 3977, 6.2.1).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Which<'a> {
-    /// The current one of the group.
+pub enum ArticleArgument<'a> {
+    /// The current article of the group.
     Current,
     /// By number in the group.
     Number(u64),
@@ -13,10 +13,10 @@ pub enum Which<'a> {
     Id(&'a [u8]),
 }
 
-/// One article, or many.
+/// The argument that names one article or a range of them (RFC 3977, 8.3).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Articles<'a> {
-    /// The current one of the group.
+pub enum RangeArgument<'a> {
+    /// The current article of the group.
     Current,
     /// By numbers in the group.
     Range(Range),
@@ -24,7 +24,7 @@ pub enum Articles<'a> {
     Id(&'a [u8]),
 }
 
-/// What is asked of an article.
+/// The part of an article that a command sends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Part {
     /// ARTICLE
@@ -37,9 +37,9 @@ pub enum Part {
     Stat,
 }
 
-/// What LIST is asked for.
+/// The keyword of LIST (RFC 3977, 7.6.1).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum List {
+pub enum ListKeyword {
     /// LIST, LIST ACTIVE
     Active,
     /// LIST ACTIVE.TIMES
@@ -62,18 +62,18 @@ pub enum List {
     OverviewFmt,
     /// LIST SUBSCRIPTIONS (RFC 6048, 2.6)
     Subscriptions,
-    /// LIST XACTIVE: as LIST ACTIVE with the real name of aliased groups.
+    /// LIST XACTIVE: as LIST ACTIVE, with the target of aliased groups.
     XActive,
 }
 
-/// A command, as it was given.
+/// A parsed command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Command<'a> {
     /// ARTICLE, HEAD, BODY, STAT
-    Get(Part, Which<'a>),
+    Get(Part, ArticleArgument<'a>),
     /// AUTHINFO USER name
     AuthUser(&'a [u8]),
-    /// AUTHINFO PASS password: the rest of the line
+    /// AUTHINFO PASS password: the rest of the line, blanks included
     AuthPass(&'a [u8]),
     /// AUTHINFO SASL mechanism [initial response]
     AuthSasl(&'a [u8], Option<&'a [u8]>),
@@ -88,15 +88,15 @@ pub enum Command<'a> {
     /// GROUP name
     Group(&'a [u8]),
     /// HDR field [range or id]; true: as XHDR (RFC 2980, 2.6)
-    Hdr(&'a [u8], Articles<'a>, bool),
+    Hdr(&'a [u8], RangeArgument<'a>, bool),
     /// HELP
     Help,
     /// IHAVE id
     Ihave(&'a [u8]),
     /// LAST
     Last,
-    /// LIST what [argument]
-    List(List, Option<&'a [u8]>),
+    /// LIST [keyword [argument]]
+    List(ListKeyword, Option<&'a [u8]>),
     /// LISTGROUP [name [range]]
     ListGroup(Option<&'a [u8]>, Option<Range>),
     /// MODE READER
@@ -110,7 +110,7 @@ pub enum Command<'a> {
     /// NEXT
     Next,
     /// OVER [range or id]; true: as XOVER (RFC 2980, 2.8)
-    Over(Articles<'a>, bool),
+    Over(RangeArgument<'a>, bool),
     /// POST
     Post,
     /// QUIT
@@ -121,19 +121,19 @@ pub enum Command<'a> {
     TakeThis(&'a [u8]),
     /// XGTITLE [wildmat] (RFC 2980, 2.5)
     XGTitle(Option<&'a [u8]>),
-    /// XPAT field range-or-id pattern … (RFC 2980, 2.9): the rest of the line has the patterns
-    XPat(&'a [u8], Articles<'a>, &'a [u8]),
+    /// XPAT field range-or-id pattern... (RFC 2980, 2.9): the rest of the line holds the patterns
+    XPat(&'a [u8], RangeArgument<'a>, &'a [u8]),
 }
 
 impl Command<'_> {
-    /// The capability that indicates it (RFC 3977, 5.2; appendix B); `None` for those that are always there.
+    /// The capability that indicates the command (RFC 3977, 5.2; appendix B); `None` for commands every server has.
     pub fn capability(&self) -> Option<&'static str> {
         Some(match self {
             Command::Check(_) | Command::TakeThis(_) | Command::ModeStream => "STREAMING",
             Command::Ihave(_) => "IHAVE",
             Command::Post => "POST",
-            Command::Over(..) | Command::List(List::OverviewFmt, _) => "OVER",
-            Command::Hdr(..) | Command::List(List::Headers, _) => "HDR",
+            Command::Over(..) | Command::List(ListKeyword::OverviewFmt, _) => "OVER",
+            Command::Hdr(..) | Command::List(ListKeyword::Headers, _) => "HDR",
             Command::XPat(..) => "XPAT",
             Command::NewNews(..) => "NEWNEWS",
             Command::AuthUser(_) | Command::AuthPass(_) | Command::AuthSasl(..) => "AUTHINFO",
@@ -149,27 +149,27 @@ impl Command<'_> {
     }
 }
 
-/// Why a line is no command.
+/// Why a line is not a valid command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Fault {
-    /// 500: no such command.
+pub enum CommandError {
+    /// 500: the keyword is unknown.
     Unknown,
-    /// 501: the arguments are wrong. How it would be right.
+    /// 501: the arguments are wrong; the right syntax.
     Syntax(&'static str),
 }
 
 const IDS: &str = "a message-id has 3 to 250 bytes: <something@somewhere>";
 
-/// Reads a command line, given without its end.
+/// Parses a command line, given without its end.
 ///
 /// # Errors
-/// Why it is none.
-pub fn parse(line: &[u8]) -> Result<Command<'_>, Fault> {
+/// The line is not a valid command.
+pub fn parse(line: &[u8]) -> Result<Command<'_>, CommandError> {
     let (word, rest) = word(line);
     let mut upper = [0; LONGEST];
     let keyword = upper
         .get_mut(..word.len())
-        .ok_or(Fault::Unknown)
+        .ok_or(CommandError::Unknown)
         .map(|upper| {
             upper.copy_from_slice(word);
             upper.make_ascii_uppercase();
@@ -177,7 +177,7 @@ pub fn parse(line: &[u8]) -> Result<Command<'_>, Fault> {
         })?;
     let mut words = Words(rest);
     let command = match keyword {
-        // Those a peer sends most come first.
+        // The most frequent commands of peers come first.
         b"CHECK" => Command::Check(words.id("CHECK <message-id>")?),
         b"TAKETHIS" => Command::TakeThis(words.id("TAKETHIS <message-id>")?),
         b"IHAVE" => Command::Ihave(words.id("IHAVE <message-id>")?),
@@ -201,8 +201,8 @@ pub fn parse(line: &[u8]) -> Result<Command<'_>, Fault> {
             let field = words.need(XPAT)?;
             let some = words.some()?;
             let patterns = std::mem::take(&mut words.0).trim_ascii();
-            if patterns.is_empty() || some == Articles::Current {
-                return Err(Fault::Syntax(XPAT));
+            if patterns.is_empty() || some == RangeArgument::Current {
+                return Err(CommandError::Syntax(XPAT));
             }
             Command::XPat(field, some, patterns)
         }
@@ -210,7 +210,7 @@ pub fn parse(line: &[u8]) -> Result<Command<'_>, Fault> {
         b"LISTGROUP" => {
             let group = words.next();
             let range = words.next().map(|text| {
-                Range::parse(text).ok_or(Fault::Syntax("LISTGROUP [newsgroup [range]]"))
+                Range::parse(text).ok_or(CommandError::Syntax("LISTGROUP [newsgroup [range]]"))
             });
             Command::ListGroup(group, range.transpose()?)
         }
@@ -219,110 +219,115 @@ pub fn parse(line: &[u8]) -> Result<Command<'_>, Fault> {
         b"LIST" => list(&mut words)?,
         b"XGTITLE" => Command::XGTitle(words.next()),
         b"NEWGROUPS" => {
-            const RIGHT: &str = "NEWGROUPS [yy]yymmdd hhmmss [GMT]";
-            let (date, time) = (words.need(RIGHT)?, words.need(RIGHT)?);
-            Command::NewGroups(date, time, words.gmt(RIGHT)?)
+            const SYNTAX: &str = "NEWGROUPS [yy]yymmdd hhmmss [GMT]";
+            let (date, time) = (words.need(SYNTAX)?, words.need(SYNTAX)?);
+            Command::NewGroups(date, time, words.gmt(SYNTAX)?)
         }
         b"NEWNEWS" => {
-            const RIGHT: &str = "NEWNEWS wildmat [yy]yymmdd hhmmss [GMT]";
-            let wildmat = words.need(RIGHT)?;
-            let (date, time) = (words.need(RIGHT)?, words.need(RIGHT)?);
-            Command::NewNews(wildmat, date, time, words.gmt(RIGHT)?)
+            const SYNTAX: &str = "NEWNEWS wildmat [yy]yymmdd hhmmss [GMT]";
+            let wildmat = words.need(SYNTAX)?;
+            let (date, time) = (words.need(SYNTAX)?, words.need(SYNTAX)?);
+            Command::NewNews(wildmat, date, time, words.gmt(SYNTAX)?)
         }
         b"DATE" => Command::Date,
         b"HELP" => Command::Help,
         b"CAPABILITIES" => {
             if words.next().is_some_and(|word| !is_keyword(word)) {
-                return Err(Fault::Syntax("CAPABILITIES [keyword]"));
+                return Err(CommandError::Syntax("CAPABILITIES [keyword]"));
             }
             Command::Capabilities
         }
         b"MODE" => match upper_word(words.need("MODE READER|STREAM")?).as_slice() {
             b"READER" => Command::ModeReader,
             b"STREAM" => Command::ModeStream,
-            _ => return Err(Fault::Syntax("MODE READER|STREAM")),
+            _ => return Err(CommandError::Syntax("MODE READER|STREAM")),
         },
         b"POST" => Command::Post,
         b"QUIT" => Command::Quit,
         b"STARTTLS" => Command::StartTls,
         b"COMPRESS" => Command::Compress(words.need("COMPRESS DEFLATE")?),
         b"AUTHINFO" => return auth(&mut words),
-        _ => return Err(Fault::Unknown),
+        _ => return Err(CommandError::Unknown),
     };
     match words.next() {
         None => Ok(command),
-        Some(_) => Err(Fault::Syntax("too many arguments")),
+        Some(_) => Err(CommandError::Syntax("too many arguments")),
     }
 }
 
+/// Length of the longest keyword, bytes.
 const LONGEST: usize = "CAPABILITIES".len();
 const XPAT: &str = "XPAT field range|<message-id> pattern [pattern ...]";
 
-fn list<'a>(words: &mut Words<'a>) -> Result<Command<'a>, Fault> {
+fn list<'a>(words: &mut Words<'a>) -> Result<Command<'a>, CommandError> {
     let Some(what) = words.next() else {
-        return Ok(Command::List(List::Active, None));
+        return Ok(Command::List(ListKeyword::Active, None));
     };
     let what = match upper_word(what).as_slice() {
-        b"ACTIVE" => List::Active,
-        b"ACTIVE.TIMES" => List::ActiveTimes,
-        b"COUNTS" => List::Counts,
-        b"DISTRIB.PATS" => List::DistribPats,
-        b"DISTRIBUTIONS" => List::Distributions,
-        b"HEADERS" => List::Headers,
-        b"MODERATORS" => List::Moderators,
-        b"MOTD" => List::Motd,
-        b"NEWSGROUPS" => List::Newsgroups,
-        b"OVERVIEW.FMT" => List::OverviewFmt,
-        b"SUBSCRIPTIONS" => List::Subscriptions,
-        b"XACTIVE" => List::XActive,
+        b"ACTIVE" => ListKeyword::Active,
+        b"ACTIVE.TIMES" => ListKeyword::ActiveTimes,
+        b"COUNTS" => ListKeyword::Counts,
+        b"DISTRIB.PATS" => ListKeyword::DistribPats,
+        b"DISTRIBUTIONS" => ListKeyword::Distributions,
+        b"HEADERS" => ListKeyword::Headers,
+        b"MODERATORS" => ListKeyword::Moderators,
+        b"MOTD" => ListKeyword::Motd,
+        b"NEWSGROUPS" => ListKeyword::Newsgroups,
+        b"OVERVIEW.FMT" => ListKeyword::OverviewFmt,
+        b"SUBSCRIPTIONS" => ListKeyword::Subscriptions,
+        b"XACTIVE" => ListKeyword::XActive,
         // RFC 3977, 7.6.1.2.
-        _ => return Err(Fault::Syntax("LIST [keyword [wildmat|argument]]")),
+        _ => return Err(CommandError::Syntax("LIST [keyword [wildmat|argument]]")),
     };
     let argument = words.next();
     let fits = match (what, argument) {
         (_, None) => true,
         (
-            List::DistribPats
-            | List::Distributions
-            | List::Moderators
-            | List::Motd
-            | List::OverviewFmt,
+            ListKeyword::DistribPats
+            | ListKeyword::Distributions
+            | ListKeyword::Moderators
+            | ListKeyword::Motd
+            | ListKeyword::OverviewFmt,
             _,
         ) => false,
-        (List::Headers, Some(word)) => matches!(upper_word(word).as_slice(), b"MSGID" | b"RANGE"),
+        (ListKeyword::Headers, Some(word)) => {
+            matches!(upper_word(word).as_slice(), b"MSGID" | b"RANGE")
+        }
         _ => true,
     };
     match fits {
         true => Ok(Command::List(what, argument)),
-        false => Err(Fault::Syntax("this LIST takes no such argument")),
+        false => Err(CommandError::Syntax(
+            "LIST keyword does not take this argument",
+        )),
     }
 }
 
-fn auth<'a>(words: &mut Words<'a>) -> Result<Command<'a>, Fault> {
-    const RIGHT: &str =
+fn auth<'a>(words: &mut Words<'a>) -> Result<Command<'a>, CommandError> {
+    const SYNTAX: &str =
         "AUTHINFO USER name, AUTHINFO PASS password or AUTHINFO SASL mechanism [response]";
-    match upper_word(words.need(RIGHT)?).as_slice() {
+    match upper_word(words.need(SYNTAX)?).as_slice() {
         kind @ (b"USER" | b"PASS") => {
-            // Blanks within belong to it, as in other servers.
+            // Blanks are part of a name or password, as in other servers.
             let rest = words.0.trim_ascii_start();
             match (rest.is_empty(), kind) {
-                (true, _) => Err(Fault::Syntax(RIGHT)),
+                (true, _) => Err(CommandError::Syntax(SYNTAX)),
                 (false, b"USER") => Ok(Command::AuthUser(rest.trim_ascii_end())),
                 (false, _) => Ok(Command::AuthPass(rest)),
             }
         }
         b"SASL" => {
-            let command = Command::AuthSasl(words.need(RIGHT)?, words.next());
+            let command = Command::AuthSasl(words.need(SYNTAX)?, words.next());
             match words.next() {
                 None => Ok(command),
-                Some(_) => Err(Fault::Syntax(RIGHT)),
+                Some(_) => Err(CommandError::Syntax(SYNTAX)),
             }
         }
-        _ => Err(Fault::Syntax(RIGHT)),
+        _ => Err(CommandError::Syntax(SYNTAX)),
     }
 }
 
-/// What RFC 3977, 9.8 calls a keyword.
+/// Whether a word is a `keyword` of RFC 3977, 9.8.
 fn is_keyword(word: &[u8]) -> bool {
     let rest = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'-');
     word.len() >= 3 && word.first().is_some_and(u8::is_ascii_alphabetic) && word.iter().all(rest)
@@ -341,7 +346,7 @@ fn word(line: &[u8]) -> (&[u8], &[u8]) {
     rest.split_at_checked(end).unwrap_or((rest, b""))
 }
 
-/// What is left of the line.
+/// The words of the rest of a line.
 struct Words<'a>(&'a [u8]);
 
 impl<'a> Words<'a> {
@@ -351,56 +356,60 @@ impl<'a> Words<'a> {
         (!found.is_empty()).then_some(found)
     }
 
-    fn need(&mut self, right: &'static str) -> Result<&'a [u8], Fault> {
-        self.next().ok_or(Fault::Syntax(right))
+    fn need(&mut self, syntax: &'static str) -> Result<&'a [u8], CommandError> {
+        self.next().ok_or(CommandError::Syntax(syntax))
     }
 
-    fn id(&mut self, right: &'static str) -> Result<&'a [u8], Fault> {
-        let id = self.need(right)?;
+    fn id(&mut self, syntax: &'static str) -> Result<&'a [u8], CommandError> {
+        let id = self.need(syntax)?;
         match is_id(id) {
             true => Ok(id),
-            false => Err(Fault::Syntax(IDS)),
+            false => Err(CommandError::Syntax(IDS)),
         }
     }
 
-    fn gmt(&mut self, right: &'static str) -> Result<bool, Fault> {
+    fn gmt(&mut self, syntax: &'static str) -> Result<bool, CommandError> {
         match self.next() {
             None => Ok(false),
             Some(word) if word.eq_ignore_ascii_case(b"GMT") => Ok(true),
-            Some(_) => Err(Fault::Syntax(right)),
+            Some(_) => Err(CommandError::Syntax(syntax)),
         }
     }
 
-    fn which(&mut self) -> Result<Which<'a>, Fault> {
+    fn which(&mut self) -> Result<ArticleArgument<'a>, CommandError> {
         match self.next() {
-            None => Ok(Which::Current),
+            None => Ok(ArticleArgument::Current),
             Some(id) if id.first() == Some(&b'<') => match is_id(id) {
-                true => Ok(Which::Id(id)),
-                false => Err(Fault::Syntax(IDS)),
+                true => Ok(ArticleArgument::Id(id)),
+                false => Err(CommandError::Syntax(IDS)),
             },
-            Some(text) => number(text).map(Which::Number).ok_or(Fault::Syntax(
-                "an article is named by its number or its <message-id>",
-            )),
+            Some(text) => number(text)
+                .map(ArticleArgument::Number)
+                .ok_or(CommandError::Syntax(
+                    "use an article number or a <message-id>",
+                )),
         }
     }
 
-    fn some(&mut self) -> Result<Articles<'a>, Fault> {
+    fn some(&mut self) -> Result<RangeArgument<'a>, CommandError> {
         match self.next() {
-            None => Ok(Articles::Current),
+            None => Ok(RangeArgument::Current),
             Some(id) if id.first() == Some(&b'<') => match is_id(id) {
-                true => Ok(Articles::Id(id)),
-                false => Err(Fault::Syntax(IDS)),
+                true => Ok(RangeArgument::Id(id)),
+                false => Err(CommandError::Syntax(IDS)),
             },
-            Some(text) => Range::parse(text).map(Articles::Range).ok_or(Fault::Syntax(
-                "articles are named by number, range (1-9, 5-) or <message-id>",
-            )),
+            Some(text) => Range::parse(text)
+                .map(RangeArgument::Range)
+                .ok_or(CommandError::Syntax(
+                    "use an article number, a range (1-9, 5-) or a <message-id>",
+                )),
         }
     }
 }
 
-/// What RFC 3977, 3.6 asks of a message-id.
+/// Whether this is a valid message-id (RFC 3977, 3.6).
 pub fn is_id(id: &[u8]) -> bool {
-    // Without a way out in the middle many bytes are looked at in one go.
+    // A fold without an early exit: the compiler vectorizes it.
     let is_printable = |all: bool, &byte: &u8| all & (byte > b' ') & (byte != 0x7f);
     (3..=250).contains(&id.len())
         && id.first() == Some(&b'<')
@@ -413,25 +422,28 @@ mod tests {
     use super::*;
 
     #[test]
-    fn keywords_are_taken_in_any_case_and_with_any_blanks() {
+    fn keywords_are_parsed_in_any_case_and_with_any_blanks() {
         assert_eq!(
             parse(b"  gRoUp \t misc.test "),
             Ok(Command::Group(b"misc.test"))
         );
-        assert_eq!(parse(b"list"), Ok(Command::List(List::Active, None)));
+        assert_eq!(parse(b"list"), Ok(Command::List(ListKeyword::Active, None)));
         assert_eq!(parse(b"Mode reader"), Ok(Command::ModeReader));
-        assert_eq!(parse(b""), Err(Fault::Unknown));
-        assert_eq!(parse(b"CAPABILITIESX"), Err(Fault::Unknown));
+        assert_eq!(parse(b""), Err(CommandError::Unknown));
+        assert_eq!(parse(b"CAPABILITIESX"), Err(CommandError::Unknown));
     }
 
     #[test]
-    fn articles_are_named_in_three_ways() {
+    fn articles_have_three_kinds_of_argument() {
         let get = |which| Ok(Command::Get(Part::Stat, which));
-        assert_eq!(parse(b"STAT"), get(Which::Current));
-        assert_eq!(parse(b"STAT 7"), get(Which::Number(7)));
-        assert_eq!(parse(b"STAT <1@a>"), get(Which::Id(b"<1@a>")));
+        assert_eq!(parse(b"STAT"), get(ArticleArgument::Current));
+        assert_eq!(parse(b"STAT 7"), get(ArticleArgument::Number(7)));
+        assert_eq!(parse(b"STAT <1@a>"), get(ArticleArgument::Id(b"<1@a>")));
         for bad in [&b"STAT 7-9"[..], b"STAT <1@a", b"STAT 7 8", b"STAT -1"] {
-            assert!(matches!(parse(bad), Err(Fault::Syntax(_))), "{bad:?}");
+            assert!(
+                matches!(parse(bad), Err(CommandError::Syntax(_))),
+                "{bad:?}"
+            );
         }
     }
 
@@ -449,12 +461,15 @@ mod tests {
             b"AUTHINFO",
             b"AUTHINFO USER",
         ] {
-            assert!(matches!(parse(bad), Err(Fault::Syntax(_))), "{bad:?}");
+            assert!(
+                matches!(parse(bad), Err(CommandError::Syntax(_))),
+                "{bad:?}"
+            );
         }
         assert_eq!(parse(b"AUTHINFO PASS  a b"), Ok(Command::AuthPass(b"a b")));
         let pattern = Command::XPat(
             b"subject",
-            Articles::Range(Range {
+            RangeArgument::Range(Range {
                 low: 1,
                 high: u64::MAX,
             }),

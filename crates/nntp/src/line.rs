@@ -1,19 +1,19 @@
-//! Command lines out of a stream of bytes (RFC 3977, 3.1).
+//! Splits command lines from a byte stream (RFC 3977, 3.1).
 
-/// What stands at the start of the input.
+/// The line at the start of the input.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Line<'a> {
-    /// A line without its end, and how many bytes it takes up with it.
+    /// A complete line without its end, and its length with the end.
     Whole(&'a [u8], usize),
-    /// Longer than allowed; this many bytes, to its end, are to be skipped.
+    /// Longer than allowed; its length with the end, to be skipped.
     TooLong(usize),
-    /// Longer than allowed, and its end is not there yet: everything is to be skipped, and what comes until its end.
+    /// Longer than allowed, and its end has not arrived: the caller skips the input up to the line's end.
     TooLongSoFar,
-    /// Its end is not there yet.
+    /// Its end has not arrived.
     Partial,
 }
 
-/// The first line. It ends with CRLF; LF alone is taken, too, as other servers do.
+/// Returns the first line, of `bytes_max` bytes at most with its end. It ends with CRLF; LF alone is accepted too, as by other servers.
 pub fn first_line(input: &[u8], bytes_max: usize) -> Line<'_> {
     match memchr::memchr(b'\n', input) {
         Some(end) if end < bytes_max => {
@@ -31,7 +31,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn lines_have_a_longest_length() {
+    fn lines_have_a_maximum_length() {
         assert_eq!(first_line(b"QUIT\r\nx", 512), Line::Whole(b"QUIT", 6));
         assert_eq!(first_line(b"QUIT\n", 512), Line::Whole(b"QUIT", 5));
         assert_eq!(first_line(b"QUIT\r", 512), Line::Partial);

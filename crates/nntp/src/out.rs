@@ -1,7 +1,7 @@
-//! What is to be sent, in order: text, stretches of files that are sent without a copy, and promises, which hold back what comes
-//! behind them until they are kept.
+//! Output of a session, in order: text, ranges of files that are sent without a copy, and pending replies, which hold back the output
+//! after them until they are completed.
 //!
-//! *Invariant:* only what lies before the first promise can be taken out.
+//! *Invariant:* only output before the first pending reply can be sent.
 
 use std::collections::VecDeque;
 use std::fmt::Debug;
@@ -9,29 +9,29 @@ use std::ops::Range;
 use std::os::fd::BorrowedFd;
 use std::sync::Arc;
 
-/// A file, or a part of one, that bytes are lent from.
+/// Bytes of a file that are sent without a copy.
 pub trait SharedBytes: Debug + Send + Sync {
-    /// What is lent, mapped.
+    /// The bytes, mapped.
     fn bytes(&self) -> &[u8];
 
-    /// The file it lies in, for `sendfile`, and where in it `bytes` begins.
+    /// The file for `sendfile`, and the offset of `bytes` in it; `None` if the bytes are written from the map.
     fn file(&self) -> Option<(BorrowedFd<'_>, u64)>;
 
-    /// False when what was lent has been taken away meanwhile: what was sent may be wrong, and its end must not be sent.
-    fn is_still_there(&self) -> bool;
+    /// False if the file's bytes were removed meanwhile: the bytes sent may be wrong, and the end must not be sent.
+    fn is_valid(&self) -> bool;
 }
 
-/// A part of what is to be sent.
+/// A part of the output.
 #[derive(Debug, Clone)]
 pub enum Piece {
-    /// Text of ours.
+    /// Text.
     Text(Vec<u8>),
-    /// A stretch of something lent, and whether it has to be looked at before its last bytes are sent.
+    /// A range of shared bytes; their validity is checked before the last bytes are sent.
     SharedBytes(Arc<dyn SharedBytes>, Range<usize>),
 }
 
 impl Piece {
-    /// How many bytes.
+    /// Length, bytes.
     pub fn len(&self) -> usize {
         match self {
             Piece::Text(text) => text.len(),
@@ -39,46 +39,48 @@ impl Piece {
         }
     }
 
-    /// True when nothing is left of it.
+    /// True if it has no bytes.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// Its bytes.
+    /// The bytes.
     pub fn bytes(&self) -> &[u8] {
         match self {
             Piece::Text(text) => text,
-            Piece::SharedBytes(lent, range) => lent.bytes().get(range.clone()).unwrap_or_default(),
+            Piece::SharedBytes(shared, range) => {
+                shared.bytes().get(range.clone()).unwrap_or_default()
+            }
         }
     }
 }
 
 #[derive(Debug)]
 enum Held {
-    Promise,
+    PendingReply,
     Piece(Piece),
 }
 
-/// What is to be sent. See the head of the file.
+/// The output of a session. See the module's documentation.
 #[derive(Debug, Default)]
-pub struct Out {
-    /// Whole pieces, before `text`.
+pub struct OutBuffer {
+    /// Complete pieces, before `text`.
     ready: VecDeque<Piece>,
-    /// The text that grows; `sent` bytes of it are out already.
+    /// The text under construction.
     text: Vec<u8>,
-    /// Bytes of the first part (of `ready`, else of `text`) that are sent already.
+    /// Sent bytes of the first piece (of `ready`, else of `text`).
     sent: usize,
-    /// From the first promise on.
+    /// The output from the first pending reply on.
     held: VecDeque<Held>,
     bytes: usize,
 }
 
-/// Memory that a long reply left behind is given back above this.
+/// Capacity of the text buffer that is kept after a long reply, bytes: 256 KiB.
 const KEPT_BYTES: usize = 256 << 10;
 
-impl Out {
-    /// Where text is appended to.
-    pub fn text(&mut self) -> Writing<'_> {
+impl OutBuffer {
+    /// Returns a writer that appends text.
+    pub fn text(&mut self) -> TextWriter<'_> {
         let before = match self.held.back() {
             None => self.text.len(),
             Some(Held::Piece(Piece::Text(text))) => text.len(),
@@ -87,7 +89,7 @@ impl Out {
                 0
             }
         };
-        Writing { out: self, before }
+        TextWriter { out: self, before }
     }
 
     /// Appends text.
@@ -95,10 +97,10 @@ impl Out {
         self.text().extend_from_slice(text);
     }
 
-    /// Appends a stretch of something lent.
-    pub fn lend(&mut self, lent: Arc<dyn SharedBytes>, range: Range<usize>) {
+    /// Appends a range of shared bytes.
+    pub fn push_shared(&mut self, shared: Arc<dyn SharedBytes>, range: Range<usize>) {
         self.bytes += range.len();
-        let piece = Piece::SharedBytes(lent, range);
+        let piece = Piece::SharedBytes(shared, range);
         if !self.held.is_empty() {
             self.held.push_back(Held::Piece(piece));
             return;
@@ -114,27 +116,27 @@ impl Out {
         }
     }
 
-    /// What is appended from now on waits until [`Out::keep`] says what comes first.
-    pub fn promise(&mut self) {
-        self.held.push_back(Held::Promise);
+    /// Appends a pending reply: the output after it waits for [`OutBuffer::complete_reply`].
+    pub fn defer_reply(&mut self) {
+        self.held.push_back(Held::PendingReply);
     }
 
-    /// True while a promise is not kept.
-    pub fn is_promised(&self) -> bool {
+    /// True while a reply is pending.
+    pub fn has_pending_reply(&self) -> bool {
         !self.held.is_empty()
     }
 
-    /// How many promises are not kept.
-    pub fn promises(&self) -> usize {
+    /// Number of pending replies.
+    pub fn pending_replies(&self) -> usize {
         self.held
             .iter()
-            .filter(|held| matches!(held, Held::Promise))
+            .filter(|held| matches!(held, Held::PendingReply))
             .count()
     }
 
-    /// Keeps the oldest promise with this text.
-    pub fn keep(&mut self, write: impl FnOnce(&mut Vec<u8>)) {
-        if !matches!(self.held.pop_front(), Some(Held::Promise)) {
+    /// Completes the oldest pending reply with the text that `write` appends.
+    pub fn complete_reply(&mut self, write: impl FnOnce(&mut Vec<u8>)) {
+        if !matches!(self.held.pop_front(), Some(Held::PendingReply)) {
             return;
         }
         let before = self.text.len();
@@ -144,31 +146,31 @@ impl Out {
             match self.held.pop_front() {
                 Some(Held::Piece(Piece::Text(text))) if self.text.is_empty() => self.text = text,
                 Some(Held::Piece(Piece::Text(text))) => self.text.extend_from_slice(&text),
-                Some(Held::Piece(lent)) => {
+                Some(Held::Piece(shared)) => {
                     self.close_text();
-                    self.ready.push_back(lent);
+                    self.ready.push_back(shared);
                 }
-                Some(Held::Promise) | None => {}
+                Some(Held::PendingReply) | None => {}
             }
         }
     }
 
-    /// Bytes that wait, those behind promises too.
+    /// Unsent bytes, those after pending replies included.
     pub fn len(&self) -> usize {
         self.bytes
     }
 
-    /// True when nothing waits to be sent, and nothing is promised.
+    /// True if nothing is unsent and no reply is pending.
     pub fn is_empty(&self) -> bool {
         self.bytes == 0 && self.held.is_empty()
     }
 
-    /// True when something can be sent now.
+    /// True if something can be sent now.
     pub fn is_ready(&self) -> bool {
         !self.ready.is_empty() || self.text.len() > self.sent
     }
 
-    /// What can be sent now, in order; the first one without what is sent of it already.
+    /// The parts that can be sent now, in order, without the bytes already sent.
     pub fn ready(&self) -> impl Iterator<Item = &[u8]> {
         let mut skip = self.sent;
         let pieces = self.ready.iter().map(Piece::bytes);
@@ -179,10 +181,9 @@ impl Out {
         })
     }
 
-    /// As [`Out::ready`], as far as the first stretch that had better be sent from its file.
+    /// As [`OutBuffer::ready`], up to the first piece that `sendfile` sends.
     pub fn ready_text(&self) -> impl Iterator<Item = &[u8]> {
-        let is_of_file =
-            |piece: &&Piece| matches!(piece, Piece::SharedBytes(lent, _) if lent.file().is_some());
+        let is_of_file = |piece: &&Piece| matches!(piece, Piece::SharedBytes(shared, _) if shared.file().is_some());
         let before = self
             .ready
             .iter()
@@ -192,17 +193,17 @@ impl Out {
         self.ready().take(if all { usize::MAX } else { before })
     }
 
-    /// The first part, when it is lent: what is left of it.
-    pub fn first_lent(&self) -> Option<(&Arc<dyn SharedBytes>, Range<usize>)> {
+    /// The first piece and its unsent range, if it has shared bytes.
+    pub fn first_shared(&self) -> Option<(&Arc<dyn SharedBytes>, Range<usize>)> {
         match self.ready.front() {
-            Some(Piece::SharedBytes(lent, range)) => {
-                Some((lent, range.start + self.sent..range.end))
+            Some(Piece::SharedBytes(shared, range)) => {
+                Some((shared, range.start + self.sent..range.end))
             }
             _ => None,
         }
     }
 
-    /// So many bytes were sent.
+    /// Removes `count` sent bytes.
     pub fn sent(&mut self, mut count: usize) {
         self.bytes = self.bytes.saturating_sub(count);
         while let Some(first) = self.ready.front() {
@@ -229,8 +230,7 @@ impl Out {
         }
     }
 
-    /// A buffer to write text into, where there is none, from `spare`: connections that are busy share them, and those that are idle
-    /// have none.
+    /// Gives it a text buffer from `spare`, if it has none: busy connections share the buffers, and idle ones hold none.
     pub fn give_buffer(&mut self, spare: &mut Vec<Vec<u8>>) {
         if self.text.capacity() == 0
             && let Some(mut buffer) = spare.pop()
@@ -240,7 +240,7 @@ impl Out {
         }
     }
 
-    /// The buffer, where nothing waits in it.
+    /// Takes the text buffer back, if all output is sent.
     pub fn take_buffer(&mut self) -> Option<Vec<u8>> {
         if self.is_empty() && self.text.capacity() > 0 {
             let whole = std::mem::take(self);
@@ -249,20 +249,20 @@ impl Out {
         None
     }
 
-    /// Forgets everything: for one who is gone.
+    /// Discards all output of a closed connection.
     pub fn clear(&mut self) {
-        *self = Out::default();
+        *self = OutBuffer::default();
     }
 }
 
-/// Text being appended.
+/// Appends text to an [`OutBuffer`], and counts its bytes when dropped.
 #[derive(Debug)]
-pub struct Writing<'o> {
-    out: &'o mut Out,
+pub struct TextWriter<'o> {
+    out: &'o mut OutBuffer,
     before: usize,
 }
 
-impl std::ops::Deref for Writing<'_> {
+impl std::ops::Deref for TextWriter<'_> {
     type Target = Vec<u8>;
 
     fn deref(&self) -> &Vec<u8> {
@@ -273,9 +273,9 @@ impl std::ops::Deref for Writing<'_> {
     }
 }
 
-impl std::ops::DerefMut for Writing<'_> {
+impl std::ops::DerefMut for TextWriter<'_> {
     fn deref_mut(&mut self) -> &mut Vec<u8> {
-        let Out { text, held, .. } = &mut *self.out;
+        let OutBuffer { text, held, .. } = &mut *self.out;
         match held.back_mut() {
             Some(Held::Piece(Piece::Text(text))) => text,
             _ => text,
@@ -283,7 +283,7 @@ impl std::ops::DerefMut for Writing<'_> {
     }
 }
 
-impl Drop for Writing<'_> {
+impl Drop for TextWriter<'_> {
     fn drop(&mut self) {
         let added = self.len().saturating_sub(self.before);
         self.out.bytes += added;
@@ -306,42 +306,42 @@ mod tests {
             None
         }
 
-        fn is_still_there(&self) -> bool {
+        fn is_valid(&self) -> bool {
             true
         }
     }
 
-    fn all(out: &Out) -> Vec<u8> {
+    fn all(out: &OutBuffer) -> Vec<u8> {
         out.ready().flatten().copied().collect()
     }
 
     #[test]
-    fn what_is_behind_a_promise_waits_for_it() {
-        let mut out = Out::default();
+    fn output_after_a_pending_reply_waits_for_it() {
+        let mut out = OutBuffer::default();
         out.push(b"a");
-        out.promise();
+        out.defer_reply();
         out.push(b"b");
-        out.promise();
-        out.lend(Arc::new(Fixed(b"lent")), 1..3);
+        out.defer_reply();
+        out.push_shared(Arc::new(Fixed(b"file")), 1..3);
         out.push(b"c");
         assert_eq!(all(&out), b"a");
-        out.keep(|text| text.extend_from_slice(b"1"));
+        out.complete_reply(|text| text.extend_from_slice(b"1"));
         assert_eq!(all(&out), b"a1b");
-        assert_eq!(out.promises(), 1);
-        out.keep(|text| text.extend_from_slice(b"2"));
-        assert_eq!(all(&out), b"a1b2enc");
+        assert_eq!(out.pending_replies(), 1);
+        out.complete_reply(|text| text.extend_from_slice(b"2"));
+        assert_eq!(all(&out), b"a1b2ilc");
         assert_eq!(out.len(), 7);
-        assert!(!out.is_promised());
+        assert!(!out.has_pending_reply());
     }
 
     #[test]
-    fn it_is_sent_in_any_portions() {
+    fn output_is_sent_in_any_portions() {
         for portion in 1..8 {
-            let mut out = Out::default();
+            let mut out = OutBuffer::default();
             out.push(b"ab");
-            out.lend(Arc::new(Fixed(b"lent")), 0..4);
+            out.push_shared(Arc::new(Fixed(b"file")), 0..4);
             out.push(b"c");
-            out.lend(Arc::new(Fixed(b"more")), 2..4);
+            out.push_shared(Arc::new(Fixed(b"more")), 2..4);
             out.push(b"end");
             let mut got = Vec::new();
             while out.is_ready() {
@@ -349,7 +349,7 @@ mod tests {
                 out.sent(next.len());
                 got.extend(next);
             }
-            assert_eq!(got, b"ablentcreend", "{portion}");
+            assert_eq!(got, b"abfilecreend", "{portion}");
             assert!(out.is_empty());
         }
     }

@@ -2,18 +2,17 @@
 
 use article::decimal;
 
-/// Article numbers from `low` to `high`, both included; `high` is below `low` where the range is empty.
+/// Article numbers from `low` to `high`, both included; the range is empty if `high` is below `low`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Range {
-    /// The first.
+    /// First number.
     pub low: u64,
-    /// The last; `u64::MAX` where the range has no end.
+    /// Last number; `u64::MAX` for an open range.
     pub high: u64,
 }
 
 impl Range {
-    /// Reads `N`, `N-` or `N-M`; and, as other servers do, `-M` and `-`. At most sixteen digits (RFC 3977, 9.8), leading zeros not
-    /// counted.
+    /// Parses `N`, `N-` or `N-M`, and, as other servers do, `-M` and `-`. A number is below 2^63; RFC 3977, 9.8 asks for sixteen digits.
     pub fn parse(text: &[u8]) -> Option<Range> {
         let Some(at) = memchr::memchr(b'-', text) else {
             let number = number(text)?;
@@ -34,8 +33,8 @@ impl Range {
         })
     }
 
-    /// Goes on from a number, which is higher than `low`. False: that was all.
-    pub(crate) fn go_on(&mut self, next: Option<u64>) -> bool {
+    /// Advances the start to `next`, which is above `low`. Returns false, and empties the range, if there is nothing left.
+    pub(crate) fn advance_to(&mut self, next: Option<u64>) -> bool {
         match next.filter(|&next| next > self.low && next <= self.high) {
             Some(next) => {
                 self.low = next;
@@ -49,7 +48,7 @@ impl Range {
     }
 }
 
-/// An article number: digits only, below 2^63.
+/// Parses an article number: digits only, below 2^63.
 pub fn number(text: &[u8]) -> Option<u64> {
     let is_short = !text.is_empty() && text.len() <= 20;
     let digits = is_short && text.iter().all(u8::is_ascii_digit);

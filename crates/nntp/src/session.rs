@@ -1,7 +1,7 @@
-//! A session: from the greeting to QUIT.
+//! An NNTP session, from the greeting to QUIT.
 //!
-//! *Invariant:* replies go out in the order of the commands. A command whose answer depends on what was promised before waits for it;
-//! CHECK and TAKETHIS do not, so that a peer can stream.
+//! *Invariant:* replies go out in the order of the commands. A command that depends on a pending reply waits for it; CHECK and
+//! TAKETHIS do not, so that a peer can stream.
 
 mod articles;
 mod headers;
@@ -15,45 +15,47 @@ mod transit;
 use std::sync::Arc;
 
 use crate::article_end::{ArticleEnd, Ending};
-use crate::backend::{Backend, Credentials, Intake, Kind, Outcome, ReceivedArticle};
+use crate::backend::{
+    Backend, Credentials, Intake, ReceivedArticle, TransferKind, TransferOutcome,
+};
 use crate::capabilities::{Capabilities, Permissions};
-use crate::command::{Command, Fault, parse};
+use crate::command::{Command, CommandError, parse};
 use crate::line::{Line, first_line};
-use crate::out::Out;
+use crate::out::OutBuffer;
 use crate::{COMMAND_BYTES_MAX, OUT_BYTES_MAX, SASL_BYTES_MAX};
 
-pub use identity::LoggedIn;
+pub use identity::LoginResult;
 
-/// What the session waits for.
+/// What the session waits for after [`Session::process`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Next {
     /// More input.
     More,
-    /// What waits to be sent has to get less first.
+    /// Output has to be sent first: [`OUT_BYTES_MAX`](crate::OUT_BYTES_MAX) bytes are pending.
     Drain,
-    /// What was promised has to be kept first.
-    Promise,
-    /// A long answer is not written to its end, or the turn was long enough: send what is ready, let other sessions have their turn, and
-    /// come again at once.
+    /// A pending reply has to be completed first.
+    PendingReply,
+    /// A long reply is unfinished, or the time slice is used up: send the output, serve other sessions, then call again without new
+    /// input.
     Yield,
-    /// When everything is sent: TLS. Input that came already is thrown away (RFC 4642, 2.2.2).
+    /// Start TLS after all output is sent. Discard the input received before (RFC 4642, 2.2.2).
     StartTls,
-    /// When everything is sent: both ways compressed (RFC 8054). What input there is after the command is compressed already.
+    /// Start compression in both directions after all output is sent (RFC 8054). The input after the command is compressed already.
     Compress,
-    /// When everything is sent: the end.
+    /// Close the connection after all output is sent.
     Close,
 }
 
-/// What became of the input.
+/// Result of [`Session::process`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Taken {
-    /// So many bytes of it are used up.
+pub struct Processed {
+    /// Consumed bytes of the input.
     pub used: usize,
-    /// Why not more.
+    /// Why no more was consumed.
     pub next: Next,
 }
 
-/// A session.
+/// The state of a session.
 #[derive(Debug)]
 pub struct Session {
     capabilities: Arc<Capabilities>,
@@ -61,13 +63,13 @@ pub struct Session {
     state: State,
     is_secure: bool,
     is_compressed: bool,
-    /// It is being looked at who this is: who it is then may do other things.
+    /// A login is being checked; its result may change the permissions.
     is_logging_in: bool,
-    /// How often a name, a password or a proof was wrong.
+    /// Number of failed logins.
     logins_failed: u32,
-    /// The rest of a line that was too long is skipped.
+    /// The rest of a too long line is skipped.
     is_skipping: bool,
-    /// The name AUTHINFO USER gave.
+    /// The name given with AUTHINFO USER.
     user: Option<Box<[u8]>>,
     reader: reader::Reader,
 }
@@ -76,24 +78,24 @@ pub struct Session {
 enum State {
     #[default]
     Command,
-    /// An article that is to be filed.
-    Article(Box<Coming>),
-    /// An article that is thrown away, the answer when it is over, and whether the session is over then.
-    Unwanted(ArticleEnd, Box<[u8]>, bool),
-    /// The answer to a challenge.
+    /// Receives an article for the writer.
+    Receiving(Box<IncomingArticle>),
+    /// Discards an article: its end, the reply after it, and whether the session ends then.
+    Discarding(ArticleEnd, Box<[u8]>, bool),
+    /// Waits for the response to a SASL challenge.
     Sasl,
-    Over,
+    Closed,
 }
 
 #[derive(Debug)]
-struct Coming {
-    kind: Kind,
+struct IncomingArticle {
+    kind: TransferKind,
     id: Vec<u8>,
     end: ArticleEnd,
 }
 
 impl Session {
-    /// A session before its greeting.
+    /// A session that has not sent its greeting.
     pub fn new(
         capabilities: Arc<Capabilities>,
         permissions: Permissions,
@@ -113,9 +115,9 @@ impl Session {
         }
     }
 
-    /// Greets (RFC 3977, 5.1). A peer is greeted although no articles are taken: CHECK tells. Who can do nothing here, and cannot log
-    /// in, is sent away.
-    pub fn greet(&mut self, out: &mut Out) {
+    /// Writes the greeting (RFC 3977, 5.1). The intake's state has no influence: CHECK reports it. The session ends for a client that
+    /// has no permissions and cannot log in.
+    pub fn greet(&mut self, out: &mut OutBuffer) {
         let Permissions {
             reads,
             posts,
@@ -123,8 +125,8 @@ impl Session {
             ..
         } = self.permissions;
         if !(reads || posts || sends || self.could_log_in()) {
-            self.state = State::Over;
-            return out.push(b"502 You may not do anything here\r\n");
+            self.state = State::Closed;
+            return out.push(b"502 Permission denied\r\n");
         }
         let host = &self.capabilities.host;
         let software = &self.capabilities.software;
@@ -135,28 +137,28 @@ impl Session {
         out.push(format!("{code} {host} {software} ready, {what}\r\n").as_bytes());
     }
 
-    /// More may come of logging in, which is not switched off.
+    /// Logging in may grant more, and AUTHINFO is not disabled.
     fn could_log_in(&self) -> bool {
         self.permissions.could_log_in && self.capabilities.has("AUTHINFO")
     }
 
-    /// What the client may do now.
+    /// The client's permissions.
     pub fn permissions(&self) -> Permissions {
         self.permissions
     }
 
-    /// The rules, or who it is, have changed: what the client may do from now on.
-    pub fn set_standing(&mut self, permissions: Permissions) {
+    /// Replaces the permissions, after a login or a reload of the access rules.
+    pub fn set_permissions(&mut self, permissions: Permissions) {
         self.permissions = permissions;
-        self.reader.doubt();
+        self.reader.recheck_selected();
     }
 
-    /// What is offered to the client from now on.
-    pub fn set_terms(&mut self, capabilities: Arc<Capabilities>) {
+    /// Replaces the capabilities.
+    pub fn set_capabilities(&mut self, capabilities: Arc<Capabilities>) {
         self.capabilities = capabilities;
     }
 
-    /// TLS is on: what was said before is forgotten (RFC 4642, 2.2.2).
+    /// Restarts the session on TLS: all earlier state is discarded (RFC 4642, 2.2.2).
     pub fn begin_tls(&mut self, permissions: Permissions) {
         self.is_secure = true;
         self.permissions = permissions;
@@ -165,80 +167,85 @@ impl Session {
         self.state = State::Command;
     }
 
-    /// Compression is on.
+    /// Notes that compression is active.
     pub fn begin_compression(&mut self) {
         self.is_compressed = true;
     }
 
-    /// True in the middle of an article: who vanishes now leaves half of one behind.
+    /// True while an article is incomplete, accepted or discarded.
     pub fn is_receiving(&self) -> bool {
-        matches!(self.state, State::Article(_) | State::Unwanted(..))
+        matches!(self.state, State::Receiving(_) | State::Discarding(..))
     }
 
-    /// True in the middle of an article that is to be filed.
-    pub fn is_receiving_whole(&self) -> bool {
-        matches!(self.state, State::Article(_))
+    /// True while an article for the writer is incomplete.
+    pub fn is_receiving_wanted(&self) -> bool {
+        matches!(self.state, State::Receiving(_))
     }
 
-    /// Throws away what came of an article, and what is still to come of it: there is no room for it now. At its end the client is told
-    /// to come again later; of TAKETHIS with 400, which is the end of the session (RFC 4644, 2.5.2).
-    pub fn put_off<W: Backend>(&mut self, backend: &mut W) {
-        let State::Article(coming) = &self.state else {
+    /// Discards the article being received, its rest included, because memory is short. At its end the reply asks the client to retry;
+    /// to TAKETHIS it is 400, which ends the session (RFC 4644, 2.5.2).
+    pub fn defer_article<W: Backend>(&mut self, backend: &mut W) {
+        let State::Receiving(incoming) = &self.state else {
             return;
         };
-        backend.put_off(&coming.id);
-        let why = Outcome::TryLater(b"Too much is being sent at once".to_vec());
+        backend.article_deferred(&incoming.id);
+        let why = TransferOutcome::Deferred(b"Too many articles in transfer".to_vec());
         let mut answer = Vec::new();
-        let is_last = Session::push_outcome(coming.kind, &coming.id, &why, &mut answer);
-        self.state = State::Unwanted(coming.end, answer.into(), is_last);
+        let is_last = Session::push_outcome(incoming.kind, &incoming.id, &why, &mut answer);
+        self.state = State::Discarding(incoming.end, answer.into(), is_last);
     }
 
-    /// Goes on with the input: `input` begins with what was not used up before.
-    pub fn take<W: Backend>(&mut self, input: &[u8], backend: &mut W, out: &mut Out) -> Taken {
+    /// Processes input. `input` begins with the bytes that the last call did not consume.
+    pub fn process<W: Backend>(
+        &mut self,
+        input: &[u8],
+        backend: &mut W,
+        out: &mut OutBuffer,
+    ) -> Processed {
         let mut used = 0;
         loop {
             let rest = input.get(used..).unwrap_or_default();
             let (count, next) = self.step(rest, used, backend, out);
             used += count;
             if let Some(next) = next {
-                return Taken { used, next };
+                return Processed { used, next };
             }
         }
     }
 
-    /// One command, or one article. `at`: where in the whole input `rest` begins.
+    /// Processes one command or one article. `at` is the offset of `rest` in the input.
     fn step<W: Backend>(
         &mut self,
         rest: &[u8],
         at: usize,
         backend: &mut W,
-        out: &mut Out,
+        out: &mut OutBuffer,
     ) -> (usize, Option<Next>) {
         if out.len() >= OUT_BYTES_MAX {
             return (0, Some(Next::Drain));
         }
-        if self.reader.is_at_work() {
-            if backend.is_turn_over() {
+        if self.reader.has_long_reply() {
+            if backend.is_time_slice_over() {
                 return (0, Some(Next::Yield));
             }
-            self.go_on(backend, out);
-            return (0, self.reader.is_at_work().then_some(Next::Yield));
+            self.continue_reply(backend, out);
+            return (0, self.reader.has_long_reply().then_some(Next::Yield));
         }
         match &mut self.state {
-            State::Over => (rest.len(), Some(Next::Close)),
-            State::Article(_) => self.article(rest, at, backend, out),
-            State::Unwanted(end, answer, is_last) => match end.look(rest) {
+            State::Closed => (rest.len(), Some(Next::Close)),
+            State::Receiving(_) => self.article(rest, at, backend, out),
+            State::Discarding(end, answer, is_last) => match end.search(rest) {
                 Ending::At(count) => {
                     out.push(answer);
                     self.state = if *is_last {
-                        State::Over
+                        State::Closed
                     } else {
                         State::Command
                     };
                     (count, None)
                 }
                 Ending::NotYet(useless) => {
-                    end.dropped(useless);
+                    end.discard_front(useless);
                     (useless, Some(Next::More))
                 }
             },
@@ -250,7 +257,7 @@ impl Session {
         &mut self,
         rest: &[u8],
         backend: &mut W,
-        out: &mut Out,
+        out: &mut OutBuffer,
     ) -> (usize, Option<Next>) {
         let is_sasl = matches!(self.state, State::Sasl);
         let most = match is_sasl || is_long_command(rest) {
@@ -271,70 +278,69 @@ impl Session {
             Line::TooLongSoFar if self.is_skipping => return (rest.len(), Some(Next::More)),
             Line::TooLongSoFar => {
                 self.too_long(rest, backend, out);
-                // An article that nobody wants is over where its end is, whatever its first line.
+                // A discarded article ends at its terminator, whatever its first line is.
                 self.is_skipping = matches!(self.state, State::Command);
                 return (rest.len(), Some(Next::More));
             }
         };
         if is_sasl {
-            if out.is_promised() {
-                return (0, Some(Next::Promise));
+            if out.has_pending_reply() {
+                return (0, Some(Next::PendingReply));
             }
             self.state = State::Command;
             self.response(line, backend, out);
             return (count, None);
         }
         let command = parse(line);
-        // These look only at ids, which the world knows of while they are on their way.
+        // These depend on message-ids alone, and the backend knows those in transfer.
         let may_pass =
             matches!(command, Ok(Command::Check(_) | Command::TakeThis(_))) && !self.is_logging_in;
-        if out.is_promised() && !may_pass {
-            return (0, Some(Next::Promise));
+        if out.has_pending_reply() && !may_pass {
+            return (0, Some(Next::PendingReply));
         }
         let next = match command {
-            Ok(command) => self.obey(command, backend, out),
+            Ok(command) => self.execute(command, backend, out),
             Err(fault) => {
-                self.fault(line, fault, out);
+                self.reply_error(line, fault, out);
                 None
             }
         };
         (count, next)
     }
 
-    fn too_long<W: Backend>(&mut self, line: &[u8], backend: &mut W, out: &mut Out) {
+    fn too_long<W: Backend>(&mut self, line: &[u8], backend: &mut W, out: &mut OutBuffer) {
         if matches!(self.state, State::Sasl) {
             backend.log_in(Credentials::Cancelled);
         }
         self.state = State::Command;
-        self.refuse_line(line, b"501 The line is too long\r\n", out);
+        self.refuse_line(line, b"501 Line too long\r\n", out);
     }
 
-    fn fault(&mut self, line: &[u8], fault: Fault, out: &mut Out) {
+    fn reply_error(&mut self, line: &[u8], fault: CommandError, out: &mut OutBuffer) {
         match fault {
-            Fault::Unknown => self.refuse_line(line, b"500 No such command\r\n", out),
-            Fault::Syntax(right) => {
+            CommandError::Unknown => self.refuse_line(line, b"500 Unknown command\r\n", out),
+            CommandError::Syntax(right) => {
                 let answer = [b"501 Syntax: ", right.as_bytes(), b"\r\n"].concat();
                 self.refuse_line(line, &answer, out);
             }
         }
     }
 
-    /// Answers a line that is no command. Behind TAKETHIS the article comes all the same, and the answer belongs behind it
-    /// (RFC 4644, 2.5.2).
-    fn refuse_line(&mut self, line: &[u8], answer: &[u8], out: &mut Out) {
+    /// Replies to an invalid line. After TAKETHIS the article follows all the same, and the reply belongs after it (RFC 4644, 2.5.2).
+    fn refuse_line(&mut self, line: &[u8], answer: &[u8], out: &mut OutBuffer) {
         match is_take_this(line) {
-            true => self.state = State::Unwanted(ArticleEnd::default(), answer.into(), false),
+            true => self.state = State::Discarding(ArticleEnd::default(), answer.into(), false),
             false => out.push(answer),
         }
     }
 
-    fn obey<W: Backend>(
+    fn execute<W: Backend>(
         &mut self,
         command: Command<'_>,
         backend: &mut W,
-        out: &mut Out,
+        out: &mut OutBuffer,
     ) -> Option<Next> {
-        if !self.capabilities.switched_off.is_empty() && !self.is_offered(&command, out) {
+        if !self.capabilities.disabled.is_empty() && !self.is_offered(&command, out) {
             return None;
         }
         match command {
@@ -350,102 +356,102 @@ impl Session {
             | Command::Compress(_) => return self.identify(command, backend, out),
             Command::Quit => {
                 out.push(b"205 Goodbye\r\n");
-                self.state = State::Over;
+                self.state = State::Closed;
             }
             Command::Capabilities => {
                 self.capabilities(backend, out);
-                return backend.is_turn_over().then_some(Next::Yield);
+                return backend.is_time_slice_over().then_some(Next::Yield);
             }
             command => {
                 self.read(command, backend, out);
-                return backend.is_turn_over().then_some(Next::Yield);
+                return backend.is_time_slice_over().then_some(Next::Yield);
             }
         }
         None
     }
 
-    /// True unless the command belongs to a capability that is switched off; then it is as if there were no such command.
-    fn is_offered(&mut self, command: &Command<'_>, out: &mut Out) -> bool {
+    /// Returns true unless the command's capability is disabled; then replies as to an unknown command.
+    fn is_offered(&mut self, command: &Command<'_>, out: &mut OutBuffer) -> bool {
         if command
             .capability()
             .is_none_or(|name| self.capabilities.has(name))
         {
             return true;
         }
-        const OFF: &[u8] = b"500 Switched off here\r\n";
+        const OFF: &[u8] = b"500 Command disabled\r\n";
         match command {
             Command::TakeThis(_) => {
-                self.state = State::Unwanted(ArticleEnd::default(), OFF.into(), false);
+                self.state = State::Discarding(ArticleEnd::default(), OFF.into(), false);
             }
             // RFC 3977, 7.6.1.2.
-            Command::List(..) => out.push(b"503 No such list is kept here\r\n"),
+            Command::List(..) => out.push(b"503 List not available\r\n"),
             _ => out.push(OFF),
         }
         false
     }
 
-    /// What a client hears who may not do this.
-    fn deny(&self, out: &mut Out) {
+    /// Replies that the client has no permission.
+    fn deny(&self, out: &mut OutBuffer) {
         out.push(self.denial());
     }
 
     fn denial(&self) -> &'static [u8] {
         match self.could_log_in() {
-            true => b"480 Log in first (AUTHINFO)\r\n",
-            false => b"502 You may not do that here\r\n",
+            true => b"480 Authentication required (AUTHINFO)\r\n",
+            false => b"502 Permission denied\r\n",
         }
     }
 
-    /// An article that comes.
+    /// Receives an article.
     fn article<W: Backend>(
         &mut self,
         rest: &[u8],
         at: usize,
         backend: &mut W,
-        out: &mut Out,
+        out: &mut OutBuffer,
     ) -> (usize, Option<Next>) {
-        let State::Article(coming) = &mut self.state else {
+        let State::Receiving(incoming) = &mut self.state else {
             return (0, None);
         };
         let most = self.capabilities.article_bytes_max;
-        match coming.end.look(rest) {
+        match incoming.end.search(rest) {
             Ending::At(count) if count <= most.saturating_add(5) => {
-                // Without the dot at its end.
+                // Without the final dot and its CRLF.
                 let length = count.saturating_sub(3);
-                let told = backend.receive(ReceivedArticle {
-                    kind: coming.kind,
-                    id: &coming.id,
+                let result = backend.receive(ReceivedArticle {
+                    kind: incoming.kind,
+                    id: &incoming.id,
                     article: at..at + length,
                 });
-                let is_over = match told {
+                let is_over = match result {
                     None => {
-                        out.promise();
+                        out.defer_reply();
                         false
                     }
                     Some(outcome) => {
                         let mut text = out.text();
-                        Session::push_outcome(coming.kind, &coming.id, &outcome, &mut text)
+                        Session::push_outcome(incoming.kind, &incoming.id, &outcome, &mut text)
                     }
                 };
                 self.state = match is_over {
-                    true => State::Over,
+                    true => State::Closed,
                     false => State::Command,
                 };
                 (count, None)
             }
             Ending::NotYet(_) if rest.len() <= most => (0, Some(Next::More)),
             Ending::At(_) | Ending::NotYet(_) => {
-                backend.will_not_come(&coming.id);
-                let answer = transit::too_large(coming.kind, &coming.id, most);
-                let end = coming.end;
-                self.state = State::Unwanted(end, answer.into(), false);
+                backend.article_rejected(&incoming.id);
+                let answer = transit::too_large(incoming.kind, &incoming.id, most);
+                let end = incoming.end;
+                self.state = State::Discarding(end, answer.into(), false);
                 (0, None)
             }
         }
     }
 
-    /// True while the intake is closed, and the reason is said.
-    fn is_closed<W: Backend>(backend: &W, code: &[u8], out: &mut Out) -> bool {
+    /// Returns whether the intake is closed, and replies with the reason then.
+    fn is_closed<W: Backend>(backend: &W, code: &[u8], out: &mut OutBuffer) -> bool {
         match backend.intake() {
             Intake::Open => false,
             Intake::Closed(why) => {
@@ -457,8 +463,8 @@ impl Session {
         }
     }
 
-    /// CAPABILITIES (RFC 3977, 5.2). Of LIST those keywords are told for which there is something.
-    fn capabilities<W: Backend>(&self, backend: &mut W, out: &mut Out) {
+    /// CAPABILITIES (RFC 3977, 5.2). LIST has the keywords of lists that exist.
+    fn capabilities<W: Backend>(&self, backend: &mut W, out: &mut OutBuffer) {
         let capabilities = &self.capabilities;
         let permissions = self.permissions;
         let could = self.could_log_in();
@@ -487,7 +493,7 @@ impl Session {
             matches!(&*name(line), "VERSION" | "LIST") || capabilities.has(&name(line))
         });
         let mut text = out.text();
-        text.extend_from_slice(b"101 What can be done here follows\r\n");
+        text.extend_from_slice(b"101 Capability list follows\r\n");
         for line in lines {
             text.extend_from_slice(line.as_bytes());
             text.extend_from_slice(b"\r\n");
@@ -496,7 +502,7 @@ impl Session {
     }
 }
 
-/// TAKETHIS and anything behind it.
+/// Whether the line's keyword is TAKETHIS.
 fn is_take_this(line: &[u8]) -> bool {
     let line = line.trim_ascii_start();
     let (keyword, rest) = line.split_at_checked(b"TAKETHIS".len()).unwrap_or_default();
@@ -504,7 +510,7 @@ fn is_take_this(line: &[u8]) -> bool {
     is_word && keyword.eq_ignore_ascii_case(b"TAKETHIS")
 }
 
-/// The one command that may be longer than others (RFC 4643, 2.4.2).
+/// Whether this is AUTHINFO SASL, which may exceed [`COMMAND_BYTES_MAX`] (RFC 4643, 2.4.2).
 fn is_long_command(line: &[u8]) -> bool {
     line.len() > COMMAND_BYTES_MAX
         && line

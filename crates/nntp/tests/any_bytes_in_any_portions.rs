@@ -1,4 +1,4 @@
-//! Whatever comes, and in whatever portions: no panic, bounded memory, and the same replies.
+//! Any input in any portions: no panic, bounded memory, and the same replies.
 
 use crate::backend;
 
@@ -105,7 +105,7 @@ proptest! {
     }
 
     #[test]
-    fn a_pipeline_is_as_good_as_one_by_one(lines in vec(select(LINES), 0..30)) {
+    fn a_pipeline_gets_the_same_replies(lines in vec(select(LINES), 0..30)) {
         let mut one_by_one = client(false);
         let mut wanted = Vec::new();
         for line in &lines {

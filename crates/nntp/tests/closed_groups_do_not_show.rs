@@ -1,4 +1,4 @@
-//! What is closed to a client is answered as what is not there: 411 and 480, 430, lists, aliases.
+//! A closed group or article gets the reply of a missing one: 411 or 480, 430, lists, aliases.
 
 use crate::backend;
 
@@ -12,7 +12,7 @@ const ACTIVE: &str = "misc.test 0000000005 0000000001 y\n\
     misc.hidden 0000000000 0000000001 =local.secret\n\
     misc.shown 0000000000 0000000001 =misc.test\n";
 
-/// `local.*` is closed, whether there is such a group or not.
+/// A backend whose `local.*` is closed, existing groups or not.
 fn backend() -> Fake {
     let mut backend = Fake::usual();
     backend.active = Arc::new(groups::Active::parse(ACTIVE.into()).expect("an active"));
@@ -23,7 +23,7 @@ fn backend() -> Fake {
 }
 
 #[test]
-fn a_closed_group_is_answered_as_one_that_is_not_there() {
+fn a_closed_group_gets_the_reply_of_a_missing_one() {
     for could_log_in in [false, true] {
         let permissions = Permissions {
             could_log_in,
@@ -49,8 +49,11 @@ fn a_closed_group_is_answered_as_one_that_is_not_there() {
             let group = client.say(command.replace("NAME", "misc.none") + "\r\n");
             let group = String::from_utf8(group).expect("text");
             if could_log_in && group.starts_with("411") {
-                // A group that would be open is said not to be there.
-                answers[0] = answers[0].replace("480 Log in first (AUTHINFO)", "411 No such group");
+                // A missing group that would be open gets 411.
+                answers[0] = answers[0].replace(
+                    "480 Authentication required (AUTHINFO)",
+                    "411 No such group",
+                );
             }
             assert_eq!(answers[0], group, "{command}");
         }
@@ -60,7 +63,7 @@ fn a_closed_group_is_answered_as_one_that_is_not_there() {
 }
 
 #[test]
-fn an_article_of_closed_groups_is_answered_as_one_that_is_not_there() {
+fn an_article_of_closed_groups_gets_the_reply_of_a_missing_one() {
     for could_log_in in [false, true] {
         let permissions = Permissions {
             could_log_in,

@@ -95,7 +95,7 @@ fn lists() {
          < misc.test
          < .
          > LIST DISTRIB.PATS
-         < 503 No such list is kept here
+         < 503 List not available
          > LIST OVERVIEW.FMT
          < 215 Fields of the overview follow
          < Subject:
@@ -108,7 +108,7 @@ fn lists() {
          < Xref:full
          < .
          > LIST HEADERS MSGID
-         < 215 What HDR takes follows
+         < 215 Field list follows
          < :
          < :bytes
          < :lines
@@ -118,7 +118,7 @@ fn lists() {
          < misc.empty Nothing.
          < .
          > XGTITLE
-         < 481 Which groups?
+         < 481 Wildmat or selected group required
          > GROUP misc.test
          < 211 4 1 5 misc.test
          > XGTITLE
@@ -129,7 +129,7 @@ fn lists() {
 }
 
 #[test]
-fn new_things() {
+fn new_groups_and_articles() {
     client().play(
         "> DATE
          < 111 20010909014640
@@ -146,7 +146,7 @@ fn new_things() {
          < 231 New groups follow
          < .
          > NEWGROUPS 20000230 000000
-         < 501 That is no date and time: [yy]yymmdd hhmmss
+         < 501 Invalid date or time: use [yy]yymmdd hhmmss
          > NEWNEWS * 19980709 160002 GMT
          < 230 New articles follow
          < <2@test>
@@ -174,7 +174,7 @@ fn times_without_gmt_are_local() {
 }
 
 #[test]
-fn some_may_not_read() {
+fn clients_without_permission_to_read() {
     let mut nobody = Permissions {
         reads: false,
         ..ALL
@@ -182,11 +182,11 @@ fn some_may_not_read() {
     let mut client = Client::with(Fake::usual(), capabilities(), nobody);
     client.play(
         "> GROUP misc.test
-         < 502 You may not do that here
+         < 502 Permission denied
          > LIST
-         < 502 You may not do that here
+         < 502 Permission denied
          > STAT <1@test>
-         < 502 You may not do that here
+         < 502 Permission denied
          > DATE
          < 111 20010909014640",
     );
@@ -195,15 +195,15 @@ fn some_may_not_read() {
     let mut client = Client::with(Fake::usual(), capabilities(), nobody);
     client.play(
         "> GROUP misc.test
-         < 480 Log in first (AUTHINFO)
+         < 480 Authentication required (AUTHINFO)
          > MODE READER
-         < 201 No posting",
+         < 201 Posting prohibited",
     );
     nobody.could_log_in = false;
     let mut client = Client::with(Fake::usual(), capabilities(), nobody);
     client.play(
         "> MODE READER
-         < 502 No reading here",
+         < 502 Reading not permitted",
     );
     assert_eq!(client.next, Next::Close);
 }

@@ -10,7 +10,7 @@ fn groups_are_selected() {
     let mut client = Client::new(Fake::usual());
     client.play(
         "> STAT
-         < 412 No group is selected
+         < 412 No newsgroup selected
          > GROUP no.such
          < 411 No such group
          > GROUP local.secret
@@ -20,7 +20,7 @@ fn groups_are_selected() {
          > STAT
          < 223 1 <1@test>
          > LAST
-         < 422 That was the first article
+         < 422 No previous article
          > NEXT
          < 223 2 <2@test>
          > NEXT
@@ -30,7 +30,7 @@ fn groups_are_selected() {
          > STAT 5
          < 223 5 <5@test>
          > NEXT
-         < 421 That was the last article
+         < 421 No next article
          > STAT 3
          < 423 No such article in this group
          > STAT
@@ -42,9 +42,9 @@ fn groups_are_selected() {
          > GROUP misc.empty
          < 211 0 8 7 misc.empty
          > STAT
-         < 420 There is no current article
+         < 420 No current article
          > NEXT
-         < 420 There is no current article
+         < 420 No current article
          > STAT 1
          < 423 No such article in this group",
     );
@@ -55,7 +55,7 @@ fn numbers_are_listed() {
     let mut client = Client::new(Fake::usual());
     client.play(
         "> LISTGROUP
-         < 412 No group is selected
+         < 412 No newsgroup selected
          > LISTGROUP misc.test
          < 211 4 1 5 misc.test list follows
          < 1
@@ -93,12 +93,12 @@ fn numbers_are_listed() {
 }
 
 #[test]
-fn articles_come_whole_and_in_parts() {
+fn articles_are_sent_whole_and_in_parts() {
     let mut client = Client::new(Fake::usual());
     let whole = client.backend.articles[1].wire.clone();
     let head = whole[..client.backend.articles[1].header_len].to_vec();
     for is_lent in [false, true] {
-        client.backend.lent_above = if is_lent { 0 } else { 2000 };
+        client.backend.shared_above = if is_lent { 0 } else { 2000 };
         client.say("GROUP misc.test\r\n");
         let got = client.say("ARTICLE 2\r\n");
         assert_eq!(got, [b"220 2 <2@test>\r\n", &whole[..]].concat());
@@ -126,31 +126,31 @@ fn articles_come_whole_and_in_parts() {
 }
 
 #[test]
-fn trouble_is_told() {
+fn errors_get_403() {
     let mut client = Client::new(Fake::usual());
     client.say("GROUP misc.test\r\n");
     client.backend.fails_at = Some(0);
     client.play(
         "> ARTICLE 1
-         < 403 Cannot be looked up now; try again later
+         < 403 Lookup failed; try again later
          > ARTICLE <1@test>
-         < 403 Cannot be looked up now; try again later
+         < 403 Lookup failed; try again later
          > NEXT
-         < 403 Cannot be looked up now; try again later
+         < 403 Lookup failed; try again later
          > GROUP misc.test
-         < 403 Cannot be looked up now; try again later
+         < 403 Lookup failed; try again later
          > OVER 1-
-         < 403 Cannot be looked up now; try again later
+         < 403 Lookup failed; try again later
          > LIST NEWSGROUPS
-         < 403 Cannot be looked up now; try again later",
+         < 403 Lookup failed; try again later",
     );
 }
 
 #[test]
-fn half_an_answer_ends_the_connection() {
+fn an_error_in_a_long_reply_ends_the_connection() {
     let mut client = Client::new(Fake::usual());
     client.say("GROUP misc.test\r\n");
-    client.backend.questions = 0;
+    client.backend.lookups = 0;
     client.backend.fails_at = Some(2);
     let got = client.say("OVER 1-\r\nDATE\r\n");
     assert!(got.starts_with(b"224 "));

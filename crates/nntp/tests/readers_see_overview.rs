@@ -9,9 +9,9 @@ fn rows() {
     let mut client = Client::new(Fake::usual());
     client.play(
         "> OVER
-         < 412 No group is selected
+         < 412 No newsgroup selected
          > XOVER 1-2
-         < 412 No group is selected
+         < 412 No newsgroup selected
          > GROUP misc.test
          < 211 4 1 5 misc.test
          > OVER
@@ -41,7 +41,7 @@ fn rows() {
          > GROUP misc.empty
          < 211 0 8 7 misc.empty
          > OVER
-         < 420 There is no current article
+         < 420 No current article
          > OVER 1-
          < 423 No such article in this group",
     );
@@ -57,7 +57,7 @@ fn headers() {
     let mut client = Client::new(Fake::usual());
     client.play(
         "> HDR Subject
-         < 412 No group is selected
+         < 412 No newsgroup selected
          > HDR Subject <1@test>
          < 225 Headers follow
          < 0 no. 1 folded
@@ -129,9 +129,9 @@ fn headers() {
          > XHDR Subject 3
          < 420 No articles in this range
          > HDR :x-none 1
-         < 503 No such metadata
+         < 503 Unknown metadata item
          > HDR Sub:ject 1
-         < 501 That is no name of a header",
+         < 501 Invalid header name",
     );
 }
 
@@ -140,7 +140,7 @@ fn patterns() {
     let mut client = Client::new(Fake::usual());
     client.play(
         "> XPAT Subject 1- *
-         < 412 No group is selected
+         < 412 No newsgroup selected
          > GROUP misc.test
          < 211 4 1 5 misc.test
          > XPAT Subject 1- *2* x

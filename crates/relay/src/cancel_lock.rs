@@ -1,11 +1,10 @@
-//! Cancel-Lock and Cancel-Key (RFC 8315): who may withdraw an article.
+//! Cancel-Lock and Cancel-Key (RFC 8315): authentication of cancels.
 //!
-//! An article carries locks, each the hash of a key that only its poster or its injecting site can make.
-//! Whoever shows a key that fits one of the locks may cancel or supersede the article.
+//! An article carries locks, each the hash of a key that only its poster or its injecting site can make. A message with a key that
+//! matches one of the locks may cancel or supersede the article.
 //!
-//! Keys are made from one secret of the site (RFC 8315, 4): `base64(HMAC-SHA-256(secret, user + id))`. The site's
-//! own key is that of the user without a name, so a site can withdraw what was posted through it, and each
-//! user what he posted himself.
+//! Keys derive from one secret of the site (RFC 8315, 4): `base64(HMAC-SHA-256(secret, user + id))`. The site's own key is that of the
+//! empty user name, so a site can withdraw all articles posted through it, and each user their own.
 
 use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io::{self, Read, Write};
@@ -24,27 +23,27 @@ use crate::keyring;
 
 /// The secret's name in the news directory.
 pub const SECRET: &str = "keys/cancel.secret";
-/// The most locks or keys of one header that are looked at; there is no reason for more than a few.
+/// Maximum number of locks or keys of one header; more are ignored.
 pub const ELEMENTS_MAX: usize = 32;
-/// The longest Cancel-Lock or Cancel-Key that is looked at, in bytes.
+/// Longest Cancel-Lock or Cancel-Key header, bytes; longer ones are ignored.
 pub const HEADER_BYTES_MAX: usize = 8192;
-/// The longest lock or key that is looked at, in bytes.
+/// Longest lock or key, bytes; longer ones are ignored.
 pub const ELEMENT_BYTES_MAX: usize = 256;
 
-/// Bytes of a new secret: as many as the hash has.
+/// Length of a new secret, bytes, as that of the hash.
 const SECRET_BYTES: usize = 32;
-/// The largest file of a secret that is read.
+/// Largest secret file, bytes.
 const SECRET_BYTES_MAX: u64 = 4096;
 
-/// Whether one of the keys of a Cancel-Key header fits one of the locks of a Cancel-Lock header (RFC 8315, 3.5).
+/// Whether a key of a Cancel-Key header matches a lock of a Cancel-Lock header (RFC 8315, 3.5).
 ///
-/// Schemes are `sha256` and, for older articles, `sha1`, in any case; others are passed over, and so is what is no
-/// lock or key. Headers longer than [`HEADER_BYTES_MAX`] fit nothing.
+/// Schemes are `sha256` and, for older articles, `sha1`, in any case; other schemes and invalid elements are ignored. Headers longer
+/// than [`HEADER_BYTES_MAX`] are rejected.
 pub fn matches(lock_header: &[u8], key_header: &[u8]) -> bool {
     opens(&elements_of(key_header), lock_header)
 }
 
-/// The same with keys that were read before.
+/// As [`opens`], with parsed keys.
 pub fn opens(keys: &[Element], lock_header: &[u8]) -> bool {
     let locks = elements_of(lock_header);
     keys.iter().any(|key| locks.contains(&key.lock()))
@@ -69,7 +68,7 @@ impl Element {
 }
 
 impl std::fmt::Display for Element {
-    /// As it stands in a header: `sha256:...`.
+    /// The form in a header: `sha256:...`.
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let scheme = match self.scheme {
             Scheme::Sha1 => "sha1",
@@ -79,8 +78,8 @@ impl std::fmt::Display for Element {
     }
 }
 
-/// The locks or keys in a header, comments and folds gone; none of one that is longer than [`HEADER_BYTES_MAX`]. What follows a
-/// second colon was a hint in older drafts of the standard and says nothing.
+/// Parses the locks or keys of a header, without comments and folds; none if it is longer than [`HEADER_BYTES_MAX`]. Text after a second
+/// colon, a hint in older drafts of the standard, is ignored.
 pub fn elements_of(header: &[u8]) -> Vec<Element> {
     if header.len() > HEADER_BYTES_MAX {
         return Vec::new();
@@ -103,7 +102,7 @@ pub fn elements_of(header: &[u8]) -> Vec<Element> {
         .collect()
 }
 
-/// How a lock is made from a key.
+/// The scheme that makes a lock from a key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Scheme {
     Sha1,
@@ -121,7 +120,7 @@ impl Scheme {
         }
     }
 
-    /// The hash of the key as it is written, in base64.
+    /// The hash of the key's text, in base64.
     fn lock_of(self, key: &[u8]) -> String {
         match self {
             Scheme::Sha1 => STANDARD.encode(Sha1::digest(key)),
@@ -130,8 +129,8 @@ impl Scheme {
     }
 }
 
-/// The one id that an article withdraws by its Control or Also-Control, or else its Supersedes, as [`ControlMessage`] reads them:
-/// what a Cancel-Key in it is made for. A message of another kind withdraws nothing.
+/// The message-id that an article withdraws by its Control or Also-Control, or else its Supersedes, as parsed by [`ControlMessage`]; its
+/// Cancel-Key is for this id. `None` for other control messages.
 pub fn withdrawn<'a>(control: Option<&'a [u8]>, supersedes: Option<&'a [u8]>) -> Option<&'a [u8]> {
     let value = match control {
         Some(control) => match ControlMessage::parse(control.trim_ascii()) {
@@ -145,16 +144,16 @@ pub fn withdrawn<'a>(control: Option<&'a [u8]>, supersedes: Option<&'a [u8]>) ->
     (withdrawn.next().is_none() && article::message_id::check(id).is_ok()).then_some(id)
 }
 
-/// Whose key is made.
+/// The owner of a key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Holder<'a> {
     /// The site that injected the article.
     Site,
-    /// The user who posted it, by a name that no other user has. Without a name there is no key.
+    /// The user who posted it, by a unique name. Without a name there is no key.
     User(&'a [u8]),
 }
 
-/// What keys are made from. Whoever knows it can withdraw every article ever posted here.
+/// The secret from which keys derive. It allows to withdraw every article ever posted here.
 #[derive(Clone)]
 pub struct Secret(Vec<u8>);
 
@@ -165,13 +164,13 @@ impl std::fmt::Debug for Secret {
 }
 
 impl Secret {
-    /// A secret of these bytes.
+    /// A secret with these bytes.
     pub fn new(bytes: &[u8]) -> Secret {
         Secret(bytes.to_vec())
     }
 
-    /// The secret of a news directory, made from the system's random numbers when there is none yet: a file only its owner can
-    /// read, durable before it is used.
+    /// Reads the secret of a news directory, or makes one from the system's random numbers: a file that only its owner can read, durable
+    /// before its first use.
     ///
     /// # Errors
     /// The file cannot be made or read, or is empty.
@@ -183,7 +182,7 @@ impl Secret {
         }
     }
 
-    /// The secret of a news directory, if there is one.
+    /// Reads the secret of a news directory, if there is one.
     ///
     /// # Errors
     /// The file cannot be read, or is empty.
@@ -191,14 +190,14 @@ impl Secret {
         read(&dir.join(SECRET))
     }
 
-    /// The key that withdraws the article `id`, as it stands in Cancel-Key: `sha256:...`.
+    /// The key that withdraws the article `id`, for Cancel-Key: `sha256:...`.
     pub fn key(&self, holder: Holder<'_>, id: &[u8]) -> Option<String> {
         let user = match holder {
             Holder::Site => b"",
             Holder::User(b"") => return None,
             Holder::User(user) => user,
         };
-        // A key of any length is taken.
+        // HMAC accepts keys of any length.
         let mut mac = Hmac::<Sha256>::new_from_slice(&self.0).ok()?;
         mac.update(user);
         mac.update(id);
@@ -206,7 +205,7 @@ impl Secret {
         Some(format!("sha256:{key}"))
     }
 
-    /// The lock that this key opens, as it stands in Cancel-Lock: `sha256:...`.
+    /// The lock of this key, for Cancel-Lock: `sha256:...`.
     pub fn lock(&self, holder: Holder<'_>, id: &[u8]) -> Option<String> {
         let key = self.key(holder, id)?;
         let (_, key) = key.split_once(':')?;
@@ -243,7 +242,7 @@ fn read(path: &Path) -> Result<Option<Secret>, keyring::Error> {
     Ok(Some(Secret::new(secret)))
 }
 
-/// Makes a new secret. Of two programs that make one at the same time both use the one that came first.
+/// Makes a new secret. Two concurrent programs both use the first one.
 fn make(dir: &Path, path: &Path) -> Result<Secret, keyring::Error> {
     let keys = dir.join(keyring::DIRECTORY);
     if !keys.is_dir() {
@@ -268,7 +267,7 @@ fn make(dir: &Path, path: &Path) -> Result<Secret, keyring::Error> {
             file.sync_all()
         })
         .map_err(io_at("write", &fresh));
-    // A link, not a rename: it never takes the place of another's.
+    // A link, unlike a rename, never replaces another program's secret.
     let linked = written.and_then(|()| match fs::hard_link(&fresh, path) {
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
         other => other.map_err(io_at("put in place", path)),

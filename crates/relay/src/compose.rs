@@ -1,5 +1,4 @@
-//! The article as filed: Xref first, our name in front of Path, old Xref lines gone, all else as it
-//! came.
+//! The article as filed: Xref first, our name at the front of Path, old Xref lines removed, all else unchanged.
 
 use std::ops::Range;
 
@@ -8,21 +7,21 @@ use store::Piece;
 
 use crate::short::ShortList;
 
-/// The pieces of a header: Xref, what is before Path, Path, what is between it and an old Xref, and
-/// what follows. More old Xref lines make more pieces.
+/// Usual number of pieces of a header: Xref, the part before Path, Path, the part up to an old Xref, and the rest. More old Xref lines
+/// make more pieces.
 pub type Pieces<'a> = ShortList<Piece<'a>, 8>;
 
-/// The two lines that are written anew, with room that is used again for the next article.
+/// The two lines that are written here. The buffers are reused for the next article.
 #[derive(Debug, Default)]
 pub struct NewLines {
     /// The Xref field with its line end.
     xref: Vec<u8>,
-    /// Where the group names stand in `xref`.
+    /// The ranges of the group names in `xref`.
     names: Vec<Range<usize>>,
     numbers: Vec<u64>,
-    /// Where the Xref value stands in `xref`.
+    /// The start of the Xref value in `xref`.
     value: Range<usize>,
-    /// The Path field with its line end; empty if it is left as it is.
+    /// The Path field with its line end; empty if it stays unchanged.
     path: Vec<u8>,
 }
 
@@ -30,7 +29,7 @@ pub struct NewLines {
 const XREF: &[u8] = b"Xref: ";
 
 impl NewLines {
-    /// Begins the Xref of an article.
+    /// Starts the Xref of an article.
     pub fn begin_xref(&mut self, host: &[u8]) {
         self.names.clear();
         self.numbers.clear();
@@ -39,7 +38,7 @@ impl NewLines {
         self.xref.extend_from_slice(host);
     }
 
-    /// Adds a group and the number it gave the article.
+    /// Adds a group and the article's number in it.
     pub fn push_link(&mut self, group: &[u8], number: u64) {
         self.xref.push(b' ');
         let start = self.xref.len();
@@ -50,7 +49,7 @@ impl NewLines {
         decimal::push(&mut self.xref, number);
     }
 
-    /// Ends the Xref line the way lines end in this form.
+    /// Ends the Xref line with the line end of the article's form.
     pub fn end_xref(&mut self, form: Form) {
         self.value = XREF.len()..self.xref.len();
         self.xref.extend_from_slice(match form {
@@ -64,12 +63,12 @@ impl NewLines {
         self.xref.get(self.value.clone()).unwrap_or_default()
     }
 
-    /// How many groups the article is filed in.
+    /// Number of groups of the article.
     pub fn link_count(&self) -> usize {
         self.names.len()
     }
 
-    /// The groups and numbers, in the order they were pushed.
+    /// The groups and numbers, in the order of the calls.
     pub fn links(&self) -> impl Iterator<Item = (&[u8], u64)> {
         let name = |range: &Range<usize>| self.xref.get(range.clone()).unwrap_or_default();
         self.names
@@ -78,7 +77,7 @@ impl NewLines {
             .zip(self.numbers.iter().copied())
     }
 
-    /// Makes the Path line with `host!` in front of its value.
+    /// Makes the Path line with `host!` before its value.
     pub fn make_path(&mut self, article: &Article<'_>, host: &[u8]) {
         self.path.clear();
         let (Some(line), Some(value)) = (
@@ -95,7 +94,7 @@ impl NewLines {
         self.path.extend_from_slice(part(value.start..line.end));
     }
 
-    /// Leaves Path as it is (a mirror).
+    /// Leaves Path unchanged (for a mirror).
     pub fn keep_path(&mut self) {
         self.path.clear();
     }

@@ -1,15 +1,15 @@
-//! What stops a run. Nothing that concerns one article does.
+//! Errors that stop a run. A single article never does.
 
 use std::io;
 use std::path::PathBuf;
 
-/// An error of the relay: filing has stopped. The message says what to do next.
+/// An error that stops filing. The message says what to do next.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// The store cannot go on.
+    /// An error of the store.
     #[error(transparent)]
     Store(#[from] store::Error),
-    /// The log cannot be written. What it would have told of is durable all the same.
+    /// The log cannot be written. The articles of its lines are durable.
     #[error("cannot write {}: {source}; make room or mend it, then give the batch again", path.display())]
     Log {
         /// The log file.
@@ -17,7 +17,7 @@ pub enum Error {
         /// The system's own error.
         source: io::Error,
     },
-    /// A batch would leave too little of the disk free, so it is not spooled.
+    /// The batch is not spooled, since too little of the disk would stay free.
     #[error(
         "no room for a batch in {}: {free} bytes are free and [incoming] keep_free keeps {keep_free}; make room, then give it again",
         path.display()
@@ -25,22 +25,22 @@ pub enum Error {
     NoRoom {
         /// The directory.
         path: PathBuf,
-        /// Bytes that are free.
+        /// Free space, bytes.
         free: u64,
-        /// Bytes that are to stay free.
+        /// Space that has to stay free, bytes.
         keep_free: u64,
     },
-    /// A file that goes with active, or one of the control messages, cannot be read or written.
+    /// A file beside active, or of the control messages, cannot be read or written.
     #[error("cannot {doing} {}: {source}; mend it, then give the batch again", path.display())]
     GroupFile {
-        /// What was tried.
+        /// The operation.
         doing: &'static str,
         /// The file.
         path: PathBuf,
         /// The system's own error.
         source: io::Error,
     },
-    /// A file that has to be there cannot be opened.
+    /// A required file cannot be opened.
     #[error("cannot open {}: {source}", path.display())]
     Open {
         /// The file.
@@ -51,12 +51,12 @@ pub enum Error {
 }
 
 impl Error {
-    /// True when a log could not be written: what was filed is durable all the same.
+    /// True if only a log could not be written: all filed articles are durable.
     pub fn is_of_log(&self) -> bool {
         matches!(self, Error::Log { .. })
     }
 
-    /// True when the disk (or quota) is full: after space returns the same batch files the rest.
+    /// True if the disk or quota is full: with new space, the same batch files the rest.
     pub fn is_disk_full(&self) -> bool {
         match self {
             Error::Store(error) => error.is_disk_full(),

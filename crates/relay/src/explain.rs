@@ -1,4 +1,4 @@
-//! What rnews would do with an article, and why. Nothing is changed.
+//! Explains what rnews would do with an article. It changes nothing.
 
 use article::{Article, Form, Header, date, newsgroups, old};
 use groups::Sites;
@@ -13,17 +13,17 @@ use crate::sites::Subscribers;
 /// One group of the Newsgroups header.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct GroupExplained {
-    /// Its name as the article has it.
+    /// Its name in the article.
     pub name: Vec<u8>,
-    /// Its flag in active (`y`, `m`, `=other` …); `None` if it is not there.
+    /// Its flag in active (`y`, `m`, `=other` …); `None` if it is unknown.
     pub flag: Option<Vec<u8>>,
-    /// The group that articles for it are filed in; `None` if it is unknown, x'ed, or for junk.
+    /// The group in which its articles are filed; `None` if it is unknown, x'ed, or for junk.
     pub filed_as: Option<Vec<u8>>,
     /// Whether our own subscription has it.
     pub subscribed: bool,
 }
 
-/// What would happen.
+/// The expected result.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Outlook {
     /// It would be filed in its groups.
@@ -36,22 +36,22 @@ pub enum Outlook {
     Refuse,
 }
 
-/// Everything there is to say about an article.
+/// The explanation of an article.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Explanation {
     /// Its message-id; empty if it has none.
     pub message_id: Vec<u8>,
-    /// Its Date in epoch seconds, if it can be read.
+    /// Its Date, seconds since 1970, if valid.
     pub date: Option<i64>,
-    /// Its explicit expiry date in epoch seconds, if it has one that can be read.
+    /// Its explicit expiry date, seconds since 1970, if valid.
     pub expires: Option<i64>,
-    /// The groups it names, in its order.
+    /// The groups in Newsgroups, in order.
     pub groups: Vec<GroupExplained>,
-    /// How many sites it came through; 0 for a local article.
+    /// Number of hops in Path; 0 for a local article.
     pub hops: usize,
     /// SITE of its log line.
     pub site: Vec<u8>,
-    /// What would be done.
+    /// The expected result.
     pub outlook: Outlook,
     /// The text of the log line after MSGID: the sites, or the reason.
     pub text: Vec<u8>,
@@ -69,7 +69,7 @@ pub struct Explanation {
     pub path: Vec<u8>,
 }
 
-/// Explains one article as it came.
+/// Explains a received article.
 ///
 /// # Errors
 /// Those of `seen`.
@@ -157,7 +157,7 @@ fn explain_article<E>(
     })
 }
 
-/// Bytes it would have: with our name in Path, and our Xref in place of the one it came with.
+/// Its size as filed, bytes: with our name in Path and our Xref.
 fn bytes_as_filed(
     article: &Article<'_>,
     active: &groups::Active,

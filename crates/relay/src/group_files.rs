@@ -1,4 +1,4 @@
-//! `newsgroups` and `active.times`, which go with `active`: changed in one pass, durably, so that a half of a change is never seen.
+//! `newsgroups` and `active.times`, the files beside `active`: each is replaced atomically and durably.
 
 use std::collections::HashMap;
 use std::fs::File;
@@ -14,22 +14,22 @@ use crate::error::Error;
 
 /// The descriptions of groups.
 pub const NEWSGROUPS: &str = "newsgroups";
-/// When each group was made, and by whom.
+/// The creation times and creators of groups.
 pub const TIMES: &str = "active.times";
 
-/// What is to become of the lines of groups; a group that is not named keeps its own.
+/// Changes to the lines of groups; other groups keep theirs.
 #[derive(Debug, Default)]
 pub struct Edits<'a> {
-    /// Group and what it is about; `None`: its line goes.
+    /// Group and description; `None` removes its line.
     pub descriptions: Vec<(&'a [u8], Option<&'a [u8]>)>,
-    /// Groups made now, in the order of making.
+    /// New groups, in order of creation.
     pub creations: Vec<GroupCreation<'a>>,
-    /// Groups whose line in active.times goes.
+    /// Groups whose line in active.times is removed.
     pub removed: Vec<&'a [u8]>,
 }
 
 impl Edits<'_> {
-    /// Writes both files anew, each only where something changes. Doing it twice is as doing it once.
+    /// Rewrites the files that change. It is idempotent.
     ///
     /// # Errors
     /// A file cannot be read or written.
@@ -41,7 +41,7 @@ impl Edits<'_> {
                 match changes.get_mut(group) {
                     None => false,
                     Some(description) => {
-                        // Its first line is replaced, others go.
+                        // Its first line is replaced, others are removed.
                         if let Some(text) = description.take() {
                             push_description(out, group, text);
                         }
@@ -73,10 +73,10 @@ impl Edits<'_> {
     }
 }
 
-/// The descriptions there are; none where there is no file.
+/// Reads the descriptions; a missing file has none.
 ///
 /// # Errors
-/// The file cannot be read, or is larger than it may be.
+/// The file cannot be read, or is too large.
 pub fn descriptions(news: &Path) -> Result<Newsgroups, Error> {
     let path = news.join(NEWSGROUPS);
     Newsgroups::parse(read(&path)?).map_err(|fault| Error::GroupFile {
@@ -86,7 +86,7 @@ pub fn descriptions(news: &Path) -> Result<Newsgroups, Error> {
     })
 }
 
-/// The lines that stay. `replace` says whether the line of a group goes, and may put another in its place.
+/// The remaining lines. `replace` decides whether the line of a group is removed or replaced.
 fn kept(text: &[u8], mut replace: impl FnMut(&[u8], &mut Vec<u8>) -> bool) -> Vec<u8> {
     let mut out = Vec::with_capacity(text.len());
     for line in text.split_inclusive(|&byte| byte == b'\n') {
@@ -104,9 +104,9 @@ fn kept(text: &[u8], mut replace: impl FnMut(&[u8], &mut Vec<u8>) -> bool) -> Ve
     out
 }
 
-/// Adds a line as `newsgroups` has them: one line, whatever the description holds.
+/// Appends a line of `newsgroups`, a single line for any description.
 fn push_description(out: &mut Vec<u8>, group: &[u8], description: &[u8]) {
-    // An unsafe name gives no line; nobody can ask for such a group.
+    // An unsafe name gets no line; no client can select such a group.
     if let Ok(mut one) = Newsgroups::parse(Vec::new())
         && one.set(group, description).is_ok()
     {
@@ -128,10 +128,10 @@ fn read(path: &Path) -> Result<Vec<u8>, Error> {
     }
 }
 
-/// Puts a file in the place of another, durably.
+/// Replaces a file durably.
 ///
 /// # Errors
-/// The system's.
+/// An I/O error.
 pub(crate) fn replace(path: &Path, text: &[u8]) -> Result<(), Error> {
     store::replace(&RealDisk, path, |file| file.write_at(text, 0))?;
     Ok(())

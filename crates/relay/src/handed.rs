@@ -1,4 +1,4 @@
-//! A batch that one program opened and another files.
+//! A batch that one program opens and another files.
 
 use std::io;
 use std::path::Path;
@@ -7,20 +7,20 @@ use std::sync::Arc;
 use crate::input::{Again, Handed, Input, Source};
 use crate::log::Now;
 
-/// An input, opened to be handed over.
+/// An opened input for another program.
 #[derive(Debug)]
 pub enum Opened {
     /// A regular file.
     Whole(Handed),
-    /// A pipe or the like: it can be read once only.
+    /// A pipe or the like, which can be read only once.
     Flowing(Handed),
 }
 
 impl Handed {
-    /// Opens an input to hand it over.
+    /// Opens an input for another program.
     ///
     /// # Errors
-    /// In the words a run would tell it in: it cannot be opened.
+    /// The input cannot be opened; the message is that of a run.
     pub fn open(input: &Input) -> Result<Opened, String> {
         let source =
             Source::open(input, Now::read()).map_err(|(name, error)| cannot_open(&name, &error))?;
@@ -42,7 +42,7 @@ impl Handed {
     }
 }
 
-/// What is told of an input that cannot be opened.
+/// The message about an input that cannot be opened.
 pub(crate) fn cannot_open(name: &str, error: &io::Error) -> String {
     format!("cannot open {name}: {error}; the others go on")
 }

@@ -1,12 +1,12 @@
-//! The directory `in.coming`: batches that wait to be filed.
+//! The directory `in.coming`: batches that wait for filing.
 //!
 //! | file | idea |
 //! |---|---|
-//! | [`name`] | what a waiting batch is called, which says when its turn is |
-//! | [`spool`](mod@spool) | putting one there, durably |
-//! | [`drain`] | filing them, in turn |
-//! | [`tries`] | which of them filing stopped at, and how often |
-//! | `stop` | holding that up |
+//! | [`name`] | the names of waiting batches, which give their order |
+//! | [`spool`](mod@spool) | writes a batch durably |
+//! | [`drain`] | files the batches in order |
+//! | [`tries`] | the failed attempts at batches |
+//! | `stop` | the file that suspends filing |
 //!
 //! docs/formats/incoming.md has the legal states.
 

@@ -1,4 +1,4 @@
-//! The inputs of a run: files, and standard input, which may be a file too.
+//! Inputs of a run: files and standard input, which may be a file.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read, Seek};
@@ -13,29 +13,27 @@ use store::MapRef;
 
 use crate::log::Now;
 
-/// Where a batch comes from.
+/// The source of a batch.
 #[derive(Debug, Clone)]
 pub enum Input {
     /// A file.
     File(PathBuf),
-    /// A file of a spool directory: no link is followed, and nothing but a regular file is opened (a FIFO
-    /// would be waited at for ever).
+    /// A file of a spool directory: only a regular file, no link, and no FIFO, which would block.
     Spooled(PathBuf),
-    /// Standard input: a pipe, a terminal, or a file that can be read again.
+    /// Standard input: a pipe, a terminal, or a seekable file.
     Stdin,
     /// A file that another program opened.
     Handed(Handed),
 }
 
-/// A regular file to be handed to another program, with what is said of it there. Who handed it over removes it, where
-/// that is wanted.
+/// A regular file opened for another program, with its names there. The program that opened it removes it, if wanted.
 #[derive(Debug, Clone)]
 pub struct Handed {
     /// For messages.
     pub name: String,
-    /// What the end of a kept batch's name is: the file's name, or the number of the process that read a pipe.
+    /// The end of a bad batch's name: the file's name, or the process id of the reader of a pipe.
     pub tail: String,
-    /// The file; it is read from where it stands.
+    /// The file, read from its current offset.
     pub file: Arc<File>,
 }
 
@@ -44,20 +42,20 @@ pub(crate) struct Source {
     /// For messages.
     pub name: String,
     pub file: File,
-    /// What the kept batch is called.
+    /// The name of the bad batch.
     pub stem: String,
     pub again: Again,
-    /// Others may cut it while it is read.
+    /// Others may truncate it during the read.
     is_of_others: bool,
 }
 
-/// How to have the batch once more.
+/// How to read the batch again.
 pub(crate) enum Again {
     /// It is a file of this name.
     Path(PathBuf),
     /// It can be read again from this offset.
     From(u64),
-    /// It cannot: it comes through a pipe.
+    /// Not possible: it is a pipe.
     Never,
 }
 
@@ -70,7 +68,7 @@ impl Source {
                 let file = File::open(path).map_err(|error| (name.clone(), error))?;
                 let data = file.metadata().map_err(|error| (name.clone(), error))?;
                 if data.is_dir() {
-                    // It opens, but there is nothing in it to read or to keep.
+                    // A directory opens, but has nothing to read or save.
                     return Err((name, io::ErrorKind::IsADirectory.into()));
                 }
                 let is_regular = data.is_file();
@@ -123,23 +121,21 @@ impl Source {
         }
     }
 
-    /// The whole file mapped into memory, which saves copying it: only of a regular file that is read from its
-    /// start. `None`: to be read in the ordinary way.
+    /// Maps a regular file that is read from its start, which saves a copy; `None` if it has to be read.
     ///
-    /// A map of a file that was cut meanwhile reads as zeros ([`MapRef::unreadable_from`]). What others put before a process that
-    /// works for many is not mapped: whoever may write the file could change it while it is being read.
+    /// A file truncated meanwhile reads as zeros ([`MapRef::unreadable_from`]). The daemon does not map files of other programs: their
+    /// owners could change them during the read.
     pub fn map(&self) -> Option<MapRef> {
         if self.is_of_others || matches!(self.again, Again::Never | Again::From(1..)) {
             return None;
         }
         let map = MapRef::whole(&self.file).ok()?;
-        // Whoever shares standard input with us finds it read.
+        // Processes that share standard input see it as read.
         (&self.file).seek(io::SeekFrom::End(0)).ok()?;
         Some(map)
     }
 
-    /// The file again from `start`. Its place is shared with the batch being read, so this reads by
-    /// position and leaves that alone.
+    /// Reads the file again from `start`, by offset, since the file position belongs to the batch being read.
     pub fn once_more(&self, start: u64) -> ReadAt<'_> {
         ReadAt {
             file: &self.file,
@@ -148,7 +144,7 @@ impl Source {
     }
 }
 
-/// Reads a file by position.
+/// Reads a file by offset.
 pub(crate) struct ReadAt<'a> {
     file: &'a File,
     at: u64,
@@ -162,7 +158,7 @@ impl Read for ReadAt<'_> {
     }
 }
 
-/// How to have a file once more whose name is not known.
+/// How to read a file without a known name again.
 fn again_from_here(mut file: &File) -> Again {
     let is_regular = file.metadata().is_ok_and(|data| data.is_file());
     match file.stream_position() {
@@ -171,7 +167,7 @@ fn again_from_here(mut file: &File) -> Again {
     }
 }
 
-/// Opens a regular file itself, or fails at once.
+/// Opens a regular file without following links, or fails at once.
 fn open_regular(path: &Path) -> io::Result<File> {
     let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY;
     let file = OpenOptions::new()
@@ -180,7 +176,7 @@ fn open_regular(path: &Path) -> io::Result<File> {
         .open(path);
     match file {
         Ok(file) if file.metadata()?.is_file() => Ok(file),
-        // What open(2) says of a link with O_NOFOLLOW; of a socket it says ENXIO.
+        // The error of open(2) for a link with O_NOFOLLOW; for a socket it is ENXIO.
         Err(error) if error.raw_os_error() == Some(Errno::LOOP.raw_os_error()) => {
             Err(io::Error::other("it is a symbolic link, not a file"))
         }
@@ -189,7 +185,7 @@ fn open_regular(path: &Path) -> io::Result<File> {
     }
 }
 
-/// What a kept batch is called: the time in epoch seconds, and the file's name or the process.
+/// The name of a bad batch: the time in seconds since 1970, and the file's name or the process id.
 fn stem(now: Now, name: Option<&Path>) -> String {
     match name {
         Some(name) => format!("{}.{}", now.seconds, name.display()),

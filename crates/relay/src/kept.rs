@@ -1,7 +1,7 @@
-//! The directory `bad`: batches that could not be read to their end.
+//! The directory `bad`: unreadable batches.
 //!
-//! A bad batch is never lost. A file is linked there (or copied, where linking is not possible); of
-//! standard input what can still be had is copied.
+//! A bad batch is never lost: a file is linked there, or copied if a link is not possible; of standard input, the remaining bytes are
+//! copied.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, ErrorKind};
@@ -9,25 +9,25 @@ use std::path::{Path, PathBuf};
 
 /// The directory's name in the news directory.
 pub const BAD: &str = "bad";
-/// The directory for batches that wait or are being received.
+/// The directory of waiting and incomplete batches.
 pub const INCOMING: &str = "in.coming";
-/// So many names are tried for one kept batch.
+/// Names tried for one batch.
 const NAMES_TRIED_MAX: u32 = 10_000;
 
-/// Makes a new file in `dir`, which is made if need be. The name is `stem`, or `stem.1`, `stem.2` …
+/// Creates a file in `dir`, and `dir` if it is missing. The name is `stem`, or `stem.1`, `stem.2` …
 ///
 /// # Errors
-/// Those of the file system; each names the path.
+/// An I/O error, with the path.
 pub fn create(dir: &Path, stem: &str) -> io::Result<(File, PathBuf)> {
     place(dir, stem, |path| {
         OpenOptions::new().write(true).create_new(true).open(path)
     })
 }
 
-/// Keeps a file in `dir` under a name made of `stem`: links it, or copies it.
+/// Saves a file in `dir` under a name from `stem`, by a link or a copy.
 ///
 /// # Errors
-/// Those of the file system.
+/// An I/O error.
 pub fn keep_file(dir: &Path, stem: &str, file: &Path) -> io::Result<PathBuf> {
     let linked = place(dir, stem, |path| fs::hard_link(file, path));
     if let Ok(((), path)) = linked {
@@ -36,10 +36,10 @@ pub fn keep_file(dir: &Path, stem: &str, file: &Path) -> io::Result<PathBuf> {
     keep_reader(dir, stem, &mut File::open(file)?)
 }
 
-/// Keeps all that `reader` still gives.
+/// Saves the rest of `reader`.
 ///
 /// # Errors
-/// Those of the file system.
+/// An I/O error.
 pub fn keep_reader(dir: &Path, stem: &str, reader: &mut dyn io::Read) -> io::Result<PathBuf> {
     let (mut copy, path) = create(dir, stem)?;
     io::copy(reader, &mut copy)?;
@@ -50,20 +50,20 @@ pub fn keep_reader(dir: &Path, stem: &str, reader: &mut dyn io::Read) -> io::Res
 /// Moves a file that is already in the news directory to `dir`.
 ///
 /// # Errors
-/// Those of the file system.
+/// An I/O error.
 pub fn move_file(dir: &Path, stem: &str, file: &Path) -> io::Result<PathBuf> {
-    // Linked, not renamed: a rename would put it in the place of another kept batch.
+    // A link, unlike a rename, never replaces another saved batch.
     let ((), path) = place(dir, stem, |path| fs::hard_link(file, path))?;
-    // A power cut must not leave it without a name.
+    // A power cut must not remove both names.
     sync_place(&path)?;
     fs::remove_file(file)?;
     Ok(path)
 }
 
-/// Returns when the name of a kept file is on the disk, so that another name of it may go.
+/// Syncs the name of a saved file, so that its other name may be removed.
 ///
 /// # Errors
-/// Those of the file system.
+/// An I/O error.
 pub fn sync_place(kept: &Path) -> io::Result<()> {
     match kept.parent() {
         Some(dir) => File::open(dir)?.sync_all(),

@@ -1,7 +1,7 @@
-//! The keys of a news directory, and what each may do: a file a key in `keys/`.
+//! The trusted keys of a news directory and their permissions: a file for each key in `keys/`.
 //!
-//! *Architecture Invariant:* who trusts a key is the administrator, by putting it here. Names and
-//! signatures inside keys prove nothing.
+//! *Architecture Invariant:* only the administrator makes a key trusted, by importing it. Names and signatures inside keys prove
+//! nothing.
 
 use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io::{self, Read, Write};
@@ -13,35 +13,35 @@ use openpgp::{Certificate, Digest, PublicKey, armor};
 
 /// The directory of keys in a news directory.
 pub const DIRECTORY: &str = "keys";
-/// The most keys that are kept.
+/// Maximum number of keys.
 pub const KEYS_MAX: usize = 1000;
-/// The longest list of hierarchies, in bytes.
+/// Longest list of hierarchies, bytes.
 pub const HIERARCHIES_BYTES_MAX: usize = 8192;
 
-/// Files of keys end in this.
+/// Suffix of key files.
 const EXTENSION: &str = "asc";
 const HIERARCHIES: &str = "Hierarchies: ";
 const ALLOW: &str = "Allow: ";
 
-/// What cannot be done about keys.
+/// An error of the keyring.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// A file or the directory.
+    /// An I/O error.
     #[error("cannot {doing} {}: {source}", path.display())]
     Io {
-        /// What was tried.
+        /// The operation.
         doing: &'static str,
-        /// On which file.
+        /// The file.
         path: PathBuf,
         /// The system's own error.
         source: io::Error,
     },
-    /// A file in the directory is not as `key import` writes it.
+    /// A file in the directory does not have the form that `key import` writes.
     #[error("{} is no key file: {why}; take it away, or import the key again", path.display())]
     Damaged {
         /// The file.
         path: PathBuf,
-        /// What is wrong.
+        /// The problem.
         why: String,
     },
     /// Too many.
@@ -52,20 +52,20 @@ pub enum Error {
     },
 }
 
-/// Which weak hashes a key's signatures may be made over.
+/// The weak hashes allowed in a key's signatures.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Allowed {
-    /// MD5, which PGP 2 used.
+    /// MD5, used by PGP 2.
     pub md5: bool,
-    /// SHA-1, which GnuPG used by itself until about 2010.
+    /// SHA-1, the default of GnuPG until about 2010.
     pub sha1: bool,
 }
 
 impl Allowed {
-    /// Reads `md5`, `sha1` or both with a comma between them; nothing is nothing.
+    /// Parses `md5`, `sha1` or both separated by a comma; empty text allows none.
     ///
     /// # Errors
-    /// The word that is neither.
+    /// The unknown word.
     pub fn parse(list: &str) -> Result<Allowed, String> {
         let mut allowed = Allowed::default();
         for word in list.split(',').map(str::trim) {
@@ -79,7 +79,7 @@ impl Allowed {
         Ok(allowed)
     }
 
-    /// The names, in a form that `parse` reads.
+    /// The names, in the form that `parse` reads.
     pub fn names(self) -> Vec<&'static str> {
         let names = [(self.md5, "md5"), (self.sha1, "sha1")];
         names
@@ -88,7 +88,7 @@ impl Allowed {
             .collect()
     }
 
-    /// Whether signatures over this hash may count.
+    /// Whether signatures with this hash are accepted.
     pub fn allows(self, digest: Digest) -> bool {
         match digest {
             Digest::Md5 => self.md5,
@@ -98,12 +98,12 @@ impl Allowed {
     }
 }
 
-/// A key that the administrator trusts, and for what.
+/// A trusted key and its permissions.
 #[derive(Debug, Clone)]
 pub struct TrustedKey {
     /// The key with its names.
     pub certificate: Certificate,
-    /// The groups it may speak for, as a wildmat: `comp.*,news.*`.
+    /// The groups it is trusted for, as a wildmat: `comp.*,news.*`.
     pub hierarchies: String,
     /// The weak hashes it may use.
     pub allowed: Allowed,
@@ -120,7 +120,7 @@ impl TrustedKey {
         format!("{:016X}", self.key().id())
     }
 
-    /// Its first name; control characters in it become blanks.
+    /// Its first name, with blanks for control characters.
     pub fn user_id(&self) -> String {
         let name = self.certificate.user_ids.first();
         let name = String::from_utf8_lossy(name.map_or(b"(no name)", Vec::as_slice));
@@ -128,8 +128,7 @@ impl TrustedKey {
         name.chars().map(plain).collect()
     }
 
-    /// Whether somebody who says KEY may mean this one: its fingerprint, the last 8 or more digits of it or of
-    /// the key id, or a whole name.
+    /// Whether the argument KEY matches this key: its fingerprint, the last 8 or more digits of it or of the key id, or a whole name.
     pub fn is_meant_by(&self, key: &str) -> bool {
         let digits: String = key.split_whitespace().collect::<String>().to_uppercase();
         let digits = digits.strip_prefix("0X").unwrap_or(&digits);
@@ -139,7 +138,7 @@ impl TrustedKey {
         is_id || names.any(|name| name == key.as_bytes())
     }
 
-    /// The parts of the list that take in the groups, or the first group that the key may not speak for.
+    /// The parts of the list that match the groups, or the first group that the key is not trusted for.
     pub fn speaks_for<'g, G: AsRef<[u8]>>(&self, groups: &'g [G]) -> Result<Vec<&str>, &'g [u8]> {
         let all = Wildmat::parse(self.hierarchies.as_bytes());
         let mut names = groups.iter().map(AsRef::as_ref);
@@ -193,15 +192,15 @@ impl TrustedKey {
 /// The keys of a news directory.
 #[derive(Debug, Default)]
 pub struct Keyring {
-    /// In the order of their fingerprints.
+    /// The keys, by fingerprint.
     pub keys: Vec<TrustedKey>,
 }
 
 impl Keyring {
-    /// Reads `keys/` of a news directory; without it there are none.
+    /// Reads `keys/` of a news directory; a missing directory has no keys.
     ///
     /// # Errors
-    /// A file that cannot be read or understood: a key that was to be trusted is not passed over in silence.
+    /// A file cannot be read or parsed: no trusted key is ignored silently.
     pub fn read(news: &Path) -> Result<Keyring, Error> {
         let directory = news.join(DIRECTORY);
         let entries = match fs::read_dir(&directory) {
@@ -226,13 +225,13 @@ impl Keyring {
         })
     }
 
-    /// Every key that may be meant by KEY.
+    /// All keys that match KEY.
     pub fn meant_by(&self, key: &str) -> Vec<&TrustedKey> {
         let keys = self.keys.iter();
         keys.filter(|trusted| trusted.is_meant_by(key)).collect()
     }
 
-    /// Keeps a key, in the place of the same key with other rights; whole and durable, or not at all.
+    /// Writes a key atomically and durably; it replaces the same key with other permissions.
     ///
     /// # Errors
     /// The directory or file cannot be written.
@@ -264,11 +263,11 @@ impl Keyring {
             return kept;
         }
         sync(&directory)?;
-        // Where the directory itself is new.
+        // The directory itself may be new.
         sync(news)
     }
 
-    /// Forgets a key.
+    /// Removes a key.
     ///
     /// # Errors
     /// The file cannot be removed.

@@ -1,18 +1,17 @@
-//! The classic log: `Mon dd hh:mm:ss.mmm SITE CODE MSGID text`, one line a decision.
+//! The classic log: `Mon dd hh:mm:ss.mmm SITE CODE MSGID text`, a line for each decision.
 //!
-//! Lines are gathered in memory and written once a commit, in one write and without a sync: the log
-//! is for people. What it says of an article is written after that article is durable.
+//! Lines are collected in memory and written once a commit, in one write and without a sync: the log is for people. The lines of an
+//! article are written after the article is durable.
 //!
-//! The time is UTC unless the caller gives a [`Log::with_zone`]. C News wrote local time; knowing
-//! the zone of the machine takes a time zone data base, and a log in UTC is the easier one to
-//! compare between sites.
+//! The time is UTC unless the caller uses [`Log::with_zone`]. C News wrote local time, which needs a time zone database; logs in UTC are
+//! easier to compare between sites.
 
 use std::io::{self, Write};
 
 use article::scan::lowest;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-/// A moment: seconds since the epoch and the milliseconds into that second.
+/// A time in seconds since 1970 and milliseconds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Now {
     /// Seconds since 1970-01-01 00:00:00 UTC.
@@ -34,15 +33,15 @@ impl Now {
     }
 }
 
-/// The longest text of one log line in bytes; a longer one is cut and ends in `...`.
+/// Longest text of a log line, bytes; a longer one is truncated and ends in `...`.
 pub const TEXT_BYTES_MAX: usize = 2048;
-/// The longest SITE or MSGID shown in a log line in bytes.
+/// Longest SITE or MSGID in a log line, bytes.
 pub const FIELD_BYTES_MAX: usize = 512;
 
 /// Offset of local time from UTC in seconds, given the time in epoch seconds.
 pub type ZoneOffset = fn(i64) -> i64;
 
-/// What a line is about, in C News's letters.
+/// The type of a line, with the letters of C News.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Code {
     /// `+`: filed; the text is the sites that get it.
@@ -73,16 +72,16 @@ impl Code {
     }
 }
 
-/// SITE of a line about something that came from nowhere else.
+/// SITE of a line about a local article.
 pub const LOCAL: &[u8] = b"(local)";
-/// MSGID of a line about an article that has none, so that the columns stay in step.
+/// MSGID of a line about an article without one, to keep the columns.
 pub const NO_ID: &[u8] = b"<>";
 
-/// Log lines on their way to the file `log`.
+/// Pending lines of the file `log`.
 #[derive(Debug)]
 pub struct Log {
     buffer: Vec<u8>,
-    /// The second `stamp` was made for.
+    /// The second of `stamp`.
     second: Option<i64>,
     /// `Mon dd hh:mm:ss.`
     stamp: [u8; STAMP_BYTES],
@@ -108,7 +107,7 @@ impl Log {
         }
     }
 
-    /// An empty log in the local time that `zone` gives; it is asked once a second at most.
+    /// An empty log in the local time of `zone`, which is called once a second at most.
     pub fn with_zone(zone: ZoneOffset) -> Log {
         Log {
             zone: Some(zone),
@@ -116,8 +115,7 @@ impl Log {
         }
     }
 
-    /// Adds a line. Control characters are made visible as `^X`, so a line stays one line whatever
-    /// an article holds; an empty `id` becomes [`NO_ID`].
+    /// Adds a line. Control characters become `^X`, so that it stays a single line; an empty `id` becomes [`NO_ID`].
     pub fn line(&mut self, now: Now, site: &[u8], code: Code, id: &[u8], text: &[u8]) {
         if self.second != Some(now.seconds) {
             let offset = self.zone.map_or(0, |zone| zone(now.seconds));
@@ -139,20 +137,20 @@ impl Log {
         out.push(b'\n');
     }
 
-    /// The lines not yet written.
+    /// The pending lines.
     pub fn pending(&self) -> &[u8] {
         &self.buffer
     }
 
-    /// Forgets the lines not yet written: what they tell of did not last.
+    /// Discards the pending lines after a failed commit.
     pub fn clear(&mut self) {
         self.buffer.clear();
     }
 
-    /// Writes the pending lines with one call and forgets them.
+    /// Writes the pending lines with one call.
     ///
     /// # Errors
-    /// Those of the writer. The lines are kept then.
+    /// An error of the writer. The lines stay pending.
     pub fn write_to(&mut self, out: &mut dyn Write) -> io::Result<()> {
         if !self.buffer.is_empty() {
             out.write_all(&self.buffer)?;
@@ -162,7 +160,7 @@ impl Log {
     }
 }
 
-/// Appends `bytes`, cut to `bytes_max`, with control characters as `^X` (DEL as `^?`).
+/// Appends `bytes`, truncated to `bytes_max`, with control characters as `^X` (DEL as `^?`).
 fn push_visible(out: &mut Vec<u8>, bytes: &[u8], bytes_max: usize) {
     let (shown, cut) = match bytes.split_at_checked(bytes_max) {
         Some((shown, rest)) => (shown, !rest.is_empty()),

@@ -1,8 +1,7 @@
-//! A mirror: groups and numbers as the site that is mirrored gave them (`-b SITE` of relaynews).
+//! A mirror: takes groups and numbers from the Xref of the mirrored site (`-b SITE` of relaynews).
 //!
-//! C News left `active` alone then, for it was copied over from the other site. Here nobody copies
-//! it, so the high marks follow the incoming numbers. A number at or below the high mark counts as
-//! taken: the mirrored site files in order, and its articles come in that order.
+//! C News left `active` unchanged, since it was copied from the other site. Here the high marks follow the incoming numbers. A number at
+//! or below the high mark counts as assigned: the mirrored site files in order, and its articles arrive in that order.
 
 use article::xref::Xref;
 use article::{Article, Header};
@@ -10,7 +9,7 @@ use groups::active::{Active, Flag};
 
 use crate::compose::NewLines;
 
-/// Why an article cannot be filed where its Xref says, in C News's words.
+/// Why an article cannot be filed by its Xref, with the texts of C News.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum MirrorError {
     /// It has no Xref.
@@ -19,7 +18,7 @@ pub enum MirrorError {
     /// The Xref was written by another site.
     #[error("article received from wrong site `{0}' in believe-Xref mode")]
     WrongSite(String),
-    /// The number is given out already.
+    /// The number is already assigned.
     #[error("article #{number} in group `{group}' supplied but occupied!")]
     Occupied {
         /// The group.
@@ -27,16 +26,16 @@ pub enum MirrorError {
         /// The number.
         number: u64,
     },
-    /// None of the groups is one of ours.
+    /// None of the groups is known.
     #[error("no known groups in Xref: in believe-Xref mode")]
     NoGroups,
 }
 
-/// Puts the groups and numbers of the incoming Xref into `lines` and moves the high marks. Groups
-/// that are unknown or x'ed are passed over. After a fault no high mark has moved.
+/// Copies the groups and numbers of the incoming Xref to `lines` and raises the high marks. Unknown and x'ed groups are skipped. After an
+/// error no high mark has changed.
 ///
 /// # Errors
-/// As [`MirrorError`] tells.
+/// See [`MirrorError`].
 pub fn take_numbers(
     article: &Article<'_>,
     site: &[u8],

@@ -1,7 +1,7 @@
-//! Whether the sender of an article may do what the article asks for.
+//! Checks the permissions of an article's sender.
 //!
-//! The question is asked about the parse by which the article is filed, and about the groups that it is filed in. Injection asks with the
-//! same function before it mails a post to a moderator, and the filer asks again about the bytes that it files.
+//! The check uses the parse that is filed, and the groups in which the article is filed. Injection calls the same function before it
+//! mails a post to a moderator, and the filer checks again with the bytes that it files.
 
 use article::{Article, Header, newsgroups};
 use groups::{Active, Destination, Sender};
@@ -9,13 +9,13 @@ use groups::{Active, Destination, Sender};
 use crate::control::ControlMessage;
 use crate::short::ShortList;
 
-/// What the sender may not do.
+/// A denied action of the sender.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum Denied {
     /// File in these groups.
     #[error("not allowed to these groups")]
     Groups,
-    /// Give Approved.
+    /// Use Approved.
     #[error("not allowed with Approved")]
     Approved,
     /// Send a control message other than cancel.
@@ -23,7 +23,7 @@ pub enum Denied {
     Control,
 }
 
-/// Asks the rights of the sender about an article.
+/// Checks the permissions of the sender for an article.
 ///
 /// # Errors
 /// What the sender may not do.
@@ -51,7 +51,7 @@ pub fn permitted(
     if value(Header::Approved).is_some() {
         return Err(Denied::Approved);
     }
-    // Each by itself: another site may act on the one that does not count here.
+    // Each header separately: another site may act on the one that is ignored here.
     let is_order = |header| {
         let message = value(header).map(ControlMessage::parse);
         matches!(message, Some(ControlMessage::Other(_)))

@@ -1,22 +1,20 @@
-//! The settings that acceptance depends on.
+//! The limits of acceptance.
 
-/// Default of [`Rules::article_bytes_max`]: 8 MiB.
+/// Default of [`Rules::article_bytes_max`], bytes: 8 MiB.
 pub const ARTICLE_BYTES_MAX: usize = 8 << 20;
-/// Default of [`Rules::header_bytes_max`]: 128 KiB. Real headers stay below 8 KiB.
+/// Default of [`Rules::header_bytes_max`], bytes: 128 KiB. Real headers stay below 8 KiB.
 pub const HEADER_BYTES_MAX: usize = 128 << 10;
 /// Default of [`Rules::groups_max`].
 pub const GROUPS_MAX: usize = 256;
-/// Default of [`Rules::message_id_bytes_max`]: an id longer than this cannot be named over NNTP
-/// (RFC 3977, 3.6), so nobody could ask for the article.
+/// Default of [`Rules::message_id_bytes_max`], bytes: the maximum of NNTP (RFC 3977, 3.6).
 pub const MESSAGE_ID_BYTES_MAX: usize = 250;
-/// Default of [`Rules::future_seconds_max`]: one day, which C News allowed for sites that label
-/// their local time as GMT.
+/// Default of [`Rules::future_seconds_max`], seconds: one day, as in C News, for sites that label local time as GMT.
 pub const FUTURE_SECONDS_MAX: i64 = 86_400;
 
-/// What an article must keep to, beyond having a well-formed header.
+/// The limits for articles, besides a valid header.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Rules {
-    /// Our name in Path and Xref.
+    /// The site's name in Path and Xref.
     pub host: Vec<u8>,
     /// Largest article in bytes, as received.
     pub article_bytes_max: usize,
@@ -26,20 +24,18 @@ pub struct Rules {
     pub groups_max: usize,
     /// Longest message-id in bytes, brackets included.
     pub message_id_bytes_max: usize,
-    /// How far ahead of our clock a Date may lie, in seconds.
+    /// How far a Date may be ahead of the clock, seconds.
     pub future_seconds_max: i64,
-    /// Oldest Date accepted, in seconds before now; `None`: any, so that archives load as they are
-    /// (`-o DAYS` of relaynews).
+    /// Oldest accepted Date, seconds before now; `None` for any, to load archives (`-o DAYS` of relaynews).
     pub age_seconds_max: Option<i64>,
-    /// Whether ids refused for their groups get a history line, so that the next copy is a
-    /// duplicate (`-h` of relaynews turns it off).
+    /// Whether an id refused for its groups gets a history line, so that the next copy is a duplicate (`-h` of relaynews disables it).
     pub remember_refused: bool,
-    /// Whether an article filed in one group only gets an Xref (`-x` of relaynews turns it off).
+    /// Whether an article in only one group gets an Xref (`-x` of relaynews disables it).
     pub xref_single: bool,
 }
 
 impl Rules {
-    /// The default rules of a site called `host`.
+    /// The default rules of the site `host`.
     pub fn new(host: &[u8]) -> Rules {
         Rules {
             host: host.to_vec(),

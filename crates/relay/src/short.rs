@@ -1,6 +1,6 @@
-//! A list that is nearly always short: kept in place, spilling to the heap when it is not.
+//! A short list: stored inline, and on the heap if it grows.
 
-/// Up to `N` items without an allocation, any number with one.
+/// A list of up to `N` items without an allocation.
 #[derive(Debug)]
 pub struct ShortList<T, const N: usize> {
     few: [T; N],
@@ -9,7 +9,7 @@ pub struct ShortList<T, const N: usize> {
 }
 
 impl<T: Copy, const N: usize> ShortList<T, N> {
-    /// An empty list; `filler` fills the room not used.
+    /// An empty list; `filler` fills unused elements.
     pub fn new(filler: T) -> ShortList<T, N> {
         ShortList {
             few: [filler; N],

@@ -1,45 +1,44 @@
-//! The text that X-PGP-Sig signs, and the signature in it, as pgpcontrol has had them since 1996.
+//! X-PGP-Sig: the signed text and the signature, in the form of pgpcontrol since 1996.
 //!
-//! The header is a version, the names of the signed headers with commas between them, and the lines of
-//! the signature's armour, the checksum last. What is signed is made up from the article: a line
-//! `X-Signed-Headers` with those names, each of the headers in that order, absent ones empty, a blank
-//! line, and the body; blanks and tabs at ends of lines do not count.
+//! The header has a version, the names of the signed headers separated by commas, and the lines of the signature's armour, the checksum
+//! last. The signed text is a line `X-Signed-Headers` with those names, the headers in that order, missing ones empty, an empty line, and
+//! the body; trailing blanks and tabs of lines are ignored.
 
 use article::Article;
 use openpgp::{Signature, armor};
 
-/// The most characters that the signature may take up in the header.
+/// Longest signature in the header, characters.
 pub const SIGNATURE_CHARACTERS_MAX: usize = 8192;
-/// The most headers that may be signed.
+/// Maximum number of signed headers.
 pub const HEADERS_MAX: usize = 100;
 
-/// Why there is no signature or text to look at.
+/// Why there is no usable signature or text.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Fault {
     /// The header is absent.
     #[error("it is not signed: it has no X-PGP-Sig header")]
     Unsigned,
-    /// The header does not look as pgpcontrol says.
+    /// The header does not have the form of pgpcontrol.
     #[error("its X-PGP-Sig is not a version, names of headers and a signature with its checksum")]
     Form,
-    /// The signature in it cannot be used.
+    /// The signature is not usable.
     #[error("the signature in X-PGP-Sig cannot be used: {0}")]
     Signature(#[from] openpgp::Error),
-    /// A header occurs more than once, so it is unclear which was signed.
+    /// A signed header occurs more than once, so the signed one is unknown.
     #[error("the header {0} occurs more than once, so nobody can say which one was signed")]
     Twice(String),
-    /// A header has a line of blanks only, which could stand for the blank line before the body: the same signature would then
-    /// fit an article whose body begins elsewhere. RFC 5536, 2.2 forbids such lines.
+    /// A header has a blank continuation line, which could be taken for the end of the header: the same signature would match an article
+    /// with another body. RFC 5536, 2.2 forbids such lines.
     #[error(
         "the header {0} has a line of blanks only, so nobody can say where the signed body begins"
     )]
     BlankLine(String),
-    /// The header has more than a name or value can be.
+    /// The header exceeds a limit.
     #[error("its X-PGP-Sig is too long, or names more than {HEADERS_MAX} headers")]
     TooLong,
 }
 
-/// X-PGP-Sig, taken apart.
+/// A parsed X-PGP-Sig.
 #[derive(Debug)]
 pub struct Signed<'a> {
     names: &'a [u8],
@@ -48,10 +47,10 @@ pub struct Signed<'a> {
 }
 
 impl<'a> Signed<'a> {
-    /// Of an article in native form.
+    /// Parses X-PGP-Sig of an article in native form.
     ///
     /// # Errors
-    /// There is none, or more than one, or it is not as it should be.
+    /// The header is missing, repeated or invalid.
     pub fn of(article: &Article<'a>) -> Result<Signed<'a>, Fault> {
         let value = only(article, b"X-PGP-Sig")?.ok_or(Fault::Unsigned)?;
         let mut words = value
@@ -82,7 +81,7 @@ impl<'a> Signed<'a> {
         }
     }
 
-    /// Whether a header is among those signed.
+    /// Whether a header is signed.
     pub fn signs(&self, name: &[u8]) -> bool {
         self.names().any(|signed| signed.eq_ignore_ascii_case(name))
     }
@@ -91,10 +90,10 @@ impl<'a> Signed<'a> {
         self.names.split(|&byte| byte == b',')
     }
 
-    /// The text that is signed, its lines ending in LF.
+    /// The signed text, with lines that end in LF.
     ///
     /// # Errors
-    /// A signed header occurs more than once, or has a line of blanks only.
+    /// A signed header occurs more than once, or has a blank continuation line.
     pub fn text(&self, article: &Article<'a>) -> Result<Vec<u8>, Fault> {
         let mut text = [b"X-Signed-Headers: ", self.names, b"\n"].concat();
         for name in self.names() {
@@ -119,7 +118,7 @@ impl<'a> Signed<'a> {
     }
 }
 
-/// Appends a line without the blanks and tabs before its end, even where they were appended before it.
+/// Appends a line without trailing blanks and tabs, also those appended before.
 fn push_line(text: &mut Vec<u8>, line: &[u8]) {
     let Some(line) = line.strip_suffix(b"\n") else {
         text.extend_from_slice(line);
@@ -132,8 +131,7 @@ fn push_line(text: &mut Vec<u8>, line: &[u8]) {
     text.push(b'\n');
 }
 
-/// The value of the only header of this name, in any case, without the one blank before it and the line end
-/// after it; `None` if it is absent.
+/// The value of the only header with this name, in any case, without its leading blank and its line end; `None` if it is missing.
 fn only<'a>(article: &Article<'a>, name: &[u8]) -> Result<Option<&'a [u8]>, Fault> {
     let mut same = article
         .fields()

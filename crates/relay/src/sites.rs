@@ -1,9 +1,8 @@
-//! Which sites get an article.
+//! Selects the sites that get an article.
 //!
-//! The matrix says who wants it. What is left depends on Path and size: a site drops out when it, or a site it
-//! excludes, is in Path already, when it wants articles from nearer by, and when the article is too large for
-//! it. Every host of Path is looked up once in a table made from the names and exclusions, so the cost grows
-//! with the length of Path, and with the sites that want the article, but not with the number of sites.
+//! The matrix gives the sites that subscribe to its groups. Path and size then exclude sites: if the site, or one that it excludes, is in
+//! Path, if Path is too long for it, or if the article is too large. Each host of Path is looked up once in a table of names and
+//! exclusions, so the cost grows with the length of Path and with the subscribing sites, but not with the number of all sites.
 
 use article::path::Path as ArticlePath;
 use article::{Article, Form, Header, newsgroups};
@@ -13,15 +12,15 @@ use groups::{Site, Sites};
 use hashbrown::HashMap;
 use store::{HistoryLine, Record};
 
-/// The sites, and what was worked out of them: says for each article which of them get it.
+/// The sites, with precomputed tables: selects the sites of each article.
 #[derive(Debug)]
 pub struct Selector {
     sites: Sites,
-    /// Who subscribes to what.
+    /// The subscriptions of all sites.
     pub(crate) matrix: Matrix,
     subscribers: Subscribers,
     selected: SiteSet,
-    /// The history line of the record last asked about, and the feeds that get it.
+    /// The history line of the last queried record, and its feeds.
     last: (Vec<u8>, Vec<u8>),
 }
 
@@ -42,7 +41,7 @@ impl Selector {
         &self.sites
     }
 
-    /// Appends the names of the feeds that get an article that is being filed; a blank between them.
+    /// Appends the names of the feeds that get an article during filing, separated by blanks.
     pub(crate) fn push_feeds(
         &mut self,
         article: &Article<'_>,
@@ -55,9 +54,8 @@ impl Selector {
             .push_feeds(path.as_ref(), &self.sites, selected, bytes, out);
     }
 
-    /// Whether a feed gets an article that is filed already: for sites that were not known then. It is what
-    /// filing it now would say, with `active` as it is now. Asking about several feeds of one record in turn
-    /// costs little more than asking about one.
+    /// Whether a feed gets an article that was filed before the site was known: the result of filing it now, with the current `active`.
+    /// Successive queries for one record cost little more than one.
     pub fn wants(&mut self, record: &Record<'_>, feed: &[u8], active: &Active) -> bool {
         if self.last.0 != record.line() {
             let mut feeds = std::mem::take(&mut self.last.1);
@@ -71,7 +69,7 @@ impl Selector {
         feeds.any(|name| name == feed)
     }
 
-    /// Appends the names of the feeds that get an article which lies here, `bytes` large; a blank between them.
+    /// Appends the names of the feeds that get a stored article of `bytes` bytes, separated by blanks.
     pub fn push_feeds_of_filed(
         &mut self,
         article: &Article<'_>,
@@ -97,7 +95,7 @@ impl Selector {
             moderated,
             &mut self.selected,
         );
-        // Our own name was put in front of Path when the article was filed, and was not there to be looked at.
+        // Filing prepended our name to Path; it was not part of the received one.
         let approval = article
             .value(Header::Approved)
             .or_else(|| article.value(Header::Sender));
@@ -119,26 +117,26 @@ pub(crate) fn is_any_moderated(active: &Active, groups: &[GroupId]) -> bool {
         .any(|id| active.flag(id) == Flag::Moderated)
 }
 
-/// The sites, turned around: which of them a host in Path closes.
+/// An index from hosts in Path to the sites that they exclude.
 ///
-/// Path may repeat a host ten thousand times, and thousands of sites may exclude it, so each host counts once an
-/// article, and closes sixty-four sites at a time.
+/// Path may repeat a host ten thousand times, and thousands of sites may exclude it, so each host counts once for an article, and
+/// excludes 64 sites at a time.
 #[derive(Debug)]
 pub(crate) struct Subscribers {
-    /// What drops out when this host is in Path.
+    /// The sites excluded by each host.
     closed_by: HashMap<Vec<u8>, Closes>,
     lines: Vec<Line>,
-    /// The sites that are still open for this article.
+    /// The remaining sites of this article.
     open: SiteSet,
-    /// Counts the articles; 0 is before the first.
+    /// The number of the current article; 0 before the first.
     generation: u64,
 }
 
 #[derive(Debug, Default)]
 struct Closes {
-    /// The sites of that name, and those that exclude it: words of [`SiteSet`] by their number.
+    /// The sites of that name and those that exclude it: words of [`SiteSet`] with their index.
     words: Vec<(usize, u64)>,
-    /// The last article whose Path has the host.
+    /// The number of the last article with the host in Path.
     met: u64,
 }
 
@@ -146,10 +144,9 @@ struct Closes {
 struct Line {
     /// The first line of the same feed, which may be this one.
     first: usize,
-    /// The last article that the feed gets; only kept in its first line.
+    /// The number of the last article for the feed; used only in its first line.
     given: u64,
-    /// Its own name and those it excludes, where they are not one run of host characters (`a_b`): the walk along
-    /// Path does not meet these.
+    /// Its name and exclusions with characters outside of host names (`a_b`), which the scan of Path does not find.
     odd: Vec<Vec<u8>>,
 }
 
@@ -181,8 +178,8 @@ impl Subscribers {
         }
     }
 
-    /// Appends the names of the feeds that get an article, a blank between them, in the order of the files, each
-    /// once. `selected` are the sites that want it; `bytes` is asked for when a site takes only small articles.
+    /// Appends the names of the feeds that get an article, separated by blanks, in the order of the files, each once. `selected` are the
+    /// subscribing sites; `bytes` is called only if a site has a size limit.
     pub(crate) fn push_feeds(
         &mut self,
         path: Option<&ArticlePath<'_>>,
@@ -252,7 +249,7 @@ impl Closes {
     }
 }
 
-/// What sites may ask of an article, worked out once, and only when one asks.
+/// Properties of an article, computed once on demand.
 struct Facts<'a, W> {
     path: Option<&'a ArticlePath<'a>>,
     hops: Option<usize>,

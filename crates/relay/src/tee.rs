@@ -1,30 +1,29 @@
-//! A tap on a pipe: a batch that can be read only once, kept as far as it is not yet safe.
+//! Copies a pipe during the read, since its batch can be read only once: keeps the bytes that are not yet committed.
 //!
-//! A file or a redirected file can be read again from its start, so nothing is held of those. Of a
-//! pipe the tap holds what was read since the last commit, and hands it to a file when the batch
-//! turns out to be bad or filing has to stop; what comes after flows into that file as it is read.
+//! A file can be read again, so nothing of it is kept. Of a pipe, the tee keeps the bytes since the last commit, and writes them to a
+//! file if the batch is bad or filing stops; later bytes are copied to that file as they are read.
 
 use std::cell::RefCell;
 use std::fs::File;
 use std::io::{self, Read, Write};
 use std::rc::Rc;
 
-/// What is kept of the bytes that pass.
+/// The state of a tee.
 #[derive(Debug)]
 enum TeeState {
-    /// Nothing: the input can be read again.
+    /// Keeps nothing: the input can be read again.
     Nothing,
-    /// The bytes from this offset on, in memory.
+    /// Keeps the bytes from this offset on, in memory.
     Held { from: u64, bytes: Vec<u8> },
-    /// Everything that passes goes to this file.
+    /// Copies all bytes to this file.
     File(File),
 }
 
-/// The handle by which the run turns the tap, while the batch reads through [`TeeReader`].
+/// Controls the tee while the batch reads through [`TeeReader`].
 #[derive(Debug, Clone)]
 pub struct Tee(Rc<RefCell<TeeState>>);
 
-/// A reader with a tap on it.
+/// A reader with a tee.
 #[derive(Debug)]
 pub struct TeeReader<R> {
     reader: R,
@@ -32,12 +31,12 @@ pub struct TeeReader<R> {
 }
 
 impl Tee {
-    /// A tap that keeps nothing.
+    /// A tee that keeps nothing.
     pub fn off() -> Tee {
         Tee(Rc::new(RefCell::new(TeeState::Nothing)))
     }
 
-    /// A tap that holds what passes, from the start on.
+    /// A tee that keeps all bytes from the start.
     pub fn holding() -> Tee {
         Tee(Rc::new(RefCell::new(TeeState::Held {
             from: 0,
@@ -45,7 +44,7 @@ impl Tee {
         })))
     }
 
-    /// The tap fitted to a reader.
+    /// Attaches the tee to a reader.
     pub fn fit<R: Read>(&self, reader: R) -> TeeReader<R> {
         TeeReader {
             reader,
@@ -53,13 +52,12 @@ impl Tee {
         }
     }
 
-    /// Whether bytes are held in memory.
+    /// Whether bytes are kept in memory.
     pub fn is_holding(&self) -> bool {
         matches!(*self.0.borrow(), TeeState::Held { .. })
     }
 
-    /// Bytes before this offset are safe and need not be held. They are let go once they are
-    /// `at_least` many: letting go moves what stays.
+    /// Releases the bytes before this offset, which are committed, if there are `at_least` many: a release moves the remaining ones.
     pub fn forget_before(&self, offset: u64, at_least: usize) {
         if let TeeState::Held { from, bytes } = &mut *self.0.borrow_mut() {
             let gone = usize::try_from(offset.saturating_sub(*from)).unwrap_or(usize::MAX);
@@ -70,7 +68,7 @@ impl Tee {
         }
     }
 
-    /// Bytes held in memory now.
+    /// Bytes kept in memory.
     pub fn held_bytes(&self) -> usize {
         match &*self.0.borrow() {
             TeeState::Held { bytes, .. } => bytes.len(),
@@ -78,8 +76,7 @@ impl Tee {
         }
     }
 
-    /// Writes what is held from `offset` on into `file`; what passes from now on follows it there.
-    /// Gives the offset of the first byte in the file.
+    /// Writes the kept bytes from `offset` on to `file`, and copies later bytes there. Returns the offset of the file's first byte.
     ///
     /// # Errors
     /// Those of writing.
@@ -95,7 +92,7 @@ impl Tee {
         Ok(first)
     }
 
-    /// Ends the file that the tap flows into, if it does, and makes it durable: it is the only copy.
+    /// Syncs the file of the copy, if there is one: it is the only copy.
     ///
     /// # Errors
     /// Those of syncing.

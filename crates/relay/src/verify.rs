@@ -1,4 +1,4 @@
-//! Whether a control message comes from somebody who may speak for its groups.
+//! Verifies that a control message is signed by a key trusted for its groups.
 
 use std::borrow::Cow;
 
@@ -9,49 +9,49 @@ use crate::control::scope::listed;
 use crate::keyring::{Keyring, TrustedKey};
 use crate::signed::{self, Signed};
 
-/// Who speaks.
+/// The verified signer.
 #[derive(Debug)]
 pub struct Verified<'k> {
     /// The key that signed it.
     pub key: &'k TrustedKey,
-    /// The parts of the key's list that take in the groups of the message.
+    /// The parts of the key's list that match the groups of the message.
     pub hierarchies: Vec<&'k str>,
-    /// What the signature says of itself.
+    /// The signature's own data.
     pub signed: SignedAt,
-    /// Whether Message-ID is signed; if not, the same message may come again under another id.
+    /// Whether Message-ID is signed; otherwise the message may be repeated with another id.
     pub is_id_signed: bool,
-    /// Whether Content-Type is signed; if not, anybody may have changed how the body is to be read.
+    /// Whether Content-Type is signed; otherwise the interpretation of the body may have been changed.
     pub is_type_signed: bool,
 }
 
 /// What the signature says of itself.
 #[derive(Debug, Clone, Copy)]
 pub struct SignedAt {
-    /// When it was made, in seconds since 1970, if it says.
+    /// Creation time, seconds since 1970, if present.
     pub seconds: Option<u32>,
-    /// The hash it is made over.
+    /// Its hash algorithm.
     pub digest: openpgp::Digest,
 }
 
-/// Why a message is not to be believed.
+/// Why a message is not verified.
 #[derive(Debug, thiserror::Error)]
 pub enum Unverified {
-    /// There is nothing to believe.
+    /// The article is not a control message.
     #[error("it is no control message: it has no Control header")]
     NoControl,
-    /// The header is faulty in a way that readers may read differently.
+    /// The header is ambiguous.
     #[error("its header is faulty: {0}")]
     Header(String),
-    /// No signature, or none that can be used.
+    /// No usable signature.
     #[error(transparent)]
     Signed(#[from] signed::Fault),
-    /// What matters is not signed.
+    /// The Control header is not signed.
     #[error("the signature does not cover the Control header, so it proves nothing")]
     ControlUnsigned,
-    /// The signature does not say which key made it.
+    /// The signature has no key id.
     #[error("the signature does not say which key made it")]
     NoKey,
-    /// The key is not among ours.
+    /// The key is unknown.
     #[error(
         "it is signed by {id}, which is not among the trusted keys; trust it with `broadsheet key import'"
     )]
@@ -59,13 +59,13 @@ pub enum Unverified {
         /// The key id.
         id: String,
     },
-    /// A key of that id is ours, but did not sign this.
+    /// The key is known, but the signature is invalid.
     #[error("the signature of {id} is bad: the message was changed, or it is forged")]
     Bad {
         /// The key id.
         id: String,
     },
-    /// Two texts with the same hash can be made, and the hash is not allowed all the same.
+    /// The hash is weak and not allowed for the key.
     #[error(
         "it is signed over {digest}, which is broken; if you accept that of {id}, import its key again with --allow {allow}"
     )]
@@ -74,10 +74,10 @@ pub enum Unverified {
         digest: &'static str,
         /// The key id.
         id: String,
-        /// What to allow.
+        /// The value for `--allow`.
         allow: &'static str,
     },
-    /// The signature has an end, which has come.
+    /// The signature has expired.
     #[error("the signature of {id} has expired")]
     ExpiryState {
         /// The key id.
@@ -86,22 +86,22 @@ pub enum Unverified {
     /// The command is not about groups.
     #[error("`{0}' is about no group that a key could speak for")]
     NoGroups(String),
-    /// The key may not speak for a group.
+    /// The key is not trusted for a group.
     #[error("{id} is trusted for {hierarchies} and may not speak for {group}")]
     Foreign {
         /// The key id.
         id: String,
-        /// What it is trusted for.
+        /// Its hierarchies.
         hierarchies: String,
         /// The group.
         group: String,
     },
 }
 
-/// Verifies a control message in native form with the keys there are. `now` is in seconds since 1970.
+/// Verifies a control message in native form. `now` is in seconds since 1970.
 ///
 /// # Errors
-/// Why it is not to be believed.
+/// The message is not verified.
 pub fn verify<'k>(
     article: &Article<'_>,
     keyring: &'k Keyring,
@@ -141,8 +141,8 @@ pub fn verify<'k>(
     })
 }
 
-/// The key that made the signature. Ids of old keys can be made to order, so all keys of that id are tried. A
-/// signature that names no key is not tried with all: a forged one should cost no more than a look.
+/// Finds the key of a signature. Ids of old keys can be forged, so all keys with that id are tried. A signature without a key id is not
+/// tried with all keys, so that forged ones stay cheap.
 fn signer<'k>(
     signed: &Signed<'_>,
     text: &[u8],
@@ -182,8 +182,8 @@ fn may_count(signed: &Signed<'_>, key: &TrustedKey, now: i64) -> Result<(), Unve
     }
 }
 
-/// The groups that a control message is about: one that it makes or removes, or those of a list of groups and
-/// of the hierarchies that the list is said to be whole for, as `de.*` (RFC 5537, 5.2).
+/// The groups of a control message: the one that it creates or removes, or those of a checkgroups list and the hierarchies for which the
+/// list is complete, such as `de.*` (RFC 5537, 5.2).
 fn groups<'a>(control: &'a [u8], article: &Article<'a>) -> Result<Vec<Cow<'a, [u8]>>, Unverified> {
     let mut words = control
         .split(u8::is_ascii_whitespace)
@@ -203,7 +203,7 @@ fn groups<'a>(control: &'a [u8], article: &Article<'a>) -> Result<Vec<Cow<'a, [u
     }
 }
 
-/// The hierarchies among the words behind `checkgroups`; `!` excludes one, `#` begins a serial number.
+/// The hierarchies among the arguments of `checkgroups`; `!` excludes one, `#` starts a serial number.
 fn scope<'a>(words: impl Iterator<Item = &'a [u8]>) -> impl Iterator<Item = Cow<'a, [u8]>> {
     words
         .filter(|word| !word.starts_with(b"!") && !word.starts_with(b"#"))

@@ -7,46 +7,58 @@ use crate::newsdir;
 use std::ops::ControlFlow;
 
 use article::Form;
-use groups::{Sites, Tables};
+use groups::sites::{BatchVia, Only, Start, Via};
+use groups::{Pattern, Place, Site, Sites, Tables};
 use newsdir::{ACTIVE, HOST, NOW, Newsdir};
 use relay::sites::Selector;
 use relay::{Filer, FilerOptions, Rules};
 use store::{Reader, Spool};
 
-const TABLES: &str = r#"
-[[site]]
-name = "all"
-groups = "all"
-via = "batchparms"
-[[site]]
-name = "small"
-groups = "all"
-max_size = 400
-via = "batchparms"
-[[site]]
-name = "near"
-groups = "comp"
-hops = 1
-via = "batchparms"
-[[site]]
-name = "mod"
-groups = "all"
-only = "moderated"
-via = "batchparms"
-[[site]]
-name = "world"
-groups = "all"
-distributions = "world"
-via = "batchparms"
-[[site]]
-name = "odd_name"
-groups = "all"
-exclude = ["e_x", "us.example", "far.example"]
-via = "batchparms"
-"#;
+/// A `[[site]]` that gets all groups by batches.
+fn site(name: &str) -> Site {
+    Site {
+        place: Place::of("broadsheet.toml", "", 0),
+        name: name.into(),
+        is_me: false,
+        exclusions: Vec::new(),
+        subs: Pattern::parse(b"all"),
+        dists: Some(Pattern::parse(b"all")),
+        only: Only::Any,
+        hops_max: None,
+        size_max: None,
+        start: Start::Now,
+        via: Via::Batch(BatchVia::default()),
+    }
+}
 
 fn sites() -> Sites {
-    let tables = Tables::parse(TABLES).unwrap();
+    let tables = Tables {
+        accept: None,
+        sites: vec![
+            site("all"),
+            Site {
+                size_max: Some(400),
+                ..site("small")
+            },
+            Site {
+                subs: Pattern::parse(b"comp"),
+                hops_max: Some(1),
+                ..site("near")
+            },
+            Site {
+                only: Only::Moderated,
+                ..site("mod")
+            },
+            Site {
+                dists: Some(Pattern::parse(b"world")),
+                ..site("world")
+            },
+            Site {
+                exclusions: vec![b"e_x".into(), b"us.example".into(), b"far.example".into()],
+                ..site("odd_name")
+            },
+        ],
+    };
     Sites::read(
         b"ME:all::\nall.x/b:comp.lang/all:F:x\nall.x:comp/all:f:\n",
         &tables,

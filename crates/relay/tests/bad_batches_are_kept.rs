@@ -161,7 +161,7 @@ fn torn_compression() {
     let (outcome, told) = newsdir.rnews(&[input], Options::default());
     assert_eq!(outcome.status, Status::Bad);
     assert_eq!(kept(&newsdir), bytes);
-    assert!(told[0].contains("torn"), "{told:?}");
+    assert!(told[0].contains("truncated"), "{told:?}");
 }
 
 #[test]

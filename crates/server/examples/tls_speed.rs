@@ -183,7 +183,7 @@ fn compression() {
                 deflate.deflate(&text, &mut packed, true);
                 let mut plain = Vec::new();
                 deflate.inflate(&packed, &mut plain, usize::MAX).unwrap();
-                assert!(!is_at_rest || deflate.rest());
+                assert!(!is_at_rest || deflate.release());
                 all.push(deflate);
             }
             let bytes = (resident_bytes() - before) / 200;

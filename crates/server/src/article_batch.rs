@@ -1,77 +1,78 @@
-//! Articles on their way to the writer, and back with what became of them.
+//! Batches of articles on their way to the writer, and back with their results.
 //!
-//! *Invariant:* batches of one network thread are settled in the order in which they were sent, and so are the articles in each: that is
-//! how promises find their answers.
+//! *Invariant:* the batches of a network thread come back in the order in which they were sent, and the results have the order of the
+//! articles: pending replies are completed by order alone.
 
 use std::ops::Range;
 use std::sync::Arc;
 use std::time::Instant;
 
 use access::Grant;
-use nntp::{Kind, Outcome};
+use nntp::{TransferKind, TransferOutcome};
 
 use crate::Token;
 use crate::counts::What;
 use crate::mailbox::{Mailbox, Message};
 
-/// Who posted.
+/// The sender of a post.
 #[derive(Debug, Clone, Default)]
 pub struct Poster {
-    /// The user who logged in; empty for none.
+    /// The name of the user; empty without a login.
     pub user: String,
-    /// The address; empty for this machine.
+    /// The client's address; empty for this machine.
     pub host: String,
 }
 
-/// What an article on its way takes besides its bytes, about: its entry, its id, the promise. Else empty ones would cost nothing.
+/// Approximate memory of a batched article besides its bytes (entry, message-id, pending reply), bytes. It bounds floods of empty
+/// articles.
 pub(crate) const ENTRY_BYTES: usize = 256;
 
 /// One article of a batch.
 #[derive(Debug)]
 pub struct Entry {
-    /// How it came.
-    pub kind: Kind,
-    /// Whose it is.
+    /// The command that transferred it.
+    pub kind: TransferKind,
+    /// The connection that sent it.
     pub connection: Token,
     id: Range<usize>,
     article: Range<usize>,
-    /// Who posted it, where it is a post.
+    /// The sender, if it is a post.
     pub poster: Option<Box<Poster>>,
-    /// The rights of the sender. `None`: a peer that may send everything.
+    /// The sender's permissions; `None` for a peer that may send everything.
     pub grant: Option<Grant>,
-    /// What a refusal counts as.
-    pub(crate) ground: What,
+    /// The counter of a refusal.
+    pub(crate) refusal_counter: What,
 }
 
-/// Articles in the buffer they were received in.
+/// Articles of one connection in the buffer that received them, with their results.
 #[derive(Debug)]
 pub struct ArticleBatch {
     bytes: Vec<u8>,
     ids: Vec<u8>,
     entries: Vec<Entry>,
-    outcomes: Vec<Outcome>,
+    outcomes: Vec<TransferOutcome>,
     sender: Arc<Mailbox>,
-    /// When the last byte of it came.
-    pub(crate) came: Instant,
+    /// When its last byte was received.
+    pub(crate) received: Instant,
 }
 
 impl ArticleBatch {
-    /// How many articles.
+    /// Number of articles.
     pub fn len(&self) -> usize {
         self.entries.len()
     }
 
-    /// True when there are none.
+    /// True if there are no articles.
     pub fn is_empty(&self) -> bool {
         self.entries.is_empty()
     }
 
-    /// Bytes of memory, about; the same from its making to its end.
+    /// Approximate memory, bytes; constant over its lifetime.
     pub fn bytes(&self) -> usize {
         self.bytes.capacity() + self.entries.len() * ENTRY_BYTES
     }
 
-    /// An article: what is known of it, its id as it was announced (empty for a post), itself in wire form without terminator.
+    /// An article: its entry, the message-id given with the command (empty for a post), and its wire form without the terminator.
     pub fn article(&self, place: usize) -> Option<(&Entry, &[u8], &[u8])> {
         let entry = self.entries.get(place)?;
         let id = self.ids.get(entry.id.clone()).unwrap_or_default();
@@ -79,13 +80,13 @@ impl ArticleBatch {
         Some((entry, id, article))
     }
 
-    /// Says what became of the first article of which nothing was said yet.
-    pub fn judge(&mut self, outcome: Outcome) {
+    /// Sets the result of the first article without one.
+    pub fn set_outcome(&mut self, outcome: TransferOutcome) {
         self.outcomes.push(outcome);
     }
 
-    /// The first article of which nothing was said yet is a post that has, or got, this id: whoever posted it will hear it.
-    pub fn name(&mut self, id: &[u8]) {
+    /// Sets the message-id of the first article without a result, a post: the reply to the poster contains it.
+    pub fn set_message_id(&mut self, id: &[u8]) {
         if let Some(entry) = self.entries.get_mut(self.outcomes.len()) {
             let start = self.ids.len();
             self.ids.extend_from_slice(id);
@@ -93,36 +94,38 @@ impl ArticleBatch {
         }
     }
 
-    /// As [`ArticleBatch::judge`]: it was refused, which counts as this.
-    pub fn judge_refused(&mut self, why: Vec<u8>, ground: What) {
+    /// Refuses the first article without a result, and sets the counter of the refusal.
+    pub fn set_refused(&mut self, why: Vec<u8>, refusal_counter: What) {
         if let Some(entry) = self.entries.get_mut(self.outcomes.len()) {
-            entry.ground = ground;
+            entry.refusal_counter = refusal_counter;
         }
-        self.judge(Outcome::Refused(why));
+        self.set_outcome(TransferOutcome::Refused(why));
     }
 
-    /// Says the same of all of which nothing was said yet.
-    pub fn judge_rest(&mut self, outcome: &Outcome) {
+    /// Sets the same result for all articles without one.
+    pub fn set_remaining(&mut self, outcome: &TransferOutcome) {
         self.outcomes.resize(self.entries.len(), outcome.clone());
     }
 
-    /// All that was accepted so far could not be made durable; what is a duplicate may be one of such an article.
-    pub fn take_back(&mut self, outcome: &Outcome) {
+    /// Replaces the results after a failed commit: accepted articles are not durable, and a duplicate may be one of such an article.
+    pub fn revoke_accepted(&mut self, outcome: &TransferOutcome) {
         for told in &mut self.outcomes {
-            if matches!(told, Outcome::Taken | Outcome::Duplicate) {
+            if matches!(told, TransferOutcome::Accepted | TransferOutcome::Duplicate) {
                 told.clone_from(outcome);
             }
         }
-        self.judge_rest(outcome);
+        self.set_remaining(outcome);
     }
 
-    /// Goes back to who sent it. To be called when what was taken is durable.
-    pub fn send_back(self) {
+    /// Returns the batch to its network thread. Called after the commit of the accepted articles.
+    pub fn return_to_sender(self) {
         let sender = self.sender.clone();
-        sender.put(Message::Settled(self));
+        sender.put(Message::BatchDone(self));
     }
 
-    pub(crate) fn outcomes(&self) -> impl Iterator<Item = (&Entry, &[u8], usize, &Outcome)> {
+    pub(crate) fn outcomes(
+        &self,
+    ) -> impl Iterator<Item = (&Entry, &[u8], usize, &TransferOutcome)> {
         let each = self.entries.iter().zip(&self.outcomes);
         each.map(|(entry, outcome)| {
             let id = self.ids.get(entry.id.clone()).unwrap_or_default();
@@ -130,13 +133,13 @@ impl ArticleBatch {
         })
     }
 
-    /// The buffer, to be used again.
+    /// Returns the buffer for reuse.
     pub(crate) fn into_buffer(self) -> Vec<u8> {
         self.bytes
     }
 }
 
-/// A batch being packed: places in the input of one connection.
+/// A batch under construction: ranges in the input of one connection.
 #[derive(Debug, Default)]
 pub(crate) struct BatchBuilder {
     ids: Vec<u8>,
@@ -144,10 +147,10 @@ pub(crate) struct BatchBuilder {
 }
 
 impl BatchBuilder {
-    /// Adds an article that lies in the input.
+    /// Adds an article of the input.
     pub fn add(
         &mut self,
-        (kind, connection): (Kind, Token),
+        (kind, connection): (TransferKind, Token),
         id: &[u8],
         article: Range<usize>,
         poster: Option<Box<Poster>>,
@@ -162,7 +165,7 @@ impl BatchBuilder {
             article,
             poster,
             grant,
-            ground: What::Other,
+            refusal_counter: What::Other,
         });
     }
 
@@ -170,12 +173,12 @@ impl BatchBuilder {
         self.entries.is_empty()
     }
 
-    /// Bytes of the articles.
+    /// Total size of the articles, bytes.
     pub fn article_bytes(&self) -> usize {
         self.entries.iter().map(|entry| entry.article.len()).sum()
     }
 
-    /// The batch, with the input itself.
+    /// Finishes the batch with the input buffer itself.
     pub fn with(&mut self, input: Vec<u8>, sender: &Arc<Mailbox>) -> ArticleBatch {
         ArticleBatch {
             bytes: input,
@@ -183,11 +186,11 @@ impl BatchBuilder {
             entries: std::mem::take(&mut self.entries),
             outcomes: Vec::new(),
             sender: sender.clone(),
-            came: Instant::now(),
+            received: Instant::now(),
         }
     }
 
-    /// The batch, with a copy of the articles alone.
+    /// Finishes the batch with a copy of its articles.
     pub fn with_copy(&mut self, input: &[u8], sender: &Arc<Mailbox>) -> ArticleBatch {
         let mut bytes = Vec::with_capacity(self.article_bytes());
         for entry in &mut self.entries {
@@ -204,12 +207,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_duplicate_of_what_is_lost_is_none() {
+    fn a_duplicate_of_a_lost_article_is_deferred() {
         let sender = Arc::new(Mailbox::new().unwrap());
         let mut batch_builder = BatchBuilder::default();
         for _ in 0..4 {
             batch_builder.add(
-                (Kind::TakeThis, Token::new(0, 0, 0)),
+                (TransferKind::TakeThis, Token::new(0, 0, 0)),
                 b"<1@a>",
                 0..0,
                 None,
@@ -217,12 +220,16 @@ mod tests {
             );
         }
         let mut batch = batch_builder.with(Vec::new(), &sender);
-        let refused = Outcome::Refused(b"no".to_vec());
-        for outcome in [Outcome::Taken, Outcome::Duplicate, refused.clone()] {
-            batch.judge(outcome);
+        let refused = TransferOutcome::Refused(b"no".to_vec());
+        for outcome in [
+            TransferOutcome::Accepted,
+            TransferOutcome::Duplicate,
+            refused.clone(),
+        ] {
+            batch.set_outcome(outcome);
         }
-        let later = Outcome::TryLater(b"a full disk".to_vec());
-        batch.take_back(&later);
+        let later = TransferOutcome::Deferred(b"a full disk".to_vec());
+        batch.revoke_accepted(&later);
         let told: Vec<_> = batch.outcomes().map(|(.., told)| told.clone()).collect();
         assert_eq!(told, [later.clone(), later.clone(), refused, later]);
     }

@@ -1,4 +1,4 @@
-//! A client: where from, who, and what it may do.
+//! A connected client: its address, identity and permissions.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -13,53 +13,53 @@ use crate::counts::{Counts, Kinds, Peer, Tally};
 use crate::event::Event;
 use crate::shared::Shared;
 
-/// What somebody hears for whom there is no room.
-pub const TOO_MANY: &str = "Too many connections; come again later";
-/// What is said where a login could not be looked at; the journal says why.
-pub const NO_LOGIN: &str = "Nobody can log in now; try again later";
+/// Reply text when a connection limit is reached.
+pub const TOO_MANY: &str = "Too many connections; try again later";
+/// Reply text when a login could not be checked; the log has the reason.
+pub const NO_LOGIN: &str = "Logins are not possible now; try again later";
 
-/// A client.
+/// A connected client.
 pub struct Client {
     /// Its connection.
     pub token: Token,
-    /// Where from; `None`: a pipe of this machine.
+    /// Its address; `None` for a pipe of this machine.
     pub address: Option<SocketAddr>,
-    /// Where it came to.
+    /// The local address.
     pub local: Option<SocketAddr>,
-    /// Who logged in.
+    /// The user, if logged in.
     pub user: Option<String>,
-    /// The certificate whose key it has.
+    /// SHA-256 of the client certificate, whose private key it has.
     pub certificate: Option<[u8; 32]>,
-    /// On TLS.
+    /// The connection uses TLS.
     pub is_secure: bool,
-    /// What it may do.
+    /// Its permissions by the access rules.
     pub rights: Rights,
-    /// The rights are others than the session knows of.
+    /// The session does not know the current rights.
     pub are_rights_new: bool,
-    /// What is counted of those with these rights.
+    /// The counters of its access entry.
     pub peer: Peer,
-    /// What is counted of this connection.
+    /// The counters of this connection.
     pub tally: Tally,
-    /// As what it is counted among those of now.
+    /// The gauges that count it.
     pub kinds: Kinds,
-    /// When it came, in milliseconds of the monotonic clock.
+    /// Time of the connection, ms of the monotonic clock.
     pub since: u64,
-    /// A login in several steps.
+    /// A SASL exchange in progress.
     pub exchange: Option<Exchange>,
-    /// Ids were announced to others.
-    pub has_announced: bool,
-    /// Articles handed in and not settled, and their bytes.
-    pub on_the_way: (usize, usize),
-    /// How fast it may send articles, where that is limited.
+    /// It has reserved message-ids.
+    pub has_reservations: bool,
+    /// Articles with a pending result, and their bytes.
+    pub in_flight: (usize, usize),
+    /// Rate limit of received articles.
     pub sending: Option<RateLimit>,
-    /// How fast it may read, where that is limited.
+    /// Rate limit of sent bytes.
     pub reading: Option<RateLimit>,
-    /// It went too fast: until then nothing is read from it, in milliseconds of the monotonic clock.
-    pub rests_until: Option<u64>,
+    /// A rate limit suspends it until this time, ms of the monotonic clock.
+    pub suspended_until: Option<u64>,
 }
 
 impl Client {
-    /// As the rules see it.
+    /// The identity that access rules match.
     pub fn identity(&self) -> ClientIdentity<'_> {
         ClientIdentity {
             address: self.address.map(|address| address.ip()),
@@ -69,7 +69,7 @@ impl Client {
         }
     }
 
-    /// For programs that look at passwords.
+    /// The connection, for programs that check passwords.
     pub fn connection(&self) -> access::Connection {
         access::Connection {
             host: None,
@@ -78,20 +78,20 @@ impl Client {
         }
     }
 
-    /// The address, for those who look after posts; empty for this machine.
+    /// The address for Injection-Info; empty for this machine.
     pub fn host(&self) -> String {
         self.address
             .map(|address| address.ip().to_string())
             .unwrap_or_default()
     }
 
-    /// True when it can do nothing, whoever it says it is.
-    pub fn is_nobody(&self) -> bool {
+    /// True if it has no permissions and cannot log in.
+    pub fn has_no_access(&self) -> bool {
         self.rights.is_nothing() && !self.rights.can_log_in()
     }
 
-    /// Asks anew what it may do, for it has shown who it is, and counts it under the entry that it has then. False, and nothing else
-    /// done: that has as many connections as it may, or the address has more than those of the entry may.
+    /// Evaluates the access rules again after its identity changed, and counts it under its new entry. Returns false without a change if
+    /// the entry, or the address under it, has its maximum of connections.
     pub fn enter(&mut self, shared: &Shared) -> bool {
         let rights = shared.access().rights(&self.identity());
         let peer = shared.counts.peer(rights.name());
@@ -102,20 +102,20 @@ impl Client {
                 .connections_per_address_max
                 .map_or(usize::MAX, |most| most as usize);
             let all = limits.connections_max.map_or(u64::MAX, u64::from);
-            if here > most || !peer.connections.enter(all) {
-                shared.counts.rejected.one();
+            if here > most || !peer.connections.increment_below(all) {
+                shared.counts.rejected.increment();
                 let why = "too many connections of its entry";
                 let address = self.address;
-                shared.sink.tell(&Event::Rejected { address, why });
+                shared.sink.log(&Event::Rejected { address, why });
                 return false;
             }
-            self.change_peer(peer);
+            self.change_entry(peer);
         }
-        self.begin(rights);
+        self.set_rights(rights);
         true
     }
 
-    /// A user has logged in: as [`Client::enter`].
+    /// Logs a user in; see [`Client::enter`].
     pub fn log_in(&mut self, user: Option<String>, shared: &Shared) -> bool {
         self.exchange = None;
         let before = std::mem::replace(&mut self.user, user);
@@ -123,38 +123,38 @@ impl Client {
             self.user = before;
             return false;
         }
-        shared.counts.logins.one();
+        shared.counts.logins.increment();
         true
     }
 
-    /// Asks anew what it may do, for the rules are others. Nobody is sent away who is here.
-    pub fn ask_again(&mut self, shared: &Shared) {
+    /// Evaluates changed access rules. Existing connections stay, above connection limits too.
+    pub fn reload_rights(&mut self, shared: &Shared) {
         let rights = shared.access().rights(&self.identity());
         let peer = shared.counts.peer(rights.name());
         if !Arc::ptr_eq(&peer, &self.peer) {
-            peer.connections.one();
-            self.change_peer(peer);
+            peer.connections.increment();
+            self.change_entry(peer);
         }
-        self.begin(rights);
+        self.set_rights(rights);
     }
 
-    /// It is counted there from now on, where it has a place already.
-    fn change_peer(&mut self, peer: Peer) {
-        self.tally.tell(&self.peer);
-        self.peer.connections.less();
-        peer.connected.one();
+    /// Counts it under another entry, in whose gauge it is already.
+    fn change_entry(&mut self, peer: Peer) {
+        self.tally.publish(&self.peer);
+        self.peer.connections.decrement();
+        peer.connected.increment();
         self.peer = peer;
     }
 
-    fn begin(&mut self, rights: Rights) {
+    fn set_rights(&mut self, rights: Rights) {
         self.rights = rights;
         self.are_rights_new = true;
-        self.begin_paces();
+        self.set_rate_limits();
     }
 
-    /// Tells what was counted, at the end of a turn.
-    pub fn tell(&mut self, counts: &Counts) {
-        self.tally.tell(&self.peer);
+    /// Publishes its counters at the end of a time slice.
+    pub fn publish_counts(&mut self, counts: &Counts) {
+        self.tally.publish(&self.peer);
         let kinds = Kinds {
             reads: self.rights.is_reader(),
             sends: self.rights.is_peer(),
@@ -165,40 +165,43 @@ impl Client {
         }
     }
 
-    /// It is counted among those of now no more.
+    /// Removes it from the gauges.
     pub fn leave(&mut self, counts: &Counts) {
-        self.tally.tell(&self.peer);
+        self.tally.publish(&self.peer);
         self.kinds.change(Kinds::default(), counts);
-        self.peer.connections.less();
+        self.peer.connections.decrement();
     }
 
-    /// A login failed, for this reason.
+    /// Counts and logs a failed login.
     pub fn login_failed(&self, shared: &Shared, why: &str) {
-        shared.counts.logins_failed.one();
-        shared.sink.tell(&Event::LoginFailed {
+        shared.counts.logins_failed.increment();
+        shared.sink.log(&Event::LoginFailed {
             address: self.address,
             entry: self.rights.name(),
             why,
         });
     }
 
-    /// The limits on its speed are those of its rights.
-    pub fn begin_paces(&mut self) {
+    /// Sets the rate limits of its rights.
+    pub fn set_rate_limits(&mut self) {
         let limits = self.rights.limits();
         let per_minute = |count: u32| RateLimit::per_minute(u64::from(count));
         self.sending = limits.articles_per_minute_max.map(per_minute);
         self.reading = limits.bytes_per_second_max.map(RateLimit::per_second);
     }
 
-    /// It has to rest for so long from now on, in milliseconds of the monotonic clock.
-    pub fn rest(&mut self, wait: Duration, ticks: u64) {
+    /// Suspends it for `wait` from `ticks` on, ms of the monotonic clock.
+    pub fn suspend(&mut self, wait: Duration, ticks: u64) {
         if !wait.is_zero() {
             let until = ticks + u64::try_from(wait.as_millis()).unwrap_or(u64::MAX / 2) + 1;
-            self.rests_until = Some(self.rests_until.map_or(until, |before| before.max(until)));
+            self.suspended_until = Some(
+                self.suspended_until
+                    .map_or(until, |before| before.max(until)),
+            );
         }
     }
 
-    /// What it may do, in sum.
+    /// Its permissions as the session needs them.
     pub fn permissions(&self) -> Permissions {
         let rights = &self.rights;
         Permissions {

@@ -1,7 +1,7 @@
-//! What is counted: for status and metrics.
+//! Counters for status and metrics.
 //!
-//! A connection counts in its own [`Tally`], which is plain memory; what came to it goes into the counts of its entry once a turn, so
-//! that a CHECK costs no atomic operation.
+//! A connection counts in its own [`Tally`], plain memory, and adds the difference to its entry's counters once a time slice, so that
+//! CHECK costs no atomic operation.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -14,18 +14,18 @@ use store::Histogram;
 pub struct Count(AtomicU64);
 
 impl Count {
-    /// One more.
-    pub fn one(&self) {
+    /// Adds 1.
+    pub fn increment(&self) {
         self.add(1);
     }
 
-    /// So many more.
+    /// Adds `count`.
     pub fn add(&self, count: u64) {
         self.0.fetch_add(count, Ordering::Relaxed);
     }
 
-    /// One more, unless there are so many already: of a gauge that several threads raise.
-    pub fn enter(&self, most: u64) -> bool {
+    /// Adds 1 unless the gauge has reached `most`; safe for several threads.
+    pub fn increment_below(&self, most: u64) -> bool {
         let more = |count: u64| (count < most).then_some(count + 1);
         let changed = self
             .0
@@ -33,12 +33,12 @@ impl Count {
         changed.is_ok()
     }
 
-    /// One less: of a gauge.
-    pub fn less(&self) {
+    /// Subtracts 1 from a gauge.
+    pub fn decrement(&self) {
         self.0.fetch_sub(1, Ordering::Relaxed);
     }
 
-    /// How many.
+    /// The value.
     pub fn read(&self) -> u64 {
         self.0.load(Ordering::Relaxed)
     }
@@ -46,14 +46,14 @@ impl Count {
 
 macro_rules! whats {
     ($($what:ident $name:literal $help:literal;)*) => {
-        /// What is counted of each entry of the access rules, and of each connection.
+        /// A counter of each access entry and of each connection.
         #[derive(Debug, Clone, Copy, PartialEq, Eq)]
         pub enum What {
             $(#[doc = $help] $what,)*
         }
 
         impl What {
-            /// All of them, in order.
+            /// All counters, in order.
             pub const ALL: [What; WHATS] = [$(What::$what,)*];
 
             /// Its name in status and logs.
@@ -61,7 +61,7 @@ macro_rules! whats {
                 match self { $(What::$what => $name,)* }
             }
 
-            /// What it counts, in a sentence.
+            /// Its description, a sentence.
             pub fn help(self) -> &'static str {
                 match self { $(What::$what => $help,)* }
             }
@@ -73,26 +73,26 @@ macro_rules! whats {
 
 whats! {
     Offered "offered" "Ids offered, with CHECK, IHAVE or TAKETHIS; CHECK and the TAKETHIS behind it are one offer.";
-    Accepted "accepted" "Articles of a peer that were taken.";
-    AcceptedBytes "accepted_bytes" "Bytes of the articles that were taken, posts too.";
-    Posted "posted" "Posts that were taken.";
-    Duplicates "duplicates" "Ids and articles that were here already.";
-    Deferred "deferred" "Told to come again later.";
-    Sent "articles_sent" "Articles that were sent to readers, or parts of them.";
-    ReceivedBytes "received_bytes" "Bytes that came.";
-    SentBytes "sent_bytes" "Bytes that went.";
-    NotAllowed "not_allowed" "Refused: its groups are not taken from this visitor.";
-    Flood "flood" "Refused: too many posts.";
-    Groups "groups" "Refused: none of its groups is subscribed to, or here.";
+    Accepted "accepted" "Articles accepted from peers.";
+    AcceptedBytes "accepted_bytes" "Bytes of accepted articles, posts included.";
+    Posted "posted" "Accepted posts.";
+    Duplicates "duplicates" "Offered ids and received articles that were in the history.";
+    Deferred "deferred" "Offers and articles deferred with a request to retry.";
+    Sent "articles_sent" "Articles, headers or bodies sent to readers.";
+    ReceivedBytes "received_bytes" "Bytes received.";
+    SentBytes "sent_bytes" "Bytes sent.";
+    NotAllowed "not_allowed" "Refused: the client may not send to these groups.";
+    Flood "flood" "Refused: too many posts a minute.";
+    Groups "groups" "Refused: no group of it is subscribed to, or exists.";
     Size "size" "Refused: too large, or too many groups.";
-    Date "date" "Refused: its date is too old, ahead of the clock, or none.";
+    Date "date" "Refused: its date is too old, in the future, or missing.";
     Unapproved "unapproved" "Refused: in a moderated group without approval.";
-    Malformed "malformed" "Refused: its header is faulty, or its id another than announced.";
-    Other "other" "Refused for another reason; the log has it.";
+    Malformed "malformed" "Refused: its header is invalid, or its message-id differs from the offered one.";
+    Other "other" "Refused for another reason, which the log has.";
 }
 
 impl What {
-    /// Its name in the log, where refusals stand beside other counts.
+    /// Its name in the log, beside counters that are not refusals.
     pub fn refusal_name(self) -> &'static str {
         match self {
             What::NotAllowed => "refused_not_allowed",
@@ -107,7 +107,7 @@ impl What {
         }
     }
 
-    /// The reasons for refusals.
+    /// The counters of refusals.
     pub fn refusals() -> impl Iterator<Item = What> {
         What::ALL
             .into_iter()
@@ -115,102 +115,102 @@ impl What {
     }
 }
 
-/// What one connection counted.
+/// The counters of one connection.
 #[derive(Debug, Default, Clone)]
 pub struct Tally {
     now: [u64; WHATS],
-    /// What the entry was told already.
-    told: [u64; WHATS],
+    /// The part that the entry's counters contain.
+    published: [u64; WHATS],
 }
 
 impl Tally {
-    /// So many more.
+    /// Adds `count`.
     #[inline]
     pub fn add(&mut self, what: What, count: u64) {
-        if let Some(place) = self.now.get_mut(what as usize) {
-            *place += count;
+        if let Some(counter) = self.now.get_mut(what as usize) {
+            *counter += count;
         }
     }
 
-    /// How many.
+    /// The value of a counter.
     pub fn read(&self, what: What) -> u64 {
         self.now.get(what as usize).copied().unwrap_or_default()
     }
 
-    /// Articles that were refused, for whatever reason.
+    /// Refused articles, for all reasons.
     pub fn refused(&self) -> u64 {
         What::refusals().map(|what| self.read(what)).sum()
     }
 
-    /// Tells the entry what came to it since the last time.
-    pub fn tell(&mut self, peer: &PeerCounts) {
-        let each = self.now.iter().zip(&mut self.told).zip(&peer.counts);
-        for ((now, told), count) in each {
-            if now != told {
-                count.add(*now - *told);
-                *told = *now;
+    /// Adds the change since the last call to the entry's counters.
+    pub fn publish(&mut self, peer: &PeerCounts) {
+        let each = self.now.iter().zip(&mut self.published).zip(&peer.counts);
+        for ((now, published), count) in each {
+            if now != published {
+                count.add(*now - *published);
+                *published = *now;
             }
         }
     }
 }
 
-/// Of the server as a whole.
+/// The counters of the whole server.
 #[derive(Debug, Default)]
 pub struct Counts {
     /// Connections now.
     pub connections: Count,
-    /// Connections now of those who may read or post.
+    /// Connections now that may read or post.
     pub readers: Count,
-    /// Connections now of those who may send.
+    /// Connections now that may send as peers.
     pub peers: Count,
     /// Connections now with TLS.
     pub tls: Count,
     /// Connections so far.
     pub connected: Count,
-    /// Connections that were sent away.
+    /// Rejected connections.
     pub rejected: Count,
-    /// Connections that were closed because nothing came for too long.
+    /// Connections closed by a timeout.
     pub timed_out: Count,
-    /// Logins that went well.
+    /// Successful logins.
     pub logins: Count,
-    /// Logins that did not.
+    /// Failed logins.
     pub logins_failed: Count,
-    /// Places of the store that were found damaged, or that the disk cannot read.
+    /// Damaged or unreadable positions found in the store.
     pub damaged: Count,
     entries: Mutex<BTreeMap<String, Arc<PeerCounts>>>,
 }
 
-/// Of one entry of the access rules.
+/// The counters of one access entry.
 #[derive(Debug, Default)]
 pub struct PeerCounts {
     /// Connections now.
     pub connections: Count,
     /// Connections so far.
     pub connected: Count,
-    /// From the last byte of an article to the answer that it was taken.
+    /// Time from the last byte of an article to the reply that accepts it.
     pub latency: Histogram,
     counts: [Count; WHATS],
 }
 
 impl PeerCounts {
-    /// So many more: where it does not happen often.
+    /// Adds `count` directly, for rare events.
     pub fn add(&self, what: What, count: u64) {
-        if let Some(place) = self.counts.get(what as usize) {
-            place.add(count);
+        if let Some(counter) = self.counts.get(what as usize) {
+            counter.add(count);
         }
     }
 
-    /// How many.
+    /// The value of a counter.
     pub fn read(&self, what: What) -> u64 {
         self.counts.get(what as usize).map_or(0, Count::read)
     }
 }
 
-/// The counts of one entry.
+/// Shared counters of one access entry.
 pub type Peer = Arc<PeerCounts>;
 
 impl Counts {
-    /// The counts of the entry with a name.
+    /// The counters of the entry with a name.
     pub fn peer(&self, name: &str) -> Peer {
         let mut peers = self.entries.lock().unwrap_or_else(PoisonError::into_inner);
         match peers.get(name) {
@@ -219,7 +219,7 @@ impl Counts {
         }
     }
 
-    /// All of them.
+    /// The counters of all entries, by name.
     pub fn entries(&self) -> Vec<(String, Peer)> {
         let peers = self.entries.lock().unwrap_or_else(PoisonError::into_inner);
         peers
@@ -229,7 +229,7 @@ impl Counts {
     }
 }
 
-/// As what a connection is counted among those of now.
+/// The gauges that count a connection.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
 pub struct Kinds {
     /// It may read or post.
@@ -241,7 +241,7 @@ pub struct Kinds {
 }
 
 impl Kinds {
-    /// Counts it as something else from now on.
+    /// Moves the connection to other gauges.
     pub fn change(&mut self, to: Kinds, counts: &Counts) {
         let gauges = [
             (self.reads, to.reads, &counts.readers),
@@ -250,8 +250,8 @@ impl Kinds {
         ];
         for (before, now, gauge) in gauges {
             match (before, now) {
-                (false, true) => gauge.one(),
-                (true, false) => gauge.less(),
+                (false, true) => gauge.increment(),
+                (true, false) => gauge.decrement(),
                 _ => {}
             }
         }
@@ -264,16 +264,16 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_entry_is_told_once() {
+    fn a_change_is_added_once() {
         let counts = Counts::default();
         let peer = counts.peer("a");
         let mut tally = Tally::default();
         tally.add(What::Offered, 3);
         tally.add(What::Size, 1);
-        tally.tell(&peer);
-        tally.tell(&peer);
+        tally.publish(&peer);
+        tally.publish(&peer);
         tally.add(What::Offered, 1);
-        tally.tell(&peer);
+        tally.publish(&peer);
         assert_eq!(peer.read(What::Offered), 4);
         assert_eq!(peer.read(What::Size), 1);
         assert_eq!(tally.refused(), 1);
@@ -284,7 +284,7 @@ mod tests {
     }
 
     #[test]
-    fn gauges_come_back_to_nothing() {
+    fn gauges_return_to_zero() {
         let counts = Counts::default();
         let mut kinds = Kinds::default();
         let all = Kinds {

@@ -1,64 +1,64 @@
-//! What the server tells the administrator: nothing of a single article, nothing of a reader's commands.
+//! Events for the administrator's log. Single articles and readers' commands cause none.
 
 use std::net::SocketAddr;
 use std::time::Duration;
 
 use crate::counts::Tally;
 
-/// Something worth a line of the journal. Those who write it limit how many lines a second there are.
+/// An event for the log. The log limits the number of lines a second.
 #[derive(Debug)]
 pub enum Event<'a> {
-    /// A connection was sent away.
+    /// A connection was rejected.
     Rejected {
-        /// Where from.
+        /// The client's address.
         address: Option<SocketAddr>,
-        /// Why.
+        /// The reason.
         why: &'static str,
     },
-    /// A login failed. A name that is nobody's is not told: it may be a password that was typed in the wrong place.
+    /// A login failed. The event has no name: an unknown one may be a password typed in the wrong place.
     LoginFailed {
-        /// Where from.
+        /// The client's address.
         address: Option<SocketAddr>,
         /// The entry of the access rules.
         entry: &'a str,
-        /// What was wrong, for the administrator alone.
+        /// The reason; not for the client.
         why: &'a str,
     },
-    /// Nothing came for too long.
+    /// A connection was idle for too long.
     TimedOut {
-        /// Where from.
+        /// The client's address.
         address: Option<SocketAddr>,
         /// The entry of the access rules.
         entry: &'a str,
-        /// An article was not whole.
+        /// An article was incomplete.
         is_receiving: bool,
     },
-    /// Memory for what is not whole is used up, and this connection was the slowest of the greediest: what it had sent of an article, or
-    /// of a TLS handshake, is thrown away.
-    LetGo {
-        /// Where from.
+    /// The memory for incomplete input is used up, and this connection's part of it was discarded: it was the slowest of the address with
+    /// the largest share.
+    Discard {
+        /// The client's address.
         address: Option<SocketAddr>,
         /// The entry of the access rules.
         entry: &'a str,
-        /// What was not whole: `article', `handshake' or `command'.
+        /// The incomplete input: `article`, `handshake` or `command`.
         what: &'static str,
-        /// How much of it there was.
+        /// Its size, bytes.
         bytes: usize,
     },
-    /// The connection of a peer is over.
+    /// The connection of a peer ended.
     PeerLeft {
-        /// Where from.
+        /// The client's address.
         address: Option<SocketAddr>,
         /// The entry of the access rules.
         entry: &'a str,
-        /// How long it lasted.
+        /// Duration of the connection.
         lasted: Duration,
-        /// What it did.
+        /// Its counters.
         tally: &'a Tally,
     },
-    /// The store, or another file of the news directory, cannot be read.
+    /// The store or another file of the news directory cannot be read.
     LookupFailed {
-        /// Why.
+        /// The reason.
         why: &'a str,
     },
 }

@@ -1,7 +1,7 @@
 //! The NNTP server: sockets, TLS, compression, sessions over the store.
 //!
-//! A few network threads own the connections. Articles that come go in batches to the writer, the one thread that files; what they ask
-//! for, readers and peers get from the network thread itself, which reads the store without a lock.
+//! A few network threads own the connections. Received articles go in batches to the writer, the one thread that files. Lookups of
+//! readers and peers run on the network thread itself, which reads the store without a lock.
 
 mod article_batch;
 pub mod certificates;
@@ -24,17 +24,17 @@ mod token;
 pub mod worker_pool;
 
 pub use article_batch::{ArticleBatch, Entry, Poster};
-pub use connection::ON_THE_WAY_BYTES_MAX;
+pub use connection::IN_FLIGHT_BYTES_MAX;
 pub use counts::{Counts, Peer, PeerCounts, Tally, What};
 pub use event::Event;
-pub use network::{HANDSHAKE_SECONDS_MAX, ROUND_MILLISECONDS_MAX, TURN_MILLISECONDS_MAX};
-pub use nntp::{Capabilities, Intake, Kind, Outcome};
+pub use network::{HANDSHAKE_SECONDS_MAX, ROUND_MILLISECONDS_MAX, TIME_SLICE_MILLISECONDS_MAX};
+pub use nntp::{Capabilities, Intake, TransferKind, TransferOutcome};
 pub use plan::{ArticleSink, ConfigSnapshot, Plan, Times};
 pub use reservations::{RESERVATION_SECONDS_MAX, RESERVATIONS_MAX};
 pub use server::{Error, Server, serve_one};
 pub use shared::{
-    DAMAGE_TOLD_MAX, HANDSHAKE_BYTES_MAX, HANDSHAKE_SHARE_BYTES_MAX, HELD_BYTES_MAX,
-    HELD_SHARE_BYTES_MAX, ON_THE_WAY_ALL_BYTES_MAX,
+    DAMAGE_REMEMBERED_MAX, HANDSHAKE_BYTES_MAX, HANDSHAKE_SHARE_BYTES_MAX, HELD_BYTES_MAX,
+    HELD_SHARE_BYTES_MAX, IN_FLIGHT_ALL_BYTES_MAX,
 };
 pub use thread_store::{COPIED_BYTES_MAX, LIST_FILE_BYTES_MAX};
 pub use token::Token;

@@ -1,9 +1,9 @@
-//! What other threads tell a network thread: a message wakes it.
+//! Messages from other threads to a network thread, which they wake.
 
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::{Mutex, PoisonError};
 
-use rustix::event::{EventfdFlags, eventfd};
+use rustix::event::{EventfdFlags, eventfd as make_eventfd};
 
 use crate::Token;
 use crate::article_batch::ArticleBatch;
@@ -11,52 +11,52 @@ use crate::article_batch::ArticleBatch;
 /// A message.
 #[derive(Debug)]
 pub enum Message {
-    /// Articles of its connections, and what became of them.
-    Settled(ArticleBatch),
-    /// What came of a password.
-    LoggedIn(Token, access::Outcome),
-    /// Settings are read again: who may do what is asked anew.
+    /// A batch of its articles with their results.
+    BatchDone(ArticleBatch),
+    /// The result of a login.
+    LoginDone(Token, access::Outcome),
+    /// The settings were reloaded: permissions are evaluated again.
     Reloaded,
-    /// A connection holds too much of something that is not whole.
-    LetGo(Token),
-    /// The end.
+    /// A connection has to discard its incomplete input.
+    Discard(Token),
+    /// The server stops.
     Stop,
 }
 
-/// Where the messages wait.
+/// The message queue of a network thread.
 #[derive(Debug)]
 pub struct Mailbox {
     messages: Mutex<Vec<Message>>,
-    bell: OwnedFd,
+    eventfd: OwnedFd,
 }
 
 impl Mailbox {
-    /// An empty one.
+    /// Makes an empty queue.
     ///
     /// # Errors
-    /// The kernel has no descriptor left.
+    /// No descriptor is left.
     pub fn new() -> std::io::Result<Mailbox> {
         Ok(Mailbox {
             messages: Mutex::default(),
-            bell: eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?,
+            eventfd: make_eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?,
         })
     }
 
-    /// Puts a message in.
+    /// Appends a message.
     pub fn put(&self, message: Message) {
         let mut messages = self.messages.lock().unwrap_or_else(PoisonError::into_inner);
         let was_empty = messages.is_empty();
         messages.push(message);
         drop(messages);
         if was_empty {
-            // Fails only when the counter is full: then it rings anyway.
-            let _ = rustix::io::write(&self.bell, &1u64.to_ne_bytes());
+            // Fails only if the counter is full: then the thread wakes anyway.
+            let _ = rustix::io::write(&self.eventfd, &1u64.to_ne_bytes());
         }
     }
 
-    /// All that are there.
-    pub fn empty(&self) -> Vec<Message> {
-        let _ = rustix::io::read(&self.bell, &mut [0; 8]);
+    /// Takes all messages.
+    pub fn take_all(&self) -> Vec<Message> {
+        let _ = rustix::io::read(&self.eventfd, &mut [0; 8]);
         let mut messages = self.messages.lock().unwrap_or_else(PoisonError::into_inner);
         std::mem::take(&mut *messages)
     }
@@ -64,6 +64,6 @@ impl Mailbox {
 
 impl AsFd for Mailbox {
     fn as_fd(&self) -> BorrowedFd<'_> {
-        self.bell.as_fd()
+        self.eventfd.as_fd()
     }
 }

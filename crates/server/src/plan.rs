@@ -1,4 +1,4 @@
-//! What a server is started with.
+//! The configuration of a server.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -14,65 +14,65 @@ use crate::event::Event;
 use crate::socket::Listener;
 use crate::worker_pool::Spawn;
 
-/// Where articles are filed: one thread of the program, or the program itself.
+/// The receiver of article batches: the writer thread, or the program itself.
 pub trait ArticleSink: Send + Sync {
-    /// Takes articles. Each batch goes back to its sender, in the order in which they came.
+    /// Receives a batch. Batches return to their senders in the order of the calls.
     fn file(&self, batch: ArticleBatch);
 
-    /// Whether articles are taken.
+    /// Whether articles are accepted.
     fn intake(&self) -> Intake;
 
-    /// Something the administrator may want to know.
-    fn tell(&self, event: &Event<'_>) {
+    /// Logs an event.
+    fn log(&self, event: &Event<'_>) {
         let _ = event;
     }
 
-    /// A network thread is about to look at the store. Where others write it, this is the time to see that.
+    /// Called before a network thread reads the store. If other processes write the store, changes are published here.
     fn before_work(&self) {}
 }
 
-/// How long what may take.
+/// Time limits of connections.
 #[derive(Debug, Clone, Copy)]
 pub struct Times {
-    /// From one command to the next (RFC 3977, 3.1 asks for three minutes at least).
+    /// Idle time between commands; RFC 3977, 3.1 demands three minutes at least.
     pub idle: Duration,
-    /// From the connection to the end of the TLS handshake and the first command.
+    /// Time from the connection to the first command, TLS handshake included.
     pub first: Duration,
 }
 
-/// What a server needs.
+/// The configuration and resources of a server.
 pub struct Plan {
     /// The news directory.
     pub dir: PathBuf,
-    /// What the writer tells.
+    /// The writer's published state.
     pub published: Arc<Published>,
-    /// Where articles go.
+    /// Receives the articles.
     pub sink: Arc<dyn ArticleSink>,
-    /// Where to listen.
+    /// The listening sockets.
     pub listeners: Vec<Listener>,
-    /// Network threads; at least one.
+    /// Number of network threads; at least one.
     pub threads: usize,
-    /// Starts threads that run programs of the administrator.
+    /// Starts threads that run the administrator's programs.
     pub spawn: Spawn,
-    /// Called by each network thread before anything else: it may confine itself.
+    /// Called first in each network thread, which may confine itself there.
     pub begin: Arc<dyn Fn() + Send + Sync>,
-    /// What it goes by at first.
+    /// The initial settings.
     pub config: ConfigSnapshot,
 }
 
-/// What a server goes by; it may be replaced as a whole while the server runs.
+/// The settings in force. A reload replaces them as a whole.
 #[derive(Clone)]
 pub struct ConfigSnapshot {
-    /// Who may do what.
+    /// The access rules.
     pub access: Arc<Access>,
-    /// What is offered.
+    /// The capabilities.
     pub capabilities: Arc<Capabilities>,
-    /// For TLS.
+    /// The certificate for TLS, if any.
     pub certificates: Option<Arc<Certificates>>,
     /// Time limits.
     pub times: Times,
-    /// Connections at most.
+    /// Maximum number of connections.
     pub connections_max: usize,
-    /// Connections from one address at most.
+    /// Maximum number of connections from one address.
     pub connections_per_address_max: usize,
 }

@@ -1,20 +1,20 @@
-//! Message-ids that peers were told to send: while one sends an article, others are told to wait.
+//! Reservations of message-ids: while one peer sends an article, the offers of others are deferred.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use article::message_id::HashKey;
-use nntp::Seen;
+use nntp::IdStatus;
 
 use crate::Token;
 
-/// How long others wait for a peer that was told to send an article, seconds.
+/// Lifetime of a reservation whose article does not arrive, seconds.
 pub const RESERVATION_SECONDS_MAX: i64 = 60;
-/// Ids remembered at most; beyond that all peers are told to send.
+/// Maximum number of reservations; above it, all peers may send.
 pub const RESERVATIONS_MAX: usize = 1 << 20;
 
-/// The ids, by hash: where two are taken for one, a peer offers its article once more. Nobody can bring that about on purpose, and
-/// keep others from sending an article: the hash has a key of its own, made when the server starts.
+/// The reservations by hash of the message-id. After a collision a peer offers its article once more. Nobody can provoke collisions to
+/// block an article: the key of the hash is made when the server starts.
 #[derive(Debug)]
 pub struct Reservations {
     key: HashKey,
@@ -24,20 +24,20 @@ pub struct Reservations {
 #[derive(Debug, Default)]
 struct Known {
     reservations: HashMap<u64, Reservation>,
-    /// When those whose time is over were thrown away last: once a second at most, since it takes a look at all.
-    cleared: i64,
+    /// Time of the last removal of expired reservations, seconds: it scans all of them, so it runs once a second at most.
+    cleaned: i64,
 }
 
 #[derive(Debug, Clone, Copy)]
 struct Reservation {
     by: Token,
     until: i64,
-    /// It came, and is on its way to the disk.
-    is_in: bool,
+    /// The article was received and waits for the commit.
+    is_received: bool,
 }
 
 impl Reservations {
-    /// None was made. The key is a secret.
+    /// An empty table. The key is a secret.
     pub fn new(key: HashKey) -> Reservations {
         Reservations {
             key,
@@ -45,52 +45,52 @@ impl Reservations {
         }
     }
 
-    /// Whether this one may send the article: then others are told to wait. And whether that was told it before, so that CHECK and
-    /// the TAKETHIS behind it are one offer. `now`: seconds of a clock that is never set.
-    pub fn announce(&self, id: &[u8], by: Token, now: i64) -> (Seen, bool) {
+    /// Reserves a message-id for a connection, unless another one has it. Also returns whether this connection had already reserved the
+    /// id, so that CHECK and the TAKETHIS after it count as one offer. `now`: seconds of a monotonic clock.
+    pub fn reserve(&self, id: &[u8], by: Token, now: i64) -> (IdStatus, bool) {
         let hash = self.key.hash(id);
         let mut known = self.known();
         if let Some(offer) = known.reservations.get(&hash)
-            && (offer.is_in || offer.until > now)
+            && (offer.is_received || offer.until > now)
         {
             match offer.by == by {
-                // It need not send it twice, whatever comes of it.
-                true if offer.is_in => return (Seen::Here, false),
-                // Asking again gives it no more time.
-                true => return (Seen::No, true),
-                false => return (Seen::Coming, false),
+                // No need to send it twice, whatever the result.
+                true if offer.is_received => return (IdStatus::Known, false),
+                // A repeated offer does not extend the time.
+                true => return (IdStatus::Unknown, true),
+                false => return (IdStatus::InTransfer, false),
             }
         }
-        if known.reservations.len() >= RESERVATIONS_MAX && known.cleared != now {
-            known.cleared = now;
+        if known.reservations.len() >= RESERVATIONS_MAX && known.cleaned != now {
+            known.cleaned = now;
             known
                 .reservations
-                .retain(|_, offer| offer.is_in || offer.until > now);
+                .retain(|_, offer| offer.is_received || offer.until > now);
         }
         if known.reservations.len() < RESERVATIONS_MAX {
             let offer = Reservation {
                 by,
                 until: now + RESERVATION_SECONDS_MAX,
-                is_in: false,
+                is_received: false,
             };
             known.reservations.insert(hash, offer);
         }
-        (Seen::No, false)
+        (IdStatus::Unknown, false)
     }
 
-    /// The article came.
-    pub fn came(&self, id: &[u8], by: Token) {
+    /// Notes that the article was received.
+    pub fn received(&self, id: &[u8], by: Token) {
         let hash = self.key.hash(id);
         let mut known = self.known();
         if let Some(offer) = known.reservations.get_mut(&hash)
             && offer.by == by
         {
-            offer.is_in = true;
+            offer.is_received = true;
         }
     }
 
-    /// The article is filed, or refused, or will not come.
-    pub fn forget(&self, id: &[u8], by: Token) {
+    /// Removes a reservation: the article was filed, refused or abandoned.
+    pub fn release(&self, id: &[u8], by: Token) {
         let hash = self.key.hash(id);
         let mut known = self.known();
         if known
@@ -102,8 +102,8 @@ impl Reservations {
         }
     }
 
-    /// A peer is gone.
-    pub fn forget_all(&self, by: Token) {
+    /// Removes all reservations of a closed connection.
+    pub fn release_all(&self, by: Token) {
         self.known().reservations.retain(|_, offer| offer.by != by);
     }
 
@@ -120,41 +120,74 @@ mod tests {
     fn one_peer_sends_and_the_others_wait() {
         let reservations = Reservations::new(HashKey::new([7; HashKey::BYTES]));
         let (a, b) = (Token::new(1, 0, 0), Token::new(2, 0, 0));
-        assert_eq!(reservations.announce(b"<7@a>", a, 100), (Seen::No, false));
-        assert_eq!(reservations.announce(b"<7@a>", a, 130), (Seen::No, true));
         assert_eq!(
-            reservations.announce(b"<7@a>", b, 159),
-            (Seen::Coming, false)
+            reservations.reserve(b"<7@a>", a, 100),
+            (IdStatus::Unknown, false)
         );
-        assert_eq!(reservations.announce(b"<7@a>", b, 160), (Seen::No, false));
-        reservations.forget(b"<7@a>", a);
         assert_eq!(
-            reservations.announce(b"<7@a>", a, 161),
-            (Seen::Coming, false)
+            reservations.reserve(b"<7@a>", a, 130),
+            (IdStatus::Unknown, true)
         );
-        reservations.came(b"<7@a>", b);
-        assert_eq!(reservations.announce(b"<7@a>", b, 161), (Seen::Here, false));
         assert_eq!(
-            reservations.announce(b"<7@a>", a, 999),
-            (Seen::Coming, false)
+            reservations.reserve(b"<7@a>", b, 159),
+            (IdStatus::InTransfer, false)
         );
-        reservations.forget_all(b);
-        assert_eq!(reservations.announce(b"<7@a>", a, 161), (Seen::No, false));
+        assert_eq!(
+            reservations.reserve(b"<7@a>", b, 160),
+            (IdStatus::Unknown, false)
+        );
+        reservations.release(b"<7@a>", a);
+        assert_eq!(
+            reservations.reserve(b"<7@a>", a, 161),
+            (IdStatus::InTransfer, false)
+        );
+        reservations.received(b"<7@a>", b);
+        assert_eq!(
+            reservations.reserve(b"<7@a>", b, 161),
+            (IdStatus::Known, false)
+        );
+        assert_eq!(
+            reservations.reserve(b"<7@a>", a, 999),
+            (IdStatus::InTransfer, false)
+        );
+        reservations.release_all(b);
+        assert_eq!(
+            reservations.reserve(b"<7@a>", a, 161),
+            (IdStatus::Unknown, false)
+        );
     }
 
     #[test]
-    fn a_full_table_is_not_looked_through_for_each_id() {
+    fn a_full_table_is_not_scanned_for_each_id() {
         let reservations = Reservations::new(HashKey::new([7; HashKey::BYTES]));
         let (a, b) = (Token::new(1, 0, 0), Token::new(2, 0, 0));
         for number in 0..RESERVATIONS_MAX + 10_000 {
             let id = format!("<{number}@a>");
-            assert_eq!(reservations.announce(id.as_bytes(), a, 100).0, Seen::No);
+            assert_eq!(
+                reservations.reserve(id.as_bytes(), a, 100).0,
+                IdStatus::Unknown
+            );
         }
-        assert_eq!(reservations.announce(b"<7@a>", b, 100).0, Seen::Coming);
-        // Beyond it both may send; when the time is over there is room again.
-        assert_eq!(reservations.announce(b"<more@a>", a, 101).0, Seen::No);
-        assert_eq!(reservations.announce(b"<more@a>", b, 101).0, Seen::No);
-        assert_eq!(reservations.announce(b"<more@a>", a, 160).0, Seen::No);
-        assert_eq!(reservations.announce(b"<more@a>", b, 160).0, Seen::Coming);
+        assert_eq!(
+            reservations.reserve(b"<7@a>", b, 100).0,
+            IdStatus::InTransfer
+        );
+        // Above the maximum both may send; after the lifetime the table has room again.
+        assert_eq!(
+            reservations.reserve(b"<more@a>", a, 101).0,
+            IdStatus::Unknown
+        );
+        assert_eq!(
+            reservations.reserve(b"<more@a>", b, 101).0,
+            IdStatus::Unknown
+        );
+        assert_eq!(
+            reservations.reserve(b"<more@a>", a, 160).0,
+            IdStatus::Unknown
+        );
+        assert_eq!(
+            reservations.reserve(b"<more@a>", b, 160).0,
+            IdStatus::InTransfer
+        );
     }
 }

@@ -1,4 +1,4 @@
-//! The server as a whole: its threads.
+//! The server and its threads.
 
 use std::net::SocketAddr;
 use std::os::fd::OwnedFd;
@@ -15,7 +15,7 @@ use crate::plan::{ConfigSnapshot, Plan};
 use crate::shared::{Shared, share};
 use crate::thread_store::ThreadStore;
 
-/// Why a server cannot start.
+/// The server cannot start.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// The news directory cannot be read.
@@ -26,7 +26,7 @@ pub enum Error {
     System(#[from] std::io::Error),
 }
 
-/// A running server. Dropped, it ends.
+/// A running server. It stops when dropped.
 pub struct Server {
     shared: Arc<Shared>,
     mailboxes: Vec<Arc<Mailbox>>,
@@ -37,7 +37,7 @@ impl Server {
     /// Starts the threads.
     ///
     /// # Errors
-    /// A thread cannot be made, or the store cannot be read.
+    /// A thread cannot be started, or the store cannot be read.
     pub fn start(plan: Plan) -> Result<Server, Error> {
         let (dir, published, threads) = (plan.dir.clone(), plan.published.clone(), plan.threads);
         let begin = plan.begin.clone();
@@ -66,22 +66,22 @@ impl Server {
         Ok(server)
     }
 
-    /// What was counted.
+    /// The counters.
     pub fn counts(&self) -> &Arc<Counts> {
         &self.shared.counts
     }
 
-    /// Network threads.
+    /// Number of network threads.
     pub fn threads(&self) -> usize {
         self.threads.len()
     }
 
-    /// Bytes of articles on their way to the disk.
-    pub fn on_the_way_bytes(&self) -> usize {
-        self.shared.on_the_way.load(Ordering::Relaxed)
+    /// Bytes of articles that wait for their commit.
+    pub fn in_flight_bytes(&self) -> usize {
+        self.shared.in_flight.load(Ordering::Relaxed)
     }
 
-    /// Goes by something else from now on; connections are asked anew.
+    /// Replaces the settings; the permissions of all connections are evaluated again.
     pub fn reload(&self, config: ConfigSnapshot) {
         self.shared.reload(config);
         for mailbox in &self.mailboxes {
@@ -89,13 +89,13 @@ impl Server {
         }
     }
 
-    /// Ends all connections and waits for the threads.
+    /// Closes all connections and joins the threads.
     pub fn stop(&mut self) {
         for mailbox in &self.mailboxes {
             mailbox.put(Message::Stop);
         }
         for thread in self.threads.drain(..) {
-            // It panics never; if it did, there is nothing to save.
+            // A thread never panics; if it did, there would be nothing to save.
             let _ = thread.join();
         }
     }
@@ -107,7 +107,7 @@ impl Drop for Server {
     }
 }
 
-/// Serves one connection, in this thread, to its end: for inetd and the like. `address`: where it comes from; `None`: this machine.
+/// Serves one connection to its end in this thread, for inetd and the like. `address` is the client's; `None` for this machine.
 ///
 /// # Errors
 /// The store cannot be read.
@@ -117,6 +117,6 @@ pub fn serve_one(plan: Plan, socket: OwnedFd, address: Option<SocketAddr>) -> Re
     let mailbox = Arc::new(Mailbox::new()?);
     (plan.begin)();
     let (shared, listeners) = share(plan)?;
-    Network::new(0, store, (shared, mailbox, listeners))?.run_for(socket, address);
+    Network::new(0, store, (shared, mailbox, listeners))?.serve_one(socket, address);
     Ok(())
 }

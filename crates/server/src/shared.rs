@@ -1,4 +1,4 @@
-//! What the network threads share.
+//! The state shared by the network threads.
 
 use std::collections::{HashMap, HashSet};
 use std::net::IpAddr;
@@ -16,40 +16,40 @@ use crate::shares::Shares;
 use crate::socket::Listener;
 use crate::worker_pool::WorkerPool;
 
-/// Bytes of articles on their way to the disk in all; then nothing more is read from peers: 64 MiB.
-pub const ON_THE_WAY_ALL_BYTES_MAX: usize = 64 << 20;
-/// Bytes of articles (and commands) that are not whole, of all connections: 256 MiB.
+/// Articles that wait for their commit, of all connections, bytes: 64 MiB. Above it, peers are not read.
+pub const IN_FLIGHT_ALL_BYTES_MAX: usize = 64 << 20;
+/// Incomplete articles and commands of all connections, bytes: 256 MiB.
 pub const HELD_BYTES_MAX: usize = 256 << 20;
-/// Bytes of these that an address may have before it counts as greedy: 8 MiB.
+/// Share of these that each address is sure of, bytes: 8 MiB.
 pub const HELD_SHARE_BYTES_MAX: usize = 8 << 20;
-/// Bytes of TLS handshakes that are not over, of all connections: 32 MiB.
+/// Incomplete TLS handshakes of all connections, bytes: 32 MiB.
 pub const HANDSHAKE_BYTES_MAX: usize = 32 << 20;
-/// Bytes of these that an address may have before it counts as greedy: 512 KiB.
+/// Share of these that each address is sure of, bytes: 512 KiB.
 pub const HANDSHAKE_SHARE_BYTES_MAX: usize = 512 << 10;
 
-/// What the network threads share.
+/// The state shared by the network threads.
 pub(crate) struct Shared {
     pub sink: Arc<dyn ArticleSink>,
     pub reservations: Reservations,
     pub counts: Arc<Counts>,
-    pub slow: WorkerPool,
-    pub on_the_way: AtomicUsize,
-    /// What is not whole: articles above all.
+    pub workers: WorkerPool,
+    pub in_flight: AtomicUsize,
+    /// Incomplete articles and commands.
     pub held: Shares,
-    /// TLS handshakes that are not over.
+    /// Incomplete TLS handshakes.
     pub handshakes: Shares,
     pub floods: Mutex<access::PostFloods>,
     config: RwLock<Arc<ConfigSnapshot>>,
     addresses: Mutex<HashMap<IpAddr, usize>>,
-    /// Damage of the store that was told: files and offsets.
+    /// Logged damage of the store: files and offsets.
     damage: Mutex<HashSet<(PathBuf, u64)>>,
 }
 
-/// Damaged places of the store that are remembered, so that each is told once; beyond that all are told again.
-pub const DAMAGE_TOLD_MAX: usize = 1024;
+/// Damaged positions remembered, so that each is logged once; above it, all are forgotten.
+pub const DAMAGE_REMEMBERED_MAX: usize = 1024;
 
 impl Shared {
-    /// What it goes by now.
+    /// The settings in force.
     pub fn config(&self) -> Arc<ConfigSnapshot> {
         let config = self.config.read();
         config.unwrap_or_else(PoisonError::into_inner).clone()
@@ -59,7 +59,7 @@ impl Shared {
         self.config().access.clone()
     }
 
-    /// Goes by something else from now on.
+    /// Replaces the settings.
     pub fn reload(&self, config: ConfigSnapshot) {
         let now = self.config.write();
         *now.unwrap_or_else(PoisonError::into_inner) = Arc::new(config);
@@ -69,8 +69,8 @@ impl Shared {
         self.config().capabilities.clone()
     }
 
-    /// What is offered to those with these rights.
-    pub fn terms_for(&self, rights: &Rights) -> Arc<Capabilities> {
+    /// The capabilities offered to clients with these rights.
+    pub fn capabilities_for(&self, rights: &Rights) -> Arc<Capabilities> {
         let capabilities = self.capabilities();
         let without = &rights.entry().without;
         if without.is_empty() {
@@ -78,7 +78,7 @@ impl Shared {
         }
         let mut capabilities = Capabilities::clone(&capabilities);
         let off = without.iter().map(|feature| feature.capability());
-        capabilities.switched_off.extend(off);
+        capabilities.disabled.extend(off);
         Arc::new(capabilities)
     }
 
@@ -88,7 +88,7 @@ impl Shared {
         certificates.map(|certificates| certificates.config().clone())
     }
 
-    /// True when the address (of IPv6, its network of 64 bits) may have one connection more: then it has.
+    /// Counts a connection of an address (of IPv6, its /64 network). Returns false if it has `most` already.
     pub fn enter(&self, address: IpAddr, most: usize) -> bool {
         let mut addresses = self
             .addresses
@@ -103,7 +103,7 @@ impl Shared {
         true
     }
 
-    /// How many connections an address has.
+    /// Number of connections of an address.
     pub fn count(&self, address: IpAddr) -> usize {
         let addresses = self.addresses.lock();
         let addresses = addresses.unwrap_or_else(PoisonError::into_inner);
@@ -125,21 +125,21 @@ impl Shared {
         }
     }
 
-    /// True when the damage at a place of a file was not told before.
+    /// Notes damage at an offset of a file. Returns false if it was noted before.
     pub fn note_damage(&self, path: &Path, offset: u64) -> bool {
         let mut damage = self.damage.lock().unwrap_or_else(PoisonError::into_inner);
-        if damage.len() >= DAMAGE_TOLD_MAX {
+        if damage.len() >= DAMAGE_REMEMBERED_MAX {
             damage.clear();
         }
         damage.insert((path.to_owned(), offset))
     }
 
     pub fn is_full(&self) -> bool {
-        self.on_the_way.load(Ordering::Relaxed) >= ON_THE_WAY_ALL_BYTES_MAX
+        self.in_flight.load(Ordering::Relaxed) >= IN_FLIGHT_ALL_BYTES_MAX
     }
 }
 
-/// What the threads of a server share, and its doors.
+/// Makes the shared state and the listeners of a server.
 ///
 /// # Errors
 /// The system has no random numbers.
@@ -148,8 +148,8 @@ pub(crate) fn share(plan: Plan) -> std::io::Result<(Arc<Shared>, Arc<Vec<Listene
         sink: plan.sink,
         reservations: Reservations::new(store::random_hash_key()?),
         counts: Arc::default(),
-        slow: WorkerPool::new(plan.spawn),
-        on_the_way: AtomicUsize::new(0),
+        workers: WorkerPool::new(plan.spawn),
+        in_flight: AtomicUsize::new(0),
         held: Shares::new(HELD_BYTES_MAX, HELD_SHARE_BYTES_MAX),
         handshakes: Shares::new(HANDSHAKE_BYTES_MAX, HANDSHAKE_SHARE_BYTES_MAX),
         floods: Mutex::new(access::PostFloods::new()),

@@ -1,9 +1,9 @@
-//! Memory that connections hold while something of theirs is not whole: half articles, half TLS handshakes. It is bounded for all of
-//! them; where it is used up, one holding goes, and its connection is told by a message.
+//! Bounds the memory of incomplete input: partial articles and TLS handshakes of all connections. When it is used up, one holding is
+//! discarded, and its connection gets a message.
 //!
-//! The greediest goes first: of the addresses (under each entry of the access rules) that have more than a share each is sure of, the one
-//! with most; where none has so much, all. Of its holdings the oldest and slowest goes: the one that has stood still for longest; where none
-//! stands still, that with the fewest bytes for its age; where all are young, the oldest.
+//! The victim is a holding of the largest owner (an address under an access entry) above the share that each owner is sure of; if no
+//! owner is above it, of all owners. Of these holdings it is the one that stalled first; if none stalls, the one with the fewest bytes
+//! for its age; if all are young, the oldest.
 
 use std::collections::HashMap;
 use std::net::IpAddr;
@@ -12,28 +12,28 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use crate::Token;
 use crate::mailbox::{Mailbox, Message};
 
-/// What has not grown for so long stands still, ms.
+/// Time without growth after which a holding counts as stalled, ms.
 const STILL_MILLISECONDS: u64 = 5_000;
-/// Before this age nothing is told by its speed, ms.
+/// Age below which the speed of a holding does not count, ms.
 const YOUNG_MILLISECONDS: u64 = 10_000;
 
-/// Whose share it is: an entry of the access rules, and an address (of IPv6, its network of 64 bits).
+/// The owner of a share: an access entry, and an address (of IPv6, its /64 network).
 pub type Owner = (String, Option<IpAddr>);
 
-/// What one connection holds.
+/// The incomplete input of one connection.
 #[derive(Debug)]
 struct Holding {
     owner: Owner,
     mailbox: Arc<Mailbox>,
     bytes: usize,
-    /// When what is not whole began, in milliseconds of the monotonic clock.
+    /// When the incomplete input began, ms of the monotonic clock.
     since: u64,
-    /// When it changed last.
+    /// When it changed last, ms of the monotonic clock.
     changed: u64,
 }
 
 impl Holding {
-    /// What has the lowest goes first.
+    /// The holding with the lowest value is discarded first.
     fn worth(&self, now: u64) -> (u8, u64) {
         let age = now.saturating_sub(self.since);
         if now.saturating_sub(self.changed) >= STILL_MILLISECONDS {
@@ -46,11 +46,11 @@ impl Holding {
     }
 }
 
-/// A bounded memory.
+/// A bound on the holdings of all connections.
 #[derive(Debug)]
 pub struct Shares {
     bytes_max: usize,
-    /// Nobody with less is greedy.
+    /// The share that each owner is sure of, bytes.
     share_bytes: usize,
     state: Mutex<State>,
 }
@@ -63,7 +63,7 @@ struct State {
 }
 
 impl Shares {
-    /// Nobody holds anything.
+    /// A bound without holdings.
     pub fn new(bytes_max: usize, share_bytes: usize) -> Shares {
         Shares {
             bytes_max,
@@ -72,8 +72,8 @@ impl Shares {
         }
     }
 
-    /// A connection holds so many bytes now, of something that began at `since`; of none that it held is `owner` asked. Where that is too
-    /// much in all, others, or this one, are told to let go.
+    /// Sets the holding of a connection: `bytes` of input that began at `since`. `owner` is called only for a new holding. Above the bound,
+    /// victims, perhaps this connection, get [`Message::Discard`].
     pub fn hold(
         &self,
         token: Token,
@@ -100,16 +100,16 @@ impl Shares {
             else {
                 return;
             };
-            holding.mailbox.put(Message::LetGo(token));
+            holding.mailbox.put(Message::Discard(token));
         }
     }
 
-    /// A connection holds nothing any more.
+    /// Removes the holding of a connection.
     pub fn let_go(&self, token: Token) {
         self.lock().take(token);
     }
 
-    /// Bytes that are held.
+    /// Size of all holdings, bytes.
     #[cfg(test)]
     fn bytes(&self) -> usize {
         self.lock().bytes
@@ -127,7 +127,7 @@ impl State {
         self.holdings.insert(token, holding);
     }
 
-    /// Changes what a connection holds. False: it held nothing.
+    /// Changes a holding. Returns false if the connection has none.
     fn update(&mut self, token: Token, bytes: usize, (since, now): (u64, u64)) -> bool {
         let Some(holding) = self.holdings.get_mut(&token) else {
             return false;
@@ -153,7 +153,7 @@ impl State {
         Some(holding)
     }
 
-    /// Who has to let go. Looked for among all; that is when memory is used up, and so once for a piece of an article.
+    /// Selects the victim. It scans all holdings, but only when the memory is used up.
     fn victim(&self, share_bytes: usize, now: u64) -> Option<Token> {
         let greedy = self
             .owners
@@ -176,21 +176,21 @@ mod tests {
 
     const KIB: usize = 1 << 10;
 
-    struct SessionContext {
+    struct Fixture {
         shares: Shares,
         mailbox: Arc<Mailbox>,
     }
 
-    impl SessionContext {
-        /// 256 KiB for all; 8 are sure.
-        fn new() -> SessionContext {
-            SessionContext {
+    impl Fixture {
+        /// 256 KiB for all; each owner is sure of 8.
+        fn new() -> Fixture {
+            Fixture {
                 shares: Shares::new(256 * KIB, 8 * KIB),
                 mailbox: Arc::new(Mailbox::new().unwrap()),
             }
         }
 
-        /// Connection `number` at an address holds so much at a time; who has to let go.
+        /// Sets the holding of connection `number` of an address; returns the victims.
         fn hold(&self, number: u32, address: u8, kib: usize, times: (u64, u64)) -> Vec<u32> {
             let address = IpAddr::from(Ipv4Addr::new(192, 0, 2, address));
             self.shares
@@ -198,9 +198,9 @@ mod tests {
                     (("x".to_owned(), Some(address)), self.mailbox.clone())
                 });
             assert!(self.shares.bytes() <= 256 * KIB);
-            let told = self.mailbox.empty().into_iter();
+            let told = self.mailbox.take_all().into_iter();
             told.map(|message| match message {
-                Message::LetGo(token) => token.place() as u32,
+                Message::Discard(token) => token.slot() as u32,
                 other => panic!("{other:?}"),
             })
             .collect()
@@ -208,8 +208,8 @@ mod tests {
     }
 
     #[test]
-    fn the_greediest_lets_go_first() {
-        let desk = SessionContext::new();
+    fn the_largest_owner_is_the_first_victim() {
+        let desk = Fixture::new();
         for number in 0..24 {
             let begun = u64::from(number) * 10;
             assert_eq!(desk.hold(number, 1, 10, (begun, begun)), []);
@@ -217,19 +217,19 @@ mod tests {
         assert_eq!(desk.hold(100, 2, 16, (300, 300)), []);
         assert_eq!(desk.hold(100, 2, 24, (300, 310)), [0]);
         assert_eq!(desk.hold(100, 2, 40, (300, 320)), [1, 2]);
-        // Its own, where it is the greediest.
+        // Its own holding, if it is the largest owner.
         assert_eq!(desk.hold(200, 3, 250, (330, 330)), [200]);
     }
 
     #[test]
-    fn what_stands_still_goes_before_what_is_slow() {
-        let desk = SessionContext::new();
+    fn stalled_holdings_go_before_slow_ones() {
+        let desk = Fixture::new();
         let half = |number, begun, now, kib| desk.hold(number, 1, kib, (begun, now));
         assert_eq!(half(1, 0, 50_000, 100), []);
         assert_eq!(half(2, 20_000, 50_000, 40), []);
         assert_eq!(half(3, 40_000, 44_000, 90), []);
         assert_eq!(half(4, 49_000, 50_000, 20), []);
-        // The third has got nothing for six seconds; then the second goes on most slowly, and the last are young.
+        // The third has stalled for six seconds; then the second is the slowest, and the last are young.
         assert_eq!(half(5, 50_000, 50_000, 10), [3]);
         assert_eq!(half(5, 50_000, 50_000, 100), [2]);
         assert_eq!(half(5, 50_000, 50_000, 180), [1]);
@@ -237,9 +237,9 @@ mod tests {
     }
 
     #[test]
-    fn where_nobody_is_greedy_all_are_looked_at() {
-        let desk = SessionContext::new();
-        // As many addresses, each with a little that stands still.
+    fn without_a_large_owner_all_are_candidates() {
+        let desk = Fixture::new();
+        // Many addresses, each with a small stalled holding.
         for number in 0..100 {
             assert_eq!(desk.hold(number, number as u8, 2, (0, 10)), []);
         }
@@ -251,8 +251,8 @@ mod tests {
     }
 
     #[test]
-    fn what_is_let_go_of_counts_no_more() {
-        let desk = SessionContext::new();
+    fn removed_holdings_do_not_count() {
+        let desk = Fixture::new();
         for round in 0..100 {
             assert_eq!(desk.hold(1, 1, 200, (round, round)), []);
             desk.shares.let_go(Token::new(0, 1, 0));

@@ -1,4 +1,4 @@
-//! The news system as one client sees it: [`nntp::Backend`] over the store.
+//! [`nntp::Backend`] over the store, for one client.
 
 use std::collections::HashMap;
 use std::fs;
@@ -13,8 +13,9 @@ use access::sasl::{Exchange, Mechanism, Step};
 use groups::Active;
 use groups::active::GroupId;
 use nntp::{
-    Article, ArticlePosition, Backend, BackendError, ControlFile, Credentials, Found, Intake, Kind,
-    Marks, Out, Outcome, ReceivedArticle, Rows, SaslStep, Seen, SharedBytes,
+    Article, ArticlePosition, Backend, BackendError, ControlFile, Credentials, Found, IdStatus,
+    Intake, Marks, OutBuffer, ReceivedArticle, RowsWritten, SaslStep, SharedBytes, TransferKind,
+    TransferOutcome,
 };
 use store::{HistoryLine, LiveReader, Position, Run, Stretch};
 
@@ -25,29 +26,29 @@ use crate::event::Event;
 use crate::mailbox::{Mailbox, Message};
 use crate::shared::Shared;
 
-/// An article in wire form that is larger is lent, not copied: 64 KiB.
+/// Largest article in wire form that is copied, bytes: 64 KiB. A larger one is sent from its file.
 pub const COPIED_BYTES_MAX: usize = 64 << 10;
-/// Overview rows that lie together and are longer are lent, not copied: 8 KiB.
+/// Longest run of overview rows that is copied, bytes: 8 KiB. A longer one is sent from the map.
 const ROWS_COPIED_MAX: usize = 8 << 10;
-/// Largest file that LIST shows: 16 MiB.
+/// Largest file that LIST shows, bytes: 16 MiB.
 pub const LIST_FILE_BYTES_MAX: u64 = 16 << 20;
 
-/// What one network thread reads from.
+/// The store as one network thread reads it.
 pub struct ThreadStore {
-    /// The articles.
+    /// Reads articles.
     pub live_reader: LiveReader,
     dir: PathBuf,
     files: HashMap<ControlFile, CachedFile>,
 }
 
-/// A file as it was read.
+/// A cached file that LIST shows.
 struct CachedFile {
     modified: SystemTime,
     text: Arc<Vec<u8>>,
 }
 
 impl ThreadStore {
-    /// Reads the news directory.
+    /// A reader of a news directory.
     pub fn new(dir: &Path, live_reader: LiveReader) -> ThreadStore {
         ThreadStore {
             live_reader,
@@ -56,7 +57,7 @@ impl ThreadStore {
         }
     }
 
-    /// The error names the file.
+    /// Reads a file that LIST shows; the error names it.
     fn file(&mut self, file: ControlFile) -> std::io::Result<Option<Arc<Vec<u8>>>> {
         let path = self.dir.join(name(file));
         let named = |error: std::io::Error| {
@@ -79,7 +80,7 @@ impl ThreadStore {
             return Ok(Some(kept.text.clone()));
         }
         if told.len() > LIST_FILE_BYTES_MAX {
-            let why = format!("it is larger than {LIST_FILE_BYTES_MAX} bytes");
+            let why = format!("larger than {LIST_FILE_BYTES_MAX} bytes");
             return Err(std::io::Error::other(why));
         }
         let text = Arc::new(fs::read(path)?);
@@ -104,70 +105,69 @@ fn name(file: ControlFile) -> &'static str {
     }
 }
 
-/// A failed look-up, told to the administrator: its reason may name files, which are no business of strangers.
+/// Logs a failed lookup. Clients do not get the reason: it may name files.
 fn trouble<E: std::fmt::Display>(shared: &Shared) -> impl FnOnce(E) -> BackendError {
     |error| {
         let why = &error.to_string();
-        shared.sink.tell(&Event::LookupFailed { why });
+        shared.sink.log(&Event::LookupFailed { why });
         BackendError
     }
 }
 
-/// A failed look-up in the store. Damage is told once, however often somebody asks for what is damaged.
+/// Logs a failed lookup in the store; each damage once.
 fn fault(shared: &Shared) -> impl FnOnce(store::Error) -> BackendError {
     |error| {
         if let store::Error::Damaged { path, offset, .. } = &error {
             if !shared.note_damage(path, *offset) {
                 return BackendError;
             }
-            shared.counts.damaged.one();
+            shared.counts.damaged.increment();
         }
         trouble(shared)(error)
     }
 }
 
-/// What a session asks, while it is given its input.
+/// Everything a session can reach while it processes input.
 pub struct SessionContext<'a> {
     /// The store.
     pub store: &'a mut ThreadStore,
-    /// Who asks.
+    /// The client.
     pub client: &'a mut Client,
-    /// Where articles are packed.
+    /// Collects received articles.
     pub batch_builder: &'a mut BatchBuilder,
-    /// The input that the session is given.
+    /// The session's input.
     pub input: &'a [u8],
-    /// What all threads have in common.
+    /// State shared by all threads.
     pub shared: &'a Shared,
-    /// Where answers that take time go.
+    /// Receives the results of slow jobs.
     pub mailbox: &'a Arc<Mailbox>,
     /// Seconds since 1970.
     pub now: i64,
     /// Milliseconds of the monotonic clock.
     pub ticks: u64,
-    /// When the turn is over.
+    /// End of the time slice.
     pub until: Instant,
 }
 
 impl SessionContext<'_> {
-    /// Whether the article is larger than this client may send. The other rights are asked by the writer, about the article as it is
-    /// filed.
+    /// Whether the article exceeds the client's size limit. The writer checks the other permissions, on the article as it is filed.
     fn is_too_large(&self, bytes: &[u8]) -> bool {
         let most = self.client.rights.limits().size_max;
         most.is_some_and(|most| bytes.len() as u64 > most)
     }
 
-    /// The rights that the writer asks. `None`: everything is taken.
-    fn grant(&self, kind: Kind) -> Option<Grant> {
+    /// The permissions that the writer checks; `None` if everything is accepted.
+    fn grant(&self, kind: TransferKind) -> Option<Grant> {
         let rights = &self.client.rights;
         match kind {
-            Kind::Post => Some(Grant::Post(rights.clone())),
-            Kind::TakeThis | Kind::Ihave => {
+            TransferKind::Post => Some(Grant::Post(rights.clone())),
+            TransferKind::TakeThis | TransferKind::Ihave => {
                 (!rights.takes_all()).then(|| Grant::Send(rights.clone()))
             }
         }
     }
 
-    /// How long a poster has to wait who posts too much.
+    /// Time to wait for a client above its limit of posts a minute.
     fn is_flood(&self) -> Option<Duration> {
         let per_minute = self.client.rights.limits().posts_per_minute_max?;
         let who = match (&self.client.user, self.client.address) {
@@ -213,13 +213,13 @@ impl SessionContext<'_> {
             .client
             .address
             .map(|address| access::counted(address.ip()));
-        let job = move || mailbox.put(Message::LoggedIn(token, slow.run()));
-        match self.shared.slow.run(address, Box::new(job)) {
+        let job = move || mailbox.put(Message::LoginDone(token, slow.run()));
+        match self.shared.workers.run(address, Box::new(job)) {
             Ok(()) => SaslStep::Pending,
-            // RFC 4643, 2.3.2: not 481, upon which people are asked for another password.
+            // RFC 4643, 2.3.2: not 481, after which clients ask for another password.
             Err(full) => {
                 self.client.login_failed(self.shared, &full.to_string());
-                SaslStep::Failed("Too many log in at once; try again later")
+                SaslStep::Failed("Too many logins; try again later")
             }
         }
     }
@@ -230,7 +230,7 @@ impl Backend for SessionContext<'_> {
         self.now
     }
 
-    fn is_turn_over(&mut self) -> bool {
+    fn is_time_slice_over(&mut self) -> bool {
         Instant::now() >= self.until
     }
 
@@ -242,7 +242,7 @@ impl Backend for SessionContext<'_> {
         intake
     }
 
-    fn seen(&mut self, id: &[u8]) -> Result<Seen, BackendError> {
+    fn id_status(&mut self, id: &[u8]) -> Result<IdStatus, BackendError> {
         if self
             .store
             .live_reader
@@ -251,56 +251,62 @@ impl Backend for SessionContext<'_> {
         {
             self.client.tally.add(What::Offered, 1);
             self.client.tally.add(What::Duplicates, 1);
-            return Ok(Seen::Here);
+            return Ok(IdStatus::Known);
         }
         let reservations = &self.shared.reservations;
         let seconds = (self.ticks / 1000).cast_signed();
-        let (seen, was_told) = reservations.announce(id, self.client.token, seconds);
-        self.client.tally.add(What::Offered, u64::from(!was_told));
+        let (seen, was_reserved) = reservations.reserve(id, self.client.token, seconds);
+        self.client
+            .tally
+            .add(What::Offered, u64::from(!was_reserved));
         match seen {
-            Seen::No => self.client.has_announced = true,
-            Seen::Here => self.client.tally.add(What::Duplicates, 1),
-            Seen::Coming => self.client.tally.add(What::Deferred, 1),
+            IdStatus::Unknown => self.client.has_reservations = true,
+            IdStatus::Known => self.client.tally.add(What::Duplicates, 1),
+            IdStatus::InTransfer => self.client.tally.add(What::Deferred, 1),
         }
         Ok(seen)
     }
 
-    fn receive(&mut self, handed: ReceivedArticle<'_>) -> Option<Outcome> {
+    fn receive(&mut self, handed: ReceivedArticle<'_>) -> Option<TransferOutcome> {
         let bytes = self.input.get(handed.article.clone()).unwrap_or_default();
         if self.is_too_large(bytes) {
             self.client.tally.add(What::Size, 1);
-            if handed.kind != Kind::Post {
+            if handed.kind != TransferKind::Post {
                 self.shared
                     .reservations
-                    .forget(handed.id, self.client.token);
+                    .release(handed.id, self.client.token);
             }
-            return Some(Outcome::Refused(b"Too large for you".to_vec()));
+            return Some(TransferOutcome::Refused(
+                b"Article exceeds your size limit".to_vec(),
+            ));
         }
-        if handed.kind == Kind::Post
+        if handed.kind == TransferKind::Post
             && let Some(wait) = self.is_flood()
         {
             let why = format!(
-                "Too many posts; come again in {} seconds",
+                "Too many posts; try again in {} seconds",
                 wait.as_secs() + 1
             );
             self.client.tally.add(What::Flood, 1);
-            return Some(Outcome::Refused(why.into_bytes()));
+            return Some(TransferOutcome::Refused(why.into_bytes()));
         }
-        if handed.kind != Kind::Post {
+        if handed.kind != TransferKind::Post {
             if let Some(pace) = &mut self.client.sending {
                 let wait = pace.take(1, Instant::now());
-                self.client.rest(wait, self.ticks);
+                self.client.suspend(wait, self.ticks);
             }
-            self.shared.reservations.came(handed.id, self.client.token);
+            self.shared
+                .reservations
+                .received(handed.id, self.client.token);
         }
-        let poster = (handed.kind == Kind::Post).then(|| {
+        let poster = (handed.kind == TransferKind::Post).then(|| {
             Box::new(Poster {
                 user: self.client.user.clone().unwrap_or_default(),
                 host: self.client.host(),
             })
         });
-        self.client.on_the_way.0 += 1;
-        self.client.on_the_way.1 += bytes.len() + ENTRY_BYTES;
+        self.client.in_flight.0 += 1;
+        self.client.in_flight.1 += bytes.len() + ENTRY_BYTES;
         let what = (handed.kind, self.client.token);
         let grant = self.grant(handed.kind);
         self.batch_builder
@@ -308,14 +314,14 @@ impl Backend for SessionContext<'_> {
         None
     }
 
-    fn will_not_come(&mut self, id: &[u8]) {
+    fn article_rejected(&mut self, id: &[u8]) {
         self.client.tally.add(What::Size, 1);
-        self.shared.reservations.forget(id, self.client.token);
+        self.shared.reservations.release(id, self.client.token);
     }
 
-    fn put_off(&mut self, id: &[u8]) {
+    fn article_deferred(&mut self, id: &[u8]) {
         self.client.tally.add(What::Deferred, 1);
-        self.shared.reservations.forget(id, self.client.token);
+        self.shared.reservations.release(id, self.client.token);
     }
 
     fn mechanisms(&self) -> Vec<&'static str> {
@@ -379,7 +385,7 @@ impl Backend for SessionContext<'_> {
         self.store.file(file).map_err(trouble(self.shared))
     }
 
-    fn place(
+    fn position(
         &mut self,
         group: &[u8],
         number: u64,
@@ -418,7 +424,7 @@ impl Backend for SessionContext<'_> {
             .find(id)
             .map_err(fault(self.shared))?;
         Ok(found.map(|found| Found {
-            place: ArticlePosition(found.position.0),
+            position: ArticlePosition(found.position.0),
             may_be_read: found.links().any(|(name, _)| rights.may_read(name)),
         }))
     }
@@ -427,19 +433,19 @@ impl Backend for SessionContext<'_> {
         self.client.tally.add(What::Sent, 1);
     }
 
-    fn article(&mut self, place: ArticlePosition) -> Result<Option<Article<'_>>, BackendError> {
-        let position = Position(place.0);
+    fn article(&mut self, position: ArticlePosition) -> Result<Option<Article<'_>>, BackendError> {
+        let position = Position(position.0);
         let live_reader = &mut self.store.live_reader;
         let is_large = match live_reader.record(position).map_err(fault(self.shared))? {
             None => return Ok(None),
             Some(record) => record.wire().len() > COPIED_BYTES_MAX,
         };
-        let lent = match is_large {
+        let shared = match is_large {
             false => None,
-            // It takes a descriptor. Where there is none left, it is copied.
+            // A shared range needs a descriptor; without a free one the article is copied.
             true => live_reader.stretch(position).ok().flatten().map(|stretch| {
-                let lent: Arc<dyn SharedBytes> = Arc::new(SharedRange(stretch));
-                lent
+                let shared: Arc<dyn SharedBytes> = Arc::new(SharedRange(stretch));
+                shared
             }),
         };
         let record = live_reader.lent();
@@ -452,7 +458,7 @@ impl Backend for SessionContext<'_> {
             id,
             header,
             wire,
-            lent,
+            shared,
         }))
     }
 
@@ -476,8 +482,8 @@ impl Backend for SessionContext<'_> {
         from: u64,
         high: u64,
         bytes_max: usize,
-        out: &mut Out,
-    ) -> Result<Rows, BackendError> {
+        out: &mut OutBuffer,
+    ) -> Result<RowsWritten, BackendError> {
         let mut any = false;
         let live_reader = &mut self.store.live_reader;
         let mut is_readable = true;
@@ -488,17 +494,17 @@ impl Backend for SessionContext<'_> {
                 is_readable &= run.is_readable();
             } else {
                 let range = 0..run.bytes().len();
-                out.lend(Arc::new(SharedRows(run)), range);
+                out.push_shared(Arc::new(SharedRows(run)), range);
             }
         });
         let damage = live_reader.take_damage();
         if let Some(damage) = damage {
-            // The others are sent all the same.
+            // The other rows are sent.
             let _ = fault(self.shared)(damage);
         }
         let next = next.map_err(fault(self.shared))?;
         match is_readable {
-            true => Ok(Rows { any, next }),
+            true => Ok(RowsWritten { any, next }),
             false => Err(BackendError),
         }
     }
@@ -539,7 +545,7 @@ fn numbered((number, position): (u64, Position)) -> (u64, ArticlePosition) {
     (number, ArticlePosition(position.0))
 }
 
-/// Rows, sent from the map they lie in.
+/// Overview rows, sent from their map.
 #[derive(Debug)]
 struct SharedRows(Run);
 
@@ -552,7 +558,7 @@ impl SharedBytes for SharedRows {
         None
     }
 
-    fn is_still_there(&self) -> bool {
+    fn is_valid(&self) -> bool {
         self.0.is_readable()
     }
 }
@@ -570,7 +576,7 @@ impl SharedBytes for SharedRange {
         Some((self.0.as_fd(), self.0.offset))
     }
 
-    fn is_still_there(&self) -> bool {
+    fn is_valid(&self) -> bool {
         self.0.is_still_there()
     }
 }

@@ -1,35 +1,35 @@
-//! The name of a connection, never used twice.
+//! Unique identifiers of connections.
 
-/// A connection: its network thread, its place there, and how often that place was used before.
+/// A connection: its network thread, its slot there, and the slot's generation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Token(u64);
 
-const PLACE_BITS: u32 = 22;
-const PLACES: u64 = (1 << PLACE_BITS) - 1;
+const SLOT_BITS: u32 = 22;
+const SLOT_MASK: u64 = (1 << SLOT_BITS) - 1;
 
 impl Token {
-    /// The token of a place of a thread.
+    /// The token of a slot of a thread.
     ///
-    /// There are 1,024 threads and 4 million places at most. An answer that took long must not find a later connection at its place,
-    /// which may have had tens of thousands by then: so it counts to 4 thousand million.
-    pub fn new(thread: u16, place: u32, context: u32) -> Token {
-        let place = u64::from(place) & PLACES;
-        Token(u64::from(thread) << 54 | u64::from(context) << PLACE_BITS | place)
+    /// There are 1,024 threads and 4 million slots at most. A late result must not reach a later connection in the same slot, so the
+    /// generation has 32 bits.
+    pub fn new(thread: u16, slot: u32, generation: u32) -> Token {
+        let slot = u64::from(slot) & SLOT_MASK;
+        Token(u64::from(thread) << 54 | u64::from(generation) << SLOT_BITS | slot)
     }
 
-    /// As a number, for the kernel to hand back.
+    /// The token as a number, for epoll.
     pub fn number(self) -> u64 {
         self.0
     }
 
-    /// The token of a number.
+    /// The token of such a number.
     pub fn of(number: u64) -> Token {
         Token(number)
     }
 
-    /// Its place in its thread.
-    pub fn place(self) -> usize {
-        (self.0 & PLACES) as usize
+    /// Its slot in its thread.
+    pub fn slot(self) -> usize {
+        (self.0 & SLOT_MASK) as usize
     }
 }
 
@@ -38,11 +38,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_place_that_was_used_often_has_other_names() {
+    fn generations_of_a_slot_differ() {
         let first = Token::new(1, 7, 0);
         let later = Token::new(1, 7, 1 << 16);
         assert_ne!(first, later);
-        assert_eq!((first.place(), later.place()), (7, 7));
+        assert_eq!((first.slot(), later.slot()), (7, 7));
         assert_ne!(Token::new(1023, 0, u32::MAX), Token::new(1022, 0, u32::MAX));
     }
 }

@@ -1,36 +1,35 @@
-//! A few threads for what takes long: passwords (argon2) and authenticator programs. Network threads never wait for
-//! them; a job sends its result to the mailbox of the one who asked. Addresses take turns: one that has many jobs keeps no other waiting
-//! behind all of them.
+//! A few threads for slow jobs: passwords (argon2) and authenticator programs. Network threads never wait for them; a job sends its
+//! result to the mailbox of its network thread. Addresses are served round robin, so that one with many jobs does not block the others.
 
 use std::collections::{HashMap, VecDeque};
 use std::net::IpAddr;
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::time::Duration;
 
-/// Jobs that wait. With more, logging in fails for now (RFC 4643, 2.3.2: 403), and whoever guesses passwords waits.
+/// Maximum number of waiting jobs. Above it, logins fail with 403 (RFC 4643, 2.3.2).
 pub const LOGIN_JOBS_MAX: usize = 256;
-/// Jobs of one address (of IPv6, its network of 64 bits) that wait: an eighth of all.
+/// Maximum number of waiting jobs of one address (of IPv6, its /64 network): an eighth of all.
 pub const SLOW_JOBS_PER_ADDRESS_MAX: usize = 32;
-/// Threads at most. A job of argon2 takes the whole of a core and 19 MB.
+/// Maximum number of threads. An argon2 job uses one core and 19 MB.
 pub const LOGIN_THREADS_MAX: usize = 4;
-/// A thread without work ends after this.
+/// Idle time after which a thread ends.
 const IDLE: Duration = Duration::from_secs(30);
 
-/// Something that takes long.
+/// A slow job.
 pub type Job = Box<dyn FnOnce() + Send>;
-/// Starts a thread of this name. Network threads may be confined, and what they started would be so, too.
+/// Starts a thread with a name. A confined network thread cannot: its threads would be confined, too.
 pub type Spawn = Arc<dyn Fn(&str, Job) -> std::io::Result<()> + Send + Sync>;
 
-/// The pool. Without jobs it has no threads. Clones are the same pool; when the last is gone, what waits is done to
-/// the end and the threads end.
+/// The pool. Without jobs it has no threads. Clones share the pool; after the last is dropped, the waiting jobs are finished and the
+/// threads end.
 #[derive(Clone)]
 pub struct WorkerPool {
     shared: Arc<Shared>,
-    /// Counts the owners; threads only hold `shared`.
+    /// Held by owners only; threads hold `shared`.
     _alive: Arc<Alive>,
 }
 
-/// Threads as the caller's own.
+/// Starts threads from the calling thread.
 #[must_use]
 pub fn spawn_here() -> Spawn {
     Arc::new(|name, job| {
@@ -39,7 +38,7 @@ pub fn spawn_here() -> Spawn {
     })
 }
 
-/// The pool has no room: as many jobs wait as may, of all or of this address.
+/// The queue is full, in total or for this address.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("too many logins at once; try again later")]
 pub struct IsFull;
@@ -59,11 +58,11 @@ struct State {
     is_over: bool,
 }
 
-/// What waits. Addresses take turns.
+/// The waiting jobs, served round robin by address.
 #[derive(Default)]
 struct Queue {
     of_address: HashMap<Option<IpAddr>, VecDeque<Job>>,
-    /// Addresses that have jobs, the next one in front.
+    /// Addresses with jobs, the next one in front.
     turns: VecDeque<Option<IpAddr>>,
     jobs: usize,
 }
@@ -108,14 +107,14 @@ impl Drop for Alive {
 }
 
 impl WorkerPool {
-    /// As many threads as cores, but 2 at least and `LOGIN_THREADS_MAX` at most; each starts when it is needed.
+    /// A pool with as many threads as cores, but at least 2 and at most `LOGIN_THREADS_MAX`; each starts on demand.
     #[must_use]
     pub fn new(spawn: Spawn) -> Self {
         let cores = std::thread::available_parallelism().map_or(2, std::num::NonZero::get);
         WorkerPool::with(cores.clamp(2, LOGIN_THREADS_MAX), IDLE, spawn)
     }
 
-    /// With other figures, for tests.
+    /// A pool with other limits, for tests.
     #[must_use]
     pub fn with(threads_max: usize, idle: Duration, spawn: Spawn) -> Self {
         let shared = Arc::new(Shared {
@@ -139,7 +138,7 @@ impl WorkerPool {
         }
     }
 
-    /// Has `job` done for an address (as it is counted; `None`: this machine), in its turn. It must not wait for another job.
+    /// Queues a job of an address (of IPv6, its /64 network; `None` for this machine). A job must not wait for another one.
     ///
     /// # Errors
     /// `LOGIN_JOBS_MAX` jobs wait already, or `SLOW_JOBS_PER_ADDRESS_MAX` of this address, or no thread can be started; the job is dropped.
@@ -153,7 +152,7 @@ impl WorkerPool {
             match (self.shared.spawn)("slow", Box::new(move || shared.work())) {
                 Ok(()) => state.threads += 1,
                 Err(_) if state.threads == 0 => return Err(IsFull),
-                // Those that run do it later.
+                // The running threads do it later.
                 Err(_) => {}
             }
         }
@@ -163,13 +162,13 @@ impl WorkerPool {
         Ok(())
     }
 
-    /// Jobs that wait for a thread.
+    /// Number of waiting jobs.
     #[must_use]
     pub fn waiting(&self) -> usize {
         self.shared.lock().jobs.jobs
     }
 
-    /// Threads there are now.
+    /// Number of threads.
     #[must_use]
     pub fn threads(&self) -> usize {
         self.shared.lock().threads
@@ -214,14 +213,14 @@ impl Shared {
     }
 }
 
-/// A thread of the pool that ends: the count is right also when a job panicked.
+/// Corrects the number of threads when one ends, after a panic too.
 struct Leaves<'a> {
     shared: &'a Shared,
     is_counted: bool,
 }
 
 impl Leaves<'_> {
-    /// Under the same lock as the look for jobs, so that none comes between.
+    /// Counts the end under the same lock as the check for jobs, so that no job is missed.
     fn now(&mut self, state: &mut State) {
         state.threads -= 1;
         self.is_counted = true;

@@ -1,4 +1,4 @@
-//! A client's certificate is its fingerprint, and only with the key that belongs to it.
+//! A client's identity is the fingerprint of its certificate, if it proves the private key.
 // A test fails by panicking.
 #![allow(clippy::indexing_slicing, clippy::unwrap_used, clippy::panic)]
 
@@ -33,7 +33,7 @@ fn any_certificate_is_taken_with_its_key() {
 fn a_long_chain_comes_in_several_records() {
     let serving = serving(&make(&["news.example"]));
     let own = make(&["peer.example"]);
-    // More than one record holds.
+    // Longer than one record.
     let chain = chain(&own, 20_000);
     for version in [&TLS12, &TLS13] {
         for largest in [900, 100_000] {

@@ -1,4 +1,4 @@
-//! Certificates are read with clear faults, and replaced while the server runs.
+//! Certificates are read with clear errors, and replaced at runtime.
 // A test fails by panicking.
 #![allow(clippy::indexing_slicing, clippy::unwrap_used, clippy::panic)]
 
@@ -10,13 +10,13 @@ use std::sync::{Arc, mpsc};
 use std::time::Duration;
 
 use rustls::version::TLS13;
-use server::certificates::{Certificates, Fault};
+use server::certificates::{CertificateError, Certificates};
 use server::layers::tls::Tls;
 use support::{make, plain, put, shake};
 
 const SOON: Duration = Duration::from_secs(30);
 
-/// The certificate that a new client sees.
+/// The certificate that a new client gets.
 fn shown(certificates: &Certificates) -> Vec<u8> {
     let mut tls = Tls::new(certificates.config()).unwrap();
     let mut client = plain(&TLS13).connect();
@@ -24,8 +24,8 @@ fn shown(certificates: &Certificates) -> Vec<u8> {
     client.peer_certificates().unwrap()[0].to_vec()
 }
 
-/// What is said next that begins with this. The two files are written one after the other: when that takes long, it is said between them that the
-/// old certificate stays in use.
+/// The next log line that begins with this. The two files are written one after the other; if that takes long, a line between them says
+/// that the old certificate stays in use.
 fn until(said: &mpsc::Receiver<String>, begin: &str) -> String {
     loop {
         let told = said.recv_timeout(SOON).expect(begin);
@@ -57,14 +57,14 @@ fn files_that_are_renamed_into_place_are_served() {
     put(dir.path(), &new);
     until(&said, "TLS: new certificate for new.example, news.example");
     assert_eq!(shown(&certificates), new.der.to_vec());
-    // A broken one is told, and the one of before stays.
+    // A damaged one is reported, and the old one stays.
     std::fs::write(dir.path().join("bad"), "nonsense").unwrap();
     std::fs::rename(dir.path().join("bad"), &chain).unwrap();
     let told = until(&said, "TLS: the old certificate stays in use: ");
-    assert!(told.contains("chain.pem: no certificate in it"), "{told}");
+    assert!(told.contains("chain.pem: no certificate found"), "{told}");
     assert_eq!(shown(&certificates), new.der.to_vec());
     assert!(certificates.reload().is_err());
-    // As `openssl req -subj' makes it without more.
+    // As made by a plain `openssl req -subj`.
     put(dir.path(), &make(&[]));
     until(
         &said,
@@ -138,7 +138,7 @@ fn facts_are_those_of_the_certificate() {
         facts.names,
         ["a.example", "*.b.example", "192.0.2.7", "2001:db8::1"]
     );
-    // What rcgen writes when nothing is said: the year 4096.
+    // The default of rcgen: the year 4096.
     assert_eq!(facts.expires, Some(67_090_118_400));
 }
 
@@ -168,25 +168,25 @@ fn faults_say_what_to_do() {
     };
     let told = fault(&dir.path().join("none"), &key);
     assert!(
-        told.contains("/none: cannot be read: No such file")
-            && told.contains("say in broadsheet.toml where"),
+        told.contains("/none: cannot read: No such file")
+            && told.contains("set the right path in broadsheet.toml"),
         "{told}"
     );
     let told = fault(&chain, &write("open", &one.key, 0o644));
     assert!(
-        told.contains("/open: others may read this private key (mode 0644); run `chmod 600'"),
+        told.contains("/open: other users may read this private key (mode 0644); run `chmod 600'"),
         "{told}"
     );
     for no_file in [dir.path(), Path::new("/dev/null")] {
         let told = fault(&chain, no_file);
-        assert!(told.contains(": is no regular file"), "{told}");
+        assert!(told.contains(": not a regular file"), "{told}");
         let told = fault(no_file, &key);
-        assert!(told.contains(": is no regular file"), "{told}");
+        assert!(told.contains(": not a regular file"), "{told}");
     }
     let told = fault(&key, &key);
-    assert!(told.contains("key.pem: no certificate in it"), "{told}");
+    assert!(told.contains("key.pem: no certificate found"), "{told}");
     let told = fault(&chain, &write("empty", "", 0o600));
-    assert!(told.contains("/empty: no private key in it"), "{told}");
+    assert!(told.contains("/empty: no private key found"), "{told}");
     let told = fault(
         &chain,
         &write(
@@ -215,7 +215,7 @@ fn faults_say_what_to_do() {
     let large = write("large", &"x".repeat((1 << 20) + 1), 0o600);
     assert!(matches!(
         Certificates::open(&large, &key),
-        Err(Fault::TooLarge { .. })
+        Err(CertificateError::TooLarge { .. })
     ));
     // Both may lie in one file.
     let both = write("both", &format!("{}{}", one.chain, one.key), 0o600);

@@ -1,12 +1,12 @@
-//! RFC 8054: what one side says the other reads, whatever the portions; a bomb stays within the bound.
+//! RFC 8054: data survives compression in any portions; the output of a bomb stays bounded.
 // A test fails by panicking.
 #![allow(clippy::indexing_slicing, clippy::unwrap_used, clippy::panic)]
 
 use flate2::{Compress, Compression, Decompress, FlushCompress, FlushDecompress};
 use proptest::prelude::*;
-use server::layers::deflate::{Deflate, Fault};
+use server::layers::deflate::{Deflate, DeflateError};
 
-/// What a client sends: packed, with a sync flush or the end of the stream.
+/// Compressed data of a client, with a sync flush or the end of the stream.
 fn pack(plain: &[u8], flush: FlushCompress) -> Vec<u8> {
     let mut packed = Vec::with_capacity(plain.len() + 1000);
     let mut client = Compress::new(Compression::new(6), false);
@@ -14,7 +14,7 @@ fn pack(plain: &[u8], flush: FlushCompress) -> Vec<u8> {
     packed
 }
 
-/// All that `packed` says, read with at most `bound` bytes at a time.
+/// Decompresses `packed`, at most `bound` bytes at a time.
 fn unpack(server: &mut Deflate, packed: &[u8], bound: usize) -> (Vec<u8>, bool) {
     let (mut all, mut rest) = (Vec::new(), packed);
     loop {
@@ -59,9 +59,9 @@ fn a_rest_is_no_matter_for_the_client() {
         let before = packed.len();
         if is_behind_a_rest {
             server.deflate(reply, &mut packed, false);
-            assert!(!server.rest(), "something waits for a flush");
+            assert!(!server.release(), "something waits for a flush");
             server.deflate(reply, &mut packed, true);
-            assert!(server.rest() && !server.is_awake());
+            assert!(server.release() && !server.has_compressor());
         }
         server.deflate(reply, &mut packed, true);
         lengths.push(packed.len() - before);
@@ -75,7 +75,7 @@ fn a_rest_is_no_matter_for_the_client() {
 fn damage_is_told() {
     let mut plain = Vec::new();
     let told = Deflate::new(6).inflate(&[0xff; 100], &mut plain, 1000);
-    assert_eq!(told, Err(Fault::Damaged));
+    assert_eq!(told, Err(DeflateError::Damaged));
 }
 
 #[test]

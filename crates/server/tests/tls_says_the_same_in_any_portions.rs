@@ -1,11 +1,11 @@
-//! Whatever the portions, each side reads what the other said (RFC 4642).
+//! Data survives TLS in any portions (RFC 4642).
 // A test fails by panicking.
 #![allow(clippy::indexing_slicing, clippy::unwrap_used, clippy::panic)]
 
 use crate::support;
 
 use rustls::version::{TLS12, TLS13};
-use server::layers::tls::{Fault, Tls};
+use server::layers::tls::{Tls, TlsError};
 use support::{Client, connect, feed, make, plain, portions, receive, say, sent, serving, shake};
 
 fn text(bytes: usize) -> Vec<u8> {
@@ -24,7 +24,7 @@ fn both_ways_in_both_versions() {
             assert_eq!(tls.description(), "");
             assert!(matches!(
                 tls.seal(b"200 early\r\n", &mut Vec::new()),
-                Err(Fault::Handshaking)
+                Err(TlsError::Handshaking)
             ));
             shake(&mut tls, &mut client, &mut portion).unwrap();
             assert!(!tls.is_handshaking());
@@ -59,7 +59,7 @@ fn a_cut_is_told_from_an_end() {
         let mut bytes = say(&mut client, b"QUIT\r\n");
         let mut read = Vec::new();
         assert!(!tls.feed(&mut bytes, &mut read).unwrap().is_closed);
-        // Here the line could break.
+        // The connection could break here.
         assert!(!tls.is_closed());
         client.send_close_notify();
         let mut bytes = sent(&mut client);
@@ -67,7 +67,7 @@ fn a_cut_is_told_from_an_end() {
         let fed = tls.feed(&mut bytes, &mut read).unwrap();
         assert!(fed.is_closed && tls.is_closed());
         assert_eq!(read, b"QUIT\r\n");
-        // The answer to what came before still goes out.
+        // The handshake messages of before are still sent.
         let mut cipher = Vec::new();
         tls.seal(b"205 bye\r\n", &mut cipher).unwrap();
         tls.close(&mut cipher);
@@ -75,8 +75,11 @@ fn a_cut_is_told_from_an_end() {
         let mut last = [0; 10];
         let end = std::io::Read::read(&mut client.reader(), &mut last);
         assert_eq!(end.unwrap(), 0, "close_notify came");
-        assert!(matches!(tls.seal(b"x", &mut cipher), Err(Fault::Closed)));
-        assert!(matches!(tls.feed(&mut [1], &mut read), Err(Fault::Closed)));
+        assert!(matches!(tls.seal(b"x", &mut cipher), Err(TlsError::Closed)));
+        assert!(matches!(
+            tls.feed(&mut [1], &mut read),
+            Err(TlsError::Closed)
+        ));
     }
 }
 

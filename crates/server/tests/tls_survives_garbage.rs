@@ -1,4 +1,4 @@
-//! Nothing that a client sends makes TLS panic, hang or grow without bound.
+//! No input makes TLS panic, hang or grow without bound.
 // A test fails by panicking.
 #![allow(clippy::indexing_slicing, clippy::unwrap_used, clippy::panic)]
 
@@ -6,7 +6,7 @@ use crate::support;
 
 use proptest::prelude::*;
 use rustls::version::{TLS12, TLS13};
-use server::layers::tls::{Fault, HELLO_BYTES_MAX, Tls};
+use server::layers::tls::{HELLO_BYTES_MAX, Tls, TlsError};
 use support::{Client, feed, make, plain, portions, receive, say, sent, serving, shake};
 
 #[test]
@@ -14,13 +14,13 @@ fn a_client_without_tls_gets_an_alert() {
     let serving = serving(&make(&["news.example"]));
     let mut tls = Tls::new(serving.config()).unwrap();
     let fault = tls.feed(&mut b"MODE READER\r\n".to_vec(), &mut Vec::new());
-    assert!(matches!(fault, Err(Fault::Protocol(_))));
+    assert!(matches!(fault, Err(TlsError::Protocol(_))));
     let mut alert = Vec::new();
     tls.pending(&mut alert);
     assert_eq!(alert.first(), Some(&21), "an alert: {alert:?}");
     assert!(matches!(
         tls.feed(&mut [0; 9], &mut Vec::new()),
-        Err(Fault::Closed)
+        Err(TlsError::Closed)
     ));
 }
 
@@ -48,7 +48,7 @@ fn a_record_that_is_too_long_is_refused_by_its_header() {
     tls.feed(&mut [record.remove(0)], &mut Vec::new()).unwrap();
     record.resize(100, 0);
     let fault = tls.feed(&mut record, &mut Vec::new());
-    assert!(matches!(fault, Err(Fault::TooLong)), "{fault:?}");
+    assert!(matches!(fault, Err(TlsError::TooLong)), "{fault:?}");
 }
 
 #[test]
@@ -154,7 +154,7 @@ proptest! {
             bytes[at] ^= with;
             let mut read = Vec::new();
             let fed = tls.feed(&mut bytes, &mut read);
-            // A shorter or longer length may leave it waiting; a changed byte is never read.
+            // With a changed length it may wait for more; a changed byte is never accepted.
             prop_assert!(read.is_empty() || read == [b'a'; 80]);
             if at >= 5 {
                 prop_assert!(fed.is_err() && read.is_empty());

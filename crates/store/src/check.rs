@@ -1,7 +1,9 @@
 //! Checking and repairing: the log against itself, derived files against the log.
 
 pub(crate) mod derived_files;
+pub(crate) mod directory_files;
 pub mod fsck;
 pub(crate) mod rebuild;
 pub(crate) mod repair;
 pub(crate) mod report;
+pub(crate) mod segment_files;

@@ -9,17 +9,14 @@ pub(crate) mod cancels;
 pub(crate) mod compacted;
 pub(crate) mod exceptions;
 pub mod expires_header;
+pub(crate) mod lookup;
 pub mod pending_cancels;
 pub(crate) mod sealed;
 
 use article::decimal;
 
-use crate::error::UNREADABLE;
 use crate::io::bytes::cut;
-use crate::io::map::is_unreadable;
-use crate::log::position::SegmentFile;
-use crate::spool::{first_line, is_line_of};
-use crate::{Error, Expires, Position};
+use crate::{Expires, Position};
 
 /// The longest history line read, bytes: an id, four numbers, and every group of a wide cross-post.
 pub const LINE_BYTES_MAX: usize = 1 << 20;
@@ -137,49 +134,6 @@ fn push_clean_id(out: &mut Vec<u8>, id: &[u8]) {
             id.iter()
                 .map(|&b| if b == b'\t' || b == b'\n' { b' ' } else { b }),
         );
-    }
-}
-
-/// The disk cannot read a history line.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Unreadable;
-
-/// The first line of a text, if it is that of an id.
-///
-/// # Errors
-/// It lies in a map, and the disk cannot read it.
-pub fn sound_line<'a>(text: Option<&'a [u8]>, id: &[u8]) -> Result<Option<&'a [u8]>, Unreadable> {
-    let Some(text) = text else {
-        return Ok(None);
-    };
-    let is_its_own = is_line_of(text, id);
-    let line = match is_its_own {
-        true => first_line(text).unwrap_or_default(),
-        // The id and the tab behind it.
-        false => text.get(..=id.len()).unwrap_or(text),
-    };
-    if is_unreadable(line) {
-        return Err(Unreadable);
-    }
-    Ok(is_its_own.then_some(line))
-}
-
-/// Whether an id is known whose look-up failed. Where an entry of the index has its hash and the line cannot be read, it is all but
-/// surely that of the id, and must not be filed twice.
-///
-/// # Errors
-/// The look-up failed in another way.
-pub fn has_unreadable_line(error: Error) -> Result<bool, Error> {
-    match &error {
-        Error::Damaged { path, what, .. }
-            if *what == UNREADABLE
-                && path
-                    .extension()
-                    .is_some_and(|end| end == SegmentFile::His.suffix()) =>
-        {
-            Ok(true)
-        }
-        _ => Err(error),
     }
 }
 

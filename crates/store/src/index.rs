@@ -70,13 +70,24 @@ pub struct Index {
 
 impl Index {
     /// Makes a table of history lines under a temporary name; [`Index::publish`] gives it its own. `each_line` calls what it is given
-    /// for each line with its address. After an error nothing is left of it.
+    /// for each line with its address. Without a number of expected ids, the lines are counted first. After an error nothing is left of it.
     pub fn of_lines(
         disk: &dyn Disk,
         path: &Path,
-        (key, mut ids_expected): (HashKey, u64),
+        (key, ids_expected): (HashKey, Option<u64>),
         each_line: impl Fn(&mut dyn FnMut(u64, &[u8]) -> Result<(), Error>) -> Result<(), Error>,
     ) -> Result<Index, Error> {
+        let mut ids_expected = match ids_expected {
+            Some(expected) => expected,
+            None => {
+                let mut lines = 0;
+                each_line(&mut |_, _| {
+                    lines += 1;
+                    Ok(())
+                })?;
+                lines
+            }
+        };
         let mut make = || loop {
             let fresh = Index::create(disk, path, key, ids_expected)?;
             let mut full = false;
@@ -587,7 +598,7 @@ mod tests {
     fn what_fails_leaves_nothing_behind() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join(FILE);
-        let made = Index::of_lines(&RealDisk, &path, (key(), 9), |_| Err(Error::Stopped));
+        let made = Index::of_lines(&RealDisk, &path, (key(), Some(9)), |_| Err(Error::Stopped));
         assert!(made.is_err());
         assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 0);
     }

@@ -1,5 +1,6 @@
 //! The disk: the files of a news directory, maps of them, atomic replacement, the lock.
 
+pub(crate) mod append_file;
 pub(crate) mod bytes;
 pub mod control_socket;
 pub mod disk;

@@ -1,5 +1,6 @@
 //! The log: segments of records, each record at a position that never changes.
 
+pub(crate) mod art;
 pub(crate) mod filing;
 pub(crate) mod pending;
 pub(crate) mod position;
@@ -7,4 +8,6 @@ pub(crate) mod record;
 pub(crate) mod relocation;
 pub(crate) mod relocation_cache;
 pub(crate) mod segment;
+pub(crate) mod segments;
 pub(crate) mod state_file;
+pub(crate) mod walk;

@@ -3,14 +3,14 @@
 //! Each commit appends one block; sealing the segment merges them into one, so that the rows of a group
 //! lie together, ready to send. The byte picture is in docs/formats/overview.md.
 
+pub(crate) mod merge;
 pub(crate) mod row;
+pub(crate) mod rows;
 pub(crate) mod used_numbers;
-
-use hashbrown::HashTable;
 
 use article::decimal;
 
-use crate::io::bytes::{cut, put_u32, put_u64, u32_at, u64_at};
+use crate::io::bytes::{cut, u32_at, u64_at};
 use crate::io::map::is_unreadable;
 
 const MAGIC: u32 = u32::from_le_bytes(*b"BSov");
@@ -18,177 +18,6 @@ const MAGIC: u32 = u32::from_le_bytes(*b"BSov");
 pub const BLOCK_HEADER_BYTES: usize = 32;
 const GROUP_BYTES: usize = 16;
 const ENTRY_BYTES: usize = 16;
-
-/// Rows collected for one block.
-#[derive(Debug, Default)]
-pub struct Rows {
-    names: Vec<u8>,
-    groups: Vec<(u32, u32)>,
-    by_name: HashTable<u32>,
-    entries: Vec<Entry>,
-    text: Vec<u8>,
-}
-
-#[derive(Debug, Clone, Copy)]
-struct Entry {
-    group: u32,
-    text: u32,
-    text_length: u32,
-    record: u32,
-    number: u64,
-}
-
-impl Rows {
-    /// Adds one article: `push` appends its row (without number) to the text, `record` is the offset of its
-    /// record in `.art`.
-    pub fn add<'a>(
-        &mut self,
-        record: u32,
-        links: impl Iterator<Item = (&'a [u8], u64)>,
-        push: impl FnOnce(&mut Vec<u8>),
-    ) {
-        let text = self.text.len() as u32;
-        push(&mut self.text);
-        let text_length = self.text.len() as u32 - text;
-        for (name, number) in links {
-            let group = self.group(name);
-            self.entries.push(Entry {
-                group,
-                text,
-                text_length,
-                record,
-                number,
-            });
-        }
-    }
-
-    fn group(&mut self, name: &[u8]) -> u32 {
-        let Rows {
-            names,
-            groups,
-            by_name,
-            ..
-        } = self;
-        let of = |&group: &u32| {
-            let (start, length) = groups.get(group as usize).copied().unwrap_or_default();
-            names
-                .get(start as usize..(start + length) as usize)
-                .unwrap_or_default()
-        };
-        let hash = u64::from(crc32c::crc32c(name)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-        if let Some(&found) = by_name.find(hash, |group| of(group) == name) {
-            return found;
-        }
-        let fresh = groups.len() as u32;
-        let rehash =
-            |group: &u32| u64::from(crc32c::crc32c(of(group))).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-        by_name.insert_unique(hash, fresh, rehash);
-        groups.push((names.len() as u32, name.len() as u32));
-        names.extend_from_slice(name);
-        fresh
-    }
-
-    /// True when nothing was added.
-    pub fn is_empty(&self) -> bool {
-        self.entries.is_empty()
-    }
-
-    /// Bytes of rows collected, before they are multiplied by the cross-posts.
-    pub fn bytes(&self) -> usize {
-        self.text.len()
-    }
-
-    /// Forgets everything collected, keeping the memory.
-    pub fn clear(&mut self) {
-        self.names.clear();
-        self.groups.clear();
-        self.by_name.clear();
-        self.entries.clear();
-        self.text.clear();
-    }
-
-    fn name(&self, group: u32) -> &[u8] {
-        let (start, length) = self.groups.get(group as usize).copied().unwrap_or_default();
-        self.names
-            .get(start as usize..(start + length) as usize)
-            .unwrap_or_default()
-    }
-
-    /// Appends the block to `out` and forgets the rows.
-    pub fn build(&mut self, out: &mut Vec<u8>) {
-        let mut order: Vec<u32> = (0..self.groups.len() as u32).collect();
-        order.sort_unstable_by(|&a, &b| self.name(a).cmp(self.name(b)));
-        let mut rank = vec![0u32; order.len()];
-        for (place, &group) in (0..).zip(&order) {
-            if let Some(rank) = rank.get_mut(group as usize) {
-                *rank = place;
-            }
-        }
-        let mut entries = std::mem::take(&mut self.entries);
-        for entry in &mut entries {
-            entry.group = rank.get(entry.group as usize).copied().unwrap_or_default();
-        }
-        entries.sort_unstable_by_key(|entry| (entry.group, entry.number));
-
-        let start = out.len();
-        out.resize(start + BLOCK_HEADER_BYTES, 0);
-        let mut first = 0;
-        let mut name_at = 0u32;
-        for (place, &group) in (0u32..).zip(&order) {
-            let length = self.name(group).len() as u32;
-            let rest = entries.get(first..).unwrap_or_default();
-            let count = rest.partition_point(|entry| entry.group <= place);
-            for number in [name_at, length, first as u32, count as u32] {
-                out.extend_from_slice(&number.to_le_bytes());
-            }
-            name_at += length;
-            first += count;
-        }
-        let mut row_at = 0u32;
-        for entry in &entries {
-            out.extend_from_slice(&entry.number.to_le_bytes());
-            out.extend_from_slice(&row_at.to_le_bytes());
-            out.extend_from_slice(&entry.record.to_le_bytes());
-            row_at += digits(entry.number) + entry.text_length;
-        }
-        for &group in &order {
-            out.extend_from_slice(self.name(group));
-        }
-        for entry in &entries {
-            decimal::push(out, entry.number);
-            let from = entry.text as usize;
-            out.extend_from_slice(
-                self.text
-                    .get(from..from + entry.text_length as usize)
-                    .unwrap_or_default(),
-            );
-        }
-        let counts = (order.len() as u32, entries.len() as u32, name_at);
-        entries.clear();
-        self.entries = entries;
-        self.clear();
-        close_block(out.get_mut(start..).unwrap_or_default(), counts);
-    }
-}
-
-fn digits(number: u64) -> u32 {
-    number.checked_ilog10().unwrap_or(0) + 1
-}
-
-fn close_block(block: &mut [u8], (groups, entries, names): (u32, u32, u32)) {
-    let length = block.len() as u64;
-    put_header(block, length, groups, entries, names);
-    let sum = crc32c::crc32c(block.get(8..).unwrap_or_default());
-    put_u32(block, 4, sum);
-}
-
-fn put_header(block: &mut [u8], length: u64, groups: u32, entries: u32, names: u32) {
-    put_u32(block, 0, MAGIC);
-    put_u64(block, 8, length);
-    put_u32(block, 16, groups);
-    put_u32(block, 20, entries);
-    put_u32(block, 24, names);
-}
 
 /// One block, borrowed from the bytes of its file.
 #[derive(Debug, Clone, Copy)]
@@ -463,140 +292,11 @@ pub fn blocks(mut bytes: &[u8]) -> impl Iterator<Item = Block<'_>> {
     })
 }
 
-/// Merges the blocks of a file into one and hands it to `write` piece by piece, header last (at offset 0).
-/// Memory: 24 bytes a group in each block, and one piece of 1 MiB.
-pub fn merge<E>(bytes: &[u8], write: impl FnMut(u64, &[u8]) -> Result<(), E>) -> Result<u64, E> {
-    merge_rows(
-        blocks(bytes).flat_map(|block| block.groups()).collect(),
-        write,
-    )
-}
-
-/// As [`merge`], of some rows.
-pub fn merge_rows<E>(
-    groups: Vec<GroupRows<'_>>,
-    mut write: impl FnMut(u64, &[u8]) -> Result<(), E>,
-) -> Result<u64, E> {
-    let mut groups: Vec<Placed<'_>> = groups.into_iter().map(|rows| (0, rows)).collect();
-    // Stable: within a group the blocks stay in order.
-    groups.sort_by(|(_, a), (_, b)| a.name.cmp(b.name));
-    let same_name = |(_, a): &Placed<'_>, (_, b): &Placed<'_>| a.name == b.name;
-    let mut piece = Pieces {
-        at: BLOCK_HEADER_BYTES as u64,
-        sum: 0,
-        buffer: Vec::with_capacity(PIECE_BYTES),
-        write: &mut write,
-    };
-    let (mut entries, mut names, mut count) = (0u32, 0u32, 0u32);
-    for same in groups.chunk_by(same_name) {
-        let name = same.first().map_or(&b""[..], |(_, rows)| rows.name);
-        let rows: usize = same.iter().map(|(_, rows)| rows.len()).sum();
-        for number in [names, name.len() as u32, entries, rows as u32] {
-            piece.push(&number.to_le_bytes())?;
-        }
-        names += name.len() as u32;
-        entries += rows as u32;
-        count += 1;
-    }
-    let mut text_at = 0u32;
-    let whole = (0, u64::MAX);
-    for same in groups.chunk_by(same_name) {
-        each_ascending(same, whole, |_, row| {
-            let entry =
-                u128::from(row.number) | u128::from(text_at) << 64 | u128::from(row.record) << 96;
-            piece.push(&entry.to_le_bytes())?;
-            text_at += row.text.len() as u32;
-            Ok(())
-        })?;
-    }
-    for same in groups.chunk_by(same_name) {
-        piece.push(same.first().map_or(&b""[..], |(_, rows)| rows.name))?;
-    }
-    for same in groups.chunk_by(same_name) {
-        if !ascend(same) {
-            each_ascending(same, whole, |_, row| piece.push(row.text))?;
-            continue;
-        }
-        for (_, rows) in same {
-            piece.push(
-                rows.text
-                    .get(rows.text_start(0)..rows.text_end)
-                    .unwrap_or_default(),
-            )?;
-        }
-    }
-    piece.flush()?;
-    let (length, body_sum) = (piece.at, piece.sum);
-    let mut header = [0; BLOCK_HEADER_BYTES];
-    put_header(&mut header, length, count, entries, names);
-    let head_sum = crc32c::crc32c(header.get(8..).unwrap_or_default());
-    let sum = crc32c::crc32c_combine(
-        head_sum,
-        body_sum,
-        (length - BLOCK_HEADER_BYTES as u64) as usize,
-    );
-    put_u32(&mut header, 4, sum);
-    write(0, &header)?;
-    Ok(length)
-}
-
-/// Rows of a group, with the base of the segment they are from, where that matters.
-pub type Placed<'a> = (u64, GroupRows<'a>);
-
-/// True when the numbers of a group's blocks ascend from block to block. Only in an archive they may not: an article that
-/// was to stay longer comes into it later.
-fn ascend(same: &[Placed<'_>]) -> bool {
-    same.windows(2)
-        .all(|two| matches!(two, [(_, a), (_, b)] if a.last_number() < b.number_at(0)))
-}
-
-/// The rows of one group with numbers in `low..=high`, from all its blocks, by number; with each the base of its segment.
-pub fn each_ascending<'a, E>(
-    same: &[Placed<'a>],
-    (low, high): (u64, u64),
-    mut each: impl FnMut(u64, Row<'a>) -> Result<(), E>,
-) -> Result<(), E> {
-    let mut rows = same
-        .iter()
-        .flat_map(|(base, rows)| rows.range(low, high).map(|row| (*base, row)));
-    if ascend(same) {
-        return rows.try_for_each(|(base, row)| each(base, row));
-    }
-    let mut rows: Vec<_> = rows.collect();
-    rows.sort_by_key(|(_, row)| row.number);
-    rows.into_iter().try_for_each(|(base, row)| each(base, row))
-}
-
-const PIECE_BYTES: usize = 1 << 20;
-
-struct Pieces<'w, W> {
-    at: u64,
-    sum: u32,
-    buffer: Vec<u8>,
-    write: &'w mut W,
-}
-
-impl<E, W: FnMut(u64, &[u8]) -> Result<(), E>> Pieces<'_, W> {
-    fn push(&mut self, bytes: &[u8]) -> Result<(), E> {
-        if self.buffer.len() + bytes.len() > PIECE_BYTES {
-            self.flush()?;
-        }
-        self.buffer.extend_from_slice(bytes);
-        Ok(())
-    }
-
-    fn flush(&mut self) -> Result<(), E> {
-        self.sum = crc32c::crc32c_append(self.sum, &self.buffer);
-        (self.write)(self.at, &self.buffer)?;
-        self.at += self.buffer.len() as u64;
-        self.buffer.clear();
-        Ok(())
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::overview::merge::merge;
+    use crate::overview::rows::Rows;
 
     fn block(rows: &[(&str, u64, u32)]) -> Vec<u8> {
         let mut builder = Rows::default();

@@ -13,4 +13,5 @@ pub(crate) mod reader;
 pub(crate) mod record_reader;
 pub(crate) mod since;
 pub(crate) mod stored_record;
+pub(crate) mod stretch;
 pub(crate) mod visible_rows;

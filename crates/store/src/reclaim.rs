@@ -6,18 +6,18 @@ pub(crate) mod repack;
 pub(crate) mod shrink;
 pub(crate) mod unreclaimed;
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use crate::io::disk::{Disk, Open, RealDisk};
+use crate::io::disk::{Disk, RealDisk};
 use crate::io::lock::Lock;
-use crate::io::replace::{fresh_path, replace_unsynced};
-use crate::log::position::{SegmentFile, segment_path};
-use crate::log::segment::{SEGMENT_HEADER_BYTES, list_views};
+use crate::log::segment::SEGMENT_HEADER_BYTES;
+use crate::log::segments::{SegmentFile, Segments};
 use crate::reclaim::shrink::{dead_part_of_current, shrink};
 use crate::reclaim::unreclaimed::{Due, NOW};
-use crate::spool::{Options, Spool};
+use crate::spool::Spool;
+use crate::spool::options::Options;
 use crate::{Error, Reader};
 
 /// A current segment smaller than this is not sealed early, bytes, however much of it is dead.
@@ -89,10 +89,10 @@ pub fn reclaim_on(
         everywhere,
     }: ReclaimPolicy,
 ) -> Result<Reclaimed, Error> {
-    let segments = dir.join("segments");
+    let segments = Segments::of(&disk, dir);
     let known = unreclaimed::read(&*disk, dir)?;
     let listed = known.clone().filter(|_| !everywhere);
-    if listed.as_ref().is_some_and(|due| due.is_empty()) && !has_remains(&*disk, &segments)? {
+    if listed.as_ref().is_some_and(|due| due.is_empty()) && !has_remains(&segments)? {
         return Ok(Reclaimed::default());
     }
     let mut reader = Reader::open_on(disk.clone(), dir)?;
@@ -105,7 +105,7 @@ pub fn reclaim_on(
     let mut left = listed.clone().unwrap_or_default();
     left.retain(|base, _| !is_listed(base));
     if is_listed(&current) {
-        let (part, bytes) = dead_part_of_current(&*disk, &segments, &reader, current)?;
+        let (part, bytes) = dead_part_of_current(&segments, &reader, current)?;
         if part > dead_part && bytes >= SEAL_BYTES_MIN {
             Spool::open_on(disk.clone(), dir, options)?.seal_now()?;
             reader = Reader::open_on(disk.clone(), dir)?;
@@ -143,23 +143,16 @@ pub fn reclaim_on(
 }
 
 /// True when there are views of segments whose articles are gone.
-fn has_remains(disk: &dyn Disk, segments: &Path) -> Result<bool, Error> {
-    let whole = list_views(disk, segments, &[SegmentFile::Art])?;
-    let all = list_views(disk, segments, &VIEWS)?;
+fn has_remains(segments: &Segments) -> Result<bool, Error> {
+    let whole = segments.bases()?;
+    let all = segments.bases_with(&SegmentFile::ALL)?;
     Ok(whole.len() < all.len())
 }
-
-const VIEWS: [SegmentFile; 4] = [
-    SegmentFile::Art,
-    SegmentFile::Ovr,
-    SegmentFile::Exp,
-    SegmentFile::His,
-];
 
 struct Job<'d> {
     disk: Arc<dyn Disk>,
     dir: &'d Path,
-    segments: PathBuf,
+    segments: Segments,
     reader: Reader,
     options: Options,
     told: Reclaimed,
@@ -182,23 +175,22 @@ impl Job<'_> {
             return Ok(false);
         }
         drop(spool);
-        let before: u64 = dead.iter().map(|base| self.takes_up(*base)).sum();
+        let before: u64 = dead.iter().map(|base| self.segments.allocated(*base)).sum();
         // First their rows, none of which is to be seen any more: an empty file tells readers and fsck the same.
         for &base in dead {
-            let ovr = segment_path(&self.segments, base, SegmentFile::Ovr);
-            replace_unsynced(&*self.disk, &ovr, |_| Ok(()))?;
+            self.segments.replace(base, SegmentFile::Ovr, |_| Ok(()))?;
         }
-        self.sync_directory()?;
+        self.segments.sync()?;
         for &base in dead {
             let started = Instant::now();
-            self.remove_if_there(&segment_path(&self.segments, base, SegmentFile::Art))?;
+            self.segments.remove(base, SegmentFile::Art)?;
             self.told.segments += 1;
             self.give_way(started.elapsed());
         }
         // And the articles before what is left of their segments ([`Job::sweep`]).
-        self.sync_directory()?;
+        self.segments.sync()?;
         Spool::open_on(self.disk.clone(), self.dir, self.options)?.prune_cancels()?;
-        let after: u64 = dead.iter().map(|base| self.takes_up(*base)).sum();
+        let after: u64 = dead.iter().map(|base| self.segments.allocated(*base)).sum();
         self.told.bytes += before.saturating_sub(after);
         Ok(true)
     }
@@ -217,8 +209,8 @@ impl Job<'_> {
         drop(spool);
         for &base in half {
             let started = Instant::now();
-            let before = self.takes_up(base);
-            match shrink(&self.disk, &self.segments, &self.reader, base, part) {
+            let before = self.segments.allocated(base);
+            match shrink(&self.segments, &self.reader, base, part) {
                 Ok(shrunk) => {
                     self.told.repacked += u64::from(shrunk.repacked);
                     self.told.holes += shrunk.holes;
@@ -228,11 +220,11 @@ impl Job<'_> {
                 }
                 Err(error) => self.fault(left, base, &error),
             }
-            self.told.bytes += before.saturating_sub(self.takes_up(base));
+            self.told.bytes += before.saturating_sub(self.segments.allocated(base));
             self.give_way(started.elapsed());
         }
         // What was put in place, before the list says that nothing is left to do there.
-        self.sync_directory()
+        self.segments.sync()
     }
 
     /// While somebody files, the disk is his for four fifths of the time: giving space back keeps it busy (a freed segment
@@ -241,17 +233,6 @@ impl Job<'_> {
         if Lock::is_held(self.dir) {
             std::thread::sleep((took * GIVE_WAY_TIMES).min(GIVE_WAY_MAX));
         }
-    }
-
-    /// Bytes of the disk that the files of a segment take up.
-    fn takes_up(&self, base: u64) -> u64 {
-        VIEWS
-            .iter()
-            .filter_map(|view| {
-                let path = segment_path(&self.segments, base, *view);
-                self.disk.open(&path, Open::Read).ok()?.allocated().ok()
-            })
-            .sum()
     }
 
     /// True when nothing of a sealed segment is kept. Looks no further than the first row that is; when there is none, history
@@ -271,22 +252,18 @@ impl Job<'_> {
             return Ok(false);
         }
         let damaged = |view, what| Error::Damaged {
-            path: segment_path(&self.segments, base, view),
+            path: self.segments.path(base, view),
             offset: 0,
             what,
         };
         if !survey.is_whole() {
             return Err(damaged(SegmentFile::Ovr, "its rows are not whole"));
         }
-        let art = segment_path(&self.segments, base, SegmentFile::Art);
-        let length = self
-            .disk
-            .open(&art, Open::Read)
-            .and_then(|file| file.length());
+        let length = self.segments.length(base, SegmentFile::Art);
         if survey.history_lines().next().is_none()
             && !survey.is_compacted()
             && length.is_ok_and(|length| length > SEGMENT_HEADER_BYTES)
-            && survey.has_articles(&*self.disk, &art)?
+            && survey.has_articles()?
         {
             return Err(damaged(
                 SegmentFile::His,
@@ -302,66 +279,39 @@ impl Job<'_> {
                 "it has no rows of articles that are alive",
             ));
         }
-        survey.was_readable(&self.segments)?;
+        survey.was_readable()?;
         Ok(true)
     }
 
     /// Removes what is left of segments whose articles are gone, and of a shrinking that was killed; the history of a
     /// segment when all its ids may be forgotten.
     fn sweep(&mut self) -> Result<(), Error> {
-        let whole = list_views(&*self.disk, &self.segments, &[SegmentFile::Art])?;
+        let whole = self.segments.bases()?;
         let newest = self.reader.segments().last().copied().unwrap_or(0);
-        for base in list_views(&*self.disk, &self.segments, &VIEWS)? {
+        for base in self.segments.bases_with(&SegmentFile::ALL)? {
             if base >= newest {
                 continue;
             }
-            for view in [
-                SegmentFile::Art,
-                SegmentFile::Ovr,
-                SegmentFile::Exp,
-                SegmentFile::His,
-            ] {
-                self.remove_if_there(&fresh_path(&segment_path(&self.segments, base, view)))?;
-            }
+            self.segments.remove_unfinished(base)?;
             if whole.contains(&base) {
                 continue;
             }
-            let ovr = segment_path(&self.segments, base, SegmentFile::Ovr);
-            let rows = self
-                .disk
-                .open(&ovr, Open::Read)
-                .and_then(|file| file.length());
+            let rows = self.segments.length(base, SegmentFile::Ovr);
             if rows.is_ok_and(|length| length > 0) {
                 // Expire empties the rows before it removes the articles.
                 self.told.faults.push(format!(
                     "{}: its .art is missing, and expire did not remove it: run `broadsheet fsck`",
-                    ovr.display()
+                    self.segments.path(base, SegmentFile::Ovr).display()
                 ));
                 continue;
             }
-            for view in [SegmentFile::Ovr, SegmentFile::Exp] {
-                self.remove_if_there(&segment_path(&self.segments, base, view))?;
+            for file in [SegmentFile::Ovr, SegmentFile::Exp] {
+                self.segments.remove(base, file)?;
             }
-            let path = segment_path(&self.segments, base, SegmentFile::His);
-            if self.reader.forgets_all(&path)? {
-                self.remove_if_there(&path)?;
+            if self.reader.forgets_all(base)? {
+                self.segments.remove(base, SegmentFile::His)?;
             }
         }
         Ok(())
-    }
-
-    fn sync_directory(&self) -> Result<(), Error> {
-        self.disk
-            .sync_directory(&self.segments)
-            .map_err(|source| Error::io("sync", &self.segments, source))
-    }
-
-    fn remove_if_there(&self, path: &Path) -> Result<(), Error> {
-        match self.disk.remove(path) {
-            Err(source) if source.kind() != std::io::ErrorKind::NotFound => {
-                Err(Error::io("remove", path, source))
-            }
-            _ => Ok(()),
-        }
     }
 }

@@ -1,90 +1,54 @@
 //! The one writer of the log.
 
 pub(crate) mod active_file;
-pub(crate) mod apply_entry;
-pub(crate) mod current;
-pub(crate) mod edited_active;
-pub(crate) mod pending_cancels;
+pub(crate) mod active_from_log;
+mod apply_entry;
+pub(crate) mod derived;
+mod edited_active;
+mod expire;
+mod group_changes;
+mod ids;
+mod let_go;
+pub(crate) mod options;
+mod pending_cancels;
+mod publish;
 pub(crate) mod recover;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
-use article::message_id;
-use groups::{Active, Flag};
+use groups::Active;
 
 use crate::expiry::state::ExpiryStateFile;
+use crate::expiry::visibility::Visibility;
 use crate::history::cancels::Cancels;
 use crate::history::pending_cancels::PendingCancels;
+use crate::history::push_seen;
 use crate::history::sealed::SealedHistory;
-use crate::history::{HistoryLine, Unreadable, has_unreadable_line, push_seen, sound_line};
+use crate::index::Index;
 use crate::index::watermark::Watermark;
-use crate::index::{self, Index};
-use crate::io::disk::Disk;
+use crate::io::append_file::AppendFile;
+use crate::io::disk::{Disk, RealDisk};
 use crate::io::lock::Lock;
+use crate::log::art::Art;
+use crate::log::art::PAD_BYTES_MAX;
 use crate::log::filing::Filing;
 use crate::log::pending::SPILL_BYTES;
-use crate::log::position::{POSITION_MAX, SegmentFile, segment_path};
+use crate::log::position::POSITION_MAX;
 use crate::log::record::{self, Commit, Kind};
 use crate::log::relocation_cache::Tables;
-use crate::log::segment::{self, SEGMENT_HEADER_BYTES, SegmentHeader};
+use crate::log::segment::{SEGMENT_HEADER_BYTES, SegmentHeader};
+use crate::log::segments::Segments;
 use crate::log::state_file::StateFile;
 use crate::overview::row::push_row;
-use crate::overview::{self, Block};
 use crate::read::published::Publisher;
 use crate::read::stored_record::{StoredRecord, read_record};
 use crate::spool::active_file::ActiveFile;
-use crate::spool::current::{Art, Derived, PAD_BYTES_MAX};
-use crate::{Error, Expires, Position, check::repair};
+use crate::spool::derived::Derived;
+use crate::spool::options::{Durability, Options};
+use crate::{Error, Expires, Position};
 
-/// When an article counts as filed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Durability {
-    /// After a commit of its own.
-    Each,
-    /// After the commit it belongs to: one fdatasync for many.
-    #[default]
-    Commit,
-    /// When the system has it in core: a power cut may lose it, a killed program does not.
-    None,
-}
-
-/// How the store works.
-#[derive(Debug, Clone, Copy)]
-pub struct Options {
-    /// When an article counts as filed.
-    pub durability: Durability,
-    /// A segment is sealed before it grows beyond this, bytes. 1 MiB to 2 GiB.
-    pub segment_bytes: u64,
-    /// Derived files are synced each time the log grew by this, bytes: bounds the replay after a power cut.
-    pub checkpoint_bytes: u64,
-    /// How long to wait for the lock; `None`: for ever.
-    pub patience: Option<Duration>,
-    /// Go on where articles were lost by damage, as `fsck --repair` does; else opening fails and says so.
-    pub repair: bool,
-}
-
-impl Default for Options {
-    fn default() -> Options {
-        Options {
-            durability: Durability::Commit,
-            segment_bytes: 256 << 20,
-            checkpoint_bytes: 64 << 20,
-            patience: None,
-            repair: false,
-        }
-    }
-}
-
-/// Smallest segment, bytes.
-pub const SEGMENT_BYTES_MIN: u64 = 1 << 20;
-/// Largest segment, bytes: offsets in it are 32 bits.
-pub const SEGMENT_BYTES_MAX: u64 = 2 << 30;
-/// An index with fewer ids doubles when it is full.
-pub const SMALL_IDS: u64 = 500_000;
-/// An index with no more slots is never made smaller.
-const SMALL_SLOTS: u64 = 8 * crate::index::BUCKETS_MIN;
 /// Longest `active` that is logged as one record at the start of a segment, as a part of the segment.
 pub(crate) const SNAPSHOT_PART: u64 = 4;
 
@@ -100,39 +64,38 @@ pub struct Committed {
 /// The writer. There is one, because it holds the lock.
 #[derive(Debug)]
 pub struct Spool {
-    pub(crate) disk: Arc<dyn Disk>,
-    pub(crate) dir: PathBuf,
-    pub(crate) options: Options,
-    pub(crate) boot: [u64; 2],
-    pub(crate) active: ActiveFile,
-    pub(crate) index: Index,
-    pub(crate) art: Art,
-    pub(crate) derived: Derived,
-    pub(crate) sealed: SealedHistory,
-    pub(crate) expired: ExpiryStateFile,
-    pub(crate) pending_cancels: StateFile<PendingCancels>,
-    pub(crate) commit_sequence: u64,
-    pub(crate) checkpointed: u64,
-    pub(crate) is_poisoned: bool,
-    pub(crate) notices: Vec<String>,
-    pub(crate) taken_up: u64,
-    pub(crate) lock: Lock,
-    pub(crate) publisher: Option<Publisher>,
+    disk: Arc<dyn Disk>,
+    dir: PathBuf,
+    segments: Segments,
+    options: Options,
+    boot: [u64; 2],
+    active: ActiveFile,
+    index: Index,
+    art: Art,
+    derived: Derived,
+    sealed: SealedHistory,
+    expired: ExpiryStateFile,
+    pending_cancels: StateFile<PendingCancels>,
+    commit_sequence: u64,
+    checkpointed: u64,
+    is_poisoned: bool,
+    notices: Vec<String>,
+    taken_up: u64,
+    lock: Lock,
+    publisher: Option<Publisher>,
 }
 
 impl Spool {
     /// Takes the lock and opens the news directory; after a crash, replays what the derived files lack.
     pub fn open(dir: &Path, options: Options) -> Result<Spool, Error> {
-        Spool::open_on(Arc::new(crate::io::disk::RealDisk), dir, options)
+        Spool::open_on(Arc::new(RealDisk), dir, options)
     }
 
     /// As [`Spool::open`], on another disk.
     pub fn open_on(disk: Arc<dyn Disk>, dir: &Path, options: Options) -> Result<Spool, Error> {
-        if !dir.join("segments").is_dir() {
-            return Err(Error::NotANewsDirectory(dir.to_owned()));
-        }
+        let segments = Segments::find(&disk, dir)?;
         let lock = Lock::take(dir, options.patience)?;
-        recover::open(disk, dir, options, lock)
+        recover::open(&segments, dir, options, lock)
     }
 
     /// As [`Spool::open`], with the lock taken already: by the daemon, which takes it without asking anybody.
@@ -140,10 +103,9 @@ impl Spool {
     /// # Errors
     /// As [`Spool::open`].
     pub fn open_with(lock: Lock, dir: &Path, options: Options) -> Result<Spool, Error> {
-        if !dir.join("segments").is_dir() {
-            return Err(Error::NotANewsDirectory(dir.to_owned()));
-        }
-        let mut spool = recover::open(Arc::new(crate::io::disk::RealDisk), dir, options, lock)?;
+        let disk: Arc<dyn Disk> = Arc::new(RealDisk);
+        let segments = Segments::find(&disk, dir)?;
+        let mut spool = recover::open(&segments, dir, options, lock)?;
         spool.mend_expired()?;
         Ok(spool)
     }
@@ -202,15 +164,8 @@ impl Spool {
         let read = match position.0.checked_sub(self.art.header.base) {
             Some(offset) => self.art.record_at(offset),
             None => {
-                let segments = self.dir.join("segments");
-                let base = self.sealed.base_of(position.0)?;
-                read_record(
-                    &*self.disk,
-                    &segments,
-                    &[base],
-                    &Tables::default(),
-                    position,
-                )
+                let bases = self.segments.bases()?;
+                read_record(&self.segments, &bases, &Tables::default(), position)
             }
         };
         match read {
@@ -219,88 +174,46 @@ impl Spool {
         }
     }
 
+    /// Closes the spool, but keeps its lock.
+    pub(crate) fn close(self) -> (Segments, PathBuf, Options, Lock) {
+        (self.segments, self.dir, self.options, self.lock)
+    }
+
+    /// The segments.
+    pub(crate) fn segments(&self) -> &Segments {
+        &self.segments
+    }
+
+    /// The base of the current segment.
+    pub(crate) fn current_base(&self) -> u64 {
+        self.art.header.base
+    }
+
+    /// The rule that an article is visible.
+    pub(crate) fn visibility(&self) -> Result<Visibility<'_>, Error> {
+        Ok(Visibility {
+            expired: self.expired.state()?,
+            cancelled: &self.derived.cancelled,
+        })
+    }
+
+    /// Writes `expired` anew.
+    pub(crate) fn rewrite_expired(&mut self) -> Result<(), Error> {
+        self.expired.state_mut()?;
+        self.expired.flush().map(drop)
+    }
+
+    /// The file `cancels`.
+    pub(crate) fn cancels_file(&self) -> &AppendFile {
+        &self.derived.cancels
+    }
+
     /// The cancelled articles.
     pub fn cancelled(&self) -> &Cancels {
         &self.derived.cancelled
     }
 
-    /// The history line of an id, uncommitted ones included.
-    pub fn find(&self, id: &[u8]) -> Result<Option<HistoryLine<'_>>, Error> {
-        Ok(self
-            .text_of(id)?
-            .and_then(first_line)
-            .and_then(HistoryLine::parse))
-    }
-
-    /// True when an id was seen, filed or not.
-    pub fn has(&self, id: &[u8]) -> Result<bool, Error> {
-        match self.text_of(id) {
-            Ok(found) => Ok(found.is_some()),
-            Err(error) => has_unreadable_line(error),
-        }
-    }
-
-    /// The history from the line of an id on.
-    fn text_of(&self, id: &[u8]) -> Result<Option<&[u8]>, Error> {
-        let mut found = None;
-        let mut fault = None;
-        let looked_up = self.index.find(id, |address| match self.text_at(address) {
-            Ok(text) => {
-                found = match sound_line(text, id) {
-                    Ok(line) => line,
-                    Err(Unreadable) => {
-                        fault = Some(self.unreadable_line(address));
-                        return true;
-                    }
-                };
-                match found.map(|text| self.is_forgotten(text)) {
-                    Some(Ok(true)) => found = None,
-                    Some(Err(error)) => fault = Some(error),
-                    _ => {}
-                }
-                found.is_some()
-            }
-            Err(error) => {
-                fault = Some(error);
-                true
-            }
-        });
-        if matches!(looked_up, Err(Error::Damaged { .. })) {
-            // Missing, it is made again when the spool is opened the next time.
-            repair::remove_index(&*self.disk, &self.dir)?;
-        }
-        looked_up?;
-        fault.map_or(Ok(found), Err)
-    }
-
-    /// Which line it is that cannot be read.
-    fn unreadable_line(&self, address: u64) -> Error {
-        let base = match address < self.art.header.base {
-            true => self.sealed.base_of(address).unwrap_or(address),
-            false => self.art.header.base,
-        };
-        let path = segment_path(&self.dir.join("segments"), base, SegmentFile::His);
-        Error::unreadable(&path, address - base)
-    }
-
-    /// True when expire lets the id of the first line of a text be forgotten: it may come again.
-    pub(crate) fn is_forgotten(&self, text: &[u8]) -> Result<bool, Error> {
-        let expired = self.expired.state()?;
-        if expired.forget_before() == i64::MIN {
-            return Ok(false);
-        }
-        let line = first_line(text).and_then(HistoryLine::parse);
-        Ok(line.is_some_and(|line| expired.forgets(&line)))
-    }
-
-    pub(crate) fn text_at(&self, address: u64) -> Result<Option<&[u8]>, Error> {
-        match address.checked_sub(self.art.header.base) {
-            Some(offset) => Ok(self.derived.text_at(offset)),
-            None => self.sealed.text_at(address),
-        }
-    }
-
-    pub(crate) fn commit_of_record(&mut self) -> Commit {
+    fn commit_of_record(&mut self) -> Commit {
         if self.art.pending.is_empty() && self.art.pending.spilled() == 0 {
             // Never used before, even by a commit that failed and may have left traces on the disk.
             let now = SystemTime::now()
@@ -401,88 +314,6 @@ impl Spool {
         Ok(())
     }
 
-    /// Adds a group, or changes its flag. Waits for the next commit.
-    pub fn set_group(&mut self, name: &[u8], flag: Flag<'_>) -> Result<(), Error> {
-        self.set_groups(&[(name, flag)])
-    }
-
-    /// As [`Spool::set_group`] for several groups: what lies on the disk is looked through once for all of them.
-    pub fn set_groups(&mut self, groups: &[(&[u8], Flag<'_>)]) -> Result<(), Error> {
-        let is_fresh = |name: &[u8]| self.active.table.find(name).is_none();
-        let mut highs: Vec<(&[u8], u64)> = groups
-            .iter()
-            .filter(|(name, _)| is_fresh(name))
-            .map(|(name, _)| (*name, 0))
-            .collect();
-        if !highs.is_empty() {
-            // They may have been there before: their numbers are not given again.
-            self.commit()?;
-            self.each_block(|block| {
-                for (name, high) in &mut highs {
-                    let rows = block.find(name);
-                    *high = rows.map_or(*high, |rows| rows.last_number().max(*high));
-                }
-            })?;
-        }
-        for (name, flag) in groups {
-            let known = highs.iter().find(|(fresh, _)| fresh == name);
-            let high = match known {
-                Some((_, high)) => self.expired.state()?.highest(name).max(*high),
-                None => 0,
-            };
-            self.log_group(name, *flag, high)?;
-        }
-        Ok(())
-    }
-
-    fn log_group(&mut self, name: &[u8], flag: Flag<'_>, high: u64) -> Result<(), Error> {
-        self.make_room((name.len() + 512) as u64)?;
-        recover::apply_group(&mut self.active.table, name, (high, 1), Some(flag))?;
-        let table = &self.active.table;
-        let Some(id) = table.find(name) else {
-            return Ok(());
-        };
-        let mut text = [b"+ ", name, b" "].concat();
-        article::decimal::push(&mut text, table.high(id));
-        text.push(b' ');
-        article::decimal::push(&mut text, table.low(id));
-        text.push(b' ');
-        flag.push(&mut text);
-        text.push(b'\n');
-        self.log_text(Kind::Group, &text);
-        Ok(())
-    }
-
-    /// Removes a group from active. Its articles stay until they expire. Waits for the next commit.
-    pub fn remove_group(&mut self, name: &[u8]) -> Result<(), Error> {
-        self.make_room((name.len() + 512) as u64)?;
-        recover::apply_group(&mut self.active.table, name, (0, 1), None)?;
-        self.log_text(Kind::Group, &[b"- ", name, b"\n"].concat());
-        Ok(())
-    }
-
-    /// Every block of overview rows of every segment. Rows that wait for a commit are not among them.
-    pub(crate) fn each_block(&self, mut each: impl FnMut(&Block<'_>)) -> Result<(), Error> {
-        let segments = self.dir.join("segments");
-        for base in segment::list(&*self.disk, &segments)? {
-            let Some(file) = segment::open_view(&*self.disk, &segments, base, SegmentFile::Ovr)?
-            else {
-                continue;
-            };
-            let path = segment_path(&segments, base, SegmentFile::Ovr);
-            let at = |source| Error::io(segment::REMAKE, &path, source);
-            let map = file
-                .length()
-                .and_then(|length| file.map(length))
-                .map_err(at)?;
-            overview::blocks(map.bytes()).for_each(|block| each(&block));
-            if let Some(offset) = map.unreadable_from() {
-                return Err(Error::unreadable(&path, offset));
-            }
-        }
-        Ok(())
-    }
-
     pub(crate) fn log_text(&mut self, kind: Kind, text: &[u8]) {
         if let Some(publisher) = &mut self.publisher {
             // Low marks are in the table, too.
@@ -490,85 +321,6 @@ impl Spool {
         }
         let commit = self.commit_of_record();
         record::push_text(self.art.pending.out(), kind, commit, text);
-    }
-
-    /// Logs the whole active file, so that a rebuild need not go back beyond this segment.
-    pub(crate) fn log_active(&mut self) {
-        if !self.active.table.bad_lines().is_empty() {
-            // The last good copy is what a repair needs.
-            return;
-        }
-        let image = self.active.table.image().to_vec();
-        if (image.len() as u64) < self.art.header.span / SNAPSHOT_PART {
-            self.log_text(Kind::Active, &image);
-        }
-    }
-
-    pub(crate) fn remember_address(&mut self, id: &[u8], address: u64) -> Result<(), Error> {
-        let oldest = self.oldest_for_insert();
-        if self.index.insert(id, address, oldest)? {
-            return Ok(());
-        }
-        // The new line is among the waiting ones, so growing puts it in. Where it cannot, the id would not be found.
-        let grown = self.grow_index();
-        self.is_poisoned |= grown.is_err();
-        grown
-    }
-
-    fn oldest_for_insert(&self) -> u64 {
-        // Listing the segments is put off until something else needs it; slots are re-used from then on.
-        self.sealed.oldest_if_known()
-    }
-
-    /// Makes a larger index from the history lines.
-    pub(crate) fn grow_index(&mut self) -> Result<(), Error> {
-        // By two fifths: from 16 bytes an id down to 11, then again. A small one doubles: growing reads every
-        // history line, and a few megabytes do not matter.
-        let used = self.index.used();
-        let expected = if used < SMALL_IDS {
-            used * 2
-        } else {
-            used / 5 * 7
-        };
-        let mut fresh = self.build_index(expected)?;
-        if fresh.used() * 4 < fresh.slots() && fresh.slots() > SMALL_SLOTS {
-            // Most were forgotten, or of segments that are gone.
-            fresh = self.build_index(fresh.used() * 2)?;
-        }
-        self.take_index(fresh)
-    }
-
-    /// Goes on with a larger index, or one made anew.
-    fn take_index(&mut self, mut fresh: Index) -> Result<(), Error> {
-        fresh.inherit(&self.index);
-        // While this one is being made others must not see it, nor the next.
-        if self.index.is_placed() {
-            fresh.publish(&*self.disk)?;
-        }
-        self.index = fresh;
-        self.publish_files();
-        Ok(())
-    }
-
-    fn build_index(&self, expected: u64) -> Result<Index, Error> {
-        let key = *self.index.key()?;
-        // After damage the current segment's file may end before the mark, and no further is its map looked at. Its lines are put in
-        // when it is made again.
-        let is_whole = self.derived.his.length()? >= self.derived.his.end;
-        let path = self.dir.join(index::FILE);
-        Index::of_lines(&*self.disk, &path, (key, expected), |put| {
-            let mut put = |address, line: &[u8]| match self.is_forgotten(line)? {
-                true => Ok(()),
-                false => put(address, line),
-            };
-            self.sealed.each_line(&mut put)?;
-            if is_whole {
-                for (offset, line) in self.derived.lines() {
-                    put(self.art.header.base + offset, line)?;
-                }
-            }
-            Ok(())
-        })
     }
 
     /// Bytes that wait for the next commit.
@@ -683,15 +435,14 @@ impl Spool {
                 segment_bytes: header.span,
             });
         }
-        let segments = self.dir.join("segments");
-        segment::create(&*self.disk, &segments, header)?;
-        self.enter(&segments, header)?;
+        self.segments.create(header)?;
+        self.enter(header)?;
         self.is_poisoned = false;
         self.log_state()
     }
 
     /// Makes a freshly made segment the current one.
-    fn enter(&mut self, segments: &Path, header: SegmentHeader) -> Result<(), Error> {
+    fn enter(&mut self, header: SegmentHeader) -> Result<(), Error> {
         let mark = Watermark {
             base: header.base,
             art_end: SEGMENT_HEADER_BYTES,
@@ -701,43 +452,12 @@ impl Spool {
             newest: 0,
             ..self.mark()
         };
-        self.art = Art::open(&self.disk, segments, header.base, mark.art_end)?;
-        self.derived = Derived::open(&*self.disk, &self.dir, header, &mark)?;
-        self.sealed = SealedHistory::new(self.disk.clone(), segments, header.base);
+        self.art = Art::open(&self.segments, header.base, mark.art_end)?;
+        self.derived = Derived::open(&self.segments, &self.dir, header, &mark)?;
+        self.sealed = SealedHistory::new(&self.segments, header.base);
         self.checkpointed = mark.art_end;
         self.index.set_applied(&self.mark(), self.boot);
         self.publish_commit();
         Ok(())
     }
-
-    /// How full the index is: slots used, slots in all, bytes of its file.
-    pub fn index_size(&self) -> (u64, u64, u64) {
-        (
-            self.index.used(),
-            self.index.slots(),
-            self.index.file_bytes(),
-        )
-    }
-
-    /// Throws the index away and makes it again from the history lines.
-    pub fn rebuild_index(&mut self) -> Result<u64, Error> {
-        let fresh = self.build_index(self.index.used())?;
-        let ids = fresh.used();
-        self.take_index(fresh)?;
-        self.publish_commit();
-        Ok(ids)
-    }
-}
-
-/// True when a text begins with the line of `id`. The id ends at the first tab.
-pub(crate) fn is_line_of(text: &[u8], id: &[u8]) -> bool {
-    text.get(id.len()) == Some(&b'\t')
-        && text
-            .get(..id.len())
-            .is_some_and(|told| message_id::same(told, id))
-}
-
-/// The first line of a text, without its newline.
-pub(crate) fn first_line(text: &[u8]) -> Option<&[u8]> {
-    text.get(..memchr::memchr(b'\n', text).unwrap_or(text.len()))
 }

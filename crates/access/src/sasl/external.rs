@@ -1,4 +1,4 @@
-//! EXTERNAL (RFC 4422, appendix A): TLS has proved who the client is; it only says whom it wants to be.
+//! EXTERNAL (RFC 4422, appendix A): TLS has proved the identity; the client only names a user.
 
 use super::step::Step;
 use crate::allowed::Access;
@@ -6,8 +6,8 @@ use crate::client_identity::ClientIdentity;
 use crate::outcome::Outcome;
 use crate::prepared::is_same_name;
 
-/// The name of the user whose certificate the client has shown. A certificate in an entry of [`Tables`](crate::Tables) is another
-/// matter: it is why that entry fits, as an address may be, and makes nobody a user. A peer that has one has not logged in.
+/// The user whose certificate the client has. A certificate in an entry of [`Tables`](crate::Tables) only makes that entry match, as an
+/// address does: it identifies no user, and the client has not logged in.
 pub(crate) fn name(access: &Access, client: &ClientIdentity<'_>) -> Option<String> {
     let certificate = client.certificate.as_ref()?;
     let users = access.login.users.now().ok()?;

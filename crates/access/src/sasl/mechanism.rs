@@ -1,25 +1,25 @@
-//! The mechanisms and their names.
+//! SASL mechanisms and their names.
 
-/// How a client proves who it is.
+/// A SASL mechanism.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Mechanism {
-    /// By the certificate of its TLS.
+    /// TLS client certificate.
     External,
-    /// By a proof that it knows the password; without TLS, too.
+    /// Proof of the password's knowledge; also without TLS.
     ScramSha256,
-    /// By saying the password.
+    /// Plain password.
     Plain,
 }
 
 impl Mechanism {
-    /// The best first.
+    /// All mechanisms, strongest first.
     pub const ALL: &[Mechanism] = &[
         Mechanism::External,
         Mechanism::ScramSha256,
         Mechanism::Plain,
     ];
 
-    /// As the protocol has it.
+    /// Its name in the protocol.
     pub fn name(self) -> &'static str {
         match self {
             Mechanism::External => "EXTERNAL",
@@ -28,7 +28,7 @@ impl Mechanism {
         }
     }
 
-    /// The mechanism of a name, in any case. `None`: it is not known (503).
+    /// Parses a name, in any case. `None` if it is unknown (503).
     pub fn parse(name: &[u8]) -> Option<Mechanism> {
         let mut all = Mechanism::ALL.iter().copied();
         all.find(|mechanism| mechanism.name().as_bytes().eq_ignore_ascii_case(name))

@@ -1,5 +1,6 @@
 //! `broadsheet access explain`
 
+use std::borrow::Cow;
 use std::io::{self, Write};
 use std::net::IpAddr;
 
@@ -8,6 +9,7 @@ use access::{Access, ClientIdentity, Entry, Feature, Grant, Rights};
 use groups::{Active, Destination, Sender};
 use serde_json::{Value, json};
 
+use crate::answer::Answer;
 use crate::directory::NewsDirectory;
 use crate::exit::{Meaning, Status};
 use crate::flags::{Command, DIR, Flag, Given, JSON, Operands};
@@ -17,11 +19,11 @@ use crate::text;
 pub static COMMAND: Command = Command {
     words: &["access", "explain"],
     also: &[],
-    summary: "tell what a visitor may do, and by which entry",
+    summary: "show the permissions of a client, and the entry that sets them",
     about: "\
-Goes through the [[access]] tables of broadsheet.toml as the server does for somebody who connects: why each
-entry does not fit him, and what the first that fits lets him do. The settings are those of the file; the
-daemon has them after `reload'.
+Compares a client with the [[access]] tables of broadsheet.toml, in the order that the server does:
+prints why an entry does not match, and the permissions of the first one that does. The settings are
+those in the file; the daemon has them after a `reload'.
 
   broadsheet access explain --from 192.0.2.7
   broadsheet access explain --from 2001:db8::7 --user anna --tls",
@@ -31,21 +33,21 @@ daemon has them after `reload'.
         JSON,
         Flag::new(
             "from",
-            "The address he comes from, or `local' for a pipe on this machine. Wanted.",
+            "Address of the client, or `local' for a pipe on this machine. Required.",
         )
         .value("ADDR"),
-        Flag::new("user", "The name he has logged in with.").value("NAME"),
+        Flag::new("user", "Name that the client has logged in with.").value("NAME"),
         Flag::new(
             "certificate",
-            "Fingerprint of his TLS certificate: `sha256:' and 64 hexadecimal digits. Implies --tls.",
+            "Fingerprint of the client's TLS certificate: `sha256:' and 64 hexadecimal digits. Implies --tls.",
         )
         .value("FINGERPRINT"),
-        Flag::new("tls", "He comes over TLS."),
-        Flag::new("group", "Tell of this group, too.").value("GROUP"),
+        Flag::new("tls", "The client uses TLS."),
+        Flag::new("group", "Show the permissions for this group as well.").value("GROUP"),
     ],
     exits: &[Meaning {
         status: Status::NO,
-        when: "he may do nothing as he is",
+        when: "the client has no permissions",
     }],
     run,
 };
@@ -54,11 +56,15 @@ fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
     let directory = NewsDirectory::meant(given)?;
     let text = |flag| given.value(flag).map(|value| value.to_string_lossy());
     let address = match text("from").as_deref() {
-        None => return Err(given.usage("from where? Say --from ADDR").into()),
+        None => {
+            return Err(given
+                .usage("the address of the client is missing: add --from ADDR")
+                .into());
+        }
         Some("local") => None,
         Some(address) => Some(address.parse::<IpAddr>().map_err(|_| {
             given.usage(format!(
-                "--from takes an address or `local', not `{address}'"
+                "--from needs an address or `local', not `{address}'"
             ))
         })?),
     };
@@ -82,12 +88,9 @@ fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
         visitor: &visitor,
         rights: &rights,
         off_for_all: settings.nntp.switched_off(),
+        group: text("group"),
     };
-    let group = text("group");
-    match given.has("json") {
-        true => writeln!(out, "{}", found.in_json(group.as_deref()))?,
-        false => found.write_text(out, group.as_deref())?,
-    }
+    given.print(&found, out)?;
     Ok(match rights.is_nothing() {
         true => Status::NO,
         false => Status::OK,
@@ -102,48 +105,103 @@ struct Found<'a> {
     rights: &'a Rights,
     /// What `[nntp] without` switches off.
     off_for_all: Vec<Feature>,
+    /// A group to tell of, too.
+    group: Option<Cow<'a, str>>,
 }
 
-impl Found<'_> {
-    fn write_text(&self, out: &mut dyn Write, group: Option<&str>) -> io::Result<()> {
+impl Answer for Found<'_> {
+    fn write_text(&self, out: &mut dyn Write) -> io::Result<()> {
         let (access, visitor) = (self.access, self.visitor);
         for (entry, misfit) in access.explain(visitor) {
             let (name, place) = (&entry.name, place(entry));
             match misfit {
-                Some(misfit) => writeln!(out, "{name} ({place}) does not fit: he {misfit}")?,
+                Some(misfit) => {
+                    writeln!(out, "{name} ({place}) does not match: the client {misfit}")?
+                }
                 None => {
-                    writeln!(out, "{name} ({place}) fits")?;
+                    writeln!(out, "{name} ({place}) matches")?;
                     break;
                 }
             }
         }
         if access.explain(visitor).all(|(_, misfit)| misfit.is_some()) {
-            writeln!(out, "no entry fits")?;
+            writeln!(out, "no entry matches")?;
         }
         for (what, told) in self.told() {
             writeln!(out, "  {what}: {told}")?;
         }
-        if let Some(group) = group {
+        if let Some(group) = &self.group {
             let word = |may| if may { "may" } else { "may not" };
             let (reads, posts, sends) = self.in_group(group);
             writeln!(
                 out,
-                "  {group}: he {} read it, {} post to it, {} send it",
+                "  {group}: the client {} read it, {} post to it, {} send it",
                 word(reads),
                 word(posts),
                 word(sends)
             )?;
         }
         match (self.can_log_in(), access.takes_passwords(visitor)) {
-            (true, true) => writeln!(out, "he may log in; then another entry can fit"),
+            (true, true) => writeln!(
+                out,
+                "the client may log in; another entry can match it then"
+            ),
             (true, false) => writeln!(
                 out,
-                "he may log in; then another entry can fit. Passwords are taken over TLS only"
+                "the client may log in; another entry can match it then. Passwords are accepted only over TLS"
             ),
             (false, _) => Ok(()),
         }
     }
 
+    fn json(&self) -> Value {
+        let (access, visitor, rights) = (self.access, self.visitor, self.rights);
+        let mut passed = Vec::new();
+        let mut fits = None;
+        for (entry, misfit) in access.explain(visitor) {
+            match misfit {
+                Some(misfit) => passed.push(json!({
+                    "entry": entry.name,
+                    "place": place(entry),
+                    "why": misfit.to_string(),
+                })),
+                None => {
+                    fits = Some(json!({ "entry": entry.name, "place": place(entry) }));
+                    break;
+                }
+            }
+        }
+        let entry = rights.entry();
+        let limits = rights.limits();
+        let mut told = json!({
+            "fits": fits,
+            "passed": passed,
+            "read": entry.read,
+            "post": entry.post,
+            "send": entry.send,
+            "approve": rights.may_approve(),
+            "can_log_in": self.can_log_in(),
+            "takes_passwords": access.takes_passwords(visitor),
+            "without": self.switched_off(),
+            "size_max": limits.size_max,
+            "connections_max": limits.connections_max,
+            "connections_per_address_max": limits.connections_per_address_max,
+            "posts_per_minute_max": limits.posts_per_minute_max,
+            "articles_per_minute_max": limits.articles_per_minute_max,
+            "bytes_per_second_max": limits.bytes_per_second_max,
+        });
+        if let (Some(group), Some(object)) = (&self.group, told.as_object_mut()) {
+            let (reads, posts, sends) = self.in_group(group);
+            object.insert(
+                "group".to_owned(),
+                json!({ "group": group, "read": reads, "post": posts, "send": sends }),
+            );
+        }
+        told
+    }
+}
+
+impl Found<'_> {
     /// Whether he may read a group, post to it, and send it; aliases are followed for the last two.
     fn in_group(&self, group: &str) -> (bool, bool, bool) {
         let name = group.as_bytes();
@@ -206,57 +264,11 @@ impl Found<'_> {
     fn can_log_in(&self) -> bool {
         self.rights.can_log_in() && !self.off_for_all.contains(&Feature::AuthInfo)
     }
-
-    fn in_json(&self, group: Option<&str>) -> Value {
-        let (access, visitor, rights) = (self.access, self.visitor, self.rights);
-        let mut passed = Vec::new();
-        let mut fits = None;
-        for (entry, misfit) in access.explain(visitor) {
-            match misfit {
-                Some(misfit) => passed.push(json!({
-                    "entry": entry.name,
-                    "place": place(entry),
-                    "why": misfit.to_string(),
-                })),
-                None => {
-                    fits = Some(json!({ "entry": entry.name, "place": place(entry) }));
-                    break;
-                }
-            }
-        }
-        let entry = rights.entry();
-        let limits = rights.limits();
-        let mut told = json!({
-            "fits": fits,
-            "passed": passed,
-            "read": entry.read,
-            "post": entry.post,
-            "send": entry.send,
-            "approve": rights.may_approve(),
-            "can_log_in": self.can_log_in(),
-            "takes_passwords": access.takes_passwords(visitor),
-            "without": self.switched_off(),
-            "size_max": limits.size_max,
-            "connections_max": limits.connections_max,
-            "connections_per_address_max": limits.connections_per_address_max,
-            "posts_per_minute_max": limits.posts_per_minute_max,
-            "articles_per_minute_max": limits.articles_per_minute_max,
-            "bytes_per_second_max": limits.bytes_per_second_max,
-        });
-        if let (Some(group), Some(object)) = (group, told.as_object_mut()) {
-            let (reads, posts, sends) = self.in_group(group);
-            object.insert(
-                "group".to_owned(),
-                json!({ "group": group, "read": reads, "post": posts, "send": sends }),
-            );
-        }
-        told
-    }
 }
 
 fn place(entry: &Entry) -> String {
     match &entry.place {
         Some(place) => place.to_string(),
-        None => "in force without any [[access]]".to_owned(),
+        None => "default without [[access]]".to_owned(),
     }
 }

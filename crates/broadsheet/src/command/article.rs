@@ -14,9 +14,9 @@ pub static COMMAND: Command = Command {
     also: &[],
     summary: "print an article as it was filed",
     about: "\
-Finds an article by its Message-ID or by group and number and prints it, byte for byte as it
-was filed: with our name in front of Path and the Xref written here. Give the brackets of a
-Message-ID, and quote it for the shell:
+Finds an article by its Message-ID, or by group and number, and prints it byte for byte as it was
+filed: with this site's name first in Path, and with its Xref. Give a Message-ID with its brackets,
+and quote it for the shell:
 
   broadsheet article '<1993Apr5.1234@news.example.org>'
   broadsheet article comp.lang.c/123",
@@ -29,12 +29,12 @@ Message-ID, and quote it for the shell:
         DIR,
         Flag::new(
             "wire",
-            "In wire form: lines end in CRLF and leading dots are doubled, as NNTP sends it.",
+            "Print the form that NNTP sends: lines end in CRLF, and leading dots are doubled.",
         ),
     ],
     exits: &[Meaning {
         status: Status::NO,
-        when: "there is no such article",
+        when: "an article was not found",
     }],
     run,
 };
@@ -46,7 +46,7 @@ fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
     let mut native = Vec::new();
     for operand in &given.operands {
         let Some(stored) = find(&reader, operand.as_encoded_bytes())? else {
-            eprintln!("broadsheet: no article {}", operand.display());
+            eprintln!("broadsheet: no such article: {}", operand.display());
             status = Status::NO;
             continue;
         };
@@ -61,20 +61,24 @@ fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
     Ok(status)
 }
 
-/// The article an operand names: an id in its brackets, or group and number with a slash or a colon between.
-fn find(reader: &Reader, operand: &[u8]) -> Result<Option<StoredRecord>, store::Error> {
-    if operand.first() == Some(&b'<') {
-        return reader.article(operand);
+/// The article with a name: an id in its brackets, or group and number.
+///
+/// # Errors
+/// The store cannot be read.
+pub fn find(reader: &Reader, name: &[u8]) -> Result<Option<StoredRecord>, store::Error> {
+    match (name.first(), link(name)) {
+        (Some(b'<'), _) => reader.article(name),
+        (_, Some((group, number))) => reader.article_by_number(&group, number),
+        (_, None) => Ok(None),
     }
-    let Some(at) = operand.iter().rposition(|&b| b == b'/' || b == b':') else {
-        return Ok(None);
-    };
-    let (group, number) = operand.split_at_checked(at).unwrap_or_default();
-    let number = number
-        .get(1..)
-        .and_then(|digits| std::str::from_utf8(digits).ok()?.parse().ok());
-    match number {
-        Some(number) => reader.article_by_number(group, number),
-        None => Ok(None),
-    }
+}
+
+/// `comp.lang.c/123` as in history, `comp/lang/c/123` as in a togo file, or `comp.lang.c:123` as in Xref: the number stands behind
+/// the last slash or colon. No group has a slash in its name: others are dots.
+pub fn link(name: &[u8]) -> Option<(Vec<u8>, u64)> {
+    let at = name.iter().rposition(|byte| matches!(byte, b'/' | b':'))?;
+    let (group, number) = name.split_at_checked(at)?;
+    let number = article::decimal::parse(number.get(1..)?)?;
+    let dots = |&byte: &u8| if byte == b'/' { b'.' } else { byte };
+    Some((group.iter().map(dots).collect(), number))
 }

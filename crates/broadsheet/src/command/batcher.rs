@@ -10,6 +10,7 @@ use feed::push_article;
 use rustix::fs::OFlags;
 use store::{Lender, Numbers, Reader};
 
+use super::article::link;
 use crate::directory::NewsDirectory;
 use crate::exit::Status;
 use crate::flags::{Command, DIR, Flag, Given, Operands};
@@ -27,13 +28,15 @@ const LIST_BUFFER_BYTES: usize = 256 << 10;
 pub static COMMAND: Command = Command {
     words: &["batcher"],
     also: &[],
-    summary: "make a batch of the articles of a list",
+    summary: "make a batch of the articles in a list",
     about: "\
-Reads FILE, or standard input where there is none: the first word of each line names an article. It is a Message-ID in
-its brackets; or group and number, as comp/lang/c/123 or comp.lang.c/123; or the absolute path of a file that is an
-article. Articles follow on standard output, each behind a line `#! rnews N', in the order of the list.
+Reads FILE, or standard input if there is none: the first word of each line names an article. It is
+a Message-ID with its brackets; or group and number, as in comp/lang/c/123 or comp.lang.c/123; or
+the absolute path of a file with an article. The articles are written to standard output in the
+order of the list, each after a line `#! rnews N'.
 
-An article that is not there is passed over without a word, as in C News: it may have expired. --json tells how many were.
+Articles that do not exist are skipped silently, as in C News: they may have expired. --json prints
+their number.
 
   broadsheet batcher --dir news < togo | gzip | ssh news@far.example.org rnews
   broadsheet batcher --dir news --compress zstd togo > batch",
@@ -46,12 +49,12 @@ An article that is not there is passed over without a word, as in C News: it may
         DIR,
         Flag::new(
             "json",
-            "Print, on standard error, one object: articles, bytes (before compression), missing.",
+            "Print one object on standard error: articles, bytes (before compression), missing.",
         ),
         Flag::new(
             "compress",
-            "Compress the batch, behind the `#!' line that makes others expand it: none, compress, gzip, bzip2, xz, zstd, \
-             or with a level such as gzip-9.",
+            "Compress the batch, after a `#!' line that makes the receiver expand it: none, compress, gzip, \
+            bzip2, xz, zstd, or with a level such as gzip-9.",
         )
         .value("HOW"),
     ],
@@ -72,7 +75,7 @@ fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
     let packing = match given.value("compress") {
         None => WrapFormat::default(),
         Some(word) => word.to_str().and_then(WrapFormat::of).ok_or_else(|| {
-            given.usage("--compress takes none, compress, gzip, bzip2, xz, zstd, or such a word with a level: gzip-9")
+            given.usage("--compress needs none, compress, gzip, bzip2, xz, zstd, or one of them with a level, such as gzip-9")
         })?,
     };
     let reader = Reader::open(directory.root())?;
@@ -150,7 +153,7 @@ fn push_named(
             .find(word)?
             .filter(|line| reader.is_alive(line))
             .and_then(|line| line.position),
-        _ => match group_and_number(word) {
+        _ => match link(word) {
             Some((group, number)) => numbers.position(&group, number)?,
             None => None,
         },
@@ -165,15 +168,6 @@ fn push_named(
         Err(error) => return Err(error.into()),
     }
     Ok(true)
-}
-
-/// `comp/lang/c/123` as in a togo file, or `comp.lang.c/123` as in history. No group has a slash in its name.
-fn group_and_number(word: &[u8]) -> Option<(Vec<u8>, u64)> {
-    let at = word.iter().rposition(|&byte| byte == b'/')?;
-    let (group, number) = word.split_at_checked(at)?;
-    let number = std::str::from_utf8(number.get(1..)?).ok()?.parse().ok()?;
-    let dots = |&byte: &u8| if byte == b'/' { b'.' } else { byte };
-    Some((group.iter().map(dots).collect(), number))
 }
 
 /// Appends a file. The size is that of the file when it was opened: should it shrink, the batch is filled up, so that the count stays true, as in

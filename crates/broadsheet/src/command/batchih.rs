@@ -15,8 +15,9 @@ pub static COMMAND: Command = Command {
     also: &[],
     summary: "make a batch of ihave messages",
     about: "\
-Reads message-ids from standard input, the first of each line, and prints a batch of control messages that
-offer these articles to SITE. What it wants it asks for with sendme, which `batchra' answers.",
+Reads Message-IDs from standard input, the first of each line, and prints a batch of control
+messages that offer these articles to SITE. SITE requests the ones it wants with sendme, which
+`batchra' answers.",
     operands: Operands {
         shown: "SITE",
         least: 1,

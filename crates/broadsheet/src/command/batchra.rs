@@ -17,9 +17,9 @@ pub static COMMAND: Command = Command {
     also: &[],
     summary: "make a batch of requested articles",
     about: "\
-Reads the ids of sendme messages from standard input, one a line (those that the site SITE.sendme of sys
-gets), and prints a batch of the articles they ask for, as far as they are here; with SITE,
-only those that its subscription would get.",
+Reads the ids in sendme messages from standard input, one a line (the list for the site SITE.sendme
+in sys), and prints a batch of the requested articles that exist; with SITE, only those that match
+its subscription.",
     operands: Operands {
         shown: "[SITE]",
         least: 0,

@@ -16,8 +16,9 @@ pub static COMMAND: Command = Command {
     also: &[],
     summary: "make a batch of sendme messages",
     about: "\
-Reads the ids of ihave messages from standard input, one a line (those that the site SITE.ihave of sys gets),
-and prints a batch of control messages that ask SITE for the articles which the history does not know.",
+Reads the ids in ihave messages from standard input, one a line (the list for the site SITE.ihave in
+sys), and prints a batch of control messages that request from SITE the articles that are not in
+history.",
     operands: Operands {
         shown: "SITE",
         least: 1,

@@ -4,108 +4,127 @@ use std::io::{self, Write};
 
 use serde_json::{Value, json};
 
-use crate::control_files;
+use crate::answer::Answer;
+use crate::control_files::{self, Finding};
 use crate::directory::NewsDirectory;
 use crate::exit::{Meaning, Status};
 use crate::flags::{Command, DIR, Given, JSON, Operands};
-use crate::settings::{self, Origin, Read, TABLE};
 use crate::text;
+use settings::{Origin, Read, TABLE};
 
 /// The table.
 pub static COMMAND: Command = Command {
     words: &["check"],
     also: &[],
-    summary: "explain the settings in force and check the control files",
+    summary: "print the settings in force and check the control files",
     about: "\
-For each setting: its value, where it came from, and what it is for. Then whether active, newsgroups, sys,
-explist, the certificate and so on can be used. Nothing is changed.",
+Prints each setting with its value, where it was set, and its purpose. Then checks active,
+newsgroups, sys, explist, the certificate and the other control files. Changes nothing.",
     operands: Operands::NONE,
     flags: &[DIR, JSON],
     exits: &[
         Meaning {
             status: Status::OK,
-            when: "all is well",
+            when: "no errors",
         },
         Meaning {
             status: Status::NO,
-            when: "a control file has a fault",
+            when: "a control file has an error",
         },
     ],
     run,
 };
 
 fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
-    let directory = NewsDirectory::meant(given)?;
+    let checked = check(NewsDirectory::meant(given)?)?;
+    given.print(&checked, out)?;
+    Ok(match checked.errors() {
+        0 => Status::OK,
+        _ => Status::NO,
+    })
+}
+
+/// The settings in force, and what was found in the control files.
+pub struct Checked {
+    directory: NewsDirectory,
+    read: Read,
+    findings: Vec<Finding>,
+}
+
+/// Reads the settings and looks over the control files.
+///
+/// # Errors
+/// The settings cannot be read, or have errors.
+pub fn check(directory: NewsDirectory) -> anyhow::Result<Checked> {
     let read = directory.settings()?;
-    let findings = control_files::findings(&directory, &read.settings);
-    let faults = findings
-        .iter()
-        .filter(|finding| finding.told.is_err())
-        .count();
-    if given.has("json") {
-        let all = json!({
-            "directory": directory.root().to_string_lossy(),
-            "settings": settings_json(&read),
-            "files": findings.iter().map(|finding| json!({
-                "file": finding.file,
-                "fault": finding.told.is_err(),
-                "told": finding.told.as_ref().unwrap_or_else(|told| told),
-            })).collect::<Vec<_>>(),
-        });
-        writeln!(out, "{}", serde_json::to_string_pretty(&all)?)?;
-    } else {
-        write_settings(out, &directory, &read)?;
-        for finding in &findings {
-            match &finding.told {
-                Ok(told) => writeln!(out, "{}: {told}", finding.file)?,
-                Err(told) => writeln!(out, "{}: FAULT: {told}", finding.file)?,
+    let findings = control_files::findings(&directory, &read);
+    Ok(Checked {
+        directory,
+        read,
+        findings,
+    })
+}
+
+impl Checked {
+    fn errors(&self) -> usize {
+        let findings = self.findings.iter();
+        findings.filter(|finding| finding.told.is_err()).count()
+    }
+}
+
+impl Answer for Checked {
+    fn write_text(&self, out: &mut dyn Write) -> io::Result<()> {
+        let (root, source) = (self.directory.root().display(), self.directory.source());
+        writeln!(out, "news directory {root} (from {source})\n")?;
+        for (setting, origin) in TABLE.iter().zip(self.read.origins()) {
+            let origin = match origin {
+                Origin::Default => "default".to_owned(),
+                Origin::Line(line) => format!("{} line {line}", settings::FILE),
+            };
+            let value = setting.written(&self.read.settings);
+            writeln!(out, "{} = {value}  ({origin})", setting.path())?;
+            for line in text::wrap(setting.help, text::WIDTH - 4) {
+                writeln!(out, "    {line}")?;
             }
         }
-        match faults {
-            0 => writeln!(out, "all is well")?,
-            1 => writeln!(out, "1 fault")?,
-            faults => writeln!(out, "{faults} faults")?,
+        writeln!(out)?;
+        for finding in &self.findings {
+            match &finding.told {
+                Ok(told) => writeln!(out, "{}: {told}", finding.file)?,
+                Err(told) => writeln!(out, "{}: ERROR: {told}", finding.file)?,
+            }
+        }
+        match self.errors() {
+            0 => writeln!(out, "no errors"),
+            errors => writeln!(out, "{}", text::counted(errors as u64, "error")),
         }
     }
-    Ok(if faults == 0 { Status::OK } else { Status::NO })
-}
 
-fn write_settings(out: &mut dyn Write, directory: &NewsDirectory, read: &Read) -> io::Result<()> {
-    writeln!(
-        out,
-        "news directory {} (from {})\n",
-        directory.root().display(),
-        directory.source()
-    )?;
-    for (setting, origin) in TABLE.iter().zip(read.origins()) {
-        let origin = match origin {
-            Origin::Default => "the default".to_owned(),
-            Origin::Line(line) => format!("{} line {line}", settings::FILE),
-        };
-        writeln!(
-            out,
-            "{} = {}  ({origin})",
-            setting.path(),
-            setting.written(&read.settings)
-        )?;
-        for line in text::wrap(setting.help, text::WIDTH - 4) {
-            writeln!(out, "    {line}")?;
-        }
+    fn json(&self) -> Value {
+        let settings = TABLE.iter().zip(self.read.origins());
+        let settings = settings.map(|(setting, origin)| {
+            let value = match setting.number(&self.read.settings) {
+                Some(number) => json!(number),
+                None => json!(setting.text(&self.read.settings)),
+            };
+            let line = match origin {
+                Origin::Default => None,
+                Origin::Line(line) => Some(line),
+            };
+            json!({"setting": setting.path(), "value": value, "line": line, "for": setting.help})
+        });
+        let files = self.findings.iter().map(|finding| {
+            let told = finding.told.as_ref().unwrap_or_else(|told| told);
+            json!({ "file": finding.file, "fault": finding.told.is_err(), "told": told })
+        });
+        json!({
+            "directory": self.directory.root().to_string_lossy(),
+            "settings": settings.collect::<Vec<_>>(),
+            "files": files.collect::<Vec<_>>(),
+        })
     }
-    writeln!(out)
-}
 
-fn settings_json(read: &Read) -> Vec<Value> {
-    let row = |(setting, origin): (&settings::Setting, Origin)| {
-        let value = match setting.number(&read.settings) {
-            Some(number) => json!(number),
-            None => json!(setting.text(&read.settings)),
-        };
-        let line = match origin {
-            Origin::Default => Value::Null,
-            Origin::Line(line) => json!(line),
-        };
-        json!({"setting": setting.path(), "value": value, "line": line, "for": setting.help})
-    };
-    TABLE.iter().zip(read.origins()).map(row).collect()
+    fn is_long(&self) -> bool {
+        true
+    }
 }

@@ -10,7 +10,7 @@ use crate::flags::{Command, Given, Operands};
 pub static COMMAND: Command = Command {
     words: &["completion"],
     also: &[],
-    summary: "print the completion for a shell",
+    summary: "print the completion script for a shell",
     about: "\
   broadsheet completion bash > /etc/bash_completion.d/broadsheet
   broadsheet completion zsh > /usr/local/share/zsh/site-functions/_broadsheet
@@ -35,7 +35,7 @@ fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
         let known = completion::SHELLS.join(", ");
         return Err(given
             .usage(format!(
-                "no completion for `{shell}'; there is one for {known}"
+                "the shell `{shell}' is not supported; supported are {known}"
             ))
             .into());
     };

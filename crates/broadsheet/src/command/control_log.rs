@@ -1,10 +1,11 @@
 //! `broadsheet control log`
 
-use std::io::Write;
+use std::io::{self, Write};
 
 use relay::control::events::{self, Event};
-use serde_json::json;
+use serde_json::{Value, json};
 
+use crate::answer::Answer;
 use crate::directory::NewsDirectory;
 use crate::exit::Status;
 use crate::flags::{Command, DIR, Flag, Given, JSON, Operands};
@@ -17,16 +18,17 @@ const SHOWN: u64 = 20;
 pub static COMMAND: Command = Command {
     words: &["control", "log"],
     also: &[],
-    summary: "show what control messages asked for and what was done",
+    summary: "show control messages and their results",
     about: "\
-Prints the newest events of control.log, the oldest of them first: what was asked, in which message, by
-whom, which trusted key signed it (or why that counts for nothing), and what was done: `acted', `nothing'
-(it was so already), `waits' (the administrator may do it with `control run --trust') or `refused'.",
+Prints the newest events in control.log, the oldest of them first: the request, the message, its
+sender, the trusted key that signed it (or why the signature is not accepted), and the result:
+`acted', `nothing' (no change was needed), `waits' (the administrator can do it with `control run
+--trust') or `refused'.",
     operands: Operands::NONE,
     flags: &[
         DIR,
         JSON,
-        Flag::classic('n', "events", "So many events, instead of 20.").value("N"),
+        Flag::classic('n', "events", "Print N events instead of 20.").value("N"),
     ],
     exits: &[],
     run,
@@ -38,45 +40,38 @@ fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
     let count = given.number("events")?.unwrap_or(SHOWN);
     let count = usize::try_from(count).unwrap_or(usize::MAX);
     for event in events::newest(directory.root(), count)? {
-        match given.has("json") {
-            true => writeln!(out, "{}", json(&event))?,
-            false => write_text(&event, out)?,
-        }
+        given.print(&event, out)?;
     }
     Ok(Status::OK)
 }
 
-fn json(event: &Event) -> serde_json::Value {
-    json!({
-        "seconds": event.seconds,
-        "done": event.done,
-        "id": event.id,
-        "control": event.control,
-        "group": event.group,
-        "from": event.from,
-        "approved": event.approved,
-        "verified": event.verified,
-        "why": event.why,
-    })
-}
+impl Answer for Event {
+    fn write_text(&self, out: &mut dyn Write) -> io::Result<()> {
+        let time = text::utc(self.seconds);
+        writeln!(out, "{time} {}: {}", self.control, self.done)?;
+        writeln!(out, "    {}", self.why)?;
+        writeln!(out, "    {} from {}", self.id, self.from)?;
+        if !self.approved.is_empty() {
+            writeln!(out, "    approved by {}", self.approved)?;
+        }
+        match self.verified.strip_prefix("no: ") {
+            Some(why) => writeln!(out, "    not verified: {why}"),
+            None if self.verified == "-" => Ok(()),
+            None => writeln!(out, "    verified by {}", self.verified),
+        }
+    }
 
-fn write_text(event: &Event, out: &mut dyn Write) -> anyhow::Result<()> {
-    writeln!(
-        out,
-        "{} {}: {}",
-        text::utc(event.seconds),
-        event.control,
-        event.done
-    )?;
-    writeln!(out, "    {}", event.why)?;
-    writeln!(out, "    {} from {}", event.id, event.from)?;
-    if !event.approved.is_empty() {
-        writeln!(out, "    approved by {}", event.approved)?;
+    fn json(&self) -> Value {
+        json!({
+            "seconds": self.seconds,
+            "done": self.done,
+            "id": self.id,
+            "control": self.control,
+            "group": self.group,
+            "from": self.from,
+            "approved": self.approved,
+            "verified": self.verified,
+            "why": self.why,
+        })
     }
-    match event.verified.strip_prefix("no: ") {
-        Some(why) => writeln!(out, "    not verified: {why}")?,
-        None if event.verified == "-" => {}
-        None => writeln!(out, "    verified by {}", event.verified)?,
-    }
-    Ok(())
 }

@@ -7,9 +7,10 @@ use article::{Article, Form};
 use relay::Now;
 use relay::control::decide::{ControlOutcome, Done};
 use relay::control::processor::ControlProcessor;
-use serde_json::json;
+use serde_json::{Value, json};
 use store::Spool;
 
+use crate::answer::Answer;
 use crate::directory::NewsDirectory;
 use crate::exit::{Meaning, Status};
 use crate::flags::{Command, DIR, Flag, Given, JSON, Operands};
@@ -18,11 +19,12 @@ use crate::flags::{Command, DIR, Flag, Given, JSON, Operands};
 pub static COMMAND: Command = Command {
     words: &["control", "run"],
     also: &["checkgroups"],
-    summary: "do what a control message asks for, or show what it would do",
+    summary: "obey a control message, or show what it would change",
     about: "\
-Reads one newgroup, rmgroup or checkgroups message from standard input, judges it as rnews does, prints
-each change, and makes them. With --trust the administrator answers for it: policy, signature, Approved,
-age and the limits of checkgroups do not count; names of groups and our own line in sys still do.
+Reads one newgroup, rmgroup or checkgroups message from standard input, checks it as rnews does,
+prints each change, and makes them. With --trust the administrator vouches for the message: policy,
+signature, Approved, age and the limits on checkgroups are not checked; names of groups and the ME
+line in sys are.
 
   broadsheet article '<id>' | broadsheet control run --dry-run
   broadsheet article '<id>' | broadsheet control run --trust",
@@ -30,17 +32,17 @@ age and the limits of checkgroups do not count; names of groups and our own line
     flags: &[
         DIR,
         JSON,
-        Flag::new("dry-run", "Change nothing: only print."),
-        Flag::new("trust", "Act as if the policy let the message."),
+        Flag::new("dry-run", "Print the changes, and make none."),
+        Flag::new("trust", "Act as if the policy allowed the message."),
     ],
     exits: &[
         Meaning {
             status: Status::OK,
-            when: "it was done, or all is so already",
+            when: "the changes were made, or none was needed",
         },
         Meaning {
             status: Status::NO,
-            when: "it is not acted upon, for the reason printed",
+            when: "the message was not obeyed; the reason is printed",
         },
     ],
     run,
@@ -81,12 +83,9 @@ fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
         outcome
     };
     let Some(outcome) = outcome else {
-        anyhow::bail!("it is no control message: it has no Control header");
+        anyhow::bail!("the article is not a control message: it has no Control header");
     };
-    match given.has("json") {
-        true => writeln!(out, "{}", json(&outcome))?,
-        false => write_text(&outcome, out)?,
-    }
+    given.print(&outcome, out)?;
     Ok(match outcome.done {
         Done::Acted | Done::Nothing => Status::OK,
         Done::Waits | Done::Refused | Done::Dropped => Status::NO,
@@ -103,21 +102,23 @@ fn lines(outcome: &ControlOutcome) -> Vec<String> {
     lines.iter().map(shown).collect()
 }
 
-fn write_text(outcome: &ControlOutcome, out: &mut dyn Write) -> io::Result<()> {
-    for line in lines(outcome) {
-        writeln!(out, "{line}")?;
+impl Answer for ControlOutcome {
+    fn write_text(&self, out: &mut dyn Write) -> io::Result<()> {
+        for line in lines(self) {
+            writeln!(out, "{line}")?;
+        }
+        if self.verified != "-" {
+            writeln!(out, "verified: {}", self.verified)?;
+        }
+        writeln!(out, "{}: {}", self.done.word(), self.why)
     }
-    if outcome.verified != "-" {
-        writeln!(out, "verified: {}", outcome.verified)?;
-    }
-    writeln!(out, "{}: {}", outcome.done.word(), outcome.why)
-}
 
-fn json(outcome: &ControlOutcome) -> serde_json::Value {
-    json!({
-        "done": outcome.done.word(),
-        "why": outcome.why,
-        "verified": outcome.verified,
-        "changes": lines(outcome),
-    })
+    fn json(&self) -> Value {
+        json!({
+            "done": self.done.word(),
+            "why": self.why,
+            "verified": self.verified,
+            "changes": lines(self),
+        })
+    }
 }

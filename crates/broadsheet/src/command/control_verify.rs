@@ -1,27 +1,28 @@
 //! `broadsheet control verify`
 
+use std::borrow::Cow;
 use std::io::{self, Read, Write};
 
 use article::{Article, Form, Header};
 use relay::verify::{Unverified, Verified};
 use relay::{Keyring, Now};
-use serde_json::json;
+use serde_json::{Value, json};
 
+use crate::answer::Answer;
 use crate::directory::NewsDirectory;
 use crate::exit::{Meaning, Status};
 use crate::flags::{Command, DIR, Given, JSON, Operands};
-use crate::key_report;
 
 /// The table.
 pub static COMMAND: Command = Command {
     words: &["control", "verify"],
     also: &[],
-    summary: "say who signed a control message",
+    summary: "show who signed a control message",
     about: "\
-Reads one article from standard input and verifies its X-PGP-Sig with the keys of the news directory
-(`key list'). It is verified when a key signed the text, the Control header included; when the key may
-speak for each group that the message makes, removes or lists; and when the hash is not weak, or
-allowed for the key. Acts on nothing.
+Reads one article from standard input and verifies its X-PGP-Sig with the trusted keys (`key list').
+The message is verified if a key signed the text, including the Control header; if the key is
+trusted for every group that the message creates, removes or lists; and if its hash is not weak, or
+allowed for the key. Changes nothing.
 
   broadsheet article control/17 | broadsheet control verify",
     operands: Operands::NONE,
@@ -29,11 +30,11 @@ allowed for the key. Acts on nothing.
     exits: &[
         Meaning {
             status: Status::OK,
-            when: "it is verified",
+            when: "the message is verified",
         },
         Meaning {
             status: Status::NO,
-            when: "it is not, for the reason printed",
+            when: "it is not verified; the reason is printed",
         },
     ],
     run,
@@ -53,42 +54,47 @@ fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
     }
     let article = Article::parse(&bytes, Form::Native);
     let verdict = relay::verify(&article, &keyring, Now::read().seconds);
-    if given.has("json") {
-        let id = article.value(Header::MessageId).unwrap_or_default();
-        let id = String::from_utf8_lossy(id).into_owned();
-        writeln!(out, "{}", json(&id, &verdict))?;
-    } else {
-        match &verdict {
-            Ok(verified) => writeln!(out, "{}", sentence(verified))?,
-            Err(why) => writeln!(out, "not verified: {why}")?,
-        }
-    }
-    Ok(match verdict {
+    let id = article.value(Header::MessageId).unwrap_or_default();
+    let checked = Checked {
+        id: String::from_utf8_lossy(id),
+        verdict,
+    };
+    given.print(&checked, out)?;
+    Ok(match checked.verdict {
         Ok(_) => Status::OK,
         Err(_) => Status::NO,
     })
 }
 
-fn sentence(verified: &Verified<'_>) -> String {
-    let key = verified.key;
-    format!(
-        "verified by {} {} ({})",
-        key.id(),
-        key.user_id(),
-        verified.hierarchies.join(",")
-    )
+/// Who signed an article.
+struct Checked<'a> {
+    id: Cow<'a, str>,
+    verdict: Result<Verified<'a>, Unverified>,
 }
 
-fn json(id: &str, verdict: &Result<Verified<'_>, Unverified>) -> serde_json::Value {
-    match verdict {
-        Ok(verified) => json!({
-            "id": id,
-            "verified": true,
-            "key": key_report::json(verified.key),
-            "hierarchies": verified.hierarchies,
-            "signed": verified.signed.seconds,
-            "digest": verified.signed.digest.name(),
-        }),
-        Err(why) => json!({ "id": id, "verified": false, "why": why.to_string() }),
+impl Answer for Checked<'_> {
+    fn write_text(&self, out: &mut dyn Write) -> io::Result<()> {
+        match &self.verdict {
+            Ok(verified) => {
+                let (id, name) = (verified.key.id(), verified.key.user_id());
+                let hierarchies = verified.hierarchies.join(",");
+                writeln!(out, "verified by {id} {name} ({hierarchies})")
+            }
+            Err(why) => writeln!(out, "not verified: {why}"),
+        }
+    }
+
+    fn json(&self) -> Value {
+        match &self.verdict {
+            Ok(verified) => json!({
+                "id": self.id,
+                "verified": true,
+                "key": verified.key.json(),
+                "hierarchies": verified.hierarchies,
+                "signed": verified.signed.seconds,
+                "digest": verified.signed.digest.name(),
+            }),
+            Err(why) => json!({ "id": self.id, "verified": false, "why": why.to_string() }),
+        }
     }
 }

@@ -5,35 +5,37 @@ use std::io::{BufWriter, Write};
 use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use anyhow::Context;
-use expire::{Archiving, Explist, RunOptions, Space, Tables};
+use expire::{Archiving, Explist, RunOptions, Tables};
+use settings::Read;
 
 use crate::command::init;
 use crate::directory::NewsDirectory;
 use crate::exit::{Meaning, Status};
 use crate::flags::{Command, DIR, Flag, Given, JSON, Operands};
-use crate::{archive_report, expiry_report, settings};
+use crate::{archive_report, expiry_report};
 
 /// The table.
 pub static COMMAND: Command = Command {
     words: &["expire"],
     also: &["doexpire"],
-    summary: "remove articles that are old enough to go",
+    summary: "remove expired articles",
     about: "\
-Goes by the [[expire]] tables of broadsheet.toml, or, without any, by `explist' (or CTLFILE), as C
-News did. Decides without looking at what is kept; rnews and readers go on meanwhile. Without a
-policy that covers every group nothing is removed.
+Uses the [[expire]] tables of broadsheet.toml, or, if there are none, `explist' (or CTLFILE), as in
+C News. It does not read the articles that stay, and rnews and readers are not blocked. If the
+policy does not cover every group, nothing is removed.
 
-With [expiry] keep_free or max_size in broadsheet.toml more goes when the disk is too full: all lives are shortened by the
-same factor, the largest that gives enough, but never below the least life of a rule. What `never' goes stays.
+With [expiry] keep_free or max_size in broadsheet.toml more articles are removed if the disk is too
+full: all lives are shortened by the same factor, the largest that frees enough, but never below the
+lowest life in a rule. Articles with the life `never' stay.
 
-The table at the end counts an article once, when it leaves the last of its groups, in the hierarchy of the first group it
-still was in; links are articles counted in each group. `oldest kept' is the arrival of the oldest article that stays in
-the hierarchy.
+The table at the end counts an article once, when it leaves the last of its groups, in the hierarchy
+of its first remaining group; links are articles counted in each group. `oldest kept' is the arrival
+of the oldest article that stays in the hierarchy.
 
-What goes from a group whose rule names an archive is copied there first: to files as in a classic
-spool, or, with archive = \"segments\", into a second news directory. What cannot be copied stays, and
-after three failures everything that should be archived does; see docs/operations.md.",
+Articles of a group whose rule names an archive are copied there first: to files as in a C News
+spool, or, with archive = \"segments\", to a second news directory. Articles that could not be copied
+stay. After three failures nothing more is copied, and all articles that should be archived stay;
+see docs/operations.md.",
     operands: Operands {
         shown: "[CTLFILE]",
         least: 0,
@@ -51,16 +53,21 @@ pub const FLAGS: &[Flag] = &[
     Flag::classic(
         'n',
         "dry-run",
-        "Print what would go, by hierarchy, and remove nothing. (C News gave a time with -n: that is --now.)",
+        "Print the articles to remove, by hierarchy, and remove nothing. (In C News -n took a time: that is \
+            --now.)",
     ),
-    Flag::new("now", "Decide as if it were this time, seconds since 1970.").value("TIME"),
+    Flag::new(
+        "now",
+        "Use this time, in seconds since 1970, as the current time.",
+    )
+    .value("TIME"),
     Flag::new(
         "force",
         "Remove even more than [expiry] max_fraction of all links.",
     ),
     Flag::new(
         "what-if",
-        "Print what would go by this policy file, beside what would go by the one in force, and remove nothing.",
+        "Compare the results of this policy file and of the policy in force, and remove nothing.",
     )
     .value("FILE"),
     Flag::classic(
@@ -69,32 +76,40 @@ pub const FLAGS: &[Flag] = &[
         "The archive directory for `@' in the policy.",
     )
     .value("ARCHIVE"),
-    Flag::classic('c', "check", "Check the policy only."),
+    Flag::classic('c', "check", "Only check the policy."),
     Flag::classic(
         't',
         "trace",
         "Print each removal on standard error, `copy N DIR ; remove N' or `remove N', and remove nothing.",
     ),
-    Flag::classic('v', "verbose", "Print counters on standard error at the end."),
+    Flag::classic(
+        'v',
+        "verbose",
+        "Print counters on standard error at the end.",
+    ),
     Flag::classic(
         'l',
         "leader-last",
-        "Changes nothing: no name of an article leads the others here.",
+        "Accepted without effect: articles are not stored by name.",
     ),
-    Flag::classic('r', "no-rebuild", "Changes nothing: history is not rewritten."),
+    Flag::classic(
+        'r',
+        "no-rebuild",
+        "Accepted without effect: history is not rewritten.",
+    ),
     Flag::classic(
         'p',
         "print-index",
-        "Print a line for each archived copy: path, id, date of arrival, subject, a tab between them.",
+        "Print a line for each archived copy: path, id, date of arrival, subject, separated by tabs.",
     ),
     Flag::new(
         "hold",
-        "Hold what should be archived: it stays, and nothing is copied. (C News said -h.)",
+        "Archive nothing, and keep the articles that should be archived. (In C News: -h.)",
     ),
     Flag::classic(
         'g',
         "complain",
-        "Tell of each article whose Expires cannot be read, on standard error; the default life counts for it.",
+        "Report each article with an unreadable Expires on standard error; the default life applies to it.",
     ),
 ];
 
@@ -102,11 +117,11 @@ pub const FLAGS: &[Flag] = &[
 pub const EXITS: &[Meaning] = &[
     Meaning {
         status: Status::NO,
-        when: "what could go went, but more space was asked for",
+        when: "all expired articles were removed, but more space is needed",
     },
     Meaning {
         status: Status::ATTENTION,
-        when: "something could not be archived and stays, or needs attention otherwise: the message says what",
+        when: "an article could not be archived and stays, or another error occurred: the message says which",
     },
 ];
 
@@ -123,10 +138,14 @@ pub fn carry_out(
     out: &mut dyn Write,
 ) -> anyhow::Result<Status> {
     let directory = NewsDirectory::meant(given)?;
-    let settings = directory.settings()?.settings;
+    let Read {
+        settings, expiry, ..
+    } = directory.settings()?;
+    let tables = expiry?;
     let options = settings.store_options();
     let what_if = given.value("what-if");
-    let (list, mut space) = policy(given, what_if.or(file), &directory)?;
+    let list = policy(given, what_if.or(file), &directory, &tables)?;
+    let mut space = tables.space;
     if given.has("check") {
         let (policy, warnings) = expire::Policy::compile(list, &directory.active()?)?;
         for warning in warnings {
@@ -141,9 +160,11 @@ pub fn carry_out(
         space.keep_free = Some(space.keep_free.unwrap_or(0).max(free_bytes_least));
     }
     let now = match given.number("now")? {
-        Some(now) => {
-            i64::try_from(now).map_err(|_| given.usage(format!("--now wants a time, not {now}")))?
-        }
+        Some(now) => i64::try_from(now).map_err(|_| {
+            given.usage(format!(
+                "--now needs a time in seconds since 1970, not {now}"
+            ))
+        })?,
         None => SystemTime::now()
             .duration_since(UNIX_EPOCH)
             .map_or(0, |age| age.as_secs() as i64),
@@ -176,7 +197,7 @@ pub fn carry_out(
         }
         told.flush()?;
     } else if what_if.is_some() {
-        let in_force = policy(given, file, &directory).and_then(|(list, _)| {
+        let in_force = policy(given, file, &directory, &tables).and_then(|list| {
             let archiving = Archiving {
                 hold,
                 make: &make,
@@ -187,7 +208,9 @@ pub fn carry_out(
         match in_force {
             Ok(in_force) => expiry_report::compare(&in_force, &outcome, json, out)?,
             Err(error) => {
-                eprintln!("broadsheet: there is no policy in force to compare with: {error:#}");
+                eprintln!(
+                    "broadsheet: the policy in force cannot be read for the comparison: {error:#}"
+                );
                 expiry_report::tell(&outcome, true, json, out)?;
             }
         }
@@ -207,22 +230,20 @@ pub fn carry_out(
     })
 }
 
-/// The policy meant: a file that was named, the tables of broadsheet.toml, or explist, the first of these that there is.
+/// The policy in force: a file that was named, the tables of broadsheet.toml, or explist, the first of these that is there.
 fn policy(
     given: &Given,
     named: Option<&OsStr>,
     directory: &NewsDirectory,
-) -> anyhow::Result<(Explist, Space)> {
+    tables: &Tables,
+) -> anyhow::Result<Explist> {
     let archive = given.value("archive").map(|path| path.as_encoded_bytes());
-    let path = directory.file(settings::FILE);
-    let text = std::fs::read_to_string(&path)
-        .with_context(|| format!("cannot read {}", path.display()))?;
-    let name = path.display().to_string();
-    let tables = Tables::read(&text, &name)?;
-    let list = match named {
+    Ok(match named {
         Some(file) => Explist::read(Path::new(file), archive)?,
-        None if tables.has_rules() => tables.explist(&text, &name, archive)?,
-        None => Explist::read(&directory.file("explist"), archive)?,
-    };
-    Ok((list, tables.space()))
+        None if tables.rules.is_empty() => Explist::read(&directory.file("explist"), archive)?,
+        None => {
+            let file = directory.file(settings::FILE);
+            tables.explist(&file.display().to_string(), archive)?
+        }
+    })
 }

@@ -15,10 +15,11 @@ use crate::text;
 pub static COMMAND: Command = Command {
     words: &["expire-if-low"],
     also: &["expireiflow"],
-    summary: "expire, if little of the disk is free",
+    summary: "run expire if the disk is nearly full",
     about: "\
-Does nothing when MEGABYTES (of 1,048,576 bytes) are free on the file system of segments/. Otherwise it is an `expire' that
-keeps at least so much free: when what is old enough does not suffice, all lives are shortened, as [expiry] keep_free does.",
+Does nothing if MEGABYTES (of 1,048,576 bytes) are free on the file system of segments/. Otherwise
+runs `expire' with that as its keep_free: if removing the expired articles is not enough, all lives
+are shortened, as with [expiry] keep_free.",
     operands: Operands {
         shown: "MEGABYTES [CTLFILE]",
         least: 1,
@@ -34,17 +35,17 @@ fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
     let word = given.operands.first().and_then(|word| word.to_str());
     let wanted = word
         .and_then(|word| word.parse::<u64>().ok()?.checked_mul(1 << 20))
-        .ok_or_else(|| given.usage("wants a whole number of megabytes"))?;
+        .ok_or_else(|| given.usage("MEGABYTES must be a whole number"))?;
     let segments = directory.file("segments");
     let room = DiskSpace::of(&segments)
-        .with_context(|| format!("cannot learn how much is free for {}", segments.display()))?;
+        .with_context(|| format!("cannot read the free space of {}", segments.display()))?;
     if room.free >= wanted {
         if given.has("json") {
             let answer = serde_json::json!({ "ran": false, "free": room.free });
             writeln!(out, "{answer}")?;
         } else {
             let free = text::rough_bytes(room.free);
-            writeln!(out, "{free} are free: nothing to do")?;
+            writeln!(out, "{free} are free: expire is not needed")?;
         }
         return Ok(Status::OK);
     }

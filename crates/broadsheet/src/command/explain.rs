@@ -9,19 +9,22 @@ use article::date::FixedOffset;
 use groups::matrix::Matrix;
 use relay::decide::{Arrival, State};
 use relay::explain::{Explanation, Outlook, explain};
+use serde_json::{Value, json};
 use store::Reader;
 
+use crate::answer::Answer;
 use crate::directory::NewsDirectory;
 use crate::exit::{Meaning, Status};
 use crate::flags::{Command, DIR, Given, JSON, Operands};
+use settings::Settings;
 
 /// The table.
 pub static COMMAND: Command = Command {
     words: &["explain"],
     also: &[],
-    summary: "say what rnews would do with an article, and why",
+    summary: "show whether rnews would accept an article, and why",
     about: "\
-Reads one article from FILE or standard input and tells its id, date, groups, hops and verdict,
+Reads one article from FILE or standard input and prints its id, date, groups, hops and verdict,
 with the text that rnews would write to `log'. Files nothing.
 
   broadsheet explain article.txt",
@@ -38,7 +41,7 @@ with the text that rnews would write to `log'. Files nothing.
         },
         Meaning {
             status: Status::NO,
-            when: "it would be refused",
+            when: "the article would be rejected",
         },
     ],
     run,
@@ -48,7 +51,24 @@ fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
     let directory = NewsDirectory::meant(given)?;
     let settings = directory.settings()?.settings;
     let bytes = read(given, settings.limits.article_bytes_max)?;
-    let sys = directory.sys(&settings)?;
+    let told = explained(&directory, &settings, &bytes)?;
+    given.print(&told, out)?;
+    Ok(match told.outlook {
+        Outlook::Refuse => Status::NO,
+        _ => Status::OK,
+    })
+}
+
+/// Decides about an article as rnews would, and files nothing.
+///
+/// # Errors
+/// `sys` or the store cannot be read.
+pub fn explained(
+    directory: &NewsDirectory,
+    settings: &Settings,
+    bytes: &[u8],
+) -> anyhow::Result<Explanation> {
+    let sys = directory.sys(settings)?;
     let reader = Reader::open(directory.root())?;
     let mut matrix = Matrix::new(reader.active(), &sys);
     let zone = FixedOffset(0);
@@ -61,26 +81,17 @@ fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
     let arrival = Arrival {
         seconds: relay::Now::read().seconds,
     };
+    let rules = settings.rules();
     let seen = |id: &[u8]| reader.find(id).map(|line| line.is_some());
-    let told = explain(
-        &bytes,
+    Ok(explain(
+        bytes,
         Form::Native,
         arrival,
         &mut state,
         &sys,
-        &settings.rules(),
+        &rules,
         seen,
-    )?;
-    if given.has("json") {
-        writeln!(out, "{}", json(&told))?;
-    } else {
-        write_text(&told, out)?;
-    }
-    Ok(if told.outlook == Outlook::Refuse {
-        Status::NO
-    } else {
-        Status::OK
-    })
+    )?)
 }
 
 /// The article; of one over the limit enough to show that it is.
@@ -115,79 +126,82 @@ fn list(items: &[Vec<u8>]) -> Vec<String> {
     items.iter().map(|item| shown(item)).collect()
 }
 
-fn json(told: &Explanation) -> serde_json::Value {
-    let groups: Vec<_> = told
-        .groups
-        .iter()
-        .map(|group| {
-            serde_json::json!({
-                "group": shown(&group.name),
-                "flag": group.flag.as_deref().map(shown),
-                "filed_as": group.filed_as.as_deref().map(shown),
-                "subscribed": group.subscribed,
-            })
-        })
-        .collect();
-    serde_json::json!({
-        "id": shown(&told.message_id),
-        "date": told.date,
-        "expires": told.expires,
-        "groups": groups,
-        "hops": told.hops,
-        "site": shown(&told.site),
-        "verdict": verdict(told.outlook),
-        "text": shown(&told.text),
-        "remembered": told.remembered,
-        "filed_in": list(&told.filed_in),
-        "excluded": list(&told.excluded),
-        "sites": list(&told.sites),
-        "cancels": list(&told.cancels),
-        "path": shown(&told.path),
-    })
-}
-
-fn write_text(told: &Explanation, out: &mut dyn Write) -> io::Result<()> {
-    let seconds = |date: Option<i64>| date.map_or_else(|| "-".to_owned(), |date| date.to_string());
-    let mut line = |what: &str, value: &str| writeln!(out, "{what:10} {value}");
-    line("id", &shown(&told.message_id))?;
-    line("date", &seconds(told.date))?;
-    line("expires", &seconds(told.expires))?;
-    for group in &told.groups {
-        let flag = group
-            .flag
-            .as_deref()
-            .map_or_else(|| "not in active".to_owned(), shown);
-        let filed = match &group.filed_as {
-            Some(filed) => format!("filed as {}", shown(filed)),
-            None => "not filed".to_owned(),
-        };
-        let subscribed = if group.subscribed {
-            ""
+impl Answer for Explanation {
+    fn write_text(&self, out: &mut dyn Write) -> io::Result<()> {
+        let seconds =
+            |date: Option<i64>| date.map_or_else(|| "-".to_owned(), |date| date.to_string());
+        let mut line = |what: &str, value: &str| writeln!(out, "{what:10} {value}");
+        line("id", &shown(&self.message_id))?;
+        line("date", &seconds(self.date))?;
+        line("expires", &seconds(self.expires))?;
+        for group in &self.groups {
+            let flag = group
+                .flag
+                .as_deref()
+                .map_or_else(|| "not in active".to_owned(), shown);
+            let filed = match &group.filed_as {
+                Some(filed) => format!("filed as {}", shown(filed)),
+                None => "not filed".to_owned(),
+            };
+            let subscribed = if group.subscribed {
+                ""
+            } else {
+                ", not subscribed"
+            };
+            line(
+                "group",
+                &format!("{} ({flag}; {filed}{subscribed})", shown(&group.name)),
+            )?;
+        }
+        line("hops", &self.hops.to_string())?;
+        line("from site", &shown(&self.site))?;
+        line("verdict", verdict(self.outlook))?;
+        let what = if self.outlook == Outlook::Refuse {
+            "reason"
         } else {
-            ", not subscribed"
+            "sites"
         };
-        line(
-            "group",
-            &format!("{} ({flag}; {filed}{subscribed})", shown(&group.name)),
-        )?;
+        line(what, &shown(&self.text))?;
+        if self.remembered {
+            line("history", "the id would be stored")?;
+        }
+        for id in &self.cancels {
+            line("cancels", &shown(id))?;
+        }
+        if self.outlook != Outlook::Refuse {
+            line("path", &shown(&self.path))?;
+        }
+        Ok(())
     }
-    line("hops", &told.hops.to_string())?;
-    line("from site", &shown(&told.site))?;
-    line("verdict", verdict(told.outlook))?;
-    let what = if told.outlook == Outlook::Refuse {
-        "reason"
-    } else {
-        "sites"
-    };
-    line(what, &shown(&told.text))?;
-    if told.remembered {
-        line("history", "the id would be remembered")?;
+
+    fn json(&self) -> Value {
+        let groups: Vec<_> = self
+            .groups
+            .iter()
+            .map(|group| {
+                json!({
+                    "group": shown(&group.name),
+                    "flag": group.flag.as_deref().map(shown),
+                    "filed_as": group.filed_as.as_deref().map(shown),
+                    "subscribed": group.subscribed,
+                })
+            })
+            .collect();
+        json!({
+            "id": shown(&self.message_id),
+            "date": self.date,
+            "expires": self.expires,
+            "groups": groups,
+            "hops": self.hops,
+            "site": shown(&self.site),
+            "verdict": verdict(self.outlook),
+            "text": shown(&self.text),
+            "remembered": self.remembered,
+            "filed_in": list(&self.filed_in),
+            "excluded": list(&self.excluded),
+            "sites": list(&self.sites),
+            "cancels": list(&self.cancels),
+            "path": shown(&self.path),
+        })
     }
-    for id in &told.cancels {
-        line("cancels", &shown(id))?;
-    }
-    if told.outlook != Outlook::Refuse {
-        line("path", &shown(&told.path))?;
-    }
-    Ok(())
 }

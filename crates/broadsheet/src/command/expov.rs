@@ -10,17 +10,17 @@ use crate::flags::{Command, DIR, Flag, Given, Operands};
 pub static COMMAND: Command = Command {
     words: &["expov"],
     also: &[],
-    summary: "nothing to do: expire takes overview rows away",
+    summary: "do nothing: expire removes overview rows",
     about: "\
-In C News the overview lines of expired articles stayed until expov removed them. Here a row is
-out of sight the moment its article is, and expire gives its space back with the article's. This
-command changes nothing and says so, so that old scripts go on working.",
+In C News the overview lines of expired articles stayed until expov removed them. In Broadsheet a
+row disappears with its article, and expire frees the space of both. This command only prints a
+message, so that old scripts keep working.",
     operands: Operands {
         shown: "[GROUP...]",
         least: 0,
         most: usize::MAX,
     },
-    flags: &[DIR, Flag::new("quiet", "Say nothing.")],
+    flags: &[DIR, Flag::new("quiet", "Print no message.")],
     exits: &[],
     run,
 };
@@ -28,7 +28,7 @@ command changes nothing and says so, so that old scripts go on working.",
 fn run(given: &Given, _out: &mut dyn Write) -> anyhow::Result<Status> {
     NewsDirectory::meant(given)?.settings()?;
     if !given.has("quiet") {
-        eprintln!("broadsheet: nothing to do: `broadsheet expire' takes overview rows away itself");
+        eprintln!("broadsheet: nothing to do: `broadsheet expire' also removes overview rows");
     }
     Ok(Status::OK)
 }

@@ -23,11 +23,12 @@ const LOOK_EVERY: Duration = Duration::from_millis(10);
 pub static COMMAND: Command = Command {
     words: &["feed", "flush"],
     also: &[],
-    summary: "send what waits for sites now, however they are served",
+    summary: "send the waiting articles of sites now",
     about: "\
-Each SITE, or every site, has its turn: batches are sent, lines written to its file, articles given to its program or command, or
-filed in the other news directory. A program that is started for it has its input closed at the end, and is waited for; beside the
-daemon it is the daemon's program that gets them.",
+Serves each SITE, or every site, once, whatever its schedule: sends batches, writes the lines of its
+file, passes articles to its program or command, or files them in the other news directory. A
+program that was started for it gets end of file at the end, and the command waits for it to exit.
+If the daemon runs, the articles go to the daemon's program.",
     operands: Operands {
         shown: "SITE...",
         least: 0,
@@ -38,17 +39,18 @@ daemon it is the daemon's program that gets them.",
         JSON,
         Flag::new(
             "at-once",
-            "Only sites that get their articles as they are filed, in a session of its own: what rnews starts when it has filed and no daemon runs.",
+            "Only sites that are fed as articles are filed, in a session of its own. rnews runs this when it has \
+            filed and no daemon is running.",
         ),
     ],
     exits: &[
         Meaning {
             status: Status::OK,
-            when: "nothing waits any more",
+            when: "no articles wait any more",
         },
         Meaning {
             status: Status::NO,
-            when: "articles wait: it is told why",
+            when: "articles wait; the reason is reported",
         },
     ],
     run,
@@ -121,7 +123,7 @@ fn by_the_daemon(
         let has_all = now.cursor.position >= end;
         if has_all || began.elapsed() > DAEMON_PATIENCE {
             let waits =
-                (!has_all).then(|| "the daemon's program has not read all of it yet".to_owned());
+                (!has_all).then(|| "the daemon's program has not read all articles yet".to_owned());
             return Ok(Served::Given {
                 articles: now.cursor.sent.saturating_sub(before),
                 waits,

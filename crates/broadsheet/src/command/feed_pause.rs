@@ -11,9 +11,9 @@ use crate::flags::{Command, DIR, Flag, Given, Operands};
 pub static COMMAND: Command = Command {
     words: &["feed", "pause"],
     also: &[],
-    summary: "send nothing to a site until it is resumed",
+    summary: "stop feeding a site until it is resumed",
     about: "\
-Articles for the site go on waiting. A batch that is on its way is finished first.",
+Articles for the site stay queued. A batch that is being sent is finished first.",
     operands: Operands {
         shown: "SITE...",
         least: 1,
@@ -21,7 +21,7 @@ Articles for the site go on waiting. A batch that is on its way is finished firs
     },
     flags: &[
         DIR,
-        Flag::new("why", "The reason, for `feed list'.").value("TEXT"),
+        Flag::new("why", "The reason, which `feed list' shows.").value("TEXT"),
     ],
     exits: &[],
     run,

@@ -25,10 +25,11 @@ const ASK_EVERY: Duration = Duration::from_millis(10);
 pub static COMMAND: Command = Command {
     words: &["feed", "reset"],
     also: &[],
-    summary: "let a site begin elsewhere in the log",
+    summary: "move the cursor of a site",
     about: "\
-Moves the site's cursor. Going back sends again what it has (it refuses duplicates); going ahead leaves out what lies between.
-Articles that were filed before the site was known are chosen by its subscription as it is now.
+Sets the place in the log where the feed of the site continues. If it moves back, articles are sent
+again (the site rejects duplicates); if it moves forward, the articles between are not sent. For
+articles that were filed before the site was configured, the current subscription decides.
 
   broadsheet feed reset SITE --to oldest
   broadsheet feed reset SITE --to '20 Nov 2026'
@@ -42,7 +43,8 @@ Articles that were filed before the site was known are chosen by its subscriptio
         DIR,
         Flag::new(
             "to",
-            "`now', `oldest', a date (the first article that arrived then or later), a message-id, or a position of the log.",
+            "`now', `oldest', a date (the first article that arrived then or later), a Message-ID, or a position \
+            in the log.",
         )
         .value("WHERE"),
     ],
@@ -57,11 +59,11 @@ fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
     let reader = Reader::open(directory.root())?;
     feeds::introduce(&directory, &sys, reader.end())?;
     let to = given.value("to").ok_or_else(|| {
-        given.usage("where to? Say --to now, oldest, a date, a message-id or a position")
+        given.usage("the new position is missing: add --to with now, oldest, a date, a Message-ID or a position")
     })?;
     let position = position(&reader, to.as_bytes()).ok_or_else(|| {
         given.usage(format!(
-            "--to `{}' is none of now, oldest, a date, a message-id that is known, a position",
+            "--to `{}' is not now, oldest, a date, a Message-ID in history, or a position",
             to.to_string_lossy()
         ))
     })??;

@@ -12,9 +12,9 @@ use crate::flags::{Command, DIR, Given, Operands};
 pub static COMMAND: Command = Command {
     words: &["feed", "resume"],
     also: &[],
-    summary: "let a paused site get its articles again",
+    summary: "feed a paused site again",
     about: "\
-The feed goes on where it stood; nothing that was filed meanwhile is left out.",
+The feed continues where it stopped; articles filed during the pause are sent.",
     operands: Operands {
         shown: "SITE...",
         least: 1,
@@ -30,7 +30,7 @@ fn run(given: &Given, _: &mut dyn Write) -> anyhow::Result<Status> {
     directory.settings()?;
     for site in &given.operands {
         if !feed::site_state::resume(directory.root(), site.as_bytes())? {
-            eprintln!("broadsheet: {} was not paused", site.to_string_lossy());
+            eprintln!("broadsheet: {} is not paused", site.to_string_lossy());
         }
     }
     client::look_at_feeds(directory.root());

@@ -1,7 +1,10 @@
 //! `broadsheet fsck`
 
-use std::io::Write;
+use std::io::{self, Write};
 
+use serde_json::{Value, json};
+
+use crate::answer::Answer;
 use crate::directory::NewsDirectory;
 use crate::exit::{Meaning, Status};
 use crate::flags::{Command, DIR, Flag, Given, JSON, Operands};
@@ -12,22 +15,22 @@ pub static COMMAND: Command = Command {
     also: &[],
     summary: "verify every file of the store",
     about: "\
-Checks each article's checksum and compares history, overview, index and `active' with the
-articles. What the disk cannot read is damage like any other. With --repair what is left of a
-damaged article is kept in bad/ and its id is forgotten, so that it can come again; bad/lost.ids
-lists the ids, one a line, as `broadsheet batchsm' takes them.",
+Verifies the checksum of each article, and compares history, overview, index and `active' with the
+articles. Unreadable blocks count as damage. With --repair, the rest of a damaged article is saved
+in bad/ and its id is removed from history, so that it can be received again; bad/lost.ids lists
+these ids, one a line, as input for `broadsheet batchsm'.",
     operands: Operands::NONE,
     flags: &[
         DIR,
         JSON,
         Flag::new(
             "repair",
-            "Rebuild what is damaged from the articles, where that is possible.",
+            "Rebuild damaged files from the articles, where that is possible.",
         ),
     ],
     exits: &[Meaning {
         status: Status::NO,
-        when: "damage was found, and not or not wholly repaired",
+        when: "damage was found, and not all of it was repaired",
     }],
     run,
 };
@@ -35,52 +38,52 @@ lists the ids, one a line, as `broadsheet batchsm' takes them.",
 fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
     let directory = NewsDirectory::meant(given)?;
     let report = store::fsck(directory.root(), given.has("repair"))?;
-    let clean = report.is_clean();
-    if given.has("json") {
-        let findings: Vec<_> = report
-            .findings
-            .iter()
-            .map(|f| serde_json::json!({ "file": f.path, "offset": f.offset, "what": f.what, "mended": f.repaired }))
-            .collect();
-        let answer = serde_json::json!({
-            "clean": clean, "segments": report.segments, "articles": report.articles, "history_lines": report.lines,
-            "bytes": report.bytes, "holes": report.holes, "lost": report.lost, "faults": report.faults, "findings": findings,
-            "notices": report.notices,
-            "lost_ids": report.lost_ids.iter().map(|id| String::from_utf8_lossy(id)).collect::<Vec<_>>(),
-        });
-        writeln!(out, "{answer}")?;
-    } else {
-        for notice in &report.notices {
+    given.print(&report, out)?;
+    // What was lost is not repaired, even where the files are in order again.
+    Ok(match report.is_clean() && report.lost == 0 {
+        true => Status::OK,
+        false => Status::NO,
+    })
+}
+
+impl Answer for store::fsck::Report {
+    fn write_text(&self, out: &mut dyn Write) -> io::Result<()> {
+        for notice in &self.notices {
             writeln!(out, "{notice}")?;
         }
-        for finding in &report.findings {
-            let repaired = if finding.repaired { " (mended)" } else { "" };
-            writeln!(
-                out,
-                "{} at byte {}: {}{repaired}",
-                finding.path.display(),
-                finding.offset,
-                finding.what
-            )?;
+        for finding in &self.findings {
+            let repaired = if finding.repaired { " (repaired)" } else { "" };
+            let (path, offset) = (finding.path.display(), finding.offset);
+            writeln!(out, "{path} at byte {offset}: {}{repaired}", finding.what)?;
         }
-        let told = report.findings.len() as u64;
-        if report.faults > told {
-            writeln!(out, "and {} more", report.faults - told)?;
+        let more = self.faults.saturating_sub(self.findings.len() as u64);
+        if more > 0 {
+            writeln!(out, "and {more} more")?;
         }
-        let verdict = match (clean, report.lost) {
+        let verdict = match (self.is_clean(), self.lost) {
             (true, 0) => "clean",
             (true, _) => {
-                "clean from now on, but articles were lost: see bad/; `broadsheet batchsm SITE <bad/lost.ids' asks a site for them"
+                "clean now, but articles were lost: see bad/. To request them from a site, see `broadsheet help batchsm'"
             }
             (false, _) => "not clean: run `broadsheet fsck --repair'",
         };
         writeln!(
             out,
             "{} segments, {} articles, {} history lines, {} bytes: {verdict}",
-            report.segments, report.articles, report.lines, report.bytes
-        )?;
+            self.segments, self.articles, self.lines, self.bytes
+        )
     }
-    // What was lost is not repaired, even where the files are in order again.
-    let whole = clean && report.lost == 0;
-    Ok(if whole { Status::OK } else { Status::NO })
+
+    fn json(&self) -> Value {
+        let findings = self.findings.iter().map(
+            |f| json!({ "file": f.path, "offset": f.offset, "what": f.what, "mended": f.repaired }),
+        );
+        let lost_ids = self.lost_ids.iter().map(|id| String::from_utf8_lossy(id));
+        json!({
+            "clean": self.is_clean(), "segments": self.segments, "articles": self.articles,
+            "history_lines": self.lines, "bytes": self.bytes, "holes": self.holes, "lost": self.lost,
+            "faults": self.faults, "findings": findings.collect::<Vec<_>>(), "notices": self.notices,
+            "lost_ids": lost_ids.collect::<Vec<_>>(),
+        })
+    }
 }

@@ -19,8 +19,8 @@ pub static COMMAND: Command = Command {
     also: &["addgroup"],
     summary: "add a group",
     about: "\
-Adds one group to `active', `active.times' and, with --description, to `newsgroups'. The name
-must follow the rules that newgroup control messages follow.",
+Adds a group to `active', `active.times' and, with --description, to `newsgroups'. Its name must be
+valid by the rules for newgroup control messages.",
     operands: Operands {
         shown: "GROUP [FLAG]",
         least: 1,
@@ -30,20 +30,19 @@ must follow the rules that newgroup control messages follow.",
         DIR,
         Flag::new(
             "flag",
-            "y open (without this flag), n no local posting, m moderated, x excluded, j junk, \
-             =GROUP alias.",
+            "y open (the default), n no local posting, m moderated, x excluded, j junk, =GROUP alias.",
         )
         .value("FLAG"),
-        Flag::new("description", "The line for the newsgroups file.").value("TEXT"),
-        Flag::new("creator", "Who asked for it, for active.times.").value("WHO"),
+        Flag::new("description", "Description of the group in `newsgroups'.").value("TEXT"),
+        Flag::new("creator", "Creator of the group in `active.times'.").value("WHO"),
         Flag::new(
             "any-name",
-            "Take a name that the rules for new groups refuse, as old hierarchies have.",
+            "Accept a name that breaks the rules for new groups, as some names in old hierarchies do.",
         ),
     ],
     exits: &[Meaning {
         status: Status::NO,
-        when: "the name is not allowed, or the group is there already",
+        when: "the name is not allowed, or the group exists already",
     }],
     run,
 };
@@ -64,20 +63,20 @@ fn run(given: &Given, _out: &mut dyn Write) -> anyhow::Result<Status> {
         let is_a_line = |text: &OsStr| !text.as_encoded_bytes().iter().any(u8::is_ascii_control);
         if !given.value(word).is_none_or(is_a_line) {
             return Err(given
-                .usage(format!("--{word} wants one line of text"))
+                .usage(format!("--{word} needs one line of text"))
                 .into());
         }
     }
     if !given.has("any-name")
         && let Err(fault) = groups::name::check_new(name)
     {
-        eprintln!("broadsheet: {shown}: {fault} (--any-name takes it all the same)");
+        eprintln!("broadsheet: {shown}: {fault} (--any-name accepts such a name)");
         return Ok(Status::NO);
     }
     let mut spool = Spool::open(directory.root(), options)?;
     if spool.active().find(name).is_some() {
         eprintln!(
-            "broadsheet: {shown} is in active already; `broadsheet group set' changes its flag"
+            "broadsheet: the group {shown} exists already; `broadsheet group set' changes its flag"
         );
         return Ok(Status::NO);
     }

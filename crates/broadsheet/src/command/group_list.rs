@@ -1,10 +1,13 @@
 //! `broadsheet group list`
 
-use std::io::Write;
+use std::ffi::OsStr;
+use std::io::{self, Write};
 
-use groups::Active;
+use groups::{Active, GroupId};
+use serde_json::{Value, json};
 
 use super::group_match::matcher;
+use crate::answer::Answer;
 use crate::directory::NewsDirectory;
 use crate::exit::Status;
 use crate::flags::{Command, DIR, Flag, Given, JSON, Operands};
@@ -15,8 +18,8 @@ pub static COMMAND: Command = Command {
     also: &[],
     summary: "list groups with their marks and flags",
     about: "\
-Prints lines as in `active': group, high mark, low mark, flag. PATTERN is a subscription list
-as in `sys': `comp,!comp.sys'.",
+Prints lines in the format of `active': group, high mark, low mark, flag. PATTERN is a subscription
+list as in `sys': `comp,!comp.sys'.",
     operands: Operands {
         shown: "PATTERN",
         least: 0,
@@ -25,49 +28,65 @@ as in `sys': `comp,!comp.sys'.",
     flags: &[
         DIR,
         JSON,
-        Flag::new("wildmat", "PATTERN is in INN's language."),
+        Flag::new(
+            "wildmat",
+            "PATTERN is a wildmat, as in INN: `comp.*,!comp.sys.*'.",
+        ),
     ],
     exits: &[],
     run,
 };
 
 fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
-    let directory = NewsDirectory::meant(given)?;
-    let active = directory.active()?;
-    let pattern = given
-        .operands
-        .first()
-        .map(|text| matcher(given, text.as_encoded_bytes()));
+    let active = NewsDirectory::meant(given)?.active()?;
+    let pattern = given.operands.first().map(OsStr::new);
+    let pattern = pattern.map(|text| matcher(given, text.as_encoded_bytes()));
     for id in active.ids() {
         if pattern
             .as_ref()
-            .is_some_and(|pattern| !pattern.matches(active.name(id)))
+            .is_none_or(|one| one.matches(active.name(id)))
         {
-            continue;
-        }
-        if given.has("json") {
-            writeln!(out, "{}", json(&active, id))?;
-        } else {
-            out.write_all(active.name(id))?;
-            write!(out, " {:010} {:05} ", active.high(id), active.low(id))?;
-            out.write_all(&flag(&active, id))?;
-            out.write_all(b"\n")?;
+            given.print(
+                &Group {
+                    active: &active,
+                    id,
+                },
+                out,
+            )?;
         }
     }
     Ok(Status::OK)
 }
 
-fn flag(active: &Active, id: groups::GroupId) -> Vec<u8> {
-    let mut text = Vec::new();
-    active.flag(id).push(&mut text);
-    text
+/// A line of active.
+struct Group<'a> {
+    active: &'a Active,
+    id: GroupId,
 }
 
-fn json(active: &Active, id: groups::GroupId) -> serde_json::Value {
-    serde_json::json!({
-        "group": String::from_utf8_lossy(active.name(id)),
-        "high": active.high(id),
-        "low": active.low(id),
-        "flag": String::from_utf8_lossy(&flag(active, id)),
-    })
+impl Group<'_> {
+    fn flag(&self) -> Vec<u8> {
+        let mut text = Vec::new();
+        self.active.flag(self.id).push(&mut text);
+        text
+    }
+}
+
+impl Answer for Group<'_> {
+    fn write_text(&self, out: &mut dyn Write) -> io::Result<()> {
+        let (active, id) = (self.active, self.id);
+        out.write_all(active.name(id))?;
+        write!(out, " {:010} {:05} ", active.high(id), active.low(id))?;
+        out.write_all(&self.flag())?;
+        out.write_all(b"\n")
+    }
+
+    fn json(&self) -> Value {
+        json!({
+            "group": String::from_utf8_lossy(self.active.name(self.id)),
+            "high": self.active.high(self.id),
+            "low": self.active.low(self.id),
+            "flag": String::from_utf8_lossy(&self.flag()),
+        })
+    }
 }

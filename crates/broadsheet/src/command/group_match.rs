@@ -11,11 +11,11 @@ use crate::flags::{Command, Flag, Given, JSON, Operands};
 pub static COMMAND: Command = Command {
     words: &["group", "match"],
     also: &[],
-    summary: "say which groups a pattern matches",
+    summary: "show which groups a pattern matches",
     about: "\
-Prints a line for each GROUP: the word `match' or `fail', a tab, the group. PATTERN is a list as
-in `sys' and `explist': `comp,!comp.sys'. GROUP may be a list as in Newsgroups: then one of its
-groups is enough.
+Prints a line for each GROUP: the word `match' or `fail', a tab, the group. PATTERN is a list as in
+`sys' and `explist': `comp,!comp.sys'. GROUP may be a list as in Newsgroups; it matches if one of
+its groups does.
 
   broadsheet group match 'comp,!comp.sys' comp.lang.c comp.sys.mac",
     operands: Operands {
@@ -27,7 +27,7 @@ groups is enough.
         JSON,
         Flag::new(
             "wildmat",
-            "PATTERN is in INN's language: `comp.*,!comp.sys.*'.",
+            "PATTERN is a wildmat, as in INN: `comp.*,!comp.sys.*'.",
         ),
     ],
     exits: &[
@@ -37,7 +37,7 @@ groups is enough.
         },
         Meaning {
             status: Status::NO,
-            when: "at least one does not",
+            when: "at least one does not match",
         },
     ],
     run,

@@ -15,8 +15,8 @@ pub static COMMAND: Command = Command {
     also: &["delgroup"],
     summary: "remove a group",
     about: "\
-Takes the group out of `active', `active.times' and `newsgroups'. Its articles stay until they
-expire; those cross-posted elsewhere stay readable there.",
+Removes a group from `active', `active.times' and `newsgroups'. Its articles stay until they expire;
+cross-posted articles stay readable in their other groups.",
     operands: Operands {
         shown: "GROUP",
         least: 1,
@@ -25,7 +25,7 @@ expire; those cross-posted elsewhere stay readable there.",
     flags: &[DIR],
     exits: &[Meaning {
         status: Status::NO,
-        when: "there is no such group",
+        when: "the group does not exist",
     }],
     run,
 };
@@ -39,12 +39,12 @@ fn run(given: &Given, _out: &mut dyn Write) -> anyhow::Result<Status> {
     let shown = name.display();
     let name = name.as_encoded_bytes();
     if matches!(name, b"control" | b"junk") {
-        eprintln!("broadsheet: a news system needs the group {shown}");
+        eprintln!("broadsheet: the group {shown} is required and cannot be removed");
         return Ok(Status::NO);
     }
     let mut spool = Spool::open(directory.root(), options)?;
     if spool.active().find(name).is_none() {
-        eprintln!("broadsheet: no group {shown}");
+        eprintln!("broadsheet: the group {shown} does not exist");
         return Ok(Status::NO);
     }
     spool.remove_group(name)?;

@@ -13,7 +13,7 @@ use crate::flags::{Command, DIR, Given, Operands, UsageError};
 pub static COMMAND: Command = Command {
     words: &["group", "set"],
     also: &["newsflag"],
-    summary: "change a group's flag",
+    summary: "change the flag of a group",
     about: "\
 FLAG is y open, n no local posting, m moderated, x excluded, j junk, or =GROUP, an alias.",
     operands: Operands {
@@ -24,7 +24,7 @@ FLAG is y open, n no local posting, m moderated, x excluded, j junk, or =GROUP, 
     flags: &[DIR],
     exits: &[Meaning {
         status: Status::NO,
-        when: "there is no such group, or the alias would loop",
+        when: "the group does not exist, or the alias would be a loop",
     }],
     run,
 };
@@ -38,14 +38,14 @@ fn run(given: &Given, _out: &mut dyn Write) -> anyhow::Result<Status> {
     let flag = parse_flag(given, flag)?;
     let mut spool = Spool::open(directory.root(), options)?;
     let Some(id) = spool.active().find(name.as_encoded_bytes()) else {
-        eprintln!("broadsheet: no group {}", name.display());
+        eprintln!("broadsheet: the group {} does not exist", name.display());
         return Ok(Status::NO);
     };
     spool.set_group(name.as_encoded_bytes(), flag)?;
     if spool.active().resolve(id).is_none() {
         // Nothing was committed, so nothing has changed.
         eprintln!(
-            "broadsheet: {}: this alias leads to no group, or back to itself",
+            "broadsheet: {}: the alias names no existing group, or is a loop",
             name.display()
         );
         return Ok(Status::NO);
@@ -58,7 +58,7 @@ fn run(given: &Given, _out: &mut dyn Write) -> anyhow::Result<Status> {
 pub fn parse_flag<'a>(given: &Given, text: &'a OsStr) -> Result<groups::Flag<'a>, UsageError> {
     groups::Flag::parse(text.as_encoded_bytes()).ok_or_else(|| {
         given.usage(format!(
-            "a flag is y, n, m, x, j or =GROUP, not `{}'",
+            "FLAG must be y, n, m, x, j or =GROUP, not `{}'",
             text.display()
         ))
     })

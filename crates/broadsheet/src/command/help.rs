@@ -11,7 +11,7 @@ use crate::{help, nearest};
 pub static COMMAND: Command = Command {
     words: &["help"],
     also: &[],
-    summary: "list the commands, or tell about one",
+    summary: "list the commands, or describe one",
     about: "`broadsheet COMMAND --help' prints the same.",
     operands: Operands {
         shown: "COMMAND",
@@ -54,7 +54,7 @@ pub fn about(given: &Given) -> Result<Option<&'static Command>, UsageError> {
         _ => {
             let names: Vec<String> = super::all().map(Command::name).collect();
             let hint = nearest::hint(&words.join(" "), "", names.iter().map(String::as_str));
-            Err(given.usage(format!("no command `{}'{hint}", words.join(" "))))
+            Err(given.usage(format!("unknown command `{}'{hint}", words.join(" "))))
         }
     }
 }

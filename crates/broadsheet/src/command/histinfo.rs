@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use anyhow::Context;
 use store::{HistoryLine, Reader, history};
 
+use super::article::link;
 use crate::directory::NewsDirectory;
 use crate::exit::{Meaning, Status};
 use crate::flags::{Command, DIR, Flag, Given, Operands};
@@ -21,11 +22,11 @@ pub static COMMAND: Command = Command {
     also: &[],
     summary: "print the history lines of articles named on standard input",
     about: "\
-Reads names of articles, one a line, and prints their history lines as they stand, the time of
-arrival that of the filing. A name is what it was in C News's spool, `comp/lang/c/123', or
-`comp.lang.c/123', or a Message-ID in its brackets. Names that are not known are told on standard
-error, and the rest goes on. An article that has expired or was cancelled is known by its
-Message-ID only, as long as that is remembered.
+Reads names of articles, one a line, and prints their stored history lines, in which the arrival is
+the time of filing. A name is that in a C News spool, `comp/lang/c/123', or `comp.lang.c/123', or a
+Message-ID with its brackets. Unknown names are reported on standard error, and the command
+continues. An article that has expired or was cancelled is found only by its Message-ID, while that
+is in history.
 
   broadsheet overview comp.lang.c | sed 's|^|comp.lang.c/|' | cut -f1 | broadsheet histinfo",
     operands: Operands::NONE,
@@ -33,13 +34,13 @@ Message-ID only, as long as that is remembered.
         DIR,
         Flag::new(
             "spool",
-            "The directory that absolute names lie in. Without it, the news directory.",
+            "The directory of absolute names; default: the news directory.",
         )
         .value("DIR"),
     ],
     exits: &[Meaning {
         status: Status::NO,
-        when: "an article is not known",
+        when: "an article was not found",
     }],
     run,
 };
@@ -79,7 +80,7 @@ fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
                 out.write_all(b"\n")?;
             }
             Ok(None) => {
-                eprintln!("broadsheet: no article {}", shown(&line));
+                eprintln!("broadsheet: no such article: {}", shown(&line));
                 status = worse(status, Status::NO);
             }
             // The next one may lie elsewhere.
@@ -115,15 +116,6 @@ fn history_line(reader: &Reader, name: &[u8]) -> Result<Option<Vec<u8>>, store::
     };
     // The record has the line of the day it was filed; history has the last word.
     Ok(reader.find(filed.id)?.map(|line| line.text.to_vec()))
-}
-
-/// `comp/lang/c/123` or `comp.lang.c/123`: the last slash stands before the number, others are dots.
-fn link(name: &[u8]) -> Option<(Vec<u8>, u64)> {
-    let slash = name.iter().rposition(|byte| *byte == b'/')?;
-    let (group, number) = name.split_at_checked(slash)?;
-    let number = article::decimal::parse(number.get(1..)?)?;
-    let dots = |byte: &u8| if *byte == b'/' { b'.' } else { *byte };
-    Some((group.iter().map(dots).collect(), number))
 }
 
 /// An absolute name without the spool in front; `find .` puts a dot there.

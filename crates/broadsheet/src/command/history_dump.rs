@@ -14,7 +14,7 @@ pub static COMMAND: Command = Command {
     also: &[],
     summary: "print the whole history as text",
     about: "\
-One line an article in the classic form, oldest first.",
+Prints one line for each article in the format of C News, the oldest first.",
     operands: Operands::NONE,
     flags: &[DIR],
     exits: &[],

@@ -1,10 +1,12 @@
 //! `broadsheet history find`
 
 use std::borrow::Cow;
-use std::io::Write;
+use std::io::{self, Write};
 
+use serde_json::{Value, json};
 use store::{Expires, HistoryLine, Reader};
 
+use crate::answer::Answer;
 use crate::directory::NewsDirectory;
 use crate::exit::{Meaning, Status};
 use crate::flags::{Command, DIR, Given, JSON, Operands};
@@ -15,10 +17,10 @@ pub static COMMAND: Command = Command {
     also: &["newshist"],
     summary: "look up Message-IDs",
     about: "\
-Prints the history line of each id: the id, arrival~expires~size~position, and group/number for
-each group it is filed in. A line without groups is an article seen but not kept. The brackets of
-an id may be left out. For expires stands what the header says when it is no date, and `-' without
-one.",
+Prints the history line of each id: the id, arrival~expires~size~position, and group/number for each
+group it is filed in. A line without groups is an article that was seen and not stored. The brackets
+of an id can be left out. The field `expires' has the text of the header if it is not a date, and
+`-' without the header.",
     operands: Operands {
         shown: "ID...",
         least: 1,
@@ -27,7 +29,7 @@ one.",
     flags: &[DIR, JSON],
     exits: &[Meaning {
         status: Status::NO,
-        when: "an id is unknown",
+        when: "an id is not in history",
     }],
     run,
 };
@@ -37,15 +39,8 @@ fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
     let reader = Reader::open(directory.root())?;
     let mut status = Status::OK;
     for id in &given.operands {
-        match reader.find(&bracketed(id.as_encoded_bytes()))? {
-            Some(line) if given.has("json") => {
-                let answer = json(&line, reader.is_alive(&line));
-                writeln!(out, "{answer}")?;
-            }
-            Some(line) => {
-                out.write_all(line.text)?;
-                out.write_all(b"\n")?;
-            }
+        match find(&reader, id.as_encoded_bytes())? {
+            Some(known) => given.print(&known, out)?,
             None => {
                 eprintln!("broadsheet: {} is not in history", id.display());
                 status = Status::NO;
@@ -55,31 +50,55 @@ fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
     Ok(status)
 }
 
-/// An id in its brackets; the shell makes leaving them out convenient.
-fn bracketed(id: &[u8]) -> Cow<'_, [u8]> {
-    match id {
-        [b'<', ..] => Cow::Borrowed(id),
-        bare => Cow::Owned([b"<", bare, b">"].concat()),
-    }
+/// What history has about an id.
+pub struct Known<'r> {
+    /// Its line.
+    pub line: HistoryLine<'r>,
+    /// Whether the article can be read.
+    pub is_alive: bool,
 }
 
-fn json(line: &HistoryLine<'_>, alive: bool) -> serde_json::Value {
-    let links: Vec<_> = line
-        .links()
-        .map(|(group, number)| serde_json::json!({ "group": String::from_utf8_lossy(group), "number": number }))
-        .collect();
-    let unreadable = match line.expires {
-        Expires::Unreadable(text) => Some(String::from_utf8_lossy(text)),
-        Expires::Absent | Expires::At(_) => None,
+/// Looks up an id, with or without its brackets.
+///
+/// # Errors
+/// The store cannot be read.
+pub fn find<'r>(reader: &'r Reader, id: &[u8]) -> Result<Option<Known<'r>>, store::Error> {
+    let id = match id {
+        [b'<', ..] => Cow::Borrowed(id),
+        bare => Cow::Owned([b"<", bare, b">"].concat()),
     };
-    serde_json::json!({
-        "id": String::from_utf8_lossy(line.id),
-        "arrival": line.arrival,
-        "expires": line.expires.date(),
-        "expires_unreadable": unreadable,
-        "bytes": line.size,
-        "position": line.position.map(|position| position.0),
-        "groups": links,
-        "alive": alive,
-    })
+    let line = reader.find(&id)?;
+    Ok(line.map(|line| Known {
+        is_alive: reader.is_alive(&line),
+        line,
+    }))
+}
+
+impl Answer for Known<'_> {
+    fn write_text(&self, out: &mut dyn Write) -> io::Result<()> {
+        out.write_all(self.line.text)?;
+        out.write_all(b"\n")
+    }
+
+    fn json(&self) -> Value {
+        let line = &self.line;
+        let links = line.links();
+        let links = links.map(
+            |(group, number)| json!({ "group": String::from_utf8_lossy(group), "number": number }),
+        );
+        let unreadable = match line.expires {
+            Expires::Unreadable(text) => Some(String::from_utf8_lossy(text)),
+            Expires::Absent | Expires::At(_) => None,
+        };
+        json!({
+            "id": String::from_utf8_lossy(line.id),
+            "arrival": line.arrival,
+            "expires": line.expires.date(),
+            "expires_unreadable": unreadable,
+            "bytes": line.size,
+            "position": line.position.map(|position| position.0),
+            "groups": links.collect::<Vec<_>>(),
+            "alive": self.is_alive,
+        })
+    }
 }

@@ -21,12 +21,12 @@ const COMMIT_IDS: u64 = 100_000;
 pub static COMMAND: Command = Command {
     words: &["history", "import"],
     also: &[],
-    summary: "take over the history of another news system",
+    summary: "import the history of another news system",
     about: "\
-Reads the text history file of C News or INN (old human dates are understood) and remembers
-its ids, so that their articles are refused as duplicates. No articles are copied. INN since 2.0
-keeps hashes instead of ids (lines that begin with a square bracket); those cannot be taken over:
-feed its articles instead.",
+Reads a text history file of C News or INN (with numeric or old text dates) and stores its ids, so
+that their articles are rejected as duplicates. No articles are copied. INN since 2.0 stores hashes
+instead of ids (lines that begin with a square bracket); those cannot be imported: feed its articles
+instead.",
     operands: Operands {
         shown: "FILE",
         least: 1,
@@ -35,7 +35,7 @@ feed its articles instead.",
     flags: &[DIR],
     exits: &[Meaning {
         status: Status::NO,
-        when: "lines of FILE could not be read; each is named",
+        when: "FILE has unreadable lines; each is reported",
     }],
     run,
 };
@@ -93,7 +93,7 @@ fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
     spool.commit()?;
     writeln!(
         out,
-        "{} ids taken over, {} known already, {} lines not read",
+        "{} ids imported, {} known already, {} lines not read",
         counts.taken, counts.known, counts.bad
     )?;
     Ok(if counts.bad == 0 {
@@ -118,21 +118,21 @@ fn take(
     let line = line.strip_suffix(b"\n").unwrap_or(line);
     if line.first() == Some(&b'[') {
         return Ok(Taken::Bad(
-            "a hash, not an id (INN 2): feed the article instead",
+            "a hash, not a Message-ID (INN 2): feed the article instead",
         ));
     }
     let mut fields = line.split(|&b| b == b'\t');
     let (Some(id), Some(dates)) = (fields.next(), fields.next()) else {
         return Ok(Taken::Bad(
-            "garbled: a history line has two or three fields, tabs between them",
+            "garbled: a history line must have two or three fields, separated by tabs",
         ));
     };
     if article::message_id::check(id).is_err() {
-        return Ok(Taken::Bad("its first field is no Message-ID"));
+        return Ok(Taken::Bad("the first field is not a Message-ID"));
     }
     if id.len() > id_bytes_max {
         return Ok(Taken::Bad(
-            "its Message-ID is longer than limits.message_id_bytes_max, so that no such article would be filed",
+            "the Message-ID is longer than limits.message_id_bytes_max, so such an article would be rejected anyway",
         ));
     }
     if spool.has(id)? {

@@ -10,22 +10,22 @@ use crate::flags::{Command, DIR, Flag, Given, Operands};
 pub static COMMAND: Command = Command {
     words: &["history", "rebuild"],
     also: &["mkhistory"],
-    summary: "make history and index again from the articles",
+    summary: "rebuild history and index from the articles",
     about: "\
-The articles in segments/ are the truth; history, overview and index are derived from them.",
+History, overview and index are derived from the articles in segments/.",
     operands: Operands::NONE,
     flags: &[
         DIR,
         Flag::classic(
             's',
             "size",
-            "Taken for the sake of old scripts, without effect: the index sizes itself.",
+            "Accepted without effect for old scripts: the index chooses its own size.",
         )
         .value("MULTIPLE"),
     ],
     exits: &[Meaning {
         status: Status::NO,
-        when: "articles are damaged or cannot be read, so that they are not in the new history",
+        when: "articles are damaged or unreadable, and are not in the new history",
     }],
     run,
 };
@@ -38,7 +38,7 @@ fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
     }
     writeln!(
         out,
-        "{} segments, {} articles, {} ids: history, overview and index made again",
+        "{} segments, {} articles, {} ids: history, overview and index were rebuilt",
         told.segments, told.articles, told.ids
     )?;
     Ok(if told.damaged == 0 {

@@ -6,24 +6,23 @@ use std::path::Path;
 
 use anyhow::Context;
 use expire::explist::FILE_BYTES_MAX;
-use expire::{Explist, Policy, Tables, expire_ctl};
+use expire::{Explist, Policy, expire_ctl};
 use serde_json::json;
 
 use crate::directory::NewsDirectory;
 use crate::exit::{Meaning, Status};
 use crate::flags::{Command, DIR, Flag, Given, JSON, Operands};
-use crate::settings;
 
 /// The table.
 pub static COMMAND: Command = Command {
     words: &["import", "expire.ctl"],
     also: &[],
-    summary: "turn INN's expire.ctl into an explist",
+    summary: "convert INN's expire.ctl to an explist",
     about: "\
-Prints the explist that means the same as FILE. In expire.ctl the last line that matches a group
-rules it, in explist the first, so the lines come out in reverse; a group that no line matches is
-kept for ever, as INN keeps it. `/remember/' becomes `/expired/': it counts from arrival here, from
-posting there. A line that explist cannot say is a fault: all of them are named, and nothing is
+Prints the explist equivalent to FILE. In expire.ctl the last line that matches a group applies to
+it, in explist the first, so the lines are printed in reverse order. A group that no line matches is
+kept for ever, as in INN. `/remember/' becomes `/expired/': it counts from arrival here, from
+posting in INN. A line without an equivalent is an error: all errors are reported, and nothing is
 printed or installed.
 
   broadsheet import expire.ctl /etc/news/expire.ctl --install
@@ -38,18 +37,18 @@ printed or installed.
         JSON,
         Flag::new(
             "install",
-            "Put it in the news directory as `explist', after a check that it covers every group. The old one \
-             stays as `explist.old'.",
+            "Write the result to `explist' in the news directory, after a check that it covers every group. The \
+            old file is renamed to `explist.old'.",
         ),
         Flag::new(
             "partial",
-            "Print what could be brought over in spite of faults, with a comment where each line stood. Do not \
-             expire by it as it is.",
+            "Print the lines that could be converted in spite of errors, with a comment for each other line. \
+            Review it before use.",
         ),
     ],
     exits: &[Meaning {
         status: Status::NO,
-        when: "FILE has faults, or [[expire]] rules would win over an installed explist",
+        when: "FILE has errors, or [[expire]] rules would override an installed explist",
     }],
     run,
 };
@@ -67,7 +66,7 @@ struct Import {
 fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
     if given.has("install") && given.has("partial") {
         return Err(given
-            .usage("--install puts in place only what is whole; leave out --partial")
+            .usage("--install cannot be combined with --partial")
             .into());
     }
     let directory = match given.has("install") {
@@ -87,9 +86,9 @@ fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
         && given.has("install")
         && let Some(directory) = &directory
     {
-        if tables_rule(directory)? {
+        if !directory.settings()?.expiry?.rules.is_empty() {
             let why = format!(
-                "not installed: {} has [[expire]] rules, and explist does not count beside them; take them out first",
+                "explist was not installed: {} has [[expire]] rules, which override it; remove them first",
                 directory.file(settings::FILE).display()
             );
             import.faults.push((None, why));
@@ -126,7 +125,7 @@ fn converted(text: &[u8]) -> Import {
     let says_something = |line: &[u8]| !matches!(line.trim_ascii().first(), None | Some(b'#'));
     if !text.split(|&b| b == b'\n').any(says_something) {
         let why =
-            "has no line: INN would keep everything for ever; say so in explist if that is meant"
+            "has no rules: INN would keep everything for ever; if that is intended, write it in explist"
                 .to_owned();
         return Import {
             faults: vec![(None, why)],
@@ -164,13 +163,6 @@ fn check(import: &mut Import, directory: &NewsDirectory) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn tables_rule(directory: &NewsDirectory) -> anyhow::Result<bool> {
-    let path = directory.file(settings::FILE);
-    let text =
-        fs::read_to_string(&path).with_context(|| format!("cannot read {}", path.display()))?;
-    Ok(Tables::read(&text, &path.display().to_string())?.has_rules())
-}
-
 /// Puts the new file in the old one's place, so that there is a whole one at any moment; the old one stays as `.old`.
 fn install(path: &Path, text: &[u8]) -> anyhow::Result<()> {
     let fresh_path = path.with_extension("new");
@@ -188,11 +180,11 @@ fn install(path: &Path, text: &[u8]) -> anyhow::Result<()> {
     match kept {
         Err(error) if error.kind() != ErrorKind::NotFound => {
             return Err(error)
-                .with_context(|| format!("cannot keep {} as {}", path.display(), old.display()));
+                .with_context(|| format!("cannot rename {} to {}", path.display(), old.display()));
         }
         _ => {}
     }
-    let placing = || format!("cannot put {} in place", path.display());
+    let placing = || format!("cannot replace {}", path.display());
     fs::rename(&fresh_path, path).with_context(placing)?;
     let directory = path.parent().unwrap_or(Path::new("."));
     File::open(directory)

@@ -12,16 +12,17 @@ use crate::control_files::NEEDED;
 use crate::directory::{NewsDirectory, SUBDIRECTORIES};
 use crate::exit::Status;
 use crate::flags::{Command, DIR, Flag, Given, Operands};
-use crate::settings::{self, Settings, check_name, template};
+use settings::{Settings, check_name, template};
 
 /// The table.
 pub static COMMAND: Command = Command {
     words: &["init"],
     also: &[],
-    summary: "make a news directory",
+    summary: "create a news directory",
     about: "\
-Makes the directory with its settings, control files and empty spool. The directory must not
-exist, or be empty; only its owner and its group may look into it. `control' and `junk' are added to the groups where they are missing.
+Creates the directory with its settings, control files and an empty spool. The directory must be new
+or empty. Only its owner and its group can read it. The groups `control' and `junk' are added if
+they are missing.
 
   broadsheet init --dir news --name news.example.org --active active.list",
     operands: Operands::NONE,
@@ -29,17 +30,17 @@ exist, or be empty; only its owner and its group may look into it. `control' and
         DIR,
         Flag::new(
             "name",
-            "This site's name, for Path and Xref: its full host name, as a rule.",
+            "Name of this site in Path and Xref, usually its full host name.",
         )
         .value("NAME"),
         Flag::new(
             "active",
-            "Take the groups, with their marks and flags, from this active file.",
+            "Copy the groups, with their marks and flags, from this active file.",
         )
         .value("FILE"),
         Flag::new(
             "newsgroups",
-            "Take the groups' descriptions from this newsgroups file.",
+            "Copy the descriptions of groups from this newsgroups file.",
         )
         .value("FILE"),
     ],
@@ -71,7 +72,8 @@ fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
     must_be_new(directory.root())?;
     let root = directory.root();
     if let Some(parent) = root.parent() {
-        fs::create_dir_all(parent).with_context(|| format!("cannot make {}", parent.display()))?;
+        fs::create_dir_all(parent)
+            .with_context(|| format!("cannot create {}", parent.display()))?;
     }
     // Posts, users and keys are nobody's business: whatever the umask, its group may read, others nothing.
     rustix::process::umask(rustix::fs::Mode::from_raw_mode(0o027));
@@ -86,19 +88,19 @@ fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
     let groups = active.len();
     writeln!(
         out,
-        "{}: a news directory for {} with {groups} groups",
+        "created the news directory {} for {} with {groups} groups",
         root.display(),
         settings.name
     )?;
     writeln!(
         out,
-        "Look over {}, sys and explist there; then `broadsheet check'.",
+        "Edit {}, sys and explist in it, then run `broadsheet check'.",
         settings::FILE
     )?;
     if active.bad_line_count() > 0 {
         writeln!(
             out,
-            "active: {} lines were copied but cannot be used; `broadsheet check' names them.",
+            "active: {} lines have errors; `broadsheet check' reports them.",
             active.bad_line_count()
         )?;
     }
@@ -119,10 +121,10 @@ pub fn make_archive(root: &Path, settings: &Settings, active: &[u8]) -> anyhow::
 }
 
 fn make(root: &Path, settings: &Settings, files: &[(&str, &[u8])]) -> anyhow::Result<()> {
-    make_directory(root).with_context(|| format!("cannot make {}", root.display()))?;
+    make_directory(root).with_context(|| format!("cannot create {}", root.display()))?;
     for name in SUBDIRECTORIES {
         let path = root.join(name);
-        make_directory(&path).with_context(|| format!("cannot make {}", path.display()))?;
+        make_directory(&path).with_context(|| format!("cannot create {}", path.display()))?;
     }
     let write = |name: &str, bytes: &[u8]| {
         let path = root.join(name);
@@ -170,7 +172,7 @@ fn make_directory(path: &Path) -> io::Result<()> {
 fn name(given: &Given) -> anyhow::Result<String> {
     let Some(name) = given.value("name") else {
         return Err(given
-            .usage("wants --name NAME, the site's name for Path, such as news.example.org")
+            .usage("--name is missing: the name of this site in Path, such as news.example.org")
             .into());
     };
     let name = name.to_string_lossy().into_owned();
@@ -200,12 +202,12 @@ fn must_be_new(root: &Path) -> anyhow::Result<()> {
     }
     if root.join(settings::FILE).exists() {
         bail!(
-            "{} is a news directory already and was left alone: `broadsheet check' tells about it",
+            "{} is a news directory already; nothing was changed (`broadsheet check' describes it)",
             root.display()
         );
     }
     bail!(
-        "{} is not empty and was left alone: choose a directory that is new or empty",
+        "{} is not empty; nothing was changed: choose a new or empty directory",
         root.display()
     );
 }

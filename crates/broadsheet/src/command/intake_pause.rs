@@ -11,11 +11,11 @@ use crate::flags::{Command, DIR, Given, Operands};
 pub static COMMAND: Command = Command {
     words: &["intake", "pause"],
     also: &[],
-    summary: "take no articles over NNTP for a while",
+    summary: "reject all articles over NNTP for a while",
     about: "\
-Peers and people who post are told to come again later, and the reason: CHECK is answered with 431, IHAVE with
-436, TAKETHIS with 400 and the end of the connection, POST with 440. Reading goes on, and so do rnews and
-in.coming/ (see newsrunning). It lasts until `intake resume', or until the daemon ends.
+Peers and posters are asked to retry later, with the reason: the reply to CHECK is 431, to IHAVE
+436, to TAKETHIS 400 (and the connection is closed), to POST 440. Reading, rnews and in.coming/ (see
+newsrunning) are not affected. The pause lasts until `intake resume', or until the daemon exits.
 
   broadsheet intake pause moving to the new disk",
     operands: Operands {

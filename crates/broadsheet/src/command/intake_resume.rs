@@ -11,8 +11,9 @@ use crate::flags::{Command, DIR, Given, Operands};
 pub static COMMAND: Command = Command {
     words: &["intake", "resume"],
     also: &[],
-    summary: "take articles over NNTP again",
-    about: "Ends what `intake pause' began.",
+    summary: "accept articles over NNTP again",
+    about: "\
+Ends an `intake pause'.",
     operands: Operands::NONE,
     flags: &[DIR],
     exits: &[client::NO_DAEMON],

@@ -1,8 +1,11 @@
 //! `broadsheet intake show`
 
-use std::io::Write;
+use std::io::{self, Write};
 
-use crate::daemon::client;
+use serde_json::{Value, json};
+
+use crate::answer::Answer;
+use crate::daemon::{Intake, client};
 use crate::directory::NewsDirectory;
 use crate::exit::Status;
 use crate::flags::{Command, DIR, Given, JSON, Operands};
@@ -11,10 +14,10 @@ use crate::flags::{Command, DIR, Given, JSON, Operands};
 pub static COMMAND: Command = Command {
     words: &["intake", "show"],
     also: &[],
-    summary: "say whether articles are taken over NNTP",
+    summary: "show whether articles are accepted over NNTP",
     about: "\
-The state and its reason: open; paused by an administrator; stopped by an error, which is tried again soon; full,
-while less than [nntp] keep_free is free on the disk.",
+Prints the state and its reason: open; paused by an administrator; stopped after an error (the
+daemon retries soon); full, while less than [nntp] keep_free is free on the disk.",
     operands: Operands::NONE,
     flags: &[DIR, JSON],
     exits: &[client::NO_DAEMON],
@@ -26,11 +29,19 @@ fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
     let Some(doing) = client::status(directory.root()) else {
         return client::told_none(directory.root(), false);
     };
-    let intake = &doing.watched.intake;
-    match (given.has("json"), intake.why.is_empty()) {
-        (true, _) => writeln!(out, "{}", serde_json::to_string(intake)?)?,
-        (false, true) => writeln!(out, "{}", intake.state)?,
-        (false, false) => writeln!(out, "{}: {}", intake.state, intake.why)?,
-    }
+    given.print(&doing.watched.intake, out)?;
     Ok(Status::OK)
+}
+
+impl Answer for Intake {
+    fn write_text(&self, out: &mut dyn Write) -> io::Result<()> {
+        match self.why.as_str() {
+            "" => writeln!(out, "{}", self.state),
+            why => writeln!(out, "{}: {why}", self.state),
+        }
+    }
+
+    fn json(&self) -> Value {
+        json!(self)
+    }
 }

@@ -12,20 +12,20 @@ use relay::{Keyring, TrustedKey};
 use crate::directory::NewsDirectory;
 use crate::exit::{Meaning, Status};
 use crate::flags::{Command, DIR, Flag, Given, JSON, Operands, UsageError};
-use crate::key_report;
 
 /// The table.
 pub static COMMAND: Command = Command {
     words: &["key", "import"],
     also: &[],
-    summary: "trust a key with the control messages of hierarchies",
+    summary: "trust an OpenPGP key for control messages of hierarchies",
     about: "\
-Reads OpenPGP public keys from FILE, in armour among other text or in bytes, and keeps one of them in
-the news directory, in place of what was said about the same key before. Compare its fingerprint with
-one you have by another way: whoever holds the key can make and remove groups of these hierarchies.
+Reads OpenPGP public keys from FILE, in armour (other text around it is ignored) or binary, and
+stores one of them in the news directory. Earlier settings for the same key are replaced. Compare
+its fingerprint with one from another source: the owner of the key can create and remove groups in
+these hierarchies.
 
-Keys of RSA, DSA and Ed25519 can be used, those of PGP 2 (versions 2 and 3) as well. Keys under the
-primary one are not used, and neither is an end that a key gives itself: remove it in time.
+RSA, DSA and Ed25519 keys are supported, also those of PGP 2 (versions 2 and 3). Subkeys are not
+used, and the expiry date in a key is ignored: remove the key in time.
 
   broadsheet key import PGPKEYS --key B88DA9C1 --hierarchy 'comp.*,news.*' --allow md5",
     operands: Operands {
@@ -38,23 +38,24 @@ primary one are not used, and neither is an end that a key gives itself: remove 
         JSON,
         Flag::new(
             "hierarchy",
-            "The groups it may speak for, in INN's language: `comp.*,news.*,!news.test'. Wanted.",
+            "Groups that the key is trusted for, as a wildmat: `comp.*,news.*,!news.test'. Required.",
         )
         .value("LIST"),
         Flag::new(
             "key",
-            "Which key of several in FILE: its fingerprint, the last 8 or more digits of that or of its id, or a whole name.",
+            "Which key of several in FILE: its fingerprint, at least the last 8 digits of that or of its id, or a \
+            whole user id.",
         )
         .value("KEY"),
         Flag::new(
             "allow",
-            "Weak hashes that its signatures may be made over: md5, sha1, or both with a comma between them.",
+            "Weak hashes that are accepted in its signatures: md5, sha1, or both separated by a comma.",
         )
         .value("LIST"),
     ],
     exits: &[Meaning {
         status: Status::NO,
-        when: "FILE has no such key or several, or it cannot be used",
+        when: "FILE has no such key or several, or the key cannot be used",
     }],
     run,
 };
@@ -64,7 +65,7 @@ fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
     let hierarchies = hierarchies(given)?;
     let allowed = given.value("allow").unwrap_or_default().to_string_lossy();
     let allowed = Allowed::parse(&allowed)
-        .map_err(|word| given.usage(format!("--allow takes md5 and sha1, not `{word}'")))?;
+        .map_err(|word| given.usage(format!("--allow needs md5 or sha1, not `{word}'")))?;
     directory.settings()?;
     let Some(path) = given.operands.first().map(Path::new) else {
         return Ok(Status::NO);
@@ -84,30 +85,27 @@ fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
     let is_new = |known: &TrustedKey| known.key().fingerprint() != trusted.key().fingerprint();
     if known.len() >= KEYS_MAX && known.iter().all(is_new) {
         anyhow::bail!(
-            "there are {KEYS_MAX} keys already; remove some with `broadsheet key remove'"
+            "the maximum of {KEYS_MAX} keys is reached; remove some with `broadsheet key remove'"
         );
     }
     Keyring::keep(directory.root(), &trusted)?;
-    match given.has("json") {
-        true => writeln!(out, "{}", key_report::json(&trusted))?,
-        false => key_report::write_text(out, &trusted)?,
-    }
+    given.print(&trusted, out)?;
     Ok(Status::OK)
 }
 
 fn hierarchies(given: &Given) -> Result<String, UsageError> {
     let list = given.value("hierarchy").and_then(|list| list.to_str());
-    let list = list.ok_or_else(|| given.usage("for which groups? Say --hierarchy 'comp.*'"))?;
+    let list = list.ok_or_else(|| {
+        given.usage("the groups are missing: add --hierarchy, such as --hierarchy 'comp.*'")
+    })?;
     let is_plain = |c: char| c.is_ascii_graphic();
     if list.is_empty() || list.len() > HIERARCHIES_BYTES_MAX || !list.chars().all(is_plain) {
-        return Err(
-            given.usage("--hierarchy wants patterns with commas between them, without blanks")
-        );
+        return Err(given.usage("--hierarchy needs patterns separated by commas, without blanks"));
     }
     if let Some(part) = list.split(',').find(|part| !part.contains(['*', '?'])) {
         let group = part.trim_start_matches('!');
         eprintln!(
-            "broadsheet: `{part}' means only the group {group}; `{part}.*' means all under it"
+            "broadsheet: `{part}' matches only the group {group}; `{part}.*' matches all groups below it"
         );
     }
     Ok(list.to_owned())
@@ -148,17 +146,20 @@ fn chosen(text: &[u8], given: &Given) -> Result<Certificate, String> {
                 true => faults.join("; "),
                 false => format!("the file has {all}"),
             };
-            return Err(format!("no key {key} in it: {why}"));
+            return Err(format!("the file has no key {key}: {why}"));
         }
     }
     if keys.len() > 1 {
         return Err(format!(
-            "more than one key in it; say --key with one of {}",
+            "the file has several keys: add --key with one of {}",
             shown(&keys)
         ));
     }
     let Some(key) = keys.pop() else {
-        return Err(format!("no key in it can be used: {}", faults.join("; ")));
+        return Err(format!(
+            "no key in the file can be used: {}",
+            faults.join("; ")
+        ));
     };
     match key.certificate.is_revoked {
         true => Err(format!("{} has been revoked by its owner", key.id())),

@@ -12,10 +12,10 @@ use crate::flags::{Command, DIR, Given, Operands};
 pub static COMMAND: Command = Command {
     words: &["key", "remove"],
     also: &[],
-    summary: "trust a key no more",
+    summary: "remove a trusted key",
     about: "\
-Takes a key out of the news directory. KEY is its fingerprint, the last 8 or more digits of that or of
-its id, or a whole name, as `key list' shows them.",
+Removes a key from the news directory. KEY is its fingerprint, at least the last 8 digits of that or
+of its id, or a whole user id, as `key list' shows them.",
     operands: Operands {
         shown: "KEY",
         least: 1,
@@ -24,7 +24,7 @@ its id, or a whole name, as `key list' shows them.",
     flags: &[DIR],
     exits: &[Meaning {
         status: Status::NO,
-        when: "there is no such key, or there are several",
+        when: "no key matches, or several do",
     }],
     run,
 };
@@ -39,13 +39,13 @@ fn run(given: &Given, _out: &mut dyn Write) -> anyhow::Result<Status> {
     match keyring.meant_by(&key)[..] {
         [trusted] => Keyring::remove(directory.root(), trusted)?,
         [] => {
-            eprintln!("broadsheet: no key {key}; see `broadsheet key list'");
+            eprintln!("broadsheet: the key {key} does not exist; see `broadsheet key list'");
             return Ok(Status::NO);
         }
         ref several => {
             let fingerprints: Vec<_> = several.iter().map(|one| one.key().fingerprint()).collect();
             eprintln!(
-                "broadsheet: {key} may be any of {}; say which",
+                "broadsheet: {key} matches several keys: {}; give more digits",
                 fingerprints.join(", ")
             );
             return Ok(Status::NO);

@@ -13,10 +13,10 @@ use crate::text;
 pub static COMMAND: Command = Command {
     words: &["mail", "list"],
     also: &[],
-    summary: "list the mail that waits for moderators",
+    summary: "list the mail to moderators that waits to be sent",
     about: "\
-Prints, the oldest first, each mail in mail.queue/: since when it waits, its name, to whom it goes, its Message-ID and its
-subject, with tabs between them.",
+Prints a line for each mail in mail.queue/, the oldest first: the time since when it waits, its
+name, the recipient, the Message-ID and the subject, separated by tabs.",
     operands: Operands::NONE,
     flags: &[DIR, JSON],
     exits: &[],

@@ -13,11 +13,11 @@ use crate::posting;
 pub static COMMAND: Command = Command {
     words: &["mail", "send"],
     also: &[],
-    summary: "send the mail that waits for moderators",
+    summary: "send the waiting mail to moderators",
     about: "\
-Gives each mail in mail.queue/, or those that are named, to the program of post.sendmail on its standard input. What the
-program took (it ended with 0) is removed; the rest stays. Run it now and then where posts to moderated
-groups could not be mailed at once.",
+Passes each mail in mail.queue/, or each NAME, to the command in post.sendmail on its standard
+input. Mail that the command accepted (it exited with 0) is removed; the rest stays in the queue.
+Run this regularly if mail cannot always be sent at once.",
     operands: Operands {
         shown: "NAME...",
         least: 0,
@@ -26,7 +26,7 @@ groups could not be mailed at once.",
     flags: &[DIR, JSON],
     exits: &[Meaning {
         status: Status::NO,
-        when: "some of it still waits",
+        when: "some mail is still in the queue",
     }],
     run,
 };
@@ -45,14 +45,16 @@ fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
         match posting::send(&mail, &settings) {
             Ok(true) => sent += 1,
             Ok(false) => {
-                eprintln!("broadsheet: there is no program to send mail: set post.sendmail");
+                eprintln!(
+                    "broadsheet: mail cannot be sent: post.sendmail is not set, or its program does not exist"
+                );
                 waiting += 1;
                 break;
             }
             // That one tells.
             Err(mail_queue::Error::Busy) => {}
             Err(error) => {
-                eprintln!("broadsheet: {} still waits: {error}", mail.name());
+                eprintln!("broadsheet: {} stays in the queue: {error}", mail.name());
                 waiting += 1;
             }
         }

@@ -17,7 +17,7 @@ pub static COMMAND: Command = Command {
     also: &[],
     summary: "print a manual page",
     about: "\
-Prints the page of a command as roff, or the page that lists all commands.
+Prints the page of a command in roff format, or the page that lists all commands.
 
   broadsheet man rnews | man -l -
   broadsheet man --out man8",
@@ -26,7 +26,11 @@ Prints the page of a command as roff, or the page that lists all commands.
         least: 0,
         most: 2,
     },
-    flags: &[Flag::new("out", "Write the pages of all commands into DIR instead.").value("DIR")],
+    flags: &[Flag::new(
+        "out",
+        "Write the pages of all commands to files in DIR instead.",
+    )
+    .value("DIR")],
     exits: &[],
     run,
 };
@@ -45,7 +49,7 @@ fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
 
 fn write_pages(directory: &Path) -> anyhow::Result<()> {
     fs::create_dir_all(directory)
-        .with_context(|| format!("cannot make {}", directory.display()))?;
+        .with_context(|| format!("cannot create {}", directory.display()))?;
     for command in std::iter::once(None).chain(all().map(Some)) {
         let mut page = Vec::new();
         match command {

@@ -12,38 +12,58 @@ use crate::exit::{Meaning, Status};
 use crate::filing;
 use crate::flags::{Command, DIR, Flag, Given, JSON, Operands};
 use crate::serving;
-use crate::settings::Settings;
+use settings::Settings;
 
 /// The table.
 pub static COMMAND: Command = Command {
     words: &["newsrun"],
     also: &[],
-    summary: "file the batches that wait in in.coming/",
+    summary: "file the batches in in.coming/",
     about: "\
-Files what newsspool and `rnews --spool' have put into in.coming/: grade 0 first, 9 before batches
-without a grade, and in each grade in the order of arrival. What comes meanwhile is filed too. A batch goes
-when its articles are on the disk; one that cannot be read to its end goes to bad/, and is named.
-Files that are none of the names that newsspool gives are left alone.
+Files the batches that newsspool and `rnews --spool' have written to in.coming/: grade 0 first,
+grade 9 before batches without a grade, and in each grade the oldest first. Batches that arrive
+meanwhile are filed too. A batch is removed when its articles are on the disk; a batch with an error
+is moved to bad/ and reported. Files with other names than those that newsspool gives are ignored.
 
-With GRADES, such as 04, only those grades. After `newsrunning off' only grade 0.
+With GRADES, such as 04, only batches of those grades are filed. After `newsrunning off' only grade
+0 is.
 
-Another newsrun at work makes this one end at once, with 0: the first sees what came last. It may be
-killed at any moment: the next one goes on.
+If another newsrun is running, this one exits at once with 0: the other files the new batches as
+well. A newsrun can be killed at any time; the next one continues.
 
   */5 * * * * broadsheet newsrun --dir /srv/news",
-    operands: Operands { shown: "GRADES...", least: 0, most: 10 },
+    operands: Operands {
+        shown: "GRADES...",
+        least: 0,
+        most: 10,
+    },
     flags: &[
         DIR,
         JSON,
-        Flag::classic('s', "suffix", "Only names that end in a dot and this: t for plain batches.").value("SUFFIX"),
-        Flag::classic('h', "no-history", "Do not remember the ids of refused articles."),
+        Flag::classic(
+            's',
+            "suffix",
+            "Only files whose names end in a dot and SUFFIX: t for uncompressed batches.",
+        )
+        .value("SUFFIX"),
+        Flag::classic(
+            'h',
+            "no-history",
+            "Do not store the ids of rejected articles.",
+        ),
     ],
     exits: &[
-        Meaning { status: Status::OK, when: "what waited is filed, or another newsrun is at it, or it is off" },
-        Meaning { status: Status::NO, when: "a batch was bad and is in bad/; the others are filed" },
+        Meaning {
+            status: Status::OK,
+            when: "all batches were filed, or another newsrun is running, or newsrunning is off",
+        },
+        Meaning {
+            status: Status::NO,
+            when: "a batch with an error is in bad/; the others were filed",
+        },
         Meaning {
             status: Status::ATTENTION,
-            when: "something needs attention: disk full, a batch out of step (it is in bad/), a file that cannot be read",
+            when: "an administrator is needed: disk full, a batch with an error (it is in bad/), an unreadable file",
         },
     ],
     run,
@@ -61,7 +81,7 @@ fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
             .copied()
             .collect();
         options.grades = Grades::of(&digits)
-            .ok_or_else(|| given.usage("GRADES are digits, such as 0 or 04".to_owned()))?;
+            .ok_or_else(|| given.usage("GRADES must be digits, such as 0 or 04".to_owned()))?;
     }
     options.suffix = given
         .value("suffix")

@@ -12,14 +12,18 @@ use crate::flags::{Command, DIR, Given, JSON, Operands};
 pub static COMMAND: Command = Command {
     words: &["newsrunning"],
     also: &[],
-    summary: "hold newsrun up, or let it go on",
+    summary: "pause newsrun, or resume it",
     about: "\
-`off' makes the file in.coming/stop: from the next 50 batches on, newsrun files only those of grade 0, and the
-others wait. `on' removes it. Without a word it says which. Batches are taken into in.coming/ all the
-time, and rnews files as ever.
+`off' creates the file in.coming/stop: newsrun then files only batches of grade 0, after at most 50
+others. `on' removes it. Without an operand the command prints the state. Batches are still accepted
+into in.coming/, and rnews still files.
 
   broadsheet newsrunning off",
-    operands: Operands { shown: "on|off", least: 0, most: 1 },
+    operands: Operands {
+        shown: "on|off",
+        least: 0,
+        most: 1,
+    },
     flags: &[DIR, JSON],
     exits: &[],
     run,
@@ -40,7 +44,7 @@ fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
         Some(word) if word == "on" => set_stopped(directory.root(), false)?,
         Some(word) if word == "off" => set_stopped(directory.root(), true)?,
         Some(word) => {
-            let told = format!("on or off, not `{}'", word.display());
+            let told = format!("the operand must be on or off, not `{}'", word.display());
             return Err(given.usage(told).into());
         }
     }

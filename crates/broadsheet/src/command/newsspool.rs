@@ -17,14 +17,14 @@ use crate::spooling;
 pub static COMMAND: Command = Command {
     words: &["newsspool"],
     also: &[],
-    summary: "put batches into in.coming/, to be filed later",
+    summary: "write batches to in.coming/, to be filed later",
     about: "\
-Copies each FILE, or standard input where there is none (or FILE is `-'), into in.coming/ under the
-news directory, for `broadsheet newsrun'. It waits for nobody: filing may go on meanwhile. When the command
-ends with 0, the batches are on the disk. They are copied as they are; an empty one is discarded.
+Copies each FILE, or standard input if there is none (or FILE is `-'), to in.coming/ in the news
+directory, for `broadsheet newsrun'. It never waits for a lock. When the command exits with 0, the
+batches are on the disk. They are copied unchanged; an empty one is discarded.
 
-Where less than incoming.keep_free would stay free, the batch is not taken: the command ends with 75,
-on which uuxqt keeps the request and tries again.
+If less than incoming.keep_free would stay free, the batch is rejected: the command exits with 75,
+and uuxqt keeps the request and retries it.
 
   uux -r -z far!newsspool < batch
   broadsheet newsspool -g 0 < posted-here",
@@ -32,23 +32,24 @@ on which uuxqt keeps the request and tries again.
     flags: &[
         DIR,
         JSON,
-        Flag::classic('i', "immediate", "Then file what waits, as newsrun does."),
+        Flag::classic('i', "immediate", "Then file the waiting batches, as newsrun does."),
         Flag::classic(
             'g',
             "grade",
-            "When its turn is: 0 to 9, before all that have no grade; 0 is filed even when newsrunning is off.",
+            "Grade of the batch, 0 to 9. Batches with a low grade are filed first, those without a grade last. \
+            Grade 0 is filed even after `newsrunning off'.",
         )
         .value("DIGIT"),
     ],
     exits: &[
-        Meaning { status: Status::OK, when: "all of it is on the disk" },
+        Meaning { status: Status::OK, when: "all batches are on the disk" },
         Meaning {
             status: Status::ATTENTION,
-            when: "a batch could not be read or copied; those before it wait",
+            when: "a batch could not be read or copied; those before it are in in.coming/",
         },
         Meaning {
             status: Status::AGAIN,
-            when: "there is no room for a batch: give it again later; those before it wait",
+            when: "the disk is full: retry this batch later; those before it are in in.coming/",
         },
     ],
     run,
@@ -60,7 +61,7 @@ fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
     let grade = match given.value("grade").map(|word| word.as_encoded_bytes()) {
         None => None,
         Some([digit]) if digit.is_ascii_digit() => Grade::of(*digit),
-        Some(_) => return Err(given.usage("-g wants one digit".to_owned()).into()),
+        Some(_) => return Err(given.usage("-g needs one digit".to_owned()).into()),
     };
     let place = |name: &std::ffi::OsString| match name {
         name if name == "-" => Input::Stdin,

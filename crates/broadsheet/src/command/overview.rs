@@ -13,10 +13,10 @@ use crate::flags::{Command, DIR, Given, Operands};
 pub static COMMAND: Command = Command {
     words: &["overview"],
     also: &[],
-    summary: "print a group's overview rows",
+    summary: "print the overview rows of a group",
     about: "\
-Prints the rows as NNTP OVER would send them (RFC 3977, 8.3): number, Subject, From, Date,
-Message-ID, References, bytes, lines, parted by tabs. RANGE is one number, `1-50', or `100-'.",
+Prints the rows that NNTP OVER would send (RFC 3977, 8.3): number, Subject, From, Date, Message-ID,
+References, bytes, lines, separated by tabs. RANGE is a number, `1-50', or `100-'.",
     operands: Operands {
         shown: "GROUP [RANGE]",
         least: 1,
@@ -25,7 +25,7 @@ Message-ID, References, bytes, lines, parted by tabs. RANGE is one number, `1-50
     flags: &[DIR],
     exits: &[Meaning {
         status: Status::NO,
-        when: "there is no such group",
+        when: "the group does not exist",
     }],
     run,
 };
@@ -38,7 +38,7 @@ fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
     let range = match range {
         Some(text) => parse_range(text).ok_or_else(|| {
             given.usage(format!(
-                "a range is `7', `1-50' or `100-', not `{}'",
+                "RANGE must be like `7', `1-50' or `100-', not `{}'",
                 text.display()
             ))
         })?,
@@ -46,7 +46,7 @@ fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
     };
     let reader = Reader::open(directory.root())?;
     if reader.active().find(group.as_encoded_bytes()).is_none() {
-        eprintln!("broadsheet: no group {}", group.display());
+        eprintln!("broadsheet: the group {} does not exist", group.display());
         return Ok(Status::NO);
     }
     reader.overview(group.as_encoded_bytes(), range, |row| {

@@ -15,10 +15,10 @@ use crate::flags::{Command, DIR, Given, JSON, Operands};
 pub static COMMAND: Command = Command {
     words: &["queuelen"],
     also: &[],
-    summary: "count the batches that wait to be taken",
+    summary: "count the batches in the queue of a site",
     about: "\
-Prints how many batches for SITE were made and wait: the jobs that UUCP has for it, or, when its [[site]] table names a
-directory, the files there. `sendbatches' stops when there are as many as the site's queue may have.",
+Prints the number of batches for SITE that are in its queue: its UUCP jobs, or, if its [[site]]
+table names a directory, the files there. `sendbatches' stops when the site's queue is full.",
     operands: Operands {
         shown: "SITE",
         least: 1,

@@ -11,11 +11,12 @@ use crate::flags::{Command, DIR, Given, Operands};
 pub static COMMAND: Command = Command {
     words: &["reload"],
     also: &[],
-    summary: "let the daemon read its settings again",
+    summary: "make the daemon reload its settings",
     about: "\
-The daemon reads broadsheet.toml, sys and the certificate again, all or nothing: where there is a fault it
-is told, and the settings stay as they were. An `active' that was edited is taken up too. Addresses to
-listen at, nntp.threads and nntp.metrics take a new start of the daemon; where they have changed it says so.",
+The daemon reads broadsheet.toml, sys and the certificate again, all or nothing: if one has an
+error, the error is reported and the old settings stay in force. Changes to `active' are read as
+well. The addresses to listen at, nntp.threads and nntp.metrics change only with a restart of the
+daemon; if they differ, that is reported.",
     operands: Operands::NONE,
     flags: &[DIR],
     exits: &[
@@ -25,7 +26,7 @@ listen at, nntp.threads and nntp.metrics take a new start of the daemon; where t
         },
         Meaning {
             status: Status::NO,
-            when: "no daemon runs",
+            when: "no daemon is running",
         },
     ],
     run,
@@ -35,7 +36,7 @@ fn run(given: &Given, _: &mut dyn Write) -> anyhow::Result<Status> {
     let directory = NewsDirectory::meant(given)?;
     let Some((told, status)) = client::reload(directory.root())? else {
         eprintln!(
-            "broadsheet: no daemon serves {}",
+            "broadsheet: no daemon is running for {}",
             directory.root().display()
         );
         return Ok(Status::NO);

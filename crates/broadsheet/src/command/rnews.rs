@@ -14,8 +14,8 @@ use crate::exit::{Meaning, Status};
 use crate::filing;
 use crate::flags::{Command, DIR, Flag, Given, Operands, UsageError};
 use crate::serving;
-use crate::settings::{Settings, Sync};
 use crate::spooling;
+use settings::{Settings, Sync};
 
 /// The table.
 pub static COMMAND: Command = Command {
@@ -23,16 +23,16 @@ pub static COMMAND: Command = Command {
     also: &["relaynews", "cunbatch"],
     summary: "file a batch of articles",
     about: "\
-Reads each FILE, or standard input where there is none (or FILE is `-'): a batch of `#! rnews N'
-articles, one bare article, or a batch compressed with compress, gzip, zstd, bzip2 or xz, with or
-without a `#! cunbatch' line. Each article is checked, filed, numbered and remembered. When the
-command ends with 0, all of it is on the disk.
+Reads each FILE, or standard input if there is none (or FILE is `-'): a batch of `#! rnews N'
+articles, a single article, or a batch compressed with compress, gzip, zstd, bzip2 or xz, with or
+without a `#! cunbatch' line. Each article is checked, filed and numbered, and its Message-ID is
+stored in history. When the command exits with 0, everything is on the disk.
 
-A batch that cannot be read to its end is kept in bad/ under the news directory, and named.
-What happened to each article goes to `log' in the news directory, in the classic form.
-Only one at a time files articles: a second rnews waits for the first, or, when that takes longer than
-incoming.spool_after_seconds says, leaves its batch in in.coming/ for `broadsheet newsrun'. With
---spool it does so at once. Either way the batch is on the disk when the command ends with 0.
+A batch with an error is saved in bad/ in the news directory, and its name is reported. The result
+for each article is written to `log' in the news directory, in the format of C News. Only one
+program files articles at a time. A second rnews waits for the first; if that takes longer than
+incoming.spool_after_seconds, it writes its batch to in.coming/ for `broadsheet newsrun'. With
+--spool it does so at once. In each case the batch is on the disk when the command exits with 0.
 
   broadsheet rnews --dir news < batch
   ln -s broadsheet rnews; BROADSHEET_DIR=news rnews batch1 batch2",
@@ -41,56 +41,57 @@ incoming.spool_after_seconds says, leaves its batch in in.coming/ for `broadshee
         DIR,
         Flag::new(
             "json",
-            "Print, as the last line of standard output, one object: articles, accepted, duplicates, \
-             refused, junked, bytes, seconds.",
+            "Print one object as the last line of standard output: articles, accepted, duplicates, refused, \
+            junked, bytes, seconds.",
         ),
         Flag::new(
             "sync",
-            "When articles are forced to the disk, instead of the setting store.sync: after each, after \
-             each commit and at the end, or never.",
+            "When to sync articles to the disk, instead of the setting store.sync: after each article, after each \
+            commit and at the end, or never.",
         )
         .value("each|commit|none"),
         Flag::new(
             "spool",
-            "File nothing now: put the batches into in.coming/, as newsspool does. With -u, files go once they are there.",
+            "Write the batches to in.coming/, as newsspool does, and file nothing. With -u, files are removed \
+            after that.",
         ),
-        Flag::classic('h', "no-history", "Do not remember the ids of refused articles."),
-        Flag::classic('s', "strict", "End with 1 when any article was refused."),
-        Flag::classic('u', "unlink", "Remove each input file that was read to its end; refused articles go with it."),
-        Flag::classic('x', "no-xref", "Write no Xref into articles filed in one group only."),
+        Flag::classic('h', "no-history", "Do not store the ids of rejected articles."),
+        Flag::classic('s', "strict", "Exit with 1 if an article was rejected."),
+        Flag::classic('u', "unlink", "Remove each input file that was read to its end, even if articles in it were rejected."),
+        Flag::classic('x', "no-xref", "Write no Xref into articles that are filed in only one group."),
         Flag::classic(
             'b',
             "mirror",
-            "Take group and number from the incoming Xref when it names SITE, and leave Path as it is.",
+            "Take groups and numbers from the incoming Xref if it names SITE, and leave Path unchanged.",
         )
         .value("SITE"),
-        Flag::classic('c', "relative-to", "An absolute directory that relative FILEs are taken from.").value("DIR"),
+        Flag::classic('c', "relative-to", "An absolute directory that relative FILEs are in.").value("DIR"),
         Flag::classic(
             'o',
             "older",
-            "Refuse articles whose Date is more than DAYS ago, instead of limits.article_age_days_max.",
+            "Reject articles whose Date is more than DAYS ago, instead of limits.article_age_days_max.",
         )
         .value("DAYS"),
-        Flag::classic('i', "log-output", "Accepted and without effect: log lines always go to `log'."),
-        Flag::classic('r', "log-all", "Accepted and without effect: log lines always go to `log'."),
+        Flag::classic('i', "log-output", "Accepted without effect: log lines always go to `log'."),
+        Flag::classic('r', "log-all", "Accepted without effect: log lines always go to `log'."),
         Flag::refused(
             'a',
             "accept-again",
-            "there are no article files to restore; `broadsheet fsck --repair' rebuilds what is derived",
+            "there are no article files to restore; `broadsheet fsck --repair' rebuilds the derived files",
         ),
-        Flag::refused('d', "debug", "`broadsheet explain FILE' tells what is done with an article, and why"),
-        Flag::refused('n', "note", "no links are made, so there are none to note; refused ids are kept unless -h"),
+        Flag::refused('d', "debug", "`broadsheet explain FILE' shows how an article is processed, and why"),
+        Flag::refused('n', "note", "no links are made, so none can be reported; ids of rejected articles are stored unless -h is given"),
     ],
     exits: &[
-        Meaning { status: Status::OK, when: "everything was read; what was accepted is on the disk" },
-        Meaning { status: Status::NO, when: "a batch was bad, or with -s an article was refused" },
+        Meaning { status: Status::OK, when: "all input was read, and the accepted articles are on the disk" },
+        Meaning { status: Status::NO, when: "a batch has an error, or with -s an article was rejected" },
         Meaning {
             status: Status::ATTENTION,
-            when: "something needs attention: disk full, a batch out of step; the batch is kept",
+            when: "an administrator is needed (disk full, a batch with an error); the batch is saved",
         },
         Meaning {
             status: Status::AGAIN,
-            when: "it was to be spooled and there is no room: give it again later",
+            when: "the batch could not be written to in.coming/ because the disk is full: retry later",
         },
     ],
     run,
@@ -278,7 +279,7 @@ fn inputs(given: &Given) -> Result<Vec<Input>, UsageError> {
     let from = given.value("relative-to").map(Path::new);
     if let Some(from) = from.filter(|from| !from.is_absolute()) {
         return Err(given.usage(format!(
-            "-c wants an absolute directory, not `{}'",
+            "-c needs an absolute directory, not `{}'",
             from.display()
         )));
     }

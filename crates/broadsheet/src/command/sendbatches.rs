@@ -22,7 +22,7 @@ const BATCHLOG: &str = "batchlog";
 /// Where UUCP keeps its jobs.
 pub const UUCP_SPOOL: Flag = Flag::new(
     "uucp-spool",
-    "Where UUCP keeps its jobs, to count those of a site: /var/spool/uucp.",
+    "Directory of UUCP jobs, to count those of a site; default /var/spool/uucp.",
 )
 .value("DIR");
 
@@ -30,16 +30,17 @@ pub const UUCP_SPOOL: Flag = Flag::new(
 pub static COMMAND: Command = Command {
     words: &["sendbatches"],
     also: &[],
-    summary: "make batches of what waits for sites, and send them",
+    summary: "make batches for sites, and send them",
     about: "\
-For each site that gets batches, or each SITE: takes the articles that wait, makes batches of the size it wants, compresses
-them, and gives them to the command or directory it names, until nothing waits or the queue there is full. How is said by the
-site's [[site]] table, and for what that leaves out by its line of batchparms.
+For each site that is fed in batches, or each SITE: makes batches of the waiting articles in the
+size set for the site, compresses them, and passes them to the site's command or directory, until no
+article waits or the site's queue is full. The settings are in the site's [[site]] table, and for
+keys absent there in its line of batchparms.
 
-An article is done with when the command that had its batch ended with 0, or its file was on the disk. When that fails the
-batch waits on, and the next run begins with it.
+An article is done when the command that got its batch exited with 0, or when the file with its
+batch was on the disk. If that fails the batch is retried: the next run sends it first.
 
-What became of each site's batches goes to `batchlog' in the news directory, in the classic form.",
+The result for each site is written to `batchlog' in the news directory, in the format of C News.",
     operands: Operands {
         shown: "SITE...",
         least: 0,
@@ -48,13 +49,13 @@ What became of each site's batches goes to `batchlog' in the news directory, in 
     flags: &[
         DIR,
         JSON,
-        Flag::classic('c', "class", "Only batches of this class, a letter of batchparms; else each site's own, which is u.")
+        Flag::classic('c', "class", "Only batches of this class, a letter of batchparms. The default is the site's own class, or u.")
             .value("CLASS"),
-        Flag::new("unscheduled", "Leave out sites whose `via' has a schedule of its own, as the daemon does."),
-        Flag::new("batches", "Send at most so many batches to each site.").value("N"),
+        Flag::new("unscheduled", "Skip sites whose `via' has a schedule of its own, as the daemon does."),
+        Flag::new("batches", "Send at most N batches to each site.").value("N"),
         Flag::new(
             "command-seconds",
-            "Kill a command that has not taken its batch after so many seconds, instead of 3600; the batch waits on.",
+            "Timeout of a command, instead of 3600 seconds. It is then killed, and the batch is retried later.",
         )
         .value("N"),
         UUCP_SPOOL,
@@ -62,11 +63,11 @@ What became of each site's batches goes to `batchlog' in the news directory, in 
     exits: &[
         Meaning {
             status: Status::OK,
-            when: "nothing waits any more, or as many batches were sent as were asked for",
+            when: "no article waits any more, or the number of batches asked for was sent",
         },
         Meaning {
             status: Status::NO,
-            when: "batches wait: a command failed, a queue or a disk is full, a site is paused or being served",
+            when: "articles wait: a command failed, a queue or a disk is full, a site is paused or busy",
         },
     ],
     run,
@@ -78,7 +79,7 @@ fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
     let class = match given.value("class").map(|word| word.as_bytes()) {
         None => None,
         Some([letter]) if letter.is_ascii_alphabetic() => Some(*letter),
-        Some(_) => return Err(given.usage("-c wants one letter").into()),
+        Some(_) => return Err(given.usage("-c needs one letter").into()),
     };
     let sites = directory.sys(&settings)?;
     let mut reader = Reader::open(directory.root())?;
@@ -104,7 +105,7 @@ fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
             Via::Batch(_) => {}
             other if !given.operands.is_empty() => {
                 let (name, word) = (site_state::shown(name), other.word());
-                eprintln!("broadsheet: {name} gets no batches: it is served by {word}");
+                eprintln!("broadsheet: {name} is not fed in batches, but by {word}");
                 status = Status::NO;
             }
             _ => {}
@@ -182,7 +183,7 @@ fn tell(given: &Given, out: &mut dyn Write, line: &Line, sent: Sent) -> std::io:
         let oversize = sent.oversize;
         writeln!(
             out,
-            "{name}: {oversize} articles larger than a batch may be went alone"
+            "{name}: {oversize} articles are larger than a batch and were sent alone"
         )?;
     }
     if let Some(why) = &why {

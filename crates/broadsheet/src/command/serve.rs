@@ -11,16 +11,16 @@ use crate::flags::{Command, DIR, Flag, Given, Operands, UsageError};
 pub static COMMAND: Command = Command {
     words: &["serve"],
     also: &[],
-    summary: "serve news over NNTP, file what comes, and do what is due",
+    summary: "run the daemon: serve NNTP, file articles, run scheduled tasks",
     about: "\
-Stays in the foreground. Peers and readers are served over NNTP where [nntp] or --listen says; [[access]] says who
-may do what, and without it this machine alone. It files what peers send and readers post, batches that rnews hands
-over, and those that appear in in.coming/. It starts expire and sendbatches as [schedule] says. All other commands work beside it as
-without it: it lends them the lock.
+Runs in the foreground. Serves peers and readers over NNTP at the addresses in [nntp] and --listen;
+[[access]] sets their permissions, and without it only clients on this machine have any. Files the
+articles that peers send and readers post, batches that rnews passes on, and batches in in.coming/.
+Runs expire and sendbatches at the times in [schedule]. All other commands work with or without the
+daemon: it lends them the lock.
 
-It tells systemd when it is ready (Type=notify), and writes what an administrator should know on
-standard error. SIGTERM ends it: the batch in hand is filed to its end first. SIGHUP reads the settings
-again.
+Notifies systemd when it is ready (Type=notify), and logs to standard error. SIGTERM stops it: it
+files the current batch to its end first. SIGHUP reloads the settings.
 
   broadsheet serve --dir /var/spool/news
   broadsheet serve --dir /var/spool/news --listen '[::1]:1119' --listen 127.0.0.1:1119",
@@ -29,18 +29,18 @@ again.
         DIR,
         Flag::new(
             "listen",
-            "Listen here too, besides nntp.listen; may be given more than once. *:119 means all addresses.",
+            "Listen here as well as at nntp.listen; may be repeated. *:119 means all addresses.",
         )
         .value("ADDRESS:PORT"),
         Flag::new(
             "listen-tls",
-            "Listen here too with TLS from the first byte on, besides nntp.listen_tls.",
+            "Listen here with TLS from the first byte, as well as at nntp.listen_tls.",
         )
         .value("ADDRESS:PORT"),
     ],
     exits: &[Meaning {
         status: Status::OK,
-        when: "it was told to stop",
+        when: "the daemon was stopped",
     }],
     run,
 };

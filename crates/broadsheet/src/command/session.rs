@@ -18,13 +18,14 @@ pub static COMMAND: Command = Command {
     also: &[],
     summary: "serve one NNTP session on standard input and output",
     about: "\
-For inetd, a socket unit of systemd with Accept=yes, ssh, or a try by hand. Where standard input is a
-socket, [[access]] goes by the address it comes from; else the visitor is of this machine. It works with
-and without `broadsheet serve'; what is posted or sent is filed under the lock, and is on the disk before
-it is acknowledged. The intake is closed as the daemon's is (`intake pause'), and while less than [nntp] keep_free is free.
-Each session counts for itself: limits on connections and on posts per minute that span sessions are inetd's to set.
-What goes wrong is said on standard error; where that is the client's connection, to syslog (facility news), and the client
-is told to come again.
+For inetd, a systemd socket unit with Accept=yes, ssh, or a manual test. If standard input is a
+socket, [[access]] applies to the address of the client; otherwise the client counts as local. It
+works with and without `broadsheet serve'; articles are filed under the lock, and are on the disk
+before they are acknowledged. Like the daemon, it accepts no articles while the intake is paused
+(`intake pause') or less than [nntp] keep_free is free. Limits on connections and on posts per
+minute are not counted across sessions: set them in inetd. Errors are written to standard error, or,
+if that is the client's connection, to syslog (facility news), and the client is asked to retry
+later.
 
   119 stream tcp nowait news /usr/bin/broadsheet broadsheet session --dir /var/spool/news
   ssh news.example.org broadsheet session --dir /var/spool/news",

@@ -2,15 +2,18 @@
 
 mod serving_text;
 
-use std::io::Write;
+use std::io::{self, Write};
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
 use feed::site_state;
 use relay::incoming::Name;
+use serde::Serialize;
+use serde_json::{Value, json};
 use store::{HistoryLine, Reader};
 
-use crate::daemon::client;
+use crate::answer::Answer;
+use crate::daemon::client::{self, Doing};
 use crate::directory::NewsDirectory;
 use crate::exit::Status;
 use crate::failure;
@@ -22,12 +25,13 @@ use crate::text;
 pub static COMMAND: Command = Command {
     words: &["status"],
     also: &[],
-    summary: "say how the news system does",
+    summary: "show the state of the news system",
     about: "\
-Articles, groups, segments, the newest arrival, batches waiting in in.coming/ and kept in bad/, mail waiting
-in mail.queue/, the feeds for which articles wait (a few by name; all with --json), and whether a daemon
-serves the news directory. Of a daemon: what it filed and how long commits took, whether articles are taken,
-and, where it speaks NNTP, its connections and what each entry of [[access]] sent.",
+Prints articles, groups, segments, the newest arrival, the number of batches in in.coming/ and in
+bad/, the mail in mail.queue/, the feeds with waiting articles (a few by name; all with --json), and
+whether the daemon is running. For a running daemon: the articles it filed, the duration of its
+commits, whether it accepts articles, and, if it serves NNTP, its connections and the articles
+received by each entry of [[access]].",
     operands: Operands::NONE,
     flags: &[DIR, JSON],
     exits: &[],
@@ -36,133 +40,167 @@ and, where it speaks NNTP, its connections and what each entry of [[access]] sen
 
 fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
     let directory = NewsDirectory::meant(given)?;
-    let reader = Reader::open(directory.root())?;
-    let (segments, log_bytes, ids) = reader.extent();
-    let arrival = reader
-        .newest_line()?
-        .and_then(|line| HistoryLine::parse(&line)?.arrival);
-    let (waiting, bad) = (
-        files_in(&directory.file("in.coming"), |name| {
-            Name::parse(name).is_some()
-        }),
-        files_in(&directory.file("bad"), |_| true),
-    );
-    let daemon = client::status(directory.root());
-    let groups = reader.active().len();
-    let mail = inject::mail_queue::list(directory.root())?.len();
-    let feeds = Feeds::look(&directory, &reader);
-    if let Err(error) = &feeds {
-        eprintln!("broadsheet: feeds: {}", failure::text_of(error));
+    let (status, feeds_error) = system_status(&directory)?;
+    if let Some(error) = feeds_error {
+        eprintln!("broadsheet: feeds: {}", failure::text_of(&error));
     }
-    if given.has("json") {
-        let answer = serde_json::json!({
-            "groups": groups, "ids": ids, "segments": segments, "log_bytes": log_bytes,
-            "newest_arrival": arrival, "in_coming": waiting, "bad": bad, "daemon": daemon,
-            "mail_queue": mail, "feeds": feeds.as_ref().ok().map(Feeds::json),
-        });
-        writeln!(out, "{answer}")?;
-        return Ok(Status::OK);
-    }
-    let runs = daemon.as_ref().map_or_else(
-        || match client::is_served(directory.root()) {
-            true => "runs, and does not answer".to_owned(),
-            false => "does not run".to_owned(),
-        },
-        |doing| {
-            format!(
-                "process {} since {}, {}",
-                doing.pid,
-                text::utc(doing.since),
-                doing.state
-            )
-        },
-    );
-    let newest = arrival.map_or_else(|| "none yet".to_owned(), text::utc);
-    for (what, value) in [
-        ("groups", groups.to_string()),
-        ("ids remembered", ids.to_string()),
-        ("segments", segments.to_string()),
-        ("log", text::rough_bytes(log_bytes)),
-        ("newest arrival", newest),
-        ("batches waiting", waiting.to_string()),
-        ("batches in bad/", bad.to_string()),
-        ("mail waiting", mail.to_string()),
-        (
-            "feeds",
-            feeds
-                .as_ref()
-                .map_or_else(|_| "cannot be read".to_owned(), Feeds::text),
-        ),
-        ("daemon", runs),
-    ] {
-        writeln!(out, "{what:16} {value}")?;
-    }
-    if let Some(doing) = &daemon {
-        serving_text::write(&doing.watched, out)?;
-    }
+    given.print(&status, out)?;
     Ok(Status::OK)
 }
 
+/// The state of a news system.
+#[derive(Serialize)]
+pub struct SystemStatus {
+    groups: usize,
+    ids: u64,
+    segments: usize,
+    log_bytes: u64,
+    newest_arrival: Option<i64>,
+    /// Batches that wait, and batches kept for a person.
+    in_coming: usize,
+    bad: usize,
+    mail_queue: usize,
+    /// `None`: they cannot be read.
+    feeds: Option<Feeds>,
+    /// `None`: none answers.
+    daemon: Option<Doing>,
+    #[serde(skip)]
+    is_served: bool,
+}
+
 /// The feeds, and those for which articles wait.
+#[derive(Serialize)]
 struct Feeds {
-    all: usize,
-    behind: Vec<serde_json::Value>,
-    words: Vec<String>,
+    count: usize,
+    behind: Vec<Behind>,
     /// Their files are damaged or lost.
     unreadable: Vec<String>,
 }
 
+#[derive(Serialize)]
+struct Behind {
+    site: String,
+    articles: u64,
+    bytes: u64,
+    oldest_arrival: Option<i64>,
+    paused: bool,
+}
+
+/// Reads the state of a news system, and the error that kept it from reading the feeds.
+///
+/// # Errors
+/// The store or the mail queue cannot be read.
+pub fn system_status(
+    directory: &NewsDirectory,
+) -> anyhow::Result<(SystemStatus, Option<anyhow::Error>)> {
+    let root = directory.root();
+    let reader = Reader::open(root)?;
+    let (segments, log_bytes, ids) = reader.extent();
+    let newest = reader.newest_line()?;
+    let daemon = client::status(root);
+    let feeds = Feeds::read(directory, &reader);
+    let is_batch = |name: &[u8]| Name::parse(name).is_some();
+    let (feeds, error) = match feeds {
+        Ok(feeds) => (Some(feeds), None),
+        Err(error) => (None, Some(error)),
+    };
+    let status = SystemStatus {
+        groups: reader.active().len(),
+        ids,
+        segments,
+        log_bytes,
+        newest_arrival: newest.and_then(|line| HistoryLine::parse(&line)?.arrival),
+        in_coming: files_in(&directory.file("in.coming"), is_batch),
+        bad: files_in(&directory.file("bad"), |_| true),
+        mail_queue: inject::mail_queue::list(root)?.len(),
+        feeds,
+        is_served: daemon.is_some() || client::is_served(root),
+        daemon,
+    };
+    Ok((status, error))
+}
+
+impl Answer for SystemStatus {
+    fn write_text(&self, out: &mut dyn Write) -> io::Result<()> {
+        let daemon = match &self.daemon {
+            Some(doing) => {
+                let since = text::utc(doing.since);
+                format!("process {} since {since}, {}", doing.pid, doing.state)
+            }
+            None if self.is_served => "running, but does not reply".to_owned(),
+            None => "not running".to_owned(),
+        };
+        let newest = self.newest_arrival;
+        let feeds = self.feeds.as_ref();
+        for (what, value) in [
+            ("groups", self.groups.to_string()),
+            ("ids in history", self.ids.to_string()),
+            ("segments", self.segments.to_string()),
+            ("log", text::rough_bytes(self.log_bytes)),
+            (
+                "newest arrival",
+                newest.map_or_else(|| "none yet".to_owned(), text::utc),
+            ),
+            ("batches waiting", self.in_coming.to_string()),
+            ("batches in bad/", self.bad.to_string()),
+            ("mail waiting", self.mail_queue.to_string()),
+            (
+                "feeds",
+                feeds.map_or_else(|| "cannot be read".to_owned(), Feeds::text),
+            ),
+            ("daemon", daemon),
+        ] {
+            writeln!(out, "{what:16} {value}")?;
+        }
+        match &self.daemon {
+            Some(doing) => serving_text::write(&doing.watched, out),
+            None => Ok(()),
+        }
+    }
+
+    fn json(&self) -> Value {
+        json!(self)
+    }
+}
+
 impl Feeds {
-    fn look(directory: &NewsDirectory, reader: &Reader) -> anyhow::Result<Feeds> {
+    fn read(directory: &NewsDirectory, reader: &Reader) -> anyhow::Result<Feeds> {
         let sites = directory.sys(&directory.settings()?.settings)?;
         let names = feeds::names(&sites);
         let (told, untold) = feeds::backlogs(directory, &sites, reader, names.iter().copied())?;
-        let mut feeds = Feeds {
-            all: names.len(),
-            behind: Vec::new(),
-            words: Vec::new(),
-            unreadable: untold
-                .iter()
-                .map(|(name, _)| site_state::shown(name))
-                .collect(),
-        };
-        for feed in told.iter().filter(|feed| feed.backlog.articles > 0) {
-            let name = site_state::shown(feed.name);
-            let (articles, is_paused) = (feed.backlog.articles, feed.look.paused.is_some());
-            feeds.behind.push(serde_json::json!({
-                "site": name, "articles": articles, "bytes": feed.backlog.bytes,
-                "oldest_arrival": feed.backlog.oldest, "paused": is_paused,
-            }));
-            let paused = if is_paused { ", paused" } else { "" };
-            let articles = text::counted(articles, "article");
-            feeds.words.push(format!("{name} ({articles}{paused})"));
-        }
-        Ok(feeds)
-    }
-
-    fn json(&self) -> serde_json::Value {
-        serde_json::json!({ "count": self.all, "behind": self.behind, "unreadable": self.unreadable })
+        let behind = told.iter().filter(|feed| feed.backlog.articles > 0);
+        let behind = behind.map(|feed| Behind {
+            site: site_state::shown(feed.name),
+            articles: feed.backlog.articles,
+            bytes: feed.backlog.bytes,
+            oldest_arrival: feed.backlog.oldest,
+            paused: feed.look.paused.is_some(),
+        });
+        let unreadable = untold.iter().map(|(name, _)| site_state::shown(name));
+        Ok(Feeds {
+            count: names.len(),
+            behind: behind.collect(),
+            unreadable: unreadable.collect(),
+        })
     }
 
     fn text(&self) -> String {
-        let (all, behind) = (self.all, self.words.len());
-        let more = behind.saturating_sub(feeds::NAMED_MOST);
-        let words: Vec<&str> = self
-            .words
-            .iter()
-            .take(feeds::NAMED_MOST)
-            .map(String::as_str)
-            .collect();
-        let words = words.join(", ");
-        let told = match (behind, more) {
-            (0, _) => format!("{all}, nothing waits"),
-            (_, 0) => format!("{all}, articles wait for {behind}: {words}"),
-            _ => format!("{all}, articles wait for {behind}: {words} and {more} more"),
+        let (all, behind) = (self.count, self.behind.len());
+        let named = self.behind.iter().take(feeds::NAMED_MOST).map(|feed| {
+            let paused = if feed.paused { ", paused" } else { "" };
+            let articles = text::counted(feed.articles, "article");
+            format!("{} ({articles}{paused})", feed.site)
+        });
+        let named = named.collect::<Vec<_>>().join(", ");
+        let told = match (behind, behind.saturating_sub(feeds::NAMED_MOST)) {
+            (0, _) => format!("{all}, no articles wait"),
+            (_, 0) => format!("{all}, articles wait for {behind}: {named}"),
+            (_, more) => format!("{all}, articles wait for {behind}: {named} and {more} more"),
         };
         match self.unreadable.as_slice() {
             [] => told,
             [one, ..] => format!(
-                "{told}; {} cannot be read, as {one}: see `broadsheet feed list'",
+                "{told}; {} cannot be read, such as {one}: see `broadsheet feed list'",
                 self.unreadable.len()
             ),
         }

@@ -11,18 +11,19 @@ use crate::flags::{Command, DIR, Given, Operands};
 pub static COMMAND: Command = Command {
     words: &["stop"],
     also: &[],
-    summary: "end the daemon",
-    about: "Ends when the daemon has ended, which first files the batch in hand to its end.",
+    summary: "stop the daemon",
+    about: "\
+Returns when the daemon has exited. It files the current batch to its end first.",
     operands: Operands::NONE,
     flags: &[DIR],
     exits: &[
         Meaning {
             status: Status::OK,
-            when: "the daemon has ended",
+            when: "the daemon has exited",
         },
         Meaning {
             status: Status::NO,
-            when: "no daemon runs",
+            when: "no daemon is running",
         },
     ],
     run,
@@ -34,7 +35,7 @@ fn run(given: &Given, _: &mut dyn Write) -> anyhow::Result<Status> {
         return Ok(Status::OK);
     }
     eprintln!(
-        "broadsheet: no daemon serves {}",
+        "broadsheet: no daemon is running for {}",
         directory.root().display()
     );
     Ok(Status::NO)

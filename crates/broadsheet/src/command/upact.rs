@@ -14,13 +14,13 @@ use crate::flags::{Command, DIR, Flag, Given, JSON, Operands};
 pub static COMMAND: Command = Command {
     words: &["upact"],
     also: &["updatemin", "recovact"],
-    summary: "raise the low marks of active to the articles that are there",
+    summary: "raise the low marks in active to the existing articles",
     about: "\
-Sets each group's low mark to the lowest article that is there, and that of an empty group to one
-more than its high mark. Expire raises low marks itself; this is for groups whose lowest articles
-were cancelled, and for an `active' that was edited or brought over. A low mark never goes back
-(RFC 3977, 6.1.1.2): where it stands above an article, that is told. rnews and readers go on
-meanwhile; a group that was empty and has got an article since keeps its mark until the next run.",
+Sets the low mark of each group to its lowest existing article, and that of an empty group to its
+high mark plus one. Expire raises low marks itself; this command is for groups whose lowest articles
+were cancelled, and for an edited or imported `active'. A low mark never goes down (RFC 3977,
+6.1.1.2): a low mark above an existing article is reported. rnews and readers are not blocked; a
+group that was empty and receives an article during the run keeps its mark until the next run.",
     operands: Operands::NONE,
     flags: &[
         DIR,
@@ -32,16 +32,15 @@ meanwhile; a group that was empty and has got an article since keeps its mark un
         Flag::classic(
             'b',
             "both",
-            "Without effect: a high mark below a number that was given is raised by whatever opens the store \
-             to write, this command too.",
+            "Accepted without effect: every command that writes raises a high mark that is too low.",
         ),
         Flag::classic(
             'p',
             "p",
-            "Taken for the sake of old scripts, without effect: no directories are read here.",
+            "Accepted without effect for old scripts: no directories are read.",
         ),
         Flag::classic('s', "s", "As -p."),
-        Flag::refused('#', "hash", "no directories are read here; leave it out"),
+        Flag::refused('#', "hash", "no directories are read; omit it"),
     ],
     exits: &[],
     run,

@@ -15,15 +15,16 @@ use crate::user_edit::{NO_SCRAM, edit, new_name};
 pub static COMMAND: Command = Command {
     words: &["user", "add"],
     also: &[],
-    summary: "let somebody log in",
+    summary: "add a user who can log in",
     about: "\
-Adds a user who can log in over NNTP. The password is asked for on the terminal, twice, or read as one
-line from standard input. Kept are what argon2id makes of it and, for SCRAM-SHA-256, what 50,000 rounds
-of SHA-256 do, in the file users, which only its owner can read. It counts at once, without a reload.
-Name and password are kept in the form of SASLprep (RFC 4013), so that it does not matter how a keyboard
-makes a sign; what that forbids, as emoji, is refused.
+Adds a user who can log in over NNTP. The password is read from the terminal, twice, or as one line
+from standard input. The file `users', which only its owner can read, stores the argon2id hash of
+the password and, for SCRAM-SHA-256, a verifier made with 50,000 iterations. The user can log in at
+once, without a reload. Name and password are normalized with SASLprep (RFC 4013), so that equal
+characters from different keyboards match; characters that it forbids, such as emoji, are rejected.
 
-What a user may do stands in the [[access]] tables of broadsheet.toml; `access explain' tells it.
+The permissions of a user are in the [[access]] tables of broadsheet.toml; `access explain' shows
+them.
 
   broadsheet user add anna
   broadsheet user add backup --no-password --certificate sha256:12ab...",
@@ -36,15 +37,16 @@ What a user may do stands in the [[access]] tables of broadsheet.toml; `access e
         DIR,
         Flag::new(
             "certificate",
-            "Fingerprints of TLS certificates that stand for the user (SASL EXTERNAL): `sha256:' and 64 hexadecimal digits, commas between them.",
+            "Fingerprints of TLS certificates that the user can log in with (SASL EXTERNAL): `sha256:' and 64 \
+            hexadecimal digits, separated by commas.",
         )
         .value("LIST"),
-        Flag::new("no-password", "The user has a certificate only."),
+        Flag::new("no-password", "The user can log in only with a certificate."),
         NO_SCRAM,
     ],
     exits: &[Meaning {
         status: Status::NO,
-        when: "there is such a user already, the password cannot be one, or a certificate is somebody else's",
+        when: "the user exists already, the password is not valid, or another user has the certificate",
     }],
     run,
 };
@@ -60,12 +62,12 @@ fn run(given: &Given, _: &mut dyn Write) -> anyhow::Result<Status> {
         .collect::<Result<Vec<_>, _>>()?;
     let has_password = !given.has("no-password");
     if !has_password && certificates.is_empty() {
-        return Err(given.usage("--no-password wants a --certificate").into());
+        return Err(given.usage("--no-password needs --certificate").into());
     }
     directory.settings()?;
     if Users::read(directory.root())?.named(&name).is_some() {
         eprintln!(
-            "broadsheet: there is a user `{name}' already; `user passwd' gives another password"
+            "broadsheet: the user `{name}' exists already; `user passwd' changes the password"
         );
         return Ok(Status::NO);
     }

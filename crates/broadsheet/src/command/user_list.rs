@@ -1,11 +1,11 @@
 //! `broadsheet user list`
 
-use std::io::Write;
+use std::io::{self, Write};
 
-use access::fingerprint_text;
-use access::{User, Users};
-use serde_json::json;
+use access::{User, Users, fingerprint_text};
+use serde_json::{Value, json};
 
+use crate::answer::Answer;
 use crate::directory::NewsDirectory;
 use crate::exit::Status;
 use crate::flags::{Command, DIR, Given, JSON, Operands};
@@ -14,10 +14,10 @@ use crate::flags::{Command, DIR, Given, JSON, Operands};
 pub static COMMAND: Command = Command {
     words: &["user", "list"],
     also: &[],
-    summary: "list the users, and how each logs in",
+    summary: "list the users, and how each can log in",
     about: "\
-Prints each user with what he can log in with: a password, SCRAM (a proof that he knows it), certificates.
-With --json an object a line.",
+Prints each user with the ways to log in: password, SCRAM (a proof that the client knows the
+password), certificates. With --json, an object a line.",
     operands: Operands::NONE,
     flags: &[DIR, JSON],
     exits: &[],
@@ -28,34 +28,35 @@ fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
     let directory = NewsDirectory::meant(given)?;
     directory.settings()?;
     for user in Users::read(directory.root())?.iter() {
-        let certificates: Vec<String> = user.certificates.iter().map(fingerprint_text).collect();
-        match given.has("json") {
-            true => {
-                let line = json!({
-                    "user": user.name,
-                    "password": user.password.is_some(),
-                    "scram": user.scram.is_some(),
-                    "certificates": certificates,
-                });
-                writeln!(out, "{line}")?;
-            }
-            false => writeln!(out, "{}: {}", user.name, ways(user, &certificates))?,
-        }
+        given.print(user, out)?;
     }
     Ok(Status::OK)
 }
 
-fn ways(user: &User, certificates: &[String]) -> String {
-    let mut ways = Vec::new();
-    if user.password.is_some() {
-        ways.push("password".to_owned());
+impl Answer for User {
+    fn write_text(&self, out: &mut dyn Write) -> io::Result<()> {
+        let ways = [
+            self.password.as_ref().map(|_| "password".to_owned()),
+            self.scram.as_ref().map(|_| "SCRAM-SHA-256".to_owned()),
+        ];
+        let ways = ways.into_iter().flatten();
+        let ways: Vec<String> = ways.chain(fingerprints(self)).collect();
+        match ways.is_empty() {
+            true => writeln!(out, "{}: cannot log in", self.name),
+            false => writeln!(out, "{}: {}", self.name, ways.join(", ")),
+        }
     }
-    if user.scram.is_some() {
-        ways.push("SCRAM-SHA-256".to_owned());
+
+    fn json(&self) -> Value {
+        json!({
+            "user": self.name,
+            "password": self.password.is_some(),
+            "scram": self.scram.is_some(),
+            "certificates": fingerprints(self).collect::<Vec<_>>(),
+        })
     }
-    ways.extend(certificates.iter().cloned());
-    match ways.is_empty() {
-        true => "cannot log in".to_owned(),
-        false => ways.join(", "),
-    }
+}
+
+fn fingerprints(user: &User) -> impl Iterator<Item = String> {
+    user.certificates.iter().map(fingerprint_text)
 }

@@ -14,10 +14,10 @@ use crate::user_edit::{NO_SCRAM, edit, name};
 pub static COMMAND: Command = Command {
     words: &["user", "passwd"],
     also: &[],
-    summary: "give a user another password",
+    summary: "change the password of a user",
     about: "\
-The password is asked for on the terminal, twice, or read as one line from standard input. It counts
-from the next login on; who is connected stays so.",
+The password is read from the terminal, twice, or as one line from standard input. It applies from
+the next login; open connections are not affected.",
     operands: Operands {
         shown: "NAME",
         least: 1,
@@ -26,7 +26,7 @@ from the next login on; who is connected stays so.",
     flags: &[DIR, NO_SCRAM],
     exits: &[Meaning {
         status: Status::NO,
-        when: "there is no such user, or the password cannot be one",
+        when: "the user does not exist, or the password is not valid",
     }],
     run,
 };
@@ -37,7 +37,7 @@ fn run(given: &Given, _: &mut dyn Write) -> anyhow::Result<Status> {
     directory.settings()?;
     let users = Users::read(directory.root())?;
     let Some(mut made) = users.named(&name).cloned() else {
-        eprintln!("broadsheet: there is no user `{name}'; `user list' shows them");
+        eprintln!("broadsheet: the user `{name}' does not exist; see `user list'");
         return Ok(Status::NO);
     };
     let name = made.name.clone();
@@ -49,7 +49,7 @@ fn run(given: &Given, _: &mut dyn Write) -> anyhow::Result<Status> {
     }
     edit(&directory, |users| {
         let Some(old) = users.named(&name) else {
-            return Err(Error::Unfit(format!("there is no user `{name}' any more")));
+            return Err(Error::Unfit(format!("the user `{name}' no longer exists")));
         };
         let certificates = old.certificates.clone();
         users.change(User {

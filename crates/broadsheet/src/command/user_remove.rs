@@ -11,9 +11,9 @@ use crate::user_edit::{edit, name};
 pub static COMMAND: Command = Command {
     words: &["user", "remove"],
     also: &[],
-    summary: "let somebody log in no more",
+    summary: "remove a user",
     about: "\
-Takes a user out of the file users. Who is connected stays so until he leaves.",
+Removes a user from the file `users'. Open connections of the user are not closed.",
     operands: Operands {
         shown: "NAME",
         least: 1,
@@ -22,7 +22,7 @@ Takes a user out of the file users. Who is connected stays so until he leaves.",
     flags: &[DIR],
     exits: &[Meaning {
         status: Status::NO,
-        when: "there is no such user",
+        when: "the user does not exist",
     }],
     run,
 };

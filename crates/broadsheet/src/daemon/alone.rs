@@ -7,7 +7,7 @@ use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant, SystemTime};
 
-use server::{ArticleBatch, ArticleSink, Intake, Outcome};
+use server::{ArticleBatch, ArticleSink, Intake, TransferOutcome};
 use store::Published;
 
 use super::group_commit::GroupCommit;
@@ -18,8 +18,8 @@ use super::posts::Posts;
 use super::sandbox::{Sandbox, Starter};
 use super::{client, journal, say, wire};
 use crate::directory::NewsDirectory;
-use crate::settings::Settings;
 use crate::{failure, filing, serving};
+use settings::Settings;
 
 /// How long an article waits for others that file.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -109,10 +109,10 @@ impl Alone {
         intake_queue.put(batch);
         if let Err(error) = self.file_all(&intake_queue) {
             say(&failure::text_of(&error));
-            let outcome = Outcome::TryLater(wire::told(&error).as_bytes().to_vec());
+            let outcome = TransferOutcome::Deferred(wire::told(&error).as_bytes().to_vec());
             while let Some(mut batch) = intake_queue.take(Duration::ZERO) {
-                batch.judge_rest(&outcome);
-                batch.send_back();
+                batch.set_remaining(&outcome);
+                batch.return_to_sender();
             }
         }
     }
@@ -171,8 +171,8 @@ impl ArticleSink for Alone {
         if let Err(unsent) = self.files.send((batch, done)) {
             // It ends with the process only.
             let (mut batch, _) = unsent.0;
-            batch.judge_rest(&Outcome::TryLater(b"Cannot file now".to_vec()));
-            batch.send_back();
+            batch.set_remaining(&TransferOutcome::Deferred(b"Cannot file now".to_vec()));
+            batch.return_to_sender();
         }
         // It has come back by then; and what was filed is there for who asks next.
         let _ = wait.recv();
@@ -186,7 +186,7 @@ impl ArticleSink for Alone {
         self.intake_state.intake()
     }
 
-    fn tell(&self, event: &server::Event<'_>) {
+    fn log(&self, event: &server::Event<'_>) {
         journal::note_event(event);
     }
 

@@ -21,8 +21,8 @@ use store::control_socket;
 
 use crate::exit::{self, Meaning};
 
-pub use super::request::FileRequest;
-use super::request::{Answer, Doing, Filed};
+use super::request::{Answer, Filed};
+pub use super::request::{Doing, FileRequest};
 
 /// The lock that keeps two daemons apart.
 pub const LOCK: &str = "lock.serve";
@@ -293,7 +293,7 @@ pub fn look_at_feeds(dir: &Path) {
 /// What commands say that need a daemon.
 pub const NO_DAEMON: Meaning = Meaning {
     status: exit::Status::NO,
-    when: "no daemon runs",
+    when: "no daemon is running",
 };
 
 /// The exit status of a command that asked the daemon; says it where there is none.

@@ -168,7 +168,7 @@ impl Nntp {
             logins: counts.logins.read(),
             logins_failed: counts.logins_failed.read(),
             damaged: counts.damaged.read(),
-            in_flight_bytes: server.on_the_way_bytes() as u64,
+            in_flight_bytes: server.in_flight_bytes() as u64,
             entries: counts.entries().iter().map(Entry::look).collect(),
         }
     }

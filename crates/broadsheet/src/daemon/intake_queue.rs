@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 use std::time::{Duration, Instant};
 
-use server::{ArticleBatch, Intake, Outcome};
+use server::{ArticleBatch, Intake, TransferOutcome};
 
 use super::journal;
 use super::lock::lock;
@@ -107,11 +107,11 @@ impl IntakeQueue {
 
     /// None of what waits is taken, for this reason.
     pub fn send_all_back(&self, why: &str) {
-        let outcome = Outcome::TryLater(why.as_bytes().to_vec());
+        let outcome = TransferOutcome::Deferred(why.as_bytes().to_vec());
         let waiting = std::mem::take(&mut *lock(&self.batches));
         for mut batch in waiting {
-            batch.judge_rest(&outcome);
-            batch.send_back();
+            batch.set_remaining(&outcome);
+            batch.return_to_sender();
         }
     }
 

@@ -24,9 +24,6 @@ const VALUE_BYTES_MAX: usize = 400;
 static IS_JSON: AtomicBool = AtomicBool::new(false);
 static LIMITS: Mutex<BTreeMap<&'static str, Limit>> = Mutex::new(BTreeMap::new());
 
-/// What setting `log_format` may say.
-pub const FORMATS: [&str; 2] = ["text", "json"];
-
 /// Goes by the setting from now on.
 pub fn set_format(format: &str) {
     IS_JSON.store(format == "json", Ordering::Relaxed);
@@ -200,7 +197,7 @@ pub fn note_event(event: &Event<'_>) {
             ];
             note("connection_timed_out", fields);
         }
-        Event::LetGo {
+        Event::Discard {
             address: from,
             entry,
             what,

@@ -7,6 +7,8 @@ use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use anyhow::Context;
+
 use super::sandbox::{Role, Sandbox};
 use super::say;
 use super::writer_handle::WriterHandle;
@@ -21,45 +23,13 @@ const PATIENCE: Duration = Duration::from_secs(2);
 /// How long nothing is accepted after accepting failed (no descriptors are left).
 const PAUSE: Duration = Duration::from_secs(1);
 
-/// Where metrics are served.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Address(SocketAddr);
-
-impl Address {
-    /// Reads setting `nntp.metrics`; `None`: nowhere.
-    ///
-    /// # Errors
-    /// What is wrong with it.
-    pub fn parse(text: &str) -> Result<Option<Address>, String> {
-        let text = text.trim();
-        if text.is_empty() {
-            return Ok(None);
-        }
-        let (is_open, address) = match text.strip_prefix("open ") {
-            Some(address) => (true, address.trim()),
-            None => (false, text),
-        };
-        let address: SocketAddr = address.parse().map_err(|_| {
-            format!("wants an address with a port (127.0.0.1:9119), not `{address}'")
-        })?;
-        if !is_open && !address.ip().is_loopback() {
-            return Err(format!(
-                "{address} can be reached by other machines, and everybody there may read the metrics; if that is meant, say \"open {address}\""
-            ));
-        }
-        Ok(Some(Address(address)))
-    }
-
-    /// Opens the socket.
-    ///
-    /// # Errors
-    /// Which address, and why not.
-    pub fn listen(self) -> anyhow::Result<TcpListener> {
-        TcpListener::bind(self.0).map_err(|error| {
-            let told = format!("cannot serve metrics at {} (nntp.metrics)", self.0);
-            anyhow::Error::new(error).context(told)
-        })
-    }
+/// Opens the socket at the address of `nntp.metrics`.
+///
+/// # Errors
+/// The address, and the cause.
+pub fn listen(address: SocketAddr) -> anyhow::Result<TcpListener> {
+    TcpListener::bind(address)
+        .with_context(|| format!("cannot serve metrics at {address} (nntp.metrics)"))
 }
 
 /// Answers for ever, in a thread of its own.
@@ -204,17 +174,6 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn addresses_beyond_loopback_have_to_be_meant() {
-        assert_eq!(Address::parse(" "), Ok(None));
-        for good in ["127.0.0.1:9119", "[::1]:9119", "open 0.0.0.0:9119"] {
-            assert!(matches!(Address::parse(good), Ok(Some(_))), "{good}");
-        }
-        let told = Address::parse("0.0.0.0:9119").unwrap_err();
-        assert!(told.ends_with("say \"open 0.0.0.0:9119\""), "{told}");
-        assert!(Address::parse("localhost").is_err());
-    }
-
-    #[test]
     fn only_get_and_head_of_the_page() {
         let cases: [(&[u8], Reply); 8] = [
             (b"GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n", Reply::Page),
@@ -239,8 +198,8 @@ mod tests {
 
     proptest! {
         #[test]
-        fn no_bytes_make_it_panic(bytes: Vec<u8>, text: String) {
-            let _ = (judge(&bytes), Address::parse(&text));
+        fn no_bytes_make_it_panic(bytes: Vec<u8>) {
+            let _ = judge(&bytes);
         }
     }
 }

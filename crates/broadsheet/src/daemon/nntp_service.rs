@@ -12,7 +12,7 @@ use store::Published;
 use super::sandbox::{Role, Sandbox, Starter};
 use super::say;
 use crate::directory::NewsDirectory;
-use crate::settings::Settings;
+use settings::Settings;
 
 /// Where the command line wants it to listen, besides the settings.
 #[derive(Debug, Clone, Default)]
@@ -54,7 +54,7 @@ fn capabilities(settings: &Settings, has_tls: bool) -> Capabilities {
         has_compression: true,
         has_plaintext_passwords: nntp.plaintext_passwords,
         article_bytes_max: usize::try_from(settings.limits.article_bytes_max).unwrap_or(usize::MAX),
-        switched_off: off.into_iter().map(access::Feature::capability).collect(),
+        disabled: off.into_iter().map(access::Feature::capability).collect(),
     }
 }
 

@@ -19,7 +19,7 @@ use super::sandbox::Starter;
 use super::say;
 use crate::directory::NewsDirectory;
 use crate::posting;
-use crate::settings::Settings;
+use settings::Settings;
 
 /// Mails that are being handed to the mail program at once; more wait in mail.queue/ for `broadsheet mail send`.
 pub const MAILS_MAX: usize = 4;

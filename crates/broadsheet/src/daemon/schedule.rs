@@ -22,7 +22,7 @@ use groups::sites::Via;
 use relay::log::Now;
 
 use super::say;
-use crate::settings::Settings;
+use settings::Settings;
 
 /// The file in the news directory that tells when each task was started last.
 const STARTED: &str = "schedule";

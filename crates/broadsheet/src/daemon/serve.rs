@@ -9,7 +9,7 @@ use store::{Lock, Published};
 
 use super::event::Event;
 use super::lock::lock;
-use super::metrics::{self, Address};
+use super::metrics;
 use super::nntp_service::{self, Listen};
 use super::notify::{notify, start_watchdog};
 use super::sandbox::{Sandbox, Starter};
@@ -36,8 +36,9 @@ pub fn serve(directory: NewsDirectory, more: &Listen) -> anyhow::Result<Status> 
     };
     let listeners = nntp_service::listen(&files.settings, more)?;
     let certificates = nntp_service::certificates(&directory, &files.settings)?;
-    let metrics = Address::parse(&files.settings.nntp.metrics).map_err(anyhow::Error::msg)?;
-    let metrics = metrics.map(Address::listen).transpose()?;
+    let metrics = files.settings.nntp.metrics_address();
+    let metrics = metrics.map_err(anyhow::Error::msg)?;
+    let metrics = metrics.map(metrics::listen).transpose()?;
     let settings = files.settings.clone();
     let published = Published::new();
     let (sender, events) = channel();

@@ -7,7 +7,7 @@ use groups::Sender;
 use relay::Now;
 use relay::file::{Filer, Verdict};
 use relay::reason::RefusalKind;
-use server::{ArticleBatch, Outcome, What};
+use server::{ArticleBatch, TransferOutcome, What};
 
 use super::group_commit::GroupCommit;
 use super::intake_queue::IntakeQueue;
@@ -77,12 +77,12 @@ pub fn file(
 fn commit(filer: &mut Filer, filed: &mut Vec<ArticleBatch>) -> anyhow::Result<()> {
     match filer.commit() {
         Ok(()) => {
-            filed.drain(..).for_each(ArticleBatch::send_back);
+            filed.drain(..).for_each(ArticleBatch::return_to_sender);
             Ok(())
         }
         // They are on the disk.
         Err(error) if error.is_of_log() => {
-            filed.drain(..).for_each(ArticleBatch::send_back);
+            filed.drain(..).for_each(ArticleBatch::return_to_sender);
             Err(error.into())
         }
         Err(error) => {
@@ -108,10 +108,10 @@ pub fn told(error: &anyhow::Error) -> &'static str {
 /// Nothing since the last commit counts as taken.
 fn give_up(filer: &mut Filer, filed: &mut Vec<ArticleBatch>, why: &str) {
     filer.abandon();
-    let outcome = Outcome::TryLater(why.as_bytes().to_vec());
+    let outcome = TransferOutcome::Deferred(why.as_bytes().to_vec());
     for mut batch in filed.drain(..) {
-        batch.take_back(&outcome);
-        batch.send_back();
+        batch.revoke_accepted(&outcome);
+        batch.return_to_sender();
     }
 }
 
@@ -131,12 +131,14 @@ fn file_parcel(batch: &mut ArticleBatch, filer: &mut Filer, posts: &Posts) -> an
                         posted = Some(id);
                         outcome(verdict)
                     }
-                    Ok(Made::Mailed) => (Outcome::Taken, RefusalKind::Other),
-                    Ok(Made::Refused(why, kind)) => (Outcome::Refused(why.into_bytes()), kind),
+                    Ok(Made::Mailed) => (TransferOutcome::Accepted, RefusalKind::Other),
+                    Ok(Made::Refused(why, kind)) => {
+                        (TransferOutcome::Refused(why.into_bytes()), kind)
+                    }
                     Err(error) => {
                         say(&failure::text_of(&error));
                         let why = told(&error).as_bytes().to_vec();
-                        (Outcome::TryLater(why), RefusalKind::Other)
+                        (TransferOutcome::Deferred(why), RefusalKind::Other)
                     }
                 }
             }
@@ -147,11 +149,11 @@ fn file_parcel(batch: &mut ArticleBatch, filer: &mut Filer, posts: &Posts) -> an
             }
         };
         if let Some(id) = posted {
-            batch.name(&id);
+            batch.set_message_id(&id);
         }
         match outcome {
-            Outcome::Refused(why) => batch.judge_refused(why, counted(kind)),
-            outcome => batch.judge(outcome),
+            TransferOutcome::Refused(why) => batch.set_refused(why, counted(kind)),
+            outcome => batch.set_outcome(outcome),
         }
     }
     Ok(())
@@ -171,12 +173,12 @@ fn counted(kind: RefusalKind) -> What {
 }
 
 /// What the sender hears, and what a refusal is counted as.
-fn outcome(verdict: Verdict) -> (Outcome, RefusalKind) {
+fn outcome(verdict: Verdict) -> (TransferOutcome, RefusalKind) {
     match verdict {
-        Verdict::Filed | Verdict::Junked => (Outcome::Taken, RefusalKind::Other),
-        Verdict::Duplicate => (Outcome::Duplicate, RefusalKind::Other),
+        Verdict::Filed | Verdict::Junked => (TransferOutcome::Accepted, RefusalKind::Other),
+        Verdict::Duplicate => (TransferOutcome::Duplicate, RefusalKind::Other),
         Verdict::Refused(refusal) | Verdict::NeedsAttention(refusal) => {
-            (Outcome::Refused(refusal.text), refusal.kind)
+            (TransferOutcome::Refused(refusal.text), refusal.kind)
         }
     }
 }

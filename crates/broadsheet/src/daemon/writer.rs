@@ -41,7 +41,7 @@ use crate::command::newsrun;
 use crate::directory::NewsDirectory;
 use crate::exit;
 use crate::failure;
-use crate::settings::{self, Settings};
+use settings::Settings;
 
 /// Where filing of in.coming/ was stopped (a full disk), it is tried again after a second, and after twice as long each time, at
 /// most five minutes.

@@ -112,7 +112,7 @@ impl ArticleSink for WriterHandle {
         self.intake_queue.intake()
     }
 
-    fn tell(&self, event: &server::Event<'_>) {
+    fn log(&self, event: &server::Event<'_>) {
         journal::note_event(event);
     }
 }

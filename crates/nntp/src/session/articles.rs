@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use crate::backend::{Article, ArticlePosition, Backend};
-use crate::command::{Part, Which};
-use crate::out::{Out, SharedBytes};
+use crate::command::{ArticleArgument, Part};
+use crate::out::{OutBuffer, SharedBytes};
 
 use super::Session;
 use super::reply::{NO_CURRENT, NO_ID, NO_NUMBER, push_found, refuse};
@@ -13,19 +13,19 @@ impl Session {
     pub(super) fn get<W: Backend>(
         &mut self,
         part: Part,
-        which: Which<'_>,
+        which: ArticleArgument<'_>,
         backend: &mut W,
-        out: &mut Out,
+        out: &mut OutBuffer,
     ) {
         let (number, missing) = match which {
-            Which::Id(id) => {
-                if let Some(place) = Session::readable(id, backend, out) {
-                    send(part, 0, place, NO_ID, backend, out);
+            ArticleArgument::Id(id) => {
+                if let Some(position) = Session::readable(id, backend, out) {
+                    send(part, 0, position, NO_ID, backend, out);
                 }
                 return;
             }
-            Which::Number(number) => (Some(number), NO_NUMBER),
-            Which::Current => (None, NO_CURRENT),
+            ArticleArgument::Number(number) => (Some(number), NO_NUMBER),
+            ArticleArgument::Current => (None, NO_CURRENT),
         };
         let Some(selected) = self.reader.selected(backend, out) else {
             return;
@@ -33,43 +33,43 @@ impl Session {
         let Some(number) = number.or(selected.current) else {
             return out.push(missing);
         };
-        match backend.place(&selected.group, number) {
-            Ok(Some(place)) => {
-                if send(part, number, place, missing, backend, out) {
+        match backend.position(&selected.group, number) {
+            Ok(Some(position)) => {
+                if send(part, number, position, missing, backend, out) {
                     selected.current = Some(number);
                 }
             }
             Ok(None) => out.push(missing),
-            Err(trouble) => refuse(trouble, out),
+            Err(error) => refuse(error, out),
         }
     }
 
-    /// Where the article with an id lies. One in closed groups only is answered as one that is not here, though logging in might
-    /// open them: nobody could tell else for which ids to ask for a login.
+    /// Finds a readable article by its message-id, or replies. An article in closed groups gets the reply of a missing one, although
+    /// logging in might open them: its existence must not show.
     pub(super) fn readable<W: Backend>(
         id: &[u8],
         backend: &mut W,
-        out: &mut Out,
+        out: &mut OutBuffer,
     ) -> Option<ArticlePosition> {
         match backend.find(id) {
-            Ok(Some(found)) if found.may_be_read => return Some(found.place),
+            Ok(Some(found)) if found.may_be_read => return Some(found.position),
             Ok(_) => out.push(NO_ID),
-            Err(trouble) => refuse(trouble, out),
+            Err(error) => refuse(error, out),
         }
         None
     }
 }
 
-/// Sends an article, or a part of it. False: there is none, which is said.
+/// Sends an article or a part of it. Returns false, after the reply `missing`, if there is none.
 fn send<W: Backend>(
     part: Part,
     number: u64,
-    place: ArticlePosition,
+    position: ArticlePosition,
     missing: &[u8],
     backend: &mut W,
-    out: &mut Out,
+    out: &mut OutBuffer,
 ) -> bool {
-    match backend.article(place) {
+    match backend.article(position) {
         Ok(Some(article)) => {
             push(part, number, &article, out);
             drop(article);
@@ -79,12 +79,12 @@ fn send<W: Backend>(
             return true;
         }
         Ok(None) => out.push(missing),
-        Err(trouble) => refuse(trouble, out),
+        Err(error) => refuse(error, out),
     }
     false
 }
 
-fn push(part: Part, number: u64, article: &Article<'_>, out: &mut Out) {
+fn push(part: Part, number: u64, article: &Article<'_>, out: &mut OutBuffer) {
     let code = match part {
         Part::Article => b"220 ",
         Part::Head => b"221 ",
@@ -94,7 +94,7 @@ fn push(part: Part, number: u64, article: &Article<'_>, out: &mut Out) {
     let mut writing = out.text();
     let text: &mut Vec<u8> = &mut writing;
     push_found(code, number, article.id, text);
-    let lent = match (part, &article.lent) {
+    let shared = match (part, &article.shared) {
         (Part::Stat, _) => return,
         (Part::Head, _) => {
             text.extend_from_slice(article.header);
@@ -105,22 +105,22 @@ fn push(part: Part, number: u64, article: &Article<'_>, out: &mut Out) {
             let body = body(article.wire, article.header.len());
             return text.extend_from_slice(article.wire.get(body..).unwrap_or(b".\r\n"));
         }
-        (Part::Article | Part::Body, Some(lent)) => lent,
+        (Part::Article | Part::Body, Some(shared)) => shared,
     };
     drop(writing);
-    lend(part, article.header.len(), lent, out);
+    push_shared_part(part, article.header.len(), shared, out);
 }
 
-fn lend(part: Part, header: usize, lent: &Arc<dyn SharedBytes>, out: &mut Out) {
-    let wire = lent.bytes();
+fn push_shared_part(part: Part, header: usize, shared: &Arc<dyn SharedBytes>, out: &mut OutBuffer) {
+    let wire = shared.bytes();
     let start = match part {
         Part::Body => body(wire, header),
         _ => 0,
     };
-    out.lend(Arc::clone(lent), start..wire.len());
+    out.push_shared(Arc::clone(shared), start..wire.len());
 }
 
-/// Where the body begins: behind the empty line that ends the header. An article without one has no body.
+/// Offset of the body: after the empty line that ends the header. An article without that line has no body.
 fn body(wire: &[u8], header: usize) -> usize {
     match wire.get(header..) {
         Some([b'\r', b'\n', ..]) => header + 2,

@@ -1,23 +1,23 @@
 //! OVER, HDR and XPAT (RFC 3977, 8; RFC 2980, 2.6, 2.8 and 2.9).
 //!
-//! Fields that the overview has are taken from its rows, others from the articles.
+//! Fields of the overview come from its rows, others from the articles.
 
 use article::scan::lowest;
 use article::{decimal, syntax};
 use groups::Wildmat;
 
 use crate::backend::{Backend, BackendError};
-use crate::command::Articles;
-use crate::out::Out;
+use crate::command::RangeArgument;
+use crate::out::OutBuffer;
 use crate::range::Range;
 
 use super::Session;
-use super::reply::{NO_CURRENT, NO_ID, NO_NUMBER, PIECE_BYTES, Slice, refuse};
+use super::reply::{NO_CURRENT, NO_ID, NO_NUMBER, PIECE_BYTES, TimeSlice, refuse};
 
-/// So many articles are looked into for a piece of an answer.
+/// Articles read for a piece of a long reply.
 const ARTICLES_MAX: usize = 256;
 
-/// An answer to HDR, XHDR or XPAT.
+/// An unfinished reply to HDR, XHDR or XPAT.
 #[derive(Debug)]
 pub(super) struct Headers {
     range: Range,
@@ -25,29 +25,29 @@ pub(super) struct Headers {
     form: Form,
 }
 
-/// Where a field is found.
+/// Source of a field.
 #[derive(Debug, Clone)]
 enum Field {
-    /// In this column of the overview; the number is column 0.
+    /// This column of the overview; the article number is column 0.
     Column(usize),
-    /// Behind the fixed columns, with its name.
+    /// The column after the fixed ones that begins with the field's name.
     Xref,
-    /// In the article.
+    /// The article's header.
     Header(Box<[u8]>),
 }
 
-/// How it is shown.
+/// Form of the reply lines.
 #[derive(Debug)]
 enum Form {
-    /// HDR: nothing for a header that is not there.
+    /// HDR: a missing header has no text.
     New,
-    /// XHDR: `(none)` for it.
+    /// XHDR: a missing header is `(none)`.
     Old,
-    /// XPAT: those only that match.
+    /// XPAT: only matching headers.
     Matching(Wildmat),
 }
 
-/// The fixed columns of the overview (RFC 3977, 8.3.2), the first behind the number.
+/// The fixed columns of the overview after the article number (RFC 3977, 8.3.2).
 const COLUMNS: [&[u8]; 7] = [
     b"Subject",
     b"From",
@@ -58,20 +58,20 @@ const COLUMNS: [&[u8]; 7] = [
     b":lines",
 ];
 
-/// RFC 2980, 2.6 and 2.8: what XHDR and XOVER say instead of 423.
+/// Reply of XHDR and XOVER instead of 423 (RFC 2980, 2.6 and 2.8).
 const NONE_SELECTED: &[u8] = b"420 No articles in this range\r\n";
 
 impl Session {
-    /// OVER, and XOVER where `is_old`.
+    /// OVER, or XOVER if `is_old`.
     pub(super) fn over<W: Backend>(
         &mut self,
-        articles: Articles<'_>,
+        articles: RangeArgument<'_>,
         is_old: bool,
         backend: &mut W,
-        out: &mut Out,
+        out: &mut OutBuffer,
     ) -> Option<Range> {
         const FOLLOWS: &[u8] = b"224 Overview follows\r\n";
-        if let Articles::Id(id) = articles {
+        if let RangeArgument::Id(id) = articles {
             Session::readable(id, backend, out)?;
             let mut row = Vec::new();
             match backend.row(id, &mut row) {
@@ -81,7 +81,7 @@ impl Session {
                     }
                 }
                 Ok(false) => out.push(NO_ID),
-                Err(trouble) => refuse(trouble, out),
+                Err(error) => refuse(error, out),
             }
             return None;
         }
@@ -91,21 +91,21 @@ impl Session {
         Some(range)
     }
 
-    /// HDR, and XHDR where `is_old`.
+    /// HDR, or XHDR if `is_old`.
     pub(super) fn headers<W: Backend>(
         &mut self,
         name: &[u8],
-        articles: Articles<'_>,
+        articles: RangeArgument<'_>,
         is_old: bool,
         backend: &mut W,
-        out: &mut Out,
+        out: &mut OutBuffer,
     ) -> Option<Headers> {
         let field = Field::named(name, is_old, out)?;
         let (form, follows, missing): (_, &[u8], _) = match is_old {
             true => (Form::Old, b"221 Header follows\r\n", NONE_SELECTED),
             false => (Form::New, b"225 Headers follow\r\n", NO_NUMBER),
         };
-        if let Articles::Id(id) = articles {
+        if let RangeArgument::Id(id) = articles {
             self.of_one(id, &field, &form, follows, backend, out);
             return None;
         }
@@ -114,14 +114,14 @@ impl Session {
         Some(Headers { range, field, form })
     }
 
-    /// XPAT. Several patterns are one with blanks in it, as in INN (RFC 2980, 2.9).
+    /// XPAT. Several patterns are one pattern with blanks in it, as in INN (RFC 2980, 2.9).
     pub(super) fn find_pattern<W: Backend>(
         &mut self,
         name: &[u8],
-        articles: Articles<'_>,
+        articles: RangeArgument<'_>,
         patterns: &[u8],
         backend: &mut W,
-        out: &mut Out,
+        out: &mut OutBuffer,
     ) -> Option<Headers> {
         const FOLLOWS: &[u8] = b"221 Header follows\r\n";
         let field = Field::named(name, true, out)?;
@@ -129,34 +129,34 @@ impl Session {
         let words: Vec<&[u8]> = words.filter(|word| !word.is_empty()).collect();
         let form = Form::Matching(Wildmat::parse_simple(&words.join(&b' ')));
         let range = match articles {
-            Articles::Range(range) => range,
-            Articles::Id(id) => {
+            RangeArgument::Range(range) => range,
+            RangeArgument::Id(id) => {
                 self.of_one(id, &field, &form, FOLLOWS, backend, out);
                 return None;
             }
-            // It cannot be left out: see the parser of commands.
-            Articles::Current => {
-                out.push(b"501 Which articles?\r\n");
+            // The command parser demands the argument.
+            RangeArgument::Current => {
+                out.push(b"501 Range or message-id required\r\n");
                 return None;
             }
         };
-        // An empty list is an answer here.
+        // An empty list is a valid reply.
         self.reader.selected(backend, out)?;
         out.push(FOLLOWS);
         Some(Headers { range, field, form })
     }
 
-    /// The articles that are asked for, from the first that is there; says that there are none.
+    /// Returns the requested range, from its first existing article on, or replies that there is none.
     fn range<W: Backend>(
         &mut self,
-        articles: Articles<'_>,
+        articles: RangeArgument<'_>,
         missing: &[u8],
         backend: &mut W,
-        out: &mut Out,
+        out: &mut OutBuffer,
     ) -> Option<Range> {
         let selected = self.reader.selected(backend, out)?;
         let (range, missing) = match articles {
-            Articles::Range(range) => (range, missing),
+            RangeArgument::Range(range) => (range, missing),
             _ => match selected.current {
                 Some(number) => {
                     let (low, high) = (number, number);
@@ -175,12 +175,12 @@ impl Session {
         match found {
             Ok(Some((low, _))) => return Some(Range { low, ..range }),
             Ok(None) => out.push(missing),
-            Err(trouble) => refuse(trouble, out),
+            Err(error) => refuse(error, out),
         }
         None
     }
 
-    /// A field of the article with an id.
+    /// Replies with a field of the article with a message-id.
     fn of_one<W: Backend>(
         &mut self,
         id: &[u8],
@@ -188,18 +188,18 @@ impl Session {
         form: &Form,
         follows: &[u8],
         backend: &mut W,
-        out: &mut Out,
+        out: &mut OutBuffer,
     ) {
-        let Some(place) = Session::readable(id, backend, out) else {
+        let Some(position) = Session::readable(id, backend, out) else {
             return;
         };
         let mut row = Vec::new();
         let mut line = Vec::new();
-        let mut slice = Slice::default();
-        // XHDR and XPAT name the article as it was named (RFC 2980, 2.6).
+        let mut slice = TimeSlice::default();
+        // XHDR and XPAT repeat the argument (RFC 2980, 2.6).
         let name = if matches!(form, Form::New) { b"0" } else { id };
         let is_there = match field {
-            Field::Header(header) => backend.article(place).map(|article| {
+            Field::Header(header) => backend.article(position).map(|article| {
                 let found = article.as_ref();
                 let found = found.map(|article| value(article.header, header));
                 found
@@ -218,18 +218,18 @@ impl Session {
                 }
             }
             Ok(false) => out.push(NO_ID),
-            Err(trouble) => refuse(trouble, out),
+            Err(error) => refuse(error, out),
         }
     }
 }
 
 impl Headers {
-    /// Writes more of it. True: there is yet more.
+    /// Writes the next piece. Returns true if the reply is unfinished.
     pub(super) fn write<W: Backend>(
         &mut self,
         group: &[u8],
         backend: &mut W,
-        out: &mut Out,
+        out: &mut OutBuffer,
     ) -> Result<bool, BackendError> {
         if self.range.low > self.range.high {
             return Ok(false);
@@ -240,12 +240,12 @@ impl Headers {
                     .of_articles(name, &mut self.range, group, backend, out)
             }
             field => {
-                let mut rows = Out::default();
+                let mut rows = OutBuffer::default();
                 let Range { low, high } = self.range;
                 let next = backend.rows(group, low, high, PIECE_BYTES, &mut rows)?.next;
                 let mut text = out.text();
                 let text: &mut Vec<u8> = &mut text;
-                let mut slice = Slice::default();
+                let mut slice = TimeSlice::default();
                 let mut rows = rows.ready().flat_map(lines).peekable();
                 while let Some(row) = rows.next() {
                     let number = columns(row).next().unwrap_or_default();
@@ -254,10 +254,10 @@ impl Headers {
                     if slice.is_over(backend)
                         && let Some(number) = rows.peek().and_then(|row| number_of(row))
                     {
-                        return Ok(self.range.go_on(Some(number)));
+                        return Ok(self.range.advance_to(Some(number)));
                     }
                 }
-                Ok(self.range.go_on(next))
+                Ok(self.range.advance_to(next))
             }
         }
     }
@@ -270,35 +270,35 @@ impl Form {
         range: &mut Range,
         group: &[u8],
         backend: &mut W,
-        out: &mut Out,
+        out: &mut OutBuffer,
     ) -> Result<bool, BackendError> {
         let mut digits = Vec::new();
         let mut text = out.text();
         let full = text.len().saturating_add(PIECE_BYTES);
-        let mut slice = Slice::default();
+        let mut slice = TimeSlice::default();
         for _ in 0..ARTICLES_MAX {
             let after = range.low.saturating_sub(1);
-            let Some((number, place)) = backend.next(group, after, range.high)? else {
+            let Some((number, position)) = backend.next(group, after, range.high)? else {
                 return Ok(false);
             };
-            if let Some(article) = backend.article(place)? {
+            if let Some(article) = backend.article(position)? {
                 digits.clear();
                 decimal::push(&mut digits, number);
                 let value = value(article.header, name);
                 self.push(&digits, value, &mut slice, &mut text);
             }
-            // It may have come from a slow disk.
-            slice.look();
+            // The disk may be slow.
+            slice.check_next();
             let next = number.checked_add(1);
-            if !range.go_on(next) || text.len() >= full || slice.is_over(backend) {
+            if !range.advance_to(next) || text.len() >= full || slice.is_over(backend) {
                 break;
             }
         }
         Ok(range.low <= range.high)
     }
 
-    /// Writes a line; nothing where it does not match.
-    fn push(&self, name: &[u8], value: Option<&[u8]>, slice: &mut Slice, text: &mut Vec<u8>) {
+    /// Appends a line, unless the pattern does not match.
+    fn push(&self, name: &[u8], value: Option<&[u8]>, slice: &mut TimeSlice, text: &mut Vec<u8>) {
         let before = text.len();
         text.extend_from_slice(name);
         text.push(b' ');
@@ -321,8 +321,8 @@ impl Form {
 }
 
 impl Field {
-    /// The field of a name; says why there is none. `is_old`: names without a colon may mean metadata.
-    fn named(name: &[u8], is_old: bool, out: &mut Out) -> Option<Field> {
+    /// Parses a field name, or replies why it is invalid. With `is_old`, metadata items have no colon.
+    fn named(name: &[u8], is_old: bool, out: &mut OutBuffer) -> Option<Field> {
         let is_name = |column: &&[u8]| {
             let bare = column.strip_prefix(b":").filter(|_| is_old);
             column.eq_ignore_ascii_case(name)
@@ -338,8 +338,8 @@ impl Field {
             return Some(Field::Header(name.into()));
         }
         out.push(match name {
-            [b':', rest @ ..] if syntax::valid_name(rest) => b"503 No such metadata\r\n",
-            _ => b"501 That is no name of a header\r\n",
+            [b':', rest @ ..] if syntax::valid_name(rest) => b"503 Unknown metadata item\r\n",
+            _ => b"501 Invalid header name\r\n",
         });
         None
     }
@@ -357,14 +357,14 @@ impl Field {
     }
 }
 
-/// Rows, without their ends.
+/// The rows, without their line ends.
 fn lines(rows: &[u8]) -> impl Iterator<Item = &[u8]> {
     parts(rows, b'\n')
         .filter(|row| !row.is_empty())
         .map(trimmed)
 }
 
-/// The number that a row begins with.
+/// The article number at the start of a row.
 fn number_of(row: &[u8]) -> Option<u64> {
     decimal::parse(columns(row).next()?)
 }
@@ -373,7 +373,7 @@ fn columns(row: &[u8]) -> impl Iterator<Item = &[u8]> {
     parts(row, b'\t')
 }
 
-/// What lies between bytes of a kind.
+/// The parts of `text` between the bytes `between`.
 fn parts(text: &[u8], between: u8) -> impl Iterator<Item = &[u8]> {
     let mut start = 0;
     let ends = memchr::memchr_iter(between, text).chain(std::iter::once(text.len()));
@@ -389,7 +389,7 @@ fn trimmed(line: &[u8]) -> &[u8] {
     line.strip_suffix(b"\r").unwrap_or(line)
 }
 
-/// The value of the first header field of a name, folds included.
+/// The value of the first header field with a name, folds included.
 fn value<'h>(header: &'h [u8], name: &[u8]) -> Option<&'h [u8]> {
     let mut rest = header;
     loop {
@@ -406,7 +406,7 @@ fn value<'h>(header: &'h [u8], name: &[u8]) -> Option<&'h [u8]> {
     }
 }
 
-/// Up to the end of the field: the first line that no other continues.
+/// The value up to the end of the field: the first line without a continuation.
 fn unended(value: &[u8]) -> &[u8] {
     let goes_on = |&end: &usize| !matches!(value.get(end + 1), Some(b' ' | b'\t'));
     let end = memchr::memchr_iter(b'\n', value).find(goes_on);
@@ -417,7 +417,7 @@ fn unended(value: &[u8]) -> &[u8] {
     )
 }
 
-/// As RFC 3977, 8.3.2 wants it: no CRLF, and a blank for each TAB, NUL, CR and LF.
+/// Appends a value unfolded: without CRLF, and with a blank for each TAB, NUL, CR and LF (RFC 3977, 8.3.2).
 fn push_unfolded(value: &[u8], text: &mut Vec<u8>) {
     if lowest(value) >= b' ' {
         return text.extend_from_slice(value);

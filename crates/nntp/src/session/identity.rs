@@ -1,4 +1,4 @@
-//! Who it is: AUTHINFO (RFC 4643), STARTTLS (RFC 4642), COMPRESS (RFC 8054).
+//! AUTHINFO (RFC 4643), STARTTLS (RFC 4642) and COMPRESS (RFC 8054).
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD as BASE64;
@@ -6,54 +6,54 @@ use base64::engine::general_purpose::STANDARD as BASE64;
 use crate::backend::{Backend, Credentials, SaslStep};
 use crate::capabilities::Permissions;
 use crate::command::Command;
-use crate::out::Out;
+use crate::out::OutBuffer;
 
 use crate::LOGINS_FAILED_MAX;
 
 use super::{Next, Session, State};
 
-/// What came of a password or the like that took time to look at.
+/// The result of credentials whose check took time.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum LoggedIn {
-    /// It is right; what the client may do now.
-    Yes(Permissions),
-    /// It is not.
-    No,
-    /// It could not be looked at, or does not count now. The reason is for strangers, too.
+pub enum LoginResult {
+    /// The credentials are right; the client's new permissions.
+    Accepted(Permissions),
+    /// The credentials are wrong.
+    Refused,
+    /// The credentials could not be checked; the reason is part of the reply, so it names nothing internal.
     Failed(&'static str),
 }
 
 impl Session {
-    /// Keeps the promise that [`SaslStep::Pending`] made.
-    pub fn logged_in(&mut self, told: &LoggedIn, out: &mut Out) {
+    /// Completes the pending reply of [`SaslStep::Pending`].
+    pub fn logged_in(&mut self, result: &LoginResult, out: &mut OutBuffer) {
         self.is_logging_in = false;
-        let answer = self.told(told);
-        out.keep(|text| text.extend_from_slice(answer.as_bytes()));
+        let reply = self.login_reply(result);
+        out.complete_reply(|text| text.extend_from_slice(reply.as_bytes()));
     }
 
-    fn told(&mut self, told: &LoggedIn) -> String {
-        match told {
-            LoggedIn::Yes(permissions) => {
-                self.set_standing(*permissions);
-                "281 Welcome\r\n".to_owned()
+    fn login_reply(&mut self, result: &LoginResult) -> String {
+        match result {
+            LoginResult::Accepted(permissions) => {
+                self.set_permissions(*permissions);
+                "281 Authentication accepted\r\n".to_owned()
             }
-            LoggedIn::No => {
-                self.has_failed();
+            LoginResult::Refused => {
+                self.count_failed_login();
                 WRONG.to_owned()
             }
-            LoggedIn::Failed(why) => failed(why),
+            LoginResult::Failed(why) => failed(why),
         }
     }
 
-    /// Who goes on guessing has to connect again for it.
-    fn has_failed(&mut self) {
+    /// Counts a failed login, and ends the session after [`LOGINS_FAILED_MAX`].
+    fn count_failed_login(&mut self) {
         self.logins_failed += 1;
         if self.logins_failed >= LOGINS_FAILED_MAX {
-            self.state = State::Over;
+            self.state = State::Closed;
         }
     }
 
-    /// Mechanisms that can be used now.
+    /// The available SASL mechanisms.
     fn mechanisms<W: Backend>(&self, backend: &W) -> Vec<&'static str> {
         match self.capabilities.has("SASL") {
             true => backend.mechanisms(),
@@ -70,8 +70,8 @@ impl Session {
         backend: &W,
         lines: &mut Vec<String>,
     ) {
-        let is_fresh = !self.permissions.is_logged_in;
-        if self.capabilities.has_tls && !self.is_secure && !self.is_compressed && is_fresh {
+        let is_anonymous = !self.permissions.is_logged_in;
+        if self.capabilities.has_tls && !self.is_secure && !self.is_compressed && is_anonymous {
             lines.push("STARTTLS".to_owned());
         }
         let mechanisms = self.mechanisms(backend);
@@ -82,9 +82,9 @@ impl Session {
                 lines.push(format!("AUTHINFO{password}{sasl}"));
             }
         }
-        // Told after logging in, too: so a client sees that nobody has changed it (RFC 4643, 2.2).
-        let is_told = self.may_log_in() || self.permissions.is_logged_in;
-        if is_told && !mechanisms.is_empty() && self.capabilities.has("AUTHINFO") {
+        // Shown after logging in, too: a client detects an attack on the list that way (RFC 4643, 2.2).
+        let shows_mechanisms = self.may_log_in() || self.permissions.is_logged_in;
+        if shows_mechanisms && !mechanisms.is_empty() && self.capabilities.has("AUTHINFO") {
             lines.push(format!("SASL {}", mechanisms.join(" ")));
         }
         if self.capabilities.has_compression && !self.is_compressed {
@@ -96,7 +96,7 @@ impl Session {
         &mut self,
         command: Command<'_>,
         backend: &mut W,
-        out: &mut Out,
+        out: &mut OutBuffer,
     ) -> Option<Next> {
         match command {
             Command::StartTls => return self.start_tls(out),
@@ -104,24 +104,24 @@ impl Session {
             _ => {}
         }
         if self.permissions.is_logged_in || self.is_compressed {
-            // RFC 4643, 2.2: once only; RFC 8054, 2.2.2: not behind compression.
-            out.push(b"502 Not now\r\n");
+            // Only once (RFC 4643, 2.2), and not after COMPRESS (RFC 8054, 2.2.2).
+            out.push(b"502 Command not available now\r\n");
             return None;
         }
         if !self.could_log_in() {
-            out.push(b"502 Nobody can log in from here\r\n");
+            out.push(b"502 Authentication not available\r\n");
             return None;
         }
         match command {
             Command::AuthUser(_) | Command::AuthPass(_) if !self.takes_passwords() => {
-                out.push(b"483 Passwords are taken on TLS only\r\n");
+                out.push(b"483 Passwords require TLS\r\n");
             }
             Command::AuthUser(name) => {
                 self.user = Some(name.into());
-                out.push(b"381 Password?\r\n");
+                out.push(b"381 Password required\r\n");
             }
             Command::AuthPass(password) => match self.user.take() {
-                None => out.push(b"482 AUTHINFO USER comes first\r\n"),
+                None => out.push(b"482 Send AUTHINFO USER first\r\n"),
                 Some(user) => {
                     let credentials = Credentials::Password(&user, password);
                     let step = backend.log_in(credentials);
@@ -143,14 +143,14 @@ impl Session {
         mechanism: &[u8],
         initial: Option<&[u8]>,
         backend: &mut W,
-        out: &mut Out,
+        out: &mut OutBuffer,
     ) {
         let name = mechanism.to_ascii_uppercase();
         let is_known = |known: &&str| known.as_bytes() == name;
         if !self.mechanisms(backend).iter().any(is_known) {
             return out.push(match name == b"PLAIN" && !self.takes_passwords() {
-                true => b"483 Passwords are taken on TLS only\r\n",
-                false => b"503 No such mechanism here\r\n",
+                true => b"483 Passwords require TLS\r\n",
+                false => b"503 Mechanism not supported\r\n",
             });
         }
         let initial = match initial {
@@ -158,18 +158,23 @@ impl Session {
             Some(b"=") => Some(Vec::new()),
             Some(text) => match BASE64.decode(text) {
                 Ok(decoded) => Some(decoded),
-                Err(_) => return out.push(b"504 The response is not in base64\r\n"),
+                Err(_) => return out.push(b"504 Response is not valid base64\r\n"),
             },
         };
         let step = backend.log_in(Credentials::Sasl(&name, initial.as_deref()));
         self.follow(step, out);
     }
 
-    /// A line that answers a challenge.
-    pub(super) fn response<W: Backend>(&mut self, line: &[u8], backend: &mut W, out: &mut Out) {
+    /// Processes the response to a challenge.
+    pub(super) fn response<W: Backend>(
+        &mut self,
+        line: &[u8],
+        backend: &mut W,
+        out: &mut OutBuffer,
+    ) {
         if line == b"*" {
             backend.log_in(Credentials::Cancelled);
-            return out.push(b"481 As you like\r\n");
+            return out.push(b"481 Authentication cancelled\r\n");
         }
         let decoded = match line {
             b"=" => Ok(Vec::new()),
@@ -182,16 +187,16 @@ impl Session {
             }
             Err(_) => {
                 backend.log_in(Credentials::Cancelled);
-                out.push(b"504 The response is not in base64\r\n");
+                out.push(b"504 Response is not valid base64\r\n");
             }
         }
     }
 
-    fn follow(&mut self, step: SaslStep, out: &mut Out) {
+    fn follow(&mut self, step: SaslStep, out: &mut OutBuffer) {
         match step {
             SaslStep::Pending => {
                 self.is_logging_in = true;
-                out.promise();
+                out.defer_reply();
             }
             SaslStep::Challenge(challenge) => {
                 let text = encoded(&challenge);
@@ -199,9 +204,9 @@ impl Session {
                 out.push(format!("383 {text}\r\n").as_bytes());
             }
             SaslStep::Accepted(permissions, data) => {
-                self.set_standing(permissions);
+                self.set_permissions(permissions);
                 match data {
-                    None => out.push(b"281 Welcome\r\n"),
+                    None => out.push(b"281 Authentication accepted\r\n"),
                     Some(data) => {
                         let text = encoded(&data);
                         out.push(format!("283 {text}\r\n").as_bytes());
@@ -210,62 +215,62 @@ impl Session {
             }
             SaslStep::Refused => {
                 out.push(WRONG.as_bytes());
-                self.has_failed();
+                self.count_failed_login();
             }
             SaslStep::Malformed(what) => out.push(format!("482 {what}\r\n").as_bytes()),
             SaslStep::Failed(why) => out.push(failed(why).as_bytes()),
-            SaslStep::Unknown => out.push(b"503 No such mechanism here\r\n"),
+            SaslStep::Unknown => out.push(b"503 Mechanism not supported\r\n"),
         }
     }
 
-    fn start_tls(&mut self, out: &mut Out) -> Option<Next> {
+    fn start_tls(&mut self, out: &mut OutBuffer) -> Option<Next> {
         if self.is_secure || self.is_compressed || self.permissions.is_logged_in {
-            out.push(b"502 Not now\r\n");
+            out.push(b"502 Command not available now\r\n");
             return None;
         }
         if !self.capabilities.has_tls {
-            out.push(b"580 There is no certificate here\r\n");
+            out.push(b"580 TLS not available\r\n");
             return None;
         }
-        out.push(b"382 Go on with TLS\r\n");
+        out.push(b"382 Begin TLS negotiation\r\n");
         Some(Next::StartTls)
     }
 
-    fn compress(&mut self, algorithm: &[u8], out: &mut Out) -> Option<Next> {
-        // RFC 8054, 2.2.2: what cannot be the name of an algorithm (5.3) is a fault of syntax.
+    fn compress(&mut self, algorithm: &[u8], out: &mut OutBuffer) -> Option<Next> {
+        // RFC 8054, 2.2.2: a word that is no algorithm name (5.3) is a syntax error.
         let is_of = |octet: &u8| octet.is_ascii_alphanumeric() || matches!(octet, b'-' | b'_');
         if algorithm.len() > ALGORITHM_BYTES || !algorithm.iter().all(is_of) {
-            out.push(b"501 No such algorithm can be\r\n");
+            out.push(b"501 Invalid algorithm name\r\n");
             return None;
         }
         if !algorithm.eq_ignore_ascii_case(b"DEFLATE") {
-            out.push(b"503 Only DEFLATE\r\n");
+            out.push(b"503 Algorithm not supported; use DEFLATE\r\n");
             return None;
         }
         if self.is_compressed {
-            out.push(b"502 It is on already\r\n");
+            out.push(b"502 Compression already active\r\n");
             return None;
         }
         if !self.capabilities.has_compression {
-            out.push(b"403 Not here\r\n");
+            out.push(b"403 Compression not available\r\n");
             return None;
         }
-        out.push(b"206 Compressed from here on\r\n");
+        out.push(b"206 Compression active\r\n");
         Some(Next::Compress)
     }
 }
 
-/// The longest name of a compression algorithm (RFC 8054, 5.3).
+/// Longest name of a compression algorithm, bytes (RFC 8054, 5.3).
 const ALGORITHM_BYTES: usize = 20;
 
 const WRONG: &str = "481 Wrong name or password\r\n";
 
-/// It is our fault (403: RFC 3977, 3.2.1).
+/// The reply to an internal error (403: RFC 3977, 3.2.1).
 fn failed(why: &str) -> String {
     format!("403 {why}\r\n")
 }
 
-/// An argument may not be empty (RFC 4643, 2.4.2).
+/// Encodes in base64; empty data is `=` (RFC 4643, 2.4.2).
 fn encoded(data: &[u8]) -> String {
     match data.is_empty() {
         true => "=".to_owned(),

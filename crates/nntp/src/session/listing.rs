@@ -1,7 +1,7 @@
 //! LIST (RFC 3977, 7.6; RFC 6048), NEWGROUPS (RFC 3977, 7.3) and XGTITLE (RFC 2980, 2.5).
 //!
-//! Groups that the client may not read are left out of all lists of groups, and so is what names them: the target of an alias, and
-//! lines of other lists whose patterns begin with their names.
+//! Lists omit groups that the client may not read, and everything that names them: the target of an alias, and lines of other lists
+//! whose patterns begin with their names.
 
 use std::sync::Arc;
 
@@ -10,110 +10,110 @@ use groups::active::GroupId;
 use groups::{Active, Flag, Wildmat, times};
 
 use crate::backend::{Backend, BackendError, ControlFile};
-use crate::command::List;
-use crate::out::Out;
+use crate::command::ListKeyword;
+use crate::out::OutBuffer;
 
 use super::Session;
 use super::news::{When, seconds};
-use super::reply::{PIECE_BYTES, PIECE_LOOKS_MAX, Slice, refuse};
+use super::reply::{PIECE_BYTES, PIECE_LOOKUPS_MAX, TimeSlice, refuse};
 
-/// Which groups are asked for.
+/// Selects the groups of a list.
 #[derive(Debug)]
-enum Asked {
+enum GroupFilter {
     All,
     One(Box<[u8]>),
     Matching(Wildmat),
 }
 
-/// A list that is not written to its end.
+/// An unfinished list.
 #[derive(Debug)]
 pub(super) enum Listing {
     /// LIST ACTIVE and the like
-    Groups(Groups),
-    /// LIST of something that lies in a file
-    Lines(Lines),
+    Groups(GroupList),
+    /// LIST of a file
+    Lines(LineList),
 }
 
-/// A list of groups.
+/// An unfinished list of groups.
 #[derive(Debug)]
-pub(super) struct Groups {
+pub(super) struct GroupList {
     active: Arc<Active>,
-    /// The next to be looked at.
+    /// The next group to examine.
     at: u32,
     end: u32,
-    asked: Asked,
+    filter: GroupFilter,
     with_counts: bool,
 }
 
-/// A list that lies in a file.
+/// An unfinished list of a file's lines.
 #[derive(Debug)]
-pub(super) struct Lines {
+pub(super) struct LineList {
     text: Arc<Vec<u8>>,
-    /// So much of it is looked at.
+    /// Examined bytes.
     at: usize,
-    kind: Kind,
+    kind: LineKind,
 }
 
 #[derive(Debug)]
-enum Kind {
-    /// Lines that begin with a group; not comments.
-    Groups(Asked),
-    /// What `active` says of groups made at this time or later.
-    Born(u64, Arc<Active>),
-    /// Lines with colons between their fields, of which this one (from 0) is a pattern of groups; not comments.
+enum LineKind {
+    /// Lines that begin with a group; comments are omitted.
+    Groups(GroupFilter),
+    /// Lines of `active` for groups created at this time (seconds since 1970) or later.
+    CreatedSince(u64, Arc<Active>),
+    /// Lines with fields separated by colons, of which this one (from 0) is a pattern of groups; comments are omitted.
     Patterns(usize),
-    /// Lines; not comments.
+    /// Lines; comments are omitted.
     Plain,
     /// Lines as they are.
     Verbatim,
 }
 
 const LIST_FOLLOWS: &[u8] = b"215 List follows\r\n";
-const NOT_KEPT: &[u8] = b"503 No such list is kept here\r\n";
+const NOT_KEPT: &[u8] = b"503 List not available\r\n";
 
 impl Session {
     pub(super) fn list<W: Backend>(
-        what: List,
+        what: ListKeyword,
         argument: Option<&[u8]>,
         backend: &mut W,
-        out: &mut Out,
+        out: &mut OutBuffer,
     ) -> Option<Listing> {
-        let asked = argument.map_or(Asked::All, Asked::by);
+        let filter = argument.map_or(GroupFilter::All, GroupFilter::by);
         let (file, kind) = match what {
-            List::Active | List::XActive | List::Counts => {
+            ListKeyword::Active | ListKeyword::XActive | ListKeyword::Counts => {
                 out.push(LIST_FOLLOWS);
-                let groups = Groups::new(backend.active(), asked, what == List::Counts);
+                let groups = GroupList::new(backend.active(), filter, what == ListKeyword::Counts);
                 return Some(Listing::Groups(groups));
             }
-            List::Headers => {
+            ListKeyword::Headers => {
                 out.push(HEADERS);
                 return None;
             }
-            List::OverviewFmt => {
+            ListKeyword::OverviewFmt => {
                 out.push(OVERVIEW_FMT);
                 return None;
             }
-            List::ActiveTimes => (ControlFile::ActiveTimes, Kind::Groups(asked)),
-            List::Newsgroups => (ControlFile::Newsgroups, Kind::Groups(asked)),
-            List::Subscriptions => (ControlFile::Subscriptions, Kind::Groups(asked)),
-            List::DistribPats => (ControlFile::DistribPats, Kind::Patterns(1)),
-            List::Distributions => (ControlFile::Distributions, Kind::Plain),
-            List::Moderators => (ControlFile::Moderators, Kind::Patterns(0)),
-            List::Motd => (ControlFile::Motd, Kind::Verbatim),
+            ListKeyword::ActiveTimes => (ControlFile::ActiveTimes, LineKind::Groups(filter)),
+            ListKeyword::Newsgroups => (ControlFile::Newsgroups, LineKind::Groups(filter)),
+            ListKeyword::Subscriptions => (ControlFile::Subscriptions, LineKind::Groups(filter)),
+            ListKeyword::DistribPats => (ControlFile::DistribPats, LineKind::Patterns(1)),
+            ListKeyword::Distributions => (ControlFile::Distributions, LineKind::Plain),
+            ListKeyword::Moderators => (ControlFile::Moderators, LineKind::Patterns(0)),
+            ListKeyword::Motd => (ControlFile::Motd, LineKind::Verbatim),
         };
         match backend.file(file) {
             Ok(Some(text)) => return Some(show(LIST_FOLLOWS, text, kind, out)),
-            // This one is never missing for a reader (RFC 3977, 7.6.6); without a file it is empty.
-            Ok(None) if what == List::Newsgroups => {
+            // LIST NEWSGROUPS is mandatory (RFC 3977, 7.6.6); without a file it is empty.
+            Ok(None) if what == ListKeyword::Newsgroups => {
                 return Some(show(LIST_FOLLOWS, Arc::default(), kind, out));
             }
             Ok(None) => out.push(NOT_KEPT),
-            Err(trouble) => refuse(trouble, out),
+            Err(error) => refuse(error, out),
         }
         None
     }
 
-    /// The line of CAPABILITIES that says which lists there are.
+    /// The LIST line of CAPABILITIES.
     pub(super) fn lists<W: Backend>(&self, backend: &mut W) -> String {
         let mut line = "LIST ACTIVE NEWSGROUPS COUNTS".to_owned();
         for (capability, keyword) in [("HDR", " HEADERS"), ("OVER", " OVERVIEW.FMT")] {
@@ -141,13 +141,13 @@ impl Session {
         &mut self,
         pattern: Option<&[u8]>,
         backend: &mut W,
-        out: &mut Out,
+        out: &mut OutBuffer,
     ) -> Option<Listing> {
-        let asked = match (pattern, &self.reader.selected) {
-            (Some(pattern), _) => Asked::by(pattern),
-            (None, Some(selected)) => Asked::One(selected.group.clone()),
+        let filter = match (pattern, &self.reader.selected) {
+            (Some(pattern), _) => GroupFilter::by(pattern),
+            (None, Some(selected)) => GroupFilter::One(selected.group.clone()),
             (None, None) => {
-                out.push(b"481 Which groups?\r\n");
+                out.push(b"481 Wildmat or selected group required\r\n");
                 return None;
             }
         };
@@ -156,12 +156,12 @@ impl Session {
                 return Some(show(
                     b"282 List follows\r\n",
                     text,
-                    Kind::Groups(asked),
+                    LineKind::Groups(filter),
                     out,
                 ));
             }
-            Ok(None) => out.push(b"481 There are no descriptions here\r\n"),
-            Err(trouble) => refuse(trouble, out),
+            Ok(None) => out.push(b"481 No group descriptions available\r\n"),
+            Err(error) => refuse(error, out),
         }
         None
     }
@@ -169,60 +169,61 @@ impl Session {
     pub(super) fn new_groups<W: Backend>(
         when: When<'_>,
         backend: &mut W,
-        out: &mut Out,
+        out: &mut OutBuffer,
     ) -> Option<Listing> {
         let since = seconds(when, backend, out)?;
         let since = u64::try_from(since).unwrap_or(0);
         match backend.file(ControlFile::ActiveTimes) {
             Ok(text) => {
-                let kind = Kind::Born(since, backend.active());
+                let kind = LineKind::CreatedSince(since, backend.active());
                 let text = text.unwrap_or_default();
                 Some(show(b"231 New groups follow\r\n", text, kind, out))
             }
-            Err(trouble) => {
-                refuse(trouble, out);
+            Err(error) => {
+                refuse(error, out);
                 None
             }
         }
     }
 }
 
-fn show(first: &[u8], text: Arc<Vec<u8>>, kind: Kind, out: &mut Out) -> Listing {
+fn show(first: &[u8], text: Arc<Vec<u8>>, kind: LineKind, out: &mut OutBuffer) -> Listing {
     out.push(first);
-    Listing::Lines(Lines { text, at: 0, kind })
+    Listing::Lines(LineList { text, at: 0, kind })
 }
 
-/// Any header can be asked for (RFC 3977, 8.6.2).
-const HEADERS: &[u8] = b"215 What HDR takes follows\r\n:\r\n:bytes\r\n:lines\r\n.\r\n";
+/// Reply to LIST HEADERS: HDR takes any header, and these metadata items (RFC 3977, 8.6.2).
+const HEADERS: &[u8] = b"215 Field list follows\r\n:\r\n:bytes\r\n:lines\r\n.\r\n";
 
-/// The older names of `:bytes` and `:lines`, which RFC 3977, 8.4.2, allows: slrn makes no use of an overview with others.
+/// Reply to LIST OVERVIEW.FMT, with the older names of `:bytes` and `:lines`, which RFC 3977, 8.4.2 allows: slrn ignores an overview
+/// with others.
 const OVERVIEW_FMT: &[u8] = b"215 Fields of the overview follow\r\n\
     Subject:\r\nFrom:\r\nDate:\r\nMessage-ID:\r\nReferences:\r\nBytes:\r\nLines:\r\nXref:full\r\n.\r\n";
 
-impl Asked {
-    fn by(pattern: &[u8]) -> Asked {
+impl GroupFilter {
+    fn by(pattern: &[u8]) -> GroupFilter {
         let is_special = |byte: &u8| matches!(byte, b'*' | b'?' | b'[' | b'\\' | b',' | b'!');
         match pattern.iter().any(is_special) {
-            true => Asked::Matching(Wildmat::parse(pattern)),
-            false => Asked::One(pattern.into()),
+            true => GroupFilter::Matching(Wildmat::parse(pattern)),
+            false => GroupFilter::One(pattern.into()),
         }
     }
 
-    fn has(&self, group: &[u8], slice: &mut Slice) -> bool {
+    fn has(&self, group: &[u8], slice: &mut TimeSlice) -> bool {
         match self {
-            Asked::All => true,
-            Asked::One(name) => **name == *group,
-            Asked::Matching(wildmat) => wildmat.matches_counted(group, &mut slice.work),
+            GroupFilter::All => true,
+            GroupFilter::One(name) => **name == *group,
+            GroupFilter::Matching(wildmat) => wildmat.matches_counted(group, &mut slice.work),
         }
     }
 }
 
 impl Listing {
-    /// Writes more of it. True: there is yet more.
+    /// Writes the next piece. Returns true if the reply is unfinished.
     pub(super) fn write<W: Backend>(
         &mut self,
         backend: &mut W,
-        out: &mut Out,
+        out: &mut OutBuffer,
     ) -> Result<bool, BackendError> {
         match self {
             Listing::Groups(groups) => groups.write(backend, out),
@@ -231,33 +232,37 @@ impl Listing {
     }
 }
 
-impl Groups {
-    fn new(active: Arc<Active>, asked: Asked, with_counts: bool) -> Groups {
+impl GroupList {
+    fn new(active: Arc<Active>, filter: GroupFilter, with_counts: bool) -> GroupList {
         let all = (0, u32::try_from(active.id_end()).unwrap_or(u32::MAX));
-        let (at, end) = match &asked {
-            Asked::One(name) => match active.find(name) {
+        let (at, end) = match &filter {
+            GroupFilter::One(name) => match active.find(name) {
                 Some(GroupId(id)) => (id, id.saturating_add(1)),
                 None => (0, 0),
             },
             _ => all,
         };
-        Groups {
+        GroupList {
             active,
             at,
             end,
-            asked,
+            filter,
             with_counts,
         }
     }
 
-    /// Writes more of it. True: there is yet more.
-    fn write<W: Backend>(&mut self, backend: &mut W, out: &mut Out) -> Result<bool, BackendError> {
+    /// Writes the next piece. Returns true if the reply is unfinished.
+    fn write<W: Backend>(
+        &mut self,
+        backend: &mut W,
+        out: &mut OutBuffer,
+    ) -> Result<bool, BackendError> {
         let mut text = out.text();
         let text: &mut Vec<u8> = &mut text;
         let full = text.len().saturating_add(PIECE_BYTES);
-        // What counts the articles of a group looks at more than a line.
-        let most = PIECE_LOOKS_MAX / if self.with_counts { 16 } else { 1 };
-        let mut slice = Slice::default();
+        // Counting the articles of a group costs more than a line.
+        let most = PIECE_LOOKUPS_MAX / if self.with_counts { 16 } else { 1 };
+        let mut slice = TimeSlice::default();
         for _ in 0..most {
             if self.at >= self.end || text.len() >= full {
                 break;
@@ -275,17 +280,17 @@ impl Groups {
     fn write_one<W: Backend>(
         &self,
         id: GroupId,
-        slice: &mut Slice,
+        slice: &mut TimeSlice,
         backend: &mut W,
         text: &mut Vec<u8>,
     ) -> Result<(), BackendError> {
         let name = self.active.name(id);
-        if name.is_empty() || !self.asked.has(name, slice) || !backend.may_read(name) {
+        if name.is_empty() || !self.filter.has(name, slice) || !backend.may_read(name) {
             return Ok(());
         }
         let count = match self.with_counts {
             true => {
-                slice.look();
+                slice.check_next();
                 Some(backend.count(id)?)
             }
             false => None,
@@ -304,7 +309,7 @@ fn push_group<W: Backend>(
 ) -> Result<(), BackendError> {
     let marks = backend.marks(id)?;
     let flag = match active.flag(id) {
-        // It would tell that there is such a group.
+        // The name would reveal that the group exists.
         Flag::Alias(target) if !backend.may_read(target) => Flag::NoPosting,
         flag => flag,
     };
@@ -320,8 +325,8 @@ fn push_group<W: Backend>(
     Ok(())
 }
 
-/// Whether a line that begins with this pattern of groups may be shown: no part of it begins with a name, or the beginning of names, that
-/// is closed to the client.
+/// Whether the client may see a line with this pattern of groups: no part of it begins with a name, or the beginning of names, of a
+/// group that the client may not read.
 fn is_open<W: Backend>(pattern: &[u8], backend: &mut W) -> bool {
     pattern.split(|&byte| byte == b',').all(|part| {
         let part = part.strip_prefix(b"!").unwrap_or(part);
@@ -331,14 +336,18 @@ fn is_open<W: Backend>(pattern: &[u8], backend: &mut W) -> bool {
     })
 }
 
-impl Lines {
-    /// Writes more of it. True: there is yet more.
-    fn write<W: Backend>(&mut self, backend: &mut W, out: &mut Out) -> Result<bool, BackendError> {
+impl LineList {
+    /// Writes the next piece. Returns true if the reply is unfinished.
+    fn write<W: Backend>(
+        &mut self,
+        backend: &mut W,
+        out: &mut OutBuffer,
+    ) -> Result<bool, BackendError> {
         let mut text = out.text();
         let text: &mut Vec<u8> = &mut text;
         let full = text.len().saturating_add(PIECE_BYTES);
-        let mut slice = Slice::default();
-        for _ in 0..PIECE_LOOKS_MAX {
+        let mut slice = TimeSlice::default();
+        for _ in 0..PIECE_LOOKUPS_MAX {
             let rest = self.text.get(self.at..).unwrap_or_default();
             if rest.is_empty() || text.len() >= full {
                 break;
@@ -357,24 +366,24 @@ impl Lines {
     }
 }
 
-impl Kind {
+impl LineKind {
     fn write<W: Backend>(
         &self,
         line: &[u8],
-        slice: &mut Slice,
+        slice: &mut TimeSlice,
         backend: &mut W,
         text: &mut Vec<u8>,
     ) -> Result<(), BackendError> {
         let is_comment = line.trim_ascii().is_empty() || line.first() == Some(&b'#');
         match self {
-            Kind::Groups(asked) => {
+            LineKind::Groups(filter) => {
                 let end = memchr::memchr2(b' ', b'\t', line).unwrap_or(line.len());
                 let group = line.get(..end).unwrap_or_default();
-                if !is_comment && asked.has(group, slice) && backend.may_read(group) {
+                if !is_comment && filter.has(group, slice) && backend.may_read(group) {
                     push_line(line, text);
                 }
             }
-            Kind::Born(since, active) => {
+            LineKind::CreatedSince(since, active) => {
                 let birth = times::since(line, *since).next();
                 if let Some(id) = birth.and_then(|birth| active.find(birth.group))
                     && backend.may_read(active.name(id))
@@ -382,20 +391,20 @@ impl Kind {
                     push_group(active, id, None, backend, text)?;
                 }
             }
-            Kind::Patterns(_) | Kind::Plain if is_comment => {}
-            Kind::Patterns(field) => {
+            LineKind::Patterns(_) | LineKind::Plain if is_comment => {}
+            LineKind::Patterns(field) => {
                 let pattern = line.split(|&byte| byte == b':').nth(*field);
                 if is_open(pattern.unwrap_or_default().trim_ascii(), backend) {
                     push_line(line, text);
                 }
             }
-            Kind::Plain | Kind::Verbatim => push_line(line, text),
+            LineKind::Plain | LineKind::Verbatim => push_line(line, text),
         }
         Ok(())
     }
 }
 
-/// A line of a file: dots doubled, and nothing in it that would end it.
+/// Appends a line of a file: its first dot doubled, CR and NUL replaced.
 fn push_line(line: &[u8], text: &mut Vec<u8>) {
     if line.first() == Some(&b'.') {
         text.push(b'.');

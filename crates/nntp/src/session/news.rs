@@ -4,29 +4,29 @@ use article::date::{self, LocalZone, Utc};
 use groups::Wildmat;
 
 use crate::backend::{Backend, BackendError};
-use crate::out::Out;
+use crate::out::OutBuffer;
 
 use super::Session;
-use super::reply::PIECE_LOOKS_MAX;
+use super::reply::PIECE_LOOKUPS_MAX;
 
-/// An answer to NEWNEWS.
+/// An unfinished reply to NEWNEWS.
 #[derive(Debug)]
-pub(super) struct News {
+pub(super) struct NewNews {
     since: i64,
     wanted: Wildmat,
     cursor: Option<u64>,
 }
 
-/// A date, a time, and whether they are in UTC.
+/// Date, time, and whether they are in UTC.
 pub(super) type When<'a> = (&'a [u8], &'a [u8], bool);
 
-/// Seconds since 1970; says that it is no time, as of one before 1970.
-pub(super) fn seconds<W: Backend>(when: When<'_>, backend: &W, out: &mut Out) -> Option<i64> {
+/// Converts to seconds since 1970, or replies that the time is invalid; a time before 1970 is.
+pub(super) fn seconds<W: Backend>(when: When<'_>, backend: &W, out: &mut OutBuffer) -> Option<i64> {
     let (date, time, is_gmt) = when;
     let zone: &dyn LocalZone = if is_gmt { &Utc } else { backend.zone() };
     let seconds = date::parse_nntp(date, time, zone, backend.now());
     if seconds.is_none() {
-        out.push(b"501 That is no date and time: [yy]yymmdd hhmmss\r\n");
+        out.push(b"501 Invalid date or time: use [yy]yymmdd hhmmss\r\n");
     }
     seconds
 }
@@ -36,42 +36,42 @@ impl Session {
         pattern: &[u8],
         when: When<'_>,
         backend: &mut W,
-        out: &mut Out,
-    ) -> Option<News> {
+        out: &mut OutBuffer,
+    ) -> Option<NewNews> {
         let since = seconds(when, backend, out)?;
         out.push(b"230 New articles follow\r\n");
-        Some(News {
+        Some(NewNews {
             since,
             wanted: Wildmat::parse(pattern),
             cursor: None,
         })
     }
 
-    pub(super) fn date<W: Backend>(backend: &W, out: &mut Out) {
+    pub(super) fn date<W: Backend>(backend: &W, out: &mut OutBuffer) {
         let mut text = out.text();
         text.extend_from_slice(b"111 ");
         date::write_nntp(&mut text, backend.now());
         text.extend_from_slice(b"\r\n");
     }
 
-    pub(super) fn help(out: &mut Out) {
+    pub(super) fn help(out: &mut OutBuffer) {
         out.push(HELP);
     }
 }
 
-impl News {
-    /// Writes more of it. True: there is yet more.
+impl NewNews {
+    /// Writes the next piece. Returns true if the reply is unfinished.
     pub(super) fn write<W: Backend>(
         &mut self,
         backend: &mut W,
-        out: &mut Out,
+        out: &mut OutBuffer,
     ) -> Result<bool, BackendError> {
         let wanted = &self.wanted;
         let mut text = out.text();
         self.cursor = backend.filed_since(
             self.since,
             self.cursor,
-            PIECE_LOOKS_MAX,
+            PIECE_LOOKUPS_MAX,
             |group| wanted.matches(group),
             |id| {
                 text.extend_from_slice(id);
@@ -82,8 +82,8 @@ impl News {
     }
 }
 
-/// The answer to HELP: what commands there are.
-const HELP: &[u8] = b"100 These commands are known:\r\n\
+/// The reply to HELP.
+const HELP: &[u8] = b"100 Supported commands:\r\n\
   ARTICLE [number|<message-id>]\r\n\
   AUTHINFO USER name, AUTHINFO PASS password, AUTHINFO SASL mechanism [response]\r\n\
   BODY [number|<message-id>]\r\n\

@@ -1,28 +1,28 @@
-//! What readers ask (RFC 3977, 6 to 8; RFC 6048; RFC 2980): the selected group, and long answers, which are written piece by piece.
+//! Commands of readers (RFC 3977, 6 to 8; RFC 6048; RFC 2980): the selected group, and long replies, which are written in pieces.
 //!
-//! *Invariant:* while an answer is written no other command is looked at, so the selected group stays what it is.
+//! *Invariant:* no other command is processed during a long reply, so the selected group stays the same.
 
 use article::decimal;
 
 use crate::backend::{Backend, BackendError, Marks};
 use crate::command::Command;
-use crate::out::Out;
+use crate::out::OutBuffer;
 use crate::range::Range;
 
 use super::headers::Headers;
 use super::listing::Listing;
-use super::news::News;
-use super::reply::{NO_CURRENT, PIECE_BYTES, PIECE_LOOKS_MAX, push_found, refuse};
+use super::news::NewNews;
+use super::reply::{NO_CURRENT, PIECE_BYTES, PIECE_LOOKUPS_MAX, push_found, refuse};
 use super::{Session, State};
 
 /// RFC 3977: no such group.
 const NO_GROUP: &[u8] = b"411 No such group\r\n";
 
-/// Where a reader is.
+/// The state of a reader.
 #[derive(Debug, Default)]
 pub struct Reader {
     pub(super) selected: Option<Selected>,
-    work: Option<Work>,
+    work: Option<LongReply>,
 }
 
 /// The selected group.
@@ -31,13 +31,13 @@ pub(super) struct Selected {
     pub(super) group: Box<[u8]>,
     /// The current article number, if it is valid.
     pub(super) current: Option<u64>,
-    /// Who it is has changed since it was selected.
-    is_doubtful: bool,
+    /// The permissions have changed since the group was selected.
+    must_recheck: bool,
 }
 
-/// An answer that is not written to its end.
+/// An unfinished long reply.
 #[derive(Debug)]
-enum Work {
+enum LongReply {
     /// LISTGROUP
     Numbers(Range),
     /// OVER
@@ -45,50 +45,50 @@ enum Work {
     /// HDR, XPAT
     Headers(Headers),
     /// NEWNEWS
-    News(News),
+    News(NewNews),
     /// LIST, NEWGROUPS, XGTITLE
     List(Listing),
 }
 
 impl Reader {
-    /// True while a long answer is not written to its end.
-    pub fn is_at_work(&self) -> bool {
+    /// True while a long reply is unfinished.
+    pub fn has_long_reply(&self) -> bool {
         self.work.is_some()
     }
 
-    /// Who it is has changed: what is selected may be closed to the client now.
-    pub(super) fn doubt(&mut self) {
+    /// Notes that the permissions have changed: the selected group may be closed to the client now.
+    pub(super) fn recheck_selected(&mut self) {
         if let Some(selected) = &mut self.selected {
-            selected.is_doubtful = true;
+            selected.must_recheck = true;
         }
     }
 
-    /// The selected group; says that there is none.
+    /// Returns the selected group, or replies that there is none.
     pub(super) fn selected<W: Backend>(
         &mut self,
         backend: &mut W,
-        out: &mut Out,
+        out: &mut OutBuffer,
     ) -> Option<&mut Selected> {
         let is_closed = |selected: &mut Selected| {
-            std::mem::take(&mut selected.is_doubtful) && !backend.may_read(&selected.group)
+            std::mem::take(&mut selected.must_recheck) && !backend.may_read(&selected.group)
         };
         if self.selected.as_mut().is_some_and(is_closed) {
             self.selected = None;
         }
         if self.selected.is_none() {
-            out.push(b"412 No group is selected\r\n");
+            out.push(b"412 No newsgroup selected\r\n");
         }
         self.selected.as_mut()
     }
 }
 
 impl Session {
-    /// Obeys a reader's command. Of a long answer the first line is written.
+    /// Executes a reader's command. Of a long reply it writes the first line.
     pub(super) fn read<W: Backend>(
         &mut self,
         command: Command<'_>,
         backend: &mut W,
-        out: &mut Out,
+        out: &mut OutBuffer,
     ) {
         match command {
             Command::Date => return Session::date(backend, out),
@@ -100,77 +100,77 @@ impl Session {
         self.reader.work = match command {
             Command::Get(part, which) => return self.get(part, which, backend, out),
             Command::Group(name) => return self.group(name, backend, out),
-            Command::Next => return self.go(true, backend, out),
-            Command::Last => return self.go(false, backend, out),
+            Command::Next => return self.step_current(true, backend, out),
+            Command::Last => return self.step_current(false, backend, out),
             Command::ListGroup(name, range) => {
                 let numbers = self.list_group(name, range, backend, out);
-                numbers.map(Work::Numbers)
+                numbers.map(LongReply::Numbers)
             }
             Command::Over(articles, is_old) => {
                 let range = self.over(articles, is_old, backend, out);
-                range.map(Work::Over)
+                range.map(LongReply::Over)
             }
             Command::Hdr(field, articles, is_old) => {
                 let headers = self.headers(field, articles, is_old, backend, out);
-                headers.map(Work::Headers)
+                headers.map(LongReply::Headers)
             }
             Command::XPat(field, articles, pattern) => {
                 let headers = self.find_pattern(field, articles, pattern, backend, out);
-                headers.map(Work::Headers)
+                headers.map(LongReply::Headers)
             }
             Command::List(what, argument) => {
                 let list = Session::list(what, argument, backend, out);
-                list.map(Work::List)
+                list.map(LongReply::List)
             }
-            Command::XGTitle(pattern) => self.titles(pattern, backend, out).map(Work::List),
+            Command::XGTitle(pattern) => self.titles(pattern, backend, out).map(LongReply::List),
             Command::NewGroups(date, time, is_gmt) => {
                 let groups = Session::new_groups((date, time, is_gmt), backend, out);
-                groups.map(Work::List)
+                groups.map(LongReply::List)
             }
             Command::NewNews(pattern, date, time, is_gmt) => {
                 let news = Session::new_news(pattern, (date, time, is_gmt), backend, out);
-                news.map(Work::News)
+                news.map(LongReply::News)
             }
             _ => return out.push(b"500 No such command\r\n"),
         };
     }
 
-    /// Writes more of a long answer: about [`PIECE_BYTES`], or as much as [`PIECE_LOOKS_MAX`] look-ups give.
-    pub(super) fn go_on<W: Backend>(&mut self, backend: &mut W, out: &mut Out) {
+    /// Writes the next piece of a long reply: about [`PIECE_BYTES`], or the result of [`PIECE_LOOKUPS_MAX`] lookups.
+    pub(super) fn continue_reply<W: Backend>(&mut self, backend: &mut W, out: &mut OutBuffer) {
         let Some(mut work) = self.reader.work.take() else {
             return;
         };
         let selected = self.reader.selected.as_ref();
         let group = selected.map_or(&b""[..], |selected| &selected.group);
         let is_more = match &mut work {
-            Work::Numbers(range) => write_numbers(range, group, backend, out),
-            Work::Over(range) => write_rows(range, group, backend, out),
-            Work::Headers(headers) => headers.write(group, backend, out),
-            Work::News(news) => news.write(backend, out),
-            Work::List(list) => list.write(backend, out),
+            LongReply::Numbers(range) => write_numbers(range, group, backend, out),
+            LongReply::Over(range) => write_rows(range, group, backend, out),
+            LongReply::Headers(headers) => headers.write(group, backend, out),
+            LongReply::News(news) => news.write(backend, out),
+            LongReply::List(list) => list.write(backend, out),
         };
         match is_more {
             Ok(true) => self.reader.work = Some(work),
             Ok(false) => out.push(b".\r\n"),
-            // The first line is said, and half an answer must not look like a whole one: the connection ends without the dot.
-            Err(_) => self.state = State::Over,
+            // The first line is out, and a truncated reply must not look complete: the connection ends without the dot.
+            Err(_) => self.state = State::Closed,
         }
     }
 
-    fn mode_reader(&mut self, out: &mut Out) {
+    fn mode_reader(&mut self, out: &mut OutBuffer) {
         let permissions = self.permissions;
         match (permissions.posts, permissions.reads || self.could_log_in()) {
             (true, _) => out.push(b"200 Posting allowed\r\n"),
-            (false, true) => out.push(b"201 No posting\r\n"),
+            (false, true) => out.push(b"201 Posting prohibited\r\n"),
             (false, false) => {
                 // RFC 3977, 5.3.2: the one command after which 502 ends the connection.
-                out.push(b"502 No reading here\r\n");
-                self.state = State::Over;
+                out.push(b"502 Reading not permitted\r\n");
+                self.state = State::Closed;
             }
         }
     }
 
-    fn group<W: Backend>(&mut self, name: &[u8], backend: &mut W, out: &mut Out) {
+    fn group<W: Backend>(&mut self, name: &[u8], backend: &mut W, out: &mut OutBuffer) {
         if let Some((marks, count)) = self.select(name, backend, out) {
             push_group(name, marks, count, b"\r\n", &mut out.text());
         }
@@ -181,7 +181,7 @@ impl Session {
         name: Option<&[u8]>,
         range: Option<Range>,
         backend: &mut W,
-        out: &mut Out,
+        out: &mut OutBuffer,
     ) -> Option<Range> {
         let name: Box<[u8]> = match name {
             Some(name) => name.into(),
@@ -196,14 +196,14 @@ impl Session {
         })
     }
 
-    /// Selects a group: its first article becomes the current one (RFC 3977, 6.1.1.2). Says why not.
+    /// Selects a group, whose first article becomes the current one (RFC 3977, 6.1.1.2), or replies why not.
     fn select<W: Backend>(
         &mut self,
         name: &[u8],
         backend: &mut W,
-        out: &mut Out,
+        out: &mut OutBuffer,
     ) -> Option<(Marks, u64)> {
-        // Before it is looked up: whether there is a group that is closed to the client shows in no answer.
+        // Before the lookup: no reply reveals whether a closed group exists.
         if !backend.may_read(name) {
             out.push(match self.could_log_in() {
                 true => self.denial(),
@@ -225,8 +225,8 @@ impl Session {
         };
         let (mut marks, count, current) = match look() {
             Ok(seen) => seen,
-            Err(trouble) => {
-                refuse(trouble, out);
+            Err(error) => {
+                refuse(error, out);
                 return None;
             }
         };
@@ -238,13 +238,13 @@ impl Session {
         self.reader.selected = Some(Selected {
             group,
             current,
-            is_doubtful: false,
+            must_recheck: false,
         });
         Some((marks, count))
     }
 
     /// NEXT and LAST.
-    fn go<W: Backend>(&mut self, is_next: bool, backend: &mut W, out: &mut Out) {
+    fn step_current<W: Backend>(&mut self, is_next: bool, backend: &mut W, out: &mut OutBuffer) {
         let Some(selected) = self.reader.selected(backend, out) else {
             return;
         };
@@ -256,23 +256,23 @@ impl Session {
                 true => backend.next(&selected.group, number, u64::MAX),
                 false => backend.previous(&selected.group, number, 0),
             };
-            let place = match found {
-                Ok(Some((found, place))) => {
+            let position = match found {
+                Ok(Some((found, position))) => {
                     number = found;
-                    place
+                    position
                 }
-                Ok(None) if is_next => return out.push(b"421 That was the last article\r\n"),
-                Ok(None) => return out.push(b"422 That was the first article\r\n"),
-                Err(trouble) => return refuse(trouble, out),
+                Ok(None) if is_next => return out.push(b"421 No next article\r\n"),
+                Ok(None) => return out.push(b"422 No previous article\r\n"),
+                Err(error) => return refuse(error, out),
             };
-            match backend.article(place) {
+            match backend.article(position) {
                 Ok(Some(article)) => {
                     selected.current = Some(number);
                     return push_found(b"223 ", number, article.id, &mut out.text());
                 }
-                // It was removed between the two questions.
+                // It was removed between the two lookups.
                 Ok(None) => {}
-                Err(trouble) => return refuse(trouble, out),
+                Err(error) => return refuse(error, out),
             }
         }
     }
@@ -292,13 +292,13 @@ fn write_numbers<W: Backend>(
     range: &mut Range,
     group: &[u8],
     backend: &mut W,
-    out: &mut Out,
+    out: &mut OutBuffer,
 ) -> Result<bool, BackendError> {
     if range.low > range.high {
         return Ok(false);
     }
     let mut numbers = Vec::new();
-    let limit = PIECE_LOOKS_MAX;
+    let limit = PIECE_LOOKUPS_MAX;
     let next = backend.numbers(group, range.low, range.high, limit, &mut numbers)?;
     let mut text = out.text();
     let text: &mut Vec<u8> = &mut text;
@@ -306,15 +306,15 @@ fn write_numbers<W: Backend>(
         decimal::push(text, number);
         text.extend_from_slice(b"\r\n");
     }
-    Ok(range.go_on(next))
+    Ok(range.advance_to(next))
 }
 
 fn write_rows<W: Backend>(
     range: &mut Range,
     group: &[u8],
     backend: &mut W,
-    out: &mut Out,
+    out: &mut OutBuffer,
 ) -> Result<bool, BackendError> {
     let rows = backend.rows(group, range.low, range.high, PIECE_BYTES, out)?;
-    Ok(range.go_on(rows.next))
+    Ok(range.advance_to(rows.next))
 }

@@ -1,58 +1,58 @@
-//! Lines that several commands answer with, and how much of a long answer is written at a time.
+//! Replies shared by several commands, and the bounds on a piece of a long reply.
 
 use article::decimal;
 
 use crate::backend::{Backend, BackendError, LOOKUP_FAILED};
-use crate::out::Out;
+use crate::out::OutBuffer;
 
-/// About so many bytes of a long answer are written at a time: 128 KiB.
+/// Approximate size of a piece of a long reply, bytes: 128 KiB.
 pub(super) const PIECE_BYTES: usize = 128 << 10;
-/// So many things are looked at for a piece of a long answer.
-pub(super) const PIECE_LOOKS_MAX: usize = 4096;
-/// Work between two looks at the clock, in steps of a pattern (a few nanoseconds each).
+/// Groups, lines or history lines examined for a piece of a long reply.
+pub(super) const PIECE_LOOKUPS_MAX: usize = 4096;
+/// Work between two checks of the clock, in pattern steps (a few nanoseconds each).
 const UNTIMED_WORK_MAX: usize = 4096;
-/// The work of a line, besides that of its pattern.
+/// Work of a line besides its pattern, in pattern steps.
 const LINE_WORK: usize = 64;
 
-/// The part of a long answer that is written in one turn.
+/// Checks the clock while a piece of a long reply is written.
 #[derive(Debug, Default)]
-pub(super) struct Slice {
-    /// Work since the last look at the clock.
+pub(super) struct TimeSlice {
+    /// Work since the last check of the clock, in pattern steps.
     pub(super) work: usize,
 }
 
-impl Slice {
-    /// True when no further line should be looked at in this turn. A slice has one line at least: this is asked behind it.
+impl TimeSlice {
+    /// Counts a line, and returns true if the time slice is used up. It is called after a line, so a time slice has one line at least.
     pub(super) fn is_over<W: Backend>(&mut self, backend: &mut W) -> bool {
         self.work += LINE_WORK;
         if self.work < UNTIMED_WORK_MAX {
             return false;
         }
         self.work = 0;
-        backend.is_turn_over()
+        backend.is_time_slice_over()
     }
 
-    /// The next question looks at the clock.
-    pub(super) fn look(&mut self) {
+    /// Makes the next call of [`TimeSlice::is_over`] check the clock.
+    pub(super) fn check_next(&mut self) {
         self.work = UNTIMED_WORK_MAX;
     }
 }
 
 /// RFC 3977: the current article number is invalid.
-pub(super) const NO_CURRENT: &[u8] = b"420 There is no current article\r\n";
+pub(super) const NO_CURRENT: &[u8] = b"420 No current article\r\n";
 /// RFC 3977: no such number, or nothing in the range.
 pub(super) const NO_NUMBER: &[u8] = b"423 No such article in this group\r\n";
 /// RFC 3977: no such message-id.
 pub(super) const NO_ID: &[u8] = b"430 No such article\r\n";
 
-/// Says that something failed (403: RFC 3977, 3.2.1).
-pub(super) fn refuse(_: BackendError, out: &mut Out) {
+/// Replies that the lookup failed (403: RFC 3977, 3.2.1).
+pub(super) fn refuse(_: BackendError, out: &mut OutBuffer) {
     let mut text = out.text();
     text.extend_from_slice(b"403 ");
     push_line(&mut text, LOOKUP_FAILED);
 }
 
-/// Writes the line that an article is announced with.
+/// Writes the first reply line of ARTICLE, HEAD, BODY, STAT, NEXT and LAST.
 pub(super) fn push_found(code: &[u8], number: u64, id: &[u8], text: &mut Vec<u8>) {
     text.extend_from_slice(code);
     decimal::push(text, number);
@@ -61,7 +61,7 @@ pub(super) fn push_found(code: &[u8], number: u64, id: &[u8], text: &mut Vec<u8>
     text.extend_from_slice(b"\r\n");
 }
 
-/// Appends text as the rest of a line, whatever it holds.
+/// Appends text as the rest of a reply line: truncated, and with blanks for control characters.
 pub(super) fn push_line(out: &mut Vec<u8>, text: &[u8]) {
     const MOST: usize = 380;
     let clean = |&byte: &u8| if byte < b' ' { b' ' } else { byte };

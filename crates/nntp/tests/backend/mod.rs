@@ -1,4 +1,4 @@
-//! A news system in memory, and a client that talks to a session about it.
+//! A backend in memory, and a client of a session.
 #![allow(dead_code, reason = "each test uses a part")]
 #![allow(
     clippy::indexing_slicing,
@@ -16,11 +16,11 @@ use groups::Active;
 use groups::active::GroupId;
 use nntp::{
     Article, ArticlePosition, Backend, BackendError, Capabilities, ControlFile, Credentials, Found,
-    Intake, Kind, Marks, Next, Out, Outcome, Permissions, ReceivedArticle, Rows, SaslStep, Seen,
-    Session, SharedBytes,
+    IdStatus, Intake, Marks, Next, OutBuffer, Permissions, ReceivedArticle, RowsWritten, SaslStep,
+    Session, SharedBytes, TransferKind, TransferOutcome,
 };
 
-/// An article of the fake.
+/// An article of the backend.
 #[derive(Debug, Clone)]
 pub struct Stored {
     pub id: Vec<u8>,
@@ -42,12 +42,12 @@ impl SharedBytes for Whole {
         None
     }
 
-    fn is_still_there(&self) -> bool {
+    fn is_valid(&self) -> bool {
         true
     }
 }
 
-/// The news system.
+/// A backend in memory.
 pub struct Fake {
     pub now: i64,
     pub zone: FixedOffset,
@@ -59,22 +59,22 @@ pub struct Fake {
     pub files: HashMap<&'static str, Arc<Vec<u8>>>,
     pub intake: Intake,
     pub coming: BTreeSet<Vec<u8>>,
-    pub handed_in: Vec<(Kind, Vec<u8>, std::ops::Range<usize>)>,
-    pub will_not_come: Vec<Vec<u8>>,
+    pub received: Vec<(TransferKind, Vec<u8>, std::ops::Range<usize>)>,
+    pub rejected: Vec<Vec<u8>>,
     pub said: Vec<String>,
     pub sasl: Vec<SaslStep>,
     pub mechanisms: Vec<&'static str>,
-    /// Articles above this are lent.
-    pub lent_above: usize,
-    /// Rows of one call, at most.
+    /// Articles above this size are shared, bytes.
+    pub shared_above: usize,
+    /// Most rows of one call.
     pub rows_max: usize,
-    /// The question with this number fails, and all behind it.
+    /// Number of the first failing lookup; all later ones fail too.
     pub fails_at: Option<usize>,
-    pub questions: usize,
-    /// So often it may be asked in a turn whether the turn is over; `None`: it never is.
-    pub turn_lasts: Option<usize>,
-    /// How often it was asked in this turn.
-    pub turn_asked: usize,
+    pub lookups: usize,
+    /// Checks of the clock in a time slice; `None`: a slice never ends.
+    pub checks_per_slice: Option<usize>,
+    /// Checks of the clock in this time slice.
+    pub checks_in_slice: usize,
 }
 
 impl Fake {
@@ -90,21 +90,21 @@ impl Fake {
             files: HashMap::new(),
             intake: Intake::Open,
             coming: BTreeSet::new(),
-            handed_in: Vec::new(),
-            will_not_come: Vec::new(),
+            received: Vec::new(),
+            rejected: Vec::new(),
             said: Vec::new(),
             sasl: Vec::new(),
             mechanisms: vec!["PLAIN", "SCRAM-SHA-256"],
-            lent_above: 2000,
+            shared_above: 2000,
             rows_max: 3,
             fails_at: None,
-            questions: 0,
-            turn_lasts: None,
-            turn_asked: 0,
+            lookups: 0,
+            checks_per_slice: None,
+            checks_in_slice: 0,
         }
     }
 
-    /// Three groups, the second one empty, the third one closed, and four articles; number 3 of the first is missing.
+    /// Three groups, the second empty, the third closed, and four articles; number 3 of the first is missing.
     pub fn usual() -> Fake {
         let mut fake = Fake::new(
             "misc.test 0000000005 0000000001 y\nmisc.empty 0000000007 0000000008 m\nlocal.secret 0000000002 0000000001 y\n",
@@ -123,7 +123,7 @@ impl Fake {
         fake
     }
 
-    /// Files an article whose header has its id.
+    /// Files an article; its message-id is in the header.
     pub fn add(&mut self, header: &str, body: &str, links: &[(&str, u64)], filed: i64) {
         let id = header
             .lines()
@@ -148,9 +148,9 @@ impl Fake {
     }
 
     fn ask(&mut self) -> Result<(), BackendError> {
-        self.questions += 1;
+        self.lookups += 1;
         match self.fails_at {
-            Some(at) if self.questions > at => Err(BackendError),
+            Some(at) if self.lookups > at => Err(BackendError),
             _ => Ok(()),
         }
     }
@@ -162,7 +162,7 @@ impl Fake {
             .collect()
     }
 
-    /// The overview row, from the tab on.
+    /// The overview row, from the first tab on.
     pub fn row_text(&self, at: usize) -> Vec<u8> {
         let stored = &self.articles[at];
         let header =
@@ -199,9 +199,10 @@ impl Backend for Fake {
         self.now
     }
 
-    fn is_turn_over(&mut self) -> bool {
-        self.turn_asked += 1;
-        self.turn_lasts.is_some_and(|most| self.turn_asked > most)
+    fn is_time_slice_over(&mut self) -> bool {
+        self.checks_in_slice += 1;
+        self.checks_per_slice
+            .is_some_and(|most| self.checks_in_slice > most)
     }
 
     fn zone(&self) -> &dyn LocalZone {
@@ -212,29 +213,29 @@ impl Backend for Fake {
         self.intake.clone()
     }
 
-    fn seen(&mut self, id: &[u8]) -> Result<Seen, BackendError> {
+    fn id_status(&mut self, id: &[u8]) -> Result<IdStatus, BackendError> {
         self.ask()?;
         if self.ids.contains_key(id) {
-            return Ok(Seen::Here);
+            return Ok(IdStatus::Known);
         }
         Ok(match self.coming.contains(id) {
-            true => Seen::Coming,
-            false => Seen::No,
+            true => IdStatus::InTransfer,
+            false => IdStatus::Unknown,
         })
     }
 
-    fn receive(&mut self, article: ReceivedArticle<'_>) -> Option<Outcome> {
-        self.handed_in
+    fn receive(&mut self, article: ReceivedArticle<'_>) -> Option<TransferOutcome> {
+        self.received
             .push((article.kind, article.id.to_vec(), article.article));
         None
     }
 
-    fn will_not_come(&mut self, id: &[u8]) {
-        self.will_not_come.push(id.to_vec());
+    fn article_rejected(&mut self, id: &[u8]) {
+        self.rejected.push(id.to_vec());
     }
 
-    fn put_off(&mut self, id: &[u8]) {
-        self.will_not_come.push(id.to_vec());
+    fn article_deferred(&mut self, id: &[u8]) {
+        self.rejected.push(id.to_vec());
     }
 
     fn mechanisms(&self) -> Vec<&'static str> {
@@ -277,7 +278,7 @@ impl Backend for Fake {
         Ok(self.files.get(name.as_str()).cloned())
     }
 
-    fn place(
+    fn position(
         &mut self,
         group: &[u8],
         number: u64,
@@ -323,17 +324,17 @@ impl Backend for Fake {
         let links = &self.articles[at].links;
         let is_open = |(group, _): &(Vec<u8>, u64)| !self.closed_groups.contains(group);
         Ok(Some(Found {
-            place: ArticlePosition(at as u64),
+            position: ArticlePosition(at as u64),
             may_be_read: links.iter().any(is_open),
         }))
     }
 
-    fn article(&mut self, place: ArticlePosition) -> Result<Option<Article<'_>>, BackendError> {
+    fn article(&mut self, position: ArticlePosition) -> Result<Option<Article<'_>>, BackendError> {
         self.ask()?;
-        let lent_above = self.lent_above;
-        Ok(self.articles.get(place.0 as usize).map(|stored| {
-            let is_large = stored.wire.len() > lent_above;
-            let lent: Option<Arc<dyn SharedBytes>> = match is_large {
+        let shared_above = self.shared_above;
+        Ok(self.articles.get(position.0 as usize).map(|stored| {
+            let is_large = stored.wire.len() > shared_above;
+            let shared: Option<Arc<dyn SharedBytes>> = match is_large {
                 true => Some(Arc::new(Whole(stored.wire.clone()))),
                 false => None,
             };
@@ -342,7 +343,7 @@ impl Backend for Fake {
                 id: &stored.id,
                 header,
                 wire: if is_large { header } else { &stored.wire },
-                lent,
+                shared,
             }
         }))
     }
@@ -368,8 +369,8 @@ impl Backend for Fake {
         from: u64,
         high: u64,
         bytes_max: usize,
-        out: &mut Out,
-    ) -> Result<Rows, BackendError> {
+        out: &mut OutBuffer,
+    ) -> Result<RowsWritten, BackendError> {
         self.ask()?;
         let of = self.of(group, from, high);
         let mut all = of.into_iter().peekable();
@@ -386,7 +387,7 @@ impl Backend for Fake {
             written += line.len();
             if number % 2 == 0 {
                 let length = line.len();
-                out.lend(Arc::new(Whole(line)), 0..length);
+                out.push_shared(Arc::new(Whole(line)), 0..length);
             } else {
                 out.push(&line);
             }
@@ -395,7 +396,7 @@ impl Backend for Fake {
             }
         }
         let next = all.peek().map(|&(number, _)| number);
-        Ok(Rows { any, next })
+        Ok(RowsWritten { any, next })
     }
 
     fn row(&mut self, id: &[u8], row: &mut Vec<u8>) -> Result<bool, BackendError> {
@@ -433,7 +434,7 @@ impl Backend for Fake {
     }
 }
 
-/// One who may do everything.
+/// All permissions.
 pub const ALL: Permissions = Permissions {
     reads: true,
     posts: true,
@@ -450,23 +451,23 @@ pub fn capabilities() -> Capabilities {
         has_compression: false,
         has_plaintext_passwords: true,
         article_bytes_max: 10_000,
-        switched_off: Vec::new(),
+        disabled: Vec::new(),
     }
 }
 
-/// A client on a wire without errors.
+/// A client of one session.
 pub struct Client {
     pub session: Session,
     pub backend: Fake,
-    pub out: Out,
+    pub out: OutBuffer,
     input: Vec<u8>,
-    /// Why the session stopped.
+    /// What the session waits for.
     pub next: Next,
-    /// The most that ever waited in `out`.
+    /// Largest number of bytes in `out`.
     pub most_waiting: usize,
     pub articles: Vec<Vec<u8>>,
-    /// Turns that it had.
-    pub turns: usize,
+    /// Number of time slices.
+    pub slices: usize,
 }
 
 impl Client {
@@ -478,43 +479,43 @@ impl Client {
         Client {
             session: Session::new(Arc::new(capabilities), permissions, false),
             backend,
-            out: Out::default(),
+            out: OutBuffer::default(),
             input: Vec::new(),
             next: Next::More,
             most_waiting: 0,
             articles: Vec::new(),
-            turns: 0,
+            slices: 0,
         }
     }
 
-    /// Sends bytes, and gives everything that comes back.
+    /// Sends bytes and returns all output.
     pub fn say(&mut self, bytes: impl AsRef<[u8]>) -> Vec<u8> {
         self.input.extend_from_slice(bytes.as_ref());
         let mut got = Vec::new();
         loop {
-            self.turns += 1;
-            self.backend.turn_asked = 0;
-            let taken = self
+            self.slices += 1;
+            self.backend.checks_in_slice = 0;
+            let processed = self
                 .session
-                .take(&self.input, &mut self.backend, &mut self.out);
+                .process(&self.input, &mut self.backend, &mut self.out);
             self.most_waiting = self.most_waiting.max(self.out.len());
-            for (kind, id, range) in std::mem::take(&mut self.backend.handed_in) {
+            for (kind, id, range) in std::mem::take(&mut self.backend.received) {
                 self.articles.push(self.input[range].to_vec());
-                Session::settle(kind, &id, &Outcome::Taken, &mut self.out);
+                Session::complete_transfer(kind, &id, &TransferOutcome::Accepted, &mut self.out);
             }
-            self.input.drain(..taken.used);
+            self.input.drain(..processed.used);
             let ready: Vec<u8> = self.out.ready().flatten().copied().collect();
             self.out.sent(ready.len());
             got.extend(ready);
-            self.next = taken.next;
-            match taken.next {
-                Next::Drain | Next::Promise | Next::Yield => {}
+            self.next = processed.next;
+            match processed.next {
+                Next::Drain | Next::PendingReply | Next::Yield => {}
                 Next::More | Next::StartTls | Next::Compress | Next::Close => return got,
             }
         }
     }
 
-    /// Plays a script: lines with `> ` are sent, what comes back must be the lines with `< ` behind them.
+    /// Plays a script: sends the lines with `> `, and compares the output with the lines with `< ` after them.
     pub fn play(&mut self, script: &str) {
         let mut lines = script
             .lines()

@@ -1,7 +1,7 @@
-//! Filing what waits in `in.coming`, in turn.
+//! Files the batches in `in.coming`, in order.
 //!
-//! A file goes when its articles are durable, so a run may end at any moment: what is left is filed by the next, and what
-//! was filed already is refused as duplicate.
+//! A batch is removed when its articles are durable, so a run may end at any moment: the next run files the rest, and refuses articles
+//! that were filed already as duplicates.
 
 use std::collections::{BinaryHeap, HashSet};
 use std::fs;
@@ -21,29 +21,28 @@ use crate::file::Filer;
 use crate::kept;
 use crate::rnews::{self, Input, Status, Summary, Watch};
 
-/// The lock that keeps two drains apart.
+/// The lock against concurrent drains.
 pub const LOCK: &str = "lock.input";
-/// So many files are filed between two looks at `stop`, and share a commit; as in C News.
+/// Files between two checks of `stop`, which share a commit, as in C News.
 pub const FILES_AT_ONCE: usize = 50;
-/// So many names, those whose turn is first, are held at a time.
+/// Names in memory at a time, the first in order.
 pub const NAMES_MAX: usize = 50_000;
-/// When so many files could not be filed, a drain ends.
+/// Failed files after which a drain ends.
 pub const LEFT_MAX: usize = 10_000;
-/// The directory is listed anew, for what comes first now, after so much time, and not before filing has taken
-/// [`LISTING_SHARE`] times as long as listing.
+/// Time after which the directory is listed again, if filing has taken [`LISTING_SHARE`] times as long as listing.
 const LISTED_FOR: Duration = Duration::from_secs(1);
 const LISTING_SHARE: u32 = 20;
-/// A temporary file that was not written to for so long is of a program that was killed.
+/// Age of a temporary file that belongs to a killed program.
 const TEMPORARY_FOR: Duration = Duration::from_secs(86_400);
 
-/// What is filed, and how.
+/// Options of a drain.
 #[derive(Debug, Clone)]
 pub struct DrainOptions {
     /// Only these grades.
     pub grades: Grades,
     /// Only names that end in a dot and this.
     pub suffix: Option<String>,
-    /// How batches are filed; which files are removed is not looked at.
+    /// Options of filing; those about removing files are ignored.
     pub rnews: rnews::Options,
 }
 
@@ -57,22 +56,22 @@ impl Default for DrainOptions {
     }
 }
 
-/// What was done so far.
+/// The result so far.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Drained {
-    /// Files that are gone from `in.coming`, those that went to `bad/` among them.
+    /// Files removed from `in.coming`, those moved to `bad/` included.
     pub files: u64,
-    /// Files that went to `bad/`.
+    /// Files moved to `bad/`.
     pub bad: u64,
-    /// Files that could not be read or kept, and stay.
+    /// Files that could be neither read nor moved, and stay.
     pub left: u64,
-    /// What became of the articles.
+    /// The counts of articles.
     pub summary: Summary,
-    /// How it went, the worst of all.
+    /// The worst status.
     pub status: Status,
 }
 
-/// Files what waits:
+/// Files the waiting batches:
 ///
 /// ```text
 /// while drain.is_waiting()? && !drain.is_over() {
@@ -82,12 +81,12 @@ pub struct Drained {
 /// }
 /// ```
 ///
-/// Looking again after the turn was given up is what makes it safe to go away when somebody else has it.
+/// The check after the lock's release makes it safe to leave when another drain has the lock.
 #[derive(Debug)]
 pub struct Drain {
     dir: PathBuf,
     options: DrainOptions,
-    /// Files that stayed: not to be tried again.
+    /// Files that stay and are not tried again.
     left: HashSet<Name>,
     /// Files at which filing stopped.
     tries: Tries,
@@ -96,7 +95,7 @@ pub struct Drain {
 }
 
 impl Drain {
-    /// Of the news directory `dir`.
+    /// A drain of the news directory `dir`.
     pub fn new(dir: &Path, mut options: DrainOptions) -> Drain {
         options.rnews.unlink = true;
         options.rnews.unlink_kept = true;
@@ -116,25 +115,25 @@ impl Drain {
         }
     }
 
-    /// What was done so far.
+    /// The result so far.
     pub fn drained(&self) -> Drained {
         self.drained
     }
 
-    /// The store stopped filing, or too much could not be filed: an administrator is needed.
+    /// True if the store stopped filing, or too many files failed: an administrator is needed.
     pub fn is_over(&self) -> bool {
         self.is_over
     }
 
-    /// A file that stayed is tried again: somebody did something to it.
+    /// Tries files that stayed again, after a change by an administrator.
     pub fn try_again(&mut self, name: &Name) {
         self.left.remove(name);
     }
 
-    /// Takes the lock; `None`: another drain has it.
+    /// Takes the lock; `None` if another drain has it.
     ///
     /// # Errors
-    /// Those of the file system.
+    /// An I/O error.
     pub fn turn(&self) -> Result<Option<Lock>, Error> {
         match Lock::take_named(&self.dir, LOCK, false) {
             Ok(lock) => Ok(Some(lock)),
@@ -143,10 +142,10 @@ impl Drain {
         }
     }
 
-    /// Is there anything to file that was not tried?
+    /// Whether an untried batch waits.
     ///
     /// # Errors
-    /// Those of the file system.
+    /// An I/O error.
     pub fn is_waiting(&self) -> Result<bool, Error> {
         let stopped = is_stopped(&self.dir);
         let mut found = false;
@@ -157,10 +156,10 @@ impl Drain {
         Ok(found)
     }
 
-    /// Files everything that waits, and what comes meanwhile, in a [turn](Drain::turn).
+    /// Files all waiting batches, and those that arrive meanwhile, under the [lock](Drain::turn).
     ///
     /// # Errors
-    /// The directory cannot be read. What is wrong with a batch, or with the store, is told to `watch`.
+    /// The directory cannot be read. Errors of batches and of the store are reported to `watch`.
     pub fn run(
         &mut self,
         _turn: &Lock,
@@ -177,7 +176,7 @@ impl Drain {
                 break;
             }
             let listed_for = LISTED_FOR.max(began.elapsed().saturating_mul(LISTING_SHARE));
-            // One that cannot be filed shall stop no others.
+            // A batch that cannot be filed must not block the others.
             let (tried, fresh): (Vec<Name>, Vec<Name>) =
                 names.into_iter().partition(|name| self.tries.has(name));
             let turns = fresh.chunks(FILES_AT_ONCE).chain(tried.chunks(1));
@@ -220,7 +219,7 @@ impl Drain {
         drained.bad += outcome.kept;
         for name in names {
             let path = path(name);
-            // A name is free again when its file goes: what is there now may be the next batch.
+            // A removed file's name may be reused: a file with that name may be the next batch.
             if outcome.removed.contains(&path) || fs::symlink_metadata(&path).is_err() {
                 drained.files += 1;
                 self.tries.forget(name)?;
@@ -250,7 +249,7 @@ impl Drain {
         Ok(())
     }
 
-    /// Puts a batch that cannot be filed into bad/.
+    /// Moves a batch that cannot be filed to bad/.
     fn put_aside(&mut self, name: &Name, watch: &mut dyn Watch) -> Result<(), Error> {
         let path = place(&self.dir).join(name.to_string());
         let at = |source| StoreError::io("put into bad/", &path, source);
@@ -278,9 +277,9 @@ impl Drain {
             && !self.left.contains(name)
     }
 
-    /// The names whose turn is next, in order.
+    /// The next names, in order.
     fn waiting(&self, stopped: bool) -> Result<Vec<Name>, Error> {
-        // The greatest is on top, and goes when there are too many.
+        // A max-heap: the greatest name is dropped when there are too many.
         let mut first = BinaryHeap::new();
         self.each(|name| {
             if self.wants(&name, stopped) {
@@ -294,7 +293,7 @@ impl Drain {
         Ok(first.into_sorted_vec())
     }
 
-    /// Shows every batch's name to `look`, in no order, until it says false.
+    /// Calls `look` for the name of each batch, in no order, until it returns false.
     fn each(&self, mut look: impl FnMut(Name) -> bool) -> Result<(), Error> {
         let dir = place(&self.dir);
         let entries = match fs::read_dir(&dir) {
@@ -312,7 +311,7 @@ impl Drain {
         Ok(())
     }
 
-    /// Removes what killed programs left behind. They acknowledged none of it.
+    /// Removes temporary files of killed programs, which were never acknowledged.
     fn sweep(&self, watch: &mut dyn Watch) -> Result<(), Error> {
         let dir = place(&self.dir);
         let Ok(entries) = fs::read_dir(&dir) else {

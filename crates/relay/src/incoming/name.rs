@@ -1,49 +1,49 @@
-//! What a waiting batch is called: `[GRADE.]TIMEu.SUFFIX`, as in C News.
+//! Names of waiting batches: `[GRADE.]TIMEu.SUFFIX`, as in C News.
 //!
-//! TIME is the arrival in epoch seconds, `u` one letter or digit that tells the batches of one second apart. The order
-//! of names is the order of filing: by grade, those without one last; then by time.
+//! TIME is the arrival in seconds since 1970, `u` a letter or digit that distinguishes the batches of one second. The order of names is
+//! the order of filing: by grade, those without one last, then by time.
 
 use std::fmt;
 
 use article::wrap::Compression;
 
-/// The characters that tell batches of one second apart, in the order they are used, which is that of `ls`.
+/// The characters that distinguish the batches of one second, in their order, which is that of `ls`.
 pub const UNIQUE: &[u8; 62] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
-/// The longest suffix of a name, bytes.
+/// Longest suffix of a name, bytes.
 pub const SUFFIX_BYTES_MAX: usize = 8;
 
-/// When a batch's turn is: 0 comes first; batches without a grade come after all that have one.
+/// The priority of a batch: 0 is first; batches without a grade are last.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Grade(u8);
 
 impl Grade {
-    /// Those that come first, and that a stop does not hold up.
+    /// The first grade, which `stop` does not suspend.
     pub const FIRST: Grade = Grade(0);
     /// Without a grade.
     pub const NONE: Grade = Grade(10);
 
-    /// The grade that a digit stands for.
+    /// Parses a digit.
     pub fn of(digit: u8) -> Option<Grade> {
         digit.is_ascii_digit().then(|| Grade(digit - b'0'))
     }
 }
 
-/// Some grades.
+/// A set of grades.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Grades(u16);
 
 impl Grades {
-    /// All of them, and batches without one.
+    /// All grades, and batches without one.
     pub const ALL: Grades = Grades(u16::MAX);
 
-    /// Those that `digits` name. `None`: something in it is no digit, or there is none.
+    /// Parses a set of digits; `None` if it is empty or has other characters.
     pub fn of(digits: &[u8]) -> Option<Grades> {
         let add = |set: u16, digit: &u8| Some(set | 1 << Grade::of(*digit)?.0);
         let set = digits.iter().try_fold(0, add)?;
         (set != 0).then_some(Grades(set))
     }
 
-    /// Is it one of them?
+    /// Whether the set contains a grade.
     pub fn has(self, grade: Grade) -> bool {
         self.0 & (1 << grade.0) != 0
     }
@@ -54,16 +54,16 @@ impl Grades {
 pub struct Name {
     /// Its grade.
     pub grade: Grade,
-    /// When it came, in seconds since 1970.
+    /// Time of arrival, seconds since 1970.
     pub time: u64,
-    /// Which of that second: an index into [`UNIQUE`].
+    /// Its number in that second: an index into [`UNIQUE`].
     pub unique: u8,
-    /// What it is wrapped in.
+    /// The suffix, which shows the compression.
     pub suffix: String,
 }
 
 impl Name {
-    /// Reads a name. `None`: it is not the name of a waiting batch, such as `stop`, `nspool.12` or `README`.
+    /// Parses a name; `None` for other files, such as `stop`, `nspool.12` or `README`.
     pub fn parse(name: &[u8]) -> Option<Name> {
         let name = std::str::from_utf8(name).ok()?;
         let (stem, suffix) = name.rsplit_once('.')?;
@@ -75,7 +75,7 @@ impl Name {
         };
         let (last, digits) = stem.as_bytes().split_last()?;
         let unique = UNIQUE.iter().position(|known| known == last)?;
-        // One number, one way to write it: what is read must be written as the same name.
+        // A parsed name must format to the same name, so leading zeros are invalid.
         let is_plain = digits.iter().all(u8::is_ascii_digit) && digits.first() != Some(&b'0');
         (is_suffix && is_plain).then_some(())?;
         Some(Name {
@@ -86,7 +86,7 @@ impl Name {
         })
     }
 
-    /// The name to try when this one is taken: the next of the second, or the first of the next second.
+    /// The name to try if this one exists: the next of the second, or the first of the next second.
     pub fn next(self) -> Name {
         let unique = self.unique.saturating_add(1);
         let is_full = usize::from(unique) >= UNIQUE.len();
@@ -109,7 +109,7 @@ impl fmt::Display for Name {
     }
 }
 
-/// The suffix for a batch that is wrapped in `kind`; `None` is plain.
+/// The suffix of a batch compressed by `kind`; `None` is plain.
 pub fn suffix(kind: Option<Compression>) -> &'static str {
     match kind {
         None => "t",

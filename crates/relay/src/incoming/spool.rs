@@ -1,7 +1,7 @@
-//! Putting a batch into `in.coming`.
+//! Writes a batch to `in.coming`.
 //!
-//! It is written to a temporary name, synced, linked to its own and the directory synced: when [`spool`] has returned, the
-//! batch is there whole, whatever happens. Nothing is taken off it.
+//! The batch is written to a temporary file, synced, linked to its name, and the directory is synced: after [`spool`] returns, the batch
+//! is complete and durable. It stays compressed.
 
 use std::fs::{self, File};
 use std::io::{self, ErrorKind, Read, Write};
@@ -15,23 +15,23 @@ use super::stop::{place, sync};
 use crate::log::Now;
 use crate::{Error, kept};
 
-/// Default of [`SpoolOptions::keep_free`]: 5 MiB, about what C News kept (5000 KB).
+/// Default of [`SpoolOptions::keep_free`], bytes: 5 MiB, about as in C News (5000 KB).
 pub const KEEP_FREE_BYTES: u64 = 5 << 20;
-/// Batches that come together may be given times so many seconds ahead, 62 in each.
+/// How far ahead of the clock names of simultaneous batches may be, seconds, with 62 names a second.
 pub const SECONDS_AHEAD_MAX: u64 = 3600;
-/// Temporary files begin so.
+/// Prefix of temporary files.
 pub const TEMPORARY: &str = "nspool.";
-/// So much is looked at to see what a batch is wrapped in.
+/// Length of a batch's start that is read to detect its compression, bytes.
 const HEAD_BYTES: usize = 4096;
-/// So much is copied at a time, and the free space looked at before each.
+/// Bytes copied between two checks of the free space.
 const COPY_BYTES: usize = 1 << 20;
 
-/// How a batch is spooled.
+/// Options of spooling.
 #[derive(Debug, Clone, Copy)]
 pub struct SpoolOptions {
     /// Its grade.
     pub grade: Grade,
-    /// Bytes of the disk that stay free.
+    /// Space that has to stay free, bytes.
     pub keep_free: u64,
 }
 
@@ -44,24 +44,24 @@ impl Default for SpoolOptions {
     }
 }
 
-/// What became of a batch.
+/// The result of spooling.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Spooled {
-    /// It waits.
+    /// The batch waits.
     Waits {
         /// Its file.
         path: PathBuf,
         /// Its size.
         bytes: u64,
     },
-    /// There was nothing in it, not even behind its compression (C News: fewer than 5 bytes): discarded.
+    /// The batch was empty, also after decompression (C News: fewer than 5 bytes), and was discarded.
     Empty,
 }
 
-/// Copies a batch, `from` a reader called `what` in messages, into `in.coming` of the news directory `dir`.
+/// Copies a batch `from` a reader, named `what` in messages, to `in.coming` of the news directory `dir`.
 ///
 /// # Errors
-/// [`Error::NoRoom`], and those of the file system; nothing is left in `in.coming` then.
+/// [`Error::NoRoom`], or an I/O error; then nothing stays in `in.coming`.
 pub fn spool(
     dir: &Path,
     what: &Path,
@@ -71,7 +71,7 @@ pub fn spool(
     spool_into(&place(dir), what, from, options)
 }
 
-/// As [`spool`], into a directory that is some news system's `in.coming`.
+/// As [`spool`], to the `in.coming` of another news system.
 ///
 /// # Errors
 /// As [`spool`].
@@ -86,7 +86,7 @@ pub fn spool_into(
     let suffix = match wrap::open(head.as_slice(), WrapLimits::default()) {
         Ok(seen) if seen.is_empty_wrapper() || head.is_empty() => return Ok(Spooled::Empty),
         Ok(seen) => name::suffix(seen.layers().first().copied()),
-        // To be told, and kept in bad/, when its turn comes.
+        // The drain will report it and save it in bad/.
         Err(_) => name::suffix(None),
     };
     let stem = format!("{TEMPORARY}{}", std::process::id());
@@ -96,14 +96,14 @@ pub fn spool_into(
         let path = link(dir, &temporary, options.grade, suffix)?;
         Ok(Spooled::Waits { path, bytes })
     });
-    // Of a killed program it stays, and is removed a day later.
+    // The file of a killed program stays, and is removed a day later.
     let _ = fs::remove_file(&temporary);
     let done = done?;
     sync(dir)?;
     Ok(done)
 }
 
-/// Copies `head` and what follows it, and syncs the file. Gives its size.
+/// Copies `head` and the rest of the reader, and syncs the file. Returns its size, bytes.
 fn copy(
     dir: &Path,
     what: &Path,
@@ -137,7 +137,7 @@ fn copy(
     Ok(bytes)
 }
 
-/// Reads up to `count` bytes: fewer only at the end.
+/// Reads `count` bytes, or fewer at the end.
 fn fill(from: &mut dyn Read, out: &mut Vec<u8>, count: usize) -> io::Result<usize> {
     from.take(count as u64).read_to_end(out)
 }
@@ -148,7 +148,7 @@ fn free_bytes(dir: &Path) -> Result<u64, Error> {
     Ok(told.f_bavail.saturating_mul(told.f_frsize))
 }
 
-/// Gives the file a name that nothing has yet. A link never takes another's place, as a rename would.
+/// Links the file to an unused name. A link, unlike a rename, never replaces another file.
 fn link(dir: &Path, temporary: &Path, grade: Grade, suffix: &str) -> Result<PathBuf, Error> {
     let now = u64::try_from(Now::read().seconds).unwrap_or(0).max(1);
     let mut name = Name {

@@ -1,4 +1,4 @@
-//! Filing held up, by a file of its own.
+//! Suspends filing by a file.
 
 use std::fs;
 use std::io;
@@ -9,23 +9,23 @@ use store::Error as StoreError;
 use crate::Error;
 use crate::kept::INCOMING;
 
-/// The file in `in.coming` that holds up all but grade 0 (`newsrunning off`).
+/// The file in `in.coming` that suspends all but grade 0 (`newsrunning off`).
 pub const STOP: &str = "stop";
 
-/// Where they wait.
+/// The directory of waiting batches.
 pub(super) fn place(dir: &Path) -> PathBuf {
     dir.join(INCOMING)
 }
 
-/// Is filing held up, so that only batches of grade 0 are filed?
+/// Whether filing is suspended, so that only batches of grade 0 are filed.
 pub fn is_stopped(dir: &Path) -> bool {
     fs::symlink_metadata(place(dir).join(STOP)).is_ok()
 }
 
-/// Holds filing up, or lets it go on; durable.
+/// Suspends or resumes filing, durably.
 ///
 /// # Errors
-/// Those of the file system.
+/// An I/O error.
 pub fn set_stopped(dir: &Path, stopped: bool) -> Result<(), Error> {
     let (dir, path) = (place(dir), place(dir).join(STOP));
     let done = match (stopped, fs::symlink_metadata(&path)) {

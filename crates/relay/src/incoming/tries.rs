@@ -1,7 +1,7 @@
-//! Batches at which filing stopped: how often each was tried, so that one that cannot be filed does not keep the others waiting.
+//! Counts failed attempts at batches, so that a batch that cannot be filed does not block the others.
 //!
-//! They are kept in a file of lines `TRIES END NAME`, for the next newsrun: END is where the log ended at the first try. It is a
-//! hint; lost or damaged, the batches are tried as if for the first time.
+//! A file has lines `TRIES END NAME` for the next newsrun; END is the end of the log at the first attempt. It is a hint: without it,
+//! batches count as new.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -16,20 +16,20 @@ use crate::group_files::{fault, replace};
 
 /// The file in the news directory.
 pub const FILE: &str = "in.coming.tries";
-/// A batch at which filing stopped so often, while others were filed, goes to bad/.
+/// Failed attempts after which a batch is moved to bad/, if others were filed meanwhile.
 pub const TRIES_MAX: u64 = 3;
-/// So many batches are remembered; more are tried as if for the first time.
+/// Maximum number of remembered batches; more count as new.
 pub const REMEMBERED_MAX: usize = 1_000;
 
-/// How a batch was tried.
+/// The attempts at a batch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Tried {
     times: u64,
-    /// Where the log ended the first time.
+    /// End of the log at the first attempt.
     end: u64,
 }
 
-/// The batches that were tried in vain.
+/// The batches with failed attempts.
 #[derive(Debug)]
 pub(super) struct Tries {
     path: PathBuf,
@@ -37,7 +37,7 @@ pub(super) struct Tries {
 }
 
 impl Tries {
-    /// Those of a news directory.
+    /// Reads the file of a news directory.
     pub fn read(news: &Path) -> Tries {
         let path = news.join(FILE);
         let text = fs::read(&path).unwrap_or_default();
@@ -53,19 +53,19 @@ impl Tries {
         }
     }
 
-    /// Was filing stopped at this one before? Then it is filed by itself, behind the others.
+    /// Whether an attempt at this batch failed. Then it is filed alone, after the others.
     pub fn has(&self, name: &Name) -> bool {
         self.of.contains_key(name)
     }
 
-    /// Is a batch to be put aside? It was tried often enough, and others were filed meanwhile, so it is the batch and not the disk.
-    /// `end`: where the log ends now.
+    /// Whether to move a batch to bad/: it failed often enough, and others were filed meanwhile, so the cause is the batch and not the
+    /// disk. `end` is the end of the log.
     pub fn is_hopeless(&self, name: &Name, end: u64) -> bool {
         let tried = self.of.get(name);
         tried.is_some_and(|tried| tried.times >= TRIES_MAX && tried.end != end)
     }
 
-    /// Filing stopped at this batch. How often it has by now.
+    /// Counts a failed attempt, and returns their number.
     ///
     /// # Errors
     /// The file cannot be written.
@@ -81,7 +81,7 @@ impl Tries {
         Ok(times)
     }
 
-    /// A batch is gone.
+    /// Removes a batch.
     ///
     /// # Errors
     /// As [`Tries::add`].
@@ -128,7 +128,7 @@ mod tests {
         }
         let mut tries = Tries::read(dir.path());
         assert!(tries.has(&bad) && !tries.has(&other));
-        // Nothing was filed since: it may be the disk.
+        // Nothing was filed since: the disk may be the cause.
         assert!(!tries.is_hopeless(&bad, 400));
         assert!(tries.is_hopeless(&bad, 500));
         tries.forget(&other).unwrap();

@@ -1,4 +1,4 @@
-//! Certificate chain and key from PEM files.
+//! Reads certificate chain and key from PEM files.
 
 use std::fs::File;
 use std::io::Read;
@@ -11,29 +11,29 @@ use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use rustls::sign::CertifiedKey;
 
-use super::{Fault, is_mismatch};
+use super::{CertificateError, is_mismatch};
 
-/// A larger file is not read.
+/// Largest PEM file, bytes.
 pub const PEM_BYTES_MAX: u64 = 1 << 20;
-/// Certificates of a chain, the server's own among them.
+/// Longest certificate chain, the server's own certificate included.
 pub const CERTIFICATES_MAX: usize = 16;
 
-/// Both files, which must fit.
-pub(super) fn read(certificate: &Path, key: &Path) -> Result<CertifiedKey, Fault> {
+/// Reads both files and checks that they belong together.
+pub(super) fn read(certificate: &Path, key: &Path) -> Result<CertifiedKey, CertificateError> {
     let chain = chain(certificate)?;
     let bytes = contents(key, true)?;
-    let secret = PrivateKeyDer::from_pem_slice(&bytes).map_err(|error| Fault::Bad {
+    let secret = PrivateKeyDer::from_pem_slice(&bytes).map_err(|error| CertificateError::Bad {
         path: key.to_owned(),
         what: no_key(&bytes, &error),
     })?;
     CertifiedKey::from_der(chain, secret, &ring::default_provider()).map_err(|error| {
         if is_mismatch(&error) {
-            return Fault::KeyMismatch {
+            return CertificateError::KeyMismatch {
                 certificate: certificate.to_owned(),
                 key: key.to_owned(),
             };
         }
-        // Of the two, rustls tells a bad certificate from a bad key by the kind of its error.
+        // The type of the error tells which of the two files is bad.
         let (path, what) = match error {
             rustls::Error::InvalidCertificate(error) => (
                 certificate,
@@ -44,16 +44,16 @@ pub(super) fn read(certificate: &Path, key: &Path) -> Result<CertifiedKey, Fault
                 format!("this private key cannot be used ({error}); ECDSA P-256, Ed25519 and RSA from 2048 bits can"),
             ),
         };
-        Fault::Bad {
+        CertificateError::Bad {
             path: path.to_owned(),
             what,
         }
     })
 }
 
-fn chain(path: &Path) -> Result<Vec<CertificateDer<'static>>, Fault> {
+fn chain(path: &Path) -> Result<Vec<CertificateDer<'static>>, CertificateError> {
     let bytes = contents(path, false)?;
-    let bad = |what: String| Fault::Bad {
+    let bad = |what: String| CertificateError::Bad {
         path: path.to_owned(),
         what,
     };
@@ -66,12 +66,13 @@ fn chain(path: &Path) -> Result<Vec<CertificateDer<'static>>, Fault> {
         }
         let number = chain.len() + 1;
         chain.push(
-            certificate.map_err(|error| bad(format!("certificate {number} is no PEM: {error}")))?,
+            certificate
+                .map_err(|error| bad(format!("certificate {number} is not valid PEM: {error}")))?,
         );
     }
     if chain.is_empty() {
         return Err(bad(
-            "no certificate in it; it must have a part that begins `-----BEGIN CERTIFICATE-----'"
+            "no certificate found; the file must have a part that begins with `-----BEGIN CERTIFICATE-----'"
                 .to_owned(),
         ));
     }
@@ -83,34 +84,33 @@ fn no_key(bytes: &[u8], error: &dyn std::fmt::Display) -> String {
         .windows(ENCRYPTED.len())
         .any(|window| window == ENCRYPTED);
     if is_encrypted {
-        "the private key wants a passphrase, and nobody is there to give it; store it without one"
-            .to_owned()
+        "the private key is encrypted with a passphrase; store it without one".to_owned()
     } else {
         format!(
-            "no private key in it ({error}); it must have a part that begins `-----BEGIN PRIVATE KEY-----'"
+            "no private key found ({error}); the file must have a part that begins with `-----BEGIN PRIVATE KEY-----'"
         )
     }
 }
 
 const ENCRYPTED: &[u8] = b"ENCRYPTED";
 
-fn contents(path: &Path, is_secret: bool) -> Result<Vec<u8>, Fault> {
-    let unreadable = |error| Fault::Unreadable {
+fn contents(path: &Path, is_secret: bool) -> Result<Vec<u8>, CertificateError> {
+    let unreadable = |error| CertificateError::Unreadable {
         path: path.to_owned(),
         error,
     };
-    // A pipe without a writer would keep the opening waiting.
+    // Opening a pipe without a writer would block.
     let flags = OFlags::NONBLOCK.bits() as i32;
     let file = File::options().read(true).custom_flags(flags).open(path);
     let file = file.map_err(unreadable)?;
     let facts = file.metadata().map_err(unreadable)?;
     if !facts.is_file() {
-        return Err(Fault::NoFile {
+        return Err(CertificateError::NoFile {
             path: path.to_owned(),
         });
     }
     if is_secret && is_open(facts.mode(), facts.uid()) {
-        return Err(Fault::KeyIsOpen {
+        return Err(CertificateError::KeyIsOpen {
             path: path.to_owned(),
             mode: facts.mode() & 0o7777,
         });
@@ -121,14 +121,14 @@ fn contents(path: &Path, is_secret: bool) -> Result<Vec<u8>, Fault> {
         .read_to_end(&mut bytes)
         .map_err(unreadable)?;
     if u64::try_from(count).unwrap_or(u64::MAX) > PEM_BYTES_MAX {
-        return Err(Fault::TooLarge {
+        return Err(CertificateError::TooLarge {
             path: path.to_owned(),
         });
     }
     Ok(bytes)
 }
 
-/// A file of root may be readable by a group: so systemd hands over credentials, and so keys lie in /etc/ssl/private.
+/// Whether others may read the key. The group of root's file may: systemd credentials and /etc/ssl/private work that way.
 fn is_open(mode: u32, owner: u32) -> bool {
     let forbidden = if owner == 0 { 0o037 } else { 0o077 };
     mode & forbidden != 0

@@ -1,4 +1,4 @@
-//! The server's certificate and key: read from PEM files, replaced live when the files change.
+//! The server's certificate and key: read from PEM files, and replaced at runtime when the files change.
 
 mod der;
 mod files;
@@ -21,35 +21,34 @@ pub use der::Facts;
 pub use files::{CERTIFICATES_MAX, PEM_BYTES_MAX};
 pub use watch::Watching;
 
-/// What clients may ask for by ALPN (RFC 7301): reading and transit. One that asks for something else only (a browser)
-/// is turned away in the handshake.
+/// ALPN protocols (RFC 7301): reading and transit. The handshake rejects a client that offers only others, such as a browser.
 const PROTOCOLS: [&[u8]; 2] = [b"nntp", b"nnsp"];
 
-/// Why there is no TLS.
+/// TLS is not available.
 #[derive(Debug, Error)]
-pub enum Fault {
+pub enum CertificateError {
     /// A file cannot be read.
-    #[error("{}: cannot be read: {error}{}", path.display(), hint(error))]
+    #[error("{}: cannot read: {error}{}", path.display(), hint(error))]
     Unreadable {
         /// The file.
         path: PathBuf,
-        /// Why.
+        /// The cause.
         error: io::Error,
     },
     /// A file is larger than `PEM_BYTES_MAX`.
-    #[error("{}: more than {PEM_BYTES_MAX} bytes are no PEM file of certificates or a key", path.display())]
+    #[error("{}: larger than {PEM_BYTES_MAX} bytes: not a PEM file of certificates or a key", path.display())]
     TooLarge {
         /// The file.
         path: PathBuf,
     },
     /// A directory, a pipe or the like.
-    #[error("{}: is no regular file; say in broadsheet.toml where the file is", path.display())]
+    #[error("{}: not a regular file; set the right path in broadsheet.toml", path.display())]
     NoFile {
-        /// What was named.
+        /// The path in the settings.
         path: PathBuf,
     },
-    /// Others may read the key.
-    #[error("{}: others may read this private key (mode {mode:04o}); run `chmod 600' on it, \
+    /// Other users may read the key.
+    #[error("{}: other users may read this private key (mode {mode:04o}); run `chmod 600' on it, \
              or `chmod 640' where it belongs to root and to the server's group", path.display())]
     KeyIsOpen {
         /// The file.
@@ -57,12 +56,12 @@ pub enum Fault {
         /// Its permissions.
         mode: u32,
     },
-    /// The file is no PEM, or damaged.
+    /// The file is not PEM, or damaged.
     #[error("{}: {what}", path.display())]
     Bad {
         /// The file.
         path: PathBuf,
-        /// What is wrong and what to do.
+        /// The problem and its solution.
         what: String,
     },
     /// The key belongs to another certificate.
@@ -74,7 +73,7 @@ pub enum Fault {
         /// The file of the key.
         key: PathBuf,
     },
-    /// rustls cannot work here: no random numbers.
+    /// rustls cannot start: no random numbers.
     #[error("TLS cannot start: {0}")]
     Setup(rustls::Error),
 }
@@ -82,21 +81,20 @@ pub enum Fault {
 fn hint(error: &io::Error) -> &'static str {
     match error.kind() {
         io::ErrorKind::PermissionDenied => {
-            "; the server runs as a user that may not read it: give it a copy (a deploy hook of the tool that renews it), \
-             or a group"
+            "; the server's user may not read it: install a copy by a deploy hook of the renewal tool, or give it a group"
         }
-        io::ErrorKind::NotFound => "; say in broadsheet.toml where it is",
+        io::ErrorKind::NotFound => "; set the right path in broadsheet.toml",
         _ => "",
     }
 }
 
-/// Certificate chain and key, as they are now, and the TLS settings that serve them.
+/// The current certificate chain and key, and the TLS settings that serve them.
 pub struct Certificates {
     certificate: PathBuf,
     key: PathBuf,
     served: Arc<Served>,
     config: Arc<ServerConfig>,
-    /// One reading at a time: a watcher and SIGHUP may come together.
+    /// Serializes reloads: the watcher and SIGHUP may coincide.
     reading: Mutex<()>,
 }
 
@@ -105,35 +103,33 @@ impl Certificates {
     /// fullchain.pem), `key` its private key (privkey.pem); both may be the same file.
     ///
     /// # Errors
-    /// See `Fault`: each names the file and what to do.
-    pub fn open(certificate: &Path, key: &Path) -> Result<Self, Fault> {
+    /// See `CertificateError`.
+    pub fn open(certificate: &Path, key: &Path) -> Result<Self, CertificateError> {
         let first = files::read(certificate, key)?;
         let served = Arc::new(Served(RwLock::new(Arc::new(first))));
         Ok(Certificates {
             certificate: certificate.to_owned(),
             key: key.to_owned(),
-            config: Arc::new(config(Arc::clone(&served)).map_err(Fault::Setup)?),
+            config: Arc::new(config(Arc::clone(&served)).map_err(CertificateError::Setup)?),
             served,
             reading: Mutex::new(()),
         })
     }
 
-    /// For `layers::tls::Tls::new`. It is the same for ever: a new certificate is served through it too, and tickets of
-    /// earlier sessions stay good.
+    /// The configuration for `layers::tls::Tls::new`. It stays the same: it also serves new certificates, and session tickets stay valid.
     #[must_use]
     pub fn config(&self) -> &Arc<ServerConfig> {
         &self.config
     }
 
-    /// Reads the files again (SIGHUP, or they changed). True when the certificate is another than before; connections
-    /// that are there keep the old one.
+    /// Reads the files again, after SIGHUP or a change. Returns true if the certificate is a new one; existing connections keep the old.
     ///
     /// # Errors
     /// As `open`; the old certificate is still served.
-    pub fn reload(&self) -> Result<bool, Fault> {
-        let _turn = self.reading.lock().unwrap_or_else(PoisonError::into_inner);
+    pub fn reload(&self) -> Result<bool, CertificateError> {
+        let _guard = self.reading.lock().unwrap_or_else(PoisonError::into_inner);
         let next = files::read(&self.certificate, &self.key)?;
-        // A key that fits to the same certificate is the same key.
+        // The same certificate has the same key.
         if next.cert == self.served.now().cert {
             return Ok(false);
         }
@@ -145,30 +141,30 @@ impl Certificates {
         Ok(true)
     }
 
-    /// Reloads whenever the files change, in a thread of its own that sleeps until then. `say` gets a line for the
-    /// journal for each change and each fault. Ends when the value is dropped.
+    /// Reloads whenever the files change, in a thread that sleeps until then. `say` gets a log line for each change and each error. The
+    /// watch ends when the value is dropped.
     ///
     /// # Errors
-    /// No inotify, or no thread.
+    /// inotify or the thread cannot be started.
     pub fn watch(self: &Arc<Self>, say: impl Fn(&str) + Send + 'static) -> io::Result<Watching> {
         watch::start(Arc::clone(self), Box::new(say))
     }
 
-    /// Names and end of the certificate that is served now.
+    /// Names and expiry of the current certificate.
     #[must_use]
     pub fn facts(&self) -> Facts {
         let served = self.served.now();
         Facts::of(served.cert.first().map_or(&[][..], AsRef::as_ref))
     }
 
-    /// The files, as they were named.
+    /// The paths of certificate and key.
     #[must_use]
     pub fn paths(&self) -> [&Path; 2] {
         [&self.certificate, &self.key]
     }
 }
 
-/// What the next handshake shows.
+/// The certificate for the next handshake.
 #[derive(Debug)]
 struct Served(RwLock<Arc<CertifiedKey>>);
 
@@ -198,7 +194,7 @@ fn config(served: Arc<Served>) -> Result<ServerConfig, rustls::Error> {
     Ok(config)
 }
 
-/// Is this key the one of this certificate? What cannot be compared counts as yes.
+/// Whether rustls reports that the key does not belong to the certificate.
 fn is_mismatch(error: &rustls::Error) -> bool {
     matches!(
         error,

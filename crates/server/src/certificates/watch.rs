@@ -1,8 +1,7 @@
-//! Notices that the files of a certificate changed: inotify on the directories that lead to them.
+//! Watches the files of a certificate: inotify on the directories that lead to them.
 //!
-//! Tools that renew certificates do not write into the old file: they rename a new one over it, or let a symbolic link
-//! point elsewhere (certbot: live/x/fullchain.pem to ../../archive/x/fullchain3.pem). So each directory that holds a
-//! link on the way, and the one that holds the file, is watched.
+//! Renewal tools do not overwrite the old file: they rename a new one over it, or change a symbolic link (certbot:
+//! live/x/fullchain.pem to ../../archive/x/fullchain3.pem). So it watches the directory of the file, and of each link on the way to it.
 
 use std::collections::{BTreeSet, VecDeque};
 use std::ffi::OsString;
@@ -19,18 +18,18 @@ use rustix::io::Errno;
 
 use super::Certificates;
 
-/// Certificate and key are two files: after a change the others are waited for, so long that nothing happened.
+/// Quiet time after a change before the files are read: certificate and key are two files.
 const SETTLES: Timespec = Timespec {
     tv_sec: 0,
     tv_nsec: 250_000_000,
 };
 const SETTLES_MAX: Duration = Duration::from_secs(5);
-/// Room for the events of one wake-up.
+/// Buffer for the events of one wake-up, bytes.
 const EVENTS_BYTES: usize = 4 << 10;
-/// Symbolic links on one way (as the kernel's own limit).
+/// Most symbolic links on one path, as in the kernel.
 const LINKS_MAX: usize = 40;
 
-/// The files are watched as long as this lives.
+/// A running watch; it ends when dropped.
 pub struct Watching {
     over: Arc<OwnedFd>,
 }
@@ -76,7 +75,7 @@ pub(super) fn start(certificates: Arc<Certificates>, say: Say) -> io::Result<Wat
     Ok(watching)
 }
 
-/// Waits until nothing happens for a while; in a directory that is never quiet, for `SETTLES_MAX`.
+/// Waits until the directories are quiet, for `SETTLES_MAX` at most.
 fn settle(events: &OwnedFd, over: &OwnedFd) {
     let began = Instant::now();
     loop {
@@ -115,7 +114,7 @@ fn wait(events: &OwnedFd, over: &OwnedFd, timeout: Option<&Timespec>) -> io::Res
     }
 }
 
-/// Takes all events. What they are does not matter: reading the files tells.
+/// Discards all events. Their content does not matter: the files are read again.
 fn forget(events: &OwnedFd) {
     let mut space = [MaybeUninit::uninit(); EVENTS_BYTES];
     let mut events = Reader::new(events, &mut space);
@@ -132,7 +131,7 @@ fn reload(certificates: &Certificates, say: &Say) {
     }
 }
 
-/// Watches what can be watched; a directory that is not there yet appears in one that is.
+/// Watches the existing directories; a missing one will appear in one of these.
 fn watch_ways(events: &OwnedFd, certificates: &Certificates) {
     let wanted = WatchFlags::CLOSE_WRITE
         | WatchFlags::MOVED_TO
@@ -147,7 +146,7 @@ fn watch_ways(events: &OwnedFd, certificates: &Certificates) {
     }
 }
 
-/// The directories where a change makes `path` another file: of the file itself and of each link on the way.
+/// The directories in which a change can replace `path`: of the file itself and of each link on the way.
 fn directories(path: &Path) -> BTreeSet<PathBuf> {
     let mut found = BTreeSet::new();
     let Ok(path) = std::path::absolute(path) else {

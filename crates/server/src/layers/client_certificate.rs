@@ -1,7 +1,6 @@
-//! Certificates of clients: asked for, not required, and any is taken whose private key the client proves to have.
+//! Client certificates: requested, not required; any is accepted if the client proves its private key.
 //!
-//! No authority vouches for them: a client is known by the fingerprint of its certificate, as in SSH, and the access
-//! rules say who that is.
+//! No authority is checked: access rules identify a client by the fingerprint of its certificate, as in SSH.
 
 use rustls::client::danger::HandshakeSignatureValid;
 use rustls::crypto::{WebPkiSupportedAlgorithms, verify_tls12_signature, verify_tls13_signature};
@@ -9,17 +8,17 @@ use rustls::pki_types::{CertificateDer, UnixTime};
 use rustls::server::danger::{ClientCertVerified, ClientCertVerifier};
 use rustls::{CertificateError, DigitallySignedStruct, DistinguishedName, Error, SignatureScheme};
 
-/// A longer chain is refused: the connection holds it to its end, and each ticket has it.
+/// Longest certificate chain, bytes: the connection and each session ticket hold it.
 const CHAIN_BYTES: usize = 24 << 10;
 
-/// Looks at the signature that proves the key, and at nothing else: not at names, dates or issuers.
+/// Verifies only the signature that proves the private key: no names, dates or issuers.
 #[derive(Debug)]
 pub struct AnyProven {
     algorithms: WebPkiSupportedAlgorithms,
 }
 
 impl AnyProven {
-    /// With these signature algorithms.
+    /// A verifier with these signature algorithms.
     #[must_use]
     pub fn new(algorithms: WebPkiSupportedAlgorithms) -> Self {
         AnyProven { algorithms }

@@ -1,49 +1,49 @@
-//! Compression of a connection (RFC 8054): raw DEFLATE, one endless stream each way.
+//! Compression of a connection (RFC 8054): raw DEFLATE, one endless stream in each direction.
 //!
-//! A connection that compresses takes 354 KB (with `miniz_oxide`, whatever the level; `examples/tls_speed.rs` measures), nearly all
-//! of it for what it sends. One that is quiet can do without that ([`Deflate::rest`]), and takes 7 KB. Level 1 takes a tenth of the
-//! time of level 6, and makes little more of replies.
+//! A compressed connection takes 354 KB (with `miniz_oxide`, at any level; `examples/tls_speed.rs` measures it), nearly all of it for
+//! output. A quiet one can release that memory ([`Deflate::release`]) and takes 7 KB. Level 1 takes a tenth of the time of level 6, and
+//! its output for replies is little larger.
 
 use flate2::{Compress, Compression, Decompress, FlushCompress, FlushDecompress, Status};
 use thiserror::Error;
 
-/// Output grows in steps of this.
+/// Step by which output buffers grow, bytes.
 const STEP_BYTES: usize = 16 << 10;
-/// What the compressor holds back at most before it writes a block: the window and what is not coded yet.
+/// Most bytes the compressor holds back before it writes a block: window and pending input.
 const FLUSH_BYTES: usize = 192 << 10;
 
-/// Why the client's stream ends.
+/// The client's stream is invalid.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
-pub enum Fault {
-    /// No DEFLATE (RFC 1951). The connection cannot go on: nobody knows where the next command begins.
+pub enum DeflateError {
+    /// Not DEFLATE (RFC 1951). The connection has to end: the start of the next command is unknown.
     #[error("the client's compressed stream is damaged")]
     Damaged,
 }
 
-/// What came of some compressed bytes.
+/// Result of [`Deflate::inflate`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Inflated {
-    /// So many bytes of the input are used up; the rest is for the next call.
+    /// Consumed bytes of the input; the rest is for the next call.
     pub taken_bytes: usize,
-    /// The bound was reached: call again, also without input, when there is room again.
+    /// The bound was reached: call again when there is room, even without input.
     pub is_more: bool,
-    /// The client ended its stream. Nothing can follow, so the connection ends when what was said is answered.
+    /// The client ended its stream. Nothing can follow: the connection ends after the replies.
     pub is_over: bool,
 }
 
 /// Both directions of one compressed connection.
 pub struct Deflate {
     inward: Decompress,
-    /// What it has said lately; none at the beginning and after a rest.
+    /// The compressor; `None` at the start and after [`Deflate::release`].
     outward: Option<Compress>,
     level: Compression,
-    /// Said since the last flush.
+    /// Bytes compressed since the last flush.
     waiting_bytes: usize,
     is_over: bool,
 }
 
 impl Deflate {
-    /// Both streams at their beginning. `level` is 1 (fast) to 9 (small); others are brought into that range.
+    /// Both streams at their start. `level` is 1 (fast) to 9 (small); others are clamped to that range.
     #[must_use]
     pub fn new(level: u32) -> Self {
         Deflate {
@@ -55,17 +55,17 @@ impl Deflate {
         }
     }
 
-    /// Appends to `plain` what `input` holds, until `plain` has `plain_bytes_max`: a small input may stand for
-    /// a thousand times its size. When there is more, the caller keeps the rest of `input` and calls again.
+    /// Decompresses `input` and appends it to `plain`, until `plain` has `plain_bytes_max`: the output may be a thousand times larger than
+    /// the input. The caller keeps the rest of `input` and calls again.
     ///
     /// # Errors
-    /// The stream is damaged. What was appended before is good.
+    /// The stream is damaged. The bytes appended before are valid.
     pub fn inflate(
         &mut self,
         input: &[u8],
         plain: &mut Vec<u8>,
         plain_bytes_max: usize,
-    ) -> Result<Inflated, Fault> {
+    ) -> Result<Inflated, DeflateError> {
         let mut taken = 0;
         loop {
             let is_full = plain.len() >= plain_bytes_max;
@@ -85,17 +85,17 @@ impl Deflate {
                 plain.get_mut(start..).unwrap_or_default(),
                 FlushDecompress::Sync,
             );
-            let written = told(before_out, self.inward.total_out()).min(room);
+            let written = difference(before_out, self.inward.total_out()).min(room);
             plain.truncate(start + written);
             taken = input
                 .len()
-                .min(taken + told(before_in, self.inward.total_in()));
+                .min(taken + difference(before_in, self.inward.total_in()));
             match status {
                 Ok(Status::StreamEnd) => self.is_over = true,
                 Ok(Status::Ok | Status::BufError) => {}
-                Err(_) => return Err(Fault::Damaged),
+                Err(_) => return Err(DeflateError::Damaged),
             }
-            // With room left, all that the input says is there.
+            // With room left, all output of this input is there.
             if written < room && taken == input.len() && !self.is_over {
                 return Ok(Inflated {
                     taken_bytes: taken,
@@ -103,15 +103,15 @@ impl Deflate {
                     is_over: false,
                 });
             }
-            if written == 0 && told(before_in, self.inward.total_in()) == 0 && !self.is_over {
-                // No step forward with room and input: there is no such valid stream.
-                return Err(Fault::Damaged);
+            if written == 0 && difference(before_in, self.inward.total_in()) == 0 && !self.is_over {
+                // No progress despite room and input: the stream is invalid.
+                return Err(DeflateError::Damaged);
             }
         }
     }
 
-    /// Appends `plain` to `packed`, compressed. With `is_flush` the client can read all that was said so far (RFC
-    /// 8054, 2.2.2): at the end of the replies that go out together, for each flush costs some bytes.
+    /// Compresses `plain` and appends it to `packed`. With `is_flush` the client can decompress everything so far (RFC 8054, 2.2.2). Each
+    /// flush costs some bytes, so it follows the last of the replies that are sent together.
     pub fn deflate(&mut self, plain: &[u8], packed: &mut Vec<u8>, is_flush: bool) {
         self.waiting_bytes = self.waiting_bytes.saturating_add(plain.len());
         let mut rest = plain;
@@ -119,7 +119,7 @@ impl Deflate {
             let room = STEP_BYTES.min(rest.len() + 64);
             let (taken, is_full) = self.step(rest, packed, room, FlushCompress::None);
             rest = rest.get(taken..).unwrap_or_default();
-            // What did not fit must go out before the flush: with something left over, zlib's calls do only that.
+            // Pending output must be taken before the flush: otherwise zlib's calls return only that.
             if rest.is_empty() && is_full {
                 while self.step(&[], packed, STEP_BYTES, FlushCompress::None).1 {}
             }
@@ -128,7 +128,7 @@ impl Deflate {
             }
         }
         if is_flush {
-            // Room for all in one call, for the same reason. What waits can grow by an eighth and the tables.
+            // Room for everything in one call, for the same reason. Incompressible bytes grow by an eighth and the tables.
             let waiting = self.waiting_bytes.min(FLUSH_BYTES);
             let room = waiting + waiting / 4 + 1024;
             while self.step(&[], packed, room, FlushCompress::Sync).1 {}
@@ -136,15 +136,15 @@ impl Deflate {
         }
     }
 
-    /// True when there is memory that [`Deflate::rest`] could give back.
+    /// True if [`Deflate::release`] could release memory.
     #[must_use]
-    pub fn is_awake(&self) -> bool {
+    pub fn has_compressor(&self) -> bool {
         self.outward.is_some()
     }
 
-    /// Forgets what was said, so that it takes no memory. Behind a flush that is no matter for the client: what is said next only does
-    /// not refer to it. False, and nothing done, where something is not flushed.
-    pub fn rest(&mut self) -> bool {
+    /// Releases the compressor. After a flush the client does not notice: later output only cannot refer to earlier output. Returns false,
+    /// without a change, if something is not flushed.
+    pub fn release(&mut self) -> bool {
         if self.waiting_bytes > 0 {
             return false;
         }
@@ -152,7 +152,7 @@ impl Deflate {
         true
     }
 
-    /// One call: how much of `input` it took, and whether it filled `room`.
+    /// One call of the compressor: returns the consumed bytes of `input`, and whether the output filled `room`.
     fn step(
         &mut self,
         input: &[u8],
@@ -168,15 +168,15 @@ impl Deflate {
         let start = packed.len();
         packed.resize(start + room, 0);
         let room_left = packed.get_mut(start..).unwrap_or_default();
-        // Its status tells no more than the counts.
+        // The counters have all information of its status.
         let _ = outward.compress(input, room_left, flush);
-        let written = told(before_out, outward.total_out()).min(room);
+        let written = difference(before_out, outward.total_out()).min(room);
         packed.truncate(start + written);
-        let taken = told(before_in, outward.total_in());
+        let taken = difference(before_in, outward.total_in());
         (taken, written == room)
     }
 }
 
-fn told(before: u64, after: u64) -> usize {
+fn difference(before: u64, after: u64) -> usize {
     usize::try_from(after.saturating_sub(before)).unwrap_or(usize::MAX)
 }

@@ -1,4 +1,4 @@
-//! What lies between a socket and a session: TLS and compression. Bytes in, bytes out; no sockets.
+//! The layers between a socket and a session: TLS and compression. Bytes in, bytes out; no sockets.
 
 pub mod client_certificate;
 pub mod deflate;

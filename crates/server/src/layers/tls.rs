@@ -1,11 +1,10 @@
 //! TLS (RFC 4642, RFC 8143), driven by bytes.
 //!
-//! Records are decrypted where they lie in the receive buffer. Nothing is held between two calls but the beginning of a
-//! record that is not whole yet, and answers of the handshake that were not fetched: an idle connection takes 3.3 KB
-//! (`examples/tls_speed.rs` measures).
+//! Records are decrypted in place in the receive buffer. Between two calls it holds only the start of an incomplete record and unsent
+//! handshake messages: an idle connection takes 3.3 KB (`examples/tls_speed.rs` measures it).
 //!
-//! *Invariant*: rustls remembers places in what it was given. Each call of `process_tls_records` gets the bytes of the
-//! last one without those that it discarded, or it would panic; `collect` tells of the one exception.
+//! *Invariant*: rustls remembers offsets in its input. Each call of `process_tls_records` gets the bytes of the last call without the
+//! discarded ones, or it would panic; `collect` documents the one exception.
 
 use std::sync::Arc;
 
@@ -18,70 +17,68 @@ use rustls::{ProtocolVersion, ServerConfig};
 use sha2::{Digest, Sha256};
 use thiserror::Error;
 
-/// Content of one record (RFC 8446, 5.1).
+/// Largest content of a record, bytes (RFC 8446, 5.1).
 const RECORD_BYTES: usize = 1 << 14;
-/// Type, version and length (RFC 8446, 5.1).
+/// Length of a record header (type, version, length), bytes (RFC 8446, 5.1).
 const RECORD_HEADER_BYTES: usize = 5;
-/// What a record adds to its content at most: header, nonce, tag, content type, rounded up.
+/// Largest overhead of a record (header, nonce, tag, content type), bytes, rounded up.
 const RECORD_OVERHEAD_BYTES: usize = 64;
-/// Bytes of records held for later: one that is not whole, or those of a handshake message over several (a chain of
-/// client certificates). rustls takes no handshake message of more than 64 KB.
+/// Largest incomplete input, bytes: a record, or the records of one handshake message (a chain of client certificates). rustls accepts
+/// handshake messages up to 64 KB.
 const KEPT_BYTES_MAX: usize = 96 << 10;
-/// Largest content of a record with what it is wrapped in (RFC 5246, 6.2.3).
+/// Largest encrypted content of a record, bytes (RFC 5246, 6.2.3).
 const WRAPPED_BYTES_MAX: usize = RECORD_BYTES + 2048;
-/// Bytes of records held before the client has said enough to be answered: its first message, which has some hundred bytes as a rule,
-/// in one record.
+/// Largest incomplete input before the first handshake reply, bytes: one record. A ClientHello usually has some hundred bytes.
 pub const HELLO_BYTES_MAX: usize = RECORD_BYTES + RECORD_HEADER_BYTES;
 
-/// Why a connection must end.
+/// The connection has to end.
 #[derive(Debug, Error)]
-pub enum Fault {
-    /// The client broke the protocol, or has nothing in common with us. What `pending` gives tells it so.
+pub enum TlsError {
+    /// The client violated the protocol, or has no version or cipher in common with us. `pending` has the alert.
     #[error("TLS: {0}")]
     Protocol(#[from] rustls::Error),
-    /// Something was to be sent before the handshake was over.
-    #[error("TLS: the handshake is not over")]
+    /// Data cannot be sent before the end of the handshake.
+    #[error("TLS: the handshake is incomplete")]
     Handshaking,
-    /// The connection is over; it said so, or a fault was told before.
+    /// The connection is closed, by the client or after an error.
     #[error("TLS: the connection is closed")]
     Closed,
-    /// Records without an end to their message.
+    /// A handshake message exceeds the limit.
     #[error("TLS: a handshake message is too long")]
     TooLong,
-    /// One key has encrypted all that it may (TLS 1.2 only, after some hundred gigabytes).
+    /// The key has reached its limit (TLS 1.2 only, after some hundred gigabytes).
     #[error("TLS: the session's key is used up; the client has to connect again")]
     UsedUp,
 }
 
-/// What came of some bytes.
+/// Result of [`Tls::feed`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Fed {
-    /// So many decrypted bytes were appended.
+    /// Appended decrypted bytes.
     pub plain_bytes: usize,
-    /// The client said that nothing more follows (close_notify). End of input without this means that the
-    /// connection was cut, by a broken line or by somebody between (RFC 8446, 6.1).
+    /// The client sent close_notify. End of input without it means a truncated connection, perhaps by an attacker (RFC 8446, 6.1).
     pub is_closed: bool,
 }
 
 /// The server's side of one TLS connection.
 pub struct Tls {
     connection: UnbufferedServerConnection,
-    /// Records that are not whole yet.
+    /// Incomplete records.
     kept: Vec<u8>,
-    /// Handshake messages and alerts to be sent.
+    /// Unsent handshake messages and alerts.
     answers: Vec<u8>,
     is_closed: bool,
     is_broken: bool,
-    /// The client's first message was answered.
+    /// The first handshake message was sent.
     is_answered: bool,
 }
 
 impl Tls {
-    /// A connection that waits for the client's first message.
+    /// A connection that waits for the ClientHello.
     ///
     /// # Errors
-    /// The configuration is not usable; ours is.
-    pub fn new(config: &Arc<ServerConfig>) -> Result<Self, Fault> {
+    /// The configuration is invalid; ours is valid.
+    pub fn new(config: &Arc<ServerConfig>) -> Result<Self, TlsError> {
         Ok(Tls {
             connection: UnbufferedServerConnection::new(Arc::clone(config))?,
             kept: Vec::new(),
@@ -92,14 +89,14 @@ impl Tls {
         })
     }
 
-    /// Takes all of `cipher`, which came from the socket, and appends what it says to `plain`: never more bytes than
-    /// `cipher` has and one record. `cipher` holds nothing of use afterwards. `pending` may have something to send.
+    /// Decrypts all of `cipher`, received from the socket, and appends it to `plain`: at most the bytes of `cipher` and one record. It
+    /// overwrites `cipher`. `pending` may have something to send afterwards.
     ///
     /// # Errors
-    /// The connection must end, after what `pending` gives was sent. What `plain` got before the fault is genuine.
-    pub fn feed(&mut self, cipher: &mut [u8], plain: &mut Vec<u8>) -> Result<Fed, Fault> {
+    /// The connection has to end after the output of `pending` is sent. The bytes appended before the error are authentic.
+    pub fn feed(&mut self, cipher: &mut [u8], plain: &mut Vec<u8>) -> Result<Fed, TlsError> {
         if self.is_broken {
-            return Err(Fault::Closed);
+            return Err(TlsError::Closed);
         }
         let before = plain.len();
         match self.take(cipher, plain) {
@@ -116,19 +113,19 @@ impl Tls {
         }
     }
 
-    /// Encrypts all of `plain` in records of 16 KB and appends them to `cipher`, after what `pending` would give.
+    /// Encrypts all of `plain` in records of 16 KB and appends them to `cipher`, after the output of `pending`.
     ///
     /// # Errors
-    /// The handshake is not over, or the connection is.
-    pub fn seal(&mut self, plain: &[u8], cipher: &mut Vec<u8>) -> Result<(), Fault> {
+    /// The handshake is incomplete, or the connection is closed.
+    pub fn seal(&mut self, plain: &[u8], cipher: &mut Vec<u8>) -> Result<(), TlsError> {
         self.pending(cipher);
         if self.is_broken {
-            return Err(Fault::Closed);
+            return Err(TlsError::Closed);
         }
         let mut writer = match self.connection.process_tls_records(&mut self.kept).state {
             Ok(ConnectionState::WriteTraffic(writer)) => writer,
-            Ok(ConnectionState::BlockedHandshake) => return Err(Fault::Handshaking),
-            Ok(_) => return Err(Fault::Closed),
+            Ok(ConnectionState::BlockedHandshake) => return Err(TlsError::Handshaking),
+            Ok(_) => return Err(TlsError::Closed),
             Err(error) => {
                 self.is_broken = true;
                 return Err(error.into());
@@ -145,7 +142,7 @@ impl Tls {
                     cipher.truncate(start + written);
                     return Ok(());
                 }
-                // The room above was enough, unless much else is queued.
+                // The room is too small only if much else is queued.
                 Err(EncryptError::InsufficientSize(InsufficientSizeError { required_size }))
                     if required_size > room =>
                 {
@@ -153,13 +150,13 @@ impl Tls {
                 }
                 Err(_) => {
                     cipher.truncate(start);
-                    return Err(Fault::UsedUp);
+                    return Err(TlsError::UsedUp);
                 }
             }
         }
     }
 
-    /// Appends what the handshake wants to send, and alerts.
+    /// Appends unsent handshake messages and alerts.
     pub fn pending(&mut self, cipher: &mut Vec<u8>) {
         if !self.answers.is_empty() {
             cipher.extend_from_slice(&self.answers);
@@ -167,13 +164,13 @@ impl Tls {
         }
     }
 
-    /// Says that nothing more follows (close_notify). Before the end of the handshake there is nobody to say it to.
+    /// Appends close_notify; nothing before the end of the handshake.
     pub fn close(&mut self, cipher: &mut Vec<u8>) {
         if !self.is_broken {
             if let Ok(ConnectionState::WriteTraffic(mut writer)) =
                 self.connection.process_tls_records(&mut self.kept).state
             {
-                // No room is given: so it is queued, and comes out below in its turn.
+                // Without room it is queued, and taken out below in order.
                 let _ = writer.queue_close_notify(&mut []);
             }
             self.collect();
@@ -182,19 +179,19 @@ impl Tls {
         self.pending(cipher);
     }
 
-    /// Nothing may be sealed yet.
+    /// True before the end of the handshake: `seal` fails.
     #[must_use]
     pub fn is_handshaking(&self) -> bool {
         self.connection.is_handshaking()
     }
 
-    /// The client said close_notify: end of input is no cut.
+    /// The client sent close_notify: the input is not truncated.
     #[must_use]
     pub fn is_closed(&self) -> bool {
         self.is_closed
     }
 
-    /// SHA-256 of the client's own certificate, if it showed one and the handshake is over: then it has the key.
+    /// SHA-256 of the client's certificate, if it sent one and the handshake is complete: then it has the private key.
     #[must_use]
     pub fn certificate(&self) -> Option<[u8; 32]> {
         if self.is_handshaking() {
@@ -204,7 +201,7 @@ impl Tls {
         Some(Sha256::digest(own).into())
     }
 
-    /// Version and cipher suite for a log, as `TLSv1.3 TLS13_AES_128_GCM_SHA256`; empty before they are agreed.
+    /// Version and cipher suite for a log, as `TLSv1.3 TLS13_AES_128_GCM_SHA256`; empty before they are negotiated.
     #[must_use]
     pub fn description(&self) -> String {
         let version = match self.connection.protocol_version() {
@@ -218,20 +215,20 @@ impl Tls {
         }
     }
 
-    /// The protocol agreed by ALPN (RFC 7301): `nntp`, `nnsp` or none.
+    /// The protocol negotiated by ALPN (RFC 7301): `nntp`, `nnsp` or none.
     #[must_use]
     pub fn protocol(&self) -> Option<&[u8]> {
         self.connection.alpn_protocol()
     }
 
-    /// Bytes of memory for records that are not used up.
+    /// Memory of incomplete records, bytes.
     #[must_use]
     pub fn kept_bytes(&self) -> usize {
         self.kept.capacity()
     }
 
-    /// First completes what is kept, record by record, then works in the caller's buffer.
-    fn take(&mut self, mut cipher: &mut [u8], plain: &mut Vec<u8>) -> Result<(), Fault> {
+    /// Completes the kept records one by one, then processes the caller's buffer in place.
+    fn take(&mut self, mut cipher: &mut [u8], plain: &mut Vec<u8>) -> Result<(), TlsError> {
         while !self.kept.is_empty() && !cipher.is_empty() && !self.is_closed {
             let wanted = missing(&self.kept).min(cipher.len());
             let (next, rest) = std::mem::take(&mut cipher).split_at_mut(wanted);
@@ -240,7 +237,7 @@ impl Tls {
             if record_bytes(&self.kept).is_some_and(|bytes| bytes > WRAPPED_BYTES_MAX)
                 || self.kept.len() > self.kept_max()
             {
-                return Err(Fault::TooLong);
+                return Err(TlsError::TooLong);
             }
             if missing(&self.kept) == usize::MAX {
                 let mut kept = std::mem::take(&mut self.kept);
@@ -253,7 +250,7 @@ impl Tls {
             self.keep(cipher.get(used..).unwrap_or_default())?;
         }
         if self.is_closed {
-            // Nothing that follows counts (RFC 8446, 6.1).
+            // Data after close_notify is ignored (RFC 8446, 6.1).
             self.kept = Vec::new();
         }
         Ok(())
@@ -266,17 +263,17 @@ impl Tls {
         }
     }
 
-    fn keep(&mut self, rest: &[u8]) -> Result<(), Fault> {
+    fn keep(&mut self, rest: &[u8]) -> Result<(), TlsError> {
         if rest.len() > self.kept_max() {
-            return Err(Fault::TooLong);
+            return Err(TlsError::TooLong);
         }
-        // Freed when there is nothing: most connections are idle.
+        // An empty vector frees the memory: most connections are idle.
         self.kept = rest.to_vec();
         Ok(())
     }
 
-    /// Takes the last messages, an alert among them. While there is one, rustls does not look into the records; else it
-    /// would want the very buffer of before, and would panic without.
+    /// Takes the last messages, such as an alert. While there is one, rustls does not read the records; otherwise it would need the same
+    /// buffer as before, and panic without.
     fn collect(&mut self) {
         while self.connection.wants_write() {
             match self.connection.process_tls_records(&mut []).state {
@@ -288,7 +285,7 @@ impl Tls {
         }
     }
 
-    /// Works on whole records of `records`; says how many bytes are used up.
+    /// Processes the complete records of `records`, and returns the number of consumed bytes.
     fn process(&mut self, records: &mut [u8], plain: &mut Vec<u8>) -> Result<usize, rustls::Error> {
         let mut used = 0;
         loop {
@@ -316,7 +313,7 @@ impl Tls {
                     self.is_closed = true;
                     false
                 }
-                // More has to come. (Early data is never allowed.)
+                // More input is needed. (Early data is never allowed.)
                 _ => true,
             };
             used += discard;
@@ -327,7 +324,7 @@ impl Tls {
     }
 }
 
-/// How many bytes are missing until the first record is whole, or to know its length; `usize::MAX` when it is whole.
+/// Bytes missing to complete the first record, or its header; `usize::MAX` if it is complete.
 fn missing(kept: &[u8]) -> usize {
     let Some(bytes) = record_bytes(kept) else {
         return RECORD_HEADER_BYTES - kept.len();
@@ -339,7 +336,7 @@ fn missing(kept: &[u8]) -> usize {
     }
 }
 
-/// How much the first record says that it holds, where its header is there.
+/// Content length in the first record's header, if the header is complete.
 fn record_bytes(kept: &[u8]) -> Option<usize> {
     let &[_, _, _, high, low] = kept.first_chunk::<RECORD_HEADER_BYTES>()?;
     Some(usize::from(u16::from_be_bytes([high, low])))

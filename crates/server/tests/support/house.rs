@@ -1,4 +1,4 @@
-//! A server with a news directory of many groups and a writer that takes nothing.
+//! A server with a news directory of many groups and a writer that accepts nothing.
 #![allow(dead_code, missing_docs, clippy::indexing_slicing)] // a test fails by panicking
 
 use std::io::{BufRead, BufReader};
@@ -6,10 +6,11 @@ use std::net::{SocketAddr, TcpStream};
 use std::sync::Arc;
 use std::time::Duration;
 
-use access::{Access, Login, Tables};
+use access::{Access, Entry, Login, Tables};
 use rustix::net::sockopt::set_socket_send_buffer_size;
 use server::{
-    ArticleBatch, ArticleSink, Capabilities, ConfigSnapshot, Intake, Outcome, Plan, Server, Times,
+    ArticleBatch, ArticleSink, Capabilities, ConfigSnapshot, Intake, Plan, Server, Times,
+    TransferOutcome,
 };
 use store::{Options, Published, Spool};
 
@@ -26,8 +27,8 @@ struct Refuses;
 
 impl ArticleSink for Refuses {
     fn file(&self, mut batch: ArticleBatch) {
-        batch.judge_rest(&Outcome::Refused(b"no".to_vec()));
-        batch.send_back();
+        batch.set_remaining(&TransferOutcome::Refused(b"no".to_vec()));
+        batch.return_to_sender();
     }
 
     fn intake(&self) -> Intake {
@@ -36,17 +37,17 @@ impl ArticleSink for Refuses {
 }
 
 impl House {
-    /// `tables`: of `broadsheet.toml`.
-    pub fn new(tables: &str) -> House {
-        House::with(tables, None)
+    /// With these entries of `[[access]]`.
+    pub fn new(entries: Vec<Entry>) -> House {
+        House::with(entries, None)
     }
 
-    /// One that has to wait for its clients, since the system takes only a little at once.
+    /// A server with small socket buffers, which has to wait for its clients.
     pub fn with_small_buffers() -> House {
-        House::with("", Some(4096))
+        House::with(Vec::new(), Some(4096))
     }
 
-    fn with(tables: &str, buffer_bytes: Option<usize>) -> House {
+    fn with(entries: Vec<Entry>, buffer_bytes: Option<usize>) -> House {
         let dir = tempfile::tempdir().expect("a directory");
         std::fs::create_dir(dir.path().join("segments")).expect("made");
         std::fs::create_dir(dir.path().join("bad")).expect("made");
@@ -57,11 +58,10 @@ impl House {
         let published = Published::new();
         let mut spool = Spool::open(dir.path(), Options::default()).expect("a spool");
         spool.publish_to(published.clone());
-        let tables = Tables::parse(tables).expect("tables");
         let listeners = server::socket::bind_all("127.0.0.1:0", false).expect("a port");
         if let Some(bytes) = buffer_bytes {
-            // What is accepted has it from here.
-            set_socket_send_buffer_size(&listeners[0].listener, bytes).expect("set");
+            // Accepted sockets inherit it.
+            set_socket_send_buffer_size(&listeners[0].socket, bytes).expect("set");
         }
         let address = listeners[0].address;
         let plan = Plan {
@@ -73,7 +73,7 @@ impl House {
             spawn: server::worker_pool::spawn_here(),
             begin: Arc::new(|| {}),
             config: ConfigSnapshot {
-                access: Arc::new(Access::new(&tables, Login::none())),
+                access: Arc::new(Access::new(&Tables { entries }, Login::none())),
                 capabilities: Arc::new(capabilities()),
                 certificates: None,
                 times: Times {
@@ -92,7 +92,7 @@ impl House {
         }
     }
 
-    /// A connection that was greeted.
+    /// A connection that has read the greeting.
     pub fn greeted(&self) -> BufReader<TcpStream> {
         let socket = TcpStream::connect(self.address).expect("connected");
         let patience = Some(Duration::from_secs(60));
@@ -112,7 +112,7 @@ fn capabilities() -> Capabilities {
         has_compression: true,
         has_plaintext_passwords: false,
         article_bytes_max: 1 << 20,
-        switched_off: Vec::new(),
+        disabled: Vec::new(),
     }
 }
 
@@ -122,7 +122,7 @@ pub fn line(from: &mut impl BufRead) -> String {
     line
 }
 
-/// Reads the lines of an answer to its end, and says how many there were.
+/// Reads a multi-line reply, and returns the number of its lines.
 pub fn lines(from: &mut impl BufRead) -> usize {
     let lines = std::iter::from_fn(|| Some(line(from)));
     lines

@@ -17,7 +17,7 @@ use rustls::{
     SupportedProtocolVersion,
 };
 use server::certificates::Certificates;
-use server::layers::tls::{Fault, Fed, Tls};
+use server::layers::tls::{Fed, Tls, TlsError};
 
 /// A certificate with its key.
 pub struct Made {
@@ -38,7 +38,7 @@ pub fn make(names: &[&str]) -> Made {
     }
 }
 
-/// Chain and key as files of `dir`, each put there by a rename.
+/// Writes chain and key to files in `dir`, each by a rename.
 pub fn put(dir: &Path, made: &Made) -> [PathBuf; 2] {
     [
         ("chain.pem", &made.chain, 0o644),
@@ -103,10 +103,10 @@ impl ServerCertVerifier for TrustsAll {
 /// How a client connects.
 pub struct Client<'a> {
     pub version: &'static SupportedProtocolVersion,
-    /// Certificates that it shows, and the key that it signs with.
+    /// Its certificates, and the key that it signs with.
     pub shows: Option<(Vec<CertificateDer<'static>>, &'a PrivateKeyDer<'static>)>,
     pub protocols: &'a [&'a [u8]],
-    /// Records of this size at most, with their headers.
+    /// Largest record, header included, bytes.
     pub record_bytes: Option<usize>,
 }
 
@@ -158,7 +158,7 @@ pub fn plain(version: &'static SupportedProtocolVersion) -> Client<'static> {
     }
 }
 
-/// All that the client wants to send.
+/// All pending output of the client.
 pub fn sent(client: &mut ClientConnection) -> Vec<u8> {
     let mut bytes = Vec::new();
     while client.wants_write() {
@@ -167,7 +167,7 @@ pub fn sent(client: &mut ClientConnection) -> Vec<u8> {
     bytes
 }
 
-/// Gives `bytes` to the client; what it reads comes back.
+/// Passes `bytes` to the client; returns the decrypted data.
 pub fn receive(client: &mut ClientConnection, mut bytes: &[u8]) -> Result<Vec<u8>, Error> {
     let mut read = Vec::new();
     while !bytes.is_empty() {
@@ -183,13 +183,13 @@ pub fn receive(client: &mut ClientConnection, mut bytes: &[u8]) -> Result<Vec<u8
     Ok(read)
 }
 
-/// Hands `bytes` to the server in portions as `portion` says.
+/// Passes `bytes` to the server in portions of `portion` bytes.
 pub fn feed(
     tls: &mut Tls,
     bytes: &[u8],
     portion: &mut dyn FnMut() -> usize,
     read: &mut Vec<u8>,
-) -> Result<Fed, Fault> {
+) -> Result<Fed, TlsError> {
     let mut last = Fed {
         plain_bytes: 0,
         is_closed: tls.is_closed(),
@@ -203,12 +203,12 @@ pub fn feed(
     Ok(last)
 }
 
-/// Both ends until nobody has anything to say.
+/// Exchanges data until both ends are silent.
 pub fn shake(
     tls: &mut Tls,
     client: &mut ClientConnection,
     portion: &mut dyn FnMut() -> usize,
-) -> Result<(), Fault> {
+) -> Result<(), TlsError> {
     loop {
         let bytes = sent(client);
         let mut read = Vec::new();
@@ -230,7 +230,7 @@ pub fn say(client: &mut ClientConnection, text: &[u8]) -> Vec<u8> {
     sent(client)
 }
 
-/// Sizes that look random, the same in each run.
+/// Pseudo-random sizes, the same in each run.
 pub fn portions(mut seed: u64, largest: usize) -> impl FnMut() -> usize {
     move || {
         seed ^= seed << 13;

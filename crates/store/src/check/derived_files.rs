@@ -2,7 +2,6 @@
 
 use std::collections::VecDeque;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
 use crate::Error;
 use crate::check::report::FINDINGS_MAX;
@@ -11,15 +10,16 @@ use crate::expiry::visibility::Visibility;
 use crate::history::HistoryLine;
 use crate::history::compacted::History;
 use crate::history::exceptions::Exceptions;
+use crate::io::append_file::AppendFile;
 use crate::io::disk::{Disk, Open};
 use crate::io::replace::sync_parent;
-use crate::log::position::{SegmentFile, segment_path};
 use crate::log::record::{Kind, Record};
-use crate::log::segment::{SEGMENT_HEADER_BYTES, Step, Walk};
+use crate::log::segment::SEGMENT_HEADER_BYTES;
+use crate::log::segments::{SegmentFile, Segments};
+use crate::log::walk::{Step, Walk};
 use crate::overview::row::{OverviewFields, push_row, push_row_of};
 use crate::read::reader::read_cancels;
-use crate::spool::current::AppendFile;
-use crate::spool::recover;
+use crate::spool::recover::log_end::damage_notice;
 
 /// Rows are written out each time this many bytes of them wait.
 const PIECE_BYTES: usize = 8 << 20;
@@ -28,26 +28,28 @@ const PIECE_BYTES: usize = 8 << 20;
 /// back, their lines are taken from the old `.his`, as far as that can be read: their ids are still remembered.
 /// Returns how many articles there are, and a sentence for each place where some are damaged.
 pub fn rebuild_derived(
-    disk: &Arc<dyn Disk>,
+    segments: &Segments,
     dir: &Path,
     base: u64,
 ) -> Result<(u64, Vec<String>), Error> {
-    let segments = dir.join("segments");
-    let path = segment_path(&segments, base, SegmentFile::Art);
+    let disk = &**segments.disk();
+    let path = segments.path(base, SegmentFile::Art);
     let at = |source| Error::io("read", &path, source);
-    let file = disk.open(&path, Open::Read).map_err(at)?;
+    let file = segments
+        .open(base, SegmentFile::Art, Open::Read)
+        .map_err(at)?;
     let mut walk = Walk::new(&*file, SEGMENT_HEADER_BYTES, u64::MAX).map_err(at)?;
-    let mut views = Views::open(disk, &segments, base)?;
-    let expired = match ExpiryState::read(&**disk, dir)? {
+    let mut views = Views::open(segments, base)?;
+    let expired = match ExpiryState::read(disk, dir)? {
         Some(expired) => expired,
-        None => ExpiryState::fold(disk, &segments)?,
+        None => ExpiryState::fold(segments)?,
     };
     let alive = Visibility {
         expired: &expired,
         // Lost, it is made again when the spool is opened.
-        cancelled: &read_cancels(&**disk, dir, u64::MAX).unwrap_or_default(),
+        cancelled: &read_cancels(disk, dir, u64::MAX).unwrap_or_default(),
     };
-    views.find_gone(&**disk, alive)?;
+    views.find_gone(disk, alive)?;
     let mut articles = 0;
     let mut damaged = Vec::new();
     while let Some(step) = walk.next().map_err(at)? {
@@ -58,13 +60,13 @@ pub fn rebuild_derived(
             }
             Step::Gap { empty: true, .. } => {}
             Step::Gap { from, .. } if damaged.len() < FINDINGS_MAX => {
-                damaged.push(recover::damage_notice(&path, from));
+                damaged.push(damage_notice(&path, from));
             }
             Step::Gap { .. } => {}
         }
     }
     views.take_over(u64::MAX)?;
-    views.finish(&**disk).map(|()| (articles, damaged))
+    views.finish(disk).map(|()| (articles, damaged))
 }
 
 /// The views of a segment, being made again under temporary names.
@@ -76,19 +78,18 @@ struct Views {
     lines: Vec<u8>,
     /// Lines of dead articles, by position; their records may be gone.
     gone: VecDeque<(u64, Vec<u8>)>,
-    rows: crate::overview::Rows,
+    rows: crate::overview::rows::Rows,
     block: Vec<u8>,
     targets: [PathBuf; 3],
 }
 
 impl Views {
-    fn open(disk: &Arc<dyn Disk>, segments: &Path, base: u64) -> Result<Views, Error> {
-        let targets = [SegmentFile::His, SegmentFile::Ovr, SegmentFile::Exp]
-            .map(|view| segment_path(segments, base, view));
+    fn open(segments: &Segments, base: u64) -> Result<Views, Error> {
+        let targets = SegmentFile::DERIVED.map(|view| segments.path(base, view));
         let fresh = |path: &PathBuf| {
             let mut name = path.clone().into_os_string();
             name.push(".remake");
-            AppendFile::open(&**disk, name.into(), Open::Truncate, 0)
+            AppendFile::open(&**segments.disk(), name.into(), Open::Truncate, 0)
         };
         let [his, ovr, exp] = &targets;
         Ok(Views {
@@ -180,7 +181,7 @@ impl Views {
 
     fn finish(mut self, disk: &dyn Disk) -> Result<(), Error> {
         self.flush_rows()?;
-        crate::spool::current::merge_overview(disk, &self.ovr.path, self.ovr.end)?;
+        crate::spool::derived::merge_overview(disk, &self.ovr.path, self.ovr.end)?;
         let mut exceptions = Exceptions::default();
         for line in self.lines.split_inclusive(|&b| b == b'\n') {
             look_at(&mut exceptions, line);

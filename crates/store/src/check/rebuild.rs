@@ -3,12 +3,15 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use crate::check::derived_files::rebuild_derived;
 use crate::io::disk::RealDisk;
 use crate::io::lock::Lock;
 use crate::io::salvage::Salvage;
-use crate::spool::recover::rebuild_derived;
-use crate::spool::{Options, Spool};
-use crate::{Error, check::repair, log::segment, spool::recover};
+use crate::log::segments::Segments;
+use crate::spool::Spool;
+use crate::spool::options::Options;
+use crate::spool::recover::log_end::is_damage_notice;
+use crate::{Error, check::repair};
 
 /// What a rebuild went through.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -35,12 +38,13 @@ pub fn rebuild(dir: &Path) -> Result<Rebuilt, Error> {
     // Expire gives space back off the store's own lock.
     let _no_expire = Lock::take_named(dir, "lock.expire", options.patience.is_none())?;
     let spool = Spool::open_on(disk.clone(), dir, options)?;
-    repair::remove_index(&*spool.disk, dir)?;
+    repair::remove_index(&*disk, dir)?;
     let mut told = Rebuilt::default();
-    for base in segment::list(&*spool.disk, &dir.join("segments"))? {
+    let segments = Segments::of(&disk, dir);
+    for base in segments.bases()? {
         told.segments += 1;
-        if base != spool.art.header.base {
-            let (articles, damaged) = rebuild_derived(&disk, dir, base)?;
+        if base != spool.current_base() {
+            let (articles, damaged) = rebuild_derived(&segments, dir, base)?;
             told.articles += articles;
             told.damaged += damaged.len() as u64;
             told.notices.extend(damaged);
@@ -50,7 +54,7 @@ pub fn rebuild(dir: &Path) -> Result<Rebuilt, Error> {
     drop(spool);
     let spool = Spool::open_on(disk.clone(), dir, options)?;
     told.articles += spool.taken_up();
-    let damaged = |notice: &&String| recover::is_damage_notice(notice);
+    let damaged = |notice: &&String| is_damage_notice(notice);
     told.damaged += spool.notices().iter().filter(damaged).count() as u64;
     told.notices.extend_from_slice(spool.notices());
     told.ids = spool.index_size().0;

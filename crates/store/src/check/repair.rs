@@ -1,43 +1,45 @@
 //! What `fsck --repair` does to files that cannot be used as they are.
 
-use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
 use crate::Error;
+use crate::check::derived_files::rebuild_derived;
 use crate::check::report::Report;
 use crate::history::HistoryLine;
 use crate::io::disk::{Disk, File, Open};
 use crate::io::replace::sync_parent;
-use crate::log::position::{SegmentFile, segment_path};
 use crate::log::record::{ALIGN, Commit, HEADER_BYTES, Kind, Lengths, begin, finish};
-use crate::log::segment::{self, SEGMENT_HEADER_BYTES, SegmentHeader, Step, Walk};
+use crate::log::segment::{SEGMENT_HEADER_BYTES, SegmentHeader};
+use crate::log::segments::{SegmentFile, Segments};
+use crate::log::walk::{Step, Walk};
+use crate::spool::Spool;
 use crate::spool::active_file::ActiveFile;
-use crate::spool::recover::{self, rebuild_active, rebuild_derived};
-use crate::spool::{Options, Spool};
+use crate::spool::active_from_log::rebuild_active;
+use crate::spool::options::Options;
+use crate::spool::recover;
 
 /// What is told of a view whose `.art` is gone.
 pub const ORPHAN: &str = "its .art is missing: all articles of this segment are lost";
 
 /// Mends what would keep a spool from opening: `active`, headers of segments, views that are missing.
-pub fn before_opening(disk: &Arc<dyn Disk>, dir: &Path, report: &mut Report) -> Result<(), Error> {
-    let segments = dir.join("segments");
-    for path in orphans(&**disk, &segments)? {
+pub fn before_opening(segments: &Segments, dir: &Path, report: &mut Report) -> Result<(), Error> {
+    let disk = segments.disk();
+    for path in orphans(segments)? {
         set_aside(&**disk, dir, &path)?;
         report.tell(&path, 0, format!("{ORPHAN}; put in bad/"), true);
     }
-    let bases = segment::list(&**disk, &segments)?;
+    let bases = segments.bases()?;
     for (place, &base) in bases.iter().enumerate() {
-        repair_header(&**disk, &segments, base, bases.get(place + 1), report)?;
+        repair_header(segments, base, bases.get(place + 1), report)?;
     }
-    repair_active(disk, dir, report)?;
+    repair_active(segments, dir, report)?;
     let Some((_, sealed)) = bases.split_last() else {
         return Ok(());
     };
     for &base in sealed {
         let mut lacks = false;
         for view in [SegmentFile::His, SegmentFile::Ovr] {
-            let path = segment_path(&segments, base, view);
+            let path = segments.path(base, view);
             if disk.open(&path, Open::Read).is_err() {
                 report.tell(&path, 0, "it was missing: made again from .art", true);
                 lacks = true;
@@ -45,7 +47,7 @@ pub fn before_opening(disk: &Arc<dyn Disk>, dir: &Path, report: &mut Report) -> 
         }
         if lacks {
             remove_index(&**disk, dir)?;
-            rebuild_derived(disk, dir, base)?;
+            rebuild_derived(segments, dir, base)?;
         }
     }
     Ok(())
@@ -53,30 +55,19 @@ pub fn before_opening(disk: &Arc<dyn Disk>, dir: &Path, report: &mut Report) -> 
 
 /// The views of segments whose `.art` is lost. Expire takes `.ovr` before `.art` and may keep `.his`, and an empty
 /// `.ovr` is left from a segment whose making was cut short: those are in order.
-pub fn orphans(disk: &dyn Disk, segments: &Path) -> Result<Vec<PathBuf>, Error> {
-    let arts: BTreeSet<PathBuf> = segment::list(disk, segments)?
-        .into_iter()
-        .map(|base| segment_path(segments, base, SegmentFile::Art))
-        .collect();
-    let mut names = disk
-        .list(segments)
-        .map_err(|source| Error::io("list", segments, source))?;
-    names.sort();
-    let length = |path: &Path| disk.open(path, Open::Read).and_then(|file| file.length());
+pub fn orphans(segments: &Segments) -> Result<Vec<PathBuf>, Error> {
+    let whole = segments.bases()?;
     let mut found = Vec::new();
-    for name in names {
-        let art = segments.join(name.with_extension(SegmentFile::Art.suffix()));
-        let ovr = segments.join(&name);
-        let is_ovr = name
-            .extension()
-            .is_some_and(|end| end == SegmentFile::Ovr.suffix());
-        if !is_ovr || arts.contains(&art) || length(&ovr).is_ok_and(|length| length == 0) {
+    for base in segments.bases_with(&[SegmentFile::Ovr])? {
+        let is_empty = |length| length == 0;
+        if whole.binary_search(&base).is_ok()
+            || segments.length(base, SegmentFile::Ovr).is_ok_and(is_empty)
+        {
             continue;
         }
-        let his = ovr.with_extension(SegmentFile::His.suffix());
-        found.push(ovr);
-        if length(&his).is_ok() {
-            found.push(his);
+        found.push(segments.path(base, SegmentFile::Ovr));
+        if segments.length(base, SegmentFile::His).is_ok() {
+            found.push(segments.path(base, SegmentFile::His));
         }
     }
     Ok(found)
@@ -93,15 +84,16 @@ fn set_aside(disk: &dyn Disk, dir: &Path, path: &Path) -> Result<(), Error> {
 
 /// A header holds nothing but what the names of the segments tell.
 fn repair_header(
-    disk: &dyn Disk,
-    segments: &Path,
+    segments: &Segments,
     base: u64,
     next: Option<&u64>,
     report: &mut Report,
 ) -> Result<(), Error> {
-    let path = segment_path(segments, base, SegmentFile::Art);
+    let path = segments.path(base, SegmentFile::Art);
     let at = |source| Error::io("mend", &path, source);
-    let file = disk.open(&path, Open::Write).map_err(at)?;
+    let file = segments
+        .open(base, SegmentFile::Art, Open::Write)
+        .map_err(at)?;
     let told = match SegmentHeader::read(&*file, &path) {
         Ok(header) if header.base == base => return Ok(()),
         Ok(_) => "its header named another segment".to_owned(),
@@ -153,7 +145,8 @@ fn find_table(file: &dyn File, base: u64) -> std::io::Result<u64> {
 }
 
 /// A damaged active is put aside and made again from the log, before anything else needs it.
-fn repair_active(disk: &Arc<dyn Disk>, dir: &Path, report: &mut Report) -> Result<(), Error> {
+fn repair_active(segments: &Segments, dir: &Path, report: &mut Report) -> Result<(), Error> {
+    let disk = segments.disk();
     let path = dir.join("active");
     let what = match ActiveFile::open(disk, dir) {
         Err(Error::Active { what, .. }) => what,
@@ -164,7 +157,7 @@ fn repair_active(disk: &Arc<dyn Disk>, dir: &Path, report: &mut Report) -> Resul
         // Missing: opening the spool makes it again.
         Err(_) => return Ok(()),
     };
-    let table = rebuild_active(disk, &dir.join("segments"))?;
+    let table = rebuild_active(segments, dir)?;
     let aside = dir.join("bad").join("active");
     disk.rename(&path, &aside)
         .map_err(|source| Error::io("put aside", &path, source))?;
@@ -182,14 +175,14 @@ fn repair_active(disk: &Arc<dyn Disk>, dir: &Path, report: &mut Report) -> Resul
 /// Makes the views of these segments again. Those of the current one by a replay: without its index the store
 /// replays the last segment whole, and makes the index anew.
 pub fn views(spool: Spool, bad: &[u64]) -> Result<Spool, Error> {
-    let (disk, dir, options) = (spool.disk.clone(), spool.dir.clone(), spool.options);
-    let current = spool.art.header.base;
-    let Spool { lock, .. } = spool;
-    remove_index(&*disk, &dir)?;
+    let current = spool.current_base();
+    let (segments, dir, options, lock) = spool.close();
+    let disk = segments.disk();
+    remove_index(&**disk, &dir)?;
     for &base in bad.iter().filter(|base| **base != current) {
-        rebuild_derived(&disk, &dir, base)?;
+        rebuild_derived(&segments, &dir, base)?;
     }
-    recover::open(disk, &dir, options, lock)
+    recover::open(&segments, &dir, options, lock)
 }
 
 /// Removes the index, durably, before views are made again: addresses of a history that was thinned change, and if the
@@ -227,8 +220,8 @@ pub fn list_lost(disk: &dyn Disk, dir: &Path, report: &Report) -> Result<(), Err
 /// Copies damaged bytes to `bad/` and lays a pad record over them, so that the log is whole again. Also at the end of the file, which
 /// may grow by that: it is never cut, readers may have mapped it.
 pub fn put_aside(
-    disk: &Arc<dyn Disk>,
-    segments: &Path,
+    disk: &dyn Disk,
+    dir: &Path,
     path: &Path,
     file: &dyn File,
     (from, to): (u64, u64),
@@ -243,9 +236,7 @@ pub fn put_aside(
         .file_stem()
         .map(|stem| stem.to_string_lossy().into_owned())
         .unwrap_or_default();
-    let aside = segments
-        .with_file_name("bad")
-        .join(format!("art.{name}.{from}"));
+    let aside = dir.join("bad").join(format!("art.{name}.{from}"));
     let copy = disk
         .open(&aside, Open::Truncate)
         .map_err(|source| Error::io("make", &aside, source))?;
@@ -253,7 +244,7 @@ pub fn put_aside(
         .and_then(|()| copy.sync())
         .map_err(|source| Error::io("write", &aside, source))?;
     // Before the original is written over.
-    sync_parent(&**disk, &aside)?;
+    sync_parent(disk, &aside)?;
     file.write_at(&pad(padded), from)
         .and_then(|()| file.sync())
         .map_err(at)

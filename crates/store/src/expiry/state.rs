@@ -13,12 +13,14 @@ use article::decimal;
 use hashbrown::HashMap;
 
 use crate::history::HistoryLine;
+use crate::history::lookup::first_line;
 use crate::io::bytes::cut;
 use crate::io::disk::{Disk, Open};
 use crate::io::replace::{read_whole, replace};
 use crate::log::record::Kind;
-use crate::log::segment::each_record;
-use crate::{Error, log::segment};
+use crate::log::segments::Segments;
+
+use crate::Error;
 
 const MAGIC: &[u8] = b"BSexpired1 ";
 /// The line that ends a whole copy in the log.
@@ -68,6 +70,12 @@ impl ExpiryState {
     /// True when an id is no longer to be known: it has expired, or was never filed, and is older than expire's `/expired/`.
     pub fn forgets(&self, line: &HistoryLine<'_>) -> bool {
         line.arrival.unwrap_or(i64::MIN) < self.forget_before && !self.keeps_any(line)
+    }
+
+    /// As [`ExpiryState::forgets`], of the first line of a text.
+    pub fn forgets_line(&self, text: &[u8]) -> bool {
+        self.forget_before != i64::MIN
+            && HistoryLine::parse(first_line(text)).is_some_and(|line| self.forgets(&line))
     }
 
     /// The number below which a group has only survivors.
@@ -271,13 +279,13 @@ impl ExpiryState {
     }
 
     /// Folds it from the log: from the last segment that begins with a whole copy.
-    pub fn fold(disk: &Arc<dyn Disk>, segments: &Path) -> Result<ExpiryState, Error> {
-        let bases = segment::list(&**disk, segments)?;
+    pub fn fold(segments: &Segments) -> Result<ExpiryState, Error> {
+        let bases = segments.bases()?;
         let mut later: Vec<Vec<u8>> = Vec::new();
         for &base in bases.iter().rev() {
             let mut text = Vec::new();
             let mut whole = false;
-            each_record(disk, segments, base, |_, record| {
+            segments.each_record(base, |_, record| {
                 if record.head.kind == Kind::LowMarks {
                     whole |= record.line().ends_with(END_OF_COPY);
                     text.extend_from_slice(record.line());
@@ -368,7 +376,7 @@ impl ExpiryStateFile {
             Some(state) => state,
             None => {
                 self.changed.store(true, Ordering::Relaxed);
-                ExpiryState::fold(&self.disk, &self.dir.join("segments"))?
+                ExpiryState::fold(&Segments::of(&self.disk, &self.dir))?
             }
         };
         Ok(self.state.get_or_init(|| state))

@@ -2,21 +2,22 @@
 //! is opened, and what stays is not looked at.
 
 use std::collections::HashSet;
-use std::path::Path;
 
 use crate::Error;
 use crate::expiry::state::ExpiryState;
 use crate::history::HistoryLine;
 use crate::history::compacted::History;
-use crate::io::disk::{Disk, MapRef, Open};
-use crate::log::position::{SegmentFile, segment_path};
+use crate::io::disk::{MapRef, Open};
 use crate::log::record::Kind;
-use crate::log::segment::{SEGMENT_HEADER_BYTES, Step, Walk};
+use crate::log::segment::SEGMENT_HEADER_BYTES;
+use crate::log::segments::{SegmentFile, Segments};
+use crate::log::walk::{Step, Walk};
 use crate::overview::{self, GroupRows};
 
 /// The views of one segment, mapped.
 #[derive(Debug)]
 pub struct Survey {
+    segments: Segments,
     pub(crate) base: u64,
     pub(crate) his: MapRef,
     pub(crate) his_end: usize,
@@ -57,8 +58,22 @@ impl Survey {
         last.map_or(0, |position| position.0.saturating_sub(self.base) + 1)
     }
 
-    /// True when each living article with an Expires is among the exceptions: else `.exp` is damaged.
-    pub fn has_its_exceptions(&self, expired: &ExpiryState) -> bool {
+    /// Checks that each visible article with an Expires is among the exceptions.
+    ///
+    /// # Errors
+    /// One is not: `.exp` is damaged, and the article would go by the default of its group.
+    pub fn check_exceptions(&self, expired: &ExpiryState) -> Result<(), Error> {
+        match self.has_its_exceptions(expired) {
+            true => Ok(()),
+            false => Err(Error::Damaged {
+                path: self.segments.path(self.base, SegmentFile::Exp),
+                offset: 0,
+                what: "it does not list all articles with an Expires",
+            }),
+        }
+    }
+
+    fn has_its_exceptions(&self, expired: &ExpiryState) -> bool {
         let known: HashSet<u64> = self
             .exceptions()
             .filter_map(|line| Some(line.position?.0))
@@ -147,7 +162,7 @@ impl Survey {
     ///
     /// # Errors
     /// The disk could not read a part of the views.
-    pub fn was_readable(&self, segments: &Path) -> Result<(), Error> {
+    pub fn was_readable(&self) -> Result<(), Error> {
         let views = [
             (SegmentFile::His, &self.his),
             (SegmentFile::Ovr, &self.ovr),
@@ -155,7 +170,7 @@ impl Survey {
         ];
         for (view, map) in views {
             if let Some(offset) = map.unreadable_from() {
-                let path = segment_path(segments, self.base, view);
+                let path = self.segments.path(self.base, view);
                 return Err(Error::unreadable(&path, offset));
             }
         }
@@ -175,10 +190,14 @@ impl Survey {
         History::of(self.history()).is_compacted()
     }
 
-    /// True when there is an article in an `.art` file, dead or not.
-    pub(crate) fn has_articles(&self, disk: &dyn Disk, path: &Path) -> Result<bool, Error> {
-        let at = |source| Error::io("read", path, source);
-        let file = disk.open(path, Open::Read).map_err(at)?;
+    /// True when the segment has an article, visible or not.
+    pub(crate) fn has_articles(&self) -> Result<bool, Error> {
+        let path = self.segments.path(self.base, SegmentFile::Art);
+        let at = |source| Error::io("read", &path, source);
+        let file = self
+            .segments
+            .open(self.base, SegmentFile::Art, Open::Read)
+            .map_err(at)?;
         let mut walk = Walk::new(&*file, SEGMENT_HEADER_BYTES, u64::MAX).map_err(at)?;
         while let Some(step) = walk.next().map_err(at)? {
             if matches!(step, Step::Record(_, record) if record.head.kind == Kind::Article) {
@@ -222,12 +241,14 @@ impl Survey {
     }
 
     pub(crate) fn new(
+        segments: &Segments,
         base: u64,
         (his, his_end): (MapRef, usize),
         ovr: MapRef,
         exp: MapRef,
     ) -> Survey {
         let mut survey = Survey {
+            segments: segments.clone(),
             base,
             his,
             his_end,

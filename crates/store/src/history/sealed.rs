@@ -1,19 +1,16 @@
 //! The history of sealed segments, mapped when first asked for.
 
-use std::path::{Path, PathBuf};
-use std::sync::{Arc, OnceLock};
+use std::sync::OnceLock;
 
+use crate::Error;
 use crate::history::compacted::History;
-use crate::io::disk::Disk;
 use crate::io::map::MapRef;
-use crate::log::position::{SegmentFile, segment_path};
-use crate::{Error, log::segment};
+use crate::log::segments::{SegmentFile, Segments};
 
 /// The history files of all segments but the current one. Nothing is opened or listed before it is needed.
 #[derive(Debug)]
 pub struct SealedHistory {
-    disk: Arc<dyn Disk>,
-    segments: PathBuf,
+    segments: Segments,
     current: u64,
     bases: OnceLock<Vec<(u64, OnceLock<Mapped>)>>,
 }
@@ -28,10 +25,9 @@ struct Mapped {
 
 impl SealedHistory {
     /// The sealed segments below `current`.
-    pub fn new(disk: Arc<dyn Disk>, segments: &Path, current: u64) -> SealedHistory {
+    pub fn new(segments: &Segments, current: u64) -> SealedHistory {
         SealedHistory {
-            disk,
-            segments: segments.to_owned(),
+            segments: segments.clone(),
             current,
             bases: OnceLock::new(),
         }
@@ -39,7 +35,7 @@ impl SealedHistory {
 
     /// Segments were sealed since: those below `current` are. What is mapped stays mapped.
     pub fn advance(&mut self, current: u64) -> Result<(), Error> {
-        let mut fresh = SealedHistory::new(self.disk.clone(), &self.segments, current);
+        let mut fresh = SealedHistory::new(&self.segments, current);
         if let Some(known) = self.bases.get_mut() {
             fresh.bases()?;
             let mut mapped = known.drain(..).peekable();
@@ -74,7 +70,7 @@ impl SealedHistory {
         if let Some(mapped) = cell.get() {
             return Ok(mapped);
         }
-        let map = self.map(base)?;
+        let map = self.segments.map_derived(base, SegmentFile::His)?;
         let has_table = matches!(map.bytes().first(), Some(b'\t' | 0));
         Ok(cell.get_or_init(|| Mapped { map, has_table }))
     }
@@ -84,11 +80,9 @@ impl SealedHistory {
             return Ok(bases);
         }
         // A lost `.his` of a segment that has its articles is told when it is opened.
-        let listed = segment::list_views(
-            &*self.disk,
-            &self.segments,
-            &[SegmentFile::His, SegmentFile::Art],
-        )?;
+        let listed = self
+            .segments
+            .bases_with(&[SegmentFile::His, SegmentFile::Art])?;
         let bases = listed
             .into_iter()
             .filter(|&base| base < self.current)
@@ -105,12 +99,17 @@ impl SealedHistory {
         })
     }
 
-    /// The base of the segment that an address or a position belongs to; the address itself if none does.
-    pub fn base_of(&self, address: u64) -> Result<u64, Error> {
-        let bases = self.bases()?;
+    /// The error about a line that the disk cannot read, of a sealed segment or the current one.
+    pub fn unreadable_line(&self, address: u64) -> Error {
+        let bases = self.bases.get().map_or(&[][..], Vec::as_slice);
         let after = bases.partition_point(|(base, _)| *base <= address);
-        let base = after.checked_sub(1).and_then(|place| bases.get(place));
-        Ok(base.map_or(address, |(base, _)| *base))
+        let sealed = after.checked_sub(1).and_then(|place| bases.get(place));
+        let base = match sealed {
+            _ if address >= self.current => self.current,
+            Some((base, _)) => *base,
+            None => address,
+        };
+        Error::unreadable(&self.segments.path(base, SegmentFile::His), address - base)
     }
 
     /// The text of the history line at an address of a sealed segment, to the end of its file.
@@ -128,24 +127,12 @@ impl SealedHistory {
         {
             // Perhaps a part of its table: then nothing is where it seems to be.
             return Err(Error::Damaged {
-                path: segment_path(&self.segments, *base, SegmentFile::His),
+                path: self.segments.path(*base, SegmentFile::His),
                 offset,
                 what: "the disk cannot read a part of it, and its table may be that",
             });
         }
         Ok(history.text_at(address - base))
-    }
-
-    fn map(&self, base: u64) -> Result<MapRef, Error> {
-        let opened = segment::open_view(&*self.disk, &self.segments, base, SegmentFile::His)?;
-        let Some(file) = opened else {
-            return Ok(MapRef::default());
-        };
-        let path = segment_path(&self.segments, base, SegmentFile::His);
-        let at = |source| Error::io(segment::REMAKE, &path, source);
-        file.length()
-            .and_then(|length| file.map(length))
-            .map_err(at)
     }
 
     /// Every history line of the sealed segments with its address, oldest first.
@@ -154,12 +141,12 @@ impl SealedHistory {
         mut each: impl FnMut(u64, &[u8]) -> Result<(), Error>,
     ) -> Result<(), Error> {
         for (base, _) in self.bases()? {
-            let map = self.map(*base)?;
+            let map = self.segments.map_derived(*base, SegmentFile::His)?;
             for (offset, line) in History::of_map(&map).lines() {
                 each(base + offset, line)?;
             }
             if let Some(offset) = map.unreadable_from() {
-                let path = segment_path(&self.segments, *base, SegmentFile::His);
+                let path = self.segments.path(*base, SegmentFile::His);
                 return Err(Error::unreadable(&path, offset));
             }
         }

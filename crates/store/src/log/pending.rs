@@ -114,19 +114,10 @@ impl Pending {
     }
 }
 
-/// The first part of `bytes` up to a block boundary of the file, and the rest if it is aligned in memory too.
-/// `None`: nothing of it can go past the page cache.
-pub fn split_at_block(bytes: &[u8], offset: u64) -> Option<(&[u8], &[u8])> {
-    let head = (offset.next_multiple_of(BLOCK_BYTES as u64) - offset) as usize;
-    let (head, rest) = bytes.split_at_checked(head)?;
-    let aligned = (rest.as_ptr() as usize).is_multiple_of(BLOCK_BYTES)
-        && rest.len().is_multiple_of(BLOCK_BYTES);
-    (aligned && !rest.is_empty()).then_some((head, rest))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::io::append_file::split_at_block;
     use crate::log::record::Record;
 
     #[test]

@@ -5,15 +5,16 @@
 //! with such a copy, so the newest segment tells everything.
 
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, OnceLock};
 
 use crate::Error;
-use crate::io::disk::{Disk, Open};
+use crate::io::disk::Open;
 use crate::io::replace::{read_whole, replace};
-use crate::log::position::{SegmentFile, segment_path};
 use crate::log::record::Kind;
-use crate::log::segment::{self, SEGMENT_HEADER_BYTES, SegmentHeader, Step, Walk, each_record};
+use crate::log::segment::{SEGMENT_HEADER_BYTES, SegmentHeader};
+use crate::log::segments::{SegmentFile, Segments};
+use crate::log::walk::{Step, Walk};
 
 /// The line with which a whole copy begins.
 pub const WHOLE_COPY: &[u8] = b"=\n";
@@ -54,7 +55,7 @@ pub trait LogState: Default + PartialEq {
 /// The state of the one writer: read when first needed.
 #[derive(Debug)]
 pub struct StateFile<S> {
-    disk: Arc<dyn Disk>,
+    segments: Segments,
     dir: PathBuf,
     state: OnceLock<S>,
     /// Lines that the file lacks.
@@ -69,9 +70,9 @@ pub struct StateFile<S> {
 
 impl<S: LogState> StateFile<S> {
     /// Of a news directory; nothing is read yet.
-    pub fn new(disk: &Arc<dyn Disk>, dir: &Path) -> StateFile<S> {
+    pub fn new(segments: &Segments, dir: &Path) -> StateFile<S> {
         StateFile {
-            disk: disk.clone(),
+            segments: segments.clone(),
             dir: dir.to_owned(),
             state: OnceLock::new(),
             waiting: Vec::new(),
@@ -90,7 +91,7 @@ impl<S: LogState> StateFile<S> {
         if let Some(state) = self.state.get() {
             return Ok(state);
         }
-        let state = match read_whole(&*self.disk, &self.path())? {
+        let state = match read_whole(&**self.segments.disk(), &self.path())? {
             Some(text) => {
                 // What a power cut tore is no line; what follows must not be added to it.
                 let is_torn = !text.is_empty() && !text.ends_with(b"\n");
@@ -99,7 +100,7 @@ impl<S: LogState> StateFile<S> {
             }
             None => {
                 self.is_stale.store(true, Ordering::Relaxed);
-                fold(&self.disk, &self.dir)?
+                fold(&self.segments, &self.dir)?
             }
         };
         Ok(self.state.get_or_init(|| state))
@@ -144,19 +145,19 @@ impl<S: LogState> StateFile<S> {
 
     /// Makes it again from the log; without a file that is done when it is needed.
     pub fn fold_again(&mut self) -> Result<(), Error> {
-        if self.disk.open(&self.path(), Open::Read).is_err() {
+        if self.segments.disk().open(&self.path(), Open::Read).is_err() {
             self.state = OnceLock::new();
             return Ok(());
         }
-        let state: S = fold(&self.disk, &self.dir)?;
+        let state: S = fold(&self.segments, &self.dir)?;
         self.state = OnceLock::from(state);
         self.is_stale.store(true, Ordering::Relaxed);
         Ok(())
     }
 
-    /// True when the file holds what the log tells.
-    pub fn agrees(&self) -> Result<bool, Error> {
-        Ok(*self.state()? == fold(&self.disk, &self.dir)?)
+    /// True when the file holds what the log tells, as it is read through `segments`.
+    pub fn agrees(&self, segments: &Segments) -> Result<bool, Error> {
+        Ok(*self.state()? == fold(segments, &self.dir)?)
     }
 
     /// Writes what the file lacks: at its end, without a sync; or the whole file anew, durably, where there was none, it is not to be
@@ -168,7 +169,7 @@ impl<S: LogState> StateFile<S> {
         }
         let path = self.path();
         let at = |source| Error::io("write", &path, source);
-        let file = match self.disk.open(&path, Open::Write) {
+        let file = match self.segments.disk().open(&path, Open::Write) {
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => None,
             file => Some(file.map_err(at)?),
         };
@@ -185,7 +186,9 @@ impl<S: LogState> StateFile<S> {
             _ => {
                 let mut image = Vec::new();
                 self.state()?.push_lines(&mut image, usize::MAX);
-                replace(&*self.disk, &path, |file| file.write_at(&image, 0))?;
+                replace(&**self.segments.disk(), &path, |file| {
+                    file.write_at(&image, 0)
+                })?;
                 self.is_unsynced = false;
             }
         }
@@ -200,7 +203,7 @@ impl<S: LogState> StateFile<S> {
             return Ok(());
         }
         let path = self.path();
-        let file = self.disk.open(&path, Open::Write);
+        let file = self.segments.disk().open(&path, Open::Write);
         match file.and_then(|file| file.sync()) {
             Err(source) if source.kind() != std::io::ErrorKind::NotFound => {
                 Err(Error::io("sync", &path, source))
@@ -228,19 +231,18 @@ fn of_text<S: LogState>(text: &[u8]) -> S {
 
 /// Folds the state from the log: from the last segment that begins with a whole copy. Segments of older releases have no such
 /// records: what the file says was true when the first segment behind them began.
-fn fold<S: LogState>(disk: &Arc<dyn Disk>, dir: &Path) -> Result<S, Error> {
-    let segments = dir.join("segments");
-    let bases = segment::list(&**disk, &segments)?;
+fn fold<S: LogState>(segments: &Segments, dir: &Path) -> Result<S, Error> {
+    let bases = segments.bases()?;
     let mut state = S::default();
     let mut from = 0;
     for (place, &base) in bases.iter().enumerate().rev() {
-        match beginning(disk, &segments, base, S::KIND)? {
+        match beginning(segments, base, S::KIND)? {
             Beginning::Copy => {
                 from = place;
                 break;
             }
             Beginning::OlderRelease => {
-                let text = read_whole(&**disk, &dir.join(S::FILE))?;
+                let text = read_whole(&**segments.disk(), &dir.join(S::FILE))?;
                 state = of_text(&text.unwrap_or_default());
                 from = place + 1;
                 break;
@@ -249,7 +251,7 @@ fn fold<S: LogState>(disk: &Arc<dyn Disk>, dir: &Path) -> Result<S, Error> {
         }
     }
     for &base in bases.get(from..).unwrap_or_default() {
-        each_record(disk, &segments, base, |_, record| {
+        segments.each_record(base, |_, record| {
             if record.head.kind == S::KIND {
                 state.apply(record.line());
             }
@@ -268,15 +270,12 @@ enum Beginning {
     Other,
 }
 
-fn beginning(
-    disk: &Arc<dyn Disk>,
-    segments: &Path,
-    base: u64,
-    kind: Kind,
-) -> Result<Beginning, Error> {
-    let path = segment_path(segments, base, SegmentFile::Art);
+fn beginning(segments: &Segments, base: u64, kind: Kind) -> Result<Beginning, Error> {
+    let path = segments.path(base, SegmentFile::Art);
     let at = |source| Error::io("read", &path, source);
-    let file = disk.open(&path, Open::Read).map_err(at)?;
+    let file = segments
+        .open(base, SegmentFile::Art, Open::Read)
+        .map_err(at)?;
     // Of a damaged header nothing is known; fsck tells.
     if SegmentHeader::read(&*file, &path).is_ok_and(|header| !header.logs_states) {
         return Ok(Beginning::OlderRelease);

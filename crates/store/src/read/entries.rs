@@ -1,9 +1,10 @@
 //! The entries of the log, all that are left, in their order.
 
 use crate::io::disk::Open;
-use crate::log::position::{SegmentFile, segment_path};
 use crate::log::record::Record;
-use crate::log::segment::{SEGMENT_HEADER_BYTES, Step, Walk};
+use crate::log::segment::SEGMENT_HEADER_BYTES;
+use crate::log::segments::SegmentFile;
+use crate::log::walk::{Step, Walk};
 use crate::{Error, Reader};
 
 impl Reader {
@@ -13,9 +14,12 @@ impl Reader {
         mut each: impl FnMut(&Record<'_>) -> Result<(), Error>,
     ) -> Result<(), Error> {
         for &base in &self.bases {
-            let path = segment_path(&self.segments, base, SegmentFile::Art);
+            let path = self.segments.path(base, SegmentFile::Art);
             let at = |source| Error::io("read", &path, source);
-            let file = self.disk.open(&path, Open::Read).map_err(at)?;
+            let file = self
+                .segments
+                .open(base, SegmentFile::Art, Open::Read)
+                .map_err(at)?;
             let end = match base == self.mark.base {
                 true => self.mark.art_end,
                 false => u64::MAX,

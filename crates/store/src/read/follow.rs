@@ -1,13 +1,12 @@
 //! Following the log: the articles filed from a position on, in their order, without the lock. Feeds go along it.
 
 use std::ops::ControlFlow;
-use std::path::Path;
 
 use crate::io::disk::Open;
 use crate::io::salvage::PASSED_BYTES_MAX;
-use crate::log::position::{SegmentFile, segment_path};
 use crate::log::record::{Kind, Record};
-use crate::log::segment::{Step, Walk};
+use crate::log::segments::{SegmentFile, base_of};
+use crate::log::walk::{Step, Walk};
 use crate::read::reader::Reader;
 use crate::{Error, Position, io::salvage};
 
@@ -35,9 +34,7 @@ impl Reader {
 
     /// Where the segment of a position begins, or the oldest there is.
     pub fn base_of(&self, position: Position) -> Position {
-        let place = self.bases.partition_point(|&base| base <= position.0);
-        let base = place.checked_sub(1).and_then(|place| self.bases.get(place));
-        base.map_or(self.oldest(), |base| Position(*base))
+        base_of(&self.bases, position.0).map_or(self.oldest(), Position)
     }
 
     /// Calls `each` for every article whose position is in `from..until`, ascending, until it breaks. Whether an article is
@@ -57,9 +54,8 @@ impl Reader {
             if base >= until.0 {
                 break;
             }
-            let path = segment_path(&self.segments, base, SegmentFile::Art);
             let reach = (from, until);
-            if let ControlFlow::Break(told) = self.each_in_segment(base, &path, reach, &mut each)? {
+            if let ControlFlow::Break(told) = self.each_in_segment(base, reach, &mut each)? {
                 return Ok(ControlFlow::Break(told));
             }
         }
@@ -69,12 +65,12 @@ impl Reader {
     fn each_in_segment<B>(
         &self,
         base: u64,
-        path: &Path,
         (from, until): (Position, Position),
         each: &mut impl FnMut(Logged<'_>) -> ControlFlow<B>,
     ) -> Result<ControlFlow<B>, Error> {
-        let at = |source| Error::io("read", path, source);
-        let file = match self.disk.open(path, Open::Read) {
+        let path = self.segments.path(base, SegmentFile::Art);
+        let at = |source| Error::io("read", &path, source);
+        let file = match self.segments.open(base, SegmentFile::Art, Open::Read) {
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
                 return Ok(ControlFlow::Continue(()));
             }
@@ -86,7 +82,7 @@ impl Reader {
             false => u64::MAX,
         };
         let place = from.0.saturating_sub(base);
-        let start = self.tables.at_or_behind(&*file, path, place)?;
+        let start = self.tables.at_or_behind(&*file, &path, place)?;
         let mut walk = Walk::from_within(&*file, start, end).map_err(at)?;
         while let Some(step) = walk.next().map_err(at)? {
             let Step::Record(offset, record) = step else {

@@ -8,7 +8,7 @@ use std::ops::ControlFlow;
 use hashbrown::HashMap;
 
 use crate::io::growing_map::GrowingMap;
-use crate::log::position::{SegmentFile, segment_path};
+use crate::log::segments::SegmentFile;
 use crate::overview::{self, Block, GroupRows, Row};
 use crate::read::reader::Reader;
 use crate::read::visible_rows::{PositionFinder, VisibleRows};
@@ -168,7 +168,7 @@ impl GroupIndex {
     fn note_damage(&mut self, reader: &Reader, place: Option<(u64, usize)>, what: &'static str) {
         if let Some((base, offset)) = place {
             self.damage = Some(Error::Damaged {
-                path: segment_path(&reader.segments, base, SegmentFile::Ovr),
+                path: reader.segments.path(base, SegmentFile::Ovr),
                 offset: offset as u64,
                 what,
             });
@@ -410,7 +410,7 @@ impl GroupIndex {
         let Some(live) = self.maps.get_mut(&base) else {
             return Ok(());
         };
-        let path = || segment_path(&reader.segments, base, SegmentFile::Ovr);
+        let path = || reader.segments.path(base, SegmentFile::Ovr);
         live.grow_to(reader.mark.ovr_end)
             .map_err(|source| Error::io("map", &path(), source))?;
         let fresh = live.bytes().get(self.current.read..).unwrap_or_default();
@@ -504,9 +504,11 @@ impl Reader {
             (ControlFlow::Continue(()), None) => Ok(()),
             // The others were handed on.
             (ControlFlow::Continue(()), Some(damage)) => Err(damage),
-            (ControlFlow::Break(source), _) => {
-                Err(Error::io("write the rows of", &self.segments, source))
-            }
+            (ControlFlow::Break(source), _) => Err(Error::io(
+                "write the rows of",
+                self.segments.folder(),
+                source,
+            )),
         }
     }
 }

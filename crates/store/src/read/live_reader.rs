@@ -13,7 +13,8 @@ use crate::log::record::Record;
 use crate::read::group_index::{GroupIndex, Look, ROWS_AT_ONCE};
 use crate::read::published::{Groups, Published};
 use crate::read::reader::Reader;
-use crate::read::record_reader::{self, RecordReader, Stretch};
+use crate::read::record_reader::RecordReader;
+use crate::read::stretch::{self, Stretch};
 use crate::read::visible_rows::Run;
 use crate::{Error, Position};
 
@@ -347,7 +348,7 @@ impl LiveReader {
     /// # Errors
     /// [`Error::Damaged`], or the segment cannot be read.
     pub fn stretch(&self, position: Position) -> Result<Option<Stretch>, Error> {
-        match record_reader::stretch(&self.reader, position) {
+        match stretch::stretch(&self.reader, position) {
             Ok(stretch) => Ok(Some(stretch)),
             Err(Error::NoArticle(_)) => Ok(None),
             Err(error) => Err(error),

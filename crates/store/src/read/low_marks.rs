@@ -5,7 +5,7 @@ use std::collections::HashMap;
 
 use groups::Active;
 
-use crate::log::position::{SegmentFile, segment_path};
+use crate::log::segments::SegmentFile;
 use crate::{Error, Position, Reader, Spool, overview};
 
 /// What one group's low mark should be.
@@ -54,7 +54,7 @@ impl Reader {
                 }
             }
             if let Some(offset) = map.unreadable_from() {
-                let path = segment_path(&self.segments, base, SegmentFile::Ovr);
+                let path = self.segments.path(base, SegmentFile::Ovr);
                 return Err(Error::unreadable(&path, offset));
             }
         }

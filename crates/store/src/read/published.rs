@@ -7,10 +7,10 @@ use std::time::Duration;
 
 use groups::{Active, GroupId};
 
+use crate::Error;
 use crate::io::disk::{Disk, Open, RealDisk};
 use crate::read::histogram::Histogram;
 use crate::spool::active_file::read_table;
-use crate::{Error, Spool};
 
 /// What is published that the writer writes on and [`crate::LiveReader`] read: a look at it costs an atomic load. It outlives the writer: who
 /// opens the spool again goes on with the same one.
@@ -142,6 +142,24 @@ pub(crate) struct Publisher {
 }
 
 impl Publisher {
+    /// Publishes the commits of a spool with this active table and this index (slots used, slots in all).
+    pub fn new(published: Arc<Published>, active: &Active, (used, slots): (u64, u64)) -> Publisher {
+        let groups = Arc::new(Groups::of(active.clone()));
+        published.set_groups(groups.clone());
+        published.look_again();
+        let commits = &published.commits;
+        commits.index_used.store(used, Ordering::Relaxed);
+        commits.index_slots.store(slots, Ordering::Relaxed);
+        Publisher {
+            published,
+            groups,
+            raised: Vec::new(),
+            articles: 0,
+            groups_changed: false,
+            files_changed: false,
+        }
+    }
+
     /// Notes the numbers of an article.
     pub fn note<'a>(&mut self, active: &Active, links: impl Iterator<Item = (&'a [u8], u64)>) {
         self.articles += 1;
@@ -183,45 +201,6 @@ impl Publisher {
             self.published.look_again();
         } else {
             self.published.sequence.fetch_add(1, Ordering::Release);
-        }
-    }
-}
-
-impl Spool {
-    /// From now on each commit is told on a board, to the [`crate::LiveReader`] in this process. Who opens the spool again calls this again
-    /// with the same board: whatever happened meanwhile is seen then.
-    pub fn publish_to(&mut self, published: Arc<Published>) {
-        let groups = Arc::new(Groups::of(self.active().clone()));
-        published.set_groups(groups.clone());
-        published.look_again();
-        let commits = &published.commits;
-        commits
-            .index_used
-            .store(self.index.used(), Ordering::Relaxed);
-        commits
-            .index_slots
-            .store(self.index.slots(), Ordering::Relaxed);
-        self.publisher = Some(Publisher {
-            published,
-            groups,
-            raised: Vec::new(),
-            articles: 0,
-            groups_changed: false,
-            files_changed: false,
-        });
-    }
-
-    /// Tells what was published.
-    pub(crate) fn publish_commit(&mut self) {
-        if let Some(publisher) = &mut self.publisher {
-            publisher.tell(&self.active.table);
-        }
-    }
-
-    /// Readers must open their files anew after the next commit.
-    pub(crate) fn publish_files(&mut self) {
-        if let Some(publisher) = &mut self.publisher {
-            publisher.note_files();
         }
     }
 }

@@ -1,39 +1,38 @@
 //! Reading without the lock: articles by id or number, overview rows, history lines.
 
 mod refresh;
+mod segment_files;
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::{Arc, OnceLock};
 
 use groups::Active;
 
 use crate::error::is_unreadable;
 use crate::expiry::state::ExpiryState;
-use crate::expiry::survey::Survey;
 use crate::expiry::visibility::Visibility;
 use crate::history::HistoryLine;
 use crate::history::cancels::Cancels;
 use crate::history::compacted::History;
+use crate::history::lookup::{self, Histories};
 use crate::history::sealed::SealedHistory;
-use crate::history::{Unreadable, has_unreadable_line, sound_line};
 use crate::index::watermark::Watermark;
 use crate::index::{self, Index};
-use crate::io::disk::{Disk, File, Open, RealDisk};
+use crate::io::disk::{Disk, Open, RealDisk};
 use crate::io::growing_map::GrowingMap;
-use crate::io::map::MapRef;
-use crate::log::position::{SegmentFile, segment_path};
 use crate::log::relocation_cache::Tables;
-use crate::overview;
+use crate::log::segments::{REMAKE, SegmentFile, Segments};
 use crate::read::stored_record::{StoredRecord, read_record};
+use crate::spool::Spool;
 use crate::spool::active_file::read_table;
-use crate::spool::{Options, Spool};
-use crate::{Error, Position, log::segment};
+use crate::spool::options::Options;
+use crate::{Error, Position};
 
 /// A news directory as it was published when this was opened.
 #[derive(Debug)]
 pub struct Reader {
     pub(crate) disk: Arc<dyn Disk>,
-    pub(crate) segments: PathBuf,
+    pub(crate) segments: Segments,
     pub(crate) index: Index,
     pub(crate) mark: Watermark,
     /// Of the sealed segments.
@@ -49,15 +48,6 @@ pub struct Reader {
     expired_identity: Option<[u64; 3]>,
 }
 
-/// The rows of a segment.
-struct OverviewFile {
-    file: Box<dyn File>,
-    /// How far it may be looked at.
-    end: u64,
-    /// More may come.
-    grows: bool,
-}
-
 impl Reader {
     /// Opens a news directory. Where a crash left work to do and the lock is free, that is done first.
     pub fn open(dir: &Path) -> Result<Reader, Error> {
@@ -66,14 +56,11 @@ impl Reader {
 
     /// As [`Reader::open`], on another disk.
     pub fn open_on(disk: Arc<dyn Disk>, dir: &Path) -> Result<Reader, Error> {
-        let segments = dir.join("segments");
-        if !segments.is_dir() {
-            return Err(Error::NotANewsDirectory(dir.to_owned()));
-        }
+        let segments = Segments::find(&disk, dir)?;
         let known = Index::open_to_read(&*disk, dir, None)?
             // Also while a checkpoint is made, or after one failed: it can be read.
             .filter(|index| index.is_of(disk.boot_id()) && index.published().is_some())
-            .filter(|index| is_reached(&*disk, &segments, index));
+            .filter(|index| is_reached(&segments, index));
         if let Some(index) = known
             && let Some(reader) = Reader::of_index(&disk, dir, index)?
         {
@@ -100,7 +87,7 @@ impl Reader {
 
     /// `None`: what has expired is not told.
     fn of_index(disk: &Arc<dyn Disk>, dir: &Path, index: Index) -> Result<Option<Reader>, Error> {
-        let segments = dir.join("segments");
+        let segments = Segments::of(disk, dir);
         // Before it is read: what is decided meanwhile is looked at again.
         let expired_identity = identity(&**disk, &dir.join("expired"));
         let Some(expired) = ExpiryState::read(&**disk, dir)? else {
@@ -114,8 +101,8 @@ impl Reader {
             .open(&active_path, Open::Read)
             .map_err(|source| Error::io("open", &active_path, source))?;
         let active = read_table(&*file, &active_path)?;
-        let bases = bases(&**disk, &segments, &mark)?;
-        let histories = SealedHistory::new(disk.clone(), &segments, mark.base);
+        let bases = bases(&segments, &mark)?;
+        let histories = SealedHistory::new(&segments, mark.base);
         let cancelled = read_cancels(&**disk, dir, mark.cancels_end)?;
         Ok(Some(Reader {
             disk: disk.clone(),
@@ -150,71 +137,13 @@ impl Reader {
 
     /// True when an id is known.
     pub(crate) fn has(&self, id: &[u8]) -> Result<bool, Error> {
-        match self.line_of(id) {
-            Ok(found) => Ok(found.is_some()),
-            Err(error) => has_unreadable_line(error),
-        }
+        Ok(lookup::has(&self.index, self, id)?)
     }
 
     /// The history line of an id.
     pub fn find(&self, id: &[u8]) -> Result<Option<HistoryLine<'_>>, Error> {
-        Ok(self.line_of(id)?.and_then(HistoryLine::parse))
-    }
-
-    fn line_of(&self, id: &[u8]) -> Result<Option<&[u8]>, Error> {
-        let mut found = None;
-        let mut fault = None;
-        self.index.find(id, |address| match self.text_at(address) {
-            Ok(text) => {
-                let line = match sound_line(text, id) {
-                    Ok(line) => line,
-                    Err(Unreadable) => {
-                        fault = Some(self.unreadable_line(address));
-                        return true;
-                    }
-                };
-                found = line.filter(|line| !self.is_forgotten(line));
-                found.is_some()
-            }
-            Err(error) => {
-                fault = Some(error);
-                true
-            }
-        })?;
-        match fault {
-            Some(error) => Err(error),
-            None => Ok(found),
-        }
-    }
-
-    /// Which line it is that cannot be read.
-    fn unreadable_line(&self, address: u64) -> Error {
-        let base = match address < self.mark.base {
-            true => self.histories.base_of(address).unwrap_or(address),
-            false => self.mark.base,
-        };
-        Error::unreadable(
-            &segment_path(&self.segments, base, SegmentFile::His),
-            address - base,
-        )
-    }
-
-    pub(crate) fn is_forgotten(&self, line: &[u8]) -> bool {
-        if self.expired.forget_before() == i64::MIN {
-            return false;
-        }
-        HistoryLine::parse(line).is_some_and(|line| self.expired.forgets(&line))
-    }
-
-    /// The history from the line at an address on.
-    fn text_at(&self, address: u64) -> Result<Option<&[u8]>, Error> {
-        match address.checked_sub(self.mark.base) {
-            None => self.histories.text_at(address),
-            Some(offset) if offset < self.mark.his_end => {
-                Ok(History::of(self.current_history()?.bytes()).text_at(offset))
-            }
-            Some(_) => Ok(None),
-        }
+        let line = lookup::find(&self.index, self, id)?;
+        Ok(line.and_then(HistoryLine::parse))
     }
 
     /// The history of the current segment.
@@ -223,7 +152,7 @@ impl Reader {
             return Ok(history);
         }
         let (base, end) = (self.mark.base, self.mark.his_end);
-        let opened = segment::open_view(&*self.disk, &self.segments, base, SegmentFile::His)?;
+        let opened = self.segments.open_derived(base, SegmentFile::His)?;
         let Some(file) = opened else {
             return Ok(self.history.get_or_init(GrowingMap::default));
         };
@@ -242,8 +171,8 @@ impl Reader {
                 GrowingMap::append(file, end)
             }
         };
-        let path = segment_path(&self.segments, base, SegmentFile::His);
-        let live = map().map_err(|source| Error::io(segment::REMAKE, &path, source))?;
+        let path = self.segments.path(base, SegmentFile::His);
+        let live = map().map_err(|source| Error::io(REMAKE, &path, source))?;
         Ok(self.history.get_or_init(|| live))
     }
 
@@ -268,13 +197,13 @@ impl Reader {
         mut each: impl FnMut(&[u8]) -> Result<(), Error>,
     ) -> Result<(), Error> {
         self.histories
-            .each_line(|_, line| match self.is_forgotten(line) {
+            .each_line(|_, line| match self.expired.forgets_line(line) {
                 true => Ok(()),
                 false => each(line),
             })?;
         let (history, end) = self.history(self.mark.base)?;
         let lines = history.lines().take_while(|(offset, _)| *offset < end);
-        let mut lines = lines.filter(|(_, line)| !self.is_forgotten(line));
+        let mut lines = lines.filter(|(_, line)| !self.expired.forgets_line(line));
         lines.try_for_each(|(_, line)| each(line))
     }
 
@@ -343,98 +272,6 @@ impl Reader {
         &self.bases
     }
 
-    /// How long the file of a segment's articles is, and how many bytes of the disk it takes up: fewer when it has holes.
-    /// Nothing when it is gone.
-    pub fn art_bytes(&self, base: u64) -> (u64, u64) {
-        let path = segment_path(&self.segments, base, SegmentFile::Art);
-        let told = self.disk.open(&path, Open::Read).and_then(|file| {
-            let length = file.length()?;
-            Ok((length, file.allocated()?))
-        });
-        told.unwrap_or_default()
-    }
-
-    /// True when every id in a `.his` file may be forgotten.
-    pub(crate) fn forgets_all(&self, path: &Path) -> Result<bool, Error> {
-        let at = |source| Error::io("read", path, source);
-        let file = match self.disk.open(path, Open::Read) {
-            Err(source) if source.kind() == std::io::ErrorKind::NotFound => return Ok(false),
-            opened => opened.map_err(at)?,
-        };
-        let map = file
-            .length()
-            .and_then(|length| file.map(length))
-            .map_err(at)?;
-        let forgets = |(_, line)| self.is_forgotten(line);
-        Ok(crate::history::lines(History::of_map(&map).text()).all(forgets))
-    }
-
-    /// What expire looks at in one segment.
-    pub fn survey(&self, base: u64) -> Result<Survey, Error> {
-        let map = |view, end: u64| {
-            let path = segment_path(&self.segments, base, view);
-            let at = |source| {
-                Error::io(
-                    "read (run `broadsheet fsck --repair` to make it again)",
-                    &path,
-                    source,
-                )
-            };
-            let file = self.disk.open(&path, Open::Read).map_err(at)?;
-            let length = file.length().map_err(at)?.min(end);
-            Ok::<_, Error>((file.map(length).map_err(at)?, length as usize))
-        };
-        let is_current = base == self.mark.base;
-        let until = |end| if is_current { end } else { u64::MAX };
-        let his = map(SegmentFile::His, until(self.mark.his_end))?;
-        let (exp, _) = map(SegmentFile::Exp, until(self.mark.exp_end))?;
-        Ok(Survey::new(base, his, self.overview_map(base)?, exp))
-    }
-
-    pub(crate) fn overview_map(&self, base: u64) -> Result<MapRef, Error> {
-        let Some(rows) = self.overview_file(base)? else {
-            return Ok(MapRef::default());
-        };
-        let path = segment_path(&self.segments, base, SegmentFile::Ovr);
-        let at = |source| Error::io(segment::REMAKE, &path, source);
-        rows.file.map(rows.end).map_err(at)
-    }
-
-    /// The rows of a segment, mapped for long.
-    pub(crate) fn live_overview(&self, base: u64) -> Result<GrowingMap, Error> {
-        let Some(rows) = self.overview_file(base)? else {
-            return Ok(GrowingMap::default());
-        };
-        let live = match rows.grows {
-            true => GrowingMap::append(rows.file, rows.end),
-            false => GrowingMap::whole(&*rows.file, rows.end),
-        };
-        let path = segment_path(&self.segments, base, SegmentFile::Ovr);
-        live.map_err(|source| Error::io(segment::REMAKE, &path, source))
-    }
-
-    /// `None`: the segment is gone.
-    fn overview_file(&self, base: u64) -> Result<Option<OverviewFile>, Error> {
-        let opened = segment::open_view(&*self.disk, &self.segments, base, SegmentFile::Ovr)?;
-        let Some(file) = opened else {
-            return Ok(None);
-        };
-        let path = segment_path(&self.segments, base, SegmentFile::Ovr);
-        let at = |source| Error::io(segment::REMAKE, &path, source);
-        let (length, end) = (file.length().map_err(at)?, self.mark.ovr_end);
-        let mut head = [0; overview::BLOCK_HEADER_BYTES];
-        match file.read_at(&mut head, 0) {
-            // Its rows are left out, and told of.
-            Err(error) if is_unreadable(&error) => {}
-            read => drop(read.map_err(at)?),
-        }
-        // Sealed since this was opened: all rows lie in one block now, which may be longer than all there were then.
-        let is_merged = end > 0 && overview::block_bytes(&head) > end;
-        let grows = base == self.mark.base && !is_merged && length >= end;
-        let end = if grows { end } else { length };
-        Ok(Some(OverviewFile { file, end, grows }))
-    }
-
     /// The record of an article at a position.
     pub fn read(&self, position: Position) -> Result<StoredRecord, Error> {
         match self.read_once(position) {
@@ -445,22 +282,35 @@ impl Reader {
     }
 
     fn read_once(&self, position: Position) -> Result<StoredRecord, Error> {
-        read_record(
-            &*self.disk,
-            &self.segments,
-            &self.bases,
-            &self.tables,
-            position,
-        )
+        read_record(&self.segments, &self.bases, &self.tables, position)
+    }
+}
+
+impl Histories for Reader {
+    fn sealed(&self) -> &SealedHistory {
+        &self.histories
+    }
+
+    fn text_at(&self, address: u64) -> Result<Option<&[u8]>, Error> {
+        match address.checked_sub(self.mark.base) {
+            None => self.histories.text_at(address),
+            Some(offset) if offset < self.mark.his_end => {
+                Ok(History::of(self.current_history()?.bytes()).text_at(offset))
+            }
+            Some(_) => Ok(None),
+        }
+    }
+
+    fn is_forgotten(&self, text: &[u8]) -> Result<bool, Error> {
+        Ok(self.expired.forgets_line(text))
     }
 }
 
 /// False when the current segment's history lines end before the mark: they are being made again after a crash, or that was
 /// cut short.
-fn is_reached(disk: &dyn Disk, segments: &Path, index: &Index) -> bool {
+fn is_reached(segments: &Segments, index: &Index) -> bool {
     index.published().is_none_or(|mark| {
-        let path = segment_path(segments, mark.base, SegmentFile::His);
-        let length = disk.open(&path, Open::Read).and_then(|his| his.length());
+        let length = segments.length(mark.base, SegmentFile::His);
         let is_short = length.is_ok_and(|length| length < mark.his_end);
         // Where it cannot be asked, reading will say so.
         !is_short
@@ -468,8 +318,8 @@ fn is_reached(disk: &dyn Disk, segments: &Path, index: &Index) -> bool {
 }
 
 /// The bases of the segments up to the current one.
-fn bases(disk: &dyn Disk, segments: &Path, mark: &Watermark) -> Result<Vec<u64>, Error> {
-    let mut bases = segment::list(disk, segments)?;
+fn bases(segments: &Segments, mark: &Watermark) -> Result<Vec<u64>, Error> {
+    let mut bases = segments.bases()?;
     bases.retain(|&base| base <= mark.base);
     Ok(bases)
 }

@@ -2,18 +2,16 @@
 //! moment, and what was right in the map may be zeros when it is used.
 
 use std::io;
-use std::ops::Range;
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use crate::io::disk::{BLOCK_BYTES, File, Open};
 use crate::io::growing_map::GrowingMap;
-use crate::io::map::{self, MapRef};
-use crate::log::position::{SegmentFile, segment_path};
+use crate::io::map::{self};
 use crate::log::record::{HEADER_BYTES, Head, Kind, Record};
 use crate::log::relocation::Relocation;
+use crate::log::segments::{self, SegmentFile};
 use crate::read::reader::Reader;
 use crate::{Error, Position};
 
@@ -49,7 +47,7 @@ struct OpenSegment {
 }
 
 /// Why a record was not found at the first attempt.
-enum Missing {
+pub(super) enum Missing {
     GroupExpiry,
     Damaged(u64),
     Unreadable(u64),
@@ -79,7 +77,7 @@ impl RecordReader {
     /// [`Error::NoArticle`] where it is gone, [`Error::Damaged`], or the segment cannot be read.
     pub fn record(&mut self, reader: &Reader, position: Position) -> Result<Record<'_>, Error> {
         let base = base_of(reader, position)?;
-        let path = || segment_path(&reader.segments, base, SegmentFile::Art);
+        let path = || reader.segments.path(base, SegmentFile::Art);
         if self.is_known_unreadable(position) {
             return Err(Error::unreadable(&path(), position.0 - base));
         }
@@ -147,7 +145,7 @@ impl RecordReader {
             open_segment.used = self.clock;
             if base == reader.mark.base {
                 let grown = open_segment.live.grow_to(reader.mark.art_end);
-                let path = || segment_path(&reader.segments, base, SegmentFile::Art);
+                let path = || reader.segments.path(base, SegmentFile::Art);
                 grown.map_err(|source| Error::io("map", &path(), source))?;
             }
         }
@@ -156,9 +154,9 @@ impl RecordReader {
 
     /// Maps a segment, in the place of the one that was not used for longest.
     fn open(&mut self, reader: &Reader, base: u64, position: Position) -> Result<usize, Error> {
-        let path = segment_path(&reader.segments, base, SegmentFile::Art);
+        let path = reader.segments.path(base, SegmentFile::Art);
         let at = |source| Error::io("read", &path, source);
-        let (file, moved) = open(reader, &path, position)?;
+        let (file, moved) = open_art(reader, base, position)?;
         let length = file.length().map_err(at)?;
         let is_growing = base == reader.mark.base && length >= reader.mark.art_end;
         let live = match is_growing {
@@ -189,28 +187,26 @@ impl RecordReader {
 }
 
 /// Where the segment of a position begins.
-fn base_of(reader: &Reader, position: Position) -> Result<u64, Error> {
-    let bases = &reader.bases;
-    let place = bases.partition_point(|&base| base <= position.0);
-    let base = place.checked_sub(1).and_then(|place| bases.get(place));
-    base.copied().ok_or(Error::NoArticle(position))
+pub(super) fn base_of(reader: &Reader, position: Position) -> Result<u64, Error> {
+    segments::base_of(&reader.bases, position.0).ok_or(Error::NoArticle(position))
 }
 
 /// The articles of a segment, and where in the file they lie.
-type Opened = (Box<dyn File>, Option<Arc<Relocation>>);
+pub(super) type Opened = (Box<dyn File>, Option<Arc<Relocation>>);
 
-fn open(reader: &Reader, path: &Path, position: Position) -> Result<Opened, Error> {
-    let file = match reader.disk.open(path, Open::Read) {
+pub(super) fn open_art(reader: &Reader, base: u64, position: Position) -> Result<Opened, Error> {
+    let path = reader.segments.path(base, SegmentFile::Art);
+    let file = match reader.segments.open(base, SegmentFile::Art, Open::Read) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
             return Err(Error::NoArticle(position));
         }
-        opened => opened.map_err(|source| Error::io("read", path, source))?,
+        opened => opened.map_err(|source| Error::io("read", &path, source))?,
     };
-    let moved = reader.tables.of_file(&*file, path)?;
+    let moved = reader.tables.of_file(&*file, &path)?;
     Ok((file, moved))
 }
 
-fn damaged(path: &Path, offset: u64) -> Error {
+pub(super) fn damaged(path: &Path, offset: u64) -> Error {
     Error::Damaged {
         path: path.to_owned(),
         offset,
@@ -219,7 +215,7 @@ fn damaged(path: &Path, offset: u64) -> Error {
 }
 
 /// Where a record lies in the file.
-fn place_in_file(moved: Option<&Relocation>, offset: u64) -> Result<u64, Missing> {
+pub(super) fn place_in_file(moved: Option<&Relocation>, offset: u64) -> Result<u64, Missing> {
     match moved {
         Some(moved) => moved.in_file(offset).ok_or(Missing::GroupExpiry),
         None => Ok(offset),
@@ -250,118 +246,9 @@ impl OpenSegment {
 
 /// True when a record that cannot be read, from that place in its file on, has lost whole blocks: expire gave them back, which a
 /// reader that looked before does not know yet.
-fn is_punched(bytes: &[u8], place: u64) -> bool {
+pub(super) fn is_punched(bytes: &[u8], place: u64) -> bool {
     let to_block = BLOCK_BYTES - place as usize % BLOCK_BYTES;
     let (first, rest) = bytes.split_at_checked(to_block).unwrap_or((bytes, b""));
     let mut parts = std::iter::once(first).chain(rest.chunks(BLOCK_BYTES));
     parts.any(|part| part.iter().all(|&b| b == 0))
-}
-
-/// An article in wire form as it lies in its file, to be sent by the system itself.
-#[derive(Debug, Clone)]
-pub struct Stretch {
-    lying: Arc<RecordPlace>,
-    /// Where it begins in the file.
-    pub offset: u64,
-    /// Its length, bytes, terminator included.
-    pub length: u64,
-    /// Bytes of its header, blank line included.
-    pub header_length: u64,
-}
-
-#[derive(Debug)]
-struct RecordPlace {
-    file: OwnedFd,
-    map: MapRef,
-    /// What tells whether it is there still, and the checksum of that.
-    told: (Range<usize>, u32),
-    head: (usize, Head),
-}
-
-impl Stretch {
-    /// False when expire has given its space back: zeros may have been sent. To be asked before the last bytes go out; if it is
-    /// false, the connection must end without them.
-    pub fn is_still_there(&self) -> bool {
-        let bytes = self.lying.map.bytes();
-        let (at, head) = &self.lying.head;
-        let (range, sum) = &self.lying.told;
-        let told = bytes.get(range.clone()).unwrap_or_default();
-        bytes.get(*at..).and_then(Head::parse) == Some(*head) && crc32c::crc32c(told) == *sum
-    }
-
-    /// The article's bytes: they may become zeros at any moment.
-    pub fn bytes(&self) -> &[u8] {
-        let end = self.offset.saturating_add(self.length) as usize;
-        let bytes = self.lying.map.bytes().get(self.offset as usize..end);
-        bytes.unwrap_or_default()
-    }
-}
-
-impl AsFd for Stretch {
-    fn as_fd(&self) -> BorrowedFd<'_> {
-        self.lying.file.as_fd()
-    }
-}
-
-/// The article at a position, to be sent from its file; its checksum was found right. Some system calls each: for large ones.
-///
-/// # Errors
-/// [`Error::NoArticle`] where it is gone, [`Error::Damaged`], or the segment cannot be read.
-pub fn stretch(reader: &Reader, position: Position) -> Result<Stretch, Error> {
-    let base = base_of(reader, position)?;
-    let path = segment_path(&reader.segments, base, SegmentFile::Art);
-    let at = |source| Error::io("read", &path, source);
-    let (file, moved) = open(reader, &path, position)?;
-    let mut length = file.length().map_err(at)?;
-    if base == reader.mark.base {
-        length = length.min(reader.mark.art_end);
-    }
-    let map = file.map(length).map_err(at)?;
-    let gone = || Error::NoArticle(position);
-    let place = place_in_file(moved.as_deref(), position.0 - base).map_err(|_| gone())? as usize;
-    let bytes = map.bytes().get(place..).unwrap_or_default();
-    let missing = |bytes: &[u8], otherwise: &dyn Fn() -> Error| match map::is_unreadable(bytes) {
-        true => Error::unreadable(&path, place as u64),
-        false => otherwise(),
-    };
-    let head = Head::parse(bytes).filter(|head| head.kind == Kind::Article);
-    let head = head.ok_or_else(|| missing(bytes.get(..HEADER_BYTES).unwrap_or_default(), &gone))?;
-    let record = Record::check(head, bytes).ok_or_else(|| {
-        let bytes = bytes.get(..head.covered()).unwrap_or_default();
-        missing(bytes, &|| match is_punched(bytes, place as u64) {
-            true => gone(),
-            false => damaged(&path, place as u64),
-        })
-    })?;
-    let end = place + record.bytes().len();
-    let text = HEADER_BYTES + (head.line_length + head.sites_length) as usize;
-    let range = telling(map.bytes(), (place, end));
-    let sum = crc32c::crc32c(map.bytes().get(range.clone()).unwrap_or_default());
-    let unsupported = || at(io::ErrorKind::Unsupported.into());
-    Ok(Stretch {
-        lying: Arc::new(RecordPlace {
-            file: file.into_descriptor().ok_or_else(unsupported)?,
-            map,
-            told: (range, sum),
-            head: (place, head),
-        }),
-        offset: (place + text) as u64,
-        length: u64::from(head.wire_length),
-        header_length: u64::from(head.wire_header_length),
-    })
-}
-
-/// The part of a record that tells whether its space was given back: that goes in whole blocks, all of a record at once, so the
-/// last one does, unless it is empty anyway.
-fn telling(bytes: &[u8], (start, end): (usize, usize)) -> Range<usize> {
-    let last = end - end % BLOCK_BYTES;
-    let block = last.saturating_sub(BLOCK_BYTES)..last;
-    let is_inside = block.start >= (start + HEADER_BYTES).next_multiple_of(BLOCK_BYTES);
-    let has_text = bytes
-        .get(block.clone())
-        .is_some_and(|block| block.iter().any(|&b| b != 0));
-    match is_inside && has_text {
-        true => block,
-        false => start..end,
-    }
 }

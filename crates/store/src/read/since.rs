@@ -37,7 +37,8 @@ impl Reader {
                     return Ok(Some(base + offset));
                 }
                 left -= 1;
-                if let Some(line) = HistoryLine::parse(line).filter(|_| !self.is_forgotten(line))
+                if let Some(line) =
+                    HistoryLine::parse(line).filter(|_| !self.expired().forgets_line(line))
                     && each(line).is_break()
                 {
                     left = 0;

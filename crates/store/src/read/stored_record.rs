@@ -3,10 +3,10 @@
 use std::path::Path;
 
 use crate::error::is_unreadable;
-use crate::io::disk::{Disk, File, Open};
-use crate::log::position::{SegmentFile, segment_path};
+use crate::io::disk::{File, Open};
 use crate::log::record::{HEADER_BYTES, Head, Kind, Record};
 use crate::log::relocation_cache::Tables;
+use crate::log::segments::{SegmentFile, Segments, base_of};
 use crate::{Error, Position};
 
 /// One record read from the log.
@@ -31,20 +31,15 @@ impl StoredRecord {
 
 /// The record of an article at a position in one of these segments.
 pub fn read_record(
-    disk: &dyn Disk,
-    segments: &Path,
+    segments: &Segments,
     bases: &[u64],
     tables: &Tables,
     position: Position,
 ) -> Result<StoredRecord, Error> {
-    let place = bases.partition_point(|&base| base <= position.0);
-    let base = place
-        .checked_sub(1)
-        .and_then(|place| bases.get(place))
-        .ok_or(Error::NoArticle(position))?;
-    let path = segment_path(segments, *base, SegmentFile::Art);
+    let base = base_of(bases, position.0).ok_or(Error::NoArticle(position))?;
+    let path = segments.path(base, SegmentFile::Art);
     let at = |source| Error::io("read", &path, source);
-    let file = match disk.open(&path, Open::Read) {
+    let file = match segments.open(base, SegmentFile::Art, Open::Read) {
         Err(source) if source.kind() == std::io::ErrorKind::NotFound => {
             return Err(Error::NoArticle(position));
         }
@@ -56,19 +51,18 @@ pub fn read_record(
     read_record_at(&*file, &path, offset, position)
 }
 
-/// The record at an offset of an `.art` file, whose position is this.
+/// The record at an offset of an `.art` file, which lies at this position of the log.
 pub fn read_record_at(
     file: &dyn File,
     path: &Path,
     offset: u64,
     position: Position,
 ) -> Result<StoredRecord, Error> {
-    let at = |source| Error::io("read", path, source);
     let mut bytes = vec![0; HEADER_BYTES];
     // A bad sector is damage of this one article.
     let at = |source| match is_unreadable(&source) {
         true => Error::unreadable(path, offset),
-        false => at(source),
+        false => Error::io("read", path, source),
     };
     let got = file.read_at(&mut bytes, offset).map_err(at)?;
     if got < HEADER_BYTES || bytes.iter().all(|&b| b == 0) {

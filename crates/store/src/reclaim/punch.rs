@@ -3,7 +3,7 @@
 use crate::expiry::visibility::Visibility;
 use crate::io::disk::{BLOCK_BYTES, File};
 use crate::log::record::{HEADER_BYTES, hole};
-use crate::log::segment::{Step, Walk};
+use crate::log::walk::{Step, Walk};
 use crate::reclaim::repack::is_gone;
 
 /// Shorter runs are left alone, bytes: a hole costs 60 to 140 µs, however short.

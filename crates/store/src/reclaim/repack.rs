@@ -2,19 +2,20 @@
 //! the end of the file ([`crate::log::relocation`]).
 
 use std::path::Path;
-use std::sync::Arc;
 
 use crate::Error;
 use crate::expiry::visibility::Visibility;
 use crate::history::HistoryLine;
+use crate::io::append_file::AppendFile;
 use crate::io::disk::{BLOCK_BYTES, Disk, Open};
 use crate::io::replace::fresh_path;
+use crate::log::art::Art;
 use crate::log::pending::{Pending, SPILL_BYTES};
-use crate::log::position::{SegmentFile, segment_path};
 use crate::log::record::{self, Commit, Kind, Record};
 use crate::log::relocation::Relocation;
-use crate::log::segment::{SEGMENT_HEADER_BYTES, SegmentHeader, Step, Walk};
-use crate::spool::current::{AppendFile, Art};
+use crate::log::segment::{SEGMENT_HEADER_BYTES, SegmentHeader};
+use crate::log::segments::{SegmentFile, Segments};
+use crate::log::walk::{Step, Walk};
 
 /// Writes the `.art` of a sealed segment anew without what is dead, and puts it in the old one's place. `dead`: the
 /// positions in the segment, ascending, of the articles that are dead by their history lines; each is asked again before
@@ -23,13 +24,13 @@ use crate::spool::current::{AppendFile, Art};
 /// # Errors
 /// A damaged segment is left alone: what is in its gaps would be lost for good. After any error the old file is still there.
 pub fn repack(
-    disk: &Arc<dyn Disk>,
-    segments: &Path,
+    segments: &Segments,
     base: u64,
     alive: Visibility<'_>,
     dead: Option<&[u64]>,
 ) -> Result<(), Error> {
-    let path = segment_path(segments, base, SegmentFile::Art);
+    let disk = &**segments.disk();
+    let path = segments.path(base, SegmentFile::Art);
     let fresh = fresh_path(&path);
     let done = write(disk, &path, &fresh, alive, dead).and_then(|()| {
         // Which of the two files is found after a power cut does not matter; the caller syncs the directory.
@@ -44,7 +45,7 @@ pub fn repack(
 }
 
 fn write(
-    disk: &Arc<dyn Disk>,
+    disk: &dyn Disk,
     path: &Path,
     fresh: &Path,
     alive: Visibility<'_>,
@@ -55,7 +56,7 @@ fn write(
     let header = SegmentHeader::read(&*old, path)?;
     let mut walk = Walk::new(&*old, SEGMENT_HEADER_BYTES, u64::MAX).map_err(at)?;
     let mut art = Art {
-        append: AppendFile::open(&**disk, fresh.to_owned(), Open::Truncate, 0)?,
+        append: AppendFile::open(disk, fresh.to_owned(), Open::Truncate, 0)?,
         header,
         pending: Pending::default(),
     };

@@ -3,18 +3,15 @@
 //! Long runs of dead records are punched out of `.art`. What lies scattered cannot be: when it is more than a certain part
 //! of the segment, the segment is repacked instead; less than that waits until more has died.
 
-use std::path::Path;
-use std::sync::Arc;
-
 use crate::expiry::survey::Survey;
 use crate::history::HistoryLine;
 use crate::history::compacted::thin;
-use crate::io::disk::{Disk, File, Open};
-use crate::io::replace::replace_unsynced;
-use crate::log::position::{SegmentFile, segment_path};
+use crate::io::disk::{File, Open};
 use crate::log::relocation::Relocation;
 use crate::log::segment::SegmentHeader;
-use crate::overview::{self, GroupRows};
+use crate::log::segments::{SegmentFile, Segments};
+use crate::overview::GroupRows;
+use crate::overview::merge::merge_rows;
 use crate::{Error, Reader, reclaim::punch, reclaim::repack};
 
 /// What shrinking a segment came to.
@@ -35,16 +32,17 @@ pub struct Shrunk {
 /// Shrinks the views of a sealed segment. `dead_part`: the part of a segment, 0 to 1, above which scattered dead records
 /// are worth writing it anew.
 pub fn shrink(
-    disk: &Arc<dyn Disk>,
-    segments: &Path,
+    segments: &Segments,
     reader: &Reader,
     base: u64,
     dead_part: f64,
 ) -> Result<Shrunk, Error> {
     let survey = reader.survey(base)?;
-    let path = segment_path(segments, base, SegmentFile::Art);
+    let path = segments.path(base, SegmentFile::Art);
     let at = |source| Error::io("shrink", &path, source);
-    let file = disk.open(&path, Open::Write).map_err(at)?;
+    let file = segments
+        .open(base, SegmentFile::Art, Open::Write)
+        .map_err(at)?;
     let header = SegmentHeader::read(&*file, &path)?;
     let found = Dead::find(&survey, reader, &*file, &header).map_err(at)?;
     let found = found.ok_or_else(|| Error::Damaged {
@@ -52,34 +50,33 @@ pub fn shrink(
         offset: header.moved_at,
         what: "the table that tells where its articles lie",
     })?;
-    survey.was_readable(segments)?;
+    survey.was_readable()?;
     // Holes first: they need no space, so that a full disk has some for the views.
-    let mut told = give_back(disk, segments, reader, (base, &*file), &found, dead_part)?;
+    let mut told = give_back(segments, reader, (base, &*file), &found, dead_part)?;
     told.due = found.ids.due;
-    compact_history(&**disk, segments, &survey, reader, (&found.ids, dead_part))?;
+    compact_history(segments, &survey, reader, (&found.ids, dead_part))?;
     if found.runs.is_empty() {
         return Ok(told);
     }
-    drop_rows(&**disk, segments, &survey, reader, dead_part)?;
-    drop_exceptions(&**disk, segments, &survey, reader)?;
+    drop_rows(segments, &survey, reader, dead_part)?;
+    drop_exceptions(segments, &survey, reader)?;
     Ok(told)
 }
 
 /// Punches long runs of dead articles out of `.art`, or writes it anew without the scattered ones.
 fn give_back(
-    disk: &Arc<dyn Disk>,
-    segments: &Path,
+    segments: &Segments,
     reader: &Reader,
     (base, file): (u64, &dyn File),
     found: &Dead,
     dead_part: f64,
 ) -> Result<Shrunk, Error> {
-    let path = segment_path(segments, base, SegmentFile::Art);
+    let path = segments.path(base, SegmentFile::Art);
     let at = |source| Error::io("shrink", &path, source);
     let worth = |(start, end): &(u64, u64)| punch::worth(*start, *end);
     let scattered = found.bytes() - found.runs.iter().map(worth).sum::<u64>();
     if scattered as f64 > dead_part * (found.live + scattered) as f64 {
-        repack::repack(disk, segments, base, reader.alive(), Some(&found.positions))?;
+        repack::repack(segments, base, reader.alive(), Some(&found.positions))?;
         return Ok(Shrunk {
             repacked: true,
             ..Shrunk::default()
@@ -99,15 +96,13 @@ fn give_back(
 
 /// The part of the current segment that is dead, 0 to 1, and its bytes.
 pub fn dead_part_of_current(
-    disk: &dyn Disk,
-    segments: &Path,
+    segments: &Segments,
     reader: &Reader,
     base: u64,
 ) -> Result<(f64, u64), Error> {
-    let path = segment_path(segments, base, SegmentFile::Art);
+    let path = segments.path(base, SegmentFile::Art);
     let at = |source| Error::io("read", &path, source);
-    let file = disk.open(&path, Open::Read).map_err(at)?;
-    let header = SegmentHeader::read(&*file, &path)?;
+    let (file, header) = segments.open_art(base, Open::Read)?;
     let survey = reader.survey(base)?;
     let found = Dead::find(&survey, reader, &*file, &header).map_err(at)?;
     Ok(found.map_or((0.0, 0), |found| {
@@ -205,8 +200,7 @@ impl Dead {
 
 /// Writes `.ovr` anew without the rows of what has expired, if they are a part of it worth that.
 fn drop_rows(
-    disk: &dyn Disk,
-    segments: &Path,
+    segments: &Segments,
     survey: &Survey,
     reader: &Reader,
     dead_part: f64,
@@ -224,17 +218,16 @@ fn drop_rows(
     if all.saturating_sub(left as u64) as f64 <= dead_part * all as f64 {
         return Ok(());
     }
-    let path = segment_path(segments, survey.base(), SegmentFile::Ovr);
     if !survey.is_whole() {
         // Merged, damage would get a right checksum.
         return Err(Error::Damaged {
-            path,
+            path: segments.path(survey.base(), SegmentFile::Ovr),
             offset: 0,
             what: "its rows are not whole",
         });
     }
-    replace_unsynced(disk, &path, |file| {
-        overview::merge_rows(kept, |at, piece| file.write_at(piece, at)).map(drop)
+    segments.replace(survey.base(), SegmentFile::Ovr, |file| {
+        merge_rows(kept, |at, piece| file.write_at(piece, at)).map(drop)
     })
 }
 
@@ -255,8 +248,7 @@ impl Ids {
 
 /// Writes `.his` anew without the lines that may be forgotten, if they are a part of it worth that.
 fn compact_history(
-    disk: &dyn Disk,
-    segments: &Path,
+    segments: &Segments,
     survey: &Survey,
     reader: &Reader,
     (ids, dead_part): (&Ids, f64),
@@ -264,18 +256,16 @@ fn compact_history(
     if f64::from(ids.forgotten) <= dead_part * f64::from(ids.all) {
         return Ok(());
     }
-    let path = segment_path(segments, survey.base(), SegmentFile::His);
-    let text = thin(survey.history_lines(), |line| !reader.is_forgotten(line));
-    replace_unsynced(disk, &path, |file| file.write_at(&text, 0))
+    let text = thin(survey.history_lines(), |line| {
+        !reader.expired().forgets_line(line)
+    });
+    segments.replace(survey.base(), SegmentFile::His, |file| {
+        file.write_at(&text, 0)
+    })
 }
 
 /// Writes `.exp` anew without what has expired, but for what only broke the order of arrival: a search must pass it over.
-fn drop_exceptions(
-    disk: &dyn Disk,
-    segments: &Path,
-    survey: &Survey,
-    reader: &Reader,
-) -> Result<(), Error> {
+fn drop_exceptions(segments: &Segments, survey: &Survey, reader: &Reader) -> Result<(), Error> {
     let expired = reader.expired();
     let mut kept = Vec::new();
     let mut dropped = false;
@@ -290,6 +280,7 @@ fn drop_exceptions(
     if !dropped {
         return Ok(());
     }
-    let path = segment_path(segments, survey.base(), SegmentFile::Exp);
-    replace_unsynced(disk, &path, |file| file.write_at(&kept, 0))
+    segments.replace(survey.base(), SegmentFile::Exp, |file| {
+        file.write_at(&kept, 0)
+    })
 }

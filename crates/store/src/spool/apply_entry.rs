@@ -17,7 +17,7 @@ use crate::log::record::{Kind, Record};
 use crate::log::state_file::{LogState, WHOLE_COPY};
 use crate::overview::row::OverviewFields;
 use crate::spool::Spool;
-use crate::spool::recover::{apply_group_line, raise_high_marks};
+use crate::spool::active_from_log::{apply_group_line, raise_high_marks};
 
 impl Spool {
     /// Applies one entry of another store's log. It waits for the next commit.

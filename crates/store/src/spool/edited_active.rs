@@ -6,7 +6,7 @@ use groups::{Active, GroupId};
 use crate::Error;
 use crate::log::segment::SEGMENT_HEADER_BYTES;
 use crate::spool::Spool;
-use crate::spool::recover::rebuild_active;
+use crate::spool::active_from_log::rebuild_active;
 
 impl Spool {
     /// True when active is not as we left it: somebody else wrote it, or a byte of it changed on the disk. After a power cut its time and
@@ -20,9 +20,8 @@ impl Spool {
     /// Somebody else wrote active: numbers already given are not given again, and the log gets a copy, so that a
     /// rebuild knows the change.
     pub(crate) fn take_up_active(&mut self) -> Result<(), Error> {
-        let segments = self.dir.join("segments");
         if self.art.append.end > SEGMENT_HEADER_BYTES
-            && let Ok(told) = rebuild_active(&self.disk, &segments)
+            && let Ok(told) = rebuild_active(&self.segments, &self.dir)
         {
             if self.active.table.is_empty() && !told.is_empty() {
                 self.notices

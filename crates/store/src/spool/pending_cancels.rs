@@ -3,6 +3,7 @@
 use crate::Error;
 use crate::history::pending_cancels::{PendingCancel, PendingCancels};
 use crate::log::record::{self, Kind};
+use crate::log::segments::Segments;
 use crate::log::state_file::LogState;
 use crate::spool::{SNAPSHOT_PART, Spool};
 
@@ -31,6 +32,17 @@ impl Spool {
         self.make_room_for_state(copy.len() as u64 + 256)?;
         self.log_state_lines(Kind::PendingCancel, copy);
         self.pending_cancels.add(copy)
+    }
+
+    /// True when the file holds what the log tells, as it is read through `segments`.
+    pub(crate) fn pending_cancels_agree(&self, segments: &Segments) -> Result<bool, Error> {
+        self.pending_cancels.agrees(segments)
+    }
+
+    /// Makes the file again from the log.
+    pub(crate) fn rewrite_pending_cancels(&mut self) -> Result<(), Error> {
+        self.pending_cancels.fold_again()?;
+        self.pending_cancels.flush()
     }
 
     /// As [`Spool::make_room`], in a segment that may have records of states: one that an older release began has none.

@@ -17,8 +17,8 @@ pub fn write(watched: &DaemonStatus, out: &mut dyn Write) -> io::Result<()> {
         let (commits, articles) = (store.commits.count, store.articles);
         writeln!(
             out,
-            "{:16} {}, {} in {}; a commit took {}, at worst {}",
-            "filed by it",
+            "{:16} {}, {} in {}; commit time {} (median), {} (99 %)",
+            "filed",
             text::counted(articles, "article"),
             text::rough_bytes(store.bytes),
             text::counted(commits, "commit"),
@@ -29,7 +29,7 @@ pub fn write(watched: &DaemonStatus, out: &mut dyn Write) -> io::Result<()> {
     writeln!(
         out,
         "{:16} {}",
-        "free on the disk",
+        "free disk space",
         text::rough_bytes(store.free_bytes)
     )?;
     let intake = &watched.intake;
@@ -56,7 +56,7 @@ fn write_server(nntp: &Nntp, out: &mut dyn Write) -> io::Result<()> {
     )?;
     writeln!(
         out,
-        "{:16} {}, {} sent away, {} timed out; logins: {}, {} failed",
+        "{:16} {}, {} rejected, {} timed out; logins: {}, {} failed",
         "so far",
         text::counted(nntp.connected, "connection"),
         nntp.rejected,
@@ -94,7 +94,7 @@ fn write_server(nntp: &Nntp, out: &mut dyn Write) -> io::Result<()> {
     }
     let more = nntp.entries.len().saturating_sub(ENTRIES_SHOWN);
     if more > 0 {
-        writeln!(out, "and {more} more (--json tells all)")?;
+        writeln!(out, "and {more} more (--json lists all)")?;
     }
     Ok(())
 }

@@ -9,8 +9,8 @@ use crate::expiry::state::ExpiryState;
 use crate::history::sealed::SealedHistory;
 use crate::index::{self, Index};
 use crate::io::disk::Open;
-use crate::log::position::{SegmentFile, segment_path};
 use crate::log::relocation_cache::Tables;
+use crate::log::segments::SegmentFile;
 
 impl Reader {
     /// Looks again: what was filed, cancelled and expired since this was opened, or refreshed, is known from then on. The active
@@ -39,11 +39,11 @@ impl Reader {
             return Ok(false);
         }
         if mark.base != self.mark.base {
-            self.bases = bases(&*self.disk, &self.segments, &mark)?;
+            self.bases = bases(&self.segments, &mark)?;
             self.histories.advance(mark.base)?;
             self.history = OnceLock::new();
         } else if let Some(history) = self.history.get_mut() {
-            let path = segment_path(&self.segments, mark.base, SegmentFile::His);
+            let path = self.segments.path(mark.base, SegmentFile::His);
             let grown = history.grow_to(mark.his_end);
             grown.map_err(|source| Error::io("map", &path, source))?;
         }
@@ -63,14 +63,14 @@ impl Reader {
         let expired_identity = identity(&*self.disk, &dir.join("expired"));
         let told = ExpiryState::read(&*self.disk, dir)?;
         let cancelled = read_cancels(&*self.disk, dir, mark.cancels_end)?;
-        self.bases = bases(&*self.disk, &self.segments, &mark)?;
+        self.bases = bases(&self.segments, &mark)?;
         // Half written anew after a crash: the next time.
         if let Some(told) = told {
             self.expired = told;
             self.expired_identity = expired_identity;
         }
         self.cancelled = cancelled;
-        self.histories = SealedHistory::new(self.disk.clone(), &self.segments, mark.base);
+        self.histories = SealedHistory::new(&self.segments, mark.base);
         self.history = OnceLock::new();
         self.tables = Tables::default();
         self.index = index;

@@ -1,0 +1,141 @@
+//! IHAVE, CHECK, TAKETHIS, POST (RFC 3977, 6.3; RFC 4644), and their errors.
+
+use crate::backend;
+
+use backend::{ALL, Client, Fake, capabilities};
+use nntp::{Intake, Next, Permissions};
+
+#[test]
+fn streaming() {
+    let mut client = Client::new(Fake::usual());
+    client.backend.coming.insert(b"<coming@test>".to_vec());
+    client.play(
+        "> MODE STREAM
+         < 203 Streaming permitted
+         > CHECK <1@test>
+         < 438 <1@test>
+         > CHECK <new@test>
+         < 238 <new@test>
+         > CHECK <coming@test>
+         < 431 <coming@test>
+         > CHECK nonsense
+         < 501 Syntax: a message-id has 3 to 250 bytes: <something@somewhere>",
+    );
+    let got =
+        client.say("TAKETHIS <new@test>\r\nA: b\r\n\r\n..x\r\n.\r\nTAKETHIS <1@test>\r\n.\r\n");
+    assert_eq!(got, b"239 <new@test>\r\n439 <1@test>\r\n");
+    assert_eq!(client.articles, [b"A: b\r\n\r\n..x\r\n"]);
+}
+
+#[test]
+fn the_article_after_an_invalid_takethis_is_discarded() {
+    for line in ["TAKETHIS", "takethis a b c", "TAKETHIS <>"] {
+        let mut client = Client::new(Fake::usual());
+        let got = client.say(format!("{line}\r\nQUIT\r\n\r\nQUIT\r\n.\r\nDATE\r\n"));
+        let got = String::from_utf8(got).unwrap();
+        assert!(got.starts_with("501 "), "{got}");
+        assert_eq!(got.lines().nth(1), Some("111 20010909014640"), "{got}");
+    }
+    let long = format!("TAKETHIS <{}@x>", "x".repeat(1000));
+    for portion in [10, 600, 5000] {
+        let mut client = Client::new(Fake::usual());
+        let input = format!("{long}\r\nQUIT\r\n.\r\nDATE\r\n");
+        let mut got = Vec::new();
+        for bytes in input.as_bytes().chunks(portion) {
+            got.extend(client.say(bytes));
+        }
+        assert_eq!(
+            String::from_utf8(got).unwrap(),
+            "501 Line too long\r\n111 20010909014640\r\n"
+        );
+    }
+}
+
+#[test]
+fn too_long_lines_are_rejected() {
+    let mut client = Client::new(Fake::usual());
+    let line = format!("STAT {}", "1".repeat(600));
+    client.play(&format!(
+        "> {line}\n< 501 Line too long\n> DATE\n< 111 20010909014640"
+    ));
+    assert!(client.say(&line).starts_with(b"501 "));
+    assert_eq!(client.say("QUIT"), b"");
+    assert_eq!(client.say("\r\nDATE\r\n"), b"111 20010909014640\r\n");
+}
+
+#[test]
+fn too_large_articles_are_discarded() {
+    for (command, answer) in [
+        (
+            "TAKETHIS <n@test>",
+            "439 <n@test> Article exceeds 10000 bytes\r\n",
+        ),
+        (
+            "IHAVE <n@test>",
+            "335 Send article\r\n437 Article exceeds 10000 bytes\r\n",
+        ),
+        (
+            "POST",
+            "340 Send article\r\n441 Article exceeds 10000 bytes\r\n",
+        ),
+    ] {
+        let mut client = Client::new(Fake::usual());
+        let mut got = client.say(format!("{command}\r\n"));
+        for _ in 0..30 {
+            got.extend(client.say("x".repeat(998) + "\r\n"));
+        }
+        got.extend(client.say(".\r\nDATE\r\n"));
+        let wanted = format!("{answer}111 20010909014640\r\n");
+        assert_eq!(String::from_utf8(got).unwrap(), wanted);
+        assert_eq!(client.backend.rejected.len(), 1);
+    }
+}
+
+#[test]
+fn closed_intake() {
+    let closed = || {
+        let mut client = Client::new(Fake::usual());
+        client.backend.intake = Intake::Closed("no\r\nspace".into());
+        client
+    };
+    closed().play(
+        "> CHECK <n@test>
+         < 431 <n@test>
+         > IHAVE <n@test>
+         < 436 no  space
+         > POST
+         < 440 no  space",
+    );
+    let mut client = closed();
+    assert_eq!(client.say("TAKETHIS <n@test>\r\n"), b"400 no  space\r\n");
+    assert_eq!(client.next, Next::Close);
+}
+
+#[test]
+fn a_client_without_permissions() {
+    let mut permissions = Permissions {
+        sends: false,
+        posts: false,
+        ..ALL
+    };
+    let mut client = Client::with(Fake::usual(), capabilities(), permissions);
+    client.play(
+        "> CHECK <n@test>
+         < 502 Permission denied
+         > IHAVE <n@test>
+         < 502 Permission denied
+         > POST
+         < 440 Posting not permitted
+         > MODE STREAM
+         < 502 Permission denied",
+    );
+    let got = client.say("TAKETHIS <n@test>\r\nQUIT\r\n.\r\n");
+    assert_eq!(got, b"502 Permission denied\r\n");
+    permissions.could_log_in = true;
+    Client::with(Fake::usual(), capabilities(), permissions).play(
+        "> CHECK <n@test>
+         < 480 Authentication required (AUTHINFO)
+         > POST
+         < 480 Authentication required (AUTHINFO)",
+    );
+}

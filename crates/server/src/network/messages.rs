@@ -1,0 +1,147 @@
+//! Handles the messages of the mailbox.
+
+use std::sync::atomic::Ordering;
+
+use nntp::{LoginResult, Session, TransferKind, TransferOutcome};
+
+use crate::article_batch::{ArticleBatch, ENTRY_BYTES};
+use crate::client::{NO_LOGIN, TOO_MANY};
+use crate::connection::{IoContext, READ_BYTES};
+use crate::counts::What;
+use crate::mailbox::Message;
+use crate::timers::Timers;
+use crate::token::Token;
+
+use super::{Network, SPARE_BUFFERS_MAX, at, at_mut, seconds};
+
+impl Network {
+    pub(super) fn handle_messages(&mut self, ticks: u64) {
+        for message in self.mailbox.take_all() {
+            match message {
+                Message::BatchDone(batch) => self.complete_batch(batch, ticks),
+                Message::LoginDone(token, outcome) => self.logged_in(token, outcome, ticks),
+                Message::Reloaded => self.reload(),
+                Message::Discard(token) => self.discard_input(token, ticks),
+                Message::Stop => self.is_stopping = true,
+            }
+        }
+    }
+
+    /// Completes the pending replies to a batch's articles.
+    pub(super) fn complete_batch(&mut self, batch: ArticleBatch, ticks: u64) {
+        let bytes = batch.bytes();
+        self.shared.in_flight.fetch_sub(bytes, Ordering::Relaxed);
+        let mut last: Option<Token> = None;
+        let mut taken = 0;
+        let received = batch.received;
+        for (entry, id, length, outcome) in batch.outcomes() {
+            if entry.kind != TransferKind::Post {
+                self.shared.reservations.release(id, entry.connection);
+            }
+            let Some(connection) = at_mut(&mut self.slots, entry.connection) else {
+                continue;
+            };
+            let client = &mut connection.client;
+            client.in_flight.0 = client.in_flight.0.saturating_sub(1);
+            client.in_flight.1 = client.in_flight.1.saturating_sub(length + ENTRY_BYTES);
+            let what = match (outcome, entry.kind) {
+                (TransferOutcome::Accepted, kind) => {
+                    client.tally.add(What::AcceptedBytes, length as u64);
+                    taken += 1;
+                    match kind {
+                        TransferKind::Post => What::Posted,
+                        TransferKind::Ihave | TransferKind::TakeThis => What::Accepted,
+                    }
+                }
+                (TransferOutcome::Duplicate, _) => What::Duplicates,
+                (TransferOutcome::Refused(_), _) => entry.refusal_counter,
+                (TransferOutcome::Deferred(_), _) => What::Deferred,
+            };
+            client.tally.add(what, 1);
+            if Session::complete_transfer(entry.kind, id, outcome, connection.out()) {
+                connection.close_after(b"");
+            }
+            last = Some(entry.connection);
+        }
+        let mut buffer = batch.into_buffer();
+        if self.spare.len() < SPARE_BUFFERS_MAX && buffer.capacity() >= READ_BYTES {
+            buffer.clear();
+            self.spare.push(buffer);
+        }
+        // All articles of a batch belong to one connection.
+        if let Some(token) = last {
+            if let Some(connection) = at(&self.slots, token).filter(|_| taken > 0) {
+                connection
+                    .client
+                    .peer
+                    .latency
+                    .add(received.elapsed(), taken);
+            }
+            self.resume(token, ticks);
+        }
+    }
+
+    pub(super) fn logged_in(&mut self, token: Token, outcome: access::Outcome, ticks: u64) {
+        let Some(mut connection) = self.take(token) else {
+            return;
+        };
+        let client = &mut connection.client;
+        let result = match outcome {
+            access::Outcome::LoggedIn { user, .. } => {
+                match client.log_in(Some(user), &self.shared) {
+                    true => LoginResult::Accepted(client.permissions()),
+                    false => LoginResult::Failed(TOO_MANY),
+                }
+            }
+            access::Outcome::Failed(why) => {
+                client.login_failed(&self.shared, &why);
+                LoginResult::Failed(NO_LOGIN)
+            }
+            access::Outcome::Refused(why) => {
+                client.login_failed(&self.shared, &why);
+                LoginResult::Refused
+            }
+            access::Outcome::Malformed(why) => {
+                client.login_failed(&self.shared, why);
+                LoginResult::Refused
+            }
+        };
+        connection.logged_in(&result);
+        let until = self.slice_end();
+        let mut context = context!(self, ticks, until);
+        let done = connection.resume(&mut context);
+        self.put(connection, done);
+    }
+
+    /// Lets a connection discard its incomplete input.
+    pub(super) fn discard_input(&mut self, token: Token, ticks: u64) {
+        if let Some(mut connection) = self.take(token) {
+            let until = self.slice_end();
+            let mut context = context!(self, ticks, until);
+            let done = connection.discard_input(&mut context);
+            self.put(connection, done);
+        }
+    }
+
+    pub(super) fn reload(&mut self) {
+        let all: Vec<Token> = self.tokens().collect();
+        // Time limits may be shorter now.
+        self.timers = Timers::default();
+        for token in all {
+            let time_limit = self.time_limit(token);
+            if let Some(mut connection) = self.take(token) {
+                self.timers.add(connection.active + time_limit, token);
+                if let Some(at) = connection.client.suspended_until
+                    && connection.has_suspension_timer
+                {
+                    self.timers.add(at, token);
+                }
+                connection.client.reload_rights(&self.shared);
+                connection
+                    .session
+                    .set_permissions(connection.client.permissions());
+                self.put(connection, Ok(()));
+            }
+        }
+    }
+}

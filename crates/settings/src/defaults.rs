@@ -1,0 +1,75 @@
+//! The settings in force where the file says nothing.
+
+use groups::When;
+
+use crate::{Auth, Control, Incoming, Limits, Nntp, Post, Schedule, Settings, Store, Sync};
+
+impl Default for Settings {
+    fn default() -> Settings {
+        Settings {
+            name: String::new(),
+            organization: String::new(),
+            log_format: "text".to_owned(),
+            sandbox: true,
+            limits: Limits {
+                article_bytes_max: 8 << 20,
+                header_bytes_max: 128 << 10,
+                groups_per_article_max: 256,
+                message_id_bytes_max: 250,
+                clock_skew_seconds: 86_400,
+                article_age_days_max: 0,
+                expansion_bytes_max: 4 << 30,
+                expansion_ratio_max: 1_000,
+            },
+            store: Store {
+                segment_bytes: 256 << 20,
+                commit_bytes: 8 << 20,
+                checkpoint_bytes: 64 << 20,
+                sync: Sync::Commit,
+            },
+            schedule: Schedule {
+                expire: When::Daily(4 * 3_600 + 30 * 60),
+                sendbatches: When::Off,
+            },
+            control: Control {
+                cancel: relay::CancelPolicy::Locked,
+                age_days_max: 10,
+                name_part_bytes_max: groups::name::NEW_PART_BYTES_MAX as u64,
+            },
+            nntp: Nntp {
+                listen: String::new(),
+                listen_tls: String::new(),
+                certificate: String::new(),
+                key: String::new(),
+                without: String::new(),
+                plaintext_passwords: false,
+                idle_seconds: 600,
+                first_seconds: 60,
+                connections_max: 20_000,
+                connections_per_address_max: 64,
+                threads: 0,
+                keep_free: 128 << 20,
+                metrics: String::new(),
+            },
+            incoming: Incoming {
+                keep_free: relay::incoming::spool::KEEP_FREE_BYTES,
+                spool_after_seconds: 0,
+            },
+            sites: groups::Tables::default(),
+            auth: Auth {
+                program: String::new(),
+                program_seconds: access::program::PROGRAM_SECONDS_MAX,
+            },
+            access: access::Tables::default(),
+            post: Post {
+                mailname: String::new(),
+                approve: "*".to_owned(),
+                reveal: String::new(),
+                complaints: String::new(),
+                sendmail: "/usr/sbin/sendmail -oi -t".to_owned(),
+                signature_lines: 4,
+                customs: String::new(),
+            },
+        }
+    }
+}

@@ -1,0 +1,150 @@
+//! The settings, `broadsheet.toml`. The file is parsed once, and one technique reads all of it: a table is asked for its keys by name,
+//! errors are collected with their places, and keys that nothing asked for are errors too.
+//!
+//! | file | contents |
+//! |---|---|
+//! | `table` | a row for each single setting: its key, range and help. It feeds the template that `broadsheet init` writes, the reading, `check` and `limits` |
+//! | `read` | the whole file |
+//! | `table_reader`, `value` | one TOML table; one value |
+//! | `sites`, `via` | `accept` and `[[site]]`, as values of `groups` |
+//! | `access_entries` | `[[access]]`, as values of `access` |
+//! | `expiry` | `[expiry]` and `[[expire]]`, as values of `expire` |
+//! | `options` | what the other crates are started with |
+
+mod access_entries;
+mod defaults;
+mod expiry;
+mod nntp;
+mod options;
+mod parts;
+mod post;
+mod read;
+mod sections;
+mod setting;
+mod sites;
+mod table;
+mod table_reader;
+mod template;
+mod value;
+mod via;
+
+pub use nntp::{Auth, Nntp};
+pub use parts::{access, expiry, sites};
+pub use post::Post;
+pub use read::{Faults, Origin, Read};
+pub use sections::{Control, Incoming, Limits, Schedule, Store, Sync};
+pub use setting::{Setting, Slot, Unit};
+pub use table::{SECTIONS, TABLE};
+pub use template::{template, wrap};
+
+/// The file's name in the news directory.
+pub const FILE: &str = "broadsheet.toml";
+
+/// The formats of the daemon's log (`log_format`).
+pub const LOG_FORMATS: [&str; 2] = ["text", "json"];
+
+/// Every setting in force.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Settings {
+    /// This site's name in Path and Xref.
+    pub name: String,
+    /// For the Organization header of articles posted here.
+    pub organization: String,
+    /// How the daemon writes what it says: `text` or `json`.
+    pub log_format: String,
+    /// Whether the daemon confines its threads.
+    pub sandbox: bool,
+    /// `[limits]`
+    pub limits: Limits,
+    /// `[store]`
+    pub store: Store,
+    /// `[schedule]`
+    pub schedule: Schedule,
+    /// `[incoming]`
+    pub incoming: Incoming,
+    /// `accept` and `[[site]]`
+    pub sites: groups::Tables,
+    /// `[post]`
+    pub post: Post,
+    /// `[control]`
+    pub control: Control,
+    /// `[nntp]`
+    pub nntp: Nntp,
+    /// `[auth]`
+    pub auth: Auth,
+    /// `[[access]]`
+    pub access: access::Tables,
+}
+
+/// The errors of settings that depend on each other, and of texts with a form of their own: each with its key.
+pub fn check_together(settings: &Settings) -> Vec<(&'static str, String)> {
+    let mut faults = Vec::new();
+    // In wire form an article of nothing but empty lines has twice the bytes, and an article
+    // must lie in one segment.
+    let article = settings.limits.article_bytes_max;
+    if article > settings.store.segment_bytes / 2 {
+        let told = format!(
+            "is less than twice limits.article_bytes_max ({}), so that such an article would not fit in a segment",
+            groups::size::bytes(article)
+        );
+        faults.push(("store.segment_bytes", told));
+    }
+    faults.extend(settings.post.fault());
+    faults.extend(settings.nntp.faults());
+    if !LOG_FORMATS.contains(&settings.log_format.as_str()) {
+        faults.push(("log_format", "is \"text\" or \"json\"".to_owned()));
+    }
+    if let Some(Err(error)) = settings.auth.command() {
+        faults.push(("auth.program", format!("cannot be run: {error}")));
+    }
+    faults
+}
+
+/// Checks a site's name. Its characters are those that C News takes as part of a host in Path (`A-Z a-z 0-9 . -`), and `_`, which old
+/// sites have.
+///
+/// # Errors
+/// What is wrong, and what to do.
+pub fn check_name(name: &str) -> Result<(), String> {
+    if name.is_empty() {
+        return Err("the site has no name: say name = \"news.example.org\"".to_owned());
+    }
+    let allowed = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | '_');
+    match name.chars().find(|&c| !allowed(c)) {
+        Some(c) => Err(format!(
+            "a site's name may not hold {c:?}: it stands in Path, where only letters, digits, `.', `-' and `_' are part of a name"
+        )),
+        None if name.eq_ignore_ascii_case("ME") => {
+            Err("`ME' is how sys names this site; give its real name".to_owned())
+        }
+        None => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn defaults_are_within_their_ranges() {
+        let settings = Settings::default();
+        for setting in TABLE {
+            if let Some(number) = setting.number(&settings) {
+                assert!(
+                    (setting.range.0..=setting.range.1).contains(&number),
+                    "{}",
+                    setting.path()
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn names_with_path_delimiters_are_refused() {
+        assert!(check_name("news.example.org").is_ok());
+        assert!(check_name("ihnp4").is_ok());
+        for bad in ["", "a!b", "a b", "a:b", "a,b", "ME", "é"] {
+            assert!(check_name(bad).is_err(), "{bad:?}");
+        }
+    }
+}

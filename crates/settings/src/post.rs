@@ -1,0 +1,59 @@
+//! `[post]`: articles posted here.
+
+/// `[post]`: articles posted here.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Post {
+    /// What stands behind the `@` of posters and new ids; empty for the file `mailname`, or else the name.
+    pub mailname: String,
+    /// Who may approve, and post control messages: users, or `*` for all.
+    pub approve: String,
+    /// What is told of posters.
+    pub reveal: String,
+    /// Who hears complaints.
+    pub complaints: String,
+    /// The command that sends mail.
+    pub sendmail: String,
+    /// Lines of ~/.signature.
+    pub signature_lines: u64,
+    /// Old customs.
+    pub customs: String,
+}
+
+impl Post {
+    /// Whether a user may give Approved.
+    pub fn lets_approve(&self, user: &str) -> bool {
+        let mut users = self.approve.split(',').map(str::trim);
+        users.any(|known| known == "*" || known == user)
+    }
+
+    /// Whether `Subject: cmsg X` makes a control message.
+    pub fn takes_cmsg(&self) -> bool {
+        self.customs == CMSG
+    }
+
+    /// What is wrong with the texts, and of which key it is said.
+    pub(crate) fn fault(&self) -> Option<(&'static str, String)> {
+        let is_domain = article::message_id::valid_domain_strict(self.mailname.as_bytes());
+        if !self.mailname.is_empty() && !is_domain {
+            return Some(("post.mailname", "is no name of a mail host".to_owned()));
+        }
+        if let Err(word) = inject::Reveal::parse(&self.reveal) {
+            let told = format!("takes account, host, logging and sender, not `{word}'");
+            return Some(("post.reveal", told));
+        }
+        let is_address = inject::mailbox::is_safe_recipient(self.complaints.as_bytes());
+        if !self.complaints.is_empty() && !is_address {
+            return Some(("post.complaints", "is no address".to_owned()));
+        }
+        if !self.sendmail.trim().is_empty()
+            && let Err(error) = groups::command_line::CommandLine::parse(self.sendmail.as_bytes())
+        {
+            return Some(("post.sendmail", format!("cannot be run: {error}")));
+        }
+        let is_known = matches!(self.customs.as_str(), "" | CMSG);
+        (!is_known).then(|| ("post.customs", "is \"cmsg\" or empty".to_owned()))
+    }
+}
+
+/// The one old custom there is.
+const CMSG: &str = "cmsg";

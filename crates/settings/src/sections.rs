@@ -1,0 +1,102 @@
+//! The sections of the file, as far as they are more than values of [`TABLE`](crate::TABLE).
+
+use groups::When;
+
+/// `[control]`: what control messages may do.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Control {
+    /// Who may cancel.
+    pub cancel: relay::CancelPolicy,
+    /// Days after which a message that makes or removes groups does nothing; 0 for never.
+    pub age_days_max: u64,
+    /// Bytes between two dots of a new group's name.
+    pub name_part_bytes_max: u64,
+}
+
+/// `[limits]`: what an article or a batch may be.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Limits {
+    /// Bytes of one article, header and body.
+    pub article_bytes_max: u64,
+    /// Bytes of one article's header.
+    pub header_bytes_max: u64,
+    /// Groups named in one Newsgroups header.
+    pub groups_per_article_max: u64,
+    /// Bytes of a Message-ID with its brackets.
+    pub message_id_bytes_max: u64,
+    /// Seconds a Date may lie in the future.
+    pub clock_skew_seconds: u64,
+    /// Days after which a Date is ancient; 0 for never.
+    pub article_age_days_max: u64,
+    /// Bytes one wrapped batch may grow to.
+    pub expansion_bytes_max: u64,
+    /// Bytes out for each byte in, of a wrapped batch.
+    pub expansion_ratio_max: u64,
+}
+
+/// `[store]`: how articles are kept.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Store {
+    /// Bytes at which a segment is sealed.
+    pub segment_bytes: u64,
+    /// Bytes gathered before they are written and synced.
+    pub commit_bytes: u64,
+    /// Bytes filed after which the derived files are synced too.
+    pub checkpoint_bytes: u64,
+    /// When articles are forced to the disk.
+    pub sync: Sync,
+}
+
+/// `[incoming]`: batches that wait in in.coming/.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Incoming {
+    /// Bytes of the disk that stay free.
+    pub keep_free: u64,
+    /// Seconds that rnews waits for the lock before it leaves a batch in in.coming/; 0 for ever.
+    pub spool_after_seconds: u64,
+}
+
+/// `[schedule]`: what the daemon starts by itself.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Schedule {
+    /// `broadsheet expire`
+    pub expire: When,
+    /// `broadsheet sendbatches`
+    pub sendbatches: When,
+}
+
+/// When articles are forced to the disk.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Sync {
+    /// After every article.
+    Each,
+    /// After every commit, and so before rnews ends.
+    Commit,
+    /// Never: a power cut may lose what was acknowledged.
+    None,
+}
+
+impl Sync {
+    /// Every choice with its word, in the order of care.
+    pub const ALL: &[(&str, Sync)] = &[
+        ("each", Sync::Each),
+        ("commit", Sync::Commit),
+        ("none", Sync::None),
+    ];
+
+    /// The word in the file and on the command line.
+    pub fn word(self) -> &'static str {
+        Sync::ALL
+            .iter()
+            .find(|(_, sync)| *sync == self)
+            .map_or("commit", |(word, _)| word)
+    }
+
+    /// The choice a word stands for.
+    pub fn of(word: &str) -> Option<Sync> {
+        Sync::ALL
+            .iter()
+            .find(|(known, _)| *known == word)
+            .map(|(_, sync)| *sync)
+    }
+}

@@ -1,0 +1,420 @@
+//! The table of settings: one row feeds the commented file, the reading of it, `check` and `limits`.
+
+use crate::{Setting, Slot, Unit};
+
+const ANY: (u64, u64) = (0, u64::MAX >> 1);
+
+/// Every setting, in the order of the file.
+pub static TABLE: &[Setting] = &[
+    Setting {
+        section: "",
+        key: "name",
+        unit: Unit::Text,
+        range: ANY,
+        help: "This site's name. It stands first in Path and as the host in Xref. Only letters, digits, `.', `-' \
+               and `_' are allowed. Peers identify this site by it: change it only with their agreement.",
+        slot: |s| Slot::Text(&mut s.name),
+    },
+    Setting {
+        section: "",
+        key: "organization",
+        unit: Unit::Text,
+        range: ANY,
+        help: "Organization header of articles posted here; empty: none.",
+        slot: |s| Slot::Text(&mut s.organization),
+    },
+    Setting {
+        section: "",
+        key: "log_format",
+        unit: Unit::Text,
+        range: ANY,
+        help: "Format of the daemon's messages on standard error: \"text\" (a sentence and key=value fields) or \
+               \"json\" (one object a line). The file `log' does not depend on it.",
+        slot: |s| Slot::Text(&mut s.log_format),
+    },
+    Setting {
+        section: "",
+        key: "sandbox",
+        unit: Unit::Text,
+        range: ANY,
+        help: "Confine the daemon's threads with Landlock and seccomp: network threads can only read this \
+               directory, the writer thread can only write here, and neither can start a program. See SECURITY.md.",
+        slot: |s| Slot::Truth(&mut s.sandbox),
+    },
+    Setting {
+        section: "limits",
+        key: "article_bytes_max",
+        unit: Unit::Bytes,
+        range: (4 << 10, 1 << 30),
+        help: "Largest article (header and body). Larger articles are rejected.",
+        slot: |s| Slot::Number(&mut s.limits.article_bytes_max),
+    },
+    Setting {
+        section: "limits",
+        key: "header_bytes_max",
+        unit: Unit::Bytes,
+        range: (1 << 10, 64 << 20),
+        help: "Largest header of an article. Articles with a larger header are rejected.",
+        slot: |s| Slot::Number(&mut s.limits.header_bytes_max),
+    },
+    Setting {
+        section: "limits",
+        key: "groups_per_article_max",
+        unit: Unit::Count("groups"),
+        range: (1, 65_535),
+        help: "Most groups in Newsgroups. Articles with more are rejected.",
+        slot: |s| Slot::Number(&mut s.limits.groups_per_article_max),
+    },
+    Setting {
+        section: "limits",
+        key: "message_id_bytes_max",
+        unit: Unit::Count("bytes"),
+        range: (16, 4_096),
+        help: "Longest Message-ID. Articles with a longer one are rejected. RFC 3977, 3.6, allows 250.",
+        slot: |s| Slot::Number(&mut s.limits.message_id_bytes_max),
+    },
+    Setting {
+        section: "limits",
+        key: "clock_skew_seconds",
+        unit: Unit::Count("seconds"),
+        range: ANY,
+        help: "How far in the future a Date may be. Articles with a later Date are rejected. C News allowed one \
+               day.",
+        slot: |s| Slot::Number(&mut s.limits.clock_skew_seconds),
+    },
+    Setting {
+        section: "limits",
+        key: "article_age_days_max",
+        unit: Unit::Count("days"),
+        range: (0, 1_000_000),
+        help: "How old a Date may be. Articles with an older Date are rejected; 0: no limit, so that archives can \
+               be loaded unchanged. `rnews -o DAYS' overrides it for one run.",
+        slot: |s| Slot::Number(&mut s.limits.article_age_days_max),
+    },
+    Setting {
+        section: "limits",
+        key: "expansion_bytes_max",
+        unit: Unit::Bytes,
+        range: (1 << 20, 1 << 42),
+        help: "Largest size of a batch after decompression. Larger batches are moved to bad/.",
+        slot: |s| Slot::Number(&mut s.limits.expansion_bytes_max),
+    },
+    Setting {
+        section: "limits",
+        key: "expansion_ratio_max",
+        unit: Unit::Count("times"),
+        range: (10, 1_000_000),
+        help: "Highest ratio of decompressed to compressed size. Batches above it are moved to bad/. News usually \
+               has a ratio of 3.",
+        slot: |s| Slot::Number(&mut s.limits.expansion_ratio_max),
+    },
+    Setting {
+        section: "store",
+        key: "segment_bytes",
+        unit: Unit::Bytes,
+        range: (1 << 20, 2 << 30),
+        help: "Size at which a segment file is sealed and the next one is started. Small segments give space back \
+               sooner; large ones need fewer files. At least twice limits.article_bytes_max.",
+        slot: |s| Slot::Number(&mut s.store.segment_bytes),
+    },
+    Setting {
+        section: "store",
+        key: "commit_bytes",
+        unit: Unit::Bytes,
+        range: (4 << 10, 1 << 30),
+        help: "Data between two commits of a long batch: each commit is one write and one fdatasync. This much is \
+               also held in memory.",
+        slot: |s| Slot::Number(&mut s.store.commit_bytes),
+    },
+    Setting {
+        section: "store",
+        key: "checkpoint_bytes",
+        unit: Unit::Bytes,
+        range: (1 << 20, 1 << 30),
+        help: "Data between two syncs of history, overview and index. Recovery after a power failure reads this \
+               much of the log again.",
+        slot: |s| Slot::Number(&mut s.store.checkpoint_bytes),
+    },
+    Setting {
+        section: "store",
+        key: "sync",
+        unit: Unit::Text,
+        range: ANY,
+        help: "When articles are synced to the disk: \"each\" after every article, \"commit\" after every commit \
+               and before rnews exits, \"none\" never (a power failure can then lose acknowledged articles). `rnews \
+               --sync' overrides it for one run.",
+        slot: |s| Slot::Sync(&mut s.store.sync),
+    },
+    Setting {
+        section: "control",
+        key: "cancel",
+        unit: Unit::Text,
+        range: ANY,
+        help: "Which cancel and Supersedes messages are obeyed: \"locked\" those with a Cancel-Key that fits the \
+               article's Cancel-Lock, \"classic\" all, \"none\" none.",
+        slot: |s| Slot::Cancel(&mut s.control.cancel),
+    },
+    Setting {
+        section: "control",
+        key: "age_days_max",
+        unit: Unit::Count("days"),
+        range: (0, 1_000_000),
+        help: "Oldest newgroup, rmgroup or checkgroups that is obeyed. Older ones are filed only; 0: no limit.",
+        slot: |s| Slot::Number(&mut s.control.age_days_max),
+    },
+    Setting {
+        section: "control",
+        key: "name_part_bytes_max",
+        unit: Unit::Count("bytes"),
+        range: (1, 255),
+        help: "Longest part between two dots in the name of a group that a control message creates. C News allowed \
+               14; some hierarchies have longer parts.",
+        slot: |s| Slot::Number(&mut s.control.name_part_bytes_max),
+    },
+    Setting {
+        section: "incoming",
+        key: "keep_free",
+        unit: Unit::Bytes,
+        range: (0, 1 << 60),
+        help: "Free disk space that must remain when a batch is written to in.coming/. Otherwise the batch is \
+               rejected.",
+        slot: |s| Slot::Number(&mut s.incoming.keep_free),
+    },
+    Setting {
+        section: "incoming",
+        key: "spool_after_seconds",
+        unit: Unit::Count("seconds"),
+        range: (0, 86_400),
+        help: "How long rnews waits for the lock while another program files. Then it writes its batch to \
+               in.coming/ and exits with 0. 0: it waits without limit. Use 2 where newsrun runs regularly.",
+        slot: |s| Slot::Number(&mut s.incoming.spool_after_seconds),
+    },
+    Setting {
+        section: "post",
+        key: "mailname",
+        unit: Unit::Text,
+        range: ANY,
+        help: "Host name after the `@' in addresses of local posters and in new Message-IDs. Empty: the first line \
+               of the file `mailname' in this directory, or else this site's name.",
+        slot: |s| Slot::Text(&mut s.post.mailname),
+    },
+    Setting {
+        section: "post",
+        key: "approve",
+        unit: Unit::Text,
+        range: ANY,
+        help: "Local users who may post with Approved, and control messages other than cancel: names separated by \
+               commas, or \"*\" for all users, as in C News. Root and the owner of this directory always may.",
+        slot: |s| Slot::Text(&mut s.post.approve),
+    },
+    Setting {
+        section: "post",
+        key: "reveal",
+        unit: Unit::Text,
+        range: ANY,
+        help: "What a post reveals about its poster besides From: account, host and logging (in Injection-Info), \
+               and sender (a Sender header where From has another address); separated by commas.",
+        slot: |s| Slot::Text(&mut s.post.reveal),
+    },
+    Setting {
+        section: "post",
+        key: "complaints",
+        unit: Unit::Text,
+        range: ANY,
+        help: "Mail address for complaints, in Injection-Info; empty: none.",
+        slot: |s| Slot::Text(&mut s.post.complaints),
+    },
+    Setting {
+        section: "post",
+        key: "sendmail",
+        unit: Unit::Text,
+        range: ANY,
+        help: "Command that reads mail to moderators on standard input. It is run without a shell. Empty, or no \
+               such program: the mail stays in mail.queue/.",
+        slot: |s| Slot::Text(&mut s.post.sendmail),
+    },
+    Setting {
+        section: "post",
+        key: "signature_lines",
+        unit: Unit::Count("lines"),
+        range: (0, 100),
+        help: "Lines of ~/.signature that inews appends.",
+        slot: |s| Slot::Number(&mut s.post.signature_lines),
+    },
+    Setting {
+        section: "post",
+        key: "customs",
+        unit: Unit::Text,
+        range: ANY,
+        help: "\"cmsg\": `Subject: cmsg X', and any Subject in a group that ends in .ctl, makes a control message, \
+               as in C News. RFC 5537 forbids it. Empty: only a Control header does.",
+        slot: |s| Slot::Text(&mut s.post.customs),
+    },
+    Setting {
+        section: "nntp",
+        key: "listen",
+        unit: Unit::Text,
+        range: ANY,
+        help: "Addresses and ports of the server, such as \"127.0.0.1:119, [::1]:119\", or \"*:119\" for all \
+               addresses; empty: none. `serve --listen' adds more.",
+        slot: |s| Slot::Text(&mut s.nntp.listen),
+    },
+    Setting {
+        section: "nntp",
+        key: "listen_tls",
+        unit: Unit::Text,
+        range: ANY,
+        help: "Addresses and ports with TLS from the first byte (RFC 8143), such as \"*:563\".",
+        slot: |s| Slot::Text(&mut s.nntp.listen_tls),
+    },
+    Setting {
+        section: "nntp",
+        key: "certificate",
+        unit: Unit::Text,
+        range: ANY,
+        help: "PEM file with the certificate and its chain; empty: no TLS. A relative name is in this directory. A \
+               changed file is read again without a reload.",
+        slot: |s| Slot::Text(&mut s.nntp.certificate),
+    },
+    Setting {
+        section: "nntp",
+        key: "key",
+        unit: Unit::Text,
+        range: ANY,
+        help: "PEM file with the private key, readable only by its owner; it may be the same file.",
+        slot: |s| Slot::Text(&mut s.nntp.key),
+    },
+    Setting {
+        section: "nntp",
+        key: "without",
+        unit: Unit::Text,
+        range: ANY,
+        help: "Features disabled for all clients, such as \"compress, newnews\": the words of `without' in \
+               [[access]].",
+        slot: |s| Slot::Text(&mut s.nntp.without),
+    },
+    Setting {
+        section: "nntp",
+        key: "plaintext_passwords",
+        unit: Unit::Text,
+        range: ANY,
+        help: "true: accept passwords without TLS as well. They can be read on the network.",
+        slot: |s| Slot::Truth(&mut s.nntp.plaintext_passwords),
+    },
+    Setting {
+        section: "nntp",
+        key: "idle_seconds",
+        unit: Unit::Count("seconds"),
+        range: (180, 86_400),
+        help: "Timeout of an idle connection. RFC 3977, 3.1, requires at least three minutes.",
+        slot: |s| Slot::Number(&mut s.nntp.idle_seconds),
+    },
+    Setting {
+        section: "nntp",
+        key: "first_seconds",
+        unit: Unit::Count("seconds"),
+        range: (1, 86_400),
+        help: "Timeout of the TLS handshake and the first command together.",
+        slot: |s| Slot::Number(&mut s.nntp.first_seconds),
+    },
+    Setting {
+        section: "nntp",
+        key: "connections_max",
+        unit: Unit::Count("connections"),
+        range: (1, 1_000_000),
+        help: "Most connections at a time. The limit on open files must be larger.",
+        slot: |s| Slot::Number(&mut s.nntp.connections_max),
+    },
+    Setting {
+        section: "nntp",
+        key: "connections_per_address_max",
+        unit: Unit::Count("connections"),
+        range: (1, 1_000_000),
+        help: "Most connections from one address, unless its entry in [[access]] sets another number.",
+        slot: |s| Slot::Number(&mut s.nntp.connections_per_address_max),
+    },
+    Setting {
+        section: "nntp",
+        key: "threads",
+        unit: Unit::Count("threads"),
+        range: (0, 1_024),
+        help: "Network threads; 0: one for each processor.",
+        slot: |s| Slot::Number(&mut s.nntp.threads),
+    },
+    Setting {
+        section: "nntp",
+        key: "keep_free",
+        unit: Unit::Bytes,
+        range: ANY,
+        help: "Free disk space below which no articles are accepted over NNTP. Peers keep them and retry later.",
+        slot: |s| Slot::Number(&mut s.nntp.keep_free),
+    },
+    Setting {
+        section: "nntp",
+        key: "metrics",
+        unit: Unit::Text,
+        range: ANY,
+        help: "Address and port of the Prometheus metrics (HTTP), such as \"127.0.0.1:9119\"; empty: none. All \
+               clients that can connect can read them, so an address other than loopback needs the word open: \
+               \"open 192.0.2.1:9119\".",
+        slot: |s| Slot::Text(&mut s.nntp.metrics),
+    },
+    Setting {
+        section: "auth",
+        key: "program",
+        unit: Unit::Text,
+        range: ANY,
+        help: "Command that checks names and passwords which are not in the file `users', with the interface of \
+               INN's auth programs (ckpasswd, radius). It is run in this directory, without a shell. Empty: none.",
+        slot: |s| Slot::Text(&mut s.auth.program),
+    },
+    Setting {
+        section: "auth",
+        key: "program_seconds",
+        unit: Unit::Count("seconds"),
+        range: (1, 600),
+        help: "Timeout of auth.program. It is then killed, and the client is asked to retry later.",
+        slot: |s| Slot::Number(&mut s.auth.program_seconds),
+    },
+    Setting {
+        section: "schedule",
+        key: "expire",
+        unit: Unit::Text,
+        range: ANY,
+        help: "When the daemon runs expire: \"04:30\" (UTC), \"every 6 h\", or \"off\" (if cron runs it).",
+        slot: |s| Slot::When(&mut s.schedule.expire),
+    },
+    Setting {
+        section: "schedule",
+        key: "sendbatches",
+        unit: Unit::Text,
+        range: ANY,
+        help: "When the daemon runs sendbatches, such as \"every 15 min\", or \"off\".",
+        slot: |s| Slot::When(&mut s.schedule.sendbatches),
+    },
+];
+
+/// What each `[section]` is about; the comment above it in the file.
+pub static SECTIONS: &[(&str, &str)] = &[
+    (
+        "limits",
+        "What an article or a batch may be. `broadsheet limits' prints these and the fixed ones.",
+    ),
+    ("store", "How articles are kept."),
+    (
+        "control",
+        "What control messages may do. Who may make and remove groups stands in control.ctl or \
+         controlperm; without them only trusted keys may (`broadsheet key import').",
+    ),
+    ("incoming", "Batches that wait to be filed."),
+    ("post", "Articles posted here, by inews and injnews."),
+    (
+        "nntp",
+        "The NNTP server of `broadsheet serve'. Who may do what stands in [[access]].",
+    ),
+    (
+        "auth",
+        "How people log in. Users of this directory are made by `broadsheet user add'.",
+    ),
+    ("schedule", "What `broadsheet serve' starts by itself."),
+];

@@ -1,0 +1,215 @@
+//! The file as `broadsheet init` writes it: every setting with its default and a comment.
+
+use std::fmt::Write as _;
+
+use crate::{SECTIONS, Settings, TABLE, Unit};
+
+const HEAD: &str = "\
+# Settings of this news system. Every setting is listed here with its default.
+# `broadsheet check' prints the settings in force and where each was set.
+# Sizes can be written as \"8 MiB\", \"512 KiB\", \"20 GiB\".
+";
+
+/// What comes after the settings of the top, before the first section.
+const ACCEPT: &str = "
+# Groups that this site accepts. Set it here or in the ME line of sys, not in both.
+# accept = \"all,!alt.binaries\"
+";
+
+/// The end of the file: sites are the administrator's to write.
+const SITES: &str = r#"
+# Sites that receive articles from this one, a table each; sites in sys are fed
+# as well. Patterns are those of C News. SITE in a command is replaced by the
+# name. Commands are run without a shell.
+# [[site]]
+# name = "news.example.net"
+# groups = ["comp", "sci", "!comp.os"]
+# distributions = "world,na"         # absent: all
+# exclude = "oldname.example.net"    # skip articles with this name in Path
+# max_size = "100 kB"                # larger articles are not sent
+# only = "moderated"                 # or "unmoderated"
+# hops = 3                           # only articles with at most 3 hops in Path
+# start = "now"                      # where a new site starts; or "oldest", "2026-01-31"
+# via = { batch = "uux - -r -z SITE!rnews", size = "100 kB", compress = "gzip", queue = 20 }
+# via = "batchparms"                                  # as set in the file batchparms
+# via = { directory = "/srv/other/in.coming" }        # batches, written there
+# via = { files = "out.going/x/togo", form = "f" }    # a list of articles: f, F, n, I
+# via = { program = "nntpsend -x", gives = "id" }     # kept running; or "article"
+# via = { command = "mail -s news admin" }            # for each article
+# via = { news = "/srv/other" }                       # another news directory
+"#;
+
+/// Then who may do what, which is the administrator's to write as well.
+const ACCESS: &str = r#"
+# Permissions to read, post and send (as a peer), a table each. The first table
+# that matches a client applies. Without any table, clients on this machine may
+# read, post and send everything, and other clients nothing. `broadsheet access
+# explain' shows which table applies. Groups are wildmats, as in INN. A
+# permission that is absent is denied.
+# [[access]]
+# name = "news.example.net"            # for logs; for a peer, its name in Path
+# from = ["192.0.2.0/24", "2001:db8::/32"]   # networks, "local"; absent: any
+# certificates = ["sha256:SHA256"]     # TLS client certificates
+# tls = true                           # only over TLS
+# send = "*,!local.*"                  # `@' before a group rejects cross-posts to it
+# articles_per_minute_max = 60000
+# [[access]]
+# name = "people"
+# users = ["anna", "*"]                # users that have logged in; "*": any
+# read = "*"
+# post = "*,!news.announce.*"
+# approve = true                       # may post with Approved
+# without = ["newnews", "xpat"]        # also hdr, over, compress, streaming,
+#                                      # authinfo, sasl, starttls
+# size_max = "1 MB"                    # largest article
+# connections_max = 100
+# connections_per_address_max = 4
+# posts_per_minute_max = 5             # above it, each wait doubles
+# bytes_per_second_max = "1 MB"        # sent on one connection
+"#;
+
+/// Columns of a comment, without the `# `.
+const COMMENT_WIDTH: usize = 76;
+
+/// The text of a `broadsheet.toml` that says exactly `settings`.
+pub fn template(settings: &Settings) -> String {
+    let mut out = HEAD.to_owned();
+    let mut section = "";
+    for setting in TABLE {
+        if setting.section != section {
+            if section.is_empty() {
+                out.push_str(ACCEPT);
+            }
+            section = setting.section;
+            let about = SECTIONS
+                .iter()
+                .find(|(name, _)| *name == section)
+                .map_or("", |(_, about)| about);
+            let _ = write!(out, "\n[{section}]\n{}", comment(about));
+        }
+        let unit = match setting.unit {
+            Unit::Count(unit) => format!("  # {unit}"),
+            Unit::Bytes | Unit::Text => String::new(),
+        };
+        let value = setting.written(settings);
+        let _ = write!(
+            out,
+            "\n{}{} = {value}{unit}\n",
+            comment(setting.help),
+            setting.key
+        );
+    }
+    out.push_str(SITES);
+    out.push_str(ACCESS);
+    out
+}
+
+fn comment(words: &str) -> String {
+    wrap(words, COMMENT_WIDTH)
+        .iter()
+        .map(|line| format!("# {line}\n"))
+        .collect()
+}
+
+/// Breaks `text` at blanks into lines of at most `width` characters; a longer word stands alone.
+/// Blank lines (paragraphs) and lines that begin with two blanks (examples) stay as they are.
+pub fn wrap(text: &str, width: usize) -> Vec<String> {
+    let mut lines: Vec<String> = Vec::new();
+    let mut line = String::new();
+    for source in text.lines() {
+        let kept = source.is_empty() || source.starts_with("  ");
+        if kept {
+            if !line.is_empty() {
+                lines.push(std::mem::take(&mut line));
+            }
+            lines.push(source.to_owned());
+            continue;
+        }
+        for word in source.split_ascii_whitespace() {
+            if !line.is_empty() && line.chars().count() + 1 + word.chars().count() > width {
+                lines.push(std::mem::take(&mut line));
+            }
+            if !line.is_empty() {
+                line.push(' ');
+            }
+            line.push_str(word);
+        }
+    }
+    if !line.is_empty() {
+        lines.push(line);
+    }
+    lines
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::*;
+    use crate::{Origin, Read};
+
+    #[test]
+    fn wrapping_keeps_paragraphs_and_examples() {
+        assert_eq!(
+            wrap("one two three\n\n  a  b\nx", 8),
+            ["one two", "three", "", "  a  b", "x"]
+        );
+    }
+
+    #[test]
+    fn the_template_reads_back_as_the_same_settings_and_leaves_none_out() {
+        let mut settings = Settings {
+            name: "news.example.org".to_owned(),
+            ..Settings::default()
+        };
+        settings.organization = "The \"Old\" \\ House".to_owned();
+        settings.store.commit_bytes = (1 << 20) + 1;
+        let text = template(&settings);
+        let read = Read::parse(Path::new("t"), text.into()).unwrap();
+        assert_eq!(read.settings, settings);
+        assert!(read.origins().all(|origin| origin != Origin::Default));
+    }
+
+    #[test]
+    fn each_way_of_the_example_reads_when_its_mark_is_taken_off() {
+        let text = SITES.replace("\n# ", "\n");
+        let (head, ways) = text.split_once("via = ").unwrap();
+        let head = head.split_once("[[site]]").unwrap().1;
+        for way in ways.split("\nvia = ") {
+            let text = format!("name = \"a\"\naccept = \"all\"\n[[site]]{head}via = {way}");
+            let read = Read::parse(Path::new("t"), text.clone().into());
+            let sites = read
+                .map_err(|faults| format!("{text}: {faults}"))
+                .unwrap()
+                .settings
+                .sites;
+            assert_eq!(sites.sites.len(), 1);
+        }
+    }
+
+    #[test]
+    fn the_examples_of_access_read_when_their_marks_are_taken_off() {
+        let text = ACCESS
+            .replace("SHA256", &"0".repeat(64))
+            .replace("\n# ", "\n");
+        let (_, tables) = text.split_once("\n[[access]]").unwrap();
+        let text = format!("name = \"a\"\n[[access]]{tables}");
+        let read = Read::parse(Path::new("t"), text.into());
+        let read = read.map_err(|faults| faults.to_string()).unwrap();
+        assert_eq!(read.settings.access.entries.len(), 2);
+    }
+
+    #[test]
+    fn reading_the_template_is_cheap() {
+        let settings = Settings {
+            name: "a".to_owned(),
+            ..Settings::default()
+        };
+        let text = template(&settings);
+        assert!(
+            text.len() < 12 << 10,
+            "{} bytes: every command reads this file",
+            text.len()
+        );
+    }
+}

@@ -1,0 +1,175 @@
+//! `via` of a `[[site]]`: how its articles travel. It is one of
+//!
+//! ```toml
+//! via = "batchparms"                                    # batches, as that file says
+//! via = { batch = "ssh SITE rnews", compress = "zstd" } # batches, each on standard input of the command
+//! via = { batch = "uux - -r SITE!rnews", build = "ihave" } # offers ids; the site asks for what it wants
+//! via = { directory = "/srv/other/in.coming" }          # batches, dropped into a directory
+//! via = { files = "out.going/x/togo", form = "n" }      # a line for each article in a file: f, F, n or I
+//! via = { program = "nntpsend -x", gives = "id" }       # a program kept running: "id" or "article"
+//! via = { command = "mail -s news admin" }              # a command for each article, its file as %s
+//! via = { news = "/srv/other" }                         # into another news directory
+//! ```
+//!
+//! `SITE` in a command stands for the name. No shell is run unless the command calls one.
+
+use std::path::PathBuf;
+
+use groups::sites::{BatchVia, Build, Compress, Gives, ListForm, Queue, To, Via};
+use groups::{CommandLine, When, nearest};
+use toml::de::DeValue;
+
+use crate::table_reader::TableReader;
+use crate::value;
+
+/// The keys that say how articles travel; a table has one of them.
+const KINDS: &[&str] = &["batch", "directory", "files", "program", "command", "news"];
+
+const FORMS: &[(&str, ListForm)] = &[
+    ("f", ListForm::NameSize),
+    ("F", ListForm::Name),
+    ("n", ListForm::NameId),
+    ("I", ListForm::Id),
+];
+
+const GIVES: &[(&str, Gives)] = &[("id", Gives::Id), ("article", Gives::Article)];
+
+/// The smallest batch, bytes: a header of some length should fit.
+const BATCH_BYTES_MIN: u64 = 1000;
+
+/// Reads `via` of a site; `None` after an error, or where it is missing.
+pub fn read(site: &mut TableReader<'_, '_>, name: &[u8]) -> Option<Via> {
+    let offset = site.value_offset("via");
+    let table = match site.get("via")?.get_ref() {
+        DeValue::String(word) if word == "batchparms" => {
+            return Some(Via::Batch(BatchVia::default()));
+        }
+        DeValue::Table(table) => table,
+        other => {
+            let example =
+                "\"batchparms\", or a table such as { batch = \"uux - -r -z SITE!rnews\" }";
+            site.fault(offset, format!("via {}", value::wrong(example, other)));
+            return None;
+        }
+    };
+    let mut given = KINDS.iter().filter(|kind| table.contains_key(**kind));
+    let kind = match (given.next(), given.next()) {
+        (Some(kind), None) => *kind,
+        (Some(first), Some(second)) => {
+            let what = format!("via has both {first} and {second}; take one");
+            site.fault(offset, what);
+            return None;
+        }
+        (None, _) => {
+            let mut hints = table
+                .iter()
+                .map(|(key, _)| nearest::hint(key.get_ref(), "", KINDS.iter().copied()));
+            let hint = hints.find(|hint| !hint.is_empty());
+            let kinds = KINDS.join(", ");
+            let hint = hint.unwrap_or_default();
+            site.fault(
+                offset,
+                format!("via says no way to travel: one of {kinds}{hint}"),
+            );
+            return None;
+        }
+    };
+    let mut via = site.below(table, offset, format!("via with {kind}"));
+    let read = of_kind(&mut via, kind, name);
+    via.end();
+    read
+}
+
+fn of_kind(via: &mut TableReader<'_, '_>, kind: &'static str, site: &[u8]) -> Option<Via> {
+    match kind {
+        "batch" | "directory" => batch(via, kind, site).map(Via::Batch),
+        "files" => {
+            let path = via.take(kind, path);
+            let form = via.take("form", |form| value::word(form, FORMS));
+            Some(Via::FileList {
+                form: form.unwrap_or(ListForm::NameSize),
+                path: path?,
+            })
+        }
+        "program" => {
+            let command = via.take(kind, |line| command(line, site));
+            let gives = via.take("gives", |gives| value::word(gives, GIVES));
+            if !via.has("gives") {
+                via.fault(
+                    via.offset,
+                    "via program has no gives: say \"id\" or \"article\"",
+                );
+            }
+            Some(Via::Program {
+                command: command?,
+                gives: gives?,
+            })
+        }
+        "command" => {
+            let command = via.take(kind, |line| match command(line, site)? {
+                command if command.has_one_file() => Ok(command),
+                _ => Err("may hold %s (the article's file) once, and %%; no other %".to_owned()),
+            });
+            command.map(Via::Command)
+        }
+        _ => via
+            .take(kind, path)
+            .map(|directory| Via::News { directory }),
+    }
+}
+
+fn batch(via: &mut TableReader<'_, '_>, kind: &'static str, site: &[u8]) -> Option<BatchVia> {
+    // The name of the site must be one that goes with what the batches hold.
+    let build = via.take("build", |word| {
+        let build = value::word(word, Build::ALL)?;
+        match build.peer(site) {
+            None if !site.is_empty() => Err(format!(
+                "answers messages of another site: the name of this one should be HOST{}",
+                build.suffix()
+            )),
+            _ => Ok(build),
+        }
+    });
+    let peer = build.and_then(|build| build.peer(site)).unwrap_or(site);
+    let to = match kind {
+        "batch" => via.take(kind, |line| command(line, peer).map(To::Command)),
+        _ => via.take(kind, |value| path(value).map(To::Directory)),
+    };
+    let at_least = |value: &DeValue<'_>| match value::size(value)? {
+        small if small < BATCH_BYTES_MIN => Err(format!("may not be below {BATCH_BYTES_MIN}")),
+        size => Ok(size),
+    };
+    let batch = BatchVia {
+        size: via.take("size", at_least),
+        size_max: via.take("size_max", at_least),
+        build,
+        compress: via.take("compress", |word| value::word(word, Compress::ALL)),
+        queue: via.take("queue", |value| match value {
+            DeValue::String(word) if word == "unlimited" => Ok(Queue::Unlimited),
+            DeValue::Integer(_) => value::count(value).map(Queue::Batches),
+            _ => Err(value::wrong("a number of batches, or \"unlimited\"", value)),
+        }),
+        class: via.take("class", |value| match value.as_str().map(str::as_bytes) {
+            Some([letter]) if letter.is_ascii_alphabetic() => Ok(*letter),
+            _ => Err(value::wrong("one letter", value)),
+        }),
+        schedule: via.take("schedule", |value| When::parse(&value::text(value)?)),
+        to: Some(to?),
+    };
+    if via.has("size_max") && batch.size_max() < batch.size() {
+        let what = format!("size_max is less than size ({})", batch.size());
+        via.fault(via.value_offset("size_max"), what);
+    }
+    Some(batch)
+}
+
+fn command(value: &DeValue<'_>, site: &[u8]) -> Result<CommandLine, String> {
+    let line = value::text(value)?;
+    CommandLine::parse(line.as_bytes())
+        .map(|command| command.for_site(site))
+        .map_err(|fault| format!("cannot be run: {fault}"))
+}
+
+fn path(value: &DeValue<'_>) -> Result<PathBuf, String> {
+    value::text(value).map(PathBuf::from)
+}

@@ -1,0 +1,175 @@
+//! The check of the files that describe all segments: `cancels`, the index and `active`.
+
+use std::collections::{HashMap, HashSet};
+
+use crate::check::report::{FINDINGS_MAX, Report};
+use crate::check::segment_files::Seen;
+use crate::history::cancels::Cancels;
+use crate::history::lookup::{Histories, is_line_of};
+use crate::io::disk::Open;
+use crate::log::segments::{Segments, base_of};
+use crate::overview::used_numbers::UsedNumbers;
+use crate::{Error, Position, Spool};
+
+/// Every cancel of the log must be in `cancels`, and no other but those of segments that are gone.
+pub fn check_cancels(
+    spool: &mut Spool,
+    seen: &Seen,
+    before: &[u8],
+    report: &mut Report,
+    repair: bool,
+) -> Result<(), Error> {
+    let append = spool.cancels_file();
+    let path = append.path.clone();
+    let at = |source| Error::io("read", &path, source);
+    let mut text = vec![0; append.length()? as usize];
+    let got = append.file.read_at(&mut text, 0).map_err(at)?;
+    text.truncate(got);
+    let segments = spool.segments().clone();
+    let bases = segments.bases()?;
+    let mut there = HashSet::new();
+    let mut bad = None;
+    for (offset, line) in crate::history::lines(&text) {
+        let right = Cancels::parse_line(line).is_some_and(|(position, _)| {
+            there.insert(position);
+            match seen.cancels.get(&position) {
+                Some(told) => told.strip_suffix(b"\n") == Some(line),
+                None => !has_article(&segments, &bases, position),
+            }
+        });
+        if !right {
+            bad = bad.or(Some(offset));
+        }
+    }
+    // Records of cancels were lost to damage: what they cancelled may have been given back, so it must not come to life.
+    let mut again: Vec<(Position, &[u8])> = Vec::new();
+    let before = if repair { before } else { b"" };
+    for (_, line) in crate::history::lines(before) {
+        if let Some((position, id)) = Cancels::parse_line(line)
+            && !seen.cancels.contains_key(&position)
+            && has_article(&segments, &bases, position)
+            && spool.find(id)?.and_then(|line| line.position) == Some(Position(position))
+        {
+            again.push((Position(position), id));
+        }
+    }
+    if !again.is_empty() {
+        bad = bad.or(Some(0));
+    }
+    // Those of segments that are gone may be missing.
+    let is_missing =
+        |position: &u64| !there.contains(position) && has_article(&segments, &bases, *position);
+    let is_whole = text.is_empty() || text.ends_with(b"\n");
+    if bad.is_none() && (!is_whole || seen.cancels.keys().any(is_missing)) {
+        bad = Some(text.len() as u64);
+    }
+    if let Some(offset) = bad {
+        if repair {
+            spool.rewrite_cancels()?;
+            for (position, id) in again {
+                spool.cancel(position, id)?;
+            }
+            spool.commit()?;
+        }
+        report.tell(
+            &path,
+            offset,
+            "it does not hold the cancels that .art tells of",
+            repair,
+        );
+    }
+    Ok(())
+}
+
+/// True when a position lies in a segment that is there.
+fn has_article(segments: &Segments, bases: &[u64], position: u64) -> bool {
+    base_of(bases, position).is_some_and(|base| {
+        let opened = segments.open_art(base, Open::Read);
+        opened.is_ok_and(|(_, header)| position - base < header.span)
+    })
+}
+
+/// Every history line must be found through the index, at its own address.
+pub fn check_index(spool: &mut Spool, report: &mut Report, repair: bool) -> Result<(), Error> {
+    let path = spool.dir().join("index");
+    let mut missing = 0u64;
+    let mut twice = Vec::new();
+    let check = |address: u64, line: &[u8]| {
+        if spool.is_forgotten(line)? {
+            return Ok(());
+        }
+        let id = line.split(|&b| b == b'\t').next().unwrap_or_default();
+        let believe = |hit: u64| {
+            spool.text_at(hit).ok().flatten().is_some_and(|text| {
+                is_line_of(text, id) && !spool.is_forgotten(text).unwrap_or(false)
+            })
+        };
+        let found = match spool.address_of(id, believe) {
+            // The disk cannot read where it would be.
+            Err(Error::Damaged { .. }) => None,
+            found => found?,
+        };
+        match found {
+            Some(hit) if hit == address => {}
+            None => missing += 1,
+            // Found at another address: the id has two lines.
+            Some(_) if twice.len() < FINDINGS_MAX => twice.push((address, id.to_vec())),
+            Some(_) => {}
+        }
+        Ok(())
+    };
+    spool.each_history_line(check)?;
+    for (address, id) in twice {
+        report.tell(
+            &path,
+            address,
+            format!("{} is in history twice", String::from_utf8_lossy(&id)),
+            false,
+        );
+    }
+    if missing > 0 {
+        if repair {
+            spool.rebuild_index()?;
+        }
+        report.tell(
+            &path,
+            0,
+            format!("{missing} ids of history are not found through it"),
+            repair,
+        );
+    }
+    Ok(())
+}
+
+/// No group's high mark may be below a number given in it.
+pub fn check_active(
+    spool: &mut Spool,
+    given: &HashMap<Vec<u8>, UsedNumbers>,
+    report: &mut Report,
+    repair: bool,
+) -> Result<(), Error> {
+    let path = spool.dir().join("active");
+    for fault in spool.active().bad_lines() {
+        report.tell(&path, 0, fault.to_string(), false);
+    }
+    for (name, given) in given {
+        let high = given.high();
+        let Some(id) = spool.active().find(name) else {
+            continue;
+        };
+        let told = spool.active().high(id);
+        if told < high {
+            let name = String::from_utf8_lossy(name);
+            report.tell(
+                &path,
+                0,
+                format!("{name}: the high mark is {told}, but {high} was given"),
+                repair,
+            );
+            if repair {
+                spool.active_mut().set_high(id, high);
+            }
+        }
+    }
+    if repair { spool.publish() } else { Ok(()) }
+}

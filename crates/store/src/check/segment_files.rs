@@ -1,0 +1,407 @@
+//! The check of one segment: each derived file against `.art`.
+
+use std::collections::{HashMap, HashSet};
+use std::path::Path;
+
+use crate::check::derived_files::look_at;
+use crate::check::repair;
+use crate::check::report::{LOST_IDS_MAX, Report};
+use crate::expiry::visibility::Visibility;
+use crate::history::HistoryLine;
+use crate::history::cancels::Cancels;
+use crate::history::compacted::History;
+use crate::history::exceptions::Exceptions;
+use crate::io::disk::{Disk, Open};
+use crate::io::map::MapRef;
+use crate::log::record::{Kind, Record};
+use crate::log::segment::{SEGMENT_HEADER_BYTES, SegmentHeader};
+use crate::log::segments::{SegmentFile, Segments};
+use crate::log::walk::{Step, Walk};
+use crate::overview;
+use crate::overview::row::push_row_of;
+use crate::overview::used_numbers::UsedNumbers;
+use crate::reclaim::repack;
+use crate::{Error, Position};
+
+/// Lost articles that one message names.
+const LOST_NAMED: usize = 10;
+
+/// What the log tells, gathered on the way.
+#[derive(Debug, Default)]
+pub struct Seen {
+    /// The numbers of each group.
+    pub given: HashMap<Vec<u8>, UsedNumbers>,
+    /// The lines of `cancels`, by position.
+    pub cancels: HashMap<u64, Vec<u8>>,
+}
+
+/// The views a segment's `.art` tells of, compared piece by piece with those on the disk.
+struct Expected {
+    his_map: MapRef,
+    his_at: u64,
+    his_bad: Option<u64>,
+    links: u64,
+}
+
+impl Expected {
+    /// Goes past `line`, and past lines of dead articles in front of it, whose records may be gone. True when it was there,
+    /// or was left out of a thinned history.
+    fn finds(&mut self, line: &[u8], alive: Visibility<'_>) -> bool {
+        let history = History::of_map(&self.his_map);
+        let before = self.his_at;
+        loop {
+            let rest = history.text().get(self.his_at as usize..);
+            let rest = rest.unwrap_or_default();
+            if !line.is_empty() && rest.starts_with(line) {
+                self.his_at += line.len() as u64;
+                return true;
+            }
+            let first = crate::history::lines(rest).next();
+            if first.is_none() && line.is_empty() {
+                return rest.is_empty();
+            }
+            let is_dead = |line| HistoryLine::parse(line).is_some_and(|line| alive.is_dead(&line));
+            match first {
+                Some((_, first)) if is_dead(first) => self.his_at += first.len() as u64 + 1,
+                _ => break,
+            }
+        }
+        self.his_at = before;
+        let left_out =
+            |line| HistoryLine::parse(line).is_some_and(|line| alive.expired.forgets(&line));
+        history.is_compacted() && left_out(line)
+    }
+}
+
+/// Checks one segment; returns true when `.his` or `.ovr` are to be made again.
+pub fn check_segment(
+    segments: &Segments,
+    dir: &Path,
+    (base, end): (u64, u64),
+    alive: Visibility<'_>,
+    seen: &mut Seen,
+    report: &mut Report,
+    repair: bool,
+) -> Result<bool, Error> {
+    let disk = segments.disk();
+    let path = segments.path(base, SegmentFile::Art);
+    let at = |source| Error::io("read", &path, source);
+    let how = if repair { Open::Write } else { Open::Read };
+    let file = segments.open(base, SegmentFile::Art, how).map_err(at)?;
+    if let Err(error) = SegmentHeader::read(&*file, &path) {
+        report.tell(&path, 0, error.to_string(), false);
+    }
+    let (his_path, ovr_path) = (
+        segments.path(base, SegmentFile::His),
+        segments.path(base, SegmentFile::Ovr),
+    );
+    let ovr_map = map_whole(&**disk, &ovr_path);
+    let his_map = map_whole(&**disk, &his_path);
+    for (map, view) in [(&ovr_map, &ovr_path), (&his_map, &his_path)] {
+        if map.is_none() {
+            report.tell(view, 0, "it is missing", repair);
+        }
+    }
+    let mut views_bad = ovr_map.is_none() || his_map.is_none();
+    let empty = || file.map(0).map_err(at);
+    let ovr_map = ovr_map.map_or_else(empty, Ok)?;
+    let blocks: Vec<_> = overview::blocks(ovr_map.bytes()).collect();
+    let ovr_bad = blocks.iter().any(|block| !block.is_sound())
+        || blocks.iter().map(|block| block.bytes.len()).sum::<usize>() != ovr_map.bytes().len();
+    if ovr_bad {
+        report.tell(&ovr_path, 0, "a block of rows is damaged", repair);
+        views_bad = true;
+    }
+    let mut expected = Expected {
+        his_map: his_map.map_or_else(empty, Ok)?,
+        his_at: 0,
+        his_bad: None,
+        links: 0,
+    };
+    if !History::of_map(&expected.his_map).is_sound() {
+        expected.his_bad = Some(0);
+    }
+    let mut walk = Walk::new(&*file, SEGMENT_HEADER_BYTES, end).map_err(at)?;
+    let mut gaps = Vec::new();
+    let mut row = Vec::new();
+    let mut rows_bad = None;
+    while let Some(step) = walk.next().map_err(at)? {
+        match step {
+            Step::Gap { empty: true, .. } => report.holes += 1,
+            Step::Gap { from, to, .. } => gaps.push((from, to)),
+            Step::Record(_, record) if record.head.kind == Kind::Hole => report.holes += 1,
+            Step::Record(offset, record) => {
+                report.bytes += u64::from(record.head.length);
+                check_line(
+                    &path,
+                    (base, offset),
+                    &record,
+                    &mut expected,
+                    alive,
+                    &mut seen.given,
+                    report,
+                );
+                expected.links += kept_links(&record, alive);
+                if record.head.kind == Kind::Cancel
+                    && let Some((position, _)) = Cancels::parse_line(record.line())
+                {
+                    seen.cancels.insert(position, record.line().to_vec());
+                }
+                if record.head.kind == Kind::Article
+                    && !views_bad
+                    && !rows_agree(&blocks, offset, &record, alive, &mut row)
+                {
+                    rows_bad = rows_bad.or(Some(offset));
+                }
+            }
+        }
+    }
+    if let Some(offset) = rows_bad {
+        report.tell(
+            &ovr_path,
+            0,
+            format!("the rows of the article at byte {offset} of .art are not its own"),
+            repair,
+        );
+        views_bad = true;
+    }
+    let rows: u64 = blocks
+        .iter()
+        .flat_map(|block| block.groups())
+        .map(|group| {
+            // Of what has expired there may be rows or not.
+            let rows = group.range(0, u64::MAX);
+            rows.filter(|row| {
+                let position = Position(base + u64::from(row.record));
+                alive.is_in(group.name, row.number, position)
+            })
+            .count() as u64
+        })
+        .sum();
+    if !views_bad && rows != expected.links {
+        report.tell(
+            &ovr_path,
+            0,
+            format!("it has {rows} rows, .art tells of {}", expected.links),
+            repair,
+        );
+        views_bad = true;
+    }
+    if expected.his_bad.is_none() && !expected.finds(b"", alive) {
+        expected.his_bad = Some(expected.his_at);
+    }
+    if let Some(offset) = expected.his_bad {
+        report.tell(
+            &his_path,
+            offset,
+            "it does not hold the lines that .art tells of",
+            repair,
+        );
+        views_bad = true;
+    }
+    let exp_path = segments.path(base, SegmentFile::Exp);
+    if !views_bad
+        && !exceptions_agree(
+            &**disk,
+            &exp_path,
+            History::of_map(&expected.his_map),
+            alive,
+        )
+    {
+        report.tell(
+            &exp_path,
+            0,
+            "it does not hold the exceptions that .his tells of",
+            repair,
+        );
+        views_bad = true;
+    }
+    for (from, to) in gaps {
+        let bytes = to - from;
+        let what = match file.was_unreadable(from..to) {
+            true => format!("{bytes} bytes, of which the disk cannot read some"),
+            false => format!("{bytes} bytes are not a sound record"),
+        };
+        let history = History::of_map(&expected.his_map);
+        let lay_there = lying(history, base, walk.positions((from, to)));
+        let lost: Vec<_> = lay_there
+            .iter()
+            .filter(|line| !alive.is_dead(line))
+            .collect();
+        let what = if lost.is_empty() && !lay_there.is_empty() {
+            format!("{what}: only dead articles lay there, nothing is lost")
+        } else {
+            report.lost += 1;
+            let kept = match repair {
+                true => "; what is left of it is kept in bad/, feed it again",
+                false => "",
+            };
+            format!("{what}: {}{kept}", names_of(&lost))
+        };
+        let room = LOST_IDS_MAX.saturating_sub(report.lost_ids.len());
+        let ids = lost.iter().take(room).map(|line| line.id.to_vec());
+        report.lost_ids.extend(ids);
+        report.tell(&path, from, what, repair);
+        if repair {
+            repair::put_aside(&**disk, dir, &path, &*file, (from, to))?;
+            views_bad = true;
+        }
+    }
+    if walk.lost_its_table() {
+        report.tell(
+            &path,
+            0,
+            "the table that tells where its articles lie is damaged",
+            repair,
+        );
+        if repair {
+            repack::repack(segments, base, alive, None)?;
+        }
+    }
+    Ok(views_bad)
+}
+
+/// True when `.exp` has the lines of `.his` that belong there, but perhaps for those of dead articles.
+fn exceptions_agree(disk: &dyn Disk, path: &Path, his: History<'_>, alive: Visibility<'_>) -> bool {
+    let Some(exp) = map_whole(disk, path) else {
+        return false;
+    };
+    let mut wanted = Exceptions::default();
+    for line in his.text().split_inclusive(|&b| b == b'\n') {
+        look_at(&mut wanted, line);
+    }
+    let lines = |text| crate::history::lines(text).map(|(_, line)| line);
+    let there: HashSet<&[u8]> = lines(exp.bytes()).collect();
+    let wanted: HashSet<&[u8]> = lines(wanted.lines()).collect();
+    let is_dead = |line: &&[u8]| HistoryLine::parse(line).is_some_and(|line| alive.is_dead(&line));
+    let is_whole = exp.bytes().is_empty() || exp.bytes().ends_with(b"\n");
+    // Of a thinned history the lines are gone that some others came too early for.
+    is_whole
+        && wanted.difference(&there).all(is_dead)
+        && (his.is_compacted() || there.is_subset(&wanted))
+}
+
+/// The history lines of the articles at these positions of a segment.
+fn lying(his: History<'_>, base: u64, (from, to): (u64, u64)) -> Vec<HistoryLine<'_>> {
+    crate::history::lines(his.text())
+        .filter_map(|(_, line)| HistoryLine::parse(line))
+        .filter(|line| {
+            let offset = line.position.and_then(|at| at.0.checked_sub(base));
+            offset.is_some_and(|offset| (from..to).contains(&offset))
+        })
+        .collect()
+}
+
+/// Which articles were lost, the first of them by name.
+fn names_of(lost: &[&HistoryLine<'_>]) -> String {
+    let names: Vec<_> = lost
+        .iter()
+        .take(LOST_NAMED)
+        .map(|line| {
+            let (id, links) = [line.id, line.links]
+                .map(|bytes| String::from_utf8_lossy(bytes))
+                .into();
+            format!("{id} ({links})")
+        })
+        .collect();
+    match (names.as_slice(), lost.len().saturating_sub(names.len())) {
+        ([], _) => "an article was lost to damage".to_owned(),
+        (names, 0) => format!("lost to damage: {}", names.join(", ")),
+        (names, more) => format!("lost to damage: {} and {more} more", names.join(", ")),
+    }
+}
+
+/// A file, mapped; `None` if it cannot be opened.
+pub fn map_whole(disk: &dyn Disk, path: &Path) -> Option<MapRef> {
+    let file = disk.open(path, Open::Read).ok()?;
+    file.map(file.length().ok()?).ok()
+}
+
+fn check_line(
+    path: &Path,
+    (base, offset): (u64, u64),
+    record: &Record<'_>,
+    expected: &mut Expected,
+    alive: Visibility<'_>,
+    given: &mut HashMap<Vec<u8>, UsedNumbers>,
+    report: &mut Report,
+) {
+    if !record.head.kind.has_history_line() {
+        return;
+    }
+    report.lines += 1;
+    if !expected.finds(record.line(), alive) {
+        expected.his_bad = expected.his_bad.or(Some(expected.his_at));
+    }
+    let Some(line) = HistoryLine::parse(record.line()) else {
+        report.tell(path, offset, "its history line is garbled", false);
+        return;
+    };
+    if record.head.kind == Kind::Seen {
+        return;
+    }
+    report.articles += 1;
+    if line.position.map(|position| position.0) != Some(base + offset) {
+        report.tell(
+            path,
+            offset,
+            "its history line names another position",
+            false,
+        );
+    }
+    for (group, number) in line.links() {
+        let given = match given.get_mut(group) {
+            Some(given) => given,
+            None => given.entry(group.to_vec()).or_default(),
+        };
+        if !given.take(number) {
+            let group = String::from_utf8_lossy(group);
+            let twice = format!("{group}/{number} was given before");
+            report.tell(path, offset, twice, false);
+        }
+    }
+}
+
+/// Links under which an article can still be read.
+fn kept_links(record: &Record<'_>, alive: Visibility<'_>) -> u64 {
+    let line = HistoryLine::parse(record.line())
+        .filter(|line| record.head.kind == Kind::Article && alive.has(line));
+    line.map_or(0, |line| {
+        line.links()
+            .filter(|(group, number)| alive.expired.keeps(group, *number))
+            .count() as u64
+    })
+}
+
+fn rows_agree(
+    blocks: &[overview::Block<'_>],
+    offset: u64,
+    record: &Record<'_>,
+    alive: Visibility<'_>,
+    row: &mut Vec<u8>,
+) -> bool {
+    let Some(line) = HistoryLine::parse(record.line()) else {
+        return false;
+    };
+    if alive.is_dead(&line) {
+        return true;
+    }
+    row.clear();
+    push_row_of(row, record, line.id);
+    line.links().all(|(group, number)| {
+        !alive.expired.keeps(group, number)
+            || blocks.iter().any(|block| {
+                block
+                    .find(group)
+                    .and_then(|rows| rows.range(number, number).next())
+                    .is_some_and(|found| {
+                        let text = found
+                            .text
+                            .iter()
+                            .position(|&b| b == b'\t')
+                            .and_then(|tab| found.text.get(tab..));
+                        u64::from(found.record) == offset && text == Some(row.as_slice())
+                    })
+            })
+    })
+}

@@ -1,0 +1,291 @@
+//! The segments of a news directory: which there are, and how their files are opened. No other file knows where a segment lies.
+
+use std::ffi::OsStr;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use crate::Error;
+use crate::io::disk::{Disk, File, Open};
+use crate::io::map::MapRef;
+use crate::io::replace::{fresh_path, replace_unsynced};
+use crate::log::record::Record;
+use crate::log::segment::{SEGMENT_HEADER_BYTES, SegmentHeader};
+use crate::log::walk::{Step, Walk};
+
+/// The files of a segment.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum SegmentFile {
+    /// The articles: the source of the other three.
+    Art,
+    /// History lines.
+    His,
+    /// Overview rows.
+    Ovr,
+    /// History lines that expire decides one by one.
+    Exp,
+}
+
+impl SegmentFile {
+    /// All files of a segment.
+    pub const ALL: [SegmentFile; 4] = [
+        SegmentFile::Art,
+        SegmentFile::Ovr,
+        SegmentFile::Exp,
+        SegmentFile::His,
+    ];
+    /// The files that are derived from `.art`.
+    pub const DERIVED: [SegmentFile; 3] = [SegmentFile::His, SegmentFile::Ovr, SegmentFile::Exp];
+
+    /// The file name extension, without the dot.
+    pub fn suffix(self) -> &'static str {
+        match self {
+            SegmentFile::Art => "art",
+            SegmentFile::His => "his",
+            SegmentFile::Ovr => "ovr",
+            SegmentFile::Exp => "exp",
+        }
+    }
+}
+
+/// The action in an error about an unreadable derived file, with the remedy.
+pub const REMAKE: &str = "read (run `broadsheet fsck --repair` to make it again)";
+
+/// The segments of one news directory.
+#[derive(Debug, Clone)]
+pub struct Segments {
+    disk: Arc<dyn Disk>,
+    folder: PathBuf,
+}
+
+impl Segments {
+    /// The segments of the news directory `dir`. Nothing is opened yet.
+    pub fn of(disk: &Arc<dyn Disk>, dir: &Path) -> Segments {
+        Segments {
+            disk: disk.clone(),
+            folder: dir.join("segments"),
+        }
+    }
+
+    /// Like [`Segments::of`], but fails if `dir` is not a news directory.
+    pub fn find(disk: &Arc<dyn Disk>, dir: &Path) -> Result<Segments, Error> {
+        let segments = Segments::of(disk, dir);
+        match segments.folder.is_dir() {
+            true => Ok(segments),
+            false => Err(Error::NotANewsDirectory(dir.to_owned())),
+        }
+    }
+
+    /// The bases of all segments, ascending.
+    pub fn bases(&self) -> Result<Vec<u64>, Error> {
+        self.bases_with(&[SegmentFile::Art])
+    }
+
+    /// The bases of the segments that have one of these files, ascending. The history of a segment may outlive its articles.
+    pub fn bases_with(&self, files: &[SegmentFile]) -> Result<Vec<u64>, Error> {
+        let names = self
+            .disk
+            .list(&self.folder)
+            .map_err(|source| Error::io("list", &self.folder, source))?;
+        let base = |name: &PathBuf| {
+            let name = name.as_os_str();
+            files.iter().find_map(|file| base_of_file(name, *file))
+        };
+        let mut bases: Vec<u64> = names.iter().filter_map(base).collect();
+        bases.sort_unstable();
+        bases.dedup();
+        Ok(bases)
+    }
+
+    /// The path of a file of the segment at `base`, for messages and for a file that takes its place.
+    pub fn path(&self, base: u64, file: SegmentFile) -> PathBuf {
+        self.folder.join(format!("{base:020}.{}", file.suffix()))
+    }
+
+    /// The path of the folder, for messages.
+    pub fn folder(&self) -> &Path {
+        &self.folder
+    }
+
+    /// The disk that the segments lie on.
+    pub fn disk(&self) -> &Arc<dyn Disk> {
+        &self.disk
+    }
+
+    /// Opens a file of the segment at `base`.
+    pub fn open(&self, base: u64, file: SegmentFile, how: Open) -> io::Result<Box<dyn File>> {
+        self.disk.open(&self.path(base, file), how)
+    }
+
+    /// The length of a file of the segment at `base`, bytes.
+    pub fn length(&self, base: u64, file: SegmentFile) -> io::Result<u64> {
+        self.open(base, file, Open::Read)?.length()
+    }
+
+    /// Opens the `.art` file of the segment at `base` and reads its header.
+    pub fn open_art(&self, base: u64, how: Open) -> Result<(Box<dyn File>, SegmentHeader), Error> {
+        let path = self.path(base, SegmentFile::Art);
+        let file = self
+            .disk
+            .open(&path, how)
+            .map_err(|source| Error::io("read", &path, source))?;
+        let header = SegmentHeader::read(&*file, &path)?;
+        Ok((file, header))
+    }
+
+    /// Opens a derived file of a segment for reading. `None`: expire has removed the segment since its base was listed, so nothing is
+    /// known there any more. A derived file that is missing beside its `.art` is an error.
+    pub fn open_derived(
+        &self,
+        base: u64,
+        file: SegmentFile,
+    ) -> Result<Option<Box<dyn File>>, Error> {
+        let is_gone = |error: &io::Error| error.kind() == io::ErrorKind::NotFound;
+        match self.open(base, file, Open::Read) {
+            Ok(opened) => Ok(Some(opened)),
+            Err(source) if is_gone(&source) => {
+                match self.open(base, SegmentFile::Art, Open::Read) {
+                    Err(error) if is_gone(&error) => Ok(None),
+                    _ => Err(Error::io(REMAKE, &self.path(base, file), source)),
+                }
+            }
+            Err(source) => Err(Error::io(REMAKE, &self.path(base, file), source)),
+        }
+    }
+
+    /// Maps a derived file of a segment; an empty map if expire has removed the segment.
+    pub fn map_derived(&self, base: u64, file: SegmentFile) -> Result<MapRef, Error> {
+        let Some(opened) = self.open_derived(base, file)? else {
+            return Ok(MapRef::default());
+        };
+        opened
+            .length()
+            .and_then(|length| opened.map(length))
+            .map_err(|source| Error::io(REMAKE, &self.path(base, file), source))
+    }
+
+    /// Makes the files of a new segment, durably.
+    pub fn create(&self, header: SegmentHeader) -> Result<(), Error> {
+        // `.art` is the last one: the segment exists when its `.art` does.
+        for file in SegmentFile::DERIVED.into_iter().chain([SegmentFile::Art]) {
+            let path = self.path(header.base, file);
+            let at = |doing| {
+                let path = path.clone();
+                move |source| Error::io(doing, &path, source)
+            };
+            let opened = self.disk.open(&path, Open::Truncate).map_err(at("make"))?;
+            if file == SegmentFile::Art {
+                opened
+                    .write_at(&header.to_bytes(), 0)
+                    .map_err(at("write"))?;
+                opened.sync().map_err(at("sync"))?;
+            }
+        }
+        self.sync()
+    }
+
+    /// Writes a file of a segment anew, in the place of the old one. The folder is not synced: see [`Segments::sync`].
+    pub fn replace(
+        &self,
+        base: u64,
+        file: SegmentFile,
+        write: impl FnOnce(&dyn File) -> io::Result<()>,
+    ) -> Result<(), Error> {
+        replace_unsynced(&*self.disk, &self.path(base, file), write)
+    }
+
+    /// Removes a file of a segment, if it exists.
+    pub fn remove(&self, base: u64, file: SegmentFile) -> Result<(), Error> {
+        self.remove_if_there(&self.path(base, file))
+    }
+
+    /// Removes the files that an interrupted [`Segments::replace`] left.
+    pub fn remove_unfinished(&self, base: u64) -> Result<(), Error> {
+        let mut files = SegmentFile::ALL.into_iter();
+        files.try_for_each(|file| self.remove_if_there(&fresh_path(&self.path(base, file))))
+    }
+
+    fn remove_if_there(&self, path: &Path) -> Result<(), Error> {
+        match self.disk.remove(path) {
+            Err(source) if source.kind() != io::ErrorKind::NotFound => {
+                Err(Error::io("remove", path, source))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Waits until names that were added, replaced or removed are on the disk.
+    pub fn sync(&self) -> Result<(), Error> {
+        self.disk
+            .sync_directory(&self.folder)
+            .map_err(|source| Error::io("sync", &self.folder, source))
+    }
+
+    /// Bytes of the disk that the files of a segment take up.
+    pub fn allocated(&self, base: u64) -> u64 {
+        let files = SegmentFile::ALL.into_iter();
+        files
+            .filter_map(|file| self.open(base, file, Open::Read).ok()?.allocated().ok())
+            .sum()
+    }
+
+    /// Calls `each` for every sound record of a segment, with its offset.
+    pub fn each_record(
+        &self,
+        base: u64,
+        mut each: impl FnMut(u64, &Record<'_>),
+    ) -> Result<(), Error> {
+        let path = self.path(base, SegmentFile::Art);
+        let at = |doing| {
+            let path = path.clone();
+            move |source| Error::io(doing, &path, source)
+        };
+        let file = self.disk.open(&path, Open::Read).map_err(at("open"))?;
+        let mut walk = Walk::new(&*file, SEGMENT_HEADER_BYTES, u64::MAX).map_err(at("read"))?;
+        while let Some(step) = walk.next().map_err(at("read"))? {
+            if let Step::Record(offset, record) = step {
+                each(offset, &record);
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The base of the segment that a position belongs to; `bases` ascend. `None`: the position lies before all of them.
+pub fn base_of(bases: &[u64], position: u64) -> Option<u64> {
+    let after = bases.partition_point(|base| *base <= position);
+    bases.get(after.checked_sub(1)?).copied()
+}
+
+/// The base in the name of a file of one kind; `None` for any other name.
+fn base_of_file(name: &OsStr, file: SegmentFile) -> Option<u64> {
+    let digits = name
+        .to_str()?
+        .strip_suffix(file.suffix())?
+        .strip_suffix('.')?;
+    (digits.len() == 20 && digits.bytes().all(|b| b.is_ascii_digit()))
+        .then(|| digits.parse().ok())?
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::io::disk::RealDisk;
+
+    #[test]
+    fn a_segment_is_named_by_its_first_byte() {
+        let disk: Arc<dyn Disk> = Arc::new(RealDisk);
+        let segments = Segments::of(&disk, Path::new(""));
+        let path = segments.path(268_435_456, SegmentFile::Art);
+        assert_eq!(path.to_str(), Some("segments/00000000000268435456.art"));
+        assert_eq!(
+            base_of_file(path.file_name().unwrap(), SegmentFile::Art),
+            Some(268_435_456)
+        );
+        assert_eq!(
+            base_of_file(OsStr::new("00000000000268435456.his"), SegmentFile::Art),
+            None
+        );
+        assert_eq!(base_of_file(OsStr::new("x.art"), SegmentFile::Art), None);
+    }
+}

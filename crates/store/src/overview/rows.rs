@@ -1,0 +1,178 @@
+//! Rows that wait for the next block.
+
+use article::decimal;
+use hashbrown::HashTable;
+
+use crate::io::bytes::{put_u32, put_u64};
+use crate::overview::{BLOCK_HEADER_BYTES, MAGIC};
+
+/// Rows collected for one block.
+#[derive(Debug, Default)]
+pub struct Rows {
+    names: Vec<u8>,
+    groups: Vec<(u32, u32)>,
+    by_name: HashTable<u32>,
+    entries: Vec<Entry>,
+    text: Vec<u8>,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Entry {
+    group: u32,
+    text: u32,
+    text_length: u32,
+    record: u32,
+    number: u64,
+}
+
+impl Rows {
+    /// Adds one article: `push` appends its row (without number) to the text, `record` is the offset of its
+    /// record in `.art`.
+    pub fn add<'a>(
+        &mut self,
+        record: u32,
+        links: impl Iterator<Item = (&'a [u8], u64)>,
+        push: impl FnOnce(&mut Vec<u8>),
+    ) {
+        let text = self.text.len() as u32;
+        push(&mut self.text);
+        let text_length = self.text.len() as u32 - text;
+        for (name, number) in links {
+            let group = self.group(name);
+            self.entries.push(Entry {
+                group,
+                text,
+                text_length,
+                record,
+                number,
+            });
+        }
+    }
+
+    fn group(&mut self, name: &[u8]) -> u32 {
+        let Rows {
+            names,
+            groups,
+            by_name,
+            ..
+        } = self;
+        let of = |&group: &u32| {
+            let (start, length) = groups.get(group as usize).copied().unwrap_or_default();
+            names
+                .get(start as usize..(start + length) as usize)
+                .unwrap_or_default()
+        };
+        let hash = u64::from(crc32c::crc32c(name)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        if let Some(&found) = by_name.find(hash, |group| of(group) == name) {
+            return found;
+        }
+        let fresh = groups.len() as u32;
+        let rehash =
+            |group: &u32| u64::from(crc32c::crc32c(of(group))).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        by_name.insert_unique(hash, fresh, rehash);
+        groups.push((names.len() as u32, name.len() as u32));
+        names.extend_from_slice(name);
+        fresh
+    }
+
+    /// True when nothing was added.
+    pub fn is_empty(&self) -> bool {
+        self.entries.is_empty()
+    }
+
+    /// Bytes of rows collected, before they are multiplied by the cross-posts.
+    pub fn bytes(&self) -> usize {
+        self.text.len()
+    }
+
+    /// Forgets everything collected, keeping the memory.
+    pub fn clear(&mut self) {
+        self.names.clear();
+        self.groups.clear();
+        self.by_name.clear();
+        self.entries.clear();
+        self.text.clear();
+    }
+
+    fn name(&self, group: u32) -> &[u8] {
+        let (start, length) = self.groups.get(group as usize).copied().unwrap_or_default();
+        self.names
+            .get(start as usize..(start + length) as usize)
+            .unwrap_or_default()
+    }
+
+    /// Appends the block to `out` and forgets the rows.
+    pub fn build(&mut self, out: &mut Vec<u8>) {
+        let mut order: Vec<u32> = (0..self.groups.len() as u32).collect();
+        order.sort_unstable_by(|&a, &b| self.name(a).cmp(self.name(b)));
+        let mut rank = vec![0u32; order.len()];
+        for (place, &group) in (0..).zip(&order) {
+            if let Some(rank) = rank.get_mut(group as usize) {
+                *rank = place;
+            }
+        }
+        let mut entries = std::mem::take(&mut self.entries);
+        for entry in &mut entries {
+            entry.group = rank.get(entry.group as usize).copied().unwrap_or_default();
+        }
+        entries.sort_unstable_by_key(|entry| (entry.group, entry.number));
+
+        let start = out.len();
+        out.resize(start + BLOCK_HEADER_BYTES, 0);
+        let mut first = 0;
+        let mut name_at = 0u32;
+        for (place, &group) in (0u32..).zip(&order) {
+            let length = self.name(group).len() as u32;
+            let rest = entries.get(first..).unwrap_or_default();
+            let count = rest.partition_point(|entry| entry.group <= place);
+            for number in [name_at, length, first as u32, count as u32] {
+                out.extend_from_slice(&number.to_le_bytes());
+            }
+            name_at += length;
+            first += count;
+        }
+        let mut row_at = 0u32;
+        for entry in &entries {
+            out.extend_from_slice(&entry.number.to_le_bytes());
+            out.extend_from_slice(&row_at.to_le_bytes());
+            out.extend_from_slice(&entry.record.to_le_bytes());
+            row_at += digits(entry.number) + entry.text_length;
+        }
+        for &group in &order {
+            out.extend_from_slice(self.name(group));
+        }
+        for entry in &entries {
+            decimal::push(out, entry.number);
+            let from = entry.text as usize;
+            out.extend_from_slice(
+                self.text
+                    .get(from..from + entry.text_length as usize)
+                    .unwrap_or_default(),
+            );
+        }
+        let counts = (order.len() as u32, entries.len() as u32, name_at);
+        entries.clear();
+        self.entries = entries;
+        self.clear();
+        close_block(out.get_mut(start..).unwrap_or_default(), counts);
+    }
+}
+
+fn digits(number: u64) -> u32 {
+    number.checked_ilog10().unwrap_or(0) + 1
+}
+
+fn close_block(block: &mut [u8], (groups, entries, names): (u32, u32, u32)) {
+    let length = block.len() as u64;
+    put_header(block, length, groups, entries, names);
+    let sum = crc32c::crc32c(block.get(8..).unwrap_or_default());
+    put_u32(block, 4, sum);
+}
+
+pub fn put_header(block: &mut [u8], length: u64, groups: u32, entries: u32, names: u32) {
+    put_u32(block, 0, MAGIC);
+    put_u64(block, 8, length);
+    put_u32(block, 16, groups);
+    put_u32(block, 20, entries);
+    put_u32(block, 24, names);
+}

@@ -1,0 +1,125 @@
+//! The active table as the log describes it.
+
+use std::path::Path;
+
+use article::decimal;
+use groups::{Active, AddGroupError, Flag};
+
+use crate::Error;
+use crate::history::HistoryLine;
+use crate::log::record::{Kind, Record};
+use crate::log::segments::Segments;
+
+/// The active table as the log tells it: the last whole copy, then every change and every number since.
+pub fn rebuild_active(segments: &Segments, dir: &Path) -> Result<Active, Error> {
+    let mut table = None;
+    let mut from = 0;
+    let bases = segments.bases()?;
+    for (place, &base) in bases.iter().enumerate().rev() {
+        let mut has_copy = false;
+        segments.each_record(base, |_, record| {
+            has_copy |= record.head.kind == Kind::Active
+        })?;
+        if has_copy {
+            from = place;
+            break;
+        }
+    }
+    for &base in bases.get(from..).unwrap_or_default() {
+        segments.each_record(base, |_, record| match (record.head.kind, &mut table) {
+            (Kind::Active, _) => {
+                table = Active::parse(record.line().to_vec()).ok().or(table.take())
+            }
+            (_, Some(table)) => apply_to_active(table, record),
+            _ => {}
+        })?;
+    }
+    table.ok_or_else(|| Error::Active {
+        path: dir.join("active"),
+        what:
+            "missing, and the log has no copy of it: give one with `broadsheet init --active FILE`"
+                .into(),
+    })
+}
+
+pub fn apply_to_active(table: &mut Active, record: &Record<'_>) {
+    match record.head.kind {
+        Kind::Article => raise_high_marks(table, record.line()),
+        Kind::LowMarks => apply_low_marks(table, record.line()),
+        Kind::Group => apply_group_line(table, record.line()),
+        Kind::Seen
+        | Kind::Cancel
+        | Kind::Active
+        | Kind::PendingCancel
+        | Kind::Pad
+        | Kind::Relocation
+        | Kind::Hole => {}
+    }
+}
+
+/// Raises high marks to the numbers of a history line.
+pub fn raise_high_marks(table: &mut Active, line: &[u8]) {
+    let Some(line) = HistoryLine::parse(line) else {
+        return;
+    };
+    for (name, number) in line.links() {
+        if let Some(id) = table.find(name)
+            && table.high(id) < number
+        {
+            table.set_high(id, number);
+        }
+    }
+}
+
+/// Raises low marks from lines of `group low` or `group cut low`; other lines are for [`crate::ExpiryState`].
+pub fn apply_low_marks(table: &mut Active, text: &[u8]) {
+    for line in text.split(|&b| b == b'\n') {
+        let mut words = line.split(|&b| b == b' ');
+        let (Some(name), Some(cut)) = (words.next(), words.next().and_then(decimal::parse)) else {
+            continue;
+        };
+        let low = words.next().and_then(decimal::parse).unwrap_or(cut);
+        if let Some(id) = table.find(name)
+            && table.low(id) < low
+        {
+            table.set_low(id, low);
+        }
+    }
+}
+
+/// Applies a change of a group, in the words of its record.
+pub fn apply_group_line(table: &mut Active, text: &[u8]) {
+    let text = text.strip_suffix(b"\n").unwrap_or(text);
+    // A change that cannot be made again (the group is there, or gone) was made by hand meanwhile.
+    if let Some(name) = text.strip_prefix(b"- ") {
+        let _ = apply_group(table, name, (0, 1), None);
+    } else if let Some(line) = text.strip_prefix(b"+ ") {
+        let Ok(one) = Active::parse([line, b"\n"].concat()) else {
+            return;
+        };
+        for id in one.ids() {
+            let _ = apply_group(
+                table,
+                one.name(id),
+                (one.high(id), one.low(id)),
+                Some(one.flag(id)),
+            );
+        }
+    }
+}
+
+/// Adds a group with its numbers, or changes the flag of one that is there; without a flag, removes it. Doing it
+/// twice changes nothing.
+pub fn apply_group(
+    table: &mut Active,
+    name: &[u8],
+    (high, low): (u64, u64),
+    flag: Option<Flag<'_>>,
+) -> Result<(), AddGroupError> {
+    match (table.find(name), flag) {
+        (Some(id), Some(flag)) => table.set_flag(id, flag),
+        (Some(id), None) => table.remove(id),
+        (None, Some(flag)) => table.add_numbered(name, high, low, flag).map(drop),
+        (None, None) => Ok(()),
+    }
+}

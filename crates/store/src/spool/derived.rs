@@ -1,0 +1,231 @@
+//! The derived files of the current segment, and what waits in them for the next commit.
+
+use std::path::Path;
+
+use crate::history::cancels::Cancels;
+use crate::history::exceptions::Exceptions;
+use crate::index::watermark::Watermark;
+use crate::io::append_file::AppendFile;
+use crate::io::disk::{Disk, Open};
+use crate::io::map::MapRef;
+use crate::io::replace::replace;
+use crate::log::segment::SegmentHeader;
+use crate::log::segments::{SegmentFile, Segments};
+use crate::overview;
+use crate::overview::merge::merge;
+use crate::overview::rows::Rows;
+use crate::{Error, Expires, Position};
+
+/// The views derived from `.art`: written at each commit, synced only at a checkpoint.
+#[derive(Debug)]
+pub struct Derived {
+    /// History lines.
+    pub his: AppendFile,
+    his_map: MapRef,
+    his_pending: Vec<u8>,
+    /// Overview rows.
+    pub ovr: AppendFile,
+    /// Rows of the next block.
+    pub rows: Rows,
+    block: Vec<u8>,
+    /// Cancelled articles.
+    pub cancels: AppendFile,
+    cancels_pending: Vec<u8>,
+    /// The same, in core.
+    pub cancelled: Cancels,
+    /// History lines that expire decides one by one.
+    pub exp: AppendFile,
+    exceptions: Exceptions,
+}
+
+impl Derived {
+    /// Opens the views of the segment at `mark.base` and cuts them to the mark.
+    pub fn open(
+        segments: &Segments,
+        dir: &Path,
+        header: SegmentHeader,
+        mark: &Watermark,
+    ) -> Result<Derived, Error> {
+        let disk = &**segments.disk();
+        let view = |view| segments.path(header.base, view);
+        let his = AppendFile::open(disk, view(SegmentFile::His), Open::Create, mark.his_end)?;
+        let ovr = AppendFile::open(disk, view(SegmentFile::Ovr), Open::Create, mark.ovr_end)?;
+        let cancels = AppendFile::open(disk, dir.join("cancels"), Open::Create, mark.cancels_end)?;
+        let exp = AppendFile::open(disk, view(SegmentFile::Exp), Open::Create, mark.exp_end)?;
+        let his_map = his
+            .file
+            .map(header.span)
+            .map_err(|source| Error::io("map", &his.path, source))?;
+        let mut text = vec![0; mark.cancels_end as usize];
+        let read = cancels
+            .file
+            .read_at(&mut text, 0)
+            .map_err(|source| Error::io("read", &cancels.path, source))?;
+        text.truncate(read);
+        Ok(Derived {
+            his,
+            his_map,
+            his_pending: Vec::new(),
+            ovr,
+            rows: Rows::default(),
+            block: Vec::new(),
+            cancels,
+            cancels_pending: Vec::new(),
+            cancelled: Cancels::parse(&text),
+            exp,
+            exceptions: Exceptions::after(mark.newest),
+        })
+    }
+
+    /// Cuts off what lies beyond the ends.
+    pub fn cut(&mut self) -> Result<(), Error> {
+        for append in [
+            &mut self.his,
+            &mut self.ovr,
+            &mut self.cancels,
+            &mut self.exp,
+        ] {
+            if append.length()? != append.end {
+                let end = append.end;
+                append.cut(end)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Offset in `.his` of the next line.
+    pub fn next_line(&self) -> u64 {
+        self.his.end + self.his_pending.len() as u64
+    }
+
+    /// Adds a history line (newline included).
+    pub fn push_line(&mut self, line: &[u8]) {
+        self.his_pending.extend_from_slice(line);
+    }
+
+    /// Adds the history line of an article (newline included) that arrived then, with that Expires.
+    pub fn push_filed(&mut self, line: &[u8], arrival: i64, expires: Expires<'_>) {
+        self.push_line(line);
+        self.exceptions.look_at(line, arrival, expires);
+    }
+
+    /// The latest arrival among the articles without Expires, as the mark keeps it.
+    pub fn newest(&self) -> u64 {
+        self.exceptions.newest()
+    }
+
+    /// The text from an offset in `.his` on, written or still waiting. `None`: beyond the end.
+    pub fn text_at(&self, offset: u64) -> Option<&[u8]> {
+        match offset.checked_sub(self.his.end) {
+            None => self
+                .his_map
+                .bytes()
+                .get(offset as usize..self.his.end as usize),
+            Some(waiting) => self.his_pending.get(waiting as usize..),
+        }
+    }
+
+    /// Every history line of this segment, waiting ones included, with its offset.
+    pub fn lines(&self) -> impl Iterator<Item = (u64, &[u8])> {
+        let written = self
+            .his_map
+            .bytes()
+            .get(..self.his.end as usize)
+            .unwrap_or_default();
+        let start = self.his.end;
+        let waiting = crate::history::lines(&self.his_pending)
+            .map(move |(offset, line)| (start + offset, line));
+        crate::history::lines(written).chain(waiting)
+    }
+
+    /// Adds a cancel.
+    pub fn push_cancel(&mut self, position: Position, id: &[u8]) {
+        if self.cancelled.insert(position) {
+            Cancels::push_line(&mut self.cancels_pending, position, id);
+        }
+    }
+
+    /// Takes up a file of cancels that was put in the place of the old one. None may wait.
+    pub fn adopt_cancels(&mut self, disk: &dyn Disk, text: &[u8]) -> Result<(), Error> {
+        let path = self.cancels.path.clone();
+        self.cancels = AppendFile::open(disk, path, Open::Write, text.len() as u64)?;
+        self.cancelled = Cancels::parse(text);
+        Ok(())
+    }
+
+    /// Writes everything that waits: a write a file, no sync.
+    pub fn flush(&mut self) -> Result<(), Error> {
+        self.his.append(&self.his_pending)?;
+        self.his_pending.clear();
+        if !self.rows.is_empty() {
+            self.block.clear();
+            self.rows.build(&mut self.block);
+            self.ovr.append(&self.block)?;
+        }
+        self.cancels.append(&self.cancels_pending)?;
+        self.cancels_pending.clear();
+        self.exp.append(self.exceptions.lines())?;
+        self.exceptions.clear();
+        Ok(())
+    }
+
+    /// Bytes waiting.
+    pub fn pending_bytes(&self) -> usize {
+        self.his_pending.len() + self.rows.bytes()
+    }
+
+    /// Waits until all that was written is on the disk.
+    pub fn sync(&self) -> Result<(), Error> {
+        self.his.sync()?;
+        self.ovr.sync()?;
+        self.exp.sync()?;
+        self.cancels.sync()
+    }
+
+    /// True when whole blocks fill `.ovr` up to `end`. (They do not when the blocks were merged and the program
+    /// was killed before that was marked.)
+    pub fn overview_ends_at(&self, end: u64) -> Result<bool, Error> {
+        if self.ovr.length()? < end {
+            return Ok(false);
+        }
+        let map = self
+            .ovr
+            .file
+            .map(end)
+            .map_err(|source| Error::io("map", &self.ovr.path, source))?;
+        Ok(overview::blocks(map.bytes())
+            .map(|block| block.bytes.len() as u64)
+            .sum::<u64>()
+            == end)
+    }
+
+    /// Merges the blocks of `.ovr` into one, in place of the old file.
+    pub fn merge_overview(&mut self, disk: &dyn Disk) -> Result<(), Error> {
+        merge_overview(disk, &self.ovr.path, self.ovr.end)?;
+        let path = self.ovr.path.clone();
+        self.ovr = AppendFile::open(disk, path, Open::Write, 0)?;
+        self.ovr.end = self.ovr.length()?;
+        Ok(())
+    }
+}
+
+/// Merges the blocks of an `.ovr` file into one, under a temporary name first, durably.
+pub fn merge_overview(disk: &dyn Disk, path: &Path, end: u64) -> Result<(), Error> {
+    let at = |doing| move |source| Error::io(doing, path, source);
+    let old = disk.open(path, Open::Read).map_err(at("open"))?;
+    let map = old.map(end).map_err(at("map"))?;
+    if overview::blocks(map.bytes()).nth(1).is_none() {
+        return Ok(());
+    }
+    let mut sound = 0;
+    overview::blocks(map.bytes())
+        .take_while(|block| block.is_sound())
+        .for_each(|block| sound += block.bytes.len() as u64);
+    if sound != end {
+        // What is damaged stays as it is, so that checksums tell, and fsck makes the file again from .art.
+        return Ok(());
+    }
+    replace(disk, path, |fresh| {
+        merge(map.bytes(), |offset, piece| fresh.write_at(piece, offset)).map(drop)
+    })
+}

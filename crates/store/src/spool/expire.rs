@@ -1,0 +1,112 @@
+//! The writer takes over what expire decided, in milliseconds.
+
+use crate::Error;
+use crate::expiry::decision::ExpiryDecision;
+use crate::expiry::state::{ExpiryState, push_cut, push_link};
+use crate::log::record::Kind;
+use crate::reclaim::unreclaimed;
+use crate::spool::active_from_log::apply_low_marks;
+use crate::spool::{Committed, Spool};
+
+/// Lines of one record of expire, bytes: what fits in the smallest segment with room to spare.
+pub const PIECE_BYTES: usize = 128 << 10;
+
+impl Spool {
+    /// What has expired so far.
+    pub fn expired(&self) -> Result<&ExpiryState, Error> {
+        self.expired.state()
+    }
+
+    /// Takes over what a run of expire decided, raises the low marks, and commits. From then on the articles are gone; their
+    /// space is given back later ([`crate::reclaim`]).
+    pub fn expire(&mut self, expiry: &ExpiryDecision) -> Result<Committed, Error> {
+        self.check_cuts(&expiry.cuts)?;
+        if !expiry.touched.is_empty() {
+            let added = unreclaimed::add(&*self.disk, &self.dir, &expiry.touched);
+            if let Err(error) = added {
+                // Without the file all segments are looked at. On a full disk that is all that can be done.
+                unreclaimed::forget(&*self.disk, &self.dir).map_err(|_| error)?;
+            }
+        }
+        // Whatever part of this an interruption leaves in the log, nothing goes that should stay: what survives comes
+        // before the cut that would take it.
+        let mut text = Vec::new();
+        for (group, number) in &expiry.survivors {
+            push_link(&mut text, b'+', group, *number);
+            self.log_when_long(&mut text)?;
+        }
+        self.log_lines(&mut text)?;
+        let told = match expiry.removes_nothing() {
+            // Nobody asks: the loops below have nothing to do.
+            true => ExpiryState::fresh(),
+            false => self.expired.state()?.after(expiry),
+        };
+        for (group, _) in &expiry.cuts {
+            push_cut(&mut text, group, told.cut(group), told.low(group));
+            self.log_when_long(&mut text)?;
+        }
+        for (group, number) in &expiry.gone {
+            push_link(&mut text, b'-', group, *number);
+            self.log_when_long(&mut text)?;
+        }
+        let mut last: &[u8] = b"";
+        for (group, _) in &expiry.gone {
+            if last != group.as_slice() {
+                // The low mark may have been one of those.
+                push_cut(&mut text, group, told.cut(group), told.low(group));
+                self.log_when_long(&mut text)?;
+            }
+            last = group;
+        }
+        if let Some(time) = expiry.forget_before {
+            text.extend_from_slice(b"/expired/ ");
+            article::decimal::push_signed(&mut text, time);
+            text.push(b'\n');
+        }
+        self.log_lines(&mut text)?;
+        for (group, position) in &expiry.settled {
+            self.expired.state_mut()?.settle(group, *position);
+        }
+        if self.pending_bytes() == 0 {
+            self.expired.flush()?;
+        }
+        self.commit()
+    }
+
+    /// No cut may lie above the next number: articles to come would be gone before they came.
+    fn check_cuts(&self, cuts: &[(Vec<u8>, u64)]) -> Result<(), Error> {
+        let table = &self.active.table;
+        for (group, cut) in cuts {
+            if let Some(id) = table.find(group)
+                && *cut > table.high(id).saturating_add(1)
+            {
+                return Err(Error::Damaged {
+                    path: self.segments.folder().to_owned(),
+                    offset: 0,
+                    what: "an overview row has a number that active never gave",
+                });
+            }
+        }
+        Ok(())
+    }
+
+    fn log_when_long(&mut self, text: &mut Vec<u8>) -> Result<(), Error> {
+        if text.len() < PIECE_BYTES {
+            return Ok(());
+        }
+        self.log_lines(text)
+    }
+
+    /// Logs lines and makes them count.
+    pub(crate) fn log_lines(&mut self, text: &mut Vec<u8>) -> Result<(), Error> {
+        if text.is_empty() {
+            return Ok(());
+        }
+        self.make_room(text.len() as u64 + 256)?;
+        self.log_text(Kind::LowMarks, text);
+        self.expired.state_mut()?.apply(text);
+        apply_low_marks(&mut self.active.table, text);
+        text.clear();
+        Ok(())
+    }
+}

@@ -1,0 +1,97 @@
+//! Groups that are added, changed and removed.
+
+use groups::Flag;
+
+use crate::Error;
+use crate::log::record::Kind;
+use crate::log::segments::SegmentFile;
+use crate::overview::{self, Block};
+use crate::spool::active_from_log::apply_group;
+use crate::spool::{SNAPSHOT_PART, Spool};
+
+impl Spool {
+    /// Adds a group, or changes its flag. Waits for the next commit.
+    pub fn set_group(&mut self, name: &[u8], flag: Flag<'_>) -> Result<(), Error> {
+        self.set_groups(&[(name, flag)])
+    }
+
+    /// As [`Spool::set_group`] for several groups: what lies on the disk is looked through once for all of them.
+    pub fn set_groups(&mut self, groups: &[(&[u8], Flag<'_>)]) -> Result<(), Error> {
+        let is_fresh = |name: &[u8]| self.active.table.find(name).is_none();
+        let mut highs: Vec<(&[u8], u64)> = groups
+            .iter()
+            .filter(|(name, _)| is_fresh(name))
+            .map(|(name, _)| (*name, 0))
+            .collect();
+        if !highs.is_empty() {
+            // They may have been there before: their numbers are not given again.
+            self.commit()?;
+            self.each_block(|block| {
+                for (name, high) in &mut highs {
+                    let rows = block.find(name);
+                    *high = rows.map_or(*high, |rows| rows.last_number().max(*high));
+                }
+            })?;
+        }
+        for (name, flag) in groups {
+            let known = highs.iter().find(|(fresh, _)| fresh == name);
+            let high = match known {
+                Some((_, high)) => self.expired.state()?.highest(name).max(*high),
+                None => 0,
+            };
+            self.log_group(name, *flag, high)?;
+        }
+        Ok(())
+    }
+
+    fn log_group(&mut self, name: &[u8], flag: Flag<'_>, high: u64) -> Result<(), Error> {
+        self.make_room((name.len() + 512) as u64)?;
+        apply_group(&mut self.active.table, name, (high, 1), Some(flag))?;
+        let table = &self.active.table;
+        let Some(id) = table.find(name) else {
+            return Ok(());
+        };
+        let mut text = [b"+ ", name, b" "].concat();
+        article::decimal::push(&mut text, table.high(id));
+        text.push(b' ');
+        article::decimal::push(&mut text, table.low(id));
+        text.push(b' ');
+        flag.push(&mut text);
+        text.push(b'\n');
+        self.log_text(Kind::Group, &text);
+        Ok(())
+    }
+
+    /// Removes a group from active. Its articles stay until they expire. Waits for the next commit.
+    pub fn remove_group(&mut self, name: &[u8]) -> Result<(), Error> {
+        self.make_room((name.len() + 512) as u64)?;
+        apply_group(&mut self.active.table, name, (0, 1), None)?;
+        self.log_text(Kind::Group, &[b"- ", name, b"\n"].concat());
+        Ok(())
+    }
+
+    /// Every block of overview rows of every segment. Rows that wait for a commit are not among them.
+    pub(crate) fn each_block(&self, mut each: impl FnMut(&Block<'_>)) -> Result<(), Error> {
+        for base in self.segments.bases()? {
+            let map = self.segments.map_derived(base, SegmentFile::Ovr)?;
+            overview::blocks(map.bytes()).for_each(|block| each(&block));
+            if let Some(offset) = map.unreadable_from() {
+                let path = self.segments.path(base, SegmentFile::Ovr);
+                return Err(Error::unreadable(&path, offset));
+            }
+        }
+        Ok(())
+    }
+
+    /// Logs the whole active file, so that a rebuild need not go back beyond this segment.
+    pub(crate) fn log_active(&mut self) {
+        if !self.active.table.bad_lines().is_empty() {
+            // The last good copy is what a repair needs.
+            return;
+        }
+        let image = self.active.table.image().to_vec();
+        if (image.len() as u64) < self.art.header.span / SNAPSHOT_PART {
+            self.log_text(Kind::Active, &image);
+        }
+    }
+}

@@ -1,0 +1,47 @@
+//! The settings of the store.
+
+use std::time::Duration;
+
+/// When an article counts as filed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Durability {
+    /// After a commit of its own.
+    Each,
+    /// After the commit it belongs to: one fdatasync for many.
+    #[default]
+    Commit,
+    /// When the system has it in core: a power cut may lose it, a killed program does not.
+    None,
+}
+
+/// How the store works.
+#[derive(Debug, Clone, Copy)]
+pub struct Options {
+    /// When an article counts as filed.
+    pub durability: Durability,
+    /// A segment is sealed before it grows beyond this, bytes. 1 MiB to 2 GiB.
+    pub segment_bytes: u64,
+    /// Derived files are synced each time the log grew by this, bytes: bounds the replay after a power cut.
+    pub checkpoint_bytes: u64,
+    /// How long to wait for the lock; `None`: for ever.
+    pub patience: Option<Duration>,
+    /// Go on where articles were lost by damage, as `fsck --repair` does; else opening fails and says so.
+    pub repair: bool,
+}
+
+impl Default for Options {
+    fn default() -> Options {
+        Options {
+            durability: Durability::Commit,
+            segment_bytes: 256 << 20,
+            checkpoint_bytes: 64 << 20,
+            patience: None,
+            repair: false,
+        }
+    }
+}
+
+/// Smallest segment, bytes.
+pub const SEGMENT_BYTES_MIN: u64 = 1 << 20;
+/// Largest segment, bytes: offsets in it are 32 bits.
+pub const SEGMENT_BYTES_MAX: u64 = 2 << 30;

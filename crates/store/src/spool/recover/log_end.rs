@@ -1,0 +1,86 @@
+//! Where the committed records of a segment end: a torn commit is told from damage.
+
+use std::path::Path;
+
+use crate::Error;
+use crate::io::disk::File;
+use crate::log::record::Kind;
+use crate::log::walk::{Step, Walk};
+use crate::spool::Spool;
+
+impl Spool {
+    /// Where the committed records of a segment end. A gap with a later commit behind it is damage and stays (fsck
+    /// tells of it); a gap that no later commit follows is a commit that was torn, and ends the log. Up to `whole` it was whole once.
+    pub(super) fn sound_end(
+        &mut self,
+        file: &dyn File,
+        last: bool,
+        whole: u64,
+    ) -> Result<u64, Error> {
+        let path = self.art.append.path.clone();
+        let at = |source| Error::io("read", &path, source);
+        let mut walk = Walk::new(file, self.art.append.end, u64::MAX).map_err(at)?;
+        let mut end = self.art.append.end;
+        let mut torn_from = None;
+        let mut commit = None;
+        while let Some(step) = walk.next().map_err(at)? {
+            match step {
+                // Behind what the disk cannot read lies what was whole once; a torn commit can be read.
+                Step::Gap { from, to, .. } if file.was_unreadable(from..to) => {
+                    end = to;
+                    self.notices.push(damage_notice(&path, from));
+                }
+                Step::Gap { from, to, empty } if from < whole => {
+                    // Whether or not a later commit tells so.
+                    end = to.min(whole);
+                    if !empty {
+                        self.notices.push(damage_notice(&path, from));
+                    }
+                }
+                Step::Gap { from, .. } => torn_from = torn_from.or(Some(from)),
+                // Laid over damage by fsck.
+                Step::Record(offset, record)
+                    if record.head.kind == Kind::Pad && record.head.commit_sequence == 0 =>
+                {
+                    end = offset + u64::from(record.head.length);
+                }
+                Step::Record(offset, record) => {
+                    let commit_start = offset.saturating_sub(u64::from(record.head.commit_back));
+                    if torn_from.is_some_and(|from| commit_start <= from) {
+                        continue;
+                    }
+                    // Left over from an attempt that failed and was made again at the same place.
+                    if commit.is_some_and(|(start, commit_sequence)| {
+                        start == commit_start && commit_sequence != record.head.commit_sequence
+                    }) {
+                        torn_from = torn_from.or(Some(offset));
+                        continue;
+                    }
+                    commit = Some((commit_start, record.head.commit_sequence));
+                    if let Some(from) = torn_from.take() {
+                        self.notices.push(damage_notice(&path, from));
+                    }
+                    end = offset + u64::from(record.head.length);
+                }
+            }
+        }
+        // A sealed segment is whole: what cannot be read there is damage, not a torn commit.
+        Ok(if last {
+            end
+        } else {
+            file.length().map_err(at)?
+        })
+    }
+}
+
+/// True of what [`damage_notice`] tells.
+pub fn is_damage_notice(notice: &str) -> bool {
+    notice.ends_with(": run `broadsheet fsck`")
+}
+
+pub fn damage_notice(path: &Path, from: u64) -> String {
+    format!(
+        "{} is damaged at byte {from}: run `broadsheet fsck`",
+        path.display()
+    )
+}

@@ -1,0 +1,263 @@
+//! The replay: derived files and states learn the part of the log that they lack.
+
+use crate::history::HistoryLine;
+use crate::history::cancels::Cancels;
+use crate::history::sealed::SealedHistory;
+use crate::index::watermark::Watermark;
+use crate::index::{self, Index};
+use crate::io::append_file::renew;
+use crate::io::disk::Open;
+use crate::log::record::{Kind, Record};
+use crate::log::segments::SegmentFile;
+use crate::log::walk::{Step, Walk};
+use crate::overview::row::push_row_of;
+use crate::spool::Spool;
+use crate::spool::active_from_log::apply_to_active;
+use crate::spool::derived::Derived;
+use crate::spool::recover::open_art;
+use crate::spool::recover::start::{Known, Start};
+use crate::{Error, Position};
+
+/// Derived lines and rows are written out each time this many bytes of them wait during a replay.
+const REPLAY_PIECE_BYTES: usize = 8 << 20;
+
+impl Spool {
+    /// Replays what the derived files lack, through all later segments.
+    pub(super) fn catch_up(&mut self, mut start: Start) -> Result<(), Error> {
+        if start.sure && self.ends_agree()? {
+            return Ok(());
+        }
+        let mut from = start.mark;
+        let length = self.art.append.length()?;
+        if length < from.art_end {
+            if !self.options.repair {
+                let path = self.art.append.path.clone();
+                return Err(Error::Damaged {
+                    path,
+                    offset: length,
+                    what: "it ends before what was committed to it",
+                });
+            }
+            self.notices.push(format!(
+                "{} lost its tail from byte {length} on",
+                self.art.append.path.display()
+            ));
+            from = Watermark {
+                cancels_end: from.cancels_end,
+                ..Start::at(from.base).mark
+            };
+            start.anew |= start.sure;
+        }
+        if self.derived.his.length()? < from.his_end
+            || self.derived.exp.length()? < from.exp_end
+            || !self.derived.overview_ends_at(from.ovr_end)?
+        {
+            self.notices.push(format!(
+                "the views of segment {:020} did not fit: made again from .art",
+                from.base
+            ));
+            from = Watermark {
+                cancels_end: from.cancels_end,
+                ..Start::at(from.base).mark
+            };
+            start.anew |= start.sure;
+        }
+        let cancels_known =
+            start.cancels_known && self.derived.cancels.length()? >= from.cancels_end;
+        if !cancels_known {
+            from.cancels_end = 0;
+        }
+        if start.anew {
+            self.begin_anew(&from)?;
+        }
+        self.derived = Derived::open(&self.segments, &self.dir, self.art.header, &from)?;
+        if !cancels_known {
+            if start.cancels_known {
+                self.notices
+                    .push("cancels had lost its tail: made again from the log".into());
+            }
+            self.collect_cancels()?;
+        }
+        self.art.append.end = from.art_end;
+        let bases: Vec<u64> = self
+            .segments
+            .bases()?
+            .into_iter()
+            .filter(|&base| base > from.base)
+            .collect();
+        let mut articles = self.replay(bases.is_empty(), start.in_segment(from.base))?;
+        for (place, &base) in bases.iter().enumerate() {
+            self.derived.merge_overview(&*self.disk)?;
+            self.derived.sync()?;
+            let cancels_end = self.derived.cancels.end;
+            let mark = Watermark {
+                cancels_end,
+                ..Start::at(base).mark
+            };
+            self.art = open_art(&self.segments, &mark, self.options)?;
+            self.derived = Derived::open(&self.segments, &self.dir, self.art.header, &mark)?;
+            self.sealed = SealedHistory::new(&self.segments, base);
+            articles += self.replay(place + 1 == bases.len(), start.in_segment(base))?;
+        }
+        self.pending_cancels.finish_replay(start.anew)?;
+        if !start.sure {
+            // Where a number in it did not change it may still not be on the disk.
+            self.active.rewrite()?;
+        }
+        // A file put in its place just before the interruption may not be there for good yet.
+        self.segments.sync()?;
+        self.disk
+            .sync_directory(&self.dir)
+            .map_err(|source| Error::io("sync", &self.dir, source))?;
+        self.publish()?;
+        self.checkpoint()?;
+        if !self.index.is_placed() {
+            self.index.publish(&*self.disk)?;
+        }
+        self.taken_up = articles;
+        if articles > 0 {
+            self.notices.push(format!(
+                "{articles} articles were taken up again from the log after an interruption"
+            ));
+        }
+        Ok(())
+    }
+
+    /// Puts new files in the place of the views of the segment, and begins a new index.
+    fn begin_anew(&mut self, from: &Watermark) -> Result<(), Error> {
+        for file in SegmentFile::DERIVED {
+            renew(&*self.disk, &self.segments.path(from.base, file), 0)?;
+        }
+        renew(&*self.disk, &self.dir.join("cancels"), from.cancels_end)?;
+        if self.index.is_placed() {
+            let key = *self.index.key()?;
+            let path = self.dir.join(index::FILE);
+            self.index = Index::of_lines(&*self.disk, &path, (key, None), |put| {
+                self.sealed.each_line(put)
+            })?;
+        }
+        Ok(())
+    }
+
+    fn ends_agree(&self) -> Result<bool, Error> {
+        let ends = [
+            &self.art.append,
+            &self.derived.his,
+            &self.derived.ovr,
+            &self.derived.cancels,
+            &self.derived.exp,
+        ];
+        for append in ends {
+            if append.length()? != append.end {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
+    /// Replays the current segment from its `end` on, and cuts what a torn commit left. What is doubtful is written again:
+    /// a sync of it may have failed, and the next would not tell. Returns the articles.
+    fn replay(&mut self, last: bool, known: Known) -> Result<u64, Error> {
+        self.derived.cut()?;
+        let path = self.art.append.path.clone();
+        let at = |doing| {
+            let path = path.clone();
+            move |source| Error::io(doing, &path, source)
+        };
+        let file = self.disk.open(&path, Open::Read).map_err(at("open"))?;
+        let end = self.sound_end(&*file, last, known.whole)?;
+        let mut walk = Walk::new(&*file, self.art.append.end, end).map_err(at("read"))?;
+        let mut articles = 0;
+        while let Some(step) = walk.next().map_err(at("read"))? {
+            if let Step::Record(offset, record) = step {
+                self.pending_cancels.replay(record.head.kind);
+                articles += u64::from(record.head.kind == Kind::Article);
+                self.commit_sequence = self.commit_sequence.max(record.head.commit_sequence);
+                self.apply(offset, &record)?;
+                if offset >= known.settled {
+                    self.apply_to_state(&record)?;
+                }
+                if self.derived.pending_bytes() > REPLAY_PIECE_BYTES {
+                    self.derived.flush()?;
+                }
+            }
+        }
+        self.derived.flush()?;
+        if self.art.append.length()? != end {
+            self.art.append.cut(end)?;
+        }
+        if let Some(from) = known.doubtful {
+            self.art.append.write_again(from, end)?;
+        }
+        // From now on these articles count as filed, so they must be on the disk before anything says so.
+        self.art.append.sync()?;
+        self.art.append.end = end;
+        Ok(articles)
+    }
+
+    /// Makes the derived files know one record of the current segment.
+    fn apply(&mut self, offset: u64, record: &Record<'_>) -> Result<(), Error> {
+        if record.head.kind.has_history_line() {
+            let Some(line) = HistoryLine::parse(record.line()) else {
+                return Ok(());
+            };
+            if record.head.kind == Kind::Article {
+                self.derived.rows.add(offset as u32, line.links(), |out| {
+                    push_row_of(out, record, line.id);
+                });
+            }
+            let address = self.art.header.base + self.derived.next_line();
+            match line.arrival {
+                Some(arrival) if record.head.kind == Kind::Article => {
+                    self.derived
+                        .push_filed(record.line(), arrival, line.expires);
+                }
+                _ => self.derived.push_line(record.line()),
+            }
+            self.remember_address(line.id, address)?;
+        }
+        if record.head.kind == Kind::Cancel
+            && let Some((position, id)) =
+                Cancels::parse_line(record.line().strip_suffix(b"\n").unwrap_or_default())
+        {
+            self.derived.push_cancel(Position(position), id);
+        }
+        Ok(())
+    }
+
+    /// Makes `active` and `expired` know it.
+    fn apply_to_state(&mut self, record: &Record<'_>) -> Result<(), Error> {
+        if record.head.kind == Kind::LowMarks {
+            self.expired.state_mut()?.apply(record.line());
+        }
+        apply_to_active(&mut self.active.table, record);
+        Ok(())
+    }
+
+    /// Makes `cancels` again from the log.
+    pub(crate) fn rewrite_cancels(&mut self) -> Result<(), Error> {
+        self.derived.cancelled = Cancels::default();
+        self.collect_cancels()?;
+        self.publish()
+    }
+
+    /// Cancels of every segment: the file that held them is gone.
+    fn collect_cancels(&mut self) -> Result<(), Error> {
+        let mut found = Vec::new();
+        for base in self.segments.bases()? {
+            self.segments.each_record(base, |_, record| {
+                let line = record.line().strip_suffix(b"\n").unwrap_or_default();
+                if record.head.kind == Kind::Cancel
+                    && let Some((position, id)) = Cancels::parse_line(line)
+                {
+                    found.push((Position(position), id.to_vec()));
+                }
+            })?;
+        }
+        self.derived.cancels.cut(0)?;
+        for (position, id) in found {
+            self.derived.push_cancel(position, &id);
+        }
+        Ok(())
+    }
+}

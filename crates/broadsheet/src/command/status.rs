@@ -13,13 +13,13 @@ use serde_json::{Value, json};
 use store::{HistoryLine, Reader};
 
 use crate::answer::Answer;
-use crate::daemon::client::{self, Doing};
 use crate::directory::NewsDirectory;
 use crate::exit::Status;
 use crate::failure;
-use crate::feeds;
 use crate::flags::{Command, DIR, Given, JSON, Operands};
 use crate::text;
+use daemon::client;
+use feed::feeds;
 
 /// The table.
 pub static COMMAND: Command = Command {
@@ -167,7 +167,7 @@ impl Feeds {
     fn read(directory: &NewsDirectory, reader: &Reader) -> anyhow::Result<Feeds> {
         let sites = directory.sys(&directory.settings()?.settings)?;
         let names = feeds::names(&sites);
-        let (told, untold) = feeds::backlogs(directory, &sites, reader, names.iter().copied())?;
+        let (told, untold) = feeds::backlogs(directory.root(), &sites, reader, names.iter().copied())?;
         let behind = told.iter().filter(|feed| feed.backlog.articles > 0);
         let behind = behind.map(|feed| Behind {
             site: site_state::shown(feed.name),

@@ -4,8 +4,8 @@ use std::io::{self, Write};
 
 use server::What;
 
-use crate::daemon::{DaemonStatus, Entry, Nntp};
 use crate::text;
+use daemon::{DaemonStatus, Entry, Nntp};
 
 /// So many entries of the access rules are shown; all are in `--json`.
 const ENTRIES_SHOWN: usize = 40;

@@ -7,6 +7,13 @@ use super::daemon_status::DaemonStatus;
 use relay::rnews::{Outcome, Summary};
 use serde::{Deserialize, Serialize};
 
+/// Exit status of a command whose request was carried out.
+pub const OK: u8 = 0;
+/// Exit status of a command after an error.
+pub const ATTENTION: u8 = 2;
+/// Exit status of a command after an error in `broadsheet.toml`.
+pub const BAD_SETTINGS: u8 = 78;
+
 /// A longer request is not read.
 pub const REQUEST_BYTES_MAX: usize = 64 << 10;
 

@@ -19,10 +19,8 @@ use rustix::fs::OFlags;
 use rustix::net::{SendAncillaryBuffer, SendAncillaryMessage, SendFlags, sendmsg};
 use store::control_socket;
 
-use crate::exit::{self, Meaning};
-
-use super::request::{Answer, Filed};
 pub use super::request::{Doing, FileRequest};
+use super::request::{Answer, Filed};
 
 /// The lock that keeps two daemons apart.
 pub const LOCK: &str = "lock.serve";
@@ -288,24 +286,6 @@ pub fn look_at_feeds(dir: &Path) {
     if let Ok(stream) = ask_word(dir, "feeds") {
         let _ = answers(stream).next();
     }
-}
-
-/// What commands say that need a daemon.
-pub const NO_DAEMON: Meaning = Meaning {
-    status: exit::Status::NO,
-    when: "no daemon is running",
-};
-
-/// The exit status of a command that asked the daemon; says it where there is none.
-///
-/// # Errors
-/// None: so that commands can end with it.
-pub fn told_none(dir: &Path, is_there: bool) -> anyhow::Result<exit::Status> {
-    if is_there {
-        return Ok(exit::Status::OK);
-    }
-    eprintln!("broadsheet: no daemon serves {}", dir.display());
-    Ok(exit::Status::NO)
 }
 
 /// No articles are taken over NNTP from now on, or are again; false: there is no daemon.

@@ -313,7 +313,7 @@ mod tests {
     #[test]
     fn what_cannot_be_done_is_said() {
         for (text, says) in [
-            ("", "no command"),
+            ("", "command is empty"),
             ("viauux", "not with `batcher |'"),
             ("batcher", "goes nowhere"),
             ("batcher togo | viauux", "takes its articles from the feed"),

@@ -61,10 +61,10 @@ pub fn read(site: &mut TableReader<'_, '_>, name: &[u8]) -> Option<Via> {
             return None;
         }
         (None, _) => {
-            let hints = table
+            let mut hints = table
                 .iter()
                 .map(|(key, _)| nearest::hint(key.get_ref(), "", KINDS.iter().copied()));
-            let hint = hints.filter(|hint| !hint.is_empty()).next();
+            let hint = hints.find(|hint| !hint.is_empty());
             let kinds = KINDS.join(", ");
             let hint = hint.unwrap_or_default();
             site.fault(

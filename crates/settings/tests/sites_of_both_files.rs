@@ -68,7 +68,7 @@ fn a_name_in_both_files_is_reported_with_both_positions() {
     }
     assert_eq!(
         read("a:all:Z:\n", "").unwrap_err(),
-        "sys line 1: unknown flag `Z'; use f, F, I, n, Ln, m or u and remove the rest"
+        "sys line 1: unknown flag `Z'; the flags are f, F, I, n, Ln, m and u"
     );
 }
 

@@ -68,7 +68,7 @@ impl Survey {
             false => Err(Error::Damaged {
                 path: self.segments.path(self.base, SegmentFile::Exp),
                 offset: 0,
-                what: "it does not name all articles with an Expires",
+                what: "it does not list all articles with an Expires",
             }),
         }
     }

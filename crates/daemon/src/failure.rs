@@ -20,7 +20,7 @@ pub fn is_of_settings(error: &anyhow::Error) -> bool {
     let is_of_file = |error: &settings::Error| matches!(error, settings::Error::Settings(_));
     error.is::<Faults>()
         || error.downcast_ref().is_some_and(is_of_file)
-        || error.is::<server::certificates::Fault>()
+        || error.is::<server::certificates::CertificateError>()
 }
 
 #[cfg(test)]

@@ -140,7 +140,7 @@ fixed! {
     feed::batchparms::BATCHPARMS_BYTES_MAX, Unit::Bytes, "batchparms", "A larger file is an error.";
     feed::batchparms::RULES_MAX, Unit::Count("lines"), "rules of batchparms", "More are an error.";
     feed::batchparms::BATCH_BYTES_MAX, Unit::Bytes, "size of a batch", "A batch is closed at this size even if a larger one is configured: it is held in memory.";
-    crate::serving::FEEDS_SECONDS_MAX, Unit::Count("seconds"), "time that rnews waits for feeds", "Without a daemon. Then rnews exits, and a process in the background continues.";
+    daemon::FEEDS_SECONDS_MAX, Unit::Count("seconds"), "time that rnews waits for feeds", "Without a daemon. Then rnews exits, and a process in the background continues.";
     feed::transport::COMMAND_SECONDS_MAX, Unit::Count("seconds"), "time of a command that sends a batch", "Timeout of the command: it is killed, and the batch is retried later. `sendbatches --command-seconds' sets another.";
     feed::transport::COMPLAINT_BYTES_MAX, Unit::Bytes, "error output of a command", "The end of its standard error, up to this size, is shown.";
     feed::queue::QUEUE_FILES_MAX, Unit::Count("batches"), "queue that is counted", "A longer queue counts as this long.";

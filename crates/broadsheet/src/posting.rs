@@ -359,7 +359,9 @@ impl<'g> Posting<'g> {
                 Ok(true) => Done::Mailed { group, address },
                 Ok(false) => Done::Queued { group, address },
                 Err(error) => {
-                    eprintln!("broadsheet: the mail to the moderator stays in mail.queue/: {error}");
+                    eprintln!(
+                        "broadsheet: the mail to the moderator stays in mail.queue/: {error}"
+                    );
                     Done::Queued { group, address }
                 }
             },

@@ -155,8 +155,8 @@ impl Alone {
         {
             return told.clone();
         }
-        let doing = client::status_within(self.directory.root(), DAEMON_PATIENCE);
-        let intake = doing.map(|doing| doing.watched.intake);
+        let daemon = client::status_within(self.directory.root(), DAEMON_PATIENCE);
+        let intake = daemon.map(|daemon| daemon.status.intake);
         let closed = intake.filter(|intake| intake.state == IntakeState::Paused.word());
         let why = closed.map(|intake| Arc::from(intake.why));
         *asked = Some((Instant::now(), why.clone()));

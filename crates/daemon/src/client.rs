@@ -19,8 +19,8 @@ use rustix::fs::OFlags;
 use rustix::net::{SendAncillaryBuffer, SendAncillaryMessage, SendFlags, sendmsg};
 use store::control_socket;
 
-pub use super::request::{Doing, FileRequest};
 use super::request::{Answer, Filed};
+pub use super::request::{FileRequest, RunningDaemon};
 
 /// The lock that keeps two daemons apart.
 pub const LOCK: &str = "lock.serve";
@@ -244,20 +244,20 @@ fn gather(pipe: &Handed, mut place: File) -> io::Result<Handed> {
 }
 
 /// How the daemon does; `None`: there is none.
-pub fn status(dir: &Path) -> Option<Doing> {
-    doing(ask_word(dir, "status").ok()?)
+pub fn status(dir: &Path) -> Option<RunningDaemon> {
+    daemon(ask_word(dir, "status").ok()?)
 }
 
 /// As [`status`]; `None` also where the daemon does not answer in time.
-pub fn status_within(dir: &Path, patience: Duration) -> Option<Doing> {
+pub fn status_within(dir: &Path, patience: Duration) -> Option<RunningDaemon> {
     let stream = ask_word(dir, "status").ok()?;
     stream.set_read_timeout(Some(patience)).ok()?;
-    doing(stream)
+    daemon(stream)
 }
 
-fn doing(stream: UnixStream) -> Option<Doing> {
+fn daemon(stream: UnixStream) -> Option<RunningDaemon> {
     match answers(stream).next()? {
-        Ok(Answer::Status(doing)) => Some(*doing),
+        Ok(Answer::Status(daemon)) => Some(*daemon),
         _ => None,
     }
 }

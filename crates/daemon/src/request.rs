@@ -95,7 +95,7 @@ pub enum Answer {
     /// The last line: the exit status.
     Done(u8),
     /// How the daemon does.
-    Status(Box<Doing>),
+    Status(Box<RunningDaemon>),
 }
 
 /// What became of a batch.
@@ -163,7 +163,7 @@ impl Filed {
 
 /// How the daemon does.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Doing {
+pub struct RunningDaemon {
     /// Its process.
     pub pid: u32,
     /// `idle`, `busy`, `lent`, or `closed` where the spool cannot be opened now.
@@ -172,7 +172,7 @@ pub struct Doing {
     pub since: i64,
     /// What it does.
     #[serde(flatten)]
-    pub watched: DaemonStatus,
+    pub status: DaemonStatus,
 }
 
 #[cfg(test)]

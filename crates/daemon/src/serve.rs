@@ -197,8 +197,8 @@ fn wait_until_open(events: &Receiver<Event>) -> anyhow::Result<bool> {
 fn already(root: &Path) -> String {
     let place = root.display();
     match client::status(root) {
-        Some(doing) => format!("{place} is served already, by process {}", doing.pid),
-        None => format!("{place} is served already, by a daemon that is starting or stopping"),
+        Some(daemon) => format!("{place} is already served by process {}", daemon.pid),
+        None => format!("{place} is already served by a daemon that is starting or stopping"),
     }
 }
 

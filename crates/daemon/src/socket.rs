@@ -16,7 +16,7 @@ use store::control_socket;
 
 use super::connection::Client;
 use super::event::Event;
-use super::request::{ATTENTION, Answer, Doing, OK, REQUEST_BYTES_MAX, Request};
+use super::request::{ATTENTION, Answer, OK, REQUEST_BYTES_MAX, Request, RunningDaemon};
 use super::say;
 use super::writer_handle::{Job, WriterHandle};
 
@@ -146,11 +146,11 @@ impl Asked {
                 self.writer.look_at_feeds();
                 client.say(&Answer::Done(OK));
             }
-            (Some(Request::Status), _) => client.say(&Answer::Status(Box::new(Doing {
+            (Some(Request::Status), _) => client.say(&Answer::Status(Box::new(RunningDaemon {
                 pid: std::process::id(),
                 state: self.writer.state().word().to_owned(),
                 since: self.since,
-                watched: self.writer.watched(),
+                status: self.writer.watched(),
             }))),
             (Some(Request::Pause(why)), _) => {
                 self.writer.intake_queue.pause(why.as_deref());

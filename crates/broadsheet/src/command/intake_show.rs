@@ -9,7 +9,7 @@ use crate::asked;
 use crate::directory::NewsDirectory;
 use crate::exit::Status;
 use crate::flags::{Command, DIR, Given, JSON, Operands};
-use daemon::client;
+use daemon::{Intake, client};
 
 /// The table.
 pub static COMMAND: Command = Command {
@@ -27,10 +27,10 @@ daemon retries soon); full, while less than [nntp] keep_free is free on the disk
 
 fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
     let directory = NewsDirectory::meant(given)?;
-    let Some(doing) = client::status(directory.root()) else {
+    let Some(daemon) = client::status(directory.root()) else {
         return asked::told_none(directory.root(), false);
     };
-    given.print(&doing.watched.intake, out)?;
+    given.print(&daemon.status.intake, out)?;
     Ok(Status::OK)
 }
 

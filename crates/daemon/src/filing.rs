@@ -60,7 +60,7 @@ pub fn after_filing(root: &Path, program: impl AsRef<Path>, is_any: bool) {
         && client::status(root).is_none()
         && let Err(error) = serve_beside(root, program.as_ref())
     {
-        eprintln!("broadsheet: feeds cannot be served at once: {error}");
+        eprintln!("broadsheet: feeds cannot be served now: {error}");
     }
 }
 
@@ -83,7 +83,7 @@ fn serve_beside(root: &Path, program: &Path) -> std::io::Result<()> {
     let ended = poll(&mut [PollFd::new(&process, PollFlags::IN)], Some(&patience));
     if ended == Ok(0) {
         eprintln!(
-            "broadsheet: feeds are being served for longer than {FEEDS_SECONDS_MAX} seconds; process {} goes on",
+            "broadsheet: serving the feeds takes longer than {FEEDS_SECONDS_MAX} seconds; process {} continues in the background",
             child.id()
         );
     }

@@ -86,7 +86,7 @@ impl Daemon {
         }
         let schedule = Arc::new(Schedule::new(&root, &settings, options.program)?);
         if Lock::is_held(&root) {
-            say("another program is filing; waiting for it to end");
+            say("another program files; waiting for it to end");
         }
         let (sandbox, starter) = (Sandbox::new(&root, settings.sandbox), Starter::start()?);
         let writer = Writer::start(

@@ -73,8 +73,8 @@ fn an_article_is_filed_and_the_daemon_stops() {
 
     stopper.stop();
     running.join().unwrap().unwrap();
-    let mut rest = String::new();
-    assert_eq!(peer.0.read_line(&mut rest).unwrap_or(0), 0, "{rest}");
+    assert!(peer.reply().starts_with("400 "));
+    assert_eq!(peer.reply(), "");
     assert!(!dir.path().join("control.sock").exists());
     let reader = Reader::open(dir.path()).unwrap();
     assert!(reader.find(b"<1@b.example>").unwrap().is_some());

@@ -13,7 +13,7 @@ use crate::{FILE, Faults, Read, Settings};
 #[non_exhaustive]
 pub enum Error {
     /// There is no `broadsheet.toml`.
-    #[error("{} is no news directory (it has no {FILE}): make one with `broadsheet init'", .0.display())]
+    #[error("{} is not a news directory (it has no {FILE}): create one with `broadsheet init'", .0.display())]
     NoDirectory(PathBuf),
     /// The directory cannot be used.
     #[error("cannot use {}", .0.display())]

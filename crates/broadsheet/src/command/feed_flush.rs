@@ -1,19 +1,20 @@
 //! `broadsheet feed flush`
 
 use std::io::Write;
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 use feed::site_state;
 use groups::sites::Via;
 use store::{Position, Reader};
 
-use crate::daemon::client;
-use crate::directory::NewsDirectory;
+use crate::directory::{NewsDirectory, OWN_PROGRAM};
 use crate::exit::{Meaning, Status};
-use crate::feeds;
 use crate::flags::{Command, DIR, Flag, Given, JSON, Operands};
-use crate::serving::{Served, Serving, serve_immediate, why_it_waits};
 use crate::text;
+use daemon::client;
+use feed::feeds;
+use feed::serving::{Served, Serving, serve_immediate, why_it_waits};
 
 /// How long the daemon's program is waited for, and how often it is looked how far it is.
 const DAEMON_PATIENCE: Duration = Duration::from_secs(30);
@@ -63,13 +64,18 @@ fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
     if given.has("at-once") {
         // The end of who filed, or of his terminal, is not ours. It fails where we lead a group already, which does as well.
         let _ = rustix::process::setsid();
-        serve_immediate(&directory, &sites)?;
+        serve_immediate(
+            directory.root(),
+            &sites,
+            Path::new(OWN_PROGRAM),
+            &daemon::say,
+        )?;
         return Ok(Status::OK);
     }
     let mut reader = Reader::open(directory.root())?;
-    feeds::introduce(&directory, &sites, reader.end())?;
+    crate::tell_all(feeds::introduce(directory.root(), &sites, reader.end())?);
     let chosen = feeds::chosen(&sites, &given.operands)?;
-    let mut serving = Serving::new(&directory, &sites);
+    let mut serving = Serving::new(directory.root(), &sites, Path::new(OWN_PROGRAM));
     let names: Vec<&[u8]> = chosen.iter().map(|(name, _)| *name).collect();
     serving.plan(&names, &reader)?;
     let mut status = Status::OK;

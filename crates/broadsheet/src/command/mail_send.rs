@@ -7,7 +7,6 @@ use inject::mail_queue;
 use crate::directory::NewsDirectory;
 use crate::exit::{Meaning, Status};
 use crate::flags::{Command, DIR, Given, JSON, Operands};
-use crate::posting;
 
 /// The table.
 pub static COMMAND: Command = Command {
@@ -42,7 +41,7 @@ fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
         if !is_meant(&mail.name()) {
             continue;
         }
-        match posting::send(&mail, &settings) {
+        match mail_queue::send_by(&mail, &settings.post.sendmail) {
             Ok(true) => sent += 1,
             Ok(false) => {
                 eprintln!(

@@ -7,11 +7,10 @@ use relay::incoming::{Drain, DrainOptions, Drained, Grades};
 use relay::rnews::Watch;
 
 use super::rnews;
-use crate::directory::NewsDirectory;
+use crate::directory::{NewsDirectory, OWN_PROGRAM};
 use crate::exit::{Meaning, Status};
-use crate::filing;
 use crate::flags::{Command, DIR, Flag, Given, JSON, Operands};
-use crate::serving;
+use feed::serving;
 use settings::Settings;
 
 /// The table.
@@ -72,7 +71,7 @@ well. A newsrun can be killed at any time; the next one continues.
 fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
     let directory = NewsDirectory::meant(given)?;
     let settings = directory.settings()?.settings;
-    let mut options = everything(&settings);
+    let mut options = settings.drain_options();
     if !given.operands.is_empty() {
         let digits: Vec<u8> = given
             .operands
@@ -105,20 +104,12 @@ fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
     Ok(rnews::status(drained.status))
 }
 
-/// Every batch that waits.
-pub fn everything(settings: &Settings) -> DrainOptions {
-    DrainOptions {
-        rnews: settings.rnews_options(),
-        ..DrainOptions::default()
-    }
-}
-
 /// Files what waits, unless another drain is at it. The store is opened only when there is something.
 ///
 /// # Errors
 /// Those of the file system, of the store and of `sys`.
 pub fn drain(
-    directory: &NewsDirectory,
+    directory: &settings::NewsDirectory,
     settings: &Settings,
     rules: Rules,
     options: DrainOptions,
@@ -126,7 +117,7 @@ pub fn drain(
     let mut drain = Drain::new(directory.root(), options);
     while !drain.is_over() && drain.is_waiting()? {
         let Some(turn) = drain.turn()? else { break };
-        let filer = filing::open(
+        let filer = daemon::open_filer(
             directory,
             settings,
             rules.clone(),
@@ -138,7 +129,7 @@ pub fn drain(
             let are_feeds = serving::done_filing(filer);
             // Feeds take their time; what comes meanwhile is for whoever looks next.
             drop(turn);
-            serving::after_filing(directory, are_feeds);
+            daemon::after_filing(directory.root(), OWN_PROGRAM, are_feeds);
         }
     }
     Ok(drain.drained())

@@ -8,13 +8,12 @@ use indicatif::{ProgressBar, ProgressStyle};
 use relay::file::FilerOptions;
 use relay::rnews::{Input, Options, Summary, Watch};
 
-use crate::daemon::client::{self, FileRequest};
-use crate::directory::NewsDirectory;
+use crate::directory::{NewsDirectory, OWN_PROGRAM};
 use crate::exit::{Meaning, Status};
-use crate::filing;
 use crate::flags::{Command, DIR, Flag, Given, Operands, UsageError};
-use crate::serving;
 use crate::spooling;
+use daemon::client::{self, FileRequest};
+use feed::serving;
 use settings::{Settings, Sync};
 
 /// The table.
@@ -146,7 +145,8 @@ fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
         .any(|flag| given.has(flag));
     let patience = Duration::from_secs(settings.incoming.spool_after_seconds);
     let patience = (is_plain && !patience.is_zero()).then_some(patience);
-    let Some(mut filer) = filing::open(&directory, &settings, rules, filing, patience)? else {
+    let Some(mut filer) = daemon::open_filer(&directory, &settings, rules, filing, patience)?
+    else {
         return spooled(given, &directory, &settings, &inputs, out);
     };
     let options = Options {
@@ -163,7 +163,7 @@ fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
     }
     let status = end(given, &watch, &summary, status, out)?;
     out.flush()?;
-    serving::after_filing(&directory, are_feeds);
+    daemon::after_filing(directory.root(), OWN_PROGRAM, are_feeds);
     Ok(status)
 }
 

@@ -2,6 +2,7 @@
 
 use std::io::Write;
 use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use feed::batch_log::{BatchLog, Line, State};
@@ -9,12 +10,12 @@ use feed::{Sent, site_state};
 use groups::sites::Via;
 use store::Reader;
 
-use crate::directory::NewsDirectory;
+use crate::directory::{NewsDirectory, OWN_PROGRAM};
 use crate::exit::{Meaning, Status};
-use crate::feeds;
 use crate::flags::{Command, DIR, Flag, Given, JSON, Operands};
-use crate::serving::{Served, Serving, why_it_waits};
 use crate::text;
+use feed::feeds;
+use feed::serving::{Served, Serving, why_it_waits};
 
 /// Where it is written what became of batches.
 const BATCHLOG: &str = "batchlog";
@@ -83,9 +84,9 @@ fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
     };
     let sites = directory.sys(&settings)?;
     let mut reader = Reader::open(directory.root())?;
-    feeds::introduce(&directory, &sites, reader.end())?;
+    crate::tell_all(feeds::introduce(directory.root(), &sites, reader.end())?);
     let log = BatchLog::read(&directory.file(BATCHLOG))?;
-    let mut serving = Serving::new(&directory, &sites);
+    let mut serving = Serving::new(directory.root(), &sites, Path::new(OWN_PROGRAM));
     serving.class = class;
     serving.batches_max = given.number("batches")?.unwrap_or(u64::MAX);
     if let Some(seconds) = given.number("command-seconds")? {

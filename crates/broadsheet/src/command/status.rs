@@ -13,13 +13,13 @@ use serde_json::{Value, json};
 use store::{HistoryLine, Reader};
 
 use crate::answer::Answer;
-use crate::daemon::client::{self, Doing};
 use crate::directory::NewsDirectory;
 use crate::exit::Status;
 use crate::failure;
-use crate::feeds;
 use crate::flags::{Command, DIR, Given, JSON, Operands};
 use crate::text;
+use daemon::client::{self, RunningDaemon};
+use feed::feeds;
 
 /// The table.
 pub static COMMAND: Command = Command {
@@ -63,7 +63,7 @@ pub struct SystemStatus {
     /// `None`: they cannot be read.
     feeds: Option<Feeds>,
     /// `None`: none answers.
-    daemon: Option<Doing>,
+    daemon: Option<RunningDaemon>,
     #[serde(skip)]
     is_served: bool,
 }
@@ -123,9 +123,9 @@ pub fn system_status(
 impl Answer for SystemStatus {
     fn write_text(&self, out: &mut dyn Write) -> io::Result<()> {
         let daemon = match &self.daemon {
-            Some(doing) => {
-                let since = text::utc(doing.since);
-                format!("process {} since {since}, {}", doing.pid, doing.state)
+            Some(daemon) => {
+                let since = text::utc(daemon.since);
+                format!("process {} since {since}, {}", daemon.pid, daemon.state)
             }
             None if self.is_served => "running, but does not reply".to_owned(),
             None => "not running".to_owned(),
@@ -153,7 +153,7 @@ impl Answer for SystemStatus {
             writeln!(out, "{what:16} {value}")?;
         }
         match &self.daemon {
-            Some(doing) => serving_text::write(&doing.watched, out),
+            Some(daemon) => serving_text::write(&daemon.status, out),
             None => Ok(()),
         }
     }
@@ -167,7 +167,8 @@ impl Feeds {
     fn read(directory: &NewsDirectory, reader: &Reader) -> anyhow::Result<Feeds> {
         let sites = directory.sys(&directory.settings()?.settings)?;
         let names = feeds::names(&sites);
-        let (told, untold) = feeds::backlogs(directory, &sites, reader, names.iter().copied())?;
+        let (told, untold) =
+            feeds::backlogs(directory.root(), &sites, reader, names.iter().copied())?;
         let behind = told.iter().filter(|feed| feed.backlog.articles > 0);
         let behind = behind.map(|feed| Behind {
             site: site_state::shown(feed.name),

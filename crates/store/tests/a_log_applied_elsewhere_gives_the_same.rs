@@ -96,7 +96,7 @@ fn replay(from: &Path, to: &Path) {
 }
 
 fn same(one: &Path, other: &Path, what: &str) {
-    let [told, told_again] = [one, other].map(|dir| Told::of(dir));
+    let [told, told_again] = [one, other].map(Told::of);
     assert_eq!(told.history, told_again.history, "{what}");
     assert_eq!(told.articles, told_again.articles, "{what}");
     assert_eq!(told.rows, told_again.rows, "{what}");

@@ -7,6 +7,7 @@
 //! | `journal` | the log on standard error |
 //! | `syslog` | the log in syslog, where standard error belongs to the client |
 //! | `daemon_status` | the figures of `status` and the metrics |
+//! | `system_status` | the state of the news system for `status`: the store, the queues, the feeds and the daemon |
 //! | `metrics` | the metrics for Prometheus, over HTTP |
 //! | `event` | the events that the main thread waits for |
 //! | `writer` | the thread that owns the filer: one job after the other |
@@ -59,6 +60,7 @@ mod serve;
 mod signals;
 mod socket;
 mod syslog;
+mod system_status;
 mod wire;
 mod writer;
 mod writer_handle;
@@ -78,4 +80,5 @@ pub use schedule::RUNNING_MAX;
 pub use serve::{Daemon, Options, Stopper};
 pub use socket::CLIENTS_MAX;
 pub use syslog::take_over_stderr;
+pub use system_status::{FeedBehind, FeedsStatus, SystemStatus, system_status};
 pub use writer_handle::JOBS_MAX;

@@ -386,7 +386,14 @@ pub fn why_it_waits(served: &Served) -> Option<String> {
     match served {
         Served::Paused(why) => Some(paused_for(why)),
         Served::Given { waits, .. } => waits.clone(),
-        Served::Sent(sent) => match &sent.stopped {
+        Served::Sent(sent) => sent.why_it_waits(),
+    }
+}
+
+impl Sent {
+    /// The reason why articles still wait, if any do.
+    pub fn why_it_waits(&self) -> Option<String> {
+        match &self.stopped {
             Stopped::Empty | Stopped::Enough => None,
             Stopped::Off => Some("batches are disabled in batchparms (`!')".to_owned()),
             Stopped::Paused => Some("paused during the run".to_owned()),
@@ -398,6 +405,6 @@ pub fn why_it_waits(served: &Served) -> Option<String> {
                 groups::size::rough_bytes(*free)
             )),
             Stopped::Failed(error) => Some(error.to_string()),
-        },
+        }
     }
 }

@@ -1,13 +1,15 @@
 //! `broadsheet feed flush`
 
-use std::io::Write;
+use std::io::{self, Write};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
 use feed::site_state;
 use groups::sites::Via;
+use serde_json::{Value, json};
 use store::{Position, Reader};
 
+use crate::answer::Answer;
 use crate::directory::{NewsDirectory, OWN_PROGRAM};
 use crate::exit::{Meaning, Status};
 use crate::flags::{Command, DIR, Flag, Given, JSON, Operands};
@@ -94,17 +96,37 @@ fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
         if why.is_some() {
             status = Status::NO;
         }
-        if given.has("json") {
-            let told = serde_json::json!({ "site": shown, "articles": articles, "why": why });
-            writeln!(out, "{told}")?;
-        } else {
-            writeln!(out, "{shown}: {}", text::counted(articles, "article"))?;
-            if let Some(why) = why {
-                eprintln!("broadsheet: {shown}: {why}");
-            }
-        }
+        let flushed = Flushed {
+            site: shown,
+            articles,
+            why,
+        };
+        given.print(&flushed, out)?;
     }
     Ok(status)
+}
+
+/// The result of serving one feed.
+struct Flushed {
+    site: String,
+    articles: u64,
+    /// The reason why articles still wait.
+    why: Option<String>,
+}
+
+impl Answer for Flushed {
+    fn write_text(&self, out: &mut dyn Write) -> io::Result<()> {
+        let articles = text::counted(self.articles, "article");
+        writeln!(out, "{}: {articles}", self.site)?;
+        if let Some(why) = &self.why {
+            eprintln!("broadsheet: {}: {why}", self.site);
+        }
+        Ok(())
+    }
+
+    fn json(&self) -> Value {
+        json!({ "site": self.site, "articles": self.articles, "why": self.why })
+    }
 }
 
 /// The daemon runs the program, and another one must not run beside it: it is called, and we wait until the cursor is where the log

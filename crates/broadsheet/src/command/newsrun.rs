@@ -1,12 +1,14 @@
 //! `broadsheet newsrun`: files what waits in in.coming/.
 
-use std::io::Write;
+use std::io::{self, Write};
 
 use relay::Rules;
 use relay::incoming::{Drain, DrainOptions, Drained, Grades};
 use relay::rnews::Watch;
+use serde_json::Value;
 
 use super::rnews;
+use crate::answer::Answer;
 use crate::directory::{NewsDirectory, OWN_PROGRAM};
 use crate::exit::{Meaning, Status};
 use crate::flags::{Command, DIR, Flag, Given, JSON, Operands};
@@ -88,20 +90,29 @@ fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
     let mut rules = settings.rules();
     rules.remember_refused = !given.has("no-history");
     let drained = drain(&directory, &settings, rules, options)?;
-    if given.has("json") {
-        let mut answer = rnews::json(&drained.summary);
+    given.print(&drained, out)?;
+    Ok(rnews::status(drained.status))
+}
+
+impl Answer for Drained {
+    /// For people newsrun reports only errors, while it runs.
+    fn write_text(&self, _: &mut dyn Write) -> io::Result<()> {
+        Ok(())
+    }
+
+    fn json(&self) -> Value {
+        let mut answer = self.summary.json();
         if let Some(fields) = answer.as_object_mut() {
             for (key, count) in [
-                ("files", drained.files),
-                ("bad", drained.bad),
-                ("left", drained.left),
+                ("files", self.files),
+                ("bad", self.bad),
+                ("left", self.left),
             ] {
                 fields.insert(key.to_owned(), count.into());
             }
         }
-        writeln!(out, "{answer}")?;
+        answer
     }
-    Ok(rnews::status(drained.status))
 }
 
 /// Files what waits, unless another drain is at it. The store is opened only when there is something.

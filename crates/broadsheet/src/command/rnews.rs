@@ -1,13 +1,15 @@
 //! `broadsheet rnews`, also `relaynews`: files batches.
 
-use std::io::{IsTerminal, Write};
+use std::io::{self, IsTerminal, Write};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressStyle};
 use relay::file::FilerOptions;
 use relay::rnews::{Input, Options, Summary, Watch};
+use serde_json::{Value, json};
 
+use crate::answer::Answer;
 use crate::directory::{NewsDirectory, OWN_PROGRAM};
 use crate::exit::{Meaning, Status};
 use crate::flags::{Command, DIR, Flag, Given, Operands, UsageError};
@@ -175,9 +177,7 @@ fn end(
     out: &mut dyn Write,
 ) -> anyhow::Result<Status> {
     watch.end();
-    if given.has("json") {
-        writeln!(out, "{}", json(summary))?;
-    }
+    given.print(summary, out)?;
     Ok(self::status(status))
 }
 
@@ -199,19 +199,26 @@ fn spooled(
 ) -> anyhow::Result<Status> {
     let options = spooling::options(settings, None);
     let done = spooling::all(directory, inputs, options, given.has("unlink"));
-    spooling::answer(done, given.has("json"), out)
+    spooling::answer(done, given, out)
 }
 
-pub(super) fn json(summary: &Summary) -> serde_json::Value {
-    serde_json::json!({
-        "articles": summary.articles,
-        "accepted": summary.accepted,
-        "duplicates": summary.duplicates,
-        "refused": summary.refused,
-        "junked": summary.junked,
-        "bytes": summary.bytes,
-        "seconds": summary.seconds,
-    })
+impl Answer for Summary {
+    /// For people rnews reports only errors, while it runs.
+    fn write_text(&self, _: &mut dyn Write) -> io::Result<()> {
+        Ok(())
+    }
+
+    fn json(&self) -> Value {
+        json!({
+            "articles": self.articles,
+            "accepted": self.accepted,
+            "duplicates": self.duplicates,
+            "refused": self.refused,
+            "junked": self.junked,
+            "bytes": self.bytes,
+            "seconds": self.seconds,
+        })
+    }
 }
 
 /// Messages to standard error; a bar on a terminal, for a run that takes a while.

@@ -13,6 +13,7 @@ mod a_reader_finishes_a_recovery;
 mod a_reader_outlives_sealing;
 mod an_older_index_is_made_again;
 mod cancelled_and_expired_articles_vanish_live;
+mod cancelled_ids_outlive_lost_files;
 mod commits_are_seen_after_catching_up;
 mod crowded_buckets;
 mod damage;

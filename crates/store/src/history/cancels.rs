@@ -4,7 +4,9 @@ use std::collections::BTreeSet;
 
 use article::decimal;
 
-use crate::Position;
+use crate::log::record::Kind;
+use crate::log::segments::Segments;
+use crate::{Error, Position};
 
 /// The positions that were cancelled.
 #[derive(Debug, Default, Clone)]
@@ -13,6 +15,24 @@ pub struct Cancels {
 }
 
 impl Cancels {
+    /// Calls `each` for every cancel of the log.
+    pub fn each_of_log(
+        segments: &Segments,
+        mut each: impl FnMut(Position, &[u8]),
+    ) -> Result<(), Error> {
+        for base in segments.bases()? {
+            segments.each_record(base, |_, record| {
+                let line = record.line().strip_suffix(b"\n").unwrap_or_default();
+                if record.head.kind == Kind::Cancel
+                    && let Some((position, id)) = Cancels::parse_line(line)
+                {
+                    each(Position(position), id);
+                }
+            })?;
+        }
+        Ok(())
+    }
+
     /// Reads the file's text; a line that cannot be read is passed over (the log has it).
     pub fn parse(text: &[u8]) -> Cancels {
         let positions = text

@@ -7,7 +7,6 @@
 //! | [`groupinfo`], [`scope`] | what newgroup and checkgroups bring along |
 //! | [`judge`](mod@judge) | what a message comes to; pure |
 //! | [`changes`] | making it so |
-//! | [`serials`] | no older list comes back |
 //! | [`events`] | the control log |
 //! | [`wanted`] | the ids of ihave and sendme |
 //! | [`desk`] | all of it together, for the filer and for commands |
@@ -20,7 +19,6 @@ pub mod policy;
 pub mod processor;
 pub mod request;
 pub mod scope;
-pub mod serials;
 pub mod wanted;
 
 use article::{Article, Header};

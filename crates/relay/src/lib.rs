@@ -8,7 +8,7 @@
 //! | [`sites`] | which sites get it |
 //! | [`compose`] | the article as filed: Xref, Path |
 //! | [`control`] | what a control message asks for, who may, and doing it |
-//! | [`group_files`] | `newsgroups` and `active.times`, which go with `active` |
+//! | [`group_files`] | the descriptions of groups |
 //! | [`signed`], [`keyring`], [`verify`](mod@verify) | whether a control message comes from whom its groups trust |
 //! | [`cancel_lock`] | who may withdraw an article: Cancel-Lock and Cancel-Key |
 //! | [`file`](mod@file) | numbers, the spool, the log, cancels |

@@ -26,6 +26,7 @@ mod failed_sync;
 mod failed_sync_is_made_good;
 mod file_and_read;
 mod files_are_not_cut_under_readers;
+mod group_files_are_in_the_log;
 mod kill;
 mod low_marks_tell_what_is_there;
 mod names_are_synced;

@@ -2,10 +2,9 @@
 
 use groups::Flag;
 use groups::times::GroupCreation;
-use store::Spool;
+use store::{GroupEdits, Spool};
 
 use crate::error::Error;
-use crate::group_files::Edits;
 
 /// What becomes of groups. Names and descriptions are sound: names by the rules, descriptions when they are written.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -66,7 +65,7 @@ impl Changes {
         lines
     }
 
-    /// Makes them: `newsgroups` and `active.times` at once, `active` with the next commit of the spool. A kill in between
+    /// Makes them: `newsgroups` and `active.times` at once, `active` and the log with the next commit of the spool. A kill in between
     /// leaves a line too many in the first two, and the message comes again.
     ///
     /// # Errors
@@ -83,14 +82,14 @@ impl Changes {
             .described
             .iter()
             .map(|(group, text)| (group.as_slice(), Some(text.as_slice())));
-        let edits = Edits {
+        let edits = GroupEdits {
             descriptions: described
                 .chain(removed().map(|group| (group, None)))
                 .collect(),
             creations: creations.collect(),
             removed: removed().collect(),
         };
-        edits.write(spool.dir())?;
+        spool.edit_groups(&edits)?;
         let set: Vec<(&[u8], Flag<'_>)> = self
             .added
             .iter()

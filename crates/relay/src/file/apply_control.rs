@@ -137,9 +137,10 @@ impl Filer {
     /// newgroup, rmgroup, checkgroups and the others.
     fn run_control(&mut self, value: &[u8], article: &Article<'_>, now: Now) -> Result<(), Error> {
         let zone = self.options.zone;
+        let serials = self.spool.serials().map_err(|error| error.to_string());
         let judged = self.processor.decide(
             article,
-            self.spool.active(),
+            (self.spool.active(), serials),
             self.selector.sites().subscription(),
             (now.seconds, &zone),
             false,

@@ -11,13 +11,16 @@ use crate::Error;
 use crate::expiry::state::END_OF_COPY;
 use crate::history::HistoryLine;
 use crate::history::cancels::Cancels;
-use crate::history::pending_cancels::{PendingCancel, PendingCancels};
 use crate::log::filing::{Filing, Piece};
 use crate::log::record::{Kind, Record};
-use crate::log::state_file::{LogState, WHOLE_COPY};
 use crate::overview::row::OverviewFields;
 use crate::spool::Spool;
 use crate::spool::active_from_log::{apply_group_line, raise_high_marks};
+use crate::state::checkgroups_serials::Serials;
+use crate::state::fold::WHOLE_COPY;
+use crate::state::group_files::{ACTIVE_TIMES, NEWSGROUPS};
+use crate::state::pending_cancels::{PendingCancel, PendingCancels};
+use crate::state::state_file::LogState;
 
 impl Spool {
     /// Applies one entry of another store's log. It waits for the next commit.
@@ -45,6 +48,9 @@ impl Spool {
             }
             Kind::Active => self.apply_active(text),
             Kind::PendingCancel => self.apply_pending_cancels(text),
+            Kind::Serials => self.apply_serials(text),
+            Kind::Descriptions => self.change_group_file(NEWSGROUPS, text),
+            Kind::Creations => self.change_group_file(ACTIVE_TIMES, text),
             Kind::Pad | Kind::Relocation | Kind::Hole => Ok(()),
         }
     }
@@ -108,13 +114,22 @@ impl Spool {
         Ok(())
     }
 
+    fn apply_serials(&mut self, text: &[u8]) -> Result<(), Error> {
+        let mut told = Serials::default();
+        told.apply(text);
+        match text.starts_with(WHOLE_COPY) && told == *self.serials()? {
+            true => Ok(()),
+            false => self.change_serials(text),
+        }
+    }
+
     fn apply_pending_cancels(&mut self, text: &[u8]) -> Result<(), Error> {
         if text.starts_with(WHOLE_COPY) {
             let mut told = PendingCancels::default();
             told.apply(text);
             return match told == *self.pending_cancels()? {
                 true => Ok(()),
-                false => self.replace_pending_cancels(text),
+                false => self.change_pending_cancels(text),
             };
         }
         for line in text.split(|&byte| byte == b'\n') {

@@ -5,8 +5,8 @@ use groups::{Active, GroupId};
 
 use crate::Error;
 use crate::log::segment::SEGMENT_HEADER_BYTES;
-use crate::spool::Spool;
 use crate::spool::active_from_log::rebuild_active;
+use crate::spool::{SNAPSHOT_PART, Spool};
 
 impl Spool {
     /// True when active is not as we left it: somebody else wrote it, or a byte of it changed on the disk. After a power cut its time and
@@ -55,7 +55,17 @@ impl Spool {
             }
             self.raise_groups_unknown_to(&told)?;
         }
-        self.log_active();
+        if !self.art.has_room(self.art.header.span / SNAPSHOT_PART * 2) {
+            // The next segment begins with the copies.
+            self.commit()?;
+            self.seal()?;
+        } else {
+            self.log_active();
+            // The administrator may have edited the files beside it, too.
+            if self.art.header.logs_states {
+                self.log_group_files();
+            }
+        }
         self.commit()?;
         Ok(())
     }

@@ -9,15 +9,12 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::Error;
+use crate::check::report::Report;
 use crate::io::disk::Open;
 use crate::io::replace::{read_whole, replace};
 use crate::log::record::Kind;
-use crate::log::segment::{SEGMENT_HEADER_BYTES, SegmentHeader};
-use crate::log::segments::{SegmentFile, Segments};
-use crate::log::walk::{Step, Walk};
-
-/// The line with which a whole copy begins.
-pub const WHOLE_COPY: &[u8] = b"=\n";
+use crate::log::segments::Segments;
+use crate::state::fold::{WHOLE_COPY, each_text};
 
 /// What is folded. Applying all lines in their order to an empty state gives the state.
 pub trait LogState: Default + PartialEq {
@@ -130,6 +127,17 @@ impl<S: LogState> StateFile<S> {
         Ok(())
     }
 
+    /// A whole copy as a record, of so many bytes at most. The state drops what does not fit.
+    pub fn copy(&mut self, bytes_max: usize) -> Result<Vec<u8>, Error> {
+        let state = self.state()?;
+        let mut copy = state.copy(usize::MAX);
+        if copy.len() > bytes_max {
+            copy = state.copy(bytes_max);
+            self.add(&copy)?;
+        }
+        Ok(copy)
+    }
+
     /// A record of this kind is being replayed.
     pub fn replay(&mut self, kind: Kind) {
         self.is_doubted |= kind == S::KIND;
@@ -155,9 +163,22 @@ impl<S: LogState> StateFile<S> {
         Ok(())
     }
 
-    /// True when the file holds what the log tells, as it is read through `segments`.
-    pub fn agrees(&self, segments: &Segments) -> Result<bool, Error> {
-        Ok(*self.state()? == fold(segments, &self.dir)?)
+    /// Compares the file with the log, as `segments` reads it.
+    pub fn check(
+        &mut self,
+        segments: &Segments,
+        report: &mut Report,
+        repair: bool,
+    ) -> Result<(), Error> {
+        if *self.state()? == fold(segments, &self.dir)? {
+            return Ok(());
+        }
+        report.tell(&self.path(), 0, "it does not agree with the log", repair);
+        if repair {
+            self.fold_again()?;
+            self.flush()?;
+        }
+        Ok(())
     }
 
     /// Writes what the file lacks: at its end, without a sync; or the whole file anew, durably, where there was none, it is not to be
@@ -229,66 +250,9 @@ fn of_text<S: LogState>(text: &[u8]) -> S {
     state
 }
 
-/// Folds the state from the log: from the last segment that begins with a whole copy. Segments of older releases have no such
-/// records: what the file says was true when the first segment behind them began.
+/// Folds the state from the log.
 fn fold<S: LogState>(segments: &Segments, dir: &Path) -> Result<S, Error> {
-    let bases = segments.bases()?;
     let mut state = S::default();
-    let mut from = 0;
-    for (place, &base) in bases.iter().enumerate().rev() {
-        match beginning(segments, base, S::KIND)? {
-            Beginning::Copy => {
-                from = place;
-                break;
-            }
-            Beginning::OlderRelease => {
-                let text = read_whole(&**segments.disk(), &dir.join(S::FILE))?;
-                state = of_text(&text.unwrap_or_default());
-                from = place + 1;
-                break;
-            }
-            Beginning::Other => {}
-        }
-    }
-    for &base in bases.get(from..).unwrap_or_default() {
-        segments.each_record(base, |_, record| {
-            if record.head.kind == S::KIND {
-                state.apply(record.line());
-            }
-        })?;
-    }
+    each_text(segments, dir, (S::KIND, S::FILE), |text| state.apply(text))?;
     Ok(state)
-}
-
-/// What a segment begins with.
-enum Beginning {
-    /// A whole copy of the state among those of other states.
-    Copy,
-    /// Nothing of the kind: it was begun by a release that did not log such states.
-    OlderRelease,
-    /// No copy, for its beginning was cut short, or it is the first segment.
-    Other,
-}
-
-fn beginning(segments: &Segments, base: u64, kind: Kind) -> Result<Beginning, Error> {
-    let path = segments.path(base, SegmentFile::Art);
-    let at = |source| Error::io("read", &path, source);
-    let file = segments
-        .open(base, SegmentFile::Art, Open::Read)
-        .map_err(at)?;
-    // Of a damaged header nothing is known; fsck tells.
-    if SegmentHeader::read(&*file, &path).is_ok_and(|header| !header.logs_states) {
-        return Ok(Beginning::OlderRelease);
-    }
-    let mut walk = Walk::new(&*file, SEGMENT_HEADER_BYTES, u64::MAX).map_err(at)?;
-    while let Some(Step::Record(_, record)) = walk.next().map_err(at)? {
-        match record.head.kind {
-            found if found == kind && record.line().starts_with(WHOLE_COPY) => {
-                return Ok(Beginning::Copy);
-            }
-            other if other.is_state() => {}
-            _ => break,
-        }
-    }
-    Ok(Beginning::Other)
 }

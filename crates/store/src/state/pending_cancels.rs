@@ -8,7 +8,7 @@ use std::collections::{HashMap, VecDeque};
 use article::{decimal, message_id};
 
 use crate::log::record::Kind;
-use crate::log::state_file::LogState;
+use crate::state::state_file::LogState;
 
 /// The most cancels that wait; beyond it the oldest are forgotten.
 pub const PENDING_MAX: usize = 5_000;

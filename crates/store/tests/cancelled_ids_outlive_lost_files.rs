@@ -85,3 +85,15 @@ fn a_rebuild_without_cancels_keeps_them() {
     store::rebuild(news.dir()).unwrap();
     check(news.dir(), &positions, "rebuild");
 }
+
+/// The disk refused a write, and the file system came back with zeros there: the length is right.
+#[test]
+fn zeros_in_cancels_are_not_believed() {
+    let (news, positions) = punched();
+    let path = news.dir().join("cancels");
+    let mut text = fs::read(&path).unwrap();
+    let half = text.len() / 2;
+    text.splice(3..half, vec![0; half - 3]);
+    fs::write(&path, text).unwrap();
+    check(news.dir(), &positions, "zeros");
+}

@@ -111,12 +111,15 @@ fn repair_header(
             .max(length.next_multiple_of(4096)),
     };
     let moved_at = find_table(&*file, base).map_err(at)?;
+    let mut logs_states = false;
+    segments.each_record(base, |_, record| {
+        logs_states |= record.head.kind.is_control_state();
+    })?;
     let header = SegmentHeader {
         base,
         span,
         moved_at,
-        // If it was not, the copies in front of it tell the same.
-        logs_states: true,
+        logs_states,
     };
     file.write_at(&header.to_bytes(), 0)
         .and_then(|()| file.sync())

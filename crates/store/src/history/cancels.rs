@@ -42,6 +42,13 @@ impl Cancels {
         Cancels { positions }
     }
 
+    /// Returns whether every line is valid. A write that the disk refused may have left zeros, which nothing else reports once the file
+    /// system was mounted again.
+    pub fn is_whole(text: &[u8]) -> bool {
+        crate::history::lines(text).all(|(_, line)| Cancels::parse_line(line).is_some())
+            && (text.is_empty() || text.ends_with(b"\n"))
+    }
+
     /// The position and the id of one line.
     pub fn parse_line(line: &[u8]) -> Option<(u64, &[u8])> {
         let tab = memchr::memchr(b'\t', line)?;

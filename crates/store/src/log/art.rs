@@ -45,7 +45,7 @@ impl Art {
         })
     }
 
-    /// The record at an offset of the file, also one that waits for the commit.
+    /// The record at an offset of the file, also one that waits for a commit.
     pub fn record_at(&self, offset: u64) -> Result<StoredRecord, Error> {
         let position = Position(self.header.base + offset);
         if offset < self.append.end {
@@ -58,7 +58,7 @@ impl Art {
         Ok(StoredRecord::of(&record))
     }
 
-    /// Bytes behind the last commit: they may have been written out ahead of the next.
+    /// Bytes behind the last commit; some may have been written ahead of the next one.
     fn waiting(&self, offset: u64, length: usize) -> Result<Vec<u8>, Error> {
         let written = self.append.end + self.pending.spilled();
         let mut bytes = vec![0; written.saturating_sub(offset).min(length as u64) as usize];

@@ -51,7 +51,7 @@ pub fn read_record(
     read_record_at(&*file, &path, offset, position)
 }
 
-/// The record at an offset of an `.art` file, which lies at this position of the log.
+/// The record at an offset of an `.art` file and a position of the log.
 pub fn read_record_at(
     file: &dyn File,
     path: &Path,

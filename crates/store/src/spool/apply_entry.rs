@@ -1,8 +1,5 @@
-//! Applying the entries of a log, one after the other: the state of a store is a fold over them.
-//!
-//! An entry is a record, wherever it lies: what another store logged, applied in its order to an empty one, gives the same
-//! articles, numbers, active, history, cancels and pending cancels. Positions are local, and so is how the log is cut into commits and
-//! segments.
+//! The state of a store is a fold over the entries of its log: the entries of one store, applied in their order to an empty one, give the
+//! same state. Positions, commits and segments are local.
 
 use article::{Article, Form};
 use groups::Active;
@@ -26,7 +23,7 @@ impl Spool {
     /// Applies one entry of another store's log. It waits for the next commit.
     ///
     /// # Errors
-    /// Those of filing. What cannot be read in a sound record is passed over, as a recovery passes it over.
+    /// Those of filing. Invalid text in a sound record is ignored, as by a recovery.
     pub fn apply_entry(&mut self, entry: &Record<'_>) -> Result<(), Error> {
         let text = entry.line();
         match entry.head.kind {
@@ -42,7 +39,7 @@ impl Spool {
                 self.log_text(Kind::Group, text);
                 Ok(())
             }
-            // That a copy is whole is true of the log it was copied from.
+            // A copy is whole only in the log that it describes.
             Kind::LowMarks => {
                 self.log_lines(&mut text.strip_suffix(END_OF_COPY).unwrap_or(text).to_vec())
             }
@@ -63,7 +60,7 @@ impl Spool {
         let (header, body) = wire
             .split_at_checked(entry.head.wire_header_length as usize)
             .unwrap_or((wire, b""));
-        // The newline at its end is the wire form's, not the article's.
+        // The final newline belongs to the wire form, not to the article.
         let as_filed = |piece| match entry.head.no_final_newline {
             true => <[u8]>::strip_suffix(piece, b"\r\n").unwrap_or(piece),
             false => piece,
@@ -88,7 +85,7 @@ impl Spool {
         .map(drop)
     }
 
-    /// A cancel names a position of the other log; the id finds the article in this one.
+    /// Applies a cancel: its position is of the other log, so its id finds the article.
     fn apply_cancel(&mut self, text: &[u8]) -> Result<(), Error> {
         let text = text.strip_suffix(b"\n").unwrap_or(text);
         let Some((_, id)) = Cancels::parse_line(text) else {

@@ -114,7 +114,7 @@ impl Spool {
         (self.art.header.span / COPY_PART) as usize
     }
 
-    /// Restores from the log the files of which nothing is left.
+    /// Restores missing group files from the log.
     pub(crate) fn restore_group_files(&mut self) -> Result<(), Error> {
         for file in GROUP_FILES {
             if file
@@ -142,9 +142,8 @@ impl Spool {
         self.states.check(segments, report, repair)?;
         for file in GROUP_FILES {
             let path = self.dir.join(file.name);
-            let is_lost = read_whole(&**segments.disk(), &path)?.is_none()
-                && !file.fold(segments, &self.dir)?.is_empty();
-            if is_lost {
+            let is_missing = read_whole(&**segments.disk(), &path).is_ok_and(|text| text.is_none());
+            if is_missing && !file.fold(segments, &self.dir)?.is_empty() {
                 report.tell(&path, 0, "it is missing; the log has its lines", repair);
             }
         }

@@ -61,7 +61,7 @@ impl Spool {
             self.seal()?;
         } else {
             self.log_active();
-            // The administrator may have edited the files beside it, too.
+            // Whoever edited it may have edited the files beside it, too.
             if self.art.header.logs_states {
                 self.log_group_files();
             }

@@ -1,8 +1,5 @@
-//! A small state that the log tells, and the text file that holds it: derived, appended to at each commit without a sync, and made
-//! again from the log where that is surer.
-//!
-//! A record of the state's kind is lines to be applied; one that begins with `=` replaces all that was before. Each segment begins
-//! with such a copy, so the newest segment tells everything.
+//! A small state that the log contains, and the text file derived from it: each commit appends to the file without a sync, and the log
+//! restores it after damage and in doubt.
 
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
@@ -16,19 +13,19 @@ use crate::log::record::Kind;
 use crate::log::segments::Segments;
 use crate::state::fold::{WHOLE_COPY, each_text};
 
-/// What is folded. Applying all lines in their order to an empty state gives the state.
+/// A state that is a fold over lines: all lines, applied in their order to an empty state, give the state.
 pub trait LogState: Default + PartialEq {
     /// The kind of its records.
     const KIND: Kind;
     /// The file in the news directory.
     const FILE: &'static str;
-    /// A file that has grown to this many bytes is written anew.
+    /// Length at which the file is rewritten, bytes.
     const FILE_BYTES_MAX: u64;
 
-    /// Applies one line without its newline; false when it changes nothing.
+    /// Applies one line without its newline. Returns false if it changes nothing.
     fn apply_line(&mut self, line: &[u8]) -> bool;
 
-    /// Appends everything as lines, of the newest as much as fits into so many bytes.
+    /// Appends the state as lines; if they would have more than `bytes_max` bytes, the newest that fit.
     fn push_lines(&self, out: &mut Vec<u8>, bytes_max: usize);
 
     /// Applies the text of a record.
@@ -41,7 +38,7 @@ pub trait LogState: Default + PartialEq {
         }
     }
 
-    /// The record of a whole copy, so many bytes at most.
+    /// The text of a whole copy, at most `bytes_max` bytes.
     fn copy(&self, bytes_max: usize) -> Vec<u8> {
         let mut text = WHOLE_COPY.to_vec();
         self.push_lines(&mut text, bytes_max.saturating_sub(WHOLE_COPY.len()));
@@ -49,24 +46,24 @@ pub trait LogState: Default + PartialEq {
     }
 }
 
-/// The state of the one writer: read when first needed.
+/// The state of the one writer, and its file. The first use reads the file.
 #[derive(Debug)]
 pub struct StateFile<S> {
     segments: Segments,
     dir: PathBuf,
     state: OnceLock<S>,
-    /// Lines that the file lacks.
+    /// Lines that the next flush appends.
     waiting: Vec<u8>,
-    /// The file does not hold what the state says, other than by the lines that wait.
+    /// The file differs from the state, apart from the waiting lines: the next flush rewrites it.
     is_stale: AtomicBool,
-    /// A record of it was replayed: whether the file has it is not known.
+    /// A record was replayed, and the file may lack it.
     is_doubted: bool,
-    /// Perhaps only the system has what was written to it, be it by this program or by the one before.
+    /// The file may have bytes that are not on the disk, written by this program or an earlier one.
     is_unsynced: bool,
 }
 
 impl<S: LogState> StateFile<S> {
-    /// Of a news directory; nothing is read yet.
+    /// The state of a news directory. Reads nothing yet.
     pub fn new(segments: &Segments, dir: &Path) -> StateFile<S> {
         StateFile {
             segments: segments.clone(),
@@ -83,19 +80,19 @@ impl<S: LogState> StateFile<S> {
         self.dir.join(S::FILE)
     }
 
-    /// The state; where the file is missing, from the log.
+    /// The state: of the file, or of the log if the file is missing or unreadable.
     pub fn state(&self) -> Result<&S, Error> {
         if let Some(state) = self.state.get() {
             return Ok(state);
         }
-        let state = match read_whole(&**self.segments.disk(), &self.path())? {
-            Some(text) => {
-                // What a power cut tore is no line; what follows must not be added to it.
+        let state = match read_whole(&**self.segments.disk(), &self.path()) {
+            Ok(Some(text)) => {
+                // A power cut tore the last line, and nothing may be appended to it.
                 let is_torn = !text.is_empty() && !text.ends_with(b"\n");
                 self.is_stale.fetch_or(is_torn, Ordering::Relaxed);
                 of_text(&text)
             }
-            None => {
+            _ => {
                 self.is_stale.store(true, Ordering::Relaxed);
                 fold(&self.segments, &self.dir)?
             }
@@ -103,8 +100,7 @@ impl<S: LogState> StateFile<S> {
         Ok(self.state.get_or_init(|| state))
     }
 
-    /// Makes the file if there is none, so that lines can be added to it. To be called before they are logged: after an error here
-    /// nothing is.
+    /// Creates a missing file, before lines are logged: an error here leaves nothing in the log.
     pub fn prepare(&mut self) -> Result<(), Error> {
         self.state()?;
         match self.waiting.is_empty() {
@@ -113,7 +109,7 @@ impl<S: LogState> StateFile<S> {
         }
     }
 
-    /// Applies lines that are being logged.
+    /// Applies the text of a record that is being logged.
     pub fn add(&mut self, text: &[u8]) -> Result<(), Error> {
         self.state()?;
         if let Some(state) = self.state.get_mut() {
@@ -127,7 +123,7 @@ impl<S: LogState> StateFile<S> {
         Ok(())
     }
 
-    /// A whole copy as a record, of so many bytes at most. The state drops what does not fit.
+    /// A whole copy of at most `bytes_max` bytes, for a record. The state drops lines that do not fit.
     pub fn copy(&mut self, bytes_max: usize) -> Result<Vec<u8>, Error> {
         let state = self.state()?;
         let mut copy = state.copy(usize::MAX);
@@ -138,12 +134,12 @@ impl<S: LogState> StateFile<S> {
         Ok(copy)
     }
 
-    /// A record of this kind is being replayed.
+    /// Notes that a record of this kind was replayed.
     pub fn replay(&mut self, kind: Kind) {
         self.is_doubted |= kind == S::KIND;
     }
 
-    /// Makes it again from the log if records of it were replayed. The log is whole by now.
+    /// Restores the state from the log if records of it were replayed. The log is whole by now.
     pub fn finish_replay(&mut self, is_anew: bool) -> Result<(), Error> {
         match is_anew || self.is_doubted {
             true => self.fold_again(),
@@ -151,7 +147,7 @@ impl<S: LogState> StateFile<S> {
         }
     }
 
-    /// Makes it again from the log; without a file that is done when it is needed.
+    /// Restores the state from the log; without a file, at the next use.
     pub fn fold_again(&mut self) -> Result<(), Error> {
         if self.segments.disk().open(&self.path(), Open::Read).is_err() {
             self.state = OnceLock::new();
@@ -181,8 +177,7 @@ impl<S: LogState> StateFile<S> {
         Ok(())
     }
 
-    /// Writes what the file lacks: at its end, without a sync; or the whole file anew, durably, where there was none, it is not to be
-    /// believed, or it has grown too long.
+    /// Appends the waiting lines to the file, without a sync. Rewrites the file durably if it is missing, stale or too long.
     pub fn flush(&mut self) -> Result<(), Error> {
         let is_stale = self.is_stale.load(Ordering::Relaxed);
         if !is_stale && self.waiting.is_empty() {
@@ -218,7 +213,7 @@ impl<S: LogState> StateFile<S> {
         Ok(())
     }
 
-    /// Waits until what was written is on the disk.
+    /// Waits until the file is on the disk.
     pub fn sync(&mut self) -> Result<(), Error> {
         if !self.is_unsynced {
             return Ok(());

@@ -62,8 +62,7 @@ impl Spool {
             };
             start.anew |= start.sure;
         }
-        let cancels_known =
-            start.cancels_known && self.derived.cancels.length()? >= from.cancels_end;
+        let cancels_known = start.cancels_known && self.derived.were_cancels_whole;
         if !cancels_known {
             from.cancels_end = 0;
         }
@@ -74,7 +73,7 @@ impl Spool {
         if !cancels_known {
             if start.cancels_known {
                 self.notices
-                    .push("cancels had lost its tail: made again from the log".into());
+                    .push("cancels was damaged: made again from the log".into());
             }
             self.collect_cancels()?;
         }
@@ -100,7 +99,9 @@ impl Spool {
             articles += self.replay(place + 1 == bases.len(), start.in_segment(base))?;
         }
         self.states.finish_replay(start.anew)?;
-        self.restore_group_files()?;
+        if start.anew {
+            self.restore_group_files()?;
+        }
         if !start.sure {
             // Where a number in it did not change it may still not be on the disk.
             self.active.rewrite()?;
@@ -148,6 +149,9 @@ impl Spool {
             &self.derived.cancels,
             &self.derived.exp,
         ];
+        if !self.derived.were_cancels_whole {
+            return Ok(false);
+        }
         for append in ends {
             if append.length()? != append.end {
                 return Ok(false);

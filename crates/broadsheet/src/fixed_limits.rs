@@ -75,11 +75,11 @@ fixed! {
     relay::control::wanted::IDS_MAX, Unit::Count("ids"), "ids written into an ihave or sendme message", "Further ids go into the next message.";
     relay::incoming::tries::TRIES_MAX, Unit::Count("tries"), "failed tries of a batch in in.coming/", "A batch at which filing stopped this often moves to bad/, if other batches were filed meanwhile.";
     relay::incoming::tries::REMEMBERED_MAX, Unit::Count("batches"), "batches with failed tries", "Further batches are tried as if for the first time.";
-    relay::pending_cancels::EARLY_MAX, Unit::Count("cancels"), "cancels that wait for their article", "When there are more, the oldest are dropped.";
-    relay::pending_cancels::EARLY_SECONDS_MAX, Unit::Count("seconds"), "life of a cancel that waits for its article", "An older one is dropped.";
-    relay::pending_cancels::KEYS_MAX, Unit::Count("keys"), "Cancel-Keys that wait for an article", "Further keys, of all cancels for the article together, are dropped.";
+    store::history::pending_cancels::PENDING_MAX, Unit::Count("cancels"), "cancels that wait for their article", "When there are more, the oldest are dropped.";
+    store::history::pending_cancels::PENDING_SECONDS_MAX, Unit::Count("seconds"), "life of a cancel that waits for its article", "An older one is dropped.";
+    store::history::pending_cancels::KEYS_MAX, Unit::Count("keys"), "Cancel-Keys that wait for an article", "Further keys, of all cancels for the article together, are dropped.";
     relay::file::CANCEL_IDS_MAX, Unit::Count("ids"), "ids of a cancel, unless control.cancel is classic", "Further ids are ignored.";
-    relay::pending_cancels::FILE_BYTES_MAX, Unit::Bytes, "cancels.early", "A larger file is rewritten.";
+    store::history::pending_cancels::FILE_BYTES_MAX, Unit::Bytes, "cancels.early", "A larger file is rewritten.";
     relay::signed::SIGNATURE_CHARACTERS_MAX, Unit::Count("characters"), "signature in X-PGP-Sig", "A longer one is ignored.";
     relay::signed::HEADERS_MAX, Unit::Count("headers"), "headers that X-PGP-Sig names", "A message with more counts as unverified.";
     relay::cancel_lock::HEADER_BYTES_MAX, Unit::Bytes, "Cancel-Lock or Cancel-Key", "Longer values are rejected.";

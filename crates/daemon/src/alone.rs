@@ -12,7 +12,6 @@ use feed::serving::done_filing;
 use server::{ArticleBatch, ArticleSink, Intake, TransferOutcome};
 use store::Published;
 
-use super::group_commit::GroupCommit;
 use super::intake_queue::{IntakeQueue, IntakeState};
 use super::lock::lock;
 use super::nntp_service;
@@ -130,16 +129,8 @@ impl Alone {
         let Some(mut filer) = filer else {
             anyhow::bail!("other programs are filing; try again later");
         };
-        let mut group_commit = GroupCommit::new(Instant::now());
         let commit_bytes = settings.rnews_options().commit_bytes;
-        let turn = wire::file(
-            intake_queue,
-            &mut filer,
-            &posts,
-            &mut group_commit,
-            commit_bytes,
-            &|| false,
-        );
+        let turn = wire::file(intake_queue, &mut filer, &posts, commit_bytes, &|| false);
         let are_feeds = done_filing(filer);
         filing::after_filing(self.directory.root(), &self.program, are_feeds);
         self.look();

@@ -27,7 +27,6 @@
 //! | `sandbox` | threads confine themselves |
 //! | `intake_queue` | articles that came over NNTP wait for the writer |
 //! | `wire` | the writer files them |
-//! | `group_commit` | the number of articles in one commit |
 //! | `posts` | posts of readers become articles or mails |
 //! | `signals` | SIGTERM, SIGINT, SIGHUP |
 //! | `notify` | notifies systemd |
@@ -44,7 +43,6 @@ mod failure;
 mod feeders;
 mod feeds;
 mod filing;
-mod group_commit;
 mod incoming;
 mod intake_queue;
 mod journal;

@@ -17,7 +17,7 @@ use super::lock::lock;
 use super::nntp_service;
 use super::posts::Posts;
 use super::sandbox::{Sandbox, Starter};
-use super::{client, journal, say, wire};
+use super::{client, file_batches, journal, say};
 use crate::{failure, filing};
 use settings::{NewsDirectory, Settings};
 
@@ -113,7 +113,7 @@ impl Alone {
         intake_queue.put(batch);
         if let Err(error) = self.file_all(&intake_queue) {
             say(&failure::text_of(&error));
-            let outcome = TransferOutcome::Deferred(wire::told(&error).as_bytes().to_vec());
+            let outcome = TransferOutcome::Deferred(file_batches::told(&error).as_bytes().to_vec());
             while let Some(mut batch) = intake_queue.take(Duration::ZERO) {
                 batch.set_remaining(&outcome);
                 batch.return_to_sender();
@@ -130,7 +130,7 @@ impl Alone {
             anyhow::bail!("other programs are filing; try again later");
         };
         let commit_bytes = settings.rnews_options().commit_bytes;
-        let turn = wire::file(intake_queue, &mut filer, &posts, commit_bytes, &|| false);
+        let turn = file_batches::file(intake_queue, &mut filer, &posts, commit_bytes, &|| false);
         let are_feeds = done_filing(filer);
         filing::after_filing(self.directory.root(), &self.program, are_feeds);
         self.look();

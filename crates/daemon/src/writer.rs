@@ -24,6 +24,7 @@ use super::connection::Client;
 use super::event::Event;
 use super::feeders::Feeders;
 use super::feeds::Feeds;
+use super::file_batches;
 use super::incoming::{self, Waits};
 use super::intake_queue::IntakeQueue;
 use super::journal;
@@ -35,7 +36,6 @@ use super::request::{ATTENTION, Answer, BAD_SETTINGS, FileRequest, Filed, OK};
 use super::sandbox::{Role, Sandbox, Starter};
 use super::say;
 use super::schedule::Schedule;
-use super::wire;
 use super::writer_handle::{JOBS_MAX, Job, State, WriterHandle};
 use crate::failure;
 use settings::{NewsDirectory, Settings};
@@ -342,7 +342,7 @@ impl Writer {
         let done = self.file_tray(&intake_queue);
         if let Err(error) = done {
             say(&failure::text_of(&error));
-            let why = wire::told(&error);
+            let why = file_batches::told(&error);
             intake_queue.stopped(why);
             intake_queue.send_all_back(why);
             self.close(State::Closed);
@@ -361,7 +361,7 @@ impl Writer {
         let filer = self.open()?;
         filer.set_rules(rules);
         let is_wanted = || writer.is_wanted();
-        let turn = wire::file(intake_queue, filer, &posts, commit_bytes, &is_wanted);
+        let turn = file_batches::file(intake_queue, filer, &posts, commit_bytes, &is_wanted);
         self.posts = Some(posts);
         if self.files_opened.elapsed() >= OPEN_FILES_ANEW {
             // What expire wrote anew takes up space as long as somebody has the old file open.

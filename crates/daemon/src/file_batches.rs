@@ -67,7 +67,7 @@ pub fn file(
         };
         articles += batch.len() as u64;
         group.add(&batch);
-        let done = file_parcel(&mut batch, filer, posts);
+        let done = file_batch(&mut batch, filer, posts);
         filed.push(batch);
         if let Err(error) = done {
             give_up(filer, &mut filed, told(&error));
@@ -150,7 +150,7 @@ fn give_up(filer: &mut Filer, filed: &mut Vec<ArticleBatch>, why: &str) {
     }
 }
 
-fn file_parcel(batch: &mut ArticleBatch, filer: &mut Filer, posts: &Posts) -> anyhow::Result<()> {
+fn file_batch(batch: &mut ArticleBatch, filer: &mut Filer, posts: &Posts) -> anyhow::Result<()> {
     let now = Now::read();
     for place in 0..batch.len() {
         let Some((entry, id, article)) = batch.article(place) else {

@@ -288,7 +288,8 @@ impl Connection {
             };
             if !context.batch_builder.is_empty() {
                 // Ranges in the batch are relative to the session's input.
-                let batch = self.make_batch(context, &mut input, used, taken.used);
+                let mut batch = self.make_batch(context, &mut input, used, taken.used);
+                batch.is_followed = !input.is_empty() && !self.has_full_pipeline();
                 used = 0;
                 self.submit(context, batch);
             } else {
@@ -372,7 +373,9 @@ impl Connection {
         if context.batch_builder.article_bytes() < COPIED_BATCH_BYTES {
             let batch = {
                 let given = input.get(from..).unwrap_or_default();
-                context.batch_builder.with_copy(given, context.mailbox)
+                context
+                    .batch_builder
+                    .with_copy(given, context.mailbox.clone())
             };
             input.drain(..end);
             return batch;
@@ -385,7 +388,7 @@ impl Connection {
         if from > 0 {
             bytes.drain(..from);
         }
-        context.batch_builder.with(bytes, context.mailbox)
+        context.batch_builder.with(bytes, context.mailbox.clone())
     }
 
     fn submit(&mut self, context: &mut IoContext<'_>, batch: ArticleBatch) {

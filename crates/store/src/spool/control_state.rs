@@ -162,7 +162,7 @@ impl Spool {
         self.make_room(text_bytes as u64 + 256)
     }
 
-    fn log_state_text(&mut self, kind: Kind, text: &[u8]) {
+    pub(super) fn log_state_text(&mut self, kind: Kind, text: &[u8]) {
         let commit = self.commit_of_record();
         record::push_text(self.art.pending.out(), kind, commit, text);
     }
@@ -174,20 +174,24 @@ impl Spool {
         self.log_state_text(Kind::PendingCancel, &cancels);
         let serials = self.states.serials.copy(bytes_max)?;
         self.log_state_text(Kind::Serials, &serials);
-        self.log_group_files();
+        for (kind, copy) in self.group_copies() {
+            self.log_state_text(kind, &copy);
+        }
         Ok(())
     }
 
-    /// Logs whole copies of the group files, with what the administrator edited. One that is too large or cannot be read is left out:
-    /// earlier records remain the newest.
-    pub(super) fn log_group_files(&mut self) {
+    /// Whole copies of the group files, with what the administrator edited. One that is too large or cannot be read is left out: earlier
+    /// records remain the newest.
+    pub(super) fn group_copies(&self) -> Vec<(Kind, Vec<u8>)> {
+        let mut copies = Vec::new();
         for file in GROUP_FILES {
             if let Ok(text) = file.read(&self.segments, &self.dir) {
                 let copy = [WHOLE_COPY, &text.unwrap_or_default()].concat();
                 if copy.len() <= self.copy_bytes_max() {
-                    self.log_state_text(file.kind, &copy);
+                    copies.push((file.kind, copy));
                 }
             }
         }
+        copies
     }
 }

@@ -55,16 +55,24 @@ impl Spool {
             }
             self.raise_groups_unknown_to(&told)?;
         }
-        if !self.art.has_room(self.art.header.span / SNAPSHOT_PART * 2) {
+        // Whoever edited it may have edited the files beside it, too.
+        let copies = match self.art.header.logs_states {
+            true => self.group_copies(),
+            false => Vec::new(),
+        };
+        let lengths = copies.iter().map(|(_, copy)| copy.len() + 256);
+        // A longer active is not copied.
+        let image = self.active.table.image().len() as u64 + 256;
+        let image = image.min(self.art.header.span / SNAPSHOT_PART);
+        if self.art.has_room(lengths.sum::<usize>() as u64 + image) {
+            self.log_active();
+            for (kind, copy) in copies {
+                self.log_state_text(kind, &copy);
+            }
+        } else {
             // The next segment begins with the copies.
             self.commit()?;
             self.seal()?;
-        } else {
-            self.log_active();
-            // Whoever edited it may have edited the files beside it, too.
-            if self.art.header.logs_states {
-                self.log_group_files();
-            }
         }
         self.commit()?;
         Ok(())

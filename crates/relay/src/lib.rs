@@ -14,6 +14,7 @@
 //! | [`file`](mod@file) | numbers, the spool, the log, cancels |
 //! | [`mirror`] | numbers taken from another site's Xref |
 //! | [`rnews`] | a run over batches |
+//! | [`verified`] | compressed batches are expanded to their checksum before they are filed |
 //! | [`kept`], [`tee`] | bad batches are kept |
 //! | [`incoming`] | batches that wait in `in.coming` |
 //! | [`explain`](mod@explain) | what would be done, and why |
@@ -46,6 +47,7 @@ mod short;
 pub mod signed;
 pub mod sites;
 pub mod tee;
+pub mod verified;
 pub mod verify;
 
 pub use decide::{Arrival, Decision, State, decide};

@@ -21,6 +21,7 @@ pub use crate::input::{Handed, Input};
 use crate::kept;
 use crate::log::{Code, LOCAL, Now};
 use crate::tee::Tee;
+use crate::verified::{Verified, has_checksum};
 
 /// Default of [`Options::commit_bytes`]: 8 MiB.
 pub const COMMIT_BYTES: usize = 8 << 20;
@@ -340,17 +341,33 @@ impl Run<'_> {
             article_bytes_max: self.filer.rules().article_bytes_max,
             ..BatchLimits::default()
         };
-        // Mapping leaves the file read to its end, so it is not even tried for what must be unwrapped.
-        let map = if is_wrapped { None } else { source.map() };
-        let done = match map {
-            Some(map) => {
-                let mut batch = Batch::from_bytes(map.bytes(), limits);
-                self.items(source, &mut batch, tee, trouble, Some(&map))
+        let done = if has_checksum(unwrapped.layers()) {
+            let place = self.filer.dir().join(kept::INCOMING);
+            match Verified::read(unwrapped, &place) {
+                Ok(verified) => {
+                    let mut batch = Batch::from_bytes(verified.bytes(), limits);
+                    self.items(source, &mut batch, tee, trouble, verified.map())
+                }
+                Err(error) => {
+                    self.keep_to_end(source, tee, 0, trouble);
+                    let (status, what) = match WrapError::of(&error) {
+                        Some(fault) => (Status::Bad, format!("nothing was filed: {fault}")),
+                        None => {
+                            let what = format!("nothing was filed, it cannot be expanded: {error}");
+                            (Status::Attention, what)
+                        }
+                    };
+                    self.bad(source, trouble, status, &what);
+                    return Ok(());
+                }
             }
-            None => {
-                let mut batch = Batch::new(unwrapped, limits);
-                self.items(source, &mut batch, tee, trouble, None)
-            }
+        } else if let Some(map) = (!is_wrapped).then(|| source.map()).flatten() {
+            // Mapping leaves the file read to its end, so it is not even tried for what must be unwrapped.
+            let mut batch = Batch::from_bytes(map.bytes(), limits);
+            self.items(source, &mut batch, tee, trouble, Some(&map))
+        } else {
+            let mut batch = Batch::new(unwrapped, limits);
+            self.items(source, &mut batch, tee, trouble, None)
         };
         if done.is_err() && matches!(source.again, Again::Never) {
             // Filing stopped. The rest of a pipe would be lost: let it flow into the kept file.

@@ -10,9 +10,9 @@ use std::time::{Duration, Instant};
 
 use feed::each_article::EachArticle;
 use feed::file_list::FileList;
-use feed::ihave::{Allowed, Ends, Ihave, Requested, Sendme};
+use feed::ihave::{Allowed, Endpoints, Ihave, Requested, Sendme};
 use feed::program::{self, Program};
-use feed::togo::ChosenLate;
+use feed::togo::LateSelection;
 use feed::waiting::{self, Waiting};
 use feed::{
     Batch, BatchParms, Batchparms, Builder, Cursor, FromCursor, Limit, Sending, Sent, SiteState,
@@ -225,11 +225,11 @@ impl<'a> Serving<'a> {
                 let most = limit.most();
                 let program = Program::new(command.clone(), *gives, limit);
                 let mut program = program.in_directory(root);
-                let given = program.give(&mut togo, Instant::now())?;
+                let given = program.deliver(&mut togo, Instant::now())?;
                 match given {
-                    program::Given::All(articles) => (articles, program.end(most)),
-                    program::Given::Ended { articles, how, .. } => (articles, Some(how)),
-                    program::Given::Rests(_) => (0, None),
+                    program::Delivery::All(articles) => (articles, program.end(most)),
+                    program::Delivery::Ended { articles, how, .. } => (articles, Some(how)),
+                    program::Delivery::Resting(_) => (0, None),
                 }
             }
             _ => (0, Some("this release cannot feed it".to_owned())),
@@ -255,18 +255,18 @@ impl<'a> Serving<'a> {
         reader: &'b Reader,
     ) -> Result<Box<dyn Builder + 'b>, feed::Error> {
         let size = usize::try_from(parms.size).unwrap_or(usize::MAX);
-        let ends = Ends {
+        let endpoints = Endpoints {
             host: me,
             peer: &parms.peer,
         };
         Ok(match parms.build {
             Build::Articles => Box::new(Batch::new(size)),
-            Build::Ihave => Box::new(Ihave::new(ends, size)),
-            Build::Sendme => Box::new(Sendme::new(ends, reader)),
+            Build::Ihave => Box::new(Ihave::new(endpoints, size)),
+            Build::Sendme => Box::new(Sendme::new(endpoints, reader)),
             Build::Requested => {
                 let sites = self.sites.clone();
                 let allowed = allowed(reader, sites, &parms.peer);
-                Box::new(Requested::new(reader, allowed, size).remembering(dir)?)
+                Box::new(Requested::new(reader, allowed, size).with_stored_position(dir)?)
             }
         })
     }
@@ -314,7 +314,7 @@ impl<'a> Serving<'a> {
 }
 
 /// Which sites get an article that was filed before they were known. Worked out when it is first asked: few are, and it is large.
-fn chosen_late<'r>(sites: &Sites, reader: &'r Reader) -> ChosenLate<'r> {
+fn chosen_late<'r>(sites: &Sites, reader: &'r Reader) -> LateSelection<'r> {
     let sites = sites.clone();
     let mut selector = None;
     Box::new(move |record, name| {

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::{Duration, Instant};
 
-use feed::program::{Given, Program};
+use feed::program::{Delivery, Program};
 use feed::{Limit, SiteState, site_state};
 use groups::Sites;
 use groups::sites::{Site, Via};
@@ -33,7 +33,7 @@ pub struct Feeders {
     feeds: Arc<Feeds>,
     are_over: Arc<AtomicBool>,
     /// Ends when the last of the threads has ended.
-    ends: Receiver<()>,
+    endpoints: Receiver<()>,
 }
 
 impl Feeders {
@@ -47,11 +47,11 @@ impl Feeders {
         feeds: &Arc<Feeds>,
         starter: &Starter,
     ) -> io::Result<Feeders> {
-        let (alive, ends) = channel();
+        let (alive, endpoints) = channel();
         let feeders = Feeders {
             feeds: feeds.clone(),
             are_over: Arc::default(),
-            ends,
+            endpoints,
         };
         let mut immediate = sites.feeds().filter(|(_, site)| is_immediate(&site.via));
         for (name, site) in immediate.by_ref().take(FEEDERS_MAX) {
@@ -79,7 +79,7 @@ impl Feeders {
     pub fn end(self) {
         self.tell_end();
         let _ = self
-            .ends
+            .endpoints
             .recv_timeout(Duration::from_secs(2 * END_SECONDS_MAX + 1));
     }
 
@@ -159,7 +159,7 @@ impl Feeder {
                 }
             };
             if is_called && let Some(program) = &mut program {
-                program.wake();
+                program.reset_interval();
             }
             pause = match is_called {
                 true => TRY_AGAIN_FIRST,
@@ -220,10 +220,10 @@ impl Feeder {
             Err(error) => return Ok(Next::Later(error.to_string())),
         };
         let mut togo = serving.togo(taken, reader);
-        Ok(match program.give(&mut togo, Instant::now())? {
-            Given::All(_) => Next::WhenTold,
-            Given::Rests(until) => Next::Then(until, "its program rests".to_owned()),
-            Given::Ended { how, again, .. } => Next::Then(again, how),
+        Ok(match program.deliver(&mut togo, Instant::now())? {
+            Delivery::All(_) => Next::WhenTold,
+            Delivery::Resting(until) => Next::Then(until, "its program rests".to_owned()),
+            Delivery::Ended { how, restart, .. } => Next::Then(restart, how),
         })
     }
 }

@@ -44,13 +44,13 @@ pub(crate) struct Source {
     pub file: File,
     /// The name of the bad batch.
     pub stem: String,
-    pub again: Again,
+    pub reread: Reread,
     /// Others may truncate it during the read.
     is_of_others: bool,
 }
 
 /// How to read the batch again.
-pub(crate) enum Again {
+pub(crate) enum Reread {
     /// It is a file of this name.
     Path(PathBuf),
     /// It can be read again from this offset.
@@ -76,10 +76,10 @@ impl Source {
                     name,
                     file,
                     stem: stem(now, path.file_name().map(Path::new)),
-                    again: if is_regular {
-                        Again::Path(path.clone())
+                    reread: if is_regular {
+                        Reread::Path(path.clone())
                     } else {
-                        Again::Never
+                        Reread::Never
                     },
                     is_of_others: false,
                 })
@@ -91,7 +91,7 @@ impl Source {
                     name,
                     file,
                     stem: stem(now, path.file_name().map(Path::new)),
-                    again: Again::Path(path.clone()),
+                    reread: Reread::Path(path.clone()),
                     is_of_others: true,
                 })
             }
@@ -101,7 +101,7 @@ impl Source {
                 let file = File::from(io::stdin().as_fd().try_clone_to_owned().map_err(fail)?);
                 Ok(Source {
                     name,
-                    again: again_from_here(&file),
+                    reread: reread_from_here(&file),
                     is_of_others: false,
                     file,
                     stem: stem(now, None),
@@ -112,7 +112,7 @@ impl Source {
                 let file = handed.file.try_clone().map_err(fail)?;
                 Ok(Source {
                     name: handed.name.clone(),
-                    again: again_from_here(&file),
+                    reread: reread_from_here(&file),
                     is_of_others: true,
                     file,
                     stem: stem(now, Path::new(&handed.tail).file_name().map(Path::new)),
@@ -126,7 +126,7 @@ impl Source {
     /// A file truncated meanwhile reads as zeros ([`MapRef::unreadable_from`]). The daemon does not map files of other programs: their
     /// owners could change them during the read.
     pub fn map(&self) -> Option<MapRef> {
-        if self.is_of_others || matches!(self.again, Again::Never | Again::From(1..)) {
+        if self.is_of_others || matches!(self.reread, Reread::Never | Reread::From(1..)) {
             return None;
         }
         let map = MapRef::whole(&self.file).ok()?;
@@ -136,7 +136,7 @@ impl Source {
     }
 
     /// Reads the file again from `start`, by offset, since the file position belongs to the batch being read.
-    pub fn once_more(&self, start: u64) -> ReadAt<'_> {
+    pub fn read_again(&self, start: u64) -> ReadAt<'_> {
         ReadAt {
             file: &self.file,
             at: start,
@@ -159,11 +159,11 @@ impl Read for ReadAt<'_> {
 }
 
 /// How to read a file without a known name again.
-fn again_from_here(mut file: &File) -> Again {
+fn reread_from_here(mut file: &File) -> Reread {
     let is_regular = file.metadata().is_ok_and(|data| data.is_file());
     match file.stream_position() {
-        Ok(start) if is_regular => Again::From(start),
-        _ => Again::Never,
+        Ok(start) if is_regular => Reread::From(start),
+        _ => Reread::Never,
     }
 }
 

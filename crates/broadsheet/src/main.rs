@@ -9,16 +9,14 @@ mod access_review;
 mod account;
 mod answer;
 mod archive_report;
+mod asked;
 mod command;
 mod completion;
 mod control_files;
-mod daemon;
 mod directory;
 mod exit;
 mod expiry_report;
 mod failure;
-mod feeds;
-mod filing;
 mod fixed_limits;
 mod flags;
 mod help;
@@ -28,7 +26,6 @@ mod man;
 mod new_password;
 mod posting;
 mod server_review;
-mod serving;
 mod spooling;
 mod text;
 mod user_edit;
@@ -64,4 +61,11 @@ fn run(arguments: Vec<OsString>, out: &mut dyn Write) -> anyhow::Result<Status> 
         return Ok(Status::OK);
     }
     (command.run)(&given, out)
+}
+
+/// Reports each of these on standard error.
+fn tell_all(notices: impl IntoIterator<Item = String>) {
+    for notice in notices {
+        daemon::say(&notice);
+    }
 }

@@ -328,7 +328,7 @@ mod tests {
             ("batchih | viainews", "write the command instead"),
             ("batchra x | viauux", "takes no arguments"),
             ("batcher | c7encode | viamail", "7-bit"),
-            ("batcher | viamail -e", "mail command itself"),
+            ("batcher | viamail -e", "mail command instead"),
             ("batcher | lzop | viauux", "sh -c"),
             ("batcher | compcun | gzip | viauux", "twice"),
             ("batcher | gzip -99 | viauux", "no level 99"),

@@ -12,7 +12,6 @@
 //! | [`signed`], [`keyring`], [`verify`](mod@verify) | the signatures of control messages, and the trusted keys |
 //! | [`cancel_lock`] | the permission to cancel an article: Cancel-Lock and Cancel-Key |
 //! | [`file`](mod@file) | numbers, the spool, the log, cancels |
-//! | [`pending_cancels`] | cancels that arrived before their article |
 //! | [`mirror`] | copies numbers from another site's Xref |
 //! | [`rnews`] | a run over batches |
 //! | [`bad_batches`], [`tee`] | save bad batches |
@@ -40,7 +39,6 @@ mod input;
 pub mod keyring;
 pub mod log;
 pub mod mirror;
-pub mod pending_cancels;
 pub mod permit;
 pub mod reason;
 pub mod rnews;

@@ -13,6 +13,7 @@
 
 mod access_entries;
 mod defaults;
+mod directory;
 mod expiry;
 mod nntp;
 mod options;
@@ -28,6 +29,7 @@ mod template;
 mod value;
 mod via;
 
+pub use directory::{Error, NewsDirectory};
 pub use nntp::{Auth, Nntp};
 pub use parts::{access, expiry, sites};
 pub use post::Post;

@@ -1,5 +1,6 @@
 //! Reading without the lock: articles, overview rows, history lines, and the log itself.
 
+pub(crate) mod entries;
 pub(crate) mod follow;
 pub(crate) mod group_index;
 pub mod histogram;

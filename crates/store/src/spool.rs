@@ -2,6 +2,7 @@
 
 pub(crate) mod active_file;
 pub(crate) mod active_from_log;
+mod apply_entry;
 pub(crate) mod derived;
 mod edited_active;
 mod expire;
@@ -9,6 +10,7 @@ mod group_changes;
 mod ids;
 mod let_go;
 pub(crate) mod options;
+mod pending_cancels;
 mod publish;
 pub(crate) mod recover;
 
@@ -21,6 +23,7 @@ use groups::Active;
 use crate::expiry::state::ExpiryStateFile;
 use crate::expiry::visibility::Visibility;
 use crate::history::cancels::Cancels;
+use crate::history::pending_cancels::PendingCancels;
 use crate::history::push_seen;
 use crate::history::sealed::SealedHistory;
 use crate::index::Index;
@@ -37,6 +40,7 @@ use crate::log::record::{self, Commit, Kind};
 use crate::log::relocation_cache::Tables;
 use crate::log::segment::{SEGMENT_HEADER_BYTES, SegmentHeader};
 use crate::log::segments::Segments;
+use crate::log::state_file::StateFile;
 use crate::overview::row::push_row;
 use crate::read::published::Publisher;
 use crate::read::stored_record::{StoredRecord, read_record};
@@ -71,6 +75,7 @@ pub struct Spool {
     derived: Derived,
     sealed: SealedHistory,
     expired: ExpiryStateFile,
+    pending_cancels: StateFile<PendingCancels>,
     commit_sequence: u64,
     checkpointed: u64,
     is_poisoned: bool,
@@ -154,13 +159,16 @@ impl Spool {
         &mut self.active.table
     }
 
-    /// The article at a position; what waits for a commit is committed first. `None`: it is gone.
-    pub fn read(&mut self, position: Position) -> Result<Option<StoredRecord>, Error> {
-        if position.0 >= self.art.header.base + self.art.append.end {
-            self.commit()?;
-        }
-        let bases = self.segments.bases()?;
-        match read_record(&self.segments, &bases, &Tables::default(), position) {
+    /// The article at a position, also one that waits for a commit. `None`: it is gone.
+    pub fn read(&self, position: Position) -> Result<Option<StoredRecord>, Error> {
+        let read = match position.0.checked_sub(self.art.header.base) {
+            Some(offset) => self.art.record_at(offset),
+            None => {
+                let bases = self.segments.bases()?;
+                read_record(&self.segments, &bases, &Tables::default(), position)
+            }
+        };
+        match read {
             Err(Error::NoArticle(_)) => Ok(None),
             read => read.map(Some),
         }
@@ -363,6 +371,7 @@ impl Spool {
     pub(crate) fn publish(&mut self) -> Result<(), Error> {
         self.derived.flush()?;
         self.active.flush()?;
+        self.pending_cancels.flush()?;
         if self.expired.flush()? {
             self.publish_files();
         }
@@ -407,6 +416,7 @@ impl Spool {
         }
         self.derived.sync()?;
         self.active.sync()?;
+        self.pending_cancels.sync()?;
         self.index.set_checkpoint(&self.mark())?;
         self.checkpointed = self.art.append.end;
         Ok(())

@@ -9,7 +9,8 @@ use store::Reader;
 use crate::directory::NewsDirectory;
 use crate::exit::Status;
 use crate::flags::{Command, DIR, Given, Operands};
-use crate::{ihave, serving};
+use crate::ihave;
+use feed::serving;
 
 /// The table.
 pub static COMMAND: Command = Command {

@@ -11,11 +11,11 @@ use feed::site_state::{self, SiteState};
 use feed::start::{self, Start};
 use store::{Position, Reader};
 
-use crate::daemon::client;
 use crate::directory::NewsDirectory;
 use crate::exit::Status;
-use crate::feeds;
 use crate::flags::{Command, DIR, Flag, Given, Operands};
+use daemon::client;
+use feed::feeds;
 
 /// How long a site that is being served is waited for, and how often it is asked for.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -57,7 +57,7 @@ fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
     let settings = directory.settings()?.settings;
     let sys = directory.sys(&settings)?;
     let reader = Reader::open(directory.root())?;
-    feeds::introduce(&directory, &sys, reader.end())?;
+    crate::tell_all(feeds::introduce(directory.root(), &sys, reader.end())?);
     let to = given.value("to").ok_or_else(|| {
         given.usage("the new position is missing: add --to with now, oldest, a date, a Message-ID or a position")
     })?;

@@ -5,7 +5,7 @@
 
 use article::{Article, Form, Header, message_id};
 use groups::{Destination, Sender};
-use store::{Expires, HistoryLine, Position};
+use store::{Expires, HistoryLine, PendingCancel, Position};
 
 use super::{CANCEL_IDS_MAX, Filer, Refusal};
 use crate::cancel_lock;
@@ -226,8 +226,13 @@ impl Filer {
             }
             (None, _) => {
                 let key = article.find(b"Cancel-Key").unwrap_or_default();
-                let is_kept =
-                    !key.is_empty() && self.pending_cancels.add(cancelled, id, key, now.seconds)?;
+                let keys = cancel_lock::elements_of(key);
+                let is_kept = self.spool.add_pending_cancel(&PendingCancel {
+                    seconds: now.seconds,
+                    id: cancelled.to_vec(),
+                    by: id.to_vec(),
+                    keys: keys.iter().map(|key| key.to_string().into()).collect(),
+                })?;
                 self.note(&[
                     b"not cancelled `",
                     cancelled,
@@ -288,14 +293,23 @@ impl Filer {
         id: &[u8],
         now: Now,
     ) -> Result<Option<Refusal>, Error> {
-        if self.pending_cancels.is_empty() {
+        let pending = self.spool.pending_cancels()?;
+        if pending.is_empty() {
             return Ok(None);
         }
-        let lock = article.find(b"Cancel-Lock");
-        let Some(by) = self.pending_cancels.cancels(id, lock, now.seconds) else {
+        let Some(cancel) = pending.find(id, now.seconds) else {
             return Ok(None);
         };
-        let text = [b"cancelled in advance by ", by].concat();
+        let keys: Vec<_> = cancel
+            .keys
+            .iter()
+            .flat_map(|key| cancel_lock::elements_of(key))
+            .collect();
+        let lock = article.find(b"Cancel-Lock").unwrap_or_default();
+        if !cancel_lock::opens(&keys, lock) {
+            return Ok(None);
+        }
+        let text = [b"cancelled in advance by ", cancel.by.as_slice()].concat();
         self.log.line(now, site, Code::Refused, id, &text);
         let expires = self.expires(article);
         self.spool.remember(id, now.seconds, expires)?;

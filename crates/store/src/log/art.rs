@@ -3,8 +3,10 @@
 use crate::io::append_file::AppendFile;
 use crate::io::disk::{BLOCK_BYTES, Open};
 use crate::log::pending::Pending;
+use crate::log::record::{HEADER_BYTES, Head, Record};
 use crate::log::segment::SegmentHeader;
 use crate::log::segments::{SegmentFile, Segments};
+use crate::read::stored_record::{StoredRecord, read_record_at};
 use crate::{Error, Position};
 
 /// Commits of at least this many bytes go past the page cache.
@@ -41,6 +43,32 @@ impl Art {
             header,
             pending: Pending::default(),
         })
+    }
+
+    /// The record at an offset of the file, also one that waits for the commit.
+    pub fn record_at(&self, offset: u64) -> Result<StoredRecord, Error> {
+        let position = Position(self.header.base + offset);
+        if offset < self.append.end {
+            return read_record_at(&*self.append.file, &self.append.path, offset, position);
+        }
+        let head = Head::parse(&self.waiting(offset, HEADER_BYTES)?);
+        let head = head.ok_or(Error::NoArticle(position))?;
+        let bytes = self.waiting(offset, head.length as usize)?;
+        let record = Record::parse(&bytes).ok_or(Error::NoArticle(position))?;
+        Ok(StoredRecord::of(&record))
+    }
+
+    /// Bytes behind the last commit: they may have been written out ahead of the next.
+    fn waiting(&self, offset: u64, length: usize) -> Result<Vec<u8>, Error> {
+        let written = self.append.end + self.pending.spilled();
+        let mut bytes = vec![0; written.saturating_sub(offset).min(length as u64) as usize];
+        let got = self.append.file.read_at(&mut bytes, offset);
+        let got = got.map_err(|source| Error::io("read", &self.append.path, source))?;
+        bytes.truncate(got);
+        let from = offset.saturating_sub(written) as usize;
+        let rest = self.pending.bytes().get(from..).unwrap_or_default();
+        bytes.extend(rest.iter().take(length - bytes.len()));
+        Ok(bytes)
     }
 
     /// The offset in the file of the next record.

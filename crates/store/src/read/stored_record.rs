@@ -1,7 +1,9 @@
 //! One record of the log, read by its position.
 
+use std::path::Path;
+
 use crate::error::is_unreadable;
-use crate::io::disk::Open;
+use crate::io::disk::{File, Open};
 use crate::log::record::{HEADER_BYTES, Head, Kind, Record};
 use crate::log::relocation_cache::Tables;
 use crate::log::segments::{SegmentFile, Segments, base_of};
@@ -18,6 +20,12 @@ impl StoredRecord {
     pub fn record(&self) -> Record<'_> {
         // The constructor looked at it; an empty record stands for the impossible.
         Record::trust(&self.bytes).unwrap_or_default()
+    }
+
+    /// A copy of a record.
+    pub fn of(record: &Record<'_>) -> StoredRecord {
+        let bytes = record.bytes().to_vec();
+        StoredRecord { bytes }
     }
 }
 
@@ -40,18 +48,28 @@ pub fn read_record(
     let offset = tables
         .in_file(&*file, &path, position.0 - base)?
         .ok_or(Error::NoArticle(position))?;
+    read_record_at(&*file, &path, offset, position)
+}
+
+/// The record at an offset of an `.art` file, which lies at this position of the log.
+pub fn read_record_at(
+    file: &dyn File,
+    path: &Path,
+    offset: u64,
+    position: Position,
+) -> Result<StoredRecord, Error> {
     let mut bytes = vec![0; HEADER_BYTES];
     // A bad sector is damage of this one article.
     let at = |source| match is_unreadable(&source) {
-        true => Error::unreadable(&path, offset),
-        false => at(source),
+        true => Error::unreadable(path, offset),
+        false => Error::io("read", path, source),
     };
     let got = file.read_at(&mut bytes, offset).map_err(at)?;
     if got < HEADER_BYTES || bytes.iter().all(|&b| b == 0) {
         return Err(Error::NoArticle(position));
     }
     let damaged = || Error::Damaged {
-        path: path.clone(),
+        path: path.to_owned(),
         offset,
         what: "the checksum of the article is wrong",
     };

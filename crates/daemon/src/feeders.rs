@@ -1,23 +1,24 @@
 //! Feeds that get their articles as soon as they are filed: a thread for each, which sleeps until something is.
 
 use std::io;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::{Duration, Instant};
 
 use feed::program::{Delivery, Program};
+use feed::serving::{Served, Serving, is_immediate, why_it_waits};
 use feed::{Limit, SiteState, site_state};
 use groups::Sites;
 use groups::sites::{Site, Via};
+use settings::NewsDirectory;
 use store::Reader;
 
 use super::feeds::Feeds;
 use super::sandbox::Starter;
 use super::say;
-use crate::directory::NewsDirectory;
 use crate::failure;
-use crate::serving::{Served, Serving, is_immediate, why_it_waits};
 
 /// What could not be served is tried again after a second, and after twice as long each time, at most five minutes.
 const TRY_AGAIN_FIRST: Duration = Duration::from_secs(1);
@@ -33,7 +34,7 @@ pub struct Feeders {
     feeds: Arc<Feeds>,
     are_over: Arc<AtomicBool>,
     /// Ends when the last of the threads has ended.
-    endpoints: Receiver<()>,
+    ends: Receiver<()>,
 }
 
 impl Feeders {
@@ -45,18 +46,19 @@ impl Feeders {
         directory: &NewsDirectory,
         sites: &Sites,
         feeds: &Arc<Feeds>,
-        starter: &Starter,
+        (starter, program): (&Starter, &Path),
     ) -> io::Result<Feeders> {
-        let (alive, endpoints) = channel();
+        let (alive, ends) = channel();
         let feeders = Feeders {
             feeds: feeds.clone(),
             are_over: Arc::default(),
-            endpoints,
+            ends,
         };
         let mut immediate = sites.feeds().filter(|(_, site)| is_immediate(&site.via));
         for (name, site) in immediate.by_ref().take(FEEDERS_MAX) {
             let feeder = Feeder {
                 directory: directory.clone(),
+                program: program.to_owned(),
                 sites: sites.clone(),
                 name: name.to_vec(),
                 site: site.clone(),
@@ -79,7 +81,7 @@ impl Feeders {
     pub fn end(self) {
         self.tell_end();
         let _ = self
-            .endpoints
+            .ends
             .recv_timeout(Duration::from_secs(2 * END_SECONDS_MAX + 1));
     }
 
@@ -99,6 +101,8 @@ impl Drop for Feeders {
 /// One of them.
 struct Feeder {
     directory: NewsDirectory,
+    /// Broadsheet itself.
+    program: PathBuf,
     sites: Sites,
     name: Vec<u8>,
     site: Site,
@@ -190,7 +194,7 @@ impl Feeder {
             Some(desk) => desk,
             none => {
                 let reader = Reader::open(self.directory.root())?;
-                let mut serving = Serving::new(&self.directory, &self.sites);
+                let mut serving = Serving::new(self.directory.root(), &self.sites, &self.program);
                 serving.limit = self.limit();
                 none.insert((reader, serving))
             }

@@ -162,7 +162,7 @@ fn batchparms_says_how_and_by_class() {
     assert_eq!(told.status, 1, "{told:?}");
     assert!(
         told.err
-            .contains("north: batches for north have no destination:  "),
+            .contains("north: batches for north have no destination: "),
         "{told:?}"
     );
     let lines = "north n 10000 - batcher | gzip -9 | sh -c 'cat > night'\n\

@@ -150,15 +150,15 @@ fn what_is_changed_doubled_or_unsigned_does_not_count() {
         (
             "newgroup example.test\nM",
             "newgroup example.tests\nM",
-            "is bad",
+            "is invalid",
         ),
-        ("three lines", "three lines,", "is bad"),
+        ("three lines", "three lines,", "is invalid"),
         (
             "Control: n",
             "control: rmgroup example.test\nControl: n",
             "more than once",
         ),
-        ("2.6.3 Control", "2.6.3 Control,Approved", "is bad"),
+        ("2.6.3 Control", "2.6.3 Control,Approved", "is invalid"),
         (
             "2.6.3 Control",
             "2.6.3 Subject",
@@ -170,7 +170,7 @@ fn what_is_changed_doubled_or_unsigned_does_not_count() {
             "X-Control: newgroup",
             "no Control header",
         ),
-        ("Path: a!b", "Path a!b", "header is faulty"),
+        ("Path: a!b", "Path a!b", "header is invalid"),
     ] {
         let changed = whole.replacen(from, to, 1);
         assert_ne!(changed, whole);
@@ -381,7 +381,7 @@ fn what_gnupg_signs_today_is_verified() {
             &program,
             &message.replace("Path: x\n", "Path: x\nSender: t\n"),
         );
-        assert!(told.status == 1 && told.out.contains("is bad"), "{told:?}");
+        assert!(told.status == 1 && told.out.contains("is invalid"), "{told:?}");
     }
     // The agent that gpg has started.
     let _ = Command::new("gpgconf")

@@ -98,7 +98,7 @@ fn a_line_that_is_none_is_named() {
         ("anna  - -", "four fields"),
         ("a:b - - -", "the name holds ':'"),
         ("* - - -", "the name is no name"),
-        ("anna secret - -", "the password is no hash of argon2id"),
+        ("anna secret - -", "the password is not a hash of argon2id"),
         (
             "anna $argon2i$v=19$m=32,t=1,p=1$c29tZXNhbHQ$AAAAAAAAAAAAAAAAAAAAAA - -",
             "no hash of argon2id",

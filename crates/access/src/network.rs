@@ -166,10 +166,10 @@ mod tests {
     #[test]
     fn invalid_networks_are_reported() {
         for (text, error) in [
-            ("news.example.org", "is no network"),
-            ("", "is no network"),
-            ("192.0.2.0/33", "no number of bits from 0 to 32"),
-            ("192.0.2.0/", "no number of bits"),
+            ("news.example.org", "is not a network"),
+            ("", "is not a network"),
+            ("192.0.2.0/33", "needs a number of bits from 0 to 32"),
+            ("192.0.2.0/", "needs a number of bits"),
             ("2001:db8::/129", "from 0 to 128"),
             ("192.0.2.1/24", "the network is 192.0.2.0/24"),
         ] {

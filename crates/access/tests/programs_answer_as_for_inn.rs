@@ -136,7 +136,7 @@ fn one_that_takes_too_long_or_says_too_much_is_killed_with_its_children() {
         panic!("{outcome:?}");
     };
     assert!(
-        why.contains(&format!("said more than {ANSWER_BYTES_MAX} bytes")),
+        why.contains(&format!("wrote more than {ANSWER_BYTES_MAX} bytes")),
         "{why}"
     );
     assert!(begin.elapsed() < Duration::from_secs(20));

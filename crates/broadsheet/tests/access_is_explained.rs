@@ -74,7 +74,7 @@ fn each_entry_is_told_up_to_the_one_that_fits() {
         "{told}"
     );
     assert!(
-        told.contains("does not match: the client comes without TLS\n"),
+        told.contains("does not match: the client does not use TLS\n"),
         "{told}"
     );
     assert!(
@@ -143,7 +143,7 @@ fn json_says_the_same() {
     assert_eq!(status, 1);
     let told: serde_json::Value = serde_json::from_str(&told).expect(&told);
     assert!(told["fits"].is_null());
-    assert_eq!(told["passed"][1]["why"], "comes without TLS");
+    assert_eq!(told["passed"][1]["why"], "does not use TLS");
     assert_eq!(told["can_log_in"], true);
 }
 

@@ -143,7 +143,9 @@ fn check_reads_the_policy() {
     let program = Program::with_news(ACTIVE);
     let check = || program.run(&["check", "--dir", "news"]);
     assert!(
-        check().out.contains("only messages signed by a trusted key"),
+        check()
+            .out
+            .contains("only messages signed by a trusted key"),
         "{:?}",
         check()
     );

@@ -381,7 +381,10 @@ fn what_gnupg_signs_today_is_verified() {
             &program,
             &message.replace("Path: x\n", "Path: x\nSender: t\n"),
         );
-        assert!(told.status == 1 && told.out.contains("is invalid"), "{told:?}");
+        assert!(
+            told.status == 1 && told.out.contains("is invalid"),
+            "{told:?}"
+        );
     }
     // The agent that gpg has started.
     let _ = Command::new("gpgconf")

@@ -328,7 +328,7 @@ impl Run<'_> {
         let unwrapped = match wrap::open(reader, self.options.wrap) {
             Ok(unwrapped) => unwrapped,
             Err(error) => {
-                self.save(source, tee, 0, state);
+                self.save_to_end(source, tee, 0, state);
                 self.report_bad(source, state, Status::Bad, &error.to_string());
                 return Ok(());
             }
@@ -355,16 +355,13 @@ impl Run<'_> {
         };
         if done.is_err() && matches!(source.reread, Reread::Never) {
             // Filing stopped. The rest of a pipe would be lost, so it is copied to the saved file.
-            self.save(source, tee, 0, state);
-            let drained = io::copy(&mut tee.attach(&source.file), &mut io::sink());
-            match (&state.saved, drained) {
-                (Some((path, _)), Ok(_)) => self.watch.message(&format!(
+            self.save_to_end(source, tee, 0, state);
+            if let Some((path, _)) = &state.saved {
+                self.watch.message(&format!(
                     "{}: the rest, which was not committed, is saved in {}; run rnews on it again",
                     source.name,
                     path.display()
-                )),
-                (_, Err(error)) => self.report_loss(source, &error),
-                (None, Ok(_)) => {}
+                ));
             }
         }
         done
@@ -379,6 +376,8 @@ impl Run<'_> {
         state: &mut InputState,
         map: Option<&MapRef>,
     ) -> Result<(), Error> {
+        // Where the last article began, with its `#! rnews` line.
+        let mut entry = batch.offset();
         loop {
             let now = (self.options.clock)();
             let start = batch.offset();
@@ -404,6 +403,7 @@ impl Run<'_> {
             }
             match item {
                 Ok(Some(Item::Article { bytes, .. })) => {
+                    entry = start;
                     self.article(bytes, now)?;
                     if self.is_commit_due() || tee.held_bytes() >= HELD_BYTES_MAX {
                         self.filer.commit()?;
@@ -413,7 +413,7 @@ impl Run<'_> {
                         }
                     }
                     if self.filer.pending_bytes() == 0 && tee.is_holding() {
-                        tee.forget_before(batch.offset(), FORGET_BYTES);
+                        tee.forget_before(entry, FORGET_BYTES);
                     }
                 }
                 Ok(Some(Item::TooLarge { size, offset })) => {
@@ -446,9 +446,9 @@ impl Run<'_> {
                         continue;
                     }
                     state.is_out_of_step = true;
-                    // Commits the articles before the error, so that saving the rest is enough.
+                    // Commits the articles before the last entry. The count of that entry may be wrong, so it is saved as well.
                     self.filer.commit()?;
-                    self.save(source, tee, offset, state);
+                    self.save(source, tee, entry.min(offset), state);
                     self.report_bad(
                         source,
                         state,
@@ -477,7 +477,7 @@ impl Run<'_> {
                 Err(error) => {
                     let at = batch.offset();
                     self.filer.commit()?;
-                    self.save(source, tee, at, state);
+                    self.save_to_end(source, tee, at, state);
                     let status = match WrapError::of(&error) {
                         Some(_) => Status::Bad,
                         None => Status::Attention,
@@ -564,8 +564,12 @@ impl Run<'_> {
         }
         let bad = self.filer.dir().join(bad_batches::BAD);
         let saved = match (&source.reread, state.copy.take()) {
-            (Reread::Path(path), _) => {
+            // A file in in.coming/ is about to be removed; another one may be overwritten by the next batch.
+            (Reread::Path(path), _) if source.is_spooled => {
                 bad_batches::save_file(&bad, &source.stem, path).map(|path| (path, 0))
+            }
+            (Reread::Path(_), _) => {
+                bad_batches::save_copy(&bad, &source.stem, &source.file).map(|path| (path, 0))
             }
             (Reread::From(start), _) => {
                 bad_batches::save_reader(&bad, &source.stem, &mut source.read_again(*start))
@@ -581,6 +585,18 @@ impl Run<'_> {
         match saved {
             Ok(saved) => state.saved = Some(saved),
             Err(error) => self.report_loss(source, &error),
+        }
+    }
+
+    /// As [`Run::save`], for a batch that is not read further: copies the rest of a pipe too.
+    fn save_to_end(&mut self, source: &Source, tee: &Tee, offset: u64, state: &mut InputState) {
+        self.save(source, tee, offset, state);
+        if !matches!(source.reread, Reread::Never) || state.saved.is_none() {
+            return;
+        }
+        if let Err(error) = io::copy(&mut tee.attach(&source.file), &mut io::sink()) {
+            state.saved = None;
+            self.report_loss(source, &error);
         }
     }
 

@@ -235,7 +235,8 @@ impl Filer {
     }
 
     /// As [`Filer::file`], for an article in wire form that a peer announced by its id (RFC 3977, 6.3.2.2). Refuses an article with
-    /// another id, and one whose lines other servers would interpret differently. `sender` is a peer with limited permissions.
+    /// another id or with a NUL, and one whose lines other servers would interpret differently. `sender` is a peer with limited
+    /// permissions.
     ///
     /// # Errors
     /// As [`Filer::file`].
@@ -252,6 +253,9 @@ impl Filer {
             Some(b"Message-ID differs from the announced one")
         } else if article::wire::has_hidden_lines(bytes, article.header_len()) {
             Some(b"a line ends with LF without CR")
+        } else if memchr::memchr(0, bytes).is_some() {
+            // RFC 3977, 3.1.1 forbids NUL, so the article could not be sent to readers.
+            Some(b"NUL in the article")
         } else {
             None
         };

@@ -73,7 +73,7 @@ fixed! {
     relay::control::events::LOG_BYTES_MAX, Unit::Bytes, "control.log", "A larger file is renamed to control.log.old, in place of the one before.";
     relay::control::events::FIELD_BYTES_MAX, Unit::Bytes, "field of control.log", "A longer one is truncated and ends in `...'.";
     feed::ihave::IDS_READ_MAX, Unit::Count("ids"), "ids read from an ihave or sendme message", "Further ids are ignored.";
-    relay::control::wanted::IDS_MAX, Unit::Count("ids"), "ids written into an ihave or sendme message", "Further ids go into the next message.";
+    relay::control::ihave::IDS_MAX, Unit::Count("ids"), "ids written into an ihave or sendme message", "Further ids go into the next message.";
     relay::incoming::tries::TRIES_MAX, Unit::Count("tries"), "failed tries of a batch in in.coming/", "A batch at which filing stopped this often moves to bad/, if other batches were filed meanwhile.";
     relay::incoming::tries::REMEMBERED_MAX, Unit::Count("batches"), "batches with failed tries", "Further batches are tried as if for the first time.";
     store::history::pending_cancels::PENDING_MAX, Unit::Count("cancels"), "cancels that wait for their article", "When there are more, the oldest are dropped.";

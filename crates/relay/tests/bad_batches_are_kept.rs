@@ -308,7 +308,8 @@ fn when_filing_stops_the_rest_of_a_pipe_is_kept() {
     assert_eq!(outcome.status, Status::Attention);
     assert!(kept(&newsdir) == bytes);
     assert!(
-        told.iter().any(|text| text.contains("give it again")),
+        told.iter()
+            .any(|text| text.contains("run rnews on it again")),
         "{told:?}"
     );
     assert!(told.iter().any(|text| text.contains("log")), "{told:?}");

@@ -20,10 +20,10 @@ pub const NEWSGROUPS: &str = "newsgroups";
 /// The file cannot be read, or is too large.
 pub fn descriptions(news: &Path) -> Result<Newsgroups, Error> {
     let path = news.join(NEWSGROUPS);
-    Newsgroups::parse(read(&path)?).map_err(|fault| Error::GroupFile {
+    Newsgroups::parse(read(&path)?).map_err(|error| Error::GroupFile {
         doing: "use",
         path,
-        source: io::Error::other(fault),
+        source: io::Error::other(error),
     })
 }
 

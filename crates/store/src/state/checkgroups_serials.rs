@@ -1,6 +1,6 @@
-//! Serial numbers of checkgroups messages that were obeyed, so that an older list never comes back (RFC 5537, 5.2.3).
+//! Serial numbers of applied checkgroups messages, so that an older list is never applied later (RFC 5537, 5.2.3).
 //!
-//! Each key has its own: a sender with permission for a part of a hierarchy cannot keep out a sender with permission for all of it.
+//! Each key has its own numbers: the key of a part of a hierarchy must not block the key of the whole hierarchy.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -19,9 +19,9 @@ pub const HIERARCHIES_MAX: usize = 10_000;
 /// The serial number of one list.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Serial {
-    /// Those of its hierarchies that its sender may act on, and that have groups here.
+    /// The hierarchies of the list that its sender may change and that have groups here.
     pub hierarchies: Vec<Vec<u8>>,
-    /// The id of its key, or the address of its sender; without blanks.
+    /// The id of its key, or the address of its sender, without blanks.
     pub key: String,
     /// The number.
     pub number: u64,
@@ -51,7 +51,7 @@ impl Serials {
         Ok(serials)
     }
 
-    /// A number newer than that of this list, of one of its hierarchies and of its key.
+    /// Returns a known number newer than that of `list`, of one of its hierarchies and its key.
     pub fn newer(&self, list: &Serial) -> Option<u64> {
         let numbers = list.hierarchies.iter().filter_map(|hierarchy| {
             let place = (hierarchy.clone(), list.key.clone().into_bytes());

@@ -8,6 +8,7 @@ use std::path::Path;
 use crate::Error;
 use crate::io::disk::Open;
 use crate::io::replace::read_whole;
+use crate::io::salvage::Salvage;
 use crate::log::record::Kind;
 use crate::log::segment::{SEGMENT_HEADER_BYTES, SegmentHeader};
 use crate::log::segments::{SegmentFile, Segments};
@@ -24,6 +25,8 @@ pub fn each_text(
     (kind, file): (Kind, &str),
     mut apply: impl FnMut(&[u8]),
 ) -> Result<(), Error> {
+    // A bad sector costs the records there, and nothing else.
+    let segments = &Segments::of(&Salvage::of(segments.disk().clone()), dir);
     let bases = segments.bases()?;
     let mut from = 0;
     for (place, &base) in bases.iter().enumerate().rev() {

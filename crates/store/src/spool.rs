@@ -33,13 +33,12 @@ use crate::log::art::PAD_BYTES_MAX;
 use crate::log::filing::Filing;
 use crate::log::pending::SPILL_BYTES;
 use crate::log::position::POSITION_MAX;
-use crate::log::record::{self, Commit, Kind};
-use crate::log::relocation_cache::Tables;
+use crate::log::record::{self, Commit, Kind, Record};
 use crate::log::segment::{SEGMENT_HEADER_BYTES, SegmentHeader};
-use crate::log::segments::Segments;
+use crate::log::segments::{Segments, base_of};
 use crate::overview::row::push_row;
+use crate::read::open_segments::read_record;
 use crate::read::published::Publisher;
-use crate::read::stored_record::{StoredRecord, read_record};
 use crate::spool::active_file::ActiveFile;
 use crate::spool::derived::Derived;
 use crate::spool::options::{Durability, Options};
@@ -154,15 +153,18 @@ impl Spool {
         &mut self.active.table
     }
 
-    /// The article at a position; what waits for a commit is committed first. `None`: it is gone.
-    pub fn read(&mut self, position: Position) -> Result<Option<StoredRecord>, Error> {
-        if position.0 >= self.art.header.base + self.art.append.end {
+    /// Copies the record of the article at a position into a buffer; what waits for a commit is committed first. `None`: it is gone.
+    pub fn record<'b>(
+        &mut self,
+        position: Position,
+        buffer: &'b mut Vec<u8>,
+    ) -> Result<Option<Record<'b>>, Error> {
+        if position >= self.end() {
             self.commit()?;
         }
-        let bases = self.segments.bases()?;
-        match read_record(&self.segments, &bases, &Tables::default(), position) {
-            Err(Error::NoArticle(_)) => Ok(None),
-            read => read.map(Some),
+        match base_of(&self.segments.bases()?, position.0) {
+            Some(base) => read_record(&self.segments, base, position, buffer),
+            None => Ok(None),
         }
     }
 

@@ -8,6 +8,7 @@ use crate::check::report::FINDINGS_MAX;
 use crate::expiry::state::ExpiryState;
 use crate::expiry::visibility::Visibility;
 use crate::history::HistoryLine;
+use crate::history::cancels::Cancels;
 use crate::history::compacted::History;
 use crate::history::exceptions::Exceptions;
 use crate::io::append_file::AppendFile;
@@ -18,7 +19,6 @@ use crate::log::segment::SEGMENT_HEADER_BYTES;
 use crate::log::segments::{SegmentFile, Segments};
 use crate::log::walk::{Step, Walk};
 use crate::overview::row::{OverviewFields, push_row, push_row_of};
-use crate::read::reader::read_cancels;
 use crate::spool::recover::log_end::damage_notice;
 
 /// Rows are written out each time this many bytes of them wait.
@@ -47,7 +47,7 @@ pub fn rebuild_derived(
     let alive = Visibility {
         expired: &expired,
         // Lost, it is made again when the spool is opened.
-        cancelled: &read_cancels(disk, dir, u64::MAX).unwrap_or_default(),
+        cancelled: &Cancels::read(disk, dir, u64::MAX).unwrap_or_default(),
     };
     views.find_gone(disk, alive)?;
     let mut articles = 0;

@@ -71,7 +71,7 @@ impl Access {
     /// The SASL mechanisms that CAPABILITIES lists for a client, strongest first.
     pub fn mechanisms(&self, client: &ClientIdentity<'_>) -> Vec<Mechanism> {
         let offers = |mechanism: &Mechanism| match mechanism {
-            Mechanism::External => external::name(self, client).is_some(),
+            Mechanism::External => external::name(&self.login.users, client).is_some(),
             Mechanism::ScramSha256 => self.login.users.has_scram(),
             Mechanism::Plain => self.takes_passwords(client),
         };

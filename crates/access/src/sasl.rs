@@ -56,7 +56,7 @@ impl Exchange {
             Mechanism::Plain => State::Plain,
             Mechanism::ScramSha256 => State::Scram(scram::Scram::new(None)),
             Mechanism::External => State::External {
-                name: external::name(access, client),
+                name: external::name(&access.login.users, client),
             },
         };
         Exchange {

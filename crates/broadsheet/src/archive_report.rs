@@ -18,7 +18,7 @@ pub fn faults(faults: &[String]) -> Status {
 }
 
 /// The lines of the summary, those that say something.
-pub fn tell(told: &Archived, dry: bool, out: &mut dyn Write) -> anyhow::Result<()> {
+pub fn tell(told: &Archived, dry: bool, out: &mut dyn Write) -> std::io::Result<()> {
     let (copied, missing) = match dry {
         true => (
             "would be archived first",

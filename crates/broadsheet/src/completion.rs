@@ -2,18 +2,18 @@
 
 use std::io::{self, Write};
 
-use crate::command;
+use crate::command_set::CommandSet;
 use crate::flags::{Command, Flag, Kind};
 
 /// The shells a completion can be written for.
 pub const SHELLS: &[&str] = &["bash", "zsh", "fish"];
 
 /// The completion for `shell`, or `None` for a shell not in `SHELLS`.
-pub fn write(out: &mut dyn Write, shell: &str) -> Option<io::Result<()>> {
+pub fn write(out: &mut dyn Write, shell: &str, all: CommandSet) -> Option<io::Result<()>> {
     match shell {
-        "bash" => Some(bash(out)),
-        "zsh" => Some(zsh(out)),
-        "fish" => Some(fish(out)),
+        "bash" => Some(bash(out, all)),
+        "zsh" => Some(zsh(out, all)),
+        "fish" => Some(fish(out, all)),
         _ => None,
     }
 }
@@ -28,9 +28,9 @@ fn offered(command: &Command) -> impl Iterator<Item = &'static Flag> {
 const CLASSIC_WORDS: &str = "rnews expire histinfo upact expov";
 
 /// First words, each once, in table order.
-fn first_words() -> Vec<&'static str> {
+fn first_words(all: CommandSet) -> Vec<&'static str> {
     let mut words: Vec<&'static str> = Vec::new();
-    for first in command::all().filter_map(|command| command.words.first()) {
+    for first in all.all().filter_map(|command| command.words.first()) {
         if !words.contains(first) {
             words.push(first);
         }
@@ -39,21 +39,21 @@ fn first_words() -> Vec<&'static str> {
 }
 
 /// Second words of a noun: `group` has `match`, `list`, ...
-fn second_words(noun: &str) -> Vec<&'static str> {
-    command::all()
+fn second_words(all: CommandSet, noun: &str) -> Vec<&'static str> {
+    all.all()
         .filter(|command| command.words.first() == Some(&noun))
         .filter_map(|command| command.words.get(1).copied())
         .collect()
 }
 
-fn nouns() -> impl Iterator<Item = (&'static str, Vec<&'static str>)> {
-    first_words()
+fn nouns(all: CommandSet) -> impl Iterator<Item = (&'static str, Vec<&'static str>)> {
+    first_words(all)
         .into_iter()
-        .map(|word| (word, second_words(word)))
+        .map(move |word| (word, second_words(all, word)))
         .filter(|(_, verbs)| !verbs.is_empty())
 }
 
-fn bash(out: &mut dyn Write) -> io::Result<()> {
+fn bash(out: &mut dyn Write, all: CommandSet) -> io::Result<()> {
     writeln!(
         out,
         "# bash completion for broadsheet; written by `broadsheet completion bash'"
@@ -70,12 +70,12 @@ fn bash(out: &mut dyn Write) -> io::Result<()> {
     writeln!(
         out,
         "      COMPREPLY=($(compgen -W '{}' -- \"$cur\")); return",
-        first_words().join(" ")
+        first_words(all).join(" ")
     )?;
     writeln!(out, "    fi")?;
     writeln!(out, "    command=\"${{COMP_WORDS[1]}}\"")?;
     writeln!(out, "    case \"$command\" in")?;
-    for (noun, verbs) in nouns() {
+    for (noun, verbs) in nouns(all) {
         writeln!(out, "    {noun})")?;
         writeln!(out, "      if (( COMP_CWORD == 2 )); then")?;
         writeln!(
@@ -88,14 +88,14 @@ fn bash(out: &mut dyn Write) -> io::Result<()> {
     }
     writeln!(out, "    esac\n  fi")?;
     writeln!(out, "  case \"$command:$prev\" in")?;
-    for command in command::all() {
+    for command in all.all() {
         for flag in offered(command) {
             bash_value(out, command, flag)?;
         }
     }
     writeln!(out, "  esac")?;
     writeln!(out, "  case \"$command\" in")?;
-    for command in command::all() {
+    for command in all.all() {
         let flags: Vec<String> = offered(command)
             .map(|flag| format!("--{}", flag.name))
             .collect();
@@ -112,7 +112,8 @@ fn bash(out: &mut dyn Write) -> io::Result<()> {
         "  if [[ $cur == -* ]]; then COMPREPLY=($(compgen -W \"$words\" -- \"$cur\"))"
     )?;
     writeln!(out, "  else COMPREPLY=($(compgen -f -- \"$cur\")); fi\n}}")?;
-    let also: Vec<&str> = command::all()
+    let also: Vec<&str> = all
+        .all()
         .flat_map(|command| command.also.iter().copied())
         .collect();
     writeln!(
@@ -162,8 +163,9 @@ fn patterns(command: &Command) -> String {
         .join("|")
 }
 
-fn zsh(out: &mut dyn Write) -> io::Result<()> {
-    let also: Vec<&str> = command::all()
+fn zsh(out: &mut dyn Write, all: CommandSet) -> io::Result<()> {
+    let also: Vec<&str> = all
+        .all()
         .flat_map(|command| command.also.iter().copied())
         .collect();
     writeln!(
@@ -181,11 +183,11 @@ fn zsh(out: &mut dyn Write) -> io::Result<()> {
     writeln!(
         out,
         "    if (( CURRENT == 2 )); then compadd -- {}; return; fi",
-        first_words().join(" ")
+        first_words(all).join(" ")
     )?;
     writeln!(out, "    command=$words[2] skip=1")?;
     writeln!(out, "    case $command in")?;
-    for (noun, verbs) in nouns() {
+    for (noun, verbs) in nouns(all) {
         writeln!(out, "    {noun})")?;
         writeln!(
             out,
@@ -197,7 +199,7 @@ fn zsh(out: &mut dyn Write) -> io::Result<()> {
     writeln!(out, "    esac\n  fi")?;
     writeln!(out, "  shift $skip words; (( CURRENT -= skip ))")?;
     writeln!(out, "  case $command in")?;
-    for command in command::all() {
+    for command in all.all() {
         writeln!(out, "  {})\n    _arguments \\", patterns(command))?;
         for flag in offered(command) {
             let help = zsh_text(flag.help);
@@ -233,16 +235,16 @@ fn zsh_text(help: &str) -> String {
         .replace(':', "\\:")
 }
 
-fn fish(out: &mut dyn Write) -> io::Result<()> {
+fn fish(out: &mut dyn Write, all: CommandSet) -> io::Result<()> {
     writeln!(
         out,
         "# fish completion for broadsheet; written by `broadsheet completion fish'"
     )?;
-    let first = first_words().join(" ");
-    for command in command::all() {
+    let first = first_words(all).join(" ");
+    for command in all.all() {
         let (word, seen) = match command.words {
             [noun, verb] => {
-                let verbs = second_words(noun).join(" ");
+                let verbs = second_words(all, noun).join(" ");
                 (
                     *verb,
                     format!(
@@ -261,13 +263,13 @@ fn fish(out: &mut dyn Write) -> io::Result<()> {
             fish_quoted(command.summary)
         )?;
     }
-    for (noun, _) in nouns() {
+    for (noun, _) in nouns(all) {
         writeln!(
             out,
             "complete -c broadsheet -n 'not __fish_seen_subcommand_from {first}' -f -a {noun}"
         )?;
     }
-    for command in command::all() {
+    for command in all.all() {
         let seen: Vec<String> = command
             .words
             .iter()

@@ -10,8 +10,8 @@ use groups::{Active, Flag, Sites};
 use crate::access_review;
 use crate::directory::NewsDirectory;
 use crate::server_review;
-use crate::serving::BATCHPARMS;
 use crate::text;
+use feed::serving::BATCHPARMS;
 use settings::{Faults, Settings};
 
 /// Faults of one file that are told one by one; of the rest only the number.
@@ -220,7 +220,7 @@ fn sites(directory: &NewsDirectory, settings: &Settings) -> Result<String, Strin
 /// Whom posts to moderated groups are mailed to, by `mailpaths` and INN's `moderators`; both may be missing.
 fn moderators(directory: &NewsDirectory, active: &Active) -> Result<String, String> {
     let (moderators, faults) =
-        crate::posting::moderators(directory).map_err(|error| format!("{error:#}"))?;
+        inject::Moderators::of(directory.root()).map_err(|error| format!("{error:#}"))?;
     told_or_faults(faults, 0, || {
         let lost = |id: &groups::GroupId| {
             active.flag(*id) == Flag::Moderated && moderators.address(active.name(*id)).is_none()

@@ -1,11 +1,12 @@
 //! What expire did or would do, for people and for programs.
 
 use std::collections::BTreeSet;
-use std::io::{BufWriter, Write};
+use std::io::{self, BufWriter, Write};
 
 use expire::{Life, RemovalCount, RunReport, Shortage, UnreadableExpires};
 use serde_json::{Value, json};
 
+use crate::answer::Answer;
 use crate::archive_report;
 use crate::text::{rough_bytes, utc};
 
@@ -15,29 +16,35 @@ const SHORTENED_RULES_SHOWN: usize = 20;
 /// How many articles go, and when the oldest of the rest came: the columns after the first.
 const HEADING: &str = "  articles        bytes  oldest kept";
 
-/// The whole story of one run.
-pub fn tell(outcome: &RunReport, dry: bool, json: bool, out: &mut dyn Write) -> anyhow::Result<()> {
-    warn(outcome);
-    if json {
-        writeln!(out, "{}", as_json(outcome, dry))?;
-        return Ok(());
-    }
-    tell_space(outcome.shortage.as_ref(), dry, out)?;
-    archive_report::tell(&outcome.archived, dry, out)?;
-    let plan = &outcome.plan;
-    if plan.total.links > 0 {
-        writeln!(out, "{:24}{HEADING}", "hierarchy")?;
-        for (name, going) in plan.hierarchies.iter().filter(|(_, going)| going.links > 0) {
-            let name = String::from_utf8_lossy(name);
-            writeln!(out, "{name:24}{}", columns(going))?;
+/// A run of expire, or what it would do.
+pub struct Expired<'a> {
+    /// The run.
+    pub outcome: &'a RunReport,
+    /// Whether it removed nothing.
+    pub dry: bool,
+}
+
+impl Answer for Expired<'_> {
+    fn write_text(&self, out: &mut dyn Write) -> io::Result<()> {
+        let Expired { outcome, dry } = *self;
+        write_space(outcome.shortage.as_ref(), dry, out)?;
+        archive_report::tell(&outcome.archived, dry, out)?;
+        let plan = &outcome.plan;
+        if plan.total.links > 0 {
+            writeln!(out, "{:24}{HEADING}", "hierarchy")?;
+            for (name, going) in plan.hierarchies.iter().filter(|(_, going)| going.links > 0) {
+                let name = String::from_utf8_lossy(name);
+                writeln!(out, "{name:24}{}", columns(going))?;
+            }
+            writeln!(out, "{:24}{}", "total", columns(&plan.total))?;
         }
-        writeln!(out, "{:24}{}", "total", columns(&plan.total))?;
-    }
-    let word = if dry { "would be removed" } else { "removed" };
-    let (articles, links, live) = (plan.total.articles, plan.total.links, plan.live);
-    writeln!(out, "{articles} articles {word}, {links} of {live} links")?;
-    let freed = &outcome.reclaimed;
-    if freed.bytes > 0 {
+        let word = if dry { "would be removed" } else { "removed" };
+        let (articles, links, live) = (plan.total.articles, plan.total.links, plan.live);
+        writeln!(out, "{articles} articles {word}, {links} of {live} links")?;
+        let freed = &outcome.reclaimed;
+        if freed.bytes == 0 {
+            return Ok(());
+        }
         writeln!(
             out,
             "{} freed: {} segments removed, {} rewritten, {} holes",
@@ -45,49 +52,53 @@ pub fn tell(outcome: &RunReport, dry: bool, json: bool, out: &mut dyn Write) -> 
             freed.segments,
             freed.repacked,
             freed.holes
-        )?;
+        )
     }
-    Ok(())
+
+    fn json(&self) -> Value {
+        as_json(self.outcome, self.dry)
+    }
 }
 
-/// The policy in force beside another one, both only looked at.
-pub fn compare(
-    in_force: &RunReport,
-    other: &RunReport,
-    json: bool,
-    out: &mut dyn Write,
-) -> anyhow::Result<()> {
-    warn(other);
-    if json {
-        let answer =
-            json!({ "in_force": as_json(in_force, true), "what_if": as_json(other, true) });
-        writeln!(out, "{answer}")?;
-        return Ok(());
-    }
-    for (name, outcome) in [("in force", in_force), ("what-if", other)] {
-        if outcome.shortage.is_some() {
-            write!(out, "{name}: ")?;
-            tell_space(outcome.shortage.as_ref(), true, out)?;
+/// What the policy in force would remove, and what another policy would.
+pub struct Comparison<'a> {
+    /// By the policy in force.
+    pub in_force: &'a RunReport,
+    /// By the other policy.
+    pub other: &'a RunReport,
+}
+
+impl Answer for Comparison<'_> {
+    fn write_text(&self, out: &mut dyn Write) -> io::Result<()> {
+        let Comparison { in_force, other } = *self;
+        for (name, outcome) in [("in force", in_force), ("what-if", other)] {
+            if outcome.shortage.is_some() {
+                write!(out, "{name}: ")?;
+                write_space(outcome.shortage.as_ref(), true, out)?;
+            }
         }
-    }
-    let (old, new) = (&in_force.plan.hierarchies, &other.plan.hierarchies);
-    let names: BTreeSet<&Vec<u8>> = old.keys().chain(new.keys()).collect();
-    writeln!(out, "{:24} {:10}{HEADING}", "hierarchy", "policy")?;
-    for name in names {
-        let old = old.get(name).copied().unwrap_or_default();
-        let new = new.get(name).copied().unwrap_or_default();
-        if old.links > 0 || new.links > 0 {
-            beside(&String::from_utf8_lossy(name), &old, &new, out)?;
+        let (old, new) = (&in_force.plan.hierarchies, &other.plan.hierarchies);
+        let names: BTreeSet<&Vec<u8>> = old.keys().chain(new.keys()).collect();
+        writeln!(out, "{:24} {:10}{HEADING}", "hierarchy", "policy")?;
+        for name in names {
+            let old = old.get(name).copied().unwrap_or_default();
+            let new = new.get(name).copied().unwrap_or_default();
+            if old.links > 0 || new.links > 0 {
+                beside(&String::from_utf8_lossy(name), &old, &new, out)?;
+            }
         }
+        beside("total", &in_force.plan.total, &other.plan.total, out)?;
+        let links = |outcome: &RunReport| (outcome.plan.total.links, outcome.plan.live);
+        let ((old, live), (new, _)) = (links(in_force), links(other));
+        writeln!(
+            out,
+            "{old} of {live} links would be removed by the policy in force, {new} by the other"
+        )
     }
-    beside("total", &in_force.plan.total, &other.plan.total, out)?;
-    let links = |outcome: &RunReport| (outcome.plan.total.links, outcome.plan.live);
-    let ((old, live), (new, _)) = (links(in_force), links(other));
-    writeln!(
-        out,
-        "{old} of {live} links would be removed by the policy in force, {new} by the other"
-    )?;
-    Ok(())
+
+    fn json(&self) -> Value {
+        json!({ "in_force": as_json(self.in_force, true), "what_if": as_json(self.other, true) })
+    }
 }
 
 /// Counters on standard error, as `expire -v` of C News gave them.
@@ -105,7 +116,7 @@ pub fn count(outcome: &RunReport) {
 }
 
 /// Articles whose Expires cannot be read, on standard error (`-g`).
-pub fn complain(unreadable: &UnreadableExpires) -> std::io::Result<()> {
+pub fn complain(unreadable: &UnreadableExpires) -> io::Result<()> {
     let mut told = BufWriter::new(std::io::stderr());
     for complaint in &unreadable.listed {
         writeln!(told, "broadsheet: {complaint}")?;
@@ -127,7 +138,7 @@ fn beside(
     old: &RemovalCount,
     new: &RemovalCount,
     out: &mut dyn Write,
-) -> std::io::Result<()> {
+) -> io::Result<()> {
     writeln!(out, "{name:24} {:10}{}", "in force", columns(old))?;
     writeln!(out, "{:24} {:10}{}", "", "what-if", columns(new))?;
     if (old.articles, old.bytes) == (new.articles, new.bytes) {
@@ -157,7 +168,8 @@ fn columns(going: &RemovalCount) -> String {
     format!("{:>10} {size:>12}  {oldest}", going.articles)
 }
 
-fn warn(outcome: &RunReport) {
+/// Reports on standard error what needs attention.
+pub fn warn(outcome: &RunReport) {
     for warning in &outcome.warnings {
         eprintln!("broadsheet: {warning}");
     }
@@ -184,7 +196,7 @@ fn warn(outcome: &RunReport) {
     }
 }
 
-fn tell_space(shortage: Option<&Shortage>, dry: bool, out: &mut dyn Write) -> std::io::Result<()> {
+fn write_space(shortage: Option<&Shortage>, dry: bool, out: &mut dyn Write) -> io::Result<()> {
     let Some(told) = shortage else {
         return Ok(());
     };

@@ -2,9 +2,10 @@
 
 use std::io;
 
+pub use daemon::text_of;
+
 use crate::exit::Status;
 use crate::flags::UsageError;
-use settings::Faults;
 
 /// Writes the error on standard error, as one message, and gives the status to end with.
 pub fn report(error: &anyhow::Error) -> Status {
@@ -13,19 +14,6 @@ pub fn report(error: &anyhow::Error) -> Status {
         eprintln!("broadsheet: {}", text_of(error));
     }
     status
-}
-
-/// The error with its causes. Many of our messages quote their cause in the middle of a sentence; such
-/// a cause is not said again.
-pub fn text_of(error: &anyhow::Error) -> String {
-    let mut text = error.to_string();
-    for cause in error.chain().skip(1).map(ToString::to_string) {
-        if !text.contains(&cause) {
-            text.push_str(": ");
-            text.push_str(&cause);
-        }
-    }
-    text
 }
 
 /// True for an error in the tables of expire in broadsheet.toml, not in explist.
@@ -37,8 +25,7 @@ fn is_of_settings(error: &expire::Error) -> bool {
 pub fn status_of(error: &anyhow::Error) -> Status {
     if error.is::<UsageError>() {
         Status::USAGE
-    } else if error.is::<Faults>()
-        || error.is::<server::certificates::CertificateError>()
+    } else if daemon::is_of_settings(error)
         || error
             .downcast_ref::<expire::Error>()
             .is_some_and(is_of_settings)
@@ -51,29 +38,5 @@ pub fn status_of(error: &anyhow::Error) -> Status {
         Status::PIPE_CLOSED
     } else {
         Status::ATTENTION
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[derive(Debug, thiserror::Error)]
-    #[error("cannot open lock: {source}; run as the owner")]
-    struct Quotes {
-        source: io::Error,
-    }
-
-    #[test]
-    fn a_quoted_cause_is_not_said_twice() {
-        let source = io::Error::other("permission denied");
-        let error = anyhow::Error::new(Quotes { source });
-        assert_eq!(
-            text_of(&error),
-            "cannot open lock: permission denied; run as the owner"
-        );
-        let error =
-            anyhow::Error::new(io::Error::other("the disk is full")).context("cannot do it");
-        assert_eq!(text_of(&error), "cannot do it: the disk is full");
     }
 }

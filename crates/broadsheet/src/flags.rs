@@ -160,8 +160,18 @@ pub const JSON: Flag = Flag::new("json", "Print JSON.");
 /// `--help`, for every command.
 pub const HELP: Flag = Flag::new("help", "Print this help.");
 
+/// Commands of one kind, as help lists them.
+pub struct Section {
+    /// The heading.
+    pub title: &'static str,
+    /// In the order of use.
+    pub commands: &'static [&'static Command],
+}
+
 /// What was given on the command line, checked against the command's table.
 pub struct Given {
+    /// All commands, for those that describe them.
+    pub sections: &'static [Section],
     /// The command that was chosen.
     pub command: &'static Command,
     flags: Vec<(&'static str, Option<OsString>)>,
@@ -245,8 +255,13 @@ impl UsageError {
 /// # Errors
 /// An unknown flag (with the nearest known one), a refused one (with its hint), a missing or
 /// unwanted value, too few or too many operands.
-pub fn parse(command: &'static Command, rest: Vec<OsString>) -> Result<Given, UsageError> {
+pub fn parse(
+    sections: &'static [Section],
+    command: &'static Command,
+    rest: Vec<OsString>,
+) -> Result<Given, UsageError> {
     let mut given = Given {
+        sections,
         command,
         flags: Vec::new(),
         operands: Vec::new(),
@@ -385,7 +400,7 @@ mod tests {
     };
 
     fn given(words: &[&str]) -> Result<Given, String> {
-        parse(&PLAIN, words.iter().map(OsString::from).collect()).map_err(|e| e.to_string())
+        parse(&[], &PLAIN, words.iter().map(OsString::from).collect()).map_err(|e| e.to_string())
     }
 
     fn refused(words: &[&str]) -> String {

@@ -2,19 +2,18 @@
 
 use std::io::{self, Write};
 
-use crate::command;
 use crate::exit::{COMMON, Meaning};
-use crate::flags::{Command, Flag, Kind};
+use crate::flags::{Command, Flag, Kind, Section};
 use crate::text::{self, WIDTH, beside};
 
 /// Columns for flags and commands, left of their help.
 const LEFT: usize = 22;
 
 /// The list of all commands.
-pub fn write_all(out: &mut dyn Write) -> io::Result<()> {
+pub fn write_all(out: &mut dyn Write, sections: &[Section]) -> io::Result<()> {
     writeln!(out, "Broadsheet: netnews transport and NNTP server.\n")?;
     writeln!(out, "Usage: broadsheet COMMAND [FLAG...] [OPERAND...]\n")?;
-    for section in command::SECTIONS {
+    for section in sections {
         writeln!(out, "{}:", section.title)?;
         for command in section.commands {
             write!(out, "{}", beside(&command.name(), LEFT, command.summary))?;

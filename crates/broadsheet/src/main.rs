@@ -1,7 +1,7 @@
 //! Broadsheet, the one binary: every command by first words (`broadsheet NOUN VERB`) or by the
 //! name it is called by (`rnews`, `relaynews`).
 //!
-//! The way of a command line: `command::chosen` finds the command, its flag table reads the rest
+//! The way of a command line: `command_set` finds the command, its flag table reads the rest
 //! (`flags`), its `run` does the work and writes to standard output; what goes wrong becomes one
 //! line on standard error and an exit status (`failure`).
 
@@ -9,16 +9,15 @@ mod access_review;
 mod account;
 mod answer;
 mod archive_report;
+mod asked;
 mod command;
+mod command_set;
 mod completion;
 mod control_files;
-mod daemon;
 mod directory;
 mod exit;
 mod expiry_report;
 mod failure;
-mod feeds;
-mod filing;
 mod fixed_limits;
 mod flags;
 mod help;
@@ -28,7 +27,6 @@ mod man;
 mod new_password;
 mod posting;
 mod server_review;
-mod serving;
 mod spooling;
 mod text;
 mod user_edit;
@@ -37,6 +35,8 @@ use std::ffi::OsString;
 use std::io::{BufWriter, Write};
 use std::process::ExitCode;
 
+use command::SECTIONS;
+use command_set::CommandSet;
 use exit::Status;
 use groups::nearest;
 
@@ -57,11 +57,18 @@ fn main() -> ExitCode {
 }
 
 fn run(arguments: Vec<OsString>, out: &mut dyn Write) -> anyhow::Result<Status> {
-    let (command, rest) = command::chosen(arguments)?;
-    let given = flags::parse(command, rest)?;
+    let (command, rest) = CommandSet(SECTIONS).chosen(arguments)?;
+    let given = flags::parse(SECTIONS, command, rest)?;
     if given.has("help") {
         help::write_command(out, command)?;
         return Ok(Status::OK);
     }
     (command.run)(&given, out)
+}
+
+/// Reports each of these on standard error.
+fn tell_all(notices: impl IntoIterator<Item = String>) {
+    for notice in notices {
+        daemon::say(&notice);
+    }
 }

@@ -2,8 +2,7 @@
 
 use std::io::{self, Write};
 
-use crate::command;
-use crate::flags::{Command, Kind};
+use crate::flags::{Command, Kind, Section};
 use crate::help;
 
 /// Section of the manual: these are commands of an administrator.
@@ -70,7 +69,7 @@ pub fn write_command(out: &mut dyn Write, command: &Command) -> io::Result<()> {
 }
 
 /// The page that lists them all.
-pub fn write_all(out: &mut dyn Write) -> io::Result<()> {
+pub fn write_all(out: &mut dyn Write, sections: &[Section]) -> io::Result<()> {
     head(out, "broadsheet", "netnews transport and NNTP server")?;
     writeln!(
         out,
@@ -81,7 +80,7 @@ pub fn write_all(out: &mut dyn Write) -> io::Result<()> {
         out,
         "Each command has its own manual page, and prints a description with \\-\\-help."
     )?;
-    for section in command::SECTIONS {
+    for section in sections {
         writeln!(out, ".SS {}", escaped(section.title))?;
         for command in section.commands {
             let page = format!("broadsheet-{}", command.words.join("-"));

@@ -7,23 +7,18 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use article::date::FixedOffset;
-use groups::command_line::CommandLine;
-use inject::{
-    Draft, EveryGroup, InjectRules, Injected, InjectionTime, Moderators, Poster, Refusal, Reveal,
-    Route,
-};
+use feed::serving::done_filing;
+use inject::{Draft, EveryGroup, Injected, InjectionTime, Moderators, Poster, Refusal, Route};
 use inject::{InjectionSite, mail_queue};
 use relay::Now;
 use relay::cancel_lock::Secret;
 use relay::incoming::{Grade, Spooled, spool};
-use store::Reader;
+use store::Snapshot;
 
 use crate::account::Account;
-use crate::directory::NewsDirectory;
+use crate::directory::{NewsDirectory, OWN_PROGRAM};
 use crate::exit::{Meaning, Status};
-use crate::filing;
 use crate::flags::Given;
-use crate::serving;
 use crate::spooling;
 use settings::Settings;
 
@@ -185,10 +180,7 @@ impl<'g> Posting<'g> {
     /// Standard output, or `active`, or the like. What concerns the post is told and ends with a status.
     pub fn post(&self, draft: Draft, out: &mut dyn Write) -> anyhow::Result<Status> {
         let saved = draft.write();
-        let now = InjectionTime {
-            seconds: Now::read().seconds,
-            random: chance()?,
-        };
+        let now = InjectionTime::now()?;
         let injected = match self.inject(draft, now)? {
             Ok(injected) => injected,
             Err(refusal) => return self.refuse(refusal.into(), &mut saved.as_slice(), out),
@@ -210,7 +202,7 @@ impl<'g> Posting<'g> {
             Err(failed) => self.refuse(failed, &mut saved.as_slice(), out),
         }?;
         out.flush()?;
-        serving::after_filing(&self.directory, are_feeds);
+        daemon::after_filing(self.directory.root(), OWN_PROGRAM, are_feeds);
         Ok(status)
     }
 
@@ -219,7 +211,7 @@ impl<'g> Posting<'g> {
         draft: Draft,
         now: InjectionTime,
     ) -> anyhow::Result<Result<Injected, Refusal>> {
-        let mut rules = rules(&self.directory, &self.settings)?;
+        let mut rules = self.settings.inject_rules(&self.directory);
         if self.given.has("no-organization") {
             rules.organization.clear();
         }
@@ -244,7 +236,7 @@ impl<'g> Posting<'g> {
             eprintln!("broadsheet: the article has no Cancel-Lock: {error}");
             None
         });
-        let (moderators, faults) = moderators(&self.directory)?;
+        let (moderators, faults) = Moderators::of(self.directory.root())?;
         for fault in faults {
             eprintln!("broadsheet: {fault}");
         }
@@ -273,7 +265,7 @@ impl<'g> Posting<'g> {
         let patience = (most > 0).then(|| Duration::from_secs(most));
         let settings = &self.settings;
         let options = settings.filer_options();
-        let filer = filing::open(
+        let filer = daemon::open_filer(
             &self.directory,
             settings,
             settings.rules(),
@@ -291,12 +283,12 @@ impl<'g> Posting<'g> {
             .and_then(|verdict| filer.commit().map(|()| verdict));
         match filed {
             Ok(verdict) => {
-                *are_feeds = serving::done_filing(filer);
+                *are_feeds = done_filing(filer);
                 verdict_of(verdict)
             }
             // It is on the disk, and must not be posted again.
             Err(error) if error.is_of_log() => {
-                *are_feeds = serving::done_filing(filer);
+                *are_feeds = done_filing(filer);
                 Ok(Done::FiledUntold(error.to_string()))
             }
             Err(error) => {
@@ -323,8 +315,10 @@ impl<'g> Posting<'g> {
 
     fn spool(&self, injected: &Injected) -> Result<Done, Failed> {
         // Who files it later can tell the poster nothing.
-        let reader = Reader::open(self.directory.root()).ok();
-        if reader.is_some_and(|reader| matches!(reader.find(&injected.id), Ok(Some(_)))) {
+        let snapshot = Snapshot::open(self.directory.root()).ok();
+        if snapshot
+            .is_some_and(|snapshot| matches!(snapshot.history_line(&injected.id), Ok(Some(_))))
+        {
             return Err(in_use());
         }
         let options = spooling::options(&self.settings, Some(Grade::FIRST));
@@ -362,14 +356,18 @@ impl<'g> Posting<'g> {
             path,
             since: now.seconds,
         };
-        Ok(match send(&mail, &self.settings) {
-            Ok(true) => Done::Mailed { group, address },
-            Ok(false) => Done::Queued { group, address },
-            Err(error) => {
-                eprintln!("broadsheet: the mail to the moderator stays in mail.queue/: {error}");
-                Done::Queued { group, address }
-            }
-        })
+        Ok(
+            match mail_queue::send_by(&mail, &self.settings.post.sendmail) {
+                Ok(true) => Done::Mailed { group, address },
+                Ok(false) => Done::Queued { group, address },
+                Err(error) => {
+                    eprintln!(
+                        "broadsheet: the mail to the moderator stays in mail.queue/: {error}"
+                    );
+                    Done::Queued { group, address }
+                }
+            },
+        )
     }
 
     fn tell(
@@ -487,84 +485,4 @@ fn verdict_of(verdict: relay::Verdict) -> Result<Done, Failed> {
         relay::Verdict::Refused(why) => failed(Status::NO, "not-accepted", why),
         relay::Verdict::NeedsAttention(why) => failed(Status::ATTENTION, "not-filed", why),
     }
-}
-
-/// Gives a mail to the program of the settings. `false`: there is none, and the mail waits.
-///
-/// # Errors
-/// The program did not take it; the mail waits.
-pub fn send(mail: &mail_queue::QueuedMail, settings: &Settings) -> Result<bool, mail_queue::Error> {
-    // A command that is none was refused when the settings were read.
-    let Ok(command) = CommandLine::parse(settings.post.sendmail.as_bytes()) else {
-        return Ok(false);
-    };
-    let limit = Duration::from_secs(mail_queue::MAIL_SECONDS_MAX);
-    match mail_queue::send(mail, &command, limit) {
-        Err(error) if error.is_no_program() => Ok(false),
-        other => other.map(|()| true),
-    }
-}
-
-/// How posts are injected here.
-///
-/// # Errors
-/// A word of the settings is unknown.
-pub fn rules(directory: &NewsDirectory, settings: &Settings) -> anyhow::Result<InjectRules> {
-    let post = &settings.post;
-    let words = |what: &str, word: String| anyhow::anyhow!("{what}: unknown word `{word}'");
-    Ok(InjectRules {
-        limits: settings.rules(),
-        mailname: mailname(directory, settings).into_bytes(),
-        organization: settings.organization.clone().into_bytes(),
-        complaints: post.complaints.clone().into_bytes(),
-        reveal: Reveal::parse(&post.reveal).map_err(|word| words("post.reveal", word))?,
-        subject_control: post.takes_cmsg(),
-    })
-}
-
-/// What stands behind the `@`: the setting, the classic file `mailname`, the site's name.
-fn mailname(directory: &NewsDirectory, settings: &Settings) -> String {
-    if !settings.post.mailname.is_empty() {
-        return settings.post.mailname.clone();
-    }
-    let file = std::fs::read_to_string(directory.file("mailname")).unwrap_or_default();
-    let first = file.lines().next().unwrap_or_default().trim();
-    match article::message_id::valid_domain_strict(first.as_bytes()) {
-        true => first.to_owned(),
-        false => settings.name.clone(),
-    }
-}
-
-/// Who moderates what: `mailpaths`, then INN's `moderators`; and the lines of them that say nothing. Either may be missing.
-///
-/// # Errors
-/// One that is there cannot be read.
-pub fn moderators(directory: &NewsDirectory) -> anyhow::Result<(Moderators, Vec<String>)> {
-    let mut moderators = Moderators::default();
-    let mut told = Vec::new();
-    for file in ["mailpaths", "moderators"] {
-        let text = match std::fs::read(directory.file(file)) {
-            Ok(text) => text,
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => continue,
-            Err(error) => {
-                return Err(anyhow::Error::new(error).context(format!("cannot read {file}")));
-            }
-        };
-        let faults = match file {
-            "mailpaths" => moderators.read_mailpaths(&text),
-            _ => moderators.read_moderators(&text),
-        };
-        told.extend(faults.iter().map(|fault| format!("{file} {fault}")));
-    }
-    Ok((moderators, told))
-}
-
-/// 64 random bits.
-///
-/// # Errors
-/// The system has none.
-pub fn chance() -> anyhow::Result<u64> {
-    let mut bytes = [0; 8];
-    rustix::rand::getrandom(&mut bytes, rustix::rand::GetRandomFlags::empty())?;
-    Ok(u64::from_le_bytes(bytes))
 }

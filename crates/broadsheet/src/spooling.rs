@@ -1,15 +1,18 @@
 //! Putting inputs into in.coming/: what `rnews --spool` and `newsspool` share.
 
 use std::fs::File;
-use std::io::{Read, Write};
+use std::io::{self, Read, Write};
 use std::path::Path;
 
 use relay::incoming::{Grade, SpoolOptions, Spooled, spool};
 use relay::rnews::Input;
+use serde_json::{Value, json};
 
+use crate::answer::Answer;
 use crate::directory::NewsDirectory;
 use crate::exit::Status;
 use crate::failure;
+use crate::flags::Given;
 use settings::Settings;
 
 /// What was put there.
@@ -23,9 +26,13 @@ pub struct Count {
     pub bytes: u64,
 }
 
-impl Count {
-    fn json(&self) -> serde_json::Value {
-        serde_json::json!({ "spooled": self.spooled, "empty": self.empty, "bytes": self.bytes })
+impl Answer for Count {
+    fn write_text(&self, _: &mut dyn Write) -> io::Result<()> {
+        Ok(())
+    }
+
+    fn json(&self) -> Value {
+        json!({ "spooled": self.spooled, "empty": self.empty, "bytes": self.bytes })
     }
 }
 
@@ -37,21 +44,18 @@ pub fn options(settings: &Settings, grade: Option<Grade>) -> SpoolOptions {
     }
 }
 
-/// Prints what was put there if `json`, and gives the status to end with: a full disk means that the sender is to try
-/// again.
+/// Prints the result, and returns the exit status: a full disk tells the sender to retry.
 ///
 /// # Errors
-/// Those of spooling, but for a full disk, and of writing.
+/// Those of spooling, except a full disk, and of writing.
 pub fn answer(
     done: anyhow::Result<Count>,
-    json: bool,
+    given: &Given,
     out: &mut dyn Write,
 ) -> anyhow::Result<Status> {
     match done {
         Ok(count) => {
-            if json {
-                writeln!(out, "{}", count.json())?;
-            }
+            given.print(&count, out)?;
             Ok(Status::OK)
         }
         Err(error) => {

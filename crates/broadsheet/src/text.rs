@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-pub use groups::size::bytes;
+pub use groups::size::{bytes, rough_bytes};
 pub use settings::wrap;
 
 /// Columns a line of help may take.
@@ -22,16 +22,6 @@ pub fn beside(left: &str, width: usize, right: &str) -> String {
         let _ = writeln!(out, "  {:width$}  {line}", "");
     }
     out
-}
-
-const UNITS: &[(&str, u64)] = &[("GiB", 1 << 30), ("MiB", 1 << 20), ("KiB", 1 << 10)];
-
-/// `1.5 MiB`: to one decimal, for people.
-pub fn rough_bytes(count: u64) -> String {
-    match UNITS.iter().find(|(_, unit)| count >= *unit) {
-        Some((name, unit)) => format!("{:.1} {name}", count as f64 / *unit as f64),
-        None => format!("{count} bytes"),
-    }
 }
 
 /// `1 article`, `2 articles`; a word that ends in `ch` gets `es`.

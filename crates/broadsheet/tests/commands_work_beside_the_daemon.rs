@@ -136,7 +136,7 @@ fn there_is_one_for_a_news_directory() {
     let daemon = Daemon::start(&program);
     let second = program.run(&["serve", "--dir", "news"]);
     assert_eq!(second.status, 2, "{second:?}");
-    let told = format!("is served already, by process {}", daemon.pid());
+    let told = format!("is already served by process {}", daemon.pid());
     assert!(second.err.contains(&told), "{second:?}");
     let told = program.run(&["stop", "--dir", "news"]);
     assert_eq!(told.status, 0, "{told:?}");

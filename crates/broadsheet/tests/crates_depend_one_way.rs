@@ -17,6 +17,7 @@ const ORDER: &[&str] = &[
     "nntp",
     "server",
     "settings",
+    "daemon",
     "broadsheet",
 ];
 

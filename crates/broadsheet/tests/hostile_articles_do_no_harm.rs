@@ -65,7 +65,7 @@ fn groups_named_like_paths_go_to_junk() {
             .filter(|path| {
                 !path.starts_with("news/segments/") && path != "news/log" && path != "news/index"
             })
-            .filter(|path| path != "news/cancels" && !path.starts_with("news/lock"))
+            .filter(|path| !path.starts_with("news/cancels") && !path.starts_with("news/lock"))
             .collect();
         assert!(new.is_empty(), "{name} made {new:?}");
     }

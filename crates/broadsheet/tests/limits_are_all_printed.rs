@@ -97,46 +97,35 @@ const ALSO: &[(&str, &str)] = &[
         "store::spool::options::SEGMENT_BYTES_MAX",
         "store::SEGMENT_BYTES_MAX",
     ),
+    ("daemon::socket::CLIENTS_MAX", "daemon::CLIENTS_MAX"),
+    ("daemon::writer_handle::JOBS_MAX", "daemon::JOBS_MAX"),
     (
-        "broadsheet::daemon::socket::CLIENTS_MAX",
-        "broadsheet::daemon::CLIENTS_MAX",
+        "daemon::request::REQUEST_BYTES_MAX",
+        "daemon::REQUEST_BYTES_MAX",
+    ),
+    ("daemon::feeders::FEEDERS_MAX", "daemon::FEEDERS_MAX"),
+    (
+        "daemon::feeders::END_SECONDS_MAX",
+        "daemon::END_SECONDS_MAX",
+    ),
+    ("daemon::schedule::RUNNING_MAX", "daemon::RUNNING_MAX"),
+    (
+        "daemon::journal::LINES_AT_ONCE_MAX",
+        "daemon::LINES_AT_ONCE_MAX",
     ),
     (
-        "broadsheet::daemon::writer_handle::JOBS_MAX",
-        "broadsheet::daemon::JOBS_MAX",
+        "daemon::metrics::REQUEST_BYTES_MAX",
+        "daemon::METRICS_REQUEST_BYTES_MAX",
     ),
     (
-        "broadsheet::daemon::request::REQUEST_BYTES_MAX",
-        "broadsheet::daemon::REQUEST_BYTES_MAX",
+        "daemon::intake_queue::REASON_BYTES_MAX",
+        "daemon::REASON_BYTES_MAX",
     ),
     (
-        "broadsheet::daemon::feeders::FEEDERS_MAX",
-        "broadsheet::daemon::FEEDERS_MAX",
+        "daemon::filing::FEEDS_SECONDS_MAX",
+        "daemon::FEEDS_SECONDS_MAX",
     ),
-    (
-        "broadsheet::daemon::feeders::END_SECONDS_MAX",
-        "broadsheet::daemon::END_SECONDS_MAX",
-    ),
-    (
-        "broadsheet::daemon::schedule::RUNNING_MAX",
-        "broadsheet::daemon::RUNNING_MAX",
-    ),
-    (
-        "broadsheet::daemon::journal::LINES_AT_ONCE_MAX",
-        "broadsheet::daemon::LINES_AT_ONCE_MAX",
-    ),
-    (
-        "broadsheet::daemon::metrics::REQUEST_BYTES_MAX",
-        "broadsheet::daemon::METRICS_REQUEST_BYTES_MAX",
-    ),
-    (
-        "broadsheet::daemon::intake_queue::REASON_BYTES_MAX",
-        "broadsheet::daemon::REASON_BYTES_MAX",
-    ),
-    (
-        "broadsheet::daemon::posts::MAILS_MAX",
-        "broadsheet::daemon::MAILS_MAX",
-    ),
+    ("daemon::posts::MAILS_MAX", "daemon::MAILS_MAX"),
     (
         "server::shared::IN_FLIGHT_ALL_BYTES_MAX",
         "server::IN_FLIGHT_ALL_BYTES_MAX",

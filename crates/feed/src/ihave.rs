@@ -15,7 +15,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use article::{Article, Form, decimal};
 use relay::control::wanted::{Envelope, IDS_MAX, ids_of};
 use store::disk::RealDisk;
-use store::{HistoryLine, Reader, Record};
+use store::{HistoryLine, Record, Snapshot};
 
 use crate::batch::Batch;
 use crate::builder::Builder;
@@ -144,14 +144,14 @@ impl Builder for Ihave<'_> {
 #[derive(Debug)]
 pub struct Sendme<'a> {
     letters: Letters<'a>,
-    reader: &'a Reader,
+    snapshot: &'a Snapshot,
     asked: HashSet<Vec<u8>>,
     fault: Option<Error>,
 }
 
 impl<'a> Sendme<'a> {
-    /// By the history that `reader` sees.
-    pub fn new(ends: Ends<'a>, reader: &'a Reader) -> Sendme<'a> {
+    /// By the history that `snapshot` sees.
+    pub fn new(ends: Ends<'a>, snapshot: &'a Snapshot) -> Sendme<'a> {
         Sendme {
             letters: Letters {
                 kind: "sendme",
@@ -159,7 +159,7 @@ impl<'a> Sendme<'a> {
                 ids: Vec::new(),
                 bytes: Vec::new(),
             },
-            reader,
+            snapshot,
             asked: HashSet::new(),
             fault: None,
         }
@@ -171,7 +171,7 @@ impl<'a> Sendme<'a> {
         let mut met = HashSet::new();
         for id in ids_of(article).take(IDS_READ_MAX) {
             let is_new = !self.asked.contains(id) && met.insert(id);
-            if is_new && self.reader.find(id)?.is_none() {
+            if is_new && self.snapshot.history_line(id)?.is_none() {
                 wanted.push(id.to_vec());
             }
         }
@@ -219,7 +219,7 @@ pub type Allowed<'a> = Box<dyn FnMut(&Record<'_>) -> bool + 'a>;
 
 /// Answers sendme messages: the articles they ask for, as far as they are here and the site may have them.
 pub struct Requested<'a> {
-    reader: &'a Reader,
+    snapshot: &'a Snapshot,
     allowed: Allowed<'a>,
     batch: Batch,
     /// The message that is not done with, and how many of its ids are.
@@ -231,9 +231,9 @@ pub struct Requested<'a> {
 
 impl<'a> Requested<'a> {
     /// Batches of about `size` bytes.
-    pub fn new(reader: &'a Reader, allowed: Allowed<'a>, size: usize) -> Requested<'a> {
+    pub fn new(snapshot: &'a Snapshot, allowed: Allowed<'a>, size: usize) -> Requested<'a> {
         Requested {
-            reader,
+            snapshot,
             allowed,
             batch: Batch::new(size),
             at: None,
@@ -261,20 +261,17 @@ impl<'a> Requested<'a> {
 
     /// Puts in what one message asks for, from its `done`th id on. `Some`: it was full before that id.
     fn answer(&mut self, article: &Article<'_>, done: usize) -> Result<Option<usize>, Error> {
-        let mut met = HashSet::new();
+        let (mut met, mut buffer) = (HashSet::new(), Vec::new());
         for (number, id) in ids_of(article).take(IDS_READ_MAX).enumerate() {
             if !met.insert(id) || number < done {
                 continue;
             }
-            let stored = match self.reader.article(id) {
-                Ok(Some(stored)) => stored,
-                // It expired a moment ago; of damage `fsck' tells.
-                Ok(None) | Err(store::Error::NoArticle(_) | store::Error::Damaged { .. }) => {
-                    continue;
-                }
+            let record = match self.snapshot.article(id, &mut buffer) {
+                Ok(Some(record)) => record,
+                // It expired a moment ago; `fsck` reports damage.
+                Ok(None) | Err(store::Error::Damaged { .. }) => continue,
                 Err(error) => return Err(error.into()),
             };
-            let record = stored.record();
             if (self.allowed)(&record) && !self.batch.put(&record) {
                 return Ok(Some(number));
             }

@@ -13,6 +13,8 @@
 //! | [`waiting`] | one pass along the log for many sites |
 //! | `batch` | batches of articles in native form |
 //! | `batchparms`, `pipeline` | the parameters of a site's batches, and the classic file for them |
+//! | [`serving`] | serves a feed: delivers its waiting articles in the way of its site |
+//! | [`feeds`] | all feeds, with their cursors and backlogs |
 //! | [`sendbatches`] | makes, compresses and delivers a site's batches, and advances its cursor |
 //! | [`ihave`] | batches of ihave and sendme messages, and of requested articles |
 //! | [`togo`] | the waiting articles of one site |
@@ -34,6 +36,7 @@ pub mod deferred;
 pub mod each_article;
 pub mod enrolment;
 mod error;
+pub mod feeds;
 pub mod file_list;
 pub mod ihave;
 mod limit;
@@ -41,6 +44,7 @@ mod pipeline;
 pub mod program;
 pub mod queue;
 pub mod sendbatches;
+pub mod serving;
 mod site_name;
 pub mod site_state;
 pub mod start;

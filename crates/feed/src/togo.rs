@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use store::{Lender, Position, Reader, Record};
+use store::{Position, Record, Snapshot};
 
 use crate::cursor::Cursor;
 use crate::error::Error;
@@ -19,8 +19,9 @@ pub type ChosenLate<'a> = Box<dyn FnMut(&Record<'_>, &[u8]) -> bool + 'a>;
 
 /// A served site and its waiting articles.
 pub struct FromCursor<'a> {
-    reader: &'a Reader,
-    lender: Lender<'a>,
+    snapshot: &'a Snapshot,
+    /// The record that is offered.
+    record: Vec<u8>,
     place: SiteState,
     chosen: ChosenLate<'a>,
     items: VecDeque<Item>,
@@ -35,12 +36,12 @@ pub struct FromCursor<'a> {
 }
 
 impl<'a> FromCursor<'a> {
-    /// The waiting articles of a site, as far as `reader` sees.
-    pub fn new(reader: &'a Reader, place: SiteState, chosen: ChosenLate<'a>) -> FromCursor<'a> {
+    /// The waiting articles of a site, as far as `snapshot` sees.
+    pub fn new(snapshot: &'a Snapshot, place: SiteState, chosen: ChosenLate<'a>) -> FromCursor<'a> {
         let position = place.cursor().position;
         FromCursor {
-            reader,
-            lender: reader.lender(),
+            snapshot,
+            record: Vec::new(),
             place,
             chosen,
             items: VecDeque::new(),
@@ -70,7 +71,12 @@ impl<'a> FromCursor<'a> {
             name: self.place.site(),
             cursor,
         };
-        let round = waiting::round(self.reader, &[site], NOTED_ARTICLES_MAX, &mut *self.chosen)?;
+        let round = waiting::round(
+            self.snapshot,
+            &[site],
+            NOTED_ARTICLES_MAX,
+            &mut *self.chosen,
+        )?;
         if let Some(found) = round.sites.into_iter().next() {
             self.found(found, round.end, round.complete);
         }
@@ -83,10 +89,10 @@ impl<'a> FromCursor<'a> {
         item: &Item,
         put: &mut dyn FnMut(&Record<'_>) -> bool,
     ) -> Result<Option<bool>, Error> {
-        match self.lender.record(item.position) {
-            Ok(record) => Ok(Some(put(&record))),
+        match self.snapshot.record(item.position, &mut self.record) {
+            Ok(Some(record)) => Ok(Some(put(&record))),
             // It expired meanwhile; `fsck` reports damage.
-            Err(store::Error::NoArticle(_) | store::Error::Damaged { .. }) => Ok(None),
+            Ok(None) | Err(store::Error::Damaged { .. }) => Ok(None),
             Err(error) => Err(error.into()),
         }
     }
@@ -141,7 +147,7 @@ impl Togo for FromCursor<'_> {
         let noted = self.items.iter().map(|item| item.bytes);
         let bytes = noted.fold(self.progress.sent_bytes, u64::saturating_add);
         let start = self.place.cursor().position.0;
-        let (seen, all) = (self.seen.0, self.reader.end().0);
+        let (seen, all) = (self.seen.0, self.snapshot.end().0);
         let seen = u128::from(seen.saturating_sub(start).max(1));
         let all = u128::from(all.saturating_sub(start)).max(seen);
         let bytes = u128::from(bytes).saturating_mul(all) / seen;

@@ -35,15 +35,24 @@ pub fn parse(text: &str) -> Option<u64> {
     u64::try_from(bytes).ok()
 }
 
+const BINARY: &[(&str, u64)] = &[("GiB", 1 << 30), ("MiB", 1 << 20), ("KiB", 1 << 10)];
+
 /// `8 MiB` when the number is whole in a larger unit, else the plain number.
 pub fn bytes(count: u64) -> String {
-    let units = [("GiB", 30), ("MiB", 20), ("KiB", 10)];
-    match units
+    match BINARY
         .iter()
-        .find(|(_, bits)| count >= 1 << bits && count.trailing_zeros() >= *bits)
+        .find(|(_, unit)| count >= *unit && count.is_multiple_of(*unit))
     {
-        Some((name, bits)) => format!("{} {name}", count >> bits),
+        Some((name, unit)) => format!("{} {name}", count / unit),
         None => count.to_string(),
+    }
+}
+
+/// `1.5 MiB`: to one decimal, for people.
+pub fn rough_bytes(count: u64) -> String {
+    match BINARY.iter().find(|(_, unit)| count >= *unit) {
+        Some((name, unit)) => format!("{:.1} {name}", count as f64 / *unit as f64),
+        None => format!("{count} bytes"),
     }
 }
 

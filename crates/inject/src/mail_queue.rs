@@ -194,6 +194,21 @@ pub fn list(dir: &Path) -> Result<Vec<QueuedMail>, Error> {
     Ok(waiting)
 }
 
+/// Gives one mail to the command line `sendmail`, as [`send`]. Returns `false` where there is no such program: the mail waits.
+///
+/// # Errors
+/// As [`send`].
+pub fn send_by(mail: &QueuedMail, sendmail: &str) -> Result<bool, Error> {
+    // A command line with errors was refused when the settings were read.
+    let Ok(command) = CommandLine::parse(sendmail.as_bytes()) else {
+        return Ok(false);
+    };
+    match send(mail, &command, Duration::from_secs(MAIL_SECONDS_MAX)) {
+        Err(error) if error.is_no_program() => Ok(false),
+        other => other.map(|()| true),
+    }
+}
+
 /// Runs the program with the mail as its standard input, without a shell, and removes the file if it exits with 0; it need not read
 /// all of its input. A concurrent call for the same mail fails with [`Error::Busy`]; a mail whose file is gone has been sent.
 ///

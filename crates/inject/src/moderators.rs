@@ -1,8 +1,11 @@
 //! The moderators of groups: C News's `mailpaths`, then INN's `moderators`.
 
+use std::io;
+use std::path::Path;
+
 use groups::{Pattern, Wildmat};
 
-use crate::mailbox;
+use crate::{mail_queue, mailbox};
 
 /// Largest size of either file, bytes; the rest is ignored.
 pub const FILE_BYTES_MAX: usize = 1 << 20;
@@ -39,6 +42,35 @@ pub struct Moderators {
 }
 
 impl Moderators {
+    /// Reads `mailpaths` and INN's `moderators` of a news directory, and the errors in their lines. Either may be missing.
+    ///
+    /// # Errors
+    /// One that is there cannot be read.
+    pub fn of(news: &Path) -> Result<(Moderators, Vec<String>), mail_queue::Error> {
+        let mut moderators = Moderators::default();
+        let mut told = Vec::new();
+        for file in ["mailpaths", "moderators"] {
+            let path = news.join(file);
+            let text = match std::fs::read(&path) {
+                Ok(text) => text,
+                Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
+                Err(source) => {
+                    return Err(mail_queue::Error::Io {
+                        doing: "read",
+                        path,
+                        source,
+                    });
+                }
+            };
+            let faults = match file {
+                "mailpaths" => moderators.read_mailpaths(&text),
+                _ => moderators.read_moderators(&text),
+            };
+            told.extend(faults.iter().map(|fault| format!("{file} {fault}")));
+        }
+        Ok((moderators, told))
+    }
+
     /// Adds the lines of a `mailpaths` file: `pattern address`, with a pattern as in sys. `backbone` means
     /// all groups. The line `internet` is a mail gateway, not a moderator. Returns the invalid lines.
     pub fn read_mailpaths(&mut self, text: &[u8]) -> Vec<ModeratorLineError> {

@@ -90,6 +90,21 @@ pub struct InjectionTime {
     pub random: u64,
 }
 
+impl InjectionTime {
+    /// This second, and 64 random bits.
+    ///
+    /// # Errors
+    /// The system has no random numbers.
+    pub fn now() -> std::io::Result<InjectionTime> {
+        let mut random = [0; 8];
+        rustix::rand::getrandom(&mut random, rustix::rand::GetRandomFlags::empty())?;
+        Ok(InjectionTime {
+            seconds: relay::Now::read().seconds,
+            random: u64::from_le_bytes(random),
+        })
+    }
+}
+
 /// The destination of a post.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Route {

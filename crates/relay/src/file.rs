@@ -16,7 +16,6 @@ use crate::decide::{Arrival, Decision, Scratch, State, decide};
 use crate::error::Error;
 use crate::log::{Code, LOCAL, Log, Now};
 use crate::mirror;
-use crate::pending_cancels::PendingCancels;
 use crate::reason::{Reason, RefusalKind};
 use crate::rules::Rules;
 use crate::short::ShortList;
@@ -106,7 +105,6 @@ pub struct Filer {
     text: Vec<u8>,
     converted: Vec<u8>,
     processor: ControlProcessor,
-    pending_cancels: PendingCancels,
     told: Vec<apply_control::Line>,
     cancels_itself: bool,
 }
@@ -131,11 +129,9 @@ impl Filer {
                 path: log_path.clone(),
                 source,
             })?;
-        let pending_cancels = PendingCancels::read(spool.dir(), Now::read().seconds)?;
         let selector = Selector::new(spool.active(), sys);
         Ok(Filer {
             processor: ControlProcessor::new(spool.dir(), options.processor),
-            pending_cancels,
             told: Vec::new(),
             cancels_itself: false,
             spool,

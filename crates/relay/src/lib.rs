@@ -12,7 +12,6 @@
 //! | [`signed`], [`keyring`], [`verify`](mod@verify) | whether a control message comes from whom its groups trust |
 //! | [`cancel_lock`] | who may withdraw an article: Cancel-Lock and Cancel-Key |
 //! | [`file`](mod@file) | numbers, the spool, the log, cancels |
-//! | [`pending_cancels`] | cancels that came before their article |
 //! | [`mirror`] | numbers taken from another site's Xref |
 //! | [`rnews`] | a run over batches |
 //! | [`kept`], [`tee`] | bad batches are kept |
@@ -39,7 +38,6 @@ pub mod kept;
 pub mod keyring;
 pub mod log;
 pub mod mirror;
-pub mod pending_cancels;
 pub mod permit;
 pub mod reason;
 pub mod rnews;

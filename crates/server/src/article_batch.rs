@@ -12,7 +12,6 @@ use nntp::{TransferKind, TransferOutcome};
 
 use crate::Token;
 use crate::counts::What;
-use crate::mailbox::{Mailbox, Message};
 
 /// The sender of a post.
 #[derive(Debug, Clone, Default)]
@@ -44,6 +43,12 @@ pub struct Entry {
     pub(crate) refusal_counter: What,
 }
 
+/// Takes batches back after their commit: a network thread.
+pub(crate) trait BatchOwner: std::fmt::Debug + Send + Sync {
+    /// Receives a batch with its results.
+    fn take_back(&self, batch: ArticleBatch);
+}
+
 /// Articles of one connection in the buffer that received them, with their results.
 #[derive(Debug)]
 pub struct ArticleBatch {
@@ -51,7 +56,7 @@ pub struct ArticleBatch {
     ids: Vec<u8>,
     entries: Vec<Entry>,
     outcomes: Vec<TransferOutcome>,
-    sender: Arc<Mailbox>,
+    sender: Arc<dyn BatchOwner>,
     /// When its last byte was received.
     pub(crate) received: Instant,
 }
@@ -120,7 +125,7 @@ impl ArticleBatch {
     /// Returns the batch to its network thread. Called after the commit of the accepted articles.
     pub fn return_to_sender(self) {
         let sender = self.sender.clone();
-        sender.put(Message::BatchDone(self));
+        sender.take_back(self);
     }
 
     pub(crate) fn outcomes(
@@ -179,19 +184,19 @@ impl BatchBuilder {
     }
 
     /// Finishes the batch with the input buffer itself.
-    pub fn with(&mut self, input: Vec<u8>, sender: &Arc<Mailbox>) -> ArticleBatch {
+    pub fn with(&mut self, input: Vec<u8>, sender: Arc<dyn BatchOwner>) -> ArticleBatch {
         ArticleBatch {
             bytes: input,
             ids: std::mem::take(&mut self.ids),
             entries: std::mem::take(&mut self.entries),
             outcomes: Vec::new(),
-            sender: sender.clone(),
+            sender,
             received: Instant::now(),
         }
     }
 
     /// Finishes the batch with a copy of its articles.
-    pub fn with_copy(&mut self, input: &[u8], sender: &Arc<Mailbox>) -> ArticleBatch {
+    pub fn with_copy(&mut self, input: &[u8], sender: Arc<dyn BatchOwner>) -> ArticleBatch {
         let mut bytes = Vec::with_capacity(self.article_bytes());
         for entry in &mut self.entries {
             let start = bytes.len();
@@ -208,7 +213,7 @@ mod tests {
 
     #[test]
     fn a_duplicate_of_a_lost_article_is_deferred() {
-        let sender = Arc::new(Mailbox::new().unwrap());
+        let sender = Arc::new(crate::mailbox::Mailbox::new().unwrap());
         let mut batch_builder = BatchBuilder::default();
         for _ in 0..4 {
             batch_builder.add(
@@ -219,7 +224,7 @@ mod tests {
                 None,
             );
         }
-        let mut batch = batch_builder.with(Vec::new(), &sender);
+        let mut batch = batch_builder.with(Vec::new(), sender);
         let refused = TransferOutcome::Refused(b"no".to_vec());
         for outcome in [
             TransferOutcome::Accepted,

@@ -372,7 +372,9 @@ impl Connection {
         if context.batch_builder.article_bytes() < COPIED_BATCH_BYTES {
             let batch = {
                 let given = input.get(from..).unwrap_or_default();
-                context.batch_builder.with_copy(given, context.mailbox)
+                context
+                    .batch_builder
+                    .with_copy(given, context.mailbox.clone())
             };
             input.drain(..end);
             return batch;
@@ -385,7 +387,7 @@ impl Connection {
         if from > 0 {
             bytes.drain(..from);
         }
-        context.batch_builder.with(bytes, context.mailbox)
+        context.batch_builder.with(bytes, context.mailbox.clone())
     }
 
     fn submit(&mut self, context: &mut IoContext<'_>, batch: ArticleBatch) {

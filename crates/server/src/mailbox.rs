@@ -6,7 +6,7 @@ use std::sync::{Mutex, PoisonError};
 use rustix::event::{EventfdFlags, eventfd as make_eventfd};
 
 use crate::Token;
-use crate::article_batch::ArticleBatch;
+use crate::article_batch::{ArticleBatch, BatchOwner};
 
 /// A message.
 #[derive(Debug)]
@@ -59,6 +59,12 @@ impl Mailbox {
         let _ = rustix::io::read(&self.eventfd, &mut [0; 8]);
         let mut messages = self.messages.lock().unwrap_or_else(PoisonError::into_inner);
         std::mem::take(&mut *messages)
+    }
+}
+
+impl BatchOwner for Mailbox {
+    fn take_back(&self, batch: ArticleBatch) {
+        self.put(Message::BatchDone(batch));
     }
 }
 

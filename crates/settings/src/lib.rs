@@ -13,7 +13,9 @@
 
 mod access_entries;
 mod defaults;
+mod directory;
 mod expiry;
+mod fault;
 mod nntp;
 mod options;
 mod parts;
@@ -28,10 +30,12 @@ mod template;
 mod value;
 mod via;
 
+pub use directory::{Error, NewsDirectory};
+pub use fault::Faults;
 pub use nntp::{Auth, Nntp};
 pub use parts::{access, expiry, sites};
 pub use post::Post;
-pub use read::{Faults, Origin, Read};
+pub use read::{Origin, Read};
 pub use sections::{Control, Incoming, Limits, Schedule, Store, Sync};
 pub use setting::{Setting, Slot, Unit};
 pub use table::{SECTIONS, TABLE};

@@ -27,7 +27,7 @@ impl Auth {
 /// `[nntp]`: the NNTP server.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Nntp {
-    /// Where it listens: addresses with ports, commas between them; empty for nowhere.
+    /// The addresses with ports at which it listens, commas between them; empty for none.
     pub listen: String,
     /// As `listen`, with TLS from the first byte on.
     pub listen_tls: String,
@@ -35,9 +35,9 @@ pub struct Nntp {
     pub certificate: String,
     /// Its key, PEM.
     pub key: String,
-    /// What is switched off for all ([`access::Feature`]).
+    /// The features that are switched off for all clients ([`access::Feature`]).
     pub without: String,
-    /// Whether passwords may come without TLS.
+    /// Accepts passwords without TLS.
     pub plaintext_passwords: bool,
     /// Seconds from one command to the next.
     pub idle_seconds: u64,
@@ -47,16 +47,16 @@ pub struct Nntp {
     pub connections_max: u64,
     /// Connections from one address.
     pub connections_per_address_max: u64,
-    /// Threads for connections; 0 for as many as processors.
+    /// Threads for connections; 0 for one per processor.
     pub threads: u64,
-    /// Bytes of the disk that stay free; with less, no articles are taken.
+    /// Bytes of the disk that stay free; with less, no articles are accepted.
     pub keep_free: u64,
-    /// Where metrics are served; empty for nowhere.
+    /// The address at which metrics are served; empty for none.
     pub metrics: String,
 }
 
 impl Nntp {
-    /// What is wrong, and of which key it is said.
+    /// The errors, each with its key.
     pub(crate) fn faults(&self) -> Vec<(&'static str, String)> {
         let mut faults = self.addresses_faults();
         match (self.certificate.is_empty(), self.key.is_empty()) {
@@ -137,17 +137,17 @@ impl Nntp {
 
     /// The features that are switched off for all clients.
     pub fn switched_off(&self) -> Vec<Feature> {
-        // A word that means nothing was told when the settings were read.
+        // An unknown word was an error when the settings were read.
         Feature::parse_list(&self.without).unwrap_or_default()
     }
 
-    /// The files of the certificate and of its key; `None`: there is to be no TLS.
+    /// The files of the certificate and of its key; `None`: no TLS.
     pub fn certificate_files(&self, news: &Path) -> Option<[PathBuf; 2]> {
         let files = [&self.certificate, &self.key];
         (!self.certificate.is_empty()).then(|| files.map(|name| news.join(name)))
     }
 
-    /// The keys that a running daemon cannot go by otherwise than it did when it was started, and that are others now.
+    /// The keys that have changed since the daemon was `started`, and that a running daemon cannot change.
     pub fn wants_new_start(&self, started: &Nntp) -> Vec<&'static str> {
         let keys = [
             ("nntp.listen", self.listen != started.listen),

@@ -1,12 +1,12 @@
-//! What the other crates are started with.
+//! The options of the other crates, made of the settings.
 
 use std::path::Path;
 use std::time::Duration;
 
-use crate::{Settings, Sync};
+use crate::{NewsDirectory, Settings, Sync};
 
 impl Settings {
-    /// What an article must keep to.
+    /// The rules for articles.
     pub fn rules(&self) -> relay::Rules {
         let count = |number: u64| usize::try_from(number).unwrap_or(usize::MAX);
         let seconds = |number: u64| i64::try_from(number).unwrap_or(i64::MAX);
@@ -22,7 +22,7 @@ impl Settings {
         }
     }
 
-    /// How articles are filed, besides the rules.
+    /// The options of filing, besides the rules.
     pub fn filer_options(&self) -> relay::FilerOptions {
         relay::FilerOptions {
             cancel: self.control.cancel,
@@ -31,7 +31,7 @@ impl Settings {
         }
     }
 
-    /// About control messages that make and remove groups.
+    /// The options for control messages that make and remove groups.
     pub fn control_options(&self) -> relay::control::processor::ControlOptions {
         let days = self.control.age_days_max;
         let seconds = i64::try_from(days.saturating_mul(86_400)).unwrap_or(i64::MAX);
@@ -42,7 +42,7 @@ impl Settings {
         }
     }
 
-    /// Who may read, post and send, in a news directory.
+    /// The permissions of clients in a news directory.
     pub fn access(&self, news: &Path) -> access::Access {
         let time_max = Duration::from_secs(self.auth.program_seconds);
         let program = self.auth.command().and_then(Result::ok);
@@ -54,7 +54,7 @@ impl Settings {
         access::Access::new(&self.access, login)
     }
 
-    /// How far a wrapped batch may grow.
+    /// The limits on decompression of a batch.
     pub fn wrap_limits(&self) -> article::wrap::WrapLimits {
         article::wrap::WrapLimits {
             expanded_bytes_max: self.limits.expansion_bytes_max,
@@ -63,7 +63,7 @@ impl Settings {
         }
     }
 
-    /// What the store is to be opened with.
+    /// The options of the store.
     pub fn store_options(&self) -> store::Options {
         store::Options {
             durability: match self.store.sync {
@@ -77,13 +77,48 @@ impl Settings {
         }
     }
 
-    /// How batches are filed.
+    /// The options of rnews.
     pub fn rnews_options(&self) -> relay::rnews::Options {
         relay::rnews::Options {
             commit_bytes: usize::try_from(self.store.commit_bytes).unwrap_or(usize::MAX),
             sync_each: self.store.sync == Sync::Each,
             wrap: self.wrap_limits(),
             ..relay::rnews::Options::default()
+        }
+    }
+
+    /// The options of newsrun, for every batch in in.coming/.
+    pub fn drain_options(&self) -> relay::incoming::DrainOptions {
+        relay::incoming::DrainOptions {
+            rnews: self.rnews_options(),
+            ..relay::incoming::DrainOptions::default()
+        }
+    }
+
+    /// The rules for posts in a news directory.
+    pub fn inject_rules(&self, directory: &NewsDirectory) -> inject::InjectRules {
+        let post = &self.post;
+        inject::InjectRules {
+            limits: self.rules(),
+            mailname: self.mailname(directory).into_bytes(),
+            organization: self.organization.clone().into_bytes(),
+            complaints: post.complaints.clone().into_bytes(),
+            // An unknown word was refused when the settings were read.
+            reveal: inject::Reveal::parse(&post.reveal).unwrap_or_default(),
+            subject_control: post.takes_cmsg(),
+        }
+    }
+
+    /// The text after the `@`: the setting, the classic file `mailname`, or the site's name.
+    fn mailname(&self, directory: &NewsDirectory) -> String {
+        if !self.post.mailname.is_empty() {
+            return self.post.mailname.clone();
+        }
+        let file = std::fs::read_to_string(directory.file("mailname")).unwrap_or_default();
+        let first = file.lines().next().unwrap_or_default().trim();
+        match article::message_id::valid_domain_strict(first.as_bytes()) {
+            true => first.to_owned(),
+            false => self.name.clone(),
         }
     }
 }

@@ -3,13 +3,13 @@
 /// `[post]`: articles posted here.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Post {
-    /// What stands behind the `@` of posters and new ids; empty for the file `mailname`, or else the name.
+    /// The text after the `@` of posters and new message-ids; empty for the file `mailname`, or else the site's name.
     pub mailname: String,
-    /// Who may approve, and post control messages: users, or `*` for all.
+    /// Users who may post with Approved, and post control messages; `*` for all.
     pub approve: String,
-    /// What is told of posters.
+    /// What articles reveal about their posters.
     pub reveal: String,
-    /// Who hears complaints.
+    /// The address for complaints.
     pub complaints: String,
     /// The command that sends mail.
     pub sendmail: String,
@@ -31,7 +31,7 @@ impl Post {
         self.customs == CMSG
     }
 
-    /// What is wrong with the texts, and of which key it is said.
+    /// The first error in the texts, with its key.
     pub(crate) fn fault(&self) -> Option<(&'static str, String)> {
         let is_domain = article::message_id::valid_domain_strict(self.mailname.as_bytes());
         if !self.mailname.is_empty() && !is_domain {
@@ -55,5 +55,5 @@ impl Post {
     }
 }
 
-/// The one old custom there is.
+/// The only old custom that can be switched on.
 const CMSG: &str = "cmsg";

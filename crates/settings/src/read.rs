@@ -1,12 +1,12 @@
 //! Reads `broadsheet.toml`. Errors are reported with file, line and column, all together; an unknown key with the nearest known one.
 
-use std::fmt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use groups::place::line_and_column;
 use groups::{When, size};
 use toml::de::{DeTable, DeValue, Error};
 
+use crate::fault::{Fault, Faults};
 use crate::table_reader::{Source, TableReader};
 use crate::{
     FILE, SECTIONS, Setting, Settings, Slot, Sync, TABLE, Unit, access_entries, check_name,
@@ -32,46 +32,6 @@ pub enum Origin {
     Default,
     /// On this line of the file, from 1.
     Line(usize),
-}
-
-/// The errors in one file. Exit status 78.
-#[derive(Clone, Debug)]
-pub struct Faults {
-    path: PathBuf,
-    faults: Vec<Fault>,
-}
-
-/// One error.
-#[derive(Clone, Debug)]
-pub struct Fault {
-    line: usize,
-    column: usize,
-    what: String,
-}
-
-impl Fault {
-    /// An error at a byte offset of a text.
-    pub fn at(text: &str, offset: usize, what: String) -> Fault {
-        let (line, column) = line_and_column(text, offset);
-        Fault { line, column, what }
-    }
-}
-
-impl std::error::Error for Faults {}
-
-impl fmt::Display for Faults {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (number, fault) in self.faults.iter().enumerate() {
-            let newline = if number == 0 { "" } else { "\n" };
-            let Fault { line, column, what } = fault;
-            write!(
-                f,
-                "{newline}{}:{line}:{column}: {what}",
-                self.path.display()
-            )?;
-        }
-        Ok(())
-    }
 }
 
 impl Read {

@@ -1,19 +1,19 @@
-//! The sections of the file, as far as they are more than values of [`TABLE`](crate::TABLE).
+//! The sections `[control]`, `[limits]`, `[store]`, `[incoming]` and `[schedule]`.
 
 use groups::When;
 
-/// `[control]`: what control messages may do.
+/// `[control]`: the effects of control messages.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Control {
-    /// Who may cancel.
+    /// The cancels that take effect.
     pub cancel: relay::CancelPolicy,
-    /// Days after which a message that makes or removes groups does nothing; 0 for never.
+    /// Age in days at which a newgroup, rmgroup or checkgroups message has no effect; 0 for no limit.
     pub age_days_max: u64,
     /// Bytes between two dots of a new group's name.
     pub name_part_bytes_max: u64,
 }
 
-/// `[limits]`: what an article or a batch may be.
+/// `[limits]`: the limits on articles and batches.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Limits {
     /// Bytes of one article, header and body.
@@ -52,11 +52,11 @@ pub struct Store {
 pub struct Incoming {
     /// Bytes of the disk that stay free.
     pub keep_free: u64,
-    /// Seconds that rnews waits for the lock before it leaves a batch in in.coming/; 0 for ever.
+    /// Seconds that rnews waits for the lock before it leaves a batch in in.coming/; 0 for no limit.
     pub spool_after_seconds: u64,
 }
 
-/// `[schedule]`: what the daemon starts by itself.
+/// `[schedule]`: the commands that the daemon starts by itself.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Schedule {
     /// `broadsheet expire`
@@ -72,7 +72,7 @@ pub enum Sync {
     Each,
     /// After every commit, and so before rnews ends.
     Commit,
-    /// Never: a power cut may lose what was acknowledged.
+    /// Never: a power cut may lose acknowledged articles.
     None,
 }
 

@@ -5,7 +5,7 @@ use groups::place::Place;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-use crate::read::Fault;
+use crate::fault::Fault;
 use crate::{FILE, TABLE, value};
 
 /// The text of the file, and the errors found so far.

@@ -10,6 +10,7 @@ pub(crate) mod compacted;
 pub(crate) mod exceptions;
 pub mod expires_header;
 pub(crate) mod lookup;
+pub mod pending_cancels;
 pub(crate) mod sealed;
 
 use article::decimal;

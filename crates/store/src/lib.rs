@@ -38,6 +38,7 @@ pub use history::HistoryLine;
 pub use history::cancels::Cancels;
 pub use history::expires_header;
 pub use history::expires_header::Expires;
+pub use history::pending_cancels::{PendingCancel, PendingCancels};
 pub use index::LOAD_PERCENT_MAX as INDEX_LOAD_PERCENT_MAX;
 pub use index::key::random_hash_key;
 pub use io::lock::Lock;

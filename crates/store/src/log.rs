@@ -9,4 +9,5 @@ pub(crate) mod relocation;
 pub(crate) mod relocation_cache;
 pub(crate) mod segment;
 pub(crate) mod segments;
+pub(crate) mod state_file;
 pub(crate) mod walk;

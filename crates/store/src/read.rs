@@ -1,6 +1,7 @@
 //! Reading without the lock: articles, overview rows, history lines, and the log itself.
 
 mod caches;
+mod entries;
 pub(crate) mod follow;
 mod group_index;
 pub mod histogram;

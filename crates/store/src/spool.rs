@@ -2,6 +2,7 @@
 
 pub(crate) mod active_file;
 pub(crate) mod active_from_log;
+mod apply_entry;
 pub(crate) mod derived;
 mod edited_active;
 mod expire;
@@ -9,6 +10,7 @@ mod group_changes;
 mod ids;
 mod let_go;
 pub(crate) mod options;
+mod pending_cancels;
 mod publish;
 pub(crate) mod recover;
 
@@ -21,6 +23,7 @@ use groups::Active;
 use crate::expiry::state::ExpiryStateFile;
 use crate::expiry::visibility::Visibility;
 use crate::history::cancels::Cancels;
+use crate::history::pending_cancels::PendingCancels;
 use crate::history::push_seen;
 use crate::history::sealed::SealedHistory;
 use crate::index::Index;
@@ -36,6 +39,7 @@ use crate::log::position::POSITION_MAX;
 use crate::log::record::{self, Commit, Kind, Record};
 use crate::log::segment::{SEGMENT_HEADER_BYTES, SegmentHeader};
 use crate::log::segments::{Segments, base_of};
+use crate::log::state_file::StateFile;
 use crate::overview::row::push_row;
 use crate::read::open_segments::read_record;
 use crate::read::published::Publisher;
@@ -70,6 +74,7 @@ pub struct Spool {
     derived: Derived,
     sealed: SealedHistory,
     expired: ExpiryStateFile,
+    pending_cancels: StateFile<PendingCancels>,
     commit_sequence: u64,
     checkpointed: u64,
     is_poisoned: bool,
@@ -153,16 +158,20 @@ impl Spool {
         &mut self.active.table
     }
 
-    /// Copies the record of the article at a position into a buffer; what waits for a commit is committed first. `None`: it is gone.
+    /// Copies the record of the article at a position into a buffer, also of one that waits for a commit. `None`: it is gone.
     pub fn record<'b>(
-        &mut self,
+        &self,
         position: Position,
         buffer: &'b mut Vec<u8>,
     ) -> Result<Option<Record<'b>>, Error> {
-        if position >= self.end() {
-            self.commit()?;
-        }
-        match base_of(&self.segments.bases()?, position.0) {
+        let base = match position.0.checked_sub(self.art.header.base) {
+            Some(offset) if offset >= self.art.append.end => {
+                return self.art.waiting_record(offset, buffer);
+            }
+            Some(_) => Some(self.art.header.base),
+            None => base_of(&self.segments.bases()?, position.0),
+        };
+        match base {
             Some(base) => read_record(&self.segments, base, position, buffer),
             None => Ok(None),
         }
@@ -365,6 +374,7 @@ impl Spool {
     pub(crate) fn publish(&mut self) -> Result<(), Error> {
         self.derived.flush()?;
         self.active.flush()?;
+        self.pending_cancels.flush()?;
         if self.expired.flush()? {
             self.publish_files();
         }
@@ -409,6 +419,7 @@ impl Spool {
         }
         self.derived.sync()?;
         self.active.sync()?;
+        self.pending_cancels.sync()?;
         self.index.set_checkpoint(&self.mark())?;
         self.checkpointed = self.art.append.end;
         Ok(())

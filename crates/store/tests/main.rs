@@ -7,6 +7,7 @@ mod story;
 
 mod a_bad_sector_is_damage_of_what_lies_there;
 mod a_disk_without_holes_waits;
+mod a_log_applied_elsewhere_gives_the_same;
 mod a_new_group_is_seen_live;
 mod a_reader_finishes_a_recovery;
 mod a_reader_outlives_sealing;
@@ -28,6 +29,7 @@ mod kill;
 mod low_marks_tell_what_is_there;
 mod names_are_synced;
 mod new_articles_are_told_in_the_order_they_came;
+mod pending_cancels_are_in_the_log;
 mod power_cut;
 mod readers_share_a_snapshot;
 mod replay_is_short;

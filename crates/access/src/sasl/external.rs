@@ -1,16 +1,16 @@
 //! EXTERNAL (RFC 4422, appendix A): TLS has proved the identity; the client only names a user.
 
 use super::step::Step;
-use crate::allowed::Access;
 use crate::client_identity::ClientIdentity;
 use crate::outcome::Outcome;
 use crate::prepared::is_same_name;
+use crate::users::UsersFile;
 
 /// The user whose certificate the client has. A certificate in an entry of [`Tables`](crate::Tables) only makes that entry match, as an
 /// address does: it identifies no user, and the client has not logged in.
-pub(crate) fn name(access: &Access, client: &ClientIdentity<'_>) -> Option<String> {
+pub(crate) fn name(users: &UsersFile, client: &ClientIdentity<'_>) -> Option<String> {
     let certificate = client.certificate.as_ref()?;
-    let users = access.login.users.now().ok()?;
+    let users = users.now().ok()?;
     Some(users.certified(certificate)?.name.clone())
 }
 

@@ -2,6 +2,7 @@
 
 use std::io::Write;
 
+use crate::command_set::CommandSet;
 use crate::completion;
 use crate::exit::Status;
 use crate::flags::{Command, Given, Operands};
@@ -31,7 +32,7 @@ fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
         .first()
         .map(|shell| shell.to_string_lossy())
         .unwrap_or_default();
-    let Some(written) = completion::write(out, &shell) else {
+    let Some(written) = completion::write(out, &shell, CommandSet(given.sections)) else {
         let known = completion::SHELLS.join(", ");
         return Err(given
             .usage(format!(

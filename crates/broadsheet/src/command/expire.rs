@@ -11,6 +11,7 @@ use settings::Read;
 use crate::command::init;
 use crate::directory::NewsDirectory;
 use crate::exit::{Meaning, Status};
+use crate::expiry_report::{Comparison, Expired};
 use crate::flags::{Command, DIR, Flag, Given, JSON, Operands};
 use crate::{archive_report, expiry_report};
 
@@ -189,7 +190,10 @@ pub fn carry_out(
     if given.has("complain") {
         expiry_report::complain(&outcome.plan.unreadable)?;
     }
-    let json = given.has("json");
+    let expired = Expired {
+        outcome: &outcome,
+        dry: order.dry,
+    };
     if order.trace {
         let mut told = BufWriter::new(std::io::stderr());
         for removal in &outcome.removals {
@@ -205,17 +209,22 @@ pub fn carry_out(
             };
             Ok(expire::run(directory.root(), list, &order, archiving)?)
         });
-        match in_force {
-            Ok(in_force) => expiry_report::compare(&in_force, &outcome, json, out)?,
+        expiry_report::warn(&outcome);
+        match &in_force {
+            Ok(in_force) => {
+                let other = &outcome;
+                given.print(&Comparison { in_force, other }, out)?;
+            }
             Err(error) => {
                 eprintln!(
                     "broadsheet: the policy in force cannot be read for the comparison: {error:#}"
                 );
-                expiry_report::tell(&outcome, true, json, out)?;
+                given.print(&expired, out)?;
             }
         }
     } else {
-        expiry_report::tell(&outcome, order.dry, json, out)?;
+        expiry_report::warn(&outcome);
+        given.print(&expired, out)?;
     }
     if given.has("verbose") {
         expiry_report::count(&outcome);

@@ -1,10 +1,12 @@
 //! `broadsheet expire-if-low`, classic `expireiflow`
 
-use std::io::Write;
+use std::io::{self, Write};
 
 use ::expire::DiskSpace;
 use anyhow::Context;
+use serde_json::{Value, json};
 
+use crate::answer::Answer;
 use crate::command::expire;
 use crate::directory::NewsDirectory;
 use crate::exit::Status;
@@ -40,15 +42,26 @@ fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
     let room = DiskSpace::of(&segments)
         .with_context(|| format!("cannot read the free space of {}", segments.display()))?;
     if room.free >= wanted {
-        if given.has("json") {
-            let answer = serde_json::json!({ "ran": false, "free": room.free });
-            writeln!(out, "{answer}")?;
-        } else {
-            let free = text::rough_bytes(room.free);
-            writeln!(out, "{free} are free: expire is not needed")?;
-        }
+        given.print(&EnoughSpace { free: room.free }, out)?;
         return Ok(Status::OK);
     }
     let file = given.operands.get(1).map(|file| file.as_os_str());
     expire::carry_out(given, file, wanted, out)
+}
+
+/// Expire was not needed.
+struct EnoughSpace {
+    /// Free space, bytes.
+    free: u64,
+}
+
+impl Answer for EnoughSpace {
+    fn write_text(&self, out: &mut dyn Write) -> io::Result<()> {
+        let free = text::rough_bytes(self.free);
+        writeln!(out, "{free} are free: expire is not needed")
+    }
+
+    fn json(&self) -> Value {
+        json!({ "ran": false, "free": self.free })
+    }
 }

@@ -1,19 +1,22 @@
 //! `broadsheet feed flush`
 
-use std::io::Write;
+use std::io::{self, Write};
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 use feed::site_state;
 use groups::sites::Via;
-use store::{Position, Reader};
+use serde_json::{Value, json};
+use store::{Position, Snapshot};
 
-use crate::daemon::client;
-use crate::directory::NewsDirectory;
+use crate::answer::Answer;
+use crate::directory::{NewsDirectory, OWN_PROGRAM};
 use crate::exit::{Meaning, Status};
-use crate::feeds;
 use crate::flags::{Command, DIR, Flag, Given, JSON, Operands};
-use crate::serving::{Served, Serving, serve_immediate, why_it_waits};
 use crate::text;
+use daemon::client;
+use feed::feeds;
+use feed::serving::{Served, Serving, serve_immediate, why_it_waits};
 
 /// How long the daemon's program is waited for, and how often it is looked how far it is.
 const DAEMON_PATIENCE: Duration = Duration::from_secs(30);
@@ -63,23 +66,28 @@ fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
     if given.has("at-once") {
         // The end of who filed, or of his terminal, is not ours. It fails where we lead a group already, which does as well.
         let _ = rustix::process::setsid();
-        serve_immediate(&directory, &sites)?;
+        serve_immediate(
+            directory.root(),
+            &sites,
+            Path::new(OWN_PROGRAM),
+            &daemon::say,
+        )?;
         return Ok(Status::OK);
     }
-    let mut reader = Reader::open(directory.root())?;
-    feeds::introduce(&directory, &sites, reader.end())?;
+    let mut snapshot = Snapshot::open(directory.root())?;
+    crate::tell_all(feeds::introduce(directory.root(), &sites, snapshot.end())?);
     let chosen = feeds::chosen(&sites, &given.operands)?;
-    let mut serving = Serving::new(&directory, &sites);
+    let mut serving = Serving::new(directory.root(), &sites, Path::new(OWN_PROGRAM));
     let names: Vec<&[u8]> = chosen.iter().map(|(name, _)| *name).collect();
-    serving.plan(&names, &reader)?;
+    serving.plan(&names, &snapshot)?;
     let mut status = Status::OK;
     for (name, site) in chosen {
         let shown = site_state::shown(name);
         let is_the_daemons =
             matches!(site.via, Via::Program { .. }) && client::status(directory.root()).is_some();
         let served = match is_the_daemons {
-            true => by_the_daemon(&directory, name, reader.end()),
-            false => serving.serve(name, site, &mut reader),
+            true => by_the_daemon(&directory, name, snapshot.end()),
+            false => serving.serve(name, site, &mut snapshot),
         };
         let (articles, why) = match served {
             Ok(served) => (articles(&served), why_it_waits(&served)),
@@ -88,17 +96,37 @@ fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
         if why.is_some() {
             status = Status::NO;
         }
-        if given.has("json") {
-            let told = serde_json::json!({ "site": shown, "articles": articles, "why": why });
-            writeln!(out, "{told}")?;
-        } else {
-            writeln!(out, "{shown}: {}", text::counted(articles, "article"))?;
-            if let Some(why) = why {
-                eprintln!("broadsheet: {shown}: {why}");
-            }
-        }
+        let flushed = Flushed {
+            site: shown,
+            articles,
+            why,
+        };
+        given.print(&flushed, out)?;
     }
     Ok(status)
+}
+
+/// The result of serving one feed.
+struct Flushed {
+    site: String,
+    articles: u64,
+    /// The reason why articles still wait.
+    why: Option<String>,
+}
+
+impl Answer for Flushed {
+    fn write_text(&self, out: &mut dyn Write) -> io::Result<()> {
+        let articles = text::counted(self.articles, "article");
+        writeln!(out, "{}: {articles}", self.site)?;
+        if let Some(why) = &self.why {
+            eprintln!("broadsheet: {}: {why}", self.site);
+        }
+        Ok(())
+    }
+
+    fn json(&self) -> Value {
+        json!({ "site": self.site, "articles": self.articles, "why": self.why })
+    }
 }
 
 /// The daemon runs the program, and another one must not run beside it: it is called, and we wait until the cursor is where the log

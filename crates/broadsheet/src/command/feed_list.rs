@@ -4,14 +4,14 @@ use std::io::{self, Write};
 
 use feed::site_state;
 use serde_json::{Value, json};
-use store::Reader;
+use store::Snapshot;
 
 use crate::answer::Answer;
 use crate::directory::NewsDirectory;
 use crate::exit::Status;
-use crate::feeds::{self, Told};
 use crate::flags::{Command, DIR, Given, JSON, Operands};
 use crate::text;
+use feed::feeds::{self, FeedStatus};
 
 /// The table.
 pub static COMMAND: Command = Command {
@@ -36,20 +36,20 @@ others are listed. A site that is no longer in sys is listed while articles wait
 fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
     let directory = NewsDirectory::meant(given)?;
     let sys = directory.sys(&directory.settings()?.settings)?;
-    let reader = Reader::open(directory.root())?;
-    feeds::introduce(&directory, &sys, reader.end())?;
+    let snapshot = Snapshot::open(directory.root())?;
+    crate::tell_all(feeds::introduce(directory.root(), &sys, snapshot.end())?);
     let chosen = feeds::chosen(&sys, &given.operands)?;
     let names = chosen.iter().map(|(name, _)| *name);
-    let (told, untold) = feeds::backlogs(&directory, &sys, &reader, names)?;
+    let (told, untold) = feeds::backlogs(directory.root(), &sys, &snapshot, names)?;
     for feed in &told {
         let is_busy = site_state::is_busy(directory.root(), feed.name)?;
-        given.print(&FeedStatus { feed, is_busy }, out)?;
+        given.print(&ListedFeed { feed, is_busy }, out)?;
     }
     if given.operands.is_empty() {
-        let left = feeds::left_over(&directory, &sys)?;
+        let left = feeds::left_over(directory.root(), &sys)?;
         let names = left.iter().map(Vec::as_slice);
         // A damaged cursor of theirs is nobody's sorrow.
-        let (told, _) = feeds::backlogs(&directory, &sys, &reader, names)?;
+        let (told, _) = feeds::backlogs(directory.root(), &sys, &snapshot, names)?;
         for feed in told.iter().filter(|feed| feed.backlog.articles > 0) {
             given.print(&LeftOver(feed), out)?;
         }
@@ -64,12 +64,12 @@ fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
 }
 
 /// A feed, and whether it is being served.
-pub struct FeedStatus<'a> {
-    feed: &'a Told<'a>,
+pub struct ListedFeed<'a> {
+    feed: &'a FeedStatus<'a>,
     is_busy: bool,
 }
 
-impl FeedStatus<'_> {
+impl ListedFeed<'_> {
     fn state(&self) -> &'static str {
         match self.feed.look.paused {
             Some(_) => "paused",
@@ -79,9 +79,9 @@ impl FeedStatus<'_> {
     }
 }
 
-impl Answer for FeedStatus<'_> {
+impl Answer for ListedFeed<'_> {
     fn write_text(&self, out: &mut dyn Write) -> io::Result<()> {
-        let Told {
+        let FeedStatus {
             name,
             look,
             backlog,
@@ -117,7 +117,7 @@ impl Answer for FeedStatus<'_> {
     }
 
     fn json(&self) -> Value {
-        let Told {
+        let FeedStatus {
             name,
             look,
             backlog,
@@ -141,7 +141,7 @@ impl Answer for FeedStatus<'_> {
 }
 
 /// A feed that is no longer in sys, but for which articles wait.
-struct LeftOver<'a>(&'a Told<'a>);
+struct LeftOver<'a>(&'a FeedStatus<'a>);
 
 impl Answer for LeftOver<'_> {
     fn write_text(&self, out: &mut dyn Write) -> io::Result<()> {

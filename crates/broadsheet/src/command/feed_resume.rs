@@ -3,10 +3,10 @@
 use std::io::Write;
 use std::os::unix::ffi::OsStrExt;
 
-use crate::daemon::client;
 use crate::directory::NewsDirectory;
 use crate::exit::Status;
 use crate::flags::{Command, DIR, Given, Operands};
+use daemon::client;
 
 /// The table.
 pub static COMMAND: Command = Command {

@@ -1,9 +1,12 @@
 //! `broadsheet group match`
 
-use std::io::Write;
+use std::ffi::OsStr;
+use std::io::{self, Write};
 
 use groups::{Matcher, Pattern, Wildmat};
+use serde_json::{Value, json};
 
+use crate::answer::Answer;
 use crate::exit::{Meaning, Status};
 use crate::flags::{Command, Flag, Given, JSON, Operands};
 
@@ -54,18 +57,26 @@ fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
         if !matches {
             status = Status::NO;
         }
-        if given.has("json") {
-            writeln!(
-                out,
-                "{}",
-                serde_json::json!({ "group": name.to_string_lossy(), "match": matches })
-            )?;
-        } else {
-            let verdict = if matches { "match" } else { "fail" };
-            writeln!(out, "{verdict}\t{}", name.display())?;
-        }
+        given.print(&GroupMatch { name, matches }, out)?;
     }
     Ok(status)
+}
+
+/// Whether a group name matches the pattern.
+struct GroupMatch<'a> {
+    name: &'a OsStr,
+    matches: bool,
+}
+
+impl Answer for GroupMatch<'_> {
+    fn write_text(&self, out: &mut dyn Write) -> io::Result<()> {
+        let verdict = if self.matches { "match" } else { "fail" };
+        writeln!(out, "{verdict}\t{}", self.name.display())
+    }
+
+    fn json(&self) -> Value {
+        json!({ "group": self.name.to_string_lossy(), "match": self.matches })
+    }
 }
 
 /// A pattern in the language that `--wildmat` chooses.

@@ -2,7 +2,7 @@
 
 use std::io::Write;
 
-use super::named;
+use crate::command_set::CommandSet;
 use crate::exit::Status;
 use crate::flags::{Command, Given, Operands, UsageError};
 use crate::{help, nearest};
@@ -25,7 +25,7 @@ pub static COMMAND: Command = Command {
 
 fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
     if let [noun] = given.operands.as_slice()
-        && let commands = super::of_noun(&noun.to_string_lossy())
+        && let commands = CommandSet(given.sections).of_noun(&noun.to_string_lossy())
         && !commands.is_empty()
     {
         help::write_list(out, &commands)?;
@@ -33,7 +33,7 @@ fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
     }
     match about(given)? {
         Some(command) => help::write_command(out, command)?,
-        None => help::write_all(out)?,
+        None => help::write_all(out, given.sections)?,
     }
     Ok(Status::OK)
 }
@@ -49,10 +49,13 @@ pub fn about(given: &Given) -> Result<Option<&'static Command>, UsageError> {
     if words.is_empty() {
         return Ok(None);
     }
-    match named(&words) {
+    match CommandSet(given.sections).named(&words) {
         Some((command, used)) if used == words.len() => Ok(Some(command)),
         _ => {
-            let names: Vec<String> = super::all().map(Command::name).collect();
+            let names: Vec<String> = CommandSet(given.sections)
+                .all()
+                .map(Command::name)
+                .collect();
             let hint = nearest::hint(&words.join(" "), "", names.iter().map(String::as_str));
             Err(given.usage(format!("unknown command `{}'{hint}", words.join(" "))))
         }

@@ -1,14 +1,15 @@
 //! `broadsheet import expire.ctl`
 
 use std::fs::{self, File};
-use std::io::{ErrorKind, Read, Write};
-use std::path::Path;
+use std::io::{self, ErrorKind, Read, Write};
+use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 use expire::explist::FILE_BYTES_MAX;
 use expire::{Explist, Policy, expire_ctl};
-use serde_json::json;
+use serde_json::{Value, json};
 
+use crate::answer::Answer;
 use crate::directory::NewsDirectory;
 use crate::exit::{Meaning, Status};
 use crate::flags::{Command, DIR, Flag, Given, JSON, Operands};
@@ -53,14 +54,18 @@ printed or installed.
     run,
 };
 
-/// What came of it.
+/// The result of a conversion.
 #[derive(Default)]
 struct Import {
+    /// The converted file.
+    path: PathBuf,
     explist: Vec<u8>,
-    /// With the line in FILE, where it is one line's fault.
+    /// Errors, with the line of the file if one line has the error.
     faults: Vec<(Option<usize>, String)>,
     warnings: Vec<String>,
     is_installed: bool,
+    /// Whether the answer contains the explist.
+    is_shown: bool,
 }
 
 fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
@@ -76,7 +81,10 @@ fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
     let Some(path) = given.operands.first().map(Path::new) else {
         return Ok(Status::NO);
     };
-    let mut import = converted(&read(path)?);
+    let mut import = Import {
+        path: path.to_owned(),
+        ..converted(&read(path)?)
+    };
     if import.faults.is_empty()
         && let Some(directory) = &directory
     {
@@ -97,7 +105,8 @@ fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
             import.is_installed = true;
         }
     }
-    tell(&import, path, given, out)?;
+    import.is_shown = !import.is_installed && (import.faults.is_empty() || given.has("partial"));
+    given.print(&import, out)?;
     Ok(if import.faults.is_empty() {
         Status::OK
     } else {
@@ -192,33 +201,32 @@ fn install(path: &Path, text: &[u8]) -> anyhow::Result<()> {
         .with_context(placing)
 }
 
-fn tell(import: &Import, path: &Path, given: &Given, out: &mut dyn Write) -> anyhow::Result<()> {
-    let shows = !import.is_installed && (import.faults.is_empty() || given.has("partial"));
-    if given.has("json") {
-        let faults: Vec<_> = import
-            .faults
-            .iter()
-            .map(|(line, why)| json!({ "line": line, "why": why }))
-            .collect();
-        let explist = shows.then(|| String::from_utf8_lossy(&import.explist));
-        let answer = json!({
-            "file": path.to_string_lossy(), "faults": faults, "warnings": import.warnings,
-            "installed": import.is_installed, "explist": explist,
-        });
-        writeln!(out, "{answer}")?;
-        return Ok(());
-    }
-    for warning in &import.warnings {
-        eprintln!("broadsheet: {warning}");
-    }
-    for (line, why) in &import.faults {
-        match line {
-            Some(line) => eprintln!("broadsheet: {}:{line}: {why}", path.display()),
-            None => eprintln!("broadsheet: {why}"),
+impl Answer for Import {
+    fn write_text(&self, out: &mut dyn Write) -> io::Result<()> {
+        for warning in &self.warnings {
+            eprintln!("broadsheet: {warning}");
+        }
+        for (line, why) in &self.faults {
+            match line {
+                Some(line) => eprintln!("broadsheet: {}:{line}: {why}", self.path.display()),
+                None => eprintln!("broadsheet: {why}"),
+            }
+        }
+        match self.is_shown {
+            true => out.write_all(&self.explist),
+            false => Ok(()),
         }
     }
-    if shows {
-        out.write_all(&import.explist)?;
+
+    fn json(&self) -> Value {
+        let faults = self.faults.iter();
+        let faults = faults.map(|(line, why)| json!({ "line": line, "why": why }));
+        json!({
+            "file": self.path.to_string_lossy(),
+            "faults": faults.collect::<Vec<_>>(),
+            "warnings": self.warnings,
+            "installed": self.is_installed,
+            "explist": self.is_shown.then(|| String::from_utf8_lossy(&self.explist)),
+        })
     }
-    Ok(())
 }

@@ -2,10 +2,11 @@
 
 use std::io::Write;
 
-use crate::daemon::client;
+use crate::asked;
 use crate::directory::NewsDirectory;
 use crate::exit::Status;
 use crate::flags::{Command, DIR, Given, Operands};
+use daemon::client;
 
 /// The table.
 pub static COMMAND: Command = Command {
@@ -24,7 +25,7 @@ newsrunning) are not affected. The pause lasts until `intake resume', or until t
         most: usize::MAX,
     },
     flags: &[DIR],
-    exits: &[client::NO_DAEMON],
+    exits: &[asked::NO_DAEMON],
     run,
 };
 
@@ -32,7 +33,7 @@ fn run(given: &Given, _: &mut dyn Write) -> anyhow::Result<Status> {
     let directory = NewsDirectory::meant(given)?;
     let words = given.operands.iter().map(|word| word.to_string_lossy());
     let why = words.collect::<Vec<_>>().join(" ");
-    client::told_none(
+    asked::told_none(
         directory.root(),
         client::pause(directory.root(), Some(&why))?,
     )

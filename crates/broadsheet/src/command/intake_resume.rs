@@ -2,10 +2,11 @@
 
 use std::io::Write;
 
-use crate::daemon::client;
+use crate::asked;
 use crate::directory::NewsDirectory;
 use crate::exit::Status;
 use crate::flags::{Command, DIR, Given, Operands};
+use daemon::client;
 
 /// The table.
 pub static COMMAND: Command = Command {
@@ -16,11 +17,11 @@ pub static COMMAND: Command = Command {
 Ends an `intake pause'.",
     operands: Operands::NONE,
     flags: &[DIR],
-    exits: &[client::NO_DAEMON],
+    exits: &[asked::NO_DAEMON],
     run,
 };
 
 fn run(given: &Given, _: &mut dyn Write) -> anyhow::Result<Status> {
     let directory = NewsDirectory::meant(given)?;
-    client::told_none(directory.root(), client::pause(directory.root(), None)?)
+    asked::told_none(directory.root(), client::pause(directory.root(), None)?)
 }

@@ -5,10 +5,11 @@ use std::io::{self, Write};
 use serde_json::{Value, json};
 
 use crate::answer::Answer;
-use crate::daemon::{Intake, client};
+use crate::asked;
 use crate::directory::NewsDirectory;
 use crate::exit::Status;
 use crate::flags::{Command, DIR, Given, JSON, Operands};
+use daemon::{Intake, client};
 
 /// The table.
 pub static COMMAND: Command = Command {
@@ -20,16 +21,16 @@ Prints the state and its reason: open; paused by an administrator; stopped after
 daemon retries soon); full, while less than [nntp] keep_free is free on the disk.",
     operands: Operands::NONE,
     flags: &[DIR, JSON],
-    exits: &[client::NO_DAEMON],
+    exits: &[asked::NO_DAEMON],
     run,
 };
 
 fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
     let directory = NewsDirectory::meant(given)?;
-    let Some(doing) = client::status(directory.root()) else {
-        return client::told_none(directory.root(), false);
+    let Some(daemon) = client::status(directory.root()) else {
+        return asked::told_none(directory.root(), false);
     };
-    given.print(&doing.watched.intake, out)?;
+    given.print(&daemon.status.intake, out)?;
     Ok(Status::OK)
 }
 

@@ -1,9 +1,12 @@
 //! `broadsheet mail list`
 
-use std::io::Write;
+use std::io::{self, Write};
 
 use inject::mail_queue::{self, QueuedMail};
+use serde::Serialize;
+use serde_json::{Value, json};
 
+use crate::answer::Answer;
 use crate::directory::NewsDirectory;
 use crate::exit::Status;
 use crate::flags::{Command, DIR, Given, JSON, Operands};
@@ -29,18 +32,38 @@ fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
     for waiting in mail_queue::list(directory.root())? {
         let mail = waiting.read()?;
         let header = |name| QueuedMail::header(&mail, name);
-        let (to, id, subject) = (header("To"), header("Message-ID"), header("Subject"));
-        let name = waiting.name();
-        if given.has("json") {
-            let told = serde_json::json!({
-                "name": name, "since": waiting.since, "to": to, "message_id": id, "subject": subject,
-                "bytes": mail.len(),
-            });
-            writeln!(out, "{told}")?;
-        } else {
-            let since = text::utc(waiting.since);
-            writeln!(out, "{since}\t{name}\t{to}\t{id}\t{subject}")?;
-        }
+        let listed = ListedMail {
+            name: waiting.name(),
+            since: waiting.since,
+            to: header("To"),
+            message_id: header("Message-ID"),
+            subject: header("Subject"),
+            bytes: mail.len(),
+        };
+        given.print(&listed, out)?;
     }
     Ok(Status::OK)
+}
+
+/// A mail in the queue.
+#[derive(Serialize)]
+struct ListedMail {
+    name: String,
+    since: i64,
+    to: String,
+    message_id: String,
+    subject: String,
+    bytes: usize,
+}
+
+impl Answer for ListedMail {
+    fn write_text(&self, out: &mut dyn Write) -> io::Result<()> {
+        let since = text::utc(self.since);
+        let (name, to, id, subject) = (&self.name, &self.to, &self.message_id, &self.subject);
+        writeln!(out, "{since}\t{name}\t{to}\t{id}\t{subject}")
+    }
+
+    fn json(&self) -> Value {
+        json!(self)
+    }
 }

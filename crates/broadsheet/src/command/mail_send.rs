@@ -1,13 +1,14 @@
 //! `broadsheet mail send`
 
-use std::io::Write;
+use std::io::{self, Write};
 
 use inject::mail_queue;
+use serde_json::{Value, json};
 
+use crate::answer::Answer;
 use crate::directory::NewsDirectory;
 use crate::exit::{Meaning, Status};
 use crate::flags::{Command, DIR, Given, JSON, Operands};
-use crate::posting;
 
 /// The table.
 pub static COMMAND: Command = Command {
@@ -37,37 +38,48 @@ fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
     let is_meant = |name: &str| {
         given.operands.is_empty() || given.operands.iter().any(|operand| *operand == *name)
     };
-    let (mut sent, mut waiting) = (0u64, 0u64);
+    let mut queue_run = QueueRun::default();
     for mail in mail_queue::list(directory.root())? {
         if !is_meant(&mail.name()) {
             continue;
         }
-        match posting::send(&mail, &settings) {
-            Ok(true) => sent += 1,
+        match mail_queue::send_by(&mail, &settings.post.sendmail) {
+            Ok(true) => queue_run.sent += 1,
             Ok(false) => {
                 eprintln!(
                     "broadsheet: mail cannot be sent: post.sendmail is not set, or its program does not exist"
                 );
-                waiting += 1;
+                queue_run.failed += 1;
                 break;
             }
-            // That one tells.
+            // The other process reports the result.
             Err(mail_queue::Error::Busy) => {}
             Err(error) => {
                 eprintln!("broadsheet: {} stays in the queue: {error}", mail.name());
-                waiting += 1;
+                queue_run.failed += 1;
             }
         }
     }
-    if given.has("json") {
-        writeln!(
-            out,
-            "{}",
-            serde_json::json!({ "sent": sent, "failed": waiting })
-        )?;
-    }
-    Ok(match waiting {
+    given.print(&queue_run, out)?;
+    Ok(match queue_run.failed {
         0 => Status::OK,
         _ => Status::NO,
     })
+}
+
+/// The number of mails that the program accepted, and of those that wait. The text reports only the latter, one by one.
+#[derive(Default)]
+struct QueueRun {
+    sent: u64,
+    failed: u64,
+}
+
+impl Answer for QueueRun {
+    fn write_text(&self, _: &mut dyn Write) -> io::Result<()> {
+        Ok(())
+    }
+
+    fn json(&self) -> Value {
+        json!({ "sent": self.sent, "failed": self.failed })
+    }
 }

@@ -6,9 +6,10 @@ use std::path::Path;
 
 use anyhow::Context;
 
-use super::{all, help};
+use super::help;
+use crate::command_set::CommandSet;
 use crate::exit::Status;
-use crate::flags::{Command, Flag, Given, Operands};
+use crate::flags::{Command, Flag, Given, Operands, Section};
 use crate::man;
 
 /// The table.
@@ -37,24 +38,24 @@ Prints the page of a command in roff format, or the page that lists all commands
 
 fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
     if let Some(directory) = given.value("out") {
-        write_pages(Path::new(directory))?;
+        write_pages(Path::new(directory), given.sections)?;
         return Ok(Status::OK);
     }
     match help::about(given)? {
         Some(command) => man::write_command(out, command)?,
-        None => man::write_all(out)?,
+        None => man::write_all(out, given.sections)?,
     }
     Ok(Status::OK)
 }
 
-fn write_pages(directory: &Path) -> anyhow::Result<()> {
+fn write_pages(directory: &Path, sections: &'static [Section]) -> anyhow::Result<()> {
     fs::create_dir_all(directory)
         .with_context(|| format!("cannot create {}", directory.display()))?;
-    for command in std::iter::once(None).chain(all().map(Some)) {
+    for command in std::iter::once(None).chain(CommandSet(sections).all().map(Some)) {
         let mut page = Vec::new();
         match command {
             Some(command) => man::write_command(&mut page, command)?,
-            None => man::write_all(&mut page)?,
+            None => man::write_all(&mut page, sections)?,
         }
         let path = directory.join(man::file_name(command));
         fs::write(&path, page).with_context(|| format!("cannot write {}", path.display()))?;

@@ -1,17 +1,18 @@
 //! `broadsheet newsrun`: files what waits in in.coming/.
 
-use std::io::Write;
+use std::io::{self, Write};
 
 use relay::Rules;
 use relay::incoming::{Drain, DrainOptions, Drained, Grades};
 use relay::rnews::Watch;
+use serde_json::Value;
 
 use super::rnews;
-use crate::directory::NewsDirectory;
+use crate::answer::Answer;
+use crate::directory::{NewsDirectory, OWN_PROGRAM};
 use crate::exit::{Meaning, Status};
-use crate::filing;
 use crate::flags::{Command, DIR, Flag, Given, JSON, Operands};
-use crate::serving;
+use feed::serving;
 use settings::Settings;
 
 /// The table.
@@ -72,7 +73,7 @@ well. A newsrun can be killed at any time; the next one continues.
 fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
     let directory = NewsDirectory::meant(given)?;
     let settings = directory.settings()?.settings;
-    let mut options = everything(&settings);
+    let mut options = settings.drain_options();
     if !given.operands.is_empty() {
         let digits: Vec<u8> = given
             .operands
@@ -89,27 +90,28 @@ fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
     let mut rules = settings.rules();
     rules.remember_refused = !given.has("no-history");
     let drained = drain(&directory, &settings, rules, options)?;
-    if given.has("json") {
-        let mut answer = rnews::json(&drained.summary);
+    given.print(&drained, out)?;
+    Ok(rnews::status(drained.status))
+}
+
+impl Answer for Drained {
+    /// For people newsrun reports only errors, while it runs.
+    fn write_text(&self, _: &mut dyn Write) -> io::Result<()> {
+        Ok(())
+    }
+
+    fn json(&self) -> Value {
+        let mut answer = self.summary.json();
         if let Some(fields) = answer.as_object_mut() {
             for (key, count) in [
-                ("files", drained.files),
-                ("bad", drained.bad),
-                ("left", drained.left),
+                ("files", self.files),
+                ("bad", self.bad),
+                ("left", self.left),
             ] {
                 fields.insert(key.to_owned(), count.into());
             }
         }
-        writeln!(out, "{answer}")?;
-    }
-    Ok(rnews::status(drained.status))
-}
-
-/// Every batch that waits.
-pub fn everything(settings: &Settings) -> DrainOptions {
-    DrainOptions {
-        rnews: settings.rnews_options(),
-        ..DrainOptions::default()
+        answer
     }
 }
 
@@ -118,7 +120,7 @@ pub fn everything(settings: &Settings) -> DrainOptions {
 /// # Errors
 /// Those of the file system, of the store and of `sys`.
 pub fn drain(
-    directory: &NewsDirectory,
+    directory: &settings::NewsDirectory,
     settings: &Settings,
     rules: Rules,
     options: DrainOptions,
@@ -126,7 +128,7 @@ pub fn drain(
     let mut drain = Drain::new(directory.root(), options);
     while !drain.is_over() && drain.is_waiting()? {
         let Some(turn) = drain.turn()? else { break };
-        let filer = filing::open(
+        let filer = daemon::open_filer(
             directory,
             settings,
             rules.clone(),
@@ -138,7 +140,7 @@ pub fn drain(
             let are_feeds = serving::done_filing(filer);
             // Feeds take their time; what comes meanwhile is for whoever looks next.
             drop(turn);
-            serving::after_filing(directory, are_feeds);
+            daemon::after_filing(directory.root(), OWN_PROGRAM, are_feeds);
         }
     }
     Ok(drain.drained())

@@ -1,9 +1,11 @@
 //! `broadsheet newsrunning`: holds newsrun up, or lets it go on.
 
-use std::io::Write;
+use std::io::{self, Write};
 
 use relay::incoming::{is_stopped, set_stopped};
+use serde_json::{Value, json};
 
+use crate::answer::Answer;
 use crate::directory::NewsDirectory;
 use crate::exit::Status;
 use crate::flags::{Command, DIR, Given, JSON, Operands};
@@ -35,11 +37,7 @@ fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
     match given.operands.first() {
         None => {
             let is_on = !is_stopped(directory.root());
-            if given.has("json") {
-                writeln!(out, "{}", serde_json::json!({ "newsrunning": is_on }))?;
-            } else {
-                writeln!(out, "{}", if is_on { "on" } else { "off" })?;
-            }
+            given.print(&NewsRunning { is_on }, out)?;
         }
         Some(word) if word == "on" => set_stopped(directory.root(), false)?,
         Some(word) if word == "off" => set_stopped(directory.root(), true)?,
@@ -49,4 +47,19 @@ fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
         }
     }
     Ok(Status::OK)
+}
+
+/// Whether batches in in.coming/ are filed.
+struct NewsRunning {
+    is_on: bool,
+}
+
+impl Answer for NewsRunning {
+    fn write_text(&self, out: &mut dyn Write) -> io::Result<()> {
+        writeln!(out, "{}", if self.is_on { "on" } else { "off" })
+    }
+
+    fn json(&self) -> Value {
+        json!({ "newsrunning": self.is_on })
+    }
 }

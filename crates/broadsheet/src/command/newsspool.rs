@@ -73,11 +73,11 @@ fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
     }
     let options = spooling::options(&settings, grade);
     let done = spooling::all(&directory, &inputs, options, false);
-    let status = spooling::answer(done, given.has("json"), out)?;
+    let status = spooling::answer(done, given, out)?;
     if given.has("immediate") {
         // The batch is safe: what filing says of it and of others is no answer to who gave it.
         let rules = settings.rules();
-        let done = newsrun::drain(&directory, &settings, rules, newsrun::everything(&settings));
+        let done = newsrun::drain(&directory, &settings, rules, settings.drain_options());
         if let Err(error) = done {
             failure::report(&error);
         }

@@ -1,11 +1,13 @@
 //! `broadsheet queuelen`, also by its classic name: how many batches wait to be taken.
 
-use std::io::Write;
+use std::io::{self, Write};
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
 use groups::sites::{To, Via};
+use serde_json::{Value, json};
 
+use crate::answer::Answer;
 use crate::command::sendbatches::UUCP_SPOOL;
 use crate::directory::NewsDirectory;
 use crate::exit::Status;
@@ -39,11 +41,23 @@ fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
         Some(directory) => feed::waiting_in_directory(&directory)?,
         None => feed::waiting_in_uucp(spool, name)?,
     };
-    match given.has("json") {
-        true => writeln!(out, "{}", serde_json::json!({ "waiting": waiting }))?,
-        false => writeln!(out, "{waiting}")?,
-    }
+    given.print(&QueueLength { waiting }, out)?;
     Ok(Status::OK)
+}
+
+/// The number of batches in a queue.
+struct QueueLength {
+    waiting: u64,
+}
+
+impl Answer for QueueLength {
+    fn write_text(&self, out: &mut dyn Write) -> io::Result<()> {
+        writeln!(out, "{}", self.waiting)
+    }
+
+    fn json(&self) -> Value {
+        json!({ "waiting": self.waiting })
+    }
 }
 
 /// The directory that a site's batches go to. UUCP can be asked about sites without a news directory.

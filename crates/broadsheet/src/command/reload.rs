@@ -2,10 +2,10 @@
 
 use std::io::Write;
 
-use crate::daemon::client;
 use crate::directory::NewsDirectory;
 use crate::exit::{Meaning, Status};
 use crate::flags::{Command, DIR, Given, Operands};
+use daemon::client;
 
 /// The table.
 pub static COMMAND: Command = Command {

@@ -1,20 +1,21 @@
 //! `broadsheet rnews`, also `relaynews`: files batches.
 
-use std::io::{IsTerminal, Write};
+use std::io::{self, IsTerminal, Write};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressStyle};
 use relay::file::FilerOptions;
 use relay::rnews::{Input, Options, Summary, Watch};
+use serde_json::{Value, json};
 
-use crate::daemon::client::{self, FileRequest};
-use crate::directory::NewsDirectory;
+use crate::answer::Answer;
+use crate::directory::{NewsDirectory, OWN_PROGRAM};
 use crate::exit::{Meaning, Status};
-use crate::filing;
 use crate::flags::{Command, DIR, Flag, Given, Operands, UsageError};
-use crate::serving;
 use crate::spooling;
+use daemon::client::{self, FileRequest};
+use feed::serving;
 use settings::{Settings, Sync};
 
 /// The table.
@@ -146,7 +147,8 @@ fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
         .any(|flag| given.has(flag));
     let patience = Duration::from_secs(settings.incoming.spool_after_seconds);
     let patience = (is_plain && !patience.is_zero()).then_some(patience);
-    let Some(mut filer) = filing::open(&directory, &settings, rules, filing, patience)? else {
+    let Some(mut filer) = daemon::open_filer(&directory, &settings, rules, filing, patience)?
+    else {
         return spooled(given, &directory, &settings, &inputs, out);
     };
     let options = Options {
@@ -163,7 +165,7 @@ fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
     }
     let status = end(given, &watch, &summary, status, out)?;
     out.flush()?;
-    serving::after_filing(&directory, are_feeds);
+    daemon::after_filing(directory.root(), OWN_PROGRAM, are_feeds);
     Ok(status)
 }
 
@@ -175,9 +177,7 @@ fn end(
     out: &mut dyn Write,
 ) -> anyhow::Result<Status> {
     watch.end();
-    if given.has("json") {
-        writeln!(out, "{}", json(summary))?;
-    }
+    given.print(summary, out)?;
     Ok(self::status(status))
 }
 
@@ -199,19 +199,26 @@ fn spooled(
 ) -> anyhow::Result<Status> {
     let options = spooling::options(settings, None);
     let done = spooling::all(directory, inputs, options, given.has("unlink"));
-    spooling::answer(done, given.has("json"), out)
+    spooling::answer(done, given, out)
 }
 
-pub(super) fn json(summary: &Summary) -> serde_json::Value {
-    serde_json::json!({
-        "articles": summary.articles,
-        "accepted": summary.accepted,
-        "duplicates": summary.duplicates,
-        "refused": summary.refused,
-        "junked": summary.junked,
-        "bytes": summary.bytes,
-        "seconds": summary.seconds,
-    })
+impl Answer for Summary {
+    /// For people rnews reports only errors, while it runs.
+    fn write_text(&self, _: &mut dyn Write) -> io::Result<()> {
+        Ok(())
+    }
+
+    fn json(&self) -> Value {
+        json!({
+            "articles": self.articles,
+            "accepted": self.accepted,
+            "duplicates": self.duplicates,
+            "refused": self.refused,
+            "junked": self.junked,
+            "bytes": self.bytes,
+            "seconds": self.seconds,
+        })
+    }
 }
 
 /// Messages to standard error; a bar on a terminal, for a run that takes a while.

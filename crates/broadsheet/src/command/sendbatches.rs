@@ -1,20 +1,23 @@
 //! `broadsheet sendbatches`, also by its classic name: makes batches of what waits for sites, and hands them over.
 
-use std::io::Write;
+use std::io::{self, Write};
 use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use feed::batch_log::{BatchLog, Line, State};
 use feed::{Sent, site_state};
 use groups::sites::Via;
-use store::Reader;
+use serde_json::{Value, json};
+use store::Snapshot;
 
-use crate::directory::NewsDirectory;
+use crate::answer::Answer;
+use crate::directory::{NewsDirectory, OWN_PROGRAM};
 use crate::exit::{Meaning, Status};
-use crate::feeds;
 use crate::flags::{Command, DIR, Flag, Given, JSON, Operands};
-use crate::serving::{Served, Serving, why_it_waits};
 use crate::text;
+use feed::feeds;
+use feed::serving::{Served, Serving, why_it_waits};
 
 /// Where it is written what became of batches.
 const BATCHLOG: &str = "batchlog";
@@ -82,10 +85,10 @@ fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
         Some(_) => return Err(given.usage("-c needs one letter").into()),
     };
     let sites = directory.sys(&settings)?;
-    let mut reader = Reader::open(directory.root())?;
-    feeds::introduce(&directory, &sites, reader.end())?;
+    let mut snapshot = Snapshot::open(directory.root())?;
+    crate::tell_all(feeds::introduce(directory.root(), &sites, snapshot.end())?);
     let log = BatchLog::read(&directory.file(BATCHLOG))?;
-    let mut serving = Serving::new(&directory, &sites);
+    let mut serving = Serving::new(directory.root(), &sites, Path::new(OWN_PROGRAM));
     serving.class = class;
     serving.batches_max = given.number("batches")?.unwrap_or(u64::MAX);
     if let Some(seconds) = given.number("command-seconds")? {
@@ -112,9 +115,9 @@ fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
         }
     }
     let names: Vec<&[u8]> = turns.iter().map(|(name, _)| *name).collect();
-    serving.plan(&names, &reader)?;
+    serving.plan(&names, &snapshot)?;
     for (name, site) in turns {
-        let sent = match serving.serve(name, site, &mut reader) {
+        let sent = match serving.serve(name, site, &mut snapshot) {
             Ok(Served::Sent(sent)) => sent,
             Ok(other) => {
                 let why = why_it_waits(&other).unwrap_or_default();
@@ -134,7 +137,14 @@ fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
             state: State::after(&sent, log.last(name)),
         };
         let (moved, waits) = (sent.batches > 0, sent.backlog > 0);
-        if !tell(given, out, &line, sent)? {
+        let batched = Batched {
+            site: site_state::shown(name),
+            state: line.state.words(),
+            why: sent.why_it_waits(),
+            sent,
+        };
+        given.print(&batched, out)?;
+        if batched.why.is_some() {
             status = Status::NO;
         }
         if moved || waits {
@@ -147,52 +157,56 @@ fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
     Ok(status)
 }
 
-/// Says what became of a site's batches; nothing for people when there were none. False: some wait.
-fn tell(given: &Given, out: &mut dyn Write, line: &Line, sent: Sent) -> std::io::Result<bool> {
-    let name = site_state::shown(&line.site);
-    let served = Served::Sent(sent);
-    let why = why_it_waits(&served);
-    let Served::Sent(sent) = &served else {
-        return Ok(why.is_none());
-    };
-    if given.has("json") {
-        let told = serde_json::json!({
-            "site": name,
+/// The batches of one site; the text says nothing when there were none.
+struct Batched {
+    site: String,
+    sent: Sent,
+    /// As in the batch log.
+    state: &'static str,
+    /// The reason why articles still wait.
+    why: Option<String>,
+}
+
+impl Answer for Batched {
+    fn write_text(&self, out: &mut dyn Write) -> io::Result<()> {
+        let (name, sent) = (&self.site, &self.sent);
+        if sent.batches > 0 {
+            let articles = text::counted(sent.articles, "article");
+            let batches = text::counted(sent.batches, "batch");
+            let (bytes, packed) = (
+                text::rough_bytes(sent.bytes),
+                text::rough_bytes(sent.packed_bytes),
+            );
+            writeln!(out, "{name}: {articles} in {batches}, {bytes} as {packed}")?;
+        }
+        if sent.oversize > 0 {
+            let oversize = sent.oversize;
+            writeln!(
+                out,
+                "{name}: {oversize} articles are larger than a batch and were sent alone"
+            )?;
+        }
+        if let Some(why) = &self.why {
+            let backlog = sent.backlog;
+            eprintln!("broadsheet: {name}: about {backlog} batches wait: {why}");
+        }
+        Ok(())
+    }
+
+    fn json(&self) -> Value {
+        let sent = &self.sent;
+        json!({
+            "site": self.site,
             "batches": sent.batches,
             "articles": sent.articles,
             "bytes": sent.bytes,
             "packed_bytes": sent.packed_bytes,
             "oversize": sent.oversize,
             "backlog": sent.backlog,
-            "state": line.state.words(),
-            "why": why,
-        });
-        writeln!(out, "{told}")?;
-        return Ok(why.is_none());
+            "state": self.state,
+            "why": self.why,
+        })
     }
-    if sent.batches > 0 {
-        let articles = text::counted(sent.articles, "article");
-        let batches = text::counted(sent.batches, "batch");
-        let (bytes, packed) = (
-            text::rough_bytes(sent.bytes),
-            text::rough_bytes(sent.packed_bytes),
-        );
-        writeln!(out, "{name}: {articles} in {batches}, {bytes} as {packed}")?;
-    }
-    if sent.oversize > 0 {
-        let oversize = sent.oversize;
-        writeln!(
-            out,
-            "{name}: {oversize} articles are larger than a batch and were sent alone"
-        )?;
-    }
-    if let Some(why) = &why {
-        eprintln!(
-            "broadsheet: {name}: about {} batches wait: {why}",
-            sent.backlog
-        );
-    }
-    Ok(why.is_none())
 }
 
 fn now() -> i64 {

@@ -1,9 +1,11 @@
 //! `broadsheet serve`: the daemon.
 
 use std::io::Write;
+use std::path::Path;
 
-use crate::daemon;
-use crate::directory::NewsDirectory;
+use daemon::Daemon;
+
+use crate::directory::{NewsDirectory, OWN_PROGRAM};
 use crate::exit::{Meaning, Status};
 use crate::flags::{Command, DIR, Flag, Given, Operands, UsageError};
 
@@ -59,5 +61,13 @@ fn run(given: &Given, _: &mut dyn Write) -> anyhow::Result<Status> {
         plain: words("listen")?,
         tls: words("listen-tls")?,
     };
-    daemon::serve(NewsDirectory::meant(given)?, &listen)
+    let options = daemon::Options {
+        listen: &listen,
+        program: Path::new(OWN_PROGRAM),
+        takes_signals: true,
+    };
+    if let Some(daemon) = Daemon::start((*NewsDirectory::meant(given)?).clone(), &options)? {
+        daemon.run()?;
+    }
+    Ok(Status::OK)
 }

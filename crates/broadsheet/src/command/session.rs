@@ -5,9 +5,9 @@ use std::io::{self, Write};
 use std::net::SocketAddr;
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::net::UnixStream;
+use std::path::Path;
 
-use crate::daemon;
-use crate::directory::NewsDirectory;
+use crate::directory::{NewsDirectory, OWN_PROGRAM};
 use crate::exit::Status;
 use crate::failure;
 use crate::flags::{Command, DIR, Given, Operands};
@@ -66,7 +66,7 @@ fn serve(given: &Given) -> anyhow::Result<()> {
     rustix::io::ioctl_fionbio(&socket, true)?;
     let peer = rustix::net::getpeername(&socket).ok().flatten();
     let address = peer.and_then(|peer| SocketAddr::try_from(peer).ok());
-    daemon::serve_one(&directory, socket, address)?;
+    daemon::serve_one(&directory, socket, address, Path::new(OWN_PROGRAM))?;
     if let Some(output) = pump {
         // It ends when all is written that the session said.
         let _ = output.join();

@@ -3,21 +3,15 @@
 mod serving_text;
 
 use std::io::{self, Write};
-use std::os::unix::ffi::OsStrExt;
-use std::path::Path;
 
-use feed::site_state;
-use relay::incoming::Name;
-use serde::Serialize;
+use daemon::{FeedsStatus, SystemStatus, system_status};
+use feed::feeds::NAMED_MOST;
 use serde_json::{Value, json};
-use store::{HistoryLine, Reader};
 
 use crate::answer::Answer;
-use crate::daemon::client::{self, Doing};
 use crate::directory::NewsDirectory;
 use crate::exit::Status;
 use crate::failure;
-use crate::feeds;
 use crate::flags::{Command, DIR, Given, JSON, Operands};
 use crate::text;
 
@@ -48,84 +42,12 @@ fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
     Ok(Status::OK)
 }
 
-/// The state of a news system.
-#[derive(Serialize)]
-pub struct SystemStatus {
-    groups: usize,
-    ids: u64,
-    segments: usize,
-    log_bytes: u64,
-    newest_arrival: Option<i64>,
-    /// Batches that wait, and batches kept for a person.
-    in_coming: usize,
-    bad: usize,
-    mail_queue: usize,
-    /// `None`: they cannot be read.
-    feeds: Option<Feeds>,
-    /// `None`: none answers.
-    daemon: Option<Doing>,
-    #[serde(skip)]
-    is_served: bool,
-}
-
-/// The feeds, and those for which articles wait.
-#[derive(Serialize)]
-struct Feeds {
-    count: usize,
-    behind: Vec<Behind>,
-    /// Their files are damaged or lost.
-    unreadable: Vec<String>,
-}
-
-#[derive(Serialize)]
-struct Behind {
-    site: String,
-    articles: u64,
-    bytes: u64,
-    oldest_arrival: Option<i64>,
-    paused: bool,
-}
-
-/// Reads the state of a news system, and the error that kept it from reading the feeds.
-///
-/// # Errors
-/// The store or the mail queue cannot be read.
-pub fn system_status(
-    directory: &NewsDirectory,
-) -> anyhow::Result<(SystemStatus, Option<anyhow::Error>)> {
-    let root = directory.root();
-    let reader = Reader::open(root)?;
-    let (segments, log_bytes, ids) = reader.extent();
-    let newest = reader.newest_line()?;
-    let daemon = client::status(root);
-    let feeds = Feeds::read(directory, &reader);
-    let is_batch = |name: &[u8]| Name::parse(name).is_some();
-    let (feeds, error) = match feeds {
-        Ok(feeds) => (Some(feeds), None),
-        Err(error) => (None, Some(error)),
-    };
-    let status = SystemStatus {
-        groups: reader.active().len(),
-        ids,
-        segments,
-        log_bytes,
-        newest_arrival: newest.and_then(|line| HistoryLine::parse(&line)?.arrival),
-        in_coming: files_in(&directory.file("in.coming"), is_batch),
-        bad: files_in(&directory.file("bad"), |_| true),
-        mail_queue: inject::mail_queue::list(root)?.len(),
-        feeds,
-        is_served: daemon.is_some() || client::is_served(root),
-        daemon,
-    };
-    Ok((status, error))
-}
-
 impl Answer for SystemStatus {
     fn write_text(&self, out: &mut dyn Write) -> io::Result<()> {
         let daemon = match &self.daemon {
-            Some(doing) => {
-                let since = text::utc(doing.since);
-                format!("process {} since {since}, {}", doing.pid, doing.state)
+            Some(daemon) => {
+                let since = text::utc(daemon.since);
+                format!("process {} since {since}, {}", daemon.pid, daemon.state)
             }
             None if self.is_served => "running, but does not reply".to_owned(),
             None => "not running".to_owned(),
@@ -146,14 +68,14 @@ impl Answer for SystemStatus {
             ("mail waiting", self.mail_queue.to_string()),
             (
                 "feeds",
-                feeds.map_or_else(|| "cannot be read".to_owned(), Feeds::text),
+                feeds.map_or_else(|| "cannot be read".to_owned(), feeds_text),
             ),
             ("daemon", daemon),
         ] {
             writeln!(out, "{what:16} {value}")?;
         }
         match &self.daemon {
-            Some(doing) => serving_text::write(&doing.watched, out),
+            Some(daemon) => serving_text::write(&daemon.status, out),
             None => Ok(()),
         }
     }
@@ -163,53 +85,25 @@ impl Answer for SystemStatus {
     }
 }
 
-impl Feeds {
-    fn read(directory: &NewsDirectory, reader: &Reader) -> anyhow::Result<Feeds> {
-        let sites = directory.sys(&directory.settings()?.settings)?;
-        let names = feeds::names(&sites);
-        let (told, untold) = feeds::backlogs(directory, &sites, reader, names.iter().copied())?;
-        let behind = told.iter().filter(|feed| feed.backlog.articles > 0);
-        let behind = behind.map(|feed| Behind {
-            site: site_state::shown(feed.name),
-            articles: feed.backlog.articles,
-            bytes: feed.backlog.bytes,
-            oldest_arrival: feed.backlog.oldest,
-            paused: feed.look.paused.is_some(),
-        });
-        let unreadable = untold.iter().map(|(name, _)| site_state::shown(name));
-        Ok(Feeds {
-            count: names.len(),
-            behind: behind.collect(),
-            unreadable: unreadable.collect(),
-        })
+/// The feeds in one line.
+fn feeds_text(feeds: &FeedsStatus) -> String {
+    let (all, behind) = (feeds.count, feeds.behind.len());
+    let named = feeds.behind.iter().take(NAMED_MOST).map(|feed| {
+        let paused = if feed.paused { ", paused" } else { "" };
+        let articles = text::counted(feed.articles, "article");
+        format!("{} ({articles}{paused})", feed.site)
+    });
+    let named = named.collect::<Vec<_>>().join(", ");
+    let told = match (behind, behind.saturating_sub(NAMED_MOST)) {
+        (0, _) => format!("{all}, no articles wait"),
+        (_, 0) => format!("{all}, articles wait for {behind}: {named}"),
+        (_, more) => format!("{all}, articles wait for {behind}: {named} and {more} more"),
+    };
+    match feeds.unreadable.as_slice() {
+        [] => told,
+        [one, ..] => format!(
+            "{told}; {} cannot be read, such as {one}: see `broadsheet feed list'",
+            feeds.unreadable.len()
+        ),
     }
-
-    fn text(&self) -> String {
-        let (all, behind) = (self.count, self.behind.len());
-        let named = self.behind.iter().take(feeds::NAMED_MOST).map(|feed| {
-            let paused = if feed.paused { ", paused" } else { "" };
-            let articles = text::counted(feed.articles, "article");
-            format!("{} ({articles}{paused})", feed.site)
-        });
-        let named = named.collect::<Vec<_>>().join(", ");
-        let told = match (behind, behind.saturating_sub(feeds::NAMED_MOST)) {
-            (0, _) => format!("{all}, no articles wait"),
-            (_, 0) => format!("{all}, articles wait for {behind}: {named}"),
-            (_, more) => format!("{all}, articles wait for {behind}: {named} and {more} more"),
-        };
-        match self.unreadable.as_slice() {
-            [] => told,
-            [one, ..] => format!(
-                "{told}; {} cannot be read, such as {one}: see `broadsheet feed list'",
-                self.unreadable.len()
-            ),
-        }
-    }
-}
-
-fn files_in(path: &Path, counts: impl Fn(&[u8]) -> bool) -> usize {
-    std::fs::read_dir(path).map_or(0, |entries| {
-        let names = entries.flatten().map(|entry| entry.file_name());
-        names.filter(|name| counts(name.as_bytes())).count()
-    })
 }

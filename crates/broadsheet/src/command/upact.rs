@@ -1,11 +1,12 @@
 //! `broadsheet upact`
 
-use std::io::Write;
+use std::io::{self, Write};
 
 use groups::Active;
-use serde_json::json;
-use store::{LowMark, Reader, Spool};
+use serde_json::{Value, json};
+use store::{LowMark, Snapshot, Spool};
 
+use crate::answer::Answer;
 use crate::directory::NewsDirectory;
 use crate::exit::Status;
 use crate::flags::{Command, DIR, Flag, Given, JSON, Operands};
@@ -58,13 +59,13 @@ fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
     let directory = NewsDirectory::meant(given)?;
     let options = directory.settings()?.settings.store_options();
     let edited = directory.active()?;
-    // Opening mends what was edited, and nothing that this table counts is under way: the reader will see all of it.
+    // Opening mends what was edited, and nothing that this table counts is under way: the snapshot will see all of it.
     let spool = Spool::open(directory.root(), options)?;
     let notices = spool.notices().to_vec();
     let mut changes = raised_on_opening(&edited, spool.active());
     let before = Active::parse(spool.active().image().to_vec())?;
     drop(spool);
-    let marks = Reader::open(directory.root())?.low_marks(&before)?;
+    let marks = Snapshot::open(directory.root())?.low_marks(&before)?;
     let mut spool = Spool::open(directory.root(), options)?;
     let rising = rising(&marks, spool.active());
     let told: Vec<(&[u8], u64)> = rising
@@ -92,7 +93,11 @@ fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
         from: mark.was,
         to: mark.lowest,
     }));
-    tell(&changes, given, out)?;
+    let changes = Changes {
+        changes,
+        is_verbose: given.has("verbose"),
+    };
+    given.print(&changes, out)?;
     Ok(Status::OK)
 }
 
@@ -123,25 +128,31 @@ fn raised_on_opening(before: &Active, after: &Active) -> Vec<Change> {
     before.ids().filter_map(change).collect()
 }
 
-fn tell(changes: &[Change], given: &Given, out: &mut dyn Write) -> anyhow::Result<()> {
-    if given.has("json") {
-        let all: Vec<_> = changes
-            .iter()
-            .map(|change| {
-                json!({
-                    "group": String::from_utf8_lossy(&change.group), "mark": change.mark,
-                    "from": change.from, "to": change.to,
-                })
-            })
-            .collect();
-        writeln!(out, "{}", json!({ "changes": all }))?;
-    } else if given.has("verbose") {
-        for change in changes {
+/// The changed marks.
+struct Changes {
+    changes: Vec<Change>,
+    /// Whether the text lists them.
+    is_verbose: bool,
+}
+
+impl Answer for Changes {
+    fn write_text(&self, out: &mut dyn Write) -> io::Result<()> {
+        for change in self.changes.iter().filter(|_| self.is_verbose) {
             out.write_all(&change.group)?;
             writeln!(out, " {} {} -> {}", change.mark, change.from, change.to)?;
         }
+        Ok(())
     }
-    Ok(())
+
+    fn json(&self) -> Value {
+        let changes = self.changes.iter().map(|change| {
+            json!({
+                "group": String::from_utf8_lossy(&change.group), "mark": change.mark,
+                "from": change.from, "to": change.to,
+            })
+        });
+        json!({ "changes": changes.collect::<Vec<_>>() })
+    }
 }
 
 #[cfg(test)]

@@ -13,6 +13,9 @@ pub struct FeedNames {
 }
 
 impl FeedNames {
+    /// The file in the news directory with the names and ways of the feeds, as they were when something was filed last.
+    pub const FILE: &str = "feeds.names";
+
     /// Parses a text of [`FeedNames::text`]. Invalid lines are skipped; those feeds are named by their order.
     pub fn parse(text: &[u8]) -> FeedNames {
         let mut names = FeedNames::default();

@@ -5,7 +5,7 @@
 
 use article::{Article, Form, Header, message_id};
 use groups::{Destination, Sender};
-use store::{Expires, HistoryLine, Position};
+use store::{Expires, HistoryLine, PendingCancel, Position};
 
 use super::{CANCEL_IDS_MAX, Filer, Refusal};
 use crate::cancel_lock;
@@ -221,8 +221,13 @@ impl Filer {
             }
             (None, _) => {
                 let key = article.find(b"Cancel-Key").unwrap_or_default();
-                let is_kept =
-                    !key.is_empty() && self.pending_cancels.add(cancelled, id, key, now.seconds)?;
+                let keys = cancel_lock::elements_of(key);
+                let is_kept = self.spool.add_pending_cancel(&PendingCancel {
+                    seconds: now.seconds,
+                    id: cancelled.to_vec(),
+                    by: id.to_vec(),
+                    keys: keys.iter().map(|key| key.to_string().into()).collect(),
+                })?;
                 self.note(&[
                     b"not cancelled `",
                     cancelled,
@@ -245,10 +250,10 @@ impl Filer {
         let Some(sender) = sender else {
             return Ok(true);
         };
-        let Some(stored) = self.spool.read(position)? else {
+        let mut buffer = Vec::new();
+        let Some(record) = self.spool.record(position, &mut buffer)? else {
             return Ok(false);
         };
-        let record = stored.record();
         let line = HistoryLine::parse(record.line());
         let links = line.iter().flat_map(HistoryLine::links);
         let destination = |(group, _)| Destination {
@@ -265,10 +270,10 @@ impl Filer {
         if key.is_empty() {
             return Ok(false);
         }
-        let Some(stored) = self.spool.read(position)? else {
+        let mut buffer = Vec::new();
+        let Some(record) = self.spool.record(position, &mut buffer)? else {
             return Ok(false);
         };
-        let record = stored.record();
         let target = Article::parse(record.wire_article(), Form::Wire);
         let lock = target.find(b"Cancel-Lock").unwrap_or_default();
         Ok(cancel_lock::matches(lock, key))
@@ -282,14 +287,23 @@ impl Filer {
         id: &[u8],
         now: Now,
     ) -> Result<Option<Refusal>, Error> {
-        if self.pending_cancels.is_empty() {
+        let pending = self.spool.pending_cancels()?;
+        if pending.is_empty() {
             return Ok(None);
         }
-        let lock = article.find(b"Cancel-Lock");
-        let Some(by) = self.pending_cancels.cancels(id, lock, now.seconds) else {
+        let Some(cancel) = pending.find(id, now.seconds) else {
             return Ok(None);
         };
-        let text = [b"cancelled in advance by ", by].concat();
+        let keys: Vec<_> = cancel
+            .keys
+            .iter()
+            .flat_map(|key| cancel_lock::elements_of(key))
+            .collect();
+        let lock = article.find(b"Cancel-Lock").unwrap_or_default();
+        if !cancel_lock::opens(&keys, lock) {
+            return Ok(None);
+        }
+        let text = [b"cancelled in advance by ", cancel.by.as_slice()].concat();
         self.log.line(now, site, Code::Refused, id, &text);
         let expires = self.expires(article);
         self.spool.remember(id, now.seconds, expires)?;

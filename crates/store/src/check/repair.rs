@@ -112,6 +112,8 @@ fn repair_header(
         base,
         span,
         moved_at,
+        // If it was not, the copies in front of it tell the same.
+        logs_states: true,
     };
     file.write_at(&header.to_bytes(), 0)
         .and_then(|()| file.sync())

@@ -3,6 +3,7 @@
 use crate::io::append_file::AppendFile;
 use crate::io::disk::{BLOCK_BYTES, Open};
 use crate::log::pending::Pending;
+use crate::log::record::{HEADER_BYTES, Head, Record};
 use crate::log::segment::SegmentHeader;
 use crate::log::segments::{SegmentFile, Segments};
 use crate::{Error, Position};
@@ -41,6 +42,37 @@ impl Art {
             header,
             pending: Pending::default(),
         })
+    }
+
+    /// Copies the record at an offset behind the last commit into a buffer. `None`: there is none.
+    pub fn waiting_record<'b>(
+        &self,
+        offset: u64,
+        buffer: &'b mut Vec<u8>,
+    ) -> Result<Option<Record<'b>>, Error> {
+        self.copy_waiting(offset, HEADER_BYTES, buffer)?;
+        let Some(head) = Head::parse(buffer) else {
+            return Ok(None);
+        };
+        self.copy_waiting(offset, head.length as usize, buffer)?;
+        Ok(Record::parse(buffer))
+    }
+
+    /// Bytes behind the last commit may have been written out ahead of the next.
+    fn copy_waiting(&self, offset: u64, length: usize, copy: &mut Vec<u8>) -> Result<(), Error> {
+        let written = self.append.end + self.pending.spilled();
+        copy.clear();
+        copy.resize(
+            written.saturating_sub(offset).min(length as u64) as usize,
+            0,
+        );
+        let got = self.append.file.read_at(copy, offset);
+        let got = got.map_err(|source| Error::io("read", &self.append.path, source))?;
+        copy.truncate(got);
+        let from = offset.saturating_sub(written) as usize;
+        let rest = self.pending.bytes().get(from..).unwrap_or_default();
+        copy.extend(rest.iter().take(length - copy.len()));
+        Ok(())
     }
 
     /// The offset in the file of the next record.

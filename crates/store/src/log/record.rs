@@ -35,6 +35,8 @@ pub enum Kind {
     Relocation = 8,
     /// Articles that are gone and whose space was given back: what follows the header is not looked at.
     Hole = 9,
+    /// Cancels whose articles are not here yet; the text is [lines of them](crate::PendingCancels).
+    PendingCancel = 10,
 }
 
 impl Kind {
@@ -49,6 +51,7 @@ impl Kind {
             7 => Kind::Pad,
             8 => Kind::Relocation,
             9 => Kind::Hole,
+            10 => Kind::PendingCancel,
             _ => return None,
         })
     }
@@ -56,6 +59,11 @@ impl Kind {
     /// True when the record's text is a line of `.his`.
     pub fn has_history_line(self) -> bool {
         matches!(self, Kind::Article | Kind::Seen)
+    }
+
+    /// True of the kinds of which a segment begins with whole copies.
+    pub fn is_state(self) -> bool {
+        matches!(self, Kind::Active | Kind::LowMarks | Kind::PendingCancel)
     }
 }
 

@@ -9,8 +9,10 @@ use crate::io::disk::File;
 /// Bytes before the first record of an `.art` file.
 pub const SEGMENT_HEADER_BYTES: u64 = 64;
 /// The newest format of `.art` this release knows.
-pub const VERSION: u16 = 2;
-/// The format of segments that are not repacked.
+pub const VERSION: u16 = 3;
+/// The format of repacked segments of older releases.
+const VERSION_REPACKED: u16 = 2;
+/// The format of their other segments.
 const VERSION_PLAIN: u16 = 1;
 /// The position of the first segment: zero is never an address.
 pub const FIRST_BASE: u64 = 4096;
@@ -26,6 +28,8 @@ pub struct SegmentHeader {
     pub span: u64,
     /// Where in the file the table of a repacked segment lies; 0: each record lies at its position.
     pub moved_at: u64,
+    /// It was begun by a release that logs every state, and so begins with copies of all of them.
+    pub logs_states: bool,
 }
 
 impl SegmentHeader {
@@ -35,6 +39,7 @@ impl SegmentHeader {
             base,
             span,
             moved_at: 0,
+            logs_states: true,
         }
     }
 
@@ -44,10 +49,10 @@ impl SegmentHeader {
         if let Some(place) = bytes.get_mut(..8) {
             place.copy_from_slice(MAGIC);
         }
-        let version = if self.moved_at == 0 {
-            VERSION_PLAIN
-        } else {
-            VERSION
+        let version = match (self.logs_states, self.moved_at) {
+            (true, _) => VERSION,
+            (false, 0) => VERSION_PLAIN,
+            (false, _) => VERSION_REPACKED,
         };
         put_u32(&mut bytes, 8, u32::from(version));
         put_u64(&mut bytes, 16, self.base);
@@ -89,6 +94,7 @@ impl SegmentHeader {
             base,
             span,
             moved_at,
+            logs_states: version > VERSION_REPACKED,
         })
     }
 }

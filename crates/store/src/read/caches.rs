@@ -16,10 +16,12 @@ pub struct Cache {
     pub open_segments: OpenSegments,
 }
 
+#[expect(clippy::vec_box, reason = "each reading moves one out and in")]
+type Unused = Vec<Box<Cache>>;
+
 /// The caches that no reading uses now. There are as many as there were readings at the same time.
 #[derive(Debug, Default)]
-#[expect(clippy::vec_box, reason = "each reading moves one out and in")]
-pub struct Caches(Mutex<Vec<Box<Cache>>>);
+pub struct Caches(Mutex<Unused>);
 
 impl Caches {
     /// Lends a cache to `read`.
@@ -38,7 +40,7 @@ impl Caches {
             .find_map(|cache| cache.group_index.take_damage())
     }
 
-    fn unused(&self) -> MutexGuard<'_, Vec<Box<Cache>>> {
+    fn unused(&self) -> MutexGuard<'_, Unused> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

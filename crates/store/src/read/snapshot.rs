@@ -198,7 +198,7 @@ impl Snapshot {
     /// # Errors
     /// A history file cannot be read.
     pub fn has(&self, id: &[u8]) -> Result<bool, Error> {
-        Ok(lookup::has(&*self.index, self, id)?)
+        Ok(lookup::has(&self.index, self, id)?)
     }
 
     /// The history line of an id.
@@ -206,7 +206,7 @@ impl Snapshot {
     /// # Errors
     /// As [`Snapshot::has`].
     pub fn history_line(&self, id: &[u8]) -> Result<Option<HistoryLine<'_>>, Error> {
-        let line = lookup::find(&*self.index, self, id)?;
+        let line = lookup::find(&self.index, self, id)?;
         Ok(line.and_then(HistoryLine::parse))
     }
 

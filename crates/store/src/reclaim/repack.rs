@@ -129,6 +129,11 @@ pub fn is_gone(record: &Record<'_>, alive: Visibility<'_>) -> bool {
     match record.head.kind {
         Kind::Article => HistoryLine::parse(record.line()).is_some_and(|line| alive.is_dead(&line)),
         Kind::Pad | Kind::Hole | Kind::Relocation => true,
-        Kind::Seen | Kind::Cancel | Kind::Group | Kind::LowMarks | Kind::Active => false,
+        Kind::Seen
+        | Kind::Cancel
+        | Kind::Group
+        | Kind::LowMarks
+        | Kind::Active
+        | Kind::PendingCancel => false,
     }
 }

@@ -47,11 +47,18 @@ pub fn apply_to_active(table: &mut Active, record: &Record<'_>) {
         Kind::Article => raise_high_marks(table, record.line()),
         Kind::LowMarks => apply_low_marks(table, record.line()),
         Kind::Group => apply_group_line(table, record.line()),
-        Kind::Seen | Kind::Cancel | Kind::Active | Kind::Pad | Kind::Relocation | Kind::Hole => {}
+        Kind::Seen
+        | Kind::Cancel
+        | Kind::Active
+        | Kind::PendingCancel
+        | Kind::Pad
+        | Kind::Relocation
+        | Kind::Hole => {}
     }
 }
 
-fn raise_high_marks(table: &mut Active, line: &[u8]) {
+/// Raises high marks to the numbers of a history line.
+pub fn raise_high_marks(table: &mut Active, line: &[u8]) {
     let Some(line) = HistoryLine::parse(line) else {
         return;
     };
@@ -80,7 +87,8 @@ pub fn apply_low_marks(table: &mut Active, text: &[u8]) {
     }
 }
 
-fn apply_group_line(table: &mut Active, text: &[u8]) {
+/// Applies a change of a group, in the words of its record.
+pub fn apply_group_line(table: &mut Active, text: &[u8]) {
     let text = text.strip_suffix(b"\n").unwrap_or(text);
     // A change that cannot be made again (the group is there, or gone) was made by hand meanwhile.
     if let Some(name) = text.strip_prefix(b"- ") {

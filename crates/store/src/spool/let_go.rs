@@ -16,6 +16,7 @@ impl Spool {
     /// Logs copies of active and of what has expired, so that nothing before them is needed for either.
     pub(crate) fn log_state(&mut self) -> Result<(), Error> {
         self.log_active();
+        self.log_pending_cancels()?;
         let lines = self.copy_lines()?;
         if lines.len() as u64 > self.art.header.span / SNAPSHOT_PART {
             // As with an active file that is too large for its segments: the old segments stay.
@@ -161,7 +162,7 @@ impl Spool {
             match record.head.kind {
                 Kind::Active => has_active = true,
                 Kind::LowMarks if ends_copy(&record) => return Ok(has_active),
-                Kind::LowMarks => {}
+                kind if kind.is_state() => {}
                 _ => break,
             }
         }

@@ -22,6 +22,7 @@ use crate::io::lock::Lock;
 use crate::log::art::Art;
 use crate::log::segment::{SEGMENT_HEADER_BYTES, SegmentHeader};
 use crate::log::segments::{SegmentFile, Segments};
+use crate::log::state_file::StateFile;
 use crate::spool::Spool;
 use crate::spool::active_file::ActiveFile;
 use crate::spool::active_from_log::rebuild_active;
@@ -86,6 +87,7 @@ pub fn open(
         .filter(|mark| mark.base == start.mark.base)
         .map_or(SEGMENT_HEADER_BYTES, |mark| mark.art_end);
     let expired = ExpiryStateFile::new(&disk, dir);
+    let pending_cancels = StateFile::new(segments, dir);
     let mut spool = Spool {
         disk,
         dir: dir.to_owned(),
@@ -98,6 +100,7 @@ pub fn open(
         derived,
         sealed,
         expired,
+        pending_cancels,
         commit_sequence: 0,
         checkpointed,
         is_poisoned: false,

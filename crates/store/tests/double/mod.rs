@@ -95,6 +95,7 @@ struct State {
     calls: u64,
     last_fault: Option<(Call, PathBuf)>,
     bytes_read: u64,
+    listed: u64,
     inodes: Vec<Inode>,
     live: HashMap<PathBuf, usize>,
     names: HashMap<PathBuf, Names>,
@@ -141,6 +142,7 @@ impl Double {
             calls: 0,
             last_fault: None,
             bytes_read: 0,
+            listed: 0,
             inodes: Vec::new(),
             live: HashMap::new(),
             names: HashMap::new(),
@@ -263,6 +265,11 @@ impl Double {
     /// Bytes read with `read_at` so far.
     pub fn bytes_read(&self) -> u64 {
         self.state().bytes_read
+    }
+
+    /// How often a directory was listed.
+    pub fn listed(&self) -> u64 {
+        self.state().listed
     }
 
     /// The power fails now (or failed before); returns a directory as it may look after it.
@@ -526,6 +533,7 @@ impl Disk for Double {
 
     fn list(&self, path: &Path) -> io::Result<Vec<PathBuf>> {
         self.state().plain(Call::List, path)?;
+        self.state().listed += 1;
         RealDisk.list(path)
     }
 

@@ -12,7 +12,9 @@ use std::sync::Arc;
 
 use groups::Flag;
 use store::disk::Disk;
-use store::{Expires, Filing, Options, OverviewFields, Piece, Position, Snapshot, Spool};
+use store::{
+    Expires, Filing, Options, OverviewFields, PendingCancel, Piece, Position, Snapshot, Spool,
+};
 
 use crate::double::dice::Dice;
 use crate::news;
@@ -57,6 +59,7 @@ pub enum Deed {
     Cancel(Position, String),
     Low(String, u64),
     Group(String, bool),
+    Pending(String),
 }
 
 /// All that was done, in order; the first `reported` deeds were reported as committed.
@@ -78,6 +81,7 @@ impl Story {
             74..79 => self.cancel(spool, dice),
             79..82 => self.raise_low(spool, dice),
             82..86 => self.change_group(spool, dice),
+            86..88 => self.cancel_in_advance(spool, dice),
             _ if self.is_patient && dice.chance(85) => self.file(spool, dice),
             _ => self.commit(spool),
         }
@@ -159,6 +163,24 @@ impl Story {
         Ok(())
     }
 
+    fn cancel_in_advance(
+        &mut self,
+        spool: &mut Spool,
+        dice: &mut Dice,
+    ) -> Result<(), store::Error> {
+        let id = format!("<{}.absent@example.org>", dice.below(1000));
+        let cancel = PendingCancel {
+            seconds: 1000,
+            id: id.clone().into_bytes(),
+            by: self.fresh_id().into_bytes(),
+            keys: vec![format!("sha1:{}", dice.below(3)).into_bytes()],
+        };
+        if spool.add_pending_cancel(&cancel)? {
+            self.deeds.push(Deed::Pending(id));
+        }
+        Ok(())
+    }
+
     fn raise_low(&mut self, spool: &mut Spool, dice: &mut Dice) -> Result<(), store::Error> {
         let name = *dice.pick(&GROUPS).unwrap();
         let group = spool.active().find(name.as_bytes()).unwrap();
@@ -209,6 +231,12 @@ impl Story {
                     }
                     continue;
                 }
+                Deed::Pending(id) => {
+                    if is_pending(spool, id) {
+                        kept.push(deed.clone());
+                    }
+                    continue;
+                }
                 Deed::Group(..) => continue,
             };
             if spool.find(id.as_bytes())?.is_some() {
@@ -251,6 +279,9 @@ impl Story {
                 Deed::Low(name, low) if place < self.reported => {
                     let group = spool.active().find(name.as_bytes()).unwrap();
                     assert!(spool.active().low(group) >= *low, "{what}: low of {name}");
+                }
+                Deed::Pending(id) if place < self.reported => {
+                    assert!(is_pending(spool, id), "{what}: {id} is not pending");
                 }
                 Deed::Group(name, there) if place < self.reported => {
                     guests.insert(name, Some(*there));
@@ -303,6 +334,7 @@ impl Story {
                     .active()
                     .find(name.as_bytes())
                     .is_some_and(|group| spool.active().low(group) >= *low),
+                Deed::Pending(id) => is_pending(spool, id),
                 Deed::Group(..) => false,
                 Deed::Seen(_) => true,
             }
@@ -375,6 +407,11 @@ impl Story {
             }
         }
     }
+}
+
+fn is_pending(spool: &Spool, id: &str) -> bool {
+    let pending = spool.pending_cancels().unwrap();
+    pending.find(id.as_bytes(), 1000).is_some()
 }
 
 /// The article of a deed is in its place, byte for byte.

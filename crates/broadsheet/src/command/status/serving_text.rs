@@ -4,15 +4,15 @@ use std::io::{self, Write};
 
 use server::What;
 
-use crate::daemon::{DaemonStatus, Entry, Nntp};
 use crate::text;
+use daemon::{DaemonStatus, Entry, Nntp};
 
 /// So many entries of the access rules are shown; all are in `--json`.
 const ENTRIES_SHOWN: usize = 40;
 
 /// Writes them.
-pub fn write(watched: &DaemonStatus, out: &mut dyn Write) -> io::Result<()> {
-    let store = &watched.store;
+pub fn write(daemon: &DaemonStatus, out: &mut dyn Write) -> io::Result<()> {
+    let store = &daemon.store;
     if store.commits.count > 0 {
         let (commits, articles) = (store.commits.count, store.articles);
         writeln!(
@@ -32,17 +32,17 @@ pub fn write(watched: &DaemonStatus, out: &mut dyn Write) -> io::Result<()> {
         "free disk space",
         text::rough_bytes(store.free_bytes)
     )?;
-    let intake = &watched.intake;
+    let intake = &daemon.intake;
     let intake = match intake.why.as_str() {
         "" => intake.state.clone(),
         why => format!("{}: {why}", intake.state),
     };
     writeln!(out, "{:16} {intake}", "intake")?;
     // A daemon of before had none.
-    if !watched.sandbox.is_empty() {
-        writeln!(out, "{:16} {}", "sandbox", watched.sandbox)?;
+    if !daemon.sandbox.is_empty() {
+        writeln!(out, "{:16} {}", "sandbox", daemon.sandbox)?;
     }
-    match &watched.nntp {
+    match &daemon.nntp {
         Some(nntp) => write_server(nntp, out),
         None => Ok(()),
     }

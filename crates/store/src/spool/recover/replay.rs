@@ -99,6 +99,7 @@ impl Spool {
             self.sealed = SealedHistory::new(&self.segments, base);
             articles += self.replay(place + 1 == bases.len(), start.in_segment(base))?;
         }
+        self.pending_cancels.finish_replay(start.anew)?;
         if !start.sure {
             // Where a number in it did not change it may still not be on the disk.
             self.active.rewrite()?;
@@ -169,6 +170,7 @@ impl Spool {
         let mut articles = 0;
         while let Some(step) = walk.next().map_err(at("read"))? {
             if let Step::Record(offset, record) = step {
+                self.pending_cancels.replay(record.head.kind);
                 articles += u64::from(record.head.kind == Kind::Article);
                 self.commit_sequence = self.commit_sequence.max(record.head.commit_sequence);
                 self.apply(offset, &record)?;

@@ -4,16 +4,15 @@ use std::fmt::Write;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use feed::site_state;
+use feed::{feeds, site_state};
 use server::What;
+use settings::NewsDirectory;
 use store::histogram::EDGES_MICROS;
-use store::{HistoryLine, Reader};
+use store::{HistoryLine, Snapshot};
 
 use super::super::daemon_status::{DaemonStatus, Entry, Nntp, Took};
 use super::super::intake_queue::IntakeState;
 use super::super::writer_handle::WriterHandle;
-use crate::directory::NewsDirectory;
-use crate::feeds;
 
 /// What takes a look at the store is looked at anew after this, or after ten times as long as it took.
 const FRESH: Duration = Duration::from_secs(10);
@@ -40,15 +39,16 @@ struct Shelf {
 
 impl Shelf {
     fn look(directory: &NewsDirectory) -> anyhow::Result<Shelf> {
-        let reader = Reader::open(directory.root())?;
-        let (segments, log_bytes, ids) = reader.extent();
-        let newest = reader
+        let snapshot = Snapshot::open(directory.root())?;
+        let (segments, log_bytes, ids) = snapshot.extent();
+        let newest = snapshot
             .newest_line()?
             .and_then(|line| HistoryLine::parse(&line)?.arrival);
         let sites = directory.sys(&directory.settings()?.settings)?;
         let names = feeds::names(&sites);
-        let (told, _) = feeds::backlogs(directory, &sites, &reader, names.iter().copied())?;
-        let feed = |feed: &feeds::Told<'_>| {
+        let (told, _) =
+            feeds::backlogs(directory.root(), &sites, &snapshot, names.iter().copied())?;
+        let feed = |feed: &feeds::FeedStatus<'_>| {
             let backlog = &feed.backlog;
             let name = site_state::shown(feed.name);
             (name, backlog.articles, backlog.bytes, backlog.oldest)

@@ -9,17 +9,15 @@ use article::date::FixedOffset;
 use article::{Article, Form, wire};
 use groups::{Active, Sender};
 use inject::{
-    Draft, InjectRules, Injected, InjectionSite, InjectionTime, Refusal, Route, mail_queue,
+    Draft, InjectRules, Injected, InjectionSite, InjectionTime, Moderators, Refusal, Route,
+    mail_queue,
 };
-use relay::Now;
 use relay::cancel_lock::Secret;
 use relay::reason::RefusalKind;
 
 use super::sandbox::Starter;
 use super::say;
-use crate::directory::NewsDirectory;
-use crate::posting;
-use settings::Settings;
+use settings::{NewsDirectory, Settings};
 
 /// Mails that are being handed to the mail program at once; more wait in mail.queue/ for `broadsheet mail send`.
 pub const MAILS_MAX: usize = 4;
@@ -27,8 +25,7 @@ pub const MAILS_MAX: usize = 4;
 /// What posts go by.
 pub struct Posts {
     root: PathBuf,
-    directory: NewsDirectory,
-    settings: Settings,
+    sendmail: String,
     rules: InjectRules,
     mails: Arc<AtomicUsize>,
     starter: Starter,
@@ -46,22 +43,14 @@ pub enum Made {
 
 impl Posts {
     /// By the settings.
-    ///
-    /// # Errors
-    /// Those of the settings.
-    pub fn new(
-        directory: &NewsDirectory,
-        settings: &Settings,
-        starter: &Starter,
-    ) -> anyhow::Result<Posts> {
-        Ok(Posts {
+    pub fn new(directory: &NewsDirectory, settings: &Settings, starter: &Starter) -> Posts {
+        Posts {
             root: directory.root().to_owned(),
-            directory: directory.clone(),
-            settings: settings.clone(),
-            rules: posting::rules(directory, settings)?,
+            sendmail: settings.post.sendmail.clone(),
+            rules: settings.inject_rules(directory),
             mails: Arc::default(),
             starter: starter.clone(),
-        })
+        }
     }
 
     /// Makes an article or a mail of a post in wire form.
@@ -82,10 +71,7 @@ impl Posts {
         }
         let mut native = Vec::with_capacity(post.len());
         wire::push_native(&mut native, post);
-        let now = InjectionTime {
-            seconds: Now::read().seconds,
-            random: posting::chance()?,
-        };
+        let now = InjectionTime::now()?;
         let injected = match self.inject(&native, poster, sender, active, now)? {
             Ok(injected) => injected,
             Err(refusal) => {
@@ -132,7 +118,7 @@ impl Posts {
             say(&format!("no Cancel-Lock is made: {error}"));
             None
         });
-        let (moderators, _) = posting::moderators(&self.directory)?;
+        let (moderators, _) = Moderators::of(&self.root)?;
         let site = InjectionSite {
             rules: &self.rules,
             active,
@@ -154,9 +140,9 @@ impl Posts {
             path,
             since: now.seconds,
         };
-        let (settings, mails) = (self.settings.clone(), self.mails.clone());
+        let (sendmail, mails) = (self.sendmail.clone(), self.mails.clone());
         let send = move || {
-            if let Err(error) = posting::send(&mail, &settings) {
+            if let Err(error) = mail_queue::send_by(&mail, &sendmail) {
                 say(&format!("the mail to the moderator waits: {error}"));
             }
             mails.fetch_sub(1, Ordering::SeqCst);

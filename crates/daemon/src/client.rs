@@ -19,10 +19,8 @@ use rustix::fs::OFlags;
 use rustix::net::{SendAncillaryBuffer, SendAncillaryMessage, SendFlags, sendmsg};
 use store::control_socket;
 
-use crate::exit::{self, Meaning};
-
 use super::request::{Answer, Filed};
-pub use super::request::{Doing, FileRequest};
+pub use super::request::{FileRequest, RunningDaemon};
 
 /// The lock that keeps two daemons apart.
 pub const LOCK: &str = "lock.serve";
@@ -246,20 +244,20 @@ fn gather(pipe: &Handed, mut place: File) -> io::Result<Handed> {
 }
 
 /// How the daemon does; `None`: there is none.
-pub fn status(dir: &Path) -> Option<Doing> {
-    doing(ask_word(dir, "status").ok()?)
+pub fn status(dir: &Path) -> Option<RunningDaemon> {
+    daemon(ask_word(dir, "status").ok()?)
 }
 
 /// As [`status`]; `None` also where the daemon does not answer in time.
-pub fn status_within(dir: &Path, patience: Duration) -> Option<Doing> {
+pub fn status_within(dir: &Path, patience: Duration) -> Option<RunningDaemon> {
     let stream = ask_word(dir, "status").ok()?;
     stream.set_read_timeout(Some(patience)).ok()?;
-    doing(stream)
+    daemon(stream)
 }
 
-fn doing(stream: UnixStream) -> Option<Doing> {
+fn daemon(stream: UnixStream) -> Option<RunningDaemon> {
     match answers(stream).next()? {
-        Ok(Answer::Status(doing)) => Some(*doing),
+        Ok(Answer::Status(daemon)) => Some(*daemon),
         _ => None,
     }
 }
@@ -288,24 +286,6 @@ pub fn look_at_feeds(dir: &Path) {
     if let Ok(stream) = ask_word(dir, "feeds") {
         let _ = answers(stream).next();
     }
-}
-
-/// What commands say that need a daemon.
-pub const NO_DAEMON: Meaning = Meaning {
-    status: exit::Status::NO,
-    when: "no daemon is running",
-};
-
-/// The exit status of a command that asked the daemon; says it where there is none.
-///
-/// # Errors
-/// None: so that commands can end with it.
-pub fn told_none(dir: &Path, is_there: bool) -> anyhow::Result<exit::Status> {
-    if is_there {
-        return Ok(exit::Status::OK);
-    }
-    eprintln!("broadsheet: no daemon serves {}", dir.display());
-    Ok(exit::Status::NO)
 }
 
 /// No articles are taken over NNTP from now on, or are again; false: there is no daemon.

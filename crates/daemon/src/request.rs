@@ -7,6 +7,13 @@ use super::daemon_status::DaemonStatus;
 use relay::rnews::{Outcome, Summary};
 use serde::{Deserialize, Serialize};
 
+/// Exit status of a command whose request was carried out.
+pub const OK: u8 = 0;
+/// Exit status of a command after an error.
+pub const ATTENTION: u8 = 2;
+/// Exit status of a command after an error in `broadsheet.toml`.
+pub const BAD_SETTINGS: u8 = 78;
+
 /// A longer request is not read.
 pub const REQUEST_BYTES_MAX: usize = 64 << 10;
 
@@ -88,7 +95,7 @@ pub enum Answer {
     /// The last line: the exit status.
     Done(u8),
     /// How the daemon does.
-    Status(Box<Doing>),
+    Status(Box<RunningDaemon>),
 }
 
 /// What became of a batch.
@@ -156,7 +163,7 @@ impl Filed {
 
 /// How the daemon does.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Doing {
+pub struct RunningDaemon {
     /// Its process.
     pub pid: u32,
     /// `idle`, `busy`, `lent`, or `closed` where the spool cannot be opened now.
@@ -165,7 +172,7 @@ pub struct Doing {
     pub since: i64,
     /// What it does.
     #[serde(flatten)]
-    pub watched: DaemonStatus,
+    pub status: DaemonStatus,
 }
 
 #[cfg(test)]

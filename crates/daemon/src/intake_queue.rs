@@ -10,7 +10,6 @@ use server::{ArticleBatch, Intake, TransferOutcome};
 
 use super::journal;
 use super::lock::lock;
-use crate::text;
 
 /// After filing was stopped it is tried again with what comes after a second, and after twice as long each time, at most a minute.
 const TRY_AGAIN_FIRST: Duration = Duration::from_secs(1);
@@ -234,8 +233,8 @@ impl Closures {
         self.full = (free < least).then(|| {
             let why = format!(
                 "The disk is too full: {} are free, and {} stay free",
-                text::rough_bytes(free),
-                text::rough_bytes(*keep_free)
+                groups::size::rough_bytes(free),
+                groups::size::rough_bytes(*keep_free)
             );
             (why.into(), Instant::now())
         });

@@ -16,10 +16,9 @@ use store::control_socket;
 
 use super::connection::Client;
 use super::event::Event;
-use super::request::{Answer, Doing, REQUEST_BYTES_MAX, Request};
+use super::request::{ATTENTION, Answer, OK, REQUEST_BYTES_MAX, Request, RunningDaemon};
 use super::say;
 use super::writer_handle::{Job, WriterHandle};
-use crate::exit::Status;
 
 /// So many may be asking at a time; more are sent away, and rnews then waits for the lock.
 pub const CLIENTS_MAX: usize = 64;
@@ -145,17 +144,17 @@ impl Asked {
             (Some(Request::Reload), _) => self.writer.put(Job::Reload(Some(client))),
             (Some(Request::Feeds), _) => {
                 self.writer.look_at_feeds();
-                client.say(&Answer::Done(Status::OK.code()));
+                client.say(&Answer::Done(OK));
             }
-            (Some(Request::Status), _) => client.say(&Answer::Status(Box::new(Doing {
+            (Some(Request::Status), _) => client.say(&Answer::Status(Box::new(RunningDaemon {
                 pid: std::process::id(),
                 state: self.writer.state().word().to_owned(),
                 since: self.since,
-                watched: self.writer.watched(),
+                status: self.writer.watched(),
             }))),
             (Some(Request::Pause(why)), _) => {
                 self.writer.intake_queue.pause(why.as_deref());
-                client.say(&Answer::Done(Status::OK.code()));
+                client.say(&Answer::Done(OK));
             }
             (Some(Request::Stop), _) => {
                 let _ = self.events.send(Event::Stop);
@@ -165,7 +164,7 @@ impl Asked {
             }
             (Some(Request::File(_)) | None, _) => {
                 client.say(&Answer::Message("this request is not known".to_owned()));
-                client.say(&Answer::Done(Status::ATTENTION.code()));
+                client.say(&Answer::Done(ATTENTION));
             }
         }
         Ok(())

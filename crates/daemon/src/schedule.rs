@@ -45,6 +45,8 @@ struct Task {
 #[derive(Debug)]
 pub struct Schedule {
     dir: PathBuf,
+    /// Broadsheet itself.
+    program: PathBuf,
     timer: OwnedFd,
     tasks: Mutex<Vec<Task>>,
 }
@@ -54,7 +56,7 @@ impl Schedule {
     ///
     /// # Errors
     /// The timer cannot be made.
-    pub fn new(dir: &Path, settings: &Settings) -> io::Result<Schedule> {
+    pub fn new(dir: &Path, settings: &Settings, program: &Path) -> io::Result<Schedule> {
         let timer = timerfd_create(TimerfdClockId::Realtime, TimerfdFlags::CLOEXEC)?;
         let told = std::fs::read_to_string(dir.join(STARTED)).unwrap_or_default();
         let mut started = starts(&told);
@@ -66,6 +68,7 @@ impl Schedule {
         });
         Ok(Schedule {
             dir: dir.to_owned(),
+            program: program.to_owned(),
             timer,
             tasks: Mutex::new(tasks.collect()),
         })
@@ -195,8 +198,7 @@ impl Schedule {
     /// Starts the command of a task, and a thread that waits for its end.
     fn run(self: Arc<Schedule>, name: &str) -> io::Result<Pid> {
         let output = io::stderr().as_fd().try_clone_to_owned()?;
-        // The program that runs, even where its file was replaced by a newer one.
-        let mut command = Command::new("/proc/self/exe");
+        let mut command = Command::new(&self.program);
         command.arg0("broadsheet");
         match name.split_once(' ') {
             Some((word, site)) => command

@@ -6,6 +6,7 @@
 use std::fs::File;
 use std::io::{Read, Write};
 use std::os::unix::net::UnixStream;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, TryRecvError, sync_channel};
@@ -31,17 +32,14 @@ use super::lock::lock;
 use super::nntp_service;
 use super::notify::notify;
 use super::posts::Posts;
-use super::request::{Answer, FileRequest, Filed};
+use super::request::{ATTENTION, Answer, BAD_SETTINGS, FileRequest, Filed, OK};
 use super::sandbox::{Role, Sandbox, Starter};
 use super::say;
 use super::schedule::Schedule;
 use super::wire;
 use super::writer_handle::{JOBS_MAX, Job, State, WriterHandle};
-use crate::command::newsrun;
-use crate::directory::NewsDirectory;
-use crate::exit;
 use crate::failure;
-use settings::Settings;
+use settings::{NewsDirectory, Settings};
 
 /// Where filing of in.coming/ was stopped (a full disk), it is tried again after a second, and after twice as long each time, at
 /// most five minutes.
@@ -98,6 +96,16 @@ pub struct Writer {
     is_confined: bool,
     /// Starts threads that run programs.
     starter: Starter,
+    /// Broadsheet itself.
+    program: PathBuf,
+}
+
+/// The exit status of `reload` after an error.
+fn status_of(error: &anyhow::Error) -> u8 {
+    match failure::is_of_settings(error) {
+        true => BAD_SETTINGS,
+        false => ATTENTION,
+    }
 }
 
 impl Writer {
@@ -110,7 +118,7 @@ impl Writer {
         files: Files,
         schedule: Arc<Schedule>,
         published: Arc<Published>,
-        (sandbox, starter): (Arc<Sandbox>, Starter),
+        (sandbox, starter, program): (Arc<Sandbox>, Starter, PathBuf),
         events: Sender<Event>,
     ) -> std::io::Result<Arc<WriterHandle>> {
         let (sender, jobs) = sync_channel(JOBS_MAX);
@@ -138,6 +146,7 @@ impl Writer {
             posts: None,
             again: None,
             starter,
+            program,
         };
         newsroom.apply();
         let thread = std::thread::Builder::new().name("newsroom".to_owned());
@@ -177,7 +186,7 @@ impl Writer {
             &self.directory,
             &self.files.sites,
             &self.feeds,
-            &self.starter,
+            (&self.starter, &self.program),
         ) {
             Ok(started) => *feeders = Some(started),
             Err(error) => say(&format!("feeds cannot be served at once: {error}")),
@@ -279,7 +288,9 @@ impl Writer {
         }
         let rules = self.files.settings.rules();
         let sites = self.files.sites.clone();
-        crate::feeds::enrol(&self.directory, &sites, spool.end())?;
+        for notice in feed::feeds::enrol(root, &sites, spool.end())? {
+            say(&notice);
+        }
         let options = self.files.settings.filer_options();
         Ok(Filer::new(spool, sites, rules, options)?)
     }
@@ -347,7 +358,7 @@ impl Writer {
         let rules = settings.rules();
         let posts = match self.posts.take() {
             Some(posts) => posts,
-            None => Posts::new(&self.directory, settings, &self.starter)?,
+            None => Posts::new(&self.directory, settings, &self.starter),
         };
         let mut group_commit =
             std::mem::replace(&mut self.group_commit, GroupCommit::new(Instant::now()));
@@ -380,7 +391,7 @@ impl Writer {
     /// Files what waits in in.coming/; jobs that come meanwhile are done between its files.
     fn drain(&mut self) {
         let root = self.directory.root().to_owned();
-        let everything = || Drain::new(&root, newsrun::everything(&self.files.settings));
+        let everything = || Drain::new(&root, self.files.settings.drain_options());
         let mut drain = self.drain.take().unwrap_or_else(everything);
         for name in std::mem::take(&mut *lock(&self.writer.fresh)) {
             drain.try_again(&name);
@@ -478,11 +489,11 @@ impl Writer {
             Err(error) => {
                 let text = failure::text_of(&error);
                 let text = format!("{text}\nthe settings stay as they were");
-                (vec![text], failure::status_of(&error))
+                (vec![text], status_of(&error))
             }
         };
         notify("READY=1");
-        if status == exit::Status::OK {
+        if status == OK {
             say("settings are read again");
         }
         told.iter().for_each(|text| say(text));
@@ -490,7 +501,7 @@ impl Writer {
             for text in told {
                 client.say(&Answer::Message(text));
             }
-            client.say(&Answer::Done(status.code()));
+            client.say(&Answer::Done(status));
         }
     }
 
@@ -511,7 +522,7 @@ impl Writer {
         &mut self,
         files: Files,
         certificates: Option<Arc<Certificates>>,
-    ) -> (Vec<String>, exit::Status) {
+    ) -> (Vec<String>, u8) {
         self.schedule.set(&files.settings);
         self.files = files;
         self.apply();
@@ -537,10 +548,10 @@ impl Writer {
         let told = |key| format!("{key} has changed: that takes a new start");
         let mut told: Vec<String> = others.into_iter().map(told).collect();
         match opened {
-            Ok(()) => (told, exit::Status::OK),
+            Ok(()) => (told, OK),
             Err(error) => {
                 told.push(failure::text_of(&error));
-                (told, failure::status_of(&error))
+                (told, status_of(&error))
             }
         }
     }

@@ -8,11 +8,11 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use anyhow::Context;
+use settings::NewsDirectory;
 
 use super::sandbox::{Role, Sandbox};
 use super::say;
 use super::writer_handle::WriterHandle;
-use crate::directory::NewsDirectory;
 
 mod page;
 

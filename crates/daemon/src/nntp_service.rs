@@ -11,8 +11,7 @@ use store::Published;
 
 use super::sandbox::{Role, Sandbox, Starter};
 use super::say;
-use crate::directory::NewsDirectory;
-use settings::Settings;
+use settings::{NewsDirectory, Settings};
 
 /// Where the command line wants it to listen, besides the settings.
 #[derive(Debug, Clone, Default)]

@@ -1,23 +1,24 @@
 //! Feeds that get their articles as soon as they are filed: a thread for each, which sleeps until something is.
 
 use std::io;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::{Duration, Instant};
 
 use feed::program::{Given, Program};
+use feed::serving::{Served, Serving, is_immediate, why_it_waits};
 use feed::{Limit, SiteState, site_state};
 use groups::Sites;
 use groups::sites::{Site, Via};
-use store::Reader;
+use settings::NewsDirectory;
+use store::Snapshot;
 
 use super::feeds::Feeds;
 use super::sandbox::Starter;
 use super::say;
-use crate::directory::NewsDirectory;
 use crate::failure;
-use crate::serving::{Served, Serving, is_immediate, why_it_waits};
 
 /// What could not be served is tried again after a second, and after twice as long each time, at most five minutes.
 const TRY_AGAIN_FIRST: Duration = Duration::from_secs(1);
@@ -45,7 +46,7 @@ impl Feeders {
         directory: &NewsDirectory,
         sites: &Sites,
         feeds: &Arc<Feeds>,
-        starter: &Starter,
+        (starter, program): (&Starter, &Path),
     ) -> io::Result<Feeders> {
         let (alive, ends) = channel();
         let feeders = Feeders {
@@ -57,6 +58,7 @@ impl Feeders {
         for (name, site) in immediate.by_ref().take(FEEDERS_MAX) {
             let feeder = Feeder {
                 directory: directory.clone(),
+                program: program.to_owned(),
                 sites: sites.clone(),
                 name: name.to_vec(),
                 site: site.clone(),
@@ -99,6 +101,8 @@ impl Drop for Feeders {
 /// One of them.
 struct Feeder {
     directory: NewsDirectory,
+    /// Broadsheet itself.
+    program: PathBuf,
     sites: Sites,
     name: Vec<u8>,
     site: Site,
@@ -183,43 +187,43 @@ impl Feeder {
     /// One turn. What it needs for it is kept for the next.
     fn turn<'f>(
         &'f self,
-        desk: &mut Option<(Reader, Serving<'f>)>,
+        desk: &mut Option<(Snapshot, Serving<'f>)>,
         program: Option<&mut Program>,
     ) -> anyhow::Result<Next> {
-        let (reader, serving) = match desk {
+        let (snapshot, serving) = match desk {
             Some(desk) => desk,
             none => {
-                let reader = Reader::open(self.directory.root())?;
-                let mut serving = Serving::new(&self.directory, &self.sites);
+                let snapshot = Snapshot::open(self.directory.root())?;
+                let mut serving = Serving::new(self.directory.root(), &self.sites, &self.program);
                 serving.limit = self.limit();
-                none.insert((reader, serving))
+                none.insert((snapshot, serving))
             }
         };
         let Some(program) = program else {
-            return Ok(match serving.serve(&self.name, &self.site, reader) {
+            return Ok(match serving.serve(&self.name, &self.site, snapshot) {
                 Ok(Served::Paused(why)) => paused(&why),
                 Ok(served) => why_it_waits(&served).map_or(Next::WhenTold, Next::Later),
                 Err(error) => Next::Later(error.to_string()),
             });
         };
-        self.give(serving, program, reader)
+        self.give(serving, program, snapshot)
     }
 
     fn give(
         &self,
         serving: &mut Serving<'_>,
         program: &mut Program,
-        reader: &mut Reader,
+        snapshot: &mut Snapshot,
     ) -> anyhow::Result<Next> {
         let root = self.directory.root();
         if let Some(why) = site_state::paused(root, &self.name)? {
             return Ok(paused(&why));
         }
-        let taken = match SiteState::take(root, &self.name, reader) {
+        let taken = match SiteState::take(root, &self.name, snapshot) {
             Ok(taken) => taken,
             Err(error) => return Ok(Next::Later(error.to_string())),
         };
-        let mut togo = serving.togo(taken, reader);
+        let mut togo = serving.togo(taken, snapshot);
         Ok(match program.give(&mut togo, Instant::now())? {
             Given::All(_) => Next::WhenTold,
             Given::Rests(until) => Next::Then(until, "its program rests".to_owned()),

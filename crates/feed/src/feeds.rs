@@ -1,36 +1,36 @@
-//! The sites that get news, as the commands see them: each name once, with its cursor.
+//! The feeds: each name once, with its cursor and what waits for it.
 
 use std::collections::HashSet;
 use std::ffi::OsString;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::path::Path;
 
-use feed::enrolment::{self, NewSite};
-use feed::site_state::{self, SiteSummary};
-use feed::waiting::{self, Backlog};
 use groups::Sites;
 use groups::sites::{FeedNames, Site, Start};
-use store::{Position, Reader};
+use store::{Position, Snapshot};
 
-use crate::daemon::say;
-use crate::directory::{FEED_NAMES, NewsDirectory};
+use crate::enrolment::{self, NewSite};
+use crate::error::Error;
+use crate::site_state::{self, SiteSummary};
+use crate::waiting::{self, Backlog};
 
 /// The names of all feeds, each once, in the order of the sites.
 pub fn names(sites: &Sites) -> Vec<&[u8]> {
     sites.feeds().map(|(name, _)| name).collect()
 }
 
-/// The feeds that are named, or all where none is.
+/// The named feeds, or all where none is named.
 ///
 /// # Errors
-/// [`feed::Error::Unknown`] for a name that none has.
+/// [`Error::Unknown`] for a name without a feed.
 pub fn chosen<'s>(
     sites: &'s Sites,
     named: &[OsString],
-) -> Result<Vec<(&'s [u8], &'s Site)>, feed::Error> {
+) -> Result<Vec<(&'s [u8], &'s Site)>, Error> {
     let all: Vec<_> = sites.feeds().collect();
     let known = |word: &OsString| all.iter().any(|(name, _)| *name == word.as_bytes());
     if let Some(word) = named.iter().find(|word| !known(word)) {
-        return Err(feed::Error::Unknown(word.to_string_lossy().into_owned()));
+        return Err(Error::Unknown(word.to_string_lossy().into_owned()));
     }
     let is_wanted =
         |name: &[u8]| named.is_empty() || named.iter().any(|word| word.as_bytes() == name);
@@ -40,9 +40,9 @@ pub fn chosen<'s>(
         .collect())
 }
 
-/// Keeps the names of the feeds; tells which of them are gone.
-fn keep_names(directory: &NewsDirectory, sites: &Sites) -> Result<(), store::Error> {
-    let path = directory.file(FEED_NAMES);
+/// Saves the names of the feeds; adds a notice for each that is gone.
+fn keep_names(news: &Path, sites: &Sites, notices: &mut Vec<String>) -> Result<(), store::Error> {
+    let path = news.join(FeedNames::FILE);
     let before = std::fs::read(&path).unwrap_or_default();
     let text = FeedNames::text(sites.feeds());
     if text == before {
@@ -52,7 +52,7 @@ fn keep_names(directory: &NewsDirectory, sites: &Sites) -> Result<(), store::Err
     let gone = FeedNames::names(&before).filter(|name| !now.contains(name));
     for name in gone.take(NAMED_MOST) {
         let name = site_state::shown(name);
-        say(&format!(
+        notices.push(format!(
             "{name} is no longer in sys: its waiting articles stay, and `broadsheet feed list' shows them"
         ));
     }
@@ -65,9 +65,9 @@ fn keep_names(directory: &NewsDirectory, sites: &Sites) -> Result<(), store::Err
 ///
 /// # Errors
 /// The directory of feeds cannot be read.
-pub fn left_over(directory: &NewsDirectory, sites: &Sites) -> std::io::Result<Vec<Vec<u8>>> {
+pub fn left_over(news: &Path, sites: &Sites) -> std::io::Result<Vec<Vec<u8>>> {
     let now: HashSet<&[u8]> = sites.feeds().map(|(name, _)| name).collect();
-    let feeds = match std::fs::read_dir(directory.file(site_state::FEEDS)) {
+    let feeds = match std::fs::read_dir(news.join(site_state::FEEDS)) {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
         feeds => feeds?,
     };
@@ -82,36 +82,36 @@ pub fn left_over(directory: &NewsDirectory, sites: &Sites) -> std::io::Result<Ve
     Ok(left)
 }
 
-/// So many sites are named in a message.
+/// Maximum number of feeds that a message names.
 pub const NAMED_MOST: usize = 10;
-/// A feed, how far it is and what waits for it.
-pub struct Told<'s> {
+/// A feed, its cursor and its backlog.
+pub struct FeedStatus<'s> {
     /// Its name.
     pub name: &'s [u8],
-    /// What is known of it.
+    /// Its cursor, and whether it is paused.
     pub look: SiteSummary,
-    /// What waits.
+    /// The articles that wait.
     pub backlog: Backlog,
 }
 
-/// A feed whose files are damaged or lost, and what is wrong.
-pub type Untold<'s> = (&'s [u8], feed::Error);
+/// A feed whose files are damaged or lost, with the error.
+pub type FeedFault<'s> = (&'s [u8], Error);
 
-/// What waits for each of these feeds, by one pass along the log; and the feeds of which it cannot be told, with the reason.
+/// The backlog of each of these feeds, by one pass along the log; and the feeds whose files cannot be read, with the error.
 ///
 /// # Errors
 /// The store cannot be read.
 pub fn backlogs<'s>(
-    directory: &NewsDirectory,
+    news: &Path,
     sites: &Sites,
-    reader: &Reader,
+    snapshot: &Snapshot,
     names: impl Iterator<Item = &'s [u8]>,
-) -> Result<(Vec<Told<'s>>, Vec<Untold<'s>>), feed::Error> {
+) -> Result<(Vec<FeedStatus<'s>>, Vec<FeedFault<'s>>), Error> {
     let (mut known, mut untold) = (Vec::new(), Vec::new());
     for name in names {
-        match site_state::look(directory.root(), name) {
+        match site_state::look(news, name) {
             Ok(Some(look)) => known.push((name, look)),
-            Ok(None) => untold.push((name, feed::Error::Unknown(site_state::shown(name)))),
+            Ok(None) => untold.push((name, Error::Unknown(site_state::shown(name)))),
             Err(error) => untold.push((name, error)),
         }
     }
@@ -122,12 +122,12 @@ pub fn backlogs<'s>(
             cursor: look.cursor,
         })
         .collect();
-    let mut selector = relay::sites::Selector::new(reader.active(), sites.clone());
+    let mut selector = relay::sites::Selector::new(snapshot.active(), sites.clone());
     let mut wants =
-        |record: &store::Record<'_>, name: &[u8]| selector.wants(record, name, reader.active());
-    let backlogs = waiting::count(reader, &cursors, &mut wants)?;
+        |record: &store::Record<'_>, name: &[u8]| selector.wants(record, name, snapshot.active());
+    let backlogs = waiting::count(snapshot, &cursors, &mut wants)?;
     let all = known.into_iter().zip(backlogs);
-    let told = all.map(|((name, look), backlog)| Told {
+    let told = all.map(|((name, look), backlog)| FeedStatus {
         name,
         look,
         backlog,
@@ -137,30 +137,27 @@ pub fn backlogs<'s>(
 
 const ELSEWHERE: &str = "(`broadsheet feed reset' changes the start)";
 
-/// For who has the lock, before anything is filed: these are the sites from now on, and each has its cursor. `end`: where the
-/// log ends.
+/// Gives each site that has none its cursor, and saves the names of the feeds; the caller has the lock and has filed nothing yet. `end`:
+/// where the log ends. Returns notices for the administrator.
 ///
 /// # Errors
 /// The disk's, or a site that cannot have a directory.
-pub fn enrol(directory: &NewsDirectory, sites: &Sites, end: Position) -> Result<(), feed::Error> {
-    let fresh = enrolment::enrol(directory.root(), end, &newcomers(sites))?;
-    keep_names(directory, sites)?;
-    tell(sites, &fresh);
-    Ok(())
+pub fn enrol(news: &Path, sites: &Sites, end: Position) -> Result<Vec<String>, Error> {
+    let fresh = enrolment::enrol(news, end, &newcomers(sites))?;
+    let mut notices = Vec::new();
+    keep_names(news, sites, &mut notices)?;
+    notices.extend(notice(sites, &fresh));
+    Ok(notices)
 }
 
-/// For who looks at the feeds, or serves them: gives every site that has none its cursor. `end`: where the log ends.
+/// Gives each site that has none its cursor; the caller reads or serves the feeds. `end`: where the log ends. Returns notices for the
+/// administrator.
 ///
 /// # Errors
 /// As [`enrol`].
-pub fn introduce(
-    directory: &NewsDirectory,
-    sites: &Sites,
-    end: Position,
-) -> Result<(), feed::Error> {
-    let fresh = enrolment::introduce(directory.root(), end, &newcomers(sites))?;
-    tell(sites, &fresh);
-    Ok(())
+pub fn introduce(news: &Path, sites: &Sites, end: Position) -> Result<Vec<String>, Error> {
+    let fresh = enrolment::introduce(news, end, &newcomers(sites))?;
+    Ok(notice(sites, &fresh).into_iter().collect())
 }
 
 fn newcomers(sites: &Sites) -> Vec<NewSite<'_>> {
@@ -172,7 +169,7 @@ fn newcomers(sites: &Sites) -> Vec<NewSite<'_>> {
     feeds.map(newcomer).collect()
 }
 
-fn tell(sites: &Sites, fresh: &[Vec<u8>]) {
+fn notice(sites: &Sites, fresh: &[Vec<u8>]) -> Option<String> {
     let first = fresh.iter().take(NAMED_MOST + 1);
     let shown: Vec<_> = first.map(|name| site_state::shown(name)).collect();
     match (shown.as_slice(), fresh.first()) {
@@ -182,14 +179,14 @@ fn tell(sites: &Sites, fresh: &[Vec<u8>]) {
                 Some(Start::Date(_)) => "articles that arrived since its start date are sent to it",
                 _ => "articles filed from now on are sent to it",
             };
-            say(&format!("{one} is a new site: {begins} {ELSEWHERE}"));
+            Some(format!("{one} is a new site: {begins} {ELSEWHERE}"))
         }
-        ([], _) => {}
-        (some, _) => say(&format!("{} {ELSEWHERE}", many(some, fresh.len()))),
+        ([], _) => None,
+        (some, _) => Some(format!("{} {ELSEWHERE}", many(some, fresh.len()))),
     }
 }
 
-/// The first names, and how many there are.
+/// The first names, and the number of all.
 fn many(names: &[String], all: usize) -> String {
     let more = all.saturating_sub(NAMED_MOST);
     match names.get(..NAMED_MOST) {

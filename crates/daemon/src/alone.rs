@@ -3,10 +3,12 @@
 
 use std::net::SocketAddr;
 use std::os::fd::OwnedFd;
+use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant, SystemTime};
 
+use feed::serving::done_filing;
 use server::{ArticleBatch, ArticleSink, Intake, TransferOutcome};
 use store::Published;
 
@@ -17,9 +19,8 @@ use super::nntp_service;
 use super::posts::Posts;
 use super::sandbox::{Sandbox, Starter};
 use super::{client, journal, say, wire};
-use crate::directory::NewsDirectory;
-use crate::{failure, filing, serving};
-use settings::Settings;
+use crate::{failure, filing};
+use settings::{NewsDirectory, Settings};
 
 /// How long an article waits for others that file.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -30,7 +31,7 @@ const DAEMON_PATIENCE: Duration = Duration::from_secs(2);
 /// How often it is looked whether others filed.
 const LOOK_AGAIN: Duration = Duration::from_millis(500);
 
-/// Serves one session over a socket to its end. `address`: where it comes from; `None`: this machine.
+/// Serves one session over a socket to its end. `address`: where it comes from; `None`: this machine. `program`: Broadsheet itself.
 ///
 /// # Errors
 /// Those of the settings and the store.
@@ -38,6 +39,7 @@ pub fn serve_one(
     directory: &NewsDirectory,
     socket: OwnedFd,
     address: Option<SocketAddr>,
+    program: &Path,
 ) -> anyhow::Result<()> {
     let settings = directory.settings()?.settings;
     journal::set_format(&settings.log_format);
@@ -50,6 +52,7 @@ pub fn serve_one(
     let (files, to_file) = sync_channel(0);
     let alone = Arc::new(Alone {
         directory: directory.clone(),
+        program: program.to_owned(),
         settings: settings.clone(),
         published: published.clone(),
         looked: Mutex::new((Instant::now(), None)),
@@ -79,6 +82,8 @@ pub fn serve_one(
 /// Files by itself.
 struct Alone {
     directory: NewsDirectory,
+    /// Broadsheet itself.
+    program: PathBuf,
     settings: Settings,
     published: Arc<Published>,
     /// When others' work was looked for last, and when the index was written then.
@@ -119,9 +124,9 @@ impl Alone {
 
     fn file_all(&self, intake_queue: &IntakeQueue) -> anyhow::Result<()> {
         let settings = &self.settings;
-        let posts = Posts::new(&self.directory, settings, &self.starter)?;
+        let posts = Posts::new(&self.directory, settings, &self.starter);
         let (rules, options) = (settings.rules(), settings.filer_options());
-        let filer = filing::open(&self.directory, settings, rules, options, Some(PATIENCE))?;
+        let filer = filing::open_filer(&self.directory, settings, rules, options, Some(PATIENCE))?;
         let Some(mut filer) = filer else {
             anyhow::bail!("other programs are filing; try again later");
         };
@@ -135,8 +140,8 @@ impl Alone {
             commit_bytes,
             &|| false,
         );
-        let are_feeds = serving::done_filing(filer);
-        serving::after_filing(&self.directory, are_feeds);
+        let are_feeds = done_filing(filer);
+        filing::after_filing(self.directory.root(), &self.program, are_feeds);
         self.look();
         turn.stopped.map_or(Ok(()), Err)
     }
@@ -150,8 +155,8 @@ impl Alone {
         {
             return told.clone();
         }
-        let doing = client::status_within(self.directory.root(), DAEMON_PATIENCE);
-        let intake = doing.map(|doing| doing.watched.intake);
+        let daemon = client::status_within(self.directory.root(), DAEMON_PATIENCE);
+        let intake = daemon.map(|daemon| daemon.status.intake);
         let closed = intake.filter(|intake| intake.state == IntakeState::Paused.word());
         let why = closed.map(|intake| Arc::from(intake.why));
         *asked = Some((Instant::now(), why.clone()));

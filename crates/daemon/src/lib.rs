@@ -1,0 +1,84 @@
+//! The daemon behind `broadsheet serve`: it keeps the spool open, so that a batch is filed at once, and starts at their time the
+//! commands that cron would start.
+//!
+//! | file | contents |
+//! |---|---|
+//! | `serve` | [`Daemon`]: from the start to the end |
+//! | `journal` | the log on standard error |
+//! | `syslog` | the log in syslog, where standard error belongs to the client |
+//! | `daemon_status` | the figures of `status` and the metrics |
+//! | `system_status` | the state of the news system for `status`: the store, the queues, the feeds and the daemon |
+//! | `metrics` | the metrics for Prometheus, over HTTP |
+//! | `event` | the events that the main thread waits for |
+//! | `writer` | the thread that owns the filer: one job after the other |
+//! | `writer_handle` | the other threads' side of it: they bring jobs |
+//! | `lock` | taking a mutex |
+//! | `socket` | `control.sock`: permissions and requests |
+//! | `connection` | one client of `control.sock` |
+//! | `request` | requests and answers |
+//! | `client` | the other end: a command asks |
+//! | `incoming` | batches that come into in.coming/ |
+//! | `schedule` | expire and sendbatches at their time |
+//! | `feeds` | wakes the feeds when something was filed |
+//! | `feeders` | a thread for each feed that gets its articles at once |
+//! | `nntp_service` | the NNTP server |
+//! | `alone` | one session without a daemon |
+//! | `filing` | filing without a daemon |
+//! | `sandbox` | threads confine themselves |
+//! | `intake_queue` | articles that came over NNTP wait for the writer |
+//! | `wire` | the writer files them |
+//! | `group_commit` | the number of articles in one commit |
+//! | `posts` | posts of readers become articles or mails |
+//! | `signals` | SIGTERM, SIGINT, SIGHUP |
+//! | `notify` | notifies systemd |
+//!
+//! *Architecture invariant:* the daemon holds the lock, and lends it to any program that asks (`store::Lock`). Commands need not know of
+//! it. Between two jobs every thread sleeps in the kernel, without a timeout.
+
+mod alone;
+pub mod client;
+mod connection;
+mod daemon_status;
+mod event;
+mod failure;
+mod feeders;
+mod feeds;
+mod filing;
+mod group_commit;
+mod incoming;
+mod intake_queue;
+mod journal;
+mod lock;
+mod metrics;
+mod nntp_service;
+mod notify;
+mod posts;
+mod request;
+mod sandbox;
+mod schedule;
+mod serve;
+mod signals;
+mod socket;
+mod syslog;
+mod system_status;
+mod wire;
+mod writer;
+mod writer_handle;
+
+pub use alone::serve_one;
+pub use daemon_status::{DaemonStatus, Entry, Intake, Nntp};
+pub use failure::{is_of_settings, text_of};
+pub use feeders::{END_SECONDS_MAX, FEEDERS_MAX};
+pub use filing::{FEEDS_SECONDS_MAX, after_filing, open_filer};
+pub use intake_queue::REASON_BYTES_MAX;
+pub use journal::{LINES_AT_ONCE_MAX, say};
+pub use metrics::REQUEST_BYTES_MAX as METRICS_REQUEST_BYTES_MAX;
+pub use nntp_service::Listen;
+pub use posts::MAILS_MAX;
+pub use request::REQUEST_BYTES_MAX;
+pub use schedule::RUNNING_MAX;
+pub use serve::{Daemon, Options, Stopper};
+pub use socket::CLIENTS_MAX;
+pub use syslog::take_over_stderr;
+pub use system_status::{FeedBehind, FeedsStatus, SystemStatus, system_status};
+pub use writer_handle::JOBS_MAX;

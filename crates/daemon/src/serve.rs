@@ -1,0 +1,216 @@
+//! The daemon from its start to its end.
+
+use std::net::SocketAddr;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, Sender, channel};
+
+use relay::log::Now;
+use settings::NewsDirectory;
+use store::{Lock, Published};
+
+use super::event::Event;
+use super::lock::lock;
+use super::metrics;
+use super::nntp_service::{self, Listen};
+use super::notify::{notify, start_watchdog};
+use super::sandbox::{Sandbox, Starter};
+use super::schedule::Schedule;
+use super::writer::{Files, Writer};
+use super::writer_handle::WriterHandle;
+use super::{client, incoming, say, signals, socket};
+
+/// A daemon that serves a news directory. Dropping it stops it.
+pub struct Daemon {
+    root: PathBuf,
+    addresses: Vec<SocketAddr>,
+    sender: Sender<Event>,
+    events: Receiver<Event>,
+    schedule: Arc<Schedule>,
+    writer: Arc<WriterHandle>,
+    _lock: Lock,
+}
+
+/// What a daemon is started with, besides the settings.
+pub struct Options<'a> {
+    /// Addresses besides those of the settings.
+    pub listen: &'a Listen,
+    /// Broadsheet itself, for the commands that the daemon starts.
+    pub program: &'a Path,
+    /// Stops at SIGTERM and SIGINT, and reloads at SIGHUP.
+    pub takes_signals: bool,
+}
+
+/// Stops a daemon from another thread.
+#[derive(Clone)]
+pub struct Stopper(Sender<Event>);
+
+impl Stopper {
+    /// Lets [`Daemon::run`] return.
+    pub fn stop(&self) {
+        // Where nothing receives it, the daemon has ended.
+        let _ = self.0.send(Event::Stop);
+    }
+}
+
+impl Daemon {
+    /// Starts to serve a news directory. Returns `None` when it was stopped before the spool was open.
+    ///
+    /// # Errors
+    /// What keeps it from starting.
+    pub fn start(
+        directory: NewsDirectory,
+        options: &Options<'_>,
+    ) -> anyhow::Result<Option<Daemon>> {
+        let since = Now::read().seconds;
+        let files = Files::read(&directory)?;
+        let directory = directory.by_full_name()?;
+        let root = directory.root().to_owned();
+        check_owner(&root)?;
+        let lock_of_daemon = match Lock::take_named(&root, client::LOCK, false) {
+            Err(store::Error::Locked(_)) => anyhow::bail!(already(&root)),
+            taken => taken?,
+        };
+        let listeners = nntp_service::listen(&files.settings, options.listen)?;
+        let addresses = listeners.iter().map(|listener| listener.address).collect();
+        let certificates = nntp_service::certificates(&directory, &files.settings)?;
+        let metrics = files.settings.nntp.metrics_address();
+        let metrics = metrics.map_err(anyhow::Error::msg)?;
+        let metrics = metrics.map(metrics::listen).transpose()?;
+        let settings = files.settings.clone();
+        let published = Published::new();
+        let (sender, events) = channel();
+        if options.takes_signals {
+            signals::start(sender.clone())?;
+        }
+        let schedule = Arc::new(Schedule::new(&root, &settings, options.program)?);
+        if Lock::is_held(&root) {
+            say("another program files; waiting for it to end");
+        }
+        let (sandbox, starter) = (Sandbox::new(&root, settings.sandbox), Starter::start()?);
+        let writer = Writer::start(
+            directory.clone(),
+            files,
+            schedule.clone(),
+            published.clone(),
+            (sandbox.clone(), starter.clone(), options.program.to_owned()),
+            sender.clone(),
+        )?;
+        let is_open = wait_until_open(&events)?;
+        let daemon = Daemon {
+            root,
+            addresses,
+            sender,
+            events,
+            schedule,
+            writer,
+            _lock: lock_of_daemon,
+        };
+        if !is_open {
+            return Ok(None);
+        }
+        let Daemon { root, writer, .. } = &daemon;
+        socket::start(
+            socket::listen(root)?,
+            writer.clone(),
+            daemon.sender.clone(),
+            since,
+        )?;
+        incoming::start(root, writer.clone())?;
+        daemon.schedule.clone().start()?;
+        let nntp_service = nntp_service::open(
+            &directory,
+            &settings,
+            (writer.clone() as Arc<_>, published),
+            (&sandbox, &starter),
+            listeners,
+            certificates,
+        )?;
+        *lock(&writer.nntp_service) = nntp_service;
+        if let Some(listener) = metrics {
+            metrics::start(listener, directory, writer.clone(), since, sandbox)?;
+        }
+        start_watchdog();
+        notify("READY=1");
+        say(&format!(
+            "serving {}, process {}",
+            root.display(),
+            std::process::id()
+        ));
+        Ok(Some(daemon))
+    }
+
+    /// The addresses at which it serves NNTP.
+    pub fn addresses(&self) -> &[SocketAddr] {
+        &self.addresses
+    }
+
+    /// Stops it from another thread.
+    pub fn stopper(&self) -> Stopper {
+        Stopper(self.sender.clone())
+    }
+
+    /// Serves until it is stopped.
+    ///
+    /// # Errors
+    /// The thread that files has ended.
+    pub fn run(self) -> anyhow::Result<()> {
+        loop {
+            match self.events.recv() {
+                Ok(Event::Reload) => self.writer.reload(),
+                Ok(Event::Stop) => return Ok(()),
+                Ok(Event::Opened(_)) => {}
+                Ok(Event::Ended) | Err(_) => {
+                    anyhow::bail!("the thread that files has ended; start again, and report this")
+                }
+            }
+        }
+    }
+}
+
+impl Drop for Daemon {
+    fn drop(&mut self) {
+        notify("STOPPING=1");
+        self.schedule.stop();
+        // Drops the connections. An article that was handed in without a reply may be filed or not; the peer sends it again.
+        let nntp_service = lock(&self.writer.nntp_service).take();
+        drop(nntp_service);
+        self.writer.stop();
+        self.writer.end_feeds();
+        socket::remove(&self.root);
+        say("stopped");
+    }
+}
+
+/// Returns `false` when the daemon was stopped before.
+fn wait_until_open(events: &Receiver<Event>) -> anyhow::Result<bool> {
+    loop {
+        match events.recv() {
+            Ok(Event::Opened(opened)) => return opened.map(|()| true),
+            Ok(Event::Reload) => {}
+            Ok(Event::Stop | Event::Ended) | Err(_) => return Ok(false),
+        }
+    }
+}
+
+fn already(root: &Path) -> String {
+    let place = root.display();
+    match client::status(root) {
+        Some(daemon) => format!("{place} is already served by process {}", daemon.pid),
+        None => format!("{place} is already served by a daemon that is starting or stopping"),
+    }
+}
+
+/// A daemon of another user would leave files that the commands of the owner cannot change.
+fn check_owner(root: &Path) -> anyhow::Result<()> {
+    let owner = std::fs::metadata(root)?.uid();
+    let own = rustix::process::geteuid().as_raw();
+    if owner != own {
+        anyhow::bail!(
+            "{} belongs to user {owner}, not to user {own}: start the daemon as its owner",
+            root.display()
+        );
+    }
+    Ok(())
+}

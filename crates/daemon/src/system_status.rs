@@ -1,0 +1,130 @@
+//! The state of a news system, running or not.
+
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+
+use feed::{feeds, site_state};
+use relay::incoming::Name;
+use serde::Serialize;
+use settings::NewsDirectory;
+use store::{HistoryLine, Snapshot};
+
+use crate::client::{self, RunningDaemon};
+
+/// The state of a news system.
+#[derive(Serialize)]
+pub struct SystemStatus {
+    /// Number of groups.
+    pub groups: usize,
+    /// Number of ids in history.
+    pub ids: u64,
+    /// Number of segments.
+    pub segments: usize,
+    /// Size of the log, bytes.
+    pub log_bytes: u64,
+    /// Arrival of the newest article, epoch seconds.
+    pub newest_arrival: Option<i64>,
+    /// Number of batches that wait in in.coming/.
+    pub in_coming: usize,
+    /// Number of unreadable batches in bad/.
+    pub bad: usize,
+    /// Number of mails that wait for the mail program.
+    pub mail_queue: usize,
+    /// `None`: they cannot be read.
+    pub feeds: Option<FeedsStatus>,
+    /// `None`: no daemon answers.
+    pub daemon: Option<RunningDaemon>,
+    /// Whether a daemon holds the lock of `serve`, even if it does not answer.
+    #[serde(skip)]
+    pub is_served: bool,
+}
+
+/// The feeds, and those for which articles wait.
+#[derive(Serialize)]
+pub struct FeedsStatus {
+    /// Number of feeds.
+    pub count: usize,
+    /// The feeds for which articles wait.
+    pub behind: Vec<FeedBehind>,
+    /// The feeds whose files are damaged or lost.
+    pub unreadable: Vec<String>,
+}
+
+/// A feed for which articles wait.
+#[derive(Serialize)]
+pub struct FeedBehind {
+    /// Its site.
+    pub site: String,
+    /// Number of articles that wait.
+    pub articles: u64,
+    /// Their size, bytes.
+    pub bytes: u64,
+    /// Arrival of the oldest of them, epoch seconds.
+    pub oldest_arrival: Option<i64>,
+    /// Whether it is paused.
+    pub paused: bool,
+}
+
+/// Reads the state of a news system, and the error that kept it from reading the feeds.
+///
+/// # Errors
+/// The store or the mail queue cannot be read.
+pub fn system_status(
+    directory: &NewsDirectory,
+) -> anyhow::Result<(SystemStatus, Option<anyhow::Error>)> {
+    let root = directory.root();
+    let snapshot = Snapshot::open(root)?;
+    let (segments, log_bytes, ids) = snapshot.extent();
+    let newest = snapshot.newest_line()?;
+    let daemon = client::status(root);
+    let feeds = FeedsStatus::read(directory, &snapshot);
+    let is_batch = |name: &[u8]| Name::parse(name).is_some();
+    let (feeds, error) = match feeds {
+        Ok(feeds) => (Some(feeds), None),
+        Err(error) => (None, Some(error)),
+    };
+    let status = SystemStatus {
+        groups: snapshot.active().len(),
+        ids,
+        segments,
+        log_bytes,
+        newest_arrival: newest.and_then(|line| HistoryLine::parse(&line)?.arrival),
+        in_coming: files_in(&directory.file("in.coming"), is_batch),
+        bad: files_in(&directory.file("bad"), |_| true),
+        mail_queue: inject::mail_queue::list(root)?.len(),
+        feeds,
+        is_served: daemon.is_some() || client::is_served(root),
+        daemon,
+    };
+    Ok((status, error))
+}
+
+impl FeedsStatus {
+    fn read(directory: &NewsDirectory, snapshot: &Snapshot) -> anyhow::Result<FeedsStatus> {
+        let sites = directory.sys(&directory.settings()?.settings)?;
+        let names = feeds::names(&sites);
+        let (told, untold) =
+            feeds::backlogs(directory.root(), &sites, snapshot, names.iter().copied())?;
+        let behind = told.iter().filter(|feed| feed.backlog.articles > 0);
+        let behind = behind.map(|feed| FeedBehind {
+            site: site_state::shown(feed.name),
+            articles: feed.backlog.articles,
+            bytes: feed.backlog.bytes,
+            oldest_arrival: feed.backlog.oldest,
+            paused: feed.look.paused.is_some(),
+        });
+        let unreadable = untold.iter().map(|(name, _)| site_state::shown(name));
+        Ok(FeedsStatus {
+            count: names.len(),
+            behind: behind.collect(),
+            unreadable: unreadable.collect(),
+        })
+    }
+}
+
+fn files_in(path: &Path, counts: impl Fn(&[u8]) -> bool) -> usize {
+    std::fs::read_dir(path).map_or(0, |entries| {
+        let names = entries.flatten().map(|entry| entry.file_name());
+        names.filter(|name| counts(name.as_bytes())).count()
+    })
+}

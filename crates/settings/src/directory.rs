@@ -1,0 +1,116 @@
+//! The news directory, and the files in it that the settings belong to.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use groups::sites::FeedNames;
+use groups::{ActiveError, Sites, SitesError};
+
+use crate::{FILE, Faults, Read, Settings};
+
+/// A file of the news directory that cannot be used.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// There is no `broadsheet.toml`.
+    #[error("{} is not a news directory (it has no {FILE}): create one with `broadsheet init'", .0.display())]
+    NoDirectory(PathBuf),
+    /// The directory cannot be used.
+    #[error("cannot use {}", .0.display())]
+    Use(PathBuf, #[source] io::Error),
+    /// A file cannot be read.
+    #[error("cannot read {}", .0.display())]
+    Io(PathBuf, #[source] io::Error),
+    /// `broadsheet.toml` has errors.
+    #[error(transparent)]
+    Settings(#[from] Faults),
+    /// `active` has an error.
+    #[error(transparent)]
+    Active(#[from] ActiveError),
+    /// `sys` has an error, or does not go together with `broadsheet.toml`.
+    #[error("{}: {}", .0.display(), .1)]
+    Sites(PathBuf, Box<SitesError>),
+}
+
+/// A news directory.
+#[derive(Clone, Debug)]
+pub struct NewsDirectory {
+    root: PathBuf,
+}
+
+impl NewsDirectory {
+    /// The directory at a path. It need not exist.
+    pub fn at(root: impl Into<PathBuf>) -> NewsDirectory {
+        NewsDirectory { root: root.into() }
+    }
+
+    /// The same by its full name, which is valid in any working directory.
+    ///
+    /// # Errors
+    /// There is no such directory.
+    pub fn by_full_name(self) -> Result<NewsDirectory, Error> {
+        match self.root.canonicalize() {
+            Ok(root) => Ok(NewsDirectory { root }),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                Err(Error::NoDirectory(self.root))
+            }
+            Err(error) => Err(Error::Use(self.root, error)),
+        }
+    }
+
+    /// The directory itself.
+    pub fn root(&self) -> &Path {
+        &self.root
+    }
+
+    /// The path of a file in it.
+    pub fn file(&self, name: &str) -> PathBuf {
+        self.root.join(name)
+    }
+
+    /// Reads `active`, as it stands in the file.
+    ///
+    /// # Errors
+    /// The file cannot be read or is too large.
+    pub fn active(&self) -> Result<groups::Active, Error> {
+        let path = self.file("active");
+        let text = std::fs::read(&path).map_err(|error| Error::Io(path, error))?;
+        Ok(groups::Active::parse(text)?)
+    }
+
+    /// The sites: reads `sys`, and adds those of `broadsheet.toml`. A missing `sys` is an empty one.
+    ///
+    /// # Errors
+    /// The file cannot be read, a line of it is wrong, or it does not go together with `broadsheet.toml`.
+    pub fn sys(&self, settings: &Settings) -> Result<Sites, Error> {
+        let path = self.file(groups::sys::FILE);
+        let text = match std::fs::read(&path) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Vec::new(),
+            read => read.map_err(|error| Error::Io(path, error))?,
+        };
+        Sites::read(&text, &settings.sites, settings.name.as_bytes())
+            .map(|sites| sites.with_names(&self.feed_names()))
+            .map_err(|fault| Error::Sites(self.root.clone(), Box::new(fault)))
+    }
+
+    /// The names that feeds have had.
+    pub fn feed_names(&self) -> FeedNames {
+        // Missing, or unreadable: feeds are named by their order.
+        FeedNames::parse(&std::fs::read(self.file(FeedNames::FILE)).unwrap_or_default())
+    }
+
+    /// Reads `broadsheet.toml`.
+    ///
+    /// # Errors
+    /// There is no such directory or file, or the file has errors.
+    pub fn settings(&self) -> Result<Read, Error> {
+        let path = self.file(FILE);
+        match std::fs::read(&path) {
+            Ok(bytes) => Ok(Read::parse(&path, bytes)?),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                Err(Error::NoDirectory(self.root.clone()))
+            }
+            Err(error) => Err(Error::Io(path, error)),
+        }
+    }
+}

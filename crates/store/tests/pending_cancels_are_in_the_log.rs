@@ -1,0 +1,166 @@
+//! Cancels that wait for their articles are records of the log: their file is derived, and they cost no sync of their own.
+
+#![allow(clippy::unwrap_used, clippy::indexing_slicing, clippy::panic)]
+
+use crate::double;
+use crate::news;
+use crate::story;
+
+use std::path::Path;
+
+use double::{Deed, Double};
+use news::News;
+use store::{ExpiryDecision, Options, PendingCancel, ReclaimPolicy, Spool, fsck, reclaim};
+use story::{native, small};
+
+const FILE: &str = "cancels.early";
+
+fn cancel(id: &str) -> PendingCancel {
+    PendingCancel {
+        seconds: 1000,
+        id: id.into(),
+        by: b"<c@x>".to_vec(),
+        keys: vec![b"sha256:aa".to_vec(), b"sha1:bb".to_vec()],
+    }
+}
+
+fn open(dir: &Path) -> Spool {
+    Spool::open(dir, small()).unwrap()
+}
+
+fn waits(dir: &Path, id: &str) -> bool {
+    let spool = open(dir);
+    let pending = spool.pending_cancels().unwrap();
+    pending.find(id.as_bytes(), 1000).is_some()
+}
+
+#[test]
+fn a_lost_or_damaged_file_is_made_again() {
+    let news = News::new(&["a.b"]);
+    let mut spool = open(news.dir());
+    assert!(spool.add_pending_cancel(&cancel("<1@x>")).unwrap());
+    // The same again changes nothing, and one without a key is not kept.
+    assert!(!spool.add_pending_cancel(&cancel("<1@x>")).unwrap());
+    let keyless = PendingCancel {
+        keys: Vec::new(),
+        ..cancel("<2@x>")
+    };
+    assert!(!spool.add_pending_cancel(&keyless).unwrap());
+    news.file(&mut spool, "<3@x>", &["a.b"]);
+    spool.commit().unwrap();
+    drop(spool);
+    let file = news.dir().join(FILE);
+    let text = "1000\t<1@x>\t<c@x>\tsha256:aa sha1:bb\n";
+    assert_eq!(std::fs::read_to_string(&file).unwrap(), text);
+    std::fs::remove_file(&file).unwrap();
+    assert!(waits(news.dir(), "<1@x>"));
+    std::fs::write(&file, "").unwrap();
+    assert!(!waits(news.dir(), "<1@x>"));
+    assert_eq!(fsck(news.dir(), false).unwrap().findings.len(), 1);
+    assert!(!fsck(news.dir(), true).unwrap().findings.is_empty());
+    assert!(fsck(news.dir(), false).unwrap().is_clean());
+    assert_eq!(std::fs::read_to_string(&file).unwrap(), text);
+    // With everything else that is derived.
+    std::fs::write(&file, "").unwrap();
+    store::rebuild(news.dir()).unwrap();
+    assert!(waits(news.dir(), "<1@x>"));
+}
+
+#[test]
+fn they_outlive_the_segment_they_were_logged_in() {
+    let news = News::new(&["a.b"]);
+    let mut spool = open(news.dir());
+    spool.add_pending_cancel(&cancel("<1@x>")).unwrap();
+    news.file(&mut spool, "<3@x>", &["a.b"]);
+    spool.commit().unwrap();
+    spool.seal().unwrap();
+    spool.commit().unwrap();
+    let expiry = ExpiryDecision {
+        cuts: vec![(b"a.b".to_vec(), 2)],
+        forget_before: Some(2000),
+        touched: vec![4096],
+        ..ExpiryDecision::default()
+    };
+    spool.expire(&expiry).unwrap();
+    drop(spool);
+    let told = reclaim(news.dir(), small(), ReclaimPolicy::usual(0.1)).unwrap();
+    assert_eq!((told.segments, told.faults.len()), (1, 0), "{told:?}");
+    std::fs::remove_file(news.dir().join(FILE)).unwrap();
+    assert!(waits(news.dir(), "<1@x>"));
+}
+
+/// Makes the newest segment one of a release that knew no such records.
+fn age(dir: &Path, base: u64) {
+    let path = dir.join(format!("segments/{base:020}.art"));
+    let mut bytes = std::fs::read(&path).unwrap();
+    assert_eq!(bytes[8], 3);
+    bytes[8] = 1;
+    let sum = crc32c::crc32c(&bytes[..60]);
+    bytes[60..64].copy_from_slice(&sum.to_le_bytes());
+    std::fs::write(&path, bytes).unwrap();
+}
+
+#[test]
+fn the_file_of_an_older_release_is_taken_over() {
+    let news = News::new(&["a.b"]);
+    let mut spool = open(news.dir());
+    news.file(&mut spool, "<3@x>", &["a.b"]);
+    spool.commit().unwrap();
+    drop(spool);
+    age(news.dir(), 4096);
+    let file = news.dir().join(FILE);
+    let line = "1000\t<old@x>\t<c@x>\tsha1:bb\n";
+    // The last line was torn.
+    std::fs::write(&file, format!("{line}1000\t<torn@x>\t<c@x>\tsha")).unwrap();
+    assert!(waits(news.dir(), "<old@x>"));
+    assert!(fsck(news.dir(), false).unwrap().is_clean());
+    store::rebuild(news.dir()).unwrap();
+    assert!(waits(news.dir(), "<old@x>"));
+    // The first one of this release begins a segment, which has a copy of those before.
+    let mut spool = open(news.dir());
+    spool.add_pending_cancel(&cancel("<new@x>")).unwrap();
+    spool.commit().unwrap();
+    drop(spool);
+    let text = std::fs::read_to_string(&file).unwrap();
+    assert_eq!(
+        text,
+        format!("{line}1000\t<new@x>\t<c@x>\tsha256:aa sha1:bb\n")
+    );
+    let second = 4096 + (1 << 20);
+    let header = std::fs::read(news.dir().join(format!("segments/{second:020}.art"))).unwrap();
+    assert_eq!(header[8], 3);
+    std::fs::remove_file(&file).unwrap();
+    for id in ["<old@x>", "<new@x>"] {
+        assert!(waits(news.dir(), id), "{id}");
+    }
+    assert!(!waits(news.dir(), "<torn@x>"));
+    assert!(fsck(news.dir(), false).unwrap().is_clean());
+}
+
+#[test]
+fn a_mass_of_cancels_costs_the_sync_of_its_commit() {
+    let news = News::new(&["a.b"]);
+    let double = Double::new(news.dir());
+    let mut spool = Spool::open_on(double.disk(), news.dir(), Options::default()).unwrap();
+    spool.add_pending_cancel(&cancel("<first@x>")).unwrap();
+    spool.commit().unwrap();
+    double.take_trace();
+    let listed = double.listed();
+    let mut buffer = Vec::new();
+    for number in 0..500 {
+        let id = format!("<{number}@x>");
+        assert!(spool.add_pending_cancel(&cancel(&id)).unwrap());
+        let target = format!("<{number}@y>");
+        let position = news.file_with(&mut spool, &target, &["a.b"], &"x".repeat(5000));
+        let stored = spool.record(position, &mut buffer).unwrap().unwrap();
+        let text = news::article(&target) + &"x".repeat(5000);
+        assert_eq!(native(&stored), text);
+        spool.cancel(position, target.as_bytes()).unwrap();
+    }
+    assert!(double.take_trace().is_empty(), "more than writes of .art");
+    spool.commit().unwrap();
+    let trace = double.take_trace();
+    let syncs = trace.iter().filter(|deed| matches!(deed, Deed::Sync(_)));
+    assert_eq!(syncs.count(), 1, "{trace:?}");
+    assert_eq!(double.listed(), listed);
+}

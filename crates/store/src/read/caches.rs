@@ -16,31 +16,38 @@ pub struct Cache {
     pub open_segments: OpenSegments,
 }
 
-#[expect(clippy::vec_box, reason = "each reading moves one out and in")]
-type Unused = Vec<Box<Cache>>;
-
-/// The caches that no reading uses now. There are as many as there were readings at the same time.
+/// The first one serves a thread alone. Those that served others beside it wait for the next ones: there are as many as there were readings
+/// at the same time.
 #[derive(Debug, Default)]
-pub struct Caches(Mutex<Unused>);
+pub struct Caches {
+    first: Mutex<Cache>,
+    others: Mutex<Vec<Cache>>,
+}
 
 impl Caches {
     /// Lends a cache to `read`.
+    #[inline]
     pub fn lend<T>(&self, read: impl FnOnce(&mut Cache) -> T) -> T {
-        let mut cache = self.unused().pop().unwrap_or_default();
+        if let Ok(mut first) = self.first.try_lock() {
+            return read(&mut first);
+        }
+        let mut cache = self.others().pop().unwrap_or_default();
         let found = read(&mut cache);
-        self.unused().push(cache);
+        self.others().push(cache);
         found
     }
 
     /// Damaged rows that were met since the last call.
     pub fn take_damage(&self) -> Option<Error> {
-        let mut unused = self.unused();
-        unused
-            .iter_mut()
-            .find_map(|cache| cache.group_index.take_damage())
+        let met = self.lend(|cache| cache.group_index.take_damage());
+        met.or_else(|| {
+            let mut others = self.others();
+            let mut others = others.iter_mut();
+            others.find_map(|cache| cache.group_index.take_damage())
+        })
     }
 
-    fn unused(&self) -> MutexGuard<'_, Unused> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    fn others(&self) -> MutexGuard<'_, Vec<Cache>> {
+        self.others.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

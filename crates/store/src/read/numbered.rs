@@ -15,6 +15,7 @@ use crate::{Error, Position};
 const ROWS_LOOKED_AT: usize = 1 << 16;
 
 impl Snapshot {
+    #[inline]
     fn walk<B>(
         &self,
         group: &[u8],

@@ -101,7 +101,8 @@ fn or_later(result: io::Result<usize>) -> Result<usize> {
     }
 }
 
-/// Writes `bytes` and reads one line for each command of `ids`: `code`, a space and the id.
+/// Writes `bytes` and reads one line for each command of `ids`: `code`, a space and the id. `may_write` returns how many bytes may have
+/// been written after a number of replies.
 ///
 /// # Errors
 /// Another reply, which the message contains.
@@ -110,15 +111,17 @@ pub fn pump<'a>(
     bytes: &[u8],
     code: &str,
     ids: impl Iterator<Item = &'a String>,
+    may_write: &dyn Fn(u64) -> usize,
 ) -> Result<u64> {
     link.stream().set_nonblocking(true)?;
     let mut ids = ids.peekable();
-    let (mut left, mut answered) = (bytes, 0);
+    let (mut written, mut answered) = (0, 0);
     let mut buffer = vec![0; 64 << 10];
     let mut partial = Vec::new();
     while ids.peek().is_some() {
-        let wrote = link.write(left)?;
-        left = left.get(wrote..).unwrap_or_default();
+        let end = may_write(answered).min(bytes.len());
+        let wrote = link.write(bytes.get(written..end).unwrap_or_default())?;
+        written += wrote;
         let read = link
             .read(&mut buffer)
             .with_context(|| format!("after {answered} replies"))?;
@@ -146,7 +149,7 @@ pub fn pump<'a>(
         }
         partial.extend_from_slice(came);
         if wrote == 0 && read == 0 {
-            wait(link, !left.is_empty())?;
+            wait(link, written < end)?;
         }
     }
     link.stream().set_nonblocking(false)?;
@@ -198,7 +201,8 @@ mod tests {
             }
         });
         let ids = ["<a@b>".to_owned(), "<c@d>".to_owned()];
-        let summary = pump(&mut Link::Plain(stream), b"ONE\nTWO\n", "239", ids.iter());
+        let mut link = Link::Plain(stream);
+        let summary = pump(&mut link, b"ONE\nTWO\n", "239", ids.iter(), &|_| usize::MAX);
         answering.join().expect("it answered");
         summary
     }

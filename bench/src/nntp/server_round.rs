@@ -17,6 +17,16 @@ use crate::measure::own_times;
 use crate::report::median;
 use crate::site::{Batch, Site, settle};
 
+/// The rows of small windows: the number of articles in flight, and the share of the articles that is sent so, percent.
+const WINDOWS: [(Row, usize, usize); 6] = [
+    (Row::Window1, 1, 5),
+    (Row::Window5, 5, 10),
+    (Row::Window10, 10, 15),
+    (Row::Window20, 20, 20),
+    (Row::Window50, 50, 25),
+    (Row::Window200, 200, 25),
+];
+
 /// The measurements of one server in a round.
 pub struct ServerRound<'a> {
     pub subject: Subject,
@@ -59,6 +69,9 @@ impl ServerRound<'_> {
         }
         if self.table.wants(&["takethis4"]) {
             self.measure_new_server(Over::Plain, 4, (Row::Takethis4, Row::Takethis4Cpu))?;
+        }
+        if self.table.wants(&["window"]) {
+            self.windows()?;
         }
         if self.table.wants(&["tls"]) {
             self.measure_new_server(Over::Tls, 1, (Row::Tls, Row::TlsCpu))?;
@@ -121,6 +134,26 @@ impl ServerRound<'_> {
             return Ok(());
         }
         self.takethis(&server, over, connections, Some((rows.0, Some(rows.1))))?;
+        self.end(server, 0)
+    }
+
+    /// A new server receives the articles in portions: each from a peer that waits for replies when so many articles are in flight.
+    fn windows(&mut self) -> Result<()> {
+        let Some(server) = self.start() else {
+            return Ok(());
+        };
+        let (prepared, articles) = (self.prepared, self.prepared.ids.len());
+        let mut from = 0;
+        for (row, window, percent) in WINDOWS {
+            let to = (from + articles * percent / 100).min(articles);
+            self.timed(&server, row, None, || {
+                transit::windowed(&server, prepared, (from, to), window)
+            })?;
+            from = to;
+        }
+        if server.files {
+            transit::all_known(&server, prepared).context("asking for what was accepted")?;
+        }
         self.end(server, 0)
     }
 

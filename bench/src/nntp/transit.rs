@@ -55,7 +55,7 @@ pub fn stream(
                 scope.spawn(move || -> Result<u64> {
                     let mut answered = 0;
                     for _ in 0..times {
-                        answered += pump(&mut link, bytes, code, ids.iter())?;
+                        answered += pump(&mut link, bytes, code, ids.iter(), &|_| usize::MAX)?;
                     }
                     Ok(answered)
                 })
@@ -66,6 +66,29 @@ pub fn stream(
             .map(|peer| peer.join().map_err(|_| anyhow!("a peer's thread failed"))?)
             .sum::<Result<u64>>()
     })?;
+    Ok((answered, begin.elapsed()))
+}
+
+/// Sends the articles `from..to` over one connection, at most `window` of them without a reply.
+///
+/// # Errors
+/// As [`stream`].
+pub fn windowed(
+    server: &Running,
+    prepared: &Prepared,
+    (from, to): (usize, usize),
+    window: usize,
+) -> Result<(u64, Duration)> {
+    let mut link = link(server, Over::Plain)?;
+    let commands = &prepared.takethis;
+    let ids = prepared.ids.get(from..to).unwrap_or_default();
+    let may_write = |answered| {
+        let end = (from + answered as usize + window).min(to);
+        commands.part(from, end).len()
+    };
+    let begin = Instant::now();
+    let bytes = commands.part(from, to);
+    let answered = pump(&mut link, bytes, "239", ids.iter(), &may_write)?;
     Ok((answered, begin.elapsed()))
 }
 

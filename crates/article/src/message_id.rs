@@ -5,7 +5,7 @@ use thiserror::Error;
 
 use crate::scan::lowest;
 
-/// The reason why C News refuses an id; `Display` gives the text of C News's log.
+/// The reason why an id is refused; `Display` gives the text of the log, which is that of C News but for [`IdError::Unusable`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
 pub enum IdError {
     /// No `@` anywhere.
@@ -17,9 +17,13 @@ pub enum IdError {
     /// Does not have the form `<...>`.
     #[error("Message-ID not bracketed by <>")]
     NotBracketed,
+    /// Contains a control character, or a `>` before its end: no command of NNTP can name it (RFC 3977, 9.8), so nobody could request
+    /// the article.
+    #[error("control character or > inside Message-ID")]
+    Unusable,
 }
 
-/// Checks an id by C News's three tests, in C News's order.
+/// Checks an id by C News's three tests, in C News's order, and then whether commands of NNTP can name it.
 ///
 /// # Errors
 /// The first test that fails.
@@ -28,11 +32,15 @@ pub fn check(id: &[u8]) -> Result<(), IdError> {
         return Err(IdError::NoAt);
     }
     let is_space = |b: &u8| b.is_ascii_whitespace() || *b == 0x0b;
-    if lowest(id) <= b' ' && id.iter().any(is_space) {
+    let lowest = lowest(id);
+    if lowest <= b' ' && id.iter().any(is_space) {
         return Err(IdError::Whitespace);
     }
-    if id.first() != Some(&b'<') || id.last() != Some(&b'>') {
+    let [b'<', inside @ .., b'>'] = id else {
         return Err(IdError::NotBracketed);
+    };
+    if lowest < b' ' || memchr::memchr2(b'>', 0x7f, inside).is_some() {
+        return Err(IdError::Unusable);
     }
     Ok(())
 }
@@ -220,11 +228,21 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn the_three_tests_in_their_order() {
+    fn the_tests_in_their_order() {
         assert_eq!(check(b"<a b>"), Err(IdError::NoAt));
         assert_eq!(check(b"a @b"), Err(IdError::Whitespace));
         assert_eq!(check(b"a@b"), Err(IdError::NotBracketed));
         assert_eq!(check(b"<a@b"), Err(IdError::NotBracketed));
+        for id in [
+            &b"<a@b\0>"[..],
+            b"<a\x1b@b>",
+            b"<a\x7f@b>",
+            b"<a>@b>",
+            b"<a@b>>",
+        ] {
+            assert_eq!(check(id), Err(IdError::Unusable), "{id:?}");
+        }
+        assert_eq!(check(b"<\xe9@b>"), Ok(()));
         assert_eq!(check(b"<a@b>"), Ok(()));
         assert_eq!(check(b""), Err(IdError::NoAt));
     }

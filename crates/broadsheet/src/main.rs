@@ -24,6 +24,7 @@ mod help;
 mod ihave;
 mod key_report;
 mod man;
+mod matcher;
 mod new_password;
 mod posting;
 mod server_review;

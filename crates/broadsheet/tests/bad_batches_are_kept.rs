@@ -58,10 +58,12 @@ fn a_line_out_of_step() {
                 .read("news/log")
                 .contains("(local) b <> unbatcher out of synch in file ")
         );
-        // Of a pipe what was committed before is gone, and need not be kept.
+        // Of a pipe what was committed before is gone, and need not be kept, but for the last article: its count may be wrong.
         let kept = kept(program, told);
         assert!(if piped {
-            text.ends_with(&kept) && kept.starts_with(b"this is")
+            text.ends_with(&kept)
+                && kept.starts_with(b"#! rnews ")
+                && kept.len() > text.len() - good
         } else {
             kept == text
         });

@@ -164,10 +164,16 @@ fn nuls_survive_and_break_nothing() {
     );
 
     let program = Program::with_news(ACTIVE);
-    let (told, _) = file(&program, &article("<a\0b@example.com>", "comp.test\0"));
+    let (told, _) = file(&program, &article("<1@example.com>", "comp.test\0"));
     assert_eq!(told.count("junked"), 1);
-    let again = program.rnews(&batch(&[article("<a\0b@example.com>", "comp.test")]));
-    assert_eq!(again.count("duplicates"), 1, "{again:?}");
+    // No command could request it.
+    let program = Program::with_news(ACTIVE);
+    let (told, lines) = file(&program, &article("<a\0b@example.com>", "comp.test"));
+    assert_eq!(told.count("refused"), 1);
+    assert!(
+        lines[0].ends_with("control character or > inside Message-ID"),
+        "{lines:?}"
+    );
 }
 
 #[test]

@@ -12,13 +12,12 @@ use feed::serving::done_filing;
 use server::{ArticleBatch, ArticleSink, Intake, TransferOutcome};
 use store::Published;
 
-use super::group_commit::GroupCommit;
 use super::intake_queue::{IntakeQueue, IntakeState};
 use super::lock::lock;
 use super::nntp_service;
 use super::posts::Posts;
 use super::sandbox::{Sandbox, Starter};
-use super::{client, journal, say, wire};
+use super::{client, file_batches, journal, say};
 use crate::{failure, filing};
 use settings::{NewsDirectory, Settings};
 
@@ -114,7 +113,7 @@ impl Alone {
         intake_queue.put(batch);
         if let Err(error) = self.file_all(&intake_queue) {
             say(&failure::text_of(&error));
-            let outcome = TransferOutcome::Deferred(wire::told(&error).as_bytes().to_vec());
+            let outcome = TransferOutcome::Deferred(file_batches::told(&error).as_bytes().to_vec());
             while let Some(mut batch) = intake_queue.take(Duration::ZERO) {
                 batch.set_remaining(&outcome);
                 batch.return_to_sender();
@@ -130,16 +129,8 @@ impl Alone {
         let Some(mut filer) = filer else {
             anyhow::bail!("other programs are filing; try again later");
         };
-        let mut group_commit = GroupCommit::new(Instant::now());
         let commit_bytes = settings.rnews_options().commit_bytes;
-        let turn = wire::file(
-            intake_queue,
-            &mut filer,
-            &posts,
-            &mut group_commit,
-            commit_bytes,
-            &|| false,
-        );
+        let turn = file_batches::file(intake_queue, &mut filer, &posts, commit_bytes, &|| false);
         let are_feeds = done_filing(filer);
         filing::after_filing(self.directory.root(), &self.program, are_feeds);
         self.look();

@@ -26,8 +26,7 @@
 //! | `filing` | filing without a daemon |
 //! | `sandbox` | threads confine themselves |
 //! | `intake_queue` | articles that came over NNTP wait for the writer |
-//! | `wire` | the writer files them |
-//! | `group_commit` | the number of articles in one commit |
+//! | `file_batches` | the writer files the article batches of the queue, in groups with one commit each |
 //! | `posts` | posts of readers become articles or mails |
 //! | `signals` | SIGTERM, SIGINT, SIGHUP |
 //! | `notify` | notifies systemd |
@@ -43,8 +42,8 @@ mod event;
 mod failure;
 mod feeders;
 mod feeds;
+mod file_batches;
 mod filing;
-mod group_commit;
 mod incoming;
 mod intake_queue;
 mod journal;
@@ -61,7 +60,6 @@ mod signals;
 mod socket;
 mod syslog;
 mod system_status;
-mod wire;
 mod writer;
 mod writer_handle;
 

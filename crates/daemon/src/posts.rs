@@ -77,6 +77,8 @@ impl Posts {
             Err(refusal) => {
                 let kind = match refusal {
                     Refusal::NotAllowed(_) => RefusalKind::NotPermitted,
+                    Refusal::TooLarge { .. } => RefusalKind::Size,
+                    Refusal::NoGroup(_) => RefusalKind::Groups,
                     _ => RefusalKind::Other,
                 };
                 return Ok(Made::Refused(refusal.to_string(), kind));

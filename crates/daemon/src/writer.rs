@@ -24,7 +24,7 @@ use super::connection::Client;
 use super::event::Event;
 use super::feeders::Feeders;
 use super::feeds::Feeds;
-use super::group_commit::GroupCommit;
+use super::file_batches;
 use super::incoming::{self, Waits};
 use super::intake_queue::IntakeQueue;
 use super::journal;
@@ -36,7 +36,6 @@ use super::request::{ATTENTION, Answer, BAD_SETTINGS, FileRequest, Filed, OK};
 use super::sandbox::{Role, Sandbox, Starter};
 use super::say;
 use super::schedule::Schedule;
-use super::wire;
 use super::writer_handle::{JOBS_MAX, Job, State, WriterHandle};
 use crate::failure;
 use settings::{NewsDirectory, Settings};
@@ -85,7 +84,6 @@ pub struct Writer {
     drain: Option<Drain>,
     /// What network threads are told of commits.
     published: Arc<Published>,
-    group_commit: GroupCommit,
     /// When network threads last opened all their files anew.
     files_opened: Instant,
     /// Made when the first post comes, by the settings of then.
@@ -141,7 +139,6 @@ impl Writer {
             feeds,
             drain: None,
             published,
-            group_commit: GroupCommit::new(Instant::now()),
             files_opened: Instant::now(),
             posts: None,
             again: None,
@@ -345,7 +342,7 @@ impl Writer {
         let done = self.file_tray(&intake_queue);
         if let Err(error) = done {
             say(&failure::text_of(&error));
-            let why = wire::told(&error);
+            let why = file_batches::told(&error);
             intake_queue.stopped(why);
             intake_queue.send_all_back(why);
             self.close(State::Closed);
@@ -360,21 +357,11 @@ impl Writer {
             Some(posts) => posts,
             None => Posts::new(&self.directory, settings, &self.starter),
         };
-        let mut group_commit =
-            std::mem::replace(&mut self.group_commit, GroupCommit::new(Instant::now()));
         let writer = self.writer.clone();
         let filer = self.open()?;
         filer.set_rules(rules);
         let is_wanted = || writer.is_wanted();
-        let turn = wire::file(
-            intake_queue,
-            filer,
-            &posts,
-            &mut group_commit,
-            commit_bytes,
-            &is_wanted,
-        );
-        self.group_commit = group_commit;
+        let turn = file_batches::file(intake_queue, filer, &posts, commit_bytes, &is_wanted);
         self.posts = Some(posts);
         if self.files_opened.elapsed() >= OPEN_FILES_ANEW {
             // What expire wrote anew takes up space as long as somebody has the old file open.

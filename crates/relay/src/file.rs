@@ -236,7 +236,7 @@ impl Filer {
     }
 
     /// As [`Filer::file`], for an article in wire form that a peer announced by its id (RFC 3977, 6.3.2.2): one with another id is
-    /// refused, and so is one in which others would see other lines than we do. `sender`: the peer, where it may not send everything.
+    /// refused, and so is one with a NUL, or one in which others would see other lines than we do. `sender`: the peer, where it may not send everything.
     ///
     /// # Errors
     /// As [`Filer::file`].
@@ -253,6 +253,9 @@ impl Filer {
             Some(b"Message-ID is not the one it was announced with")
         } else if article::wire::has_hidden_lines(bytes, article.header_len()) {
             Some(b"a line ends with LF without CR")
+        } else if memchr::memchr(0, bytes).is_some() {
+            // RFC 3977, 3.1.1: readers could not get it.
+            Some(b"NUL in the article")
         } else {
             None
         };

@@ -47,6 +47,8 @@ pub(crate) struct Source {
     pub again: Again,
     /// Others may truncate it during the read.
     is_of_others: bool,
+    /// It is a file of in.coming/.
+    pub is_spooled: bool,
 }
 
 /// How to read the batch again.
@@ -82,6 +84,7 @@ impl Source {
                         Again::Never
                     },
                     is_of_others: false,
+                    is_spooled: false,
                 })
             }
             Input::Spooled(path) => {
@@ -93,6 +96,7 @@ impl Source {
                     stem: stem(now, path.file_name().map(Path::new)),
                     again: Again::Path(path.clone()),
                     is_of_others: true,
+                    is_spooled: true,
                 })
             }
             Input::Stdin => {
@@ -103,6 +107,7 @@ impl Source {
                     name,
                     again: again_from_here(&file),
                     is_of_others: false,
+                    is_spooled: false,
                     file,
                     stem: stem(now, None),
                 })
@@ -114,6 +119,7 @@ impl Source {
                     name: handed.name.clone(),
                     again: again_from_here(&file),
                     is_of_others: true,
+                    is_spooled: false,
                     file,
                     stem: stem(now, Path::new(&handed.tail).file_name().map(Path::new)),
                 })
@@ -137,10 +143,7 @@ impl Source {
 
     /// Reads the file again from `start`, by offset, since the file position belongs to the batch being read.
     pub fn once_more(&self, start: u64) -> ReadAt<'_> {
-        ReadAt {
-            file: &self.file,
-            at: start,
-        }
+        ReadAt::new(&self.file, start)
     }
 }
 
@@ -148,6 +151,13 @@ impl Source {
 pub(crate) struct ReadAt<'a> {
     file: &'a File,
     at: u64,
+}
+
+impl ReadAt<'_> {
+    /// Reads from `start` on.
+    pub fn new(file: &File, start: u64) -> ReadAt<'_> {
+        ReadAt { file, at: start }
+    }
 }
 
 impl Read for ReadAt<'_> {

@@ -1,11 +1,13 @@
 //! The directory `bad`: unreadable batches.
 //!
-//! A bad batch is never lost: a file is linked there, or copied if a link is not possible; of standard input, the remaining bytes are
-//! copied.
+//! A bad batch is never lost: a file is copied there, or linked if it comes from in.coming/; of a pipe, the bytes that are not yet filed
+//! are copied.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
+
+use crate::input::ReadAt;
 
 /// The directory's name in the news directory.
 pub const BAD: &str = "bad";
@@ -34,6 +36,19 @@ pub fn keep_file(dir: &Path, stem: &str, file: &Path) -> io::Result<PathBuf> {
         return Ok(path);
     }
     keep_reader(dir, stem, &mut File::open(file)?)
+}
+
+/// Saves a copy of a whole file, with shared blocks where the file system can do that.
+///
+/// # Errors
+/// An I/O error.
+pub fn keep_copy(dir: &Path, stem: &str, file: &File) -> io::Result<PathBuf> {
+    let (mut copy, path) = create(dir, stem)?;
+    if rustix::fs::ioctl_ficlone(&copy, file).is_err() {
+        io::copy(&mut ReadAt::new(file, 0), &mut copy)?;
+    }
+    copy.sync_all()?;
+    Ok(path)
 }
 
 /// Saves the rest of `reader`.

@@ -327,7 +327,7 @@ impl Run<'_> {
         let unwrapped = match wrap::open(reader, self.options.wrap) {
             Ok(unwrapped) => unwrapped,
             Err(error) => {
-                self.keep(source, tee, 0, trouble);
+                self.keep_to_end(source, tee, 0, trouble);
                 self.bad(source, trouble, Status::Bad, &error.to_string());
                 return Ok(());
             }
@@ -354,16 +354,13 @@ impl Run<'_> {
         };
         if done.is_err() && matches!(source.again, Again::Never) {
             // Filing stopped. The rest of a pipe would be lost: let it flow into the kept file.
-            self.keep(source, tee, 0, trouble);
-            let drained = io::copy(&mut tee.fit(&source.file), &mut io::sink());
-            match (&trouble.kept, drained) {
-                (Some((path, _)), Ok(_)) => self.watch.message(&format!(
+            self.keep_to_end(source, tee, 0, trouble);
+            if let Some((path, _)) = &trouble.kept {
+                self.watch.message(&format!(
                     "{}: what was not committed is kept in {}; give it again",
                     source.name,
                     path.display()
-                )),
-                (_, Err(error)) => self.lost(source, &error),
-                (None, Ok(_)) => {}
+                ));
             }
         }
         done
@@ -378,6 +375,8 @@ impl Run<'_> {
         trouble: &mut Trouble,
         map: Option<&MapRef>,
     ) -> Result<(), Error> {
+        // Where the last article began, with its `#! rnews` line.
+        let mut entry = batch.offset();
         loop {
             let now = (self.options.clock)();
             let start = batch.offset();
@@ -405,6 +404,7 @@ impl Run<'_> {
             }
             match item {
                 Ok(Some(Item::Article { bytes, .. })) => {
+                    entry = start;
                     self.article(bytes, now)?;
                     if self.is_commit_due() || tee.held_bytes() >= HELD_BYTES_MAX {
                         self.filer.commit()?;
@@ -414,7 +414,7 @@ impl Run<'_> {
                         }
                     }
                     if self.filer.pending_bytes() == 0 && tee.is_holding() {
-                        tee.forget_before(batch.offset(), FORGET_BYTES);
+                        tee.forget_before(entry, FORGET_BYTES);
                     }
                 }
                 Ok(Some(Item::TooLarge { size, offset })) => {
@@ -447,9 +447,9 @@ impl Run<'_> {
                         continue;
                     }
                     trouble.is_out_of_step = true;
-                    // What came before the fault is made safe, so that keeping what follows is enough.
+                    // What came before the last entry is durable. The count of that entry may be wrong, so it is kept as well.
                     self.filer.commit()?;
-                    self.keep(source, tee, offset, trouble);
+                    self.keep(source, tee, entry.min(offset), trouble);
                     self.bad(
                         source,
                         trouble,
@@ -478,7 +478,7 @@ impl Run<'_> {
                 Err(error) => {
                     let at = batch.offset();
                     self.filer.commit()?;
-                    self.keep(source, tee, at, trouble);
+                    self.keep_to_end(source, tee, at, trouble);
                     let status = match WrapError::of(&error) {
                         Some(_) => Status::Bad,
                         None => Status::Attention,
@@ -565,8 +565,12 @@ impl Run<'_> {
         }
         let bad = self.filer.dir().join(kept::BAD);
         let kept = match (&source.again, trouble.copy.take()) {
-            (Again::Path(path), _) => {
+            // A file in in.coming/ is about to be removed; another one may be overwritten by the next batch.
+            (Again::Path(path), _) if source.is_spooled => {
                 kept::keep_file(&bad, &source.stem, path).map(|path| (path, 0))
+            }
+            (Again::Path(_), _) => {
+                kept::keep_copy(&bad, &source.stem, &source.file).map(|path| (path, 0))
             }
             (Again::From(start), _) => {
                 kept::keep_reader(&bad, &source.stem, &mut source.once_more(*start))
@@ -582,6 +586,18 @@ impl Run<'_> {
         match kept {
             Ok(kept) => trouble.kept = Some(kept),
             Err(error) => self.lost(source, &error),
+        }
+    }
+
+    /// As [`Run::keep`], when the batch is read no further: what is left of a pipe is copied, too.
+    fn keep_to_end(&mut self, source: &Source, tee: &Tee, offset: u64, trouble: &mut Trouble) {
+        self.keep(source, tee, offset, trouble);
+        if !matches!(source.again, Again::Never) || trouble.kept.is_none() {
+            return;
+        }
+        if let Err(error) = io::copy(&mut tee.fit(&source.file), &mut io::sink()) {
+            trouble.kept = None;
+            self.lost(source, &error);
         }
     }
 

@@ -36,6 +36,10 @@ const REST: &[(&str, &str)] = &[
     ("Message-ID: a @b", "whitespace in Message-ID"),
     ("Message-ID: a@b", "Message-ID not bracketed by <>"),
     (
+        "Message-ID: <a>@b>",
+        "control character or > inside Message-ID",
+    ),
+    (
         "Newsgroups: comp.lang.c,comp.mod",
         "unapproved article in moderated group(s) `comp.lang.c,comp.mod'",
     ),

@@ -44,6 +44,9 @@ fn in_the_header_and_in_front_of_dots() {
     ));
     assert!(matches!(verdict("A: b", ".\nc\r\n"), Verdict::Refused(_)));
     assert_eq!(verdict("A: b", "..\nc\r\n"), Verdict::Filed);
+    for (field, body) in [("A: b\0", "c\r\n"), ("A: b", "c\0\r\n")] {
+        assert!(matches!(verdict(field, body), Verdict::Refused(_)));
+    }
     filer.commit().unwrap();
     assert!(newsdir.log()[3].ends_with("- <4@a> a line ends with LF without CR"));
 }

@@ -59,9 +59,21 @@ pub struct ArticleBatch {
     sender: Arc<dyn BatchOwner>,
     /// When its last byte was received.
     pub(crate) received: Instant,
+    /// Whether the connection has already received a part of a further article: its next batch is on the way.
+    pub(crate) is_followed: bool,
 }
 
 impl ArticleBatch {
+    /// The connection that sent it.
+    pub fn connection(&self) -> Option<Token> {
+        self.entries.first().map(|entry| entry.connection)
+    }
+
+    /// Whether a further batch of the connection is on the way.
+    pub fn is_followed(&self) -> bool {
+        self.is_followed
+    }
+
     /// Number of articles.
     pub fn len(&self) -> usize {
         self.entries.len()
@@ -192,6 +204,7 @@ impl BatchBuilder {
             outcomes: Vec::new(),
             sender,
             received: Instant::now(),
+            is_followed: false,
         }
     }
 

@@ -288,7 +288,8 @@ impl Connection {
             };
             if !context.batch_builder.is_empty() {
                 // Ranges in the batch are relative to the session's input.
-                let batch = self.make_batch(context, &mut input, used, taken.used);
+                let mut batch = self.make_batch(context, &mut input, used, taken.used);
+                batch.is_followed = !input.is_empty() && !self.has_full_pipeline();
                 used = 0;
                 self.submit(context, batch);
             } else {

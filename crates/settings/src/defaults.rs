@@ -1,6 +1,7 @@
 //! The settings in force where the file says nothing.
 
 use groups::When;
+use relay::rules;
 
 use crate::{Auth, Control, Incoming, Limits, Nntp, Post, Schedule, Settings, Store, Sync};
 
@@ -12,11 +13,11 @@ impl Default for Settings {
             log_format: "text".to_owned(),
             sandbox: true,
             limits: Limits {
-                article_bytes_max: 8 << 20,
-                header_bytes_max: 128 << 10,
-                groups_per_article_max: 256,
-                message_id_bytes_max: 250,
-                clock_skew_seconds: 86_400,
+                article_bytes_max: rules::ARTICLE_BYTES_MAX as u64,
+                header_bytes_max: rules::HEADER_BYTES_MAX as u64,
+                groups_per_article_max: rules::GROUPS_MAX as u64,
+                message_id_bytes_max: rules::MESSAGE_ID_BYTES_MAX as u64,
+                clock_skew_seconds: rules::FUTURE_SECONDS_MAX as u64,
                 article_age_days_max: 0,
                 expansion_bytes_max: 4 << 30,
                 expansion_ratio_max: 1_000,

@@ -6,11 +6,11 @@ use std::io::{self, Write};
 use groups::{Active, GroupId};
 use serde_json::{Value, json};
 
-use super::group_match::matcher;
 use crate::answer::Answer;
 use crate::directory::NewsDirectory;
 use crate::exit::Status;
 use crate::flags::{Command, DIR, Flag, Given, JSON, Operands};
+use crate::matcher::matcher;
 
 /// The table.
 pub static COMMAND: Command = Command {

@@ -3,12 +3,12 @@
 use std::ffi::OsStr;
 use std::io::{self, Write};
 
-use groups::{Matcher, Pattern, Wildmat};
 use serde_json::{Value, json};
 
 use crate::answer::Answer;
 use crate::exit::{Meaning, Status};
 use crate::flags::{Command, Flag, Given, JSON, Operands};
+use crate::matcher::matcher;
 
 /// The table.
 pub static COMMAND: Command = Command {
@@ -76,14 +76,5 @@ impl Answer for GroupMatch<'_> {
 
     fn json(&self) -> Value {
         json!({ "group": self.name.to_string_lossy(), "match": self.matches })
-    }
-}
-
-/// A pattern in the language that `--wildmat` chooses.
-pub fn matcher(given: &Given, pattern: &[u8]) -> Matcher {
-    if given.has("wildmat") {
-        Matcher::Wildmat(Wildmat::parse(pattern))
-    } else {
-        Matcher::CNews(Pattern::parse(pattern))
     }
 }

@@ -7,13 +7,17 @@ use groups::Sender;
 use relay::Now;
 use relay::file::{Filer, Verdict};
 use relay::reason::RefusalKind;
-use server::{ArticleBatch, TransferOutcome, What};
+use server::{ArticleBatch, Token, TransferOutcome, What};
 
-use super::group_commit::GroupCommit;
 use super::intake_queue::IntakeQueue;
 use super::posts::{Made, Posts};
 use super::say;
 use crate::failure;
+
+/// The longest wait for articles that are on the way, from the first article of a group.
+const PATIENCE: Duration = Duration::from_millis(2);
+/// A group of this size does not wait for more, bytes.
+const ENOUGH_BYTES: usize = 2 << 20;
 
 /// What became of the batches of one turn.
 pub struct Filed {
@@ -29,7 +33,6 @@ pub fn file(
     intake_queue: &IntakeQueue,
     filer: &mut Filer,
     posts: &Posts,
-    group_commit: &mut GroupCommit,
     commit_bytes: usize,
     is_wanted: &dyn Fn() -> bool,
 ) -> Filed {
@@ -39,12 +42,11 @@ pub fn file(
     };
     let mut filed: Vec<ArticleBatch> = Vec::new();
     let mut articles = 0;
+    let mut group = Group::default();
     loop {
-        let patience = match filed.is_empty() {
-            true => Duration::ZERO,
-            false => group_commit.patience(filer.pending_bytes()),
-        };
-        let is_full = filer.pending_bytes() >= commit_bytes;
+        let pending_bytes = filer.pending_bytes();
+        let patience = group.patience(pending_bytes);
+        let is_full = pending_bytes >= commit_bytes;
         let next = (!is_full).then(|| intake_queue.take(patience)).flatten();
         let Some(mut batch) = next else {
             if filed.is_empty() {
@@ -56,20 +58,53 @@ pub fn file(
                 return turn;
             }
             turn.filed += articles;
-            group_commit.note(articles, Instant::now());
             articles = 0;
+            group = Group::default();
             if is_wanted() {
                 return turn;
             }
             continue;
         };
         articles += batch.len() as u64;
-        let done = file_parcel(&mut batch, filer, posts);
+        group.add(&batch);
+        let done = file_batch(&mut batch, filer, posts);
         filed.push(batch);
         if let Err(error) = done {
             give_up(filer, &mut filed, told(&error));
             turn.stopped = Some(error);
             return turn;
+        }
+    }
+}
+
+/// The batches since the last commit. A commit starts as soon as the writer has filed everything that is known to be on the way: a peer
+/// that waits for replies sends nothing more, and what arrives during the sync makes the next group.
+#[derive(Default)]
+struct Group {
+    began: Option<Instant>,
+    /// Connections whose next batch is on the way.
+    followed: Vec<Token>,
+}
+
+impl Group {
+    fn add(&mut self, batch: &ArticleBatch) {
+        self.began.get_or_insert_with(Instant::now);
+        let Some(connection) = batch.connection() else {
+            return;
+        };
+        self.followed.retain(|other| *other != connection);
+        if batch.is_followed() {
+            self.followed.push(connection);
+        }
+    }
+
+    /// How long to wait for more articles before the commit.
+    fn patience(&self, pending_bytes: usize) -> Duration {
+        match self.began {
+            Some(began) if !self.followed.is_empty() && pending_bytes < ENOUGH_BYTES => {
+                PATIENCE.saturating_sub(began.elapsed())
+            }
+            _ => Duration::ZERO,
         }
     }
 }
@@ -115,7 +150,7 @@ fn give_up(filer: &mut Filer, filed: &mut Vec<ArticleBatch>, why: &str) {
     }
 }
 
-fn file_parcel(batch: &mut ArticleBatch, filer: &mut Filer, posts: &Posts) -> anyhow::Result<()> {
+fn file_batch(batch: &mut ArticleBatch, filer: &mut Filer, posts: &Posts) -> anyhow::Result<()> {
     let now = Now::read();
     for place in 0..batch.len() {
         let Some((entry, id, article)) = batch.article(place) else {

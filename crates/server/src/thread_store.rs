@@ -479,7 +479,7 @@ impl Backend for SessionContext<'_> {
         let mut any = false;
         let snapshot = &mut self.store.snapshot;
         let mut is_readable = true;
-        let next = snapshot.rows(group, (from, high), bytes_max, |run| {
+        let read = snapshot.rows(group, (from, high), bytes_max, |run| {
             any = true;
             if run.bytes().len() <= ROWS_COPIED_MAX {
                 out.push(run.bytes());
@@ -489,14 +489,16 @@ impl Backend for SessionContext<'_> {
                 out.push_shared(Arc::new(SharedRows(run)), range);
             }
         });
-        let damage = snapshot.take_damage();
-        if let Some(damage) = damage {
+        let read = read.map_err(fault(self.shared))?;
+        if let Some(damage) = read.damage {
             // The other rows are sent.
             let _ = fault(self.shared)(damage);
         }
-        let next = next.map_err(fault(self.shared))?;
         match is_readable {
-            true => Ok(RowsWritten { any, next }),
+            true => Ok(RowsWritten {
+                any,
+                next: read.next,
+            }),
             false => Err(BackendError),
         }
     }

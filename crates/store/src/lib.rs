@@ -56,6 +56,7 @@ pub use read::follow::Logged;
 pub use read::histogram;
 pub use read::histogram::{Histogram, Spread};
 pub use read::low_marks::LowMark;
+pub use read::numbered::RowsRead;
 pub use read::open_segments::UNREADABLE_KEPT;
 pub use read::published::{Commits, Published};
 pub use read::snapshot::{Found, Snapshot};

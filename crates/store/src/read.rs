@@ -7,7 +7,7 @@ mod group_index;
 pub mod histogram;
 mod log_view;
 pub(crate) mod low_marks;
-mod numbered;
+pub(crate) mod numbered;
 pub(crate) mod open_segments;
 pub(crate) mod published;
 mod since;

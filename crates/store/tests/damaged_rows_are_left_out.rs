@@ -44,10 +44,10 @@ fn overviews(news: &News) -> Vec<PathBuf> {
 /// All rows of a group, as a client asks for them, and whether damage was met. Every line is whole.
 fn ask(live: &mut Snapshot) -> (Vec<u64>, bool) {
     let mut numbers = Vec::new();
-    let mut from = 1;
+    let (mut from, mut is_damaged) = (1, false);
     loop {
         let mut text = Vec::new();
-        let next = live
+        let read = live
             .rows(b"a.b", (from, u64::MAX), 4096, |run| {
                 text.extend_from_slice(run.bytes());
             })
@@ -59,7 +59,8 @@ fn ask(live: &mut Snapshot) -> (Vec<u64>, bool) {
             numbers.push(fields.next().unwrap().parse().unwrap());
             assert!(fields.count() >= 7, "{line}");
         }
-        match next {
+        is_damaged |= read.damage.is_some();
+        match read.next {
             Some(next) => {
                 assert!(next > from, "it goes round in circles at {from}");
                 from = next;
@@ -67,7 +68,7 @@ fn ask(live: &mut Snapshot) -> (Vec<u64>, bool) {
             None => break,
         }
     }
-    (numbers, live.take_damage().is_some())
+    (numbers, is_damaged)
 }
 
 fn live(news: &News) -> Snapshot {

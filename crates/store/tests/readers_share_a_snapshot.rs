@@ -43,7 +43,7 @@ fn check(snapshot: &Snapshot, filed: &[Position]) {
                 .copied()
         );
     });
-    assert_eq!((next.unwrap(), rows), (None, last));
+    assert_eq!((next.unwrap().next, rows), (None, last));
     let mut buffer = Vec::new();
     for (number, position) in (1..).zip(filed) {
         assert!(snapshot.has(id(number).as_bytes()).unwrap());

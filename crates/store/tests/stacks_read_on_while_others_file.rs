@@ -92,7 +92,7 @@ fn look(live: &mut Snapshot, (before, sure): (u64, u64)) -> u64 {
         assert!(text.starts_with(format!("{}\t", run.first).as_bytes()));
     };
     let range = (before + 1, u64::MAX);
-    let left = live.rows(b"a.b", range, usize::MAX, each).unwrap();
+    let left = live.rows(b"a.b", range, usize::MAX, each).unwrap().next;
     assert_eq!((left, rows), (None, seen - before));
     seen
 }

@@ -3,7 +3,6 @@
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use crate::Error;
 use crate::read::group_index::GroupIndex;
 use crate::read::open_segments::OpenSegments;
 
@@ -35,16 +34,6 @@ impl Caches {
         let found = read(&mut cache);
         self.others().push(cache);
         found
-    }
-
-    /// Damaged rows that were met since the last call.
-    pub fn take_damage(&self) -> Option<Error> {
-        let met = self.lend(|cache| cache.group_index.take_damage());
-        met.or_else(|| {
-            let mut others = self.others();
-            let mut others = others.iter_mut();
-            others.find_map(|cache| cache.group_index.take_damage())
-        })
     }
 
     fn others(&self) -> MutexGuard<'_, Vec<Cache>> {

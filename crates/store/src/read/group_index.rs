@@ -392,7 +392,10 @@ impl GroupIndex {
 
     /// Looks through the blocks that were committed since.
     fn follow(&mut self, log: &LogView) -> Result<(), Error> {
-        let base = log.mark.base;
+        let (base, end) = (log.mark.base, log.mark.ovr_end);
+        if (self.current.base, self.current.read as u64) == (base, end) {
+            return Ok(());
+        }
         if self.current.base != base {
             // Its rows lie in another file now, in one block.
             self.maps.remove(&self.current.base);
@@ -406,7 +409,7 @@ impl GroupIndex {
             return Ok(());
         };
         let path = || log.segments.path(base, SegmentFile::Ovr);
-        live.grow_to(log.mark.ovr_end)
+        live.grow_to(end)
             .map_err(|source| Error::io("map", &path(), source))?;
         let fresh = live.bytes().get(self.current.read..).unwrap_or_default();
         for block in overview::blocks(fresh) {

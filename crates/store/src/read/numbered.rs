@@ -5,7 +5,7 @@ use std::ops::ControlFlow;
 use groups::GroupId;
 
 use crate::overview::Row;
-use crate::read::group_index::{Look, ROWS_AT_ONCE};
+use crate::read::group_index::{GroupIndex, Look, ROWS_AT_ONCE};
 use crate::read::snapshot::Snapshot;
 use crate::read::stretch::{self, Stretch};
 use crate::read::visible_rows::{Run, VisibleRows};
@@ -13,6 +13,15 @@ use crate::{Error, Position};
 
 /// Rows that one call looks at, when all of them are dead.
 const ROWS_LOOKED_AT: usize = 1 << 16;
+
+/// The result of [`Snapshot::rows`].
+#[derive(Debug)]
+pub struct RowsRead {
+    /// The number to go on with; `None`: that was all.
+    pub next: Option<u64>,
+    /// Damaged rows that this reading, or one before it, left out.
+    pub damage: Option<Error>,
+}
 
 impl Snapshot {
     #[inline]
@@ -113,8 +122,8 @@ impl Snapshot {
         })
     }
 
-    /// Hands on the overview rows of a group with numbers in `low..=high`, ascending, up to `bytes_max` bytes (but one row at least). The
-    /// number to go on with; `None`: that was all.
+    /// Hands on the overview rows of a group with numbers in `low..=high`, ascending, up to `bytes_max` bytes (but one row at least).
+    /// Damaged rows are left out.
     ///
     /// # Errors
     /// As [`Snapshot::count`].
@@ -123,10 +132,27 @@ impl Snapshot {
         group: &[u8],
         range: (u64, u64),
         bytes_max: usize,
+        each: impl FnMut(Run),
+    ) -> Result<RowsRead, Error> {
+        self.caches.lend(|cache| {
+            let index = &mut cache.group_index;
+            Ok(RowsRead {
+                next: self.runs(index, group, (range, bytes_max), each)?,
+                damage: index.take_damage(),
+            })
+        })
+    }
+
+    fn runs(
+        &self,
+        index: &mut GroupIndex,
+        group: &[u8],
+        (range, bytes_max): ((u64, u64), usize),
         mut each: impl FnMut(Run),
     ) -> Result<Option<u64>, Error> {
         let (mut left, mut looked, mut is_first) = (bytes_max, 0, true);
-        self.walk(group, (range, ROWS_AT_ONCE, Look::Text), |rows| {
+        let asked = (range, ROWS_AT_ONCE, Look::Text);
+        let walked = index.walk(&self.log, group, asked, |rows| {
             looked += rows.looked_at();
             if let Some(last) = rows.last() {
                 let first = rows.articles().next().map_or(last, |(number, _)| number);
@@ -144,7 +170,8 @@ impl Snapshot {
                 return ControlFlow::Break(rows.next_number());
             }
             ControlFlow::Continue(())
-        })
+        });
+        Ok(walked?.break_value())
     }
 
     /// Calls `each` for every overview row of a group with a number in `low..=high`, ascending.
@@ -157,25 +184,25 @@ impl Snapshot {
         range: (u64, u64),
         mut each: impl FnMut(Row<'_>) -> std::io::Result<()>,
     ) -> Result<(), Error> {
-        let failed = self.walk(group, (range, ROWS_AT_ONCE, Look::Text), |rows| match rows
-            .each_row(&mut each)
-        {
-            Ok(()) => ControlFlow::Continue(()),
-            Err(error) => ControlFlow::Break(error),
-        })?;
-        match (failed, self.take_damage()) {
-            (None, None) => Ok(()),
-            (None, Some(damage)) => Err(damage),
-            (Some(source), _) => {
+        let (walked, damage) = self.caches.lend(|cache| {
+            let index = &mut cache.group_index;
+            let asked = (range, ROWS_AT_ONCE, Look::Text);
+            let walked = index.walk(&self.log, group, asked, |rows| {
+                match rows.each_row(&mut each) {
+                    Ok(()) => ControlFlow::Continue(()),
+                    Err(error) => ControlFlow::Break(error),
+                }
+            });
+            (walked, index.take_damage())
+        });
+        match (walked?, damage) {
+            (ControlFlow::Continue(()), None) => Ok(()),
+            (ControlFlow::Continue(()), Some(damage)) => Err(damage),
+            (ControlFlow::Break(source), _) => {
                 let folder = self.log.segments.folder();
                 Err(Error::io("write the rows of", folder, source))
             }
         }
-    }
-
-    /// Damage of overview rows that was met since this was asked for the last time: what is damaged is left out of answers.
-    pub fn take_damage(&self) -> Option<Error> {
-        self.caches.take_damage()
     }
 
     /// Appends the overview row of an article, with the number 0 (RFC 3977, 8.3.2). False: it is not there.
@@ -188,7 +215,10 @@ impl Snapshot {
         };
         for (group, number) in found.links() {
             let mut row = None;
-            self.rows(group, (number, number), 0, |run| row = Some(run))?;
+            let asked = ((number, number), 0);
+            self.caches.lend(|cache| {
+                self.runs(&mut cache.group_index, group, asked, |run| row = Some(run))
+            })?;
             if let Some(run) = row
                 && let Some(tab) = memchr::memchr(b'\t', run.bytes())
             {

@@ -542,10 +542,10 @@ pub fn control_message(data: &[u8]) {
     use relay::control::serials::Serials;
     let mut parts = data.splitn(2, |&byte| byte == 0);
     let (rules, text) = (parts.next().unwrap_or(b""), parts.next().unwrap_or(data));
-    let _ = Policy::parse(None, None, Some(rules)).map(|policy| policy.told());
+    let _ = Policy::parse(None, None, Some(rules)).map(|policy| policy.summary());
     let policy = Policy::parse(Some(rules), None, None).unwrap_or_default();
     let article = Article::parse(text, Form::Native);
-    for id in relay::control::wanted::ids_of(&article) {
+    for id in relay::control::ihave::ids_of(&article) {
         assert_eq!(message_id::check(id), Ok(()));
     }
     let Some(request) = Request::of(&article, &date::FixedOffset(0)) else {

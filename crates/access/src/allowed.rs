@@ -1,11 +1,11 @@
-//! The access entries in force, and the one that matches a client.
+//! The current access entries, and the one that matches a client.
 
 use std::fmt;
 use std::net::IpAddr;
 use std::sync::Arc;
 
 use crate::client_identity::ClientIdentity;
-use crate::login::{Login, Slow};
+use crate::login::{Login, PasswordCheck};
 use crate::program::Connection;
 use crate::rights::{Rights, Rule};
 use crate::sasl::external;
@@ -80,8 +80,13 @@ impl Access {
 
     /// Checks a name and password (AUTHINFO PASS, SASL PLAIN). Users of the file are checked against the file only; the program checks all
     /// others.
-    pub fn check_password(&self, user: &[u8], password: &[u8], connection: &Connection) -> Slow {
-        Slow::password(&self.login, user, password, connection)
+    pub fn check_password(
+        &self,
+        user: &[u8],
+        password: &[u8],
+        connection: &Connection,
+    ) -> PasswordCheck {
+        PasswordCheck::password(&self.login, user, password, connection)
     }
 }
 
@@ -89,7 +94,7 @@ impl Access {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Mismatch {
     /// Its address is in none of the entry's networks.
-    Elsewhere,
+    OtherAddress,
     /// It does not use TLS.
     WithoutTls,
     /// It has another certificate, or none.
@@ -97,18 +102,18 @@ pub enum Mismatch {
     /// It has not logged in.
     NotLoggedIn,
     /// It has logged in as another user.
-    SomebodyElse,
+    OtherUser,
 }
 
 /// The rest of a sentence whose subject is the client.
 impl fmt::Display for Mismatch {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Mismatch::Elsewhere => "comes from elsewhere",
-            Mismatch::WithoutTls => "comes without TLS",
-            Mismatch::Certificate => "has not shown such a certificate",
+            Mismatch::OtherAddress => "has another address",
+            Mismatch::WithoutTls => "does not use TLS",
+            Mismatch::Certificate => "has no such certificate",
             Mismatch::NotLoggedIn => "has not logged in",
-            Mismatch::SomebodyElse => "is somebody else",
+            Mismatch::OtherUser => "is logged in as another user",
         })
     }
 }
@@ -117,7 +122,7 @@ impl fmt::Display for Mismatch {
 fn mismatch(entry: &Entry, client: &ClientIdentity<'_>) -> Option<Mismatch> {
     let is_certified = |one: &[u8; 32]| entry.certificates.contains(one);
     if !is_from(entry, client.address) {
-        return Some(Mismatch::Elsewhere);
+        return Some(Mismatch::OtherAddress);
     }
     if entry.tls && !client.is_secure {
         return Some(Mismatch::WithoutTls);
@@ -131,7 +136,7 @@ fn mismatch(entry: &Entry, client: &ClientIdentity<'_>) -> Option<Mismatch> {
         Some(user) => {
             let mut users = entry.users.iter();
             let is_meant = users.any(|known| known == "*" || known == user);
-            (!is_meant).then_some(Mismatch::SomebodyElse)
+            (!is_meant).then_some(Mismatch::OtherUser)
         }
     }
 }

@@ -6,21 +6,21 @@
 /// # Errors
 /// The problem, as the rest of a sentence that begins with the text.
 pub fn fingerprint(text: &str) -> Result<[u8; 32], String> {
-    let told = || "is not a fingerprint: write \"sha256:\" and 64 hexadecimal digits".to_owned();
-    let digits = text.strip_prefix("sha256:").ok_or_else(told)?;
+    let error = || "is not a fingerprint: write \"sha256:\" and 64 hexadecimal digits".to_owned();
+    let digits = text.strip_prefix("sha256:").ok_or_else(error)?;
     let digits: Vec<u8> = digits
         .bytes()
         .filter(|byte| *byte != b':')
         .map(|byte| char::from(byte).to_digit(16).map(|digit| digit as u8))
         .collect::<Option<_>>()
-        .ok_or_else(told)?;
+        .ok_or_else(error)?;
     let bytes: Vec<u8> = digits
         .chunks(2)
         .map(|pair| pair.iter().fold(0, |byte, digit| byte << 4 | digit))
         .collect();
     match digits.len() {
-        64 => bytes.try_into().map_err(|_| told()),
-        _ => Err(told()),
+        64 => bytes.try_into().map_err(|_| error()),
+        _ => Err(error()),
     }
 }
 

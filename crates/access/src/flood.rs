@@ -37,11 +37,11 @@ enum Key {
 /// The recent posts of all posters.
 #[derive(Debug, Default)]
 pub struct PostFloods {
-    seen: HashMap<Key, Seen>,
+    posters: HashMap<Key, PostHistory>,
 }
 
 #[derive(Debug)]
-struct Seen {
+struct PostHistory {
     /// Start of the minute of `count` posts.
     since: Instant,
     count: u32,
@@ -68,28 +68,31 @@ impl PostFloods {
         now: Instant,
     ) -> Result<(), Duration> {
         let key = key(poster);
-        if self.seen.len() >= POSTERS_MAX && !self.seen.contains_key(&key) {
+        if self.posters.len() >= POSTERS_MAX && !self.posters.contains_key(&key) {
             self.forget(now);
         }
-        let seen = self.seen.entry(key).or_insert_with(|| Seen::new(now));
-        seen.post(per_minute_max, now)
+        let posters = self
+            .posters
+            .entry(key)
+            .or_insert_with(|| PostHistory::new(now));
+        posters.post(per_minute_max, now)
     }
 
     /// Evicts posters whose state has expired, or else the one that may post soonest.
     fn forget(&mut self, now: Instant) {
-        self.seen.retain(|_, seen| !seen.is_over(now));
-        if self.seen.len() >= POSTERS_MAX {
-            let soonest = self.seen.iter().min_by_key(|(_, seen)| seen.next);
+        self.posters.retain(|_, posters| !posters.is_over(now));
+        if self.posters.len() >= POSTERS_MAX {
+            let soonest = self.posters.iter().min_by_key(|(_, posters)| posters.next);
             if let Some(key) = soonest.map(|(key, _)| key.clone()) {
-                self.seen.remove(&key);
+                self.posters.remove(&key);
             }
         }
     }
 }
 
-impl Seen {
-    fn new(now: Instant) -> Seen {
-        Seen {
+impl PostHistory {
+    fn new(now: Instant) -> PostHistory {
+        PostHistory {
             since: now,
             count: 0,
             wait: Duration::ZERO,
@@ -104,7 +107,7 @@ impl Seen {
     fn post(&mut self, per_minute_max: u32, now: Instant) -> Result<(), Duration> {
         let is_new_minute = now.saturating_duration_since(self.since) >= WINDOW;
         if self.is_over(now) || (self.wait.is_zero() && is_new_minute) {
-            *self = Seen::new(now);
+            *self = PostHistory::new(now);
         }
         if now < self.next {
             return Err(self.next.saturating_duration_since(now));

@@ -1,9 +1,8 @@
 //! Access rules: the `[[access]]` tables, users and their passwords, SASL, programs that check passwords, rate limits.
 //!
-//! No sockets and no threads. Slow checks (a password's hash, a program) are returned as a [`Slow`] job for a thread of the caller.
+//! No sockets and no threads. Slow checks (a password's hash, a program) are returned as a [`PasswordCheck`] job for a thread of the caller.
 
 mod allowed;
-mod chance;
 mod client_identity;
 mod error;
 mod fingerprint;
@@ -14,6 +13,7 @@ mod outcome;
 pub mod password;
 mod prepared;
 pub mod program;
+mod random;
 pub mod rate_limit;
 mod rights;
 pub mod sasl;
@@ -25,7 +25,7 @@ pub use client_identity::ClientIdentity;
 pub use error::Error;
 pub use fingerprint::{fingerprint, fingerprint_text};
 pub use flood::{PostFloods, Poster};
-pub use login::{Login, Slow};
+pub use login::{Login, PasswordCheck};
 pub use network::{Network, counted};
 pub use outcome::Outcome;
 pub use prepared::prepared;

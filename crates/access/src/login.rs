@@ -30,7 +30,7 @@ impl Login {
 }
 
 /// A slow check of a password, to be run on a thread that may block.
-pub struct Slow {
+pub struct PasswordCheck {
     users: UsersFile,
     program: Option<Authenticator>,
     connection: Connection,
@@ -39,23 +39,23 @@ pub struct Slow {
 }
 
 /// Omits the password, which must not reach a log.
-impl fmt::Debug for Slow {
+impl fmt::Debug for PasswordCheck {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let name = shown(&self.name);
-        f.debug_struct("Slow")
+        f.debug_struct("PasswordCheck")
             .field("name", &name)
             .finish_non_exhaustive()
     }
 }
 
-impl Slow {
+impl PasswordCheck {
     pub(crate) fn password(
         login: &Login,
         name: &[u8],
         password: &[u8],
         connection: &Connection,
-    ) -> Slow {
-        Slow {
+    ) -> PasswordCheck {
+        PasswordCheck {
             users: login.users.clone(),
             program: login.program.clone(),
             connection: connection.clone(),
@@ -72,21 +72,23 @@ impl Slow {
         };
         let name = str::from_utf8(&self.name).ok();
         let name = name.filter(|name| check_name(name).is_ok());
-        let is_fit = self.password.len() <= PASSWORD_BYTES_MAX;
+        let is_short_enough = self.password.len() <= PASSWORD_BYTES_MAX;
         let user = name.and_then(|name| users.named(name));
         // A name that SASLprep rejects belongs to no user (RFC 4643, 2.4.2).
         let name = name.and_then(|name| new_name(name).ok());
-        if let (Some(program), Some(name), None, true) = (&self.program, &name, user, is_fit) {
+        if let (Some(program), Some(name), None, true) =
+            (&self.program, &name, user, is_short_enough)
+        {
             return program.check(name, &self.password, &self.connection);
         }
         let hash = user.and_then(|user| user.password.clone());
         let is_known = hash.is_some();
         // An unknown user takes as long as a known one.
-        let hash = hash.unwrap_or_else(Hash::nobody);
-        let password: &[u8] = if is_fit { &self.password } else { b"" };
+        let hash = hash.unwrap_or_else(Hash::no_user);
+        let password: &[u8] = if is_short_enough { &self.password } else { b"" };
         match (is_of(&hash, password), user) {
             (None, _) => Outcome::Failed("no memory to check a password".to_owned()),
-            (Some(true), Some(user)) if is_known && is_fit => Outcome::LoggedIn {
+            (Some(true), Some(user)) if is_known && is_short_enough => Outcome::LoggedIn {
                 user: user.name.clone(),
                 data: None,
             },

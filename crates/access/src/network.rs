@@ -35,7 +35,7 @@ impl Network {
             None => (text, None),
         };
         let address: IpAddr = address.parse().map_err(|_| {
-            "is no network: write \"192.0.2.0/24\", \"2001:db8::/32\", one address, or \"local\""
+            "is not a network: write \"192.0.2.0/24\", \"2001:db8::/32\", one address, or \"local\""
                 .to_owned()
         })?;
         let most = if address.is_ipv4() { 32 } else { 128 };
@@ -45,12 +45,12 @@ impl Network {
                 .parse()
                 .ok()
                 .filter(|bits| *bits <= most)
-                .ok_or_else(|| format!("has no number of bits from 0 to {most} after the `/'"))?,
+                .ok_or_else(|| format!("needs a number of bits from 0 to {most} after the `/'"))?,
         };
         let network = first_bits(address, bits);
         if network != address {
             return Err(format!(
-                "has bits behind the first {bits}; the network is {network}/{bits}"
+                "has bits after the first {bits}; the network is {network}/{bits}"
             ));
         }
         Ok(
@@ -165,15 +165,15 @@ mod tests {
 
     #[test]
     fn invalid_networks_are_reported() {
-        for (text, told) in [
-            ("news.example.org", "is no network"),
-            ("", "is no network"),
-            ("192.0.2.0/33", "no number of bits from 0 to 32"),
-            ("192.0.2.0/", "no number of bits"),
+        for (text, error) in [
+            ("news.example.org", "is not a network"),
+            ("", "is not a network"),
+            ("192.0.2.0/33", "needs a number of bits from 0 to 32"),
+            ("192.0.2.0/", "needs a number of bits"),
             ("2001:db8::/129", "from 0 to 128"),
             ("192.0.2.1/24", "the network is 192.0.2.0/24"),
         ] {
-            assert!(Network::parse(text).unwrap_err().contains(told), "{text}");
+            assert!(Network::parse(text).unwrap_err().contains(error), "{text}");
         }
     }
 

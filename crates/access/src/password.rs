@@ -7,9 +7,9 @@ use argon2::{Algorithm, Argon2, Block, Params, Version};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD_NO_PAD;
 
-use crate::chance::random;
 use crate::error::Error;
 use crate::prepared::prepared;
+use crate::random::random;
 
 /// Memory of one check, KiB: OWASP's recommendation for two passes.
 pub const MEMORY_KIB: u32 = 19 * 1024;
@@ -38,7 +38,7 @@ pub const PASSWORD_BYTES_MAX: usize = 1024;
 const ROOM_KIB: usize = 33 << 10;
 
 /// The salt of a hash that matches no password.
-const NOBODY: &[u8] = b"nobody has this salt";
+const NO_USER_SALT: &[u8] = b"nobody has this salt";
 
 /// The stored hash of a password.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -59,7 +59,7 @@ impl Hash {
         let salt: [u8; SALT_BYTES] = random().map_err(Error::Chance)?;
         let mut made = Hash {
             salt: salt.to_vec(),
-            ..Hash::nobody()
+            ..Hash::no_user()
         };
         made.hash = made.compute(password).ok_or_else(|| {
             Error::Unfit("there is no memory for the hash of the password".into())
@@ -68,12 +68,12 @@ impl Hash {
     }
 
     /// A hash that takes as long to check as a usual one and matches no password.
-    pub(crate) fn nobody() -> Hash {
+    pub(crate) fn no_user() -> Hash {
         Hash {
             memory_kib: MEMORY_KIB,
             passes: PASSES,
             lanes: LANES,
-            salt: NOBODY.to_vec(),
+            salt: NO_USER_SALT.to_vec(),
             hash: vec![0; HASH_BYTES],
         }
     }
@@ -103,12 +103,13 @@ impl Hash {
     /// # Errors
     /// The problem, as the rest of a sentence that begins with the field's name.
     pub fn parse(text: &str) -> Result<Hash, String> {
-        let told = || "is no hash of argon2id ($argon2id$v=19$m=..,t=..,p=..$salt$hash)".to_owned();
-        let rest = text.strip_prefix("$argon2id$v=19$").ok_or_else(told)?;
+        let error =
+            || "is not a hash of argon2id ($argon2id$v=19$m=..,t=..,p=..$salt$hash)".to_owned();
+        let rest = text.strip_prefix("$argon2id$v=19$").ok_or_else(error)?;
         let mut parts = rest.split('$');
         let (costs, salt, hash) = match (parts.next(), parts.next(), parts.next(), parts.next()) {
             (Some(costs), Some(salt), Some(hash), None) => (costs, salt, hash),
-            _ => return Err(told()),
+            _ => return Err(error()),
         };
         let mut costs = costs.split(',');
         let mut cost = |name: &str| {
@@ -117,9 +118,9 @@ impl Hash {
         };
         let (memory_kib, passes, lanes) = match (cost("m"), cost("t"), cost("p"), costs.next()) {
             (Some(memory), Some(passes), Some(lanes), None) => (memory, passes, lanes),
-            _ => return Err(told()),
+            _ => return Err(error()),
         };
-        let bytes = |text: &str| STANDARD_NO_PAD.decode(text).map_err(|_| told());
+        let bytes = |text: &str| STANDARD_NO_PAD.decode(text).map_err(|_| error());
         let (salt, hash) = (bytes(salt)?, bytes(hash)?);
         // Argon2 needs 8 blocks a lane, and salts of 8 bytes.
         let is_sound = (1..=LANES_MAX).contains(&lanes)
@@ -136,7 +137,7 @@ impl Hash {
                 hash,
             }),
             false => Err(format!(
-                "asks for too much or too little (at most m={MEMORY_KIB_MAX}, t={PASSES_MAX}, p={LANES_MAX}; salt and hash of at most {HASH_BYTES_MAX} bytes)"
+                "has parameters outside of the limits (at most m={MEMORY_KIB_MAX}, t={PASSES_MAX}, p={LANES_MAX}; salt and hash of at most {HASH_BYTES_MAX} bytes)"
             )),
         }
     }
@@ -162,15 +163,15 @@ impl fmt::Display for Hash {
 /// # Errors
 /// The password is invalid.
 pub fn check_password(password: &[u8]) -> Result<Cow<'_, str>, Error> {
-    let told = |what: String| Err(Error::Unfit(what));
+    let error = |what: String| Err(Error::Unfit(what));
     let Ok(text) = str::from_utf8(password) else {
-        return told("the password is not UTF-8".to_owned());
+        return error("the password is not UTF-8".to_owned());
     };
     if text.chars().any(char::is_control) {
-        return told("the password holds a control character".to_owned());
+        return error("the password has a control character".to_owned());
     }
     let too_long = || {
-        told(format!(
+        error(format!(
             "the password is longer than {PASSWORD_BYTES_MAX} bytes"
         ))
     };
@@ -178,8 +179,8 @@ pub fn check_password(password: &[u8]) -> Result<Cow<'_, str>, Error> {
         return too_long();
     }
     match prepared(text) {
-        Err(what) => told(format!("the password {what}")),
-        Ok(text) if text.is_empty() => told("the password is empty".to_owned()),
+        Err(what) => error(format!("the password {what}")),
+        Ok(text) if text.is_empty() => error("the password is empty".to_owned()),
         Ok(text) if text.len() > PASSWORD_BYTES_MAX => too_long(),
         Ok(text) => Ok(text),
     }

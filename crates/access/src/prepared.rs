@@ -45,8 +45,8 @@ mod tests {
         assert_eq!(of("\u{aa}").as_deref(), Ok("a"));
         assert_eq!(of("\u{2168}").as_deref(), Ok("IX"));
         assert!(of("\u{627}\u{31}").is_err());
-        let told = of("\u{7}").unwrap_err();
-        assert!(told.ends_with("prohibited character `\\u{7}`"), "{told}");
+        let error = of("\u{7}").unwrap_err();
+        assert!(error.ends_with("prohibited character `\\u{7}`"), "{error}");
         assert_eq!(of("gru\u{308}\u{df}e").as_deref(), Ok("gr\u{fc}\u{df}e"));
     }
 

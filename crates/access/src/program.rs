@@ -27,7 +27,7 @@ pub const PROGRAM_SECONDS_MAX: u64 = 30;
 pub const ANSWER_BYTES_MAX: usize = 16 << 10;
 
 /// Characters of standard error that are logged.
-const COMPLAINT_CHARS_SHOWN: usize = 200;
+const STDERR_CHARS_SHOWN: usize = 200;
 
 /// A program that checks names and passwords.
 #[derive(Debug, Clone)]
@@ -80,9 +80,9 @@ impl Connection {
 
 /// The output and exit status of a program.
 #[derive(Debug)]
-struct Said {
-    answer: Vec<u8>,
-    complaint: Vec<u8>,
+struct ProgramResult {
+    stdout: Vec<u8>,
+    stderr: Vec<u8>,
     /// `Err` with the reason, if it was killed.
     end: Result<ExitStatus, String>,
 }
@@ -101,7 +101,7 @@ impl Authenticator {
     pub fn check(&self, name: &str, password: &[u8], connection: &Connection) -> Outcome {
         // A control character could inject a line.
         if check_name(name).is_err() || password.iter().any(|byte| b"\r\n\0".contains(byte)) {
-            return Outcome::Refused("name or password hold control characters".to_owned());
+            return Outcome::Refused("the name or password has a control character".to_owned());
         }
         let mut input = connection.lines().into_bytes();
         input.extend_from_slice(format!("ClientAuthname: {name}\r\nClientPassword: ").as_bytes());
@@ -109,12 +109,12 @@ impl Authenticator {
         input.extend_from_slice(b"\r\n.\r\n");
         let program = String::from_utf8_lossy(self.line.program()).into_owned();
         match self.run(&input) {
-            Ok(said) => said.outcome(&program),
+            Ok(result) => result.outcome(&program),
             Err(error) => Outcome::Failed(format!("{program}: {error}")),
         }
     }
 
-    fn run(&self, input: &[u8]) -> std::io::Result<Said> {
+    fn run(&self, input: &[u8]) -> std::io::Result<ProgramResult> {
         let word = |word: &[u8]| std::ffi::OsStr::from_bytes(word).to_owned();
         let mut child = Running {
             is_waited_for: false,
@@ -131,12 +131,12 @@ impl Authenticator {
         if let Some(mut stdin) = child.child.stdin.take() {
             let _ = stdin.write_all(input);
         }
-        let mut answer = Heard::new(child.child.stdout.take().map(OwnedFd::from))?;
-        let mut complaint = Heard::new(child.child.stderr.take().map(OwnedFd::from))?;
-        let end = child.wait(self.time_max, &mut answer, &mut complaint)?;
-        Ok(Said {
-            answer: answer.bytes,
-            complaint: complaint.bytes,
+        let mut stdout = OutputPipe::new(child.child.stdout.take().map(OwnedFd::from))?;
+        let mut stderr = OutputPipe::new(child.child.stderr.take().map(OwnedFd::from))?;
+        let end = child.wait(self.time_max, &mut stdout, &mut stderr)?;
+        Ok(ProgramResult {
+            stdout: stdout.bytes,
+            stderr: stderr.bytes,
             end,
         })
     }
@@ -174,8 +174,8 @@ impl Running {
     fn wait(
         &mut self,
         time_max: Duration,
-        answer: &mut Heard,
-        complaint: &mut Heard,
+        stdout: &mut OutputPipe,
+        stderr: &mut OutputPipe,
     ) -> std::io::Result<Result<ExitStatus, String>> {
         let pid = self.pid().ok_or(ErrorKind::NotFound)?;
         let ended = pidfd_open(pid, PidfdFlags::empty())?;
@@ -183,19 +183,23 @@ impl Running {
         loop {
             let left = until.saturating_duration_since(Instant::now());
             if left.is_zero() {
-                let told = format!("took more than {} seconds", time_max.as_secs());
-                return Ok(Err(told));
+                let reason = format!("took more than {} seconds", time_max.as_secs());
+                return Ok(Err(reason));
             }
             let mut waited = vec![PollFd::new(&ended, PollFlags::IN)];
-            waited.extend([&*answer, &*complaint].into_iter().filter_map(Heard::poll));
+            waited.extend(
+                [&*stdout, &*stderr]
+                    .into_iter()
+                    .filter_map(OutputPipe::poll),
+            );
             let limit = Timespec::try_from(left).map_err(|_| ErrorKind::InvalidInput)?;
             match poll(&mut waited, Some(&limit)) {
                 Err(rustix::io::Errno::INTR) => continue,
                 other => other?,
             };
             let is_over = waited.first().is_some_and(|end| !end.revents().is_empty());
-            if !answer.listen()? || !complaint.listen()? {
-                return Ok(Err(format!("said more than {ANSWER_BYTES_MAX} bytes")));
+            if !stdout.read_available()? || !stderr.read_available()? {
+                return Ok(Err(format!("wrote more than {ANSWER_BYTES_MAX} bytes")));
             }
             if is_over {
                 // Kills remaining children while the process id is still valid.
@@ -208,17 +212,17 @@ impl Running {
 }
 
 /// One output of a program.
-struct Heard {
+struct OutputPipe {
     pipe: Option<std::fs::File>,
     bytes: Vec<u8>,
 }
 
-impl Heard {
-    fn new(pipe: Option<OwnedFd>) -> std::io::Result<Heard> {
+impl OutputPipe {
+    fn new(pipe: Option<OwnedFd>) -> std::io::Result<OutputPipe> {
         if let Some(pipe) = &pipe {
             fcntl_setfl(pipe, OFlags::NONBLOCK)?;
         }
-        Ok(Heard {
+        Ok(OutputPipe {
             pipe: pipe.map(Into::into),
             bytes: Vec::new(),
         })
@@ -230,7 +234,7 @@ impl Heard {
     }
 
     /// Reads the available output. Returns false above the limit.
-    fn listen(&mut self) -> std::io::Result<bool> {
+    fn read_available(&mut self) -> std::io::Result<bool> {
         let mut buffer = [0; 4096];
         while let Some(pipe) = &mut self.pipe {
             match pipe.read(&mut buffer) {
@@ -251,19 +255,19 @@ impl Heard {
     }
 }
 
-impl Said {
+impl ProgramResult {
     fn outcome(&self, program: &str) -> Outcome {
-        let complaint = self.complaint_shown();
+        let stderr = self.stderr_line();
         let refused = |what: String| {
-            let what = match complaint.is_empty() {
+            let what = match stderr.is_empty() {
                 true => what,
-                false => format!("program error: {complaint}"),
+                false => format!("program error: {stderr}"),
             };
             Outcome::Refused(format!("{program}: {what}"))
         };
         let status = match &self.end {
             Ok(status) => status,
-            Err(killed) => return Outcome::Failed(format!("{program} {killed}, and was killed")),
+            Err(killed) => return Outcome::Failed(format!("{program} {killed} and was killed")),
         };
         if let Some(signal) = status.signal() {
             return refused(format!("program caught signal {signal}"));
@@ -272,24 +276,24 @@ impl Said {
             let code = status.code().unwrap_or_default();
             return refused(format!("program exited with status {code}"));
         }
-        let lines = self.answer.split(|byte| *byte == b'\n');
+        let lines = self.stdout.split(|byte| *byte == b'\n');
         let mut users = lines.filter_map(|line| line.strip_prefix(b"User:"));
         let user = users.next().map(<[u8]>::trim_ascii);
         match user.map(str::from_utf8) {
-            None => refused("program said no User:".to_owned()),
+            None => refused("program wrote no User:".to_owned()),
             Some(Ok(user)) if check_name(user).is_ok() => Outcome::LoggedIn {
                 user: user.to_owned(),
                 data: None,
             },
-            Some(_) => refused("program said a User: that is no name".to_owned()),
+            Some(_) => refused("program wrote an invalid name after User:".to_owned()),
         }
     }
 
     /// The first line of standard error.
-    fn complaint_shown(&self) -> String {
-        let text = String::from_utf8_lossy(&self.complaint);
+    fn stderr_line(&self) -> String {
+        let text = String::from_utf8_lossy(&self.stderr);
         let line = text.trim().lines().next().unwrap_or_default().to_owned();
         let plain = line.chars().filter(|c| !c.is_control());
-        plain.take(COMPLAINT_CHARS_SHOWN).collect()
+        plain.take(STDERR_CHARS_SHOWN).collect()
     }
 }

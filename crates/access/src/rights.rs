@@ -150,12 +150,12 @@ impl Rights {
         destinations.iter().any(fits) && !destinations.iter().any(is_poisoned)
     }
 
-    /// Whether he may post with Approved.
+    /// Whether the client may post with Approved.
     pub fn may_approve(&self) -> bool {
         self.rule.entry.approve
     }
 
-    /// Whether something is not switched off for him.
+    /// Whether a feature is enabled for the client.
     pub fn has(&self, feature: Feature) -> bool {
         !self.rule.entry.without.contains(&feature)
     }

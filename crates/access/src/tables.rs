@@ -1,80 +1,79 @@
-//! The `[[access]]` tables of `broadsheet.toml`, which crate `settings` reads: readers, posters and peers in one list, and the first
-//! entry that fits a client counts.
+//! The `[[access]]` tables of `broadsheet.toml`, which crate `settings` reads: readers, posters and peers in one list. The first
+//! entry that matches a client applies.
 
 use groups::nearest;
 use groups::place::Place;
 
 use crate::network::Network;
 
-/// Entries of the file; more are a fault.
+/// Maximum number of entries; more are an error.
 pub const ENTRIES_MAX: usize = 1000;
-/// Networks, users or certificates of one entry; more are a fault.
+/// Maximum number of networks, users or certificates of an entry; more are an error.
 pub const LIST_MAX: usize = 1000;
 
-/// What `broadsheet.toml` says of clients.
+/// The settings of `broadsheet.toml` for clients.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Tables {
-    /// In the order of the file. None at all: who comes from this machine may read, post and send everything,
-    /// nobody else anything.
+    /// The entries, in the order of the file. Without any, clients on this machine may read, post and send everything, and others
+    /// nothing.
     pub entries: Vec<Entry>,
 }
 
-/// One `[[access]]`: whom it fits, and what they may do.
+/// One `[[access]]` table: the clients that it matches, and their permissions.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Entry {
-    /// Where it is written; `None` for what is in force without any.
+    /// Its place in the file; `None` for the default entry.
     pub place: Option<Place>,
-    /// What it is called in logs and metrics; of a peer, the site's name.
+    /// Its name in logs and metrics; for a peer, the site's name.
     pub name: String,
-    /// Where they come from; none: from anywhere.
+    /// The networks of the clients; empty for any.
     pub from: Vec<Network>,
-    /// Users that the entry fits; `*` fits every logged-in user, an empty list fits clients without a login too. A certificate in the
-    /// same entry is not a login.
+    /// The users that it matches; `*` matches every logged-in user, an empty list matches clients without a login too. A certificate in
+    /// the same entry is not a login.
     pub users: Vec<String>,
-    /// SHA-256 of their certificates; none: they need none.
+    /// SHA-256 of the required certificates; empty if none is required.
     pub certificates: Vec<[u8; 32]>,
-    /// Only over TLS.
+    /// TLS is required.
     pub tls: bool,
-    /// A wildmat of the groups they may read; empty: none.
+    /// Wildmat of the readable groups; empty for none.
     pub read: String,
-    /// A wildmat, with poison, of the groups they may post to; empty: none.
+    /// Wildmat, with poison, of the groups for posting; empty for none.
     pub post: String,
-    /// A wildmat, with poison, of the groups whose articles are taken from them as a peer; empty: none.
+    /// Wildmat, with poison, of the groups whose articles are accepted from the peer; empty for none.
     pub send: String,
-    /// May post with Approved.
+    /// Permits posts with Approved.
     pub approve: bool,
-    /// What is switched off for them.
+    /// The disabled features.
     pub without: Vec<Feature>,
-    /// How much of all that.
+    /// The limits.
     pub limits: Limits,
 }
 
-/// How much clients of one entry may do. `None`: no limit but those of the server.
+/// The limits for clients of an entry. `None` means only the limits of the server.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Limits {
-    /// Bytes of an article that is posted or sent.
+    /// Largest article that is posted or sent, bytes.
     pub size_max: Option<u64>,
-    /// Connections of the entry at a time.
+    /// Maximum number of simultaneous connections of the entry.
     pub connections_max: Option<u32>,
-    /// Connections from one address at a time.
+    /// Maximum number of simultaneous connections from one address.
     pub connections_per_address_max: Option<u32>,
-    /// Posts a minute of one user, or of one address where nobody has logged in; more are put off
-    /// ([`crate::PostFloods`]).
+    /// Posts a minute of one user, or of one address without login; more are delayed ([`crate::PostFloods`]).
     pub posts_per_minute_max: Option<u32>,
-    /// Articles a minute that a peer sends on a connection.
+    /// Articles a minute from a peer on one connection.
     pub articles_per_minute_max: Option<u32>,
-    /// Bytes a second that go out on one connection.
+    /// Bytes a second sent on one connection.
     pub bytes_per_second_max: Option<u64>,
 }
 
-/// What can be switched off.
+/// The features that can be disabled.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Feature {
-    /// NEWNEWS, which costs much.
+    /// NEWNEWS, which is expensive.
     NewNews,
     /// HDR and XHDR.
     Hdr,
-    /// XPAT, which costs much.
+    /// XPAT, which is expensive.
     XPat,
     /// COMPRESS (RFC 8054).
     Compress,
@@ -82,16 +81,16 @@ pub enum Feature {
     Streaming,
     /// OVER and XOVER.
     Over,
-    /// AUTHINFO: nobody logs in (RFC 4643).
+    /// AUTHINFO, so that no client can log in (RFC 4643).
     AuthInfo,
-    /// AUTHINFO SASL; AUTHINFO USER stays.
+    /// AUTHINFO SASL; AUTHINFO USER stays enabled.
     Sasl,
-    /// STARTTLS (RFC 4642); TLS from the first byte on stays.
+    /// STARTTLS (RFC 4642); connections that start with TLS stay enabled.
     StartTls,
 }
 
 impl Feature {
-    /// Each with its word in the file.
+    /// All features with their names in the file.
     pub const ALL: &[(&str, Feature)] = &[
         ("newnews", Feature::NewNews),
         ("hdr", Feature::Hdr),
@@ -104,10 +103,10 @@ impl Feature {
         ("starttls", Feature::StartTls),
     ];
 
-    /// The one a word means, in any case of its letters.
+    /// Parses a name, in any case.
     ///
     /// # Errors
-    /// What is wrong, as the rest of a sentence that begins with the word.
+    /// The problem, as the rest of a sentence that begins with the word.
     pub fn parse(word: &str) -> Result<Feature, String> {
         let known = || Feature::ALL.iter().map(|(word, _)| *word);
         let found = Feature::ALL
@@ -116,17 +115,14 @@ impl Feature {
         found.map(|(_, feature)| *feature).ok_or_else(|| {
             let all: Vec<&str> = known().collect();
             let hint = nearest::hint(&word.to_ascii_lowercase(), "", known());
-            format!(
-                "cannot be switched off; these can: {}{hint}",
-                all.join(", ")
-            )
+            format!("cannot be disabled; these can: {}{hint}", all.join(", "))
         })
     }
 
-    /// Words with commas between them; none where there are none.
+    /// Parses names separated by commas; an empty text has none.
     ///
     /// # Errors
-    /// Which word is wrong, and why, as the rest of a sentence that begins with the key.
+    /// The invalid word and the problem, as the rest of a sentence that begins with the key.
     pub fn parse_list(text: &str) -> Result<Vec<Feature>, String> {
         let words = text.split(',').map(str::trim);
         let words = words.filter(|word| !word.is_empty());
@@ -135,7 +131,7 @@ impl Feature {
             .collect()
     }
 
-    /// The capability by which clients know it (RFC 3977, 5.2).
+    /// Its capability label (RFC 3977, 5.2).
     pub fn capability(self) -> String {
         let mut all = Feature::ALL.iter();
         let found = all.find(|(_, feature)| *feature == self);
@@ -144,7 +140,7 @@ impl Feature {
 }
 
 impl Tables {
-    /// What is in force where the file has no entry: this machine's own people read and post, and programs of it may feed us, as with INN.
+    /// The default entry: clients on this machine may read and post, and its programs may send articles, as with INN.
     pub(crate) fn without_any() -> Entry {
         Entry {
             name: "local".to_owned(),

@@ -137,14 +137,14 @@ impl User {
 /// The problem, as the rest of a sentence that begins with the name.
 pub fn check_name(name: &str) -> Result<(), String> {
     if name.is_empty() || matches!(name, "*" | "-") || name.starts_with('#') {
-        return Err("is no name for a user".to_owned());
+        return Err("is not a valid user name".to_owned());
     }
     if name.len() > NAME_BYTES_MAX {
         return Err(format!("is longer than {NAME_BYTES_MAX} bytes"));
     }
     let is_unfit = |c: &char| c.is_control() || c.is_whitespace() || *c == ':';
     match name.chars().find(is_unfit) {
-        Some(c) => Err(format!("holds {c:?}, which a user's name may not")),
+        Some(c) => Err(format!("has {c:?}, which is not allowed in a user name")),
         None => Ok(()),
     }
 }
@@ -406,12 +406,12 @@ fn read(path: &Path) -> Result<(Option<Identity>, Users), Error> {
 #[derive(Debug, Clone)]
 pub struct UsersFile {
     path: Option<PathBuf>,
-    read: Arc<Mutex<Option<Seen>>>,
+    read: Arc<Mutex<Option<LoadedUsers>>>,
 }
 
 /// The users of one version of the file, or of a missing file.
 #[derive(Debug)]
-struct Seen {
+struct LoadedUsers {
     identity: Option<Identity>,
     users: Arc<Users>,
 }
@@ -452,7 +452,7 @@ impl UsersFile {
         }
         let (identity, users) = read(path)?;
         let users = Arc::new(users);
-        *held = Some(Seen {
+        *held = Some(LoadedUsers {
             identity,
             users: Arc::clone(&users),
         });

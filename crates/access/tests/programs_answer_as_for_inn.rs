@@ -80,7 +80,7 @@ fn one_line_user_and_status_0_are_a_yes() {
 #[test]
 fn anything_else_is_a_no_with_its_reason() {
     for (script, told) in [
-        ("true", "program said no User:"),
+        ("true", "program wrote no User:"),
         ("exit 1", "program exited with status 1"),
         ("echo User:tester; exit 3", "program exited with status 3"),
         (
@@ -88,13 +88,16 @@ fn anything_else_is_a_no_with_its_reason() {
             "program error: not now",
         ),
         ("kill -HUP $$", "program caught signal 1"),
-        ("echo User:", "program said a User: that is no name"),
-        ("echo 'User:a b'", "program said a User: that is no name"),
+        ("echo User:", "program wrote an invalid name after User:"),
+        (
+            "echo 'User:a b'",
+            "program wrote an invalid name after User:",
+        ),
         (
             "printf 'User:a\\000b\\n'",
-            "program said a User: that is no name",
+            "program wrote an invalid name after User:",
         ),
-        ("echo ' User:tester'", "program said no User:"),
+        ("echo ' User:tester'", "program wrote no User:"),
     ] {
         let why = why(ask(script));
         assert!(
@@ -133,7 +136,7 @@ fn one_that_takes_too_long_or_says_too_much_is_killed_with_its_children() {
         panic!("{outcome:?}");
     };
     assert!(
-        why.contains(&format!("said more than {ANSWER_BYTES_MAX} bytes")),
+        why.contains(&format!("wrote more than {ANSWER_BYTES_MAX} bytes")),
         "{why}"
     );
     assert!(begin.elapsed() < Duration::from_secs(20));

@@ -96,20 +96,20 @@ fn a_line_that_is_none_is_named() {
         ("anna - -", "four fields"),
         ("anna - - - -", "four fields"),
         ("anna  - -", "four fields"),
-        ("a:b - - -", "the name holds ':'"),
-        ("* - - -", "the name is no name"),
-        ("anna secret - -", "the password is no hash of argon2id"),
+        ("a:b - - -", "the name has ':'"),
+        ("* - - -", "the name is not a valid user name"),
+        ("anna secret - -", "the password is not a hash of argon2id"),
         (
             "anna $argon2i$v=19$m=32,t=1,p=1$c29tZXNhbHQ$AAAAAAAAAAAAAAAAAAAAAA - -",
-            "no hash of argon2id",
+            "not a hash of argon2id",
         ),
         (
             "anna $argon2id$v=19$m=4294967295,t=1,p=1$c29tZXNhbHQ$AAAAAAAAAAAAAAAAAAAAAA - -",
-            "too much",
+            "parameters outside of the limits",
         ),
         (
             "anna $argon2id$v=19$m=8,t=1,p=2$c29tZXNhbHQ$AAAAAAAAAAAAAAAAAAAAAA - -",
-            "too little",
+            "parameters outside of the limits",
         ),
         (
             "anna - SCRAM-SHA-256$1:QQ==$QQ==:QQ== -",

@@ -246,7 +246,7 @@ fn explist(text: &[u8], active: &Active) -> Result<String, String> {
 /// Who may make and remove groups: control.ctl, controlperm and the keys.
 fn control(directory: &NewsDirectory) -> Result<String, String> {
     let policy = relay::control::policy::Policy::read(directory.root());
-    let told = policy.map_err(|fault| fault.to_string())?.told()?;
+    let told = policy.map_err(|error| error.to_string())?.summary()?;
     let keyring = relay::Keyring::read(directory.root()).map_err(|fault| fault.to_string())?;
     Ok(format!(
         "{told}; {} trusted",

@@ -39,6 +39,7 @@ fixed! {
     article::parse::HEADER_BYTES_MAX, Unit::Bytes, "header that is parsed", "The rest counts as body; limits.header_bytes_max rejects such an article before.";
     article::parse::BAD_LINE_SHOWN_BYTES_MAX, Unit::Bytes, "faulty header line in a message", "The rest of the line is left out of the message.";
     article::message_id::NETWORK_BYTES_MAX, Unit::Bytes, "Message-ID on the network", "An article with a longer one cannot be requested over NNTP (RFC 3977, 3.6).";
+    relay::verified::VERIFIED_BYTES_MAX, Unit::Bytes, "expanded batch, in memory", "A larger one is expanded into a file without a name in in.coming/ until its checksum is verified.";
     relay::rnews::HELD_BYTES_MAX, Unit::Bytes, "batch from a pipe, in memory", "Of a batch from a pipe, about this much stays in memory until a commit, or until in.coming/ has it.";
     relay::incoming::name::SUFFIX_BYTES_MAX, Unit::Bytes, "suffix of a batch in in.coming/", "A file with a longer one is not treated as a batch.";
     relay::incoming::spool::SECONDS_AHEAD_MAX, Unit::Count("seconds"), "time ahead in a name in in.coming/", "The names of batches that arrive together use times up to this far ahead, 62 batches in each second; above it, spooling fails.";
@@ -72,7 +73,7 @@ fixed! {
     relay::control::events::LOG_BYTES_MAX, Unit::Bytes, "control.log", "A larger file is renamed to control.log.old, in place of the one before.";
     relay::control::events::FIELD_BYTES_MAX, Unit::Bytes, "field of control.log", "A longer one is truncated and ends in `...'.";
     feed::ihave::IDS_READ_MAX, Unit::Count("ids"), "ids read from an ihave or sendme message", "Further ids are ignored.";
-    relay::control::wanted::IDS_MAX, Unit::Count("ids"), "ids written into an ihave or sendme message", "Further ids go into the next message.";
+    relay::control::ihave::IDS_MAX, Unit::Count("ids"), "ids written into an ihave or sendme message", "Further ids go into the next message.";
     relay::incoming::tries::TRIES_MAX, Unit::Count("tries"), "failed tries of a batch in in.coming/", "A batch at which filing stopped this often moves to bad/, if other batches were filed meanwhile.";
     relay::incoming::tries::REMEMBERED_MAX, Unit::Count("batches"), "batches with failed tries", "Further batches are tried as if for the first time.";
     store::history::pending_cancels::PENDING_MAX, Unit::Count("cancels"), "cancels that wait for their article", "When there are more, the oldest are dropped.";

@@ -458,7 +458,7 @@ impl<'g> Posting<'g> {
             })?;
         std::io::copy(post, &mut file)?;
         file.sync_all()?;
-        relay::kept::sync_place(&path)?;
+        relay::bad_batches::sync_parent(&path)?;
         Ok(path)
     }
 }

@@ -64,7 +64,7 @@ fn in_coming_on_a_small_file_system() {
     let words = ["newsspool", "--dir", "news"];
     let told = program.feed(&words, &text);
     assert_eq!(told.status, 75, "{told:?}");
-    assert!(told.err.contains("keep_free keeps"), "{told:?}");
+    assert!(told.err.contains("keep_free is"), "{told:?}");
     assert!(program.files("news/in.coming").is_empty());
     // To the last byte: the file system itself says no.
     set(&program, "keep_free = \"5 MiB\"", "keep_free = 0");

@@ -49,7 +49,7 @@ fn without_tables_this_machine_reads_posts_and_feeds() {
         (0, expected.into())
     );
     assert_eq!(explain(&program, &["--from", "local"]).0, 0);
-    let expected = "local (default without [[access]]) does not match: the client comes from elsewhere\nno entry matches\n  reads: nothing\n  posts to: nothing\n  sends: nothing\n";
+    let expected = "local (default without [[access]]) does not match: the client has another address\nno entry matches\n  reads: nothing\n  posts to: nothing\n  sends: nothing\n";
     assert_eq!(
         explain(&program, &["--from", "203.0.113.9"]),
         (1, expected.into())
@@ -70,11 +70,11 @@ fn each_entry_is_told_up_to_the_one_that_fits() {
         "{told}"
     );
     assert!(
-        told.contains("does not match: the client comes from elsewhere\npeople (broadsheet.toml:"),
+        told.contains("does not match: the client has another address\npeople (broadsheet.toml:"),
         "{told}"
     );
     assert!(
-        told.contains("does not match: the client comes without TLS\n"),
+        told.contains("does not match: the client does not use TLS\n"),
         "{told}"
     );
     assert!(
@@ -143,7 +143,7 @@ fn json_says_the_same() {
     assert_eq!(status, 1);
     let told: serde_json::Value = serde_json::from_str(&told).expect(&told);
     assert!(told["fits"].is_null());
-    assert_eq!(told["passed"][1]["why"], "comes without TLS");
+    assert_eq!(told["passed"][1]["why"], "does not use TLS");
     assert_eq!(told["can_log_in"], true);
 }
 

@@ -76,7 +76,7 @@ fn a_command_that_fails_leaves_everything_and_says_why() {
         let told = program.run(&["sendbatches", "--dir", "news"]);
         assert_eq!(told.status, 1, "{told:?}");
         assert!(
-            told.err.contains("north: about 5 batches wait: `sh' did not take the batch: exit status 9; it said: line busy"),
+            told.err.contains("north: about 5 batches wait: `sh' did not take the batch: exit status 9; its standard error: line busy"),
             "{told:?}"
         );
         let log = program.read("news/batchlog");
@@ -162,7 +162,7 @@ fn batchparms_says_how_and_by_class() {
     assert_eq!(told.status, 1, "{told:?}");
     assert!(
         told.err
-            .contains("north: nothing says where batches for north go: "),
+            .contains("north: batches for north have no destination: "),
         "{told:?}"
     );
     let lines = "north n 10000 - batcher | gzip -9 | sh -c 'cat > night'\n\

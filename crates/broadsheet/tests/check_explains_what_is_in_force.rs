@@ -136,7 +136,7 @@ fn sites_of_both_files_are_told_with_their_place() {
     assert_eq!(told.status, 0, "{told:?}");
     let said = format!(
         "sys: 3 sites to feed; accepted groups: the line of ME\n    site: batch (sys:2)\n        \
-         note: nothing says where batches for site go: write a line for it, class u, in batchparms, or `via = {{ batch = ... }}' in its [[site]]\n    \
+         note: batches for site have no destination: add a line for it, class u, to batchparms, or `via = {{ batch = ... }}' to its [[site]]\n    \
          site:2: files (sys:3)\n    other: news (broadsheet.toml:{line}:8)\n"
     );
     assert!(told.out.contains(&said), "{told:?}");

@@ -52,7 +52,7 @@ fn a_group_is_added_filed_into_and_removed() {
     assert_eq!(
         group(&program, &["add", "comp.new"]).status,
         1,
-        "it is there already"
+        "the group exists already"
     );
 
     let text = batch(&[article("<1@example.com>", "comp.new,comp.test")]);

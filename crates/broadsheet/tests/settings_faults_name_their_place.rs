@@ -95,15 +95,15 @@ fn what_the_server_cannot_go_by() {
         ),
         (
             &[("without", "\"FOO\"")],
-            "nntp.without `FOO' cannot be switched off; these can: newnews, hdr, xpat, compress, streaming, over, authinfo, sasl, starttls",
+            "nntp.without `FOO' cannot be disabled; these can: newnews, hdr, xpat, compress, streaming, over, authinfo, sasl, starttls",
         ),
         (
             &[("without", "\"xpat, newnews hdr\"")],
-            "nntp.without `newnews hdr' cannot be switched off",
+            "nntp.without `newnews hdr' cannot be disabled",
         ),
         (
             &[("without", "\"READER\"")],
-            "nntp.without `READER' cannot be switched off",
+            "nntp.without `READER' cannot be disabled",
         ),
         (
             &[("program", "\"ckpasswd 'x\"")],

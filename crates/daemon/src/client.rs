@@ -12,7 +12,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use relay::kept::{self, BAD, INCOMING};
+use relay::bad_batches::{self, BAD, INCOMING};
 use relay::log::Now;
 use relay::rnews::{Handed, Input, Opened, Status, Summary, Watch};
 use rustix::fs::OFlags;
@@ -160,14 +160,14 @@ impl Run<'_> {
     fn keep(&mut self, handed: &Handed) {
         let stem = format!("{}.{}", Now::read().seconds, handed.tail);
         let bad = self.dir.join(BAD);
-        let kept = (&*handed.file)
+        let saved = (&*handed.file)
             .seek(SeekFrom::Start(0))
-            .and_then(|_| kept::keep_reader(&bad, &stem, &mut &*handed.file))
-            .and_then(|path| kept::sync_place(&path).map(|()| path));
+            .and_then(|_| bad_batches::save_reader(&bad, &stem, &mut &*handed.file))
+            .and_then(|path| bad_batches::sync_parent(&path).map(|()| path));
         let name = &handed.name;
-        self.watch.message(&match kept {
-            Ok(path) => format!("{name}: kept in {}; give it again", path.display()),
-            Err(error) => format!("cannot keep {name} in bad/: {error}; send it again"),
+        self.watch.message(&match saved {
+            Ok(path) => format!("{name}: saved in {}; run rnews on it again", path.display()),
+            Err(error) => format!("cannot save {name} in bad/: {error}; send it again"),
         });
     }
 

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::{Duration, Instant};
 
-use feed::program::{Given, Program};
+use feed::program::{Delivery, Program};
 use feed::serving::{Served, Serving, is_immediate, why_it_waits};
 use feed::{Limit, SiteState, site_state};
 use groups::Sites;
@@ -163,7 +163,7 @@ impl Feeder {
                 }
             };
             if is_called && let Some(program) = &mut program {
-                program.wake();
+                program.reset_interval();
             }
             pause = match is_called {
                 true => TRY_AGAIN_FIRST,
@@ -224,10 +224,10 @@ impl Feeder {
             Err(error) => return Ok(Next::Later(error.to_string())),
         };
         let mut togo = serving.togo(taken, snapshot);
-        Ok(match program.give(&mut togo, Instant::now())? {
-            Given::All(_) => Next::WhenTold,
-            Given::Rests(until) => Next::Then(until, "its program rests".to_owned()),
-            Given::Ended { how, again, .. } => Next::Then(again, how),
+        Ok(match program.deliver(&mut togo, Instant::now())? {
+            Delivery::All(_) => Next::WhenTold,
+            Delivery::Resting(until) => Next::Then(until, "its program rests".to_owned()),
+            Delivery::Ended { how, restart, .. } => Next::Then(restart, how),
         })
     }
 }

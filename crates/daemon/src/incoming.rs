@@ -101,10 +101,10 @@ pub fn drain(
     is_over: &dyn Fn() -> bool,
 ) -> Result<Waits, Error> {
     while !drain.is_over() && drain.is_waiting()? {
-        let Some(turn) = drain.turn()? else {
+        let Some(lock) = drain.take_lock()? else {
             return Ok(Waits::ForAnother);
         };
-        drain.run(&turn, filer, &mut Journal { feeds, is_over })?;
+        drain.run(&lock, filer, &mut Journal { feeds, is_over })?;
         feeds.tell();
         if is_over() {
             return Ok(Waits::ForUs);

@@ -129,7 +129,7 @@ impl Filed {
             bytes: summary.bytes,
             seconds: summary.seconds,
             status: outcome.status.code(),
-            is_untroubled: outcome.untroubled > 0,
+            is_untroubled: outcome.without_errors > 0,
             is_stopped: outcome.is_stopped,
         }
     }
@@ -139,8 +139,8 @@ impl Filed {
         Filed::of(&Outcome {
             summary: Summary::default(),
             status: relay::rnews::Status::Attention,
-            untroubled: 0,
-            kept: 0,
+            without_errors: 0,
+            saved: 0,
             removed: Vec::new(),
             is_stopped: true,
             stopped_at: None,

@@ -1,4 +1,4 @@
-//! `batchparms`: how batches are made for sites, in the classic file, and how it goes together with `[[site]]`.
+//! `batchparms`: the classic file with the parameters of batches for each site, and its combination with `[[site]]`.
 //!
 //! ```text
 //! # site       class  size[-max]      queue  command
@@ -7,8 +7,8 @@
 //! /default/    u      100000          20     batcher | viauux
 //! ```
 //!
-//! This is the form of the Cleanup Release. The one of the Performance Release is read as well: site, size, queue, then
-//! builder, muncher and sender in three words; its class is `u`.
+//! This is the form of the Cleanup Release. The form of the Performance Release is accepted too: site, size, queue, then builder,
+//! muncher and sender in three words; its class is `u`.
 
 use std::path::Path;
 
@@ -18,66 +18,66 @@ use groups::sites::{BATCH_BYTES, BATCH_OVERSIZE, BatchVia, Build, Compress, Queu
 
 use crate::pipeline::{self, Pipeline};
 use crate::site_name::is_site_name;
-use crate::{BatchparmsFault, Error};
+use crate::{BatchparmsError, Error};
 
-/// A larger file is not read.
+/// Largest file, bytes; a larger one is an error.
 pub const BATCHPARMS_BYTES_MAX: usize = 4 << 20;
-/// More lines with rules are a fault.
+/// Maximum number of lines with rules; more are an error.
 pub const RULES_MAX: usize = 100_000;
-/// Batches cannot be made larger than this by `size`: a batch is held in memory, compressed and not.
+/// Largest `size` of batches, bytes: a batch is in memory, uncompressed and compressed.
 pub const BATCH_BYTES_MAX: u64 = 256 << 20;
-/// The class when none is said.
+/// The default class.
 pub const CLASS: u8 = b'u';
-/// The site of the line that is for all who have none.
+/// The site of the line for sites without a line.
 const DEFAULT: &[u8] = b"/default/";
 
-/// One line.
+/// A line of the file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Rule {
-    /// Where it stands, from 1.
+    /// Its line number, from 1.
     pub line: usize,
     /// The site, or `/default/`.
     pub site: Vec<u8>,
-    /// The letter.
+    /// The letter of the class.
     pub class: u8,
-    /// A `!` stands with the class: no batches are made.
+    /// The class has a `!`: no batches are made.
     pub is_off: bool,
-    /// Bytes of a batch before compression.
+    /// Size of a batch before compression, bytes.
     pub size: u64,
-    /// Bytes beyond which a batch of one article is told of.
+    /// Size above which a batch of one article is reported, bytes.
     pub size_max: u64,
-    /// How many batches may wait.
+    /// Maximum number of waiting batches.
     pub queue: Queue,
-    /// What a batch holds.
+    /// The content of a batch.
     pub build: Build,
-    /// What is done to a batch.
+    /// The compression of a batch.
     pub packing: WrapFormat,
-    /// What takes it.
+    /// The command that takes a batch.
     pub command: CommandLine,
 }
 
-/// The file.
+/// The parsed file.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Batchparms {
     rules: Vec<Rule>,
 }
 
-/// How batches are made for one site: what its table and `batchparms` say together.
+/// The parameters of batches for one site, from its table and `batchparms`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BatchParms {
-    /// Bytes of a batch before compression.
+    /// Size of a batch before compression, bytes.
     pub size: u64,
-    /// Bytes beyond which a batch, of one article then, is told of.
+    /// Size above which a batch is reported, bytes; such a batch has one article.
     pub size_max: u64,
-    /// How many batches may wait.
+    /// Maximum number of waiting batches.
     pub queue: Queue,
-    /// What a batch holds.
+    /// The content of a batch.
     pub build: Build,
-    /// The site it goes to: the feed's own, or HOST of `HOST.ihave` and `HOST.sendme`.
+    /// The receiving site: the site of the feed, or HOST of `HOST.ihave` and `HOST.sendme`.
     pub peer: Vec<u8>,
-    /// What is done to a batch.
+    /// The compression of a batch.
     pub packing: WrapFormat,
-    /// Where it goes.
+    /// The destination of a batch.
     pub to: To,
     /// No batches are made: `!` in `batchparms`.
     pub is_off: bool,
@@ -87,7 +87,7 @@ impl Batchparms {
     /// Reads the file of a news directory; a missing one has no rules.
     ///
     /// # Errors
-    /// It cannot be read, or has faults: all of them are told.
+    /// The file cannot be read, or has errors; all of them are reported.
     pub fn read(path: &Path) -> Result<Batchparms, Error> {
         use std::io::Read;
         let mut text = Vec::new();
@@ -100,22 +100,22 @@ impl Batchparms {
         file.take(BATCHPARMS_BYTES_MAX as u64 + 1)
             .read_to_end(&mut text)
             .map_err(Error::io("read", path))?;
-        Batchparms::parse(&text).map_err(|faults| Error::Batchparms {
+        Batchparms::parse(&text).map_err(|errors| Error::Batchparms {
             path: path.to_owned(),
-            faults,
+            errors,
         })
     }
 
-    /// Reads its text.
+    /// Parses the text of the file.
     ///
     /// # Errors
-    /// Every line that is wrong.
-    pub fn parse(text: &[u8]) -> Result<Batchparms, Vec<BatchparmsFault>> {
-        let mut faults = Vec::new();
+    /// All invalid lines.
+    pub fn parse(text: &[u8]) -> Result<Batchparms, Vec<BatchparmsError>> {
+        let mut errors = Vec::new();
         let mut rules: Vec<Rule> = Vec::new();
         if text.len() > BATCHPARMS_BYTES_MAX {
             let what = format!("the file has more than {BATCHPARMS_BYTES_MAX} bytes");
-            return Err(vec![BatchparmsFault { line: 1, what }]);
+            return Err(vec![BatchparmsError { line: 1, what }]);
         }
         for (number, line) in (1..).zip(text.split(|&byte| byte == b'\n')) {
             let line = line.trim_ascii();
@@ -124,21 +124,21 @@ impl Batchparms {
             }
             if rules.len() >= RULES_MAX {
                 let what = format!("more than {RULES_MAX} lines");
-                faults.push(BatchparmsFault { line: number, what });
+                errors.push(BatchparmsError { line: number, what });
                 break;
             }
             match rule(number, line) {
                 Ok(rule) => rules.push(rule),
-                Err(what) => faults.push(BatchparmsFault { line: number, what }),
+                Err(what) => errors.push(BatchparmsError { line: number, what }),
             }
         }
-        match faults.is_empty() {
+        match errors.is_empty() {
             true => Ok(Batchparms { rules }),
-            false => Err(faults),
+            false => Err(errors),
         }
     }
 
-    /// The line for a site and a class: its own, else, when the site has no line at all, that of `/default/`. The first one counts.
+    /// The line for a site and a class: its own, or that of `/default/` if the site has no line at all. The first matching line wins.
     pub fn rule(&self, site: &[u8], class: u8) -> Option<&Rule> {
         let of = |site: &[u8]| {
             let mut rules = self
@@ -152,16 +152,16 @@ impl Batchparms {
         of(site).or_else(|| of(DEFAULT)).flatten()
     }
 
-    /// Every line, in the order of the file.
+    /// All lines, in the order of the file.
     pub fn rules(&self) -> &[Rule] {
         &self.rules
     }
 
-    /// How batches are made for a site: what its own table says, the rest from here. `class` is what was asked for; else
-    /// that of the table, else `u`.
+    /// The parameters for a site: those of its table, the others from this file. `class` is the requested class; the default is
+    /// that of the table, or else `u`.
     ///
     /// # Errors
-    /// The name cannot be part of an argument, or neither says where batches go.
+    /// The name cannot be part of an argument, or neither gives a destination.
     pub fn parms(
         &self,
         site: &[u8],
@@ -217,7 +217,7 @@ impl Batchparms {
                 None => rule.map(|rule| rule.packing).unwrap_or_default(),
             },
             to,
-            // Who says everything in the table does not depend on the file.
+            // A table with a destination does not depend on the file.
             is_off: via.to.is_none() && rule.is_some_and(|rule| rule.is_off),
         })
     }
@@ -239,7 +239,7 @@ fn rule(line: usize, text: &[u8]) -> Result<Rule, String> {
     if site != DEFAULT && !is_site_name(site) {
         let name = String::from_utf8_lossy(site);
         return Err(format!(
-            "`{name}' cannot be a site's name: letters, digits, `.', `-' and `_' only"
+            "`{name}' cannot be the name of a site: use only letters, digits, `.', `-' and `_'"
         ));
     }
     let (second, after) = field(rest);
@@ -260,7 +260,7 @@ fn rule(line: usize, text: &[u8]) -> Result<Rule, String> {
             let number = number(digits).and_then(|number| u32::try_from(number).ok());
             Queue::Batches(number.ok_or_else(|| {
                 let queue = String::from_utf8_lossy(digits);
-                format!("the queue is `{queue}', not a number of batches, nor `-' for any")
+                format!("the queue is `{queue}', not a number of batches or `-' for any number")
             })?)
         }
     };
@@ -286,7 +286,7 @@ fn rule(line: usize, text: &[u8]) -> Result<Rule, String> {
     })
 }
 
-/// The first word, and what follows it.
+/// The first word, and the rest.
 fn field(text: &[u8]) -> (&[u8], &[u8]) {
     let text = text.trim_ascii_start();
     let end = text
@@ -297,7 +297,7 @@ fn field(text: &[u8]) -> (&[u8], &[u8]) {
     (word, rest.trim_ascii_start())
 }
 
-/// A letter, and `!` in front of or behind it.
+/// Parses a letter, with `!` before or after it.
 fn class(word: &[u8]) -> Result<(u8, bool), String> {
     let (letters, is_off) = match word {
         [b'!', rest @ ..] | [rest @ .., b'!'] => (rest, true),
@@ -321,34 +321,34 @@ fn number(digits: &[u8]) -> Option<u64> {
 
 /// `size[-max]`.
 fn sizes(word: &[u8]) -> Result<(u64, u64), String> {
-    let fault = || {
+    let error = || {
         format!(
-            "the size is `{}', not SIZE or SIZE-MAX in bytes, 1 to {BATCH_BYTES_MAX}, the first the smaller one",
+            "the size is `{}', not SIZE or SIZE-MAX in bytes, from 1 to {BATCH_BYTES_MAX}, the smaller one first",
             String::from_utf8_lossy(word)
         )
     };
     let mut parts = word.splitn(2, |&byte| byte == b'-');
-    let size = parts.next().and_then(number).ok_or_else(fault)?;
+    let size = parts.next().and_then(number).ok_or_else(error)?;
     let size_max = match parts.next() {
-        Some(digits) => number(digits).ok_or_else(fault)?,
+        Some(digits) => number(digits).ok_or_else(error)?,
         None => size.saturating_mul(BATCH_OVERSIZE),
     };
     match (1..=BATCH_BYTES_MAX).contains(&size) && size_max >= size {
         true => Ok((size, size_max)),
-        false => Err(fault()),
+        false => Err(error()),
     }
 }
 
-/// Builder, muncher and sender as one pipeline. Words of a stage stand in quotes where there are several.
+/// Joins builder, muncher and sender to one pipeline. A stage of several words is in quotes.
 fn joined(text: &[u8]) -> Result<Vec<u8>, String> {
-    let line = CommandLine::parse(text).map_err(|fault| fault.to_string())?;
+    let line = CommandLine::parse(text).map_err(|error| error.to_string())?;
     match line.words() {
         [builder, muncher, sender] => {
             Ok([builder.as_slice(), b" | ", muncher, b" | ", sender].concat())
         }
         _ => Err(
-            "a size where the class should be is the older form: site, size, queue, then builder, muncher and sender in \
-             three words, with quotes where one has several"
+            "a size in place of the class is the older form: site, size, queue, then builder, muncher and sender in \
+            three words; quote those that have several"
                 .to_owned(),
         ),
     }

@@ -21,7 +21,7 @@ pub trait Builder {
     /// The batch could not be built.
     fn finish(&mut self) -> Result<&[u8], Error>;
 
-    /// Notes that the batch was delivered and [`Togo::delivered`](crate::Togo::delivered) was written.
+    /// Notes that the batch was delivered and [`ArticleSource::delivered`](crate::Togo::delivered) was written.
     ///
     /// # Errors
     /// The builder's state cannot be written.

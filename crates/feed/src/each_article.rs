@@ -10,7 +10,7 @@ use groups::CommandLine;
 
 use crate::error::Error;
 use crate::limit::Limit;
-use crate::sendbatches::Togo;
+use crate::sendbatches::ArticleSource;
 use crate::transport::Transport;
 
 /// The file's name in the site's directory.
@@ -31,7 +31,7 @@ pub struct EachArticle<'a> {
 
 /// The result of a run.
 #[derive(Debug, Default)]
-pub struct Given {
+pub struct EachArticleOutcome {
     /// Number of delivered articles.
     pub articles: u64,
     /// The command's failure, if that ended the run. That article and the later ones still wait.
@@ -43,14 +43,14 @@ impl EachArticle<'_> {
     /// article may be delivered twice.
     ///
     /// # Errors
-    /// The backlog cannot be read or the cursor written. A failed command is reported in [`Given::failed`].
-    pub fn run(&self, togo: &mut dyn Togo) -> Result<Given, Error> {
-        let mut given = Given::default();
+    /// The backlog cannot be read or the cursor written. A failed command is reported in [`EachArticleOutcome::failed`].
+    pub fn run(&self, source: &mut dyn ArticleSource) -> Result<EachArticleOutcome, Error> {
+        let mut given = EachArticleOutcome::default();
         let mut article = Vec::new();
-        while !togo.is_paused() {
+        while !source.is_paused() {
             let mut is_taken = false;
             article.clear();
-            togo.offer(&mut |record| {
+            source.offer(&mut |record| {
                 if std::mem::replace(&mut is_taken, true) {
                     return false;
                 }
@@ -58,14 +58,14 @@ impl EachArticle<'_> {
                 true
             })?;
             if !is_taken {
-                togo.delivered()?;
+                source.delivered()?;
                 return Ok(given);
             }
             if let Err(error) = self.give(&article) {
                 given.failed = Some(error);
                 return Ok(given);
             }
-            togo.delivered()?;
+            source.delivered()?;
             given.articles += 1;
             if self.limit.is_over() {
                 return Ok(given);

@@ -21,27 +21,25 @@ pub enum Error {
     },
     /// Both slots of a cursor are damaged.
     #[error(
-        "{} cannot be read: nobody knows how far the site is; say `broadsheet feed reset SITE --to WHERE`, oldest if in doubt: what it has already is refused as duplicate",
+        "{} cannot be read, so the position of the site is unknown; use `broadsheet feed reset SITE --to WHERE`, with oldest if in doubt: the site refuses articles that it has as duplicates",
         .0.display()
     )]
     Cursor(PathBuf),
     /// The site has no cursor.
-    #[error(
-        "no feed `{0}'; `broadsheet feed list` shows all of them, `broadsheet check` the sites"
-    )]
+    #[error("no feed `{0}'; `broadsheet feed list` shows the feeds, `broadsheet check` the sites")]
     Unknown(String),
     /// Another program serves the site.
-    #[error("{0} is being served by another program; wait for it to end")]
+    #[error("another program serves {0}; wait until it ends")]
     Busy(String),
     /// The site's name is not a valid file name.
-    #[error("site `{0}' cannot have a feed: its name is no file name")]
+    #[error("site `{0}' cannot have a feed: its name is not a valid file name")]
     Name(String),
     /// A batch could not be written to a directory.
     #[error(transparent)]
     Directory(Box<relay::Error>),
     /// The list of deferred articles is full.
     #[error(
-        "more than {limit} articles for {site} are deferred; the feed stops there until they are taken"
+        "more than {limit} articles for {site} are deferred; the feed stops until the site takes them"
     )]
     TooManyDeferred {
         /// The site.
@@ -66,21 +64,21 @@ pub enum Error {
         source: io::Error,
     },
     /// The program failed to take the batch.
-    #[error("`{program}' did not take the batch: {how}{}", said(.complaint))]
+    #[error("`{program}' did not take the batch: {how}{}", stderr_text(.stderr))]
     Refused {
         /// The program.
         program: String,
         /// The program's end.
         how: String,
         /// The end of its standard error.
-        complaint: String,
+        stderr: String,
     },
     /// The site's name cannot be part of an argument or path.
-    #[error("`{0}' cannot be a site's name: letters, digits, `.', `-' and `_' only")]
+    #[error("`{0}' cannot be the name of a site: use only letters, digits, `.', `-' and `_'")]
     SiteName(String),
     /// There are no batch parameters for the site.
     #[error(
-        "nothing says where batches for {site} go: write a line for it, class {class}, in batchparms, or `via = {{ batch = ... }}' in its [[site]]"
+        "batches for {site} have no destination: add a line for it, class {class}, to batchparms, or `via = {{ batch = ... }}' to its [[site]]"
     )]
     NoParms {
         /// The site.
@@ -90,7 +88,7 @@ pub enum Error {
     },
     /// A site for replies to messages whose name lacks the suffix.
     #[error(
-        "{site} is to answer messages of another site, and its name does not tell of which: call it HOST{suffix}"
+        "{site} answers messages of another site, so its name must be HOST{suffix}, with the name of that site as HOST"
     )]
     NoHost {
         /// The site.
@@ -99,12 +97,12 @@ pub enum Error {
         suffix: &'static str,
     },
     /// Invalid lines of batchparms.
-    #[error("{}", all_of(.path, .faults))]
+    #[error("{}", error_lines(.path, .errors))]
     Batchparms {
         /// The file.
         path: PathBuf,
         /// The errors, in order.
-        faults: Vec<BatchparmsFault>,
+        errors: Vec<BatchparmsError>,
     },
 }
 
@@ -123,22 +121,22 @@ impl Error {
 /// An invalid line of `batchparms`.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("line {line}: {what}")]
-pub struct BatchparmsFault {
+pub struct BatchparmsError {
     /// Counted from 1.
     pub line: usize,
     /// The problem and its solution.
     pub what: String,
 }
 
-fn said(complaint: &str) -> String {
-    match complaint {
+fn stderr_text(stderr: &str) -> String {
+    match stderr {
         "" => String::new(),
-        complaint => format!("; it said: {complaint}"),
+        stderr => format!("; its standard error: {stderr}"),
     }
 }
 
-fn all_of(path: &Path, faults: &[BatchparmsFault]) -> String {
-    let lines = faults.iter();
-    let lines = lines.map(|fault| format!("{}: {fault}", path.display()));
+fn error_lines(path: &Path, errors: &[BatchparmsError]) -> String {
+    let lines = errors.iter();
+    let lines = lines.map(|error| format!("{}: {error}", path.display()));
     lines.collect::<Vec<_>>().join("\n")
 }

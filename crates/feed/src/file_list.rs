@@ -16,7 +16,7 @@ use rustix::io::Errno;
 use store::{HistoryLine, Record};
 
 use crate::error::Error;
-use crate::sendbatches::Togo;
+use crate::sendbatches::ArticleSource;
 
 /// Size of the lines that are written and synced together, bytes.
 pub const LINES_BYTES_MAX: usize = 1 << 18;
@@ -41,13 +41,13 @@ impl FileList {
     ///
     /// # Errors
     /// The file cannot be written, or the backlog cannot be read; unlisted articles still wait.
-    pub fn run(&self, togo: &mut dyn Togo) -> Result<u64, Error> {
+    pub fn run(&self, source: &mut dyn ArticleSource) -> Result<u64, Error> {
         let mut lines = Vec::new();
         let mut listed = 0;
-        while !togo.is_paused() {
+        while !source.is_paused() {
             lines.clear();
             let mut articles = 0;
-            togo.offer(&mut |record| {
+            source.offer(&mut |record| {
                 if lines.len() >= LINES_BYTES_MAX {
                     return false;
                 }
@@ -59,7 +59,7 @@ impl FileList {
                 self.append(&lines)?;
             }
             // Articles for other sites are passed, too.
-            togo.delivered()?;
+            source.delivered()?;
             if articles == 0 {
                 break;
             }

@@ -1,11 +1,11 @@
-//! Sites that are offered ids instead of articles (RFC 5537, 5.6): `batchih`, `batchsm` and `batchra` of C News.
+//! Sites that get offers of ids instead of articles (RFC 5537, 5.6): `batchih`, `batchsm` and `batchra` of C News.
 //!
-//! 1. What waits for HOST is offered to it in an ihave message ([`Ihave`]).
-//! 2. There it goes to the site `US.ihave`, whose batch is a sendme message for what is not known there ([`Sendme`]).
-//! 3. That comes back, goes to our site `HOST.sendme`, and its batches hold the articles ([`Requested`]).
+//! 1. An ihave message offers the waiting articles to HOST ([`Ihave`]).
+//! 2. There it waits for the site `US.ihave`, whose batch is a sendme message for the ids that are unknown there ([`Sendme`]).
+//! 3. The sendme message arrives here and waits for our site `HOST.sendme`, whose batches have the articles ([`Requested`]).
 //!
-//! The messages are not filed where they are made. Anybody may write one: of each only [`IDS_READ_MAX`] ids are looked at, an id
-//! that stands in it twice counts once, and an article is sent only where the subscription of HOST would get it.
+//! The sender does not file these messages itself. Anybody may write one, so only its first [`IDS_READ_MAX`] ids are used, repeated
+//! ids count once, and an article is sent only if HOST subscribes to it.
 
 use std::collections::HashSet;
 use std::path::PathBuf;
@@ -13,7 +13,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use article::{Article, Form, decimal};
-use relay::control::wanted::{Envelope, IDS_MAX, ids_of};
+use relay::control::ihave::{Envelope, IDS_MAX, ids_of};
 use store::disk::RealDisk;
 use store::{HistoryLine, Record, Snapshot};
 
@@ -21,36 +21,36 @@ use crate::batch::Batch;
 use crate::builder::Builder;
 use crate::error::Error;
 
-/// The most ids of one ihave or sendme message that are looked at; our own have at most [`IDS_MAX`].
+/// Maximum number of ids used of a received ihave or sendme message; our own have at most [`IDS_MAX`].
 pub const IDS_READ_MAX: usize = 10_000;
-/// In a site's directory: how far the sendme message is that does not fit into one batch.
-pub const ASKED: &str = "asked";
+/// File in a site's directory: the position in a sendme message whose articles do not fit in one batch.
+pub const REQUEST_POSITION: &str = "asked";
 
-/// Who writes to whom.
+/// The two sites of a message.
 #[derive(Debug, Clone, Copy)]
-pub struct Ends<'a> {
-    /// Our own name.
+pub struct Endpoints<'a> {
+    /// The name of this site.
     pub host: &'a [u8],
-    /// The site the messages are for.
+    /// The site that receives the messages.
     pub peer: &'a [u8],
 }
 
-/// Messages of one kind, which name ids.
+/// Messages of one kind that list ids.
 #[derive(Debug)]
-struct Letters<'a> {
+struct IdMessages<'a> {
     kind: &'static str,
-    ends: Ends<'a>,
+    endpoints: Endpoints<'a>,
     ids: Vec<Vec<u8>>,
     bytes: Vec<u8>,
 }
 
-impl Letters<'_> {
+impl IdMessages<'_> {
     fn clear(&mut self) {
         self.ids.clear();
         self.bytes.clear();
     }
 
-    /// As many messages as it takes, in a batch.
+    /// Builds a batch with as many messages as necessary.
     fn write(&mut self) -> &[u8] {
         self.bytes.clear();
         let seconds = SystemTime::now()
@@ -62,8 +62,8 @@ impl Letters<'_> {
         let date = String::from_utf8_lossy(&date);
         for ids in self.ids.chunks(IDS_MAX) {
             let envelope = Envelope {
-                host: self.ends.host,
-                peer: self.ends.peer,
+                host: self.endpoints.host,
+                peer: self.endpoints.peer,
                 seconds,
                 sequence: next_sequence(),
             };
@@ -78,28 +78,28 @@ impl Letters<'_> {
     }
 }
 
-/// Another one each time, in every process.
+/// Returns a number that is unique in this process and differs between processes.
 fn next_sequence() -> u64 {
     static SEQUENCE: AtomicU64 = AtomicU64::new(0);
     let sequence = SEQUENCE.fetch_add(1, Ordering::Relaxed) & 0xf_ffff;
     u64::from(std::process::id()) << 20 | sequence
 }
 
-/// Offers what waits: each batch is one ihave message.
+/// Offers waiting articles: each batch is one ihave message.
 #[derive(Debug)]
 pub struct Ihave<'a> {
-    letters: Letters<'a>,
+    messages: IdMessages<'a>,
     id_bytes: usize,
     size: usize,
 }
 
 impl<'a> Ihave<'a> {
     /// Batches of about `size` bytes.
-    pub fn new(ends: Ends<'a>, size: usize) -> Ihave<'a> {
+    pub fn new(endpoints: Endpoints<'a>, size: usize) -> Ihave<'a> {
         Ihave {
-            letters: Letters {
+            messages: IdMessages {
                 kind: "ihave",
-                ends,
+                endpoints,
                 ids: Vec::new(),
                 bytes: Vec::new(),
             },
@@ -108,9 +108,9 @@ impl<'a> Ihave<'a> {
         }
     }
 
-    /// Offers an id. False: it is for the next batch.
+    /// Adds an id; returns false if it belongs in the next batch.
     pub fn put_id(&mut self, id: &[u8]) -> bool {
-        let ids = &mut self.letters.ids;
+        let ids = &mut self.messages.ids;
         let bytes = self.id_bytes.saturating_add(id.len() + 1);
         if !ids.is_empty() && (ids.len() >= IDS_MAX || bytes > self.size) {
             return false;
@@ -123,7 +123,7 @@ impl<'a> Ihave<'a> {
 
 impl Builder for Ihave<'_> {
     fn clear(&mut self) {
-        self.letters.clear();
+        self.messages.clear();
         self.id_bytes = 0;
     }
 
@@ -132,45 +132,45 @@ impl Builder for Ihave<'_> {
     }
 
     fn articles(&self) -> u64 {
-        self.letters.ids.len() as u64
+        self.messages.ids.len() as u64
     }
 
     fn finish(&mut self) -> Result<&[u8], Error> {
-        Ok(self.letters.write())
+        Ok(self.messages.write())
     }
 }
 
-/// Answers ihave messages: asks for what the history does not know.
+/// Answers ihave messages: requests the ids that the history does not have.
 #[derive(Debug)]
 pub struct Sendme<'a> {
-    letters: Letters<'a>,
+    messages: IdMessages<'a>,
     snapshot: &'a Snapshot,
-    asked: HashSet<Vec<u8>>,
-    fault: Option<Error>,
+    requested: HashSet<Vec<u8>>,
+    error: Option<Error>,
 }
 
 impl<'a> Sendme<'a> {
-    /// By the history that `snapshot` sees.
-    pub fn new(ends: Ends<'a>, snapshot: &'a Snapshot) -> Sendme<'a> {
+    /// Uses the history of `snapshot`.
+    pub fn new(endpoints: Endpoints<'a>, snapshot: &'a Snapshot) -> Sendme<'a> {
         Sendme {
-            letters: Letters {
+            messages: IdMessages {
                 kind: "sendme",
-                ends,
+                endpoints,
                 ids: Vec::new(),
                 bytes: Vec::new(),
             },
             snapshot,
-            asked: HashSet::new(),
-            fault: None,
+            requested: HashSet::new(),
+            error: None,
         }
     }
 
-    /// Which ids of a message are to be asked for, each once.
+    /// The ids of a message to request, each once.
     fn wanted(&self, article: &Article<'_>) -> Result<Vec<Vec<u8>>, Error> {
         let mut wanted = Vec::new();
-        let mut met = HashSet::new();
+        let mut seen = HashSet::new();
         for id in ids_of(article).take(IDS_READ_MAX) {
-            let is_new = !self.asked.contains(id) && met.insert(id);
+            let is_new = !self.requested.contains(id) && seen.insert(id);
             if is_new && self.snapshot.history_line(id)?.is_none() {
                 wanted.push(id.to_vec());
             }
@@ -181,52 +181,52 @@ impl<'a> Sendme<'a> {
 
 impl Builder for Sendme<'_> {
     fn clear(&mut self) {
-        self.letters.clear();
-        self.asked.clear();
+        self.messages.clear();
+        self.requested.clear();
     }
 
     fn put(&mut self, record: &Record<'_>) -> bool {
         let wanted = match self.wanted(&Article::parse(record.wire_article(), Form::Wire)) {
             Ok(wanted) => wanted,
             Err(error) => {
-                self.fault = Some(error);
+                self.error = Some(error);
                 return false;
             }
         };
-        let ids = &mut self.letters.ids;
+        let ids = &mut self.messages.ids;
         if !ids.is_empty() && ids.len() + wanted.len() > IDS_MAX {
             return false;
         }
-        self.asked.extend(wanted.iter().cloned());
+        self.requested.extend(wanted.iter().cloned());
         ids.extend(wanted);
         true
     }
 
     fn articles(&self) -> u64 {
-        self.letters.ids.len() as u64
+        self.messages.ids.len() as u64
     }
 
     fn finish(&mut self) -> Result<&[u8], Error> {
-        match self.fault.take() {
+        match self.error.take() {
             Some(error) => Err(error),
-            None => Ok(self.letters.write()),
+            None => Ok(self.messages.write()),
         }
     }
 }
 
-/// Says whether a site may have an article that it asks for.
+/// Returns whether a site may get a requested article.
 pub type Allowed<'a> = Box<dyn FnMut(&Record<'_>) -> bool + 'a>;
 
-/// Answers sendme messages: the articles they ask for, as far as they are here and the site may have them.
+/// Answers sendme messages: sends the requested articles that exist here and that the site may get.
 pub struct Requested<'a> {
     snapshot: &'a Snapshot,
     allowed: Allowed<'a>,
     batch: Batch,
-    /// The message that is not done with, and how many of its ids are.
+    /// The message that is partly answered, and the number of its answered ids.
     at: Option<(Vec<u8>, usize)>,
-    /// Where that is remembered.
+    /// The file that stores this position.
     file: Option<PathBuf>,
-    fault: Option<Error>,
+    error: Option<Error>,
 }
 
 impl<'a> Requested<'a> {
@@ -238,19 +238,22 @@ impl<'a> Requested<'a> {
             batch: Batch::new(size),
             at: None,
             file: None,
-            fault: None,
+            error: None,
         }
     }
 
-    /// Remembers in the site's directory how far it is, so that a long sendme message goes on where it was.
+    /// Stores the position in the site's directory, so that the answer to a long sendme message continues there.
     ///
     /// # Errors
-    /// What was remembered cannot be read.
-    pub fn remembering(mut self, directory: &std::path::Path) -> Result<Requested<'a>, Error> {
-        let file = directory.join(ASKED);
-        let told = store::read_whole(&RealDisk, &file)?.unwrap_or_default();
-        let mut words = told.split(u8::is_ascii_whitespace);
-        // Without it the message is answered from its start.
+    /// The stored position cannot be read.
+    pub fn with_stored_position(
+        mut self,
+        directory: &std::path::Path,
+    ) -> Result<Requested<'a>, Error> {
+        let file = directory.join(REQUEST_POSITION);
+        let text = store::read_whole(&RealDisk, &file)?.unwrap_or_default();
+        let mut words = text.split(u8::is_ascii_whitespace);
+        // Without a position, the message is answered from its start.
         self.at = match (words.next(), words.next().and_then(decimal::parse)) {
             (Some(id), Some(done)) => usize::try_from(done).ok().map(|done| (id.to_vec(), done)),
             _ => None,
@@ -259,16 +262,17 @@ impl<'a> Requested<'a> {
         Ok(self)
     }
 
-    /// Puts in what one message asks for, from its `done`th id on. `Some`: it was full before that id.
+    /// Adds the articles requested by one message, from its `done`th id on. If the batch becomes full, returns the number of the next
+    /// id.
     fn answer(&mut self, article: &Article<'_>, done: usize) -> Result<Option<usize>, Error> {
-        let (mut met, mut buffer) = (HashSet::new(), Vec::new());
+        let (mut seen, mut buffer) = (HashSet::new(), Vec::new());
         for (number, id) in ids_of(article).take(IDS_READ_MAX).enumerate() {
-            if !met.insert(id) || number < done {
+            if !seen.insert(id) || number < done {
                 continue;
             }
             let record = match self.snapshot.article(id, &mut buffer) {
                 Ok(Some(record)) => record,
-                // It expired a moment ago; `fsck` reports damage.
+                // The article has expired since, or is damaged, which `fsck` reports.
                 Ok(None) | Err(store::Error::Damaged { .. }) => continue,
                 Err(error) => return Err(error.into()),
             };
@@ -300,7 +304,7 @@ impl Builder for Requested<'_> {
                 stopped.is_none()
             }
             Err(error) => {
-                self.fault = Some(error);
+                self.error = Some(error);
                 false
             }
         }
@@ -311,7 +315,7 @@ impl Builder for Requested<'_> {
     }
 
     fn finish(&mut self) -> Result<&[u8], Error> {
-        match self.fault.take() {
+        match self.error.take() {
             Some(error) => Err(error),
             None => Ok(self.batch.bytes()),
         }

@@ -1,24 +1,24 @@
-//! The command of a line of `batchparms`: in C News a pipeline for the shell, here read and done without one.
+//! The command of a line of `batchparms`: in C News a pipeline for the shell, here parsed and run without a shell.
 //!
 //! | stage | words | done here |
 //! |---|---|---|
-//! | first | `batcher` | the articles that wait |
-//! | | `batchih`, `batchsm`, `batchra` | ihave messages, sendme messages, the articles asked for |
-//! | between | `compcun` | compress, behind `#! cunbatch` |
-//! | | `compress`, `gzip`, `bzip2`, `xz`, `zstd`, with a level such as `-9` | the same, without a line |
+//! | first | `batcher` | the waiting articles |
+//! | | `batchih`, `batchsm`, `batchra` | ihave messages, sendme messages, the requested articles |
+//! | middle | `compcun` | compress, after a line `#! cunbatch` |
+//! | | `compress`, `gzip`, `bzip2`, `xz`, `zstd`, with a level such as `-9` | that compression, without such a line |
 //! | | `cat` | nothing |
 //! | last | `viauux [-g GRADE] [-z] [-n] [-c] [-d DECOMPRESSOR]` | `uux - -r [-z] [-n] [-gGRADE] SITE!rnews [-d DECOMPRESSOR]` |
 //! | | `viarsh` | `rsh SITE rnews` |
-//! | | any other command | that, with the batch on its standard input |
+//! | | any other command | that command, with the batch on its standard input |
 //!
-//! Anything else in the middle, and the words of C News that have no counterpart here, are faults. A command that itself is a
-//! pipeline is written `sh -c '...'`.
+//! Any other command in the middle, and programs of C News without a counterpart here, are errors. Write a command that is a
+//! pipeline itself as `sh -c '...'`.
 
 use article::wrap::{Compression, WrapFormat};
 use groups::CommandLine;
 use groups::sites::Build;
 
-/// What a pipeline comes to.
+/// A parsed pipeline.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Pipeline {
     pub(crate) build: Build,
@@ -26,32 +26,35 @@ pub(crate) struct Pipeline {
     pub(crate) command: CommandLine,
 }
 
-/// Words of C News that are understood, but not done here, and what to do.
-const NOT_HERE: &[(&[u8], &str)] = &[
-    (b"c7encode", "the 7-bit code is read here, but not written"),
-    (b"bencode", "this coding is not written here"),
-    (b"nencode", "this coding is not written here"),
+/// Programs of C News without a counterpart here, with the alternative.
+const UNSUPPORTED: &[(&[u8], &str)] = &[
+    (
+        b"c7encode",
+        "Broadsheet reads the 7-bit encoding but does not write it",
+    ),
+    (b"bencode", "Broadsheet does not write this encoding"),
+    (b"nencode", "Broadsheet does not write this encoding"),
     (
         b"viamail",
-        "write the mail command itself, such as sh -c '... | mail rnews@SITE'",
+        "write the mail command instead, such as sh -c '... | mail rnews@SITE'",
     ),
-    (b"viainews", "write the command itself"),
-    (b"viapnews", "write the command itself"),
-    (b"usenntpxmit", "batches are not sent over NNTP"),
+    (b"viainews", "write the command instead"),
+    (b"viapnews", "write the command instead"),
+    (b"usenntpxmit", "Broadsheet does not send batches over NNTP"),
 ];
 
-/// Reads a pipeline.
+/// Parses a pipeline.
 ///
 /// # Errors
-/// In words, what cannot be done.
+/// The text of the error.
 pub(crate) fn parse(text: &[u8]) -> Result<Pipeline, String> {
     let stages = stages(text);
     let (first, rest) = stages.split_first().ok_or("there is no command")?;
     let line = words(first)?;
     let build = Build::of_program(line.program()).ok_or_else(|| {
-        not_here(line.program()).unwrap_or_else(|| {
+        unsupported(line.program()).unwrap_or_else(|| {
             format!(
-                "the command begins with `{}', not with `batcher |'",
+                "the command begins with `{}' instead of `batcher |'",
                 shown(first)
             )
         })
@@ -59,15 +62,15 @@ pub(crate) fn parse(text: &[u8]) -> Result<Pipeline, String> {
     if !line.arguments().is_empty() {
         let program = shown(line.program());
         return Err(format!(
-            "`{program}' takes its articles from the feed, and no words"
+            "`{program}' takes no arguments: it gets its articles from the feed"
         ));
     }
     let (last, between) = rest.split_last().ok_or(
-        "the batch goes nowhere: end the command with `| viauux', or with a command that takes it",
+        "the command does not send the batch: end it with `| viauux', or with a command that reads the batch",
     )?;
     let mut packing = WrapFormat::default();
     for stage in between {
-        let next = muncher(stage)?;
+        let next = middle_stage(stage)?;
         match (packing.kind, next.kind) {
             (Some(_), Some(_)) => return Err("the batch would be compressed twice".to_owned()),
             (None, _) => packing = next,
@@ -81,7 +84,7 @@ pub(crate) fn parse(text: &[u8]) -> Result<Pipeline, String> {
     })
 }
 
-/// What stands between the bars that are outside of quotes.
+/// Splits the text at bars outside of quotes.
 fn stages(text: &[u8]) -> Vec<&[u8]> {
     let (mut quote, mut is_escaped) = (None, false);
     let split = text.split(move |&byte| {
@@ -103,8 +106,8 @@ fn words(stage: &[u8]) -> Result<CommandLine, String> {
     CommandLine::parse(stage).map_err(|fault| format!("`{}': {fault}", shown(stage)))
 }
 
-/// A stage between batcher and sender.
-fn muncher(stage: &[u8]) -> Result<WrapFormat, String> {
+/// Parses a stage between batcher and sender.
+fn middle_stage(stage: &[u8]) -> Result<WrapFormat, String> {
     let line = words(stage)?;
     let bare = |kind, level| WrapFormat {
         kind,
@@ -115,7 +118,7 @@ fn muncher(stage: &[u8]) -> Result<WrapFormat, String> {
         b"compcun" => {
             return match line.arguments() {
                 [] => Ok(WrapFormat::new(Some(Compression::Compress))),
-                _ => Err("`compcun' takes no words here".to_owned()),
+                _ => Err("`compcun' takes no arguments here".to_owned()),
             };
         }
         b"cat" if line.arguments().is_empty() => return Ok(WrapFormat::default()),
@@ -125,9 +128,9 @@ fn muncher(stage: &[u8]) -> Result<WrapFormat, String> {
         b"xz" => (Compression::Xz, true),
         b"zstd" => (Compression::Zstd, true),
         other => {
-            return Err(not_here(other).unwrap_or_else(|| {
+            return Err(unsupported(other).unwrap_or_else(|| {
                 format!(
-                    "`{}' between batcher and sender is not known here: end the line with sh -c '... | ...' instead",
+                    "`{}' between batcher and sender is not supported: end the line with sh -c '... | ...' instead",
                     shown(stage)
                 )
             }));
@@ -139,7 +142,7 @@ fn muncher(stage: &[u8]) -> Result<WrapFormat, String> {
             .strip_prefix(b"-")
             .and_then(|number| std::str::from_utf8(number).ok());
         match number {
-            // They write to the pipe anyway.
+            // The output always goes to the pipe.
             Some("c") => {}
             Some(number) if takes_level && number.parse::<u32>().is_ok() => {
                 let packing = WrapFormat::of(&format!("{kind}-{number}"));
@@ -147,20 +150,25 @@ fn muncher(stage: &[u8]) -> Result<WrapFormat, String> {
                     .ok_or_else(|| format!("{kind} has no level {number}"))?
                     .level;
             }
-            _ => return Err(format!("`{}' of {kind} is not known here", shown(word))),
+            _ => {
+                return Err(format!(
+                    "the argument `{}' of {kind} is not supported",
+                    shown(word)
+                ));
+            }
         }
     }
     Ok(bare(Some(kind), level))
 }
 
-/// The last stage.
+/// Parses the last stage.
 fn sender(stage: &[u8]) -> Result<CommandLine, String> {
     let line = words(stage)?;
     match line.program() {
         b"viauux" => viauux(line.arguments()),
         b"viarsh" if line.arguments().is_empty() => words(b"rsh SITE rnews"),
-        b"viarsh" => Err("`viarsh' takes no words here".to_owned()),
-        other => match not_here(other) {
+        b"viarsh" => Err("`viarsh' takes no arguments here".to_owned()),
+        other => match unsupported(other) {
             Some(fault) => Err(fault),
             None => Ok(line),
         },
@@ -177,7 +185,7 @@ fn viauux(arguments: &[Vec<u8>]) -> Result<CommandLine, String> {
             b"-z" | b"-n" if attached.is_empty() => {
                 flags.extend_from_slice(&[b" ".as_slice(), flag].concat());
             }
-            // There is no file that could be copied, or not.
+            // Ignored: there is no file to copy.
             b"-c" if attached.is_empty() => {}
             b"-g" | b"-d" => {
                 let value = match attached {
@@ -185,7 +193,7 @@ fn viauux(arguments: &[Vec<u8>]) -> Result<CommandLine, String> {
                     attached => attached,
                 };
                 if !is_word(value) {
-                    return Err(format!("viauux: `{}' wants a word", shown(flag)));
+                    return Err(format!("viauux: `{}' needs a value", shown(flag)));
                 }
                 if flag == b"-g" {
                     flags.extend_from_slice(&[b" -g", value].concat());
@@ -193,13 +201,13 @@ fn viauux(arguments: &[Vec<u8>]) -> Result<CommandLine, String> {
                     decompressor = [b" -d ", value].concat();
                 }
             }
-            _ => return Err(format!("viauux: `{}' is not known here", shown(word))),
+            _ => return Err(format!("viauux: `{}' is not supported", shown(word))),
         }
     }
     words(&[&flags, b" SITE!rnews".as_slice(), &decompressor].concat())
 }
 
-/// A grade, or the name of a decompressor as C News's rnews takes it: neither a dot nor a dash in front, no slash.
+/// Whether a word is a grade, or the name of a decompressor as C News's rnews accepts it: no dot or dash at its start, no slash.
 fn is_word(word: &[u8]) -> bool {
     let allowed = |byte: &u8| byte.is_ascii_alphanumeric() || b"._-".contains(byte);
     !word.is_empty()
@@ -208,8 +216,8 @@ fn is_word(word: &[u8]) -> bool {
         && !word.starts_with(b"-")
 }
 
-fn not_here(program: &[u8]) -> Option<String> {
-    let (_, what) = NOT_HERE.iter().find(|(known, _)| *known == program)?;
+fn unsupported(program: &[u8]) -> Option<String> {
+    let (_, what) = UNSUPPORTED.iter().find(|(known, _)| *known == program)?;
     Some(format!("`{}': {what}", shown(program)))
 }
 
@@ -314,21 +322,21 @@ mod tests {
     fn what_cannot_be_done_is_said() {
         for (text, says) in [
             ("", "command is empty"),
-            ("viauux", "not with `batcher |'"),
-            ("batcher", "goes nowhere"),
-            ("batcher togo | viauux", "takes its articles from the feed"),
-            ("batchih | viainews", "write the command itself"),
-            ("batchra x | viauux", "takes its articles from the feed"),
+            ("viauux", "instead of `batcher |'"),
+            ("batcher", "does not send the batch"),
+            ("batcher togo | viauux", "takes no arguments"),
+            ("batchih | viainews", "write the command instead"),
+            ("batchra x | viauux", "takes no arguments"),
             ("batcher | c7encode | viamail", "7-bit"),
-            ("batcher | viamail -e", "mail command itself"),
+            ("batcher | viamail -e", "mail command instead"),
             ("batcher | lzop | viauux", "sh -c"),
             ("batcher | compcun | gzip | viauux", "twice"),
             ("batcher | gzip -99 | viauux", "no level 99"),
             ("batcher | gzip --fast | viauux", "--fast"),
-            ("batcher | viauux -g", "wants a word"),
-            ("batcher | viauux -d ../x", "wants a word"),
-            ("batcher | viauux -x", "not known"),
-            ("batcher | viauux north", "not known"),
+            ("batcher | viauux -g", "needs a value"),
+            ("batcher | viauux -d ../x", "needs a value"),
+            ("batcher | viauux -x", "not supported"),
+            ("batcher | viauux north", "not supported"),
             ("batcher | ssh SITE rnews > /tmp/x", ">"),
             ("batcher | ", "command is empty"),
         ] {

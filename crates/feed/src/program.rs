@@ -1,9 +1,9 @@
-//! Sites that a program is kept running for: it reads message-ids, or articles, from its standard input.
+//! Feeds whose program keeps running: it reads message-ids or articles from its standard input.
 //!
-//! The cursor passes what the program has read: what still lies in the pipe when it ends is given again to the next one, and
-//! so is at most what was in flight. A program that ends is started again, after a second at first, and after twice as
-//! long each time, at most five minutes; one that ran for longer than that starts afresh. What it writes on standard error goes where ours
-//! goes; its standard output is thrown away.
+//! The cursor passes an article only after the program has read it. When the program ends, the next one gets the articles that are
+//! still in the pipe again, at most those in flight. A program that ends is restarted after a second, then after twice as long each
+//! time, five minutes at most; a program that ran for longer than five minutes resets the interval. Its standard error is that of
+//! Broadsheet; its standard output is discarded.
 
 use std::io::{ErrorKind, Write};
 use std::os::unix::ffi::OsStrExt;
@@ -23,33 +23,34 @@ use store::{HistoryLine, Record};
 use crate::batch::push_article;
 use crate::error::Error;
 use crate::limit::{Deadline, Limit};
-use crate::sendbatches::Togo;
+use crate::sendbatches::ArticleSource;
 
-/// Seconds after which a program that ended is started again, the first time.
+/// First interval before a restart, seconds.
 pub const BACK_OFF_SECONDS_MIN: u64 = 1;
-/// The most it comes to.
+/// Longest interval before a restart, seconds.
 pub const BACK_OFF_SECONDS_MAX: u64 = 300;
-/// Bytes that are given at a time, or one article.
+/// Bytes in flight, or one article.
 pub const IN_FLIGHT_BYTES_MAX: usize = 1 << 16;
 
-/// How long the first look waits for the program to have read; each further one waits twice as long.
-const LOOK_FIRST: Duration = Duration::from_micros(100);
-const LOOK_LAST: Duration = Duration::from_millis(50);
+/// First interval between two checks whether the program has read; each further one is twice as long.
+const POLL_FIRST: Duration = Duration::from_micros(100);
+/// Longest interval between two checks.
+const POLL_LAST: Duration = Duration::from_millis(50);
 
 /// The program of a site.
 #[derive(Debug)]
 pub struct Program {
     line: CommandLine,
-    /// Where it runs: the news directory, or where we do.
+    /// Its working directory: the news directory, or the current directory.
     directory: PathBuf,
     gives: Gives,
-    /// How long it may take to read what it is given.
+    /// Time limit for reading the articles in flight.
     limit: Limit,
     running: Option<Running>,
-    /// How long after its end it is started again.
+    /// Interval before the next restart.
     back_off: Duration,
-    /// Not before.
-    rests_until: Option<Instant>,
+    /// Earliest time of the next start.
+    not_before: Option<Instant>,
 }
 
 #[derive(Debug)]
@@ -59,26 +60,26 @@ struct Running {
     since: Instant,
 }
 
-/// What came of giving.
+/// The result of a delivery.
 #[derive(Debug, PartialEq, Eq)]
-pub enum Given {
-    /// So many articles; nothing waits any more, the feed was paused, or the time is over.
+pub enum Delivery {
+    /// The number of delivered articles; no article waits, the feed is paused, or the time is over.
     All(u64),
-    /// It ended a short time ago and rests until then; nothing was given.
-    Rests(Instant),
-    /// It ended, or stopped reading and was killed. What it had not read waits on: begin from the cursor again.
+    /// The program ended recently and restarts at this time; no article was delivered.
+    Resting(Instant),
+    /// The program ended, or stopped reading and was killed. Unread articles still wait: start again from the cursor.
     Ended {
-        /// Articles it has read.
+        /// Number of articles that it has read.
         articles: u64,
         /// How it ended.
         how: String,
-        /// When it is started again.
-        again: Instant,
+        /// Time of the restart.
+        restart: Instant,
     },
 }
 
 impl Program {
-    /// A program that is not running yet. `limit`: how long it may take to read what it is given, before it is killed.
+    /// A program that does not run yet. `limit`: time for reading the articles in flight before the program is killed.
     pub fn new(line: CommandLine, gives: Gives, limit: impl Into<Limit>) -> Program {
         Program {
             line,
@@ -87,32 +88,36 @@ impl Program {
             limit: limit.into(),
             running: None,
             back_off: Duration::from_secs(BACK_OFF_SECONDS_MIN),
-            rests_until: None,
+            not_before: None,
         }
     }
 
-    /// It runs in this directory.
+    /// Sets the working directory.
     #[must_use]
     pub fn in_directory(mut self, directory: &Path) -> Program {
         self.directory = directory.to_owned();
         self
     }
 
-    /// Gives it what waits, starting it where it does not run. After [`Given::Ended`] the same `togo` must not be used again: it
-    /// does not offer what was taken and not read.
+    /// Delivers the waiting articles, and starts the program if it does not run. After [`Delivery::Ended`] the same `source` must not
+    /// be used again: it does not offer articles that were taken but not read.
     ///
     /// # Errors
-    /// The backlog cannot be read or moved on. That the program cannot be started is no error but [`Given::Ended`].
-    pub fn give(&mut self, togo: &mut dyn Togo, now: Instant) -> Result<Given, Error> {
-        if let Some(until) = self.rests_until.filter(|until| now < *until) {
-            return Ok(Given::Rests(until));
+    /// The backlog cannot be read, or the cursor not written. A program that cannot be started gives [`Delivery::Ended`] instead.
+    pub fn deliver(
+        &mut self,
+        source: &mut dyn ArticleSource,
+        now: Instant,
+    ) -> Result<Delivery, Error> {
+        if let Some(until) = self.not_before.filter(|until| now < *until) {
+            return Ok(Delivery::Resting(until));
         }
-        let mut given = 0;
+        let mut delivered = 0;
         let mut bytes = Vec::new();
-        while !togo.is_paused() {
+        while !source.is_paused() {
             bytes.clear();
             let mut articles = 0;
-            togo.offer(&mut |record| {
+            source.offer(&mut |record| {
                 if bytes.len() >= IN_FLIGHT_BYTES_MAX {
                     return false;
                 }
@@ -121,51 +126,51 @@ impl Program {
                 true
             })?;
             if articles > 0
-                && let Err(how) = self.hand_over(&bytes, now)
+                && let Err(how) = self.write_all(&bytes, now)
             {
-                return Ok(self.rest(given, how));
+                return Ok(self.schedule_restart(delivered, how));
             }
-            togo.delivered()?;
-            given += articles;
+            source.delivered()?;
+            delivered += articles;
             if articles == 0 || self.limit.is_over() {
-                return Ok(Given::All(given));
+                return Ok(Delivery::All(delivered));
             }
         }
-        Ok(Given::All(given))
+        Ok(Delivery::All(delivered))
     }
 
-    /// The number of its process, where it runs.
+    /// Its process id, if it runs.
     pub fn id(&self) -> Option<u32> {
         self.running.as_ref().map(|running| running.child.id())
     }
 
-    /// Lets the next [`Program::give`] start it, however short a time ago it ended.
-    pub fn wake(&mut self) {
-        self.rests_until = None;
+    /// Allows the next [`Program::deliver`] to start it immediately.
+    pub fn reset_interval(&mut self) {
+        self.not_before = None;
     }
 
-    /// Closes its input and waits for its end, but not longer than `limit`; then kills it. `Some`: it ended badly, and how.
+    /// Closes its input, waits for its end up to `limit`, and then kills it. Returns the error if it failed.
     pub fn end(mut self, limit: Duration) -> Option<String> {
         let Running { child, input, .. } = self.running.take()?;
         drop(input);
         let mut child = child;
-        let ended = look_until(limit, || child.try_wait().ok().flatten());
+        let ended = poll_until(limit, || child.try_wait().ok().flatten());
         match ended {
             Some(status) => (!status.success()).then(|| status.to_string()),
             None => {
                 kill(&mut child);
                 let seconds = limit.as_secs();
                 Some(format!(
-                    "did not end within {seconds} seconds, and was killed"
+                    "did not end within {seconds} seconds and was killed"
                 ))
             }
         }
     }
 
-    /// Writes, and waits until it has read all of it. Fails with how it ended.
-    fn hand_over(&mut self, bytes: &[u8], now: Instant) -> Result<(), String> {
+    /// Writes the bytes, and waits until the program has read all of them. The error tells how the program ended.
+    fn write_all(&mut self, bytes: &[u8], now: Instant) -> Result<(), String> {
         let stalled = self.stalled();
-        let mut patience = self.limit.begin();
+        let mut deadline = self.limit.begin();
         let running = match &mut self.running {
             Some(running) => running,
             none => none.insert(start(&self.line, &self.directory, now)?),
@@ -176,8 +181,8 @@ impl Program {
                 Ok(count) => rest = rest.get(count..).unwrap_or_default(),
                 Err(error) if error.kind() == ErrorKind::Interrupted => {}
                 Err(error) if error.kind() == ErrorKind::WouldBlock => {
-                    if patience.is_over() {
-                        return Err(why(&patience, &stalled));
+                    if deadline.is_over() {
+                        return Err(why(&deadline, &stalled));
                     }
                     wait_ready(&running.input);
                 }
@@ -185,13 +190,13 @@ impl Program {
             }
         }
         let Running { child, input, .. } = running;
-        let read = look_until(self.limit.most(), || {
+        let read = poll_until(self.limit.most(), || {
             if let Ok(Some(status)) = child.try_wait() {
                 return Some(Err(ended(status)));
             }
             match ioctl_fionread(&*input) {
                 Ok(0) => Some(Ok(())),
-                Ok(_) if patience.is_over() => Some(Err(why(&patience, &stalled))),
+                Ok(_) if deadline.is_over() => Some(Err(why(&deadline, &stalled))),
                 Ok(_) => None,
                 Err(error) => Some(Err(error.to_string())),
             }
@@ -201,13 +206,13 @@ impl Program {
 
     fn stalled(&self) -> String {
         format!(
-            "did not read for {} seconds, and was killed",
+            "did not read for {} seconds and was killed",
             self.limit.most().as_secs()
         )
     }
 
-    /// It is over: the next one after a while.
-    fn rest(&mut self, articles: u64, how: String) -> Given {
+    /// Ends the program, and sets the time of its restart.
+    fn schedule_restart(&mut self, articles: u64, how: String) -> Delivery {
         let longest = Duration::from_secs(BACK_OFF_SECONDS_MAX);
         let now = Instant::now();
         if let Some(mut running) = self.running.take() {
@@ -216,13 +221,13 @@ impl Program {
             }
             kill(&mut running.child);
         }
-        let again = now + self.back_off;
-        self.rests_until = Some(again);
+        let restart = now + self.back_off;
+        self.not_before = Some(restart);
         self.back_off = (self.back_off * 2).min(longest);
-        Given::Ended {
+        Delivery::Ended {
             articles,
             how: format!("{}: {how}", String::from_utf8_lossy(self.line.program())),
-            again,
+            restart,
         }
     }
 }
@@ -237,8 +242,8 @@ impl Drop for Program {
 
 impl Running {
     fn how_it_ended(&mut self, error: &str) -> String {
-        // It closed its input; if that is because it ends, say how.
-        match look_until(Duration::from_secs(1), || {
+        // The program closed its input; it may be about to end, so its exit status is awaited for a moment.
+        match poll_until(Duration::from_secs(1), || {
             self.child.try_wait().ok().flatten()
         }) {
             Some(status) => ended(status),
@@ -272,7 +277,7 @@ fn start(line: &CommandLine, directory: &Path, now: Instant) -> Result<Running, 
     })
 }
 
-/// The whole group: `sh -c` has children. That it ends just now is no harm.
+/// Kills the process group: `sh -c` has children. The group may have ended already.
 fn kill(child: &mut Child) {
     if !matches!(child.try_wait(), Ok(Some(_)))
         && let Some(pid) = i32::try_from(child.id()).ok().and_then(Pid::from_raw)
@@ -286,34 +291,34 @@ fn ended(status: ExitStatus) -> String {
     format!("ended by itself: {status}")
 }
 
-/// Waits until it can take more, but not for long.
+/// Waits until the pipe accepts more, [`POLL_LAST`] at most.
 fn wait_ready(input: &ChildStdin) {
-    if let Ok(limit) = Timespec::try_from(LOOK_LAST) {
+    if let Ok(limit) = Timespec::try_from(POLL_LAST) {
         let mut ready = [PollFd::new(input, PollFlags::OUT)];
         let _ = poll(&mut ready, Some(&limit));
     }
 }
 
-fn why(patience: &Deadline<'_>, stalled: &str) -> String {
-    match patience.is_short() {
-        true => "was killed: it had not read all when its time was over".to_owned(),
+fn why(deadline: &Deadline<'_>, stalled: &str) -> String {
+    match deadline.is_short() {
+        true => "was killed: its time was over before it had read everything".to_owned(),
         false => stalled.to_owned(),
     }
 }
 
-/// Looks again and again, with longer and longer pauses. A pipe does not tell when it was read.
-fn look_until<T>(limit: Duration, mut look: impl FnMut() -> Option<T>) -> Option<T> {
+/// Calls `check` repeatedly, with increasing intervals. A pipe does not signal that it was read.
+fn poll_until<T>(limit: Duration, mut check: impl FnMut() -> Option<T>) -> Option<T> {
     let until = Instant::now() + limit;
-    let mut pause = LOOK_FIRST;
+    let mut pause = POLL_FIRST;
     loop {
-        if let Some(seen) = look() {
-            return Some(seen);
+        if let Some(result) = check() {
+            return Some(result);
         }
         if Instant::now() >= until {
             return None;
         }
         std::thread::sleep(pause);
-        pause = (pause * 2).min(LOOK_LAST);
+        pause = (pause * 2).min(POLL_LAST);
     }
 }
 

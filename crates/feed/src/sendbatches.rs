@@ -18,7 +18,7 @@ use crate::transport::Transport;
 pub const OUTBOUND_RESERVE_BYTES: u64 = 10_000 * 1024;
 
 /// The backlog of a site.
-pub trait Togo {
+pub trait ArticleSource {
     /// Passes the waiting articles in order to `put`, until it refuses one or none is left. A refused article is the first one of the next
     /// call.
     ///
@@ -112,16 +112,20 @@ impl Sending<'_> {
     /// # Errors
     /// The backlog cannot be read, the cursor cannot be written, or the queue cannot be counted. A failed delivery is reported as
     /// [`Stopped::Failed`].
-    pub fn run(&self, togo: &mut dyn Togo) -> Result<Sent, Error> {
+    pub fn run(&self, source: &mut dyn ArticleSource) -> Result<Sent, Error> {
         let size = usize::try_from(self.parms.size).unwrap_or(usize::MAX);
-        self.run_with(togo, &mut Batch::new(size))
+        self.run_with(source, &mut Batch::new(size))
     }
 
     /// As [`Sending::run`], with another builder of batches.
     ///
     /// # Errors
     /// As [`Sending::run`], and those of the builder.
-    pub fn run_with(&self, togo: &mut dyn Togo, builder: &mut dyn Builder) -> Result<Sent, Error> {
+    pub fn run_with(
+        &self,
+        source: &mut dyn ArticleSource,
+        builder: &mut dyn Builder,
+    ) -> Result<Sent, Error> {
         let mut sent = Sent {
             batches: 0,
             articles: 0,
@@ -133,19 +137,19 @@ impl Sending<'_> {
         };
         let transport = self.transport();
         sent.stopped = loop {
-            if togo.is_paused() {
+            if source.is_paused() {
                 break Stopped::Paused;
             }
             if let Some(reason) = self.hindrance(&transport, &sent)? {
                 break reason;
             }
             builder.clear();
-            togo.offer(&mut |record| builder.put(record))?;
+            source.offer(&mut |record| builder.put(record))?;
             let articles = builder.articles();
             let batch = builder.finish()?;
             if articles == 0 {
                 // Articles for other sites are passed.
-                togo.delivered()?;
+                source.delivered()?;
                 builder.delivered()?;
                 break Stopped::Empty;
             }
@@ -154,7 +158,7 @@ impl Sending<'_> {
                 Ok(packed) => packed,
                 Err(error) => break Stopped::Failed(error),
             };
-            togo.delivered()?;
+            source.delivered()?;
             builder.delivered()?;
             sent.batches += 1;
             sent.articles += articles;
@@ -163,7 +167,7 @@ impl Sending<'_> {
             sent.oversize += u64::from(bytes > self.parms.size_max);
         };
         if !matches!(sent.stopped, Stopped::Empty) {
-            sent.backlog = togo.waiting_bytes()?.div_ceil(self.parms.size.max(1));
+            sent.backlog = source.waiting_bytes()?.div_ceil(self.parms.size.max(1));
         }
         Ok(sent)
     }

@@ -13,9 +13,9 @@ use store::{Position, Snapshot};
 
 use crate::each_article::EachArticle;
 use crate::file_list::FileList;
-use crate::ihave::{Allowed, Ends, Ihave, Requested, Sendme};
+use crate::ihave::{Allowed, Endpoints, Ihave, Requested, Sendme};
 use crate::program::{self, Program};
-use crate::togo::ChosenLate;
+use crate::togo::LateSelection;
 use crate::waiting::{self, Waiting};
 use crate::{
     Batch, BatchParms, Batchparms, Builder, Cursor, Error, FromCursor, Limit, Sending, Sent,
@@ -59,7 +59,7 @@ pub enum Served {
     /// Batches.
     Sent(Sent),
     /// Articles, one by one.
-    Given {
+    Delivered {
         /// Number of articles that the site accepted.
         articles: u64,
         /// The reason why the others wait.
@@ -218,11 +218,11 @@ impl<'a> Serving<'a> {
                 let most = limit.most();
                 let program = Program::new(command.clone(), *gives, limit);
                 let mut program = program.in_directory(root);
-                let given = program.give(&mut togo, Instant::now())?;
+                let given = program.deliver(&mut togo, Instant::now())?;
                 match given {
-                    program::Given::All(articles) => (articles, program.end(most)),
-                    program::Given::Ended { articles, how, .. } => (articles, Some(how)),
-                    program::Given::Rests(_) => (0, None),
+                    program::Delivery::All(articles) => (articles, program.end(most)),
+                    program::Delivery::Ended { articles, how, .. } => (articles, Some(how)),
+                    program::Delivery::Resting(_) => (0, None),
                 }
             }
             _ => (0, Some("this release cannot feed it".to_owned())),
@@ -233,7 +233,7 @@ impl<'a> Serving<'a> {
                 .flatten()
                 .map(paused_for)
         };
-        Ok(Served::Given {
+        Ok(Served::Delivered {
             articles,
             waits: waits.or_else(paused),
         })
@@ -248,18 +248,18 @@ impl<'a> Serving<'a> {
         snapshot: &'b Snapshot,
     ) -> Result<Box<dyn Builder + 'b>, Error> {
         let size = usize::try_from(parms.size).unwrap_or(usize::MAX);
-        let ends = Ends {
+        let endpoints = Endpoints {
             host: me,
             peer: &parms.peer,
         };
         Ok(match parms.build {
             Build::Articles => Box::new(Batch::new(size)),
-            Build::Ihave => Box::new(Ihave::new(ends, size)),
-            Build::Sendme => Box::new(Sendme::new(ends, snapshot)),
+            Build::Ihave => Box::new(Ihave::new(endpoints, size)),
+            Build::Sendme => Box::new(Sendme::new(endpoints, snapshot)),
             Build::Requested => {
                 let sites = self.sites.clone();
                 let allowed = allowed(snapshot, sites, &parms.peer);
-                Box::new(Requested::new(snapshot, allowed, size).remembering(dir)?)
+                Box::new(Requested::new(snapshot, allowed, size).with_stored_position(dir)?)
             }
         })
     }
@@ -305,7 +305,7 @@ impl<'a> Serving<'a> {
 }
 
 /// Decides which sites get an article that was filed before they were known. The selector is large, so it is made when it is first needed.
-fn chosen_late<'r>(sites: &Sites, snapshot: &'r Snapshot) -> ChosenLate<'r> {
+fn chosen_late<'r>(sites: &Sites, snapshot: &'r Snapshot) -> LateSelection<'r> {
     let sites = sites.clone();
     let mut selector = None;
     Box::new(move |record, name| {
@@ -385,7 +385,7 @@ fn paused_for(why: impl std::fmt::Display) -> String {
 pub fn why_it_waits(served: &Served) -> Option<String> {
     match served {
         Served::Paused(why) => Some(paused_for(why)),
-        Served::Given { waits, .. } => waits.clone(),
+        Served::Delivered { waits, .. } => waits.clone(),
         Served::Sent(sent) => sent.why_it_waits(),
     }
 }

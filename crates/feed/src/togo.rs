@@ -7,7 +7,7 @@ use store::{Position, Record, Snapshot};
 
 use crate::cursor::Cursor;
 use crate::error::Error;
-use crate::sendbatches::Togo;
+use crate::sendbatches::ArticleSource;
 use crate::site_state::{Progress, SiteState};
 use crate::waiting::{self, Item, Site, Waiting};
 
@@ -15,15 +15,15 @@ use crate::waiting::{self, Item, Site, Waiting};
 pub const NOTED_ARTICLES_MAX: usize = 1 << 16;
 
 /// Decides whether a site gets an article that was filed before the site was known.
-pub type ChosenLate<'a> = Box<dyn FnMut(&Record<'_>, &[u8]) -> bool + 'a>;
+pub type LateSelection<'a> = Box<dyn FnMut(&Record<'_>, &[u8]) -> bool + 'a>;
 
 /// A served site and its waiting articles.
 pub struct FromCursor<'a> {
     snapshot: &'a Snapshot,
     /// The record that is offered.
     record: Vec<u8>,
-    place: SiteState,
-    chosen: ChosenLate<'a>,
+    state: SiteState,
+    late_selection: LateSelection<'a>,
     items: VecDeque<Item>,
     /// The scanned position of the log.
     seen: Position,
@@ -37,13 +37,17 @@ pub struct FromCursor<'a> {
 
 impl<'a> FromCursor<'a> {
     /// The waiting articles of a site, as far as `snapshot` sees.
-    pub fn new(snapshot: &'a Snapshot, place: SiteState, chosen: ChosenLate<'a>) -> FromCursor<'a> {
-        let position = place.cursor().position;
+    pub fn new(
+        snapshot: &'a Snapshot,
+        state: SiteState,
+        late_selection: LateSelection<'a>,
+    ) -> FromCursor<'a> {
+        let position = state.cursor().position;
         FromCursor {
             snapshot,
             record: Vec::new(),
-            place,
-            chosen,
+            state,
+            late_selection,
             items: VecDeque::new(),
             seen: position,
             gone: 0,
@@ -62,20 +66,20 @@ impl<'a> FromCursor<'a> {
     }
 
     /// Scans for the next waiting articles.
-    fn note(&mut self) -> Result<(), Error> {
+    fn scan(&mut self) -> Result<(), Error> {
         let cursor = Cursor {
             position: self.seen,
-            ..*self.place.cursor()
+            ..*self.state.cursor()
         };
         let site = Site {
-            name: self.place.site(),
+            name: self.state.site(),
             cursor,
         };
         let round = waiting::round(
             self.snapshot,
             &[site],
             NOTED_ARTICLES_MAX,
-            &mut *self.chosen,
+            &mut *self.late_selection,
         )?;
         if let Some(found) = round.sites.into_iter().next() {
             self.found(found, round.end, round.complete);
@@ -98,7 +102,7 @@ impl<'a> FromCursor<'a> {
     }
 }
 
-impl Togo for FromCursor<'_> {
+impl ArticleSource for FromCursor<'_> {
     fn offer(&mut self, put: &mut dyn FnMut(&Record<'_>) -> bool) -> Result<(), Error> {
         loop {
             while let Some(item) = self.items.front().copied() {
@@ -123,7 +127,7 @@ impl Togo for FromCursor<'_> {
             if self.is_complete {
                 return Ok(());
             }
-            self.note()?;
+            self.scan()?;
         }
     }
 
@@ -134,19 +138,19 @@ impl Togo for FromCursor<'_> {
             .unwrap_or_default();
         progress.now = i64::try_from(now.as_secs()).unwrap_or(i64::MAX);
         // A cursor that passed only articles for other sites may be reset.
-        self.place.pass(self.next, progress, progress.sent > 0)
+        self.state.pass(self.next, progress, progress.sent > 0)
     }
 
-    /// What was noted, and for the rest of the log as much again: a backlog is not walked twice.
+    /// The size of the known waiting articles, with a proportional estimate for the rest of the log, so that a backlog is scanned once.
     fn waiting_bytes(&mut self) -> Result<u64, Error> {
         if self.items.is_empty() && !self.is_complete {
             let gone = std::mem::take(&mut self.gone);
-            self.note()?;
+            self.scan()?;
             self.gone += gone;
         }
-        let noted = self.items.iter().map(|item| item.bytes);
-        let bytes = noted.fold(self.progress.sent_bytes, u64::saturating_add);
-        let start = self.place.cursor().position.0;
+        let sizes = self.items.iter().map(|item| item.bytes);
+        let bytes = sizes.fold(self.progress.sent_bytes, u64::saturating_add);
+        let start = self.state.cursor().position.0;
         let (seen, all) = (self.seen.0, self.snapshot.end().0);
         let seen = u128::from(seen.saturating_sub(start).max(1));
         let all = u128::from(all.saturating_sub(start)).max(seen);
@@ -155,6 +159,6 @@ impl Togo for FromCursor<'_> {
     }
 
     fn is_paused(&self) -> bool {
-        self.place.is_paused()
+        self.state.is_paused()
     }
 }

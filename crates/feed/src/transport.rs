@@ -69,31 +69,28 @@ fn run(line: &CommandLine, limit: &Limit, directory: &Path, batch: &[u8]) -> Res
     let mut input = memory("batch").map_err(not_started)?;
     input.write_all(batch).map_err(not_started)?;
     input.seek(SeekFrom::Start(0)).map_err(not_started)?;
-    let mut complaint = memory("complaint").map_err(not_started)?;
+    let mut stderr = memory("complaint").map_err(not_started)?;
     let words = |word: &Vec<u8>| std::ffi::OsStr::from_bytes(word).to_owned();
     let mut child = Command::new(std::ffi::OsStr::from_bytes(line.program()))
         .args(line.arguments().iter().map(words))
         .current_dir(directory)
         .stdin(input)
         .stdout(Stdio::null())
-        .stderr(complaint.try_clone().map_err(not_started)?)
+        .stderr(stderr.try_clone().map_err(not_started)?)
         .process_group(0)
         .spawn()
         .map_err(not_started)?;
     let how = match wait(&mut child, limit) {
         Ok(Some(status)) if status.success() => return Ok(()),
         Ok(Some(status)) => ended(status),
-        Ok(None) if limit.is_over() => "not done when its time was over, and killed".to_owned(),
-        Ok(None) => format!(
-            "not done after {} seconds, and killed",
-            limit.most().as_secs()
-        ),
+        Ok(None) if limit.is_over() => "killed, because the time was over".to_owned(),
+        Ok(None) => format!("killed after {} seconds", limit.most().as_secs()),
         Err(error) => format!("waiting for it failed: {error}"),
     };
     Err(Error::Refused {
         program: program(),
         how,
-        complaint: last_words(&mut complaint),
+        stderr: last_words(&mut stderr),
     })
 }
 

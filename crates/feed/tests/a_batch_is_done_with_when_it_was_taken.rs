@@ -46,7 +46,7 @@ fn a_command_that_fails_leaves_the_batch() {
     };
     assert_eq!(
         error.to_string(),
-        "`sh' did not take the batch: exit status 3; it said: no room"
+        "`sh' did not take the batch: exit status 3; its standard error: no room"
     );
     assert_eq!((sent.batches, waiting.delivered), (0, 0));
     assert!(sent.backlog >= 9, "{sent:?}");

@@ -112,7 +112,7 @@ fn what_nobody_says_is_asked_for() {
         .unwrap_err();
     assert_eq!(
         error.to_string(),
-        "nothing says where batches for east go: write a line for it, class u, in batchparms, or `via = { batch = ... }' in its [[site]]"
+        "batches for east have no destination: add a line for it, class u, to batchparms, or `via = { batch = ... }' to its [[site]]"
     );
     let error = file()
         .parms(b"a;b", &BatchVia::default(), None)
@@ -123,7 +123,7 @@ fn what_nobody_says_is_asked_for() {
 #[test]
 fn every_fault_is_told_with_its_line() {
     for (line, says) in [
-        ("a/b u 1 1 batcher | viauux", "site's name"),
+        ("a/b u 1 1 batcher | viauux", "name of a site"),
         ("a uu 1 1 batcher | viauux", "class is `uu'"),
         ("a ! 1 1 batcher | viauux", "class is `!'"),
         ("a u x 1 batcher | viauux", "size is `x'"),

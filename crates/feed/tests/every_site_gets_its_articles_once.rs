@@ -166,8 +166,8 @@ fn one_at_a_time_serves_a_site() {
     enrol(&news, Start::Now);
     let mut snapshot = news.snapshot();
     let place = SiteState::take(news.dir(), b"one", &mut snapshot).unwrap();
-    let again = SiteState::take(news.dir(), b"one", &mut snapshot);
-    assert!(matches!(again, Err(feed::Error::Busy(_))));
+    let restart = SiteState::take(news.dir(), b"one", &mut snapshot);
+    assert!(matches!(restart, Err(feed::Error::Busy(_))));
     drop(place);
     assert!(SiteState::take(news.dir(), b"one", &mut snapshot).is_ok());
     let unknown = SiteState::take(news.dir(), b"four", &mut snapshot);

@@ -9,7 +9,7 @@ use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
 use feed::enrolment::{self, NewSite};
-use feed::program::{BACK_OFF_SECONDS_MAX, Given};
+use feed::program::{BACK_OFF_SECONDS_MAX, Delivery};
 use feed::start::Start;
 use feed::{EachArticle, FromCursor, Limit, Program, SiteState};
 use groups::CommandLine;
@@ -64,17 +64,17 @@ fn a_program_reads_ids_and_stays() {
     let mut news = with_articles(3);
     let out = news.dir().join("got");
     let mut program = Program::new(sh(&format!("cat >{}", out.display())), Gives::Id, LIMIT);
-    let given = serving(&news, |togo| program.give(togo, Instant::now()).unwrap());
-    assert_eq!(given, Given::All(3));
+    let given = serving(&news, |togo| program.deliver(togo, Instant::now()).unwrap());
+    assert_eq!(given, Delivery::All(3));
     let id = program.id();
     news.file("one two");
     news.file("two");
     news.commit();
-    let given = serving(&news, |togo| program.give(togo, Instant::now()).unwrap());
-    assert_eq!(given, Given::All(1));
+    let given = serving(&news, |togo| program.deliver(togo, Instant::now()).unwrap());
+    assert_eq!(given, Delivery::All(1));
     assert_eq!(program.id(), id, "it is the same process");
-    let given = serving(&news, |togo| program.give(togo, Instant::now()).unwrap());
-    assert_eq!(given, Given::All(0));
+    let given = serving(&news, |togo| program.deliver(togo, Instant::now()).unwrap());
+    assert_eq!(given, Delivery::All(0));
     assert_eq!(program.end(LIMIT), None);
     assert_eq!(fs::read_to_string(out).unwrap(), ids(1..=4));
 }
@@ -83,13 +83,13 @@ fn a_program_reads_ids_and_stays() {
 fn a_call_starts_it_before_its_rest_is_over() {
     let news = with_articles(2);
     let mut program = Program::new(sh("exit 3"), Gives::Id, LIMIT);
-    let given = serving(&news, |togo| program.give(togo, Instant::now()).unwrap());
-    assert!(matches!(given, Given::Ended { .. }), "{given:?}");
-    let given = serving(&news, |togo| program.give(togo, Instant::now()).unwrap());
-    assert!(matches!(given, Given::Rests(_)), "{given:?}");
-    program.wake();
-    let given = serving(&news, |togo| program.give(togo, Instant::now()).unwrap());
-    assert!(matches!(given, Given::Ended { .. }), "{given:?}");
+    let given = serving(&news, |togo| program.deliver(togo, Instant::now()).unwrap());
+    assert!(matches!(given, Delivery::Ended { .. }), "{given:?}");
+    let given = serving(&news, |togo| program.deliver(togo, Instant::now()).unwrap());
+    assert!(matches!(given, Delivery::Resting(_)), "{given:?}");
+    program.reset_interval();
+    let given = serving(&news, |togo| program.deliver(togo, Instant::now()).unwrap());
+    assert!(matches!(given, Delivery::Ended { .. }), "{given:?}");
 }
 
 #[test]
@@ -99,13 +99,13 @@ fn one_that_does_not_read_is_not_waited_for_when_all_is_over() {
     let limit = Limit::from(LIMIT).until(is_over, Duration::from_millis(1));
     let mut program = Program::new(sh("exec sleep 600"), Gives::Id, limit);
     let began = Instant::now();
-    let given = serving(&news, |togo| program.give(togo, Instant::now()).unwrap());
+    let given = serving(&news, |togo| program.deliver(togo, Instant::now()).unwrap());
     assert!(began.elapsed() < LIMIT);
-    let Given::Ended { articles, how, .. } = given else {
+    let Delivery::Ended { articles, how, .. } = given else {
         panic!("{given:?}")
     };
     assert_eq!(articles, 0);
-    assert!(how.contains("had not read all"), "{how}");
+    assert!(how.contains("before it had read everything"), "{how}");
     assert_eq!(program.id(), None, "it was killed");
 }
 
@@ -118,8 +118,8 @@ fn articles_come_as_in_a_batch() {
         Gives::Article,
         LIMIT,
     );
-    let given = serving(&news, |togo| program.give(togo, Instant::now()).unwrap());
-    assert_eq!(given, Given::All(40));
+    let given = serving(&news, |togo| program.deliver(togo, Instant::now()).unwrap());
+    assert_eq!(given, Delivery::All(40));
     assert_eq!(program.end(LIMIT), None);
     let batch = fs::read(out).unwrap();
     let mut rest = &batch[..];
@@ -143,22 +143,22 @@ fn one_that_ends_rests_and_what_it_did_not_read_goes_to_the_next() {
     let script = format!("head -c 20000 >>{}; exit 3", out.display());
     let mut program = Program::new(sh(&script), Gives::Id, LIMIT);
     let started = Instant::now();
-    let Given::Ended { how, again, .. } =
-        serving(&news, |togo| program.give(togo, started).unwrap())
+    let Delivery::Ended { how, restart, .. } =
+        serving(&news, |togo| program.deliver(togo, started).unwrap())
     else {
         panic!("it ended");
     };
     assert!(how.starts_with("sh: ") && how.contains('3'), "{how}");
-    assert!(again > started);
+    assert!(restart > started);
     assert_eq!(program.id(), None);
     // It rests.
-    let given = serving(&news, |togo| program.give(togo, started).unwrap());
-    assert_eq!(given, Given::Rests(again));
+    let given = serving(&news, |togo| program.deliver(togo, started).unwrap());
+    assert_eq!(given, Delivery::Resting(restart));
     // The next one, from the cursor on: at most what was in flight comes twice, and nothing is left out.
     let rest = news.dir().join("rest");
     let mut next = Program::new(sh(&format!("cat >{}", rest.display())), Gives::Id, LIMIT);
-    let given = serving(&news, |togo| next.give(togo, Instant::now()).unwrap());
-    assert!(matches!(given, Given::All(_)));
+    let given = serving(&news, |togo| next.deliver(togo, Instant::now()).unwrap());
+    assert!(matches!(given, Delivery::All(_)));
     assert_eq!(next.end(LIMIT), None);
     let (got, rest) = (
         fs::read_to_string(out).unwrap(),
@@ -178,14 +178,15 @@ fn the_rest_grows_and_has_an_end() {
     let mut now = Instant::now();
     for expected in [1, 2, 4, 8, 16, 32, 64, 128, 256, 300, 300] {
         let began = Instant::now();
-        let Given::Ended { again, .. } = serving(&news, |togo| program.give(togo, now).unwrap())
+        let Delivery::Ended { restart, .. } =
+            serving(&news, |togo| program.deliver(togo, now).unwrap())
         else {
             panic!("it ends at once");
         };
-        let rests = again - began;
+        let rests = restart - began;
         assert!(rests >= Duration::from_secs(expected), "{rests:?}");
         assert!(rests < Duration::from_secs(expected + 60), "{rests:?}");
-        now = again;
+        now = restart;
     }
     assert_eq!(BACK_OFF_SECONDS_MAX, 300);
 }
@@ -195,9 +196,9 @@ fn one_that_cannot_be_started_or_does_not_read_is_told() {
     let news = with_articles(1);
     let absent = CommandLine::parse(b"/no/such/program").unwrap();
     let mut program = Program::new(absent, Gives::Id, LIMIT);
-    let given = serving(&news, |togo| program.give(togo, Instant::now()).unwrap());
+    let given = serving(&news, |togo| program.deliver(togo, Instant::now()).unwrap());
     assert!(
-        matches!(&given, Given::Ended { how, .. } if how.contains("cannot be started")),
+        matches!(&given, Delivery::Ended { how, .. } if how.contains("cannot be started")),
         "{given:?}"
     );
     // It keeps its input and never reads: killed when its time is over, with its children.
@@ -206,9 +207,9 @@ fn one_that_cannot_be_started_or_does_not_read_is_told() {
         Gives::Id,
         Duration::from_millis(200),
     );
-    let given = serving(&news, |togo| program.give(togo, Instant::now()).unwrap());
+    let given = serving(&news, |togo| program.deliver(togo, Instant::now()).unwrap());
     assert!(
-        matches!(&given, Given::Ended { how, .. } if how.contains("did not read")),
+        matches!(&given, Delivery::Ended { how, .. } if how.contains("did not read")),
         "{given:?}"
     );
     assert_eq!(program.id(), None);
@@ -278,10 +279,10 @@ fn a_feed_that_is_paused_in_its_turn_stops_there() {
     let got = || fs::read_to_string(news.dir().join("got")).unwrap();
     // A program: after what is given at a time.
     let mut program = Program::new(sh(PAUSE), Gives::Id, LIMIT).in_directory(news.dir());
-    let given = serving(&news, |togo| program.give(togo, Instant::now()).unwrap());
+    let given = serving(&news, |togo| program.deliver(togo, Instant::now()).unwrap());
     assert_eq!(program.end(LIMIT), None);
     let articles = got().lines().count();
-    assert_eq!(given, Given::All(articles as u64));
+    assert_eq!(given, Delivery::All(articles as u64));
     assert!((1..20_000).contains(&articles), "{articles}");
     // A command: after one article.
     fs::remove_file(&paused).unwrap();

@@ -1,45 +1,44 @@
-//! What an article asks the news system to do, besides being filed.
+//! Control messages: articles that ask the news system to act.
 //!
 //! | file | idea |
 //! |---|---|
-//! | [`request`] | a control message, read |
-//! | [`policy`] | who may do what: `control.ctl`, `controlperm`, or keys alone |
-//! | [`groupinfo`], [`scope`] | what newgroup and checkgroups bring along |
-//! | [`judge`](mod@judge) | what a message comes to; pure |
-//! | [`changes`] | making it so |
-//! | [`serials`] | no older list comes back |
+//! | [`request`] | a parsed control message |
+//! | [`policy`] | the permissions: `control.ctl`, `controlperm`, or keys alone |
+//! | [`groupinfo`], [`scope`] | the contents of newgroup and checkgroups messages |
+//! | [`decide`](mod@decide) | the decision on a message; pure |
+//! | [`changes`] | changes of groups, and applying them |
+//! | [`serials`] | serial numbers, which keep out older lists |
 //! | [`events`] | the control log |
-//! | [`wanted`] | the ids of ihave and sendme |
-//! | [`desk`] | all of it together, for the filer and for commands |
+//! | [`ihave`] | the ids of ihave and sendme |
+//! | [`processor`] | all of it together, for the filer and for commands |
 
 pub mod changes;
 pub mod decide;
 pub mod events;
 pub mod groupinfo;
+pub mod ihave;
 pub mod policy;
 pub mod processor;
 pub mod request;
 pub mod scope;
 pub mod serials;
-pub mod wanted;
 
 use article::{Article, Header};
 
-/// A control message, as far as it is understood here.
+/// A control message, by its command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ControlMessage<'a> {
-    /// Cancel the articles of these ids, which white space separates.
+    /// Cancel the articles with these ids, which are separated by white space.
     Cancel(&'a [u8]),
-    /// Almost a cancel: the command is missing, or no blank follows it. Logged, and nothing is done.
+    /// Almost a cancel: the command is missing, or no blank follows it. It is logged and ignored.
     MalformedCancel(&'a [u8]),
-    /// Anything else: newgroup, rmgroup, sendsys, version, checkgroups, ihave, sendme and whatever
-    /// somebody thought of.
+    /// Any other command: newgroup, rmgroup, sendsys, version, checkgroups, ihave, sendme or an unknown one.
     Other(&'a [u8]),
 }
 
 impl<'a> ControlMessage<'a> {
-    /// The control message of an article: its Control, or else the later of Also-Control and
-    /// Supersedes, for C News keeps these two in one place. Supersedes is a cancel of the ids in it.
+    /// The control message of an article: its Control, or else the later of Also-Control and Supersedes, because C News stores
+    /// these two in one variable. Supersedes cancels the ids in it.
     pub fn of(article: &Article<'a>) -> Option<ControlMessage<'a>> {
         let value = |header| article.value(header).filter(|value| !value.is_empty());
         if let Some(control) = value(Header::Control) {
@@ -47,9 +46,9 @@ impl<'a> ControlMessage<'a> {
         }
         let also = value(Header::AlsoControl);
         let supersedes = value(Header::Supersedes);
-        let place = |header| article.line(header).map(|line| line.start);
+        let start = |header| article.line(header).map(|line| line.start);
         match (also, supersedes) {
-            (Some(also), Some(_)) if place(Header::AlsoControl) > place(Header::Supersedes) => {
+            (Some(also), Some(_)) if start(Header::AlsoControl) > start(Header::Supersedes) => {
                 Some(ControlMessage::parse(also))
             }
             (_, Some(ids)) => Some(ControlMessage::Cancel(ids)),
@@ -58,7 +57,7 @@ impl<'a> ControlMessage<'a> {
         }
     }
 
-    /// Reads the value of a Control header. The command counts in any case (RFC 5536, 3.2.3); C News logged `Cancel` as malformed.
+    /// Parses the value of a Control header. The case of the command is ignored (RFC 5536, 3.2.3); C News logged `Cancel` as malformed.
     pub fn parse(value: &'a [u8]) -> ControlMessage<'a> {
         const CANCEL: &[u8] = b"cancel";
         let ids = value
@@ -76,7 +75,7 @@ impl<'a> ControlMessage<'a> {
     }
 }
 
-/// The commands besides cancel that something is done about.
+/// The known commands other than cancel.
 const KINDS: &[&[u8]] = &[
     b"newgroup",
     b"rmgroup",
@@ -88,11 +87,10 @@ const KINDS: &[&[u8]] = &[
     b"senduuname",
 ];
 
-/// A command in the case it is compared in: small letters where it is one of those known (RFC 5536, 3.2.3: any case), else as it
-/// stands.
+/// Returns a known command in lower case (RFC 5536, 3.2.3: any case is valid), and any other one unchanged.
 pub fn kind_of(command: &[u8]) -> &[u8] {
-    let is_it = |kind: &&&[u8]| kind.eq_ignore_ascii_case(command);
-    KINDS.iter().find(is_it).map_or(command, |kind| kind)
+    let is_same = |kind: &&&[u8]| kind.eq_ignore_ascii_case(command);
+    KINDS.iter().find(is_same).map_or(command, |kind| kind)
 }
 
 /// The ids in the value of a cancel.

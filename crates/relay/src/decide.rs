@@ -1,13 +1,11 @@
-//! Whether an article is accepted, and where it goes: a pure function.
+//! Decides whether an article is accepted and which groups and sites get it: a pure function.
 //!
-//! The tests run in the order of relaynews, and the first that fails gives the reason. Limits of our
-//! own stand where they protect the tests after them: sizes first, the length of the id after its
-//! form, the number of groups before any of them is looked up.
+//! The tests run in the order of relaynews, and the first failure gives the reason. Additional limits run where they protect
+//! later tests: sizes first, the length of the id after its form, the number of groups before the look-up of groups.
 //!
-//! *Architecture Invariant:* nothing here does I/O or knows the time. Whether an id has been seen is
-//! asked through a closure; the rest is a function of the article, the moment, the active file, the
-//! sys file and the rules (the matrix is changed only to remember what it has worked out). Two nodes
-//! that decide in the same order decide alike.
+//! *Architecture Invariant:* this file does no I/O and reads no clock. A closure tells whether an id is known; the rest is a
+//! function of the article, the arrival time, the active file, the sys file and the rules (the matrix changes only as a cache).
+//! Two servers that decide in the same order get the same results.
 
 use article::path::Path;
 use article::scan::lowest;
@@ -22,45 +20,45 @@ use crate::rules::Rules;
 use crate::short::ShortList;
 use crate::sites::is_any_moderated;
 
-/// The group that control messages are filed in.
+/// The group of control messages.
 pub const CONTROL: &[u8] = b"control";
-/// The group for articles whose groups are all unknown, though our subscription has one of them.
+/// The group of articles whose groups are all unknown, if our subscription has one of them.
 pub const JUNK: &[u8] = b"junk";
 
-/// When an article came.
+/// Arrival time of an article.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Arrival {
-    /// Seconds since the epoch.
+    /// Seconds since 1970.
     pub seconds: i64,
 }
 
-/// What the decision depends on besides the article.
+/// Everything that the decision depends on besides the article.
 pub struct State<'a> {
     /// The active file.
     pub active: &'a Active,
-    /// Which sites subscribe to which groups: the sys file, worked out.
+    /// The subscriptions of sites to groups, computed from the sys file.
     pub matrix: &'a mut Matrix,
     /// Local time, for dates without a zone.
     pub zone: &'a dyn date::LocalZone,
-    /// Who sent it, where that does not let it do everything.
+    /// The sender of the article, if its permissions are limited.
     pub sender: Option<&'a dyn Sender>,
 }
 
-/// The decision. The groups of an accepted article are in the [`Scratch`].
+/// The decision. [`Scratch`] has the groups of an accepted article.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Decision<'a> {
     /// File it.
     Accept {
-        /// It has a Control header and goes to the group `control` only.
+        /// It has a Control header and is filed in `control` only.
         control: bool,
-        /// It goes to `junk` only.
+        /// It is filed in `junk` only.
         junk: bool,
     },
     /// Refuse it.
     Refuse {
-        /// Why.
+        /// The reason.
         reason: Reason<'a>,
-        /// Whether a history line is written, so that the next copy is a duplicate.
+        /// Whether the history gets a line, so that the next copy is a duplicate.
         remember: bool,
     },
 }
@@ -74,10 +72,10 @@ impl<'a> Decision<'a> {
     }
 }
 
-/// Room for one article's groups and sites, used again for the next article.
+/// Buffers for the groups and sites of one article, reused for the next article.
 #[derive(Debug, Default)]
 pub struct Scratch {
-    /// The groups of Newsgroups that active has, aliases not followed.
+    /// The known groups of Newsgroups, without following aliases.
     named: Vec<GroupId>,
     filed: Vec<GroupId>,
     excluded: Vec<GroupId>,
@@ -85,28 +83,27 @@ pub struct Scratch {
 }
 
 impl Scratch {
-    /// The groups that an accepted article is filed in: aliases followed, sorted by name, each once.
+    /// The groups of an accepted article: aliases followed, sorted by name, each once.
     pub fn filed(&self) -> &[GroupId] {
         &self.filed
     }
 
-    /// The x'ed groups that it is not filed in, sorted by name; each is worth an `a` line. Also set
-    /// when the article is refused because of them.
+    /// The x'ed groups in which the article is not filed, sorted by name; each gets an `a` line. Also set if the article is
+    /// refused because of them.
     pub fn excluded(&self) -> &[GroupId] {
         &self.excluded
     }
 
-    /// The lines of sys that want an accepted article, Path and hops aside.
+    /// The sites that subscribe to an accepted article; Path and hops are not checked yet.
     pub fn selected(&self) -> &SiteSet {
         &self.selected
     }
 }
 
-/// Decides on one article. `seen` tells whether an id is in the history: filed, refused and
-/// remembered, or cancelled in advance.
+/// Decides on one article. `seen` returns whether the history has an id: filed, refused and remembered, or cancelled in advance.
 ///
 /// # Errors
-/// Those of `seen`, when the history cannot be read. The article is then neither accepted nor refused.
+/// Errors of `seen`, if the history cannot be read. The article is then neither accepted nor refused.
 pub fn decide<'a, E>(
     article: &Article<'a>,
     arrival: Arrival,
@@ -126,14 +123,16 @@ pub fn decide<'a, E>(
         Ok(unknown) => unknown,
         Err(reason) => return refuse(reason),
     };
-    // Before all that depends on what groups there are, and before anything is remembered.
+    // Before every test whose result would reveal existing groups, and before anything is remembered.
     if let Some(sender) = state.sender
         && let Err(denied) = permitted(article, state.active, sender)
     {
         return refuse(Reason::NotPermitted(denied));
     }
     let moderated = is_any_moderated(state.active, &scratch.named);
-    if let Err(reason) = may_come_in(article, &required, moderated, arrival, state.zone, rules) {
+    if let Err(reason) =
+        check_approval_and_dates(article, &required, moderated, arrival, state.zone, rules)
+    {
         return refuse(reason);
     }
     if seen(required.id)? {
@@ -148,7 +147,7 @@ pub fn decide<'a, E>(
         &mut scratch.selected,
     );
     if !scratch.selected.contains(ME_BIT) && hop_count(article) > 0 {
-        // A local article goes on: it is refused below if none of its groups is in active.
+        // A local article is refused below, if active has none of its groups.
         return refuse(Reason::NotSubscribed(required.newsgroups));
     }
     let is_control = article
@@ -179,21 +178,21 @@ pub fn decide<'a, E>(
     })
 }
 
-/// The values the tests need, none of them empty.
+/// The values that the tests need; none is empty.
 struct Required<'a> {
     id: &'a [u8],
     newsgroups: &'a [u8],
     date: &'a [u8],
 }
 
-/// The tests of form: sizes, the header itself, the required headers, the message-id.
+/// Tests the form: sizes, the header, the required headers, the message-id.
 fn required<'a>(article: &Article<'a>, rules: &Rules) -> Result<Required<'a>, Reason<'a>> {
     at_most(article.bytes().len(), rules.article_bytes_max)
         .map_err(|(bytes, limit)| Reason::ArticleBytes { bytes, limit })?;
     at_most(article.header_len(), rules.header_bytes_max)
         .map_err(|(bytes, limit)| Reason::HeaderBytes { bytes, limit })?;
-    if let Some(fault) = article.error() {
-        return Err(Reason::Header(*fault));
+    if let Some(error) = article.error() {
+        return Err(Reason::Header(*error));
     }
     let value = |header| match article.value(header) {
         None => Err(Reason::Missing(header)),
@@ -224,10 +223,10 @@ fn at_most(bytes: usize, limit: usize) -> Result<(), (usize, usize)> {
     }
 }
 
-/// The names of the groups that active has not.
+/// The names of unknown groups.
 type Unknown<'a> = ShortList<&'a [u8], 8>;
 
-/// Finds every group of Newsgroups in active, once; gives the names of those that are not there.
+/// Looks up each group of Newsgroups in active, once. Returns the names of the unknown ones.
 fn look_up_groups<'a>(
     newsgroups: &'a [u8],
     active: &Active,
@@ -252,8 +251,8 @@ fn look_up_groups<'a>(
     Ok(unknown)
 }
 
-/// The tests between the message-id and the history: approval, dates, blanks.
-fn may_come_in<'a>(
+/// Runs the tests between the message-id and the history: approval, dates, blanks.
+fn check_approval_and_dates<'a>(
     article: &Article<'a>,
     required: &Required<'a>,
     moderated: bool,
@@ -275,7 +274,7 @@ fn may_come_in<'a>(
     {
         return Err(Reason::AncientDate(date));
     }
-    // The value was trimmed, so this finds blanks between groups, and folds.
+    // The value is trimmed, so this finds blanks and line ends between groups.
     if lowest(required.newsgroups) <= b' '
         && required.newsgroups.iter().any(u8::is_ascii_whitespace)
     {
@@ -284,14 +283,14 @@ fn may_come_in<'a>(
     Ok(())
 }
 
-/// How many sites the article came through.
+/// Number of sites that the article has passed.
 pub(crate) fn hop_count(article: &Article<'_>) -> usize {
     Path::of(article).map_or(0, |path| path.hop_count())
 }
 
-/// Files in each group after `=`, x'ed ones aside. Tells whether `junk` may take the article if none
-/// is left: when some group is unknown though our subscription has it. An alias that leads nowhere
-/// is unknown by its own name; a j group is as good as unknown, for INN files it in junk only.
+/// Selects the groups, after following aliases and without x'ed ones. Returns whether `junk` may get the article if no group
+/// is left: our subscription has one of the unknown groups. An alias without a target counts as unknown by its own name. A
+/// group with flag j counts as unknown, because INN files its articles in junk only.
 fn file_in_named(state: &mut State<'_>, unknown: &[&[u8]], scratch: &mut Scratch) -> bool {
     let mut is_junkable = false;
     for at in 0..scratch.named.len() {
@@ -301,7 +300,7 @@ fn file_in_named(state: &mut State<'_>, unknown: &[&[u8]], scratch: &mut Scratch
             is_junkable |= state.matrix.accepts(state.active, id);
         }
     }
-    // Asked only if it matters: the usual article has a group that is filed.
+    // Checked only if necessary: most articles have a known group.
     is_junkable
         || (scratch.filed.is_empty()
             && unknown
@@ -309,7 +308,7 @@ fn file_in_named(state: &mut State<'_>, unknown: &[&[u8]], scratch: &mut Scratch
                 .any(|name| state.matrix.accepts_unknown(name)))
 }
 
-/// Puts a group where it belongs; false if it is one for `junk`.
+/// Adds a group to the filed or excluded ones; returns false if its articles belong in `junk`.
 fn file_in(active: &Active, named: Option<GroupId>, scratch: &mut Scratch) -> bool {
     let Some(id) = named.and_then(|id| active.resolve(id)) else {
         return false;

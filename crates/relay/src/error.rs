@@ -10,7 +10,7 @@ pub enum Error {
     #[error(transparent)]
     Store(#[from] store::Error),
     /// The log cannot be written. The articles of its lines are durable.
-    #[error("cannot write {}: {source}; make room or mend it, then give the batch again", path.display())]
+    #[error("cannot write {}: {source}; correct this error, then run rnews on the batch again", path.display())]
     Log {
         /// The log file.
         path: PathBuf,
@@ -19,7 +19,7 @@ pub enum Error {
     },
     /// The batch is not spooled, since too little of the disk would stay free.
     #[error(
-        "no room for a batch in {}: {free} bytes are free and [incoming] keep_free keeps {keep_free}; make room, then give it again",
+        "no space for a batch in {}: {free} bytes are free and [incoming] keep_free is {keep_free}; free space, then run rnews on it again",
         path.display()
     )]
     NoRoom {
@@ -31,7 +31,7 @@ pub enum Error {
         keep_free: u64,
     },
     /// A file beside active, or of the control messages, cannot be read or written.
-    #[error("cannot {doing} {}: {source}; mend it, then give the batch again", path.display())]
+    #[error("cannot {doing} {}: {source}; correct this error, then run rnews on the batch again", path.display())]
     GroupFile {
         /// The operation.
         doing: &'static str,

@@ -25,7 +25,7 @@ pub struct GroupExplained {
 
 /// The expected result.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Outlook {
+pub enum ExpectedResult {
     /// It would be filed in its groups.
     Accept,
     /// It would be filed in `control` only.
@@ -52,7 +52,7 @@ pub struct Explanation {
     /// SITE of its log line.
     pub site: Vec<u8>,
     /// The expected result.
-    pub outlook: Outlook,
+    pub expected_result: ExpectedResult,
     /// The text of the log line after MSGID: the sites, or the reason.
     pub text: Vec<u8>,
     /// Whether the id of a refused article would be remembered.
@@ -105,8 +105,8 @@ fn explain_article<E>(
         groups.iter().map(|id| active.name(*id).to_vec()).collect()
     };
     let mut sites = Vec::new();
-    let (outlook, text, remembered) = match decision {
-        Decision::Refuse { reason, remember } => (Outlook::Refuse, reason.text(), remember),
+    let (expected_result, text, remembered) = match decision {
+        Decision::Refuse { reason, remember } => (ExpectedResult::Refuse, reason.text(), remember),
         Decision::Accept { control, junk } => {
             let path = article::path::Path::of(article);
             Subscribers::new(sys).push_feeds(
@@ -116,15 +116,15 @@ fn explain_article<E>(
                 || bytes_as_filed(article, active, scratch.filed(), rules),
                 &mut sites,
             );
-            let outlook = match (control, junk) {
-                (_, true) => Outlook::Junk,
-                (true, _) => Outlook::Control,
-                _ => Outlook::Accept,
+            let expected_result = match (control, junk) {
+                (_, true) => ExpectedResult::Junk,
+                (true, _) => ExpectedResult::Control,
+                _ => ExpectedResult::Accept,
             };
-            (outlook, sites.clone(), false)
+            (expected_result, sites.clone(), false)
         }
     };
-    let accepted = outlook != Outlook::Refuse;
+    let accepted = expected_result != ExpectedResult::Refuse;
     let value = |header| article.value(header).unwrap_or_default();
     let cancels = match ControlMessage::of(article) {
         Some(ControlMessage::Cancel(value)) if accepted => ids(value).map(<[u8]>::to_vec).collect(),
@@ -142,7 +142,7 @@ fn explain_article<E>(
         groups: groups_explained(article, state),
         hops: hop_count(article),
         site: site(article).to_vec(),
-        outlook,
+        expected_result,
         text,
         remembered,
         filed_in: names(scratch.filed()),
@@ -178,8 +178,8 @@ fn bytes_as_filed(
     } else {
         0
     };
-    let came_with = article.line(Header::Xref).map_or(0, |line| line.len());
-    (article.bytes().len() + host + xref).saturating_sub(came_with) as u64
+    let old_xref = article.line(Header::Xref).map_or(0, |line| line.len());
+    (article.bytes().len() + host + xref).saturating_sub(old_xref) as u64
 }
 
 fn groups_explained(article: &Article<'_>, state: &mut State<'_>) -> Vec<GroupExplained> {

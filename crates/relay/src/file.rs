@@ -1,4 +1,4 @@
-//! Filing: one article at a time into the spool, with its log lines and what it cancels.
+//! Files articles in the spool, with their log lines and the effects of control messages.
 
 mod apply_control;
 
@@ -23,27 +23,27 @@ use crate::sites::Selector;
 
 pub use apply_control::CancelPolicy;
 
-/// What became of an article, and why.
+/// The result of filing an article.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Verdict {
     /// Filed in its groups, or in `control`.
     Filed,
     /// Filed in `junk`.
     Junked,
-    /// Refused: its id is in the history.
+    /// Refused: the history has its id.
     Duplicate,
     /// Refused for another reason.
     Refused(Refusal),
-    /// Not filed, and an administrator should know why; the log says it.
+    /// Not filed for a reason that needs the administrator; the log has it.
     NeedsAttention(Refusal),
 }
 
 /// Why an article was not filed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Refusal {
-    /// What it counts as.
+    /// Its category.
     pub kind: RefusalKind,
-    /// As the log says it.
+    /// The reason, as logged.
     pub text: Vec<u8>,
 }
 
@@ -54,19 +54,18 @@ impl Refusal {
     }
 }
 
-/// How a [`Filer`] works, besides its [`Rules`].
+/// Options of a [`Filer`], besides its [`Rules`].
 #[derive(Debug, Clone)]
 pub struct FilerOptions {
-    /// Take groups and numbers from the incoming Xref when it is of this site, and leave Path alone
-    /// (`-b SITE` of relaynews).
+    /// Copy groups and numbers from the incoming Xref of this site, and leave Path unchanged (`-b SITE` of relaynews).
     pub mirror: Option<Vec<u8>>,
-    /// The zone of the machine, for dates that have none.
+    /// The local time zone, for dates without a zone.
     pub zone: FixedOffset,
-    /// Log lines in this zone instead of UTC.
+    /// The time zone of log lines, instead of UTC.
     pub log_zone: Option<crate::log::ZoneOffset>,
-    /// Who may cancel.
+    /// The condition for cancels.
     pub cancel: CancelPolicy,
-    /// About control messages that make and remove groups.
+    /// Options for control messages that create and remove groups.
     pub processor: ControlOptions,
 }
 
@@ -82,14 +81,14 @@ impl Default for FilerOptions {
     }
 }
 
-/// The most ids of one cancel or Supersedes that count where a Cancel-Key is asked for. RFC 5537, 5.3 and 5.4 know one; C News
-/// took many.
+/// Maximum number of ids in one cancel or Supersedes if a Cancel-Key is required; more are ignored. RFC 5537, 5.3 and 5.4 allow
+/// one; C News accepted any number.
 pub const CANCEL_IDS_MAX: usize = 4;
 
-/// The log's name in the news directory.
+/// Name of the log in the news directory.
 pub const LOG: &str = "log";
 
-/// Files articles. There is one, because it owns the one writer of the spool.
+/// Files articles. It owns the writer of the spool, so there is only one.
 #[derive(Debug)]
 pub struct Filer {
     spool: Spool,
@@ -105,15 +104,15 @@ pub struct Filer {
     text: Vec<u8>,
     converted: Vec<u8>,
     processor: ControlProcessor,
-    told: Vec<apply_control::Line>,
+    effects: Vec<apply_control::Line>,
     cancels_itself: bool,
 }
 
 impl Filer {
-    /// A filer into `spool`, whose log is opened for appending.
+    /// A filer for `spool`; opens the log for appending.
     ///
     /// # Errors
-    /// When the log cannot be opened.
+    /// The log or the pending cancels cannot be opened.
     pub fn new(
         spool: Spool,
         sys: Sites,
@@ -132,7 +131,7 @@ impl Filer {
         let selector = Selector::new(spool.active(), sys);
         Ok(Filer {
             processor: ControlProcessor::new(spool.dir(), options.processor),
-            told: Vec::new(),
+            effects: Vec::new(),
             cancels_itself: false,
             spool,
             selector,
@@ -149,22 +148,22 @@ impl Filer {
         })
     }
 
-    /// The rules in force.
+    /// The current rules.
     pub fn rules(&self) -> &Rules {
         &self.rules
     }
 
-    /// Files by other rules from now on.
+    /// Changes the rules for the next articles.
     pub fn set_rules(&mut self, rules: Rules) {
         self.rules = rules;
     }
 
-    /// The sites that get what is filed.
+    /// The sites.
     pub fn sites(&self) -> &Sites {
         self.selector.sites()
     }
 
-    /// The spool that is filed into.
+    /// The spool.
     pub fn spool(&self) -> &Spool {
         &self.spool
     }
@@ -174,55 +173,55 @@ impl Filer {
         self.spool.dir()
     }
 
-    /// Bytes that wait for the next commit.
+    /// Bytes pending for the next commit.
     pub fn pending_bytes(&self) -> usize {
         self.spool.pending_bytes()
     }
 
-    /// Bytes of log lines that wait for the next commit.
+    /// Bytes of log lines pending for the next commit.
     pub fn log_bytes(&self) -> usize {
         self.log.pending().len() + self.processor.pending_bytes()
     }
 
-    /// Makes everything filed so far durable, then writes its log lines.
+    /// Makes all filed articles durable, then writes their log lines.
     ///
     /// # Errors
-    /// Those of the store and of the log; of a log only when everything is durable ([`Error::is_of_log`]). After an error filing
-    /// is over.
+    /// Errors of the store or of a log; those of a log only after all articles are durable ([`Error::is_of_log`]). After an error
+    /// the filer must not be used.
     pub fn commit(&mut self) -> Result<(), Error> {
         self.spool.commit()?;
-        let told = self.processor.write_log();
+        let control_log = self.processor.write_log();
         self.log
             .write_to(&mut self.log_file)
             .map_err(|source| Error::Log {
                 path: self.log_path.clone(),
                 source,
             })?;
-        told
+        control_log
     }
 
-    /// Forgets the log lines of what will not be committed any more.
+    /// Discards the pending log lines after a failed commit.
     pub fn abandon(&mut self) {
         self.log.clear();
         self.processor.abandon();
     }
 
-    /// Adds a log line of the caller's.
+    /// Adds a log line.
     pub fn log(&mut self, now: Now, site: &[u8], code: Code, id: &[u8], text: &[u8]) {
         self.log.line(now, site, code, id, text);
     }
 
-    /// Files one article, or refuses it; what happened is in the log at the next commit.
+    /// Files or refuses one article; the next commit writes its log lines.
     ///
-    /// A News articles and headers of B News are taken too: they are rewritten first.
+    /// Articles of A News and headers of B News are converted first.
     ///
     /// # Errors
-    /// Only what stops the store. After an error filing is over.
+    /// Errors that stop the store. After an error the filer must not be used.
     pub fn file(&mut self, bytes: &[u8], form: Form, now: Now) -> Result<Verdict, Error> {
         self.file_parsed(&Article::parse(bytes, form), None, now)
     }
 
-    /// As [`Filer::file`], for an article in native form whose sender may not do everything.
+    /// As [`Filer::file`], for an article in native form from a sender with limited permissions.
     ///
     /// # Errors
     /// As [`Filer::file`].
@@ -235,8 +234,9 @@ impl Filer {
         self.file_parsed(&Article::parse(bytes, Form::Native), Some(sender), now)
     }
 
-    /// As [`Filer::file`], for an article in wire form that a peer announced by its id (RFC 3977, 6.3.2.2): one with another id is
-    /// refused, and so is one with a NUL, or one in which others would see other lines than we do. `sender`: the peer, where it may not send everything.
+    /// As [`Filer::file`], for an article in wire form that a peer announced by its id (RFC 3977, 6.3.2.2). Refuses an article with
+    /// another id or with a NUL, and one whose lines other servers would interpret differently. `sender` is a peer with limited
+    /// permissions.
     ///
     /// # Errors
     /// As [`Filer::file`].
@@ -249,21 +249,21 @@ impl Filer {
     ) -> Result<Verdict, Error> {
         let article = Article::parse(bytes, Form::Wire);
         let own = article.value(Header::MessageId).unwrap_or_default();
-        let fault: Option<&[u8]> = if own != id {
-            Some(b"Message-ID is not the one it was announced with")
+        let error: Option<&[u8]> = if own != id {
+            Some(b"Message-ID differs from the announced one")
         } else if article::wire::has_hidden_lines(bytes, article.header_len()) {
             Some(b"a line ends with LF without CR")
         } else if memchr::memchr(0, bytes).is_some() {
-            // RFC 3977, 3.1.1: readers could not get it.
+            // RFC 3977, 3.1.1 forbids NUL, so the article could not be sent to readers.
             Some(b"NUL in the article")
         } else {
             None
         };
-        if let Some(fault) = fault {
-            self.log.line(now, site(&article), Code::Refused, id, fault);
+        if let Some(error) = error {
+            self.log.line(now, site(&article), Code::Refused, id, error);
             return Ok(Verdict::Refused(Refusal::new(
                 RefusalKind::Malformed,
-                fault,
+                error,
             )));
         }
         self.file_parsed(&article, sender, now)
@@ -276,25 +276,25 @@ impl Filer {
         now: Now,
     ) -> Result<Verdict, Error> {
         let form = article.form();
-        let is_whole = [Header::MessageId, Header::Date, Header::Subject]
+        let is_complete = [Header::MessageId, Header::Date, Header::Subject]
             .iter()
             .all(|header| article.value(*header).is_some());
-        if is_whole {
-            return self.consider(article, sender, now);
+        if is_complete {
+            return self.process(article, sender, now);
         }
         let mut converted = std::mem::take(&mut self.converted);
         converted.clear();
         let verdict = if old::convert(article, &mut converted) {
-            self.consider(&Article::parse(&converted, form), sender, now)
+            self.process(&Article::parse(&converted, form), sender, now)
         } else {
-            self.consider(article, sender, now)
+            self.process(article, sender, now)
         };
         self.converted = converted;
         verdict
     }
 
-    /// Logs an article that the batch ends in the middle of. It is not filed: C News filed what there
-    /// was of it, and then refused the whole article as a duplicate when the batch came again.
+    /// Logs an article that is cut off by the end of its batch. It is not filed: C News filed the incomplete article, and then refused
+    /// the complete one as a duplicate when the batch was sent again.
     pub fn short(&mut self, bytes: &[u8], missing: u64, now: Now) {
         let article = Article::parse(bytes, Form::Native);
         let id = article.value(Header::MessageId).unwrap_or_default();
@@ -303,7 +303,7 @@ impl Filer {
             .line(now, site(&article), Code::BadInput, id, text.as_bytes());
     }
 
-    fn consider(
+    fn process(
         &mut self,
         article: &Article<'_>,
         sender: Option<&dyn Sender>,
@@ -365,7 +365,7 @@ impl Filer {
         }
     }
 
-    /// Takes a number in each group, or the incoming ones of a mirror, and makes the Xref line.
+    /// Assigns a number in each group, or copies those of a mirrored site, and builds the Xref line.
     fn take_numbers(
         &mut self,
         article: &Article<'_>,
@@ -382,7 +382,7 @@ impl Filer {
                         self.lines.push_link(active.name(*group), number);
                     }
                 }
-                // Fails only after 2^63 articles in one group.
+                // No number is left only after 2^63 articles in one group.
                 Ok(())
             }
             Some(mirrored) => {
@@ -390,17 +390,17 @@ impl Filer {
             }
         };
         self.lines.end_xref(article.form());
-        let fault = match taken {
-            Err(fault) => fault.to_string(),
+        let error = match taken {
+            Err(error) => error.to_string(),
             Ok(()) if self.lines.link_count() == 0 => "no number left in any group".to_owned(),
             Ok(()) => return Ok(()),
         };
         self.log
-            .line(now, site, Code::BadInput, id, fault.as_bytes());
-        Err(Refusal::new(RefusalKind::Other, fault))
+            .line(now, site, Code::BadInput, id, error.as_bytes());
+        Err(Refusal::new(RefusalKind::Other, error))
     }
 
-    /// Hands the article to the store, logs it, and does what it asks for.
+    /// Appends the article to the store, logs it, and applies its control message.
     fn append(
         &mut self,
         article: &Article<'_>,
@@ -454,7 +454,7 @@ impl Filer {
         let position = match self.spool.append(&filing) {
             Ok(position) => position,
             Err(error @ store::Error::TooLarge { .. }) => {
-                // Concerns this article only. Its numbers stay unused: others may follow them already.
+                // An error of this article only. Its numbers stay unused, since later numbers may be assigned already.
                 let text = error.to_string();
                 self.log.line(now, site, Code::Refused, id, text.as_bytes());
                 let refusal = Refusal::new(RefusalKind::Other, text);
@@ -471,7 +471,7 @@ impl Filer {
             self.text.push(b'\'');
             self.log.line(now, site, Code::Junked, id, &self.text);
         }
-        self.tell(site, id, position, now)?;
+        self.log_effects(site, id, position, now)?;
         Ok(if junk {
             Verdict::Junked
         } else {
@@ -479,7 +479,7 @@ impl Filer {
         })
     }
 
-    /// What Expires says. An empty one counts as none.
+    /// The value of Expires. An empty one counts as missing.
     fn expires<'a>(&self, article: &Article<'a>) -> Expires<'a> {
         match article.value(Header::Expires) {
             None | Some(b"") => Expires::Absent,
@@ -489,7 +489,7 @@ impl Filer {
     }
 }
 
-/// SITE of the log: the first host in Path, or `(local)` if there is none.
+/// SITE of a log line: the first host in Path, or `(local)` without one.
 pub fn site<'a>(article: &Article<'a>) -> &'a [u8] {
     ArticlePath::of(article)
         .and_then(|path| path.first_site())

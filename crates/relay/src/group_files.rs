@@ -37,7 +37,7 @@ impl Edits<'_> {
         if !self.descriptions.is_empty() {
             let mut changes: HashMap<&[u8], Option<&[u8]>> =
                 self.descriptions.iter().copied().collect();
-            let mut text = kept(&read(&news.join(NEWSGROUPS))?, |group, out| {
+            let mut text = remaining_lines(&read(&news.join(NEWSGROUPS))?, |group, out| {
                 match changes.get_mut(group) {
                     None => false,
                     Some(description) => {
@@ -57,13 +57,15 @@ impl Edits<'_> {
             replace(&news.join(NEWSGROUPS), &text)?;
         }
         if !self.creations.is_empty() || !self.removed.is_empty() {
-            let gone: std::collections::HashSet<&[u8]> = self
+            let removed: std::collections::HashSet<&[u8]> = self
                 .removed
                 .iter()
                 .copied()
                 .chain(self.creations.iter().map(|creation| creation.group))
                 .collect();
-            let mut text = kept(&read(&news.join(TIMES))?, |group, _| gone.contains(group));
+            let mut text = remaining_lines(&read(&news.join(TIMES))?, |group, _| {
+                removed.contains(group)
+            });
             for creation in &self.creations {
                 times::push(&mut text, *creation);
             }
@@ -79,15 +81,15 @@ impl Edits<'_> {
 /// The file cannot be read, or is too large.
 pub fn descriptions(news: &Path) -> Result<Newsgroups, Error> {
     let path = news.join(NEWSGROUPS);
-    Newsgroups::parse(read(&path)?).map_err(|fault| Error::GroupFile {
+    Newsgroups::parse(read(&path)?).map_err(|error| Error::GroupFile {
         doing: "use",
         path,
-        source: io::Error::other(fault),
+        source: io::Error::other(error),
     })
 }
 
 /// The remaining lines. `replace` decides whether the line of a group is removed or replaced.
-fn kept(text: &[u8], mut replace: impl FnMut(&[u8], &mut Vec<u8>) -> bool) -> Vec<u8> {
+fn remaining_lines(text: &[u8], mut replace: impl FnMut(&[u8], &mut Vec<u8>) -> bool) -> Vec<u8> {
     let mut out = Vec::with_capacity(text.len());
     for line in text.split_inclusive(|&byte| byte == b'\n') {
         let group = line

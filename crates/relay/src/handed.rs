@@ -4,7 +4,7 @@ use std::io;
 use std::path::Path;
 use std::sync::Arc;
 
-use crate::input::{Again, Handed, Input, Source};
+use crate::input::{Handed, Input, Reread, Source};
 use crate::log::Now;
 
 /// An opened input for another program.
@@ -35,9 +35,9 @@ impl Handed {
             tail: tail.unwrap_or_else(|| std::process::id().to_string()),
             file: Arc::new(source.file),
         };
-        Ok(match source.again {
-            Again::Never => Opened::Flowing(handed),
-            Again::Path(_) | Again::From(_) => Opened::Whole(handed),
+        Ok(match source.reread {
+            Reread::Never => Opened::Flowing(handed),
+            Reread::Path(_) | Reread::From(_) => Opened::Whole(handed),
         })
     }
 }

@@ -16,7 +16,7 @@ pub mod spool;
 mod stop;
 pub mod tries;
 
-pub use crate::kept::INCOMING;
+pub use crate::bad_batches::INCOMING;
 pub use drain::{Drain, DrainOptions, Drained};
 pub use name::{Grade, Grades, Name};
 pub use spool::{SpoolOptions, Spooled, spool};

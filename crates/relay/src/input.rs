@@ -44,7 +44,7 @@ pub(crate) struct Source {
     pub file: File,
     /// The name of the bad batch.
     pub stem: String,
-    pub again: Again,
+    pub reread: Reread,
     /// Others may truncate it during the read.
     is_of_others: bool,
     /// It is a file of in.coming/.
@@ -52,7 +52,7 @@ pub(crate) struct Source {
 }
 
 /// How to read the batch again.
-pub(crate) enum Again {
+pub(crate) enum Reread {
     /// It is a file of this name.
     Path(PathBuf),
     /// It can be read again from this offset.
@@ -78,10 +78,10 @@ impl Source {
                     name,
                     file,
                     stem: stem(now, path.file_name().map(Path::new)),
-                    again: if is_regular {
-                        Again::Path(path.clone())
+                    reread: if is_regular {
+                        Reread::Path(path.clone())
                     } else {
-                        Again::Never
+                        Reread::Never
                     },
                     is_of_others: false,
                     is_spooled: false,
@@ -94,7 +94,7 @@ impl Source {
                     name,
                     file,
                     stem: stem(now, path.file_name().map(Path::new)),
-                    again: Again::Path(path.clone()),
+                    reread: Reread::Path(path.clone()),
                     is_of_others: true,
                     is_spooled: true,
                 })
@@ -105,7 +105,7 @@ impl Source {
                 let file = File::from(io::stdin().as_fd().try_clone_to_owned().map_err(fail)?);
                 Ok(Source {
                     name,
-                    again: again_from_here(&file),
+                    reread: reread_from_here(&file),
                     is_of_others: false,
                     is_spooled: false,
                     file,
@@ -117,7 +117,7 @@ impl Source {
                 let file = handed.file.try_clone().map_err(fail)?;
                 Ok(Source {
                     name: handed.name.clone(),
-                    again: again_from_here(&file),
+                    reread: reread_from_here(&file),
                     is_of_others: true,
                     is_spooled: false,
                     file,
@@ -132,7 +132,7 @@ impl Source {
     /// A file truncated meanwhile reads as zeros ([`MapRef::unreadable_from`]). The daemon does not map files of other programs: their
     /// owners could change them during the read.
     pub fn map(&self) -> Option<MapRef> {
-        if self.is_of_others || matches!(self.again, Again::Never | Again::From(1..)) {
+        if self.is_of_others || matches!(self.reread, Reread::Never | Reread::From(1..)) {
             return None;
         }
         let map = MapRef::whole(&self.file).ok()?;
@@ -142,7 +142,7 @@ impl Source {
     }
 
     /// Reads the file again from `start`, by offset, since the file position belongs to the batch being read.
-    pub fn once_more(&self, start: u64) -> ReadAt<'_> {
+    pub fn read_again(&self, start: u64) -> ReadAt<'_> {
         ReadAt::new(&self.file, start)
     }
 }
@@ -169,11 +169,11 @@ impl Read for ReadAt<'_> {
 }
 
 /// How to read a file without a known name again.
-fn again_from_here(mut file: &File) -> Again {
+fn reread_from_here(mut file: &File) -> Reread {
     let is_regular = file.metadata().is_ok_and(|data| data.is_file());
     match file.stream_position() {
-        Ok(start) if is_regular => Again::From(start),
-        _ => Again::Never,
+        Ok(start) if is_regular => Reread::From(start),
+        _ => Reread::Never,
     }
 }
 

@@ -37,15 +37,15 @@ pub enum Error {
         source: io::Error,
     },
     /// A file in the directory does not have the form that `key import` writes.
-    #[error("{} is no key file: {why}; take it away, or import the key again", path.display())]
+    #[error("{} is not a key file: {why}; remove it, or import the key again", path.display())]
     Damaged {
         /// The file.
         path: PathBuf,
         /// The problem.
         why: String,
     },
-    /// Too many.
-    #[error("{} holds more than {KEYS_MAX} keys; remove some", path.display())]
+    /// The directory has more than [`KEYS_MAX`] keys.
+    #[error("{} has more than {KEYS_MAX} keys; remove some", path.display())]
     TooMany {
         /// The directory.
         path: PathBuf,
@@ -129,7 +129,7 @@ impl TrustedKey {
     }
 
     /// Whether the argument KEY matches this key: its fingerprint, the last 8 or more digits of it or of the key id, or a whole name.
-    pub fn is_meant_by(&self, key: &str) -> bool {
+    pub fn matches(&self, key: &str) -> bool {
         let digits: String = key.split_whitespace().collect::<String>().to_uppercase();
         let digits = digits.strip_prefix("0X").unwrap_or(&digits);
         let is_id = digits.len() >= 8
@@ -139,7 +139,7 @@ impl TrustedKey {
     }
 
     /// The parts of the list that match the groups, or the first group that the key is not trusted for.
-    pub fn speaks_for<'g, G: AsRef<[u8]>>(&self, groups: &'g [G]) -> Result<Vec<&str>, &'g [u8]> {
+    pub fn check_groups<'g, G: AsRef<[u8]>>(&self, groups: &'g [G]) -> Result<Vec<&str>, &'g [u8]> {
         let all = Wildmat::parse(self.hierarchies.as_bytes());
         let mut names = groups.iter().map(AsRef::as_ref);
         if let Some(foreign) = names.find(|group| !all.matches(group)) {
@@ -175,11 +175,11 @@ impl TrustedKey {
         };
         let hierarchies = line(HIERARCHIES)?;
         let allowed = Allowed::parse(&line(ALLOW)?)
-            .map_err(|word| format!("`{word}' is no hash that can be allowed"))?;
+            .map_err(|word| format!("`{word}' is not a hash that can be allowed"))?;
         let mut found = Certificate::read_all(text).map_err(|error| error.to_string())?;
         let certificate = match (found.pop(), found.is_empty()) {
             (Some(read), true) => read.map_err(|error| error.to_string())?,
-            _ => return Err("there is more than one key in it".to_owned()),
+            _ => return Err("it has more than one key".to_owned()),
         };
         Ok(TrustedKey {
             certificate,
@@ -226,9 +226,9 @@ impl Keyring {
     }
 
     /// All keys that match KEY.
-    pub fn meant_by(&self, key: &str) -> Vec<&TrustedKey> {
+    pub fn matching(&self, key: &str) -> Vec<&TrustedKey> {
         let keys = self.keys.iter();
-        keys.filter(|trusted| trusted.is_meant_by(key)).collect()
+        keys.filter(|trusted| trusted.matches(key)).collect()
     }
 
     /// Writes a key atomically and durably; it replaces the same key with other permissions.
@@ -239,28 +239,28 @@ impl Keyring {
         let directory = news.join(DIRECTORY);
         match DirBuilder::new().mode(0o700).create(&directory) {
             Err(error) if error.kind() != io::ErrorKind::AlreadyExists => {
-                return Err(io_error("make", &directory)(error));
+                return Err(io_error("create", &directory)(error));
             }
             _ => {}
         }
         let path = directory.join(key.file_name());
-        let fresh = path.with_extension("new");
+        let temporary = path.with_extension("new");
         let mut options = OpenOptions::new();
         let mut file = options
             .write(true)
             .create(true)
             .truncate(true)
             .mode(0o600)
-            .open(&fresh)
-            .map_err(io_error("make", &fresh))?;
-        let kept = file
+            .open(&temporary)
+            .map_err(io_error("create", &temporary))?;
+        let written = file
             .write_all(key.text().as_bytes())
             .and_then(|()| file.sync_all())
-            .map_err(io_error("write", &fresh))
-            .and_then(|()| fs::rename(&fresh, &path).map_err(io_error("put in place", &path)));
-        if kept.is_err() {
-            let _ = fs::remove_file(&fresh);
-            return kept;
+            .map_err(io_error("write", &temporary))
+            .and_then(|()| fs::rename(&temporary, &path).map_err(io_error("put in place", &path)));
+        if written.is_err() {
+            let _ = fs::remove_file(&temporary);
+            return written;
         }
         sync(&directory)?;
         // The directory itself may be new.

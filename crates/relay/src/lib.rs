@@ -1,28 +1,30 @@
-//! Decide and file: what C News called relaynews.
+//! Decides on articles and files them, as relaynews of C News did.
 //!
 //! | file | idea |
 //! |---|---|
-//! | [`decide`] | whether an article is accepted and where it goes; pure |
-//! | [`reason`] | why it is refused, in C News's words |
+//! | [`decide`] | the decision on an article: accepted or refused, its groups and sites; pure |
+//! | [`reason`] | the reasons for refusing an article, with C News's texts |
 //! | [`rules`] | the limits |
-//! | [`sites`] | which sites get it |
+//! | [`sites`] | selects the sites that get an article |
 //! | [`compose`] | the article as filed: Xref, Path |
-//! | [`control`] | what a control message asks for, who may, and doing it |
-//! | [`group_files`] | `newsgroups` and `active.times`, which go with `active` |
-//! | [`signed`], [`keyring`], [`verify`](mod@verify) | whether a control message comes from whom its groups trust |
-//! | [`cancel_lock`] | who may withdraw an article: Cancel-Lock and Cancel-Key |
+//! | [`control`] | control messages: parsing, permissions, effects |
+//! | [`group_files`] | `newsgroups` and `active.times`, the files beside `active` |
+//! | [`signed`], [`keyring`], [`verify`](mod@verify) | the signatures of control messages, and the trusted keys |
+//! | [`cancel_lock`] | the permission to cancel an article: Cancel-Lock and Cancel-Key |
 //! | [`file`](mod@file) | numbers, the spool, the log, cancels |
-//! | [`mirror`] | numbers taken from another site's Xref |
+//! | [`mirror`] | copies numbers from another site's Xref |
 //! | [`rnews`] | a run over batches |
-//! | [`kept`], [`tee`] | bad batches are kept |
-//! | [`incoming`] | batches that wait in `in.coming` |
-//! | [`explain`](mod@explain) | what would be done, and why |
-//! | [`permit`] | what the sender of an article may do |
+//! | [`verified`] | expands compressed batches to their checksum before they are filed |
+//! | [`bad_batches`], [`tee`] | save bad batches |
+//! | [`incoming`] | the batches that wait in `in.coming` |
+//! | [`explain`](mod@explain) | explains the decision on an article |
+//! | [`permit`] | the permissions of an article's sender |
 //! | [`log`] | the classic log |
 //!
-//! *Architecture Invariant:* only [`file`](mod@file) changes anything ([`keyring`] its keys, when asked), and only [`rnews`] reads
-//! batches; a socket can hand articles to a [`Filer`] as well.
+//! *Architecture Invariant:* only [`file`](mod@file) changes the store ([`keyring`] changes its keys on request), and only [`rnews`]
+//! reads batches; a server passes its articles to a [`Filer`] directly.
 
+pub mod bad_batches;
 pub mod cancel_lock;
 pub mod compose;
 pub mod control;
@@ -34,7 +36,7 @@ pub mod group_files;
 mod handed;
 pub mod incoming;
 mod input;
-pub mod kept;
+
 pub mod keyring;
 pub mod log;
 pub mod mirror;
@@ -46,6 +48,7 @@ mod short;
 pub mod signed;
 pub mod sites;
 pub mod tee;
+pub mod verified;
 pub mod verify;
 
 pub use decide::{Arrival, Decision, State, decide};

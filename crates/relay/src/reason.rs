@@ -1,4 +1,4 @@
-//! Why an article is refused, in C News's words.
+//! The reasons for refusing an article, with C News's texts.
 
 use std::io::Write;
 
@@ -7,63 +7,63 @@ use article::{Header, HeaderError};
 
 use crate::permit::Denied;
 
-/// The reason for a refusal, borrowing what it quotes from the article.
+/// The reason for a refusal. It borrows the quoted text from the article.
 ///
-/// The texts are those of relaynews, so that programs that read its log read ours. The reasons of
-/// our own (the sizes and counts) are worded in the same manner.
+/// The texts are those of relaynews, so that programs that read its log can read ours. Additional reasons (sizes and counts) have
+/// similar texts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Reason<'a> {
-    /// Ours: the article is larger than the limit, in bytes.
+    /// Additional: the article is larger than the limit, bytes.
     ArticleBytes {
         /// Its size.
         bytes: usize,
         /// The limit.
         limit: usize,
     },
-    /// Ours: the header is larger than the limit, in bytes.
+    /// Additional: the header is larger than the limit, bytes.
     HeaderBytes {
         /// Its size.
         bytes: usize,
         /// The limit.
         limit: usize,
     },
-    /// The header is not one: a duplicate required field, or a line that is no field.
+    /// The header is invalid: a duplicate required field, or a line that is not a field.
     Header(HeaderError<'a>),
-    /// A required header is absent.
+    /// A required header is missing.
     Missing(Header),
-    /// A required header has nothing but blanks.
+    /// A required header is empty.
     Empty(Header),
-    /// The message-id is none.
+    /// The message-id is invalid.
     MessageId(IdError),
-    /// Ours: the message-id is longer than the limit, in bytes.
+    /// Additional: the message-id is longer than the limit, bytes.
     MessageIdBytes {
         /// Its length.
         bytes: usize,
         /// The limit.
         limit: usize,
     },
-    /// Ours: Newsgroups names more groups than the limit.
+    /// Additional: Newsgroups has more groups than the limit.
     GroupCount {
-        /// How many it names.
+        /// Their number.
         groups: usize,
         /// The limit.
         limit: usize,
     },
-    /// Ours: its sender may not do this.
+    /// Additional: its sender has no permission for this.
     NotPermitted(Denied),
-    /// A moderated group among these, and no Approved header.
+    /// One of these groups is moderated, and the article has no Approved header.
     Unapproved(&'a [u8]),
-    /// No date can be read from this.
+    /// This Date is invalid.
     UnparsableDate(&'a [u8]),
-    /// This Date is ahead of our clock by more than is allowed.
+    /// This Date is too far ahead of the clock.
     FutureDate(&'a [u8]),
-    /// This Date is older than is allowed.
+    /// This Date is too old.
     AncientDate(&'a [u8]),
     /// White space inside the value of Newsgroups.
     SpaceInGroups(&'a [u8]),
-    /// The id is in the history.
+    /// The history has the id.
     Duplicate,
-    /// From another site, and our subscription has none of these groups.
+    /// The article comes from another site, and our subscription has none of these groups.
     NotSubscribed(&'a [u8]),
     /// Every group is x'ed, or unknown and not in our subscription.
     AllExcluded(&'a [u8]),
@@ -73,28 +73,28 @@ pub enum Reason<'a> {
     NoJunk(&'a [u8]),
 }
 
-/// What a refusal is counted as.
+/// The category of a refusal, for counters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum RefusalKind {
-    /// The article, its header or its id is too large, or it names too many groups.
+    /// The article, its header or its id is too large, or it has too many groups.
     Size,
-    /// Its header is no header, lacks something, or has a bad id.
+    /// Its header is invalid or incomplete.
     Malformed,
-    /// Its date is none, too old or ahead of the clock.
+    /// Its date is invalid, too old or ahead of the clock.
     Date,
     /// It is in a moderated group without approval.
     Unapproved,
-    /// None of its groups is subscribed to, or here.
+    /// None of its groups is subscribed or known.
     Groups,
-    /// Its sender may not do that.
+    /// Its sender has no permission.
     NotPermitted,
-    /// Another one.
+    /// Any other reason.
     #[default]
     Other,
 }
 
 impl Reason<'_> {
-    /// What it is counted as.
+    /// The category of the reason.
     pub fn kind(&self) -> RefusalKind {
         match self {
             Reason::ArticleBytes { .. }
@@ -122,21 +122,25 @@ impl Reason<'_> {
     /// Appends the text as logged after `-`.
     pub fn write(&self, out: &mut Vec<u8>) {
         match *self {
-            Reason::ArticleBytes { bytes, limit } => over(out, "article too large", bytes, limit),
-            Reason::HeaderBytes { bytes, limit } => over(out, "header too large", bytes, limit),
-            // Quoted byte for byte, where Display would have to be UTF-8.
+            Reason::ArticleBytes { bytes, limit } => {
+                too_large(out, "article too large", bytes, limit)
+            }
+            Reason::HeaderBytes { bytes, limit } => {
+                too_large(out, "header too large", bytes, limit)
+            }
+            // Quotes all bytes; Display would require UTF-8.
             Reason::Header(HeaderError::NotAHeader(line)) => quote(
                 out,
                 b"article \"header\" contains non-RFC-1036-header line `",
                 line,
                 b"'",
             ),
-            Reason::Header(ref fault) => push(out, fault),
+            Reason::Header(ref error) => push(out, error),
             Reason::Missing(header) => push(out, &format_args!("no {}: header", header.name())),
             Reason::Empty(header) => push(out, &format_args!("empty {}: header", header.name())),
-            Reason::MessageId(ref fault) => push(out, fault),
+            Reason::MessageId(ref error) => push(out, error),
             Reason::MessageIdBytes { bytes, limit } => {
-                over(out, "Message-ID too long", bytes, limit);
+                too_large(out, "Message-ID too long", bytes, limit);
             }
             Reason::GroupCount { groups, limit } => push(
                 out,
@@ -174,15 +178,15 @@ impl Reason<'_> {
         }
     }
 
-    /// The text as a vector of its own.
+    /// Returns the text as logged after `-`.
     pub fn text(&self) -> Vec<u8> {
         let mut text = Vec::new();
         self.write(&mut text);
         text
     }
 
-    /// Whether C News writes a history line for an article refused for this reason, so that the
-    /// next copy is a duplicate: where the groups are at fault, which every copy has alike.
+    /// Whether an article refused for this reason gets a history line as in C News, so that the next copy is a duplicate: only for
+    /// reasons about the groups, which are the same in every copy.
     pub fn is_remembered(&self) -> bool {
         matches!(self, Reason::NotSubscribed(_) | Reason::AllExcluded(_))
     }
@@ -194,7 +198,7 @@ fn quote(out: &mut Vec<u8>, before: &[u8], quoted: &[u8], after: &[u8]) {
     out.extend_from_slice(after);
 }
 
-fn over(out: &mut Vec<u8>, what: &str, bytes: usize, limit: usize) {
+fn too_large(out: &mut Vec<u8>, what: &str, bytes: usize, limit: usize) {
     push(
         out,
         &format_args!("{what}: {bytes} bytes, the limit is {limit}"),

@@ -1,7 +1,7 @@
-//! A run of rnews: batches in, articles filed, commits now and then, bad batches kept.
+//! A run of rnews: reads batches, files their articles, commits, and saves bad batches.
 //!
-//! *Invariant:* when a run ends with status 0, everything it accepted is durable. Whatever the
-//! status, no batch is lost: what could not be filed is still in the input file, or in `bad/`.
+//! *Invariant:* when a run ends with status 0, every accepted article is durable. Whatever the status, no batch is lost: articles
+//! that could not be filed are still in the input file, or in `bad/`.
 
 use std::io::{self, Read};
 use std::path::PathBuf;
@@ -12,43 +12,44 @@ use article::wrap::{self, WrapError, WrapLimits};
 
 use store::MapRef;
 
+use crate::bad_batches;
 use crate::error::Error;
 use crate::file::{Filer, Verdict};
 pub use crate::handed::Opened;
 use crate::handed::cannot_open;
-use crate::input::{Again, Source};
 pub use crate::input::{Handed, Input};
-use crate::kept;
+use crate::input::{Reread, Source};
 use crate::log::{Code, LOCAL, Now};
 use crate::tee::Tee;
+use crate::verified::{Verified, has_checksum};
 
 /// Default of [`Options::commit_bytes`]: 8 MiB.
 pub const COMMIT_BYTES: usize = 8 << 20;
-/// Log lines are written, with a commit before them, when there are so many bytes of them.
+/// Size of the pending log lines that causes a commit, bytes.
 pub const LOG_BYTES: usize = 1 << 20;
-/// What is safe of a pipe is let go in steps of so many bytes.
+/// Step in which committed bytes of a pipe are released, bytes.
 const FORGET_BYTES: usize = 1 << 20;
-/// Of a pipe at most about so many bytes are held in memory; then comes a commit, or a file takes them.
+/// Approximate maximum of a pipe's bytes in memory; more cause a commit, or are copied to a file.
 pub const HELD_BYTES_MAX: usize = 32 << 20;
-/// [`Watch::progress`] is called once in so many articles.
+/// Number of articles between two calls of [`Watch::progress`].
 pub const PROGRESS_ARTICLES: u64 = 512;
 
-/// How a run works.
+/// Options of a run.
 #[derive(Debug, Clone, Copy)]
 pub struct Options {
-    /// Commit when so many bytes wait.
+    /// Number of pending bytes that causes a commit.
     pub commit_bytes: usize,
     /// Commit after each article (`--sync each`).
     pub sync_each: bool,
     /// A refusal makes the status 1 (`-s`).
     pub strict: bool,
-    /// Remove input files that gave no trouble (`-u`), at the end of the run, when all of it is durable.
+    /// Remove input files without errors (`-u`) at the end of the run, when all articles are durable.
     pub unlink: bool,
-    /// Remove those that gave trouble as well, once they are kept whole in `bad/`.
-    pub unlink_kept: bool,
-    /// Bounds on compressed batches.
+    /// Remove input files with errors too, after they were saved completely in `bad/`.
+    pub unlink_saved: bool,
+    /// Limits of compressed batches.
     pub wrap: WrapLimits,
-    /// The clock, read once an article.
+    /// The clock, read once for each article.
     pub clock: fn() -> Now,
 }
 
@@ -59,48 +60,48 @@ impl Default for Options {
             sync_each: false,
             strict: false,
             unlink: false,
-            unlink_kept: false,
+            unlink_saved: false,
             wrap: WrapLimits::default(),
             clock: Now::read,
         }
     }
 }
 
-/// Who is told what happens during a run.
+/// Observes a run.
 pub trait Watch {
-    /// Something the administrator should know; one sentence or two, without a newline.
+    /// Reports a message for the administrator: one or two sentences, without a newline.
     fn message(&mut self, text: &str);
 
-    /// How far the run is: bytes of articles, and articles.
+    /// Reports the progress of the run: bytes of articles, and number of articles.
     fn progress(&mut self, _bytes: u64, _articles: u64) {}
 
-    /// Should a drain of in.coming/ end here, though more waits? Asked between files.
+    /// Returns true to end a drain of in.coming/ early; called between files.
     fn is_over(&self) -> bool {
         false
     }
 }
 
-/// What a run did.
+/// The counts of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Summary {
-    /// Articles met, whatever became of them.
+    /// All articles.
     pub articles: u64,
-    /// Articles filed, those in junk among them.
+    /// Articles filed, including those in junk.
     pub accepted: u64,
-    /// Articles refused because their ids were in the history.
+    /// Articles refused because the history has their ids.
     pub duplicates: u64,
-    /// Articles refused for other reasons, and those cut off or too large.
+    /// Articles refused for other reasons, including incomplete and too large ones.
     pub refused: u64,
     /// Articles filed in junk.
     pub junked: u64,
-    /// Bytes of the articles as received.
+    /// Size of the articles as received, bytes.
     pub bytes: u64,
-    /// How long it took, in seconds.
+    /// Duration, seconds.
     pub seconds: f64,
 }
 
 impl Summary {
-    /// Adds what another run did.
+    /// Adds the counts of another run.
     pub fn add(&mut self, other: &Summary) {
         self.articles += other.articles;
         self.accepted += other.accepted;
@@ -112,14 +113,14 @@ impl Summary {
     }
 }
 
-/// How a run ended, in relaynews's exit statuses.
+/// The result of a run, with relaynews's exit statuses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Status {
-    /// 0: everything was read, and all that was accepted is durable.
+    /// 0: everything was read, and all accepted articles are durable.
     Fine,
-    /// 1: a batch was bad or short, or with `-s` an article was refused.
+    /// 1: a batch was bad or short, or an article was refused and `-s` is given.
     Bad,
-    /// 2: something needs attention.
+    /// 2: an error needs attention.
     Attention,
 }
 
@@ -134,29 +135,29 @@ impl Status {
     }
 }
 
-/// The end of a run.
+/// The outcome of a run.
 #[derive(Debug)]
 pub struct Outcome {
-    /// What was done.
+    /// The counts.
     pub summary: Summary,
-    /// How it ended.
+    /// The status.
     pub status: Status,
-    /// Inputs that were read to their end and gave no trouble: those that `-u` removes.
-    pub untroubled: u64,
-    /// Inputs that are kept in `bad/`.
-    pub kept: u64,
-    /// Input files that were removed. The name of one may be that of another batch by now.
+    /// Number of inputs that were read completely and without errors, which `-u` removes.
+    pub without_errors: u64,
+    /// Number of inputs saved in `bad/`.
+    pub saved: u64,
+    /// Removed input files. Another batch may use such a name by now.
     pub removed: Vec<PathBuf>,
-    /// The store stopped filing: the inputs from here on were not read, and others fare no better.
+    /// An error of the store stopped filing: the remaining inputs were not read, and others would fail too.
     pub is_stopped: bool,
-    /// The place of the input at which it stopped, if that may be the input's own fault.
+    /// Index of the input at which filing stopped, if that input may be the cause.
     pub stopped_at: Option<usize>,
 }
 
-/// Files every batch of `inputs` in order.
+/// Files all batches of `inputs`, in order.
 ///
-/// What is wrong with an article or a batch is told to `watch` and goes on with the next. What stops
-/// the store (a full disk) ends the run with [`Status::Attention`]; what was committed stays.
+/// An error in an article or a batch is reported to `watch`, and the run continues with the next one. An error of the store (such as
+/// a full disk) ends the run with [`Status::Attention`]; committed articles stay.
 pub fn run(
     inputs: &[Input],
     filer: &mut Filer,
@@ -170,21 +171,21 @@ pub fn run(
         watch,
         summary: Summary::default(),
         status: Status::Fine,
-        untroubled: 0,
-        kept: 0,
+        without_errors: 0,
+        saved: 0,
         done: Vec::new(),
         removed: Vec::new(),
     };
     let mut reading = None;
-    let ended = inputs.iter().enumerate().try_for_each(|(place, input)| {
-        reading = Some(place);
+    let ended = inputs.iter().enumerate().try_for_each(|(index, input)| {
+        reading = Some(index);
         run.input(input)
     });
     let ended = ended.and_then(|()| {
         reading = None;
-        run.settle()
+        run.finish()
     });
-    // A full disk, or a log that cannot be written, stops any of them.
+    // A full disk, or a log that cannot be written, is not the fault of one input.
     let is_general = |error: &Error| error.is_disk_full() || error.is_of_log();
     let stopped_at = match &ended {
         Err(error) if !is_general(error) => reading,
@@ -192,14 +193,14 @@ pub fn run(
     };
     if let Err(error) = &ended {
         run.filer.abandon();
-        run.worse(Status::Attention);
+        run.raise_status(Status::Attention);
         run.watch.message(&error.to_string());
     }
     let Run {
         mut summary,
         status,
-        untroubled,
-        kept,
+        without_errors,
+        saved,
         removed,
         ..
     } = run;
@@ -207,8 +208,8 @@ pub fn run(
     Outcome {
         summary,
         status,
-        untroubled,
-        kept,
+        without_errors,
+        saved,
         removed,
         is_stopped: ended.is_err(),
         stopped_at,
@@ -221,143 +222,160 @@ struct Run<'a> {
     watch: &'a mut dyn Watch,
     summary: Summary,
     status: Status,
-    untroubled: u64,
-    kept: u64,
-    /// Input files that can go as soon as everything is durable.
+    without_errors: u64,
+    saved: u64,
+    /// Input files to remove as soon as everything is durable.
     done: Vec<PathBuf>,
     removed: Vec<PathBuf>,
 }
 
-/// What is known of the batch being read.
-struct Trouble {
-    /// How this input ended so far.
+/// The state of the input that is being read.
+struct InputState {
+    /// The status of this input so far.
     status: Status,
-    /// The kept batch and the offset of its first byte in the input.
-    kept: Option<(PathBuf, u64)>,
-    /// The file that a pipe is copied to while it is read, and the offset of its first byte in the input.
+    /// The saved batch in `bad/`, and the offset of its first byte in the input.
+    saved: Option<(PathBuf, u64)>,
+    /// The file to which a pipe is copied during the read, and the offset of its first byte in the input.
     copy: Option<(PathBuf, u64)>,
-    /// It has been said that the batch is out of step.
+    /// It was reported that the batch is out of step.
     is_out_of_step: bool,
 }
 
 impl Run<'_> {
-    fn worse(&mut self, status: Status) {
+    fn raise_status(&mut self, status: Status) {
         self.status = self.status.max(status);
     }
 
-    /// Makes everything durable, and then removes the files that are done with.
-    fn settle(&mut self) -> Result<(), Error> {
+    /// Makes everything durable, and then removes the files that are no longer needed.
+    fn finish(&mut self) -> Result<(), Error> {
         self.filer.commit()?;
         for path in std::mem::take(&mut self.done) {
             match std::fs::remove_file(&path) {
                 Ok(()) => self.removed.push(path),
                 Err(error) => {
-                    self.worse(Status::Attention);
+                    self.raise_status(Status::Attention);
                     let name = path.display();
-                    self.watch
-                        .message(&format!("cannot remove {name}, which is filed: {error}"));
+                    self.watch.message(&format!(
+                        "cannot remove {name}, whose articles are filed: {error}"
+                    ));
                 }
             }
         }
         Ok(())
     }
 
-    /// One input from opening to its end. An error stops the run.
+    /// Processes one input. An error stops the run.
     fn input(&mut self, input: &Input) -> Result<(), Error> {
         let source = match Source::open(input, (self.options.clock)()) {
             Ok(source) => source,
             Err((name, error)) => {
-                self.worse(Status::Attention);
+                self.raise_status(Status::Attention);
                 self.watch.message(&cannot_open(&name, &error));
                 return Ok(());
             }
         };
-        let mut trouble = Trouble {
+        let mut state = InputState {
             status: Status::Fine,
-            kept: None,
+            saved: None,
             copy: None,
             is_out_of_step: false,
         };
-        let tee = match source.again {
-            Again::Never => Tee::holding(),
+        let tee = match source.reread {
+            Reread::Never => Tee::holding(),
             _ => Tee::off(),
         };
         let refused_before = self.summary.refused + self.summary.duplicates;
-        let done = self.read(&source, &tee, &mut trouble);
-        let kept = trouble.kept.as_ref();
-        let sure = tee
+        let done = self.read(&source, &tee, &mut state);
+        let saved = state.saved.as_ref();
+        let synced = tee
             .close()
-            .and_then(|()| kept.map_or(Ok(()), |(kept, _)| kept::sync_place(kept)));
-        let is_kept = sure.is_ok();
-        if let Err(error) = sure {
-            self.lost(&source, &error);
+            .and_then(|()| saved.map_or(Ok(()), |(saved, _)| bad_batches::sync_parent(saved)));
+        let is_saved = synced.is_ok();
+        if let Err(error) = synced {
+            self.report_loss(&source, &error);
         }
-        if let Some((copy, _)) = &trouble.copy {
-            // Kept batches were moved out of in.coming; what is still there is filed.
+        if let Some((copy, _)) = &state.copy {
+            // A saved batch was moved out of in.coming; the articles of a remaining copy are filed.
             let _ = std::fs::remove_file(copy);
         }
-        self.worse(trouble.status);
+        self.raise_status(state.status);
         done?;
         let refused = self.summary.refused + self.summary.duplicates - refused_before;
         if self.options.strict && refused > 0 {
-            trouble.status = trouble.status.max(Status::Bad);
-            self.worse(Status::Bad);
+            state.status = state.status.max(Status::Bad);
+            self.raise_status(Status::Bad);
         }
-        self.untroubled += u64::from(trouble.status == Status::Fine);
-        self.kept += u64::from(trouble.kept.is_some());
-        if let Again::Path(path) = source.again
-            && self.may_go(&trouble, is_kept)
+        self.without_errors += u64::from(state.status == Status::Fine);
+        self.saved += u64::from(state.saved.is_some());
+        if let Reread::Path(path) = source.reread
+            && self.is_removable(&state, is_saved)
         {
             self.done.push(path);
         }
         Ok(())
     }
 
-    /// Is an input file no longer needed, once all is durable? `is_kept`: what is kept of it is on the disk.
-    fn may_go(&self, trouble: &Trouble, is_kept: bool) -> bool {
-        match &trouble.kept {
-            None => self.options.unlink && trouble.status == Status::Fine,
-            Some((_, 0)) => self.options.unlink_kept && is_kept,
+    /// Whether to remove an input file after its articles are durable. `is_saved`: its copy in `bad/` is on the disk.
+    fn is_removable(&self, state: &InputState, is_saved: bool) -> bool {
+        match &state.saved {
+            None => self.options.unlink && state.status == Status::Fine,
+            Some((_, 0)) => self.options.unlink_saved && is_saved,
             Some(_) => false,
         }
     }
 
-    fn read(&mut self, source: &Source, tee: &Tee, trouble: &mut Trouble) -> Result<(), Error> {
-        let reader = tee.fit(&source.file);
+    fn read(&mut self, source: &Source, tee: &Tee, state: &mut InputState) -> Result<(), Error> {
+        let reader = tee.attach(&source.file);
         let unwrapped = match wrap::open(reader, self.options.wrap) {
             Ok(unwrapped) => unwrapped,
             Err(error) => {
-                self.keep_to_end(source, tee, 0, trouble);
-                self.bad(source, trouble, Status::Bad, &error.to_string());
+                self.save_to_end(source, tee, 0, state);
+                self.report_bad(source, state, Status::Bad, &error.to_string());
                 return Ok(());
             }
         };
         let is_wrapped = !unwrapped.layers().is_empty();
-        if is_wrapped && tee.is_holding() && !self.copy(source, tee, 0, trouble) {
+        if is_wrapped && tee.is_holding() && !self.copy(source, tee, 0, state) {
             return Ok(());
         }
         let limits = BatchLimits {
             article_bytes_max: self.filer.rules().article_bytes_max,
             ..BatchLimits::default()
         };
-        // Mapping leaves the file read to its end, so it is not even tried for what must be unwrapped.
-        let map = if is_wrapped { None } else { source.map() };
-        let done = match map {
-            Some(map) => {
-                let mut batch = Batch::from_bytes(map.bytes(), limits);
-                self.items(source, &mut batch, tee, trouble, Some(&map))
+        let done = if has_checksum(unwrapped.layers()) {
+            let place = self.filer.dir().join(bad_batches::INCOMING);
+            match Verified::read(unwrapped, &place) {
+                Ok(verified) => {
+                    let mut batch = Batch::from_bytes(verified.bytes(), limits);
+                    self.items(source, &mut batch, tee, state, verified.map())
+                }
+                Err(error) => {
+                    self.save_to_end(source, tee, 0, state);
+                    let (status, what) = match WrapError::of(&error) {
+                        Some(fault) => (Status::Bad, format!("nothing was filed: {fault}")),
+                        None => {
+                            let what = format!("nothing was filed, it cannot be expanded: {error}");
+                            (Status::Attention, what)
+                        }
+                    };
+                    self.report_bad(source, state, status, &what);
+                    return Ok(());
+                }
             }
-            None => {
-                let mut batch = Batch::new(unwrapped, limits);
-                self.items(source, &mut batch, tee, trouble, None)
-            }
+        } else if let Some(map) = (!is_wrapped).then(|| source.map()).flatten() {
+            // Mapping moves the file offset to its end, so a compressed file is not mapped.
+            let mut batch = Batch::from_bytes(map.bytes(), limits);
+            self.items(source, &mut batch, tee, state, Some(&map))
+        } else {
+            let mut batch = Batch::new(unwrapped, limits);
+            self.items(source, &mut batch, tee, state, None)
         };
-        if done.is_err() && matches!(source.again, Again::Never) {
-            // Filing stopped. The rest of a pipe would be lost: let it flow into the kept file.
-            self.keep_to_end(source, tee, 0, trouble);
-            if let Some((path, _)) = &trouble.kept {
+        if done.is_err() && matches!(source.reread, Reread::Never) {
+            // Filing stopped. The rest of a pipe would be lost, so it is copied to the saved file.
+            self.save_to_end(source, tee, 0, state);
+            if let Some((path, _)) = &state.saved {
                 self.watch.message(&format!(
-                    "{}: what was not committed is kept in {}; give it again",
+                    "{}: the rest, which was not committed, is saved in {}; run rnews on it again",
                     source.name,
                     path.display()
                 ));
@@ -366,13 +384,13 @@ impl Run<'_> {
         done
     }
 
-    /// Every item of a batch, and the last commit of a pipe.
+    /// Processes all items of a batch, and makes the last commit of a pipe.
     fn items<R: Read>(
         &mut self,
         source: &Source,
         batch: &mut Batch<'_, R>,
         tee: &Tee,
-        trouble: &mut Trouble,
+        state: &mut InputState,
         map: Option<&MapRef>,
     ) -> Result<(), Error> {
         // Where the last article began, with its `#! rnews` line.
@@ -384,21 +402,19 @@ impl Run<'_> {
             if map.is_some()
                 && let Ok(Some(Item::Article { bytes, .. })) = &item
             {
-                // All of it is looked at, so that the map tells.
+                // Reads all bytes, so that the map records unreadable ones.
                 store::can_be_read(bytes);
             }
             if let Some(at) = map.and_then(MapRef::unreadable_from) {
-                // Zeros stand for what the disk cannot read: they are no article.
+                // The bytes that the disk cannot read are zeros now, not an article.
                 drop(item);
                 self.filer.commit()?;
-                self.keep(source, tee, start, trouble);
-                self.bad(
+                self.save(source, tee, start, state);
+                self.report_bad(
                     source,
-                    trouble,
+                    state,
                     Status::Attention,
-                    &format!(
-                        "cannot be read on after byte {start}: the disk cannot read byte {at}"
-                    ),
+                    &format!("cannot be read after byte {start}: the disk cannot read byte {at}"),
                 );
                 break;
             }
@@ -409,7 +425,7 @@ impl Run<'_> {
                     if self.is_commit_due() || tee.held_bytes() >= HELD_BYTES_MAX {
                         self.filer.commit()?;
                         if let Some(map) = map {
-                            // What is filed need not take up memory any more.
+                            // Releases the memory of filed articles.
                             map.forget_before(batch.offset());
                         }
                     }
@@ -427,11 +443,11 @@ impl Run<'_> {
                     self.watch
                         .message(&format!("{name}: at byte {offset}: {text}; refused"));
                     if tee.is_holding() && size >= HELD_BYTES_MAX as u64 {
-                        // Its size may be a lie that swallows the rest of the batch, so what is skipped is kept
-                        // until the end is seen; but not in memory.
+                        // A wrong size may cover the rest of the batch, so the skipped bytes are kept until the end of the
+                        // batch is found, but not in memory.
                         self.filer.commit()?;
                         let start = start_of_entry(0, size, offset);
-                        if !self.copy(source, tee, start, trouble) {
+                        if !self.copy(source, tee, start, state) {
                             return Ok(());
                         }
                     }
@@ -441,20 +457,20 @@ impl Run<'_> {
                     let text = format!("unbatcher out of synch in file {}", source.name);
                     self.filer
                         .log(now, LOCAL, Code::BadInput, b"", text.as_bytes());
-                    if trouble.is_out_of_step {
-                        // C News complains once. A batch with a blank line behind each article would
-                        // else mean a message and a commit for each; the log has them all.
+                    if state.is_out_of_step {
+                        // Reports it once, as C News does: a batch with an empty line after each article would cause a message
+                        // and a commit for each one. The log has all of them.
                         continue;
                     }
-                    trouble.is_out_of_step = true;
-                    // What came before the last entry is durable. The count of that entry may be wrong, so it is kept as well.
+                    state.is_out_of_step = true;
+                    // Commits the articles before the last entry. The count of that entry may be wrong, so it is saved as well.
                     self.filer.commit()?;
-                    self.keep(source, tee, entry.min(offset), trouble);
-                    self.bad(
+                    self.save(source, tee, entry.min(offset), state);
+                    self.report_bad(
                         source,
-                        trouble,
+                        state,
                         Status::Attention,
-                        &format!("out of step at byte {offset}: `{line}' is no `#! rnews' line"),
+                        &format!("out of step at byte {offset}: `{line}' is not a `#! rnews' line"),
                     );
                 }
                 Ok(Some(Item::Short {
@@ -466,10 +482,10 @@ impl Run<'_> {
                     self.filer.short(bytes, missing, now);
                     self.filer.commit()?;
                     let start = start_of_entry(bytes.len(), missing, offset);
-                    self.keep(source, tee, start, trouble);
-                    self.bad(
+                    self.save(source, tee, start, state);
+                    self.report_bad(
                         source,
-                        trouble,
+                        state,
                         Status::Bad,
                         &format!("short by {missing} bytes, in the article at byte {offset}"),
                     );
@@ -478,23 +494,23 @@ impl Run<'_> {
                 Err(error) => {
                     let at = batch.offset();
                     self.filer.commit()?;
-                    self.keep_to_end(source, tee, at, trouble);
+                    self.save_to_end(source, tee, at, state);
                     let status = match WrapError::of(&error) {
                         Some(_) => Status::Bad,
                         None => Status::Attention,
                     };
-                    self.bad(
+                    self.report_bad(
                         source,
-                        trouble,
+                        state,
                         status,
-                        &format!("cannot be read on after byte {at}: {error}"),
+                        &format!("cannot be read after byte {at}: {error}"),
                     );
                     break;
                 }
             }
         }
-        // A file is there until the end of the run, so many small ones can share a commit.
-        if matches!(source.again, Again::Never) {
+        // A file stays until the end of the run, so that many small ones can share a commit.
+        if matches!(source.reread, Reread::Never) {
             self.filer.commit()?;
         }
         self.watch
@@ -515,7 +531,7 @@ impl Run<'_> {
             Verdict::Refused(_) => self.summary.refused += 1,
             Verdict::NeedsAttention(_) => {
                 self.summary.refused += 1;
-                self.worse(Status::Attention);
+                self.raise_status(Status::Attention);
             }
         }
         if self.summary.articles.is_multiple_of(PROGRESS_ARTICLES) {
@@ -537,19 +553,19 @@ impl Run<'_> {
             || self.filer.log_bytes() >= LOG_BYTES
     }
 
-    /// Copies a pipe from `offset` on to in.coming while it is read, so that it can be kept if it turns
-    /// out to be bad: a compressed one, or one whose next article is too large to be held.
-    fn copy(&mut self, source: &Source, tee: &Tee, offset: u64, trouble: &mut Trouble) -> bool {
-        let dir = self.filer.dir().join(kept::INCOMING);
+    /// Copies a pipe from `offset` on to in.coming during the read, so that it can be saved if it is bad: a compressed pipe, or one
+    /// whose next article is too large for memory.
+    fn copy(&mut self, source: &Source, tee: &Tee, offset: u64, state: &mut InputState) -> bool {
+        let dir = self.filer.dir().join(bad_batches::INCOMING);
         let name = format!("nspool.{}", std::process::id());
-        let made = kept::create(&dir, &name).and_then(|(file, path)| {
-            trouble.copy = Some((path, offset));
-            tee.pour_into(file, offset)
+        let created = bad_batches::create(&dir, &name).and_then(|(file, path)| {
+            state.copy = Some((path, offset));
+            tee.redirect_to(file, offset)
         });
-        if let Err(error) = made {
-            self.worse(Status::Attention);
+        if let Err(error) = created {
+            self.raise_status(Status::Attention);
             self.watch.message(&format!(
-                "{}: cannot copy it to {} while it is read: {error}; nothing was filed from byte {offset} on, send it again",
+                "{}: cannot copy it to {} during the read: {error}; nothing after byte {offset} was filed; send the batch again",
                 source.name,
                 dir.display()
             ));
@@ -558,82 +574,82 @@ impl Run<'_> {
         true
     }
 
-    /// Keeps the batch in bad/, once: whole if it can be had again, else from `offset` on.
-    fn keep(&mut self, source: &Source, tee: &Tee, offset: u64, trouble: &mut Trouble) {
-        if trouble.kept.is_some() {
+    /// Saves the batch in bad/, once: completely if it can be read again, otherwise from `offset` on.
+    fn save(&mut self, source: &Source, tee: &Tee, offset: u64, state: &mut InputState) {
+        if state.saved.is_some() {
             return;
         }
-        let bad = self.filer.dir().join(kept::BAD);
-        let kept = match (&source.again, trouble.copy.take()) {
+        let bad = self.filer.dir().join(bad_batches::BAD);
+        let saved = match (&source.reread, state.copy.take()) {
             // A file in in.coming/ is about to be removed; another one may be overwritten by the next batch.
-            (Again::Path(path), _) if source.is_spooled => {
-                kept::keep_file(&bad, &source.stem, path).map(|path| (path, 0))
+            (Reread::Path(path), _) if source.is_spooled => {
+                bad_batches::save_file(&bad, &source.stem, path).map(|path| (path, 0))
             }
-            (Again::Path(_), _) => {
-                kept::keep_copy(&bad, &source.stem, &source.file).map(|path| (path, 0))
+            (Reread::Path(_), _) => {
+                bad_batches::save_copy(&bad, &source.stem, &source.file).map(|path| (path, 0))
             }
-            (Again::From(start), _) => {
-                kept::keep_reader(&bad, &source.stem, &mut source.once_more(*start))
+            (Reread::From(start), _) => {
+                bad_batches::save_reader(&bad, &source.stem, &mut source.read_again(*start))
                     .map(|path| (path, 0))
             }
-            // The copy is still being written; it goes on under its new name.
-            (Again::Never, Some((copy, from))) => {
-                kept::move_file(&bad, &source.stem, &copy).map(|path| (path, from))
+            // The copy is still being written; it continues under its new name.
+            (Reread::Never, Some((copy, from))) => {
+                bad_batches::move_file(&bad, &source.stem, &copy).map(|path| (path, from))
             }
-            (Again::Never, None) => kept::create(&bad, &source.stem)
-                .and_then(|(file, path)| Ok((path, tee.pour_into(file, offset)?))),
+            (Reread::Never, None) => bad_batches::create(&bad, &source.stem)
+                .and_then(|(file, path)| Ok((path, tee.redirect_to(file, offset)?))),
         };
-        match kept {
-            Ok(kept) => trouble.kept = Some(kept),
-            Err(error) => self.lost(source, &error),
+        match saved {
+            Ok(saved) => state.saved = Some(saved),
+            Err(error) => self.report_loss(source, &error),
         }
     }
 
-    /// As [`Run::keep`], when the batch is read no further: what is left of a pipe is copied, too.
-    fn keep_to_end(&mut self, source: &Source, tee: &Tee, offset: u64, trouble: &mut Trouble) {
-        self.keep(source, tee, offset, trouble);
-        if !matches!(source.again, Again::Never) || trouble.kept.is_none() {
+    /// As [`Run::save`], for a batch that is not read further: copies the rest of a pipe too.
+    fn save_to_end(&mut self, source: &Source, tee: &Tee, offset: u64, state: &mut InputState) {
+        self.save(source, tee, offset, state);
+        if !matches!(source.reread, Reread::Never) || state.saved.is_none() {
             return;
         }
-        if let Err(error) = io::copy(&mut tee.fit(&source.file), &mut io::sink()) {
-            trouble.kept = None;
-            self.lost(source, &error);
+        if let Err(error) = io::copy(&mut tee.attach(&source.file), &mut io::sink()) {
+            state.saved = None;
+            self.report_loss(source, &error);
         }
     }
 
-    /// Says what is wrong with a batch and where it is kept.
-    fn bad(&mut self, source: &Source, trouble: &mut Trouble, status: Status, what: &str) {
-        trouble.status = trouble.status.max(status);
-        let kept = match &trouble.kept {
-            Some((path, 0)) => format!("the batch is kept in {}", path.display()),
+    /// Reports the error of a batch and where the batch is saved.
+    fn report_bad(&mut self, source: &Source, state: &mut InputState, status: Status, what: &str) {
+        state.status = state.status.max(status);
+        let place = match &state.saved {
+            Some((path, 0)) => format!("the batch is saved in {}", path.display()),
             Some((path, from)) => {
                 format!(
-                    "the batch is kept from byte {from} on in {}",
+                    "the batch from byte {from} on is saved in {}",
                     path.display()
                 )
             }
-            None => "the batch is not kept".to_owned(),
+            None => "the batch is not saved".to_owned(),
         };
         self.watch
-            .message(&format!("{}: {what}; {kept}", source.name));
+            .message(&format!("{}: {what}; {place}", source.name));
     }
 
-    fn lost(&mut self, source: &Source, error: &io::Error) {
-        self.worse(Status::Attention);
-        let hint = match source.again {
-            Again::Never => "send it again",
-            _ => "it is still where it was",
+    fn report_loss(&mut self, source: &Source, error: &io::Error) {
+        self.raise_status(Status::Attention);
+        let hint = match source.reread {
+            Reread::Never => "send it again",
+            _ => "the batch stays where it was",
         };
         self.watch.message(&format!(
-            "cannot keep {} in bad/: {error}; {hint}",
+            "cannot save {} in bad/: {error}; {hint}",
             source.name
         ));
     }
 }
 
-/// Where the `#! rnews N` line of a short article begins, given that the line was the usual one.
-fn start_of_entry(held: usize, missing: u64, offset: u64) -> u64 {
-    let size = missing.saturating_add(held as u64);
+/// The offset of the `#! rnews N` line of an incomplete article, if the line has the usual form.
+fn start_of_entry(received: usize, missing: u64, offset: u64) -> u64 {
+    let size = missing.saturating_add(received as u64);
     let line = format!("#! rnews {size}\n").len() as u64;
     offset.saturating_sub(line)
 }

@@ -14,24 +14,24 @@ pub const HEADERS_MAX: usize = 100;
 
 /// Why there is no usable signature or text.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum Fault {
+pub enum SignatureError {
     /// The header is absent.
     #[error("it is not signed: it has no X-PGP-Sig header")]
     Unsigned,
     /// The header does not have the form of pgpcontrol.
-    #[error("its X-PGP-Sig is not a version, names of headers and a signature with its checksum")]
+    #[error(
+        "its X-PGP-Sig does not consist of a version, names of headers and a signature with its checksum"
+    )]
     Form,
     /// The signature is not usable.
     #[error("the signature in X-PGP-Sig cannot be used: {0}")]
     Signature(#[from] openpgp::Error),
     /// A signed header occurs more than once, so the signed one is unknown.
-    #[error("the header {0} occurs more than once, so nobody can say which one was signed")]
+    #[error("the header {0} occurs more than once, so the signed one is unknown")]
     Twice(String),
     /// A header has a blank continuation line, which could be taken for the end of the header: the same signature would match an article
     /// with another body. RFC 5536, 2.2 forbids such lines.
-    #[error(
-        "the header {0} has a line of blanks only, so nobody can say where the signed body begins"
-    )]
+    #[error("the header {0} has a line of blanks only, so the start of the signed body is unknown")]
     BlankLine(String),
     /// The header exceeds a limit.
     #[error("its X-PGP-Sig is too long, or names more than {HEADERS_MAX} headers")]
@@ -51,32 +51,32 @@ impl<'a> Signed<'a> {
     ///
     /// # Errors
     /// The header is missing, repeated or invalid.
-    pub fn of(article: &Article<'a>) -> Result<Signed<'a>, Fault> {
-        let value = only(article, b"X-PGP-Sig")?.ok_or(Fault::Unsigned)?;
+    pub fn of(article: &Article<'a>) -> Result<Signed<'a>, SignatureError> {
+        let value = only(article, b"X-PGP-Sig")?.ok_or(SignatureError::Unsigned)?;
         let mut words = value
             .split(u8::is_ascii_whitespace)
             .filter(|word| !word.is_empty());
-        let (_version, names) = (words.next(), words.next().ok_or(Fault::Form)?);
+        let (_version, names) = (words.next(), words.next().ok_or(SignatureError::Form)?);
         let mut base64 = Vec::new();
         let mut checksum = None;
         for word in words {
             match (word.strip_prefix(b"="), checksum) {
-                (_, Some(_)) => return Err(Fault::Form),
+                (_, Some(_)) => return Err(SignatureError::Form),
                 (Some(sum), None) => checksum = Some(sum),
                 (None, None) => base64.extend_from_slice(word),
             }
             if base64.len() > SIGNATURE_CHARACTERS_MAX {
-                return Err(Fault::TooLong);
+                return Err(SignatureError::TooLong);
             }
         }
-        let checksum = checksum.ok_or(Fault::Form)?;
+        let checksum = checksum.ok_or(SignatureError::Form)?;
         let bytes = armor::decode(&base64, Some(checksum))?;
         let signed = Signed {
             names,
             signature: Signature::read(&bytes)?,
         };
         match signed.names().count() > HEADERS_MAX {
-            true => Err(Fault::TooLong),
+            true => Err(SignatureError::TooLong),
             false => Ok(signed),
         }
     }
@@ -94,13 +94,15 @@ impl<'a> Signed<'a> {
     ///
     /// # Errors
     /// A signed header occurs more than once, or has a blank continuation line.
-    pub fn text(&self, article: &Article<'a>) -> Result<Vec<u8>, Fault> {
+    pub fn text(&self, article: &Article<'a>) -> Result<Vec<u8>, SignatureError> {
         let mut text = [b"X-Signed-Headers: ", self.names, b"\n"].concat();
         for name in self.names() {
             let value = only(article, name)?.unwrap_or_default();
             let is_blank = |line: &[u8]| line.iter().all(u8::is_ascii_whitespace);
             if value.split(|&byte| byte == b'\n').skip(1).any(is_blank) {
-                return Err(Fault::BlankLine(String::from_utf8_lossy(name).into_owned()));
+                return Err(SignatureError::BlankLine(
+                    String::from_utf8_lossy(name).into_owned(),
+                ));
             }
             text.extend_from_slice(name);
             text.extend_from_slice(b": ");
@@ -132,7 +134,7 @@ fn push_line(text: &mut Vec<u8>, line: &[u8]) {
 }
 
 /// The value of the only header with this name, in any case, without its leading blank and its line end; `None` if it is missing.
-fn only<'a>(article: &Article<'a>, name: &[u8]) -> Result<Option<&'a [u8]>, Fault> {
+fn only<'a>(article: &Article<'a>, name: &[u8]) -> Result<Option<&'a [u8]>, SignatureError> {
     let mut same = article
         .fields()
         .filter(|(_, found, _)| found.eq_ignore_ascii_case(name));
@@ -140,7 +142,9 @@ fn only<'a>(article: &Article<'a>, name: &[u8]) -> Result<Option<&'a [u8]>, Faul
         return Ok(None);
     };
     if same.next().is_some() {
-        return Err(Fault::Twice(String::from_utf8_lossy(name).into_owned()));
+        return Err(SignatureError::Twice(
+            String::from_utf8_lossy(name).into_owned(),
+        ));
     }
     let line = article.bytes().get(line).unwrap_or_default();
     let value = line.get(name.len() + 1..).unwrap_or_default();
@@ -176,7 +180,7 @@ mod tests {
         format!("X-PGP-Sig: 2.6.2 {names}\n\t{}\n", lines.join("\n\t"))
     }
 
-    fn text(article: &str) -> Result<String, Fault> {
+    fn text(article: &str) -> Result<String, SignatureError> {
         let article = Article::parse(article.as_bytes(), Form::Native);
         let text = Signed::of(&article)?.text(&article)?;
         Ok(String::from_utf8(text).unwrap())
@@ -196,10 +200,16 @@ mod tests {
     #[test]
     fn what_was_signed_must_be_clear() {
         let article = format!("From: a\nfrom: b\n{}\n", header("From"));
-        assert_eq!(text(&article), Err(Fault::Twice("From".to_owned())));
+        assert_eq!(
+            text(&article),
+            Err(SignatureError::Twice("From".to_owned()))
+        );
         let twice = format!("{0}{0}\n", header("From"));
-        assert_eq!(text(&twice), Err(Fault::Twice("X-PGP-Sig".to_owned())));
-        assert_eq!(text("From: a\n\n"), Err(Fault::Unsigned));
+        assert_eq!(
+            text(&twice),
+            Err(SignatureError::Twice("X-PGP-Sig".to_owned()))
+        );
+        assert_eq!(text("From: a\n\n"), Err(SignatureError::Unsigned));
     }
 
     #[test]
@@ -210,9 +220,9 @@ mod tests {
         for blank in [" ", "\t", " \t "] {
             let moved = format!("{}Control: x\n{blank}\n a\n\nb\n", header("Control"));
             let last = format!("{}Control: x\n{blank}\n\nb\n", header("Control"));
-            let fault = Err(Fault::BlankLine("Control".to_owned()));
-            assert_eq!(text(&moved), fault);
-            assert_eq!(text(&last), fault);
+            let error = Err(SignatureError::BlankLine("Control".to_owned()));
+            assert_eq!(text(&moved), error);
+            assert_eq!(text(&last), error);
         }
     }
 
@@ -223,16 +233,22 @@ mod tests {
             .lines()
             .filter(|line| !line.starts_with("\t="))
             .collect();
-        assert_eq!(text(&(without_sum.join("\n") + "\n\n")), Err(Fault::Form));
-        assert_eq!(text(&format!("{whole}\tmore\n\n")), Err(Fault::Form));
-        assert_eq!(text("X-PGP-Sig: 2.6.2\n\n"), Err(Fault::Form));
+        assert_eq!(
+            text(&(without_sum.join("\n") + "\n\n")),
+            Err(SignatureError::Form)
+        );
+        assert_eq!(
+            text(&format!("{whole}\tmore\n\n")),
+            Err(SignatureError::Form)
+        );
+        assert_eq!(text("X-PGP-Sig: 2.6.2\n\n"), Err(SignatureError::Form));
         let damaged = whole.replacen("BwcH", "BwdH", 1);
         assert_ne!(damaged, whole);
         assert_eq!(
             text(&(damaged + "\n")),
-            Err(Fault::Signature(openpgp::Error::Checksum))
+            Err(SignatureError::Signature(openpgp::Error::Checksum))
         );
         let names = vec!["X"; HEADERS_MAX + 1].join(",");
-        assert_eq!(text(&(header(&names) + "\n")), Err(Fault::TooLong));
+        assert_eq!(text(&(header(&names) + "\n")), Err(SignatureError::TooLong));
     }
 }

@@ -100,9 +100,9 @@ impl Selector {
             .value(Header::Approved)
             .or_else(|| article.value(Header::Sender));
         let path = article.value(Header::Path).map(|value| {
-            let came = value.strip_prefix(self.sites.me());
-            let came = came.and_then(|rest| rest.strip_prefix(b"!"));
-            ArticlePath::new(came.unwrap_or(value), approval)
+            let received = value.strip_prefix(self.sites.me());
+            let received = received.and_then(|rest| rest.strip_prefix(b"!"));
+            ArticlePath::new(received.unwrap_or(value), approval)
         });
         self.subscribers
             .push_feeds(path.as_ref(), &self.sites, &self.selected, || bytes, out);
@@ -124,20 +124,20 @@ pub(crate) fn is_any_moderated(active: &Active, groups: &[GroupId]) -> bool {
 #[derive(Debug)]
 pub(crate) struct Subscribers {
     /// The sites excluded by each host.
-    closed_by: HashMap<Vec<u8>, Closes>,
+    excluded_by: HashMap<Vec<u8>, ExcludedSites>,
     lines: Vec<Line>,
     /// The remaining sites of this article.
-    open: SiteSet,
+    remaining: SiteSet,
     /// The number of the current article; 0 before the first.
     generation: u64,
 }
 
 #[derive(Debug, Default)]
-struct Closes {
+struct ExcludedSites {
     /// The sites of that name and those that exclude it: words of [`SiteSet`] with their index.
     words: Vec<(usize, u64)>,
     /// The number of the last article with the host in Path.
-    met: u64,
+    last_article: u64,
 }
 
 #[derive(Debug)]
@@ -145,20 +145,20 @@ struct Line {
     /// The first line of the same feed, which may be this one.
     first: usize,
     /// The number of the last article for the feed; used only in its first line.
-    given: u64,
+    last_article: u64,
     /// Its name and exclusions with characters outside of host names (`a_b`), which the scan of Path does not find.
-    odd: Vec<Vec<u8>>,
+    unusual_names: Vec<Vec<u8>>,
 }
 
 impl Subscribers {
     pub(crate) fn new(sites: &Sites) -> Subscribers {
-        let mut closed_by: HashMap<Vec<u8>, Closes> = HashMap::new();
+        let mut excluded_by: HashMap<Vec<u8>, ExcludedSites> = HashMap::new();
         let mut first_of = HashMap::new();
         let mut lines = Vec::with_capacity(sites.sites().len());
         for (number, site) in sites.sites().iter().enumerate() {
             let names = || std::iter::once(&site.name).chain(&site.exclusions);
             for name in names().filter(|name| is_host(name)) {
-                closed_by
+                excluded_by
                     .entry_ref(name.as_slice())
                     .or_default()
                     .add(SiteSet::position_of_site(number));
@@ -166,14 +166,14 @@ impl Subscribers {
             let feed = sites.feed_name(number).to_vec();
             lines.push(Line {
                 first: *first_of.entry(feed).or_insert(number),
-                given: 0,
-                odd: names().filter(|name| !is_host(name)).cloned().collect(),
+                last_article: 0,
+                unusual_names: names().filter(|name| !is_host(name)).cloned().collect(),
             });
         }
         Subscribers {
-            closed_by,
+            excluded_by,
             lines,
-            open: SiteSet::new(),
+            remaining: SiteSet::new(),
             generation: 0,
         }
     }
@@ -192,29 +192,32 @@ impl Subscribers {
             return;
         }
         self.generation += 1;
-        self.open.clone_from(selected);
+        self.remaining.clone_from(selected);
         if let Some(path) = path {
-            self.close(path);
+            self.exclude(path);
         }
-        let mut facts = Facts {
+        let mut facts = ArticleFacts {
             path,
             hops: None,
             bytes: None,
-            weigh: Some(bytes),
+            compute_bytes: Some(bytes),
         };
-        for number in self.open.sites() {
+        for number in self.remaining.sites() {
             let (Some(site), Some(line)) = (sites.sites().get(number), self.lines.get(number))
             else {
                 continue;
             };
-            let is_there =
-                path.is_some_and(|path| line.odd.iter().any(|name| path.contains_site(name)));
-            if site.is_me || is_there || !facts.suit(site) {
+            let is_in_path = path.is_some_and(|path| {
+                line.unusual_names
+                    .iter()
+                    .any(|name| path.contains_site(name))
+            });
+            if site.is_me || is_in_path || !facts.meets_limits(site) {
                 continue;
             }
             let first = line.first;
             if let Some(first) = self.lines.get_mut(first)
-                && std::mem::replace(&mut first.given, self.generation) == self.generation
+                && std::mem::replace(&mut first.last_article, self.generation) == self.generation
             {
                 continue;
             }
@@ -225,22 +228,22 @@ impl Subscribers {
         }
     }
 
-    fn close(&mut self, path: &ArticlePath<'_>) {
+    fn exclude(&mut self, path: &ArticlePath<'_>) {
         for host in path.sites() {
-            let Some(closes) = self.closed_by.get_mut(host) else {
+            let Some(excluded) = self.excluded_by.get_mut(host) else {
                 continue;
             };
-            if std::mem::replace(&mut closes.met, self.generation) == self.generation {
+            if std::mem::replace(&mut excluded.last_article, self.generation) == self.generation {
                 continue;
             }
-            for (word, mask) in &closes.words {
-                self.open.remove(*word, *mask);
+            for (word, mask) in &excluded.words {
+                self.remaining.remove(*word, *mask);
             }
         }
     }
 }
 
-impl Closes {
+impl ExcludedSites {
     fn add(&mut self, (word, mask): (usize, u64)) {
         match self.words.last_mut() {
             Some((last, mask_of_last)) if *last == word => *mask_of_last |= mask,
@@ -250,15 +253,15 @@ impl Closes {
 }
 
 /// Properties of an article, computed once on demand.
-struct Facts<'a, W> {
+struct ArticleFacts<'a, W> {
     path: Option<&'a ArticlePath<'a>>,
     hops: Option<usize>,
     bytes: Option<u64>,
-    weigh: Option<W>,
+    compute_bytes: Option<W>,
 }
 
-impl<W: FnOnce() -> u64> Facts<'_, W> {
-    fn suit(&mut self, site: &Site) -> bool {
+impl<W: FnOnce() -> u64> ArticleFacts<'_, W> {
+    fn meets_limits(&mut self, site: &Site) -> bool {
         if let Some(most) = site.hops_max {
             let path = self.path;
             let hops = *self
@@ -271,8 +274,8 @@ impl<W: FnOnce() -> u64> Facts<'_, W> {
         let Some(most) = site.size_max else {
             return true;
         };
-        if let Some(weigh) = self.weigh.take() {
-            self.bytes = Some(weigh());
+        if let Some(compute_bytes) = self.compute_bytes.take() {
+            self.bytes = Some(compute_bytes());
         }
         self.bytes.is_none_or(|bytes| bytes <= most)
     }

@@ -45,7 +45,7 @@ impl Tee {
     }
 
     /// Attaches the tee to a reader.
-    pub fn fit<R: Read>(&self, reader: R) -> TeeReader<R> {
+    pub fn attach<R: Read>(&self, reader: R) -> TeeReader<R> {
         TeeReader {
             reader,
             tee: self.clone(),
@@ -80,15 +80,15 @@ impl Tee {
     ///
     /// # Errors
     /// Those of writing.
-    pub fn pour_into(&self, mut file: File, offset: u64) -> io::Result<u64> {
-        let mut keeping = self.0.borrow_mut();
+    pub fn redirect_to(&self, mut file: File, offset: u64) -> io::Result<u64> {
+        let mut state = self.0.borrow_mut();
         let mut first = offset;
-        if let TeeState::Held { from, bytes } = &*keeping {
+        if let TeeState::Held { from, bytes } = &*state {
             first = offset.max(*from);
             let skip = usize::try_from(first - *from).unwrap_or(usize::MAX);
             file.write_all(bytes.get(skip..).unwrap_or_default())?;
         }
-        *keeping = TeeState::File(file);
+        *state = TeeState::File(file);
         Ok(first)
     }
 
@@ -135,13 +135,13 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("kept");
         let tee = Tee::holding();
-        let mut reader = tee.fit(&b"0123456789"[..]);
+        let mut reader = tee.attach(&b"0123456789"[..]);
         read(&mut reader, 5);
         tee.forget_before(1, 2);
         assert_eq!(tee.held_bytes(), 5);
         tee.forget_before(2, 2);
         assert_eq!(tee.held_bytes(), 3);
-        let first = tee.pour_into(File::create(&path).unwrap(), 3).unwrap();
+        let first = tee.redirect_to(File::create(&path).unwrap(), 3).unwrap();
         assert_eq!((first, text(&path).as_str()), (3, "34"));
         read(&mut reader, 4);
         assert_eq!(text(&path), "345678");
@@ -155,17 +155,17 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("kept");
         let tee = Tee::holding();
-        let mut reader = tee.fit(&b"0123456789"[..]);
+        let mut reader = tee.attach(&b"0123456789"[..]);
         read(&mut reader, 5);
         tee.forget_before(4, 1);
-        let first = tee.pour_into(File::create(&path).unwrap(), 0).unwrap();
+        let first = tee.redirect_to(File::create(&path).unwrap(), 0).unwrap();
         assert_eq!((first, text(&path).as_str()), (4, "4"));
     }
 
     #[test]
     fn off_keeps_nothing() {
         let tee = Tee::off();
-        let mut reader = tee.fit(&b"0123456789"[..]);
+        let mut reader = tee.attach(&b"0123456789"[..]);
         read(&mut reader, 5);
         assert_eq!(tee.held_bytes(), 0);
         assert!(!tee.is_holding());

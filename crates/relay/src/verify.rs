@@ -37,37 +37,37 @@ pub struct SignedAt {
 #[derive(Debug, thiserror::Error)]
 pub enum Unverified {
     /// The article is not a control message.
-    #[error("it is no control message: it has no Control header")]
+    #[error("it is not a control message: it has no Control header")]
     NoControl,
     /// The header is ambiguous.
-    #[error("its header is faulty: {0}")]
+    #[error("its header is invalid: {0}")]
     Header(String),
     /// No usable signature.
     #[error(transparent)]
-    Signed(#[from] signed::Fault),
+    Signed(#[from] signed::SignatureError),
     /// The Control header is not signed.
     #[error("the signature does not cover the Control header, so it proves nothing")]
     ControlUnsigned,
     /// The signature has no key id.
-    #[error("the signature does not say which key made it")]
+    #[error("the signature has no key id")]
     NoKey,
     /// The key is unknown.
     #[error(
-        "it is signed by {id}, which is not among the trusted keys; trust it with `broadsheet key import'"
+        "it is signed by {id}, which is not a trusted key; to trust it, use `broadsheet key import'"
     )]
     UnknownKey {
         /// The key id.
         id: String,
     },
     /// The key is known, but the signature is invalid.
-    #[error("the signature of {id} is bad: the message was changed, or it is forged")]
+    #[error("the signature of {id} is invalid: the message was changed or forged")]
     Bad {
         /// The key id.
         id: String,
     },
     /// The hash is weak and not allowed for the key.
     #[error(
-        "it is signed over {digest}, which is broken; if you accept that of {id}, import its key again with --allow {allow}"
+        "its signature uses {digest}, which is not secure; to accept it from {id}, import its key again with --allow {allow}"
     )]
     Weak {
         /// The hash.
@@ -79,15 +79,15 @@ pub enum Unverified {
     },
     /// The signature has expired.
     #[error("the signature of {id} has expired")]
-    ExpiryState {
+    Expired {
         /// The key id.
         id: String,
     },
     /// The command is not about groups.
-    #[error("`{0}' is about no group that a key could speak for")]
+    #[error("`{0}' names no group that a key could be trusted for")]
     NoGroups(String),
     /// The key is not trusted for a group.
-    #[error("{id} is trusted for {hierarchies} and may not speak for {group}")]
+    #[error("{id} is trusted for {hierarchies}, but not for {group}")]
     Foreign {
         /// The key id.
         id: String,
@@ -107,8 +107,8 @@ pub fn verify<'k>(
     keyring: &'k Keyring,
     now: i64,
 ) -> Result<Verified<'k>, Unverified> {
-    if let Some(fault) = article.error() {
-        return Err(Unverified::Header(fault.to_string()));
+    if let Some(error) = article.error() {
+        return Err(Unverified::Header(error.to_string()));
     }
     let control = article
         .value(Header::Control)
@@ -120,10 +120,10 @@ pub fn verify<'k>(
     }
     let text = signed.text(article)?;
     let key = signer(&signed, &text, keyring)?;
-    may_count(&signed, key, now)?;
+    check_hash_and_expiry(&signed, key, now)?;
     let groups = groups(control, article)?;
     let hierarchies = key
-        .speaks_for(&groups)
+        .check_groups(&groups)
         .map_err(|group| Unverified::Foreign {
             id: key.id(),
             hierarchies: key.hierarchies.clone(),
@@ -163,7 +163,11 @@ fn signer<'k>(
     })
 }
 
-fn may_count(signed: &Signed<'_>, key: &TrustedKey, now: i64) -> Result<(), Unverified> {
+fn check_hash_and_expiry(
+    signed: &Signed<'_>,
+    key: &TrustedKey,
+    now: i64,
+) -> Result<(), Unverified> {
     let digest = signed.signature.digest();
     if !key.allowed.allows(digest) {
         return Err(Unverified::Weak {
@@ -177,7 +181,7 @@ fn may_count(signed: &Signed<'_>, key: &TrustedKey, now: i64) -> Result<(), Unve
     }
     let end = signed.signature.expires().map(i64::try_from);
     match end {
-        Some(Ok(end)) if end <= now => Err(Unverified::ExpiryState { id: key.id() }),
+        Some(Ok(end)) if end <= now => Err(Unverified::Expired { id: key.id() }),
         _ => Ok(()),
     }
 }

@@ -36,8 +36,8 @@ fn newsrun(newsdir: &Newsdir) -> (Drained, String) {
     options.rnews.clock = || NOW;
     let mut drain = Drain::new(newsdir.path(), options);
     let mut told = Told::default();
-    if let Some(turn) = drain.turn().unwrap() {
-        drain.run(&turn, &mut newsdir.filer(), &mut told).unwrap();
+    if let Some(lock) = drain.take_lock().unwrap() {
+        drain.run(&lock, &mut newsdir.filer(), &mut told).unwrap();
     }
     (drain.drained(), told.0.join("\n"))
 }
@@ -60,7 +60,7 @@ fn goes_to_bad_and_the_others_are_filed() {
     let (drained, told) = newsrun(&newsdir);
     assert_eq!(drained.status, Status::Attention);
     assert!(
-        told.contains("7501234561.t: filing stopped at this batch (1 of 3"),
+        told.contains("7501234561.t: filing stopped at this batch (attempt 1 of 3"),
         "{told}"
     );
     // The others do not wait for it any more.

@@ -122,7 +122,10 @@ fn the_status_of_a_group_changes_and_what_is_so_already_is_ignored() {
     newsdir.file(&[&control("<2@a>", "newgroup comp.lang.c moderated", "")]);
     assert_eq!(
         last(&newsdir),
-        ("nothing".into(), "it is there already, moderated".into())
+        (
+            "nothing".into(),
+            "the group exists already, moderated".into()
+        )
     );
     newsdir.file(&[&control("<3@a>", "newgroup comp.lang.c unmoderated", "")]);
     assert_eq!(
@@ -131,7 +134,7 @@ fn the_status_of_a_group_changes_and_what_is_so_already_is_ignored() {
     );
     let body = "For your newsgroups file:\ncomp.lang.c\tC and only C.\n";
     newsdir.file(&[&control("<4@a>", "newgroup comp.lang.c", body)]);
-    assert_eq!(last(&newsdir), ("acted".into(), "described anew".into()));
+    assert_eq!(last(&newsdir), ("acted".into(), "new description".into()));
     assert!(read(&newsdir, "newsgroups").contains("comp.lang.c\t\tC and only C.\n"));
     // The administrator's own flags stay.
     let before = read(&newsdir, "active");
@@ -166,10 +169,7 @@ fn a_removed_group_is_out_of_three_files_and_its_numbers_are_not_given_again() {
     );
     assert_eq!(last(&newsdir), ("acted".into(), "removed".into()));
     newsdir.file(&[&control("<3@a>", "rmgroup comp.std", "")]);
-    assert_eq!(
-        last(&newsdir),
-        ("nothing".into(), "there is no such group".into())
-    );
+    assert_eq!(last(&newsdir), ("nothing".into(), "no such group".into()));
     newsdir.file(&[&control("<4@a>", "newgroup comp.std", "")]);
     assert_eq!(
         line_of(&newsdir, "comp.std").unwrap(),
@@ -201,7 +201,7 @@ fn what_lacks_something_is_refused() {
         ("newgroup comp.$(id)", "`$"),
         ("newgroup Comp.New", "upper-case"),
         ("newgroup comp.a-name-that-is-too-long", "14"),
-        ("newgroup alt.new", "our own line in sys"),
+        ("newgroup alt.new", "the ME line of sys"),
         ("newgroup control.new", "reserved"),
         ("newgroup control moderated", "reserved"),
         ("newgroup junk moderated", "reserved"),
@@ -265,7 +265,8 @@ fn the_policy_may_change_while_filing_goes_on() {
     let told = last(&newsdir);
     assert_eq!(told.0, "refused");
     assert!(
-        told.1.contains("control.ctl line 1: `do it' is no action"),
+        told.1
+            .contains("control.ctl line 1: `do it' is not an action"),
         "{told:?}"
     );
     fs::write(newsdir.path().join("control.ctl"), "newgroup:*:*:mail\n").unwrap();
@@ -321,7 +322,7 @@ fn a_checkgroups_changes_its_hierarchies_only_and_never_too_much() {
     newsdir.file(&[&control("<2@a>", "checkgroups comp #7", body)]);
     assert_eq!(
         last(&newsdir),
-        ("nothing".into(), "all is as it lists".into())
+        ("nothing".into(), "the groups are already as listed".into())
     );
     // An older list does not come back.
     newsdir.file(&[&control("<3@a>", "checkgroups comp #6", "comp.std\tOld.\n")]);
@@ -421,13 +422,13 @@ fn ihave_and_sendme_go_to_the_sites_that_answer_them() {
         newsdir.log(),
         [
             "near.example + <1@a> all.example near.example.ihave",
-            "near.example c <1@a> not acted on: control `ihave <x@y> near.example': for the batcher",
+            "near.example c <1@a> ignored control `ihave <x@y> near.example': for the batcher",
             "near.example + <2@a> all.example near.example.sendme",
-            "near.example c <2@a> not acted on: control `sendme near.example': for the batcher",
+            "near.example c <2@a> ignored control `sendme near.example': for the batcher",
             "near.example + <3@a> all.example",
-            "near.example c <3@a> not acted on: control `ihave us.example': for the batcher",
+            "near.example c <3@a> ignored control `ihave us.example': for the batcher",
             "near.example + <4@a> all.example",
-            "near.example c <4@a> not acted on: control `ihave unknown.example': for the batcher",
+            "near.example c <4@a> ignored control `ihave unknown.example': for the batcher",
         ]
     );
 }
@@ -547,7 +548,7 @@ fn a_newsgroups_that_cannot_be_used_stops_no_filing() {
         newsdir.file(&[&control(&format!("<{number}@a>"), text, LIST)]);
         let told = last(&newsdir);
         assert!(
-            told.0 == "refused" && told.1.contains("until this is mended"),
+            told.0 == "refused" && told.1.contains("until this error is corrected"),
             "{told:?}"
         );
         assert_eq!(

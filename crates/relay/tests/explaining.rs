@@ -11,7 +11,7 @@ use groups::active::Active;
 use groups::matrix::Matrix;
 use newsdir::{ACTIVE, HOST, NOW, SYS, article};
 use relay::decide::State;
-use relay::explain::{Explanation, Outlook, explain};
+use relay::explain::{ExpectedResult, Explanation, explain};
 use relay::{Arrival, Rules};
 
 fn explained(text: &str) -> Explanation {
@@ -55,7 +55,7 @@ fn an_article_that_would_be_filed() {
         &["Expires: 1 Jul 2001 00:00:00 GMT", "Supersedes: <0@a>"],
     );
     let explained = explained(&text);
-    assert_eq!(explained.outlook, Outlook::Accept);
+    assert_eq!(explained.expected_result, ExpectedResult::Accept);
     assert_eq!(explained.message_id, b"<1@a>");
     assert_eq!(explained.date, Some(991_389_600));
     assert_eq!(explained.expires, Some(993_945_600));
@@ -105,7 +105,7 @@ fn articles_that_would_be_refused() {
         (String::new(), "no Message-ID: header", false),
     ] {
         let explained = explained(&text);
-        assert_eq!(explained.outlook, Outlook::Refuse);
+        assert_eq!(explained.expected_result, ExpectedResult::Refuse);
         assert_eq!(String::from_utf8(explained.text).unwrap(), wanted);
         assert_eq!(explained.remembered, remembered);
         assert!(explained.sites.is_empty() && explained.filed_in.is_empty());
@@ -115,7 +115,7 @@ fn articles_that_would_be_refused() {
 #[test]
 fn control_and_junk() {
     let control = article("<1@a>", "comp.std", &["Control: newgroup comp.new"]);
-    assert_eq!(explained(&control).outlook, Outlook::Control);
+    assert_eq!(explained(&control).expected_result, ExpectedResult::Control);
     let junk = article("<1@a>", "comp.none", &[]);
-    assert_eq!(explained(&junk).outlook, Outlook::Junk);
+    assert_eq!(explained(&junk).expected_result, ExpectedResult::Junk);
 }

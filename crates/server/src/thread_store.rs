@@ -210,7 +210,7 @@ impl SessionContext<'_> {
         }
     }
 
-    fn wait(&mut self, slow: access::Slow) -> SaslStep {
+    fn wait(&mut self, slow: access::PasswordCheck) -> SaslStep {
         let (mailbox, token) = (self.mailbox.clone(), self.client.token);
         let address = self
             .client

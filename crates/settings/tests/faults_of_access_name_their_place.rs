@@ -40,7 +40,7 @@ fn each_fault_is_told() {
         ),
         (
             "from = [\"news.example.net\"]",
-            "2:8: from `news.example.net' is no network",
+            "2:8: from `news.example.net' is not a network",
         ),
         (
             "from = [\"192.0.2.1/24\"]",
@@ -58,7 +58,7 @@ fn each_fault_is_told() {
         ("tls = 1", "2:7: tls wants true or false, not 1"),
         (
             "without = [\"newsnew\"]",
-            "2:11: without `newsnew' cannot be switched off",
+            "2:11: without `newsnew' cannot be disabled",
         ),
         (
             "connections_max = 0",

@@ -16,13 +16,13 @@ pub(crate) fn name(users: &UsersFile, client: &ClientIdentity<'_>) -> Option<Str
 
 pub(super) fn take(name: Option<String>, wanted: &[u8]) -> Step {
     match name {
-        None => Step::refused("no certificate, or one of nobody's"),
+        None => Step::refused("no certificate, or a certificate of no user"),
         Some(name) if wanted.is_empty() || is_same_name(wanted, name.as_bytes()) => {
             Step::Done(Outcome::LoggedIn {
                 user: name,
                 data: None,
             })
         }
-        Some(name) => Step::refused(format!("{name} may not log in for somebody else")),
+        Some(name) => Step::refused(format!("{name} cannot log in for another user")),
     }
 }

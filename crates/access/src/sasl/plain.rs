@@ -7,16 +7,16 @@ use crate::program::Connection;
 
 pub(super) fn take(access: &Access, response: &[u8], connection: &Connection) -> Step {
     let mut parts = response.split(|byte| *byte == 0);
-    let (Some(for_whom), Some(name), Some(password), None) =
+    let (Some(authzid), Some(name), Some(password), None) =
         (parts.next(), parts.next(), parts.next(), parts.next())
     else {
-        return Step::malformed("PLAIN is a name and a password after a NUL each");
+        return Step::malformed("PLAIN needs a name and a password, each after a NUL");
     };
     if name.is_empty() || password.is_empty() {
         return Step::malformed("PLAIN without a name or password");
     }
-    if !for_whom.is_empty() && !is_same_name(for_whom, name) {
-        return Step::refused("nobody may log in for somebody else");
+    if !authzid.is_empty() && !is_same_name(authzid, name) {
+        return Step::refused("logging in for another user is not supported");
     }
     Step::Wait(access.check_password(name, password, connection))
 }

@@ -14,40 +14,40 @@ use base64::engine::general_purpose::STANDARD;
 
 use super::step::Step;
 use super::verifier::Verifier;
-use crate::chance::random;
 use crate::outcome::Outcome;
 use crate::prepared::is_same_name;
+use crate::random::random;
 use crate::users::UsersFile;
 
-/// Random bytes of our half of a nonce.
+/// Random bytes in the server's part of a nonce.
 pub const NONCE_BYTES: usize = 18;
 
-/// Keeps the salts of people whom we do not know the same for as long as we run.
+/// Makes the salts of unknown users constant until the process ends.
 static SECRET: OnceLock<[u8; 32]> = OnceLock::new();
 
-/// One exchange.
+/// The state of an exchange.
 #[derive(Debug)]
 pub(super) enum Scram {
-    /// Nothing was said.
+    /// Before the first message.
     Begin {
-        /// Our half of the nonce, where it is given.
+        /// The server's part of the nonce, if the caller provides it.
         nonce: Option<String>,
     },
-    /// We asked for the proof.
-    Asked(Box<Asked>),
+    /// After the challenge: the server waits for the proof.
+    Challenge(Box<Challenge>),
 }
 
-/// What the proof is checked with.
+/// The challenge, which the proof is checked against.
 #[derive(Debug)]
-pub(super) struct Asked {
-    /// Who it is, if we know him.
+pub(super) struct Challenge {
+    /// The user, if known.
     user: Option<String>,
     verifier: Verifier,
-    /// `n,,` as the client said it.
+    /// `n,,` as the client sent it.
     gs2_header: Vec<u8>,
     nonce: Vec<u8>,
-    /// What both have said so far, with commas between: the beginning of AuthMessage.
-    said: Vec<u8>,
+    /// The messages so far, separated by commas: the beginning of AuthMessage.
+    auth_message: Vec<u8>,
 }
 
 impl Scram {
@@ -59,35 +59,35 @@ impl Scram {
         match self {
             Scram::Begin { nonce } => match ask(users, nonce.take(), response) {
                 Ok((asked, challenge)) => {
-                    *self = Scram::Asked(Box::new(asked));
+                    *self = Scram::Challenge(Box::new(asked));
                     Step::Ask(challenge)
                 }
                 Err(over) => Step::Done(over),
             },
-            Scram::Asked(asked) => Step::Done(asked.check(response)),
+            Scram::Challenge(asked) => Step::Done(asked.check(response)),
         }
     }
 }
 
-/// The client's first message, taken apart.
+/// The parsed first message of the client.
 struct First<'a> {
     gs2_header: &'a [u8],
-    for_whom: Vec<u8>,
-    /// From `n=` on.
+    authzid: Vec<u8>,
+    /// The message from `n=` on.
     bare: &'a [u8],
     name: Vec<u8>,
     nonce: &'a [u8],
 }
 
-/// Answers the client's first message.
+/// Processes the client's first message.
 fn ask(
     users: &UsersFile,
     nonce: Option<String>,
     response: &[u8],
-) -> Result<(Asked, Vec<u8>), Outcome> {
+) -> Result<(Challenge, Vec<u8>), Outcome> {
     let first = First::parse(response).map_err(Outcome::Malformed)?;
-    if !first.for_whom.is_empty() && !is_same_name(&first.for_whom, &first.name) {
-        let why = "nobody may log in for somebody else";
+    if !first.authzid.is_empty() && !is_same_name(&first.authzid, &first.name) {
+        let why = "logging in for another user is not supported";
         return Err(Outcome::Refused(why.to_owned()));
     }
     let failed = |error: &dyn std::fmt::Display| Outcome::Failed(error.to_string());
@@ -108,20 +108,20 @@ fn ask(
     let known = user.and_then(|user| Some((user.name.clone(), user.scram.clone()?)));
     let (user, verifier) = match known {
         Some((name, verifier)) => (Some(name), verifier),
-        // To who asks, nobody looks like somebody (RFC 5802, 5.1, on unknown users).
-        None => (None, Verifier::of_nobody(secret, &first.name)),
+        // An unknown user looks the same as a known one (RFC 5802, 5.1).
+        None => (None, Verifier::of_unknown_user(secret, &first.name)),
     };
     let nonce = [first.nonce, ours.as_bytes()].concat();
     let salt = STANDARD.encode(&verifier.salt);
     let rest = format!(",s={salt},i={}", verifier.iterations);
     let challenge = [b"r=".as_slice(), &nonce, rest.as_bytes()].concat();
-    let said = [first.bare, b",", &challenge, b","].concat();
-    let asked = Asked {
+    let auth_message = [first.bare, b",", &challenge, b","].concat();
+    let asked = Challenge {
         user,
         verifier,
         gs2_header: first.gs2_header.to_vec(),
         nonce,
-        said,
+        auth_message,
     };
     Ok((asked, challenge))
 }
@@ -131,21 +131,21 @@ impl<'a> First<'a> {
     fn parse(message: &'a [u8]) -> Result<First<'a>, &'static str> {
         let (binding, rest) = before_comma(message).ok_or("SCRAM without a gs2 header")?;
         match binding {
-            // `y`: the client could bind the channel and thinks that we cannot, which is right.
+            // `y`: the client supports channel binding and knows that the server does not.
             b"n" | b"y" => {}
-            _ => return Err("channel binding is not offered"),
+            _ => return Err("channel binding is not supported"),
         }
-        let (for_whom, bare) = before_comma(rest).ok_or("SCRAM without a gs2 header")?;
-        let for_whom = match for_whom {
+        let (authzid, bare) = before_comma(rest).ok_or("SCRAM without a gs2 header")?;
+        let authzid = match authzid {
             b"" => Vec::new(),
-            some => name_of(some, b"a=").ok_or("SCRAM with a bad authzid")?,
+            some => name_of(some, b"a=").ok_or("SCRAM with an invalid authzid")?,
         };
         let (name, rest) = before_comma(bare).ok_or("SCRAM without a nonce")?;
         if name.starts_with(b"m=") {
-            return Err("SCRAM with an extension that is not known");
+            return Err("SCRAM with an unknown extension");
         }
         let name = name_of(name, b"n=").ok_or("SCRAM without a name")?;
-        // What follows the nonce are extensions that need not be understood.
+        // Optional extensions after the nonce are ignored.
         let nonce = before_comma(rest).map_or(rest, |(nonce, _)| nonce);
         let nonce = nonce.strip_prefix(b"r=").ok_or("SCRAM without a nonce")?;
         if nonce.is_empty() || !nonce.iter().all(u8::is_ascii_graphic) {
@@ -154,7 +154,7 @@ impl<'a> First<'a> {
         let header = message.len().saturating_sub(bare.len());
         Ok(First {
             gs2_header: message.get(..header).unwrap_or_default(),
-            for_whom,
+            authzid,
             bare,
             name,
             nonce,
@@ -162,7 +162,7 @@ impl<'a> First<'a> {
     }
 }
 
-impl Asked {
+impl Challenge {
     /// The client's final message, `c=...,r=...,p=...`.
     fn check(&self, message: &[u8]) -> Outcome {
         let Some(at) = message.windows(3).rposition(|bytes| bytes == b",p=") else {
@@ -184,8 +184,8 @@ impl Asked {
         if binding != self.gs2_header || nonce.strip_prefix(b"r=") != Some(&self.nonce) {
             return Outcome::Refused("SCRAM with another nonce or header than before".to_owned());
         }
-        let said = [self.said.as_slice(), without_proof].concat();
-        match (self.verifier.check(&said, &proof), &self.user) {
+        let auth_message = [self.auth_message.as_slice(), without_proof].concat();
+        match (self.verifier.check(&auth_message, &proof), &self.user) {
             (Some(signature), Some(user)) => Outcome::LoggedIn {
                 user: user.clone(),
                 data: Some(format!("v={}", STANDARD.encode(signature)).into_bytes()),

@@ -1,16 +1,16 @@
-//! What an exchange does next.
+//! The next step of an exchange.
 
-use crate::login::Slow;
+use crate::login::PasswordCheck;
 use crate::outcome::Outcome;
 
-/// What is to be done next.
+/// The next step of an exchange.
 #[derive(Debug)]
 pub enum Step {
-    /// 383 with this challenge ([`super::encode`]); then the client's response.
+    /// Send 383 with this challenge ([`super::encode`]), and wait for the client's response.
     Ask(Vec<u8>),
-    /// This job, elsewhere; then its outcome.
-    Wait(Slow),
-    /// It is over.
+    /// Run this check in another thread; its outcome ends the exchange.
+    Wait(PasswordCheck),
+    /// The exchange has ended.
     Done(Outcome),
 }
 

@@ -1,4 +1,4 @@
-//! What a server keeps of a password for SCRAM-SHA-256, in the form of RFC 5803:
+//! The stored verifier of a password for SCRAM-SHA-256, in the form of RFC 5803:
 //! `SCRAM-SHA-256$ITERATIONS:SALT$STOREDKEY:SERVERKEY`.
 
 use std::fmt;
@@ -8,26 +8,25 @@ use base64::engine::general_purpose::STANDARD;
 use hmac::{Hmac, KeyInit, Mac};
 use sha2::{Digest, Sha256};
 
-use crate::chance::random;
 use crate::error::Error;
 use crate::password::is_same;
+use crate::random::random;
 
-/// Iterations for new passwords. The client computes them at each login, and widespread client libraries take no more
-/// than 65,536.
+/// Iterations for new passwords. The client computes them at each login, and common client libraries accept at most 65,536.
 pub const ITERATIONS: u32 = 50_000;
-/// RFC 7677, 4: not fewer.
+/// Minimum number of iterations (RFC 7677, 4).
 pub const ITERATIONS_MIN: u32 = 4096;
-/// More are not taken from the file.
+/// Maximum number of iterations in the file.
 pub const ITERATIONS_MAX: u32 = 10_000_000;
 
-/// Bytes of a new salt.
+/// Length of a new salt, bytes.
 const SALT_BYTES: usize = 16;
-/// The longest salt of a line.
+/// Longest salt of a line, bytes.
 const SALT_BYTES_MAX: usize = 64;
 
 const NAME: &str = "SCRAM-SHA-256";
 
-/// Enough to check a proof of the password, and not enough to give one.
+/// The keys that check a proof of the password; they are not sufficient to make a proof.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Verifier {
     pub(super) iterations: u32,
@@ -37,7 +36,7 @@ pub struct Verifier {
 }
 
 impl Verifier {
-    /// Of a new password, with a salt of its own.
+    /// Makes the verifier of a new password, with a random salt.
     ///
     /// # Errors
     /// There are no random numbers.
@@ -46,7 +45,7 @@ impl Verifier {
         Ok(Verifier::with(password, &salt, ITERATIONS))
     }
 
-    /// Of a password, with this salt and so many iterations (at least one).
+    /// Makes the verifier of a password with this salt and number of iterations (at least one).
     pub fn with(password: &[u8], salt: &[u8], iterations: u32) -> Verifier {
         let salted = salted(password, salt, iterations);
         Verifier {
@@ -57,8 +56,8 @@ impl Verifier {
         }
     }
 
-    /// What nobody has a proof for, with a salt that is always the same for a name, so that it looks like somebody's.
-    pub(super) fn of_nobody(secret: &[u8; 32], name: &[u8]) -> Verifier {
+    /// Makes a verifier that accepts no proof. Its salt is constant for a name, so that it looks like that of a known user.
+    pub(super) fn of_unknown_user(secret: &[u8; 32], name: &[u8]) -> Verifier {
         let salt = hmac(secret, &[name]);
         Verifier {
             iterations: ITERATIONS,
@@ -68,28 +67,28 @@ impl Verifier {
         }
     }
 
-    /// Whether the proof is right for what both have said: then the server's signature, by which the client knows us
-    /// (RFC 5802, 3).
-    pub(super) fn check(&self, said: &[u8], proof: &[u8]) -> Option<[u8; 32]> {
+    /// Checks the proof for the messages of the exchange. Returns the server's signature, which the client verifies (RFC 5802, 3), or
+    /// `None` for a wrong proof.
+    pub(super) fn check(&self, auth_message: &[u8], proof: &[u8]) -> Option<[u8; 32]> {
         let proof: &[u8; 32] = proof.try_into().ok()?;
-        let signature = hmac(&self.stored_key, &[said]);
+        let signature = hmac(&self.stored_key, &[auth_message]);
         let mut client_key = signature;
         for (byte, other) in client_key.iter_mut().zip(proof) {
             *byte ^= other;
         }
-        let is_right = is_same(&Sha256::digest(client_key), &self.stored_key);
-        is_right.then(|| hmac(&self.server_key, &[said]))
+        let is_valid = is_same(&Sha256::digest(client_key), &self.stored_key);
+        is_valid.then(|| hmac(&self.server_key, &[auth_message]))
     }
 
-    /// Reads what [`Verifier`] writes.
+    /// Parses a verifier.
     ///
     /// # Errors
-    /// What is wrong, as the rest of a sentence that begins with the field's name.
+    /// The problem, as the rest of a sentence that begins with the field's name.
     pub fn parse(text: &str) -> Result<Verifier, String> {
         let parse = || {
             let rest = text.strip_prefix(NAME)?.strip_prefix('$')?;
-            let (how, keys) = rest.split_once('$')?;
-            let (iterations, salt) = how.split_once(':')?;
+            let (parameters, keys) = rest.split_once('$')?;
+            let (iterations, salt) = parameters.split_once(':')?;
             let (stored, server) = keys.split_once(':')?;
             let bytes = |text: &str| STANDARD.decode(text).ok();
             Some(Verifier {
@@ -99,17 +98,17 @@ impl Verifier {
                 server_key: bytes(server)?.try_into().ok()?,
             })
         };
-        let is_sound = |verifier: &Verifier| {
+        let is_valid = |verifier: &Verifier| {
             (ITERATIONS_MIN..=ITERATIONS_MAX).contains(&verifier.iterations)
                 && (1..=SALT_BYTES_MAX).contains(&verifier.salt.len())
         };
-        parse().filter(is_sound).ok_or_else(|| {
+        parse().filter(is_valid).ok_or_else(|| {
             format!("is not {NAME}$ITERATIONS:SALT$STOREDKEY:SERVERKEY with {ITERATIONS_MIN} to {ITERATIONS_MAX} iterations")
         })
     }
 }
 
-/// As it stands in the file.
+/// The form in the file.
 impl fmt::Display for Verifier {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let of = |bytes: &[u8]| STANDARD.encode(bytes);
@@ -118,7 +117,7 @@ impl fmt::Display for Verifier {
     }
 }
 
-/// HMAC-SHA-256 of these pieces, one after the other.
+/// HMAC-SHA-256 of these pieces, concatenated.
 pub(super) fn hmac(key: &[u8], pieces: &[&[u8]]) -> [u8; 32] {
     let mut mac = keyed(key);
     for piece in pieces {

@@ -2,7 +2,7 @@
 
 use std::io::Write;
 
-use feed::ihave::{Ends, Ihave};
+use feed::ihave::{Endpoints, Ihave};
 
 use crate::directory::NewsDirectory;
 use crate::exit::Status;
@@ -31,7 +31,7 @@ messages that offer these articles to SITE. SITE requests the ones it wants with
 fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
     let directory = NewsDirectory::meant(given)?;
     let (host, peer) = ihave::ends(given, &directory)?;
-    let ends = Ends {
+    let ends = Endpoints {
         host: host.as_bytes(),
         peer: peer.as_bytes(),
     };

@@ -2,7 +2,7 @@
 
 use std::io::Write;
 
-use feed::ihave::{Ends, Sendme};
+use feed::ihave::{Endpoints, Sendme};
 use store::Snapshot;
 
 use crate::directory::NewsDirectory;
@@ -32,7 +32,7 @@ history.",
 fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
     let directory = NewsDirectory::meant(given)?;
     let (host, peer) = ihave::ends(given, &directory)?;
-    let ends = Ends {
+    let ends = Endpoints {
         host: host.as_bytes(),
         peer: peer.as_bytes(),
     };

@@ -5,7 +5,7 @@ use std::io::{self, Read, Write};
 use article::date::FixedOffset;
 use article::{Article, Form};
 use relay::Now;
-use relay::control::decide::{ControlOutcome, Done};
+use relay::control::decide::{ControlOutcome, Disposition};
 use relay::control::processor::ControlProcessor;
 use serde_json::{Value, json};
 use store::Spool;
@@ -76,7 +76,7 @@ fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
         let mut spool = Spool::open(directory.root(), settings.store_options())?;
         let outcome = processor.decide(&article, spool.active(), sys.subscription(), at, trust);
         if let Some(outcome) = &outcome {
-            processor.carry_out(&mut spool, &article, outcome, at)?;
+            processor.apply(&mut spool, &article, outcome, at)?;
             spool.commit()?;
             processor.write_log()?;
         }
@@ -86,9 +86,9 @@ fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
         anyhow::bail!("the article is not a control message: it has no Control header");
     };
     given.print(&outcome, out)?;
-    Ok(match outcome.done {
-        Done::Acted | Done::Nothing => Status::OK,
-        Done::Waits | Done::Refused | Done::Dropped => Status::NO,
+    Ok(match outcome.disposition {
+        Disposition::Acted | Disposition::Nothing => Status::OK,
+        Disposition::Waits | Disposition::Refused | Disposition::Dropped => Status::NO,
     })
 }
 
@@ -110,12 +110,12 @@ impl Answer for ControlOutcome {
         if self.verified != "-" {
             writeln!(out, "verified: {}", self.verified)?;
         }
-        writeln!(out, "{}: {}", self.done.word(), self.why)
+        writeln!(out, "{}: {}", self.disposition.word(), self.why)
     }
 
     fn json(&self) -> Value {
         json!({
-            "done": self.done.word(),
+            "done": self.disposition.word(),
             "why": self.why,
             "verified": self.verified,
             "changes": lines(self),

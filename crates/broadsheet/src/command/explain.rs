@@ -8,7 +8,7 @@ use article::Form;
 use article::date::FixedOffset;
 use groups::matrix::Matrix;
 use relay::decide::{Arrival, State};
-use relay::explain::{Explanation, Outlook, explain};
+use relay::explain::{ExpectedResult, Explanation, explain};
 use serde_json::{Value, json};
 use store::Snapshot;
 
@@ -53,8 +53,8 @@ fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
     let bytes = read(given, settings.limits.article_bytes_max)?;
     let told = explained(&directory, &settings, &bytes)?;
     given.print(&told, out)?;
-    Ok(match told.outlook {
-        Outlook::Refuse => Status::NO,
+    Ok(match told.expected_result {
+        ExpectedResult::Refuse => Status::NO,
         _ => Status::OK,
     })
 }
@@ -109,12 +109,12 @@ fn read(given: &Given, article_bytes_max: u64) -> anyhow::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-fn verdict(outlook: Outlook) -> &'static str {
-    match outlook {
-        Outlook::Accept => "accepted",
-        Outlook::Control => "accepted, control message",
-        Outlook::Junk => "accepted, junk",
-        Outlook::Refuse => "refused",
+fn verdict(expected_result: ExpectedResult) -> &'static str {
+    match expected_result {
+        ExpectedResult::Accept => "accepted",
+        ExpectedResult::Control => "accepted, control message",
+        ExpectedResult::Junk => "accepted, junk",
+        ExpectedResult::Refuse => "refused",
     }
 }
 
@@ -155,8 +155,8 @@ impl Answer for Explanation {
         }
         line("hops", &self.hops.to_string())?;
         line("from site", &shown(&self.site))?;
-        line("verdict", verdict(self.outlook))?;
-        let what = if self.outlook == Outlook::Refuse {
+        line("verdict", verdict(self.expected_result))?;
+        let what = if self.expected_result == ExpectedResult::Refuse {
             "reason"
         } else {
             "sites"
@@ -168,7 +168,7 @@ impl Answer for Explanation {
         for id in &self.cancels {
             line("cancels", &shown(id))?;
         }
-        if self.outlook != Outlook::Refuse {
+        if self.expected_result != ExpectedResult::Refuse {
             line("path", &shown(&self.path))?;
         }
         Ok(())
@@ -194,7 +194,7 @@ impl Answer for Explanation {
             "groups": groups,
             "hops": self.hops,
             "site": shown(&self.site),
-            "verdict": verdict(self.outlook),
+            "verdict": verdict(self.expected_result),
             "text": shown(&self.text),
             "remembered": self.remembered,
             "filed_in": list(&self.filed_in),

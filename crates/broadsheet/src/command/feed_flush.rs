@@ -152,7 +152,7 @@ fn by_the_daemon(
         if has_all || began.elapsed() > DAEMON_PATIENCE {
             let waits =
                 (!has_all).then(|| "the daemon's program has not read all articles yet".to_owned());
-            return Ok(Served::Given {
+            return Ok(Served::Delivered {
                 articles: now.cursor.sent.saturating_sub(before),
                 waits,
             });
@@ -164,7 +164,7 @@ fn by_the_daemon(
 fn articles(served: &Served) -> u64 {
     match served {
         Served::Sent(sent) => sent.articles,
-        Served::Given { articles, .. } => *articles,
+        Served::Delivered { articles, .. } => *articles,
         Served::Paused(_) => 0,
     }
 }

@@ -140,7 +140,7 @@ fn chosen(text: &[u8], given: &Given) -> Result<Certificate, String> {
     if let Some(key) = given.value("key") {
         let key = key.to_string_lossy();
         let all = shown(&keys);
-        keys.retain(|one| one.is_meant_by(&key));
+        keys.retain(|one| one.matches(&key));
         if keys.is_empty() {
             let why = match all.is_empty() {
                 true => faults.join("; "),

@@ -36,7 +36,7 @@ fn run(given: &Given, _out: &mut dyn Write) -> anyhow::Result<Status> {
         return Ok(Status::NO);
     };
     let keyring = Keyring::read(directory.root())?;
-    match keyring.meant_by(&key)[..] {
+    match keyring.matching(&key)[..] {
         [trusted] => Keyring::remove(directory.root(), trusted)?,
         [] => {
             eprintln!("broadsheet: the key {key} does not exist; see `broadsheet key list'");

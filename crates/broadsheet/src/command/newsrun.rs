@@ -127,7 +127,9 @@ pub fn drain(
 ) -> anyhow::Result<Drained> {
     let mut drain = Drain::new(directory.root(), options);
     while !drain.is_over() && drain.is_waiting()? {
-        let Some(turn) = drain.turn()? else { break };
+        let Some(lock) = drain.take_lock()? else {
+            break;
+        };
         let filer = daemon::open_filer(
             directory,
             settings,
@@ -136,10 +138,10 @@ pub fn drain(
             None,
         )?;
         if let Some(mut filer) = filer {
-            drain.run(&turn, &mut filer, &mut Messages)?;
+            drain.run(&lock, &mut filer, &mut Messages)?;
             let are_feeds = serving::done_filing(filer);
             // Feeds take their time; what comes meanwhile is for whoever looks next.
-            drop(turn);
+            drop(lock);
             daemon::after_filing(directory.root(), OWN_PROGRAM, are_feeds);
         }
     }

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use article::wrap::WrapFormat;
-use feed::{BatchParms, Error, Sending, Sent, Togo};
+use feed::{ArticleSource, BatchParms, Error, Sending, Sent};
 use groups::CommandLine;
 use groups::sites::{Build, Queue, To};
 use store::{Filing, Options, OverviewFields, Piece, Position, Record, Snapshot, Spool};
@@ -88,7 +88,7 @@ impl Waiting {
     }
 }
 
-impl Togo for Waiting {
+impl ArticleSource for Waiting {
     fn offer(&mut self, put: &mut dyn FnMut(&Record<'_>) -> bool) -> Result<(), Error> {
         let snapshot = Snapshot::open(&self.room.path().join("news"))?;
         while let Some(position) = self.positions.get(self.taken) {

@@ -1,4 +1,4 @@
-//! Changes to groups that a control message comes to, and making them.
+//! The changes of groups that a control message requests, and applying them.
 
 use groups::Flag;
 use groups::times::GroupCreation;
@@ -7,32 +7,32 @@ use store::Spool;
 use crate::error::Error;
 use crate::group_files::Edits;
 
-/// What becomes of groups. Names and descriptions are sound: names by the rules, descriptions when they are written.
+/// Changes of groups. Names follow the rules for new groups; descriptions are made valid when they are written.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Changes {
-    /// Groups to be made: name, whether moderated.
+    /// Groups to create: name, and whether it is moderated.
     pub added: Vec<(Vec<u8>, bool)>,
-    /// Groups to be made moderated or unmoderated.
+    /// Groups that become moderated or unmoderated.
     pub flagged: Vec<(Vec<u8>, bool)>,
-    /// Groups to be removed.
+    /// Groups to remove.
     pub removed: Vec<Vec<u8>>,
     /// New descriptions.
     pub described: Vec<(Vec<u8>, Vec<u8>)>,
 }
 
 impl Changes {
-    /// Whether there is nothing to do.
+    /// True without any change.
     pub fn is_empty(&self) -> bool {
         self.group_count() == 0 && self.described.is_empty()
     }
 
-    /// Groups to be made, changed and removed, descriptions aside.
+    /// Number of groups to create, change and remove; descriptions do not count.
     pub fn group_count(&self) -> usize {
         self.added.len() + self.flagged.len() + self.removed.len()
     }
 
-    /// How many of each, in words.
-    pub fn told(&self) -> String {
+    /// The number of changes of each type, as text.
+    pub fn summary(&self) -> String {
         format!(
             "{} to add, {} to change, {} to remove, {} to describe",
             self.added.len(),
@@ -42,7 +42,7 @@ impl Changes {
         )
     }
 
-    /// Each change on a line: `add GROUP y`, `change GROUP m`, `remove GROUP`, `describe GROUP TEXT`.
+    /// One line for each change: `add GROUP y`, `change GROUP m`, `remove GROUP`, `describe GROUP TEXT`.
     pub fn lines(&self) -> Vec<Vec<u8>> {
         let flag = |moderated: bool| -> &[u8] { if moderated { b" m" } else { b" y" } };
         let set = |verb: &'static [u8], groups: &[(Vec<u8>, bool)]| -> Vec<Vec<u8>> {
@@ -66,12 +66,12 @@ impl Changes {
         lines
     }
 
-    /// Makes them: `newsgroups` and `active.times` at once, `active` with the next commit of the spool. A kill in between
-    /// leaves a line too many in the first two, and the message comes again.
+    /// Applies the changes: to `newsgroups` and `active.times` immediately, to `active` with the next commit of the spool. A kill
+    /// before that commit leaves superfluous lines in the first two files, and the message is received again.
     ///
     /// # Errors
-    /// Those of the files and of the store.
-    pub fn make(&self, spool: &mut Spool, seconds: i64, creator: &[u8]) -> Result<(), Error> {
+    /// Errors of the files and of the store.
+    pub fn apply(&self, spool: &mut Spool, seconds: i64, creator: &[u8]) -> Result<(), Error> {
         let seconds = u64::try_from(seconds).unwrap_or(0);
         let creations = self.added.iter().map(|(group, _)| GroupCreation {
             group,

@@ -1,7 +1,7 @@
-//! What a control message comes to: a function of the message, the policy, the keys and the groups there are.
+//! Decides on a control message: a function of the message, the policy, the keys and the existing groups.
 //!
-//! *Architecture Invariant:* nothing is changed here, and nothing of a message gets further than names that pass the rules for
-//! new groups, and descriptions.
+//! *Architecture Invariant:* this file changes nothing. The only parts of a message that leave it are group names that follow the
+//! rules for new groups, and descriptions.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -17,109 +17,110 @@ use super::serials::{Serial, Serials};
 use crate::keyring::Keyring;
 use crate::verify::{Unverified, Verified, verify};
 
-/// A checkgroups message removes, or makes moderated or unmoderated, at most this part of the groups that its sender may act on;
-/// beyond it waits for the administrator.
+/// Largest share of its sender's groups that a checkgroups message may remove or change between moderated and unmoderated,
+/// percent. A message above it waits for the administrator.
 pub const CHECKGROUPS_REMOVED_PERCENT_MAX: u64 = 10;
-/// So many it may remove or change whatever part that is.
+/// Number of groups that a checkgroups message may always remove or change, whatever their share.
 pub const CHECKGROUPS_REMOVED_FREE: u64 = 2;
 
-/// What a judgement depends on besides the message.
+/// Everything that the decision depends on besides the message.
 #[derive(Debug, Clone, Copy)]
 pub struct State<'a> {
-    /// Who may do what.
+    /// The permissions.
     pub policy: &'a Policy,
     /// The trusted keys.
     pub keyring: &'a Keyring,
-    /// The groups there are.
+    /// The existing groups.
     pub active: &'a Active,
-    /// What we take.
+    /// The subscription of this site.
     pub subscription: &'a Pattern,
-    /// What the groups are about; not asked for by rmgroup.
+    /// The descriptions of the groups; rmgroup does not need them.
     pub descriptions: Option<&'a Newsgroups>,
-    /// Serial numbers of lists acted upon.
+    /// Serial numbers of the applied lists.
     pub serials: &'a Serials,
-    /// Now, in seconds since 1970.
+    /// The current time, seconds since 1970.
     pub now: i64,
-    /// An older message is not acted upon, in seconds; `None`: any age.
+    /// Maximum age of a message, seconds; `None` for any age.
     pub age_seconds_max: Option<i64>,
-    /// Longest part between dots of a new group's name, in bytes.
+    /// Longest part between dots of a new group's name, bytes.
     pub name_part_bytes_max: usize,
-    /// The administrator answers for the message: who sent it, when, and its signature do not count.
+    /// The administrator vouches for the message: its sender, age and signature are not checked.
     pub trust: bool,
 }
 
-/// What is done about a message.
+/// The treatment of a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Done {
-    /// What it asks for.
+pub enum Disposition {
+    /// Its request is applied.
     Acted,
-    /// It asks for nothing that is not so already.
+    /// Its request changes nothing.
     Nothing,
     /// It waits for the administrator.
     Waits,
-    /// It is not acted upon.
+    /// It is ignored.
     Refused,
-    /// The same, and the control log is silent about it.
+    /// It is ignored and not logged in the control log.
     Dropped,
 }
 
-impl Done {
+impl Disposition {
     /// The word in the control log.
     pub fn word(self) -> &'static str {
         match self {
-            Done::Acted => "acted",
-            Done::Nothing => "nothing",
-            Done::Waits => "waits",
-            Done::Refused => "refused",
-            Done::Dropped => "dropped",
+            Disposition::Acted => "acted",
+            Disposition::Nothing => "nothing",
+            Disposition::Waits => "waits",
+            Disposition::Refused => "refused",
+            Disposition::Dropped => "dropped",
         }
     }
 }
 
-/// The judgement.
+/// The decision on a control message.
 #[derive(Debug)]
 pub struct ControlOutcome {
-    /// What is done.
-    pub done: Done,
-    /// What changes; also where it waits, so that it can be shown.
+    /// The treatment.
+    pub disposition: Disposition,
+    /// The changes; also of a message that waits, to show them.
     pub changes: Changes,
-    /// Why, or what was done, in words.
+    /// The reason or the result, as text.
     pub why: String,
-    /// The key that signed it and for what, `no: REASON`, or `-` where nobody asked.
+    /// The key that signed it and its hierarchies, `no: REASON`, or `-` if the signature was not checked.
     pub verified: String,
-    /// The serial number to be remembered once it is acted upon.
+    /// The serial number to remember after it is applied.
     pub serial: Option<Serial>,
 }
 
-/// An end before anything is planned.
-type Stop = (Done, String);
+/// A decision without changes: the treatment and its reason.
+type Rejection = (Disposition, String);
 
-/// Judges a message in native form.
+/// Decides on a message in native form.
 pub fn decide(article: &Article<'_>, request: &Request<'_>, state: &State<'_>) -> ControlOutcome {
     let about_groups = matches!(request.kind, b"newgroup" | b"rmgroup" | b"checkgroups");
     let signature = about_groups.then(|| verify(article, state.keyring, state.now));
-    let mut judged = ControlOutcome {
-        done: Done::Acted,
+    let mut outcome = ControlOutcome {
+        disposition: Disposition::Acted,
         changes: Changes::default(),
         why: String::new(),
-        verified: told(signature.as_ref()),
+        verified: signature_text(signature.as_ref()),
         serial: None,
     };
     let signature = signature.and_then(Result::ok);
     let ended = match request.kind {
-        b"newgroup" => newgroup(article, request, state, signature.as_ref(), &mut judged),
-        b"rmgroup" => rmgroup(request, state, signature.as_ref(), &mut judged),
-        b"checkgroups" => checkgroups(article, request, state, signature.as_ref(), &mut judged),
+        b"newgroup" => newgroup(article, request, state, signature.as_ref(), &mut outcome),
+        b"rmgroup" => rmgroup(request, state, signature.as_ref(), &mut outcome),
+        b"checkgroups" => checkgroups(article, request, state, signature.as_ref(), &mut outcome),
         _ => Err(other(request, state)),
     };
-    if let Err((done, why)) = ended {
-        judged.done = done;
-        judged.why = why;
+    if let Err((disposition, why)) = ended {
+        outcome.disposition = disposition;
+        outcome.why = why;
     }
-    judged
+    outcome
 }
 
-fn told(signature: Option<&Result<Verified<'_>, Unverified>>) -> String {
+/// The signature, for the control log.
+fn signature_text(signature: Option<&Result<Verified<'_>, Unverified>>) -> String {
     match signature {
         None => "-".to_owned(),
         Some(Err(why)) => format!("no: {why}"),
@@ -132,35 +133,36 @@ fn told(signature: Option<&Result<Verified<'_>, Unverified>>) -> String {
     }
 }
 
-/// sendsys, version, senduuname and what nobody knows: never answered.
-fn other(request: &Request<'_>, state: &State<'_>) -> Stop {
+/// Decides on sendsys, version, senduuname and unknown commands, which are never answered.
+fn other(request: &Request<'_>, state: &State<'_>) -> Rejection {
     let ruling = state.policy.rule(request.kind, &request.sender, b"");
     match (request.kind, ruling.action) {
-        // Batches answer them, where sys has a site HOST.ihave or HOST.sendme.
-        (b"ihave" | b"sendme", _) => (Done::Dropped, "for the batcher".to_owned()),
-        (_, Action::Drop) => (Done::Dropped, format!("dropped: {}", ruling.place)),
-        (b"sendsys" | b"version" | b"senduuname", Action::Log) => {
-            (Done::Refused, "nothing is ever answered by mail".to_owned())
-        }
-        (b"sendsys" | b"version" | b"senduuname", _) => (
-            Done::Waits,
-            "nothing is ever answered by mail: the administrator may".to_owned(),
+        // If sys has a site HOST.ihave or HOST.sendme, its batches answer them.
+        (b"ihave" | b"sendme", _) => (Disposition::Dropped, "for the batcher".to_owned()),
+        (_, Action::Drop) => (Disposition::Dropped, format!("dropped: {}", ruling.origin)),
+        (b"sendsys" | b"version" | b"senduuname", Action::Log) => (
+            Disposition::Refused,
+            "Broadsheet never answers by mail".to_owned(),
         ),
-        (_, Action::Log) => (Done::Refused, "unknown control message".to_owned()),
-        _ => (Done::Waits, "unknown control message".to_owned()),
+        (b"sendsys" | b"version" | b"senduuname", _) => (
+            Disposition::Waits,
+            "Broadsheet never answers by mail; the administrator may answer".to_owned(),
+        ),
+        (_, Action::Log) => (Disposition::Refused, "unknown control message".to_owned()),
+        _ => (Disposition::Waits, "unknown control message".to_owned()),
     }
 }
 
-/// What every message about groups must have.
-fn may_count(
+/// Checks the approval and the age of a message about groups.
+fn check_approval_and_age(
     request: &Request<'_>,
     state: &State<'_>,
     signature: Option<&Verified<'_>>,
-) -> Result<(), Stop> {
+) -> Result<(), Rejection> {
     if state.trust {
         return Ok(());
     }
-    let refuse = |why: String| Err((Done::Refused, why));
+    let refuse = |why: String| Err((Disposition::Refused, why));
     if request.approved.is_none() {
         return refuse("it has no Approved header".to_owned());
     }
@@ -170,7 +172,7 @@ fn may_count(
         let oldest = dates.into_iter().flatten().min();
         if oldest.is_none_or(|seconds| seconds < state.now.saturating_sub(age)) {
             return refuse(format!(
-                "it is more than {} days old; the administrator may act (`control run --trust')",
+                "it is more than {} days old; apply it with `control run --trust' if it is still wanted",
                 age / 86_400
             ));
         }
@@ -178,26 +180,30 @@ fn may_count(
     Ok(())
 }
 
-/// Whether a rule lets a message act.
-fn permits(ruling: &Ruling, signature: Option<&Verified<'_>>) -> Result<(), Stop> {
+/// Checks whether a rule allows a message to act.
+fn check_rule(ruling: &Ruling, signature: Option<&Verified<'_>>) -> Result<(), Rejection> {
     match &ruling.action {
         Action::Act => Ok(()),
-        Action::Drop => Err((Done::Dropped, format!("dropped: {}", ruling.place))),
-        Action::Log => Err((Done::Refused, format!("only logged: {}", ruling.place))),
+        Action::Drop => Err((Disposition::Dropped, format!("dropped: {}", ruling.origin))),
+        Action::Log => Err((
+            Disposition::Refused,
+            format!("only logged: {}", ruling.origin),
+        )),
         Action::Report => Err((
-            Done::Waits,
-            format!("left to the administrator: {}", ruling.place),
+            Disposition::Waits,
+            format!("left to the administrator: {}", ruling.origin),
         )),
         Action::Verify(wanted) => {
-            let refuse = |why: &str| Err((Done::Refused, format!("{why}: {}", ruling.place)));
+            let refuse =
+                |why: &str| Err((Disposition::Refused, format!("{why}: {}", ruling.origin)));
             match (signature, wanted) {
-                (None, _) => refuse("no trusted key speaks for it"),
-                // Whoever has such a message could send it again and again; history knows signed ids.
+                (None, _) => refuse("it is not signed by a trusted key"),
+                // Otherwise anybody could repeat the message with another id; the history refuses a signed id.
                 (Some(verified), _) if !verified.is_id_signed => {
                     refuse("its signature does not cover Message-ID")
                 }
-                (Some(verified), Some(name)) if !verified.key.is_meant_by(name) => {
-                    refuse(&format!("only the key of {name} may speak"))
+                (Some(verified), Some(name)) if !verified.key.matches(name) => {
+                    refuse(&format!("only the key of {name} is allowed"))
                 }
                 _ => Ok(()),
             }
@@ -205,57 +211,60 @@ fn permits(ruling: &Ruling, signature: Option<&Verified<'_>>) -> Result<(), Stop
     }
 }
 
-/// Whether a message about one group may act.
-fn permitted(
+/// Checks the permissions of a message about one group.
+fn check_group_message(
     request: &Request<'_>,
     state: &State<'_>,
     signature: Option<&Verified<'_>>,
-) -> Result<(), Stop> {
+) -> Result<(), Rejection> {
     if request.group().is_empty() {
-        return Err((Done::Refused, "it names no group".to_owned()));
+        return Err((Disposition::Refused, "it names no group".to_owned()));
     }
     if !state.trust {
         let ruling = state
             .policy
             .rule(request.kind, &request.sender, request.group());
-        permits(&ruling, signature)?;
+        check_rule(&ruling, signature)?;
     }
-    may_count(request, state, signature)
+    check_approval_and_age(request, state, signature)
 }
 
-/// Whether no message makes or removes the group: the news system's own, and those that stand for no group (RFC 5536, 3.1.4).
+/// Whether control messages never create or remove the group: groups of the news system, and reserved names (RFC 5536, 3.1.4).
 fn is_reserved(group: &[u8]) -> bool {
     let first = group.split(|&byte| byte == b'.').next();
     matches!(first, Some(b"control" | b"junk" | b"to" | b"example")) || group == b"poster"
 }
 
-/// Whether a group may be made: C News's rules for names, and our own subscription.
-fn may_be_made(group: &[u8], state: &State<'_>) -> Result<(), Stop> {
+/// Checks a new group by C News's rules for names and by the subscription of this site.
+fn check_new_group(group: &[u8], state: &State<'_>) -> Result<(), Rejection> {
     if is_reserved(group) {
-        return Err((Done::Refused, "that name is reserved".to_owned()));
+        return Err((
+            Disposition::Refused,
+            "the name of the group is reserved".to_owned(),
+        ));
     }
-    if let Err(fault) = name::check_new_within(group, state.name_part_bytes_max) {
-        return Err((Done::Refused, fault.to_string()));
+    if let Err(error) = name::check_new_within(group, state.name_part_bytes_max) {
+        return Err((Disposition::Refused, error.to_string()));
     }
     match state.subscription.matches(group) {
         true => Ok(()),
         false => Err((
-            Done::Refused,
-            "our own line in sys does not take that group".to_owned(),
+            Disposition::Refused,
+            "the ME line of sys does not accept the group".to_owned(),
         )),
     }
 }
 
-/// A flag that the administrator gave for reasons of his own: no message gives it, and none takes it or its group away.
-fn is_own_choice(flag: Flag<'_>) -> bool {
+/// Whether only the administrator sets this flag: control messages never set or remove it, and never remove its group.
+fn is_set_by_administrator(flag: Flag<'_>) -> bool {
     !matches!(flag, Flag::Open | Flag::Moderated)
 }
 
-/// The end of a message about such a group.
-fn own_choice() -> Stop {
+/// The rejection of a message about such a group.
+fn set_by_administrator() -> Rejection {
     (
-        Done::Nothing,
-        "its flag is the administrator's own".to_owned(),
+        Disposition::Nothing,
+        "the administrator has set the flag of the group".to_owned(),
     )
 }
 
@@ -264,49 +273,52 @@ fn newgroup(
     request: &Request<'_>,
     state: &State<'_>,
     signature: Option<&Verified<'_>>,
-    judged: &mut ControlOutcome,
-) -> Result<(), Stop> {
-    permitted(request, state, signature)?;
+    outcome: &mut ControlOutcome,
+) -> Result<(), Rejection> {
+    check_group_message(request, state, signature)?;
     let group = request.group();
     let moderated = match request.words.get(1) {
         None | Some(&b"unmoderated") => false,
         Some(&b"moderated") => true,
         Some(other) => {
             let why = format!("its flag is `{}'", other.escape_ascii());
-            return Err((Done::Refused, why));
+            return Err((Disposition::Refused, why));
         }
     };
-    may_be_made(group, state)?;
+    check_new_group(group, state)?;
     let word = if moderated {
         "moderated"
     } else {
         "unmoderated"
     };
-    let changes = &mut judged.changes;
-    judged.why = match state.active.find(group).map(|id| state.active.flag(id)) {
+    let changes = &mut outcome.changes;
+    outcome.why = match state.active.find(group).map(|id| state.active.flag(id)) {
         None => {
             changes.added.push((group.to_vec(), moderated));
             format!("made, {word}")
         }
-        Some(flag) if is_own_choice(flag) => return Err(own_choice()),
+        Some(flag) if is_set_by_administrator(flag) => return Err(set_by_administrator()),
         Some(flag) if (flag == Flag::Moderated) != moderated => {
             changes.flagged.push((group.to_vec(), moderated));
             format!("changed to {word}")
         }
-        Some(_) => "described anew".to_owned(),
+        Some(_) => "new description".to_owned(),
     };
     let trusts_type = signature.is_none_or(|verified| verified.is_type_signed);
     if let Some(text) = groupinfo::description(article, group, trusts_type) {
         describe(group, text, state, changes);
     }
     match changes.is_empty() {
-        true => Err((Done::Nothing, format!("it is there already, {word}"))),
+        true => Err((
+            Disposition::Nothing,
+            format!("the group exists already, {word}"),
+        )),
         false => Ok(()),
     }
 }
 
 fn describe(group: &[u8], text: &[u8], state: &State<'_>, changes: &mut Changes) {
-    // As it would be written, so that the same text comes to nothing.
+    // The text as it would be written, so that an unchanged one is not a change.
     let written = Newsgroups::parse(Vec::new()).and_then(|mut one| {
         one.set(group, text)?;
         Ok(one.description(group).unwrap_or_default().to_vec())
@@ -315,7 +327,7 @@ fn describe(group: &[u8], text: &[u8], state: &State<'_>, changes: &mut Changes)
         && !written.is_empty()
         && state
             .descriptions
-            .and_then(|there| there.description(group))
+            .and_then(|descriptions| descriptions.description(group))
             != Some(&written)
     {
         changes.described.push((group.to_vec(), written));
@@ -326,20 +338,23 @@ fn rmgroup(
     request: &Request<'_>,
     state: &State<'_>,
     signature: Option<&Verified<'_>>,
-    judged: &mut ControlOutcome,
-) -> Result<(), Stop> {
-    permitted(request, state, signature)?;
+    outcome: &mut ControlOutcome,
+) -> Result<(), Rejection> {
+    check_group_message(request, state, signature)?;
     let group = request.group();
     if is_reserved(group) {
-        return Err((Done::Refused, "that name is reserved".to_owned()));
+        return Err((
+            Disposition::Refused,
+            "the name of the group is reserved".to_owned(),
+        ));
     }
     match state.active.find(group).map(|id| state.active.flag(id)) {
-        None => return Err((Done::Nothing, "there is no such group".to_owned())),
-        Some(flag) if is_own_choice(flag) => return Err(own_choice()),
+        None => return Err((Disposition::Nothing, "no such group".to_owned())),
+        Some(flag) if is_set_by_administrator(flag) => return Err(set_by_administrator()),
         Some(_) => {}
     }
-    judged.changes.removed.push(group.to_vec());
-    judged.why = "removed".to_owned();
+    outcome.changes.removed.push(group.to_vec());
+    outcome.why = "removed".to_owned();
     Ok(())
 }
 
@@ -348,47 +363,57 @@ fn checkgroups(
     request: &Request<'_>,
     state: &State<'_>,
     signature: Option<&Verified<'_>>,
-    judged: &mut ControlOutcome,
-) -> Result<(), Stop> {
+    outcome: &mut ControlOutcome,
+) -> Result<(), Rejection> {
     let rules = state.policy.for_checkgroups(&request.sender);
-    // Before the list is looked at, which may be long: does any rule let the message act, or be shown?
-    let worst = rules.rulings().map(|ruling| permits(ruling, signature));
-    let stops: Vec<Result<(), Stop>> = worst.collect();
-    let waits = |stop: &Result<(), Stop>| matches!(stop, Err((Done::Waits, _)));
-    if !state.trust && !stops.iter().any(Result::is_ok) {
-        let waiting = stops.iter().find(|stop| waits(stop)).or(stops.first());
-        return match waiting {
-            Some(Err(stop)) => Err(stop.clone()),
-            _ => Err((Done::Dropped, "no line of control.ctl fits".to_owned())),
+    // Checks first whether any rule allows the message, because its list may be long.
+    let results = rules.rulings().map(|ruling| check_rule(ruling, signature));
+    let results: Vec<Result<(), Rejection>> = results.collect();
+    let waits = |result: &Result<(), Rejection>| matches!(result, Err((Disposition::Waits, _)));
+    if !state.trust && !results.iter().any(Result::is_ok) {
+        let rejection = results
+            .iter()
+            .find(|result| waits(result))
+            .or(results.first());
+        return match rejection {
+            Some(Err(rejection)) => Err(rejection.clone()),
+            _ => Err((
+                Disposition::Dropped,
+                "no line of control.ctl matches".to_owned(),
+            )),
         };
     }
-    may_count(request, state, signature)?;
+    check_approval_and_age(request, state, signature)?;
     let list = listed(article);
     if list.is_empty() {
-        return Err((Done::Refused, "it lists no group".to_owned()));
+        return Err((Disposition::Refused, "its list has no groups".to_owned()));
     }
     if list.len() > LISTED_MAX {
-        let why = format!("it lists more than {LISTED_MAX} groups");
-        return Err((Done::Refused, why));
+        let why = format!("its list has more than {LISTED_MAX} groups");
+        return Err((Disposition::Refused, why));
     }
     let scope = Scope::of(request, &list);
     let Ok(serial) = scope.serial else {
-        return Err((Done::Refused, "its serial number is none".to_owned()));
+        return Err((
+            Disposition::Refused,
+            "its serial number is invalid".to_owned(),
+        ));
     };
-    let acts = |group: &[u8]| -> Result<(), Done> {
+    let permission = |group: &[u8]| -> Result<(), Disposition> {
         if state.trust {
             return Ok(());
         }
-        let ruling = rules.rule(group).ok_or(Done::Dropped)?;
-        permits(ruling, signature).map_err(|(done, _)| done)?;
-        let is_ours = signature.is_none_or(|verified| verified.key.speaks_for(&[group]).is_ok());
+        let ruling = rules.rule(group).ok_or(Disposition::Dropped)?;
+        check_rule(ruling, signature).map_err(|(disposition, _)| disposition)?;
+        let is_trusted =
+            signature.is_none_or(|verified| verified.key.check_groups(&[group]).is_ok());
         match ruling.action {
-            Action::Verify(_) if !is_ours => Err(Done::Refused),
+            Action::Verify(_) if !is_trusted => Err(Disposition::Refused),
             _ => Ok(()),
         }
     };
-    let compared = compare(&list, &scope, state, acts);
-    judged.changes = compared.changes;
+    let compared = compare(&list, &scope, state, permission);
+    outcome.changes = compared.changes;
     if let Some(number) = serial
         && !compared.hierarchies.is_empty()
     {
@@ -403,111 +428,114 @@ fn checkgroups(
         if let Some(known) = state.serials.newer(&serial)
             && !state.trust
         {
-            judged.changes = Changes::default();
+            outcome.changes = Changes::default();
             let why = format!("its serial number {number} is older than {known}");
-            return Err((Done::Refused, why));
+            return Err((Disposition::Refused, why));
         }
-        judged.serial = Some(serial);
+        outcome.serial = Some(serial);
     }
-    judged.why = judged.changes.told();
+    outcome.why = outcome.changes.summary();
     let (waiting, refused) = (compared.waiting, compared.refused);
-    if judged.changes.is_empty() {
+    if outcome.changes.is_empty() {
         return Err(if !waiting.is_empty() {
-            let why = format!("left to the administrator: {}", waiting.told());
-            judged.changes = waiting;
-            (Done::Waits, why)
+            let why = format!("left to the administrator: {}", waiting.summary());
+            outcome.changes = waiting;
+            (Disposition::Waits, why)
         } else if !refused.is_empty() {
-            let why = format!("no rule lets it act: {}", refused.told());
-            (Done::Refused, why)
+            let why = format!("no rule allows it: {}", refused.summary());
+            (Disposition::Refused, why)
         } else {
-            (Done::Nothing, "all is as it lists".to_owned())
+            (
+                Disposition::Nothing,
+                "the groups are already as listed".to_owned(),
+            )
         });
     }
     if !waiting.is_empty() {
-        let left = format!("; left to the administrator: {}", waiting.told());
-        judged.why.push_str(&left);
+        let left = format!("; left to the administrator: {}", waiting.summary());
+        outcome.why.push_str(&left);
     }
     match state.trust {
         true => Ok(()),
-        false => is_moderate(&judged.changes, compared.there, &rules),
+        false => check_change_count(&outcome.changes, compared.group_count, &rules),
     }
 }
 
-/// What a list asks for.
+/// The differences between a list and the existing groups.
 #[derive(Debug, Default)]
 struct Compared {
-    /// What its sender may do.
+    /// Changes that its sender may make.
     changes: Changes,
-    /// What is left to the administrator.
+    /// Changes left to the administrator.
     waiting: Changes,
-    /// What its sender may not do.
+    /// Changes that its sender may not make.
     refused: Changes,
-    /// Groups that there are and that its sender may remove.
-    there: u64,
-    /// Hierarchies of those groups, and of those that are made.
+    /// Number of existing groups that its sender may remove.
+    group_count: u64,
+    /// Hierarchies of those groups and of the new ones.
     hierarchies: BTreeSet<Vec<u8>>,
 }
 
 impl Compared {
-    /// Where a change to a group belongs; `None`: nobody asks.
-    fn place(&mut self, may: Result<(), Done>) -> Option<&mut Changes> {
+    /// The set for a change with this permission; `None` if the change is dropped.
+    fn changes_for(&mut self, may: Result<(), Disposition>) -> Option<&mut Changes> {
         match may {
             Ok(()) => Some(&mut self.changes),
-            Err(Done::Waits) => Some(&mut self.waiting),
-            Err(Done::Refused) => Some(&mut self.refused),
+            Err(Disposition::Waits) => Some(&mut self.waiting),
+            Err(Disposition::Refused) => Some(&mut self.refused),
             Err(_) => None,
         }
     }
 
-    fn notes(&mut self, may: Result<(), Done>, hierarchy: &[u8]) {
+    fn note_hierarchy(&mut self, may: Result<(), Disposition>, hierarchy: &[u8]) {
         if may.is_ok() && !self.hierarchies.contains(hierarchy) {
             self.hierarchies.insert(hierarchy.to_vec());
         }
     }
 }
 
-/// Finds what differs.
+/// Compares a list with the existing groups.
 fn compare(
     list: &BTreeMap<&[u8], Listed<'_>>,
     scope: &Scope<'_>,
     state: &State<'_>,
-    acts: impl Fn(&[u8]) -> Result<(), Done>,
+    permission: impl Fn(&[u8]) -> Result<(), Disposition>,
 ) -> Compared {
     let mut compared = Compared::default();
     for (group, listed) in list {
         let Some(hierarchy) = scope.hierarchy(group) else {
             continue;
         };
-        let may = acts(group);
-        let Some(changes) = compared.place(may) else {
+        let may = permission(group);
+        let Some(changes) = compared.changes_for(may) else {
             continue;
         };
         let moderated = listed.is_moderated();
         match state.active.find(group).map(|id| state.active.flag(id)) {
-            None if may_be_made(group, state).is_err() => continue,
+            None if check_new_group(group, state).is_err() => continue,
             None => changes.added.push((group.to_vec(), moderated)),
-            Some(flag) if is_own_choice(flag) => continue,
+            Some(flag) if is_set_by_administrator(flag) => continue,
             Some(flag) if (flag == Flag::Moderated) != moderated => {
                 changes.flagged.push((group.to_vec(), moderated));
             }
             Some(_) => {}
         }
         describe(group, listed.description, state, changes);
-        compared.notes(may, hierarchy);
+        compared.note_hierarchy(may, hierarchy);
     }
     for id in state.active.ids() {
         let group = state.active.name(id);
         let Some(hierarchy) = scope.hierarchy(group) else {
             continue;
         };
-        if is_own_choice(state.active.flag(id)) || is_reserved(group) {
+        if is_set_by_administrator(state.active.flag(id)) || is_reserved(group) {
             continue;
         }
-        let may = acts(group);
-        compared.notes(may, hierarchy);
-        compared.there = compared.there.saturating_add(u64::from(may.is_ok()));
+        let may = permission(group);
+        compared.note_hierarchy(may, hierarchy);
+        compared.group_count = compared.group_count.saturating_add(u64::from(may.is_ok()));
         if !list.contains_key(group)
-            && let Some(changes) = compared.place(may)
+            && let Some(changes) = compared.changes_for(may)
         {
             changes.removed.push(group.to_vec());
         }
@@ -515,18 +543,22 @@ fn compare(
     compared
 }
 
-/// Whether the changes are few enough to be made without a look.
-fn is_moderate(changes: &Changes, there: u64, rules: &ForCheckgroups<'_>) -> Result<(), Stop> {
+/// Checks that the changes are few enough to apply them without the administrator.
+fn check_change_count(
+    changes: &Changes,
+    group_count: u64,
+    rules: &ForCheckgroups<'_>,
+) -> Result<(), Rejection> {
     let (removed, flagged) = (changes.removed.len() as u64, changes.flagged.len() as u64);
-    let free = there.saturating_mul(CHECKGROUPS_REMOVED_PERCENT_MAX) / 100;
-    if removed.saturating_add(flagged) > free.max(CHECKGROUPS_REMOVED_FREE) {
+    let share = group_count.saturating_mul(CHECKGROUPS_REMOVED_PERCENT_MAX) / 100;
+    if removed.saturating_add(flagged) > share.max(CHECKGROUPS_REMOVED_FREE) {
         let why = format!(
-            "{}: it would remove {removed} and change {flagged} of {there} groups, more than \
-             {CHECKGROUPS_REMOVED_PERCENT_MAX} in a hundred; look at it with `control run --dry-run', do it with \
+            "{}: it would remove {removed} and change {flagged} of {group_count} groups, more than \
+             {CHECKGROUPS_REMOVED_PERCENT_MAX} %; check it with `control run --dry-run', apply it with \
              `control run --trust'",
-            changes.told()
+            changes.summary()
         );
-        return Err((Done::Waits, why));
+        return Err((Disposition::Waits, why));
     }
     let mut counts: BTreeMap<usize, u64> = BTreeMap::new();
     let set = changes.added.iter().chain(&changes.flagged);
@@ -541,11 +573,11 @@ fn is_moderate(changes: &Changes, there: u64, rules: &ForCheckgroups<'_>) -> Res
         *count = count.saturating_add(1);
         if *count > changes_max {
             let why = format!(
-                "{}: more than the {changes_max} changes of /maxdocheckgroups/; look at it with \
-                 `control run --dry-run', do it with `control run --trust'",
-                changes.told()
+                "{}: more than the {changes_max} changes that /maxdocheckgroups/ allows; check it with \
+                `control run --dry-run', apply it with `control run --trust'",
+                changes.summary()
             );
-            return Err((Done::Waits, why));
+            return Err((Disposition::Waits, why));
         }
     }
     Ok(())

@@ -1,4 +1,4 @@
-//! The control log: what was asked, by whom, and what was done; one line an event, in plain ASCII.
+//! The control log: each control message, its sender and the result, one line each, in ASCII.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
@@ -8,18 +8,18 @@ use super::decide::ControlOutcome;
 use super::request::Request;
 use crate::error::Error;
 
-/// The log's name in the news directory.
+/// Name of the log in the news directory.
 pub const FILE: &str = "control.log";
-/// Where the log is moved to when it is full; what was there before goes.
+/// Name of the previous log: a full log is renamed to it and replaces the one before.
 pub const OLD: &str = "control.log.old";
-/// A log that has reached this many bytes is moved away before the next line.
+/// Size at which the log is renamed before the next line, bytes.
 pub const LOG_BYTES_MAX: u64 = 8 << 20;
-/// Longest field of a line, in bytes before they are escaped; a longer one is cut and ends in `...`.
+/// Longest field of a line before escaping, bytes; longer fields are truncated and end in `...`.
 pub const FIELD_BYTES_MAX: usize = 512;
-/// Fields of a line.
+/// Number of fields of a line.
 pub const FIELDS: usize = 9;
 
-/// Lines that wait for the next commit.
+/// Pending lines, written at the next commit.
 #[derive(Debug, Default)]
 pub struct Events {
     pending: Vec<u8>,
@@ -27,17 +27,17 @@ pub struct Events {
 
 impl Events {
     /// Adds a line about a message.
-    pub fn add(&mut self, seconds: i64, request: &Request<'_>, judged: &ControlOutcome) {
+    pub fn add(&mut self, seconds: i64, request: &Request<'_>, outcome: &ControlOutcome) {
         article::decimal::push_signed(&mut self.pending, seconds);
         let fields: [&[u8]; FIELDS - 1] = [
-            judged.done.word().as_bytes(),
+            outcome.disposition.word().as_bytes(),
             request.id,
             request.control,
             request.group(),
             request.from,
             request.approved.unwrap_or_default(),
-            judged.verified.as_bytes(),
-            judged.why.as_bytes(),
+            outcome.verified.as_bytes(),
+            outcome.why.as_bytes(),
         ];
         for field in fields {
             self.pending.push(b'\t');
@@ -46,20 +46,20 @@ impl Events {
         self.pending.push(b'\n');
     }
 
-    /// Forgets what waits.
+    /// Discards the pending lines.
     pub fn clear(&mut self) {
         self.pending.clear();
     }
 
-    /// Bytes that wait.
+    /// Pending bytes.
     pub fn pending(&self) -> usize {
         self.pending.len()
     }
 
-    /// Writes what waits, in one write and without a sync: it is for people.
+    /// Writes the pending lines with one call and without a sync: the log is for people.
     ///
     /// # Errors
-    /// The system's.
+    /// An I/O error.
     pub fn write(&mut self, news: &Path) -> Result<(), Error> {
         if self.pending.is_empty() {
             return Ok(());
@@ -80,31 +80,31 @@ impl Events {
     }
 }
 
-/// One line, read back.
+/// A parsed line of the control log.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Event {
-    /// When, in seconds since 1970.
+    /// Time, seconds since 1970.
     pub seconds: i64,
     /// `acted`, `nothing`, `waits` or `refused`.
     pub done: String,
-    /// The message's id.
+    /// Message-id of the control message.
     pub id: String,
     /// The value of Control.
     pub control: String,
-    /// The group to be made or removed; empty for other messages.
+    /// The group to create or remove; empty for other messages.
     pub group: String,
-    /// From.
+    /// The value of From.
     pub from: String,
-    /// Approved; empty if it has none.
+    /// The value of Approved; empty without one.
     pub approved: String,
-    /// The key that signed it, `no: REASON`, or `-`.
+    /// The key that signed it, `no: REASON`, or `-` if the signature was not checked.
     pub verified: String,
-    /// What was done, or why not.
+    /// The result, or the reason for ignoring the message.
     pub why: String,
 }
 
 impl Event {
-    /// Reads a line; bytes that are not ASCII stay escaped. `None`: it is no such line.
+    /// Parses a line; bytes that are not ASCII stay escaped. Returns `None` for any other line.
     pub fn parse(line: &str) -> Option<Event> {
         let mut fields = line.split('\t');
         let seconds = fields.next()?.parse().ok()?;
@@ -123,10 +123,10 @@ impl Event {
     }
 }
 
-/// The newest lines, the oldest of them first; what is no line is passed over.
+/// Returns the newest lines, oldest first. Invalid lines are skipped.
 ///
 /// # Errors
-/// The log cannot be read; without one there are no lines.
+/// The log cannot be read; a missing log has no lines.
 pub fn newest(news: &Path, count: usize) -> io::Result<Vec<Event>> {
     let mut lines = Vec::new();
     for file in [OLD, FILE] {
@@ -172,7 +172,7 @@ mod tests {
     }
 
     #[test]
-    fn lines_are_read_back() {
+    fn lines_are_parsed() {
         let line = "1\tacted\t<1@a>\tnewgroup a.b\ta.b\tx@y\tz\t-\tmade, unmoderated";
         let event = Event::parse(line).unwrap();
         assert_eq!(

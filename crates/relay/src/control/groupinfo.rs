@@ -1,16 +1,16 @@
-//! The line for the newsgroups file that a newgroup message brings along.
+//! The description of the group in a newgroup message: its line for the newsgroups file.
 
 use article::Article;
 
-/// The line before the group's own, since B News; RFC 5537, 4.2, has it too.
+/// The line before the group's line, as in B News and in RFC 5537, 4.2.
 const TAG: &[u8] = b"for your newsgroups file:";
 /// The media type of RFC 5537, 4.2.
 const TYPE: &[u8] = b"application/news-groupinfo";
 /// Longest boundary of a multipart message, in bytes (RFC 2046, 5.1.1).
 pub const BOUNDARY_BYTES_MAX: usize = 70;
 
-/// What the group is about, as the message says, in its own bytes. `None`: it does not say, or of another group only.
-/// `trusts_type`: Content-Type counts; not so where the body is signed and that header is not.
+/// The description of the group in the message, unchanged. Returns `None` if it has none for this group. With
+/// `trusts_type`, Content-Type selects the part of the body; without (the body is signed, the header is not), it is ignored.
 pub fn description<'a>(article: &Article<'a>, group: &[u8], trusts_type: bool) -> Option<&'a [u8]> {
     let body = article.bytes().get(article.body()..).unwrap_or_default();
     let content_type = article.find(b"Content-Type").filter(|_| trusts_type);
@@ -20,7 +20,7 @@ pub fn description<'a>(article: &Article<'a>, group: &[u8], trusts_type: bool) -
         false => boundary(content_type).and_then(|boundary| groupinfo_part(body, boundary)),
     };
     match own {
-        // The tag may be left out there.
+        // The tag is optional there.
         Some(part) => {
             line_after_tag(part, group).or_else(|| part.split(is_newline).find_map(text_of(group)))
         }
@@ -35,13 +35,13 @@ fn line_after_tag<'a>(text: &'a [u8], group: &[u8]) -> Option<&'a [u8]> {
     text_of(group)(line)
 }
 
-/// What stands behind the group in a line that begins with it.
+/// The text after the group, in a line that begins with the group.
 fn text_of(group: &[u8]) -> impl Fn(&[u8]) -> Option<&[u8]> {
     move |line| {
         let text = line.strip_prefix(group)?;
-        let is_apart = text.first().is_some_and(u8::is_ascii_whitespace);
+        let is_separate = text.first().is_some_and(u8::is_ascii_whitespace);
         let text = text.trim_ascii();
-        (is_apart && !text.is_empty()).then_some(text)
+        (is_separate && !text.is_empty()).then_some(text)
     }
 }
 
@@ -83,10 +83,10 @@ fn groupinfo_part<'a>(body: &'a [u8], boundary: &[u8]) -> Option<&'a [u8]> {
     let mut offset = 0usize;
     for line in body.split_inclusive(is_newline) {
         let end = offset.saturating_add(line.len());
-        let is_mark = line
+        let is_boundary = line
             .strip_prefix(b"--")
             .is_some_and(|rest| rest.starts_with(boundary));
-        if is_mark {
+        if is_boundary {
             starts.push((offset, end));
         }
         offset = end;
@@ -106,7 +106,7 @@ fn groupinfo_part<'a>(body: &'a [u8], boundary: &[u8]) -> Option<&'a [u8]> {
         .next()
 }
 
-/// Parts of a multipart message that are looked at.
+/// Maximum number of parts of a multipart message that are examined.
 pub const PARTS_MAX: usize = 16;
 
 #[cfg(test)]
@@ -121,11 +121,15 @@ mod tests {
 
     #[test]
     fn the_line_after_the_tag() {
-        let told =
+        let description_found =
             of("X: y\n\nA charter.\nFor your newsgroups file:\na.b\t\tOf a and b. (Moderated)\n");
-        assert_eq!(told.as_deref(), Some("Of a and b. (Moderated)"));
-        let told = of("X: y\n\nfor Your Newsgroups file: \n\na.b  Spaced.\na.b Later.\n");
-        assert_eq!(told.as_deref(), Some("Spaced."));
+        assert_eq!(
+            description_found.as_deref(),
+            Some("Of a and b. (Moderated)")
+        );
+        let description_found =
+            of("X: y\n\nfor Your Newsgroups file: \n\na.b  Spaced.\na.b Later.\n");
+        assert_eq!(description_found.as_deref(), Some("Spaced."));
         for text in [
             "X: y\n\na.b\tNo tag.\n",
             "X: y\n\nFor your newsgroups file:\na.bc\tOther.\n",
@@ -143,10 +147,10 @@ mod tests {
              preamble\n--nxtprt\nContent-Type: text/plain\n\nFor your newsgroups file:\na.b\tWrong.\n\
              --nxtprt\nContent-Type: Application/News-Groupinfo; charset=utf-8\n\na.b\tRight.\n--nxtprt--\n";
         assert_eq!(of(multi).as_deref(), Some("Right."));
-        // Whoever changes an unsigned Content-Type chooses nothing.
+        // A changed, unsigned Content-Type has no effect.
         let article = Article::parse(multi.as_bytes(), Form::Native);
-        let told = description(&article, b"a.b", false);
-        assert_eq!(told, Some(&b"Wrong."[..]));
+        let description_found = description(&article, b"a.b", false);
+        assert_eq!(description_found, Some(&b"Wrong."[..]));
         let alone =
             "Content-Type: application/news-groupinfo\n\nFor your newsgroups file:\na.b\tAlone.\n";
         assert_eq!(of(alone).as_deref(), Some("Alone."));

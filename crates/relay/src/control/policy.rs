@@ -1,7 +1,7 @@
-//! Who may make and remove groups by control message: INN's `control.ctl` and C News's `controlperm`, read into one model.
+//! Permissions to create and remove groups by control message: INN's `control.ctl` and C News's `controlperm`, in one model.
 //!
-//! With neither file only a trusted key counts, for the groups that the administrator trusts it with. With `control.ctl`
-//! that file rules everything and `controlperm` is not looked at.
+//! Without these files only trusted keys may act, each on the groups that the administrator trusts it with. If `control.ctl`
+//! exists, it applies to everything and `controlperm` is ignored.
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -11,45 +11,45 @@ use groups::{Pattern, Wildmat};
 
 /// INN's file, in the news directory.
 pub const CONTROL_CTL: &str = "control.ctl";
-/// What INN reads as if it stood at the end of [`CONTROL_CTL`].
+/// INN's second file, which continues [`CONTROL_CTL`].
 pub const CONTROL_CTL_LOCAL: &str = "control.ctl.local";
 /// C News's file, in the news directory.
 pub const CONTROLPERM: &str = "controlperm";
-/// Largest of these files, in bytes.
+/// Largest of these files, bytes.
 pub const FILE_BYTES_MAX: usize = 4 << 20;
-/// The most rules of all.
+/// Maximum number of rules in all files.
 pub const RULES_MAX: usize = 50_000;
-/// Changes that INN lets one checkgroups make where `/maxdocheckgroups/` says nothing.
+/// Changes allowed to one checkgroups message without a `/maxdocheckgroups/` line, as in INN.
 pub const INN_CHANGES_MAX: u64 = 10;
 
-/// What is done with a control message.
+/// What to do with a control message.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Action {
-    /// What it asks for.
+    /// Apply it.
     Act,
-    /// What it asks for, if a trusted key signed it: one with this name, or any.
+    /// Apply it if a trusted key signed it: one with this name, or any.
     Verify(Option<String>),
-    /// Nothing, and the control log says nothing.
+    /// Ignore it without a line in the control log.
     Drop,
-    /// Nothing but a line in the control log.
+    /// Ignore it with a line in the control log.
     Log,
-    /// Nothing by itself: a line in the control log says that it waits for the administrator.
+    /// Leave it to the administrator, with a line in the control log.
     Report,
 }
 
-/// A rule that counts for a message.
+/// The rule that applies to a message.
 #[derive(Debug, Clone)]
 pub struct Ruling {
-    /// What it says.
+    /// Its action.
     pub action: Action,
-    /// Where it stands: `control.ctl line 3`.
-    pub place: String,
+    /// Its place: `control.ctl line 3`.
+    pub origin: String,
 }
 
-/// Why the policy cannot be used; nothing is acted upon until it can.
+/// An error in the policy. Until it is corrected, no control message is applied.
 #[derive(Debug, thiserror::Error)]
-pub enum Fault {
-    /// A file that is there cannot be read.
+pub enum PolicyError {
+    /// An existing file cannot be read.
     #[error("cannot read {}: {source}", path.display())]
     Io {
         /// The file.
@@ -57,13 +57,13 @@ pub enum Fault {
         /// The system's own error.
         source: io::Error,
     },
-    /// Over [`FILE_BYTES_MAX`].
+    /// A file exceeds [`FILE_BYTES_MAX`].
     #[error("{file} is larger than {FILE_BYTES_MAX} bytes: is it the right file?")]
     TooLarge {
         /// The file.
         file: &'static str,
     },
-    /// Over [`RULES_MAX`].
+    /// A file exceeds [`RULES_MAX`].
     #[error("{file} line {line}: more than {RULES_MAX} rules")]
     TooMany {
         /// The file.
@@ -71,14 +71,14 @@ pub enum Fault {
         /// The line, from 1.
         line: usize,
     },
-    /// A line makes no sense.
+    /// A line is invalid.
     #[error("{file} line {line}: {what}")]
     Line {
         /// The file.
         file: &'static str,
         /// The line, from 1.
         line: usize,
-        /// What is wrong, and what to write instead.
+        /// The error, and the correct form.
         what: String,
     },
 }
@@ -86,7 +86,7 @@ pub enum Fault {
 /// A line of control.ctl.
 #[derive(Debug, Clone)]
 struct CtlRule {
-    /// `None`: all.
+    /// The commands; `None` for all.
     kinds: Option<Vec<Vec<u8>>>,
     from: Globs,
     groups: Globs,
@@ -105,7 +105,7 @@ struct CtlLimit {
 #[derive(Debug, Clone)]
 struct Perm {
     groups: Pattern,
-    /// Lower case; `None`: any.
+    /// The address in lower case; `None` for any.
     who: Option<Vec<u8>>,
     newgroup: bool,
     rmgroup: bool,
@@ -113,7 +113,7 @@ struct Perm {
 }
 
 #[derive(Debug, Clone, Default)]
-enum Book {
+enum PolicyRules {
     /// Neither file.
     #[default]
     Default,
@@ -127,80 +127,83 @@ enum Book {
 /// The policy of a news directory.
 #[derive(Debug, Clone, Default)]
 pub struct Policy {
-    book: Book,
-    /// controlperm is there too, and not looked at.
-    is_double: bool,
+    rules: PolicyRules,
+    /// controlperm exists too, and is ignored.
+    ignores_controlperm: bool,
 }
 
 impl Policy {
-    /// Reads what there is in a news directory.
+    /// Reads the policy of a news directory.
     ///
     /// # Errors
-    /// A file that cannot be read, or its first line that makes no sense: a rule that was meant is not passed over.
-    pub fn read(news: &Path) -> Result<Policy, Fault> {
+    /// A file that cannot be read, or its first invalid line: no rule is ignored silently.
+    pub fn read(news: &Path) -> Result<Policy, PolicyError> {
         let ctl = read_file(news, CONTROL_CTL)?;
         let local = read_file(news, CONTROL_CTL_LOCAL)?;
         let perm = read_file(news, CONTROLPERM)?;
         Policy::parse(ctl.as_deref(), local.as_deref(), perm.as_deref())
     }
 
-    /// The policy in the texts of `control.ctl`, `control.ctl.local` and `controlperm`, as far as they are there.
+    /// Parses the texts of `control.ctl`, `control.ctl.local` and `controlperm`, as far as these files exist.
     ///
     /// # Errors
-    /// The first line that makes no sense.
+    /// The first invalid line.
     pub fn parse(
         ctl: Option<&[u8]>,
         local: Option<&[u8]>,
         perm: Option<&[u8]>,
-    ) -> Result<Policy, Fault> {
-        let is_double = perm.is_some() && (ctl.is_some() || local.is_some());
-        let book = match (ctl, local, perm) {
-            (None, None, None) => Book::Default,
+    ) -> Result<Policy, PolicyError> {
+        let ignores_controlperm = perm.is_some() && (ctl.is_some() || local.is_some());
+        let rules = match (ctl, local, perm) {
+            (None, None, None) => PolicyRules::Default,
             (None, None, Some(text)) => controlperm(text)?,
             (ctl, local, _) => {
                 let (mut rules, mut limits) = (Vec::new(), Vec::new());
                 for (file, text) in [(CONTROL_CTL, ctl), (CONTROL_CTL_LOCAL, local)] {
                     control_ctl(file, text.unwrap_or_default(), &mut rules, &mut limits)?;
                 }
-                Book::Ctl { rules, limits }
+                PolicyRules::Ctl { rules, limits }
             }
         };
-        Ok(Policy { book, is_double })
+        Ok(Policy {
+            rules,
+            ignores_controlperm,
+        })
     }
 
-    /// What is done with a message. `kind` is the first word of Control, `sender` an address in lower case, `group` the
-    /// group that is to be made or removed.
+    /// Finds the rule for a message. `kind` is the first word of Control, `sender` an address in lower case, `group` the group to
+    /// create or remove.
     pub fn rule(&self, kind: &[u8], sender: &[u8], group: &[u8]) -> Ruling {
         let about_group = matches!(kind, b"newgroup" | b"rmgroup");
-        match &self.book {
-            Book::Default => by_default(kind),
-            Book::Ctl { rules, .. } => rules
+        match &self.rules {
+            PolicyRules::Default => by_default(kind),
+            PolicyRules::Ctl { rules, .. } => rules
                 .iter()
                 .rev()
                 .find(|rule| {
                     rule.is_for(kind, sender) && (!about_group || rule.groups.matches(group))
                 })
-                .map_or_else(|| nowhere(CONTROL_CTL), |rule| rule.ruling.clone()),
-            Book::Perm(_) if !about_group => by_default(kind),
-            Book::Perm(perms) => perms
+                .map_or_else(|| no_line(CONTROL_CTL), |rule| rule.ruling.clone()),
+            PolicyRules::Perm(_) if !about_group => by_default(kind),
+            PolicyRules::Perm(perms) => perms
                 .iter()
                 .find(|perm| {
-                    let is_asked = match kind {
+                    let applies = match kind {
                         b"newgroup" => perm.newgroup,
                         _ => perm.rmgroup,
                     };
-                    is_asked
+                    applies
                         && perm.who.as_deref().is_none_or(|who| who == sender)
                         && perm.groups.matches(group)
                 })
-                .map_or_else(|| perm_default(kind), |perm| perm.ruling.clone()),
+                .map_or_else(|| controlperm_default(kind), |perm| perm.ruling.clone()),
         }
     }
 
-    /// The rules that may count for a checkgroups of a sender, to be asked group by group.
+    /// Selects the rules for a sender's checkgroups message, which are then applied to each group.
     pub fn for_checkgroups(&self, sender: &[u8]) -> ForCheckgroups<'_> {
-        match &self.book {
-            Book::Ctl { rules, limits } => ForCheckgroups {
+        match &self.rules {
+            PolicyRules::Ctl { rules, limits } => ForCheckgroups {
                 rules: rules
                     .iter()
                     .rev()
@@ -223,39 +226,38 @@ impl Policy {
         }
     }
 
-    /// What there is, in words for `broadsheet check`. `Err`: it counts, but the administrator should mend it.
-    pub fn told(&self) -> Result<String, String> {
-        let told = match &self.book {
-            Book::Default => {
-                "no control.ctl and no controlperm: only what a trusted key signs makes or removes groups".to_owned()
+    /// Describes the policy for `broadsheet check`. `Err` is a description with a warning.
+    pub fn summary(&self) -> Result<String, String> {
+        let summary = match &self.rules {
+            PolicyRules::Default => {
+                "no control.ctl and no controlperm: only messages signed by a trusted key create or remove groups".to_owned()
             }
-            Book::Ctl { rules, .. } => format!("control.ctl rules, with {} lines", rules.len()),
-            Book::Perm(perms) => format!(
-                "controlperm rules, with {} lines; where none fits anybody makes groups, as in C News",
+            PolicyRules::Ctl { rules, .. } => format!("control.ctl applies, with {} lines", rules.len()),
+            PolicyRules::Perm(perms) => format!(
+                "controlperm applies, with {} lines; if none matches, anybody may create groups, as in C News",
                 perms.len()
             ),
         };
-        match self.is_double {
+        match self.ignores_controlperm {
             true => Err(format!(
-                "{told}; there is a controlperm too, which is not looked at: remove one of them"
+                "{summary}; controlperm exists too and is ignored: remove one of them"
             )),
-            false => Ok(told),
+            false => Ok(summary),
         }
     }
 }
 
-/// What counts for one checkgroups message.
+/// The rules for one checkgroups message.
 #[derive(Debug)]
 pub struct ForCheckgroups<'p> {
-    /// The last line of the file first.
+    /// The rules, the last line of the file first.
     rules: Vec<(Option<&'p Globs>, Ruling)>,
-    /// `None`: not limited by the policy.
+    /// The maximum numbers of changes; `None` without a limit.
     limits: Option<Vec<(&'p Globs, u64)>>,
 }
 
 impl ForCheckgroups<'_> {
-    /// The rule for one group: the last line that fits. A group that is dropped is left alone (INN takes it for one that
-    /// the list has not).
+    /// The rule for one group: the last matching line. A dropped group stays unchanged (INN treats it as missing from the list).
     pub fn rule(&self, group: &[u8]) -> Option<&Ruling> {
         self.rules
             .iter()
@@ -263,12 +265,12 @@ impl ForCheckgroups<'_> {
             .map(|(_, ruling)| ruling)
     }
 
-    /// Every rule that may count.
+    /// All rules that may apply.
     pub fn rulings(&self) -> impl Iterator<Item = &Ruling> {
         self.rules.iter().map(|(_, ruling)| ruling)
     }
 
-    /// Which limit counts for a group, by its number, and how many changes it allows. `None`: no limit.
+    /// The number of the limit that applies to a group, and the changes that it allows; `None` without a limit.
     pub fn limit(&self, group: &[u8]) -> Option<(usize, u64)> {
         let limits = self.limits.as_ref()?;
         let found = limits
@@ -279,20 +281,20 @@ impl ForCheckgroups<'_> {
     }
 }
 
-/// Shell-style patterns with `|` between them.
+/// Shell-style patterns separated by `|`.
 #[derive(Debug, Clone)]
 struct Globs(Vec<Wildmat>);
 
 impl Globs {
-    /// A pattern that can match nothing is refused, not passed over.
+    /// Parses the patterns. A pattern that can never match is an error.
     fn parse(text: &[u8]) -> Result<Globs, String> {
-        let fault = |what: &str| format!("`{}' {what}", text.escape_ascii());
+        let error = |what: &str| format!("`{}' {what}", text.escape_ascii());
         if text.iter().any(|byte| b", \t!".contains(byte)) {
-            return Err(fault("is no pattern: put `|' between several"));
+            return Err(error("is not a pattern; separate patterns by `|'"));
         }
         let parts: Vec<&[u8]> = text.split(|&byte| byte == b'|').collect();
         if parts.iter().any(|part| part.is_empty()) {
-            return Err(fault("has an empty pattern; `*' is all"));
+            return Err(error("has an empty pattern; write `*' for all"));
         }
         Ok(Globs(
             parts.into_iter().map(Wildmat::parse_simple).collect(),
@@ -317,43 +319,43 @@ fn by_default(kind: &[u8]) -> Ruling {
             b"newgroup" | b"rmgroup" | b"checkgroups" => Action::Verify(None),
             _ => Action::Log,
         },
-        place: "no file rules it".to_owned(),
+        origin: "no control.ctl and no controlperm".to_owned(),
     }
 }
 
-/// INN drops what no line fits.
-fn nowhere(file: &str) -> Ruling {
+/// The rule without a matching line: INN drops the message.
+fn no_line(file: &str) -> Ruling {
     Ruling {
         action: Action::Drop,
-        place: format!("{file} has no line for it"),
+        origin: format!("{file} has no line for it"),
     }
 }
 
-/// C News: newgroup `yv`, rmgroup `nv`.
-fn perm_default(kind: &[u8]) -> Ruling {
+/// The defaults of C News: newgroup `yv`, rmgroup `nv`.
+fn controlperm_default(kind: &[u8]) -> Ruling {
     Ruling {
         action: match kind {
             b"newgroup" => Action::Act,
             _ => Action::Report,
         },
-        place: format!("{CONTROLPERM} has no line for it"),
+        origin: format!("{CONTROLPERM} has no line for it"),
     }
 }
 
-fn read_file(news: &Path, file: &'static str) -> Result<Option<Vec<u8>>, Fault> {
+fn read_file(news: &Path, file: &'static str) -> Result<Option<Vec<u8>>, PolicyError> {
     let path = news.join(file);
     let mut text = Vec::new();
     let read = File::open(&path)
         .and_then(|open| open.take(FILE_BYTES_MAX as u64 + 1).read_to_end(&mut text));
     match read {
-        Ok(_) if text.len() > FILE_BYTES_MAX => Err(Fault::TooLarge { file }),
+        Ok(_) if text.len() > FILE_BYTES_MAX => Err(PolicyError::TooLarge { file }),
         Ok(_) => Ok(Some(text)),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-        Err(source) => Err(Fault::Io { path, source }),
+        Err(source) => Err(PolicyError::Io { path, source }),
     }
 }
 
-/// The lines that say something, with their numbers.
+/// The lines with their numbers, without empty lines and comments.
 fn lines(text: &[u8]) -> impl Iterator<Item = (usize, &[u8])> {
     (1..)
         .zip(text.split(|&byte| byte == b'\n'))
@@ -366,28 +368,30 @@ fn control_ctl(
     text: &[u8],
     rules: &mut Vec<CtlRule>,
     limits: &mut Vec<CtlLimit>,
-) -> Result<(), Fault> {
+) -> Result<(), PolicyError> {
     for (line, fields) in lines(text) {
-        let wrong = |what: String| Fault::Line { file, line, what };
+        let invalid = |what: String| PolicyError::Line { file, line, what };
         let parts: Vec<&[u8]> = fields.splitn(4, |&byte| byte == b':').collect();
         let (kind, from, groups, last) = match parts.as_slice() {
-            // The encodings of descriptions: their bytes are left as they are.
+            // The encodings of descriptions: ignored, since their bytes stay unchanged.
             [b"/encoding/" | b"/localencoding/", ..] => continue,
             [kind, from, groups, last] => {
-                (*kind, *from, Globs::parse(groups).map_err(wrong)?, *last)
+                (*kind, *from, Globs::parse(groups).map_err(invalid)?, *last)
             }
             _ => {
-                return Err(wrong("is not `message:from:newsgroups:action'".to_owned()));
+                return Err(invalid(
+                    "the line is not `message:from:newsgroups:action'".to_owned(),
+                ));
             }
         };
         if rules.len().saturating_add(limits.len()) >= RULES_MAX {
-            return Err(Fault::TooMany { file, line });
+            return Err(PolicyError::TooMany { file, line });
         }
         // Addresses are compared in lower case.
-        let from = Globs::parse(&from.to_ascii_lowercase()).map_err(wrong)?;
+        let from = Globs::parse(&from.to_ascii_lowercase()).map_err(invalid)?;
         if kind == b"/maxdocheckgroups/" {
             let changes_max = article::decimal::parse(last)
-                .ok_or_else(|| wrong(format!("`{}' is no number", last.escape_ascii())))?;
+                .ok_or_else(|| invalid(format!("`{}' is not a number", last.escape_ascii())))?;
             limits.push(CtlLimit {
                 from,
                 groups,
@@ -398,8 +402,8 @@ fn control_ctl(
         let kinds = kind.split(|&byte| byte == b'|');
         let is_word = |word: &[u8]| !word.is_empty() && word.iter().all(u8::is_ascii_alphabetic);
         if !kinds.clone().all(is_word) {
-            return Err(wrong(format!(
-                "`{}' is no control message; give its name, or `all'",
+            return Err(invalid(format!(
+                "`{}' is not a control message; write its name, or `all'",
                 kind.escape_ascii()
             )));
         }
@@ -409,15 +413,15 @@ fn control_ctl(
             from,
             groups,
             ruling: Ruling {
-                action: ctl_action(last).map_err(wrong)?,
-                place: format!("{file} line {line}"),
+                action: ctl_action(last).map_err(invalid)?,
+                origin: format!("{file} line {line}"),
             },
         });
     }
     Ok(())
 }
 
-/// `doit`, `verify-NAME` and so on; what follows `=` names a log of INN, and there is only one here.
+/// Parses `doit`, `verify-NAME` and so on. The name of a log of INN after `=` is ignored: there is only one log here.
 fn ctl_action(text: &[u8]) -> Result<Action, String> {
     let word = text.split(|&byte| byte == b'=').next().unwrap_or_default();
     if let Some(name) = word
@@ -431,20 +435,20 @@ fn ctl_action(text: &[u8]) -> Result<Action, String> {
         b"doit" => Ok(Action::Act),
         b"drop" => Ok(Action::Drop),
         b"log" => Ok(Action::Log),
-        // INN before 2.0 answered a sendsys that names a site; nothing is answered here.
+        // INN before 2.0 answered a sendsys that names a site; here no message is answered.
         b"mail" | b"doifarg" => Ok(Action::Report),
         _ => Err(format!(
-            "`{}' is no action; use doit, drop, log, mail or verify-NAME",
+            "`{}' is not an action; use doit, drop, log, mail or verify-NAME",
             text.escape_ascii()
         )),
     }
 }
 
-fn controlperm(text: &[u8]) -> Result<Book, Fault> {
+fn controlperm(text: &[u8]) -> Result<PolicyRules, PolicyError> {
     let file = CONTROLPERM;
     let mut perms = Vec::new();
     for (line, fields) in lines(text) {
-        let wrong = |what: &str| Fault::Line {
+        let invalid = |what: &str| PolicyError::Line {
             file,
             line,
             what: what.to_owned(),
@@ -454,21 +458,25 @@ fn controlperm(text: &[u8]) -> Result<Book, Fault> {
             .filter(|part| !part.is_empty())
             .collect();
         let [pattern, who, opcodes, flags] = parts.as_slice() else {
-            return Err(wrong("is not `pattern {any|address} opcodes flags'"));
+            return Err(invalid(
+                "the line is not `pattern {any|address} opcodes flags'",
+            ));
         };
         if !opcodes.iter().all(|byte| b"nr".contains(byte)) {
-            return Err(wrong("the third field is of n (newgroup) and r (rmgroup)"));
+            return Err(invalid(
+                "the third field has other letters than n (newgroup) and r (rmgroup)",
+            ));
         }
         if !flags.iter().all(|byte| b"ynqv".contains(byte)) {
-            return Err(wrong(
-                "the fourth field is of y (do it), n (do not), q (quietly) and v (tell all)",
+            return Err(invalid(
+                "the fourth field has other letters than y (apply), n (do not apply), q (quiet) and v (verbose)",
             ));
         }
         if flags.contains(&b'y') == flags.contains(&b'n') {
-            return Err(wrong("the fourth field says either y or n"));
+            return Err(invalid("the fourth field needs either y or n"));
         }
         if perms.len() >= RULES_MAX {
-            return Err(Fault::TooMany { file, line });
+            return Err(PolicyError::TooMany { file, line });
         }
         perms.push(Perm {
             groups: Pattern::parse(pattern),
@@ -481,11 +489,11 @@ fn controlperm(text: &[u8]) -> Result<Book, Fault> {
                     (false, true) => Action::Drop,
                     (false, false) => Action::Report,
                 },
-                place: format!("{file} line {line}"),
+                origin: format!("{file} line {line}"),
             },
         });
     }
-    Ok(Book::Perm(perms))
+    Ok(PolicyRules::Perm(perms))
 }
 
 #[cfg(test)]
@@ -493,11 +501,11 @@ mod tests {
     use super::*;
 
     fn ctl(text: &str) -> Result<Policy, String> {
-        Policy::parse(Some(text.as_bytes()), None, None).map_err(|fault| fault.to_string())
+        Policy::parse(Some(text.as_bytes()), None, None).map_err(|error| error.to_string())
     }
 
     fn perm(text: &str) -> Result<Policy, String> {
-        Policy::parse(None, None, Some(text.as_bytes())).map_err(|fault| fault.to_string())
+        Policy::parse(None, None, Some(text.as_bytes())).map_err(|error| error.to_string())
     }
 
     fn action(policy: &Policy, kind: &str, sender: &str, group: &str) -> Action {
@@ -583,22 +591,25 @@ mod tests {
     #[test]
     fn faults_name_file_and_line() {
         for (text, told) in [
-            ("newgroup:*:*\n", "control.ctl line 1: is not `message"),
+            (
+                "newgroup:*:*\n",
+                "control.ctl line 1: the line is not `message",
+            ),
             (
                 "\nnewgroup:*:*:doti\n",
-                "control.ctl line 2: `doti' is no action",
+                "control.ctl line 2: `doti' is not an action",
             ),
             (
                 "new group:*:*:doit\n",
-                "control.ctl line 1: `new group' is no control",
+                "control.ctl line 1: `new group' is not a control",
             ),
             (
                 "/maxdocheckgroups/:*:*:x\n",
-                "control.ctl line 1: `x' is no number",
+                "control.ctl line 1: `x' is not a number",
             ),
             (
                 "newgroup:*:comp.*,misc.*:doit\n",
-                "control.ctl line 1: `comp.*,misc.*' is no pattern",
+                "control.ctl line 1: `comp.*,misc.*' is not a pattern",
             ),
             (
                 "newgroup::comp.*:doit\n",
@@ -606,27 +617,30 @@ mod tests {
             ),
             (
                 "newgroup|:*:*:doit\n",
-                "control.ctl line 1: `newgroup|' is no",
+                "control.ctl line 1: `newgroup|' is not",
             ),
             (
                 "newgroup:*:*:verify-\n",
-                "control.ctl line 1: `verify-' is no action",
+                "control.ctl line 1: `verify-' is not an action",
             ),
         ] {
-            let fault = ctl(text).unwrap_err();
-            assert!(fault.starts_with(told), "{fault}");
+            let error = ctl(text).unwrap_err();
+            assert!(error.starts_with(told), "{error}");
         }
         for (text, told) in [
-            ("comp any n\n", "controlperm line 1: is not `pattern"),
+            (
+                "comp any n\n",
+                "controlperm line 1: the line is not `pattern",
+            ),
             ("comp any nx y\n", "controlperm line 1: the third"),
             ("#\ncomp any n ym\n", "controlperm line 2: the fourth"),
             (
                 "comp any n v\n",
-                "controlperm line 1: the fourth field says",
+                "controlperm line 1: the fourth field needs",
             ),
         ] {
-            let fault = perm(text).unwrap_err();
-            assert!(fault.starts_with(told), "{fault}");
+            let error = perm(text).unwrap_err();
+            assert!(error.starts_with(told), "{error}");
         }
     }
 

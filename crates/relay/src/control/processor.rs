@@ -1,5 +1,5 @@
-//! The desk where control messages are judged: it has the policy, the keys and the logs at hand, and reads them again when they
-//! have changed.
+//! Processes control messages: decides on them, applies them and logs the results. It reads the policy and the keys again when
+//! their files have changed.
 
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
@@ -8,7 +8,7 @@ use article::{Article, Form, date};
 use groups::{Newsgroups, Pattern};
 use store::Spool;
 
-use super::decide::{ControlOutcome, Done, State, decide};
+use super::decide::{ControlOutcome, Disposition, State, decide};
 use super::events::Events;
 use super::policy::{CONTROL_CTL, CONTROL_CTL_LOCAL, CONTROLPERM, Policy};
 use super::request::Request;
@@ -17,16 +17,16 @@ use crate::error::Error;
 use crate::group_files;
 use crate::keyring::{self, Keyring};
 
-/// What the administrator chose about control messages that make and remove groups.
+/// Settings for control messages that create and remove groups.
 #[derive(Debug, Clone, Copy)]
 pub struct ControlOptions {
-    /// An older message is not acted upon, in seconds; `None`: any age.
+    /// Maximum age of a message, seconds; `None` for any age.
     pub age_seconds_max: Option<i64>,
-    /// Longest part between dots of a new group's name, in bytes.
+    /// Longest part between dots of a new group's name, bytes.
     pub name_part_bytes_max: usize,
 }
 
-/// Default of [`ControlOptions::age_seconds_max`]: ten days, as long as C News remembers ids.
+/// Default of [`ControlOptions::age_seconds_max`], seconds: ten days, as long as C News remembers ids.
 pub const AGE_SECONDS_MAX: i64 = 10 * 86_400;
 
 impl Default for ControlOptions {
@@ -38,19 +38,19 @@ impl Default for ControlOptions {
     }
 }
 
-/// Modification time with its nanoseconds, length and inode of each file; `None` where there is none.
+/// Modification time with its nanoseconds, length and inode of a file; `None` for a missing file.
 type FileIdentity = Option<[i64; 4]>;
 type FileIdentities = Vec<FileIdentity>;
 
-/// Policy and keys as they were read.
+/// Policy and keys, as of the last reading.
 #[derive(Debug)]
 struct PolicyFiles {
     identities: FileIdentities,
-    /// Or why they cannot be used.
+    /// Policy and keys, or why they cannot be used.
     read: Result<(Policy, Keyring), String>,
 }
 
-/// The desk of a news directory. Nothing is read before the first message comes.
+/// Processes the control messages of a news directory. It reads no file before the first message.
 #[derive(Debug)]
 pub struct ControlProcessor {
     news: PathBuf,
@@ -61,7 +61,7 @@ pub struct ControlProcessor {
 }
 
 impl ControlProcessor {
-    /// Of a news directory.
+    /// A processor for the news directory `news`.
     pub fn new(news: &Path, options: ControlOptions) -> ControlProcessor {
         ControlProcessor {
             news: news.to_owned(),
@@ -72,8 +72,8 @@ impl ControlProcessor {
         }
     }
 
-    /// Judges the control message in an article. `trust`: the administrator answers for it. `None`: it has no Control header.
-    /// A file that cannot be used is told in the judgement.
+    /// Decides on the control message in an article; `None` without a Control header. `trust`: the administrator vouches for it.
+    /// If a file cannot be used, the outcome reports it.
     pub fn decide(
         &mut self,
         article: &Article<'_>,
@@ -85,15 +85,15 @@ impl ControlProcessor {
         let request = Request::of(article, zone)?;
         let about_groups = matches!(request.kind, b"newgroup" | b"rmgroup" | b"checkgroups");
         let options = self.options;
-        self.read_books();
-        // Anybody may send a control message, so a file that cannot be used stops what would be done about it, not filing.
-        let mut faults = Vec::new();
-        if about_groups && let Err(fault) = self.read_descriptions() {
-            faults.push(fault.to_string());
+        self.refresh_policy();
+        // Anybody may send a control message, so an unusable file prevents applying it, but not filing it.
+        let mut errors = Vec::new();
+        if about_groups && let Err(error) = self.refresh_descriptions() {
+            errors.push(error.to_string());
         }
         let serials = match request.kind {
-            b"checkgroups" => Serials::read(&self.news).unwrap_or_else(|fault| {
-                faults.push(fault.to_string());
+            b"checkgroups" => Serials::read(&self.news).unwrap_or_else(|error| {
+                errors.push(error.to_string());
                 Serials::default()
             }),
             _ => Serials::default(),
@@ -104,19 +104,19 @@ impl ControlProcessor {
             .map(|policy_files| &policy_files.read)
         {
             Some(Ok(policy_files)) => Some(policy_files),
-            Some(Err(fault)) => {
-                faults.push(fault.clone());
+            Some(Err(error)) => {
+                errors.push(error.clone());
                 None
             }
             None => None,
         };
-        let (Some((policy, keyring)), []) = (policy_files, faults.as_slice()) else {
+        let (Some((policy, keyring)), []) = (policy_files, errors.as_slice()) else {
             let why = format!(
-                "nothing is acted upon until this is mended: {}",
-                faults.join("; ")
+                "no control message is applied until this error is corrected: {}",
+                errors.join("; ")
             );
             return Some(ControlOutcome {
-                done: Done::Refused,
+                disposition: Disposition::Refused,
                 changes: super::changes::Changes::default(),
                 why,
                 verified: "-".to_owned(),
@@ -147,62 +147,67 @@ impl ControlProcessor {
         })
     }
 
-    /// Does what was judged, and notes it. The groups in active wait for the next commit of the spool.
+    /// Applies an outcome and logs it. The changes of active take effect with the next commit of the spool.
     ///
     /// # Errors
-    /// Those of the files and of the store.
-    pub fn carry_out(
+    /// Errors of the files and of the store.
+    pub fn apply(
         &mut self,
         spool: &mut Spool,
         article: &Article<'_>,
-        judged: &ControlOutcome,
+        outcome: &ControlOutcome,
         (now, zone): (i64, &dyn date::LocalZone),
     ) -> Result<(), Error> {
         let Some(request) = Request::of(article, zone) else {
             return Ok(());
         };
-        if judged.done == Done::Acted {
-            judged.changes.make(spool, now, &request.sender)?;
+        if outcome.disposition == Disposition::Acted {
+            outcome.changes.apply(spool, now, &request.sender)?;
         }
-        if matches!(judged.done, Done::Acted | Done::Nothing)
-            && let Some(serial) = &judged.serial
+        if matches!(
+            outcome.disposition,
+            Disposition::Acted | Disposition::Nothing
+        ) && let Some(serial) = &outcome.serial
         {
             Serials::read(&self.news)?.keep(&self.news, serial)?;
         }
-        if judged.done != Done::Dropped {
-            self.events.add(now, &request, judged);
+        if outcome.disposition != Disposition::Dropped {
+            self.events.add(now, &request, outcome);
         }
         Ok(())
     }
 
-    /// Writes the lines of the control log.
+    /// Writes the pending lines of the control log.
     ///
     /// # Errors
-    /// The system's.
+    /// An I/O error.
     pub fn write_log(&mut self) -> Result<(), Error> {
         self.events.write(&self.news)
     }
 
-    /// Forgets the lines of what will not be committed.
+    /// Discards the pending lines after a failed commit.
     pub fn abandon(&mut self) {
         self.events.clear();
     }
 
-    /// Bytes of lines that wait.
+    /// Bytes of pending lines.
     pub fn pending_bytes(&self) -> usize {
         self.events.pending()
     }
 
-    /// Policy and keys as they are now.
-    fn read_books(&mut self) {
+    /// Reads policy and keys again if their files have changed.
+    fn refresh_policy(&mut self) {
         let files = [
             CONTROL_CTL,
             CONTROL_CTL_LOCAL,
             CONTROLPERM,
-            // Keys come and go by renaming, which changes their directory.
+            // Files of keys are renamed and removed, which changes their directory.
             keyring::DIRECTORY,
         ];
-        let identities: FileIdentities = files.iter().map(|file| look(&self.news, file)).collect();
+        let identities: FileIdentities = files
+            .iter()
+            .map(|file| file_identity(&self.news, file))
+            .collect();
         if self
             .policy_files
             .as_ref()
@@ -213,9 +218,9 @@ impl ControlProcessor {
         }
     }
 
-    /// The descriptions as they are now.
-    fn read_descriptions(&mut self) -> Result<(), Error> {
-        let identities = look(&self.news, group_files::NEWSGROUPS);
+    /// Reads the descriptions again if their file has changed.
+    fn refresh_descriptions(&mut self) -> Result<(), Error> {
+        let identities = file_identity(&self.news, group_files::NEWSGROUPS);
         if self
             .descriptions
             .as_ref()
@@ -228,12 +233,12 @@ impl ControlProcessor {
 }
 
 fn read(news: &Path) -> Result<(Policy, Keyring), String> {
-    let policy = Policy::read(news).map_err(|fault| fault.to_string())?;
-    let keyring = Keyring::read(news).map_err(|fault| fault.to_string())?;
+    let policy = Policy::read(news).map_err(|error| error.to_string())?;
+    let keyring = Keyring::read(news).map_err(|error| error.to_string())?;
     Ok((policy, keyring))
 }
 
-fn look(news: &Path, file: &str) -> FileIdentity {
+fn file_identity(news: &Path, file: &str) -> FileIdentity {
     let meta = std::fs::metadata(news.join(file)).ok()?;
     Some([
         meta.mtime(),

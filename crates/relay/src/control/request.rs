@@ -1,35 +1,35 @@
-//! What a control message says, read once.
+//! Parses control messages.
 
 use article::{Article, Header, date, syntax};
 
-/// Words of Control that are looked at.
+/// Maximum number of words of Control that are parsed.
 pub const WORDS_MAX: usize = 256;
-/// Longest address that a policy is asked for, in bytes; a longer one is nobody's.
+/// Longest sender address, bytes; a longer one counts as empty.
 pub const ADDRESS_BYTES_MAX: usize = 512;
 
 /// A control message other than a cancel.
 #[derive(Debug)]
 pub struct Request<'a> {
-    /// Its id.
+    /// Its message-id.
     pub id: &'a [u8],
     /// The value of Control.
     pub control: &'a [u8],
-    /// The first word of it, in small letters if it is known.
+    /// The first word of Control, in lower case if it is a known command.
     pub kind: &'a [u8],
-    /// The others.
+    /// The other words.
     pub words: Vec<&'a [u8]>,
     /// The address of Sender, or else of From, in lower case.
     pub sender: Vec<u8>,
-    /// From as it stands.
+    /// The value of From.
     pub from: &'a [u8],
-    /// Approved, unless it is empty.
+    /// The value of Approved, unless it is empty.
     pub approved: Option<&'a [u8]>,
-    /// Date, in seconds since 1970.
+    /// Its Date, seconds since 1970.
     pub seconds: Option<i64>,
 }
 
 impl<'a> Request<'a> {
-    /// Of an article with a Control header; `None` without one.
+    /// Parses the Control header of an article; `None` without one.
     pub fn of(article: &Article<'a>, zone: &dyn date::LocalZone) -> Option<Request<'a>> {
         let value = |header| article.value(header).filter(|value| !value.is_empty());
         let control = value(Header::Control)?;
@@ -49,7 +49,7 @@ impl<'a> Request<'a> {
         })
     }
 
-    /// The group that is to be made or removed; empty for other messages.
+    /// The group to create or remove; empty for other messages.
     pub fn group(&self) -> &'a [u8] {
         match self.kind {
             b"newgroup" | b"rmgroup" => self.words.first().copied().unwrap_or_default(),
@@ -58,7 +58,7 @@ impl<'a> Request<'a> {
     }
 }
 
-/// The address in From, in lower case, without name and comments.
+/// The address in a From header, in lower case, without name and comments.
 pub fn address(value: &[u8]) -> Vec<u8> {
     if value.len() > ADDRESS_BYTES_MAX {
         return Vec::new();

@@ -1,4 +1,4 @@
-//! What a checkgroups message is about: its hierarchies, its serial number, and its list (RFC 5537, 5.2.3).
+//! The contents of a checkgroups message: its hierarchies, its serial number, and its list (RFC 5537, 5.2.3).
 
 use std::collections::BTreeMap;
 
@@ -7,18 +7,18 @@ use groups::name;
 
 use super::request::Request;
 
-/// The most groups of one list; a longer one is refused.
+/// Maximum number of groups in a list; a longer list is refused.
 pub const LISTED_MAX: usize = 200_000;
 
-/// A group of the list.
+/// A group in the list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Listed<'a> {
-    /// What it is about; may be empty.
+    /// Its description; may be empty.
     pub description: &'a [u8],
 }
 
 impl Listed<'_> {
-    /// Whether the description says so (RFC 5537, 4.2).
+    /// Whether the description ends in `(Moderated)` (RFC 5537, 4.2).
     pub fn is_moderated(&self) -> bool {
         self.description
             .trim_ascii_end()
@@ -27,17 +27,17 @@ impl Listed<'_> {
     }
 }
 
-/// The list of a message: one line a group, the name alone, or the name, a tab, what it is about. Other lines do not count. Who
-/// verifies and who acts read the same list.
+/// Parses the list of a message. A line has the name of a group, or the name, a tab and the description; other lines are ignored.
+/// Verification and decision use the same list.
 pub fn listed<'a>(article: &Article<'a>) -> BTreeMap<&'a [u8], Listed<'a>> {
     let body = article.bytes().get(article.body()..).unwrap_or_default();
     let mut list = BTreeMap::new();
     for line in body.split(|&byte| byte == b'\n') {
-        // Blanks at the end of a line are not signed.
+        // A signature does not cover blanks at the end of a line.
         let line = line.trim_ascii_end();
         let end = memchr::memchr(b'\t', line).unwrap_or(line.len());
         let (group, rest) = line.split_at_checked(end).unwrap_or((line, b""));
-        // A line of prose has blanks, which are not safe.
+        // A line of prose has blanks, which are not allowed in names.
         if !name::is_safe(group) {
             continue;
         }
@@ -50,22 +50,22 @@ pub fn listed<'a>(article: &Article<'a>) -> BTreeMap<&'a [u8], Listed<'a>> {
     list
 }
 
-/// What stands behind `#` cannot be a serial number.
+/// The text after `#` is not a serial number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct NoSerial;
 
-/// The hierarchies that a list is whole for.
+/// The hierarchies that a list covers completely.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Scope<'a> {
-    /// Hierarchy, and whether it is in the scope. Where several fit a group the longest counts.
+    /// Hierarchies, and whether each is in the scope. The longest one that matches a group decides.
     parts: BTreeMap<&'a [u8], bool>,
-    /// The serial number, if the message has one; `Err`: there are several, or it is none.
+    /// The serial number, if the message has one; `Err` if there are several or it is invalid.
     pub serial: Result<Option<u64>, NoSerial>,
 }
 
 impl<'a> Scope<'a> {
-    /// Of a message and its list: what stands behind `checkgroups`, or else, and where only exclusions stand there, the first
-    /// parts of the groups listed.
+    /// The scope of a message and its list: the hierarchies after `checkgroups`. Without any, or with exclusions only, it is the
+    /// first parts of the listed groups.
     pub fn of(request: &Request<'a>, list: &BTreeMap<&'a [u8], Listed<'a>>) -> Scope<'a> {
         let mut parts = BTreeMap::new();
         let mut serial = Ok(None);
@@ -94,7 +94,7 @@ impl<'a> Scope<'a> {
         Scope { parts, serial }
     }
 
-    /// The hierarchy of it that a group belongs to.
+    /// The hierarchy of the scope that contains a group.
     pub fn hierarchy(&self, group: &[u8]) -> Option<&'a [u8]> {
         let mut rest = group;
         loop {
@@ -143,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn a_serial_number_is_one_or_a_fault() {
+    fn a_serial_number_is_valid_or_an_error() {
         for (control, wanted) in [
             ("checkgroups de", Ok(None)),
             ("checkgroups de #7", Ok(Some(7))),

@@ -1,6 +1,6 @@
-//! Serial numbers of checkgroups messages that were acted upon, so that an older list never comes back (RFC 5537, 5.2.3).
+//! Serial numbers of applied checkgroups messages, so that an older list is never applied later (RFC 5537, 5.2.3).
 //!
-//! Each key has its own: who may speak for a part of a hierarchy cannot keep out those who speak for all of it.
+//! Each key has its own numbers: the key of a part of a hierarchy must not block the key of the whole hierarchy.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -9,18 +9,18 @@ use std::path::Path;
 use crate::error::Error;
 use crate::group_files::{fault, replace};
 
-/// The file in the news directory: `HIERARCHY blank NUMBER blank KEY` on each line; the key is its id, or the
-/// address of the sender where no signature was asked for.
+/// The file in the news directory, with lines `HIERARCHY blank NUMBER blank KEY`. KEY is the id of the key, or the address of
+/// the sender if no signature was required.
 pub const FILE: &str = "checkgroups.serials";
-/// The most hierarchies that are remembered.
+/// Maximum number of remembered hierarchies.
 pub const HIERARCHIES_MAX: usize = 10_000;
 
 /// The serial number of one list.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Serial {
-    /// Those of its hierarchies that its sender may act on, and that have groups here.
+    /// The hierarchies of the list that its sender may change and that have groups here.
     pub hierarchies: Vec<Vec<u8>>,
-    /// The id of its key, or the address of its sender; without blanks.
+    /// The id of its key, or the address of its sender, without blanks.
     pub key: String,
     /// The number.
     pub number: u64,
@@ -31,10 +31,10 @@ pub struct Serial {
 pub struct Serials(BTreeMap<(Vec<u8>, Vec<u8>), u64>);
 
 impl Serials {
-    /// Reads the file; without it there are none.
+    /// Reads the file; a missing file has no numbers.
     ///
     /// # Errors
-    /// The system's.
+    /// An I/O error.
     pub fn read(news: &Path) -> Result<Serials, Error> {
         let path = news.join(FILE);
         let text = match std::fs::read(&path) {
@@ -53,24 +53,24 @@ impl Serials {
         Ok(Serials(lines.take(HIERARCHIES_MAX).collect()))
     }
 
-    /// A number that is newer than this list's, of one of its hierarchies and of its key.
+    /// Returns a known number newer than that of `list`, of one of its hierarchies and its key.
     pub fn newer(&self, list: &Serial) -> Option<u64> {
         let numbers = list.hierarchies.iter().filter_map(|hierarchy| {
-            let place = (hierarchy.clone(), list.key.clone().into_bytes());
-            self.0.get(&place).copied()
+            let owner = (hierarchy.clone(), list.key.clone().into_bytes());
+            self.0.get(&owner).copied()
         });
         numbers.into_iter().find(|known| *known > list.number)
     }
 
-    /// Remembers a number, durably. One that is newer stays.
+    /// Remembers a number durably, unless a newer one is known.
     ///
     /// # Errors
-    /// The system's.
+    /// An I/O error.
     pub fn keep(&mut self, news: &Path, list: &Serial) -> Result<(), Error> {
         for hierarchy in &list.hierarchies {
-            let place = (hierarchy.clone(), list.key.clone().into_bytes());
-            if self.0.len() < HIERARCHIES_MAX || self.0.contains_key(&place) {
-                let number = self.0.entry(place).or_default();
+            let owner = (hierarchy.clone(), list.key.clone().into_bytes());
+            if self.0.len() < HIERARCHIES_MAX || self.0.contains_key(&owner) {
+                let number = self.0.entry(owner).or_default();
                 *number = list.number.max(*number);
             }
         }
@@ -103,7 +103,7 @@ mod tests {
     }
 
     #[test]
-    fn older_numbers_are_told() {
+    fn older_numbers_are_recognized() {
         let dir = tempfile::tempdir().unwrap();
         let mut serials = Serials::read(dir.path()).unwrap();
         assert_eq!(serials.newer(&serial(&["de"], "-", 1)), None);

@@ -1,7 +1,7 @@
-//! What filing does besides filing: cancels, and control messages that change groups.
+//! The effects of filing a control message: cancels, and changes of groups.
 //!
-//! It is done before the message itself goes into the log, so that both are of one commit: a kill leaves neither, and the batch
-//! comes again.
+//! They are applied before the message itself is appended, so that both belong to one commit: after a kill neither exists, and the
+//! batch is filed again.
 
 use article::{Article, Form, Header, message_id};
 use groups::{Destination, Sender};
@@ -9,33 +9,33 @@ use store::{Expires, HistoryLine, PendingCancel, Position};
 
 use super::{CANCEL_IDS_MAX, Filer, Refusal};
 use crate::cancel_lock;
-use crate::control::decide::Done;
+use crate::control::decide::Disposition;
 use crate::control::{ControlMessage, ids, kind_of};
 use crate::error::Error;
 use crate::log::{Code, Now};
 use crate::reason::RefusalKind;
 
-/// Who may cancel an article.
+/// The condition for cancelling an article.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum CancelPolicy {
-    /// Who has the Cancel-Key to its Cancel-Lock (RFC 8315).
+    /// A Cancel-Key that matches its Cancel-Lock (RFC 8315).
     #[default]
     Locked,
-    /// Anybody, as in C News.
+    /// None, as in C News: anybody may cancel.
     Classic,
-    /// Nobody.
+    /// No article can be cancelled.
     Never,
 }
 
 impl CancelPolicy {
-    /// Every choice with its word, in the order of care.
+    /// All choices with their names in the settings, the default first.
     pub const ALL: &[(&str, CancelPolicy)] = &[
         ("locked", CancelPolicy::Locked),
         ("classic", CancelPolicy::Classic),
         ("none", CancelPolicy::Never),
     ];
 
-    /// The word in the settings.
+    /// The name in the settings.
     pub fn word(self) -> &'static str {
         CancelPolicy::ALL
             .iter()
@@ -43,7 +43,7 @@ impl CancelPolicy {
             .map_or("locked", |(word, _)| word)
     }
 
-    /// The choice a word stands for.
+    /// The choice with this name.
     pub fn of(word: &str) -> Option<CancelPolicy> {
         CancelPolicy::ALL
             .iter()
@@ -52,7 +52,7 @@ impl CancelPolicy {
     }
 }
 
-/// A log line that follows the article's own.
+/// A log line after the line of the article itself.
 #[derive(Debug)]
 pub(super) struct Line {
     is_local: bool,
@@ -62,7 +62,7 @@ pub(super) struct Line {
 }
 
 impl Filer {
-    /// Does what an accepted article asks for. Its log lines wait for [`Filer::tell`].
+    /// Applies the control message in an accepted article. [`Filer::log_effects`] writes its log lines later.
     pub(super) fn apply_control(
         &mut self,
         article: &Article<'_>,
@@ -70,14 +70,14 @@ impl Filer {
         id: &[u8],
         now: Now,
     ) -> Result<(), Error> {
-        self.told.clear();
+        self.effects.clear();
         self.cancels_itself = false;
         let Some(message) = ControlMessage::of(article) else {
             return Ok(());
         };
-        // What it asks for is done before it is filed, and one that cannot be filed asks for nothing.
+        // The effects come before filing, so an article that might not be filed must not have any.
         if !self.spool.surely_takes(article.bytes().len() as u64) {
-            self.note(&[b"not acted on: it is nearly too large to be filed"]);
+            self.note(&[b"control message ignored: it is almost too large to be filed"]);
             return Ok(());
         }
         match message {
@@ -90,9 +90,8 @@ impl Filer {
                     self.cancel(cancelled, article, sender, id, now)?;
                 }
                 if ids(value).nth(most).is_some() {
-                    self.note(&[
-                        b"not cancelled: the ids after those before; one message may name few",
-                    ]);
+                    let text = format!("ids after the first {CANCEL_IDS_MAX} ignored");
+                    self.note(&[text.as_bytes()]);
                 }
             }
             ControlMessage::MalformedCancel(value) => {
@@ -103,15 +102,15 @@ impl Filer {
         Ok(())
     }
 
-    /// Logs what [`Filer::apply_control`] did; an article that cancels itself goes now.
-    pub(super) fn tell(
+    /// Logs the effects of [`Filer::apply_control`], and cancels an article that cancels itself.
+    pub(super) fn log_effects(
         &mut self,
         site: &[u8],
         id: &[u8],
         position: Position,
         now: Now,
     ) -> Result<(), Error> {
-        for line in self.told.drain(..) {
+        for line in self.effects.drain(..) {
             let (site, id) = match line.is_local {
                 true => (crate::log::LOCAL, line.id.as_slice()),
                 false => (site, id),
@@ -124,9 +123,9 @@ impl Filer {
         Ok(())
     }
 
-    /// Notes a `c` line.
+    /// Adds a `c` line.
     fn note(&mut self, text: &[&[u8]]) {
-        self.told.push(Line {
+        self.effects.push(Line {
             is_local: false,
             code: Code::Control,
             id: Vec::new(),
@@ -134,33 +133,39 @@ impl Filer {
         });
     }
 
-    /// newgroup, rmgroup, checkgroups and the others.
+    /// Processes a control message other than a cancel: newgroup, rmgroup, checkgroups and so on.
     fn run_control(&mut self, value: &[u8], article: &Article<'_>, now: Now) -> Result<(), Error> {
         let zone = self.options.zone;
-        let judged = self.processor.decide(
+        let outcome = self.processor.decide(
             article,
             self.spool.active(),
             self.selector.sites().subscription(),
             (now.seconds, &zone),
             false,
         );
-        let Some(judged) = judged else {
-            // Also-Control can cancel, and nothing else.
-            self.note(&[b"not acted on: control `", value, b"'"]);
+        let Some(outcome) = outcome else {
+            // Also-Control can only cancel.
+            self.note(&[
+                b"ignored control `",
+                value,
+                b"': Also-Control can only cancel",
+            ]);
             return Ok(());
         };
         let at = (now.seconds, &zone as &dyn article::date::LocalZone);
         self.processor
-            .carry_out(&mut self.spool, article, &judged, at)?;
-        let why = judged.why.as_bytes();
-        match judged.done {
-            Done::Acted | Done::Nothing => self.note(&[b"control `", value, b"': ", why]),
-            _ => self.note(&[b"not acted on: control `", value, b"': ", why]),
+            .apply(&mut self.spool, article, &outcome, at)?;
+        let why = outcome.why.as_bytes();
+        match outcome.disposition {
+            Disposition::Acted | Disposition::Nothing => {
+                self.note(&[b"control `", value, b"': ", why])
+            }
+            _ => self.note(&[b"ignored control `", value, b"': ", why]),
         }
         Ok(())
     }
 
-    /// Cancels one id, if the policy lets it.
+    /// Cancels one id, if the policy allows it.
     fn cancel(
         &mut self,
         cancelled: &[u8],
@@ -177,7 +182,7 @@ impl Filer {
         }
         let policy = self.options.cancel;
         if policy == CancelPolicy::Never {
-            self.note(&[b"not cancelled `", cancelled, b"': nobody may"]);
+            self.note(&[b"not cancelled `", cancelled, b"': cancels are disabled"]);
             return Ok(());
         }
         if message_id::same(cancelled, id) {
@@ -189,7 +194,7 @@ impl Filer {
             .find(cancelled)?
             .map(|line| line.position.filter(|_| line.is_filed()));
         match (found, policy) {
-            // Seen and not filed, or cancelled in advance before: nothing to do.
+            // Known but not filed, or cancelled already: nothing to do.
             (Some(None), _) => {}
             (Some(Some(position)), CancelPolicy::Classic) => {
                 match self.may_reach(position, sender)? {
@@ -197,7 +202,7 @@ impl Filer {
                     false => self.note(&[
                         b"not cancelled `",
                         cancelled,
-                        b"': its groups are closed to the sender of the cancel",
+                        b"': the sender of the cancel may not send to its groups",
                     ]),
                 }
             }
@@ -206,13 +211,13 @@ impl Filer {
                 false => self.note(&[
                     b"not cancelled `",
                     cancelled,
-                    b"': no Cancel-Key that fits its Cancel-Lock",
+                    b"': no Cancel-Key matches its Cancel-Lock",
                 ]),
             },
             (None, CancelPolicy::Classic) => {
                 self.spool
                     .remember(cancelled, now.seconds, Expires::Absent)?;
-                self.told.push(Line {
+                self.effects.push(Line {
                     is_local: true,
                     code: Code::Filed,
                     id: cancelled.to_vec(),
@@ -232,8 +237,9 @@ impl Filer {
                     b"not cancelled `",
                     cancelled,
                     match is_kept {
-                        true => b"': it is not here; its Cancel-Lock will decide".as_slice(),
-                        false => b"': it is not here, and there is no Cancel-Key",
+                        true => b"': the article is not here yet; its Cancel-Lock will decide"
+                            .as_slice(),
+                        false => b"': the article is not here, and the cancel has no Cancel-Key",
                     },
                 ]);
             }
@@ -241,7 +247,7 @@ impl Filer {
         Ok(())
     }
 
-    /// Whether a sender may send articles to the groups that the article at a position is filed in.
+    /// Whether a sender may send to the groups of the article at a position.
     fn may_reach(
         &mut self,
         position: Position,
@@ -264,7 +270,7 @@ impl Filer {
         Ok(sender.may_file_in(&destinations))
     }
 
-    /// Whether a cancel has a key to the lock of the article at a position.
+    /// Whether a cancel has a key that matches the lock of the article at a position.
     fn may_cancel(&mut self, position: Position, article: &Article<'_>) -> Result<bool, Error> {
         let key = article.find(b"Cancel-Key").unwrap_or_default();
         if key.is_empty() {
@@ -279,7 +285,7 @@ impl Filer {
         Ok(cancel_lock::matches(lock, key))
     }
 
-    /// Why this article is refused, if a cancel that came earlier takes it away; that is noted then, and the id remembered.
+    /// Returns the refusal of an article that a pending cancel matches; logs it then, and remembers the id.
     pub(super) fn refused_by_pending_cancel(
         &mut self,
         article: &Article<'_>,
@@ -310,7 +316,7 @@ impl Filer {
         Ok(Some(Refusal::new(RefusalKind::Other, text)))
     }
 
-    /// Gives an ihave or sendme message of HOST to the site `HOST.ihave` or `HOST.sendme` of sys, whose batches answer it.
+    /// Adds the site `HOST.ihave` or `HOST.sendme` of sys to an ihave or sendme message of HOST; its batches answer the message.
     pub(super) fn push_answering_site(&mut self, article: &Article<'_>) {
         let Some(control) = article.value(Header::Control) else {
             return;

@@ -14,11 +14,11 @@ use store::{Error as StoreError, Lock};
 
 use super::name::{Grade, Grades, Name};
 use super::spool::TEMPORARY;
-use super::stop::{is_stopped, place};
+use super::stop::{incoming_dir, is_stopped};
 use super::tries::{TRIES_MAX, Tries};
 use crate::Error;
+use crate::bad_batches;
 use crate::file::Filer;
-use crate::kept;
 use crate::rnews::{self, Input, Status, Summary, Watch};
 
 /// The lock against concurrent drains.
@@ -30,10 +30,10 @@ pub const NAMES_MAX: usize = 50_000;
 /// Failed files after which a drain ends.
 pub const LEFT_MAX: usize = 10_000;
 /// Time after which the directory is listed again, if filing has taken [`LISTING_SHARE`] times as long as listing.
-const LISTED_FOR: Duration = Duration::from_secs(1);
+const LISTING_VALID: Duration = Duration::from_secs(1);
 const LISTING_SHARE: u32 = 20;
 /// Age of a temporary file that belongs to a killed program.
-const TEMPORARY_FOR: Duration = Duration::from_secs(86_400);
+const TEMPORARY_AGE: Duration = Duration::from_secs(86_400);
 
 /// Options of a drain.
 #[derive(Debug, Clone)]
@@ -75,9 +75,9 @@ pub struct Drained {
 ///
 /// ```text
 /// while drain.is_waiting()? && !drain.is_over() {
-///     let Some(turn) = drain.turn()? else { break };   // somebody else is at it, and will see what came last
-///     drain.run(&turn, &mut filer, watch)?;
-///     drop(turn);
+///     let Some(lock) = drain.take_lock()? else { break };   // another drain runs, and will find the newest batches
+///     drain.run(&lock, &mut filer, watch)?;
+///     drop(lock);
 /// }
 /// ```
 ///
@@ -98,7 +98,7 @@ impl Drain {
     /// A drain of the news directory `dir`.
     pub fn new(dir: &Path, mut options: DrainOptions) -> Drain {
         options.rnews.unlink = true;
-        options.rnews.unlink_kept = true;
+        options.rnews.unlink_saved = true;
         Drain {
             dir: dir.to_owned(),
             options,
@@ -134,7 +134,7 @@ impl Drain {
     ///
     /// # Errors
     /// An I/O error.
-    pub fn turn(&self) -> Result<Option<Lock>, Error> {
+    pub fn take_lock(&self) -> Result<Option<Lock>, Error> {
         match Lock::take_named(&self.dir, LOCK, false) {
             Ok(lock) => Ok(Some(lock)),
             Err(StoreError::Locked(_)) => Ok(None),
@@ -162,7 +162,7 @@ impl Drain {
     /// The directory cannot be read. Errors of batches and of the store are reported to `watch`.
     pub fn run(
         &mut self,
-        _turn: &Lock,
+        _lock: &Lock,
         filer: &mut Filer,
         watch: &mut dyn Watch,
     ) -> Result<(), Error> {
@@ -175,17 +175,17 @@ impl Drain {
             if names.is_empty() {
                 break;
             }
-            let listed_for = LISTED_FOR.max(began.elapsed().saturating_mul(LISTING_SHARE));
+            let listed_for = LISTING_VALID.max(began.elapsed().saturating_mul(LISTING_SHARE));
             // A batch that cannot be filed must not block the others.
             let (tried, fresh): (Vec<Name>, Vec<Name>) =
                 names.into_iter().partition(|name| self.tries.has(name));
-            let turns = fresh.chunks(FILES_AT_ONCE).chain(tried.chunks(1));
-            for some in turns {
-                match some {
+            let groups = fresh.chunks(FILES_AT_ONCE).chain(tried.chunks(1));
+            for group in groups {
+                match group {
                     [name] if self.tries.is_hopeless(name, filer.spool().end().0) => {
-                        self.put_aside(name, watch)?;
+                        self.move_to_bad(name, watch)?;
                     }
-                    _ => self.file(some, filer, watch)?,
+                    _ => self.file(group, filer, watch)?,
                 }
                 let is_late = began.elapsed() > listed_for || is_stopped(&self.dir) != stopped;
                 if self.is_over || is_late || watch.is_over() {
@@ -206,7 +206,7 @@ impl Drain {
         watch: &mut dyn Watch,
     ) -> Result<(), Error> {
         let end = filer.spool().end().0;
-        let dir = place(&self.dir);
+        let dir = incoming_dir(&self.dir);
         let path = |name: &Name| dir.join(name.to_string());
         let inputs: Vec<Input> = names
             .iter()
@@ -216,7 +216,7 @@ impl Drain {
         let drained = &mut self.drained;
         drained.summary.add(&outcome.summary);
         drained.status = drained.status.max(outcome.status);
-        drained.bad += outcome.kept;
+        drained.bad += outcome.saved;
         for name in names {
             let path = path(name);
             // A removed file's name may be reused: a file with that name may be the next batch.
@@ -233,16 +233,16 @@ impl Drain {
             self.is_over = true;
             drained.status = drained.status.max(Status::Attention);
             let text = format!(
-                "{} files in {} could not be filed; look at them, then run it again",
+                "{} files in {} could not be filed; examine them, then run newsrun again",
                 self.left.len(),
                 dir.display()
             );
             watch.message(&text);
         }
-        if let Some(name) = outcome.stopped_at.and_then(|place| names.get(place)) {
+        if let Some(name) = outcome.stopped_at.and_then(|index| names.get(index)) {
             let times = self.tries.add(name, end)?;
             watch.message(&format!(
-                "{}: filing stopped at this batch ({times} of {TRIES_MAX} tries); the others are filed before it is tried again",
+                "{}: filing stopped at this batch (attempt {times} of {TRIES_MAX}); other batches are filed before the next attempt",
                 path(name).display()
             ));
         }
@@ -250,21 +250,21 @@ impl Drain {
     }
 
     /// Moves a batch that cannot be filed to bad/.
-    fn put_aside(&mut self, name: &Name, watch: &mut dyn Watch) -> Result<(), Error> {
-        let path = place(&self.dir).join(name.to_string());
+    fn move_to_bad(&mut self, name: &Name, watch: &mut dyn Watch) -> Result<(), Error> {
+        let path = incoming_dir(&self.dir).join(name.to_string());
         let at = |source| StoreError::io("put into bad/", &path, source);
-        let bad = self.dir.join(kept::BAD);
-        let kept = kept::keep_file(&bad, &name.to_string(), &path).map_err(at)?;
-        kept::sync_place(&kept).map_err(at)?;
+        let bad = self.dir.join(bad_batches::BAD);
+        let saved = bad_batches::save_file(&bad, &name.to_string(), &path).map_err(at)?;
+        bad_batches::sync_parent(&saved).map_err(at)?;
         fs::remove_file(&path).map_err(at)?;
         self.tries.forget(name)?;
         self.drained.files += 1;
         self.drained.bad += 1;
         self.drained.status = self.drained.status.max(Status::Attention);
         watch.message(&format!(
-            "{}: filing stopped at this batch {TRIES_MAX} times, while others were filed: it is now {}; mend what was said to be wrong, then give it to rnews",
+            "{}: filing stopped at this batch {TRIES_MAX} times, while others were filed; moved to {}; correct the reported errors, then run rnews on it",
             path.display(),
-            kept.display()
+            saved.display()
         ));
         Ok(())
     }
@@ -295,7 +295,7 @@ impl Drain {
 
     /// Calls `look` for the name of each batch, in no order, until it returns false.
     fn each(&self, mut look: impl FnMut(Name) -> bool) -> Result<(), Error> {
-        let dir = place(&self.dir);
+        let dir = incoming_dir(&self.dir);
         let entries = match fs::read_dir(&dir) {
             Ok(entries) => entries,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
@@ -313,7 +313,7 @@ impl Drain {
 
     /// Removes temporary files of killed programs, which were never acknowledged.
     fn sweep(&self, watch: &mut dyn Watch) -> Result<(), Error> {
-        let dir = place(&self.dir);
+        let dir = incoming_dir(&self.dir);
         let Ok(entries) = fs::read_dir(&dir) else {
             return Ok(());
         };
@@ -323,7 +323,7 @@ impl Drain {
                 data.is_file()
                     && data
                         .modified()
-                        .is_ok_and(|at| now.duration_since(at).is_ok_and(|age| age > TEMPORARY_FOR))
+                        .is_ok_and(|at| now.duration_since(at).is_ok_and(|age| age > TEMPORARY_AGE))
             };
             let name = entry.file_name();
             if name.as_bytes().starts_with(TEMPORARY.as_bytes())
@@ -332,7 +332,7 @@ impl Drain {
                 let path = entry.path();
                 fs::remove_file(&path).map_err(|source| StoreError::io("remove", &path, source))?;
                 watch.message(&format!(
-                    "removed {}: its writer was killed more than a day ago, and its sender still has it",
+                    "removed {}: the program that wrote it was killed more than a day ago; its sender still has the batch",
                     path.display()
                 ));
             }

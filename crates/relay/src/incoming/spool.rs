@@ -11,9 +11,9 @@ use article::wrap::{self, WrapLimits};
 use store::Error as StoreError;
 
 use super::name::{self, Grade, Name};
-use super::stop::{place, sync};
+use super::stop::{incoming_dir, sync};
 use crate::log::Now;
-use crate::{Error, kept};
+use crate::{Error, bad_batches};
 
 /// Default of [`SpoolOptions::keep_free`], bytes: 5 MiB, about as in C News (5000 KB).
 pub const KEEP_FREE_BYTES: u64 = 5 << 20;
@@ -68,7 +68,7 @@ pub fn spool(
     from: &mut dyn Read,
     options: SpoolOptions,
 ) -> Result<Spooled, Error> {
-    spool_into(&place(dir), what, from, options)
+    spool_into(&incoming_dir(dir), what, from, options)
 }
 
 /// As [`spool`], to the `in.coming` of another news system.
@@ -90,8 +90,8 @@ pub fn spool_into(
         Err(_) => name::suffix(None),
     };
     let stem = format!("{TEMPORARY}{}", std::process::id());
-    let (file, temporary) =
-        kept::create(dir, &stem).map_err(|source| StoreError::io("make a file in", dir, source))?;
+    let (file, temporary) = bad_batches::create(dir, &stem)
+        .map_err(|source| StoreError::io("create a file in", dir, source))?;
     let done = copy(dir, what, head, from, file, &temporary, options.keep_free).and_then(|bytes| {
         let path = link(dir, &temporary, options.grade, suffix)?;
         Ok(Spooled::Waits { path, bytes })
@@ -143,9 +143,9 @@ fn fill(from: &mut dyn Read, out: &mut Vec<u8>, count: usize) -> io::Result<usiz
 }
 
 fn free_bytes(dir: &Path) -> Result<u64, Error> {
-    let told = rustix::fs::statvfs(dir)
-        .map_err(|errno| StoreError::io("ask the file system of", dir, errno.into()))?;
-    Ok(told.f_bavail.saturating_mul(told.f_frsize))
+    let space = rustix::fs::statvfs(dir)
+        .map_err(|errno| StoreError::io("read the free space of", dir, errno.into()))?;
+    Ok(space.f_bavail.saturating_mul(space.f_frsize))
 }
 
 /// Links the file to an unused name. A link, unlike a rename, never replaces another file.
@@ -162,9 +162,12 @@ fn link(dir: &Path, temporary: &Path, grade: Grade, suffix: &str) -> Result<Path
         match fs::hard_link(temporary, &path) {
             Ok(()) => return Ok(path),
             Err(error) if error.kind() == ErrorKind::AlreadyExists => name = name.next(),
-            Err(source) => return Err(StoreError::io("make", &path, source).into()),
+            Err(source) => return Err(StoreError::io("create", &path, source).into()),
         }
     }
-    let source = io::Error::new(ErrorKind::AlreadyExists, "no name is free; run newsrun");
-    Err(StoreError::io("make a file in", dir, source).into())
+    let source = io::Error::new(
+        ErrorKind::AlreadyExists,
+        "all names are in use; run newsrun",
+    );
+    Err(StoreError::io("create a file in", dir, source).into())
 }

@@ -7,19 +7,19 @@ use std::path::{Path, PathBuf};
 use store::Error as StoreError;
 
 use crate::Error;
-use crate::kept::INCOMING;
+use crate::bad_batches::INCOMING;
 
 /// The file in `in.coming` that suspends all but grade 0 (`newsrunning off`).
 pub const STOP: &str = "stop";
 
 /// The directory of waiting batches.
-pub(super) fn place(dir: &Path) -> PathBuf {
+pub(super) fn incoming_dir(dir: &Path) -> PathBuf {
     dir.join(INCOMING)
 }
 
 /// Whether filing is suspended, so that only batches of grade 0 are filed.
 pub fn is_stopped(dir: &Path) -> bool {
-    fs::symlink_metadata(place(dir).join(STOP)).is_ok()
+    fs::symlink_metadata(incoming_dir(dir).join(STOP)).is_ok()
 }
 
 /// Suspends or resumes filing, durably.
@@ -27,7 +27,7 @@ pub fn is_stopped(dir: &Path) -> bool {
 /// # Errors
 /// An I/O error.
 pub fn set_stopped(dir: &Path, stopped: bool) -> Result<(), Error> {
-    let (dir, path) = (place(dir), place(dir).join(STOP));
+    let (dir, path) = (incoming_dir(dir), incoming_dir(dir).join(STOP));
     let done = match (stopped, fs::symlink_metadata(&path)) {
         (true, Err(_)) => fs::OpenOptions::new()
             .write(true)

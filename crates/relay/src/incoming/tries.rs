@@ -23,7 +23,7 @@ pub const REMEMBERED_MAX: usize = 1_000;
 
 /// The attempts at a batch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Tried {
+struct Attempts {
     times: u64,
     /// End of the log at the first attempt.
     end: u64,
@@ -33,7 +33,7 @@ struct Tried {
 #[derive(Debug)]
 pub(super) struct Tries {
     path: PathBuf,
-    of: BTreeMap<Name, Tried>,
+    by_name: BTreeMap<Name, Attempts>,
 }
 
 impl Tries {
@@ -41,28 +41,28 @@ impl Tries {
     pub fn read(news: &Path) -> Tries {
         let path = news.join(FILE);
         let text = fs::read(&path).unwrap_or_default();
-        let of = text.split(|&byte| byte == b'\n').filter_map(|line| {
+        let by_name = text.split(|&byte| byte == b'\n').filter_map(|line| {
             let mut words = line.split(|&byte| byte == b' ');
             let times = decimal::parse(words.next()?)?;
             let end = decimal::parse(words.next()?)?;
-            Some((Name::parse(words.next()?)?, Tried { times, end }))
+            Some((Name::parse(words.next()?)?, Attempts { times, end }))
         });
         Tries {
-            of: of.take(REMEMBERED_MAX).collect(),
+            by_name: by_name.take(REMEMBERED_MAX).collect(),
             path,
         }
     }
 
     /// Whether an attempt at this batch failed. Then it is filed alone, after the others.
     pub fn has(&self, name: &Name) -> bool {
-        self.of.contains_key(name)
+        self.by_name.contains_key(name)
     }
 
     /// Whether to move a batch to bad/: it failed often enough, and others were filed meanwhile, so the cause is the batch and not the
     /// disk. `end` is the end of the log.
     pub fn is_hopeless(&self, name: &Name, end: u64) -> bool {
-        let tried = self.of.get(name);
-        tried.is_some_and(|tried| tried.times >= TRIES_MAX && tried.end != end)
+        let attempts = self.by_name.get(name);
+        attempts.is_some_and(|attempts| attempts.times >= TRIES_MAX && attempts.end != end)
     }
 
     /// Counts a failed attempt, and returns their number.
@@ -70,12 +70,12 @@ impl Tries {
     /// # Errors
     /// The file cannot be written.
     pub fn add(&mut self, name: &Name, end: u64) -> Result<u64, Error> {
-        let first = Tried { times: 0, end };
-        let tried = self.of.entry(name.clone()).or_insert(first);
-        tried.times += 1;
-        let times = tried.times;
-        if self.of.len() > REMEMBERED_MAX {
-            self.of.remove(name);
+        let first = Attempts { times: 0, end };
+        let attempts = self.by_name.entry(name.clone()).or_insert(first);
+        attempts.times += 1;
+        let times = attempts.times;
+        if self.by_name.len() > REMEMBERED_MAX {
+            self.by_name.remove(name);
         }
         self.write()?;
         Ok(times)
@@ -86,14 +86,14 @@ impl Tries {
     /// # Errors
     /// As [`Tries::add`].
     pub fn forget(&mut self, name: &Name) -> Result<(), Error> {
-        match self.of.remove(name) {
+        match self.by_name.remove(name) {
             Some(_) => self.write(),
             None => Ok(()),
         }
     }
 
     fn write(&self) -> Result<(), Error> {
-        if self.of.is_empty() {
+        if self.by_name.is_empty() {
             return match fs::remove_file(&self.path) {
                 Err(error) if error.kind() != io::ErrorKind::NotFound => {
                     Err(fault("remove", &self.path)(error))
@@ -101,9 +101,9 @@ impl Tries {
                 _ => Ok(()),
             };
         }
-        let lines = self.of.iter();
+        let lines = self.by_name.iter();
         let text: String = lines
-            .map(|(name, tried)| format!("{} {} {name}\n", tried.times, tried.end))
+            .map(|(name, attempts)| format!("{} {} {name}\n", attempts.times, attempts.end))
             .collect();
         replace(&self.path, text.as_bytes())
     }
@@ -145,8 +145,8 @@ mod tests {
         }
         fs::write(dir.path().join(FILE), text).unwrap();
         let mut tries = Tries::read(dir.path());
-        assert_eq!(tries.of.len(), REMEMBERED_MAX);
+        assert_eq!(tries.by_name.len(), REMEMBERED_MAX);
         tries.add(&name("4.750123456a.Z"), 7).unwrap();
-        assert_eq!(tries.of.len(), REMEMBERED_MAX);
+        assert_eq!(tries.by_name.len(), REMEMBERED_MAX);
     }
 }

@@ -4,12 +4,12 @@ use std::io;
 
 use rustix::rand::{GetRandomFlags, getrandom};
 
-/// Bytes that nobody can guess, from the system.
+/// Unpredictable random bytes from the operating system.
 ///
 /// # Errors
-/// The system's.
+/// An error of the operating system.
 pub(crate) fn random<const N: usize>() -> io::Result<[u8; N]> {
-    // The system returns up to 256 bytes whole or not at all (getrandom(2)).
+    // getrandom(2) returns up to 256 bytes completely or fails.
     const { assert!(N <= 256) };
     let mut bytes = [0; N];
     getrandom(&mut bytes, GetRandomFlags::empty())?;

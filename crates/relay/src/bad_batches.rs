@@ -21,7 +21,7 @@ const NAMES_TRIED_MAX: u32 = 10_000;
 /// # Errors
 /// An I/O error, with the path.
 pub fn create(dir: &Path, stem: &str) -> io::Result<(File, PathBuf)> {
-    place(dir, stem, |path| {
+    with_unused_name(dir, stem, |path| {
         OpenOptions::new().write(true).create_new(true).open(path)
     })
 }
@@ -30,19 +30,19 @@ pub fn create(dir: &Path, stem: &str) -> io::Result<(File, PathBuf)> {
 ///
 /// # Errors
 /// An I/O error.
-pub fn keep_file(dir: &Path, stem: &str, file: &Path) -> io::Result<PathBuf> {
-    let linked = place(dir, stem, |path| fs::hard_link(file, path));
+pub fn save_file(dir: &Path, stem: &str, file: &Path) -> io::Result<PathBuf> {
+    let linked = with_unused_name(dir, stem, |path| fs::hard_link(file, path));
     if let Ok(((), path)) = linked {
         return Ok(path);
     }
-    keep_reader(dir, stem, &mut File::open(file)?)
+    save_reader(dir, stem, &mut File::open(file)?)
 }
 
 /// Saves a copy of a whole file, with shared blocks where the file system can do that.
 ///
 /// # Errors
 /// An I/O error.
-pub fn keep_copy(dir: &Path, stem: &str, file: &File) -> io::Result<PathBuf> {
+pub fn save_copy(dir: &Path, stem: &str, file: &File) -> io::Result<PathBuf> {
     let (mut copy, path) = create(dir, stem)?;
     if rustix::fs::ioctl_ficlone(&copy, file).is_err() {
         io::copy(&mut ReadAt::new(file, 0), &mut copy)?;
@@ -55,7 +55,7 @@ pub fn keep_copy(dir: &Path, stem: &str, file: &File) -> io::Result<PathBuf> {
 ///
 /// # Errors
 /// An I/O error.
-pub fn keep_reader(dir: &Path, stem: &str, reader: &mut dyn io::Read) -> io::Result<PathBuf> {
+pub fn save_reader(dir: &Path, stem: &str, reader: &mut dyn io::Read) -> io::Result<PathBuf> {
     let (mut copy, path) = create(dir, stem)?;
     io::copy(reader, &mut copy)?;
     copy.sync_all()?;
@@ -68,9 +68,9 @@ pub fn keep_reader(dir: &Path, stem: &str, reader: &mut dyn io::Read) -> io::Res
 /// An I/O error.
 pub fn move_file(dir: &Path, stem: &str, file: &Path) -> io::Result<PathBuf> {
     // A link, unlike a rename, never replaces another saved batch.
-    let ((), path) = place(dir, stem, |path| fs::hard_link(file, path))?;
+    let ((), path) = with_unused_name(dir, stem, |path| fs::hard_link(file, path))?;
     // A power cut must not remove both names.
-    sync_place(&path)?;
+    sync_parent(&path)?;
     fs::remove_file(file)?;
     Ok(path)
 }
@@ -79,14 +79,14 @@ pub fn move_file(dir: &Path, stem: &str, file: &Path) -> io::Result<PathBuf> {
 ///
 /// # Errors
 /// An I/O error.
-pub fn sync_place(kept: &Path) -> io::Result<()> {
-    match kept.parent() {
+pub fn sync_parent(saved: &Path) -> io::Result<()> {
+    match saved.parent() {
         Some(dir) => File::open(dir)?.sync_all(),
         None => Ok(()),
     }
 }
 
-fn place<T>(
+fn with_unused_name<T>(
     dir: &Path,
     stem: &str,
     put: impl Fn(&Path) -> io::Result<T>,
@@ -105,7 +105,10 @@ fn place<T>(
     }
     Err(io::Error::new(
         ErrorKind::AlreadyExists,
-        format!("{} holds too many batches; look at them", dir.display()),
+        format!(
+            "{} has too many batches; examine and remove them",
+            dir.display()
+        ),
     ))
 }
 
@@ -119,8 +122,8 @@ mod tests {
         let bad = dir.path().join(BAD);
         let batch = dir.path().join("batch");
         fs::write(&batch, "one").unwrap();
-        let first = keep_file(&bad, "7.batch", &batch).unwrap();
-        let second = keep_reader(&bad, "7.batch", &mut &b"two"[..]).unwrap();
+        let first = save_file(&bad, "7.batch", &batch).unwrap();
+        let second = save_reader(&bad, "7.batch", &mut &b"two"[..]).unwrap();
         assert_eq!(first, bad.join("7.batch"));
         assert_eq!(second, bad.join("7.batch.1"));
         assert_eq!(fs::read(first).unwrap(), b"one");
@@ -133,8 +136,8 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let file = dir.path().join("nspool.1");
         fs::write(&file, "one").unwrap();
-        let kept = move_file(&dir.path().join(BAD), "7", &file).unwrap();
+        let saved = move_file(&dir.path().join(BAD), "7", &file).unwrap();
         assert!(!file.exists());
-        assert_eq!(fs::read(kept).unwrap(), b"one");
+        assert_eq!(fs::read(saved).unwrap(), b"one");
     }
 }

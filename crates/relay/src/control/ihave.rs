@@ -1,13 +1,13 @@
-//! ihave and sendme (RFC 5537, 5.6): which ids a message names, and messages that name ids.
+//! ihave and sendme messages (RFC 5537, 5.6): extracts their ids, and builds them.
 
 use std::io::Write;
 
 use article::{Article, Header, message_id};
 
-/// The most ids of one message that is made.
+/// Maximum number of ids in a message that is built.
 pub const IDS_MAX: usize = 1_000;
 
-/// The ids in Control and in the body of an ihave or sendme message, each as often as it stands there.
+/// The ids in Control and in the body of an ihave or sendme message, including repeated ones.
 pub fn ids_of<'a>(article: &Article<'a>) -> impl Iterator<Item = &'a [u8]> {
     let control = article.value(Header::Control).unwrap_or_default();
     let body = article.bytes().get(article.body()..).unwrap_or_default();
@@ -17,21 +17,22 @@ pub fn ids_of<'a>(article: &Article<'a>) -> impl Iterator<Item = &'a [u8]> {
         .filter(|word| word.starts_with(b"<") && message_id::check(word).is_ok())
 }
 
-/// What the messages made have in common.
+/// The common header values of the messages.
 #[derive(Debug, Clone, Copy)]
 pub struct Envelope<'a> {
-    /// Our own name.
+    /// The name of this site.
     pub host: &'a [u8],
-    /// The site that the message is for.
+    /// The site that receives the message.
     pub peer: &'a [u8],
-    /// Now, in seconds since 1970.
+    /// The current time, seconds since 1970.
     pub seconds: i64,
-    /// Makes the message's id one of its own, together with the time.
+    /// Makes the message-id unique, together with the time.
     pub sequence: u64,
 }
 
 impl Envelope<'_> {
-    /// `kind` is `ihave` or `sendme`; the ids go into the body, one a line. The group `to.PEER` brings it to nobody else.
+    /// Builds a message. `kind` is `ihave` or `sendme`; the body has one id on each line. The group `to.PEER` sends it to that
+    /// site only.
     pub fn message(&self, kind: &str, date: &str, ids: &[&[u8]]) -> Vec<u8> {
         let (host, peer) = (
             String::from_utf8_lossy(self.host),
@@ -59,7 +60,7 @@ mod tests {
     use article::Form;
 
     #[test]
-    fn ids_go_out_and_come_back() {
+    fn ids_of_a_built_message_are_found() {
         let envelope = Envelope {
             host: b"us.example",
             peer: b"them.example",

@@ -539,7 +539,7 @@ pub fn control_message(data: &[u8]) {
     use relay::control::decide::{State, decide};
     use relay::control::policy::Policy;
     use relay::control::request::Request;
-    use relay::control::serials::Serials;
+    use store::Serials;
     let mut parts = data.splitn(2, |&byte| byte == 0);
     let (rules, text) = (parts.next().unwrap_or(b""), parts.next().unwrap_or(data));
     let _ = Policy::parse(None, None, Some(rules)).map(|policy| policy.summary());

@@ -15,6 +15,7 @@
 //! | `read` | snapshots: reading without the lock, following the log |
 //! | `check` | fsck, repair, rebuilding derived files |
 //! | `spool` | the one writer, and recovery when it opens |
+//! | `state` | the states that control messages leave |
 
 mod check;
 mod error;
@@ -27,6 +28,7 @@ mod overview;
 mod read;
 mod reclaim;
 mod spool;
+pub mod state;
 
 pub use check::fsck::{self, fsck};
 pub use check::rebuild::{Rebuilt, rebuild};
@@ -38,7 +40,6 @@ pub use history::HistoryLine;
 pub use history::cancels::Cancels;
 pub use history::expires_header;
 pub use history::expires_header::Expires;
-pub use history::pending_cancels::{PendingCancel, PendingCancels};
 pub use index::LOAD_PERCENT_MAX as INDEX_LOAD_PERCENT_MAX;
 pub use index::key::random_hash_key;
 pub use io::lock::Lock;
@@ -65,3 +66,6 @@ pub use read::visible_rows::Run;
 pub use reclaim::{ReclaimPolicy, Reclaimed, SEAL_BYTES_MIN, is_unreclaimed, reclaim, reclaim_on};
 pub use spool::options::{Durability, Options, SEGMENT_BYTES_MAX, SEGMENT_BYTES_MIN};
 pub use spool::{Committed, Spool};
+pub use state::checkgroups_serials::{Serial, Serials};
+pub use state::group_files::GroupEdits;
+pub use state::pending_cancels::{PendingCancel, PendingCancels};

@@ -3,6 +3,7 @@
 pub(crate) mod active_file;
 pub(crate) mod active_from_log;
 mod apply_entry;
+mod control_state;
 pub(crate) mod derived;
 mod edited_active;
 mod expire;
@@ -10,7 +11,6 @@ mod group_changes;
 mod ids;
 mod let_go;
 pub(crate) mod options;
-mod pending_cancels;
 mod publish;
 pub(crate) mod recover;
 
@@ -23,7 +23,6 @@ use groups::Active;
 use crate::expiry::state::ExpiryStateFile;
 use crate::expiry::visibility::Visibility;
 use crate::history::cancels::Cancels;
-use crate::history::pending_cancels::PendingCancels;
 use crate::history::push_seen;
 use crate::history::sealed::SealedHistory;
 use crate::index::Index;
@@ -39,13 +38,13 @@ use crate::log::position::POSITION_MAX;
 use crate::log::record::{self, Commit, Kind, Record};
 use crate::log::segment::{SEGMENT_HEADER_BYTES, SegmentHeader};
 use crate::log::segments::{Segments, base_of};
-use crate::log::state_file::StateFile;
 use crate::overview::row::push_row;
 use crate::read::open_segments::read_record;
 use crate::read::published::Publisher;
 use crate::spool::active_file::ActiveFile;
 use crate::spool::derived::Derived;
 use crate::spool::options::{Durability, Options};
+use crate::state::States;
 use crate::{Error, Expires, Position};
 
 /// Longest `active` that is logged as one record at the start of a segment, as a part of the segment.
@@ -74,7 +73,7 @@ pub struct Spool {
     derived: Derived,
     sealed: SealedHistory,
     expired: ExpiryStateFile,
-    pending_cancels: StateFile<PendingCancels>,
+    states: States,
     commit_sequence: u64,
     checkpointed: u64,
     is_poisoned: bool,
@@ -374,7 +373,7 @@ impl Spool {
     pub(crate) fn publish(&mut self) -> Result<(), Error> {
         self.derived.flush()?;
         self.active.flush()?;
-        self.pending_cancels.flush()?;
+        self.states.flush()?;
         if self.expired.flush()? {
             self.publish_files();
         }
@@ -419,7 +418,7 @@ impl Spool {
         }
         self.derived.sync()?;
         self.active.sync()?;
-        self.pending_cancels.sync()?;
+        self.states.sync()?;
         self.index.set_checkpoint(&self.mark())?;
         self.checkpointed = self.art.append.end;
         Ok(())

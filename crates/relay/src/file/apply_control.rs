@@ -136,9 +136,10 @@ impl Filer {
     /// Processes a control message other than a cancel: newgroup, rmgroup, checkgroups and so on.
     fn run_control(&mut self, value: &[u8], article: &Article<'_>, now: Now) -> Result<(), Error> {
         let zone = self.options.zone;
+        let serials = self.spool.serials().map_err(|error| error.to_string());
         let outcome = self.processor.decide(
             article,
-            self.spool.active(),
+            (self.spool.active(), serials),
             self.selector.sites().subscription(),
             (now.seconds, &zone),
             false,

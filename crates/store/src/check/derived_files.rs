@@ -31,6 +31,7 @@ pub fn rebuild_derived(
     segments: &Segments,
     dir: &Path,
     base: u64,
+    cancelled: &Cancels,
 ) -> Result<(u64, Vec<String>), Error> {
     let disk = &**segments.disk();
     let path = segments.path(base, SegmentFile::Art);
@@ -46,8 +47,7 @@ pub fn rebuild_derived(
     };
     let alive = Visibility {
         expired: &expired,
-        // Lost, it is made again when the spool is opened.
-        cancelled: &Cancels::read(disk, dir, u64::MAX).unwrap_or_default(),
+        cancelled,
     };
     views.find_gone(disk, alive)?;
     let mut articles = 0;
@@ -67,6 +67,24 @@ pub fn rebuild_derived(
     }
     views.take_over(u64::MAX)?;
     views.finish(disk).map(|()| (articles, damaged))
+}
+
+/// As [`rebuild_derived`], for sealed segments whose files are lost, before the spool is open: `cancels` may be lost as well, so the log
+/// supplies the cancels. Returns a sentence for each place where articles are damaged.
+pub fn rebuild_lost(segments: &Segments, dir: &Path, bases: &[u64]) -> Result<Vec<String>, Error> {
+    let mut damaged = Vec::new();
+    if bases.is_empty() {
+        return Ok(damaged);
+    }
+    let file = Cancels::read(&**segments.disk(), dir, u64::MAX);
+    let mut cancelled = file.unwrap_or_default();
+    Cancels::each_of_log(segments, |position, _| {
+        cancelled.insert(position);
+    })?;
+    for &base in bases {
+        damaged.extend(rebuild_derived(segments, dir, base, &cancelled)?.1);
+    }
+    Ok(damaged)
 }
 
 /// The views of a segment, being made again under temporary names.

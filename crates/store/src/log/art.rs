@@ -58,7 +58,7 @@ impl Art {
         Ok(Record::parse(buffer))
     }
 
-    /// Bytes behind the last commit may have been written out ahead of the next.
+    /// Copies bytes behind the last commit; some may have been written ahead of the next one.
     fn copy_waiting(&self, offset: u64, length: usize, copy: &mut Vec<u8>) -> Result<(), Error> {
         let written = self.append.end + self.pending.spilled();
         copy.clear();

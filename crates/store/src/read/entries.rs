@@ -1,4 +1,4 @@
-//! The entries of the log, all that are left, in their order.
+//! All entries of the log, in their order.
 
 use crate::io::disk::Open;
 use crate::log::record::Record;
@@ -8,7 +8,7 @@ use crate::log::walk::{Step, Walk};
 use crate::{Error, Snapshot};
 
 impl Snapshot {
-    /// Calls `each` for every sound record, as far as the log was published. Those of articles whose space was returned are gone.
+    /// Calls `each` for every sound record of the published log. Articles whose space was returned have none.
     pub fn each_entry(
         &self,
         mut each: impl FnMut(&Record<'_>) -> Result<(), Error>,

@@ -12,7 +12,7 @@
 //! | `overview` | overview rows, by group and number |
 //! | `expiry` | the decisions of expire, and the rule that an article is visible |
 //! | `reclaim` | giving back the space of dead articles |
-//! | `read` | readers without the lock, following the log |
+//! | `read` | snapshots: reading without the lock, following the log |
 //! | `check` | fsck, repair, rebuilding derived files |
 //! | `spool` | the one writer, and recovery when it opens |
 //! | `state` | the states that control messages leave |
@@ -56,14 +56,11 @@ pub use overview::{GroupRows, Row};
 pub use read::follow::Logged;
 pub use read::histogram;
 pub use read::histogram::{Histogram, Spread};
-pub use read::lender::Lender;
-pub use read::live_reader::{Found, LiveReader};
 pub use read::low_marks::LowMark;
-pub use read::numbers::Numbers;
+pub use read::numbered::RowsRead;
+pub use read::open_segments::UNREADABLE_KEPT;
 pub use read::published::{Commits, Published};
-pub use read::reader::Reader;
-pub use read::record_reader::UNREADABLE_KEPT;
-pub use read::stored_record::StoredRecord;
+pub use read::snapshot::{Found, Snapshot};
 pub use read::stretch::Stretch;
 pub use read::visible_rows::Run;
 pub use reclaim::{ReclaimPolicy, Reclaimed, SEAL_BYTES_MIN, is_unreclaimed, reclaim, reclaim_on};

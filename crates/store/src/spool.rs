@@ -35,13 +35,12 @@ use crate::log::art::PAD_BYTES_MAX;
 use crate::log::filing::Filing;
 use crate::log::pending::SPILL_BYTES;
 use crate::log::position::POSITION_MAX;
-use crate::log::record::{self, Commit, Kind};
-use crate::log::relocation_cache::Tables;
+use crate::log::record::{self, Commit, Kind, Record};
 use crate::log::segment::{SEGMENT_HEADER_BYTES, SegmentHeader};
-use crate::log::segments::Segments;
+use crate::log::segments::{Segments, base_of};
 use crate::overview::row::push_row;
+use crate::read::open_segments::read_record;
 use crate::read::published::Publisher;
-use crate::read::stored_record::{StoredRecord, read_record};
 use crate::spool::active_file::ActiveFile;
 use crate::spool::derived::Derived;
 use crate::spool::options::{Durability, Options};
@@ -158,18 +157,22 @@ impl Spool {
         &mut self.active.table
     }
 
-    /// The article at a position, also one that waits for a commit. `None`: it is gone.
-    pub fn read(&self, position: Position) -> Result<Option<StoredRecord>, Error> {
-        let read = match position.0.checked_sub(self.art.header.base) {
-            Some(offset) => self.art.record_at(offset),
-            None => {
-                let bases = self.segments.bases()?;
-                read_record(&self.segments, &bases, &Tables::default(), position)
+    /// Copies the record of the article at a position into a buffer, also of one that waits for a commit. `None`: it is gone.
+    pub fn record<'b>(
+        &self,
+        position: Position,
+        buffer: &'b mut Vec<u8>,
+    ) -> Result<Option<Record<'b>>, Error> {
+        let base = match position.0.checked_sub(self.art.header.base) {
+            Some(offset) if offset >= self.art.append.end => {
+                return self.art.waiting_record(offset, buffer);
             }
+            Some(_) => Some(self.art.header.base),
+            None => base_of(&self.segments.bases()?, position.0),
         };
-        match read {
-            Err(Error::NoArticle(_)) => Ok(None),
-            read => read.map(Some),
+        match base {
+            Some(base) => read_record(&self.segments, base, position, buffer),
+            None => Ok(None),
         }
     }
 

@@ -10,7 +10,7 @@ use crate::story::{GROUPS, Story, large, small};
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use store::{ExpiryDecision, GroupEdits, HistoryLine, Reader, Serial, Spool};
+use store::{ExpiryDecision, GroupEdits, HistoryLine, Serial, Snapshot, Spool};
 
 const STEPS: u64 = 400;
 
@@ -111,7 +111,7 @@ fn edit_active(dir: &Path, life: u64) {
 
 /// Applies the whole log of one to the other, whose segments are of another size.
 fn replay(from: &Path, to: &Path) {
-    let log = Reader::open(from).unwrap();
+    let log = Snapshot::open(from).unwrap();
     let mut spool = Spool::open(to, large()).unwrap();
     let mut entries = 0;
     log.each_entry(|entry| {
@@ -157,7 +157,7 @@ impl Told {
         let cancelled: Vec<_> = spool.cancelled().positions().collect();
         assert!(spool.pending_cancels().is_ok() && spool.serials().is_ok());
         drop(spool);
-        let reader = Reader::open(dir).unwrap();
+        let reader = Snapshot::open(dir).unwrap();
         let mut told = Told {
             history: Vec::new(),
             articles: Vec::new(),
@@ -173,6 +173,7 @@ impl Told {
             ]
             .map(|file| std::fs::read_to_string(dir.join(file)).unwrap()),
         };
+        let mut buffer = Vec::new();
         reader
             .each_history_line(|text| {
                 let line = HistoryLine::parse(text).unwrap();
@@ -196,8 +197,7 @@ impl Told {
                         told.expired.push((group, number));
                     }
                 }
-                if let Some(stored) = reader.article(line.id)? {
-                    let record = stored.record();
+                if let Some(record) = reader.article(line.id, &mut buffer)? {
                     let flag = record.head.no_final_newline;
                     let bytes = (record.sites().to_vec(), flag, record.wire().to_vec());
                     told.articles.push(bytes);

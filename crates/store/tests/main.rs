@@ -33,6 +33,7 @@ mod names_are_synced;
 mod new_articles_are_told_in_the_order_they_came;
 mod pending_cancels_are_in_the_log;
 mod power_cut;
+mod readers_share_a_snapshot;
 mod replay_is_short;
 mod stacks_agree_with_a_reader;
 mod stacks_read_on_while_others_file;

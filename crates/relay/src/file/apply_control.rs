@@ -257,10 +257,10 @@ impl Filer {
         let Some(sender) = sender else {
             return Ok(true);
         };
-        let Some(stored) = self.spool.read(position)? else {
+        let mut buffer = Vec::new();
+        let Some(record) = self.spool.record(position, &mut buffer)? else {
             return Ok(false);
         };
-        let record = stored.record();
         let line = HistoryLine::parse(record.line());
         let links = line.iter().flat_map(HistoryLine::links);
         let destination = |(group, _)| Destination {
@@ -277,10 +277,10 @@ impl Filer {
         if key.is_empty() {
             return Ok(false);
         }
-        let Some(stored) = self.spool.read(position)? else {
+        let mut buffer = Vec::new();
+        let Some(record) = self.spool.record(position, &mut buffer)? else {
             return Ok(false);
         };
-        let record = stored.record();
         let target = Article::parse(record.wire_article(), Form::Wire);
         let lock = target.find(b"Cancel-Lock").unwrap_or_default();
         Ok(cancel_lock::matches(lock, key))

@@ -19,7 +19,6 @@ use crate::log::segment::SEGMENT_HEADER_BYTES;
 use crate::log::segments::{SegmentFile, Segments};
 use crate::log::walk::{Step, Walk};
 use crate::overview::row::{OverviewFields, push_row, push_row_of};
-use crate::read::reader::read_cancels;
 use crate::spool::recover::log_end::damage_notice;
 
 /// Rows are written out each time this many bytes of them wait.
@@ -77,7 +76,7 @@ pub fn rebuild_lost(segments: &Segments, dir: &Path, bases: &[u64]) -> Result<Ve
     if bases.is_empty() {
         return Ok(damaged);
     }
-    let file = read_cancels(&**segments.disk(), dir, u64::MAX);
+    let file = Cancels::read(&**segments.disk(), dir, u64::MAX);
     let mut cancelled = file.unwrap_or_default();
     Cancels::each_of_log(segments, |position, _| {
         cancelled.insert(position);

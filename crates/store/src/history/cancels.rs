@@ -1,9 +1,11 @@
 //! The cancelled articles: a file of `position TAB id` lines, derived from the log.
 
 use std::collections::BTreeSet;
+use std::path::Path;
 
 use article::decimal;
 
+use crate::io::disk::{Disk, Open};
 use crate::log::record::Kind;
 use crate::log::segments::Segments;
 use crate::{Error, Position};
@@ -15,6 +17,20 @@ pub struct Cancels {
 }
 
 impl Cancels {
+    /// Reads the cancels up to `end` of their file.
+    pub(crate) fn read(disk: &dyn Disk, dir: &Path, end: u64) -> Result<Cancels, Error> {
+        let path = dir.join("cancels");
+        if end == 0 {
+            return Ok(Cancels::default());
+        }
+        let at = |source| Error::io("read", &path, source);
+        let file = disk.open(&path, Open::Read).map_err(at)?;
+        let mut text = vec![0; file.length().map_err(at)?.min(end) as usize];
+        let got = file.read_at(&mut text, 0).map_err(at)?;
+        text.truncate(got);
+        Ok(Cancels::parse(&text))
+    }
+
     /// Calls `each` for every cancel of the log.
     pub fn each_of_log(
         segments: &Segments,

@@ -11,13 +11,13 @@ use crate::io::map::MapRef;
 const ROOM_BYTES: u64 = 64 << 20;
 
 /// A mapped view.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Clone)]
 pub struct GrowingMap {
     map: Arc<MapRef>,
     /// How far it may be looked at.
     end: u64,
     /// The file, and how much is mapped, where it still grows. The file is kept, because another may take its name.
-    append: Option<(Box<dyn File>, u64)>,
+    append: Option<(Arc<dyn File>, u64)>,
 }
 
 impl GrowingMap {
@@ -36,7 +36,7 @@ impl GrowingMap {
         Ok(GrowingMap {
             map: Arc::new(file.map(room)?),
             end,
-            append: Some((file, room)),
+            append: Some((file.into(), room)),
         })
     }
 

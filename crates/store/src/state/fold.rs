@@ -25,7 +25,7 @@ pub fn each_text(
     (kind, file): (Kind, &str),
     mut apply: impl FnMut(&[u8]),
 ) -> Result<(), Error> {
-    // A bad sector costs the records there, and nothing else.
+    // What the disk cannot read is left out: filing must not stop for it, and fsck reports it.
     let segments = &Segments::of(&Salvage::of(segments.disk().clone()), dir);
     let bases = segments.bases()?;
     let mut from = 0;

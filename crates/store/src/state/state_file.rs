@@ -9,7 +9,6 @@ use crate::Error;
 use crate::check::report::Report;
 use crate::io::disk::Open;
 use crate::io::replace::{read_whole, replace};
-use crate::io::salvage::Salvage;
 use crate::log::record::Kind;
 use crate::log::segments::Segments;
 use crate::state::fold::{WHOLE_COPY, each_text};
@@ -77,12 +76,6 @@ impl<S: LogState> StateFile<S> {
         }
     }
 
-    /// Folds the state from the log. What the disk cannot read is left out: filing must not stop for it, and fsck reports it.
-    fn fold(&self) -> Result<S, Error> {
-        let disk = Salvage::of(self.segments.disk().clone());
-        fold(&Segments::of(&disk, &self.dir), &self.dir)
-    }
-
     fn path(&self) -> PathBuf {
         self.dir.join(S::FILE)
     }
@@ -101,7 +94,7 @@ impl<S: LogState> StateFile<S> {
             }
             _ => {
                 self.is_stale.store(true, Ordering::Relaxed);
-                self.fold()?
+                fold(&self.segments, &self.dir)?
             }
         };
         Ok(self.state.get_or_init(|| state))
@@ -160,7 +153,7 @@ impl<S: LogState> StateFile<S> {
             self.state = OnceLock::new();
             return Ok(());
         }
-        let state = self.fold()?;
+        let state: S = fold(&self.segments, &self.dir)?;
         self.state = OnceLock::from(state);
         self.is_stale.store(true, Ordering::Relaxed);
         Ok(())

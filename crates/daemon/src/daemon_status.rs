@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::atomic::Ordering;
 
 use serde::{Deserialize, Serialize};
-use server::{Server, What};
+use server::{Counter, Server};
 use store::Commits;
 use store::histogram::Spread;
 
@@ -176,10 +176,10 @@ impl Nntp {
 
 impl Entry {
     fn look((name, peer): &(String, server::Peer)) -> Entry {
-        let told = |what: What| (what.name().to_owned(), peer.read(what));
-        let refused = What::refusals().map(told).collect();
-        let is_refusal = |what: &What| What::refusals().any(|other| other == *what);
-        let counts = What::ALL.into_iter().filter(|what| !is_refusal(what));
+        let told = |what: Counter| (what.name().to_owned(), peer.read(what));
+        let refused = Counter::refusals().map(told).collect();
+        let is_refusal = |what: &Counter| Counter::refusals().any(|other| other == *what);
+        let counts = Counter::ALL.into_iter().filter(|what| !is_refusal(what));
         Entry {
             name: name.clone(),
             connections: peer.connections.read(),
@@ -191,7 +191,7 @@ impl Entry {
     }
 
     /// One of the counts.
-    pub fn count(&self, what: What) -> u64 {
+    pub fn count(&self, what: Counter) -> u64 {
         self.counts.get(what.name()).copied().unwrap_or_default()
     }
 

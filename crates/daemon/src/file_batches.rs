@@ -7,7 +7,7 @@ use groups::Sender;
 use relay::Now;
 use relay::file::{Filer, Verdict};
 use relay::reason::RefusalKind;
-use server::{ArticleBatch, Token, TransferOutcome, What};
+use server::{ArticleBatch, Counter, Token, TransferOutcome};
 
 use super::intake_queue::IntakeQueue;
 use super::posts::{Made, Posts};
@@ -195,15 +195,15 @@ fn file_batch(batch: &mut ArticleBatch, filer: &mut Filer, posts: &Posts) -> any
 }
 
 /// What a refusal is counted as.
-fn counted(kind: RefusalKind) -> What {
+fn counted(kind: RefusalKind) -> Counter {
     match kind {
-        RefusalKind::Size => What::Size,
-        RefusalKind::Malformed => What::Malformed,
-        RefusalKind::Date => What::Date,
-        RefusalKind::Unapproved => What::Unapproved,
-        RefusalKind::Groups => What::Groups,
-        RefusalKind::NotPermitted => What::NotAllowed,
-        RefusalKind::Other => What::Other,
+        RefusalKind::Size => Counter::Size,
+        RefusalKind::Malformed => Counter::Malformed,
+        RefusalKind::Date => Counter::Date,
+        RefusalKind::Unapproved => Counter::Unapproved,
+        RefusalKind::Groups => Counter::Groups,
+        RefusalKind::NotPermitted => Counter::NotAllowed,
+        RefusalKind::Other => Counter::Other,
     }
 }
 

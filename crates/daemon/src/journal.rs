@@ -9,7 +9,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use server::{Event, What};
+use server::{Counter, Event};
 
 use super::lock::lock;
 use super::syslog;
@@ -223,17 +223,17 @@ pub fn note_event(event: &Event<'_>) {
                 ("seconds", lasted.as_secs().into()),
             ];
             let all = [
-                What::Offered,
-                What::Accepted,
-                What::Duplicates,
-                What::Deferred,
-                What::AcceptedBytes,
-                What::ReceivedBytes,
-                What::SentBytes,
+                Counter::Offered,
+                Counter::Accepted,
+                Counter::Duplicates,
+                Counter::Deferred,
+                Counter::AcceptedBytes,
+                Counter::ReceivedBytes,
+                Counter::SentBytes,
             ];
             fields.extend(all.map(|what| (what.name(), tally.read(what).into())));
             fields.push(("refused", tally.refused().into()));
-            let reasons = What::refusals().filter(|what| tally.read(*what) > 0);
+            let reasons = Counter::refusals().filter(|what| tally.read(*what) > 0);
             fields.extend(reasons.map(|what| (what.refusal_name(), tally.read(what).into())));
             note("peer_left", fields);
         }

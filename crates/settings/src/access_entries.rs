@@ -102,7 +102,7 @@ fn list<T>(
     let read = |value: &DeValue<'_>| {
         let texts = value::texts(value)?;
         match texts.len() {
-            0 => Err("is an empty list, which would fit everybody; leave it out".to_owned()),
+            0 => Err("is an empty list, which would match every client; leave it out".to_owned()),
             many if many > LIST_MAX => Err(format!("has more than {LIST_MAX} items")),
             _ => {
                 let told = |text: &String| parse(text).map_err(|what| format!("`{text}' {what}"));

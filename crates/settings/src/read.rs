@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use groups::place::line_and_column;
+use groups::text_position::line_and_column;
 use groups::{When, size};
 use toml::de::{DeTable, DeValue, Error};
 

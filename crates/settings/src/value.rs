@@ -110,7 +110,7 @@ fn is_name(name: &str) -> Result<(), String> {
     let allowed = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | '_');
     if let Some(c) = name.chars().find(|c| !allowed(*c)) {
         return Err(format!(
-            "`{name}' holds {c:?}; a site's name has only letters, digits, `.', `-' and `_'"
+            "`{name}' has {c:?}; use only letters, digits, `.', `-' and `_' in the name of a site"
         ));
     }
     match matches!(name, "." | "..") {

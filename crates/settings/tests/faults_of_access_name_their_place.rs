@@ -36,7 +36,7 @@ fn each_fault_is_told() {
         ("read = 1", "2:8: read wants text in quotes, not 1"),
         (
             "from = []",
-            "2:8: from is an empty list, which would fit everybody",
+            "2:8: from is an empty list, which would match every client",
         ),
         (
             "from = [\"news.example.net\"]",
@@ -44,9 +44,9 @@ fn each_fault_is_told() {
         ),
         (
             "from = [\"192.0.2.1/24\"]",
-            "2:8: from `192.0.2.1/24' has bits behind the first 24; the network is 192.0.2.0/24",
+            "2:8: from `192.0.2.1/24' has bits after the first 24; the network is 192.0.2.0/24",
         ),
-        ("users = [\"a b\"]", "2:9: users `a b' holds ' '"),
+        ("users = [\"a b\"]", "2:9: users `a b' has ' '"),
         (
             "certificates = [\"sha256:12\"]",
             "2:16: certificates `sha256:12' is not a fingerprint",
@@ -62,15 +62,15 @@ fn each_fault_is_told() {
         ),
         (
             "connections_max = 0",
-            "2:19: connections_max is 0, which would let nobody in",
+            "2:19: connections_max is 0, which would refuse every connection",
         ),
         (
             "posts_per_minute_max = 0",
-            "2:24: posts_per_minute_max is 0, which would let no post through (for that, leave out `post')",
+            "2:24: posts_per_minute_max is 0, which would refuse every post (for that, leave out `post')",
         ),
         (
             "articles_per_minute_max = 0",
-            "2:27: articles_per_minute_max is 0, which would let no article through (for that, leave out `send')",
+            "2:27: articles_per_minute_max is 0, which would refuse every article (for that, leave out `send')",
         ),
         (
             "size_max = \"big\"",

@@ -3,7 +3,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
 .ONESHELL:
-.PHONY: help demo test soak torture fuzz conformance-inn packages peers check fmt-check lint fmt bench man
+.PHONY: help demo release install test soak torture fuzz conformance-inn packages peers check fmt-check lint fmt bench man
 
 CARGO ?= cargo
 TARGET := $(or $(CARGO_TARGET_DIR),target)
@@ -23,6 +23,7 @@ help:
 	@cat <<'TEXT'
 	make demo    build, make a news directory, file a batch, look at it
 	make test    every check and test
+	make install the optimised program, into $(PREFIX)/bin (PREFIX=/usr/local)
 	make soak    ten minutes of mixed load: memory stays flat, nothing fails (SOAK_SECONDS=600)
 	make torture hours of power cuts and faults below real file systems (TORTURE_SECONDS=3600)
 	make fuzz    fuzz each target for an hour of CPU time (FUZZ_SECONDS=3600, FUZZ_TARGETS=all)
@@ -95,6 +96,18 @@ demo:
 	printf '\nIt is all in %s; the program is %s.\n' "$(DEMO)/news" "$(TARGET)/release/broadsheet"
 	printf 'To read it with slrn, tin or Thunderbird (nothing has expired in the neighbour):\n'
 	printf '  %s serve --dir %s --listen 127.0.0.1:%s\n' "$(TARGET)/release/broadsheet" "$(DEMO)/neighbour" "$(DEMO_PORT)"
+
+PREFIX ?= /usr/local
+HOST = $(shell rustc -vV | sed -n 's/^host: //p')
+
+# Linked statically, since a process then starts a third faster: rnews often runs for a few milliseconds. With --target the flag does
+# not reach procedural macros, which it would break.
+release:
+	@flags="CARGO_TARGET_$$(tr 'a-z.-' 'A-Z__' <<< "$(HOST)")_RUSTFLAGS"
+	env "$$flags=-C target-feature=+crt-static" $(CARGO) build --release --locked -p broadsheet --target "$(HOST)"
+
+install: release
+	@install -D -m 755 "$(TARGET)/$(HOST)/release/broadsheet" "$(DESTDIR)$(PREFIX)/bin/broadsheet"
 
 test: packages peers check
 	@mkdir -p "$(TARGET)"

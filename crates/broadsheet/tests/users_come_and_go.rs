@@ -89,9 +89,9 @@ fn what_cannot_be_is_refused_and_changes_nothing() {
             "the user `bert' does not exist",
         ),
         (&["remove", "bert"], "", 1, "the user `bert' does not exist"),
-        (&["add", "a b"], "x\n", 64, "holds ' '"),
-        (&["add", "a:b"], "x\n", 64, "holds ':'"),
-        (&["add", "*"], "x\n", 64, "is no name"),
+        (&["add", "a b"], "x\n", 64, "has ' ', which is not allowed"),
+        (&["add", "a:b"], "x\n", 64, "has ':', which is not allowed"),
+        (&["add", "*"], "x\n", 64, "is not a valid user name"),
         (
             &["add", "bert", "--no-password"],
             "",

@@ -14,6 +14,7 @@
 //! | [`file`](mod@file) | numbers, the spool, the log, cancels |
 //! | [`mirror`] | copies numbers from another site's Xref |
 //! | [`rnews`] | a run over batches |
+//! | [`verified`] | expands compressed batches to their checksum before they are filed |
 //! | [`bad_batches`], [`tee`] | save bad batches |
 //! | [`incoming`] | the batches that wait in `in.coming` |
 //! | [`explain`](mod@explain) | explains the decision on an article |
@@ -47,6 +48,7 @@ mod short;
 pub mod signed;
 pub mod sites;
 pub mod tee;
+pub mod verified;
 pub mod verify;
 
 pub use decide::{Arrival, Decision, State, decide};

@@ -21,6 +21,7 @@ pub use crate::input::{Handed, Input};
 use crate::input::{Reread, Source};
 use crate::log::{Code, LOCAL, Now};
 use crate::tee::Tee;
+use crate::verified::{Verified, has_checksum};
 
 /// Default of [`Options::commit_bytes`]: 8 MiB.
 pub const COMMIT_BYTES: usize = 8 << 20;
@@ -341,17 +342,33 @@ impl Run<'_> {
             article_bytes_max: self.filer.rules().article_bytes_max,
             ..BatchLimits::default()
         };
-        // Mapping moves the file offset to its end, so a compressed file is not mapped.
-        let map = if is_wrapped { None } else { source.map() };
-        let done = match map {
-            Some(map) => {
-                let mut batch = Batch::from_bytes(map.bytes(), limits);
-                self.items(source, &mut batch, tee, state, Some(&map))
+        let done = if has_checksum(unwrapped.layers()) {
+            let place = self.filer.dir().join(bad_batches::INCOMING);
+            match Verified::read(unwrapped, &place) {
+                Ok(verified) => {
+                    let mut batch = Batch::from_bytes(verified.bytes(), limits);
+                    self.items(source, &mut batch, tee, state, verified.map())
+                }
+                Err(error) => {
+                    self.save_to_end(source, tee, 0, state);
+                    let (status, what) = match WrapError::of(&error) {
+                        Some(fault) => (Status::Bad, format!("nothing was filed: {fault}")),
+                        None => {
+                            let what = format!("nothing was filed, it cannot be expanded: {error}");
+                            (Status::Attention, what)
+                        }
+                    };
+                    self.report_bad(source, state, status, &what);
+                    return Ok(());
+                }
             }
-            None => {
-                let mut batch = Batch::new(unwrapped, limits);
-                self.items(source, &mut batch, tee, state, None)
-            }
+        } else if let Some(map) = (!is_wrapped).then(|| source.map()).flatten() {
+            // Mapping moves the file offset to its end, so a compressed file is not mapped.
+            let mut batch = Batch::from_bytes(map.bytes(), limits);
+            self.items(source, &mut batch, tee, state, Some(&map))
+        } else {
+            let mut batch = Batch::new(unwrapped, limits);
+            self.items(source, &mut batch, tee, state, None)
         };
         if done.is_err() && matches!(source.reread, Reread::Never) {
             // Filing stopped. The rest of a pipe would be lost, so it is copied to the saved file.

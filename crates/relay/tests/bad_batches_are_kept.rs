@@ -239,6 +239,25 @@ fn a_spoilt_compressed_pipe_is_kept_to_its_end() {
 }
 
 #[test]
+fn nothing_of_a_batch_with_a_wrong_checksum_is_filed() {
+    let newsdir = Newsdir::new();
+    let (one, two) = two();
+    let text = batch(&[&one, &two]);
+    // Stored, not deflated: every flipped bit is one of the text.
+    let mut gzip = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::none());
+    gzip.write_all(&text).unwrap();
+    let mut bytes = gzip.finish().unwrap();
+    let at = bytes.windows(5).position(|part| part == b"<2@a>").unwrap();
+    bytes[at + 1] ^= 1;
+    let input = newsdir.input("batch", &bytes);
+    let (outcome, told) = newsdir.rnews(&[input], Options::default());
+    assert_eq!(outcome.status, Status::Bad);
+    assert_eq!(outcome.summary.articles, 0);
+    assert_eq!(kept(&newsdir), bytes);
+    assert!(told[0].contains("nothing was filed"), "{told:?}");
+}
+
+#[test]
 fn a_kept_batch_does_not_change_with_its_file() {
     let newsdir = Newsdir::new();
     let (one, two) = two();

@@ -83,7 +83,7 @@ fn what_the_server_cannot_go_by() {
         ),
         (
             &[("listen_tls", "\"127.0.0.1:3563\"")],
-            "nntp.listen_tls takes a certificate: say nntp.certificate and nntp.key",
+            "nntp.listen_tls needs a certificate: set nntp.certificate and nntp.key",
         ),
         (
             &[("certificate", "\"cert.pem\"")],

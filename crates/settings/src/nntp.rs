@@ -105,7 +105,7 @@ impl Nntp {
             .unwrap_or_default()
             .is_empty();
         if has_tls && self.certificate.is_empty() && self.key.is_empty() {
-            let told = "takes a certificate: say nntp.certificate and nntp.key".to_owned();
+            let told = "needs a certificate: set nntp.certificate and nntp.key".to_owned();
             faults.push(("nntp.listen_tls", told));
         }
         faults

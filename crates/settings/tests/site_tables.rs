@@ -184,7 +184,7 @@ fn each_fault_names_its_place() {
             "distributions = \"a, b\"",
             "4:17: distributions has a blank in ` b'",
         ),
-        ("exclude = \"a/b\"", "4:11: exclude `a/b' holds '/'"),
+        ("exclude = \"a/b\"", "4:11: exclude `a/b' has '/'"),
         ("exclude = [\"..\"]", "4:11: exclude `..' is no site's name"),
         (
             "max_size = \"lots\"",
@@ -302,7 +302,7 @@ fn each_fault_names_its_place() {
         ("site = [3]\n", "1:9: a site is a table: write [[site]]"),
         (
             "[[site]]\nname = \"a b\"\ngroups = \"all\"\nvia = \"batchparms\"",
-            "2:8: name `a b' holds ' '",
+            "2:8: name `a b' has ' '",
         ),
         ("name = \"a\n", "1:"),
     ] {

@@ -87,11 +87,11 @@ fn what_the_server_cannot_go_by() {
         ),
         (
             &[("certificate", "\"cert.pem\"")],
-            "nntp.certificate wants nntp.key beside it: certificate and key go together",
+            "nntp.certificate needs nntp.key beside it: certificate and key go together",
         ),
         (
             &[("key", "\"key.pem\"")],
-            "nntp.key wants nntp.certificate beside it: certificate and key go together",
+            "nntp.key needs nntp.certificate beside it: certificate and key go together",
         ),
         (
             &[("without", "\"FOO\"")],

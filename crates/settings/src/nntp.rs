@@ -125,7 +125,7 @@ impl Nntp {
             None => (false, text),
         };
         let address: SocketAddr = address.parse().map_err(|_| {
-            format!("wants an address with a port (127.0.0.1:9119), not `{address}'")
+            format!("needs an address with a port (127.0.0.1:9119), not `{address}'")
         })?;
         if !is_open && !address.ip().is_loopback() {
             return Err(format!(
@@ -161,7 +161,7 @@ impl Nntp {
 }
 
 const TOGETHER: &str =
-    "wants nntp.KEY beside it: certificate and key go together (one file may hold both)";
+    "needs nntp.KEY beside it: certificate and key go together (one file may hold both)";
 
 #[cfg(test)]
 mod tests {

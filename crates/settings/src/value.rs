@@ -17,7 +17,7 @@ pub fn wrong(wanted: &str, value: &DeValue<'_>) -> String {
         DeValue::Integer(integer) => integer.as_str().to_owned(),
         other => format!("a TOML {}", other.type_str()),
     };
-    format!("wants {wanted}, not {given}")
+    format!("needs {wanted}, not {given}")
 }
 
 /// One line of text, which may be empty.
@@ -114,7 +114,7 @@ fn is_name(name: &str) -> Result<(), String> {
         ));
     }
     match matches!(name, "." | "..") {
-        true => Err(format!("`{name}' is no site's name")),
+        true => Err(format!("`{name}' is not the name of a site")),
         false => Ok(()),
     }
 }

@@ -33,7 +33,7 @@ fn each_fault_is_told() {
         ("read = \"!x\"", "2:8: read only excludes"),
         ("read = \"*,@x\"", "2:8: read has `@'"),
         ("read = \"*, x\"", "2:8: read has blanks or nothing in ` x'"),
-        ("read = 1", "2:8: read wants text in quotes, not 1"),
+        ("read = 1", "2:8: read needs text in quotes, not 1"),
         (
             "from = []",
             "2:8: from is an empty list, which would match every client",
@@ -55,7 +55,7 @@ fn each_fault_is_told() {
             "certificates = [\"sha1:12\"]",
             "2:16: certificates `sha1:12' is not a fingerprint",
         ),
-        ("tls = 1", "2:7: tls wants true or false, not 1"),
+        ("tls = 1", "2:7: tls needs true or false, not 1"),
         (
             "without = [\"newsnew\"]",
             "2:11: without `newsnew' cannot be disabled",
@@ -74,7 +74,7 @@ fn each_fault_is_told() {
         ),
         (
             "size_max = \"big\"",
-            "2:12: size_max wants a number of bytes",
+            "2:12: size_max needs a number of bytes",
         ),
     ] {
         let told_all = faults(&format!("{line}\nname = \"a\""));

@@ -539,7 +539,7 @@ pub fn control_message(data: &[u8]) {
     use relay::control::decide::{State, decide};
     use relay::control::policy::Policy;
     use relay::control::request::Request;
-    use relay::control::serials::Serials;
+    use store::Serials;
     let mut parts = data.splitn(2, |&byte| byte == 0);
     let (rules, text) = (parts.next().unwrap_or(b""), parts.next().unwrap_or(data));
     let _ = Policy::parse(None, None, Some(rules)).map(|policy| policy.summary());
@@ -789,7 +789,7 @@ const DAMAGED_FILE_BYTES_MAX: u64 = 2 << 20;
 /// A news directory whose files were changed on the disk: each eleven bytes are a file's number, an offset (two bytes) and eight bytes that stand
 /// there instead; `255` instead of a file's number cuts the file of the next byte there. Nothing panics, neither readers nor fsck nor the writer.
 pub fn damaged_store(data: &[u8]) {
-    use store::{LiveReader, Options, Published, Reader, Spool, fsck};
+    use store::{Options, Published, Snapshot, Spool, fsck};
     let mut files = small_store().to_vec();
     for change in data.chunks_exact(11).take(32) {
         let is_cut = change[0] == 255;
@@ -812,35 +812,36 @@ pub fn damaged_store(data: &[u8]) {
         std::fs::write(root.join(name), bytes).expect("written");
     }
     let look = || {
-        if let Ok(reader) = Reader::open(root) {
+        let mut buffer = Vec::new();
+        if let Ok(snapshot) = Snapshot::open(root) {
             for number in 0..5 {
-                let _ = reader.article(format!("<{number}@x>").as_bytes());
+                let _ = snapshot.article(format!("<{number}@x>").as_bytes(), &mut buffer);
             }
             for group in [&b"a.b"[..], b"c"] {
                 let mut rows = 0;
-                let _ = reader.overview(group, (0, u64::MAX), |_| {
+                let _ = snapshot.overview(group, (0, u64::MAX), |_| {
                     rows += 1;
                     Ok(())
                 });
                 assert!(rows < 1000);
             }
-            let _ = reader.each_history_line(|_| Ok(()));
-            for base in reader.segments() {
-                let _ = reader.survey(*base);
+            let _ = snapshot.each_history_line(|_| Ok(()));
+            for base in snapshot.segments() {
+                let _ = snapshot.survey(*base);
             }
         }
-        if let Ok(mut stacks) = LiveReader::open(root, Published::new()) {
+        if let Ok(live) = Snapshot::open_live(root, Published::new()) {
             let mut out = Vec::new();
             for number in 0..5 {
-                let _ = stacks.row_of(format!("<{number}@x>").as_bytes(), &mut out);
+                let _ = live.row_of(format!("<{number}@x>").as_bytes(), &mut out);
                 for group in [&b"a.b"[..], b"c"] {
-                    if let Ok(Some(position)) = stacks.position(group, number) {
-                        let _ = stacks.record(position).map(|record| record.is_some());
+                    if let Ok(Some(position)) = live.position(group, number) {
+                        let _ = live.record(position, &mut buffer).map(drop);
                     }
                 }
             }
             let mut numbers = Vec::new();
-            let _ = stacks.numbers(b"a.b", (0, u64::MAX), 100, &mut numbers);
+            let _ = live.numbers(b"a.b", (0, u64::MAX), 100, &mut numbers);
         }
     };
     look();

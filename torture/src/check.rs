@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use std::fmt::Write as _;
 
 use anyhow::{Context, Result};
-use store::{HistoryLine, Reader};
+use store::{HistoryLine, Snapshot};
 
 use crate::news::News;
 use crate::plan::{Plan, Step};
@@ -180,9 +180,9 @@ impl<'a> Expectation<'a> {
 
     /// Reads every article; returns the number of unknown ones.
     pub fn check_articles(&self, news: &News, errors: &mut Vec<String>) -> Result<usize> {
-        let reader = Reader::open(news.dir()).context("opening")?;
+        let snapshot = Snapshot::open(news.dir()).context("opening")?;
         let mut numbers = HashSet::new();
-        reader.each_history_line(|line| {
+        snapshot.each_history_line(|line| {
             if let Some(line) = HistoryLine::parse(line) {
                 for (group, number) in links(&line) {
                     if !numbers.insert((group.clone(), number)) {
@@ -193,14 +193,14 @@ impl<'a> Expectation<'a> {
             Ok(())
         })?;
         for (name, stage) in &self.groups {
-            if *stage == Stage::Done && reader.active().find(name.as_bytes()).is_none() {
+            if *stage == Stage::Done && snapshot.active().find(name.as_bytes()).is_none() {
                 errors.push(format!("the group {name} is lost"));
             }
         }
         let mut absent = 0;
         for (article, known) in self.plan.articles.iter().zip(&self.articles) {
             let mut found = String::new();
-            let is_there = check_article(&reader, article, known, &mut found);
+            let is_there = check_article(&snapshot, article, known, &mut found);
             absent += usize::from(!is_there);
             if !found.is_empty() {
                 errors.push(format!("{}:{found} ({known:?})", article.id));
@@ -229,13 +229,13 @@ fn set(stages: &mut [Stage], index: usize, stage: Stage) {
 
 /// Checks one article; returns whether its id is known.
 fn check_article(
-    reader: &Reader,
+    snapshot: &Snapshot,
     article: &crate::plan::Article,
     known: &Known,
     errors: &mut String,
 ) -> bool {
     let is_acknowledged = known.filed == Stage::Done;
-    let line = match reader.find(article.id.as_bytes()) {
+    let line = match snapshot.history_line(article.id.as_bytes()) {
         Ok(line) => line,
         Err(error) => {
             let _ = write!(errors, " its history line cannot be read: {error};");
@@ -261,7 +261,7 @@ fn check_article(
     }
     let lives = |(_, _, expired): &(String, u64, Stage)| *expired == Stage::Ahead;
     let must_live = is_acknowledged && known.cancelled == Stage::Ahead;
-    match reader.article(article.id.as_bytes()) {
+    match snapshot.article(article.id.as_bytes(), &mut Vec::new()) {
         Err(error) => {
             let _ = write!(errors, " cannot be read: {error};");
         }
@@ -275,7 +275,7 @@ fn check_article(
         }
     }
     for (group, number, expired) in known.links.iter().filter(|_| is_acknowledged) {
-        match reader.article_by_number(group.as_bytes(), *number) {
+        match snapshot.article_by_number(group.as_bytes(), *number, &mut Vec::new()) {
             Err(error) => {
                 let _ = write!(errors, " {group}/{number} cannot be read: {error};");
             }
@@ -295,9 +295,9 @@ fn check_article(
 }
 
 /// Whether the bytes are the same, apart from Path and Xref.
-fn is_same(article: &[u8], stored: &store::StoredRecord) -> bool {
+fn is_same(article: &[u8], stored: &store::Record<'_>) -> bool {
     let mut native = Vec::new();
-    stored.record().push_native(&mut native);
+    stored.push_native(&mut native);
     without_ours(article).eq(without_ours(&native))
 }
 

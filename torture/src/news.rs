@@ -1,5 +1,6 @@
 //! A news directory on the file system under test, and the real binary working in it.
 
+use std::fs::File;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
 use std::path::{Path, PathBuf};
@@ -76,7 +77,10 @@ impl News {
             ensure!(usual == small || changed != text, "no setting {usual}");
             text = changed;
         }
-        std::fs::write(&path, text + ACCESS)?;
+        // Synced: btrfs, when it gives up, otherwise brings back the settings of init.
+        let mut settings = File::create(&path)?;
+        settings.write_all((text + ACCESS).as_bytes())?;
+        settings.sync_all()?;
         // The first segment has the size set at init; without it, the first program that files creates one.
         for entry in std::fs::read_dir(self.dir.join("segments"))? {
             std::fs::remove_file(entry?.path())?;

@@ -10,7 +10,7 @@ use anyhow::{Context, Result, ensure};
 use bench::generate::Random;
 use rustix::fs::{Advice, fadvise};
 use serde::{Deserialize, Serialize};
-use store::Reader;
+use store::Snapshot;
 
 use crate::news::{News, expect, take_this};
 use crate::plan::{Plan, Step};
@@ -144,7 +144,7 @@ pub fn mark_numbers(news: &News, plan: &Plan, index: usize, mark: MarkSink<'_>) 
         Some(Step::Rnews { articles, .. } | Step::Takethis { articles, .. }) => articles,
         _ => return Ok(()),
     };
-    let reader = Reader::open(news.dir())?;
+    let snapshot = Snapshot::open(news.dir())?;
     for part in articles.chunks(NUMBERS_PER_MARK) {
         let mut numbers = Vec::new();
         for &index in part {
@@ -152,7 +152,7 @@ pub fn mark_numbers(news: &News, plan: &Plan, index: usize, mark: MarkSink<'_>) 
                 .articles
                 .get(index)
                 .map(|article| article.id.as_bytes());
-            let line = reader.find(id.unwrap_or_default())?;
+            let line = snapshot.history_line(id.unwrap_or_default())?;
             let line = line.context("an acknowledged article is missing")?;
             numbers.push((index, links(&line)));
         }

@@ -4,7 +4,7 @@ use std::io::{self, BufRead, Read, Write};
 
 use article::message_id;
 use feed::Builder;
-use store::{Reader, Record};
+use store::Snapshot;
 
 use crate::directory::NewsDirectory;
 use crate::flags::Given;
@@ -42,15 +42,15 @@ pub fn each_id(mut each: impl FnMut(&[u8]) -> anyhow::Result<()>) -> anyhow::Res
 /// # Errors
 /// Those of the store and of the builder, or standard output is closed.
 pub fn print_batches(
-    reader: &Reader,
+    snapshot: &Snapshot,
     builder: &mut dyn Builder,
     out: &mut dyn Write,
 ) -> anyhow::Result<()> {
+    let mut buffer = Vec::new();
     each_id(|id| {
-        let Some(stored) = reader.article(id)? else {
+        let Some(record) = snapshot.article(id, &mut buffer)? else {
             return Ok(());
         };
-        let record: Record<'_> = stored.record();
         while !builder.put(&record) {
             print(builder, out)?;
         }

@@ -13,7 +13,7 @@ use inject::{InjectionSite, mail_queue};
 use relay::Now;
 use relay::cancel_lock::Secret;
 use relay::incoming::{Grade, Spooled, spool};
-use store::Reader;
+use store::Snapshot;
 
 use crate::account::Account;
 use crate::directory::{NewsDirectory, OWN_PROGRAM};
@@ -315,8 +315,10 @@ impl<'g> Posting<'g> {
 
     fn spool(&self, injected: &Injected) -> Result<Done, Failed> {
         // Who files it later can tell the poster nothing.
-        let reader = Reader::open(self.directory.root()).ok();
-        if reader.is_some_and(|reader| matches!(reader.find(&injected.id), Ok(Some(_)))) {
+        let snapshot = Snapshot::open(self.directory.root()).ok();
+        if snapshot
+            .is_some_and(|snapshot| matches!(snapshot.history_line(&injected.id), Ok(Some(_))))
+        {
             return Err(in_use());
         }
         let options = spooling::options(&self.settings, Some(Grade::FIRST));

@@ -129,15 +129,16 @@ fn lost_of(
     filed: &[(String, Vec<u8>)],
     archived: impl Fn(&str, usize) -> Option<Vec<u8>>,
 ) -> usize {
-    let reader = store::Reader::open(&program.path("news")).unwrap();
+    let snapshot = store::Snapshot::open(&program.path("news")).unwrap();
     let is_lost = |(place, (id, bytes)): &(usize, &(String, Vec<u8>))| {
         if let Some(copy) = archived(id, place + 1) {
             return copy != *bytes;
         }
-        let found = reader.article(id.as_bytes()).unwrap();
+        let mut buffer = Vec::new();
+        let found = snapshot.article(id.as_bytes(), &mut buffer).unwrap();
         found.is_none_or(|stored| {
             let mut native = Vec::new();
-            stored.record().push_native(&mut native);
+            stored.push_native(&mut native);
             native != *bytes
         })
     };
@@ -157,11 +158,13 @@ fn in_a_tree() {
 #[test]
 fn in_a_second_news_directory() {
     let read = |program: &Program, filed: &[(String, Vec<u8>)]| {
-        let archive = store::Reader::open(&program.path("news/old")).ok();
+        let archive = store::Snapshot::open(&program.path("news/old")).ok();
         lost_of(program, filed, |id, _| {
-            let stored = archive.as_ref()?.article(id.as_bytes()).unwrap()?;
+            let mut buffer = Vec::new();
+            let archive = archive.as_ref()?;
+            let stored = archive.article(id.as_bytes(), &mut buffer).unwrap()?;
             let mut native = Vec::new();
-            stored.record().push_native(&mut native);
+            stored.push_native(&mut native);
             Some(native)
         })
     };

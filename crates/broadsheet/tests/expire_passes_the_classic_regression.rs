@@ -13,7 +13,7 @@ use crate::program;
 
 use article::{Article, Form};
 use program::Program;
-use store::{Filing, Options, OverviewFields, Piece, Reader, Spool};
+use store::{Filing, Options, OverviewFields, Piece, Snapshot, Spool};
 
 const ACTIVE: &str = "\
 foo 00103 00001 y
@@ -218,22 +218,23 @@ fn expire_passes_the_classic_regression() {
     let arch3 = [("bletch/17", "<three17>")];
     assert_eq!(tree(&program, "arch3"), copies(&arch3));
 
-    let reader = Reader::open(&program.path("news")).unwrap();
+    let snapshot = Snapshot::open(&program.path("news")).unwrap();
     for (id, _, _, links, _) in CASES {
         for (group, number) in *links {
-            let found = reader.article_by_number(group.as_bytes(), *number);
+            let mut buffer = Vec::new();
+            let found = snapshot.article_by_number(group.as_bytes(), *number, &mut buffer);
             let stays = id.starts_with("<wont")
                 || matches!((*group, *number), ("bar.ugh", 99) | ("foo", 103));
             assert_eq!(found.unwrap().is_some(), stays, "{group}/{number}");
         }
     }
-    let known = |id: &str| reader.find(id.as_bytes()).unwrap().is_some();
+    let known = |id: &str| snapshot.history_line(id.as_bytes()).unwrap().is_some();
     for id in CASES.iter().map(|case| case.0).chain(["<gone96>"]) {
         let remembered =
             id.starts_with("<wont") || ["<gone96>", "<gone98>", "<multi99>"].contains(&id);
         assert_eq!(known(id), remembered, "{id}");
     }
-    drop(reader);
+    drop(snapshot);
     program.assert_clean();
 
     let told = expire(&["-p", "explist.reg"]);

@@ -15,7 +15,7 @@ use article::{Article, Form, Header};
 use program::corpus::{batches, name, split_header, unbatch, unpack};
 use program::{Program, Told, shared};
 use relay::{Filer, FilerOptions, Now, Rules, Verdict};
-use store::{Options, Reader, Spool};
+use store::{Options, Snapshot, Spool};
 
 const HOUR: i64 = 3600;
 const DAY: i64 = 24 * HOUR;
@@ -238,13 +238,16 @@ fn file(program: &Program, articles: &[Real], groups: &HashMap<String, bool>) ->
 
 /// All groups have the rows that they should, all ids tell what they should; returns how many links there are.
 fn check(program: &Program, filed: &[Filed], forgotten_before: i64, what: &str) -> usize {
-    let reader = Reader::open(&program.path("news")).unwrap();
+    let snapshot = Snapshot::open(&program.path("news")).unwrap();
     let mut wanted: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
     for article in filed {
         for (group, _) in article.links.iter().filter(|(_, alive)| **alive) {
             wanted.entry(group).or_default().insert(&article.id);
         }
-        let found = reader.article(article.id.as_bytes()).unwrap();
+        let mut buffer = Vec::new();
+        let found = snapshot
+            .article(article.id.as_bytes(), &mut buffer)
+            .unwrap();
         assert_eq!(
             found.is_some(),
             article.is_alive(),
@@ -255,17 +258,20 @@ fn check(program: &Program, filed: &[Filed], forgotten_before: i64, what: &str) 
         );
         if let Some(found) = found {
             let mut native = Vec::new();
-            found.record().push_native(&mut native);
+            found.push_native(&mut native);
             assert!(native.ends_with(&article.body), "{what}: {}", article.id);
         }
-        let known = reader.find(article.id.as_bytes()).unwrap().is_some();
+        let known = snapshot
+            .history_line(article.id.as_bytes())
+            .unwrap()
+            .is_some();
         let should = article.is_alive() || article.arrival >= forgotten_before;
         assert_eq!(known, should, "{what}: {}", article.id);
     }
-    for group in reader.active().ids() {
-        let group = String::from_utf8_lossy(reader.active().name(group)).into_owned();
+    for group in snapshot.active().ids() {
+        let group = String::from_utf8_lossy(snapshot.active().name(group)).into_owned();
         let mut rows = BTreeSet::new();
-        reader
+        snapshot
             .overview(group.as_bytes(), (0, u64::MAX), |row| {
                 let id = row.text.split(|&b| b == b'\t').nth(4).unwrap_or_default();
                 rows.insert(String::from_utf8_lossy(id).into_owned());
@@ -405,12 +411,12 @@ fn what_came_with_an_expires_long_past_goes_at_once() {
     assert!(behind.count("in_future") > 15_000, "{behind:?}");
 
     let told = expire(&program, now);
-    let reader = Reader::open(&program.path("news")).unwrap();
+    let snapshot = Snapshot::open(&program.path("news")).unwrap();
     let (mut gone, mut left, mut cancelled, mut filed) = (0, 0, 0, Vec::new());
     let feed = feed(&corpus);
     let taken = taken(&feed);
     for real in &feed {
-        let Some(line) = reader.find(real.id.as_bytes()).unwrap() else {
+        let Some(line) = snapshot.history_line(real.id.as_bytes()).unwrap() else {
             continue;
         };
         if line.position.is_none() {
@@ -421,7 +427,10 @@ fn what_came_with_an_expires_long_past_goes_at_once() {
             continue;
         }
         filed.push((real, now - HOUR));
-        let is_there = reader.article(real.id.as_bytes()).unwrap().is_some();
+        let is_there = snapshot
+            .article(real.id.as_bytes(), &mut Vec::new())
+            .unwrap()
+            .is_some();
         let goes = real.expires.is_some_and(|date| date <= now);
         if goes {
             assert!(!is_there, "{}", real.id);

@@ -13,7 +13,7 @@ use feed::{Limit, SiteState, site_state};
 use groups::Sites;
 use groups::sites::{Site, Via};
 use settings::NewsDirectory;
-use store::Reader;
+use store::Snapshot;
 
 use super::feeds::Feeds;
 use super::sandbox::Starter;
@@ -187,43 +187,43 @@ impl Feeder {
     /// Serves the feed once. Its resources are kept for the next pass.
     fn turn<'f>(
         &'f self,
-        desk: &mut Option<(Reader, Serving<'f>)>,
+        desk: &mut Option<(Snapshot, Serving<'f>)>,
         program: Option<&mut Program>,
     ) -> anyhow::Result<Next> {
-        let (reader, serving) = match desk {
+        let (snapshot, serving) = match desk {
             Some(desk) => desk,
             none => {
-                let reader = Reader::open(self.directory.root())?;
+                let snapshot = Snapshot::open(self.directory.root())?;
                 let mut serving = Serving::new(self.directory.root(), &self.sites, &self.program);
                 serving.limit = self.limit();
-                none.insert((reader, serving))
+                none.insert((snapshot, serving))
             }
         };
         let Some(program) = program else {
-            return Ok(match serving.serve(&self.name, &self.site, reader) {
+            return Ok(match serving.serve(&self.name, &self.site, snapshot) {
                 Ok(Served::Paused(why)) => paused(&why),
                 Ok(served) => why_it_waits(&served).map_or(Next::WhenTold, Next::Later),
                 Err(error) => Next::Later(error.to_string()),
             });
         };
-        self.give(serving, program, reader)
+        self.give(serving, program, snapshot)
     }
 
     fn give(
         &self,
         serving: &mut Serving<'_>,
         program: &mut Program,
-        reader: &mut Reader,
+        snapshot: &mut Snapshot,
     ) -> anyhow::Result<Next> {
         let root = self.directory.root();
         if let Some(why) = site_state::paused(root, &self.name)? {
             return Ok(paused(&why));
         }
-        let taken = match SiteState::take(root, &self.name, reader) {
+        let taken = match SiteState::take(root, &self.name, snapshot) {
             Ok(taken) => taken,
             Err(error) => return Ok(Next::Later(error.to_string())),
         };
-        let mut togo = serving.togo(taken, reader);
+        let mut togo = serving.togo(taken, snapshot);
         Ok(match program.deliver(&mut togo, Instant::now())? {
             Delivery::All(_) => Next::WhenTold,
             Delivery::Resting(until) => {

@@ -7,7 +7,7 @@ use feed::{feeds, site_state};
 use relay::incoming::Name;
 use serde::Serialize;
 use settings::NewsDirectory;
-use store::{HistoryLine, Reader};
+use store::{HistoryLine, Snapshot};
 
 use crate::client::{self, RunningDaemon};
 
@@ -73,18 +73,18 @@ pub fn system_status(
     directory: &NewsDirectory,
 ) -> anyhow::Result<(SystemStatus, Option<anyhow::Error>)> {
     let root = directory.root();
-    let reader = Reader::open(root)?;
-    let (segments, log_bytes, ids) = reader.extent();
-    let newest = reader.newest_line()?;
+    let snapshot = Snapshot::open(root)?;
+    let (segments, log_bytes, ids) = snapshot.extent();
+    let newest = snapshot.newest_line()?;
     let daemon = client::status(root);
-    let feeds = FeedsStatus::read(directory, &reader);
+    let feeds = FeedsStatus::read(directory, &snapshot);
     let is_batch = |name: &[u8]| Name::parse(name).is_some();
     let (feeds, error) = match feeds {
         Ok(feeds) => (Some(feeds), None),
         Err(error) => (None, Some(error)),
     };
     let status = SystemStatus {
-        groups: reader.active().len(),
+        groups: snapshot.active().len(),
         ids,
         segments,
         log_bytes,
@@ -100,11 +100,11 @@ pub fn system_status(
 }
 
 impl FeedsStatus {
-    fn read(directory: &NewsDirectory, reader: &Reader) -> anyhow::Result<FeedsStatus> {
+    fn read(directory: &NewsDirectory, snapshot: &Snapshot) -> anyhow::Result<FeedsStatus> {
         let sites = directory.sys(&directory.settings()?.settings)?;
         let names = feeds::names(&sites);
         let (told, untold) =
-            feeds::backlogs(directory.root(), &sites, reader, names.iter().copied())?;
+            feeds::backlogs(directory.root(), &sites, snapshot, names.iter().copied())?;
         let behind = told.iter().filter(|feed| feed.backlog.articles > 0);
         let behind = behind.map(|feed| FeedBehind {
             site: site_state::shown(feed.name),

@@ -7,7 +7,7 @@ use std::path::Path;
 
 use daemon::{Daemon, Listen, Options};
 use settings::{NewsDirectory, Settings};
-use store::Reader;
+use store::Snapshot;
 
 const ARTICLE: &str = "Path: peer.example!not-for-mail\r\nFrom: a@b.example\r\nNewsgroups: misc.test\r\n\
     Subject: s\r\nDate: Mon, 1 Jan 2024 00:00:00 GMT\r\nMessage-ID: <1@b.example>\r\n\r\nbody\r\n.\r\n";
@@ -76,6 +76,6 @@ fn an_article_is_filed_and_the_daemon_stops() {
     assert!(peer.reply().starts_with("400 "));
     assert_eq!(peer.reply(), "");
     assert!(!dir.path().join("control.sock").exists());
-    let reader = Reader::open(dir.path()).unwrap();
-    assert!(reader.find(b"<1@b.example>").unwrap().is_some());
+    let snapshot = Snapshot::open(dir.path()).unwrap();
+    assert!(snapshot.history_line(b"<1@b.example>").unwrap().is_some());
 }

@@ -17,7 +17,7 @@ use std::io::Write;
 use std::path::Path;
 
 use groups::GroupId;
-use store::{HistoryLine, Options, Reader, StoredRecord, Survey};
+use store::{HistoryLine, Options, Record, Snapshot, Survey};
 
 use crate::decide::Plan;
 use crate::policy::Policy;
@@ -79,7 +79,7 @@ pub fn check_archives(policy: &Policy, news: &Path) -> Vec<String> {
 
 /// The archiving of one run.
 pub(crate) struct ArchiveRun<'r, 'a> {
-    reader: &'r Reader,
+    snapshot: &'r Snapshot,
     targets: Vec<ArchiveTarget<'a>>,
     target_of_rule: HashMap<usize, usize>,
     report: Archived,
@@ -89,12 +89,12 @@ impl<'r, 'a> ArchiveRun<'r, 'a> {
     /// Checks the archives of the policy; unusable ones are held.
     pub(crate) fn new(
         news: &Path,
-        (reader, policy): (&'r Reader, &Policy),
+        (snapshot, policy): (&'r Snapshot, &Policy),
         options: Options,
         archiving: &Archiving<'a>,
     ) -> ArchiveRun<'r, 'a> {
         let mut report = Archived::default();
-        let table = (policy, reader.active());
+        let table = (policy, snapshot.active());
         let archives = target::archives(policy).into_iter();
         let targets = archives
             .map(|archive| {
@@ -108,7 +108,7 @@ impl<'r, 'a> ArchiveRun<'r, 'a> {
             })
             .collect();
         ArchiveRun {
-            reader,
+            snapshot,
             targets,
             target_of_rule: target::by_rule(policy),
             report,
@@ -123,7 +123,7 @@ impl<'r, 'a> ArchiveRun<'r, 'a> {
                 .and_then(|rule| self.target_of_rule.get(&rule.line));
             target.is_some_and(|target| self.targets.get(*target).is_none_or(|target| target.held))
         };
-        let mut held: Vec<GroupId> = self.reader.active().ids().filter(is_held).collect();
+        let mut held: Vec<GroupId> = self.snapshot.active().ids().filter(is_held).collect();
         held.sort_unstable();
         held
     }
@@ -141,7 +141,7 @@ impl<'r, 'a> ArchiveRun<'r, 'a> {
         let mut revision = PlanRevision::default();
         let (targets, report) = (&self.targets, &mut self.report);
         each_segment(
-            (self.reader, policy, surveys),
+            (self.snapshot, policy, surveys),
             plan,
             &self.target_of_rule,
             |base, links| {
@@ -158,8 +158,8 @@ impl<'r, 'a> ArchiveRun<'r, 'a> {
                 Ok(())
             },
         )?;
-        revision.apply(&mut plan.expiry, self.reader.expired());
-        plan.count(self.reader, surveys.iter());
+        revision.apply(&mut plan.expiry, self.snapshot.expired());
+        plan.count(self.snapshot, surveys.iter());
         Ok(())
     }
 
@@ -175,21 +175,21 @@ impl<'r, 'a> ArchiveRun<'r, 'a> {
         }
         (self.report.copies, self.report.missing) = (0, 0);
         let mut copying = Copying {
-            reader: self.reader,
+            snapshot: self.snapshot,
             targets: &mut self.targets,
             report: &mut self.report,
             revision: PlanRevision::default(),
             index,
         };
         each_segment(
-            (self.reader, policy, surveys),
+            (self.snapshot, policy, surveys),
             plan,
             &self.target_of_rule,
             |base, links| copying.segment(base, links),
         )?;
         let revision = copying.finish()?;
-        revision.apply(&mut plan.expiry, self.reader.expired());
-        plan.count(self.reader, surveys.iter());
+        revision.apply(&mut plan.expiry, self.snapshot.expired());
+        plan.count(self.snapshot, surveys.iter());
         Ok(())
     }
 
@@ -200,7 +200,7 @@ impl<'r, 'a> ArchiveRun<'r, 'a> {
 
 /// Calls `each` for every segment with links to archive: with the base of the segment and the links.
 fn each_segment(
-    (reader, policy, surveys): (&Reader, &Policy, &[Survey]),
+    (snapshot, policy, surveys): (&Snapshot, &Policy, &[Survey]),
     plan: &Plan,
     target_of_rule: &HashMap<usize, usize>,
     mut each: impl FnMut(u64, &[ArchiveLink<'_>]) -> Result<(), RunError>,
@@ -208,7 +208,7 @@ fn each_segment(
     if target_of_rule.is_empty() || plan.expiry.removes_nothing() {
         return Ok(());
     }
-    let mut leaving = ArchiveLinks::new(reader, policy, &plan.expiry, target_of_rule);
+    let mut leaving = ArchiveLinks::new(snapshot, policy, &plan.expiry, target_of_rule);
     for survey in surveys {
         let links = leaving.links(survey);
         if !links.is_empty() {
@@ -219,7 +219,7 @@ fn each_segment(
 }
 
 struct Copying<'c, 'i, 'a> {
-    reader: &'c Reader,
+    snapshot: &'c Snapshot,
     targets: &'c mut [ArchiveTarget<'a>],
     report: &'c mut Archived,
     revision: PlanRevision,
@@ -227,15 +227,15 @@ struct Copying<'c, 'i, 'a> {
 }
 
 /// An article in memory.
-struct LoadedArticle {
-    stored: StoredRecord,
+struct LoadedArticle<'b> {
+    record: Record<'b>,
     native: Vec<u8>,
 }
 
 impl Copying<'_, '_, '_> {
     /// Archives the links of a segment. They are in the order of the log, those of one article together. Copies count once they are durable.
     fn segment(&mut self, base: u64, links: &[ArchiveLink<'_>]) -> Result<(), RunError> {
-        let mut copied = Vec::new();
+        let (mut copied, mut buffer) = (Vec::new(), Vec::new());
         for same in links.chunk_by(|a, b| a.position == b.position) {
             let (held, wanted): (Vec<_>, Vec<_>) =
                 same.iter().partition(|link| self.is_held(link.target));
@@ -245,7 +245,7 @@ impl Copying<'_, '_, '_> {
             let Some(first) = wanted.first() else {
                 continue;
             };
-            let opened = match self.open(first) {
+            let opened = match self.open(first, &mut buffer) {
                 Ok(Some(opened)) => opened,
                 Ok(None) => {
                     self.report.missing += wanted.len() as u64;
@@ -276,31 +276,34 @@ impl Copying<'_, '_, '_> {
     }
 
     /// Reads the article of a link; `None` if nothing is left of it.
-    fn open(&self, link: &ArchiveLink<'_>) -> Result<Option<LoadedArticle>, store::Error> {
+    fn open<'b>(
+        &self,
+        link: &ArchiveLink<'_>,
+        buffer: &'b mut Vec<u8>,
+    ) -> Result<Option<LoadedArticle<'b>>, store::Error> {
         if link.cancelled {
             return Ok(None);
         }
-        let stored = match self.reader.read(link.position) {
-            Err(store::Error::NoArticle(_)) => return Ok(None),
-            read => read?,
-        };
-        let mut native = Vec::new();
-        stored.record().push_native(&mut native);
-        Ok(Some(LoadedArticle { stored, native }))
+        let record = self.snapshot.record(link.position, buffer)?;
+        Ok(record.map(|record| {
+            let mut native = Vec::new();
+            record.push_native(&mut native);
+            LoadedArticle { record, native }
+        }))
     }
 
     fn link<'l, 's>(
         &mut self,
         link: &'l ArchiveLink<'s>,
         base: u64,
-        opened: &LoadedArticle,
+        opened: &LoadedArticle<'_>,
         copied: &mut Vec<(&'l ArchiveLink<'s>, Vec<u8>)>,
     ) {
         let target = self.targets.get_mut(link.target);
         let Some(target) = target.filter(|target| !target.held) else {
             return self.hold(link, base);
         };
-        match target.copy(link, &opened.stored.record(), &opened.native) {
+        match target.copy(link, &opened.record, &opened.native) {
             Ok(()) => {
                 let line = self.index.as_ref().map(|_| index_line_of(link, opened));
                 copied.push((link, line.unwrap_or_default()));
@@ -371,9 +374,8 @@ impl Copying<'_, '_, '_> {
     }
 }
 
-fn index_line_of(link: &ArchiveLink<'_>, opened: &LoadedArticle) -> Vec<u8> {
-    let record = opened.stored.record();
-    let line = HistoryLine::parse(record.line());
+fn index_line_of(link: &ArchiveLink<'_>, opened: &LoadedArticle<'_>) -> Vec<u8> {
+    let line = HistoryLine::parse(opened.record.line());
     let id = line.map_or(&b""[..], |line| line.id);
     let arrival = line.and_then(|line| line.arrival).unwrap_or(0);
     let mut out = Vec::new();

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, HashMap};
 
 use article::xref::Xref;
-use store::{ExpiryDecision, ExpiryState, Position, Reader, Row, Survey};
+use store::{ExpiryDecision, ExpiryState, Position, Row, Snapshot, Survey};
 
 /// Approximate size of an article on the disk besides its own bytes and its overview row, bytes: the record's header, the
 /// history line, the index of the row.
@@ -34,7 +34,7 @@ pub fn hierarchy(group: &[u8]) -> &[u8] {
 
 /// Counts the removals in these segments: in all, and by hierarchy.
 pub(crate) fn count<'s>(
-    reader: &Reader,
+    snapshot: &Snapshot,
     surveys: impl Iterator<Item = &'s Survey>,
     expiry: &ExpiryDecision,
 ) -> (RemovalCount, Hierarchies) {
@@ -42,8 +42,8 @@ pub(crate) fn count<'s>(
     if expiry.removes_nothing() {
         return (RemovalCount::default(), hierarchies);
     }
-    let after = reader.expired().after(expiry);
-    let links = RemovedLinks::new(reader, &after, expiry);
+    let after = snapshot.expired().after(expiry);
+    let links = RemovedLinks::new(snapshot, &after, expiry);
     for survey in surveys {
         // Groups come one after the other.
         let mut group: &[u8] = b"";
@@ -54,7 +54,7 @@ pub(crate) fn count<'s>(
                 (group, removed) = (link.group, RemovalCount::default());
             }
             removed.links += 1;
-            if is_last(reader.expired(), &after, &link) {
+            if is_last(snapshot.expired(), &after, &link) {
                 let bytes = RowTail::of(link.row.text).bytes;
                 removed.articles += 1;
                 removed.bytes += bytes;
@@ -96,7 +96,7 @@ pub(crate) struct Link<'a> {
 
 /// The links that are removed.
 pub(crate) struct RemovedLinks<'p> {
-    reader: &'p Reader,
+    snapshot: &'p Snapshot,
     after: &'p ExpiryState,
     /// The numbers removed besides those below the cuts, by group.
     gone: HashMap<&'p [u8], Vec<u64>>,
@@ -105,7 +105,7 @@ pub(crate) struct RemovedLinks<'p> {
 impl<'p> RemovedLinks<'p> {
     /// `after` is the expiry state after the decision.
     pub(crate) fn new(
-        reader: &'p Reader,
+        snapshot: &'p Snapshot,
         after: &'p ExpiryState,
         expiry: &'p ExpiryDecision,
     ) -> RemovedLinks<'p> {
@@ -114,7 +114,7 @@ impl<'p> RemovedLinks<'p> {
             gone.entry(name).or_default().push(*number);
         }
         RemovedLinks {
-            reader,
+            snapshot,
             after,
             gone,
         }
@@ -122,11 +122,11 @@ impl<'p> RemovedLinks<'p> {
 
     /// Calls `each` for every link removed from one segment, except those of cancelled articles, which are gone already.
     pub(crate) fn each<'s>(&self, survey: &'s Survey, mut each: impl FnMut(Link<'s>)) {
-        let before = self.reader.expired();
+        let before = self.snapshot.expired();
         for rows in survey.groups() {
             let mut report = |row: Row<'s>| {
                 let position = Position(survey.base() + u64::from(row.record));
-                if !self.reader.is_cancelled(position) {
+                if !self.snapshot.is_cancelled(position) {
                     let group = rows.name;
                     each(Link {
                         group,

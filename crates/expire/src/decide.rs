@@ -5,7 +5,7 @@
 use std::collections::{BTreeSet, HashMap, HashSet};
 
 use groups::{Active, GroupId};
-use store::{Error, ExpiryDecision, ExpiryState, GroupRows, HistoryLine, Reader, Survey};
+use store::{Error, ExpiryDecision, ExpiryState, GroupRows, HistoryLine, Snapshot, Survey};
 
 use crate::count::{Hierarchies, RemovalCount, count};
 use crate::policy::{Cutoffs, Policy};
@@ -30,8 +30,12 @@ pub struct Plan {
 
 impl Plan {
     /// Recounts the removals in these segments; the counts follow from the expiry decision alone.
-    pub(crate) fn count<'s>(&mut self, reader: &Reader, surveys: impl Iterator<Item = &'s Survey>) {
-        (self.total, self.hierarchies) = count(reader, surveys, &self.expiry);
+    pub(crate) fn count<'s>(
+        &mut self,
+        snapshot: &Snapshot,
+        surveys: impl Iterator<Item = &'s Survey>,
+    ) {
+        (self.total, self.hierarchies) = count(snapshot, surveys, &self.expiry);
     }
 }
 
@@ -40,25 +44,25 @@ impl Plan {
 /// # Errors
 /// A file of the store cannot be read.
 pub fn decide(
-    reader: &Reader,
+    snapshot: &Snapshot,
     policy: &Policy,
     now: i64,
     held: impl Fn(GroupId) -> bool,
 ) -> Result<Plan, Error> {
-    let bases = reader.segments().iter();
-    let surveys: Result<Vec<Survey>, Error> = bases.map(|&base| reader.survey(base)).collect();
-    Ok(decide_on(reader, &surveys?, policy, now, &held))
+    let bases = snapshot.segments().iter();
+    let surveys: Result<Vec<Survey>, Error> = bases.map(|&base| snapshot.survey(base)).collect();
+    Ok(decide_on(snapshot, &surveys?, policy, now, &held))
 }
 
 /// As [`decide`], on existing surveys of all segments.
 pub(crate) fn decide_on(
-    reader: &Reader,
+    snapshot: &Snapshot,
     surveys: &[Survey],
     policy: &Policy,
     now: i64,
     held: &dyn Fn(GroupId) -> bool,
 ) -> Plan {
-    let mut decider = Decider::new(reader, policy, now, held);
+    let mut decider = Decider::new(snapshot, policy, now, held);
     for survey in surveys {
         decider.decide_by_default(survey);
     }
@@ -66,7 +70,7 @@ pub(crate) fn decide_on(
     let mut unreadable = UnreadableExpires::default();
     for survey in surveys {
         for line in survey.exceptions() {
-            unreadable.examine(reader, &line);
+            unreadable.examine(snapshot, &line);
             decider.decide_exception(survey.base(), &line);
         }
     }
@@ -74,7 +78,7 @@ pub(crate) fn decide_on(
     plan.unreadable = unreadable;
     let touched = plan.expiry.touched.clone();
     let is_touched = |survey: &&Survey| touched.binary_search(&survey.base()).is_ok();
-    plan.count(reader, surveys.iter().filter(is_touched));
+    plan.count(snapshot, surveys.iter().filter(is_touched));
     plan
 }
 
@@ -109,16 +113,16 @@ struct Decider<'r> {
 
 impl<'r> Decider<'r> {
     fn new(
-        reader: &'r Reader,
+        snapshot: &'r Snapshot,
         policy: &'r Policy,
         now: i64,
         held: &dyn Fn(GroupId) -> bool,
     ) -> Decider<'r> {
-        let active = reader.active();
+        let active = snapshot.active();
         let mut decider = Decider {
             policy,
             active,
-            expired: reader.expired(),
+            expired: snapshot.expired(),
             now,
             classes: Vec::new(),
             by_cutoff: HashMap::new(),

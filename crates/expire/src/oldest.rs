@@ -3,13 +3,13 @@
 
 use std::collections::{BTreeMap, HashSet};
 
-use store::{ExpiryState, GroupRows, Position, Reader, Survey};
+use store::{ExpiryState, GroupRows, Position, Snapshot, Survey};
 
 use crate::count::hierarchy;
 
 /// The arrival time of the oldest article kept in each of these hierarchies, seconds since 1970. Hierarchies without kept articles are missing.
 pub(crate) fn oldest_kept(
-    reader: &Reader,
+    snapshot: &Snapshot,
     surveys: &[Survey],
     after: &ExpiryState,
     hierarchies: &[Vec<u8>],
@@ -18,10 +18,10 @@ pub(crate) fn oldest_kept(
     let mut unfound: HashSet<&Vec<u8>> = hierarchies.iter().collect();
     for survey in surveys {
         let search = OldestSearch {
-            reader,
+            snapshot,
             after,
             survey,
-            exceptions: exceptions(reader, survey, after, hierarchies, &mut oldest_kept),
+            exceptions: exceptions(snapshot, survey, after, hierarchies, &mut oldest_kept),
         };
         // If the clock was set back between two segments, the later one may contain earlier arrivals.
         let begins = survey
@@ -60,7 +60,7 @@ fn note(oldest_kept: &mut BTreeMap<Vec<u8>, i64>, name: &[u8], arrival: i64) {
 
 /// Notes the kept exceptions, and returns the records of all exceptions.
 fn exceptions(
-    reader: &Reader,
+    snapshot: &Snapshot,
     survey: &Survey,
     after: &ExpiryState,
     hierarchies: &[Vec<u8>],
@@ -80,7 +80,7 @@ fn exceptions(
             if let Some(arrival) = line.arrival
                 && wanted
                 && after.keeps(group, number)
-                && reader.is_alive_in(group, number, position)
+                && snapshot.is_alive_in(group, number, position)
             {
                 note(oldest_kept, name, arrival);
             }
@@ -90,7 +90,7 @@ fn exceptions(
 }
 
 struct OldestSearch<'a> {
-    reader: &'a Reader,
+    snapshot: &'a Snapshot,
     after: &'a ExpiryState,
     survey: &'a Survey,
     /// Records that are decided one by one.
@@ -104,7 +104,7 @@ impl OldestSearch<'_> {
             let position = Position(self.survey.base() + u64::from(row.record));
             !self.exceptions.contains(&u64::from(row.record))
                 && self.after.keeps(rows.name, row.number)
-                && self.reader.is_alive_in(rows.name, row.number, position)
+                && self.snapshot.is_alive_in(rows.name, row.number, position)
         };
         let here = rows.number_at(0)..=rows.last_number();
         let survivor = self

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use store::{ExpiryDecision, Options, Reader, ReclaimPolicy, Reclaimed, Spool, Survey};
+use store::{ExpiryDecision, Options, ReclaimPolicy, Reclaimed, Snapshot, Spool, Survey};
 
 use crate::Explist;
 use crate::archiving::{self, Archived, Archiving};
@@ -83,17 +83,17 @@ pub fn run(
     let is_dry = options.dry || options.trace;
     let lock = || store::Lock::take_named(dir, "lock.expire", false);
     let _one = (!is_dry).then(lock).transpose()?;
-    let reader = Reader::open(dir)?;
-    if let Some(fault) = reader.active().bad_lines().first() {
+    let snapshot = Snapshot::open(dir)?;
+    if let Some(fault) = snapshot.active().bad_lines().first() {
         return Err(RunError::Active(fault.to_string()));
     }
-    let (mut policy, warnings) = Policy::compile(list, reader.active())?;
-    let bases = reader.segments().iter();
-    let surveys: Result<Vec<Survey>, _> = bases.map(|&base| reader.survey(base)).collect();
+    let (mut policy, warnings) = Policy::compile(list, snapshot.active())?;
+    let bases = snapshot.segments().iter();
+    let surveys: Result<Vec<Survey>, _> = bases.map(|&base| snapshot.survey(base)).collect();
     let surveys = surveys?;
-    let mut plan = decide_on(&reader, &surveys, &policy, options.now, &|_| false);
+    let mut plan = decide_on(&snapshot, &surveys, &policy, options.now, &|_| false);
     let mut archive =
-        archiving::ArchiveRun::new(dir, (&reader, &policy), options.store, &archiving);
+        archiving::ArchiveRun::new(dir, (&snapshot, &policy), options.store, &archiving);
     if !options.trace {
         archive.hold((&policy, &surveys), &mut plan)?;
     }
@@ -104,7 +104,7 @@ pub fn run(
             None => DiskSpace::of(&dir.join("segments")).map_err(RunError::FreeSpace)?,
         };
         is_short = disk.missing(&options.space, 0) > 0;
-        let store = (&reader, surveys.as_slice());
+        let store = (&snapshot, surveys.as_slice());
         let limits = (&options.space, disk);
         let held = archive.held_groups(&policy);
         let is_held = |id| held.binary_search(&id).is_ok();
@@ -113,24 +113,29 @@ pub fn run(
             archive.hold((&policy, &surveys), &mut plan)?;
         }
     }
-    check_exceptions(&reader, &surveys, &plan)?;
+    check_exceptions(&snapshot, &surveys, &plan)?;
     if !is_dry && !options.force {
         check_fraction(&plan, shortage.is_some(), options.space.max_fraction)?;
     }
     if !is_dry {
         archive.copy((&policy, &surveys), &mut plan, archiving.index)?;
     }
-    record_oldest(&reader, &surveys, is_dry, &mut plan);
+    record_oldest(&snapshot, &surveys, is_dry, &mut plan);
     let removals = match options.trace {
-        true => removals(&reader, &surveys, &policy, &plan),
+        true => removals(&snapshot, &surveys, &policy, &plan),
         false => Vec::new(),
     };
     let archived = match options.trace {
         true => Archived::default(),
         false => archive.finish(),
     };
-    let (segments, _, ids) = reader.extent();
-    let forget_before = set_horizon((&reader, &surveys), &policy, options.now, &mut plan.expiry);
+    let (segments, _, ids) = snapshot.extent();
+    let forget_before = set_horizon(
+        (&snapshot, &surveys),
+        &policy,
+        options.now,
+        &mut plan.expiry,
+    );
     let mut report = RunReport {
         plan,
         warnings,
@@ -144,7 +149,7 @@ pub fn run(
         reclaiming: Duration::ZERO,
     };
     drop(surveys);
-    drop(reader);
+    drop(snapshot);
     if is_dry {
         return Ok(report);
     }
@@ -164,7 +169,7 @@ pub fn run(
 
 /// Sets the time before which ids are forgotten, if it has moved far enough. Returns the time that holds after the run.
 fn set_horizon(
-    (reader, surveys): (&Reader, &[Survey]),
+    (snapshot, surveys): (&Snapshot, &[Survey]),
     policy: &Policy,
     now: i64,
     expiry: &mut ExpiryDecision,
@@ -175,7 +180,7 @@ fn set_horizon(
         .forget_before(now)
         .min(now)
         .min(newest.unwrap_or(i64::MIN).saturating_add(1));
-    let known = reader.expired().forget_before();
+    let known = snapshot.expired().forget_before();
     // It never moves back, because the lines before it may be gone.
     let is_far = !expiry.removes_nothing() || forget.saturating_sub(known) >= FORGET_STEP_SECONDS;
     if forget > known && is_far {
@@ -208,13 +213,17 @@ fn reclaim_policy(space: &SpaceLimits, is_short: bool) -> ReclaimPolicy {
 }
 
 /// Refuses to run if a derived file could not be read, or does not list all live articles with an Expires of their own: the default would remove them.
-fn check_exceptions(reader: &Reader, surveys: &[Survey], plan: &Plan) -> Result<(), store::Error> {
+fn check_exceptions(
+    snapshot: &Snapshot,
+    surveys: &[Survey],
+    plan: &Plan,
+) -> Result<(), store::Error> {
     for survey in surveys {
         survey.was_readable()?;
     }
     let touched = |survey: &&Survey| plan.expiry.touched.contains(&survey.base());
     let mut touched = surveys.iter().filter(touched);
-    touched.try_for_each(|survey| survey.check_exceptions(reader.expired()))
+    touched.try_for_each(|survey| survey.check_exceptions(snapshot.expired()))
 }
 
 /// Refuses to run if it would remove more than one run may.
@@ -236,9 +245,9 @@ fn check_fraction(plan: &Plan, is_short: bool, max_fraction: f64) -> Result<(), 
 }
 
 /// Records the oldest kept article of each hierarchy with removals; in a dry run, of every hierarchy.
-fn record_oldest(reader: &Reader, surveys: &[Survey], all: bool, plan: &mut Plan) {
+fn record_oldest(snapshot: &Snapshot, surveys: &[Survey], all: bool, plan: &mut Plan) {
     if all {
-        let active = reader.active();
+        let active = snapshot.active();
         for id in active.ids() {
             let name = hierarchy(active.name(id)).to_vec();
             plan.hierarchies.entry(name).or_default();
@@ -248,8 +257,8 @@ fn record_oldest(reader: &Reader, surveys: &[Survey], all: bool, plan: &mut Plan
     if names.is_empty() {
         return;
     }
-    let after = reader.expired().after(&plan.expiry);
-    let oldest = oldest_kept(reader, surveys, &after, &names);
+    let after = snapshot.expired().after(&plan.expiry);
+    let oldest = oldest_kept(snapshot, surveys, &after, &names);
     for (name, count) in &mut plan.hierarchies {
         count.oldest_kept = oldest.get(name).copied();
     }

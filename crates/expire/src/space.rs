@@ -12,7 +12,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
 use groups::GroupId;
-use store::{GroupRows, Position, Reader, Survey};
+use store::{GroupRows, Position, Snapshot, Survey};
 
 use crate::count::{Link, disk_bytes_of, is_first};
 use crate::decide::{Plan, decide_on};
@@ -90,7 +90,7 @@ pub struct ShortenedRule {
 
 /// Extends the plan, with shorter lives, if it does not free enough. `None`: it does.
 pub(crate) fn decide_by_space(
-    (reader, surveys): (&Reader, &[Survey]),
+    (snapshot, surveys): (&Snapshot, &[Survey]),
     (space, disk): (&SpaceLimits, DiskSpace),
     policy: &mut Policy,
     now: i64,
@@ -100,13 +100,13 @@ pub(crate) fn decide_by_space(
     if disk.missing(space, 0) <= plan.total.disk_bytes {
         return None;
     }
-    let missing = disk.missing(space, pending(reader, surveys));
+    let missing = disk.missing(space, pending(snapshot, surveys));
     let wanted = missing
         .checked_sub(plan.total.disk_bytes)
         .filter(|wanted| *wanted > 0)?;
     let mut attempt = |steps: u32| {
         policy.shorten(Share::steps(steps));
-        decide_on(reader, surveys, policy, now, held)
+        decide_on(snapshot, surveys, policy, now, held)
     };
     let (steps, found) = find_largest(&mut attempt, |plan| plan.total.disk_bytes >= missing);
     policy.shorten(Share::WHOLE);
@@ -163,31 +163,31 @@ fn find_largest(
 
 /// Approximate disk space of expired articles that is not reclaimed yet, bytes. Segments without expired articles
 /// are not read.
-fn pending(reader: &Reader, surveys: &[Survey]) -> u64 {
-    let partly_dead = surveys.iter().filter(|survey| has_dead(reader, survey));
+fn pending(snapshot: &Snapshot, surveys: &[Survey]) -> u64 {
+    let partly_dead = surveys.iter().filter(|survey| has_dead(snapshot, survey));
     partly_dead
         .map(|survey| {
-            let (_, on_disk) = reader.art_bytes(survey.base());
-            on_disk.saturating_sub(live_bytes(reader, survey))
+            let (_, on_disk) = snapshot.art_bytes(survey.base());
+            on_disk.saturating_sub(live_bytes(snapshot, survey))
         })
         .sum()
 }
 
-fn has_dead(reader: &Reader, survey: &Survey) -> bool {
-    let expired = reader.expired();
+fn has_dead(snapshot: &Snapshot, survey: &Survey) -> bool {
+    let expired = snapshot.expired();
     let any_dead = |rows: GroupRows<'_>| {
         let (first, last) = (rows.number_at(0), rows.last_number());
         let mut early = expired.early(rows.name);
         first < expired.cut(rows.name) || early.any(|number| (first..=last).contains(&number))
     };
     // After a partial reclaim the rows of dead articles may be gone.
-    let (length, on_disk) = reader.art_bytes(survey.base());
+    let (length, on_disk) = snapshot.art_bytes(survey.base());
     on_disk < length || survey.groups().any(any_dead)
 }
 
 /// Approximate disk space of the live articles of a segment, bytes.
-fn live_bytes(reader: &Reader, survey: &Survey) -> u64 {
-    let expired = reader.expired();
+fn live_bytes(snapshot: &Snapshot, survey: &Survey) -> u64 {
+    let expired = snapshot.expired();
     let mut bytes = 0;
     for rows in survey.groups() {
         for row in rows.range(expired.low(rows.name), u64::MAX) {
@@ -197,7 +197,7 @@ fn live_bytes(reader: &Reader, survey: &Survey) -> u64 {
                 row,
                 position,
             };
-            if reader.is_alive_in(rows.name, row.number, position) && is_first(expired, &link) {
+            if snapshot.is_alive_in(rows.name, row.number, position) && is_first(expired, &link) {
                 bytes += disk_bytes_of(row.text);
             }
         }

@@ -1,6 +1,6 @@
 //! The single removals, in the form of C News's `expire -t`.
 
-use store::{Reader, Survey};
+use store::{Snapshot, Survey};
 
 use crate::archive::{Archive, Layout};
 use crate::count::RemovedLinks;
@@ -39,13 +39,13 @@ impl std::fmt::Display for Removal {
 
 /// All removals of the plan, in the order of history.
 pub(crate) fn removals(
-    reader: &Reader,
+    snapshot: &Snapshot,
     surveys: &[Survey],
     policy: &Policy,
     plan: &Plan,
 ) -> Vec<Removal> {
-    let after = reader.expired().after(&plan.expiry);
-    let removed = RemovedLinks::new(reader, &after, &plan.expiry);
+    let after = snapshot.expired().after(&plan.expiry);
+    let removed = RemovedLinks::new(snapshot, &after, &plan.expiry);
     let mut found = Vec::new();
     for survey in surveys {
         let mut here = Vec::new();
@@ -54,7 +54,7 @@ pub(crate) fn removals(
         });
         here.sort_unstable();
         for (_, group, number) in here {
-            let rule = match reader.active().find(group) {
+            let rule = match snapshot.active().find(group) {
                 Some(id) => policy.rule(id),
                 None => policy.rule_of_name(group, false),
             };

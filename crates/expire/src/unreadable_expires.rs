@@ -1,6 +1,6 @@
 //! The report of `expire -g`: articles with an unreadable Expires, as in C News on every run as long as the article exists.
 
-use store::{Expires, HistoryLine, Reader};
+use store::{Expires, HistoryLine, Snapshot};
 
 /// Most articles that the report lists; further ones are only counted.
 pub const LISTED_MAX: usize = 1000;
@@ -44,12 +44,12 @@ impl std::fmt::Display for UnreadableArticle {
 
 impl UnreadableExpires {
     /// Examines a line before the decision about it. Removed and cancelled articles are skipped.
-    pub(crate) fn examine(&mut self, reader: &Reader, line: &HistoryLine<'_>) {
+    pub(crate) fn examine(&mut self, snapshot: &Snapshot, line: &HistoryLine<'_>) {
         let (Expires::Unreadable(text), Some(position)) = (line.expires, line.position) else {
             return;
         };
         let is_there =
-            |(group, number): &(&[u8], u64)| reader.is_alive_in(group, *number, position);
+            |(group, number): &(&[u8], u64)| snapshot.is_alive_in(group, *number, position);
         let Some((group, number)) = line.links().find(is_there) else {
             return;
         };

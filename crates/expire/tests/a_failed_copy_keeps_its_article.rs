@@ -173,16 +173,16 @@ fn hold_keeps_all_articles_to_be_archived() {
 #[test]
 fn a_damaged_article_is_kept() {
     let newsdir = newsdir(&[]);
-    let position = newsdir.reader().find(b"<2@x>").unwrap().unwrap().position;
-    let base = newsdir.reader().segments()[0];
+    let position = newsdir.snapshot().find(b"<2@x>").unwrap().unwrap().position;
+    let base = newsdir.snapshot().segments()[0];
     let path = newsdir.news().join(format!("segments/{base:020}.art"));
     let mut bytes = std::fs::read(&path).unwrap();
-    bytes[(position.unwrap().0 - base) as usize + 100] ^= 1;
+    bytes[(position.0 - base) as usize + 100] ^= 1;
     std::fs::write(&path, bytes).unwrap();
     let told = newsdir.run(POLICY);
     assert_eq!((told.archived.copies, told.archived.failed), (4, 1));
     assert!(told.archived.errors[0].starts_with("cannot archive a.c/1: "));
     let gone = |link| !newsdir.stay(&[link])[0];
     assert!(gone("a.b/1") && gone("a.d/1"));
-    assert!(newsdir.reader().expired().keeps(b"a.c", 1));
+    assert!(newsdir.snapshot().expired().keeps(b"a.c", 1));
 }

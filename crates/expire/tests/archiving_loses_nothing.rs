@@ -117,20 +117,20 @@ fn expire(newsdir: &NewsDir, now: i64, hold: bool) -> (expire::RunReport, Policy
         ..Archiving::default()
     };
     let told = expire::run(&newsdir.news(), list(), &order, archiving).unwrap();
-    let (policy, _) = Policy::compile(list(), newsdir.reader().active()).unwrap();
+    let (policy, _) = Policy::compile(list(), newsdir.snapshot().active()).unwrap();
     (told, policy)
 }
 
 fn check(newsdir: &NewsDir, links: &mut [Link], now: i64, hold: bool, free: bool) {
     let (told, policy) = expire(newsdir, now, hold);
-    let reader = newsdir.reader();
+    let snapshot = newsdir.snapshot();
     let (mut went, mut copied) = (0, 0);
     for link in links {
         let name = GROUPS[link.group].as_bytes();
-        let id = reader.active().find(name).unwrap();
+        let id = snapshot.active().find(name).unwrap();
         let due = policy.decide(link.facts, id, now).verdict != Verdict::Keep;
-        let there = reader
-            .article_by_number(name, link.number)
+        let there = snapshot
+            .article_by_number(name, link.number, &mut Vec::new())
             .unwrap()
             .is_some();
         let shown = format!("{}/{}", GROUPS[link.group], link.number);
@@ -158,7 +158,7 @@ fn check(newsdir: &NewsDir, links: &mut [Link], now: i64, hold: bool, free: bool
         .map(|going| going.links)
         .sum();
     assert_eq!(by_hierarchy, went);
-    drop(reader);
+    drop(snapshot);
     newsdir.assert_clean();
 }
 

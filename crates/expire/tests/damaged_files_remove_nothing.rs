@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use expire::{Archiving, Explist, Policy, RunOptions, RunReport, SpaceLimits};
 use groups::Flag;
-use store::{Expires, Filing, Options, OverviewFields, Piece, Reader, Spool};
+use store::{Expires, Filing, Options, OverviewFields, Piece, Snapshot, Spool};
 
 const DAY: i64 = 86_400;
 const NOW: i64 = 100 * DAY;
@@ -82,11 +82,15 @@ impl News {
 
     /// The number of readable articles of a group.
     fn there(&self, group: &str) -> usize {
-        let reader = Reader::open(self.dir()).unwrap();
-        let id = reader.active().find(group.as_bytes()).unwrap();
-        let numbers = 1..=reader.active().high(id);
-        let read = |number: &u64| reader.article_by_number(group.as_bytes(), *number).unwrap();
-        numbers.filter(|number| read(number).is_some()).count()
+        let snapshot = Snapshot::open(self.dir()).unwrap();
+        let id = snapshot.active().find(group.as_bytes()).unwrap();
+        let numbers = 1..=snapshot.active().high(id);
+        let mut buffer = Vec::new();
+        let mut is_there = |number: &u64| {
+            let read = snapshot.article_by_number(group.as_bytes(), *number, &mut buffer);
+            read.unwrap().is_some()
+        };
+        numbers.filter(|number| is_there(number)).count()
     }
 
     fn first(&self, view: &str) -> PathBuf {
@@ -98,11 +102,11 @@ impl News {
 fn articles_filed_and_sealed_after_the_reader_opened_are_kept() {
     let news = News::new("a.b 0000000000 00001 y\n");
     news.file("a.b", 10, NOW - 30 * DAY, Expires::Absent);
-    let reader = Reader::open(news.dir()).unwrap();
+    let snapshot = Snapshot::open(news.dir()).unwrap();
     news.file("a.b", 200, NOW, Expires::Absent);
     let list = Explist::parse(b"all x 10 -\n", "explist", None).unwrap();
-    let (policy, _) = Policy::compile(list, reader.active()).unwrap();
-    let plan = expire::decide(&reader, &policy, NOW, |_| false).unwrap();
+    let (policy, _) = Policy::compile(list, snapshot.active()).unwrap();
+    let plan = expire::decide(&snapshot, &policy, NOW, |_| false).unwrap();
     assert_eq!(plan.expiry.cuts, [(b"a.b".to_vec(), 11)]);
 }
 
@@ -174,8 +178,8 @@ fn a_clock_far_ahead_does_not_forget_ids() {
     news.file("a.b", 10, NOW, Expires::Absent);
     news.expire_at(NOW + 12 * DAY, policy).unwrap();
     assert_eq!(news.there("a.b"), 0);
-    let reader = Reader::open(news.dir()).unwrap();
-    assert!(reader.find(b"<15@a.b>").unwrap().is_some());
+    let snapshot = Snapshot::open(news.dir()).unwrap();
+    assert!(snapshot.history_line(b"<15@a.b>").unwrap().is_some());
 }
 
 #[test]

@@ -10,7 +10,7 @@ use std::path::Path;
 use expire::policy::Facts;
 use expire::{Archiving, Explist, Policy, RemovalCount, RunOptions, SpaceLimits, Verdict};
 use proptest::prelude::*;
-use store::{Expires, Filing, Options, OverviewFields, Piece, Position, Reader, Spool};
+use store::{Expires, Filing, Options, OverviewFields, Piece, Position, Snapshot, Spool};
 
 const GROUPS: [&str; 4] = ["a.x", "a.y", "b", "c.moderated"];
 
@@ -156,20 +156,24 @@ fn file(spool: &mut Spool, filed: &mut Vec<Filed>, wanted: &Arriving, arrival: i
 }
 
 fn check(dir: &Path, filed: &[Filed], forget_before: i64) {
-    let reader = Reader::open(dir).unwrap();
+    let snapshot = Snapshot::open(dir).unwrap();
     for article in filed {
         let alive = article.links.iter().any(|(_, _, alive)| *alive);
-        let found = reader
-            .article(article.id.as_bytes())
+        let mut buffer = Vec::new();
+        let found = snapshot
+            .article(article.id.as_bytes(), &mut buffer)
             .unwrap_or_else(|error| panic!("{} {:?}: {error}", article.id, article.links));
         let seen = alive && !article.cancelled;
         assert_eq!(found.is_some(), seen, "{}", article.id);
         if let Some(found) = found {
             let mut native = Vec::new();
-            found.record().push_native(&mut native);
+            found.push_native(&mut native);
             assert!(native == article.text.as_bytes(), "{}", article.id);
         }
-        let known = reader.find(article.id.as_bytes()).unwrap().is_some();
+        let known = snapshot
+            .history_line(article.id.as_bytes())
+            .unwrap()
+            .is_some();
         // A cancelled article may have lost even its row, which shows that its number was used.
         if !article.cancelled {
             let should = alive || article.arrival >= forget_before;
@@ -178,21 +182,25 @@ fn check(dir: &Path, filed: &[Filed], forget_before: i64) {
         for (group, number, alive) in &article.links {
             let name = GROUPS[*group].as_bytes();
             let seen = *alive && !article.cancelled;
-            let found = reader.article_by_number(name, *number).unwrap();
+            let found = snapshot
+                .article_by_number(name, *number, &mut buffer)
+                .unwrap();
             assert_eq!(found.is_some(), seen, "{} {number}", GROUPS[*group]);
             let mut rows = 0;
-            reader
+            snapshot
                 .overview(name, (*number, *number), |_| {
                     rows += 1;
                     Ok(())
                 })
                 .unwrap();
             assert_eq!(rows, usize::from(seen), "{} {number}", GROUPS[*group]);
-            assert!(!alive || reader.active().low(reader.active().find(name).unwrap()) <= *number);
-            assert_eq!(reader.is_alive_in(name, *number, article.position), seen);
+            assert!(
+                !alive || snapshot.active().low(snapshot.active().find(name).unwrap()) <= *number
+            );
+            assert_eq!(snapshot.is_alive_in(name, *number, article.position), seen);
         }
     }
-    drop(reader);
+    drop(snapshot);
     let report = store::fsck(dir, false).unwrap();
     assert!(report.is_clean(), "{report:?}");
 }
@@ -269,7 +277,7 @@ fn story(rounds: &[Round]) {
         let unreadable = unreadable.filter(|article| article.is_alive()).count();
         assert_eq!(outcome.plan.unreadable.count, unreadable as u64);
 
-        let table = Reader::open(dir).unwrap();
+        let table = Snapshot::open(dir).unwrap();
         let (policy, _) = Policy::compile(list(), table.active()).unwrap();
         let mut going = 0;
         let mut articles = 0;

@@ -9,7 +9,7 @@ use std::path::Path;
 use expire::count::disk_bytes_of;
 use expire::{Archiving, DiskSpace, Explist, RunOptions, RunReport, Share, SpaceLimits};
 use proptest::prelude::*;
-use store::{Filing, Options, OverviewFields, Piece, Reader, Spool};
+use store::{Filing, Options, OverviewFields, Piece, Snapshot, Spool};
 
 const NOW: i64 = 10_000_000;
 const DAY: i64 = 86_400;
@@ -173,11 +173,11 @@ fn last_share(article: &Arriving) -> Option<u32> {
 }
 
 fn sizes(dir: &Path, first: &[(usize, u64)]) -> Vec<u64> {
-    let reader = Reader::open(dir).unwrap();
+    let snapshot = Snapshot::open(dir).unwrap();
     let disk = |(group, number): &(usize, u64)| {
         let mut disk = 0;
         let name = GROUPS[*group].0.as_bytes();
-        reader
+        snapshot
             .overview(name, (*number, *number), |row| {
                 disk = disk_bytes_of(row.text);
                 Ok(())

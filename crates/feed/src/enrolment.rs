@@ -5,7 +5,7 @@
 use std::path::Path;
 
 use hashbrown::HashSet;
-use store::{Position, Reader};
+use store::{Position, Snapshot};
 
 use crate::cursor::{Cursor, CursorFile, SLOT_BYTES, select_from};
 use crate::error::Error;
@@ -118,7 +118,7 @@ fn begin(news: &Path, end: Position, site: &NewSite<'_>) -> Result<bool, Error> 
     }
     let position = match site.start {
         Start::Now => end,
-        start => start::position(&Reader::open(news)?, start)?,
+        start => start::position(&Snapshot::open(news)?, start)?,
     };
     std::fs::create_dir_all(&dir).map_err(Error::io("make", &dir))?;
     CursorFile::create_first(&dir, Cursor::new(position.min(end)))

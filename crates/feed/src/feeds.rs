@@ -7,7 +7,7 @@ use std::path::Path;
 
 use groups::Sites;
 use groups::sites::{FeedNames, Site, Start};
-use store::{Position, Reader};
+use store::{Position, Snapshot};
 
 use crate::enrolment::{self, NewSite};
 use crate::error::Error;
@@ -104,7 +104,7 @@ pub type FeedFault<'s> = (&'s [u8], Error);
 pub fn backlogs<'s>(
     news: &Path,
     sites: &Sites,
-    reader: &Reader,
+    snapshot: &Snapshot,
     names: impl Iterator<Item = &'s [u8]>,
 ) -> Result<(Vec<FeedStatus<'s>>, Vec<FeedFault<'s>>), Error> {
     let (mut known, mut untold) = (Vec::new(), Vec::new());
@@ -122,10 +122,10 @@ pub fn backlogs<'s>(
             cursor: look.cursor,
         })
         .collect();
-    let mut selector = relay::sites::Selector::new(reader.active(), sites.clone());
+    let mut selector = relay::sites::Selector::new(snapshot.active(), sites.clone());
     let mut wants =
-        |record: &store::Record<'_>, name: &[u8]| selector.wants(record, name, reader.active());
-    let backlogs = waiting::count(reader, &cursors, &mut wants)?;
+        |record: &store::Record<'_>, name: &[u8]| selector.wants(record, name, snapshot.active());
+    let backlogs = waiting::count(snapshot, &cursors, &mut wants)?;
     let all = known.into_iter().zip(backlogs);
     let told = all.map(|((name, look), backlog)| FeedStatus {
         name,

@@ -15,7 +15,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use article::{Article, Form, decimal};
 use relay::control::ihave::{Envelope, IDS_MAX, ids_of};
 use store::disk::RealDisk;
-use store::{HistoryLine, Reader, Record};
+use store::{HistoryLine, Record, Snapshot};
 
 use crate::batch::Batch;
 use crate::builder::Builder;
@@ -144,14 +144,14 @@ impl Builder for Ihave<'_> {
 #[derive(Debug)]
 pub struct Sendme<'a> {
     messages: IdMessages<'a>,
-    reader: &'a Reader,
+    snapshot: &'a Snapshot,
     requested: HashSet<Vec<u8>>,
     error: Option<Error>,
 }
 
 impl<'a> Sendme<'a> {
-    /// Uses the history of `reader`.
-    pub fn new(endpoints: Endpoints<'a>, reader: &'a Reader) -> Sendme<'a> {
+    /// Uses the history of `snapshot`.
+    pub fn new(endpoints: Endpoints<'a>, snapshot: &'a Snapshot) -> Sendme<'a> {
         Sendme {
             messages: IdMessages {
                 kind: "sendme",
@@ -159,7 +159,7 @@ impl<'a> Sendme<'a> {
                 ids: Vec::new(),
                 bytes: Vec::new(),
             },
-            reader,
+            snapshot,
             requested: HashSet::new(),
             error: None,
         }
@@ -171,7 +171,7 @@ impl<'a> Sendme<'a> {
         let mut seen = HashSet::new();
         for id in ids_of(article).take(IDS_READ_MAX) {
             let is_new = !self.requested.contains(id) && seen.insert(id);
-            if is_new && self.reader.find(id)?.is_none() {
+            if is_new && self.snapshot.history_line(id)?.is_none() {
                 wanted.push(id.to_vec());
             }
         }
@@ -219,7 +219,7 @@ pub type Allowed<'a> = Box<dyn FnMut(&Record<'_>) -> bool + 'a>;
 
 /// Answers sendme messages: sends the requested articles that exist here and that the site may get.
 pub struct Requested<'a> {
-    reader: &'a Reader,
+    snapshot: &'a Snapshot,
     allowed: Allowed<'a>,
     batch: Batch,
     /// The message that is partly answered, and the number of its answered ids.
@@ -231,9 +231,9 @@ pub struct Requested<'a> {
 
 impl<'a> Requested<'a> {
     /// Batches of about `size` bytes.
-    pub fn new(reader: &'a Reader, allowed: Allowed<'a>, size: usize) -> Requested<'a> {
+    pub fn new(snapshot: &'a Snapshot, allowed: Allowed<'a>, size: usize) -> Requested<'a> {
         Requested {
-            reader,
+            snapshot,
             allowed,
             batch: Batch::new(size),
             at: None,
@@ -265,20 +265,17 @@ impl<'a> Requested<'a> {
     /// Adds the articles requested by one message, from its `done`th id on. If the batch becomes full, returns the number of the next
     /// id.
     fn answer(&mut self, article: &Article<'_>, done: usize) -> Result<Option<usize>, Error> {
-        let mut seen = HashSet::new();
+        let (mut seen, mut buffer) = (HashSet::new(), Vec::new());
         for (number, id) in ids_of(article).take(IDS_READ_MAX).enumerate() {
             if !seen.insert(id) || number < done {
                 continue;
             }
-            let stored = match self.reader.article(id) {
-                Ok(Some(stored)) => stored,
+            let record = match self.snapshot.article(id, &mut buffer) {
+                Ok(Some(record)) => record,
                 // The article has expired since, or is damaged, which `fsck` reports.
-                Ok(None) | Err(store::Error::NoArticle(_) | store::Error::Damaged { .. }) => {
-                    continue;
-                }
+                Ok(None) | Err(store::Error::Damaged { .. }) => continue,
                 Err(error) => return Err(error.into()),
             };
-            let record = stored.record();
             if (self.allowed)(&record) && !self.batch.put(&record) {
                 return Ok(Some(number));
             }

@@ -9,7 +9,7 @@ use groups::Sites;
 use groups::sites::{BatchVia, Build, Site, To, Via};
 use relay::file::Filer;
 use relay::sites::Selector;
-use store::{Position, Reader};
+use store::{Position, Snapshot};
 
 use crate::each_article::EachArticle;
 use crate::file_list::FileList;
@@ -123,7 +123,7 @@ impl<'a> Serving<'a> {
     ///
     /// # Errors
     /// The store cannot be read.
-    pub fn plan(&mut self, names: &[&[u8]], reader: &Reader) -> Result<(), Error> {
+    pub fn plan(&mut self, names: &[&[u8]], snapshot: &Snapshot) -> Result<(), Error> {
         let mut sites = Vec::with_capacity(names.len());
         for name in names {
             if let Ok(Some(look)) = site_state::look(self.root, name)
@@ -133,8 +133,8 @@ impl<'a> Serving<'a> {
                 sites.push(waiting::Site { name, cursor });
             }
         }
-        let mut wants = chosen_late(&self.sites, reader);
-        let round = waiting::round(reader, &sites, waiting::ROUND_ARTICLES_MAX, &mut *wants)?;
+        let mut wants = chosen_late(&self.sites, snapshot);
+        let round = waiting::round(snapshot, &sites, waiting::ROUND_ARTICLES_MAX, &mut *wants)?;
         let (end, complete) = (round.end, round.complete);
         self.planned = sites
             .iter()
@@ -158,7 +158,7 @@ impl<'a> Serving<'a> {
         &mut self,
         name: &[u8],
         site: &Site,
-        reader: &mut Reader,
+        snapshot: &mut Snapshot,
     ) -> Result<Served, Error> {
         if let Some(why) = site_state::paused(self.root, name)? {
             return Ok(Served::Paused(why));
@@ -170,15 +170,15 @@ impl<'a> Serving<'a> {
         };
         let (root, limit, batches_max) = (self.root, self.limit.clone(), self.batches_max);
         let uucp_spool = self.uucp_spool.clone();
-        let taken = SiteState::take(self.root, name, reader)?;
+        let taken = SiteState::take(self.root, name, snapshot)?;
         let dir = taken.dir().to_owned();
         let me = self.sites.me().to_vec();
-        let reader: &Reader = reader;
+        let snapshot: &Snapshot = snapshot;
         let builder = match &parms {
-            Some(parms) => Some((parms, self.builder(parms, &me, &dir, reader)?)),
+            Some(parms) => Some((parms, self.builder(parms, &me, &dir, snapshot)?)),
             None => None,
         };
-        let mut togo = self.togo(taken, reader);
+        let mut togo = self.togo(taken, snapshot);
         if let Some((parms, mut builder)) = builder {
             let sending = Sending {
                 site: &site.name,
@@ -245,7 +245,7 @@ impl<'a> Serving<'a> {
         parms: &'b BatchParms,
         me: &'b [u8],
         dir: &Path,
-        reader: &'b Reader,
+        snapshot: &'b Snapshot,
     ) -> Result<Box<dyn Builder + 'b>, Error> {
         let size = usize::try_from(parms.size).unwrap_or(usize::MAX);
         let endpoints = Endpoints {
@@ -255,25 +255,25 @@ impl<'a> Serving<'a> {
         Ok(match parms.build {
             Build::Articles => Box::new(Batch::new(size)),
             Build::Ihave => Box::new(Ihave::new(endpoints, size)),
-            Build::Sendme => Box::new(Sendme::new(endpoints, reader)),
+            Build::Sendme => Box::new(Sendme::new(endpoints, snapshot)),
             Build::Requested => {
                 let sites = self.sites.clone();
-                let allowed = allowed(reader, sites, &parms.peer);
-                Box::new(Requested::new(reader, allowed, size).with_stored_position(dir)?)
+                let allowed = allowed(snapshot, sites, &parms.peer);
+                Box::new(Requested::new(snapshot, allowed, size).with_stored_position(dir)?)
             }
         })
     }
 
     /// The articles that wait for a site whose lock is held; as planned, where the plan is still valid.
-    pub fn togo<'r>(&'r mut self, taken: SiteState, reader: &'r Reader) -> FromCursor<'r> {
+    pub fn togo<'r>(&'r mut self, taken: SiteState, snapshot: &'r Snapshot) -> FromCursor<'r> {
         let planned = self
             .planned
             .iter()
             .position(|planned| planned.name == taken.site());
         let planned = planned.map(|at| self.planned.swap_remove(at));
-        let chosen = chosen_late(&self.sites, reader);
+        let chosen = chosen_late(&self.sites, snapshot);
         let cursor = *taken.cursor();
-        let mut togo = FromCursor::new(reader, taken, chosen);
+        let mut togo = FromCursor::new(snapshot, taken, chosen);
         if let Some(planned) = planned.filter(|planned| planned.cursor == cursor) {
             togo.found(planned.waiting, planned.end, planned.complete);
         }
@@ -305,27 +305,27 @@ impl<'a> Serving<'a> {
 }
 
 /// Decides which sites get an article that was filed before they were known. The selector is large, so it is made when it is first needed.
-fn chosen_late<'r>(sites: &Sites, reader: &'r Reader) -> LateSelection<'r> {
+fn chosen_late<'r>(sites: &Sites, snapshot: &'r Snapshot) -> LateSelection<'r> {
     let sites = sites.clone();
     let mut selector = None;
     Box::new(move |record, name| {
         let selector =
-            selector.get_or_insert_with(|| Selector::new(reader.active(), sites.clone()));
-        selector.wants(record, name, reader.active())
+            selector.get_or_insert_with(|| Selector::new(snapshot.active(), sites.clone()));
+        selector.wants(record, name, snapshot.active())
     })
 }
 
 /// Decides which articles a site may have: those that one of its feeds would get if they were filed now.
-pub fn allowed<'r>(reader: &'r Reader, sites: Sites, site: &[u8]) -> Allowed<'r> {
+pub fn allowed<'r>(snapshot: &'r Snapshot, sites: Sites, site: &[u8]) -> Allowed<'r> {
     let own = sites.sites().iter().enumerate();
     let own = own.filter(|(_, known)| known.name == site && !known.is_me);
     let feeds: Vec<Vec<u8>> = own
         .map(|(index, _)| sites.feed_name(index).to_vec())
         .collect();
-    let mut selector = Selector::new(reader.active(), sites);
+    let mut selector = Selector::new(snapshot.active(), sites);
     Box::new(move |record| {
         let mut feeds = feeds.iter();
-        feeds.any(|feed| selector.wants(record, feed, reader.active()))
+        feeds.any(|feed| selector.wants(record, feed, snapshot.active()))
     })
 }
 
@@ -347,7 +347,7 @@ pub fn serve_immediate(
     program: &Path,
     tell: &dyn Fn(&str),
 ) -> Result<(), Error> {
-    let mut reader = Reader::open(root)?;
+    let mut snapshot = Snapshot::open(root)?;
     let mut serving = Serving::new(root, sites, program);
     let mut turns: Vec<_> = sites
         .feeds()
@@ -355,11 +355,11 @@ pub fn serve_immediate(
         .collect();
     loop {
         let names: Vec<&[u8]> = turns.iter().map(|(name, _)| *name).collect();
-        serving.plan(&names, &reader)?;
-        let seen = reader.end();
+        serving.plan(&names, &snapshot)?;
+        let seen = snapshot.end();
         // Feeds that wait are served again when the next article is filed.
         turns.retain(|(name, site)| {
-            let why = match serving.serve(name, site, &mut reader) {
+            let why = match serving.serve(name, site, &mut snapshot) {
                 Err(Error::Busy(_)) => return true,
                 Err(error) => Some(error.to_string()),
                 Ok(Served::Paused(_)) => return false,
@@ -370,8 +370,8 @@ pub fn serve_immediate(
             }
             why.is_none()
         });
-        reader.refresh(serving.root)?;
-        if turns.is_empty() || reader.end() == seen {
+        snapshot.catch_up()?;
+        if turns.is_empty() || snapshot.end() == seen {
             return Ok(());
         }
     }

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use rustix::fs::{FlockOperation, flock};
 use rustix::io::Errno;
-use store::{Lock, Position, Reader};
+use store::{Lock, Position, Snapshot};
 
 use crate::cursor::{Cursor, CursorFile};
 use crate::deferred::{self, Deferred};
@@ -171,20 +171,20 @@ fn known(news: &Path, site: &[u8]) -> Result<PathBuf, Error> {
 }
 
 impl SiteState {
-    /// Locks a site to serve it. Refreshes `reader`, so that it sees at least as far as the program that served the site before.
+    /// Locks a site to serve it. `snapshot` catches up, so that it sees at least as far as the program that served the site before.
     ///
     /// If the log lost its end (a power cut with `sync = "none"`), the cursor returns to the start of that segment: the site refuses
     /// articles sent twice as duplicates.
     ///
     /// # Errors
     /// [`Error::Busy`], [`Error::Unknown`], [`Error::Cursor`], or the store's.
-    pub fn take(news: &Path, site: &[u8], reader: &mut Reader) -> Result<SiteState, Error> {
+    pub fn take(news: &Path, site: &[u8], snapshot: &mut Snapshot) -> Result<SiteState, Error> {
         let mut place = SiteState::take_only(news, site)?;
-        reader.refresh(news)?;
-        if place.has_lost_its_end(reader) {
+        snapshot.catch_up()?;
+        if place.has_lost_its_end(snapshot) {
             let base = match place.cursor.last {
-                Some((last, _)) => reader.base_of(last),
-                None => reader.oldest(),
+                Some((last, _)) => snapshot.base_of(last),
+                None => snapshot.oldest(),
             };
             place.move_to(base)?;
         }
@@ -213,17 +213,17 @@ impl SiteState {
         })
     }
 
-    fn has_lost_its_end(&self, reader: &Reader) -> bool {
-        if self.cursor.position > reader.end() {
+    fn has_lost_its_end(&self, snapshot: &Snapshot) -> bool {
+        if self.cursor.position > snapshot.end() {
             return true;
         }
         self.cursor.last.is_some_and(|(last, commit_sequence)| {
-            match reader.lender().record(last) {
-                Ok(record) => record.head.commit_sequence != commit_sequence,
+            match snapshot.record(last, &mut Vec::new()) {
+                Ok(Some(record)) => record.head.commit_sequence != commit_sequence,
                 // Newer records overlap that position, or it is damaged; then some articles are sent twice.
                 Err(store::Error::Damaged { .. }) => true,
                 // The segment was removed: the log continues after it.
-                Err(_) => false,
+                Ok(None) | Err(_) => false,
             }
         })
     }

@@ -1,6 +1,6 @@
 //! The start of a feed in the log.
 
-use store::{Position, Reader};
+use store::{Position, Snapshot};
 
 use crate::error::Error;
 
@@ -10,16 +10,16 @@ pub use groups::sites::Start;
 ///
 /// # Errors
 /// The store cannot be read.
-pub fn position(reader: &Reader, start: Start) -> Result<Position, Error> {
+pub fn position(snapshot: &Snapshot, start: Start) -> Result<Position, Error> {
     let time = match start {
-        Start::Now => return Ok(reader.end()),
-        Start::Oldest => return Ok(reader.oldest()),
+        Start::Now => return Ok(snapshot.end()),
+        Start::Oldest => return Ok(snapshot.oldest()),
         Start::Date(time) => time,
     };
-    for &base in reader.segments() {
-        if let Some(boundary) = reader.survey(base)?.boundary(time) {
+    for &base in snapshot.segments() {
+        if let Some(boundary) = snapshot.survey(base)?.boundary(time) {
             return Ok(Position(base + boundary.record));
         }
     }
-    Ok(reader.end())
+    Ok(snapshot.end())
 }

@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use store::{Lender, Position, Reader, Record};
+use store::{Position, Record, Snapshot};
 
 use crate::cursor::Cursor;
 use crate::error::Error;
@@ -19,8 +19,9 @@ pub type LateSelection<'a> = Box<dyn FnMut(&Record<'_>, &[u8]) -> bool + 'a>;
 
 /// A served site and its waiting articles.
 pub struct FromCursor<'a> {
-    reader: &'a Reader,
-    lender: Lender<'a>,
+    snapshot: &'a Snapshot,
+    /// The record that is offered.
+    record: Vec<u8>,
     state: SiteState,
     late_selection: LateSelection<'a>,
     items: VecDeque<Item>,
@@ -35,16 +36,16 @@ pub struct FromCursor<'a> {
 }
 
 impl<'a> FromCursor<'a> {
-    /// The waiting articles of a site, as far as `reader` sees.
+    /// The waiting articles of a site, as far as `snapshot` sees.
     pub fn new(
-        reader: &'a Reader,
+        snapshot: &'a Snapshot,
         state: SiteState,
         late_selection: LateSelection<'a>,
     ) -> FromCursor<'a> {
         let position = state.cursor().position;
         FromCursor {
-            reader,
-            lender: reader.lender(),
+            snapshot,
+            record: Vec::new(),
             state,
             late_selection,
             items: VecDeque::new(),
@@ -75,7 +76,7 @@ impl<'a> FromCursor<'a> {
             cursor,
         };
         let round = waiting::round(
-            self.reader,
+            self.snapshot,
             &[site],
             NOTED_ARTICLES_MAX,
             &mut *self.late_selection,
@@ -92,10 +93,10 @@ impl<'a> FromCursor<'a> {
         item: &Item,
         put: &mut dyn FnMut(&Record<'_>) -> bool,
     ) -> Result<Option<bool>, Error> {
-        match self.lender.record(item.position) {
-            Ok(record) => Ok(Some(put(&record))),
+        match self.snapshot.record(item.position, &mut self.record) {
+            Ok(Some(record)) => Ok(Some(put(&record))),
             // It expired meanwhile; `fsck` reports damage.
-            Err(store::Error::NoArticle(_) | store::Error::Damaged { .. }) => Ok(None),
+            Ok(None) | Err(store::Error::Damaged { .. }) => Ok(None),
             Err(error) => Err(error.into()),
         }
     }
@@ -150,7 +151,7 @@ impl ArticleSource for FromCursor<'_> {
         let sizes = self.items.iter().map(|item| item.bytes);
         let bytes = sizes.fold(self.progress.sent_bytes, u64::saturating_add);
         let start = self.state.cursor().position.0;
-        let (seen, all) = (self.seen.0, self.reader.end().0);
+        let (seen, all) = (self.seen.0, self.snapshot.end().0);
         let seen = u128::from(seen.saturating_sub(start).max(1));
         let all = u128::from(all.saturating_sub(start)).max(seen);
         let bytes = u128::from(bytes).saturating_mul(all) / seen;

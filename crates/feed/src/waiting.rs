@@ -3,7 +3,7 @@
 use std::ops::ControlFlow;
 
 use hashbrown::HashMap;
-use store::{HistoryLine, Logged, Position, Reader, Record};
+use store::{HistoryLine, Logged, Position, Record, Snapshot};
 
 use crate::cursor::Cursor;
 use crate::error::Error;
@@ -66,41 +66,46 @@ pub type Chosen<'a> = &'a mut dyn FnMut(&Record<'_>, &[u8]) -> bool;
 /// # Errors
 /// The store cannot be read.
 pub fn round(
-    reader: &Reader,
+    snapshot: &Snapshot,
     sites: &[Site<'_>],
     most: usize,
     chosen: Chosen<'_>,
 ) -> Result<Round, Error> {
     let mut found = vec![Waiting::default(); sites.len()];
     let mut room = most.clamp(1, ROUND_ARTICLES_MAX);
-    let mut end = reader.end();
+    let mut end = snapshot.end();
     let mut noted = Position(0);
-    let flow = each(reader, sites, chosen, |which, logged, (line, is_alive)| {
-        let Some(waiting) = found.get_mut(which) else {
-            return ControlFlow::Continue(());
-        };
-        if !is_alive {
-            waiting.gone += 1;
-            return ControlFlow::Continue(());
-        }
-        if room == 0 && logged.position != noted {
-            // The sites of this article continue here in the next pass. The pass ends only between two articles, since an article is collected
-            // for all of its sites or for none.
-            end = logged.position;
-            return ControlFlow::Break(());
-        }
-        room = room.saturating_sub(1);
-        noted = logged.position;
-        waiting.items.push(Item {
-            position: logged.position,
-            next: logged.next,
-            commit_sequence: logged.record.head.commit_sequence,
-            bytes: line.size.unwrap_or(0),
-            arrival: line.arrival.unwrap_or(0),
-            gone: std::mem::take(&mut waiting.gone),
-        });
-        ControlFlow::Continue(())
-    })?;
+    let flow = each(
+        snapshot,
+        sites,
+        chosen,
+        |which, logged, (line, is_alive)| {
+            let Some(waiting) = found.get_mut(which) else {
+                return ControlFlow::Continue(());
+            };
+            if !is_alive {
+                waiting.gone += 1;
+                return ControlFlow::Continue(());
+            }
+            if room == 0 && logged.position != noted {
+                // The sites of this article continue here in the next pass. The pass ends only between two articles, since an article is collected
+                // for all of its sites or for none.
+                end = logged.position;
+                return ControlFlow::Break(());
+            }
+            room = room.saturating_sub(1);
+            noted = logged.position;
+            waiting.items.push(Item {
+                position: logged.position,
+                next: logged.next,
+                commit_sequence: logged.record.head.commit_sequence,
+                bytes: line.size.unwrap_or(0),
+                arrival: line.arrival.unwrap_or(0),
+                gone: std::mem::take(&mut waiting.gone),
+            });
+            ControlFlow::Continue(())
+        },
+    )?;
     Ok(Round {
         sites: found,
         end,
@@ -124,12 +129,12 @@ pub struct Backlog {
 /// # Errors
 /// The store cannot be read.
 pub fn count(
-    reader: &Reader,
+    snapshot: &Snapshot,
     sites: &[Site<'_>],
     chosen: Chosen<'_>,
 ) -> Result<Vec<Backlog>, Error> {
     let mut found = vec![Backlog::default(); sites.len()];
-    let _ = each(reader, sites, chosen, |which, _, (line, is_alive)| {
+    let _ = each(snapshot, sites, chosen, |which, _, (line, is_alive)| {
         if let Some(backlog) = found.get_mut(which)
             && is_alive
         {
@@ -145,7 +150,7 @@ pub fn count(
 /// Calls `found` for each article after a site's cursor that the site gets, with the site's index in `sites`, the article, its history
 /// line, and whether it is still readable.
 fn each(
-    reader: &Reader,
+    snapshot: &Snapshot,
     sites: &[Site<'_>],
     chosen: Chosen<'_>,
     mut found: impl FnMut(usize, &Logged<'_>, (&HistoryLine<'_>, bool)) -> ControlFlow<()>,
@@ -156,7 +161,7 @@ fn each(
     let named: HashMap<&[u8], usize> = sites.iter().map(|site| site.name).zip(0..).collect();
     let late = sites.iter().map(|site| site.cursor.selected_from).max();
     let late = late.unwrap_or(from);
-    Ok(reader.each_article((from, reader.end()), |logged| {
+    Ok(snapshot.each_article((from, snapshot.end()), |logged| {
         let record = &logged.record;
         let position = logged.position;
         let mut line = None;
@@ -167,7 +172,7 @@ fn each(
             // Read once, and only for an article that some site gets.
             let line = line.get_or_insert_with(|| {
                 let line = HistoryLine::parse(record.line())?;
-                let is_alive = reader.is_alive(&line);
+                let is_alive = snapshot.is_alive(&line);
                 Some((line, is_alive))
             });
             match line {

@@ -63,9 +63,9 @@ fn in_rounds_of_any_size() {
             }
         }
         news.commit();
-        let mut reader = news.reader();
+        let mut snapshot = news.snapshot();
         let mut places =
-            SITES.map(|site| SiteState::take(news.dir(), site.as_bytes(), &mut reader).unwrap());
+            SITES.map(|site| SiteState::take(news.dir(), site.as_bytes(), &mut snapshot).unwrap());
         let mut got: [Vec<Position>; 3] = Default::default();
         for turn in 0.. {
             assert!(turn < 1000, "the rounds come to an end");
@@ -76,7 +76,7 @@ fn in_rounds_of_any_size() {
                     cursor: *place.cursor(),
                 })
                 .collect();
-            let round = waiting::round(&reader, &sites, most, &mut nobody).unwrap();
+            let round = waiting::round(&snapshot, &sites, most, &mut nobody).unwrap();
             let mut sent = 0;
             for ((place, waiting), got) in places.iter_mut().zip(&round.sites).zip(&mut got) {
                 // The first site is slow: it takes one article a round.
@@ -112,7 +112,7 @@ fn in_rounds_of_any_size() {
         assert_eq!(got, wanted, "{most} at a time");
         for (which, place) in places.iter().enumerate() {
             assert_eq!(place.cursor().sent, wanted[which].len() as u64);
-            assert_eq!(place.cursor().position, reader.end());
+            assert_eq!(place.cursor().position, snapshot.end());
             assert!(place.cursor().skipped > 0);
         }
     }
@@ -135,15 +135,15 @@ fn a_new_site_may_begin_earlier() {
                 .len(),
             1
         );
-        let mut reader = news.reader();
-        let place = SiteState::take(news.dir(), name.as_bytes(), &mut reader).unwrap();
+        let mut snapshot = news.snapshot();
+        let place = SiteState::take(news.dir(), name.as_bytes(), &mut snapshot).unwrap();
         let site = Site {
             name: place.site(),
             cursor: *place.cursor(),
         };
         // Its records do not name it: another is asked.
         let mut even = |record: &Record<'_>, _: &[u8]| record.line()[1].is_multiple_of(2);
-        let round = waiting::round(&reader, &[site], 100, &mut even).unwrap();
+        let round = waiting::round(&snapshot, &[site], 100, &mut even).unwrap();
         round.sites[0]
             .items
             .iter()
@@ -164,16 +164,16 @@ fn a_new_site_may_begin_earlier() {
 fn one_at_a_time_serves_a_site() {
     let news = News::new();
     enrol(&news, Start::Now);
-    let mut reader = news.reader();
-    let place = SiteState::take(news.dir(), b"one", &mut reader).unwrap();
-    let restart = SiteState::take(news.dir(), b"one", &mut reader);
+    let mut snapshot = news.snapshot();
+    let place = SiteState::take(news.dir(), b"one", &mut snapshot).unwrap();
+    let restart = SiteState::take(news.dir(), b"one", &mut snapshot);
     assert!(matches!(restart, Err(feed::Error::Busy(_))));
     drop(place);
-    assert!(SiteState::take(news.dir(), b"one", &mut reader).is_ok());
-    let unknown = SiteState::take(news.dir(), b"four", &mut reader);
+    assert!(SiteState::take(news.dir(), b"one", &mut snapshot).is_ok());
+    let unknown = SiteState::take(news.dir(), b"four", &mut snapshot);
     assert!(matches!(unknown, Err(feed::Error::Unknown(_))));
     for name in ["../one", "", ".", "..", "a/b", "a\nb"] {
-        let refused = SiteState::take(news.dir(), name.as_bytes(), &mut reader);
+        let refused = SiteState::take(news.dir(), name.as_bytes(), &mut snapshot);
         assert!(matches!(refused, Err(feed::Error::Name(_))), "{name}");
     }
 }
@@ -184,8 +184,8 @@ fn a_log_that_lost_its_end_is_met_again() {
     enrol(&news, Start::Now);
     let first = news.file("one");
     news.commit();
-    let mut reader = news.reader();
-    let mut place = SiteState::take(news.dir(), b"one", &mut reader).unwrap();
+    let mut snapshot = news.snapshot();
+    let mut place = SiteState::take(news.dir(), b"one", &mut snapshot).unwrap();
     let beyond = Position(news.spool.end().0 + 512);
     // As it is after a power cut with sync = "none": what was sent is not in the log any more, others are.
     let last = Some((first, 1));
@@ -196,13 +196,13 @@ fn a_log_that_lost_its_end_is_met_again() {
     };
     place.pass(beyond, progress, true).unwrap();
     drop(place);
-    let place = SiteState::take(news.dir(), b"one", &mut reader).unwrap();
+    let place = SiteState::take(news.dir(), b"one", &mut snapshot).unwrap();
     let site = Site {
         name: place.site(),
         cursor: *place.cursor(),
     };
     let selected = site.cursor.selected_from;
-    let round = waiting::round(&reader, &[site], 100, &mut nobody).unwrap();
+    let round = waiting::round(&snapshot, &[site], 100, &mut nobody).unwrap();
     assert!(selected <= first);
     assert_eq!(round.sites[0].items.len(), 1);
 }
@@ -213,7 +213,7 @@ fn a_round_that_is_full_ends_between_two_articles() {
     enrol(&news, Start::Now);
     let filed: Vec<Position> = (0..4).map(|_| news.file("one two three")).collect();
     news.commit();
-    let reader = news.reader();
+    let snapshot = news.snapshot();
     let sites = SITES.map(|name| {
         let look = feed::site_state::look(news.dir(), name.as_bytes())
             .unwrap()
@@ -224,7 +224,7 @@ fn a_round_that_is_full_ends_between_two_articles() {
         }
     });
     // Room for seven: the third article is noted for all three sites, or for none.
-    let round = waiting::round(&reader, &sites, 7, &mut nobody).unwrap();
+    let round = waiting::round(&snapshot, &sites, 7, &mut nobody).unwrap();
     for waiting in &round.sites {
         assert_eq!(waiting.items.len(), 3);
     }
@@ -268,9 +268,9 @@ fn a_record_that_is_lent_stays_when_expire_takes_its_space() {
     let mut news = News::new();
     let position = news.file("one");
     news.commit();
-    let reader = news.reader();
-    let mut lender = reader.lender();
-    let record = lender.record(position).unwrap();
+    let snapshot = news.snapshot();
+    let mut buffer = Vec::new();
+    let record = snapshot.record(position, &mut buffer).unwrap().unwrap();
     let before = record.bytes().to_vec();
     assert!(!before.iter().all(|&byte| byte == 0));
     for entry in std::fs::read_dir(news.dir().join("segments")).unwrap() {

@@ -22,9 +22,9 @@ fn enrol(news: &News) {
 
 /// Lists what waits for the site; gives how many articles.
 fn list(news: &News, form: ListForm, path: &Path) -> Result<u64, feed::Error> {
-    let mut reader = news.reader();
-    let place = SiteState::take(news.dir(), b"one", &mut reader).unwrap();
-    let mut togo = FromCursor::new(&reader, place, Box::new(|_, _| false));
+    let mut snapshot = news.snapshot();
+    let place = SiteState::take(news.dir(), b"one", &mut snapshot).unwrap();
+    let mut togo = FromCursor::new(&snapshot, place, Box::new(|_, _| false));
     let path = path.to_owned();
     FileList { form, path }.run(&mut togo)
 }
@@ -47,12 +47,10 @@ fn every_form_has_its_words() {
         assert_eq!(list(&news, form, &path).unwrap(), 2);
         let text = fs::read_to_string(&path).unwrap();
         let mut native = Vec::new();
-        let reader = news.reader();
-        reader
-            .lender()
-            .record(position)
-            .unwrap()
-            .push_native(&mut native);
+        let snapshot = news.snapshot();
+        let mut buffer = Vec::new();
+        let record = snapshot.record(position, &mut buffer).unwrap().unwrap();
+        record.push_native(&mut native);
         let second = second.replace("SIZE", &native.len().to_string());
         assert_eq!(text.lines().next(), Some(second.as_str()));
         assert_eq!(text.lines().count(), 2);

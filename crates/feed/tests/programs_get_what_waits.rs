@@ -39,9 +39,13 @@ fn with_articles(count: u32) -> News {
 
 /// Runs `serve` over what waits for the site.
 fn serving<T>(news: &News, serve: impl FnOnce(&mut FromCursor<'_>) -> T) -> T {
-    let mut reader = news.reader();
-    let place = SiteState::take(news.dir(), b"one", &mut reader).unwrap();
-    serve(&mut FromCursor::new(&reader, place, Box::new(|_, _| false)))
+    let mut snapshot = news.snapshot();
+    let place = SiteState::take(news.dir(), b"one", &mut snapshot).unwrap();
+    serve(&mut FromCursor::new(
+        &snapshot,
+        place,
+        Box::new(|_, _| false),
+    ))
 }
 
 fn sh(script: &str) -> CommandLine {

@@ -24,14 +24,14 @@ const SOUTH: NewSite<'_> = NewSite {
 
 /// What waits for a site whose subscription takes everything.
 fn waits(news: &News, name: &[u8]) -> Vec<Position> {
-    let mut reader = news.reader();
-    let place = SiteState::take(news.dir(), name, &mut reader).unwrap();
+    let mut snapshot = news.snapshot();
+    let place = SiteState::take(news.dir(), name, &mut snapshot).unwrap();
     let site = Site {
         name,
         cursor: *place.cursor(),
     };
     let mut all = |_: &Record<'_>, _: &[u8]| true;
-    let round = waiting::round(&reader, &[site], 100, &mut all).unwrap();
+    let round = waiting::round(&snapshot, &[site], 100, &mut all).unwrap();
     round.sites[0]
         .items
         .iter()
@@ -51,7 +51,7 @@ fn what_was_filed_before_the_filer_knew_is_not_left_out() {
     news.file("south");
     news.commit();
     // `feed list` meets the new site; whoever files goes on without it.
-    let end = news.reader().end();
+    let end = news.snapshot().end();
     assert_eq!(
         enrolment::introduce(news.dir(), end, &[SOUTH, NORTH]).unwrap(),
         [b"north"]

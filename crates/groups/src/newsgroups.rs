@@ -35,7 +35,7 @@ pub enum NewsgroupsError {
 }
 
 /// The descriptions of groups: the text of the file, and the positions of its lines.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Newsgroups {
     text: Vec<u8>,
     lines: Vec<Line>,

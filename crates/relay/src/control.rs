@@ -7,7 +7,6 @@
 //! | [`groupinfo`], [`scope`] | the contents of newgroup and checkgroups messages |
 //! | [`decide`](mod@decide) | the decision on a message; pure |
 //! | [`changes`] | changes of groups, and applying them |
-//! | [`serials`] | serial numbers, which keep out older lists |
 //! | [`events`] | the control log |
 //! | [`ihave`] | the ids of ihave and sendme |
 //! | [`processor`] | all of it together, for the filer and for commands |
@@ -21,7 +20,6 @@ pub mod policy;
 pub mod processor;
 pub mod request;
 pub mod scope;
-pub mod serials;
 
 use article::{Article, Header};
 

@@ -8,7 +8,7 @@
 //! | [`sites`] | selects the sites that get an article |
 //! | [`compose`] | the article as filed: Xref, Path |
 //! | [`control`] | control messages: parsing, permissions, effects |
-//! | [`group_files`] | `newsgroups` and `active.times`, the files beside `active` |
+//! | [`group_files`] | the descriptions of groups |
 //! | [`signed`], [`keyring`], [`verify`](mod@verify) | the signatures of control messages, and the trusted keys |
 //! | [`cancel_lock`] | the permission to cancel an article: Cancel-Lock and Cancel-Key |
 //! | [`file`](mod@file) | numbers, the spool, the log, cancels |

@@ -12,7 +12,7 @@ use groups::{Pattern, Site, Sites, Tables, TextPosition};
 use newsdir::{ACTIVE, HOST, NOW, Newsdir};
 use relay::sites::Selector;
 use relay::{Filer, FilerOptions, Rules};
-use store::{Reader, Spool};
+use store::{Snapshot, Spool};
 
 /// A `[[site]]` that gets all groups by batches.
 fn site(name: &str) -> Site {
@@ -90,15 +90,15 @@ fn filed(news: &Newsdir, articles: &[String]) -> Vec<(u64, String)> {
     }
     filer.commit().unwrap();
     drop(filer);
-    let reader = Reader::open(news.path()).unwrap();
-    let mut selector = Selector::new(reader.active(), sites());
+    let snapshot = Snapshot::open(news.path()).unwrap();
+    let mut selector = Selector::new(snapshot.active(), sites());
     let mut found = Vec::new();
-    let flow = reader.each_article((reader.oldest(), reader.end()), |logged| {
+    let flow = snapshot.each_article((snapshot.oldest(), snapshot.end()), |logged| {
         let record = logged.record;
         let named: Vec<&[u8]> = record.sites().split(|&byte| byte == b' ').collect();
         for (feed, _) in sites().feeds() {
             let (id, feed_shown) = (record.line().escape_ascii(), feed.escape_ascii());
-            let wants = selector.wants(&record, feed, reader.active());
+            let wants = selector.wants(&record, feed, snapshot.active());
             assert_eq!(wants, named.contains(&feed), "{id} {feed_shown}");
         }
         let mut native = Vec::new();

@@ -34,7 +34,7 @@ fn pipe(newsdir: &Newsdir, bytes: Vec<u8>) -> (Input, std::thread::JoinHandle<()
     let writer = path.clone();
     let thread = std::thread::spawn(move || {
         let mut pipe = fs::OpenOptions::new().write(true).open(writer).unwrap();
-        // A reader that gives up early breaks the pipe; the test then shows it.
+        // A snapshot that gives up early breaks the pipe; the test then shows it.
         let _ = pipe.write_all(&bytes);
     });
     (Input::File(path), thread)

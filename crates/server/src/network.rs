@@ -182,7 +182,7 @@ impl Network {
                 Err(_) => return,
             }
             self.shared.sink.before_work();
-            if let Err(error) = self.store.live_reader.catch_up() {
+            if let Err(error) = self.store.snapshot.catch_up() {
                 let why = &error.to_string();
                 self.shared.sink.log(&Event::LookupFailed { why });
             }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::thread::JoinHandle;
 
-use store::LiveReader;
+use store::Snapshot;
 
 use crate::counts::Counts;
 use crate::mailbox::{Mailbox, Message};
@@ -48,8 +48,8 @@ impl Server {
             threads: Vec::new(),
         };
         for number in 0..threads.max(1) {
-            let live_reader = LiveReader::open(&dir, published.clone())?;
-            let store = ThreadStore::new(&dir, live_reader);
+            let snapshot = Snapshot::open_live(&dir, published.clone())?;
+            let store = ThreadStore::new(&dir, snapshot);
             let mailbox = Arc::new(Mailbox::new()?);
             let number = u16::try_from(number).unwrap_or(u16::MAX);
             let ours = (shared.clone(), mailbox.clone(), listeners.clone());
@@ -112,8 +112,8 @@ impl Drop for Server {
 /// # Errors
 /// The store cannot be read.
 pub fn serve_one(plan: Plan, socket: OwnedFd, address: Option<SocketAddr>) -> Result<(), Error> {
-    let live_reader = LiveReader::open(&plan.dir, plan.published.clone())?;
-    let store = ThreadStore::new(&plan.dir, live_reader);
+    let snapshot = Snapshot::open_live(&plan.dir, plan.published.clone())?;
+    let store = ThreadStore::new(&plan.dir, snapshot);
     let mailbox = Arc::new(Mailbox::new()?);
     (plan.begin)();
     let (shared, listeners) = share(plan)?;

@@ -17,7 +17,7 @@ use nntp::{
     Intake, Marks, OutBuffer, ReceivedArticle, RowsWritten, SaslStep, SharedBytes, TransferKind,
     TransferOutcome,
 };
-use store::{HistoryLine, LiveReader, Position, Run, Stretch};
+use store::{HistoryLine, Position, Run, Snapshot, Stretch};
 
 use crate::article_batch::{BatchBuilder, ENTRY_BYTES, Poster};
 use crate::client::{Client, NO_LOGIN, TOO_MANY};
@@ -36,7 +36,9 @@ pub const LIST_FILE_BYTES_MAX: u64 = 16 << 20;
 /// The store as one network thread reads it.
 pub struct ThreadStore {
     /// Reads articles.
-    pub live_reader: LiveReader,
+    pub snapshot: Snapshot,
+    /// The record that is sent.
+    record: Vec<u8>,
     dir: PathBuf,
     files: HashMap<ControlFile, CachedFile>,
 }
@@ -48,10 +50,11 @@ struct CachedFile {
 }
 
 impl ThreadStore {
-    /// A reader of a news directory.
-    pub fn new(dir: &Path, live_reader: LiveReader) -> ThreadStore {
+    /// A snapshot of a news directory.
+    pub fn new(dir: &Path, snapshot: Snapshot) -> ThreadStore {
         ThreadStore {
-            live_reader,
+            snapshot,
+            record: Vec::new(),
             dir: dir.to_owned(),
             files: HashMap::new(),
         }
@@ -243,12 +246,7 @@ impl Backend for SessionContext<'_> {
     }
 
     fn id_status(&mut self, id: &[u8]) -> Result<IdStatus, BackendError> {
-        if self
-            .store
-            .live_reader
-            .seen(id)
-            .map_err(fault(self.shared))?
-        {
+        if self.store.snapshot.has(id).map_err(fault(self.shared))? {
             self.client.tally.add(Counter::Offered, 1);
             self.client.tally.add(Counter::Duplicates, 1);
             return Ok(IdStatus::Known);
@@ -362,19 +360,16 @@ impl Backend for SessionContext<'_> {
     }
 
     fn active(&self) -> Arc<Active> {
-        self.store.live_reader.active_shared()
+        self.store.snapshot.active_shared()
     }
 
     fn marks(&mut self, group: GroupId) -> Result<Marks, BackendError> {
-        let (low, high) = self.store.live_reader.marks(group);
+        let (low, high) = self.store.snapshot.marks(group);
         Ok(Marks { low, high })
     }
 
     fn count(&mut self, group: GroupId) -> Result<u64, BackendError> {
-        self.store
-            .live_reader
-            .count(group)
-            .map_err(fault(self.shared))
+        self.store.snapshot.count(group).map_err(fault(self.shared))
     }
 
     fn may_read(&mut self, group: &[u8]) -> bool {
@@ -390,7 +385,7 @@ impl Backend for SessionContext<'_> {
         group: &[u8],
         number: u64,
     ) -> Result<Option<ArticlePosition>, BackendError> {
-        let found = self.store.live_reader.position(group, number);
+        let found = self.store.snapshot.position(group, number);
         Ok(found
             .map_err(fault(self.shared))?
             .map(|position| ArticlePosition(position.0)))
@@ -402,7 +397,7 @@ impl Backend for SessionContext<'_> {
         after: u64,
         high: u64,
     ) -> Result<Option<(u64, ArticlePosition)>, BackendError> {
-        let found = self.store.live_reader.next(group, after, high);
+        let found = self.store.snapshot.next(group, after, high);
         Ok(found.map_err(fault(self.shared))?.map(numbered))
     }
 
@@ -412,17 +407,13 @@ impl Backend for SessionContext<'_> {
         before: u64,
         low: u64,
     ) -> Result<Option<(u64, ArticlePosition)>, BackendError> {
-        let found = self.store.live_reader.previous(group, before, low);
+        let found = self.store.snapshot.previous(group, before, low);
         Ok(found.map_err(fault(self.shared))?.map(numbered))
     }
 
     fn find(&mut self, id: &[u8]) -> Result<Option<Found>, BackendError> {
         let rights = &self.client.rights;
-        let found = self
-            .store
-            .live_reader
-            .find(id)
-            .map_err(fault(self.shared))?;
+        let found = self.store.snapshot.find(id).map_err(fault(self.shared))?;
         Ok(found.map(|found| Found {
             position: ArticlePosition(found.position.0),
             may_be_read: found.links().any(|(name, _)| rights.may_read(name)),
@@ -435,21 +426,22 @@ impl Backend for SessionContext<'_> {
 
     fn article(&mut self, position: ArticlePosition) -> Result<Option<Article<'_>>, BackendError> {
         let position = Position(position.0);
-        let live_reader = &mut self.store.live_reader;
-        let is_large = match live_reader.record(position).map_err(fault(self.shared))? {
-            None => return Ok(None),
-            Some(record) => record.wire().len() > COPIED_BYTES_MAX,
+        let ThreadStore {
+            snapshot, record, ..
+        } = &mut *self.store;
+        let found = snapshot.record(position, record);
+        let Some(record) = found.map_err(fault(self.shared))? else {
+            return Ok(None);
         };
-        let shared = match is_large {
+        let wire = record.wire();
+        let shared = match wire.len() > COPIED_BYTES_MAX {
             false => None,
             // A shared range needs a descriptor; without a free one the article is copied.
-            true => live_reader.stretch(position).ok().flatten().map(|stretch| {
+            true => snapshot.stretch(position).ok().flatten().map(|stretch| {
                 let shared: Arc<dyn SharedBytes> = Arc::new(SharedRange(stretch));
                 shared
             }),
         };
-        let record = live_reader.lent();
-        let wire = record.wire();
         let header = wire
             .get(..(record.head.wire_header_length as usize).saturating_sub(2))
             .unwrap_or_default();
@@ -470,8 +462,8 @@ impl Backend for SessionContext<'_> {
         limit: usize,
         numbers: &mut Vec<u64>,
     ) -> Result<Option<u64>, BackendError> {
-        let live_reader = &mut self.store.live_reader;
-        live_reader
+        let snapshot = &mut self.store.snapshot;
+        snapshot
             .numbers(group, (from, high), limit, numbers)
             .map_err(fault(self.shared))
     }
@@ -485,9 +477,9 @@ impl Backend for SessionContext<'_> {
         out: &mut OutBuffer,
     ) -> Result<RowsWritten, BackendError> {
         let mut any = false;
-        let live_reader = &mut self.store.live_reader;
+        let snapshot = &mut self.store.snapshot;
         let mut is_readable = true;
-        let next = live_reader.rows(group, (from, high), bytes_max, |run| {
+        let read = snapshot.rows(group, (from, high), bytes_max, |run| {
             any = true;
             if run.bytes().len() <= ROWS_COPIED_MAX {
                 out.push(run.bytes());
@@ -497,21 +489,23 @@ impl Backend for SessionContext<'_> {
                 out.push_shared(Arc::new(SharedRows(run)), range);
             }
         });
-        let damage = live_reader.take_damage();
-        if let Some(damage) = damage {
+        let read = read.map_err(fault(self.shared))?;
+        if let Some(damage) = read.damage {
             // The other rows are sent.
             let _ = fault(self.shared)(damage);
         }
-        let next = next.map_err(fault(self.shared))?;
         match is_readable {
-            true => Ok(RowsWritten { any, next }),
+            true => Ok(RowsWritten {
+                any,
+                next: read.next,
+            }),
             false => Err(BackendError),
         }
     }
 
     fn row(&mut self, id: &[u8], row: &mut Vec<u8>) -> Result<bool, BackendError> {
         self.store
-            .live_reader
+            .snapshot
             .row_of(id, row)
             .map_err(fault(self.shared))
     }
@@ -525,9 +519,9 @@ impl Backend for SessionContext<'_> {
         mut each: impl FnMut(&[u8]),
     ) -> Result<Option<u64>, BackendError> {
         let rights = &self.client.rights;
-        let live_reader = &self.store.live_reader;
+        let snapshot = &self.store.snapshot;
         let until = self.until;
-        let next = live_reader.filed_since(since, cursor, limit, |found| {
+        let next = snapshot.filed_since(since, cursor, limit, |found| {
             let fits = |(name, _): (&[u8], u64)| is_wanted(name) && rights.may_read(name);
             if found.links().any(fits) {
                 each(found.line.id);

@@ -193,7 +193,7 @@ fn each_fault_names_its_place() {
             "max_size = \"lots\"",
             "4:12: max_size needs a number of bytes, or a size in quotes",
         ),
-        ("max_size = -1", "4:12: max_size wants"),
+        ("max_size = -1", "4:12: max_size needs"),
         (
             "only = \"moderate\"",
             "4:8: only is one of \"moderated\", \"unmoderated\", not \"moderate\"; did you mean moderated?",
@@ -208,8 +208,8 @@ fn each_fault_names_its_place() {
             "start = \"2026-02-30\"",
             "4:9: start needs \"oldest\", \"now\", or a day",
         ),
-        ("start = 2026-01-31T10:00:00Z", "4:9: start wants"),
-        ("start = 5", "4:9: start wants"),
+        ("start = 2026-01-31T10:00:00Z", "4:9: start needs"),
+        ("start = 5", "4:9: start needs"),
     ] {
         let faults = faults(&format!("{HEAD}{text}\nvia = \"batchparms\"\n"));
         assert!(
@@ -321,8 +321,8 @@ fn each_fault_names_its_place() {
 fn all_faults_come_together() {
     let told = faults("accept = 1\n\n[[site]]\nhops = -1\n[[site]]\nname = \"a\"\n");
     let want = [
-        "broadsheet.toml:1:10: accept wants",
-        "broadsheet.toml:4:8: hops wants",
+        "broadsheet.toml:1:10: accept needs",
+        "broadsheet.toml:4:8: hops needs",
         "broadsheet.toml:3:1: this site has no name",
         "broadsheet.toml:3:1: this site has no groups",
         "broadsheet.toml:3:1: this site has no via",

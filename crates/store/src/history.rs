@@ -10,7 +10,6 @@ pub(crate) mod compacted;
 pub(crate) mod exceptions;
 pub mod expires_header;
 pub(crate) mod lookup;
-pub mod pending_cancels;
 pub(crate) mod sealed;
 
 use article::decimal;

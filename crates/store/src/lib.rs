@@ -12,9 +12,10 @@
 //! | `overview` | overview rows, by group and number |
 //! | `expiry` | the decisions of expire, and the rule that an article is visible |
 //! | `reclaim` | giving back the space of dead articles |
-//! | `read` | readers without the lock, following the log |
+//! | `read` | snapshots: reading without the lock, following the log |
 //! | `check` | fsck, repair, rebuilding derived files |
 //! | `spool` | the one writer, and recovery when it opens |
+//! | `state` | the states that control messages leave |
 
 mod check;
 mod error;
@@ -27,6 +28,7 @@ mod overview;
 mod read;
 mod reclaim;
 mod spool;
+pub mod state;
 
 pub use check::fsck::{self, fsck};
 pub use check::rebuild::{Rebuilt, rebuild};
@@ -38,7 +40,6 @@ pub use history::HistoryLine;
 pub use history::cancels::Cancels;
 pub use history::expires_header;
 pub use history::expires_header::Expires;
-pub use history::pending_cancels::{PendingCancel, PendingCancels};
 pub use index::LOAD_PERCENT_MAX as INDEX_LOAD_PERCENT_MAX;
 pub use index::key::random_hash_key;
 pub use io::lock::Lock;
@@ -55,16 +56,16 @@ pub use overview::{GroupRows, Row};
 pub use read::follow::Logged;
 pub use read::histogram;
 pub use read::histogram::{Histogram, Spread};
-pub use read::lender::Lender;
-pub use read::live_reader::{Found, LiveReader};
 pub use read::low_marks::LowMark;
-pub use read::numbers::Numbers;
+pub use read::numbered::RowsRead;
+pub use read::open_segments::UNREADABLE_KEPT;
 pub use read::published::{Commits, Published};
-pub use read::reader::Reader;
-pub use read::record_reader::UNREADABLE_KEPT;
-pub use read::stored_record::StoredRecord;
+pub use read::snapshot::{Found, Snapshot};
 pub use read::stretch::Stretch;
 pub use read::visible_rows::Run;
 pub use reclaim::{ReclaimPolicy, Reclaimed, SEAL_BYTES_MIN, is_unreclaimed, reclaim, reclaim_on};
 pub use spool::options::{Durability, Options, SEGMENT_BYTES_MAX, SEGMENT_BYTES_MIN};
 pub use spool::{Committed, Spool};
+pub use state::checkgroups_serials::{Serial, Serials};
+pub use state::group_files::GroupEdits;
+pub use state::pending_cancels::{PendingCancel, PendingCancels};

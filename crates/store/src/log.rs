@@ -9,5 +9,4 @@ pub(crate) mod relocation;
 pub(crate) mod relocation_cache;
 pub(crate) mod segment;
 pub(crate) mod segments;
-pub(crate) mod state_file;
 pub(crate) mod walk;

@@ -1,17 +1,16 @@
 //! Reading without the lock: articles, overview rows, history lines, and the log itself.
 
-pub(crate) mod entries;
+mod caches;
+mod entries;
 pub(crate) mod follow;
-pub(crate) mod group_index;
+mod group_index;
 pub mod histogram;
-pub(crate) mod lender;
-pub(crate) mod live_reader;
+mod log_view;
 pub(crate) mod low_marks;
-pub(crate) mod numbers;
+pub(crate) mod numbered;
+pub(crate) mod open_segments;
 pub(crate) mod published;
-pub(crate) mod reader;
-pub(crate) mod record_reader;
-pub(crate) mod since;
-pub(crate) mod stored_record;
+mod since;
+pub(crate) mod snapshot;
 pub(crate) mod stretch;
 pub(crate) mod visible_rows;

@@ -18,7 +18,7 @@ use crate::reclaim::shrink::{dead_part_of_current, shrink};
 use crate::reclaim::unreclaimed::{Due, NOW};
 use crate::spool::Spool;
 use crate::spool::options::Options;
-use crate::{Error, Reader};
+use crate::{Error, Snapshot};
 
 /// Smallest current segment that is sealed early, bytes, whatever part of it is dead.
 pub const SEAL_BYTES_MIN: u64 = 1 << 20;
@@ -95,9 +95,9 @@ pub fn reclaim_on(
     if listed.as_ref().is_some_and(|due| due.is_empty()) && !has_remains(&segments)? {
         return Ok(Reclaimed::default());
     }
-    let mut reader = Reader::open_on(disk.clone(), dir)?;
-    let current = reader.segments().last().copied().unwrap_or(0);
-    let forget_before = reader.expired().forget_before();
+    let mut snapshot = Snapshot::open_on(disk.clone(), dir)?;
+    let current = snapshot.segments().last().copied().unwrap_or(0);
+    let forget_before = snapshot.expired().forget_before();
     let is_listed = |base: &u64| {
         let listed = listed.as_ref();
         listed.is_none_or(|due| due.get(base).is_some_and(|time| *time <= forget_before))
@@ -105,10 +105,10 @@ pub fn reclaim_on(
     let mut left = listed.clone().unwrap_or_default();
     left.retain(|base, _| !is_listed(base));
     if is_listed(&current) {
-        let (part, bytes) = dead_part_of_current(&segments, &reader, current)?;
+        let (part, bytes) = dead_part_of_current(&segments, &snapshot, current)?;
         if part > dead_part && bytes >= SEAL_BYTES_MIN {
             Spool::open_on(disk.clone(), dir, options)?.seal_now()?;
-            reader = Reader::open_on(disk.clone(), dir)?;
+            snapshot = Snapshot::open_on(disk.clone(), dir)?;
         } else if part > 0.0 {
             left.insert(current, NOW);
         }
@@ -117,11 +117,11 @@ pub fn reclaim_on(
         disk,
         dir,
         segments,
-        reader,
+        snapshot,
         options,
         told: Reclaimed::default(),
     };
-    let (_, sealed) = job.reader.segments().split_last().unwrap_or((&0, &[]));
+    let (_, sealed) = job.snapshot.segments().split_last().unwrap_or((&0, &[]));
     let sealed: Vec<u64> = sealed.iter().copied().filter(is_listed).collect();
     let (mut dead, mut half) = (Vec::new(), Vec::new());
     for base in sealed {
@@ -153,7 +153,7 @@ struct Job<'d> {
     disk: Arc<dyn Disk>,
     dir: &'d Path,
     segments: Segments,
-    reader: Reader,
+    snapshot: Snapshot,
     options: Options,
     told: Reclaimed,
 }
@@ -210,7 +210,7 @@ impl Job<'_> {
         for &base in half {
             let started = Instant::now();
             let before = self.segments.allocated(base);
-            match shrink(&self.segments, &self.reader, base, part) {
+            match shrink(&self.segments, &self.snapshot, base, part) {
                 Ok(shrunk) => {
                     self.told.repacked += u64::from(shrunk.repacked);
                     self.told.holes += shrunk.holes;
@@ -238,8 +238,8 @@ impl Job<'_> {
     /// Whether no article of a sealed segment is kept. Stops at the first row that is; without one, history
     /// must confirm it, because its articles are about to be removed.
     fn is_dead(&self, base: u64) -> Result<bool, Error> {
-        let survey = self.reader.survey(base)?;
-        let expired = self.reader.expired();
+        let survey = self.snapshot.survey(base)?;
+        let expired = self.snapshot.expired();
         let kept = survey.groups().any(|rows| {
             let cut = expired.cut(rows.name);
             let in_group = expired.in_group(rows.name);
@@ -287,7 +287,7 @@ impl Job<'_> {
     /// segment when all its ids may be forgotten.
     fn sweep(&mut self) -> Result<(), Error> {
         let whole = self.segments.bases()?;
-        let newest = self.reader.segments().last().copied().unwrap_or(0);
+        let newest = self.snapshot.segments().last().copied().unwrap_or(0);
         for base in self.segments.bases_with(&SegmentFile::ALL)? {
             if base >= newest {
                 continue;
@@ -308,7 +308,7 @@ impl Job<'_> {
             for file in [SegmentFile::Ovr, SegmentFile::Exp] {
                 self.segments.remove(base, file)?;
             }
-            if self.reader.forgets_all(base)? {
+            if self.snapshot.forgets_all(base)? {
                 self.segments.remove(base, SegmentFile::His)?;
             }
         }

@@ -3,6 +3,7 @@
 pub(crate) mod active_file;
 pub(crate) mod active_from_log;
 mod apply_entry;
+mod control_state;
 pub(crate) mod derived;
 mod edited_active;
 mod expire;
@@ -10,7 +11,6 @@ mod group_changes;
 mod ids;
 mod let_go;
 pub(crate) mod options;
-mod pending_cancels;
 mod publish;
 pub(crate) mod recover;
 
@@ -23,7 +23,6 @@ use groups::Active;
 use crate::expiry::state::ExpiryStateFile;
 use crate::expiry::visibility::Visibility;
 use crate::history::cancels::Cancels;
-use crate::history::pending_cancels::PendingCancels;
 use crate::history::push_seen;
 use crate::history::sealed::SealedHistory;
 use crate::index::Index;
@@ -36,17 +35,16 @@ use crate::log::art::PAD_BYTES_MAX;
 use crate::log::filing::Filing;
 use crate::log::pending::SPILL_BYTES;
 use crate::log::position::POSITION_MAX;
-use crate::log::record::{self, Commit, Kind};
-use crate::log::relocation_cache::Tables;
+use crate::log::record::{self, Commit, Kind, Record};
 use crate::log::segment::{SEGMENT_HEADER_BYTES, SegmentHeader};
-use crate::log::segments::Segments;
-use crate::log::state_file::StateFile;
+use crate::log::segments::{Segments, base_of};
 use crate::overview::row::push_row;
+use crate::read::open_segments::read_record;
 use crate::read::published::Publisher;
-use crate::read::stored_record::{StoredRecord, read_record};
 use crate::spool::active_file::ActiveFile;
 use crate::spool::derived::Derived;
 use crate::spool::options::{Durability, Options};
+use crate::state::States;
 use crate::{Error, Expires, Position};
 
 /// Longest `active` that is logged as one record at the start of a segment, as a part of the segment.
@@ -75,7 +73,7 @@ pub struct Spool {
     derived: Derived,
     sealed: SealedHistory,
     expired: ExpiryStateFile,
-    pending_cancels: StateFile<PendingCancels>,
+    states: States,
     commit_sequence: u64,
     checkpointed: u64,
     is_poisoned: bool,
@@ -159,18 +157,22 @@ impl Spool {
         &mut self.active.table
     }
 
-    /// The article at a position, also one that waits for a commit. `None`: it is gone.
-    pub fn read(&self, position: Position) -> Result<Option<StoredRecord>, Error> {
-        let read = match position.0.checked_sub(self.art.header.base) {
-            Some(offset) => self.art.record_at(offset),
-            None => {
-                let bases = self.segments.bases()?;
-                read_record(&self.segments, &bases, &Tables::default(), position)
+    /// Copies the record of the article at a position into a buffer, also of one that waits for a commit. `None`: it is gone.
+    pub fn record<'b>(
+        &self,
+        position: Position,
+        buffer: &'b mut Vec<u8>,
+    ) -> Result<Option<Record<'b>>, Error> {
+        let base = match position.0.checked_sub(self.art.header.base) {
+            Some(offset) if offset >= self.art.append.end => {
+                return self.art.waiting_record(offset, buffer);
             }
+            Some(_) => Some(self.art.header.base),
+            None => base_of(&self.segments.bases()?, position.0),
         };
-        match read {
-            Err(Error::NoArticle(_)) => Ok(None),
-            read => read.map(Some),
+        match base {
+            Some(base) => read_record(&self.segments, base, position, buffer),
+            None => Ok(None),
         }
     }
 
@@ -371,7 +373,7 @@ impl Spool {
     pub(crate) fn publish(&mut self) -> Result<(), Error> {
         self.derived.flush()?;
         self.active.flush()?;
-        self.pending_cancels.flush()?;
+        self.states.flush()?;
         if self.expired.flush()? {
             self.publish_files();
         }
@@ -416,7 +418,7 @@ impl Spool {
         }
         self.derived.sync()?;
         self.active.sync()?;
-        self.pending_cancels.sync()?;
+        self.states.sync()?;
         self.index.set_checkpoint(&self.mark())?;
         self.checkpointed = self.art.append.end;
         Ok(())

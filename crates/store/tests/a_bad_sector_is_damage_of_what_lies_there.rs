@@ -14,7 +14,7 @@ use double::Double;
 use news::News;
 use store::disk::Disk;
 use store::fsck::{Report, fsck_on};
-use store::{Error, LiveReader, Options, Position, Published, Reader, Spool};
+use store::{Error, Options, Position, Published, Snapshot, Spool};
 
 /// So long that the blocks in the middle of an article are its own.
 fn filler(number: usize) -> String {
@@ -116,11 +116,11 @@ fn fsck_names_the_article_and_repair_lets_it_come_again() {
         news.file(&mut spool, &id(number), &["a.b"]);
         spool.commit().unwrap();
         drop(spool);
-        let reader = Reader::open_on(disk, dir).unwrap();
+        let reader = Snapshot::open_on(disk, dir).unwrap();
         for other in 0..40 {
-            let stored = reader.article(id(other).as_bytes()).unwrap().unwrap();
-            let mut native = Vec::new();
-            stored.record().push_native(&mut native);
+            let (mut buffer, mut native) = (Vec::new(), Vec::new());
+            let stored = reader.article(id(other).as_bytes(), &mut buffer).unwrap();
+            stored.unwrap().push_native(&mut native);
             let filler = if other == number {
                 String::new()
             } else {
@@ -129,7 +129,7 @@ fn fsck_names_the_article_and_repair_lets_it_come_again() {
             assert!(native == (news::article(&id(other)) + &filler).into_bytes());
         }
         // The number is not given again.
-        let found = reader.find(id(number).as_bytes()).unwrap().unwrap();
+        let found = reader.history_line(id(number).as_bytes()).unwrap().unwrap();
         assert_eq!(found.links().collect::<Vec<_>>(), [(&b"a.b"[..], 41)]);
     }
 }
@@ -174,10 +174,10 @@ fn a_reader_and_a_feed_miss_that_article_alone() {
     let dir = news.dir();
     let double = settled(dir);
     spoil(&double, dir, 7);
-    let reader = Reader::open_on(Arc::new(double), dir).unwrap();
+    let reader = Snapshot::open_on(Arc::new(double), dir).unwrap();
     for (number, position) in positions.iter().enumerate() {
-        match reader.read(*position) {
-            Ok(_) => assert_ne!(number, 7),
+        match reader.record(*position, &mut Vec::new()) {
+            Ok(found) => assert!(found.is_some() && number != 7),
             Err(error @ Error::Damaged { .. }) => {
                 assert_eq!(number, 7);
                 assert!(error.to_string().contains("the disk cannot read it"));
@@ -208,12 +208,12 @@ fn maps_without_their_pages_end_nobody() {
     let mut spool = Spool::open(dir, Options::default()).unwrap();
     let board = Published::new();
     spool.publish_to(board.clone());
-    let mut stacks = LiveReader::open(dir, board).unwrap();
+    let stacks = Snapshot::open_live(dir, board).unwrap();
     for position in &positions {
-        assert!(stacks.record(*position).unwrap().is_some());
+        assert!(stacks.record(*position, &mut Vec::new()).unwrap().is_some());
     }
     for number in 0..40 {
-        assert!(stacks.seen(id(number).as_bytes()).unwrap());
+        assert!(stacks.has(id(number).as_bytes()).unwrap());
     }
     let mut rows = 0;
     stacks
@@ -227,7 +227,7 @@ fn maps_without_their_pages_end_nobody() {
     let (art, at) = place(dir, 7);
     cut(&art, (at as u64 + 4096).next_multiple_of(4096));
     for (number, position) in positions.iter().enumerate() {
-        match stacks.record(*position) {
+        match stacks.record(*position, &mut Vec::new()) {
             Ok(found) => assert_eq!(found.is_some(), !(7..20).contains(&number)),
             Err(Error::Damaged { .. }) => assert!((7..20).contains(&number)),
             Err(error) => panic!("{number}: {error}"),
@@ -242,18 +242,18 @@ fn maps_without_their_pages_end_nobody() {
         assert!(!run.is_readable() || run.bytes().ends_with(b"\r\n"));
         found += run.rows;
     });
-    assert_eq!(next.unwrap(), None);
+    assert_eq!(next.unwrap().next, None);
     assert!((20..=40).contains(&found), "{found}");
     cut(&files(dir, "his")[0], 0);
     for number in 0..40 {
-        assert!(stacks.seen(id(number).as_bytes()).unwrap());
+        assert!(stacks.has(id(number).as_bytes()).unwrap());
         let found = stacks.find(id(number).as_bytes());
         assert_eq!(found.is_err(), number < 20, "{number}");
     }
     // The index: nobody hears that an id is unknown, and it is made again.
     cut(&dir.join("index"), 4096);
     for number in 0..50 {
-        assert!(stacks.seen(id(number).as_bytes()).is_err());
+        assert!(stacks.has(id(number).as_bytes()).is_err());
         assert!(spool.has(id(number).as_bytes()).is_err());
     }
     drop(spool);

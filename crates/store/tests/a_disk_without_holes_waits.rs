@@ -14,7 +14,7 @@ use double::Double;
 use news::News;
 use store::disk::Disk;
 use store::fsck::fsck_on;
-use store::{ExpiryDecision, Reader, ReclaimPolicy, Reclaimed, Spool, reclaim_on};
+use store::{ExpiryDecision, ReclaimPolicy, Reclaimed, Snapshot, Spool, reclaim_on};
 use story::{native, small};
 
 /// Articles of either group in the first segment.
@@ -58,7 +58,7 @@ impl Site {
     }
 
     fn segments(&self) -> Vec<u64> {
-        let reader = Reader::open_on(self.disk.clone(), self.dir()).unwrap();
+        let reader = Snapshot::open_on(self.disk.clone(), self.dir()).unwrap();
         reader.segments().to_vec()
     }
 
@@ -95,19 +95,22 @@ impl Site {
 
     /// What stays is there byte for byte by id and number, of the rest the id.
     fn check(&self, stays: impl Fn(&str, u64) -> bool, what: &str) {
-        let reader = Reader::open_on(self.disk.clone(), self.dir()).unwrap();
+        let reader = Snapshot::open_on(self.disk.clone(), self.dir()).unwrap();
         for (group, all) in [("goes", EACH), ("stays", ALL)] {
             for number in 1..=all {
                 let id = id(group, number);
                 let text = news::article(&id) + &self.filler;
-                let by_id = reader.article(id.as_bytes()).unwrap();
-                let by_number = reader.article_by_number(group.as_bytes(), number).unwrap();
+                let (mut one, mut other) = (Vec::new(), Vec::new());
+                let by_id = reader.article(id.as_bytes(), &mut one).unwrap();
+                let by_number = reader
+                    .article_by_number(group.as_bytes(), number, &mut other)
+                    .unwrap();
                 for found in [by_id, by_number] {
                     let found = found.as_ref().map(native);
                     let wanted = stays(group, number).then_some(&text);
                     assert!(found.as_ref() == wanted, "{what}: {group}/{number}");
                 }
-                let known = reader.find(id.as_bytes()).unwrap().is_some();
+                let known = reader.history_line(id.as_bytes()).unwrap().is_some();
                 assert!(known, "{what}: {id} is forgotten");
             }
         }

@@ -1,5 +1,5 @@
 //! The state is a fold over the log: the entries of one store, applied in their order to an empty one, give the same articles, numbers,
-//! active, history, cancels, expiry state and pending cancels. Only positions differ.
+//! active, history, cancels, expiry state, and what control messages leave. Only positions differ.
 
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, clippy::panic)]
 
@@ -10,7 +10,7 @@ use crate::story::{GROUPS, Story, large, small};
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use store::{ExpiryDecision, HistoryLine, Reader, Spool};
+use store::{ExpiryDecision, GroupEdits, HistoryLine, Serial, Snapshot, Spool};
 
 const STEPS: u64 = 400;
 
@@ -24,8 +24,11 @@ fn whatever_was_done() {
         let mut story = Story::default();
         for life in 0..3 {
             let mut spool = Spool::open(news.dir(), small()).unwrap();
-            for _ in 0..STEPS / 3 {
+            for step in 0..STEPS / 3 {
                 story.step(&mut spool, &mut dice).unwrap();
+                if step % 10 == 0 {
+                    change_control_state(&mut spool, &mut dice);
+                }
             }
             story.commit(&mut spool).unwrap();
             expire(&mut spool, &story, &mut dice);
@@ -73,7 +76,34 @@ fn expire(spool: &mut Spool, story: &Story, dice: &mut Dice) {
     spool.expire(&decision).unwrap();
 }
 
+fn change_control_state(spool: &mut Spool, dice: &mut Dice) {
+    let group = format!("made.{}", dice.below(8)).into_bytes();
+    let text = format!("Number {}.", dice.below(100)).into_bytes();
+    let is_removed = dice.chance(30);
+    let creation = groups::times::GroupCreation {
+        group: &group,
+        seconds: dice.below(100),
+        creator: b"boss@x",
+    };
+    let edits = GroupEdits {
+        descriptions: vec![(&group, (!is_removed).then_some(text.as_slice()))],
+        creations: (!is_removed).then_some(creation).into_iter().collect(),
+        removed: is_removed.then_some(group.as_slice()).into_iter().collect(),
+    };
+    spool.edit_groups(&edits).unwrap();
+    let serial = Serial {
+        hierarchies: vec![b"made".to_vec(), format!("h{}", dice.below(3)).into_bytes()],
+        key: "A1".to_owned(),
+        number: dice.below(1000),
+    };
+    spool.keep_serial(&serial).unwrap();
+}
+
+/// Edits `active` and `newsgroups`.
 fn edit_active(dir: &Path, life: u64) {
+    let path = dir.join("newsgroups");
+    let text = std::fs::read_to_string(&path).unwrap();
+    std::fs::write(&path, format!("# {life}\n{text}by.hand{life}\tBy hand.\n")).unwrap();
     let path = dir.join("active");
     let text = std::fs::read_to_string(&path).unwrap();
     std::fs::write(&path, format!("{text}by.hand{life} 0000000000 00001 m\n")).unwrap();
@@ -81,7 +111,7 @@ fn edit_active(dir: &Path, life: u64) {
 
 /// Applies the whole log of one to the other, whose segments are of another size.
 fn replay(from: &Path, to: &Path) {
-    let log = Reader::open(from).unwrap();
+    let log = Snapshot::open(from).unwrap();
     let mut spool = Spool::open(to, large()).unwrap();
     let mut entries = 0;
     log.each_entry(|entry| {
@@ -103,8 +133,8 @@ fn same(one: &Path, other: &Path, what: &str) {
     assert_eq!(told.active, told_again.active, "{what}");
     assert_eq!(told.cancelled, told_again.cancelled, "{what}");
     assert_eq!(told.expired, told_again.expired, "{what}");
-    assert_eq!(told.pending, told_again.pending, "{what}");
-    assert!(!told.cancelled.is_empty() && !told.pending.is_empty());
+    assert_eq!(told.files, told_again.files, "{what}");
+    assert!(!told.cancelled.is_empty() && told.files.iter().all(|text| !text.is_empty()));
 }
 
 /// What a news directory says, positions aside.
@@ -118,16 +148,16 @@ struct Told {
     cancelled: BTreeSet<Vec<u8>>,
     /// Links that have expired.
     expired: Vec<(String, u64)>,
-    pending: String,
+    files: [String; 4],
 }
 
 impl Told {
     fn of(dir: &Path) -> Told {
         let spool = Spool::open(dir, small()).unwrap();
         let cancelled: Vec<_> = spool.cancelled().positions().collect();
-        assert!(spool.pending_cancels().is_ok());
+        assert!(spool.pending_cancels().is_ok() && spool.serials().is_ok());
         drop(spool);
-        let reader = Reader::open(dir).unwrap();
+        let reader = Snapshot::open(dir).unwrap();
         let mut told = Told {
             history: Vec::new(),
             articles: Vec::new(),
@@ -135,8 +165,15 @@ impl Told {
             active: std::fs::read_to_string(dir.join("active")).unwrap(),
             cancelled: BTreeSet::new(),
             expired: Vec::new(),
-            pending: std::fs::read_to_string(dir.join("cancels.early")).unwrap(),
+            files: [
+                "cancels.early",
+                "checkgroups.serials",
+                "newsgroups",
+                "active.times",
+            ]
+            .map(|file| std::fs::read_to_string(dir.join(file)).unwrap()),
         };
+        let mut buffer = Vec::new();
         reader
             .each_history_line(|text| {
                 let line = HistoryLine::parse(text).unwrap();
@@ -160,8 +197,7 @@ impl Told {
                         told.expired.push((group, number));
                     }
                 }
-                if let Some(stored) = reader.article(line.id)? {
-                    let record = stored.record();
+                if let Some(record) = reader.article(line.id, &mut buffer)? {
                     let flag = record.head.no_final_newline;
                     let bytes = (record.sites().to_vec(), flag, record.wire().to_vec());
                     told.articles.push(bytes);

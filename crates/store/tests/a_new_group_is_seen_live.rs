@@ -4,7 +4,7 @@ use crate::news;
 
 use groups::Flag;
 use news::News;
-use store::{LiveReader, Options, Published, Spool};
+use store::{Options, Published, Snapshot, Spool};
 
 #[test]
 fn a_new_group_is_seen_live() {
@@ -12,7 +12,7 @@ fn a_new_group_is_seen_live() {
     let mut spool = Spool::open(news.dir(), Options::default()).unwrap();
     let board = Published::new();
     spool.publish_to(board.clone());
-    let mut stacks = LiveReader::open(news.dir(), board).unwrap();
+    let mut stacks = Snapshot::open_live(news.dir(), board).unwrap();
     let generation = stacks.active().generation();
 
     spool.set_group(b"new.one", Flag::Moderated).unwrap();

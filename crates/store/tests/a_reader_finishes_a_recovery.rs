@@ -6,7 +6,7 @@
 use crate::news;
 
 use news::News;
-use store::{Options, Reader, Spool};
+use store::{Options, Snapshot, Spool};
 
 #[test]
 fn a_reader_finishes_a_recovery() {
@@ -15,9 +15,9 @@ fn a_reader_finishes_a_recovery() {
     news.file(&mut spool, "<1@a>", &["a"]);
     spool.commit().unwrap();
     drop(spool);
-    let base = Reader::open(news.dir()).unwrap().segments()[0];
+    let base = Snapshot::open(news.dir()).unwrap().segments()[0];
     let history = news.dir().join(format!("segments/{base:020}.his"));
     std::fs::write(history, b"").unwrap();
-    let reader = Reader::open(news.dir()).unwrap();
-    assert!(reader.article(b"<1@a>").unwrap().is_some());
+    let reader = Snapshot::open(news.dir()).unwrap();
+    assert!(reader.article(b"<1@a>", &mut Vec::new()).unwrap().is_some());
 }

@@ -6,9 +6,9 @@
 use crate::news;
 
 use news::News;
-use store::{Options, Reader, Spool};
+use store::{Options, Snapshot, Spool};
 
-fn numbers(reader: &Reader) -> Vec<u64> {
+fn numbers(reader: &Snapshot) -> Vec<u64> {
     let mut seen = Vec::new();
     reader
         .overview(b"a", (0, u64::MAX), |row| {
@@ -33,7 +33,7 @@ fn rows_stay_in_sight() {
             }
         };
         file(&mut spool, 3);
-        let reader = Reader::open(news.dir()).unwrap();
+        let reader = Snapshot::open(news.dir()).unwrap();
         file(&mut spool, commits_after);
         assert_eq!(numbers(&reader), [1, 2, 3]);
         spool.seal().unwrap();
@@ -45,6 +45,11 @@ fn rows_stay_in_sight() {
             "after {commits_after} more commits"
         );
         assert!(seen.len() <= 3 + commits_after);
-        assert!(reader.article_by_number(b"b", 2).unwrap().is_some());
+        assert!(
+            reader
+                .article_by_number(b"b", 2, &mut Vec::new())
+                .unwrap()
+                .is_some()
+        );
     }
 }

@@ -12,7 +12,7 @@ use std::sync::LazyLock;
 
 use double::{Double, Fault};
 use flate2::read::GzDecoder;
-use store::{Options, Reader, Spool};
+use store::{Options, Snapshot, Spool};
 
 /// A news directory as a build of 22 November 2026 left it, 42 ids in two segments: files one after the other, each behind a line
 /// `NAME LENGTH`, packed by gzip.
@@ -93,8 +93,13 @@ fn by_itself_when_it_is_opened() {
 #[test]
 fn also_when_it_is_only_read() {
     let dir = unpacked();
-    let reader = Reader::open(dir.path()).unwrap();
-    assert!(reader.find(b"<7.Old@news.example>").unwrap().is_some());
+    let reader = Snapshot::open(dir.path()).unwrap();
+    assert!(
+        reader
+            .history_line(b"<7.Old@news.example>")
+            .unwrap()
+            .is_some()
+    );
 }
 
 #[test]
@@ -171,8 +176,13 @@ fn a_lost_or_changed_key_is_replaced_and_the_index_with_it() {
     }
     // Who only reads finds it out as well.
     std::fs::remove_file(&path).unwrap();
-    let reader = Reader::open(dir.path()).unwrap();
-    assert!(reader.find(b"<7.Old@news.example>").unwrap().is_some());
+    let reader = Snapshot::open(dir.path()).unwrap();
+    assert!(
+        reader
+            .history_line(b"<7.Old@news.example>")
+            .unwrap()
+            .is_some()
+    );
 }
 
 #[test]

@@ -16,7 +16,7 @@ use double::dice::{Dice, first_seed, rounds};
 use news::News;
 use store::disk::{Disk, RealDisk};
 use store::fsck::fsck_on;
-use store::{ExpiryDecision, Position, Reader, ReclaimPolicy, Spool, reclaim_on};
+use store::{ExpiryDecision, Position, ReclaimPolicy, Snapshot, Spool, reclaim_on};
 use story::{Deed, Filed, GROUPS, Story, native, small};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -121,12 +121,13 @@ impl Sound {
             .iter()
             .map(|&base| fs::read(art(news.dir(), base)).unwrap())
             .collect();
-        let reader = Reader::open(news.dir()).unwrap();
+        let reader = Snapshot::open(news.dir()).unwrap();
         let extents = story
             .articles()
             .filter_map(|filed| {
-                let stored = reader.read(filed.position).ok()?;
-                let bytes = stored.record().bytes().to_vec();
+                let mut buffer = Vec::new();
+                let stored = reader.record(filed.position, &mut buffer).ok()??;
+                let bytes = stored.bytes().to_vec();
                 let place = bases.partition_point(|&base| base <= filed.position.0) - 1;
                 let at = arts[place]
                     .windows(bytes.len())
@@ -415,18 +416,18 @@ fn one_damage(sound: &Sound, file: &Path, how: Damage, dice: &mut Dice, seed: u6
 
 /// Readers get what is sound, or an error.
 fn read_what_there_is(sound: &Sound, disk: &Arc<dyn Disk>, dir: &Path, what: &str) {
-    let Ok(reader) = Reader::open_on(disk.clone(), dir) else {
+    let Ok(reader) = Snapshot::open_on(disk.clone(), dir) else {
         return;
     };
     for filed in sound.story.articles() {
-        if let Ok(stored) = reader.read(filed.position) {
+        if let Ok(Some(stored)) = reader.record(filed.position, &mut Vec::new()) {
             assert!(native(&stored) == filed.text, "{what}: {}", filed.id);
         }
-        if let Ok(Some(stored)) = reader.article(filed.id.as_bytes()) {
+        if let Ok(Some(stored)) = reader.article(filed.id.as_bytes(), &mut Vec::new()) {
             assert!(native(&stored) == filed.text, "{what}: {}", filed.id);
         }
         for (name, number) in &filed.links {
-            let _ = reader.article_by_number(name.as_bytes(), *number);
+            let _ = reader.article_by_number(name.as_bytes(), *number, &mut Vec::new());
         }
     }
     for group in GROUPS {
@@ -478,13 +479,14 @@ fn check(sound: &Sound, disk: &Arc<dyn Disk>, dir: &Path, hit: &HashSet<Position
     }
     spool.commit().unwrap();
     drop(spool);
-    let reader = Reader::open_on(disk.clone(), dir).unwrap();
+    let reader = Snapshot::open_on(disk.clone(), dir).unwrap();
     for filed in sound.kept().filter(|filed| !hit.contains(&filed.position)) {
         story::check_article(&reader, filed, what);
     }
     for filed in sound.story.articles() {
         if sound.dead.contains(&filed.position) {
-            let found = reader.article(filed.id.as_bytes()).unwrap();
+            let mut buffer = Vec::new();
+            let found = reader.article(filed.id.as_bytes(), &mut buffer).unwrap();
             // The cancel may have been hit.
             let is_again = found.is_some() && !what.contains(".art");
             assert!(!is_again, "{what}: {} is there again", filed.id);

@@ -9,7 +9,7 @@ use crate::news;
 use double::Double;
 use news::News;
 use store::fsck::fsck_on;
-use store::{Options, Reader, Spool};
+use store::{Options, Snapshot, Spool};
 
 /// Files three commits of five articles; flips a bit of one article of the last commit.
 fn damaged(article: usize) -> (News, Vec<String>) {
@@ -50,9 +50,10 @@ fn damage_in_the_last_commit_costs_one_article() {
             fsck_on(disk.clone(), news.dir(), true).unwrap();
             let told = fsck_on(disk.clone(), news.dir(), false).unwrap();
             assert!(told.faults == 0, "{what}: {told:?}");
-            let reader = Reader::open_on(disk, news.dir()).unwrap();
+            let reader = Snapshot::open_on(disk, news.dir()).unwrap();
             for id in &rest {
-                let stored = reader.article(id.as_bytes()).unwrap();
+                let mut buffer = Vec::new();
+                let stored = reader.article(id.as_bytes(), &mut buffer).unwrap();
                 assert!(stored.is_some(), "{what}: {id} is lost");
             }
         }

@@ -10,7 +10,7 @@ use std::os::unix::fs::FileExt;
 use std::path::PathBuf;
 
 use news::News;
-use store::{LiveReader, Options, Published, Spool};
+use store::{Options, Published, Snapshot, Spool};
 
 const ARTICLES: u64 = 60;
 
@@ -42,12 +42,12 @@ fn overviews(news: &News) -> Vec<PathBuf> {
 }
 
 /// All rows of a group, as a client asks for them, and whether damage was met. Every line is whole.
-fn ask(live_reader: &mut LiveReader) -> (Vec<u64>, bool) {
+fn ask(live: &mut Snapshot) -> (Vec<u64>, bool) {
     let mut numbers = Vec::new();
-    let mut from = 1;
+    let (mut from, mut is_damaged) = (1, false);
     loop {
         let mut text = Vec::new();
-        let next = live_reader
+        let read = live
             .rows(b"a.b", (from, u64::MAX), 4096, |run| {
                 text.extend_from_slice(run.bytes());
             })
@@ -59,7 +59,8 @@ fn ask(live_reader: &mut LiveReader) -> (Vec<u64>, bool) {
             numbers.push(fields.next().unwrap().parse().unwrap());
             assert!(fields.count() >= 7, "{line}");
         }
-        match next {
+        is_damaged |= read.damage.is_some();
+        match read.next {
             Some(next) => {
                 assert!(next > from, "it goes round in circles at {from}");
                 from = next;
@@ -67,14 +68,14 @@ fn ask(live_reader: &mut LiveReader) -> (Vec<u64>, bool) {
             None => break,
         }
     }
-    (numbers, live_reader.take_damage().is_some())
+    (numbers, is_damaged)
 }
 
-fn live_reader(news: &News) -> LiveReader {
+fn live(news: &News) -> Snapshot {
     let mut spool = Spool::open(news.dir(), Options::default()).unwrap();
     let published = Published::new();
     spool.publish_to(published.clone());
-    LiveReader::open(news.dir(), published).unwrap()
+    Snapshot::open_live(news.dir(), published).unwrap()
 }
 
 #[test]
@@ -89,17 +90,17 @@ fn a_row_without_its_end_is_left_out_alone() {
         let end = start + memchr::memchr(b'\n', &text[start..]).unwrap();
         let file = fs::OpenOptions::new().write(true).open(path).unwrap();
         file.write_all_at(b"x", end as u64).unwrap();
-        let mut live_reader = live_reader(&news);
-        let (numbers, is_told) = ask(&mut live_reader);
+        let mut live = live(&news);
+        let (numbers, is_told) = ask(&mut live);
         let all: Vec<u64> = (1..=ARTICLES).filter(|other| *other != number).collect();
         assert_eq!((numbers, is_told), (all, true));
         // The article itself can be read, and fsck repairs the row.
-        let position = live_reader.position(b"a.b", number).unwrap().unwrap();
-        assert!(live_reader.record(position).unwrap().is_some());
-        drop(live_reader);
+        let position = live.position(b"a.b", number).unwrap().unwrap();
+        assert!(live.record(position, &mut Vec::new()).unwrap().is_some());
+        drop(live);
         assert!(!store::fsck(news.dir(), false).unwrap().is_clean());
         assert!(store::fsck(news.dir(), true).unwrap().is_clean());
-        let (numbers, is_told) = ask(&mut self::live_reader(&news));
+        let (numbers, is_told) = ask(&mut self::live(&news));
         assert_eq!((numbers.len() as u64, is_told), (ARTICLES, false));
     }
 }
@@ -121,7 +122,7 @@ fn damaged_blocks_are_not_merged_into_sound_ones() {
         "{told:#?}"
     );
     assert!(store::fsck(news.dir(), true).unwrap().is_clean());
-    assert_eq!(ask(&mut live_reader(&news)).0.len() as u64, ARTICLES);
+    assert_eq!(ask(&mut live(&news)).0.len() as u64, ARTICLES);
 }
 
 /// Whatever is in the file: every look ends, and every line that is handed on is one.
@@ -148,17 +149,17 @@ fn any_damage_ends_and_gives_whole_lines() {
             }
             fs::write(path, &bytes).unwrap();
         }
-        let mut live_reader = live_reader(&news);
+        let mut live = live(&news);
         for _ in 0..2 {
-            ask(&mut live_reader);
+            ask(&mut live);
         }
         for number in 1..=ARTICLES {
-            let _ = live_reader.position(b"a.b", number).unwrap();
-            let _ = live_reader.next(b"a.b", number, u64::MAX).unwrap();
-            let _ = live_reader.previous(b"a.b", number, 1).unwrap();
+            let _ = live.position(b"a.b", number).unwrap();
+            let _ = live.next(b"a.b", number, u64::MAX).unwrap();
+            let _ = live.previous(b"a.b", number, 1).unwrap();
         }
-        let group = live_reader.active().find(b"c").unwrap();
-        let _ = live_reader.count(group).unwrap();
+        let group = live.active().find(b"c").unwrap();
+        let _ = live.count(group).unwrap();
     }
     for (path, sound) in &sound {
         fs::write(path, sound).unwrap();

@@ -10,7 +10,7 @@ use std::time::SystemTime;
 
 use double::{Double, Fault};
 use news::News;
-use store::{ExpiryDecision, Reader, ReclaimPolicy, Spool, reclaim_on};
+use store::{ExpiryDecision, ReclaimPolicy, Snapshot, Spool, reclaim_on};
 use story::small;
 
 const ARTICLES: u64 = 60;
@@ -27,7 +27,7 @@ fn expired(news: &News, double: &Double) {
     let gone = (1..=ARTICLES).step_by(2);
     let expiry = ExpiryDecision {
         gone: gone.map(|number| (b"a.b".to_vec(), number)).collect(),
-        touched: Reader::open_on(disk.clone(), dir)
+        touched: Snapshot::open_on(disk.clone(), dir)
             .unwrap()
             .segments()
             .to_vec(),
@@ -129,9 +129,9 @@ fn what_has_expired_is_told_again_by_the_log() {
         let mut bytes = std::fs::read(&path).unwrap();
         bytes.truncate(length);
         std::fs::write(&path, bytes).unwrap();
-        let reader = Reader::open_on(double.disk(), news.dir()).unwrap();
-        assert!(reader.article(b"<1@x>").unwrap().is_none());
-        assert!(reader.article(b"<2@x>").unwrap().is_some());
+        let reader = Snapshot::open_on(double.disk(), news.dir()).unwrap();
+        assert!(reader.article(b"<1@x>", &mut Vec::new()).unwrap().is_none());
+        assert!(reader.article(b"<2@x>", &mut Vec::new()).unwrap().is_some());
         // Who reads next finds it whole.
         let report = store::fsck::fsck_on(double.disk(), news.dir(), false).unwrap();
         assert!(report.is_clean(), "{report:?}");

@@ -15,7 +15,9 @@ use double::dice::{Dice, first_seed, rounds};
 use double::{Double, Fault};
 use news::News;
 use store::disk::{Disk, RealDisk};
-use store::{Error, ExpiryDecision, Position, Reader, ReclaimPolicy, Reclaimed, Spool, reclaim_on};
+use store::{
+    Error, ExpiryDecision, Position, ReclaimPolicy, Reclaimed, Snapshot, Spool, reclaim_on,
+};
 use story::{Deed, GROUPS, Story, native, small};
 
 const STEPS: u64 = 160;
@@ -86,7 +88,7 @@ impl Told {
         told
     }
 
-    fn expiry(&self, reader: &Reader) -> ExpiryDecision {
+    fn expiry(&self, reader: &Snapshot) -> ExpiryDecision {
         let name = |name: &String| name.clone().into_bytes();
         ExpiryDecision {
             survivors: self
@@ -111,7 +113,7 @@ impl Told {
 
     /// The whole of a run.
     fn expire(&self, disk: &Arc<dyn Disk>, dir: &Path) -> Result<Reclaimed, Error> {
-        let expiry = self.expiry(&Reader::open_on(disk.clone(), dir)?);
+        let expiry = self.expiry(&Snapshot::open_on(disk.clone(), dir)?);
         let mut spool = Spool::open_on(disk.clone(), dir, small())?;
         spool.expire(&expiry)?;
         drop(spool);
@@ -133,14 +135,15 @@ impl Told {
 
     /// What stays is there; `exact`: and nothing else.
     fn check(&self, disk: &Arc<dyn Disk>, dir: &Path, exact: bool, what: &str) {
-        let reader = Reader::open_on(disk.clone(), dir).unwrap_or_else(|e| panic!("{what}: {e}"));
+        let reader = Snapshot::open_on(disk.clone(), dir).unwrap_or_else(|e| panic!("{what}: {e}"));
         for filed in self.story.articles() {
             let cancelled = self.cancelled.contains(&filed.position);
             let stays = |(name, number): &(String, u64)| self.keeps(name, *number) && !cancelled;
             for (name, number) in &filed.links {
                 let link = (name.clone(), *number);
+                let mut buffer = Vec::new();
                 let found = reader
-                    .article_by_number(name.as_bytes(), *number)
+                    .article_by_number(name.as_bytes(), *number, &mut buffer)
                     .unwrap_or_else(|e| panic!("{what}: {name}/{number}: {e}"));
                 if stays(&link) {
                     let found = found.unwrap_or_else(|| panic!("{what}: {name}/{number} is lost"));
@@ -149,15 +152,16 @@ impl Told {
                     assert!(found.is_none(), "{what}: {name}/{number} is there");
                 }
             }
+            let mut buffer = Vec::new();
             let found = reader
-                .article(filed.id.as_bytes())
+                .article(filed.id.as_bytes(), &mut buffer)
                 .unwrap_or_else(|e| panic!("{what}: {}: {e}", filed.id));
             let alive = filed.links.iter().any(stays);
             let is_back = cancelled && found.is_some();
             assert!(!is_back, "{what}: {} is back", filed.id);
             assert!(found.is_some() || !alive, "{what}: {} is lost", filed.id);
             // Its id is not forgotten, gone or not.
-            let line = reader.find(filed.id.as_bytes()).unwrap();
+            let line = reader.history_line(filed.id.as_bytes()).unwrap();
             assert!(line.is_some(), "{what}: {} is forgotten", filed.id);
         }
         drop(reader);

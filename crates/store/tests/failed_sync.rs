@@ -7,7 +7,7 @@ use crate::news;
 
 use double::{Double, Fault};
 use news::News;
-use store::{Error, Options, Reader, Spool};
+use store::{Error, Options, Snapshot, Spool};
 
 #[test]
 fn a_failed_sync_stops_filing() {
@@ -39,7 +39,10 @@ fn a_failed_sync_stops_filing() {
     drop(spool);
     let left = double.power_cut(1);
     let double = Double::new(left.path());
-    let reader = Reader::open_on(double.disk(), left.path()).unwrap();
-    assert!(reader.article(b"<1@x>").unwrap().is_some());
-    assert_eq!(reader.article(b"<2@x>").unwrap().is_some(), found);
+    let reader = Snapshot::open_on(double.disk(), left.path()).unwrap();
+    assert!(reader.article(b"<1@x>", &mut Vec::new()).unwrap().is_some());
+    assert_eq!(
+        reader.article(b"<2@x>", &mut Vec::new()).unwrap().is_some(),
+        found
+    );
 }

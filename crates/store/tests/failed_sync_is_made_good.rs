@@ -8,7 +8,7 @@ use crate::news;
 
 use double::Double;
 use news::News;
-use store::{Error, Options, Reader, Spool};
+use store::{Error, Options, Snapshot, Spool};
 
 const IDS: [&str; 6] = ["<1@x>", "<2@x>", "<3@x>", "<4@x>", "<5@x>", "<6@x>"];
 
@@ -66,9 +66,10 @@ fn one_failed_sync(at: u64, forgets_pages: bool) -> bool {
     drop(spool);
     let report = store::fsck::fsck_on(double.disk(), left.path(), false).unwrap();
     assert!(report.is_clean(), "{what}: {report:?}");
-    let reader = Reader::open_on(double.disk(), left.path()).unwrap();
+    let reader = Snapshot::open_on(double.disk(), left.path()).unwrap();
     for id in told {
-        let article = reader.article(id.as_bytes());
+        let mut buffer = Vec::new();
+        let article = reader.article(id.as_bytes(), &mut buffer);
         let found = article.unwrap_or_else(|error| panic!("{what}: {error}"));
         assert!(found.is_some(), "{what}: {id} is lost");
     }
@@ -110,9 +111,15 @@ fn a_killed_program_tells_nobody() {
     let told: Vec<_> = ids.collect();
     drop(spool);
     let left = double.remounted();
-    let reader = Reader::open_on(Double::new(left.path()).disk(), left.path()).unwrap();
+    let reader = Snapshot::open_on(Double::new(left.path()).disk(), left.path()).unwrap();
     assert!(told.contains(&&IDS[0]));
     for id in told {
-        assert!(reader.article(id.as_bytes()).unwrap().is_some(), "{id}");
+        assert!(
+            reader
+                .article(id.as_bytes(), &mut Vec::new())
+                .unwrap()
+                .is_some(),
+            "{id}"
+        );
     }
 }

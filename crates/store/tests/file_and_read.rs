@@ -3,7 +3,7 @@
 use crate::news;
 
 use news::News;
-use store::{Options, Reader, Spool};
+use store::{Options, Snapshot, Spool};
 
 #[test]
 fn what_is_filed_is_read_back() {
@@ -17,16 +17,17 @@ fn what_is_filed_is_read_back() {
     spool.commit().unwrap();
     drop(spool);
 
-    let reader = Reader::open(news.dir()).unwrap();
-    let stored = reader.article(b"<both@x>").unwrap().unwrap();
-    let mut native = Vec::new();
-    stored.record().push_native(&mut native);
+    let reader = Snapshot::open(news.dir()).unwrap();
+    let (mut buffer, mut native) = (Vec::new(), Vec::new());
+    let stored = reader.article(b"<both@x>", &mut buffer).unwrap().unwrap();
+    stored.push_native(&mut native);
     assert_eq!(
         String::from_utf8(native).unwrap(),
         news::article("<both@x>")
     );
-    let by_number = reader.article_by_number(b"c", 1).unwrap().unwrap();
-    assert_eq!(by_number.record().line(), stored.record().line());
+    let mut buffer = Vec::new();
+    let by_number = reader.article_by_number(b"c", 1, &mut buffer).unwrap();
+    assert_eq!(by_number.unwrap().line(), stored.line());
     let mut rows = Vec::new();
     reader
         .overview(b"a.b", (20, 21), |row| {
@@ -40,7 +41,12 @@ fn what_is_filed_is_read_back() {
         rows.starts_with("20\tsubject <20@x>\tu@x\tthen\t<20@x>\t\t"),
         "{rows}"
     );
-    assert!(reader.article(b"<none@x>").unwrap().is_none());
+    assert!(
+        reader
+            .article(b"<none@x>", &mut Vec::new())
+            .unwrap()
+            .is_none()
+    );
     assert!(store::fsck(news.dir(), false).unwrap().is_clean());
 }
 
@@ -64,11 +70,14 @@ fn many_small_segments_hold_what_one_would() {
         assert!(spool.has(format!("<{n}@x>").as_bytes()).unwrap(), "{n}");
     }
     drop(spool);
-    let reader = Reader::open(news.dir()).unwrap();
+    let reader = Snapshot::open(news.dir()).unwrap();
     assert!(reader.extent().0 > 5);
     for n in [1, 777, 2000] {
         assert!(
-            reader.article_by_number(b"a.b", n).unwrap().is_some(),
+            reader
+                .article_by_number(b"a.b", n, &mut Vec::new())
+                .unwrap()
+                .is_some(),
             "{n}"
         );
     }

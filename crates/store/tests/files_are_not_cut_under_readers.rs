@@ -12,7 +12,7 @@ use std::path::PathBuf;
 
 use double::{Deed, Double};
 use news::News;
-use store::{Options, Reader, Spool};
+use store::{Options, Snapshot, Spool};
 use story::small;
 
 /// Articles are filed and published, and nothing was synced but them.
@@ -68,13 +68,23 @@ fn when_a_checkpoint_fails() {
         let failed = spool.checkpoint().is_err();
         double.heal();
         // Who only reads does not wait for what is made good.
-        let reader = Reader::open_on(double.disk(), news.dir()).unwrap();
-        assert!(reader.article(b"<58@x>").unwrap().is_some());
+        let reader = Snapshot::open_on(double.disk(), news.dir()).unwrap();
+        assert!(
+            reader
+                .article(b"<58@x>", &mut Vec::new())
+                .unwrap()
+                .is_some()
+        );
         drop(spool);
         drop(Spool::open_on(double.disk(), news.dir(), small()).unwrap());
         check(&before, &double, &format!("sync {at}"));
-        let reader = Reader::open_on(double.disk(), news.dir()).unwrap();
-        assert!(reader.article(b"<58@x>").unwrap().is_some());
+        let reader = Snapshot::open_on(double.disk(), news.dir()).unwrap();
+        assert!(
+            reader
+                .article(b"<58@x>", &mut Vec::new())
+                .unwrap()
+                .is_some()
+        );
         if !failed {
             break;
         }

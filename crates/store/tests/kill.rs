@@ -16,7 +16,7 @@ use std::time::Duration;
 use double::dice::{Dice, first_seed, rounds};
 use news::News;
 use store::disk::RealDisk;
-use store::{Reader, Spool};
+use store::{Snapshot, Spool};
 use story::{GROUPS, native, small};
 
 /// Tells the child where to file; without it the child's test does nothing.
@@ -125,7 +125,7 @@ fn check(dir: &Path, reported: u64) {
     drop(spool);
     let report = store::fsck(dir, false).unwrap();
     assert!(report.is_clean(), "{report:?}");
-    let reader = Reader::open_on(Arc::new(RealDisk), dir).unwrap();
+    let reader = Snapshot::open_on(Arc::new(RealDisk), dir).unwrap();
     let mut seen = std::collections::HashSet::new();
     reader
         .each_history_line(|line| {
@@ -139,7 +139,8 @@ fn check(dir: &Path, reported: u64) {
         })
         .unwrap();
     for number in 1..=reported {
-        let stored = reader.article(id(number).as_bytes()).unwrap().unwrap();
-        assert_eq!(native(&stored), text(number));
+        let mut buffer = Vec::new();
+        let stored = reader.article(id(number).as_bytes(), &mut buffer).unwrap();
+        assert_eq!(native(&stored.unwrap()), text(number));
     }
 }

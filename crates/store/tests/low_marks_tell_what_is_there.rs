@@ -7,7 +7,7 @@
 use crate::news;
 
 use news::News;
-use store::{ExpiryDecision, LowMark, Options, Reader, SEGMENT_BYTES_MIN, Spool};
+use store::{ExpiryDecision, LowMark, Options, SEGMENT_BYTES_MIN, Snapshot, Spool};
 
 fn small() -> Options {
     Options {
@@ -17,7 +17,7 @@ fn small() -> Options {
 }
 
 /// The lowest number of each group that a reader sees.
-fn lowest_seen(reader: &Reader, group: &str) -> Option<u64> {
+fn lowest_seen(reader: &Snapshot, group: &str) -> Option<u64> {
     let mut lowest = None;
     reader
         .overview(group.as_bytes(), (0, u64::MAX), |row| {
@@ -29,7 +29,7 @@ fn lowest_seen(reader: &Reader, group: &str) -> Option<u64> {
 }
 
 fn told(news: &News) -> Vec<(String, u64, bool)> {
-    let reader = Reader::open(news.dir()).unwrap();
+    let reader = Snapshot::open(news.dir()).unwrap();
     let tell = |mark: LowMark| {
         let name = String::from_utf8(mark.group).unwrap();
         let seen = lowest_seen(&reader, &name);
@@ -64,7 +64,7 @@ fn over_segments_cancels_and_expiry() {
         told(&news),
         [of("a", 1, false), of("b", 1, false), of("none", 1, true)]
     );
-    assert!(Reader::open(news.dir()).unwrap().segments().len() > 1);
+    assert!(Snapshot::open(news.dir()).unwrap().segments().len() > 1);
 
     for number in [1, 2] {
         spool
@@ -109,7 +109,7 @@ fn raising_takes_nothing_away_and_outlives_the_loss_of_active() {
     assert_eq!(spool.expired().unwrap().cut(b"a"), 0);
     drop(spool);
     assert_eq!(
-        lowest_seen(&Reader::open(news.dir()).unwrap(), "a"),
+        lowest_seen(&Snapshot::open(news.dir()).unwrap(), "a"),
         Some(1)
     );
 
@@ -139,7 +139,7 @@ fn segments_may_go_after_the_reader_was_opened() {
         news.file_with(&mut spool, &format!("<{number}@x>"), &["a"], &filler);
     }
     spool.commit().unwrap();
-    let reader = Reader::open(news.dir()).unwrap();
+    let reader = Snapshot::open(news.dir()).unwrap();
     let expiry = ExpiryDecision {
         cuts: vec![(b"a".to_vec(), 13)],
         forget_before: Some(i64::MAX),

@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 
 use double::{Deed, Double, Fault};
 use news::News;
-use store::{ExpiryDecision, Position, Reader, ReclaimPolicy, Spool, reclaim_on};
+use store::{ExpiryDecision, Position, ReclaimPolicy, Snapshot, Spool, reclaim_on};
 use story::small;
 
 /// What the names of a file have in common, and whose they are: a segment's, or of all.
@@ -125,7 +125,7 @@ fn file_and_expire(news: &News, double: &Double) -> Spool {
     // Both groups' articles in the first segment go, then scattered ones, then a long run.
     let cuts = vec![(b"a.b".to_vec(), 24), (b"c".to_vec(), 12)];
     let gone = (30..50).step_by(2).map(|number| (b"a.b".to_vec(), number));
-    let touched = Reader::open_on(disk.clone(), dir)
+    let touched = Snapshot::open_on(disk.clone(), dir)
         .unwrap()
         .segments()
         .to_vec();
@@ -161,7 +161,7 @@ fn life(news: &News, double: &Double) {
     let mut spool = Spool::open_on(disk.clone(), dir, small()).unwrap();
     let expiry = ExpiryDecision {
         forget_before: Some(2000),
-        touched: Reader::open_on(disk.clone(), dir)
+        touched: Snapshot::open_on(disk.clone(), dir)
             .unwrap()
             .segments()
             .to_vec(),
@@ -191,7 +191,7 @@ fn what_counts_on_a_name_comes_behind_the_sync_of_its_directory() {
     let mut met = check(&double.take_trace());
     // The views of a sealed segment, the index and active are made again.
     let disk = double.disk();
-    let sealed = Reader::open_on(disk.clone(), news.dir())
+    let sealed = Snapshot::open_on(disk.clone(), news.dir())
         .unwrap()
         .segments()[0];
     let views = news
@@ -261,10 +261,11 @@ fn cancelled_articles_stay_away_when_the_power_fails_behind_expire() {
             break;
         }
         let left = double.power_cut(at);
-        let reader = Reader::open_on(Double::new(left.path()).disk(), left.path()).unwrap();
+        let reader = Snapshot::open_on(Double::new(left.path()).disk(), left.path()).unwrap();
         for number in 97..100 {
             let id = format!("<{number}@x>");
-            let found = reader.article(id.as_bytes()).unwrap();
+            let mut buffer = Vec::new();
+            let found = reader.article(id.as_bytes(), &mut buffer).unwrap();
             assert!(found.is_none(), "call {at}: {id} is back");
         }
         at += 2;

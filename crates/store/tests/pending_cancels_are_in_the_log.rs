@@ -146,12 +146,13 @@ fn a_mass_of_cancels_costs_the_sync_of_its_commit() {
     spool.commit().unwrap();
     double.take_trace();
     let listed = double.listed();
+    let mut buffer = Vec::new();
     for number in 0..500 {
         let id = format!("<{number}@x>");
         assert!(spool.add_pending_cancel(&cancel(&id)).unwrap());
         let target = format!("<{number}@y>");
         let position = news.file_with(&mut spool, &target, &["a.b"], &"x".repeat(5000));
-        let stored = spool.read(position).unwrap().unwrap();
+        let stored = spool.record(position, &mut buffer).unwrap().unwrap();
         let text = news::article(&target) + &"x".repeat(5000);
         assert_eq!(native(&stored), text);
         spool.cancel(position, target.as_bytes()).unwrap();

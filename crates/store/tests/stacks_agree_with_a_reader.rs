@@ -10,7 +10,7 @@ use groups::Flag;
 use news::News;
 use proptest::prelude::*;
 use store::{
-    ExpiryDecision, LiveReader, Options, Position, Published, Reader, ReclaimPolicy, Spool, reclaim,
+    ExpiryDecision, Options, Position, Published, ReclaimPolicy, Snapshot, Spool, reclaim,
 };
 
 const GROUPS: [&str; 3] = ["a", "b.c", "d"];
@@ -81,7 +81,7 @@ impl Town {
     fn expire(&mut self, expiry: ExpiryDecision) {
         let spool = self.spool();
         spool.commit().unwrap();
-        let reader = Reader::open(spool.dir()).unwrap();
+        let reader = Snapshot::open(spool.dir()).unwrap();
         let touched = reader.segments().to_vec();
         self.spool()
             .expire(&ExpiryDecision { touched, ..expiry })
@@ -109,13 +109,13 @@ impl Town {
 }
 
 /// Reads a little of everything; what comes of it does not matter, but that it does not fail.
-fn browse(live_reader: &mut LiveReader, filed: &[(Position, String)]) {
+fn browse(live: &mut Snapshot, filed: &[(Position, String)]) {
     for group in GROUPS {
-        agree::rows(live_reader, group.as_bytes(), 1000);
+        agree::rows(live, group.as_bytes(), 1000);
     }
     for (position, id) in filed.iter().rev().step_by(3) {
-        live_reader.seen(id.as_bytes()).unwrap();
-        if let Some(record) = live_reader.record(*position).unwrap() {
+        live.has(id.as_bytes()).unwrap();
+        if let Some(record) = live.record(*position, &mut Vec::new()).unwrap() {
             let wire = String::from_utf8(record.wire().to_vec()).unwrap();
             assert!(wire.contains(id.as_str()));
         }
@@ -130,9 +130,9 @@ proptest! {
         let published = Published::new();
         town.open();
         town.spool().publish_to(published.clone());
-        let mut live_reader = LiveReader::open(town.news.dir(), published.clone()).unwrap();
+        let mut live = Snapshot::open_live(town.news.dir(), published.clone()).unwrap();
         // It catches up at the very end only.
-        let mut late = LiveReader::open(town.news.dir(), published.clone()).unwrap();
+        let mut late = Snapshot::open_live(town.news.dir(), published.clone()).unwrap();
         for (step, deed) in deeds.into_iter().enumerate() {
             let what = format!("{step}: {deed:?}");
             match deed {
@@ -187,14 +187,14 @@ proptest! {
                         town.file(30_000, &[0, 2]);
                         town.spool().commit().unwrap();
                     }
-                    live_reader.catch_up().unwrap();
-                    browse(&mut live_reader, &town.filed);
+                    live.catch_up().unwrap();
+                    browse(&mut live, &town.filed);
                 }),
                 Deed::Look => {
                     town.spool().commit().unwrap();
-                    live_reader.catch_up().unwrap();
-                    let reader = Reader::open(town.news.dir()).unwrap();
-                    agree::agree(&mut live_reader, &reader, &what);
+                    live.catch_up().unwrap();
+                    let reader = Snapshot::open(town.news.dir()).unwrap();
+                    agree::agree(&mut live, &reader, &what);
                 }
             }
             if step % 5 == 0 {
@@ -202,10 +202,10 @@ proptest! {
             }
         }
         town.spool().commit().unwrap();
-        let reader = Reader::open(town.news.dir()).unwrap();
-        for live_reader in [&mut live_reader, &mut late] {
-            live_reader.catch_up().unwrap();
-            agree::agree(live_reader, &reader, "at the end");
+        let reader = Snapshot::open(town.news.dir()).unwrap();
+        for live in [&mut live, &mut late] {
+            live.catch_up().unwrap();
+            agree::agree(live, &reader, "at the end");
         }
     }
 }

@@ -8,7 +8,7 @@ use crate::news;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use news::News;
-use store::{LiveReader, Options, Published, Reader, Spool};
+use store::{Options, Published, Snapshot, Spool};
 
 const ARTICLES: u64 = 40_000;
 const BIG_EACH: u64 = 10;
@@ -33,12 +33,12 @@ fn stacks_read_on_while_others_file() {
     std::thread::scope(|scope| {
         for _ in 0..2 {
             scope.spawn(|| {
-                let mut live_reader = LiveReader::open(news.dir(), published.clone()).unwrap();
+                let mut live = Snapshot::open_live(news.dir(), published.clone()).unwrap();
                 let mut at = 0;
                 while at < ARTICLES {
                     let sure = committed.load(Ordering::Acquire);
-                    live_reader.catch_up().unwrap();
-                    at = look(&mut live_reader, (at, sure));
+                    live.catch_up().unwrap();
+                    at = look(&mut live, (at, sure));
                 }
             });
         }
@@ -54,34 +54,30 @@ fn stacks_read_on_while_others_file() {
         }
     });
     assert!(spool.index_size().1 > index_before);
-    let reader = Reader::open(news.dir()).unwrap();
+    let reader = Snapshot::open(news.dir()).unwrap();
     let segments = reader.segments().len();
     assert!(segments > 5, "{segments}");
 }
 
 /// Looks at what came, of which so many articles are surely there; tells how many were.
-fn look(live_reader: &mut LiveReader, (before, sure): (u64, u64)) -> u64 {
+fn look(live: &mut Snapshot, (before, sure): (u64, u64)) -> u64 {
     for number in before + 1..=sure {
-        assert!(live_reader.seen(id(number).as_bytes()).unwrap(), "{number}");
+        assert!(live.has(id(number).as_bytes()).unwrap(), "{number}");
     }
     let (mut numbers, mut from) = (Vec::new(), Some(before + 1));
     while let Some(low) = from {
         let range = (low, u64::MAX);
-        from = live_reader
-            .numbers(b"a.b", range, 1000, &mut numbers)
-            .unwrap();
+        from = live.numbers(b"a.b", range, 1000, &mut numbers).unwrap();
     }
     let seen = before + numbers.len() as u64;
     assert!(seen >= sure);
     assert_eq!(numbers, (before + 1..=seen).collect::<Vec<_>>());
     for &number in numbers.iter().step_by(97) {
-        let found = live_reader.find(id(number).as_bytes()).unwrap().unwrap();
+        let found = live.find(id(number).as_bytes()).unwrap().unwrap();
         let position = found.position;
-        assert_eq!(
-            live_reader.position(b"a.b", number).unwrap(),
-            Some(position)
-        );
-        let record = live_reader.record(position).unwrap().unwrap();
+        assert_eq!(live.position(b"a.b", number).unwrap(), Some(position));
+        let mut buffer = Vec::new();
+        let record = live.record(position, &mut buffer).unwrap().unwrap();
         let line = store::HistoryLine::parse(record.line()).unwrap();
         assert_eq!(line.id, id(number).as_bytes());
     }
@@ -96,7 +92,7 @@ fn look(live_reader: &mut LiveReader, (before, sure): (u64, u64)) -> u64 {
         assert!(text.starts_with(format!("{}\t", run.first).as_bytes()));
     };
     let range = (before + 1, u64::MAX);
-    let left = live_reader.rows(b"a.b", range, usize::MAX, each).unwrap();
+    let left = live.rows(b"a.b", range, usize::MAX, each).unwrap().next;
     assert_eq!((left, rows), (None, seen - before));
     seen
 }

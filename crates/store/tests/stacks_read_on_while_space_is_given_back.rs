@@ -7,9 +7,7 @@ use crate::agree;
 use crate::news;
 
 use news::News;
-use store::{
-    ExpiryDecision, LiveReader, Options, Published, Reader, ReclaimPolicy, Spool, reclaim,
-};
+use store::{ExpiryDecision, Options, Published, ReclaimPolicy, Snapshot, Spool, reclaim};
 
 fn options() -> Options {
     Options {
@@ -20,7 +18,7 @@ fn options() -> Options {
 
 struct Site {
     news: News,
-    live_reader: LiveReader,
+    live: Snapshot,
     published: std::sync::Arc<Published>,
     positions: Vec<store::Position>,
 }
@@ -46,13 +44,13 @@ fn site(by_turns: bool) -> Site {
     }
     spool.seal().unwrap();
     spool.commit().unwrap();
-    let mut live_reader = LiveReader::open(news.dir(), published.clone()).unwrap();
+    let live = Snapshot::open_live(news.dir(), published.clone()).unwrap();
     for position in &positions {
-        assert!(live_reader.record(*position).unwrap().is_some());
+        assert!(live.record(*position, &mut Vec::new()).unwrap().is_some());
     }
     Site {
         news,
-        live_reader,
+        live,
         published,
         positions,
     }
@@ -60,7 +58,7 @@ fn site(by_turns: bool) -> Site {
 
 impl Site {
     fn expire(&mut self) {
-        let base = Reader::open(self.news.dir()).unwrap().segments()[0];
+        let base = Snapshot::open(self.news.dir()).unwrap().segments()[0];
         let mut spool = Spool::open(self.news.dir(), options()).unwrap();
         spool
             .expire(&ExpiryDecision {
@@ -74,25 +72,17 @@ impl Site {
     fn come_back(&mut self) {
         let mut spool = Spool::open(self.news.dir(), options()).unwrap();
         spool.publish_to(self.published.clone());
-        self.live_reader.catch_up().unwrap();
-        let reader = Reader::open(self.news.dir()).unwrap();
-        agree::agree(&mut self.live_reader, &reader, "afterwards");
+        self.live.catch_up().unwrap();
+        let reader = Snapshot::open(self.news.dir()).unwrap();
+        agree::agree(&mut self.live, &reader, "afterwards");
     }
 }
 
 #[test]
 fn a_hole_is_noticed() {
     let mut site = site(false);
-    let sending = site
-        .live_reader
-        .stretch(site.positions[7])
-        .unwrap()
-        .unwrap();
-    let staying = site
-        .live_reader
-        .stretch(site.positions[30])
-        .unwrap()
-        .unwrap();
+    let sending = site.live.stretch(site.positions[7]).unwrap().unwrap();
+    let staying = site.live.stretch(site.positions[30]).unwrap().unwrap();
     assert!(sending.is_still_there() && staying.is_still_there());
     site.expire();
     assert!(sending.is_still_there(), "nothing is given back yet");
@@ -102,9 +92,10 @@ fn a_hole_is_noticed() {
     assert!(staying.is_still_there());
     // It has not caught up, and knows of no expire.
     for (number, position) in site.positions.iter().enumerate() {
-        let record = site.live_reader.record(*position).unwrap();
+        let mut buffer = Vec::new();
+        let record = site.live.record(*position, &mut buffer).unwrap();
         assert_eq!(record.is_some(), number >= 20, "{number}");
-        let stretch = site.live_reader.stretch(*position).unwrap();
+        let stretch = site.live.stretch(*position).unwrap();
         assert_eq!(stretch.is_some(), number >= 20, "{number}");
     }
     site.come_back();
@@ -113,11 +104,7 @@ fn a_hole_is_noticed() {
 #[test]
 fn a_segment_written_anew_is_read() {
     let mut site = site(true);
-    let sending = site
-        .live_reader
-        .stretch(site.positions[6])
-        .unwrap()
-        .unwrap();
+    let sending = site.live.stretch(site.positions[6]).unwrap().unwrap();
     let wire = sending.bytes().to_vec();
     site.expire();
     let told = reclaim(site.news.dir(), options(), ReclaimPolicy::usual(0.1)).unwrap();
@@ -126,20 +113,20 @@ fn a_segment_written_anew_is_read() {
     assert!(sending.is_still_there());
     assert_eq!(sending.bytes(), wire);
     for position in site.positions.iter().skip(1).step_by(2) {
-        assert!(site.live_reader.record(*position).unwrap().is_some());
-        assert!(site.live_reader.stretch(*position).unwrap().is_some());
+        assert!(
+            site.live
+                .record(*position, &mut Vec::new())
+                .unwrap()
+                .is_some()
+        );
+        assert!(site.live.stretch(*position).unwrap().is_some());
     }
     site.come_back();
     assert!(
-        site.live_reader
-            .record(site.positions[6])
+        site.live
+            .record(site.positions[6], &mut Vec::new())
             .unwrap()
             .is_none()
     );
-    assert!(
-        site.live_reader
-            .stretch(site.positions[6])
-            .unwrap()
-            .is_none()
-    );
+    assert!(site.live.stretch(site.positions[6]).unwrap().is_none());
 }

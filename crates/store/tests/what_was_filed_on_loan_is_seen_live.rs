@@ -8,7 +8,7 @@ use crate::news;
 
 use groups::Flag;
 use news::News;
-use store::{LiveReader, Options, Published, Reader, Spool};
+use store::{Options, Published, Snapshot, Spool};
 
 #[test]
 fn what_was_filed_on_loan_is_seen_live() {
@@ -20,10 +20,10 @@ fn what_was_filed_on_loan_is_seen_live() {
     let mut spool = Spool::open(news.dir(), options).unwrap();
     let published = Published::new();
     spool.publish_to(published.clone());
-    let mut live_reader = LiveReader::open(news.dir(), published.clone()).unwrap();
+    let mut live = Snapshot::open_live(news.dir(), published.clone()).unwrap();
     let first = news.file(&mut spool, "<first@x>", &["a.b"]);
     spool.commit().unwrap();
-    live_reader.catch_up().unwrap();
+    live.catch_up().unwrap();
     drop(spool);
 
     let mut other = Spool::open(news.dir(), options).unwrap();
@@ -38,25 +38,25 @@ fn what_was_filed_on_loan_is_seen_live() {
     other.rebuild_index().unwrap();
     news.file(&mut other, "<last@x>", &["new.one"]);
     other.commit().unwrap();
-    assert!(!live_reader.catch_up().unwrap());
-    assert!(live_reader.seen(b"<first@x>").unwrap());
-    assert!(live_reader.record(first).unwrap().is_some());
-    assert!(live_reader.active().find(b"new.one").is_none());
-    assert_eq!(agree::rows(&mut live_reader, b"a.b", 1000).len(), {
+    assert!(!live.catch_up().unwrap());
+    assert!(live.has(b"<first@x>").unwrap());
+    assert!(live.record(first, &mut Vec::new()).unwrap().is_some());
+    assert!(live.active().find(b"new.one").is_none());
+    assert_eq!(agree::rows(&mut live, b"a.b", 1000).len(), {
         let mut row = Vec::new();
-        assert!(live_reader.row_of(b"<first@x>", &mut row).unwrap());
+        assert!(live.row_of(b"<first@x>", &mut row).unwrap());
         row.len()
     });
     drop(other);
 
     let mut spool = Spool::open(news.dir(), options).unwrap();
-    assert!(!live_reader.catch_up().unwrap());
+    assert!(!live.catch_up().unwrap());
     spool.publish_to(published);
-    assert!(live_reader.catch_up().unwrap());
-    let reader = Reader::open(news.dir()).unwrap();
+    assert!(live.catch_up().unwrap());
+    let reader = Snapshot::open(news.dir()).unwrap();
     assert!(reader.segments().len() > 2);
-    agree::agree(&mut live_reader, &reader, "afterwards");
-    let group = live_reader.active().find(b"new.one").unwrap();
-    assert_eq!(live_reader.marks(group), (1, 201));
-    assert!(live_reader.find(b"<first@x>").unwrap().is_none());
+    agree::agree(&mut live, &reader, "afterwards");
+    let group = live.active().find(b"new.one").unwrap();
+    assert_eq!(live.marks(group), (1, 201));
+    assert!(live.find(b"<first@x>").unwrap().is_none());
 }

@@ -2,7 +2,7 @@
 
 use std::io::Write;
 
-use store::{Reader, StoredRecord};
+use store::{Record, Snapshot};
 
 use crate::directory::NewsDirectory;
 use crate::exit::{Meaning, Status};
@@ -41,34 +41,38 @@ and quote it for the shell:
 
 fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
     let directory = NewsDirectory::meant(given)?;
-    let reader = Reader::open(directory.root())?;
+    let snapshot = Snapshot::open(directory.root())?;
     let mut status = Status::OK;
-    let mut native = Vec::new();
+    let (mut buffer, mut native) = (Vec::new(), Vec::new());
     for operand in &given.operands {
-        let Some(stored) = find(&reader, operand.as_encoded_bytes())? else {
+        let Some(record) = find(&snapshot, operand.as_encoded_bytes(), &mut buffer)? else {
             eprintln!("broadsheet: no such article: {}", operand.display());
             status = Status::NO;
             continue;
         };
         if given.has("wire") {
-            out.write_all(stored.record().wire())?;
+            out.write_all(record.wire())?;
         } else {
             native.clear();
-            stored.record().push_native(&mut native);
+            record.push_native(&mut native);
             out.write_all(&native)?;
         }
     }
     Ok(status)
 }
 
-/// The article with a name: an id in its brackets, or group and number.
+/// Copies the article with a name into a buffer: an id in its brackets, or group and number.
 ///
 /// # Errors
 /// The store cannot be read.
-pub fn find(reader: &Reader, name: &[u8]) -> Result<Option<StoredRecord>, store::Error> {
+pub fn find<'b>(
+    snapshot: &Snapshot,
+    name: &[u8],
+    buffer: &'b mut Vec<u8>,
+) -> Result<Option<Record<'b>>, store::Error> {
     match (name.first(), link(name)) {
-        (Some(b'<'), _) => reader.article(name),
-        (_, Some((group, number))) => reader.article_by_number(&group, number),
+        (Some(b'<'), _) => snapshot.article(name, buffer),
+        (_, Some((group, number))) => snapshot.article_by_number(&group, number, buffer),
         (_, None) => Ok(None),
     }
 }

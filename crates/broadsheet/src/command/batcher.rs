@@ -8,7 +8,7 @@ use anyhow::Context;
 use article::wrap::{WrapFormat, WrapWriter};
 use feed::push_article;
 use rustix::fs::OFlags;
-use store::{Lender, Numbers, Reader};
+use store::Snapshot;
 
 use super::article::link;
 use crate::directory::NewsDirectory;
@@ -78,7 +78,7 @@ fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
             given.usage("--compress needs none, compress, gzip, bzip2, xz, zstd, or one of them with a level, such as gzip-9")
         })?,
     };
-    let reader = Reader::open(directory.root())?;
+    let snapshot = Snapshot::open(directory.root())?;
     let list: Box<dyn Read> = match given.operands.first().filter(|name| *name != "-") {
         None => Box::new(io::stdin().lock()),
         Some(name) => {
@@ -88,7 +88,7 @@ fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
     };
     let list = BufReader::with_capacity(LIST_BUFFER_BYTES, list);
     let mut packer = WrapWriter::new(out, packing)?;
-    let counts = batch(&reader, list, &mut packer)?;
+    let counts = batch(&snapshot, list, &mut packer)?;
     packer.finish()?;
     if given.has("json") {
         let told = serde_json::json!({
@@ -101,18 +101,21 @@ fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
     Ok(Status::OK)
 }
 
-fn batch(reader: &Reader, mut list: impl BufRead, out: &mut impl Write) -> anyhow::Result<Counts> {
+fn batch(
+    snapshot: &Snapshot,
+    mut list: impl BufRead,
+    out: &mut impl Write,
+) -> anyhow::Result<Counts> {
     let mut counts = Counts::default();
     let mut bytes = Vec::with_capacity(2 * GATHERED_BYTES);
-    let (mut numbers, mut lender) = (reader.numbers(), reader.lender());
-    let mut line = Vec::new();
+    let (mut buffer, mut line) = (Vec::new(), Vec::new());
     while read_line(&mut list, &mut line)? {
         let blank = |byte: &u8| matches!(byte, b' ' | b'\t');
         let Some(word) = line.split(blank).find(|word| !word.is_empty()) else {
             continue;
         };
         let before = bytes.len();
-        match push_named((reader, &mut numbers, &mut lender), word, &mut bytes)? {
+        match push_named(snapshot, word, &mut buffer, &mut bytes)? {
             true => counts.articles += 1,
             false => counts.missing += 1,
         }
@@ -143,31 +146,25 @@ fn read_line(list: &mut impl BufRead, line: &mut Vec<u8>) -> io::Result<bool> {
 
 /// Appends the article that a word names. False: it is not there.
 fn push_named(
-    (reader, numbers, lender): (&Reader, &mut Numbers<'_>, &mut Lender<'_>),
+    snapshot: &Snapshot,
     word: &[u8],
+    buffer: &mut Vec<u8>,
     out: &mut Vec<u8>,
 ) -> anyhow::Result<bool> {
     let position = match word {
         [b'/', ..] => return Ok(push_file(word, out)),
-        [b'<', ..] => reader
-            .find(word)?
-            .filter(|line| reader.is_alive(line))
-            .and_then(|line| line.position),
+        [b'<', ..] => snapshot.find(word)?.map(|found| found.position),
         _ => match link(word) {
-            Some((group, number)) => numbers.position(&group, number)?,
+            Some((group, number)) => snapshot.position(&group, number)?,
             None => None,
         },
     };
     let Some(position) = position else {
         return Ok(false);
     };
-    match lender.record(position) {
-        Ok(record) => push_article(out, &record),
-        // Expired just now.
-        Err(store::Error::NoArticle(_)) => return Ok(false),
-        Err(error) => return Err(error.into()),
-    }
-    Ok(true)
+    let record = snapshot.record(position, buffer)?;
+    // `None`: it expired just now.
+    Ok(record.map(|record| push_article(out, &record)).is_some())
 }
 
 /// Appends a file. The size is that of the file when it was opened: should it shrink, the batch is filled up, so that the count stays true, as in

@@ -4,7 +4,7 @@ use std::io::Write;
 use std::os::unix::ffi::OsStrExt;
 
 use feed::ihave::{Allowed, Requested};
-use store::Reader;
+use store::Snapshot;
 
 use crate::directory::NewsDirectory;
 use crate::exit::Status;
@@ -33,15 +33,15 @@ its subscription.",
 
 fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
     let directory = NewsDirectory::meant(given)?;
-    let reader = Reader::open(directory.root())?;
+    let snapshot = Snapshot::open(directory.root())?;
     let allowed: Allowed<'_> = match given.operands.first() {
         Some(site) => {
             let sites = directory.sys(&directory.settings()?.settings)?;
-            serving::allowed(&reader, sites, site.as_bytes())
+            serving::allowed(&snapshot, sites, site.as_bytes())
         }
         None => Box::new(|_| true),
     };
-    let mut builder = Requested::new(&reader, allowed, ihave::PIECE_BYTES);
-    ihave::print_batches(&reader, &mut builder, out)?;
+    let mut builder = Requested::new(&snapshot, allowed, ihave::PIECE_BYTES);
+    ihave::print_batches(&snapshot, &mut builder, out)?;
     Ok(Status::OK)
 }

@@ -3,7 +3,7 @@
 use std::io::Write;
 
 use feed::ihave::{Endpoints, Sendme};
-use store::Reader;
+use store::Snapshot;
 
 use crate::directory::NewsDirectory;
 use crate::exit::Status;
@@ -36,7 +36,7 @@ fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
         host: host.as_bytes(),
         peer: peer.as_bytes(),
     };
-    let reader = Reader::open(directory.root())?;
-    ihave::print_batches(&reader, &mut Sendme::new(ends, &reader), out)?;
+    let snapshot = Snapshot::open(directory.root())?;
+    ihave::print_batches(&snapshot, &mut Sendme::new(ends, &snapshot), out)?;
     Ok(Status::OK)
 }

@@ -8,7 +8,7 @@ use relay::Now;
 use relay::control::decide::{ControlOutcome, Disposition};
 use relay::control::processor::ControlProcessor;
 use serde_json::{Value, json};
-use store::Spool;
+use store::{Serials, Spool};
 
 use crate::answer::Answer;
 use crate::directory::NewsDirectory;
@@ -71,10 +71,21 @@ fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
     );
     let outcome = if given.has("dry-run") {
         let active = directory.active()?;
-        processor.decide(&article, &active, sys.subscription(), at, trust)
+        let serials = Serials::read(directory.root());
+        let state = (&active, serials.as_ref().map_err(ToString::to_string));
+        processor.decide(&article, state, sys.subscription(), at, trust)
     } else {
         let mut spool = Spool::open(directory.root(), settings.store_options())?;
-        let outcome = processor.decide(&article, spool.active(), sys.subscription(), at, trust);
+        let outcome = processor.decide(
+            &article,
+            (
+                spool.active(),
+                spool.serials().map_err(|error| error.to_string()),
+            ),
+            sys.subscription(),
+            at,
+            trust,
+        );
         if let Some(outcome) = &outcome {
             processor.apply(&mut spool, &article, outcome, at)?;
             spool.commit()?;

@@ -10,7 +10,7 @@ use groups::matrix::Matrix;
 use relay::decide::{Arrival, State};
 use relay::explain::{ExpectedResult, Explanation, explain};
 use serde_json::{Value, json};
-use store::Reader;
+use store::Snapshot;
 
 use crate::answer::Answer;
 use crate::directory::NewsDirectory;
@@ -69,11 +69,11 @@ pub fn explained(
     bytes: &[u8],
 ) -> anyhow::Result<Explanation> {
     let sys = directory.sys(settings)?;
-    let reader = Reader::open(directory.root())?;
-    let mut matrix = Matrix::new(reader.active(), &sys);
+    let snapshot = Snapshot::open(directory.root())?;
+    let mut matrix = Matrix::new(snapshot.active(), &sys);
     let zone = FixedOffset(0);
     let mut state = State {
-        active: reader.active(),
+        active: snapshot.active(),
         matrix: &mut matrix,
         zone: &zone,
         sender: None,
@@ -82,7 +82,7 @@ pub fn explained(
         seconds: relay::Now::read().seconds,
     };
     let rules = settings.rules();
-    let seen = |id: &[u8]| reader.find(id).map(|line| line.is_some());
+    let seen = |id: &[u8]| snapshot.history_line(id).map(|line| line.is_some());
     Ok(explain(
         bytes,
         Form::Native,

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use feed::site_state;
 use groups::sites::Via;
 use serde_json::{Value, json};
-use store::{Position, Reader};
+use store::{Position, Snapshot};
 
 use crate::answer::Answer;
 use crate::directory::{NewsDirectory, OWN_PROGRAM};
@@ -74,20 +74,20 @@ fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
         )?;
         return Ok(Status::OK);
     }
-    let mut reader = Reader::open(directory.root())?;
-    crate::tell_all(feeds::introduce(directory.root(), &sites, reader.end())?);
+    let mut snapshot = Snapshot::open(directory.root())?;
+    crate::tell_all(feeds::introduce(directory.root(), &sites, snapshot.end())?);
     let chosen = feeds::chosen(&sites, &given.operands)?;
     let mut serving = Serving::new(directory.root(), &sites, Path::new(OWN_PROGRAM));
     let names: Vec<&[u8]> = chosen.iter().map(|(name, _)| *name).collect();
-    serving.plan(&names, &reader)?;
+    serving.plan(&names, &snapshot)?;
     let mut status = Status::OK;
     for (name, site) in chosen {
         let shown = site_state::shown(name);
         let is_the_daemons =
             matches!(site.via, Via::Program { .. }) && client::status(directory.root()).is_some();
         let served = match is_the_daemons {
-            true => by_the_daemon(&directory, name, reader.end()),
-            false => serving.serve(name, site, &mut reader),
+            true => by_the_daemon(&directory, name, snapshot.end()),
+            false => serving.serve(name, site, &mut snapshot),
         };
         let (articles, why) = match served {
             Ok(served) => (articles(&served), why_it_waits(&served)),

@@ -4,7 +4,7 @@ use std::io::{self, Write};
 
 use feed::site_state;
 use serde_json::{Value, json};
-use store::Reader;
+use store::Snapshot;
 
 use crate::answer::Answer;
 use crate::directory::NewsDirectory;
@@ -36,11 +36,11 @@ others are listed. A site that is no longer in sys is listed while articles wait
 fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
     let directory = NewsDirectory::meant(given)?;
     let sys = directory.sys(&directory.settings()?.settings)?;
-    let reader = Reader::open(directory.root())?;
-    crate::tell_all(feeds::introduce(directory.root(), &sys, reader.end())?);
+    let snapshot = Snapshot::open(directory.root())?;
+    crate::tell_all(feeds::introduce(directory.root(), &sys, snapshot.end())?);
     let chosen = feeds::chosen(&sys, &given.operands)?;
     let names = chosen.iter().map(|(name, _)| *name);
-    let (told, untold) = feeds::backlogs(directory.root(), &sys, &reader, names)?;
+    let (told, untold) = feeds::backlogs(directory.root(), &sys, &snapshot, names)?;
     for feed in &told {
         let is_busy = site_state::is_busy(directory.root(), feed.name)?;
         given.print(&ListedFeed { feed, is_busy }, out)?;
@@ -49,7 +49,7 @@ fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
         let left = feeds::left_over(directory.root(), &sys)?;
         let names = left.iter().map(Vec::as_slice);
         // A damaged cursor of theirs is nobody's sorrow.
-        let (told, _) = feeds::backlogs(directory.root(), &sys, &reader, names)?;
+        let (told, _) = feeds::backlogs(directory.root(), &sys, &snapshot, names)?;
         for feed in told.iter().filter(|feed| feed.backlog.articles > 0) {
             given.print(&LeftOver(feed), out)?;
         }

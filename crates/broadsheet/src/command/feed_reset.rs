@@ -9,7 +9,7 @@ use article::date::{self, FixedOffset};
 use feed::cursor::{Cursor, CursorFile};
 use feed::site_state::{self, SiteState};
 use feed::start::{self, Start};
-use store::{Position, Reader};
+use store::{Position, Snapshot};
 
 use crate::directory::NewsDirectory;
 use crate::exit::Status;
@@ -56,12 +56,12 @@ fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
     let directory = NewsDirectory::meant(given)?;
     let settings = directory.settings()?.settings;
     let sys = directory.sys(&settings)?;
-    let reader = Reader::open(directory.root())?;
-    crate::tell_all(feeds::introduce(directory.root(), &sys, reader.end())?);
+    let snapshot = Snapshot::open(directory.root())?;
+    crate::tell_all(feeds::introduce(directory.root(), &sys, snapshot.end())?);
     let to = given.value("to").ok_or_else(|| {
         given.usage("the new position is missing: add --to with now, oldest, a date, a Message-ID or a position")
     })?;
-    let position = position(&reader, to.as_bytes()).ok_or_else(|| {
+    let position = position(&snapshot, to.as_bytes()).ok_or_else(|| {
         given.usage(format!(
             "--to `{}' is not now, oldest, a date, a Message-ID in history, or a position",
             to.to_string_lossy()
@@ -100,21 +100,21 @@ fn take(root: &Path, name: &[u8]) -> Result<SiteState, feed::Error> {
 }
 
 /// What a word stands for. `None`: nothing.
-fn position(reader: &Reader, word: &[u8]) -> Option<Result<Position, feed::Error>> {
+fn position(snapshot: &Snapshot, word: &[u8]) -> Option<Result<Position, feed::Error>> {
     if let Some(number) = article::decimal::parse(word) {
-        let within = reader.oldest().0..=reader.end().0;
+        let within = snapshot.oldest().0..=snapshot.end().0;
         return Some(Ok(Position(number.clamp(*within.start(), *within.end()))));
     }
     let start = match word {
         b"now" => Start::Now,
         b"oldest" => Start::Oldest,
         id if id.starts_with(b"<") => {
-            return match reader.find(id) {
+            return match snapshot.history_line(id) {
                 Ok(line) => line?.position.map(Ok),
                 Err(error) => Some(Err(error.into())),
             };
         }
         date => Start::Date(date::parse(date, &FixedOffset(0))?),
     };
-    Some(start::position(reader, start))
+    Some(start::position(snapshot, start))
 }

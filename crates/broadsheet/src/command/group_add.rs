@@ -5,8 +5,7 @@ use std::io::Write;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use groups::times::GroupCreation;
-use relay::group_files::Edits;
-use store::Spool;
+use store::{GroupEdits, Spool};
 
 use super::group_set::parse_flag;
 use crate::directory::NewsDirectory;
@@ -85,7 +84,7 @@ fn run(given: &Given, _out: &mut dyn Write) -> anyhow::Result<Status> {
         .map_or(0, |age| age.as_secs());
     let creator = given.value("creator").unwrap_or("news".as_ref());
     let description = given.value("description").map(OsStr::as_encoded_bytes);
-    let edits = Edits {
+    let edits = GroupEdits {
         descriptions: description
             .map(|text| (name, Some(text)))
             .into_iter()
@@ -95,9 +94,9 @@ fn run(given: &Given, _out: &mut dyn Write) -> anyhow::Result<Status> {
             seconds,
             creator: creator.as_encoded_bytes(),
         }],
-        ..Edits::default()
+        ..GroupEdits::default()
     };
-    edits.write(directory.root())?;
+    spool.edit_groups(&edits)?;
     spool.set_group(name, flag)?;
     spool.commit()?;
     Ok(Status::OK)

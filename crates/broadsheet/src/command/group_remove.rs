@@ -2,8 +2,7 @@
 
 use std::io::Write;
 
-use relay::group_files::Edits;
-use store::Spool;
+use store::{GroupEdits, Spool};
 
 use crate::directory::NewsDirectory;
 use crate::exit::{Meaning, Status};
@@ -49,12 +48,13 @@ fn run(given: &Given, _out: &mut dyn Write) -> anyhow::Result<Status> {
     }
     spool.remove_group(name)?;
     spool.commit()?;
-    // The lock is held until here, so nobody else writes these files meanwhile.
-    let edits = Edits {
+    // A crash in between leaves a line too many.
+    let edits = GroupEdits {
         descriptions: vec![(name, None)],
         removed: vec![name],
-        ..Edits::default()
+        ..GroupEdits::default()
     };
-    edits.write(directory.root())?;
+    spool.edit_groups(&edits)?;
+    spool.commit()?;
     Ok(Status::OK)
 }

@@ -6,7 +6,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
-use store::{HistoryLine, Reader, history};
+use store::{HistoryLine, Snapshot, history};
 
 use super::article::link;
 use crate::directory::NewsDirectory;
@@ -47,7 +47,7 @@ is in history.
 
 fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
     let directory = NewsDirectory::meant(given)?;
-    let reader = Reader::open(directory.root())?;
+    let snapshot = Snapshot::open(directory.root())?;
     let spool = given
         .value("spool")
         .map_or_else(|| directory.root().to_owned(), PathBuf::from);
@@ -71,7 +71,7 @@ fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
             continue;
         }
         let found = match is_whole {
-            true => history_line(&reader, strip_spool(&line, &spool)),
+            true => history_line(&snapshot, strip_spool(&line, &spool)),
             false => Ok(None),
         };
         match found {
@@ -101,21 +101,24 @@ fn worse(one: Status, other: Status) -> Status {
 }
 
 /// The history line of the article with a name, without its newline.
-fn history_line(reader: &Reader, name: &[u8]) -> Result<Option<Vec<u8>>, store::Error> {
+fn history_line(snapshot: &Snapshot, name: &[u8]) -> Result<Option<Vec<u8>>, store::Error> {
     if name.first() == Some(&b'<') {
-        return Ok(reader.find(name)?.map(|line| line.text.to_vec()));
+        return Ok(snapshot.history_line(name)?.map(|line| line.text.to_vec()));
     }
     let Some((group, number)) = link(name) else {
         return Ok(None);
     };
-    let Some(stored) = reader.article_by_number(&group, number)? else {
+    let mut buffer = Vec::new();
+    let Some(record) = snapshot.article_by_number(&group, number, &mut buffer)? else {
         return Ok(None);
     };
-    let Some(filed) = HistoryLine::parse(stored.record().line()) else {
+    let Some(filed) = HistoryLine::parse(record.line()) else {
         return Ok(None);
     };
     // The record has the line of the day it was filed; history has the last word.
-    Ok(reader.find(filed.id)?.map(|line| line.text.to_vec()))
+    Ok(snapshot
+        .history_line(filed.id)?
+        .map(|line| line.text.to_vec()))
 }
 
 /// An absolute name without the spool in front; `find .` puts a dot there.

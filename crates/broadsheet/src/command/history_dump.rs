@@ -2,7 +2,7 @@
 
 use std::io::Write;
 
-use store::Reader;
+use store::Snapshot;
 
 use crate::directory::NewsDirectory;
 use crate::exit::Status;
@@ -23,9 +23,9 @@ Prints one line for each article in the format of C News, the oldest first.",
 
 fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
     let directory = NewsDirectory::meant(given)?;
-    let reader = Reader::open(directory.root())?;
+    let snapshot = Snapshot::open(directory.root())?;
     let mut written = Ok(());
-    reader.each_history_line(|line| {
+    snapshot.each_history_line(|line| {
         if written.is_ok() {
             written = out.write_all(line).and_then(|()| {
                 out.write_all(

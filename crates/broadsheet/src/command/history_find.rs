@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::io::{self, Write};
 
 use serde_json::{Value, json};
-use store::{Expires, HistoryLine, Reader};
+use store::{Expires, HistoryLine, Snapshot};
 
 use crate::answer::Answer;
 use crate::directory::NewsDirectory;
@@ -36,10 +36,10 @@ of an id can be left out. The field `expires' has the text of the header if it i
 
 fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
     let directory = NewsDirectory::meant(given)?;
-    let reader = Reader::open(directory.root())?;
+    let snapshot = Snapshot::open(directory.root())?;
     let mut status = Status::OK;
     for id in &given.operands {
-        match find(&reader, id.as_encoded_bytes())? {
+        match find(&snapshot, id.as_encoded_bytes())? {
             Some(known) => given.print(&known, out)?,
             None => {
                 eprintln!("broadsheet: {} is not in history", id.display());
@@ -62,14 +62,14 @@ pub struct Known<'r> {
 ///
 /// # Errors
 /// The store cannot be read.
-pub fn find<'r>(reader: &'r Reader, id: &[u8]) -> Result<Option<Known<'r>>, store::Error> {
+pub fn find<'r>(snapshot: &'r Snapshot, id: &[u8]) -> Result<Option<Known<'r>>, store::Error> {
     let id = match id {
         [b'<', ..] => Cow::Borrowed(id),
         bare => Cow::Owned([b"<", bare, b">"].concat()),
     };
-    let line = reader.find(&id)?;
+    let line = snapshot.history_line(&id)?;
     Ok(line.map(|line| Known {
-        is_alive: reader.is_alive(&line),
+        is_alive: snapshot.is_alive(&line),
         line,
     }))
 }

@@ -3,7 +3,7 @@
 use std::ffi::OsStr;
 use std::io::Write;
 
-use store::Reader;
+use store::Snapshot;
 
 use crate::directory::NewsDirectory;
 use crate::exit::{Meaning, Status};
@@ -44,12 +44,12 @@ fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
         })?,
         None => (0, u64::MAX),
     };
-    let reader = Reader::open(directory.root())?;
-    if reader.active().find(group.as_encoded_bytes()).is_none() {
+    let snapshot = Snapshot::open(directory.root())?;
+    if snapshot.active().find(group.as_encoded_bytes()).is_none() {
         eprintln!("broadsheet: the group {} does not exist", group.display());
         return Ok(Status::NO);
     }
-    reader.overview(group.as_encoded_bytes(), range, |row| {
+    snapshot.overview(group.as_encoded_bytes(), range, |row| {
         out.write_all(row.text)
     })?;
     Ok(Status::OK)

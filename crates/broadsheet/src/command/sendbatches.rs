@@ -9,7 +9,7 @@ use feed::batch_log::{BatchLog, Line, State};
 use feed::{Sent, site_state};
 use groups::sites::Via;
 use serde_json::{Value, json};
-use store::Reader;
+use store::Snapshot;
 
 use crate::answer::Answer;
 use crate::directory::{NewsDirectory, OWN_PROGRAM};
@@ -85,8 +85,8 @@ fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
         Some(_) => return Err(given.usage("-c needs one letter").into()),
     };
     let sites = directory.sys(&settings)?;
-    let mut reader = Reader::open(directory.root())?;
-    crate::tell_all(feeds::introduce(directory.root(), &sites, reader.end())?);
+    let mut snapshot = Snapshot::open(directory.root())?;
+    crate::tell_all(feeds::introduce(directory.root(), &sites, snapshot.end())?);
     let log = BatchLog::read(&directory.file(BATCHLOG))?;
     let mut serving = Serving::new(directory.root(), &sites, Path::new(OWN_PROGRAM));
     serving.class = class;
@@ -115,9 +115,9 @@ fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
         }
     }
     let names: Vec<&[u8]> = turns.iter().map(|(name, _)| *name).collect();
-    serving.plan(&names, &reader)?;
+    serving.plan(&names, &snapshot)?;
     for (name, site) in turns {
-        let sent = match serving.serve(name, site, &mut reader) {
+        let sent = match serving.serve(name, site, &mut snapshot) {
             Ok(Served::Sent(sent)) => sent,
             Ok(other) => {
                 let why = why_it_waits(&other).unwrap_or_default();

@@ -4,7 +4,7 @@ use std::io::{self, Write};
 
 use groups::Active;
 use serde_json::{Value, json};
-use store::{LowMark, Reader, Spool};
+use store::{LowMark, Snapshot, Spool};
 
 use crate::answer::Answer;
 use crate::directory::NewsDirectory;
@@ -59,13 +59,13 @@ fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
     let directory = NewsDirectory::meant(given)?;
     let options = directory.settings()?.settings.store_options();
     let edited = directory.active()?;
-    // Opening mends what was edited, and nothing that this table counts is under way: the reader will see all of it.
+    // Opening mends what was edited, and nothing that this table counts is under way: the snapshot will see all of it.
     let spool = Spool::open(directory.root(), options)?;
     let notices = spool.notices().to_vec();
     let mut changes = raised_on_opening(&edited, spool.active());
     let before = Active::parse(spool.active().image().to_vec())?;
     drop(spool);
-    let marks = Reader::open(directory.root())?.low_marks(&before)?;
+    let marks = Snapshot::open(directory.root())?.low_marks(&before)?;
     let mut spool = Spool::open(directory.root(), options)?;
     let rising = rising(&marks, spool.active());
     let told: Vec<(&[u8], u64)> = rising

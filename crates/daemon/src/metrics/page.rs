@@ -8,7 +8,7 @@ use feed::{feeds, site_state};
 use server::Counter;
 use settings::NewsDirectory;
 use store::histogram::EDGES_MICROS;
-use store::{HistoryLine, Reader};
+use store::{HistoryLine, Snapshot};
 
 use super::super::daemon_status::{DaemonStatus, Entry, Nntp, Took};
 use super::super::intake_queue::IntakeState;
@@ -39,14 +39,15 @@ struct Shelf {
 
 impl Shelf {
     fn look(directory: &NewsDirectory) -> anyhow::Result<Shelf> {
-        let reader = Reader::open(directory.root())?;
-        let (segments, log_bytes, ids) = reader.extent();
-        let newest = reader
+        let snapshot = Snapshot::open(directory.root())?;
+        let (segments, log_bytes, ids) = snapshot.extent();
+        let newest = snapshot
             .newest_line()?
             .and_then(|line| HistoryLine::parse(&line)?.arrival);
         let sites = directory.sys(&directory.settings()?.settings)?;
         let names = feeds::names(&sites);
-        let (told, _) = feeds::backlogs(directory.root(), &sites, &reader, names.iter().copied())?;
+        let (told, _) =
+            feeds::backlogs(directory.root(), &sites, &snapshot, names.iter().copied())?;
         let feed = |feed: &feeds::FeedStatus<'_>| {
             let backlog = &feed.backlog;
             let name = site_state::shown(feed.name);

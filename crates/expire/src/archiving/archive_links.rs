@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use store::{ExpiryDecision, ExpiryState, GroupRows, Position, Reader, Survey};
+use store::{ExpiryDecision, ExpiryState, GroupRows, Position, Snapshot, Survey};
 
 use crate::policy::Policy;
 
@@ -23,7 +23,7 @@ pub struct ArchiveLink<'s> {
 
 /// The links to archive.
 pub struct ArchiveLinks<'r> {
-    reader: &'r Reader,
+    snapshot: &'r Snapshot,
     policy: &'r Policy,
     expiry: &'r ExpiryDecision,
     after: ExpiryState,
@@ -36,16 +36,16 @@ pub struct ArchiveLinks<'r> {
 impl<'r> ArchiveLinks<'r> {
     /// The links that `expiry` removes from groups ruled by one of these lines.
     pub fn new(
-        reader: &'r Reader,
+        snapshot: &'r Snapshot,
         policy: &'r Policy,
         expiry: &'r ExpiryDecision,
         target_of_rule: &'r HashMap<usize, usize>,
     ) -> ArchiveLinks<'r> {
         ArchiveLinks {
-            reader,
+            snapshot,
             policy,
             expiry,
-            after: reader.expired().after(expiry),
+            after: snapshot.expired().after(expiry),
             target_of_rule,
             target_of: HashMap::new(),
         }
@@ -62,7 +62,7 @@ impl<'r> ArchiveLinks<'r> {
     }
 
     fn of_group<'s>(&mut self, base: u64, rows: &GroupRows<'s>, links: &mut Vec<ArchiveLink<'s>>) {
-        let before = self.reader.expired();
+        let before = self.snapshot.expired();
         let (old, new) = (before.cut(rows.name), self.after.cut(rows.name));
         let (first, last) = (rows.number_at(0), rows.last_number());
         let early = early_of(&self.expiry.gone, rows.name, first, last);
@@ -88,7 +88,7 @@ impl<'r> ArchiveLinks<'r> {
                 number: row.number,
                 group: rows.name,
                 target,
-                cancelled: !self.reader.is_alive_in(rows.name, row.number, position),
+                cancelled: !self.snapshot.is_alive_in(rows.name, row.number, position),
             });
         }
     }
@@ -98,7 +98,7 @@ impl<'r> ArchiveLinks<'r> {
         if let Some(known) = self.target_of.get(group) {
             return *known;
         }
-        let rule = match self.reader.active().find(group) {
+        let rule = match self.snapshot.active().find(group) {
             Some(id) => self.policy.rule(id),
             None => self.policy.rule_of_name(group, false),
         };

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use article::{Article, Form};
 use expire::{Archiving, Explist, RunOptions, RunReport, SpaceLimits};
-use store::{Filing, Options, OverviewFields, Piece, Position, Reader, Spool};
+use store::{Filing, Options, OverviewFields, Piece, Position, Snapshot, Spool};
 
 /// The time of the runs: the policies here remove articles older than 90 days.
 pub const NOW: i64 = 100 * 86_400;
@@ -46,8 +46,8 @@ impl NewsDir {
         Spool::open(&self.news(), options()).unwrap()
     }
 
-    pub fn reader(&self) -> Reader {
-        Reader::open(&self.news()).unwrap()
+    pub fn snapshot(&self) -> Snapshot {
+        Snapshot::open(&self.news()).unwrap()
     }
 
     /// Files articles, each in its groups, with the next numbers. Ids are `<name@x>`.
@@ -86,10 +86,12 @@ impl NewsDir {
 
     /// Whether each link is still readable.
     pub fn stay(&self, links: &[&str]) -> Vec<bool> {
-        let reader = self.reader();
+        let snapshot = self.snapshot();
         let there = |link: &&str| {
             let (group, number) = link.split_once('/').unwrap();
-            let found = reader.article_by_number(group.as_bytes(), number.parse().unwrap());
+            let number = number.parse().unwrap();
+            let mut buffer = Vec::new();
+            let found = snapshot.article_by_number(group.as_bytes(), number, &mut buffer);
             found.unwrap().is_some()
         };
         links.iter().map(there).collect()

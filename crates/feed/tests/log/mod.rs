@@ -8,7 +8,7 @@
 
 use std::path::Path;
 
-use store::{Filing, Options, OverviewFields, Piece, Position, Reader, Spool};
+use store::{Filing, Options, OverviewFields, Piece, Position, Snapshot, Spool};
 
 pub struct News {
     dir: tempfile::TempDir,
@@ -70,7 +70,7 @@ impl News {
         self.spool.commit().unwrap();
     }
 
-    pub fn reader(&self) -> Reader {
-        Reader::open(self.dir()).unwrap()
+    pub fn snapshot(&self) -> Snapshot {
+        Snapshot::open(self.dir()).unwrap()
     }
 }

@@ -8,7 +8,7 @@ use article::wrap::WrapFormat;
 use feed::{ArticleSource, BatchParms, Error, Sending, Sent};
 use groups::CommandLine;
 use groups::sites::{Build, Queue, To};
-use store::{Filing, Options, OverviewFields, Piece, Position, Reader, Record, Spool};
+use store::{Filing, Options, OverviewFields, Piece, Position, Record, Snapshot, Spool};
 
 /// A news directory with articles in it, all of which wait.
 pub struct Waiting {
@@ -90,9 +90,10 @@ impl Waiting {
 
 impl ArticleSource for Waiting {
     fn offer(&mut self, put: &mut dyn FnMut(&Record<'_>) -> bool) -> Result<(), Error> {
-        let reader = Reader::open(&self.room.path().join("news"))?;
+        let snapshot = Snapshot::open(&self.room.path().join("news"))?;
         while let Some(position) = self.positions.get(self.taken) {
-            if !put(&reader.read(*position)?.record()) {
+            let mut buffer = Vec::new();
+            if !put(&snapshot.record(*position, &mut buffer)?.unwrap()) {
                 break;
             }
             self.taken += 1;

@@ -2,10 +2,9 @@
 
 use groups::Flag;
 use groups::times::GroupCreation;
-use store::Spool;
+use store::{GroupEdits, Spool};
 
 use crate::error::Error;
-use crate::group_files::Edits;
 
 /// Changes of groups. Names follow the rules for new groups; descriptions are made valid when they are written.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -66,7 +65,7 @@ impl Changes {
         lines
     }
 
-    /// Applies the changes: to `newsgroups` and `active.times` immediately, to `active` with the next commit of the spool. A kill
+    /// Applies the changes: to `newsgroups` and `active.times` immediately, to `active` and the log with the next commit of the spool. A kill
     /// before that commit leaves superfluous lines in the first two files, and the message is received again.
     ///
     /// # Errors
@@ -83,14 +82,14 @@ impl Changes {
             .described
             .iter()
             .map(|(group, text)| (group.as_slice(), Some(text.as_slice())));
-        let edits = Edits {
+        let edits = GroupEdits {
             descriptions: described
                 .chain(removed().map(|group| (group, None)))
                 .collect(),
             creations: creations.collect(),
             removed: removed().collect(),
         };
-        edits.write(spool.dir())?;
+        spool.edit_groups(&edits)?;
         let set: Vec<(&[u8], Flag<'_>)> = self
             .added
             .iter()

@@ -7,13 +7,13 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use article::Article;
 use groups::{Active, Flag, Newsgroups, Pattern, name};
+use store::{Serial, Serials};
 
 use super::changes::Changes;
 use super::groupinfo;
 use super::policy::{Action, ForCheckgroups, Policy, Ruling};
 use super::request::Request;
 use super::scope::{LISTED_MAX, Listed, Scope, listed};
-use super::serials::{Serial, Serials};
 use crate::keyring::Keyring;
 use crate::verify::{Unverified, Verified, verify};
 

@@ -6,13 +6,12 @@ use std::path::{Path, PathBuf};
 
 use article::{Article, Form, date};
 use groups::{Newsgroups, Pattern};
-use store::Spool;
+use store::{Serials, Spool};
 
 use super::decide::{ControlOutcome, Disposition, State, decide};
 use super::events::Events;
 use super::policy::{CONTROL_CTL, CONTROL_CTL_LOCAL, CONTROLPERM, Policy};
 use super::request::Request;
-use super::serials::Serials;
 use crate::error::Error;
 use crate::group_files;
 use crate::keyring::{self, Keyring};
@@ -77,7 +76,7 @@ impl ControlProcessor {
     pub fn decide(
         &mut self,
         article: &Article<'_>,
-        active: &groups::Active,
+        (active, serials): (&groups::Active, Result<&Serials, String>),
         subscription: &Pattern,
         (now, zone): (i64, &dyn date::LocalZone),
         trust: bool,
@@ -91,13 +90,13 @@ impl ControlProcessor {
         if about_groups && let Err(error) = self.refresh_descriptions() {
             errors.push(error.to_string());
         }
-        let serials = match request.kind {
-            b"checkgroups" => Serials::read(&self.news).unwrap_or_else(|error| {
-                errors.push(error.to_string());
-                Serials::default()
-            }),
-            _ => Serials::default(),
-        };
+        let no_serials = Serials::default();
+        let serials = serials.unwrap_or_else(|error| {
+            if request.kind == b"checkgroups" {
+                errors.push(error);
+            }
+            &no_serials
+        });
         let policy_files = match self
             .policy_files
             .as_ref()
@@ -129,7 +128,7 @@ impl ControlProcessor {
             active,
             subscription,
             descriptions: self.descriptions.as_ref().map(|(_, read)| read),
-            serials: &serials,
+            serials,
             now,
             age_seconds_max: options.age_seconds_max,
             name_part_bytes_max: options.name_part_bytes_max,
@@ -169,7 +168,7 @@ impl ControlProcessor {
             Disposition::Acted | Disposition::Nothing
         ) && let Some(serial) = &outcome.serial
         {
-            Serials::read(&self.news)?.keep(&self.news, serial)?;
+            spool.keep_serial(serial)?;
         }
         if outcome.disposition != Disposition::Dropped {
             self.events.add(now, &request, outcome);

@@ -136,9 +136,10 @@ impl Filer {
     /// Processes a control message other than a cancel: newgroup, rmgroup, checkgroups and so on.
     fn run_control(&mut self, value: &[u8], article: &Article<'_>, now: Now) -> Result<(), Error> {
         let zone = self.options.zone;
+        let serials = self.spool.serials().map_err(|error| error.to_string());
         let outcome = self.processor.decide(
             article,
-            self.spool.active(),
+            (self.spool.active(), serials),
             self.selector.sites().subscription(),
             (now.seconds, &zone),
             false,
@@ -256,10 +257,10 @@ impl Filer {
         let Some(sender) = sender else {
             return Ok(true);
         };
-        let Some(stored) = self.spool.read(position)? else {
+        let mut buffer = Vec::new();
+        let Some(record) = self.spool.record(position, &mut buffer)? else {
             return Ok(false);
         };
-        let record = stored.record();
         let line = HistoryLine::parse(record.line());
         let links = line.iter().flat_map(HistoryLine::links);
         let destination = |(group, _)| Destination {
@@ -276,10 +277,10 @@ impl Filer {
         if key.is_empty() {
             return Ok(false);
         }
-        let Some(stored) = self.spool.read(position)? else {
+        let mut buffer = Vec::new();
+        let Some(record) = self.spool.record(position, &mut buffer)? else {
             return Ok(false);
         };
-        let record = stored.record();
         let target = Article::parse(record.wire_article(), Form::Wire);
         let lock = target.find(b"Cancel-Lock").unwrap_or_default();
         Ok(cancel_lock::matches(lock, key))

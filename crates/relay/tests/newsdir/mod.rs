@@ -9,7 +9,7 @@ use article::Form;
 use groups::Sites;
 use relay::rnews::{self, Input, Options, Outcome, Watch};
 use relay::{Filer, FilerOptions, Now, Rules, Verdict};
-use store::{Reader, Spool};
+use store::{Snapshot, Spool};
 use tempfile::TempDir;
 
 /// 1 June 2001, 12:00:00 UTC.
@@ -98,18 +98,18 @@ impl Newsdir {
 
     /// The article as filed, in native form; empty if it is not there.
     pub fn article(&self, id: &str) -> String {
-        let reader = Reader::open(self.path()).unwrap();
+        let snapshot = Snapshot::open(self.path()).unwrap();
         let mut text = Vec::new();
-        if let Some(stored) = reader.article(id.as_bytes()).unwrap() {
-            stored.record().push_native(&mut text);
+        if let Some(stored) = snapshot.article(id.as_bytes(), &mut Vec::new()).unwrap() {
+            stored.push_native(&mut text);
         }
         String::from_utf8(text).unwrap()
     }
 
     /// `group/number group/number` of an id; `None` if it is not in the history.
     pub fn links(&self, id: &str) -> Option<String> {
-        let reader = Reader::open(self.path()).unwrap();
-        let line = reader.find(id.as_bytes()).unwrap()?;
+        let snapshot = Snapshot::open(self.path()).unwrap();
+        let line = snapshot.history_line(id.as_bytes()).unwrap()?;
         Some(String::from_utf8(line.links.to_vec()).unwrap())
     }
 

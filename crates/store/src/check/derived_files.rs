@@ -8,6 +8,7 @@ use crate::check::report::FINDINGS_MAX;
 use crate::expiry::state::ExpiryState;
 use crate::expiry::visibility::Visibility;
 use crate::history::HistoryLine;
+use crate::history::cancels::Cancels;
 use crate::history::compacted::History;
 use crate::history::exceptions::Exceptions;
 use crate::io::append_file::AppendFile;
@@ -18,7 +19,6 @@ use crate::log::segment::SEGMENT_HEADER_BYTES;
 use crate::log::segments::{SegmentFile, Segments};
 use crate::log::walk::{Step, Walk};
 use crate::overview::row::{OverviewFields, push_row, push_row_of};
-use crate::read::reader::read_cancels;
 use crate::spool::recover::log_end::damage_notice;
 
 /// Size of pending rows that are written together, bytes.
@@ -31,6 +31,7 @@ pub fn rebuild_derived(
     segments: &Segments,
     dir: &Path,
     base: u64,
+    cancelled: &Cancels,
 ) -> Result<(u64, Vec<String>), Error> {
     let disk = &**segments.disk();
     let path = segments.path(base, SegmentFile::Art);
@@ -46,8 +47,7 @@ pub fn rebuild_derived(
     };
     let alive = Visibility {
         expired: &expired,
-        // If it is lost, opening the spool makes it again.
-        cancelled: &read_cancels(disk, dir, u64::MAX).unwrap_or_default(),
+        cancelled,
     };
     views.find_gone(disk, alive)?;
     let mut articles = 0;
@@ -67,6 +67,24 @@ pub fn rebuild_derived(
     }
     views.take_over(u64::MAX)?;
     views.finish(disk).map(|()| (articles, damaged))
+}
+
+/// As [`rebuild_derived`], for sealed segments whose files are lost, before the spool is open: `cancels` may be lost too, so the log
+/// supplies the cancels. Returns a message for each place with damaged articles.
+pub fn rebuild_lost(segments: &Segments, dir: &Path, bases: &[u64]) -> Result<Vec<String>, Error> {
+    let mut damaged = Vec::new();
+    if bases.is_empty() {
+        return Ok(damaged);
+    }
+    let file = Cancels::read(&**segments.disk(), dir, u64::MAX);
+    let mut cancelled = file.unwrap_or_default();
+    Cancels::each_of_log(segments, |position, _| {
+        cancelled.insert(position);
+    })?;
+    for &base in bases {
+        damaged.extend(rebuild_derived(segments, dir, base, &cancelled)?.1);
+    }
+    Ok(damaged)
 }
 
 /// The derived files of a segment, under temporary names.

@@ -8,12 +8,10 @@ use crate::check::directory_files::{check_active, check_cancels, check_index};
 use crate::check::repair;
 use crate::check::segment_files::{Seen, check_segment, map_whole};
 use crate::expiry::state::ExpiryState;
-use crate::history::pending_cancels::PendingCancels;
 use crate::io::disk::{Disk, RealDisk};
 use crate::io::lock::Lock;
 use crate::io::salvage::Salvage;
 use crate::log::segments::Segments;
-use crate::log::state_file::LogState;
 use crate::spool::options::Options;
 use crate::spool::recover;
 
@@ -88,14 +86,7 @@ pub fn fsck_on(disk: Arc<dyn Disk>, dir: &Path, repair: bool) -> Result<Report, 
     }
     // First, because rebuilt files keep the ids of cancelled articles.
     check_cancels(&mut spool, &seen, &cancels, &mut report, repair)?;
-    if !spool.pending_cancels_agree(&segments)? {
-        let path = dir.join(PendingCancels::FILE);
-        let what = "it does not hold the pending cancels that the log tells of";
-        report.tell(&path, 0, what, repair);
-        if repair {
-            spool.rewrite_pending_cancels()?;
-        }
-    }
+    spool.check_states(&segments, &mut report, repair)?;
     if repair && !bad.is_empty() {
         spool = repair::views(spool, &bad)?;
     }

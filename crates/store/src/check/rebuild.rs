@@ -44,7 +44,7 @@ pub fn rebuild(dir: &Path) -> Result<Rebuilt, Error> {
     for base in segments.bases()? {
         told.segments += 1;
         if base != spool.current_base() {
-            let (articles, damaged) = rebuild_derived(&segments, dir, base)?;
+            let (articles, damaged) = rebuild_derived(&segments, dir, base, spool.cancelled())?;
             told.articles += articles;
             told.damaged += damaged.len() as u64;
             told.notices.extend(damaged);

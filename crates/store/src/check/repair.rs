@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use crate::Error;
-use crate::check::derived_files::rebuild_derived;
+use crate::check::derived_files::{rebuild_derived, rebuild_lost};
 use crate::check::report::Report;
 use crate::history::HistoryLine;
 use crate::io::disk::{Disk, File, Open};
@@ -36,6 +36,7 @@ pub fn before_opening(segments: &Segments, dir: &Path, report: &mut Report) -> R
     let Some((_, sealed)) = bases.split_last() else {
         return Ok(());
     };
+    let mut lacking = Vec::new();
     for &base in sealed {
         let mut lacks = false;
         for view in [SegmentFile::His, SegmentFile::Ovr] {
@@ -46,11 +47,13 @@ pub fn before_opening(segments: &Segments, dir: &Path, report: &mut Report) -> R
             }
         }
         if lacks {
-            remove_index(&**disk, dir)?;
-            rebuild_derived(segments, dir, base)?;
+            lacking.push(base);
         }
     }
-    Ok(())
+    if !lacking.is_empty() {
+        remove_index(&**disk, dir)?;
+    }
+    rebuild_lost(segments, dir, &lacking).map(drop)
 }
 
 /// The derived files of segments whose `.art` is lost. Expire removes `.ovr` before `.art` and may keep `.his`, and a segment whose
@@ -108,12 +111,15 @@ fn repair_header(
             .max(length.next_multiple_of(4096)),
     };
     let moved_at = find_table(&*file, base).map_err(at)?;
+    let mut logs_states = false;
+    segments.each_record(base, |_, record| {
+        logs_states |= record.head.kind.is_control_state();
+    })?;
     let header = SegmentHeader {
         base,
         span,
         moved_at,
-        // If it was not, the copies before it have the same content.
-        logs_states: true,
+        logs_states,
     };
     file.write_at(&header.to_bytes(), 0)
         .and_then(|()| file.sync())
@@ -176,11 +182,12 @@ fn repair_active(segments: &Segments, dir: &Path, report: &mut Report) -> Result
 /// replays the last segment completely, and makes a new index.
 pub fn views(spool: Spool, bad: &[u64]) -> Result<Spool, Error> {
     let current = spool.current_base();
+    let cancelled = spool.cancelled().clone();
     let (segments, dir, options, lock) = spool.close();
     let disk = segments.disk();
     remove_index(&**disk, &dir)?;
     for &base in bad.iter().filter(|base| **base != current) {
-        rebuild_derived(&segments, &dir, base)?;
+        rebuild_derived(&segments, &dir, base, &cancelled)?;
     }
     recover::open(&segments, &dir, options, lock)
 }

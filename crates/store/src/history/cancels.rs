@@ -1,10 +1,14 @@
 //! The cancelled articles: a file of `position TAB id` lines, derived from the log.
 
 use std::collections::BTreeSet;
+use std::path::Path;
 
 use article::decimal;
 
-use crate::Position;
+use crate::io::disk::{Disk, Open};
+use crate::log::record::Kind;
+use crate::log::segments::Segments;
+use crate::{Error, Position};
 
 /// The positions that were cancelled.
 #[derive(Debug, Default, Clone)]
@@ -13,6 +17,38 @@ pub struct Cancels {
 }
 
 impl Cancels {
+    /// Reads the cancels up to `end` of their file.
+    pub(crate) fn read(disk: &dyn Disk, dir: &Path, end: u64) -> Result<Cancels, Error> {
+        let path = dir.join("cancels");
+        if end == 0 {
+            return Ok(Cancels::default());
+        }
+        let at = |source| Error::io("read", &path, source);
+        let file = disk.open(&path, Open::Read).map_err(at)?;
+        let mut text = vec![0; file.length().map_err(at)?.min(end) as usize];
+        let got = file.read_at(&mut text, 0).map_err(at)?;
+        text.truncate(got);
+        Ok(Cancels::parse(&text))
+    }
+
+    /// Calls `each` for every cancel of the log.
+    pub fn each_of_log(
+        segments: &Segments,
+        mut each: impl FnMut(Position, &[u8]),
+    ) -> Result<(), Error> {
+        for base in segments.bases()? {
+            segments.each_record(base, |_, record| {
+                let line = record.line().strip_suffix(b"\n").unwrap_or_default();
+                if record.head.kind == Kind::Cancel
+                    && let Some((position, id)) = Cancels::parse_line(line)
+                {
+                    each(Position(position), id);
+                }
+            })?;
+        }
+        Ok(())
+    }
+
     /// Reads the file's text; a line that cannot be read is passed over (the log has it).
     pub fn parse(text: &[u8]) -> Cancels {
         let positions = text
@@ -20,6 +56,13 @@ impl Cancels {
             .filter_map(|line| Some(Cancels::parse_line(line)?.0))
             .collect();
         Cancels { positions }
+    }
+
+    /// Returns whether every line is valid. A write that the disk refused may have left zeros, which nothing else reports once the file
+    /// system was mounted again.
+    pub fn is_whole(text: &[u8]) -> bool {
+        crate::history::lines(text).all(|(_, line)| Cancels::parse_line(line).is_some())
+            && (text.is_empty() || text.ends_with(b"\n"))
     }
 
     /// The position and the id of one line.

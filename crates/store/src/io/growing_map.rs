@@ -11,13 +11,13 @@ use crate::io::map::MapRef;
 const ROOM_BYTES: u64 = 64 << 20;
 
 /// A mapped file.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Clone)]
 pub struct GrowingMap {
     map: Arc<MapRef>,
     /// The published length.
     end: u64,
     /// The file and the mapped length, if it still grows. The file stays open, because another may get its name.
-    append: Option<(Box<dyn File>, u64)>,
+    append: Option<(Arc<dyn File>, u64)>,
 }
 
 impl GrowingMap {
@@ -36,7 +36,7 @@ impl GrowingMap {
         Ok(GrowingMap {
             map: Arc::new(file.map(room)?),
             end,
-            append: Some((file, room)),
+            append: Some((file.into(), room)),
         })
     }
 

@@ -247,6 +247,16 @@ impl MapRef {
         self.0.as_ref().map_or(&[], |(_, map)| map)
     }
 
+    /// Replaces these bytes by zeros, whole pages, as after a failed read: for disks that inject errors.
+    pub fn make_unreadable(&self, bytes: Range<u64>) {
+        let start = self.bytes().as_ptr() as usize;
+        let end = bytes.end.min(self.bytes().len() as u64) as usize;
+        let pages = (bytes.start as usize..end).step_by(page_bytes());
+        for offset in pages {
+            put_zeros(start.saturating_add(offset));
+        }
+    }
+
     /// The offset of the first byte that is unreadable and was replaced by zeros.
     pub fn unreadable_from(&self) -> Option<u64> {
         fence(Ordering::Acquire);

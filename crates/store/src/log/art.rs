@@ -6,7 +6,6 @@ use crate::log::pending::Pending;
 use crate::log::record::{HEADER_BYTES, Head, Record};
 use crate::log::segment::SegmentHeader;
 use crate::log::segments::{SegmentFile, Segments};
-use crate::read::stored_record::{StoredRecord, read_record_at};
 use crate::{Error, Position};
 
 /// Commits of at least this many bytes go past the page cache.
@@ -45,30 +44,35 @@ impl Art {
         })
     }
 
-    /// The record at an offset of the file, also one that waits for the commit.
-    pub fn record_at(&self, offset: u64) -> Result<StoredRecord, Error> {
-        let position = Position(self.header.base + offset);
-        if offset < self.append.end {
-            return read_record_at(&*self.append.file, &self.append.path, offset, position);
-        }
-        let head = Head::parse(&self.waiting(offset, HEADER_BYTES)?);
-        let head = head.ok_or(Error::NoArticle(position))?;
-        let bytes = self.waiting(offset, head.length as usize)?;
-        let record = Record::parse(&bytes).ok_or(Error::NoArticle(position))?;
-        Ok(StoredRecord::of(&record))
+    /// Copies the record at an offset behind the last commit into a buffer. `None`: there is none.
+    pub fn waiting_record<'b>(
+        &self,
+        offset: u64,
+        buffer: &'b mut Vec<u8>,
+    ) -> Result<Option<Record<'b>>, Error> {
+        self.copy_waiting(offset, HEADER_BYTES, buffer)?;
+        let Some(head) = Head::parse(buffer) else {
+            return Ok(None);
+        };
+        self.copy_waiting(offset, head.length as usize, buffer)?;
+        Ok(Record::parse(buffer))
     }
 
-    /// Bytes behind the last commit: they may have been written out ahead of the next.
-    fn waiting(&self, offset: u64, length: usize) -> Result<Vec<u8>, Error> {
+    /// Copies bytes behind the last commit; some may have been written ahead of the next one.
+    fn copy_waiting(&self, offset: u64, length: usize, copy: &mut Vec<u8>) -> Result<(), Error> {
         let written = self.append.end + self.pending.spilled();
-        let mut bytes = vec![0; written.saturating_sub(offset).min(length as u64) as usize];
-        let got = self.append.file.read_at(&mut bytes, offset);
+        copy.clear();
+        copy.resize(
+            written.saturating_sub(offset).min(length as u64) as usize,
+            0,
+        );
+        let got = self.append.file.read_at(copy, offset);
         let got = got.map_err(|source| Error::io("read", &self.append.path, source))?;
-        bytes.truncate(got);
+        copy.truncate(got);
         let from = offset.saturating_sub(written) as usize;
         let rest = self.pending.bytes().get(from..).unwrap_or_default();
-        bytes.extend(rest.iter().take(length - bytes.len()));
-        Ok(bytes)
+        copy.extend(rest.iter().take(length - copy.len()));
+        Ok(())
     }
 
     /// The offset in the file of the next record.

@@ -37,6 +37,12 @@ pub enum Kind {
     Hole = 9,
     /// Cancels whose articles are not here yet; the text is [lines of them](crate::PendingCancels).
     PendingCancel = 10,
+    /// Serial numbers of checkgroups; the text is [lines of them](crate::Serials).
+    Serials = 11,
+    /// Changes to `newsgroups`; the text is `+ ` and a line of it, or `- ` and a group, on each line.
+    Descriptions = 12,
+    /// Changes to `active.times`, in the same form.
+    Creations = 13,
 }
 
 impl Kind {
@@ -52,6 +58,9 @@ impl Kind {
             8 => Kind::Relocation,
             9 => Kind::Hole,
             10 => Kind::PendingCancel,
+            11 => Kind::Serials,
+            12 => Kind::Descriptions,
+            13 => Kind::Creations,
             _ => return None,
         })
     }
@@ -63,7 +72,15 @@ impl Kind {
 
     /// True of the kinds of which a segment begins with whole copies.
     pub fn is_state(self) -> bool {
-        matches!(self, Kind::Active | Kind::LowMarks | Kind::PendingCancel)
+        matches!(self, Kind::Active | Kind::LowMarks) || self.is_control_state()
+    }
+
+    /// True of the kinds that segments of earlier releases lack.
+    pub fn is_control_state(self) -> bool {
+        matches!(
+            self,
+            Kind::PendingCancel | Kind::Serials | Kind::Descriptions | Kind::Creations
+        )
     }
 }
 

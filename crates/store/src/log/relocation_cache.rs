@@ -14,19 +14,6 @@ use crate::log::segment::SegmentHeader;
 pub struct Tables(Mutex<HashMap<[u64; 3], Arc<Relocation>>>);
 
 impl Tables {
-    /// Where in an `.art` file the record with this position lies. `None`: it was left out.
-    pub fn in_file(
-        &self,
-        file: &dyn File,
-        path: &Path,
-        position: u64,
-    ) -> Result<Option<u64>, Error> {
-        Ok(match self.of_file(file, path)? {
-            Some(moved) => moved.in_file(position),
-            None => Some(position),
-        })
-    }
-
     /// Where in an `.art` file the first record with this position or a later one lies. Where the table is damaged, that is the
     /// first record there is: a walk finds the others by what they tell themselves.
     pub fn at_or_behind(&self, file: &dyn File, path: &Path, position: u64) -> Result<u64, Error> {

@@ -7,7 +7,7 @@ use crate::io::salvage::PASSED_BYTES_MAX;
 use crate::log::record::{Kind, Record};
 use crate::log::segments::{SegmentFile, base_of};
 use crate::log::walk::{Step, Walk};
-use crate::read::reader::Reader;
+use crate::read::snapshot::Snapshot;
 use crate::{Error, Position, io::salvage};
 
 /// One article met on the way along the log.
@@ -21,24 +21,30 @@ pub struct Logged<'a> {
     pub record: Record<'a>,
 }
 
-impl Reader {
+impl Snapshot {
     /// Where the oldest segment begins: no article lies before it.
     pub fn oldest(&self) -> Position {
-        Position(self.bases.first().copied().unwrap_or(self.mark.base))
+        Position(
+            self.log
+                .bases
+                .first()
+                .copied()
+                .unwrap_or(self.log.mark.base),
+        )
     }
 
-    /// Where the log ends, as far as this reader looks.
+    /// Where the log ends, as far as this snapshot reaches.
     pub fn end(&self) -> Position {
-        Position(self.mark.base + self.mark.art_end)
+        self.log.end()
     }
 
     /// Where the segment of a position begins, or the oldest there is.
     pub fn base_of(&self, position: Position) -> Position {
-        base_of(&self.bases, position.0).map_or(self.oldest(), Position)
+        base_of(&self.log.bases, position.0).map_or(self.oldest(), Position)
     }
 
     /// Calls `each` for every article whose position is in `from..until`, ascending, until it breaks. Whether an article is
-    /// still alive ([`Reader::is_alive`]) is not asked. Damaged records and segments that are gone are passed over: `broadsheet fsck`
+    /// still alive ([`Snapshot::is_alive`]) is not asked. Damaged records and segments that are gone are passed over: `broadsheet fsck`
     /// tells of them.
     ///
     /// # Errors
@@ -48,8 +54,8 @@ impl Reader {
         (from, until): (Position, Position),
         mut each: impl FnMut(Logged<'_>) -> ControlFlow<B>,
     ) -> Result<ControlFlow<B>, Error> {
-        let first = self.bases.partition_point(|&base| base <= from.0);
-        let bases = self.bases.get(first.saturating_sub(1)..);
+        let first = self.log.bases.partition_point(|&base| base <= from.0);
+        let bases = self.log.bases.get(first.saturating_sub(1)..);
         for &base in bases.unwrap_or_default() {
             if base >= until.0 {
                 break;
@@ -68,21 +74,18 @@ impl Reader {
         (from, until): (Position, Position),
         each: &mut impl FnMut(Logged<'_>) -> ControlFlow<B>,
     ) -> Result<ControlFlow<B>, Error> {
-        let path = self.segments.path(base, SegmentFile::Art);
+        let path = self.log.segments.path(base, SegmentFile::Art);
         let at = |source| Error::io("read", &path, source);
-        let file = match self.segments.open(base, SegmentFile::Art, Open::Read) {
+        let file = match self.log.segments.open(base, SegmentFile::Art, Open::Read) {
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
                 return Ok(ControlFlow::Continue(()));
             }
             // What lies on a bad sector is passed over, as other damage is.
             opened => salvage::over(opened.map_err(at)?, PASSED_BYTES_MAX),
         };
-        let end = match base == self.mark.base {
-            true => self.mark.art_end,
-            false => u64::MAX,
-        };
+        let end = self.log.art_end(base).unwrap_or(u64::MAX);
         let place = from.0.saturating_sub(base);
-        let start = self.tables.at_or_behind(&*file, &path, place)?;
+        let start = self.log.tables.at_or_behind(&*file, &path, place)?;
         let mut walk = Walk::from_within(&*file, start, end).map_err(at)?;
         while let Some(step) = walk.next().map_err(at)? {
             let Step::Record(offset, record) = step else {

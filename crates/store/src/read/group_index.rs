@@ -9,8 +9,8 @@ use hashbrown::HashMap;
 
 use crate::io::growing_map::GrowingMap;
 use crate::log::segments::SegmentFile;
-use crate::overview::{self, Block, GroupRows, Row};
-use crate::read::reader::Reader;
+use crate::overview::{self, Block, GroupRows};
+use crate::read::log_view::LogView;
 use crate::read::visible_rows::{PositionFinder, VisibleRows};
 use crate::{Error, Position};
 
@@ -32,7 +32,7 @@ pub enum Look {
     Text,
 }
 
-/// The catalogue of a [`Reader`]'s rows.
+/// Where the rows of the groups lie that were asked for.
 #[derive(Debug, Default)]
 pub struct GroupIndex {
     /// The rows of each segment, by its base.
@@ -102,11 +102,6 @@ struct Ahead<'c> {
 }
 
 impl GroupIndex {
-    /// Forgets everything: the files may be others.
-    pub fn clear(&mut self) {
-        *self = GroupIndex::default();
-    }
-
     /// Damage of rows that was met since this was asked for the last time.
     pub fn take_damage(&mut self) -> Option<Error> {
         self.damage.take()
@@ -119,14 +114,14 @@ impl GroupIndex {
     /// The overview of a segment cannot be read.
     pub fn walk<B>(
         &mut self,
-        reader: &Reader,
+        log: &LogView,
         group: &[u8],
         ((low, high), at_once, look): ((u64, u64), usize, Look),
         mut each: impl FnMut(&VisibleRows<'_>) -> ControlFlow<B>,
     ) -> Result<ControlFlow<B>, Error> {
-        self.find_all(reader, group)?;
-        let mut tally = PositionFinder::new(reader, group);
-        let mut from = Some(low.max(reader.expired().low(group)));
+        self.find_all(log, group)?;
+        let mut tally = PositionFinder::new(log, group);
+        let mut from = Some(low.max(log.expired.low(group)));
         let mut damage = None;
         while let Some(ahead) = from.and_then(|from| self.ahead(group, from, high)) {
             let spot = &ahead.spot;
@@ -153,22 +148,22 @@ impl GroupIndex {
                     next,
                 };
                 if let ControlFlow::Break(told) = each(&living) {
-                    self.note_damage(reader, damage, ROWS_DAMAGED);
+                    self.note_damage(log, damage, ROWS_DAMAGED);
                     return Ok(ControlFlow::Break(told));
                 }
                 place = next;
             }
             from = ahead.to.checked_add(1);
         }
-        self.note_damage(reader, damage, ROWS_DAMAGED);
+        self.note_damage(log, damage, ROWS_DAMAGED);
         Ok(ControlFlow::Continue(()))
     }
 
     /// Remembers where damage was met: in the overview of a segment, at a byte.
-    fn note_damage(&mut self, reader: &Reader, place: Option<(u64, usize)>, what: &'static str) {
+    fn note_damage(&mut self, log: &LogView, place: Option<(u64, usize)>, what: &'static str) {
         if let Some((base, offset)) = place {
             self.damage = Some(Error::Damaged {
-                path: reader.segments.path(base, SegmentFile::Ovr),
+                path: log.segments.path(base, SegmentFile::Ovr),
                 offset: offset as u64,
                 what,
             });
@@ -181,20 +176,20 @@ impl GroupIndex {
     /// As [`GroupIndex::walk`].
     pub fn position(
         &mut self,
-        reader: &Reader,
+        log: &LogView,
         group: &[u8],
         number: u64,
     ) -> Result<Option<Position>, Error> {
-        if !reader.expired().keeps(group, number) {
+        if !log.expired.keeps(group, number) {
             return Ok(None);
         }
-        self.find_new(reader, group)?;
+        self.find_new(log, group)?;
         loop {
             if let Some(Ahead { spot, place, .. }) = self.ahead(group, number, number) {
-                let mut tally = PositionFinder::new(reader, group);
+                let mut tally = PositionFinder::new(log, group);
                 return Ok(tally.position(spot.base, &spot.rows, place));
             }
-            if !self.find_older(reader, group)? {
+            if !self.find_older(log, group)? {
                 return Ok(None);
             }
         }
@@ -206,13 +201,13 @@ impl GroupIndex {
     /// As [`GroupIndex::walk`].
     pub fn previous(
         &mut self,
-        reader: &Reader,
+        log: &LogView,
         group: &[u8],
         (low, mut before): (u64, u64),
     ) -> Result<Option<(u64, Position)>, Error> {
-        self.find_all(reader, group)?;
-        let low = low.max(reader.expired().low(group));
-        let mut tally = PositionFinder::new(reader, group);
+        self.find_all(log, group)?;
+        let low = low.max(log.expired.low(group));
+        let mut tally = PositionFinder::new(log, group);
         while let Some((spot, place)) = self.behind(group, before) {
             let number = spot.rows.number_at(place);
             if number < low {
@@ -231,9 +226,9 @@ impl GroupIndex {
     ///
     /// # Errors
     /// As [`GroupIndex::walk`].
-    pub fn count(&mut self, reader: &Reader, group: &[u8]) -> Result<u64, Error> {
-        self.find_all(reader, group)?;
-        let expired = reader.expired();
+    pub fn count(&mut self, log: &LogView, group: &[u8]) -> Result<u64, Error> {
+        self.find_all(log, group)?;
+        let expired = &log.expired;
         let cut = expired.cut(group);
         let mut count = expired.survivors(group).count() as u64;
         for extent in self.extents(group) {
@@ -326,16 +321,16 @@ impl GroupIndex {
         best.map(|(spot, place, _)| (spot, place))
     }
 
-    fn find_all(&mut self, reader: &Reader, group: &[u8]) -> Result<(), Error> {
-        self.find_new(reader, group)?;
-        while self.find_older(reader, group)? {}
+    fn find_all(&mut self, log: &LogView, group: &[u8]) -> Result<(), Error> {
+        self.find_new(log, group)?;
+        while self.find_older(log, group)? {}
         Ok(())
     }
 
     /// Finds what the newest segments have of a group.
-    fn find_new(&mut self, reader: &Reader, group: &[u8]) -> Result<(), Error> {
-        let base = reader.mark.base;
-        self.follow(reader)?;
+    fn find_new(&mut self, log: &LogView, group: &[u8]) -> Result<(), Error> {
+        let base = log.mark.base;
+        self.follow(log)?;
         if self.kept > EXTENTS_KEPT {
             self.groups.clear();
             self.kept = 0;
@@ -351,9 +346,9 @@ impl GroupIndex {
         if is_anew {
             let fresh = known.until..base;
             known.extents.retain(|extent| extent.base < fresh.start);
-            let sealed = reader.bases.iter().copied();
+            let sealed = log.bases.iter().copied();
             for sealed in sealed.filter(|sealed| fresh.contains(sealed)) {
-                let live = map(&mut self.maps, reader, sealed)?;
+                let live = map(&mut self.maps, log, sealed)?;
                 damage = push_rows(live, (sealed, group), known).or(damage);
             }
             known.until = base;
@@ -368,40 +363,43 @@ impl GroupIndex {
             put_in_order(&mut known.extents, if is_anew { 0 } else { had });
             self.kept += known.extents.len().saturating_sub(had);
         }
-        self.note_damage(reader, damage, BLOCK_DAMAGED);
+        self.note_damage(log, damage, BLOCK_DAMAGED);
         Ok(())
     }
 
     /// Finds what the next older segment that has any has of a group. False: none is left.
-    fn find_older(&mut self, reader: &Reader, group: &[u8]) -> Result<bool, Error> {
+    fn find_older(&mut self, log: &LogView, group: &[u8]) -> Result<bool, Error> {
         let Some(known) = self.groups.get_mut(group) else {
             return Ok(false);
         };
         let mut damage = None;
-        let sealed = reader.bases.partition_point(|base| *base < known.from);
+        let sealed = log.bases.partition_point(|base| *base < known.from);
         let had = known.extents.len();
-        for &base in reader.bases.get(..sealed).into_iter().flatten().rev() {
-            let live = map(&mut self.maps, reader, base)?;
+        for &base in log.bases.get(..sealed).into_iter().flatten().rev() {
+            let live = map(&mut self.maps, log, base)?;
             damage = push_rows(live, (base, group), known).or(damage);
             known.from = base;
             if known.extents.len() > had {
                 put_in_order(&mut known.extents, 0);
                 self.kept += known.extents.len() - had;
-                self.note_damage(reader, damage, BLOCK_DAMAGED);
+                self.note_damage(log, damage, BLOCK_DAMAGED);
                 return Ok(true);
             }
         }
-        self.note_damage(reader, damage, BLOCK_DAMAGED);
+        self.note_damage(log, damage, BLOCK_DAMAGED);
         Ok(false)
     }
 
     /// Looks through the blocks that were committed since.
-    fn follow(&mut self, reader: &Reader) -> Result<(), Error> {
-        let base = reader.mark.base;
+    fn follow(&mut self, log: &LogView) -> Result<(), Error> {
+        let (base, end) = (log.mark.base, log.mark.ovr_end);
+        if (self.current.base, self.current.read as u64) == (base, end) {
+            return Ok(());
+        }
         if self.current.base != base {
             // Its rows lie in another file now, in one block.
             self.maps.remove(&self.current.base);
-            self.maps.insert(base, reader.live_overview(base)?);
+            self.maps.insert(base, log.growing_overview(base)?);
             self.current = Current {
                 base,
                 ..Current::default()
@@ -410,8 +408,8 @@ impl GroupIndex {
         let Some(live) = self.maps.get_mut(&base) else {
             return Ok(());
         };
-        let path = || reader.segments.path(base, SegmentFile::Ovr);
-        live.grow_to(reader.mark.ovr_end)
+        let path = || log.segments.path(base, SegmentFile::Ovr);
+        live.grow_to(end)
             .map_err(|source| Error::io("map", &path(), source))?;
         let fresh = live.bytes().get(self.current.read..).unwrap_or_default();
         for block in overview::blocks(fresh) {
@@ -424,7 +422,7 @@ impl GroupIndex {
         }
         let read = self.current.read;
         let damage = (read < live.bytes().len()).then_some((base, read));
-        self.note_damage(reader, damage, BLOCK_DAMAGED);
+        self.note_damage(log, damage, BLOCK_DAMAGED);
         Ok(())
     }
 }
@@ -472,45 +470,14 @@ impl Spot<'_> {
 /// The rows of a segment, mapped when first asked for.
 fn map<'c>(
     maps: &'c mut BTreeMap<u64, GrowingMap>,
-    reader: &Reader,
+    log: &LogView,
     base: u64,
 ) -> Result<&'c GrowingMap, Error> {
     use std::collections::btree_map::Entry;
     Ok(match maps.entry(base) {
         Entry::Occupied(known) => known.into_mut(),
-        Entry::Vacant(place) => place.insert(reader.live_overview(base)?),
+        Entry::Vacant(place) => place.insert(log.growing_overview(base)?),
     })
-}
-
-impl Reader {
-    /// Calls `each` for every overview row of a group with a number in `low..=high`, ascending.
-    pub fn overview(
-        &self,
-        group: &[u8],
-        range: (u64, u64),
-        mut each: impl FnMut(Row<'_>) -> std::io::Result<()>,
-    ) -> Result<(), Error> {
-        let mut group_index = GroupIndex::default();
-        let walked = group_index.walk(
-            self,
-            group,
-            (range, ROWS_AT_ONCE, Look::Text),
-            |living| match living.each_row(&mut each) {
-                Ok(()) => ControlFlow::Continue(()),
-                Err(error) => ControlFlow::Break(error),
-            },
-        )?;
-        match (walked, group_index.take_damage()) {
-            (ControlFlow::Continue(()), None) => Ok(()),
-            // The others were handed on.
-            (ControlFlow::Continue(()), Some(damage)) => Err(damage),
-            (ControlFlow::Break(source), _) => Err(Error::io(
-                "write the rows of",
-                self.segments.folder(),
-                source,
-            )),
-        }
-    }
 }
 
 /// Notes the rows that a sealed segment has of a group: in one block. Returns where its blocks are damaged.

@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use groups::Active;
 
 use crate::log::segments::SegmentFile;
-use crate::{Error, Position, Reader, Spool, overview};
+use crate::{Error, Position, Snapshot, Spool, overview};
 
 /// What one group's low mark should be.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -23,7 +23,7 @@ pub struct LowMark {
     pub is_empty: bool,
 }
 
-impl Reader {
+impl Snapshot {
     /// The low marks of all groups of an active table, in its order. Looks at the first living row of each group only.
     ///
     /// The table must be a [`Spool`]'s of before this was opened, so that all articles it counts are seen here. Who sets
@@ -35,7 +35,7 @@ impl Reader {
         let mut found: HashMap<Vec<u8>, Numbers> = HashMap::new();
         for &base in self.segments() {
             // Nothing is there any more where expire has removed the segment since.
-            let map = self.overview_map(base)?;
+            let map = self.log.overview_map(base)?;
             for rows in overview::blocks(map.bytes()).flat_map(|block| block.groups()) {
                 let numbers = match found.get_mut(rows.name) {
                     Some(numbers) => numbers,
@@ -54,7 +54,7 @@ impl Reader {
                 }
             }
             if let Some(offset) = map.unreadable_from() {
-                let path = self.segments.path(base, SegmentFile::Ovr);
+                let path = self.log.segments.path(base, SegmentFile::Ovr);
                 return Err(Error::unreadable(&path, offset));
             }
         }

@@ -12,8 +12,8 @@ use crate::io::disk::{Disk, Open, RealDisk};
 use crate::read::histogram::Histogram;
 use crate::spool::active_file::read_table;
 
-/// What is published that the writer writes on and [`crate::LiveReader`] read: a look at it costs an atomic load. It outlives the writer: who
-/// opens the spool again goes on with the same one.
+/// What the writer shows to the snapshots of its process ([`crate::Snapshot::open_live`]): a look at it costs an atomic load. It outlives the
+/// writer: a spool that is opened again goes on with the same one.
 #[derive(Debug, Default)]
 pub struct Published {
     /// Raised by each commit, last of all.
@@ -40,6 +40,14 @@ pub struct Commits {
     pub index_used: AtomicU64,
     /// Ids for which it has slots.
     pub index_slots: AtomicU64,
+}
+
+/// The counters of [`Published`] at one moment.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Seen {
+    pub sequence: u64,
+    pub files: u64,
+    pub tables: u64,
 }
 
 /// The groups, and how far each is filled.
@@ -75,21 +83,19 @@ impl Published {
     /// # Errors
     /// `active` cannot be read.
     pub fn read_again(&self, dir: &Path) -> Result<(), Error> {
-        let path = dir.join("active");
-        let file = RealDisk.open(&path, Open::Read);
-        let file = file.map_err(|source| Error::io("open", &path, source))?;
-        let active = read_table(&*file, &path)?;
+        let active = read_active(&RealDisk, dir)?;
         self.set_groups(Arc::new(Groups::of(active)));
         self.look_again();
         Ok(())
     }
 
-    pub(crate) fn files(&self) -> u64 {
-        self.files.load(Ordering::Acquire)
-    }
-
-    pub(crate) fn tables(&self) -> u64 {
-        self.tables.load(Ordering::Acquire)
+    /// The state of all counters; the sequence is read first.
+    pub(crate) fn seen(&self) -> Seen {
+        Seen {
+            sequence: self.sequence(),
+            files: self.files.load(Ordering::Acquire),
+            tables: self.tables.load(Ordering::Acquire),
+        }
     }
 
     /// The groups; `None`: no writer has written on what is published yet.
@@ -104,6 +110,14 @@ impl Published {
         *self.groups.write().unwrap_or_else(PoisonError::into_inner) = Some(groups);
         self.tables.fetch_add(1, Ordering::Release);
     }
+}
+
+/// Reads `active`.
+pub(crate) fn read_active(disk: &dyn Disk, dir: &Path) -> Result<Active, Error> {
+    let path = dir.join("active");
+    let file = disk.open(&path, Open::Read);
+    let file = file.map_err(|source| Error::io("open", &path, source))?;
+    read_table(&*file, &path)
 }
 
 impl Groups {

@@ -5,16 +5,37 @@ use std::ops::ControlFlow;
 use crate::Error;
 use crate::history::HistoryLine;
 use crate::history::compacted::History;
-use crate::read::reader::Reader;
+use crate::read::snapshot::{Found, Snapshot};
 
-impl Reader {
+impl Snapshot {
+    /// Calls `each` for the articles that arrived then (epoch seconds) or later and are visible, in the order in which they came, and
+    /// looks at `limit` lines at most, or as far as `each` goes on. Where to go on; `None`: that was all.
+    ///
+    /// # Errors
+    /// A history file cannot be read.
+    pub fn filed_since(
+        &self,
+        seconds: i64,
+        from: Option<u64>,
+        limit: usize,
+        mut each: impl FnMut(Found<'_>) -> ControlFlow<()>,
+    ) -> Result<Option<u64>, Error> {
+        self.lines_since(seconds, from, limit, |line| {
+            let is_new = line.arrival.is_some_and(|arrival| arrival >= seconds);
+            match self.found(line).filter(|_| is_new) {
+                Some(found) => each(found),
+                None => ControlFlow::Continue(()),
+            }
+        })
+    }
+
     /// Calls `each` for history lines in the order in which they came, from the first that may have arrived at a time on, or from an
     /// address on where this stopped before. Looks at `limit` lines at most, or as far as `each` goes on. The
     /// address to go on with; `None`: there is no more.
     ///
     /// # Errors
     /// A history file cannot be read.
-    pub(crate) fn lines_since<'r>(
+    fn lines_since<'r>(
         &'r self,
         seconds: i64,
         from: Option<u64>,

@@ -6,11 +6,11 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::Arc;
 
 use crate::io::disk::BLOCK_BYTES;
-use crate::io::map::{self, MapRef};
+use crate::io::map::MapRef;
 use crate::log::record::{HEADER_BYTES, Head, Kind, Record};
 use crate::log::segments::SegmentFile;
-use crate::read::reader::Reader;
-use crate::read::record_reader::{base_of, damaged, is_punched, open_art, place_in_file};
+use crate::read::log_view::LogView;
+use crate::read::open_segments::{Missing, open_art, place_in_file};
 use crate::{Error, Position};
 
 /// An article in wire form as it lies in its file, to be sent by the system itself.
@@ -63,32 +63,30 @@ impl AsFd for Stretch {
 ///
 /// # Errors
 /// [`Error::NoArticle`] where it is gone, [`Error::Damaged`], or the segment cannot be read.
-pub fn stretch(reader: &Reader, position: Position) -> Result<Stretch, Error> {
-    let base = base_of(reader, position)?;
-    let path = reader.segments.path(base, SegmentFile::Art);
+pub fn stretch(log: &LogView, position: Position) -> Result<Stretch, Error> {
+    let base = log.base_of(position)?;
+    let path = log.segments.path(base, SegmentFile::Art);
     let at = |source| Error::io("read", &path, source);
-    let (file, moved) = open_art(reader, base, position)?;
+    let (file, moved) = open_art((&log.segments, &log.tables), base, position)?;
     let mut length = file.length().map_err(at)?;
-    if base == reader.mark.base {
-        length = length.min(reader.mark.art_end);
+    if let Some(end) = log.art_end(base) {
+        length = length.min(end);
     }
     let map = file.map(length).map_err(at)?;
     let gone = || Error::NoArticle(position);
     let place = place_in_file(moved.as_deref(), position.0 - base).map_err(|_| gone())? as usize;
     let bytes = map.bytes().get(place..).unwrap_or_default();
-    let missing = |bytes: &[u8], otherwise: &dyn Fn() -> Error| match map::is_unreadable(bytes) {
-        true => Error::unreadable(&path, place as u64),
-        false => otherwise(),
+    let reason = |length: usize| {
+        let bytes = bytes.get(..length).unwrap_or_default();
+        Missing::reason(bytes, bytes, place as u64)
     };
     let head = Head::parse(bytes).filter(|head| head.kind == Kind::Article);
-    let head = head.ok_or_else(|| missing(bytes.get(..HEADER_BYTES).unwrap_or_default(), &gone))?;
-    let record = Record::check(head, bytes).ok_or_else(|| {
-        let bytes = bytes.get(..head.covered()).unwrap_or_default();
-        missing(bytes, &|| match is_punched(bytes, place as u64) {
-            true => gone(),
-            false => damaged(&path, place as u64),
-        })
+    let head = head.ok_or_else(|| match reason(HEADER_BYTES) {
+        Missing::Unreadable(offset) => Error::unreadable(&path, offset),
+        _ => gone(),
     })?;
+    let record = Record::check(head, bytes);
+    let record = record.ok_or_else(|| reason(head.covered()).error(&path, position))?;
     let end = place + record.bytes().len();
     let text = HEADER_BYTES + (head.line_length + head.sites_length) as usize;
     let range = telling(map.bytes(), (place, end));

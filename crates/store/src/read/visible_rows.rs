@@ -9,7 +9,7 @@ use crate::history::cancels::Cancels;
 use crate::io::growing_map::GrowingMap;
 use crate::io::map::{MapRef, is_unreadable};
 use crate::overview::{GroupRows, Row};
-use crate::read::reader::Reader;
+use crate::read::log_view::LogView;
 
 /// Neighbouring rows of one group in one block, all alive; or none, where rows are dead.
 pub struct VisibleRows<'c> {
@@ -134,14 +134,14 @@ pub struct PositionFinder<'a> {
 }
 
 impl<'a> PositionFinder<'a> {
-    /// Of a group. Rows that were written since the reader looked, and are seen because their segment was sealed, are not for it.
-    pub fn new(reader: &'a Reader, group: &[u8]) -> PositionFinder<'a> {
-        let Visibility { expired, cancelled } = reader.alive();
+    /// Of a group. Rows that were written since the snapshot was taken, and are seen because their segment was sealed, are not for it.
+    pub fn new(log: &'a LogView, group: &[u8]) -> PositionFinder<'a> {
+        let Visibility { expired, cancelled } = log.visibility();
         PositionFinder {
             in_group: expired.in_group(group),
             cancelled,
             free: (0, 0),
-            end: reader.end().0,
+            end: log.end().0,
         }
     }
 

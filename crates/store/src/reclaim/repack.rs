@@ -134,6 +134,9 @@ pub fn is_gone(record: &Record<'_>, alive: Visibility<'_>) -> bool {
         | Kind::Group
         | Kind::LowMarks
         | Kind::Active
-        | Kind::PendingCancel => false,
+        | Kind::PendingCancel
+        | Kind::Serials
+        | Kind::Descriptions
+        | Kind::Creations => false,
     }
 }

@@ -12,7 +12,7 @@ use crate::log::segment::SegmentHeader;
 use crate::log::segments::{SegmentFile, Segments};
 use crate::overview::GroupRows;
 use crate::overview::merge::merge_rows;
-use crate::{Error, Reader, reclaim::punch, reclaim::repack};
+use crate::{Error, Snapshot, reclaim::punch, reclaim::repack};
 
 /// The result of shrinking a segment.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -33,18 +33,18 @@ pub struct Shrunk {
 /// the segment is repacked.
 pub fn shrink(
     segments: &Segments,
-    reader: &Reader,
+    snapshot: &Snapshot,
     base: u64,
     dead_part: f64,
 ) -> Result<Shrunk, Error> {
-    let survey = reader.survey(base)?;
+    let survey = snapshot.survey(base)?;
     let path = segments.path(base, SegmentFile::Art);
     let at = |source| Error::io("shrink", &path, source);
     let file = segments
         .open(base, SegmentFile::Art, Open::Write)
         .map_err(at)?;
     let header = SegmentHeader::read(&*file, &path)?;
-    let found = Dead::find(&survey, reader, &*file, &header).map_err(at)?;
+    let found = Dead::find(&survey, snapshot, &*file, &header).map_err(at)?;
     let found = found.ok_or_else(|| Error::Damaged {
         path: path.clone(),
         offset: header.moved_at,
@@ -52,21 +52,21 @@ pub fn shrink(
     })?;
     survey.was_readable()?;
     // Holes first: they need no space, so that a full disk has some for the other files.
-    let mut told = give_back(segments, reader, (base, &*file), &found, dead_part)?;
+    let mut told = give_back(segments, snapshot, (base, &*file), &found, dead_part)?;
     told.due = found.ids.due;
-    compact_history(segments, &survey, reader, (&found.ids, dead_part))?;
+    compact_history(segments, &survey, snapshot, (&found.ids, dead_part))?;
     if found.runs.is_empty() {
         return Ok(told);
     }
-    drop_rows(segments, &survey, reader, dead_part)?;
-    drop_exceptions(segments, &survey, reader)?;
+    drop_rows(segments, &survey, snapshot, dead_part)?;
+    drop_exceptions(segments, &survey, snapshot)?;
     Ok(told)
 }
 
 /// Punches long runs of dead articles out of `.art`, or repacks it without the scattered ones.
 fn give_back(
     segments: &Segments,
-    reader: &Reader,
+    snapshot: &Snapshot,
     (base, file): (u64, &dyn File),
     found: &Dead,
     dead_part: f64,
@@ -76,7 +76,12 @@ fn give_back(
     let worth = |(start, end): &(u64, u64)| punch::worth(*start, *end);
     let scattered = found.bytes() - found.runs.iter().map(worth).sum::<u64>();
     if scattered as f64 > dead_part * (found.live + scattered) as f64 {
-        repack::repack(segments, base, reader.alive(), Some(&found.positions))?;
+        repack::repack(
+            segments,
+            base,
+            snapshot.visibility(),
+            Some(&found.positions),
+        )?;
         return Ok(Shrunk {
             repacked: true,
             ..Shrunk::default()
@@ -87,7 +92,7 @@ fn give_back(
         ..Shrunk::default()
     };
     for run in found.runs.iter().filter(|run| worth(run) > 0) {
-        let punched = punch::punch(file, *run, reader.alive()).map_err(at)?;
+        let punched = punch::punch(file, *run, snapshot.visibility()).map_err(at)?;
         told.holes += punched.holes;
         told.refused += punched.refused;
     }
@@ -97,14 +102,14 @@ fn give_back(
 /// The dead share of the current segment, 0 to 1, and its bytes.
 pub fn dead_part_of_current(
     segments: &Segments,
-    reader: &Reader,
+    snapshot: &Snapshot,
     base: u64,
 ) -> Result<(f64, u64), Error> {
     let path = segments.path(base, SegmentFile::Art);
     let at = |source| Error::io("read", &path, source);
     let (file, header) = segments.open_art(base, Open::Read)?;
-    let survey = reader.survey(base)?;
-    let found = Dead::find(&survey, reader, &*file, &header).map_err(at)?;
+    let survey = snapshot.survey(base)?;
+    let found = Dead::find(&survey, snapshot, &*file, &header).map_err(at)?;
     Ok(found.map_or((0.0, 0), |found| {
         let all = found.live + found.bytes();
         (found.bytes() as f64 / all.max(1) as f64, all)
@@ -136,7 +141,7 @@ impl Dead {
     /// Computed from the history lines, without reading the articles. `None` if the table of a repacked segment is damaged.
     fn find(
         survey: &Survey,
-        reader: &Reader,
+        snapshot: &Snapshot,
         file: &dyn File,
         header: &SegmentHeader,
     ) -> std::io::Result<Option<Dead>> {
@@ -160,7 +165,7 @@ impl Dead {
         };
         // The article before: its start, and whether it is dead.
         let mut last: Option<(u64, bool)> = None;
-        let alive = reader.alive();
+        let alive = snapshot.visibility();
         for line in survey.lines() {
             // Evaluated once for all: it is most of the work of shrinking.
             let is_kept = alive.expired.keeps_any(&line);
@@ -202,10 +207,10 @@ impl Dead {
 fn drop_rows(
     segments: &Segments,
     survey: &Survey,
-    reader: &Reader,
+    snapshot: &Snapshot,
     dead_part: f64,
 ) -> Result<(), Error> {
-    let expired = reader.expired();
+    let expired = snapshot.expired();
     let kept: Vec<GroupRows<'_>> = survey
         .groups()
         .flat_map(|rows| {
@@ -250,14 +255,14 @@ impl Ids {
 fn compact_history(
     segments: &Segments,
     survey: &Survey,
-    reader: &Reader,
+    snapshot: &Snapshot,
     (ids, dead_part): (&Ids, f64),
 ) -> Result<(), Error> {
     if f64::from(ids.forgotten) <= dead_part * f64::from(ids.all) {
         return Ok(());
     }
     let text = thin(survey.history_lines(), |line| {
-        !reader.expired().forgets_line(line)
+        !snapshot.expired().forgets_line(line)
     });
     segments.replace(survey.base(), SegmentFile::His, |file| {
         file.write_at(&text, 0)
@@ -265,8 +270,8 @@ fn compact_history(
 }
 
 /// Rewrites `.exp` without expired articles, except those that break the order of arrival: a search must skip them.
-fn drop_exceptions(segments: &Segments, survey: &Survey, reader: &Reader) -> Result<(), Error> {
-    let expired = reader.expired();
+fn drop_exceptions(segments: &Segments, survey: &Survey, snapshot: &Snapshot) -> Result<(), Error> {
+    let expired = snapshot.expired();
     let mut kept = Vec::new();
     let mut dropped = false;
     for (text, line) in survey.exception_lines() {

@@ -51,6 +51,9 @@ pub fn apply_to_active(table: &mut Active, record: &Record<'_>) {
         | Kind::Cancel
         | Kind::Active
         | Kind::PendingCancel
+        | Kind::Serials
+        | Kind::Descriptions
+        | Kind::Creations
         | Kind::Pad
         | Kind::Relocation
         | Kind::Hole => {}

@@ -1,8 +1,5 @@
-//! Applying the entries of a log, one after the other: the state of a store is a fold over them.
-//!
-//! An entry is a record, wherever it lies: what another store logged, applied in its order to an empty one, gives the same
-//! articles, numbers, active, history, cancels and pending cancels. Positions are local, and so is how the log is cut into commits and
-//! segments.
+//! The state of a store is a fold over the entries of its log: the entries of one store, applied in their order to an empty one, give the
+//! same state. Positions, commits and segments are local.
 
 use article::{Article, Form};
 use groups::Active;
@@ -11,19 +8,22 @@ use crate::Error;
 use crate::expiry::state::END_OF_COPY;
 use crate::history::HistoryLine;
 use crate::history::cancels::Cancels;
-use crate::history::pending_cancels::{PendingCancel, PendingCancels};
 use crate::log::filing::{Filing, Piece};
 use crate::log::record::{Kind, Record};
-use crate::log::state_file::{LogState, WHOLE_COPY};
 use crate::overview::row::OverviewFields;
 use crate::spool::Spool;
 use crate::spool::active_from_log::{apply_group_line, raise_high_marks};
+use crate::state::checkgroups_serials::Serials;
+use crate::state::fold::WHOLE_COPY;
+use crate::state::group_files::{ACTIVE_TIMES, NEWSGROUPS};
+use crate::state::pending_cancels::{PendingCancel, PendingCancels};
+use crate::state::state_file::LogState;
 
 impl Spool {
     /// Applies one entry of another store's log. It waits for the next commit.
     ///
     /// # Errors
-    /// Those of filing. What cannot be read in a sound record is passed over, as a recovery passes it over.
+    /// Those of filing. Invalid text in a sound record is ignored, as by a recovery.
     pub fn apply_entry(&mut self, entry: &Record<'_>) -> Result<(), Error> {
         let text = entry.line();
         match entry.head.kind {
@@ -39,12 +39,15 @@ impl Spool {
                 self.log_text(Kind::Group, text);
                 Ok(())
             }
-            // That a copy is whole is true of the log it was copied from.
+            // A copy is whole only in the log that it describes.
             Kind::LowMarks => {
                 self.log_lines(&mut text.strip_suffix(END_OF_COPY).unwrap_or(text).to_vec())
             }
             Kind::Active => self.apply_active(text),
             Kind::PendingCancel => self.apply_pending_cancels(text),
+            Kind::Serials => self.apply_serials(text),
+            Kind::Descriptions => self.change_group_file(NEWSGROUPS, text),
+            Kind::Creations => self.change_group_file(ACTIVE_TIMES, text),
             Kind::Pad | Kind::Relocation | Kind::Hole => Ok(()),
         }
     }
@@ -57,7 +60,7 @@ impl Spool {
         let (header, body) = wire
             .split_at_checked(entry.head.wire_header_length as usize)
             .unwrap_or((wire, b""));
-        // The newline at its end is the wire form's, not the article's.
+        // The final newline belongs to the wire form, not to the article.
         let as_filed = |piece| match entry.head.no_final_newline {
             true => <[u8]>::strip_suffix(piece, b"\r\n").unwrap_or(piece),
             false => piece,
@@ -82,7 +85,7 @@ impl Spool {
         .map(drop)
     }
 
-    /// A cancel names a position of the other log; the id finds the article in this one.
+    /// Applies a cancel: its position is of the other log, so its id finds the article.
     fn apply_cancel(&mut self, text: &[u8]) -> Result<(), Error> {
         let text = text.strip_suffix(b"\n").unwrap_or(text);
         let Some((_, id)) = Cancels::parse_line(text) else {
@@ -108,13 +111,22 @@ impl Spool {
         Ok(())
     }
 
+    fn apply_serials(&mut self, text: &[u8]) -> Result<(), Error> {
+        let mut told = Serials::default();
+        told.apply(text);
+        match text.starts_with(WHOLE_COPY) && told == *self.serials()? {
+            true => Ok(()),
+            false => self.change_serials(text),
+        }
+    }
+
     fn apply_pending_cancels(&mut self, text: &[u8]) -> Result<(), Error> {
         if text.starts_with(WHOLE_COPY) {
             let mut told = PendingCancels::default();
             told.apply(text);
             return match told == *self.pending_cancels()? {
                 true => Ok(()),
-                false => self.replace_pending_cancels(text),
+                false => self.change_pending_cancels(text),
             };
         }
         for line in text.split(|&byte| byte == b'\n') {

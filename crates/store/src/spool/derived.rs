@@ -33,6 +33,8 @@ pub struct Derived {
     cancels_pending: Vec<u8>,
     /// The same, in core.
     pub cancelled: Cancels,
+    /// The file `cancels` had a valid line at each place up to the mark.
+    pub were_cancels_whole: bool,
     /// History lines that expire decides one by one.
     pub exp: AppendFile,
     exceptions: Exceptions,
@@ -72,6 +74,7 @@ impl Derived {
             cancels,
             cancels_pending: Vec::new(),
             cancelled: Cancels::parse(&text),
+            were_cancels_whole: read as u64 == mark.cancels_end && Cancels::is_whole(&text),
             exp,
             exceptions: Exceptions::after(mark.newest),
         })

@@ -5,8 +5,8 @@ use groups::{Active, GroupId};
 
 use crate::Error;
 use crate::log::segment::SEGMENT_HEADER_BYTES;
-use crate::spool::Spool;
 use crate::spool::active_from_log::rebuild_active;
+use crate::spool::{SNAPSHOT_PART, Spool};
 
 impl Spool {
     /// True when active is not as we left it: somebody else wrote it, or a byte of it changed on the disk. After a power cut its time and
@@ -55,7 +55,25 @@ impl Spool {
             }
             self.raise_groups_unknown_to(&told)?;
         }
-        self.log_active();
+        // Whoever edited it may have edited the files beside it, too.
+        let copies = match self.art.header.logs_states {
+            true => self.group_copies(),
+            false => Vec::new(),
+        };
+        let lengths = copies.iter().map(|(_, copy)| copy.len() + 256);
+        // A longer active is not copied.
+        let image = self.active.table.image().len() as u64 + 256;
+        let image = image.min(self.art.header.span / SNAPSHOT_PART);
+        if self.art.has_room(lengths.sum::<usize>() as u64 + image) {
+            self.log_active();
+            for (kind, copy) in copies {
+                self.log_state_text(kind, &copy);
+            }
+        } else {
+            // The next segment begins with the copies.
+            self.commit()?;
+            self.seal()?;
+        }
         self.commit()?;
         Ok(())
     }

@@ -16,7 +16,7 @@ impl Spool {
     /// Logs copies of active and of what has expired, so that nothing before them is needed for either.
     pub(crate) fn log_state(&mut self) -> Result<(), Error> {
         self.log_active();
-        self.log_pending_cancels()?;
+        self.log_control_state()?;
         let lines = self.copy_lines()?;
         if lines.len() as u64 > self.art.header.span / SNAPSHOT_PART {
             // As with an active file that is too large for its segments: the old segments stay.

@@ -6,7 +6,7 @@ use crate::read::published::{Published, Publisher};
 use crate::spool::Spool;
 
 impl Spool {
-    /// From now on each commit is told on a board, to the [`crate::LiveReader`] in this process. Who opens the spool again calls this again
+    /// From now on each commit is told on a board, to the [`crate::Snapshot`] in this process. Who opens the spool again calls this again
     /// with the same board: whatever happened meanwhile is seen then.
     pub fn publish_to(&mut self, published: Arc<Published>) {
         let index = (self.index.used(), self.index.slots());

@@ -22,13 +22,13 @@ use crate::io::lock::Lock;
 use crate::log::art::Art;
 use crate::log::segment::{SEGMENT_HEADER_BYTES, SegmentHeader};
 use crate::log::segments::{SegmentFile, Segments};
-use crate::log::state_file::StateFile;
 use crate::spool::Spool;
 use crate::spool::active_file::ActiveFile;
 use crate::spool::active_from_log::rebuild_active;
 use crate::spool::derived::Derived;
 use crate::spool::options::{Options, SEGMENT_BYTES_MAX, SEGMENT_BYTES_MIN};
 use crate::spool::recover::start::{Start, art_length};
+use crate::state::States;
 use crate::{Error, index::key, reclaim::unreclaimed};
 
 /// What is being made when a program that holds the lock is killed.
@@ -87,7 +87,7 @@ pub fn open(
         .filter(|mark| mark.base == start.mark.base)
         .map_or(SEGMENT_HEADER_BYTES, |mark| mark.art_end);
     let expired = ExpiryStateFile::new(&disk, dir);
-    let pending_cancels = StateFile::new(segments, dir);
+    let states = States::new(segments, dir);
     let mut spool = Spool {
         disk,
         dir: dir.to_owned(),
@@ -100,7 +100,7 @@ pub fn open(
         derived,
         sealed,
         expired,
-        pending_cancels,
+        states,
         commit_sequence: 0,
         checkpointed,
         is_poisoned: false,

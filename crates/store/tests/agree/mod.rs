@@ -8,16 +8,16 @@
 
 use std::ops::ControlFlow;
 
-use store::{LiveReader, Reader};
+use store::Snapshot;
 
 /// Asks both for everything. The reader is the model: it looks for each thing anew.
-pub fn agree(live_reader: &mut LiveReader, reader: &Reader, what: &str) {
+pub fn agree(live: &mut Snapshot, reader: &Snapshot, what: &str) {
     let names: Vec<Vec<u8>> = {
-        let active = live_reader.active();
+        let active = live.active();
         active.ids().map(|id| active.name(id).to_vec()).collect()
     };
     for name in names {
-        agree_in(live_reader, reader, &name, what);
+        agree_in(live, reader, &name, what);
     }
     let mut lines = Vec::new();
     reader
@@ -29,8 +29,8 @@ pub fn agree(live_reader: &mut LiveReader, reader: &Reader, what: &str) {
     let mut living = Vec::new();
     for text in &lines {
         let line = store::HistoryLine::parse(text).unwrap();
-        assert!(live_reader.seen(line.id).unwrap(), "{what}");
-        let found = live_reader.find(line.id).unwrap();
+        assert!(live.has(line.id).unwrap(), "{what}");
+        let found = live.find(line.id).unwrap();
         assert_eq!(found.is_some(), reader.is_alive(&line), "{what}");
         if let Some(found) = found {
             assert_eq!(Some(found.position), line.position);
@@ -38,11 +38,11 @@ pub fn agree(live_reader: &mut LiveReader, reader: &Reader, what: &str) {
             living.push(text.clone());
         }
     }
-    assert_eq!(lines_since(live_reader, i64::MIN), living, "{what}");
+    assert_eq!(lines_since(live, i64::MIN), living, "{what}");
 }
 
 /// The history lines from a time on, fetched in pieces.
-pub fn lines_since(live_reader: &LiveReader, seconds: i64) -> Vec<Vec<u8>> {
+pub fn lines_since(live: &Snapshot, seconds: i64) -> Vec<Vec<u8>> {
     let mut told = Vec::new();
     let mut from = None;
     loop {
@@ -50,7 +50,7 @@ pub fn lines_since(live_reader: &LiveReader, seconds: i64) -> Vec<Vec<u8>> {
             told.push(found.line.text.to_vec());
             ControlFlow::Continue(())
         };
-        from = live_reader.filed_since(seconds, from, 7, each).unwrap();
+        from = live.filed_since(seconds, from, 7, each).unwrap();
         if from.is_none() {
             return told;
         }
@@ -58,13 +58,13 @@ pub fn lines_since(live_reader: &LiveReader, seconds: i64) -> Vec<Vec<u8>> {
 }
 
 /// All rows of a group, fetched in pieces.
-pub fn rows(live_reader: &mut LiveReader, group: &[u8], bytes_max: usize) -> Vec<u8> {
+pub fn rows(live: &mut Snapshot, group: &[u8], bytes_max: usize) -> Vec<u8> {
     let (mut text, mut from) = (Vec::new(), Some(1));
     while let Some(low) = from {
         let before = text.len();
         let range = (low, u64::MAX);
         let add = |run: store::Run| text.extend_from_slice(run.bytes());
-        from = live_reader.rows(group, range, bytes_max, add).unwrap();
+        from = live.rows(group, range, bytes_max, add).unwrap().next;
         let got = text.len() - before;
         assert!(got <= bytes_max || text[before..].iter().filter(|&&b| b == b'\n').count() == 1);
     }
@@ -72,7 +72,7 @@ pub fn rows(live_reader: &mut LiveReader, group: &[u8], bytes_max: usize) -> Vec
 }
 
 /// The numbers of a group and the ids there, as history tells them.
-fn told_by_history(reader: &Reader, group: &[u8]) -> Vec<(u64, String)> {
+fn told_by_history(reader: &Snapshot, group: &[u8]) -> Vec<(u64, String)> {
     let mut told = Vec::new();
     reader
         .each_history_line(|text| {
@@ -90,7 +90,7 @@ fn told_by_history(reader: &Reader, group: &[u8]) -> Vec<(u64, String)> {
     told
 }
 
-fn agree_in(live_reader: &mut LiveReader, reader: &Reader, group: &[u8], what: &str) {
+fn agree_in(live: &mut Snapshot, reader: &Snapshot, group: &[u8], what: &str) {
     let (mut numbers, mut text) = (Vec::new(), Vec::new());
     reader
         .overview(group, (1, u64::MAX), |row| {
@@ -109,57 +109,50 @@ fn agree_in(live_reader: &mut LiveReader, reader: &Reader, group: &[u8], what: &
         .collect();
     assert_eq!(rows_told, told_by_history(reader, group), "{what}");
     for bytes_max in [0, 100, 1000, usize::MAX] {
-        assert_eq!(rows(live_reader, group, bytes_max), text, "{what}");
+        assert_eq!(rows(live, group, bytes_max), text, "{what}");
     }
     let (mut told, mut from) = (Vec::new(), Some(1));
     while let Some(low) = from {
         let range = (low, u64::MAX);
-        from = live_reader.numbers(group, range, 3, &mut told).unwrap();
+        from = live.numbers(group, range, 3, &mut told).unwrap();
     }
     assert_eq!(told, numbers, "{what}");
     let mut after = 0;
     for &number in &numbers {
-        let (next, position) = live_reader.next(group, after, u64::MAX).unwrap().unwrap();
+        let (next, position) = live.next(group, after, u64::MAX).unwrap().unwrap();
         assert_eq!(next, number, "{what}");
-        assert_eq!(live_reader.position(group, number).unwrap(), Some(position));
-        let stored = reader.article_by_number(group, number).unwrap().unwrap();
-        let wire = stored.record().wire();
-        let record = live_reader.record(position).unwrap().unwrap();
-        assert_eq!(record.wire(), wire, "{what}");
+        assert_eq!(live.position(group, number).unwrap(), Some(position));
+        let (mut one, mut other) = (Vec::new(), Vec::new());
+        let stored = reader.article_by_number(group, number, &mut one).unwrap();
+        let wire = stored.unwrap().wire();
+        let record = live.record(position, &mut other).unwrap();
+        assert_eq!(record.unwrap().wire(), wire, "{what}");
         if number % 8 == 1 {
-            let stretch = live_reader.stretch(position).unwrap().unwrap();
+            let stretch = live.stretch(position).unwrap().unwrap();
             assert_eq!(stretch.bytes(), wire, "{what}");
             assert!(stretch.is_still_there());
         }
         after = number;
     }
-    assert_eq!(
-        live_reader.next(group, after, u64::MAX).unwrap(),
-        None,
-        "{what}"
-    );
+    assert_eq!(live.next(group, after, u64::MAX).unwrap(), None, "{what}");
     let mut before = u64::MAX;
     for &number in numbers.iter().rev() {
-        let (last, _) = live_reader.previous(group, before, 1).unwrap().unwrap();
+        let (last, _) = live.previous(group, before, 1).unwrap().unwrap();
         assert_eq!(last, number, "{what}");
         before = number;
     }
-    assert_eq!(
-        live_reader.previous(group, before, 0).unwrap(),
-        None,
-        "{what}"
-    );
+    assert_eq!(live.previous(group, before, 0).unwrap(), None, "{what}");
     let last = numbers.last().copied().unwrap_or(0);
     for number in 1..last {
         let is_there = numbers.binary_search(&number).is_ok();
-        let position = live_reader.position(group, number).unwrap();
+        let position = live.position(group, number).unwrap();
         assert_eq!(position.is_some(), is_there, "{what}: {number}");
     }
-    let id = live_reader.active().find(group).unwrap();
-    let count = live_reader.count(id).unwrap();
+    let id = live.active().find(group).unwrap();
+    let count = live.count(id).unwrap();
     assert!(count >= numbers.len() as u64, "{what}");
     assert_eq!(count == 0, numbers.is_empty(), "{what}");
-    let (low, high) = live_reader.marks(id);
+    let (low, high) = live.marks(id);
     assert!(high >= last && low <= high + 1, "{what}");
     assert!(
         numbers.first().is_none_or(|first| low <= *first),

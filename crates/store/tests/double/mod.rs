@@ -211,7 +211,7 @@ impl Double {
         state.plan.iter_mut().for_each(|plan| plan.of_syncs = true);
     }
 
-    /// From now on these bytes of a file, whole blocks, cannot be read with `read_at`. (A map reads them.)
+    /// From now on these bytes of a file, whole blocks, cannot be read, neither with `read_at` nor in a map made since.
     pub fn spoil(&self, path: &Path, bytes: Range<u64>) {
         let mut state = self.state();
         let number = state.live[path];
@@ -673,7 +673,11 @@ impl File for DoubleFile {
 
     fn map(&self, length: u64) -> io::Result<MapRef> {
         self.plain(Call::Map)?;
-        self.real.map(length)
+        let map = self.real.map(length)?;
+        if let Some(bad) = self.double.state().bad.get(&self.number) {
+            bad.iter().for_each(|bad| map.make_unreadable(bad.clone()));
+        }
+        Ok(map)
     }
 
     fn map_words(&self, length: u64) -> io::Result<MapWords> {

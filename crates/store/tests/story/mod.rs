@@ -13,7 +13,7 @@ use std::sync::Arc;
 use groups::Flag;
 use store::disk::Disk;
 use store::{
-    Expires, Filing, Options, OverviewFields, PendingCancel, Piece, Position, Reader, Spool,
+    Expires, Filing, Options, OverviewFields, PendingCancel, Piece, Position, Snapshot, Spool,
 };
 
 use crate::double::dice::Dice;
@@ -351,7 +351,7 @@ impl Story {
 
     /// Every article byte for byte; no id and no number twice.
     fn check_articles(&self, disk: &Arc<dyn Disk>, dir: &Path, what: &str) {
-        let reader = Reader::open_on(disk.clone(), dir).unwrap();
+        let reader = Snapshot::open_on(disk.clone(), dir).unwrap();
         let (mut ids, mut numbers) = (HashSet::new(), BTreeSet::new());
         reader
             .each_history_line(|line| {
@@ -386,14 +386,20 @@ impl Story {
                 reader.active().find(name.as_bytes()).is_some()
                     && *number >= lows.get(name.as_str()).copied().unwrap_or(0)
             };
-            let alive = reader.article(filed.id.as_bytes()).unwrap().is_some();
+            let alive = reader
+                .article(filed.id.as_bytes(), &mut Vec::new())
+                .unwrap()
+                .is_some();
             if cancelled.contains(&filed.position) {
                 assert!(!alive, "{what}: {} was cancelled", filed.id);
                 continue;
             }
             for (name, number) in filed.links.iter().filter(in_reach) {
                 assert!(alive, "{what}: {}", filed.id);
-                let stored = reader.article_by_number(name.as_bytes(), *number).unwrap();
+                let mut buffer = Vec::new();
+                let stored = reader
+                    .article_by_number(name.as_bytes(), *number, &mut buffer)
+                    .unwrap();
                 assert_eq!(
                     native(&stored.unwrap_or_else(|| panic!("{what}: {name}/{number}"))),
                     filed.text
@@ -409,16 +415,18 @@ fn is_pending(spool: &Spool, id: &str) -> bool {
 }
 
 /// The article of a deed is in its place, byte for byte.
-pub fn check_article(reader: &Reader, filed: &Filed, what: &str) {
+pub fn check_article(reader: &Snapshot, filed: &Filed, what: &str) {
+    let mut buffer = Vec::new();
     let stored = reader
-        .read(filed.position)
-        .unwrap_or_else(|error| panic!("{what}: {} {error}", filed.id));
+        .record(filed.position, &mut buffer)
+        .unwrap_or_else(|error| panic!("{what}: {} {error}", filed.id))
+        .unwrap_or_else(|| panic!("{what}: {} is gone", filed.id));
     assert!(native(&stored) == filed.text, "{what}: {}", filed.id);
 }
 
-pub fn native(stored: &store::StoredRecord) -> String {
+pub fn native(stored: &store::Record<'_>) -> String {
     let mut native = Vec::new();
-    stored.record().push_native(&mut native);
+    stored.push_native(&mut native);
     String::from_utf8(native).unwrap()
 }
 

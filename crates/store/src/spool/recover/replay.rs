@@ -62,8 +62,7 @@ impl Spool {
             };
             start.anew |= start.sure;
         }
-        let cancels_known =
-            start.cancels_known && self.derived.cancels.length()? >= from.cancels_end;
+        let cancels_known = start.cancels_known && self.derived.were_cancels_whole;
         if !cancels_known {
             from.cancels_end = 0;
         }
@@ -74,7 +73,7 @@ impl Spool {
         if !cancels_known {
             if start.cancels_known {
                 self.notices
-                    .push("cancels had lost its tail: made again from the log".into());
+                    .push("cancels was damaged: made again from the log".into());
             }
             self.collect_cancels()?;
         }
@@ -99,7 +98,10 @@ impl Spool {
             self.sealed = SealedHistory::new(&self.segments, base);
             articles += self.replay(place + 1 == bases.len(), start.in_segment(base))?;
         }
-        self.pending_cancels.finish_replay(start.anew)?;
+        self.states.finish_replay(start.anew)?;
+        if start.anew {
+            self.restore_group_files()?;
+        }
         if !start.sure {
             // Where a number in it did not change it may still not be on the disk.
             self.active.rewrite()?;
@@ -147,6 +149,9 @@ impl Spool {
             &self.derived.cancels,
             &self.derived.exp,
         ];
+        if !self.derived.were_cancels_whole {
+            return Ok(false);
+        }
         for append in ends {
             if append.length()? != append.end {
                 return Ok(false);
@@ -170,7 +175,7 @@ impl Spool {
         let mut articles = 0;
         while let Some(step) = walk.next().map_err(at("read"))? {
             if let Step::Record(offset, record) = step {
-                self.pending_cancels.replay(record.head.kind);
+                self.states.replay(record.head.kind);
                 articles += u64::from(record.head.kind == Kind::Article);
                 self.commit_sequence = self.commit_sequence.max(record.head.commit_sequence);
                 self.apply(offset, &record)?;
@@ -244,16 +249,9 @@ impl Spool {
     /// Cancels of every segment: the file that held them is gone.
     fn collect_cancels(&mut self) -> Result<(), Error> {
         let mut found = Vec::new();
-        for base in self.segments.bases()? {
-            self.segments.each_record(base, |_, record| {
-                let line = record.line().strip_suffix(b"\n").unwrap_or_default();
-                if record.head.kind == Kind::Cancel
-                    && let Some((position, id)) = Cancels::parse_line(line)
-                {
-                    found.push((Position(position), id.to_vec()));
-                }
-            })?;
-        }
+        Cancels::each_of_log(&self.segments, |position, id| {
+            found.push((position, id.to_vec()));
+        })?;
         self.derived.cancels.cut(0)?;
         for (position, id) in found {
             self.derived.push_cancel(position, &id);

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use crate::Error;
-use crate::check::derived_files::rebuild_derived;
+use crate::check::derived_files::rebuild_lost;
 use crate::index::Index;
 use crate::index::watermark::Watermark;
 use crate::io::disk::Open;
@@ -148,15 +148,14 @@ impl Start {
         let current = sealed_end.unwrap_or(last);
         bases.retain(|&base| base < current);
         notices.push("the index was missing or damaged: made again from the history lines".into());
-        for base in bases {
-            if !can_be_read(segments, base) {
-                let (_, damaged) = rebuild_derived(segments, dir, base)?;
-                notices.push(format!(
-                    "segments/{base:020}.his was missing or could not be read: made again from .art"
-                ));
-                notices.extend(damaged);
-            }
-        }
+        bases.retain(|&base| !can_be_read(segments, base));
+        let damaged = rebuild_lost(segments, dir, &bases)?;
+        notices.extend(bases.iter().map(|base| {
+            format!(
+                "segments/{base:020}.his was missing or could not be read: made again from .art"
+            )
+        }));
+        notices.extend(damaged);
         Ok(Start {
             cancels_known: false,
             anew: true,

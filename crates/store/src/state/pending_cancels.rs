@@ -1,35 +1,34 @@
-//! Cancels that came before their article, with a Cancel-Key: kept until the article comes, and then its Cancel-Lock decides.
+//! Cancels that arrived before their article, with a Cancel-Key: they are kept until the article arrives, and then its Cancel-Lock decides.
 //!
 //! Lines `SECONDS tab ID tab CANCEL-ID tab KEYS`, in records of the log and in the file `cancels.early`, which is derived from them.
-//! Their number is bounded: the oldest are forgotten, and all after a while.
 
 use std::collections::{HashMap, VecDeque};
 
 use article::{decimal, message_id};
 
 use crate::log::record::Kind;
-use crate::log::state_file::LogState;
+use crate::state::state_file::LogState;
 
-/// The most cancels that wait; beyond it the oldest are forgotten.
+/// Maximum number of pending cancels; the oldest are dropped.
 pub const PENDING_MAX: usize = 5_000;
-/// How long they wait, in seconds: ten days.
+/// Life of a pending cancel, seconds: ten days.
 pub const PENDING_SECONDS_MAX: i64 = 10 * 86_400;
-/// The most keys that wait for one article, those of all its cancels together. More than one cancel is kept, for somebody else
+/// Maximum number of keys for one article, those of all its cancels together. More than one cancel is kept, because somebody else
 /// may have sent a wrong one first.
 pub const KEYS_MAX: usize = 16;
-/// A file that has grown to this many bytes is written anew.
+/// Length at which `cancels.early` is rewritten, bytes.
 pub const FILE_BYTES_MAX: u64 = 16 << 20;
 
 /// A cancel that waits for its article.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PendingCancel {
-    /// When it came, epoch seconds.
+    /// Its arrival, seconds since 1970.
     pub seconds: i64,
     /// The id it cancels.
     pub id: Vec<u8>,
     /// Its own id.
     pub by: Vec<u8>,
-    /// The keys it shows, as they stand in a header; without blanks.
+    /// Its keys, in the form of a header; without blanks.
     pub keys: Vec<Vec<u8>>,
 }
 
@@ -71,33 +70,33 @@ impl PendingCancel {
     }
 }
 
-/// The cancels that wait.
+/// All pending cancels.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct PendingCancels {
-    /// By the [folded](message_id::folded) id: ids that are the same have one.
+    /// By the [folded](message_id::folded) id: equal ids have one.
     entries: HashMap<Vec<u8>, PendingCancel>,
     /// The same ids, the oldest first.
     order: VecDeque<Vec<u8>>,
 }
 
 impl PendingCancels {
-    /// Whether none waits.
+    /// Returns whether there are none.
     pub fn is_empty(&self) -> bool {
         self.entries.is_empty()
     }
 
-    /// How many wait.
+    /// Their number.
     pub fn len(&self) -> usize {
         self.entries.len()
     }
 
-    /// What waits for an id, unless it has waited too long.
+    /// The pending cancel for an id, unless it is too old.
     pub fn find(&self, id: &[u8], now: i64) -> Option<&PendingCancel> {
         let entry = self.entries.get(&message_id::folded(id))?;
         (entry.seconds > oldest(now)).then_some(entry)
     }
 
-    /// Whether adding it would change anything: it shows a key that does not wait already, and there is room for it.
+    /// Returns whether adding a cancel would change anything: it has a new key, and there is room for it.
     pub fn lacks(&self, cancel: &PendingCancel) -> bool {
         match self.entries.get(&message_id::folded(&cancel.id)) {
             None => !cancel.keys.is_empty(),
@@ -135,7 +134,7 @@ impl PendingCancels {
         true
     }
 
-    /// Forgets the oldest that have waited too long or are too many.
+    /// Drops the oldest that are too old or too many.
     fn forget(&mut self, now: i64) {
         let waits = |id: &Vec<u8>| {
             let entry = self.entries.get(id);
@@ -143,7 +142,7 @@ impl PendingCancels {
         };
         let aged = self.order.iter().take_while(|id| !waits(id)).count();
         let over = self.order.len().saturating_sub(PENDING_MAX);
-        // The last one came now.
+        // The last one is new.
         let gone = aged.max(over).min(self.order.len().saturating_sub(1));
         for id in self.order.drain(..gone) {
             self.entries.remove(&id);
@@ -181,7 +180,7 @@ impl LogState for PendingCancels {
     }
 }
 
-/// What came at this second or before has waited too long.
+/// A cancel that arrived at this second or before is too old.
 fn oldest(now: i64) -> i64 {
     now.saturating_sub(PENDING_SECONDS_MAX)
 }

@@ -1,0 +1,291 @@
+//! Reading records of segments. Each is copied out of the map first, and the copy is checked: expire may give space back at any
+//! moment, and what was right in the map may be zeros when it is used.
+
+use std::io;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use crate::io::disk::{BLOCK_BYTES, File, Open};
+use crate::io::growing_map::GrowingMap;
+use crate::io::map;
+use crate::log::record::{HEADER_BYTES, Head, Kind, Record};
+use crate::log::relocation::Relocation;
+use crate::log::relocation_cache::Tables;
+use crate::log::segments::{SegmentFile, Segments};
+use crate::read::log_view::LogView;
+use crate::{Error, Position};
+
+/// Segments whose articles one cache keeps mapped. The current one takes a descriptor, the others none.
+const SEGMENTS_MAPPED: usize = 512;
+/// Articles that are known to be unreadable; beyond that the oldest is tried again.
+pub const UNREADABLE_KEPT: usize = 256;
+/// After so long the disk is asked again for an article that it could not read. It may take seconds to say no, and others wait.
+const UNREADABLE_RETRY: Duration = Duration::from_secs(60);
+
+/// A buffer that one large article made larger than this is given back: 1 MiB.
+const COPY_BYTES_KEPT: usize = 1 << 20;
+
+/// The mapped segments that were used last.
+#[derive(Debug, Default)]
+pub struct OpenSegments {
+    /// By base.
+    open: Vec<OpenSegment>,
+    /// Counts what was asked for.
+    clock: u64,
+    /// Articles that the disk could not read, and when that was tried last.
+    unreadable: Vec<(Position, Instant)>,
+}
+
+/// A mapped segment.
+#[derive(Debug)]
+pub struct OpenSegment {
+    base: u64,
+    map: GrowingMap,
+    moved: Option<Arc<Relocation>>,
+    used: u64,
+}
+
+/// Why a record was not found.
+pub enum Missing {
+    /// Its space was given back.
+    Gone,
+    /// Its checksum is wrong.
+    Damaged(u64),
+    /// The disk cannot read it.
+    Unreadable(u64),
+}
+
+impl OpenSegments {
+    /// Copies the record of the article at a position into a buffer; its checksum is right.
+    ///
+    /// # Errors
+    /// [`Error::NoArticle`] where it is gone, [`Error::Damaged`], or the segment cannot be read.
+    pub fn copy(
+        &mut self,
+        log: &LogView,
+        position: Position,
+        copy: &mut Vec<u8>,
+    ) -> Result<(), Error> {
+        let base = log.base_of(position)?;
+        let path = || log.segments.path(base, SegmentFile::Art);
+        if self.is_known_unreadable(position) {
+            return Err(Error::unreadable(&path(), position.0 - base));
+        }
+        let mut is_retry = false;
+        loop {
+            let place = match self.place_of(log, base)? {
+                Some(place) => place,
+                None => self.open(log, base, position)?,
+            };
+            let known = self.open.get(place).ok_or(Error::NoArticle(position))?;
+            let Err(missing) = known.copy(position, copy) else {
+                return Ok(());
+            };
+            if is_retry {
+                if matches!(missing, Missing::Unreadable(_)) {
+                    self.note_unreadable(position);
+                }
+                return Err(missing.error(&path(), position));
+            }
+            // Expire may have given its space back, or written the segment anew, since this was mapped; or the disk can read
+            // it at the second attempt.
+            self.open.remove(place);
+            is_retry = true;
+        }
+    }
+
+    fn is_known_unreadable(&mut self, position: Position) -> bool {
+        if self.unreadable.is_empty() {
+            return false;
+        }
+        self.unreadable
+            .retain(|(_, tried)| tried.elapsed() < UNREADABLE_RETRY);
+        self.unreadable.iter().any(|(known, _)| *known == position)
+    }
+
+    fn note_unreadable(&mut self, position: Position) {
+        if self.unreadable.len() >= UNREADABLE_KEPT {
+            self.unreadable.remove(0);
+        }
+        self.unreadable.push((position, Instant::now()));
+    }
+
+    /// The place of a mapped segment.
+    fn place_of(&mut self, log: &LogView, base: u64) -> Result<Option<usize>, Error> {
+        let Ok(place) = self.open.binary_search_by_key(&base, |known| known.base) else {
+            return Ok(None);
+        };
+        self.clock += 1;
+        if let Some(known) = self.open.get_mut(place) {
+            known.used = self.clock;
+            if let Some(end) = log.art_end(base) {
+                let grown = known.map.grow_to(end);
+                let path = || log.segments.path(base, SegmentFile::Art);
+                grown.map_err(|source| Error::io("map", &path(), source))?;
+            }
+        }
+        Ok(Some(place))
+    }
+
+    /// Maps a segment, in the place of the one that was not used for longest.
+    fn open(&mut self, log: &LogView, base: u64, position: Position) -> Result<usize, Error> {
+        let from = (&log.segments, &*log.tables);
+        let mut opened = OpenSegment::open(from, (base, log.art_end(base)), position)?;
+        if self.open.len() >= SEGMENTS_MAPPED {
+            let oldest = (0..).zip(&self.open).min_by_key(|(_, known)| known.used);
+            if let Some(place) = oldest.map(|(place, _)| place) {
+                self.open.remove(place);
+            }
+        }
+        self.clock += 1;
+        opened.used = self.clock;
+        let place = self.open.partition_point(|known| known.base < base);
+        self.open.insert(place, opened);
+        Ok(place)
+    }
+}
+
+impl OpenSegment {
+    /// Maps the articles of the segment at `base`, up to the `end` that is published if it is the current one.
+    ///
+    /// # Errors
+    /// [`Error::NoArticle`] for the position that is looked for where the segment is gone; or it cannot be read.
+    pub fn open(
+        from: (&Segments, &Tables),
+        (base, end): (u64, Option<u64>),
+        position: Position,
+    ) -> Result<OpenSegment, Error> {
+        let path = from.0.path(base, SegmentFile::Art);
+        let at = |source| Error::io("read", &path, source);
+        let (file, moved) = open_art(from, base, position)?;
+        let length = file.length().map_err(at)?;
+        let map = match end.filter(|end| length >= *end) {
+            Some(end) => GrowingMap::append(file, end),
+            None => GrowingMap::whole(&*file, length),
+        };
+        Ok(OpenSegment {
+            base,
+            map: map.map_err(at)?,
+            moved,
+            used: 0,
+        })
+    }
+
+    /// Copies a record; the checksum of the copy is right.
+    pub fn copy(&self, position: Position, copy: &mut Vec<u8>) -> Result<(), Missing> {
+        let offset = position.0.saturating_sub(self.base);
+        let place = place_in_file(self.moved.as_deref(), offset)?;
+        let bytes = self.map.bytes().get(place as usize..).unwrap_or_default();
+        let head = Head::parse(bytes);
+        if head.is_some_and(|head| head.kind == Kind::Hole) {
+            return Err(Missing::Gone);
+        }
+        let length = head.map_or(HEADER_BYTES, |head| head.covered());
+        let bytes = bytes.get(..length).unwrap_or_default();
+        copy.clear();
+        copy.shrink_to(COPY_BYTES_KEPT);
+        copy.extend_from_slice(bytes);
+        match Record::parse(copy) {
+            Some(_) => Ok(()),
+            None => Err(Missing::reason(bytes, copy, place)),
+        }
+    }
+}
+
+/// Copies one record into a buffer; its segment is mapped for that alone. `None`: the article is gone.
+///
+/// # Errors
+/// As [`OpenSegments::copy`].
+pub fn read_record<'b>(
+    segments: &Segments,
+    base: u64,
+    position: Position,
+    buffer: &'b mut Vec<u8>,
+) -> Result<Option<Record<'b>>, Error> {
+    let opened = OpenSegment::open((segments, &Tables::default()), (base, None), position);
+    let copied = opened.and_then(|opened| {
+        let path = segments.path(base, SegmentFile::Art);
+        let copied = opened.copy(position, buffer);
+        copied.map_err(|missing| missing.error(&path, position))
+    });
+    copied_record(copied, buffer)
+}
+
+/// The record that was copied into a buffer. `None`: the article is gone.
+pub fn copied_record(
+    copied: Result<(), Error>,
+    buffer: &[u8],
+) -> Result<Option<Record<'_>>, Error> {
+    match copied {
+        Ok(()) => Ok(Record::trust(buffer)),
+        Err(Error::NoArticle(_)) => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+impl Missing {
+    /// The reason that a record which lies at `place` in its file is not right: `bytes` of its map, and what was read there.
+    pub fn reason(bytes: &[u8], read: &[u8], place: u64) -> Missing {
+        if map::is_unreadable(bytes) {
+            return Missing::Unreadable(place);
+        }
+        match is_punched(read, place) {
+            true => Missing::Gone,
+            false => Missing::Damaged(place),
+        }
+    }
+
+    /// The error about a record of this file.
+    pub fn error(self, path: &Path, position: Position) -> Error {
+        match self {
+            Missing::Gone => Error::NoArticle(position),
+            Missing::Unreadable(offset) => Error::unreadable(path, offset),
+            Missing::Damaged(offset) => Error::Damaged {
+                path: path.to_owned(),
+                offset,
+                what: "the checksum of the article is wrong",
+            },
+        }
+    }
+}
+
+/// The articles of a segment, and the table of their places in the file.
+pub type Opened = (Box<dyn File>, Option<Arc<Relocation>>);
+
+/// Opens the articles of a segment.
+///
+/// # Errors
+/// As [`OpenSegment::open`].
+pub fn open_art(
+    (segments, tables): (&Segments, &Tables),
+    base: u64,
+    position: Position,
+) -> Result<Opened, Error> {
+    let path = segments.path(base, SegmentFile::Art);
+    let file = match segments.open(base, SegmentFile::Art, Open::Read) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            return Err(Error::NoArticle(position));
+        }
+        opened => opened.map_err(|source| Error::io("read", &path, source))?,
+    };
+    let moved = tables.of_file(&*file, &path)?;
+    Ok((file, moved))
+}
+
+/// The place of a record in the file.
+pub fn place_in_file(moved: Option<&Relocation>, offset: u64) -> Result<u64, Missing> {
+    match moved {
+        Some(moved) => moved.in_file(offset).ok_or(Missing::Gone),
+        None => Ok(offset),
+    }
+}
+
+/// True when a record that cannot be read, from that place in its file on, has lost whole blocks: expire gave them back, which a
+/// reader that looked before does not know yet.
+fn is_punched(bytes: &[u8], place: u64) -> bool {
+    let to_block = BLOCK_BYTES - place as usize % BLOCK_BYTES;
+    let (first, rest) = bytes.split_at_checked(to_block).unwrap_or((bytes, b""));
+    let mut parts = std::iter::once(first).chain(rest.chunks(BLOCK_BYTES));
+    parts.any(|part| part.iter().all(|&b| b == 0))
+}

@@ -1,0 +1,99 @@
+//! An id of a cancelled article stays known, and the article stays away, when `cancels` and derived files of segments are lost together: the
+//! log has the cancels, also of an article whose space was returned.
+
+#![allow(clippy::unwrap_used)]
+
+use crate::news::News;
+use crate::story::small;
+
+use std::fs;
+use std::path::Path;
+
+use store::{ExpiryDecision, Position, ReclaimPolicy, Spool, fsck, reclaim};
+
+const ARTICLES: u64 = 40;
+
+fn id(number: u64) -> String {
+    format!("<{number}@x>")
+}
+
+fn is_cancelled(number: u64) -> bool {
+    (5..25).contains(&number)
+}
+
+/// A sealed segment in which a run of cancelled articles was punched out.
+fn punched() -> (News, Vec<Position>) {
+    let news = News::new(&["a.b"]);
+    let mut spool = Spool::open(news.dir(), small()).unwrap();
+    let filler = "filler\n".repeat(2000);
+    let positions: Vec<Position> = (0..ARTICLES)
+        .map(|number| news.file_with(&mut spool, &id(number), &["a.b"], &filler))
+        .collect();
+    spool.commit().unwrap();
+    spool.seal().unwrap();
+    for (number, position) in (0..).zip(&positions).filter(|(n, _)| is_cancelled(*n)) {
+        spool.cancel(*position, id(number).as_bytes()).unwrap();
+    }
+    let touched = ExpiryDecision {
+        touched: vec![4096],
+        ..ExpiryDecision::default()
+    };
+    spool.expire(&touched).unwrap();
+    drop(spool);
+    let told = reclaim(news.dir(), small(), ReclaimPolicy::usual(0.1)).unwrap();
+    assert!(told.holes > 0 && told.faults.is_empty(), "{told:?}");
+    (news, positions)
+}
+
+fn check(dir: &Path, positions: &[Position], what: &str) {
+    let clean = fsck(dir, false).unwrap();
+    assert!(clean.faults == 0, "{what}: {clean:?}");
+    let spool = Spool::open(dir, small()).unwrap();
+    for (number, position) in (0..).zip(positions) {
+        let id = id(number);
+        assert!(spool.has(id.as_bytes()).unwrap(), "{what}: {id}");
+        let is_away = spool.cancelled().contains(*position);
+        assert_eq!(is_away, is_cancelled(number), "{what}: {id}");
+    }
+}
+
+#[test]
+fn with_any_two_of_them_lost() {
+    let name = |suffix: &str| format!("segments/{:020}.{suffix}", 4096);
+    for derived in [name("ovr"), name("exp"), "index".to_owned()] {
+        for is_cut in [false, true] {
+            let (news, positions) = punched();
+            let what = format!("{derived}, cancels cut: {is_cut}");
+            fs::remove_file(news.dir().join(&derived)).unwrap();
+            let cancels = news.dir().join("cancels");
+            match is_cut {
+                true => fs::write(&cancels, b"").unwrap(),
+                false => fs::remove_file(&cancels).unwrap(),
+            }
+            let repaired = fsck(news.dir(), true).unwrap();
+            assert!(repaired.is_clean(), "{what}: {repaired:?}");
+            check(news.dir(), &positions, &what);
+        }
+    }
+}
+
+#[test]
+fn a_rebuild_without_cancels_keeps_them() {
+    let (news, positions) = punched();
+    fs::remove_file(news.dir().join("cancels")).unwrap();
+    fs::remove_file(news.dir().join("index")).unwrap();
+    store::rebuild(news.dir()).unwrap();
+    check(news.dir(), &positions, "rebuild");
+}
+
+/// The disk refused a write, and the file system came back with zeros there: the length is right.
+#[test]
+fn zeros_in_cancels_are_not_believed() {
+    let (news, positions) = punched();
+    let path = news.dir().join("cancels");
+    let mut text = fs::read(&path).unwrap();
+    let half = text.len() / 2;
+    text.splice(3..half, vec![0; half - 3]);
+    fs::write(&path, text).unwrap();
+    check(news.dir(), &positions, "zeros");
+}

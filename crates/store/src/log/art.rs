@@ -27,8 +27,7 @@ pub struct Art {
 impl Art {
     /// Opens the `.art` file at `base`.
     pub fn open(segments: &Segments, base: u64, end: u64) -> Result<Art, Error> {
-        let path = segments.path(base, SegmentFile::Art);
-        let append = AppendFile::open(&**segments.disk(), path, Open::Write, end)?;
+        let append = segments.append(base, SegmentFile::Art, Open::Write, end)?;
         let header = SegmentHeader::read(&*append.file, &append.path)?;
         if header.base != base {
             return Err(Error::Damaged {

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::Error;
+use crate::io::append_file::AppendFile;
 use crate::io::disk::{Disk, File, Open};
 use crate::io::map::MapRef;
 use crate::io::replace::{fresh_path, replace_unsynced};
@@ -115,6 +116,17 @@ impl Segments {
     /// Opens a file of the segment at `base`.
     pub fn open(&self, base: u64, file: SegmentFile, how: Open) -> io::Result<Box<dyn File>> {
         self.disk.open(&self.path(base, file), how)
+    }
+
+    /// Opens a file of the segment at `base` to append to it behind `end`.
+    pub fn append(
+        &self,
+        base: u64,
+        file: SegmentFile,
+        how: Open,
+        end: u64,
+    ) -> Result<AppendFile, Error> {
+        AppendFile::open(&*self.disk, self.path(base, file), how, end)
     }
 
     /// The length of a file of the segment at `base`, bytes.

@@ -49,11 +49,11 @@ impl Derived {
         mark: &Watermark,
     ) -> Result<Derived, Error> {
         let disk = &**segments.disk();
-        let view = |view| segments.path(header.base, view);
-        let his = AppendFile::open(disk, view(SegmentFile::His), Open::Create, mark.his_end)?;
-        let ovr = AppendFile::open(disk, view(SegmentFile::Ovr), Open::Create, mark.ovr_end)?;
+        let append = |file, end| segments.append(header.base, file, Open::Create, end);
+        let his = append(SegmentFile::His, mark.his_end)?;
+        let ovr = append(SegmentFile::Ovr, mark.ovr_end)?;
         let cancels = AppendFile::open(disk, dir.join("cancels"), Open::Create, mark.cancels_end)?;
-        let exp = AppendFile::open(disk, view(SegmentFile::Exp), Open::Create, mark.exp_end)?;
+        let exp = append(SegmentFile::Exp, mark.exp_end)?;
         let his_map = his
             .file
             .map(header.span)

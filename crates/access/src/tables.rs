@@ -2,7 +2,7 @@
 //! entry that matches a client applies.
 
 use groups::nearest;
-use groups::place::Place;
+use groups::text_position::TextPosition;
 
 use crate::network::Network;
 
@@ -23,7 +23,7 @@ pub struct Tables {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Entry {
     /// Its place in the file; `None` for the default entry.
-    pub place: Option<Place>,
+    pub place: Option<TextPosition>,
     /// Its name in logs and metrics; for a peer, the site's name.
     pub name: String,
     /// The networks of the clients; empty for any.

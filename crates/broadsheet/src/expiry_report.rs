@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::io::{self, BufWriter, Write};
 
-use expire::{Life, RemovalCount, RunReport, Shortage, UnreadableExpires};
+use expire::{Lifetime, RemovalCount, RunReport, Shortage, UnreadableExpires};
 use serde_json::{Value, json};
 
 use crate::answer::Answer;
@@ -227,7 +227,7 @@ fn write_space(shortage: Option<&Shortage>, dry: bool, out: &mut dyn Write) -> i
 }
 
 /// `9.9 days`; short lives to more places.
-fn days(life: Life) -> String {
+fn days(life: Lifetime) -> String {
     let Some(days) = days_of(life) else {
         return "never".to_owned();
     };
@@ -239,10 +239,10 @@ fn days(life: Life) -> String {
     format!("{days:.places$} days")
 }
 
-fn days_of(life: Life) -> Option<f64> {
+fn days_of(life: Lifetime) -> Option<f64> {
     match life {
-        Life::Never => None,
-        Life::Seconds(seconds) => Some(seconds as f64 / expire::life::DAY_SECONDS as f64),
+        Lifetime::Never => None,
+        Lifetime::Seconds(seconds) => Some(seconds as f64 / expire::life::DAY_SECONDS as f64),
     }
 }
 
@@ -307,8 +307,8 @@ mod tests {
             (864, "0.010 days"),
             (0, "0 days"),
         ] {
-            assert_eq!(days(Life::Seconds(seconds)), want);
+            assert_eq!(days(Lifetime::Seconds(seconds)), want);
         }
-        assert_eq!(days(Life::Never), "never");
+        assert_eq!(days(Lifetime::Never), "never");
     }
 }

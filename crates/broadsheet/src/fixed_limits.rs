@@ -115,7 +115,7 @@ fixed! {
     store::PAD_BYTES_MAX, Unit::Bytes, "pad at the end of a segment", "Part of a segment that is reserved for the padding.";
     store::POSITION_MAX, Unit::Bytes, "log", "Total size of everything ever filed: the index stores addresses of 48 bits.";
     store::history::LINE_BYTES_MAX, Unit::Bytes, "history line", "A longer line is an error.";
-    store::expires_header::TEXT_BYTES_MAX, Unit::Bytes, "Expires that is no date, in history", "A longer one is truncated.";
+    store::expires_header::TEXT_BYTES_MAX, Unit::Bytes, "Expires that is not a date, in history", "A longer one is truncated.";
     store::fsck::FINDINGS_MAX, Unit::Count("findings"), "findings of fsck", "This many are reported one by one; more are only counted.";
     store::fsck::LOST_IDS_MAX, Unit::Count("ids"), "lost articles that fsck lists", "The ids of this many are written to bad/lost.ids; more are only counted.";
     store::MAPS_MAX, Unit::Count("maps"), "files of the store mapped at a time", "Further files cannot be opened.";
@@ -125,7 +125,7 @@ fixed! {
     daemon::CLIENTS_MAX, Unit::Count("clients"), "clients of the daemon", "Further clients are rejected; rnews then waits for the lock.";
     daemon::JOBS_MAX, Unit::Count("jobs"), "queued jobs of the daemon", "This many jobs wait in the queue; further clients wait for a place in it.";
     daemon::REQUEST_BYTES_MAX, Unit::Bytes, "request to the daemon", "A longer one is rejected.";
-    daemon::FEEDERS_MAX, Unit::Count("feeds"), "feeds that the daemon serves at once", "Further feeds wait for `feed flush'.";
+    daemon::FEEDERS_MAX, Unit::Count("feeds"), "feeds that the daemon serves immediately", "Further feeds wait for `feed flush'.";
     daemon::END_SECONDS_MAX, Unit::Count("seconds"), "time for a program to end", "When the daemon ends or reloads, a program has this long to read its remaining input and again this long to exit; then it is killed.";
     daemon::RUNNING_MAX, Unit::Count("tasks"), "scheduled tasks at a time", "Further due tasks start when one has ended.";
     groups::when::EVERY_SECONDS_MAX, Unit::Count("seconds"), "longest `every' of a schedule", "A longer interval is an error.";

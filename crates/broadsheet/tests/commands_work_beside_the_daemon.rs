@@ -124,7 +124,7 @@ fn nonsense_on_the_socket_is_answered_and_forgotten() {
     writeln!(client, "{request}").unwrap();
     let mut answer = String::new();
     client.read_to_string(&mut answer).unwrap();
-    assert!(answer.contains("not known"), "{answer}");
+    assert!(answer.contains("unknown request"), "{answer}");
     let told = program.rnews(&batch(&many("after", 3, "comp.test", 100)));
     assert_eq!(told.count("accepted"), 3, "{told:?}");
     daemon.stop();

@@ -268,7 +268,7 @@ fn who_may_approve_is_a_setting_and_faults_of_settings_are_named() {
         (
             "complaints = \"\"",
             "complaints = \"a b\"",
-            "post.complaints is no address",
+            "post.complaints is not an address",
         ),
     ] {
         assert!(settings.contains(from), "{from}");

@@ -83,15 +83,15 @@ fn what_the_server_cannot_go_by() {
         ),
         (
             &[("listen_tls", "\"127.0.0.1:3563\"")],
-            "nntp.listen_tls takes a certificate: say nntp.certificate and nntp.key",
+            "nntp.listen_tls needs a certificate: set nntp.certificate and nntp.key",
         ),
         (
             &[("certificate", "\"cert.pem\"")],
-            "nntp.certificate wants nntp.key beside it: certificate and key go together",
+            "nntp.certificate needs nntp.key beside it: certificate and key go together",
         ),
         (
             &[("key", "\"key.pem\"")],
-            "nntp.key wants nntp.certificate beside it: certificate and key go together",
+            "nntp.key needs nntp.certificate beside it: certificate and key go together",
         ),
         (
             &[("without", "\"FOO\"")],

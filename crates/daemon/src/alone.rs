@@ -21,19 +21,19 @@ use super::{client, file_batches, journal, say};
 use crate::{failure, filing};
 use settings::{NewsDirectory, Settings};
 
-/// How long an article waits for others that file.
+/// How long an article waits for other programs that file.
 const PATIENCE: Duration = Duration::from_secs(60);
-/// What the daemon said of its intake is good for so long.
+/// How long a reply of the daemon about its intake stays valid.
 const ASK_AGAIN: Duration = Duration::from_secs(1);
-/// A daemon that does not answer in this time says nothing.
+/// How long to wait for the daemon's reply.
 const DAEMON_PATIENCE: Duration = Duration::from_secs(2);
-/// How often it is looked whether others filed.
+/// Interval between checks whether other programs filed articles.
 const LOOK_AGAIN: Duration = Duration::from_millis(500);
 
-/// Serves one session over a socket to its end. `address`: where it comes from; `None`: this machine. `program`: Broadsheet itself.
+/// Serves one session over a socket to its end. `address` is that of the client; `None` means this machine. `program` is the path of broadsheet.
 ///
 /// # Errors
-/// Those of the settings and the store.
+/// Errors of the settings and the store.
 pub fn serve_one(
     directory: &NewsDirectory,
     socket: OwnedFd,
@@ -74,36 +74,36 @@ pub fn serve_one(
         confining,
         certificates,
     );
-    // This thread is the one that is confined.
+    // Only this thread is confined.
     Ok(server::serve_one(plan, socket, address)?)
 }
 
-/// Files by itself.
+/// Files without the daemon.
 struct Alone {
     directory: NewsDirectory,
-    /// Broadsheet itself.
+    /// The path of the program broadsheet.
     program: PathBuf,
     settings: Settings,
     published: Arc<Published>,
-    /// When others' work was looked for last, and when the index was written then.
+    /// The time of the last check for other programs' articles, and the modification time of the index then.
     looked: Mutex<(Instant, Option<SystemTime>)>,
-    /// Whether there is room on the disk; nothing is put in.
+    /// The state of the disk; no articles are queued.
     intake_state: IntakeQueue,
-    /// When a daemon was asked last, and why it took nothing then.
+    /// The time of the last request to a daemon, and its reason for accepting no articles.
     asked: Mutex<Option<(Instant, Option<Arc<str>>)>>,
     starter: Starter,
     files: SyncSender<ToFile>,
 }
 
-/// Articles, and who waits until they are filed.
+/// A batch, and the channel for its result.
 type ToFile = (ArticleBatch, SyncSender<()>);
 
 impl Alone {
-    /// Files, and starts programs, in a thread that is not confined.
+    /// Files and starts programs, in a thread that is not confined.
     fn file_what_comes(&self, to_file: &Receiver<ToFile>) {
         for (batch, done) in to_file {
             self.file_here(batch);
-            // Who waits for it is there.
+            // The session waits for the result.
             let _ = done.send(());
         }
     }
@@ -137,8 +137,8 @@ impl Alone {
         turn.stopped.map_or(Ok(()), Err)
     }
 
-    /// Why the daemon takes no articles, where one serves this news directory: what holds for its clients holds here. It is asked once in
-    /// a while; who offers many articles would keep it busy else.
+    /// The reason why the daemon of this news directory accepts no articles: it applies to this session too. The daemon is asked at
+    /// intervals, so that a client with many articles does not keep it busy.
     fn closed_by_daemon(&self) -> Option<Arc<str>> {
         let mut asked = lock(&self.asked);
         if let Some((when, told)) = &*asked
@@ -165,12 +165,12 @@ impl ArticleSink for Alone {
     fn file(&self, batch: ArticleBatch) {
         let (done, wait) = sync_channel(1);
         if let Err(unsent) = self.files.send((batch, done)) {
-            // It ends with the process only.
+            // The thread ends with the process only.
             let (mut batch, _) = unsent.0;
             batch.set_remaining(&TransferOutcome::Deferred(b"Cannot file now".to_vec()));
             batch.return_to_sender();
         }
-        // It has come back by then; and what was filed is there for who asks next.
+        // The batch was returned before; the filed articles are visible to the next query.
         let _ = wait.recv();
     }
 
@@ -192,7 +192,7 @@ impl ArticleSink for Alone {
             return;
         }
         looked.0 = Instant::now();
-        // Each commit ends with a mark in the mapped index, which tells no time; but it writes `active` before that.
+        // Each commit updates the mapped index, which does not change its modification time; but the commit writes `active` before.
         let written = std::fs::metadata(self.directory.file("active"));
         let written = written.and_then(|told| told.modified()).ok();
         if written != looked.1 {

@@ -1,6 +1,6 @@
-//! The other end of control.sock: commands that ask the daemon.
+//! The client's side of control.sock: commands that send requests to the daemon.
 //!
-//! Whatever the daemon does not answer for, the command does itself, as without a daemon: it waits for the lock, and files.
+//! If the daemon does not take a request, the command does the work itself, as without a daemon: it waits for the lock, and files.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, BufRead, BufReader, IoSlice, Read, Seek, SeekFrom, Write};
@@ -22,20 +22,20 @@ use store::control_socket;
 use super::request::{Answer, Filed};
 pub use super::request::{FileRequest, RunningDaemon};
 
-/// The lock that keeps two daemons apart.
+/// The lock against a second daemon.
 pub const LOCK: &str = "lock.serve";
 
-/// What the daemon filed of the inputs of rnews.
+/// The result of passing the inputs of rnews to the daemon.
 pub struct HandedOver {
-    /// What was done.
+    /// The counts.
     pub summary: Summary,
-    /// How it went.
+    /// The status.
     pub status: Status,
-    /// Inputs that the daemon does not answer for.
+    /// Inputs that the daemon has not processed.
     pub left: Vec<Input>,
 }
 
-/// Hands the inputs to the daemon, one after the other. Those that gave no trouble are removed if `unlink`.
+/// Passes the inputs to the daemon, one after the other. Removes those without errors if `unlink` is set.
 pub fn file(
     dir: &Path,
     inputs: Vec<Input>,
@@ -63,7 +63,7 @@ pub fn file(
                     run.unlink(&input);
                 }
                 if filed.is_stopped {
-                    // Others fare no better.
+                    // Other inputs would fail too.
                     inputs = Vec::new().into_iter();
                     break;
                 }
@@ -84,13 +84,13 @@ pub fn file(
     over
 }
 
-/// How one input ended.
+/// The result for one input.
 enum Ended {
-    /// The daemon answered.
+    /// The daemon has replied.
     Filed(Filed),
-    /// It cannot be read, in words.
+    /// The input cannot be read; the reason.
     Told(String),
-    /// There is no daemon, or it went away: to be filed without.
+    /// There is no daemon, or it has ended: the command files the input itself.
     Left(Input),
 }
 
@@ -121,7 +121,7 @@ impl Run<'_> {
                     Err(error) => {
                         let name = &handed.name;
                         return Ended::Told(format!(
-                            "{name}: cannot copy it to {INCOMING} while it is read: {error}; nothing of it was filed, send it again"
+                            "{name}: cannot copy it to {INCOMING} during the read: {error}; none of it was filed; send it again"
                         ));
                     }
                 };
@@ -142,11 +142,11 @@ impl Run<'_> {
                 Ended::Filed(filed)
             }
             Err(_) if self::size(&handed) < size => Ended::Told(format!(
-                "{}: somebody cut it while it was filed, and the daemon ended: part of it may be filed; give all of it again",
+                "{}: another program truncated it during filing, and the daemon ended: part of it may be filed; run rnews on the complete batch again",
                 handed.name
             )),
             Err(_) => {
-                // Nobody answers for it. What was filed of it is refused as duplicate when it is filed again.
+                // The result is unknown. Articles that were filed are refused as duplicates when the input is filed again.
                 let _ = (&*handed.file).seek(SeekFrom::Start(start));
                 Ended::Left(match input {
                     Input::File(_) => input.clone(),
@@ -156,7 +156,7 @@ impl Run<'_> {
         }
     }
 
-    /// The store stopped, and a pipe cannot be read again: what came of it is kept.
+    /// Saves the rest of a pipe after the store stopped: it cannot be read again.
     fn keep(&mut self, handed: &Handed) {
         let stem = format!("{}.{}", Now::read().seconds, handed.tail);
         let bad = self.dir.join(BAD);
@@ -171,7 +171,7 @@ impl Run<'_> {
         });
     }
 
-    /// Sends the batch's descriptor, and reads the answer to its end.
+    /// Sends the descriptor of the batch, and reads the reply to its end.
     fn ask(&mut self, stream: UnixStream, handed: &Handed) -> io::Result<Filed> {
         let request = FileRequest {
             name: handed.name.clone(),
@@ -213,18 +213,19 @@ impl Run<'_> {
         {
             self.over.status = Status::Attention;
             let name = path.display();
-            self.watch
-                .message(&format!("cannot remove {name}, which is filed: {error}"));
+            self.watch.message(&format!(
+                "cannot remove {name}, whose articles are filed: {error}"
+            ));
         }
     }
 }
 
-/// Bytes of a file.
+/// The size of a file, bytes.
 fn size(handed: &Handed) -> u64 {
     handed.file.metadata().map_or(0, |data| data.len())
 }
 
-/// A file without a name in in.coming/: gone with the last who has it open.
+/// Creates an unnamed file in in.coming/, which disappears when it is closed.
 fn gathering_place(dir: &Path) -> io::Result<File> {
     OpenOptions::new()
         .read(true)
@@ -233,7 +234,7 @@ fn gathering_place(dir: &Path) -> io::Result<File> {
         .open(dir.join(INCOMING))
 }
 
-/// Reads a pipe to its end. Only whole batches are handed over: a pipe may be slow, and others want to file.
+/// Reads a pipe to its end. Only complete batches are passed, because a pipe may be slow and other programs need the lock.
 fn gather(pipe: &Handed, mut place: File) -> io::Result<Handed> {
     io::copy(&mut &*pipe.file, &mut place)?;
     place.seek(SeekFrom::Start(0))?;
@@ -243,12 +244,12 @@ fn gather(pipe: &Handed, mut place: File) -> io::Result<Handed> {
     })
 }
 
-/// How the daemon does; `None`: there is none.
+/// Requests the status of the daemon; `None` without a daemon.
 pub fn status(dir: &Path) -> Option<RunningDaemon> {
     daemon(ask_word(dir, "status").ok()?)
 }
 
-/// As [`status`]; `None` also where the daemon does not answer in time.
+/// As [`status`]; `None` also if the daemon does not reply in time.
 pub fn status_within(dir: &Path, patience: Duration) -> Option<RunningDaemon> {
     let stream = ask_word(dir, "status").ok()?;
     stream.set_read_timeout(Some(patience)).ok()?;
@@ -262,10 +263,10 @@ fn daemon(stream: UnixStream) -> Option<RunningDaemon> {
     }
 }
 
-/// Asks for `reload`; `None`: there is no daemon. Else what it says, and its exit status.
+/// Requests `reload`; returns the daemon's message and exit status, or `None` without a daemon.
 ///
 /// # Errors
-/// The daemon went away.
+/// The connection to the daemon was lost.
 pub fn reload(dir: &Path) -> io::Result<Option<(Vec<String>, u8)>> {
     let Ok(stream) = ask_word(dir, "reload") else {
         return Ok(None);
@@ -281,17 +282,17 @@ pub fn reload(dir: &Path) -> io::Result<Option<(Vec<String>, u8)>> {
     Err(io::ErrorKind::UnexpectedEof.into())
 }
 
-/// Lets the daemon look at the feeds again, where there is one.
+/// Requests that the daemon checks the feeds again, if there is one.
 pub fn look_at_feeds(dir: &Path) {
     if let Ok(stream) = ask_word(dir, "feeds") {
         let _ = answers(stream).next();
     }
 }
 
-/// No articles are taken over NNTP from now on, or are again; false: there is no daemon.
+/// Pauses or resumes the acceptance of articles over NNTP; returns false without a daemon.
 ///
 /// # Errors
-/// The daemon went away.
+/// The connection to the daemon was lost.
 pub fn pause(dir: &Path, why: Option<&str>) -> io::Result<bool> {
     let one_line = |why: &str| why.replace(|c: char| c.is_control(), " ");
     let word = match why {
@@ -307,17 +308,17 @@ pub fn pause(dir: &Path, why: Option<&str>) -> io::Result<bool> {
     }
 }
 
-/// Whether a daemon serves the news directory, though it may not answer.
+/// Whether a daemon serves the news directory, even if it does not reply.
 pub fn is_served(dir: &Path) -> bool {
-    // Not made by asking: it would belong to who asks.
+    // Does not create the lock file: it would belong to the user of this command.
     let taken = || store::Lock::take_named(dir, LOCK, false);
     dir.join(LOCK).exists() && matches!(taken(), Err(store::Error::Locked(_)))
 }
 
-/// Asks the daemon to end, and waits until it has; false: there was none.
+/// Requests that the daemon ends, and waits until it has; returns false without a daemon.
 ///
 /// # Errors
-/// Those of the system.
+/// An I/O error.
 pub fn stop(dir: &Path) -> io::Result<bool> {
     let Ok(mut stream) = ask_word(dir, "stop") else {
         return Ok(false);
@@ -326,11 +327,11 @@ pub fn stop(dir: &Path) -> io::Result<bool> {
         Err(error) if error.kind() != io::ErrorKind::ConnectionReset => return Err(error),
         _ => {}
     }
-    // The connection ends with the process; or it has too many to hear us.
+    // The connection ends with the process, or the daemon has too many clients.
     match is_served(dir) {
         false => Ok(true),
         true => Err(io::Error::other(
-            "the daemon hears too many clients, and not us; try again",
+            "the daemon has too many clients; try again",
         )),
     }
 }

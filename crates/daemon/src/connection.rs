@@ -1,4 +1,4 @@
-//! A connection to the daemon, seen from the daemon.
+//! A client's connection to the daemon, on the daemon's side.
 
 use std::io::{self, Write};
 use std::os::unix::net::UnixStream;
@@ -6,12 +6,12 @@ use std::time::Duration;
 
 use super::request::Answer;
 
-/// Who connects says what he wants within this.
+/// Time limit for the request of a client.
 const ASK_WITHIN: Duration = Duration::from_secs(10);
-/// A client that does not read for so long is told nothing more.
+/// Time limit for a client that does not read; after it, replies are discarded.
 const READ_WITHIN: Duration = Duration::from_secs(2);
 
-/// The other end of a connection.
+/// A connection to a client.
 #[derive(Debug)]
 pub struct Client {
     pub(super) stream: UnixStream,
@@ -19,10 +19,10 @@ pub struct Client {
 }
 
 impl Client {
-    /// Whoever connected.
+    /// Accepts the connection of a client.
     ///
     /// # Errors
-    /// Those of the system.
+    /// An I/O error.
     pub fn new(stream: UnixStream) -> io::Result<Client> {
         stream.set_read_timeout(Some(ASK_WITHIN))?;
         stream.set_write_timeout(Some(READ_WITHIN))?;
@@ -32,7 +32,7 @@ impl Client {
         })
     }
 
-    /// Answers a line. A client that is gone, or does not read, keeps nobody waiting.
+    /// Sends a line of the reply. A client that has closed the connection or does not read blocks no thread.
     pub fn say(&mut self, answer: &Answer) {
         if self.is_deaf {
             return;
@@ -44,7 +44,7 @@ impl Client {
         self.is_deaf = self.stream.write_all(&line).is_err();
     }
 
-    /// The bare connection, which may be silent for as long as it likes.
+    /// The connection without a time limit, since it may be silent for any time.
     pub fn into_stream(self) -> io::Result<UnixStream> {
         self.stream.set_read_timeout(None)?;
         Ok(self.stream)

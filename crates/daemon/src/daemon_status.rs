@@ -1,37 +1,37 @@
-//! What `status` and the metrics tell of a daemon that serves: one picture, taken when somebody asks.
+//! The state of a running daemon, for `status` and the metrics.
 
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::atomic::Ordering;
 
 use serde::{Deserialize, Serialize};
-use server::{Server, What};
+use server::{Counter, Server};
 use store::Commits;
 use store::histogram::Spread;
 
 use super::intake_queue::IntakeQueue;
 
-/// The picture. Fields that a daemon of another version does not know are as by default.
+/// The state of a daemon. Fields missing in the reply of another version have their defaults.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct DaemonStatus {
-    /// Whether articles are taken over NNTP.
+    /// Whether articles are accepted over NNTP.
     pub intake: Intake,
-    /// `on`, `off`, or what the kernel lacks for it.
+    /// `on`, `off`, or the missing features of the kernel.
     pub sandbox: String,
-    /// The NNTP server; `None`: it listens nowhere.
+    /// The NNTP server; `None` without listeners.
     pub nntp: Option<Nntp>,
-    /// What was filed.
+    /// The counts of filing.
     pub store: Store,
 }
 
-/// Whether articles are taken over NNTP.
+/// Whether articles are accepted over NNTP.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Intake {
     /// `open`, `paused`, `stopped` or `full`.
     pub state: String,
-    /// Why it is not open.
+    /// The reason why it is not open.
     pub why: String,
 }
 
@@ -41,82 +41,82 @@ pub struct Intake {
 pub struct Nntp {
     /// Network threads.
     pub threads: u64,
-    /// Connections now.
+    /// Current number of connections.
     pub connections: u64,
-    /// Of those, who may read or post.
+    /// Those that may read or post.
     pub readers: u64,
-    /// Of those, who may send.
+    /// Those that may send articles.
     pub peers: u64,
-    /// Of those, with TLS.
+    /// Those with TLS.
     pub tls: u64,
-    /// Connections so far.
+    /// Total number of connections.
     pub connected: u64,
-    /// Connections that were sent away.
+    /// Number of rejected connections.
     pub rejected: u64,
-    /// Connections closed because nothing came.
+    /// Number of connections closed after a timeout.
     pub timed_out: u64,
-    /// Logins that went well.
+    /// Number of successful logins.
     pub logins: u64,
-    /// Logins that did not.
+    /// Number of failed logins.
     pub logins_failed: u64,
-    /// Places of the store that were found damaged, or that the disk cannot read.
+    /// Number of places in the store that are damaged or unreadable.
     pub damaged: u64,
-    /// Bytes of articles that came and are not answered yet.
+    /// Bytes of received articles without a reply yet.
     pub in_flight_bytes: u64,
-    /// Each entry of the access rules that somebody came under.
+    /// The access entries that have matched a client.
     pub entries: Vec<Entry>,
 }
 
-/// An entry of the access rules.
+/// An access entry.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Entry {
-    /// Its name; empty for those whom no entry fits.
+    /// Its name; empty for clients without a matching entry.
     pub name: String,
-    /// Connections now.
+    /// Current number of connections.
     pub connections: u64,
-    /// Connections so far.
+    /// Total number of connections.
     pub connected: u64,
-    /// What was counted, by name.
+    /// The counters, by name.
     #[serde(flatten)]
     pub counts: BTreeMap<String, u64>,
-    /// What was refused, by reason.
+    /// The refusals, by reason.
     pub refused: BTreeMap<String, u64>,
-    /// From the last byte of an article to the answer that it was taken.
+    /// Time from the last byte of an article to the reply that it is accepted.
     pub latency: Took,
 }
 
-/// How long something took.
+/// The distribution of durations.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Took {
-    /// How many.
+    /// Their number.
     pub count: u64,
-    /// All in sum, microseconds.
+    /// Their sum, microseconds.
     pub micros: u64,
-    /// So long, or less, took half of them; `None`: longer than all buckets, or there are none.
+    /// Upper bound of the shorter half; `None` above all buckets, or without durations.
     pub p50_micros: Option<u64>,
-    /// And 99 of 100.
+    /// Upper bound of 99 of 100.
     pub p99_micros: Option<u64>,
-    /// How many in each bucket; the last has what took longer than all edges (`store::histogram::EDGES_MICROS`).
+    /// The number in each bucket; the last one counts those above all edges (`store::histogram::EDGES_MICROS`).
     pub buckets: Vec<u64>,
 }
 
-/// What was filed since the daemon started, by whatever way.
+/// The counts of filing since the start of the daemon, from all sources.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Store {
-    /// Articles.
+    /// Number of articles.
     pub articles: u64,
     /// Bytes of the log.
     pub bytes: u64,
-    /// Commits, and how long each took to write and sync.
+    /// Number of commits, and how long each took to write and sync.
     pub commits: Took,
-    /// Ids in the index, forgotten ones too.
+    /// Number of ids in the index, including forgotten ones.
     pub index_used: u64,
-    /// Ids for which it has room before it is full.
+    /// Capacity of the index, ids.
     pub index_slots: u64,
-    /// Bytes free on the disk.
+    /// Free space on the disk, bytes.
     pub free_bytes: u64,
 }
 
@@ -133,7 +133,7 @@ impl From<Spread> for Took {
 }
 
 impl DaemonStatus {
-    /// As it is now. `server`: `None` where it listens nowhere.
+    /// Collects the current state. `server` is `None` without listeners.
     pub fn look(
         intake_queue: &IntakeQueue,
         server: Option<&Server>,
@@ -176,10 +176,10 @@ impl Nntp {
 
 impl Entry {
     fn look((name, peer): &(String, server::Peer)) -> Entry {
-        let told = |what: What| (what.name().to_owned(), peer.read(what));
-        let refused = What::refusals().map(told).collect();
-        let is_refusal = |what: &What| What::refusals().any(|other| other == *what);
-        let counts = What::ALL.into_iter().filter(|what| !is_refusal(what));
+        let told = |what: Counter| (what.name().to_owned(), peer.read(what));
+        let refused = Counter::refusals().map(told).collect();
+        let is_refusal = |what: &Counter| Counter::refusals().any(|other| other == *what);
+        let counts = Counter::ALL.into_iter().filter(|what| !is_refusal(what));
         Entry {
             name: name.clone(),
             connections: peer.connections.read(),
@@ -190,12 +190,12 @@ impl Entry {
         }
     }
 
-    /// One of the counts.
-    pub fn count(&self, what: What) -> u64 {
+    /// One of the counters.
+    pub fn count(&self, what: Counter) -> u64 {
         self.counts.get(what.name()).copied().unwrap_or_default()
     }
 
-    /// Refused for whatever reason.
+    /// The sum of all refusals.
     pub fn refused(&self) -> u64 {
         self.refused.values().sum()
     }

@@ -1,9 +1,9 @@
-//! What the main thread waits for.
+//! The events of the main thread.
 
-/// What the main thread waits for.
+/// An event of the main thread.
 #[derive(Debug)]
 pub enum Event {
-    /// The writer has opened the spool, or cannot.
+    /// The writer has opened the spool, or failed to.
     Opened(anyhow::Result<()>),
     /// The writer has ended.
     Ended,

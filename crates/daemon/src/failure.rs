@@ -2,8 +2,8 @@
 
 use settings::Faults;
 
-/// The error with its causes. Many of our messages quote their cause in the middle of a sentence; such
-/// a cause is not said again.
+/// The error with its causes. Many messages quote their cause in the middle of a sentence; such
+/// a cause is not repeated.
 pub fn text_of(error: &anyhow::Error) -> String {
     let mut text = error.to_string();
     for cause in error.chain().skip(1).map(ToString::to_string) {

@@ -1,4 +1,4 @@
-//! Feeds that get their articles as soon as they are filed: a thread for each, which sleeps until something is.
+//! Feeds that send articles immediately: a thread for each, which sleeps until articles are filed.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -20,28 +20,28 @@ use super::sandbox::Starter;
 use super::say;
 use crate::failure;
 
-/// What could not be served is tried again after a second, and after twice as long each time, at most five minutes.
+/// Interval before the next attempt after an error: a second, then twice as long each time, five minutes at most.
 const TRY_AGAIN_FIRST: Duration = Duration::from_secs(1);
 const TRY_AGAIN_LAST: Duration = Duration::from_secs(300);
-/// When the sites were read again, or the daemon ends, a program has so long to read what it was given, and then so long to end.
+/// Time that a program has for reading its articles, and then for ending, when the sites are read again or the daemon ends.
 pub const END_SECONDS_MAX: u64 = 5;
-/// The most feeds that are served at once by the daemon.
+/// Maximum number of feeds that the daemon serves immediately.
 pub const FEEDERS_MAX: usize = 1_000;
 
-/// The threads of one reading of the sites.
+/// The threads for one version of the sites.
 #[derive(Debug)]
 pub struct Feeders {
     feeds: Arc<Feeds>,
     are_over: Arc<AtomicBool>,
-    /// Ends when the last of the threads has ended.
+    /// Closed when the last of the threads has ended.
     ends: Receiver<()>,
 }
 
 impl Feeders {
-    /// Starts a thread for each feed that wants its articles at once.
+    /// Starts a thread for each feed that sends articles immediately.
     ///
     /// # Errors
-    /// A thread cannot be made.
+    /// A thread cannot be created.
     pub fn start(
         directory: &NewsDirectory,
         sites: &Sites,
@@ -71,13 +71,13 @@ impl Feeders {
         match immediate.count() {
             0 => {}
             more => say(&format!(
-                "{more} feeds more than {FEEDERS_MAX} are not served at once: use `feed flush' for them, or batches"
+                "{more} feeds above the maximum of {FEEDERS_MAX} are not served immediately: use `feed flush' or batches for them"
             )),
         }
         Ok(feeders)
     }
 
-    /// Ends them, and waits for what they are at, but not much longer than programs may take to end.
+    /// Ends the threads, and waits until their current work ends, not much longer than programs may take to end.
     pub fn end(self) {
         self.tell_end();
         let _ = self
@@ -92,16 +92,16 @@ impl Feeders {
 }
 
 impl Drop for Feeders {
-    /// Each ends when it has done what it is at. Nobody waits for that: a site is served by one at a time anyway.
+    /// Requests that each thread ends after its current work. Does not wait: only one program at a time serves a site.
     fn drop(&mut self) {
         self.tell_end();
     }
 }
 
-/// One of them.
+/// One feed thread.
 struct Feeder {
     directory: NewsDirectory,
-    /// Broadsheet itself.
+    /// The path of the program broadsheet.
     program: PathBuf,
     sites: Sites,
     name: Vec<u8>,
@@ -111,15 +111,15 @@ struct Feeder {
     _alive: Sender<()>,
 }
 
-/// When a feed has its next turn.
+/// The time of the feed's next pass.
 enum Next {
-    /// When something was filed, or somebody calls.
+    /// When articles are filed, or on request.
     WhenTold,
-    /// The same, and why it has none now.
+    /// The same; the reason why the feed is paused.
     Paused(String),
-    /// After a while, for this reason.
+    /// After an interval, for this reason.
     Later(String),
-    /// Then: its program ended and rests.
+    /// At this time: its program has ended and restarts then.
     Then(Instant, String),
 }
 
@@ -137,7 +137,7 @@ impl Feeder {
         let mut told = String::new();
         loop {
             let seen = self.feeds.counts();
-            // Asked behind the counts: who sets it calls afterwards.
+            // Checked after the counts: the thread that sets it wakes this one afterwards.
             if self.is_over.load(Ordering::SeqCst) {
                 break;
             }
@@ -174,17 +174,17 @@ impl Feeder {
         if let Some(how) = program.and_then(|program| program.end(within)) {
             say(&format!("{}: {how}", site_state::shown(&self.name)));
         }
-        // Whoever found the site being served has his turn.
+        // Another program that found the site busy relies on this pass.
         self.feeds.call();
     }
 
-    /// How long a program or command may take: not long any more, once this is over.
+    /// The time limit of a program or command, which shrinks after the end was requested.
     fn limit(&self) -> Limit {
         let limit = Limit::from(Duration::from_secs(feed::transport::COMMAND_SECONDS_MAX));
         limit.until(self.is_over.clone(), Duration::from_secs(END_SECONDS_MAX))
     }
 
-    /// One turn. What it needs for it is kept for the next.
+    /// Serves the feed once. Its resources are kept for the next pass.
     fn turn<'f>(
         &'f self,
         desk: &mut Option<(Snapshot, Serving<'f>)>,
@@ -226,13 +226,15 @@ impl Feeder {
         let mut togo = serving.togo(taken, snapshot);
         Ok(match program.deliver(&mut togo, Instant::now())? {
             Delivery::All(_) => Next::WhenTold,
-            Delivery::Resting(until) => Next::Then(until, "its program rests".to_owned()),
+            Delivery::Resting(until) => {
+                Next::Then(until, "its program has ended and restarts later".to_owned())
+            }
             Delivery::Ended { how, restart, .. } => Next::Then(restart, how),
         })
     }
 }
 
-/// `feed resume' calls; a file that was removed by hand is seen when the next article is filed.
+/// `feed resume` wakes the feed; a file that was removed by hand is noticed when the next article is filed.
 fn paused(why: &str) -> Next {
     Next::Paused(format!("paused: {why}"))
 }

@@ -1,45 +1,45 @@
-//! Who waits for news to be filed: feeds that send an article as soon as it is there.
+//! Wakes the feeds that send articles immediately after articles were filed.
 
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
-/// Counts how often something was filed. What it was, a feed reads from the log, from its own cursor on.
+/// Counts the commits. Each feed reads the articles from the log, from its cursor on.
 #[derive(Debug, Default)]
 pub struct Feeds {
     counts: Mutex<Counts>,
     more: Condvar,
 }
 
-/// What was told so far.
+/// The counts so far.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Counts {
-    /// How often something was filed.
+    /// Number of commits with articles.
     filed: u64,
-    /// How often somebody asked to look at the feeds again.
+    /// Number of requests for a pass of the feeds.
     calls: u64,
 }
 
 impl Feeds {
-    /// Something was committed: wakes who waits.
+    /// Reports a commit: wakes the waiting feeds.
     pub fn tell(&self) {
         let mut counts = self.lock();
         counts.filed = counts.filed.wrapping_add(1);
         self.more.notify_all();
     }
 
-    /// The feeds are to be looked at again: wakes who waits, and who rests.
+    /// Requests a pass of the feeds: wakes the waiting feeds, and those that pause after an error.
     pub fn call(&self) {
         let mut counts = self.lock();
         counts.calls = counts.calls.wrapping_add(1);
         self.more.notify_all();
     }
 
-    /// What was told so far.
+    /// The counts so far.
     pub fn counts(&self) -> Counts {
         *self.lock()
     }
 
-    /// Waits until then, however much is filed meanwhile, or for a call since the counts were `seen`. True: it was a call.
+    /// Waits until this time, even if articles are filed meanwhile, or until a request after the counts `seen`. Returns true after a request.
     pub fn rest(&self, until: Instant, seen: Counts) -> bool {
         let mut counts = self.lock();
         loop {
@@ -55,7 +55,7 @@ impl Feeds {
         }
     }
 
-    /// Waits for anything that is told since the counts were `seen`.
+    /// Waits for a commit or a request after the counts `seen`.
     pub fn wait(&self, seen: Counts) {
         let told = self.more.wait_while(self.lock(), |counts| *counts == seen);
         drop(told);

@@ -1,5 +1,5 @@
-//! Articles that come over NNTP are filed: many in one commit when many come, each in its own when it is quiet. What was taken is told
-//! only behind the commit.
+//! Files articles that arrived over NNTP: many in one commit under load, each in its own commit otherwise. Results are returned after
+//! the commit.
 
 use std::time::{Duration, Instant};
 
@@ -7,28 +7,28 @@ use groups::Sender;
 use relay::Now;
 use relay::file::{Filer, Verdict};
 use relay::reason::RefusalKind;
-use server::{ArticleBatch, Token, TransferOutcome, What};
+use server::{ArticleBatch, Counter, Token, TransferOutcome};
 
 use super::intake_queue::IntakeQueue;
 use super::posts::{Made, Posts};
 use super::say;
 use crate::failure;
 
-/// The longest wait for articles that are on the way, from the first article of a group.
+/// Longest wait for further articles, from the first article of a group.
 const PATIENCE: Duration = Duration::from_millis(2);
-/// A group of this size does not wait for more, bytes.
+/// Size of a group that does not wait for more articles, bytes.
 const ENOUGH_BYTES: usize = 2 << 20;
 
-/// What became of the batches of one turn.
+/// The result of filing the queued batches.
 pub struct Filed {
-    /// How many articles were filed.
+    /// Number of filed articles.
     pub filed: u64,
-    /// Why filing was stopped, if it was: the filer is over then.
+    /// The reason why filing stopped, if it did: then the filer must not be used.
     pub stopped: Option<anyhow::Error>,
 }
 
-/// Files what is in the intake queue, and what comes meanwhile, until there is nothing left or, behind a commit, `is_wanted` says that there is
-/// something else to do: peers who stream leave the intake queue never empty.
+/// Files the batches in the intake queue, and those that arrive meanwhile, until the queue is empty or `is_wanted` returns true after a
+/// commit: peers that stream never leave the queue empty.
 pub fn file(
     intake_queue: &IntakeQueue,
     filer: &mut Filer,
@@ -77,12 +77,12 @@ pub fn file(
     }
 }
 
-/// The batches since the last commit. A commit starts as soon as the writer has filed everything that is known to be on the way: a peer
-/// that waits for replies sends nothing more, and what arrives during the sync makes the next group.
+/// The batches since the last commit. The commit starts when the writer has filed all expected batches: a peer
+/// that waits for replies sends no more, and articles that arrive during the sync form the next group.
 #[derive(Default)]
 struct Group {
     began: Option<Instant>,
-    /// Connections whose next batch is on the way.
+    /// Connections whose next batch is expected.
     followed: Vec<Token>,
 }
 
@@ -115,7 +115,7 @@ fn commit(filer: &mut Filer, filed: &mut Vec<ArticleBatch>) -> anyhow::Result<()
             filed.drain(..).for_each(ArticleBatch::return_to_sender);
             Ok(())
         }
-        // They are on the disk.
+        // The articles are durable.
         Err(error) if error.is_of_log() => {
             filed.drain(..).for_each(ArticleBatch::return_to_sender);
             Err(error.into())
@@ -128,7 +128,7 @@ fn commit(filer: &mut Filer, filed: &mut Vec<ArticleBatch>) -> anyhow::Result<()
     }
 }
 
-/// What peers and posters hear of an error that stopped filing: the journal tells the rest, which is not for strangers.
+/// The reply to peers and posters after an error that stopped filing. The journal has the details, which are not for clients.
 pub fn told(error: &anyhow::Error) -> &'static str {
     let is_full = |error: &relay::Error| error.is_disk_full();
     let of_store = |error: &store::Error| error.is_disk_full();
@@ -136,11 +136,11 @@ pub fn told(error: &anyhow::Error) -> &'static str {
         || error.downcast_ref::<store::Error>().is_some_and(of_store);
     match is_full {
         true => "No space left on the disk here; try again later",
-        false => "Nothing can be filed here at the moment; try again later",
+        false => "Cannot file articles at the moment; try again later",
     }
 }
 
-/// Nothing since the last commit counts as taken.
+/// Marks all articles since the last commit as not accepted.
 fn give_up(filer: &mut Filer, filed: &mut Vec<ArticleBatch>, why: &str) {
     filer.abandon();
     let outcome = TransferOutcome::Deferred(why.as_bytes().to_vec());
@@ -194,20 +194,20 @@ fn file_batch(batch: &mut ArticleBatch, filer: &mut Filer, posts: &Posts) -> any
     Ok(())
 }
 
-/// What a refusal is counted as.
-fn counted(kind: RefusalKind) -> What {
+/// The counter of a refusal.
+fn counted(kind: RefusalKind) -> Counter {
     match kind {
-        RefusalKind::Size => What::Size,
-        RefusalKind::Malformed => What::Malformed,
-        RefusalKind::Date => What::Date,
-        RefusalKind::Unapproved => What::Unapproved,
-        RefusalKind::Groups => What::Groups,
-        RefusalKind::NotPermitted => What::NotAllowed,
-        RefusalKind::Other => What::Other,
+        RefusalKind::Size => Counter::Size,
+        RefusalKind::Malformed => Counter::Malformed,
+        RefusalKind::Date => Counter::Date,
+        RefusalKind::Unapproved => Counter::Unapproved,
+        RefusalKind::Groups => Counter::Groups,
+        RefusalKind::NotPermitted => Counter::NotAllowed,
+        RefusalKind::Other => Counter::Other,
     }
 }
 
-/// What the sender hears, and what a refusal is counted as.
+/// The reply to the sender, and the counter of a refusal.
 fn outcome(verdict: Verdict) -> (TransferOutcome, RefusalKind) {
     match verdict {
         Verdict::Filed | Verdict::Junked => (TransferOutcome::Accepted, RefusalKind::Other),

@@ -25,7 +25,7 @@ pub const FEEDS_SECONDS_MAX: i64 = 5;
 /// `patience`; without `patience` it waits.
 ///
 /// # Errors
-/// Those of the store, `sys` and the log.
+/// Errors of the store, `sys` and the log.
 pub fn open_filer(
     directory: &NewsDirectory,
     settings: &Settings,
@@ -52,9 +52,9 @@ pub fn open_filer(
 }
 
 /// Serves the feeds that get their articles at once, if there `is_any`. The result of filing was reported before. A daemon that lent the
-/// lock serves its feeds itself. `program`: Broadsheet itself.
+/// lock serves its feeds itself. `program` is the path of broadsheet.
 ///
-/// A process of its own serves them. This one waits for it, but not for long: a program that does not read must hold up no other.
+/// A separate process serves them. This one waits for it for a limited time, so that a program that does not read blocks no other.
 pub fn after_filing(root: &Path, program: impl AsRef<Path>, is_any: bool) {
     if is_any
         && client::status(root).is_none()
@@ -65,7 +65,7 @@ pub fn after_filing(root: &Path, program: impl AsRef<Path>, is_any: bool) {
 }
 
 fn serve_beside(root: &Path, program: &Path) -> std::io::Result<()> {
-    // No pipe: whoever reads what we say would have to wait for its end.
+    // No pipe: a reader of our output would have to wait for its end.
     let mut said = File::from(memfd_create("feeds", MemfdFlags::CLOEXEC)?);
     let child = Command::new(program)
         .arg0("broadsheet")

@@ -1,4 +1,4 @@
-//! Batches that come into in.coming/: inotify wakes the writer, which files them.
+//! Batches that arrive in in.coming/: inotify wakes the writer, which files them.
 
 use std::io;
 use std::mem::MaybeUninit;
@@ -17,18 +17,18 @@ use super::feeds::Feeds;
 use super::say;
 use super::writer_handle::WriterHandle;
 
-/// Room for the events of one wake-up.
+/// Buffer for the events of one wake-up.
 const EVENTS_BYTES: usize = 16 << 10;
 
-/// Watches in.coming/ in a thread of its own. What is there already is filed at once.
+/// Watches in.coming/ in a thread. Batches that are there already are filed immediately.
 ///
 /// # Errors
-/// It cannot be watched.
+/// The directory cannot be watched.
 pub fn start(dir: &Path, writer: Arc<WriterHandle>) -> io::Result<()> {
     let watched = dir.join(INCOMING);
     std::fs::create_dir_all(&watched)?;
     let events = init(CreateFlags::CLOEXEC)?;
-    // ATTRIB: a file that could not be read may be readable now.
+    // ATTRIB: an unreadable file may have become readable.
     let wanted = WatchFlags::CLOSE_WRITE
         | WatchFlags::MOVED_TO
         | WatchFlags::ATTRIB
@@ -59,7 +59,7 @@ pub fn start(dir: &Path, writer: Arc<WriterHandle>) -> io::Result<()> {
                     return;
                 }
             }
-            // One look for all that came together.
+            // One check for all events of a wake-up.
             if is_due && events.is_buffer_empty() {
                 is_due = false;
                 writer.drain();
@@ -69,8 +69,8 @@ pub fn start(dir: &Path, writer: Arc<WriterHandle>) -> io::Result<()> {
     Ok(())
 }
 
-/// Does this event mean that there may be something to file? A batch is written under a temporary name and then linked to
-/// its own: it is whole when the first name goes. `newsrunning on` removes the stop file.
+/// Whether an event may mean a new batch. A batch is written under a temporary name and then linked to
+/// its own: it is complete when the first name is removed. `newsrunning on` removes the stop file.
 fn is_batch(events: ReadFlags, name: &[u8]) -> bool {
     let is_temporary = name.starts_with(TEMPORARY.as_bytes());
     if events.contains(ReadFlags::DELETE) {
@@ -79,18 +79,18 @@ fn is_batch(events: ReadFlags, name: &[u8]) -> bool {
     !is_temporary
 }
 
-/// What waits in in.coming/ after a drain.
+/// The state of in.coming/ after a drain.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Waits {
-    /// Nothing that was not tried.
+    /// No untried batch waits.
     No,
-    /// There may be more, but the writer was wanted.
+    /// Batches may wait, but the writer has other work.
     ForUs,
-    /// Another drain is at it.
+    /// Another drain runs.
     ForAnother,
 }
 
-/// Files what waits, unless another drain is at it: some files at least, and then more until `is_over`.
+/// Files the waiting batches, unless another drain runs: some files at least, and then more until `is_over`.
 ///
 /// # Errors
 /// in.coming/ cannot be read.
@@ -113,7 +113,7 @@ pub fn drain(
     Ok(Waits::No)
 }
 
-/// Messages go to the journal.
+/// Sends messages to the journal.
 struct Journal<'a> {
     feeds: &'a Feeds,
     is_over: &'a dyn Fn() -> bool,

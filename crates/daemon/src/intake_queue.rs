@@ -1,4 +1,4 @@
-//! Articles that come over NNTP wait here for the writer, and here is decided whether more are taken.
+//! The queue of articles that arrived over NNTP and wait for the writer. It decides whether more articles are accepted.
 
 use std::collections::VecDeque;
 use std::path::{Path, PathBuf};
@@ -11,54 +11,54 @@ use server::{ArticleBatch, Intake, TransferOutcome};
 use super::journal;
 use super::lock::lock;
 
-/// After filing was stopped it is tried again with what comes after a second, and after twice as long each time, at most a minute.
+/// Longest interval before articles are accepted again after filing stopped. It starts at a second and doubles each time, a minute at most.
 const TRY_AGAIN_FIRST: Duration = Duration::from_secs(1);
 const TRY_AGAIN_LAST: Duration = Duration::from_secs(60);
-/// While the disk is too full, so often is it looked whether it still is, when somebody asks.
+/// Interval between checks of the free space while the disk is too full.
 const LOOK_AGAIN: Duration = Duration::from_secs(1);
-/// Bytes of a reason for a pause: it has to fit in a reply (RFC 3977, 3.1), and is cut there.
+/// Longest reason for a pause, bytes: it has to fit in a reply (RFC 3977, 3.1), and is truncated.
 pub const REASON_BYTES_MAX: usize = 200;
 
-/// What waits, and whether more is taken.
+/// The waiting batches, and the state of the intake.
 #[derive(Debug, Default)]
 pub struct IntakeQueue {
     batches: Mutex<VecDeque<ArticleBatch>>,
     came: Condvar,
-    /// False only when nothing of `shut` is set: then nobody needs the lock, which CHECK would feel.
+    /// False only if `shut` is empty: then CHECK does not need the lock.
     may_be_shut: AtomicBool,
     shut: Mutex<Closures>,
 }
 
 #[derive(Debug, Default)]
 struct Closures {
-    /// What was last told of it.
+    /// The last reported state.
     told: (IntakeState, Arc<str>),
-    /// By an administrator, and why.
+    /// The reason of a pause by the administrator.
     paused: Option<Arc<str>>,
-    /// By a fault: why, until when, and how long it was then.
+    /// The reason of a stop by an error, its end, and its interval.
     fault: Option<(Arc<str>, Instant, Duration)>,
-    /// The disk is too full: why, and when that was seen.
+    /// The reason that the disk is too full, and the time of the check.
     full: Option<(Arc<str>, Instant)>,
-    /// Where to look, and how many bytes have to stay free.
+    /// The directory to check, and the bytes that have to stay free.
     disk: Option<(PathBuf, u64)>,
 }
 
-/// Why articles are not taken, or that they are.
+/// Whether articles are accepted, or why not.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum IntakeState {
-    /// They are.
+    /// Articles are accepted.
     #[default]
     Open,
-    /// An administrator said so.
+    /// The administrator has paused it.
     Paused,
-    /// Filing was stopped, by an error; it is tried again soon.
+    /// An error has stopped filing; the next attempt follows soon.
     Stopped,
-    /// Too little of the disk is free.
+    /// The disk has too little free space.
     Full,
 }
 
 impl IntakeState {
-    /// All of them.
+    /// All states.
     pub const ALL: [IntakeState; 4] = [
         IntakeState::Open,
         IntakeState::Paused,
@@ -66,7 +66,7 @@ impl IntakeState {
         IntakeState::Full,
     ];
 
-    /// The word for it.
+    /// The name of the state.
     pub fn word(self) -> &'static str {
         match self {
             IntakeState::Open => "open",
@@ -78,7 +78,7 @@ impl IntakeState {
 }
 
 impl IntakeQueue {
-    /// Puts a batch in. True: the writer has to be told, since nothing waited before.
+    /// Adds a batch. Returns true if the writer has to be woken, because the queue was empty.
     pub fn put(&self, batch: ArticleBatch) -> bool {
         let mut batches = lock(&self.batches);
         let was_empty = batches.is_empty();
@@ -87,12 +87,12 @@ impl IntakeQueue {
         was_empty
     }
 
-    /// True when nothing waits.
+    /// True if no batch waits.
     pub fn is_empty(&self) -> bool {
         lock(&self.batches).is_empty()
     }
 
-    /// The oldest; waits so long for one.
+    /// Removes the oldest batch; waits up to this time for one.
     pub fn take(&self, patience: Duration) -> Option<ArticleBatch> {
         let mut batches = lock(&self.batches);
         if batches.is_empty() && !patience.is_zero() {
@@ -104,7 +104,7 @@ impl IntakeQueue {
         batches.pop_front()
     }
 
-    /// None of what waits is taken, for this reason.
+    /// Rejects all waiting batches for this reason.
     pub fn send_all_back(&self, why: &str) {
         let outcome = TransferOutcome::Deferred(why.as_bytes().to_vec());
         let waiting = std::mem::take(&mut *lock(&self.batches));
@@ -114,7 +114,7 @@ impl IntakeQueue {
         }
     }
 
-    /// Whether articles are taken.
+    /// Whether articles are accepted.
     pub fn intake(&self) -> Intake {
         if !self.may_be_shut.load(Ordering::Acquire) {
             return Intake::Open;
@@ -125,7 +125,7 @@ impl IntakeQueue {
         }
     }
 
-    /// Whether articles are taken, and why not.
+    /// Whether articles are accepted, and why not.
     pub fn intake_state(&self) -> (IntakeState, Arc<str>) {
         let mut shut = lock(&self.shut);
         if let Some((_, seen)) = &shut.full
@@ -136,7 +136,7 @@ impl IntakeQueue {
         self.settle(shut)
     }
 
-    /// Filing was stopped, for this reason.
+    /// Stops the intake after an error of filing.
     pub fn stopped(&self, why: &str) {
         let mut shut = lock(&self.shut);
         let pause = match &shut.fault {
@@ -147,7 +147,7 @@ impl IntakeQueue {
         self.settle(shut);
     }
 
-    /// Filing goes well.
+    /// Resets the intake after successful filing.
     pub fn went_well(&self) {
         if self.may_be_shut.load(Ordering::Acquire) {
             let mut shut = lock(&self.shut);
@@ -156,14 +156,14 @@ impl IntakeQueue {
         }
     }
 
-    /// An administrator wants no articles taken, and says why; or wants them taken again.
+    /// Pauses the intake for a reason of the administrator, or resumes it.
     pub fn pause(&self, why: Option<&str>) {
         let mut shut = lock(&self.shut);
         shut.paused = why.map(|why| reason(why).into());
         self.settle(shut);
     }
 
-    /// So many bytes have to stay free where `dir` is.
+    /// Sets the bytes that have to stay free on the file system of `dir`.
     pub fn watch_disk(&self, dir: &Path, keep_free: u64) {
         let mut shut = lock(&self.shut);
         shut.disk = Some((dir.to_owned(), keep_free));
@@ -172,21 +172,21 @@ impl IntakeQueue {
         self.settle(shut);
     }
 
-    /// Looks how much is free: a system call, to be made where a commit is made anyway.
+    /// Checks the free space: a system call, made together with a commit.
     pub fn look_at_disk(&self) {
         let mut shut = lock(&self.shut);
         shut.look_at_disk();
         self.settle(shut);
     }
 
-    /// Says what it is now, to the journal too where that has changed.
+    /// Updates the state, and reports a change to the journal.
     fn settle(&self, mut shut: MutexGuard<'_, Closures>) -> (IntakeState, Arc<str>) {
         let may_be_shut = shut.paused.is_some() || shut.fault.is_some() || shut.full.is_some();
         self.may_be_shut.store(may_be_shut, Ordering::Release);
         let (intake_state, why) = shut.intake_state();
         let before = std::mem::replace(&mut shut.told, (intake_state, why.clone()));
         drop(shut);
-        // How full a disk is changes all the time, and is the same reason.
+        // The amount of free space changes all the time, but the reason stays the same.
         let is_other_reason = intake_state == IntakeState::Paused && why != before.1;
         if intake_state != before.0 || is_other_reason {
             let mut fields: journal::Fields = vec![("state", intake_state.word().into())];
@@ -225,14 +225,14 @@ impl Closures {
             return;
         };
         let free = told.f_bavail.saturating_mul(told.f_frsize);
-        // Not open and shut at every other article.
+        // Avoids opening and closing the intake with every other article.
         let least = match self.full {
             Some(_) => keep_free.saturating_add(keep_free / 16),
             None => *keep_free,
         };
         self.full = (free < least).then(|| {
             let why = format!(
-                "The disk is too full: {} are free, and {} stay free",
+                "The disk is too full: {} are free, {} must stay free",
                 groups::size::rough_bytes(free),
                 groups::size::rough_bytes(*keep_free)
             );
@@ -241,7 +241,7 @@ impl Closures {
     }
 }
 
-/// A reason as replies can have it: in one line, and not too long.
+/// Shortens a reason to the form of a reply: one line of limited length.
 fn reason(text: &str) -> String {
     let clean = text.chars().map(|c| if c.is_control() { ' ' } else { c });
     let mut reason = String::new();

@@ -1,6 +1,6 @@
-//! What the daemon says on standard error: lines for the journal, which adds the time. Words for people, or JSON for machines.
+//! The messages of the daemon on standard error: lines for the journal, which adds the time. The form is text, or JSON for programs.
 //!
-//! What the network can cause is told by [`note`], so many lines a minute of each kind and no more: a flood fills no disk.
+//! [`note`] reports events that clients can cause, with a maximum number of lines a minute for each kind, so that a flood does not fill the disk.
 
 use std::collections::BTreeMap;
 use std::io::Write;
@@ -9,27 +9,27 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use server::{Event, What};
+use server::{Counter, Event};
 
 use super::lock::lock;
 use super::syslog;
 
-/// Lines of one kind that may come at once.
+/// Lines of one kind in a burst.
 pub const LINES_AT_ONCE_MAX: u32 = 30;
-/// After that, one in this time.
+/// Interval between further lines of that kind.
 const LINE_EVERY: Duration = Duration::from_secs(2);
-/// Bytes of one value in a line; it is cut there.
+/// Longest value in a line, bytes; longer ones are truncated.
 const VALUE_BYTES_MAX: usize = 400;
 
 static IS_JSON: AtomicBool = AtomicBool::new(false);
 static LIMITS: Mutex<BTreeMap<&'static str, Limit>> = Mutex::new(BTreeMap::new());
 
-/// Goes by the setting from now on.
+/// Sets the format.
 pub fn set_format(format: &str) {
     IS_JSON.store(format == "json", Ordering::Relaxed);
 }
 
-/// A line of words.
+/// Writes a line of text.
 pub fn say(text: &str) {
     match IS_JSON.load(Ordering::Relaxed) {
         true => write(serde_json::json!({ "message": text }).to_string()),
@@ -37,7 +37,7 @@ pub fn say(text: &str) {
     }
 }
 
-/// One write a line, whole. Where nobody reads any more that is no reason to stop.
+/// Writes each line with one call. A reader that has gone away does not stop the daemon.
 fn write(mut line: String) {
     match syslog::is_in_use() {
         true => line = syslog::message(&line, std::process::id()),
@@ -51,7 +51,7 @@ fn write(mut line: String) {
 pub enum Value {
     /// A number.
     Number(u64),
-    /// A text, which may come from anywhere.
+    /// A text, possibly from a client.
     Text(String),
 }
 
@@ -72,7 +72,7 @@ impl From<u64> for Value {
 /// Fields of a line, in order.
 pub type Fields = Vec<(&'static str, Value)>;
 
-/// A line that says what happened, unless there were too many of its kind; those left out are counted in the next one.
+/// Reports an event, unless there were too many of its kind; the next line has the number of omitted ones.
 pub fn note(event: &'static str, mut fields: Fields) {
     let limit = lock(&LIMITS)
         .entry(event)
@@ -111,7 +111,7 @@ fn line(event: &str, fields: &Fields, is_json: bool) -> String {
     line
 }
 
-/// As it stands where it is one plain word, else in quotes with everything odd escaped.
+/// A plain word as it is; other values in quotes, with special characters escaped.
 fn quoted(text: &str) -> String {
     let is_plain = |c: char| c.is_ascii_graphic() && !matches!(c, '"' | '\\' | '=');
     match !text.is_empty() && text.chars().all(is_plain) {
@@ -120,7 +120,7 @@ fn quoted(text: &str) -> String {
     }
 }
 
-/// How many lines of a kind may still come.
+/// The remaining lines of a kind.
 #[derive(Debug)]
 struct Limit {
     left: u32,
@@ -137,7 +137,7 @@ impl Limit {
         }
     }
 
-    /// `None`: no line. Else how many were left out before it.
+    /// `None` omits the line. Otherwise returns the number of lines omitted before it.
     fn allow(&mut self, now: Instant) -> Option<u64> {
         let past = now.duration_since(self.since).as_millis() / LINE_EVERY.as_millis();
         let past = u32::try_from(past).unwrap_or(u32::MAX);
@@ -165,7 +165,7 @@ fn address(address: Option<SocketAddr>) -> Value {
     }
 }
 
-/// What the server tells.
+/// Reports an event of the server.
 pub fn note_event(event: &Event<'_>) {
     match event {
         Event::Rejected { address: from, why } => note(
@@ -223,17 +223,17 @@ pub fn note_event(event: &Event<'_>) {
                 ("seconds", lasted.as_secs().into()),
             ];
             let all = [
-                What::Offered,
-                What::Accepted,
-                What::Duplicates,
-                What::Deferred,
-                What::AcceptedBytes,
-                What::ReceivedBytes,
-                What::SentBytes,
+                Counter::Offered,
+                Counter::Accepted,
+                Counter::Duplicates,
+                Counter::Deferred,
+                Counter::AcceptedBytes,
+                Counter::ReceivedBytes,
+                Counter::SentBytes,
             ];
             fields.extend(all.map(|what| (what.name(), tally.read(what).into())));
             fields.push(("refused", tally.refused().into()));
-            let reasons = What::refusals().filter(|what| tally.read(*what) > 0);
+            let reasons = Counter::refusals().filter(|what| tally.read(*what) > 0);
             fields.extend(reasons.map(|what| (what.refusal_name(), tally.read(what).into())));
             note("peer_left", fields);
         }

@@ -1,5 +1,5 @@
-//! The daemon behind `broadsheet serve`: it keeps the spool open, so that a batch is filed at once, and starts at their time the
-//! commands that cron would start.
+//! The daemon behind `broadsheet serve`: it keeps the spool open, so that a batch is filed immediately, and starts scheduled
+//! commands.
 //!
 //! | file | contents |
 //! |---|---|
@@ -11,28 +11,28 @@
 //! | `metrics` | the metrics for Prometheus, over HTTP |
 //! | `event` | the events that the main thread waits for |
 //! | `writer` | the thread that owns the filer: one job after the other |
-//! | `writer_handle` | the other threads' side of it: they bring jobs |
+//! | `writer_handle` | the handle of the writer for other threads, which submit jobs |
 //! | `lock` | taking a mutex |
 //! | `socket` | `control.sock`: permissions and requests |
 //! | `connection` | one client of `control.sock` |
 //! | `request` | requests and answers |
-//! | `client` | the other end: a command asks |
-//! | `incoming` | batches that come into in.coming/ |
-//! | `schedule` | expire and sendbatches at their time |
-//! | `feeds` | wakes the feeds when something was filed |
-//! | `feeders` | a thread for each feed that gets its articles at once |
+//! | `client` | the client's side: a command sends a request |
+//! | `incoming` | batches that arrive in in.coming/ |
+//! | `schedule` | starts expire and sendbatches by their schedules |
+//! | `feeds` | wakes the feeds after articles were filed |
+//! | `feeders` | a thread for each feed that sends articles immediately |
 //! | `nntp_service` | the NNTP server |
 //! | `alone` | one session without a daemon |
 //! | `filing` | filing without a daemon |
-//! | `sandbox` | threads confine themselves |
-//! | `intake_queue` | articles that came over NNTP wait for the writer |
+//! | `sandbox` | confines threads |
+//! | `intake_queue` | the articles that arrived over NNTP and wait for the writer |
 //! | `file_batches` | the writer files the article batches of the queue, in groups with one commit each |
 //! | `posts` | posts of readers become articles or mails |
 //! | `signals` | SIGTERM, SIGINT, SIGHUP |
 //! | `notify` | notifies systemd |
 //!
-//! *Architecture invariant:* the daemon holds the lock, and lends it to any program that asks (`store::Lock`). Commands need not know of
-//! it. Between two jobs every thread sleeps in the kernel, without a timeout.
+//! *Architecture invariant:* the daemon holds the lock, and lends it to any program that asks (`store::Lock`). Commands do not need to know about
+//! the daemon. Between two jobs every thread sleeps in the kernel, without a timeout.
 
 mod alone;
 pub mod client;

@@ -1,6 +1,6 @@
-//! Metrics for Prometheus: a page over HTTP, made when it is asked for.
+//! Metrics for Prometheus: a page over HTTP, generated for each request.
 //!
-//! One thread, which sleeps in the kernel while nobody asks, answers one request after the other; each has two seconds in all.
+//! One thread answers one request after the other; each has two seconds in all. It sleeps in the kernel between requests.
 
 use std::io::{self, Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
@@ -16,11 +16,11 @@ use super::writer_handle::WriterHandle;
 
 mod page;
 
-/// A longer request is refused.
+/// Longest request, bytes; a longer one is refused.
 pub const REQUEST_BYTES_MAX: usize = 8 << 10;
-/// A request and its answer may take so long.
+/// Time limit of a request and its reply.
 const PATIENCE: Duration = Duration::from_secs(2);
-/// How long nothing is accepted after accepting failed (no descriptors are left).
+/// Pause after an error of accept (no free descriptors).
 const PAUSE: Duration = Duration::from_secs(1);
 
 /// Opens the socket at the address of `nntp.metrics`.
@@ -32,10 +32,10 @@ pub fn listen(address: SocketAddr) -> anyhow::Result<TcpListener> {
         .with_context(|| format!("cannot serve metrics at {address} (nntp.metrics)"))
 }
 
-/// Answers for ever, in a thread of its own.
+/// Answers requests, in a thread that runs until the process ends.
 ///
 /// # Errors
-/// The thread cannot be made.
+/// The thread cannot be created.
 pub fn start(
     listener: TcpListener,
     directory: NewsDirectory,
@@ -52,7 +52,7 @@ pub fn start(
         sandbox.confine(Role::Reader);
         for stream in listener.incoming() {
             match stream {
-                // A client that goes away has nobody to be told to.
+                // Ignores clients that close the connection early.
                 Ok(stream) => drop(answer(&stream, || page.text())),
                 Err(_) => std::thread::sleep(PAUSE),
             }
@@ -61,18 +61,18 @@ pub fn start(
     Ok(())
 }
 
-/// What is said to a request.
+/// The reply to a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Reply {
     /// The page.
     Page,
-    /// The page's header alone.
+    /// The header of the page only.
     Head,
-    /// Something else.
+    /// An error.
     Other(&'static str),
 }
 
-/// What a request asks for (RFC 9112, 3): its first line; nothing of its header matters.
+/// Parses the first line of a request (RFC 9112, 3); its header is ignored.
 fn judge(request: &[u8]) -> Reply {
     let line = request.split(|&b| b == b'\n').next().unwrap_or_default();
     let line = line.strip_suffix(b"\r").unwrap_or(line);
@@ -123,13 +123,13 @@ fn answer(stream: &TcpStream, page: impl FnOnce() -> String) -> io::Result<()> {
     write(stream, text.as_bytes(), until)?;
     stream.shutdown(Shutdown::Write)?;
     if reply == Reply::Other("431 Request Header Fields Too Large") {
-        // What is unread when a socket is closed resets the connection, and the answer may be lost.
+        // Closing a socket with unread input resets the connection, and the client may lose the reply.
         while read(stream, &mut [0; 4096], until)? > 0 {}
     }
     Ok(())
 }
 
-/// The request with its header; `None`: it is too long.
+/// Reads the request with its header; `None` if it is too long.
 fn read_request(stream: &TcpStream, until: Instant) -> io::Result<Option<Vec<u8>>> {
     let mut request = Vec::new();
     let mut piece = [0; 2048];

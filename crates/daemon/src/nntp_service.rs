@@ -1,4 +1,4 @@
-//! The NNTP server in front: what the settings say, and what the command line adds.
+//! The NNTP server of the daemon, with the settings and the addresses of the command line.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -13,7 +13,7 @@ use super::sandbox::{Role, Sandbox, Starter};
 use super::say;
 use settings::{NewsDirectory, Settings};
 
-/// Where the command line wants it to listen, besides the settings.
+/// The addresses of the command line, in addition to those of the settings.
 #[derive(Debug, Clone, Default)]
 pub struct Listen {
     /// As `nntp.listen`.
@@ -22,10 +22,10 @@ pub struct Listen {
     pub tls: Vec<String>,
 }
 
-/// Opens the sockets, those that systemd opened too. To be called before there are other threads.
+/// Opens the sockets, and takes over those opened by systemd. Call it before other threads exist.
 ///
 /// # Errors
-/// Which address, and what to do.
+/// The address, and how to correct the error.
 pub fn listen(settings: &Settings, more: &Listen) -> anyhow::Result<Vec<Listener>> {
     let mut sockets = socket::inherited()?;
     let both = [
@@ -57,7 +57,7 @@ fn capabilities(settings: &Settings, has_tls: bool) -> Capabilities {
     }
 }
 
-/// The certificate, where there is one.
+/// The certificate, if one is set.
 ///
 /// # Errors
 /// Its files cannot be used.
@@ -74,7 +74,7 @@ pub fn certificates(
 /// Starts serving.
 ///
 /// # Errors
-/// What keeps it from it.
+/// The reason why the server cannot start.
 pub fn open(
     directory: &NewsDirectory,
     settings: &Settings,
@@ -88,7 +88,7 @@ pub fn open(
     }
     let has_tls_doors = listeners.iter().any(|nntp_service| nntp_service.is_tls);
     if certificates.is_none() && has_tls_doors {
-        anyhow::bail!("to listen with TLS takes a certificate: say nntp.certificate and nntp.key");
+        anyhow::bail!("listening with TLS needs a certificate: set nntp.certificate and nntp.key");
     }
     for nntp_service in &listeners {
         let how = if nntp_service.is_tls { " with TLS" } else { "" };
@@ -121,10 +121,10 @@ pub fn open(
     }))
 }
 
-/// Descriptors that no connection gets: the store needs them, and programs that are started.
+/// Descriptors reserved for the store and for programs that the daemon starts.
 const DESCRIPTORS_KEPT: u64 = 256;
 
-/// As many connections as are wanted, or as the limit on open files has room for; that is raised as far as it may be.
+/// The maximum number of connections: the setting, limited by the number of open files, which is raised as far as permitted.
 fn connections_max(wanted: usize) -> usize {
     let limit = getrlimit(Resource::Nofile);
     let raised = Rlimit {
@@ -142,13 +142,13 @@ fn connections_max(wanted: usize) -> usize {
     let room = usize::try_from(room).unwrap_or(usize::MAX);
     if room < wanted {
         say(&format!(
-            "{room} connections at most: not more than {open_files} files may be open"
+            "maximum of {room} connections: the limit of open files is {open_files}"
         ));
     }
     room.min(wanted)
 }
 
-/// What the settings say; no doors as yet.
+/// Makes the server's plan from the settings, without listeners.
 pub fn plan(
     directory: &NewsDirectory,
     settings: &Settings,
@@ -176,7 +176,7 @@ pub fn plan(
     }
 }
 
-/// What a running server can go by.
+/// The settings that a running server can change.
 fn config(
     directory: &NewsDirectory,
     settings: &Settings,
@@ -197,7 +197,7 @@ fn config(
     }
 }
 
-/// The open door.
+/// The running NNTP service.
 pub struct NntpService {
     /// The server.
     pub server: Server,
@@ -206,11 +206,10 @@ pub struct NntpService {
     watching: Option<Watching>,
 }
 
-/// The certificate that new settings name, read; where it is the one of before, it is served from here on. `None` for the door: there
-/// is none.
+/// The certificate of new settings; an unchanged one is served in its new version from here on. `None` without one.
 ///
 /// # Errors
-/// Its files cannot be used; then nothing has changed.
+/// The files cannot be used; then nothing has changed.
 pub fn look_at_certificates(
     nntp_service: Option<&NntpService>,
     directory: &NewsDirectory,
@@ -224,7 +223,7 @@ pub fn look_at_certificates(
             Ok(Some(now.clone()))
         }
         (Some(_), _) => certificates(directory, settings),
-        // Where it listens with TLS there has to be one.
+        // A server that listens with TLS needs a certificate.
         (None, now) if nntp_service.is_some_and(|nntp_service| nntp_service.has_tls_doors) => {
             Ok(now.cloned())
         }
@@ -233,7 +232,7 @@ pub fn look_at_certificates(
 }
 
 impl NntpService {
-    /// Goes by the settings as they are now, and this certificate. Where it listens stays as it was.
+    /// Applies the current settings and this certificate. The listeners stay.
     pub fn reload(
         &mut self,
         directory: &NewsDirectory,

@@ -1,4 +1,4 @@
-//! Telling systemd how the daemon does: `sd_notify(3)`, which is one datagram.
+//! Reports the state of the daemon to systemd: `sd_notify(3)`, one datagram.
 
 use std::io;
 use std::os::linux::net::SocketAddrExt;
@@ -6,10 +6,10 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::net::{SocketAddr, UnixDatagram};
 use std::time::Duration;
 
-/// How long one waits to be told.
+/// Timeout of a notification.
 const PATIENCE: Duration = Duration::from_millis(500);
 
-/// Sends `state` (`READY=1`) to `$NOTIFY_SOCKET`, where there is one. Nothing depends on its getting there.
+/// Sends `state` (`READY=1`) to `$NOTIFY_SOCKET`, if it is set. Errors do not matter to the daemon.
 pub fn notify(state: &str) {
     let Some(name) = std::env::var_os("NOTIFY_SOCKET") else {
         return;
@@ -20,17 +20,17 @@ pub fn notify(state: &str) {
             None => SocketAddr::from_pathname(&name)?,
         };
         let socket = UnixDatagram::unbound()?;
-        // The thread that files tells of a reload; it must not wait for who does not listen.
+        // The writer reports a reload; it must not wait for a blocked receiver.
         socket.set_write_timeout(Some(PATIENCE))?;
         socket.send_to_addr(state.as_bytes(), &address).map(drop)
     };
     if let Err(error) = send() {
-        super::say(&format!("cannot tell {}: {error}", name.display()));
+        super::say(&format!("cannot notify {}: {error}", name.display()));
     }
 }
 
-/// Where systemd watches (`WATCHDOG_USEC`), tells it twice in that time that the daemon lives. The only thread that ever
-/// wakes up by itself.
+/// If systemd uses a watchdog (`WATCHDOG_USEC`), reports twice in that interval that the daemon runs. This is the only thread that
+/// wakes up periodically.
 pub fn start_watchdog() {
     let variable = |name| std::env::var(name).ok()?.parse::<u64>().ok();
     let is_ours = variable("WATCHDOG_PID").is_none_or(|pid| pid == u64::from(std::process::id()));

@@ -1,4 +1,4 @@
-//! Posts that come over NNTP: from what the reader sent to an article, or a mail for a moderator.
+//! Posts over NNTP: turns a reader's post into an article, or into a mail for a moderator.
 
 use std::net::IpAddr;
 use std::path::PathBuf;
@@ -19,10 +19,10 @@ use super::sandbox::Starter;
 use super::say;
 use settings::{NewsDirectory, Settings};
 
-/// Mails that are being handed to the mail program at once; more wait in mail.queue/ for `broadsheet mail send`.
+/// Maximum number of mails passed to the mail program at once; more wait in mail.queue/ for `broadsheet mail send`.
 pub const MAILS_MAX: usize = 4;
 
-/// What posts go by.
+/// The rules for posts.
 pub struct Posts {
     root: PathBuf,
     sendmail: String,
@@ -31,18 +31,18 @@ pub struct Posts {
     starter: Starter,
 }
 
-/// What a post became.
+/// The result of a post.
 pub enum Made {
-    /// An article, in native form, to be filed; and its message-id.
+    /// An article in native form to file, and its message-id.
     Article(Vec<u8>, Vec<u8>),
-    /// It is on its way to the moderator.
+    /// A mail to the moderator, which is on its way.
     Mailed,
-    /// It was refused: why, and what that counts as.
+    /// A refusal: its reason, and its counter.
     Refused(String, RefusalKind),
 }
 
 impl Posts {
-    /// By the settings.
+    /// The rules of the settings.
     pub fn new(directory: &NewsDirectory, settings: &Settings, starter: &Starter) -> Posts {
         Posts {
             root: directory.root().to_owned(),
@@ -53,10 +53,10 @@ impl Posts {
         }
     }
 
-    /// Makes an article or a mail of a post in wire form.
+    /// Turns a post in wire form into an article or a mail.
     ///
     /// # Errors
-    /// The post is well, but the machine is not.
+    /// The post is valid, but an error of this machine prevents it.
     pub fn make(
         &self,
         post: &[u8],
@@ -109,7 +109,7 @@ impl Posts {
         let logging_data = now.random.to_string();
         let who = inject::Poster {
             account: account.as_bytes(),
-            // From is the reader's to give (RFC 5537, 3.5).
+            // The reader chooses From (RFC 5537, 3.5).
             from: b"",
             host: poster.host.as_bytes(),
             logging_data: logging_data.as_bytes(),
@@ -117,7 +117,7 @@ impl Posts {
             is_admin: false,
         };
         let secret = Secret::of(&self.root).map(Some).unwrap_or_else(|error| {
-            say(&format!("no Cancel-Lock is made: {error}"));
+            say(&format!("cannot create a Cancel-Lock: {error}"));
             None
         });
         let (moderators, _) = Moderators::of(&self.root)?;
@@ -131,7 +131,7 @@ impl Posts {
         Ok(inject::inject(draft, &who, &site, now))
     }
 
-    /// Keeps the mail; a thread hands it to the mail program.
+    /// Queues the mail; a thread passes it to the mail program.
     fn mail(&self, injected: &Injected, now: InjectionTime) -> anyhow::Result<()> {
         let path = mail_queue::enqueue(&self.root, &injected.bytes, now.seconds, now.random)?;
         if self.mails.fetch_add(1, Ordering::SeqCst) >= MAILS_MAX {
@@ -157,8 +157,8 @@ impl Posts {
     }
 }
 
-/// Whose the post is, for the lock that lets its poster cancel it: the user's who logged in. Of others only this machine's own people have
-/// one, all the same one: behind another address there may be many who do not know each other.
+/// The identity of the poster, for the lock that lets the poster cancel the post: the logged-in user. Without a login, only clients on this
+/// machine have one, which they share: many people may use any other address.
 fn account(poster: &server::Poster) -> &str {
     let is_ours = |host: &str| {
         host.parse()

@@ -1,6 +1,6 @@
-//! What is said over control.sock: a line asks, lines of JSON answer.
+//! The protocol of control.sock: a request is a line, the reply is lines of JSON.
 //!
-//! `lend`, `reload`, `feeds`, `status`, `resume` and `stop` are asked for by the word alone, `pause` with a reason behind it. A line that begins with `{` asks to file a batch,
+//! `lend`, `reload`, `feeds`, `status`, `resume` and `stop` are single words; a reason follows `pause`. A line that begins with `{` requests to file a batch,
 //! whose descriptor comes with the line (`SCM_RIGHTS` of unix(7)).
 
 use super::daemon_status::DaemonStatus;
@@ -14,30 +14,30 @@ pub const ATTENTION: u8 = 2;
 /// Exit status of a command after an error in `broadsheet.toml`.
 pub const BAD_SETTINGS: u8 = 78;
 
-/// A longer request is not read.
+/// Longest request, bytes.
 pub const REQUEST_BYTES_MAX: usize = 64 << 10;
 
-/// What a client wants.
+/// A request.
 #[derive(Debug)]
 pub enum Request {
-    /// A batch filed.
+    /// File a batch.
     File(FileRequest),
-    /// The lock, until the connection ends.
+    /// Lend the lock until the connection ends.
     Lend,
-    /// The settings read again.
+    /// Read the settings again.
     Reload,
-    /// To look at the feeds again.
+    /// Check the feeds again.
     Feeds,
-    /// To know how the daemon does.
+    /// Return the status of the daemon.
     Status,
-    /// No articles taken over NNTP, for this reason; or taken again.
+    /// Pause the acceptance of articles over NNTP for this reason, or resume it.
     Pause(Option<String>),
-    /// The daemon to end.
+    /// End the daemon.
     Stop,
 }
 
 impl Request {
-    /// What a line asks for; `None`: nothing that is known.
+    /// Parses a line; `None` if it is unknown.
     pub fn parse(line: &[u8]) -> Option<Request> {
         Some(match line {
             b"lend" => Request::Lend,
@@ -55,12 +55,12 @@ impl Request {
     }
 }
 
-/// A batch to be filed, by flags of rnews.
+/// A batch to file, with options of rnews.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FileRequest {
-    /// What messages call it.
+    /// Its name in messages.
     pub name: String,
-    /// The end of the name it is kept under.
+    /// The end of the name under which it is saved.
     pub tail: String,
     /// `-s`
     pub strict: bool,
@@ -70,35 +70,35 @@ pub struct FileRequest {
     pub no_xref: bool,
     /// `-o DAYS`
     pub sealed: Option<u64>,
-    /// Tell how far it is.
+    /// Report the progress.
     pub progress: bool,
 }
 
 impl FileRequest {
-    /// What these flags change in the rules.
+    /// Applies the options to the rules.
     pub fn change(&self, rules: &mut relay::Rules) {
         rules.remember_refused = !self.no_history;
         rules.xref_single = !self.no_xref;
     }
 }
 
-/// A line of an answer.
+/// A line of a reply.
 #[derive(Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Answer {
-    /// For standard error.
+    /// A message for standard error.
     Message(String),
-    /// How far a batch is: bytes and articles.
+    /// The progress of a batch: bytes and articles.
     Progress(u64, u64),
-    /// The last line: a batch is filed.
+    /// The last line: the batch is processed.
     Filed(Filed),
     /// The last line: the exit status.
     Done(u8),
-    /// How the daemon does.
+    /// The status of the daemon.
     Status(Box<RunningDaemon>),
 }
 
-/// What became of a batch.
+/// The result of a batch.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Filed {
     articles: u64,
@@ -108,16 +108,16 @@ pub struct Filed {
     junked: u64,
     bytes: u64,
     seconds: f64,
-    /// As relaynews's.
+    /// The exit status of relaynews.
     pub status: u8,
-    /// It gave no trouble: `-u` removes it.
+    /// It had no errors: `-u` removes it.
     pub is_untroubled: bool,
-    /// The store stopped filing.
+    /// An error of the store stopped filing.
     pub is_stopped: bool,
 }
 
 impl Filed {
-    /// Of a run over one batch.
+    /// The result of a run over one batch.
     pub fn of(outcome: &Outcome) -> Filed {
         let summary = outcome.summary;
         Filed {
@@ -134,7 +134,7 @@ impl Filed {
         }
     }
 
-    /// The spool could not be opened.
+    /// The result if the spool could not be opened.
     pub fn nothing() -> Filed {
         Filed::of(&Outcome {
             summary: Summary::default(),
@@ -147,7 +147,7 @@ impl Filed {
         })
     }
 
-    /// What was done.
+    /// The counts.
     pub fn summary(&self) -> Summary {
         Summary {
             articles: self.articles,
@@ -161,16 +161,16 @@ impl Filed {
     }
 }
 
-/// How the daemon does.
+/// The status of the daemon.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RunningDaemon {
-    /// Its process.
+    /// Its process id.
     pub pid: u32,
-    /// `idle`, `busy`, `lent`, or `closed` where the spool cannot be opened now.
+    /// `idle`, `busy`, `lent`, or `closed` if the spool cannot be opened.
     pub state: String,
-    /// When it started, epoch seconds.
+    /// Its start, seconds since 1970.
     pub since: i64,
-    /// What it does.
+    /// Its activities.
     #[serde(flatten)]
     pub status: DaemonStatus,
 }

@@ -1,11 +1,11 @@
-//! The daemon confines itself: its threads that handle bytes of strangers open, write and start only what their work needs.
+//! The daemon confines itself: a thread that processes bytes from other machines can open, write and start only what its work needs.
 //!
-//! Landlock and seccomp hold for one thread and what it starts. That is used here: network threads, the thread of the metrics and the
-//! writer are confined; threads that run programs of the administrator (feeds, sendmail, password programs, scheduled commands) are
-//! not, because `no_new_privs`, which comes with both, would take the setuid and setgid bits from sendmail and uux. [`Starter`] starts
-//! those threads, since a thread that a confined one starts is confined too.
+//! Landlock and seccomp apply to one thread and the threads that it starts. Network threads, the metrics thread and the writer are
+//! confined; threads that run programs of the administrator (feeds, sendmail, password programs, scheduled commands) are not, because
+//! both need `no_new_privs`, which would disable the setuid and setgid bits of sendmail and uux. [`Starter`] starts those threads,
+//! because a thread started by a confined one is confined too.
 //!
-//! SECURITY.md says what this is good for and what it is not.
+//! SECURITY.md describes what the sandbox protects against.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
@@ -26,7 +26,7 @@ use server::worker_pool::{Job, Spawn};
 use super::lock::lock;
 use super::say;
 
-/// The rights of Landlock that are asked for; an older kernel enforces those of them that it knows.
+/// The Landlock rights to restrict; an older kernel restricts those that it knows.
 const LANDLOCK: ABI = ABI::V5;
 
 /// The role of a thread, which decides its permissions.
@@ -38,10 +38,10 @@ pub enum Role {
     Writer,
 }
 
-/// How far threads are confined.
+/// The state of confinement.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 enum State {
-    /// No thread was confined as yet.
+    /// No thread is confined yet.
     #[default]
     Unknown,
     Whole,
@@ -53,13 +53,13 @@ enum State {
 #[derive(Debug)]
 pub struct Sandbox {
     is_on: bool,
-    /// The news directory, and where its symbolic links lead.
+    /// The news directory, and the targets of its symbolic links.
     places: Vec<PathBuf>,
     state: Mutex<State>,
 }
 
 impl Sandbox {
-    /// For the news directory `root`; by setting `sandbox`.
+    /// The sandbox for the news directory `root`, if the setting `sandbox` enables it.
     pub fn new(root: &Path, is_on: bool) -> Arc<Sandbox> {
         Arc::new(Sandbox {
             is_on,
@@ -68,7 +68,7 @@ impl Sandbox {
         })
     }
 
-    /// Confines the calling thread, for good. What the kernel cannot do is said once; the thread goes on without it.
+    /// Confines the calling thread permanently. Reports missing kernel features once; the thread continues without them.
     pub fn confine(&self, role: Role) {
         if !self.is_on {
             return;
@@ -90,13 +90,13 @@ impl Sandbox {
         let lacking = lacking.join("; ");
         if !matches!(*state, State::Lacking(_)) {
             say(&format!(
-                "the sandbox is not whole: {lacking}; it goes on without (sandbox = false says nothing of it)"
+                "the sandbox is incomplete: {lacking}; continuing without these features (sandbox = false disables this message)"
             ));
         }
         *state = State::Lacking(lacking);
     }
 
-    /// For `status`.
+    /// The state, for `status`.
     pub fn told(&self) -> String {
         match (&*lock(&self.state), self.is_on) {
             (_, false) => "off".to_owned(),
@@ -131,7 +131,7 @@ impl Sandbox {
     ) -> Result<RulesetStatus, landlock::RulesetError> {
         let mut ruleset = Ruleset::default();
         if handled.contains(AccessFs::Refer) {
-            // Without it (before Linux 5.19) nothing could be renamed from one directory into another.
+            // Without this right (before Linux 5.19), renaming between directories would fail.
             ruleset = ruleset
                 .set_compatibility(CompatLevel::SoftRequirement)
                 .handle_access(AccessFs::Refer)?
@@ -139,18 +139,18 @@ impl Sandbox {
         }
         let mut ruleset = ruleset
             .handle_access(handled)?
-            // No port is opened and no connection made.
+            // Denies opening ports and making connections.
             .handle_access(AccessNet::from_all(LANDLOCK))?
             .create()?;
         for place in &self.places {
-            // Gone since: nothing to allow.
+            // The directory no longer exists: there is nothing to allow.
             if let Ok(place) = PathFd::new(place) {
                 ruleset = ruleset.add_rule(PathBeneath::new(place, below & !AccessFs::Execute))?;
             }
         }
         for (device, access) in [
             ("/dev/null", AccessFs::ReadFile | AccessFs::WriteFile),
-            // Whether the marks of the index are of this run of the machine.
+            // Tells whether the watermarks of the index are of this run of the machine.
             ("/proc/sys/kernel/random/boot_id", AccessFs::ReadFile.into()),
         ] {
             let access = access & handled;
@@ -164,8 +164,8 @@ impl Sandbox {
     }
 }
 
-/// The news directory and the directories that symbolic links in it, in segments/ and in the other directories lead to. Landlock goes
-/// by where a file is, not by its name. Of a link to a file it is the directory of the file: who writes it anew makes another file.
+/// The news directory, and the targets of symbolic links in it, in segments/ and in the other directories. Landlock checks the
+/// location of a file, not its name. For a link to a file, the directory of the file is added, because replacing it creates a new file.
 fn places(root: &Path) -> Vec<PathBuf> {
     let mut places = BTreeSet::from([root.to_owned()]);
     let inner = directories(root);
@@ -181,12 +181,12 @@ fn places(root: &Path) -> Vec<PathBuf> {
                 continue;
             };
             let place = match (target.is_dir(), target.parent()) {
-                // The file may not be there yet.
+                // The file may not exist yet.
                 (false, Some(parent)) => parent.canonicalize(),
                 _ => target.canonicalize(),
             };
             places.extend(place);
-            // A link to a link: where it ends.
+            // Follows a link to a link to its end.
             if let Ok(end) = target.canonicalize() {
                 places.extend(end.parent().map(Path::to_owned).filter(|_| end.is_file()));
             }
@@ -195,15 +195,15 @@ fn places(root: &Path) -> Vec<PathBuf> {
     places.into_iter().collect()
 }
 
-/// Directories of the news directory, links to some too.
+/// The directories in the news directory, including links to directories.
 fn directories(root: &Path) -> Vec<PathBuf> {
     let entries = std::fs::read_dir(root).into_iter().flatten().flatten();
     let paths = entries.map(|entry| entry.path());
     paths.filter(|path| path.is_dir()).collect()
 }
 
-/// Calls that no confined thread makes. What is not in this list is allowed: a library that is newer than this program may make calls
-/// that nobody here thought of, and the news must not stop for that. For the same reason a call of the list fails with "not permitted"
+/// System calls that confined threads never make. Other calls are allowed: a newer library may make calls that are unknown here, and
+/// filing must not stop for that. For the same reason, a denied call fails with "not permitted"
 /// and does not kill the process.
 const DENIED: &[i64] = &[
     // Programs.
@@ -285,12 +285,12 @@ const DENIED: &[i64] = &[
     libc::SYS_vhangup,
     libc::SYS_lookup_dcookie,
     libc::SYS_nfsservctl,
-    // Sockets that wait for others.
+    // Sockets that accept connections.
     libc::SYS_bind,
     libc::SYS_listen,
 ];
 
-/// Those that this architecture has besides.
+/// The additional ones of this architecture.
 #[cfg(target_arch = "x86_64")]
 const DENIED_HERE: &[i64] = &[
     libc::SYS_fork,
@@ -307,7 +307,7 @@ const DENIED_HERE: &[i64] = &[
 #[cfg(not(target_arch = "x86_64"))]
 const DENIED_HERE: &[i64] = &[];
 
-/// The same calls by their x32 numbers: this bit set, and two of them with another number.
+/// The same calls with x32 numbers: this bit is set, and two of them have another number.
 #[cfg(target_arch = "x86_64")]
 const X32: (i64, &[i64]) = (0x4000_0000, &[520, 545]);
 #[cfg(not(target_arch = "x86_64"))]
@@ -328,7 +328,7 @@ fn restrict_calls() -> Result<(), String> {
 
 type Rules = BTreeMap<i64, Vec<SeccompRule>>;
 
-/// The filters: what is denied, and the error it gets.
+/// The filters: the denied calls and their errors.
 fn rules() -> Result<[(Rules, i32); 2], seccompiler::BackendError> {
     let mut rules: Rules = BTreeMap::new();
     let (bit, more) = X32;
@@ -345,39 +345,39 @@ fn rules() -> Result<[(Rules, i32); 2], seccompiler::BackendError> {
         Ok(vec![SeccompRule::new(vec![condition])?])
     };
     let thread = u64::from(libc::CLONE_THREAD.cast_unsigned());
-    // Threads are made, processes are not.
+    // Threads may be created, processes not.
     rules.insert(libc::SYS_clone, when(0, SeccompCmpOp::MaskedEq(thread), 0)?);
-    // `session` asks the daemon over control.sock; nothing is asked of another machine.
+    // `session` connects to the daemon's control.sock; connections to other machines are denied.
     rules.insert(libc::SYS_socket, when(0, SeccompCmpOp::Ne, libc::AF_UNIX)?);
-    // Typing into the terminal of who started us.
+    // Typing into the terminal of the parent process.
     rules.insert(
         libc::SYS_ioctl,
         when(1, SeccompCmpOp::Eq, libc::TIOCSTI as i32)?,
     );
-    // Its flags lie in memory, where a filter sees nothing; without it the C library uses clone.
+    // Its flags are in memory, which a filter cannot read; without this call the C library uses clone.
     let clone3 = BTreeMap::from([(libc::SYS_clone3, Vec::new())]);
     Ok([(rules, libc::EPERM), (clone3, libc::ENOSYS)])
 }
 
-/// A thread that is not confined, and starts threads that are not, for those that are.
+/// A thread that is not confined, and starts threads for confined ones.
 #[derive(Clone)]
 pub struct Starter(Sender<Wanted>);
 
-/// The name of a thread, what it does, and who is told whether it was started.
+/// The name of a thread, its function, and the channel for the result.
 type Wanted = (String, Job, std::sync::mpsc::SyncSender<io::Result<()>>);
 
 impl Starter {
-    /// To be called by a thread that is not confined. It ends with the last clone of this.
+    /// Starts the thread. Call it from a thread that is not confined. It ends with the last clone of this value.
     ///
     /// # Errors
-    /// The thread cannot be made.
+    /// The thread cannot be created.
     pub fn start() -> io::Result<Starter> {
         let (sender, wanted) = channel::<Wanted>();
         let thread = std::thread::Builder::new().name("starter".to_owned());
         thread.spawn(move || {
             for (name, job, told) in wanted {
                 let started = std::thread::Builder::new().name(name).spawn(job);
-                // Who asked waits for it.
+                // The requesting thread waits for the result.
                 let _ = told.send(started.map(drop));
             }
         })?;
@@ -387,7 +387,7 @@ impl Starter {
     /// Starts a thread.
     ///
     /// # Errors
-    /// It cannot be made.
+    /// The thread cannot be created.
     pub fn spawn(&self, name: &str, job: Job) -> io::Result<()> {
         let (tell, told) = sync_channel(1);
         let gone = || io::Error::other("the thread that starts others has ended");
@@ -396,7 +396,7 @@ impl Starter {
         told.recv().map_err(|_| gone())?
     }
 
-    /// For the server.
+    /// The function for the server.
     pub fn for_server(&self) -> Spawn {
         let starter = self.clone();
         Arc::new(move |name, job| starter.spawn(name, job))

@@ -1,7 +1,7 @@
-//! What the daemon starts at its time: expire and sendbatches.
+//! Starts scheduled commands: expire and sendbatches.
 //!
-//! Each runs as a process of its own, so that neither its memory nor its death is the daemon's; it borrows the lock as any
-//! command does. Sites whose table says a schedule have a task each. One timer of the real-time clock wakes the thread when the next is due, and when the clock is set.
+//! Each command runs in its own process, so that its memory use and failure do not affect the daemon; it borrows the lock like any
+//! other command. Each site with a schedule in its table has a task. A timer of the real-time clock wakes the thread when the next task is due, and when the clock is set.
 
 use std::collections::HashMap;
 use std::io;
@@ -24,19 +24,19 @@ use relay::log::Now;
 use super::say;
 use settings::Settings;
 
-/// The file in the news directory that tells when each task was started last.
+/// The file in the news directory with the last start of each task.
 const STARTED: &str = "schedule";
 
-/// So many tasks run at a time; others that are due follow when one has ended.
+/// Maximum number of simultaneous tasks; further due tasks start when one has ended.
 pub const RUNNING_MAX: usize = 8;
 
-/// Something that is started at its time.
+/// A scheduled command.
 #[derive(Debug)]
 struct Task {
     /// `expire`, `sendbatches`, or `sendbatches SITE`.
     name: String,
     when: When,
-    /// Epoch seconds.
+    /// Time of the last start, seconds since 1970.
     last: Option<i64>,
     running: Option<Pid>,
 }
@@ -45,17 +45,17 @@ struct Task {
 #[derive(Debug)]
 pub struct Schedule {
     dir: PathBuf,
-    /// Broadsheet itself.
+    /// The path of the program broadsheet.
     program: PathBuf,
     timer: OwnedFd,
     tasks: Mutex<Vec<Task>>,
 }
 
 impl Schedule {
-    /// Of a news directory; nothing is started yet.
+    /// The schedule of a news directory; starts no task yet.
     ///
     /// # Errors
-    /// The timer cannot be made.
+    /// The timer cannot be created.
     pub fn new(dir: &Path, settings: &Settings, program: &Path) -> io::Result<Schedule> {
         let timer = timerfd_create(TimerfdClockId::Realtime, TimerfdFlags::CLOEXEC)?;
         let told = std::fs::read_to_string(dir.join(STARTED)).unwrap_or_default();
@@ -74,24 +74,24 @@ impl Schedule {
         })
     }
 
-    /// Starts what is due, in a thread of its own, for ever.
+    /// Starts due tasks, in a thread that runs until the process ends.
     ///
     /// # Errors
-    /// The thread cannot be made.
+    /// The thread cannot be created.
     pub fn start(self: Arc<Schedule>) -> io::Result<()> {
         let thread = std::thread::Builder::new().name("schedule".to_owned());
         thread.spawn(move || {
             loop {
                 self.clone().look();
                 let mut expirations = [0; 8];
-                // Time to look again; also ECANCELED, when the clock was set.
+                // The timer has expired, or returns ECANCELED because the clock was set.
                 let _ = rustix::io::read(&self.timer, &mut expirations);
             }
         })?;
         Ok(())
     }
 
-    /// Goes by other settings from now on. What runs, runs on.
+    /// Changes the settings. Running tasks continue.
     pub fn set(&self, settings: &Settings) {
         let mut tasks = self.tasks();
         let mut before: HashMap<String, Task> = std::mem::take(&mut *tasks)
@@ -109,7 +109,7 @@ impl Schedule {
                 },
             })
             .collect();
-        // Kept, so that the end of the daemon is theirs too.
+        // Running tasks stay in the list, so that they end with the daemon.
         let ending = before.into_values().filter(|task| task.running.is_some());
         tasks.extend(ending.map(|task| Task {
             when: When::Off,
@@ -118,7 +118,7 @@ impl Schedule {
         self.wake(&tasks);
     }
 
-    /// Ends what is running: each task stands a kill at any moment.
+    /// Ends the running tasks; each of them survives a kill at any moment.
     pub fn stop(&self) {
         for task in self.tasks().iter_mut() {
             task.when = When::Off;
@@ -132,7 +132,7 @@ impl Schedule {
         self.tasks.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Starts what is due, and sets the timer for the next.
+    /// Starts due tasks, and sets the timer for the next one.
     fn look(self: Arc<Schedule>) {
         let mut tasks = self.tasks();
         let now = Now::read().seconds;
@@ -159,23 +159,23 @@ impl Schedule {
             .iter()
             .filter(|task| task.running.is_none())
             .filter_map(|task| task.when.next(task.last, now))
-            // What is due and has no room is looked at when a task ends.
+            // A due task above the maximum is checked when another one ends.
             .filter(|due| running < RUNNING_MAX || *due > now)
             .min();
-        // Set while the tasks are locked, so that a change of them is never overtaken.
+        // Sets the timer under the lock of the tasks, so that a change of the tasks is never lost.
         self.set_timer(next);
     }
 
-    /// Lets the thread look again at once.
+    /// Wakes the thread immediately.
     fn wake(&self, _tasks: &MutexGuard<'_, Vec<Task>>) {
         self.set_timer(Some(0));
     }
 
-    /// The timer goes off at `at`, epoch seconds; never for `None`.
+    /// Sets the timer to `at`, seconds since 1970; `None` disables it.
     fn set_timer(&self, at: Option<i64>) {
         let value = Timespec {
             tv_sec: at.map_or(0, |at| at.max(0)),
-            // All zero would turn it off.
+            // All zeros would disable the timer.
             tv_nsec: i64::from(at.is_some()),
         };
         let none = Timespec {
@@ -223,7 +223,7 @@ impl Schedule {
     }
 
     fn wait(&self, name: &str, mut child: Child) {
-        // Left unreaped until nobody can kill it any more: the number could be another process's by then.
+        // The child is reaped only when no thread can kill it any more: another process could get its process id.
         let pid = Pid::from_child(&child);
         let unreaped = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT;
         while let Err(rustix::io::Errno::INTR) = waitid(WaitId::Pid(pid), unreaped) {}
@@ -248,7 +248,7 @@ impl Schedule {
     }
 }
 
-/// The task of all sites without a schedule of their own.
+/// The task for all sites without their own schedule.
 const SENDBATCHES: &str = "sendbatches";
 
 /// The tasks of the settings. Names of sites in tables have no blanks.
@@ -267,7 +267,7 @@ fn wanted(settings: &Settings) -> impl Iterator<Item = (String, When)> {
     all.into_iter().chain(sites)
 }
 
-/// When the file says that each task was started last.
+/// Parses the last start of each task.
 fn starts(told: &str) -> HashMap<&str, i64> {
     let lines = told.lines().filter_map(|line| line.rsplit_once(' '));
     lines

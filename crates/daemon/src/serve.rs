@@ -32,13 +32,13 @@ pub struct Daemon {
     _lock: Lock,
 }
 
-/// What a daemon is started with, besides the settings.
+/// The options of a daemon, besides the settings.
 pub struct Options<'a> {
-    /// Addresses besides those of the settings.
+    /// Addresses in addition to those of the settings.
     pub listen: &'a Listen,
-    /// Broadsheet itself, for the commands that the daemon starts.
+    /// The path of broadsheet, for the commands that the daemon starts.
     pub program: &'a Path,
-    /// Stops at SIGTERM and SIGINT, and reloads at SIGHUP.
+    /// Stop at SIGTERM and SIGINT, and reload at SIGHUP.
     pub takes_signals: bool,
 }
 
@@ -47,9 +47,9 @@ pub struct Options<'a> {
 pub struct Stopper(Sender<Event>);
 
 impl Stopper {
-    /// Lets [`Daemon::run`] return.
+    /// Makes [`Daemon::run`] return.
     pub fn stop(&self) {
-        // Where nothing receives it, the daemon has ended.
+        // Without a receiver, the daemon has ended.
         let _ = self.0.send(Event::Stop);
     }
 }
@@ -58,7 +58,7 @@ impl Daemon {
     /// Starts to serve a news directory. Returns `None` when it was stopped before the spool was open.
     ///
     /// # Errors
-    /// What keeps it from starting.
+    /// The reason why it cannot start.
     pub fn start(
         directory: NewsDirectory,
         options: &Options<'_>,
@@ -86,7 +86,7 @@ impl Daemon {
         }
         let schedule = Arc::new(Schedule::new(&root, &settings, options.program)?);
         if Lock::is_held(&root) {
-            say("another program files; waiting for it to end");
+            say("waiting for another program that files articles");
         }
         let (sandbox, starter) = (Sandbox::new(&root, settings.sandbox), Starter::start()?);
         let writer = Writer::start(
@@ -146,7 +146,7 @@ impl Daemon {
         &self.addresses
     }
 
-    /// Stops it from another thread.
+    /// Returns a handle to stop it from another thread.
     pub fn stopper(&self) -> Stopper {
         Stopper(self.sender.clone())
     }
@@ -154,7 +154,7 @@ impl Daemon {
     /// Serves until it is stopped.
     ///
     /// # Errors
-    /// The thread that files has ended.
+    /// The writer thread has ended.
     pub fn run(self) -> anyhow::Result<()> {
         loop {
             match self.events.recv() {
@@ -162,7 +162,9 @@ impl Daemon {
                 Ok(Event::Stop) => return Ok(()),
                 Ok(Event::Opened(_)) => {}
                 Ok(Event::Ended) | Err(_) => {
-                    anyhow::bail!("the thread that files has ended; start again, and report this")
+                    anyhow::bail!(
+                        "the writer thread has ended; restart the daemon and report this error"
+                    )
                 }
             }
         }
@@ -173,7 +175,7 @@ impl Drop for Daemon {
     fn drop(&mut self) {
         notify("STOPPING=1");
         self.schedule.stop();
-        // Drops the connections. An article that was handed in without a reply may be filed or not; the peer sends it again.
+        // Drops the connections. An article without a reply may be filed or not; the peer sends it again.
         let nntp_service = lock(&self.writer.nntp_service).take();
         drop(nntp_service);
         self.writer.stop();

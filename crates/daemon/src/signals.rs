@@ -8,10 +8,10 @@ use signal_hook::iterator::Signals;
 
 use super::event::Event;
 
-/// Takes them from now on.
+/// Handles them from now on.
 ///
 /// # Errors
-/// Those of the system.
+/// An I/O error.
 pub fn start(events: Sender<Event>) -> io::Result<()> {
     let mut signals = Signals::new([SIGTERM, SIGINT, SIGHUP])?;
     let thread = std::thread::Builder::new().name("signals".to_owned());

@@ -1,4 +1,4 @@
-//! control.sock: who may ask, and for what.
+//! control.sock: its clients, their permissions and requests.
 
 use std::fs::File;
 use std::io::{self, IoSliceMut};
@@ -20,17 +20,17 @@ use super::request::{ATTENTION, Answer, OK, REQUEST_BYTES_MAX, Request, RunningD
 use super::say;
 use super::writer_handle::{Job, WriterHandle};
 
-/// So many may be asking at a time; more are sent away, and rnews then waits for the lock.
+/// Maximum number of clients; more are rejected, and rnews then waits for the lock.
 pub const CLIENTS_MAX: usize = 64;
-/// So many more are heard, for the sake of `stop` and `status`; what else they ask for is not done.
+/// Number of additional clients that are served only for `stop` and `status`.
 const CLIENTS_MORE: usize = 16;
-/// How long nothing is accepted after accepting failed (no descriptors are left).
+/// Pause after an error of accept (no free descriptors).
 const PAUSE: Duration = Duration::from_secs(1);
 
-/// Makes the socket. One that is there is of a daemon that is dead: the caller has seen to that.
+/// Creates the socket. An existing one belongs to a daemon that has ended; the caller has checked that.
 ///
 /// # Errors
-/// Those of the system.
+/// An I/O error.
 pub fn listen(dir: &Path) -> anyhow::Result<UnixListener> {
     let path = dir.join(control_socket::SOCKET);
     remove(dir);
@@ -44,7 +44,7 @@ pub fn remove(dir: &Path) {
     let _ = std::fs::remove_file(dir.join(control_socket::SOCKET));
 }
 
-/// What a client's thread needs.
+/// The data of a client's thread.
 struct Asked {
     writer: Arc<WriterHandle>,
     events: Sender<Event>,
@@ -52,10 +52,10 @@ struct Asked {
     clients: AtomicUsize,
 }
 
-/// Takes clients for ever, in a thread of its own.
+/// Accepts clients, in a thread that runs until the process ends.
 ///
 /// # Errors
-/// The thread cannot be made.
+/// The thread cannot be created.
 pub fn start(
     listener: UnixListener,
     writer: Arc<WriterHandle>,
@@ -74,7 +74,7 @@ pub fn start(
             match stream {
                 Ok(stream) => asked.clone().take(stream),
                 Err(error) => {
-                    say(&format!("cannot take a client: {error}"));
+                    say(&format!("cannot accept a client: {error}"));
                     std::thread::sleep(PAUSE);
                 }
             }
@@ -100,11 +100,11 @@ impl Asked {
         });
         if let Err(error) = started {
             self.clients.fetch_sub(1, Ordering::SeqCst);
-            say(&format!("cannot take a client: {error}"));
+            say(&format!("cannot accept a client: {error}"));
         }
     }
 
-    /// `is_full`: there are so many clients that only what is soon done is done.
+    /// `is_full`: there are so many clients that only short requests are served.
     fn answer(&self, stream: UnixStream, is_full: bool) -> io::Result<()> {
         let peer = rustix::net::sockopt::socket_peercred(&stream)?;
         if peer.uid != rustix::process::geteuid() && !peer.uid.is_root() {
@@ -124,15 +124,15 @@ impl Asked {
                 Some(Request::Status | Request::Feeds | Request::Pause(_) | Request::Stop)
             )
         {
-            // It does without us, or tries again.
+            // The client works without the daemon, or retries.
             return Ok(());
         }
         match (request, file) {
             (Some(Request::File(request)), Some(file)) => {
                 let metadata = File::metadata(&file)?;
                 if !metadata.is_file() {
-                    // It could keep everybody waiting.
-                    return Err(io::Error::other("only regular files are taken"));
+                    // A FIFO or terminal could block the writer.
+                    return Err(io::Error::other("only regular files are accepted"));
                 }
                 self.writer.put(Job::File {
                     request,
@@ -158,12 +158,12 @@ impl Asked {
             }
             (Some(Request::Stop), _) => {
                 let _ = self.events.send(Event::Stop);
-                // The connection ends with the process, which is the answer.
+                // The connection ends with the process, which is the reply.
                 let mut stream = client.into_stream()?;
                 let _ = io::copy(&mut stream, &mut io::sink());
             }
             (Some(Request::File(_)) | None, _) => {
-                client.say(&Answer::Message("this request is not known".to_owned()));
+                client.say(&Answer::Message("unknown request".to_owned()));
                 client.say(&Answer::Done(ATTENTION));
             }
         }
@@ -171,7 +171,7 @@ impl Asked {
     }
 }
 
-/// A line without its end, and the descriptor that came with it. `None`: the client went away.
+/// Reads a line without its end, and the descriptor sent with it. Returns `None` if the client has closed the connection.
 fn receive(stream: &UnixStream) -> io::Result<Option<(Vec<u8>, Option<File>)>> {
     let mut line = Vec::new();
     let mut file = None;

@@ -1,4 +1,4 @@
-//! Under inetd standard error is the client's connection. What is ours to say goes to syslog then, and the client sees none of it.
+//! Under inetd, standard error is the client's connection. Messages then go to syslog, and the client sees none of them.
 
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -8,25 +8,25 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use rustix::fs::{FileType, Mode, OFlags, fstat, open};
 use rustix::stdio::{dup2_stderr, stderr, stdin, stdout};
 
-/// Where syslog listens on this machine.
+/// The socket of syslog on this machine.
 const DEVICE: &str = "/dev/log";
 /// Facility `news` (7) and severity `notice` (5), as RFC 3164, 4.1.1, makes one number of them.
 const PRIORITY: u32 = 7 * 8 + 5;
 
 static IS_IN_USE: AtomicBool = AtomicBool::new(false);
 
-/// True when lines have to be in the form of syslog.
+/// True if lines must have the form of syslog.
 pub fn is_in_use() -> bool {
     IS_IN_USE.load(Ordering::Relaxed)
 }
 
-/// Where standard error is the same socket or pipe as standard input or output, it becomes a socket to syslog from here on, for programs that are
-/// started, too. Without a syslog nothing is said: nowhere is better than to the client.
+/// If standard error is the same socket or pipe as standard input or output, replaces it by a socket to syslog, also for programs that are
+/// started. Without syslog, messages are discarded: they must not reach the client.
 ///
 /// # Errors
-/// There is not even /dev/null.
+/// /dev/null cannot be opened.
 pub fn take_over_stderr() -> io::Result<()> {
-    // An open descriptor is a standard one by its number; closed ones tell nothing.
+    // The number of a descriptor shows that it is a standard one; closed ones are ignored.
     if !is_same(stderr(), stdin()) && !is_same(stderr(), stdout()) {
         return Ok(());
     }
@@ -43,12 +43,12 @@ pub fn take_over_stderr() -> io::Result<()> {
 fn syslog() -> io::Result<OwnedFd> {
     let socket = UnixDatagram::unbound()?;
     socket.connect(DEVICE)?;
-    // A syslog that stands still holds up no session.
+    // A blocked syslog must not block a session.
     socket.set_nonblocking(true)?;
     Ok(socket.into())
 }
 
-/// A terminal may well be both: who sits there wants to see what is said.
+/// A terminal may be both: its user wants to see the messages.
 fn is_same(one: BorrowedFd<'_>, other: BorrowedFd<'_>) -> bool {
     let (Ok(one), Ok(other)) = (fstat(one.as_fd()), fstat(other.as_fd())) else {
         return false;
@@ -58,7 +58,7 @@ fn is_same(one: BorrowedFd<'_>, other: BorrowedFd<'_>) -> bool {
     is_stream && (one.st_dev, one.st_ino) == (other.st_dev, other.st_ino)
 }
 
-/// A message as syslog takes it from programs of this machine (RFC 3164, 4.1, without a timestamp, which syslog adds by itself): one datagram,
+/// A message in the form that syslog accepts from local programs (RFC 3164, 4.1, without a timestamp, which syslog adds): one datagram,
 /// one line.
 pub fn message(text: &str, process: u32) -> String {
     let text = text.strip_prefix("broadsheet: ").unwrap_or(text);

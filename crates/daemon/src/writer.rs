@@ -1,7 +1,7 @@
-//! The writer: one thread owns the filer, and does one job after the other.
+//! The writer: one thread owns the filer and runs one job after the other.
 //!
-//! *Invariant:* between two jobs nothing waits for a commit. So the spool can be closed there, for a borrower of the lock or
-//! for the end, without losing anything.
+//! *Invariant:* between two jobs no article waits for a commit. So the spool can be closed there without loss, to lend the lock or to
+//! end.
 
 use std::fs::File;
 use std::io::{Read, Write};
@@ -40,15 +40,15 @@ use super::writer_handle::{JOBS_MAX, Job, State, WriterHandle};
 use crate::failure;
 use settings::{NewsDirectory, Settings};
 
-/// Where filing of in.coming/ was stopped (a full disk), it is tried again after a second, and after twice as long each time, at
-/// most five minutes.
+/// Interval before the next attempt after filing of in.coming/ stopped (a full disk): a second, then twice as long each time, five
+/// minutes at most.
 const TRY_AGAIN_FIRST: Duration = Duration::from_secs(1);
 const TRY_AGAIN_LAST: Duration = Duration::from_secs(300);
 
-/// How often network threads open all their files anew, while news comes.
+/// Interval at which network threads reopen all their files, while articles arrive.
 const OPEN_FILES_ANEW: Duration = Duration::from_secs(600);
 
-/// What is read from the administrator's files, all or nothing.
+/// The files of the administrator, read completely or not at all.
 #[derive(Debug)]
 pub struct Files {
     /// broadsheet.toml
@@ -57,10 +57,10 @@ pub struct Files {
 }
 
 impl Files {
-    /// Reads them.
+    /// Reads the files.
     ///
     /// # Errors
-    /// What is wrong, with file and line.
+    /// The error, with file and line.
     pub fn read(directory: &NewsDirectory) -> anyhow::Result<Files> {
         let settings = directory.settings()?.settings;
         Ok(Files {
@@ -70,11 +70,11 @@ impl Files {
     }
 }
 
-/// The thread's own.
+/// The state of the thread.
 pub struct Writer {
     directory: NewsDirectory,
     files: Files,
-    /// As it was when the daemon started: some of it takes a new start.
+    /// The settings at the start of the daemon: changes of some need a restart.
     started: settings::Nntp,
     filer: Option<Filer>,
     writer: Arc<WriterHandle>,
@@ -82,19 +82,19 @@ pub struct Writer {
     feeds: Arc<Feeds>,
     /// Remembers the files that could not be filed.
     drain: Option<Drain>,
-    /// What network threads are told of commits.
+    /// Publishes commits to the network threads.
     published: Arc<Published>,
-    /// When network threads last opened all their files anew.
+    /// Time at which network threads last reopened all their files.
     files_opened: Instant,
-    /// Made when the first post comes, by the settings of then.
+    /// Created for the first post, with the settings of that time.
     posts: Option<Posts>,
-    /// When in.coming/ is tried again, after filing was stopped, and how long that was put off.
+    /// Time of the next attempt at in.coming/ after filing stopped, and the last interval.
     again: Option<(Instant, Duration)>,
-    /// Setting `sandbox`, as it was at the start.
+    /// The setting `sandbox` at the start.
     is_confined: bool,
     /// Starts threads that run programs.
     starter: Starter,
-    /// Broadsheet itself.
+    /// The path of the program broadsheet.
     program: PathBuf,
 }
 
@@ -107,10 +107,10 @@ fn status_of(error: &anyhow::Error) -> u8 {
 }
 
 impl Writer {
-    /// Starts the thread; the first event tells whether the spool could be opened.
+    /// Starts the thread; the first event reports whether the spool could be opened.
     ///
     /// # Errors
-    /// The thread cannot be made.
+    /// The thread cannot be created.
     pub fn start(
         directory: NewsDirectory,
         files: Files,
@@ -162,7 +162,7 @@ impl Writer {
         Ok(writer)
     }
 
-    /// What others go by, too.
+    /// Publishes the settings that other threads use.
     fn apply(&self) {
         let settings = &self.files.settings;
         journal::set_format(&settings.log_format);
@@ -172,7 +172,7 @@ impl Writer {
             .watch_disk(self.directory.root(), keep_free);
     }
 
-    /// The feeds that want their articles at once, by the sites as they are now.
+    /// Starts the feeds that send articles immediately, with the current sites.
     fn start_feeders(&mut self) {
         let mut feeders = lock(&self.writer.feeders);
         *feeders = None;
@@ -186,7 +186,7 @@ impl Writer {
             (&self.starter, &self.program),
         ) {
             Ok(started) => *feeders = Some(started),
-            Err(error) => say(&format!("feeds cannot be served at once: {error}")),
+            Err(error) => say(&format!("cannot serve feeds immediately: {error}")),
         }
     }
 
@@ -203,7 +203,7 @@ impl Writer {
             }
             let job = match jobs.try_recv() {
                 Ok(job) => job,
-                // Left for something else that is due by now.
+                // Left for another job that is due now.
                 Err(TryRecvError::Empty)
                     if self.writer.is_due() || !self.writer.intake_queue.is_empty() =>
                 {
@@ -237,7 +237,7 @@ impl Writer {
         }
     }
 
-    /// The next job, or a look when in.coming/ is to be tried again. `None`: there will be none.
+    /// The next job, or a check when in.coming/ is due for the next attempt. Returns `None` when no more jobs come.
     fn wait(&self, jobs: &Receiver<Job>) -> Option<Job> {
         let Some((at, _)) = self.again else {
             return jobs.recv().ok();
@@ -252,7 +252,7 @@ impl Writer {
         }
     }
 
-    /// Nothing to do: the spool is open for what comes next.
+    /// Without a job, opens the spool for the next one.
     fn rest(&mut self) {
         let told = self
             .open()
@@ -263,7 +263,7 @@ impl Writer {
         }
     }
 
-    /// The filer, opened if need be, and busy from now on.
+    /// Returns the filer, opens it if necessary, and marks the writer as busy.
     fn open(&mut self) -> anyhow::Result<&mut Filer> {
         let filer = match self.filer.take() {
             Some(filer) => filer,
@@ -336,7 +336,7 @@ impl Writer {
         client.say(&Answer::Filed(Filed::of(&outcome)));
     }
 
-    /// Files what came over NNTP.
+    /// Files the articles that arrived over NNTP.
     fn file_from_wire(&mut self) {
         let intake_queue = self.writer.intake_queue.clone();
         let done = self.file_tray(&intake_queue);
@@ -364,7 +364,7 @@ impl Writer {
         let turn = file_batches::file(intake_queue, filer, &posts, commit_bytes, &is_wanted);
         self.posts = Some(posts);
         if self.files_opened.elapsed() >= OPEN_FILES_ANEW {
-            // What expire wrote anew takes up space as long as somebody has the old file open.
+            // A file that expire has replaced uses space until every thread has closed it.
             self.files_opened = Instant::now();
             self.published.look_again();
         }
@@ -375,7 +375,7 @@ impl Writer {
         turn.stopped.map_or(Ok(()), Err)
     }
 
-    /// Files what waits in in.coming/; jobs that come meanwhile are done between its files.
+    /// Files the batches that wait in in.coming/; runs other jobs between its files.
     fn drain(&mut self) {
         let root = self.directory.root().to_owned();
         let everything = || Drain::new(&root, self.files.settings.drain_options());
@@ -400,7 +400,7 @@ impl Writer {
             Ok(incoming::drain(&mut drain, filer, &feeds, &is_wanted)?)
         });
         let is_stopped = match &done {
-            // Where too many were left, an administrator is needed.
+            // If too many files were left, an administrator is needed.
             Ok(_) => drain.is_over() && drain.drained().left < LEFT_MAX as u64,
             Err(error) => {
                 say(&failure::text_of(error));
@@ -425,7 +425,7 @@ impl Writer {
         }
     }
 
-    /// Another drain is at it, which may be of some grades only: a thread waits for its end, and then we look.
+    /// Another drain runs, possibly for some grades only: a thread waits for its end, and then the writer checks in.coming/ again.
     fn after_another(&self) {
         if self.writer.is_another_at_it.swap(true, Ordering::SeqCst) {
             return;
@@ -448,21 +448,21 @@ impl Writer {
 
     fn lend(&mut self, mut stream: UnixStream) {
         if control_socket::is_over(&stream) {
-            // He got the lock from somebody else meanwhile, or is dead. If he filed, he left the feeds to us.
+            // The client got the lock from another program meanwhile, or has ended. If it filed articles, the daemon serves the feeds.
             self.feeds.tell();
             return;
         }
         self.close(State::Lent);
         let kept = stream.try_clone();
         *lock(&self.writer.loan) = kept.ok();
-        // Asked once more, since a stop that came before found no loan to end.
+        // Checked again, because an earlier stop found no loan to end.
         if !self.writer.is_stopping() && stream.write_all(control_socket::LENT).is_ok() {
             let mut rest = [0; 16];
             while stream.read(&mut rest).is_ok_and(|count| count > 0) {}
         }
         *lock(&self.writer.loan) = None;
         self.writer.enter(State::Closed);
-        // The borrower may have filed, or made room.
+        // The borrower may have filed articles, or freed space.
         self.feeds.tell();
         self.writer.is_drain_due.store(true, Ordering::SeqCst);
     }
@@ -475,13 +475,13 @@ impl Writer {
             Ok((files, certificates)) => self.go_by(files, certificates),
             Err(error) => {
                 let text = failure::text_of(&error);
-                let text = format!("{text}\nthe settings stay as they were");
+                let text = format!("{text}\nthe settings are unchanged");
                 (vec![text], status_of(&error))
             }
         };
         notify("READY=1");
         if status == OK {
-            say("settings are read again");
+            say("settings reloaded");
         }
         told.iter().for_each(|text| say(text));
         if let Some(mut client) = client {
@@ -492,7 +492,7 @@ impl Writer {
         }
     }
 
-    /// Everything that a reload reads. Nothing is changed where there is a fault.
+    /// Reads everything that a reload reads. After an error nothing has changed.
     fn read_again(&self) -> anyhow::Result<(Files, Option<Arc<Certificates>>)> {
         let files = Files::read(&self.directory)?;
         let nntp_service = lock(&self.writer.nntp_service);
@@ -504,7 +504,7 @@ impl Writer {
         Ok((files, certificates))
     }
 
-    /// New settings are in force from now on; returns what whoever changed them should know.
+    /// Puts new settings into force; returns the messages for the client that requested the reload.
     fn go_by(
         &mut self,
         files: Files,
@@ -514,10 +514,10 @@ impl Writer {
         self.files = files;
         self.apply();
         self.posts = None;
-        // What was left in in.coming/ is tried again.
+        // Tries the files that stayed in in.coming/ again.
         self.drain = None;
         self.writer.is_drain_due.store(true, Ordering::SeqCst);
-        // Opened anew, so that an edited active is taken up too; and new sites have a cursor before they are served.
+        // Opens the spool again, so that an edited active is read too, and new sites get a cursor before they are served.
         self.close(State::Closed);
         let opened = self.open().map(drop);
         self.start_feeders();
@@ -532,7 +532,7 @@ impl Writer {
         if let Some(nntp_service) = &mut *lock(&self.writer.nntp_service) {
             nntp_service.reload(&self.directory, &self.files.settings, certificates);
         }
-        let told = |key| format!("{key} has changed: that takes a new start");
+        let told = |key| format!("{key} has changed: restart the daemon to apply it");
         let mut told: Vec<String> = others.into_iter().map(told).collect();
         match opened {
             Ok(()) => (told, OK),
@@ -544,7 +544,7 @@ impl Writer {
     }
 }
 
-/// Tells the main thread when the writer ends, whatever for.
+/// Reports to the main thread that the writer has ended, for any reason.
 struct TellEnd(Sender<Event>);
 
 impl Drop for TellEnd {
@@ -553,7 +553,7 @@ impl Drop for TellEnd {
     }
 }
 
-/// Messages go to the client.
+/// Sends messages to the client.
 struct Telling<'a> {
     client: &'a mut Client,
     feeds: &'a Feeds,

@@ -1,4 +1,4 @@
-//! What other threads see of the writer: they bring jobs, and may ask what it is at.
+//! The writer as other threads see it: they submit jobs and query its state.
 
 use std::fs::File;
 use std::net::Shutdown;
@@ -24,44 +24,44 @@ use super::nntp_service::NntpService;
 use super::request::FileRequest;
 use super::sandbox::Sandbox;
 
-/// So many jobs may wait; who brings more stands in the line before it.
+/// Maximum number of waiting jobs; a thread with another job waits.
 pub const JOBS_MAX: usize = 64;
 
-/// Something to be done.
+/// A job for the writer.
 #[derive(Debug)]
 pub enum Job {
-    /// Files a batch.
+    /// File a batch.
     File {
-        /// By these flags.
+        /// The options.
         request: FileRequest,
-        /// From here.
+        /// The source.
         file: Arc<File>,
-        /// Who is told.
+        /// The client that gets the result.
         client: Client,
     },
-    /// Lends the lock until the connection ends.
+    /// Lend the lock until the connection ends.
     Lend(UnixStream),
-    /// Reads the settings again, and tells who asked.
+    /// Read the settings again, and reply to the client.
     Reload(Option<Client>),
-    /// Looks what is due.
+    /// Check what is due.
     Look,
 }
 
-/// What the writer is at.
+/// The state of the writer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum State {
     /// The spool is not open.
     Closed,
     /// The lock is lent.
     Lent,
-    /// The spool is open, and nothing to do.
+    /// The spool is open, and no job runs.
     Idle,
-    /// A job is being done.
+    /// A job runs.
     Busy,
 }
 
 impl State {
-    /// For people.
+    /// The name of the state.
     pub fn word(self) -> &'static str {
         match self {
             State::Closed => "closed",
@@ -72,7 +72,7 @@ impl State {
     }
 }
 
-/// What other threads see of the writer.
+/// The handle of the writer for other threads.
 pub struct WriterHandle {
     pub(super) jobs: SyncSender<Job>,
     pub(super) state: Mutex<State>,
@@ -80,22 +80,22 @@ pub struct WriterHandle {
     pub(super) is_stopping: AtomicBool,
     pub(super) is_reload_due: AtomicBool,
     pub(super) is_drain_due: AtomicBool,
-    /// Files of in.coming/ that were written to, or moved there, though they may have been tried before.
+    /// Files of in.coming/ that were written or moved there, to be tried even if they failed before.
     pub(super) fresh: Mutex<Vec<Name>>,
     /// A thread waits for the end of another drain.
     pub(super) is_another_at_it: AtomicBool,
-    /// Jobs that were brought and not begun.
+    /// Jobs that were submitted and not started.
     pub(super) waiting: AtomicUsize,
     pub(super) loan: Mutex<Option<UnixStream>>,
-    /// What was committed.
+    /// The published commits.
     pub(super) published: Arc<Published>,
     /// The news directory.
     pub(super) dir: PathBuf,
     pub(super) feeds: Arc<Feeds>,
     pub(super) feeders: Mutex<Option<Feeders>>,
-    /// What came over NNTP.
+    /// The articles that arrived over NNTP.
     pub(super) intake_queue: Arc<IntakeQueue>,
-    /// Serves it.
+    /// The NNTP service.
     pub(super) nntp_service: Mutex<Option<NntpService>>,
     /// Confines threads.
     pub(super) sandbox: Arc<Sandbox>,
@@ -118,7 +118,7 @@ impl ArticleSink for WriterHandle {
 }
 
 impl WriterHandle {
-    /// Closed as yet. `jobs`: to the thread.
+    /// A handle of a closed spool. `jobs` leads to the thread.
     pub fn new(
         jobs: SyncSender<Job>,
         feeds: Arc<Feeds>,
@@ -147,19 +147,19 @@ impl WriterHandle {
         }
     }
 
-    /// Brings a job; waits while too many do.
+    /// Submits a job; waits while too many jobs wait.
     pub fn put(&self, job: Job) {
-        // It fails only when the writer is closed for good: the client sees the end of the connection.
+        // Fails only after the writer has ended: the client sees the end of its connection.
         self.waiting.fetch_add(1, Ordering::SeqCst);
         let _ = self.jobs.send(job);
     }
 
-    /// What it is at.
+    /// The state of the writer.
     pub fn state(&self) -> State {
         *lock(&self.state)
     }
 
-    /// What status and metrics tell of it now.
+    /// The current state for `status` and the metrics.
     pub fn watched(&self) -> DaemonStatus {
         let nntp_service = lock(&self.nntp_service);
         let server = nntp_service
@@ -175,38 +175,38 @@ impl WriterHandle {
         watched
     }
 
-    /// The settings should be read again. Does not wait.
+    /// Requests that the settings are read again. Does not wait.
     pub fn reload(&self) {
         self.is_reload_due.store(true, Ordering::SeqCst);
         self.look();
     }
 
-    /// Something came into in.coming/. Does not wait.
+    /// Reports a new file in in.coming/. Does not wait.
     pub fn drain(&self) {
         self.is_drain_due.store(true, Ordering::SeqCst);
         self.look();
     }
 
-    /// This file of in.coming/ is to be tried, though it may have been before.
+    /// Requests that a file of in.coming/ is tried even if it failed before.
     pub fn is_fresh(&self, name: Name) {
         let mut fresh = lock(&self.fresh);
-        // While the lock is lent nobody takes them away; what is forgotten here is tried after a reload.
+        // While the lock is lent, the list is not emptied; files missing here are tried after a reload.
         if fresh.len() < LEFT_MAX {
             fresh.push(name);
         }
     }
 
-    /// Somebody let a feed go on, put its cursor elsewhere, or wants it served now.
+    /// Requests a pass of the feeds: a feed was resumed, its cursor was moved, or it is to be served now.
     pub fn look_at_feeds(&self) {
         self.feeds.call();
     }
 
-    /// Ends it: waits for the job in hand, and for its commit. Jobs behind it are not begun; their clients file themselves.
+    /// Ends the writer: waits for the current job and its commit. Jobs that wait are not started; their clients file the batches themselves.
     pub fn stop(&self) {
         self.is_stopping.store(true, Ordering::SeqCst);
         self.look();
         if let Some(loan) = &*lock(&self.loan) {
-            // The borrower keeps the lock for as long as he needs it; we only hear no more of it.
+            // The borrower keeps the lock as long as it needs it.
             let _ = loan.shutdown(Shutdown::Both);
         }
         let is_open = |state: &mut State| matches!(state, State::Idle | State::Busy);
@@ -214,7 +214,7 @@ impl WriterHandle {
         drop(closed);
     }
 
-    /// Feeds finish what they are at, and their programs end: waits for that, but not for long. After [`WriterHandle::stop`].
+    /// Waits for a limited time until the feeds and their programs have ended. Call it after [`WriterHandle::stop`].
     pub fn end_feeds(&self) {
         let feeders = lock(&self.feeders).take();
         if let Some(feeders) = feeders {
@@ -223,27 +223,27 @@ impl WriterHandle {
     }
 
     fn look(&self) {
-        // Where jobs are waiting it looks before the next one anyway.
+        // If jobs wait, the writer checks before the next one anyway.
         let _ = self.jobs.try_send(Job::Look);
     }
 
-    /// There is something to do besides filing what comes over NNTP.
+    /// Whether there is other work than filing articles from NNTP.
     pub fn is_wanted(&self) -> bool {
         self.waiting.load(Ordering::SeqCst) > 0 || self.is_stopping() || self.is_due()
     }
 
-    /// The settings are to be read, or in.coming/ to be looked at.
+    /// Whether the settings must be read or in.coming/ must be checked.
     pub fn is_due(&self) -> bool {
         let due = [&self.is_reload_due, &self.is_drain_due];
         due.iter().any(|due| due.load(Ordering::SeqCst))
     }
 
-    /// It is to end.
+    /// Whether the writer must end.
     pub fn is_stopping(&self) -> bool {
         self.is_stopping.load(Ordering::SeqCst)
     }
 
-    /// It is at something else now.
+    /// Sets the state.
     pub fn enter(&self, state: State) {
         *lock(&self.state) = state;
         self.changed.notify_all();

@@ -4,33 +4,33 @@ use std::fmt;
 
 use thiserror::Error;
 
-use crate::life::{Life, LifeError, Share};
+use crate::life::{Lifetime, LifetimeError, Share};
 
 /// The lives of articles under a rule.
 ///
 /// Invariant: `low <= default <= high`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Dates {
-    low: Life,
-    default: Life,
-    high: Life,
+    low: Lifetime,
+    default: Lifetime,
+    high: Lifetime,
 }
 
 /// The ends of dates that contain none: those of the last
 /// `/bounds/` line, or 0 and `never`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Bounds {
+pub struct DateBounds {
     /// The shortest life.
-    pub low: Life,
+    pub low: Lifetime,
     /// The longest life.
-    pub high: Life,
+    pub high: Lifetime,
 }
 
-impl Default for Bounds {
+impl Default for DateBounds {
     fn default() -> Self {
         Self {
-            low: Life::ZERO,
-            high: Life::Never,
+            low: Lifetime::ZERO,
+            high: Lifetime::Never,
         }
     }
 }
@@ -40,7 +40,7 @@ impl Default for Bounds {
 pub enum DatesError {
     /// A part is not a length of time.
     #[error(transparent)]
-    Life(#[from] LifeError),
+    Lifetime(#[from] LifetimeError),
     /// More than three parts.
     #[error("`{0}' contains more than three dates; write low-default-high")]
     Parts(String),
@@ -50,11 +50,11 @@ pub enum DatesError {
         /// The end that should be the shorter.
         shorter_name: &'static str,
         /// Its value.
-        shorter: Life,
+        shorter: Lifetime,
         /// The end that should be the longer.
         longer_name: &'static str,
         /// Its value.
-        longer: Life,
+        longer: Lifetime,
     },
 }
 
@@ -65,10 +65,10 @@ impl Dates {
     /// # Errors
     /// [`DatesError::Order`] if the written parts are out of order.
     pub fn new(
-        low: Option<Life>,
-        default: Life,
-        high: Option<Life>,
-        bounds: Bounds,
+        low: Option<Lifetime>,
+        default: Lifetime,
+        high: Option<Lifetime>,
+        bounds: DateBounds,
     ) -> Result<Self, DatesError> {
         let dates = Self {
             low: low.unwrap_or_else(|| bounds.low.min(default)),
@@ -84,8 +84,8 @@ impl Dates {
     ///
     /// # Errors
     /// [`DatesError`] with the wrong part.
-    pub fn parse(text: &[u8], bounds: Bounds) -> Result<Self, DatesError> {
-        let mut parts = text.split(|byte| *byte == b'-').map(Life::parse);
+    pub fn parse(text: &[u8], bounds: DateBounds) -> Result<Self, DatesError> {
+        let mut parts = text.split(|byte| *byte == b'-').map(Lifetime::parse);
         let mut next = || parts.next().transpose();
         let (first, second, third) = (next()?, next()?, next()?);
         if next().is_ok_and(|fourth| fourth.is_none()) {
@@ -95,7 +95,7 @@ impl Dates {
                 }
                 (Some(default), high, _) => Self::new(None, default, high, bounds),
                 // `split` always yields a first part.
-                (None, ..) => Err(LifeError::NotDays(String::new()).into()),
+                (None, ..) => Err(LifetimeError::NotDays(String::new()).into()),
             };
         }
         Err(DatesError::Parts(
@@ -104,17 +104,17 @@ impl Dates {
     }
 
     /// Articles younger than this are kept whatever their Expires.
-    pub fn low(&self) -> Life {
+    pub fn low(&self) -> Lifetime {
         self.low
     }
 
     /// The life of an article without a usable Expires.
-    pub fn default(&self) -> Life {
+    pub fn default(&self) -> Lifetime {
         self.default
     }
 
     /// Articles older than this are removed whatever their Expires.
-    pub fn high(&self) -> Life {
+    pub fn high(&self) -> Lifetime {
         self.high
     }
 
@@ -128,8 +128,8 @@ impl Dates {
     }
 
     /// The ends alone, for a `/bounds/` line.
-    pub fn bounds(&self) -> Bounds {
-        Bounds {
+    pub fn bounds(&self) -> DateBounds {
+        DateBounds {
             low: self.low,
             high: self.high,
         }
@@ -144,8 +144,8 @@ impl fmt::Display for Dates {
 }
 
 fn ordered(
-    (shorter_name, shorter): (&'static str, Life),
-    (longer_name, longer): (&'static str, Life),
+    (shorter_name, shorter): (&'static str, Lifetime),
+    (longer_name, longer): (&'static str, Lifetime),
 ) -> Result<(), DatesError> {
     if shorter <= longer {
         return Ok(());
@@ -162,7 +162,7 @@ fn ordered(
 mod tests {
     use super::*;
 
-    fn shown(text: &str, bounds: Bounds) -> String {
+    fn shown(text: &str, bounds: DateBounds) -> String {
         match Dates::parse(text.as_bytes(), bounds) {
             Ok(dates) => dates.to_string(),
             Err(fault) => fault.to_string(),
@@ -171,9 +171,9 @@ mod tests {
 
     #[test]
     fn ends_not_given_come_from_the_bounds_and_stretch() {
-        let bounds = Bounds {
-            low: Life::days(5),
-            high: Life::days(30),
+        let bounds = DateBounds {
+            low: Lifetime::days(5),
+            high: Lifetime::days(30),
         };
         for (text, plain, bounded) in [
             ("14", "0-14-never", "5-14-30"),
@@ -191,7 +191,7 @@ mod tests {
                 "never-never-never",
             ),
         ] {
-            assert_eq!(shown(text, Bounds::default()), plain, "{text}");
+            assert_eq!(shown(text, DateBounds::default()), plain, "{text}");
             assert_eq!(shown(text, bounds), bounded, "{text}");
         }
     }
@@ -230,7 +230,7 @@ mod tests {
                 "`x' is neither a number of days (like 14 or 0.5) nor `never'",
             ),
         ] {
-            assert_eq!(shown(text, Bounds::default()), want, "{text}");
+            assert_eq!(shown(text, DateBounds::default()), want, "{text}");
         }
     }
 }

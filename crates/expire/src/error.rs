@@ -44,7 +44,7 @@ pub enum Error {
         /// Number of the line, from 1.
         line: usize,
         /// The error in the line.
-        fault: LineFault,
+        fault: PolicyLineError,
     },
     /// A group of the active file has no rule.
     #[error(
@@ -72,7 +72,7 @@ fn more(count: usize) -> String {
 /// The error in one line of a policy.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[non_exhaustive]
-pub enum LineFault {
+pub enum PolicyLineError {
     /// The line does not have four fields.
     #[error("has {0} fields; `patterns {{m|u|x}} dates directory' has 4")]
     Fields(usize),

@@ -10,9 +10,9 @@
 
 mod wild;
 
-use crate::dates::{Bounds, Dates};
+use crate::dates::{DateBounds, Dates};
 use crate::explist::shown;
-use crate::life::{DAY_SECONDS, Life, LifeError};
+use crate::life::{DAY_SECONDS, Lifetime, LifetimeError};
 
 /// INN treats more days than this as `never`.
 const NEVER_DAYS: u64 = 49_710;
@@ -114,7 +114,7 @@ fn leave_as_comment(
 
 /// One line of `expire.ctl`.
 enum Entry {
-    Remember(Life),
+    Remember(Lifetime),
     Rules {
         /// The lines of `explist`.
         lines: Vec<u8>,
@@ -187,21 +187,21 @@ impl Entry {
 
 fn dates(keep: &[u8], default: &[u8], purge: &[u8]) -> Result<String, String> {
     let (keep, default, purge) = (life(keep)?, life(default)?, life(purge)?);
-    Dates::new(Some(keep), default, Some(purge), Bounds::default())
+    Dates::new(Some(keep), default, Some(purge), DateBounds::default())
         .map(|dates| dates.to_string())
         .map_err(|fault| fault.to_string())
 }
 
 /// Parses INN's days: `never` in any case, and very many days, mean never.
-fn life(text: &[u8]) -> Result<Life, String> {
+fn life(text: &[u8]) -> Result<Lifetime, String> {
     let text = text.trim_ascii();
     if text.eq_ignore_ascii_case(b"never") {
-        return Ok(Life::Never);
+        return Ok(Lifetime::Never);
     }
-    match Life::parse(text) {
-        Ok(Life::Seconds(seconds)) if seconds > NEVER_DAYS * DAY_SECONDS => Ok(Life::Never),
+    match Lifetime::parse(text) {
+        Ok(Lifetime::Seconds(seconds)) if seconds > NEVER_DAYS * DAY_SECONDS => Ok(Lifetime::Never),
         Ok(life) => Ok(life),
-        Err(LifeError::TooLong(_)) => Ok(Life::Never),
+        Err(LifetimeError::TooLong(_)) => Ok(Lifetime::Never),
         Err(fault) => Err(fault.to_string()),
     }
 }

@@ -19,9 +19,9 @@ use std::io::{ErrorKind, Read};
 use std::path::Path;
 
 use crate::archive::Archive;
-use crate::dates::{Bounds, Dates};
-use crate::error::{Error, LineFault};
-use crate::life::Life;
+use crate::dates::{DateBounds, Dates};
+use crate::error::{Error, PolicyLineError};
+use crate::life::Lifetime;
 
 /// Largest policy file, bytes.
 pub const FILE_BYTES_MAX: u64 = 16 << 20;
@@ -38,7 +38,7 @@ pub struct Explist {
     pub rules: Vec<Rule>,
     /// How long history lines are kept, from arrival as the line records
     /// it; `None` without an `/expired/` line: they are removed with the article.
-    pub expired: Option<Life>,
+    pub expired: Option<Lifetime>,
 }
 
 /// One line that rules groups.
@@ -118,7 +118,7 @@ impl Explist {
     pub fn parse(text: &[u8], file: &str, archive: Option<&[u8]>) -> Result<Self, Error> {
         let mut reader = Reader {
             archive,
-            bounds: Bounds::default(),
+            bounds: DateBounds::default(),
             expired: None,
             rules: Vec::new(),
         };
@@ -148,14 +148,14 @@ impl Explist {
 /// The state of the parser.
 struct Reader<'a> {
     archive: Option<&'a [u8]>,
-    bounds: Bounds,
+    bounds: DateBounds,
     /// The value of `/expired/`, with the number of its line.
-    expired: Option<(usize, Life)>,
+    expired: Option<(usize, Lifetime)>,
     rules: Vec<Rule>,
 }
 
 impl Reader<'_> {
-    fn line(&mut self, number: usize, line: &[u8]) -> Result<(), LineFault> {
+    fn line(&mut self, number: usize, line: &[u8]) -> Result<(), PolicyLineError> {
         let mut fields = line
             .split(|byte| matches!(byte, b' ' | b'\t' | b'\r'))
             .filter(|field| !field.is_empty());
@@ -169,21 +169,21 @@ impl Reader<'_> {
         let (4, Some(moderation), Some(dates), Some(directory)) =
             (count, fields.next(), fields.next(), fields.next())
         else {
-            return Err(LineFault::Fields(count));
+            return Err(PolicyLineError::Fields(count));
         };
         let moderation = Moderation::parse(moderation)
-            .ok_or_else(|| LineFault::Moderation(shown(moderation)))?;
+            .ok_or_else(|| PolicyLineError::Moderation(shown(moderation)))?;
         let dates = Dates::parse(dates, self.bounds)?;
         let archive = self.directory(directory)?;
         match patterns {
             b"/bounds/" => self.bounds = dates.bounds(),
             b"/expired/" => match self.expired {
-                Some((first, _)) => return Err(LineFault::ExpiredTwice(first)),
+                Some((first, _)) => return Err(PolicyLineError::ExpiredTwice(first)),
                 None => self.expired = Some((number, dates.default())),
             },
-            [b'/', ..] => return Err(LineFault::Special(shown(patterns))),
+            [b'/', ..] => return Err(PolicyLineError::Special(shown(patterns))),
             _ if self.rules.len() >= RULES_MAX => {
-                return Err(LineFault::TooManyRules {
+                return Err(PolicyLineError::TooManyRules {
                     number: self.rules.len() + 1,
                     max: RULES_MAX,
                 });
@@ -199,7 +199,7 @@ impl Reader<'_> {
         Ok(())
     }
 
-    fn directory(&self, field: &[u8]) -> Result<Option<Archive>, LineFault> {
+    fn directory(&self, field: &[u8]) -> Result<Option<Archive>, PolicyLineError> {
         archive_named(field, self.archive)
     }
 }
@@ -208,15 +208,15 @@ impl Reader<'_> {
 pub(crate) fn archive_named(
     field: &[u8],
     given: Option<&[u8]>,
-) -> Result<Option<Archive>, LineFault> {
-    let wrong = || LineFault::Directory(shown(field));
+) -> Result<Option<Archive>, PolicyLineError> {
+    let wrong = || PolicyLineError::Directory(shown(field));
     match field {
         b"-" => Ok(None),
         b"=-" => Err(wrong()),
         b"@" | b"=@" => {
-            let given = given.ok_or(LineFault::NoArchive)?;
+            let given = given.ok_or(PolicyLineError::NoArchive)?;
             let mut archive =
-                Archive::parse(given).ok_or_else(|| LineFault::Directory(shown(given)))?;
+                Archive::parse(given).ok_or_else(|| PolicyLineError::Directory(shown(given)))?;
             if field.starts_with(b"=") {
                 archive.layout = crate::Layout::Flat;
             }
@@ -248,7 +248,7 @@ mod tests {
     fn fields_are_read() {
         let text = b"# comment\n\n \t \n/expired/ x 14 -\ncomp,!comp.x\tm  1-2-3 \t=flat/dir\r\nall x 5 /a/b";
         let list = Explist::parse(text, "explist", None).unwrap();
-        assert_eq!(list.expired, Some(Life::days(14)));
+        assert_eq!(list.expired, Some(Lifetime::days(14)));
         assert_eq!(list.rules.len(), 2);
         let first = &list.rules[0];
         assert_eq!(first.line, 5);

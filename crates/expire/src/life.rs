@@ -17,7 +17,7 @@ const FRACTION_DIGITS_MAX: usize = 12;
 ///
 /// Ordered: every number of seconds is shorter than `Never`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Life {
+pub enum Lifetime {
     /// This number of seconds after arrival.
     Seconds(u64),
     /// For ever.
@@ -26,7 +26,7 @@ pub enum Life {
 
 /// The error of parsing a length of time.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
-pub enum LifeError {
+pub enum LifetimeError {
     /// Neither decimal days nor `never`.
     #[error("`{0}' is neither a number of days (like 14 or 0.5) nor `never'")]
     NotDays(String),
@@ -64,7 +64,7 @@ impl Share {
     }
 }
 
-impl Life {
+impl Lifetime {
     /// No time.
     pub const ZERO: Self = Self::Seconds(0);
 
@@ -79,8 +79,8 @@ impl Life {
     /// says. The arithmetic is exact: 0.07 days are 6048 seconds.
     ///
     /// # Errors
-    /// [`LifeError`] for any other text, including signs and exponents.
-    pub fn parse(text: &[u8]) -> Result<Self, LifeError> {
+    /// [`LifetimeError`] for any other text, including signs and exponents.
+    pub fn parse(text: &[u8]) -> Result<Self, LifetimeError> {
         if text == b"never" {
             return Ok(Self::Never);
         }
@@ -94,14 +94,14 @@ impl Life {
         };
         let digits = whole.iter().chain(fraction);
         if digits.clone().count() == 0 || !digits.clone().all(u8::is_ascii_digit) {
-            return Err(LifeError::NotDays(shown()));
+            return Err(LifetimeError::NotDays(shown()));
         }
         let days = whole.iter().fold(0u64, |days, digit| {
             days.saturating_mul(10)
                 .saturating_add(u64::from(digit - b'0'))
         });
         if days > DAYS_MAX {
-            return Err(LifeError::TooLong(shown()));
+            return Err(LifetimeError::TooLong(shown()));
         }
         Ok(Self::Seconds(
             days * DAY_SECONDS + fraction_seconds(fraction),
@@ -146,7 +146,7 @@ fn fraction_seconds(digits: &[u8]) -> u64 {
 }
 
 /// Days, exact to the second, or `never`, as in `explist`.
-impl fmt::Display for Life {
+impl fmt::Display for Lifetime {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self::Seconds(seconds) = *self else {
             return f.write_str("never");
@@ -194,12 +194,12 @@ mod tests {
             ("1000000", 86_400_000_000),
         ] {
             assert_eq!(
-                Life::parse(text.as_bytes()),
-                Ok(Life::Seconds(seconds)),
+                Lifetime::parse(text.as_bytes()),
+                Ok(Lifetime::Seconds(seconds)),
                 "{text}"
             );
         }
-        assert_eq!(Life::parse(b"never"), Ok(Life::Never));
+        assert_eq!(Lifetime::parse(b"never"), Ok(Lifetime::Never));
     }
 
     #[test]
@@ -207,34 +207,34 @@ mod tests {
         for text in [
             "", ".", "x", "-1", "+1", "1e3", "1.2.3", "Never", "nan", "1 ",
         ] {
-            let fault = Life::parse(text.as_bytes());
-            assert!(matches!(fault, Err(LifeError::NotDays(_))), "{text}");
+            let fault = Lifetime::parse(text.as_bytes());
+            assert!(matches!(fault, Err(LifetimeError::NotDays(_))), "{text}");
         }
         for text in ["1000001", "99999999999999999999999999"] {
-            let fault = Life::parse(text.as_bytes());
-            assert!(matches!(fault, Err(LifeError::TooLong(_))), "{text}");
+            let fault = Lifetime::parse(text.as_bytes());
+            assert!(matches!(fault, Err(LifetimeError::TooLong(_))), "{text}");
         }
     }
 
     #[test]
     fn before_the_epoch_is_the_epoch() {
-        assert_eq!(Life::days(1).before(100_000), 13_600);
-        assert_eq!(Life::days(2).before(100_000), 0);
-        assert_eq!(Life::Never.before(100_000), 0);
-        assert_eq!(Life::days(2).before(i64::MIN), 0);
-        assert!(Life::Seconds(u64::MAX) < Life::Never);
+        assert_eq!(Lifetime::days(1).before(100_000), 13_600);
+        assert_eq!(Lifetime::days(2).before(100_000), 0);
+        assert_eq!(Lifetime::Never.before(100_000), 0);
+        assert_eq!(Lifetime::days(2).before(i64::MIN), 0);
+        assert!(Lifetime::Seconds(u64::MAX) < Lifetime::Never);
     }
 
     proptest! {
         #[test]
         fn display_reads_back(seconds in 0..=DAYS_MAX * DAY_SECONDS) {
-            let life = Life::Seconds(seconds);
-            prop_assert_eq!(Life::parse(life.to_string().as_bytes()), Ok(life));
+            let life = Lifetime::Seconds(seconds);
+            prop_assert_eq!(Lifetime::parse(life.to_string().as_bytes()), Ok(life));
         }
 
         #[test]
         fn parse_never_panics(text in prop::collection::vec(any::<u8>(), 0..40)) {
-            let _ = Life::parse(&text);
+            let _ = Lifetime::parse(&text);
         }
     }
 }

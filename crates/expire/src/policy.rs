@@ -21,7 +21,7 @@ use crate::archive::Archive;
 use crate::dates::Dates;
 use crate::error::Error;
 use crate::explist::{Explist, Rule, shown};
-use crate::life::{Life, Share};
+use crate::life::{Lifetime, Share};
 use crate::rule_index::RuleIndex;
 
 /// The arrival of an article whose arrival date cannot be read.
@@ -36,7 +36,7 @@ pub struct Policy {
     rule_index: RuleIndex,
     /// By group id: index of the ruling line, or [`NO_RULE`].
     ruling: Vec<u32>,
-    expired: Option<Life>,
+    expired: Option<Lifetime>,
     /// The fraction of every life that is left when space is short.
     share: Share,
 }

@@ -14,7 +14,7 @@ use crate::policy::{Policy, Warning};
 use crate::reserve;
 use crate::run_error::RunError;
 use crate::space::{DiskSpace, Shortage, decide_by_space};
-use crate::tables::Space;
+use crate::tables::SpaceLimits;
 use crate::trace::{Removal, removals};
 
 /// Smallest step of the forget time in a run that removes nothing, seconds.
@@ -36,7 +36,7 @@ pub struct RunOptions {
     /// List each removal ([`RunReport::removals`]), including those of groups with an archive, and only decide.
     pub trace: bool,
     /// The limits on space, the fraction of all links that one run may remove, and the dead fraction above which a segment is rewritten.
-    pub space: Space,
+    pub space: SpaceLimits,
     /// The state of the disk. `None`: ask the system if `space` has a limit.
     pub disk: Option<DiskSpace>,
     /// The options for opening the store.
@@ -202,7 +202,7 @@ fn apply_decision(
     }
 }
 
-fn reclaim_policy(space: &Space, is_short: bool) -> ReclaimPolicy {
+fn reclaim_policy(space: &SpaceLimits, is_short: bool) -> ReclaimPolicy {
     match is_short {
         true => ReclaimPolicy {
             dead_part: space.dead_fraction.min(SHORTAGE_DEAD_FRACTION),

@@ -16,9 +16,9 @@ use store::{GroupRows, Position, Snapshot, Survey};
 
 use crate::count::{Link, disk_bytes_of, is_first};
 use crate::decide::{Plan, decide_on};
-use crate::life::{Life, Share};
+use crate::life::{Lifetime, Share};
 use crate::policy::Policy;
-use crate::tables::Space;
+use crate::tables::SpaceLimits;
 
 /// Width of the first step in the search for the factor; each further step is twice as wide.
 const FIRST_STEP_WIDTH: u32 = Share::STEPS / 64;
@@ -55,7 +55,7 @@ impl DiskSpace {
     }
 
     /// Bytes that must be freed; `pending` bytes are being freed already.
-    pub fn missing(&self, space: &Space, pending: u64) -> u64 {
+    pub fn missing(&self, space: &SpaceLimits, pending: u64) -> u64 {
         let free = self.free.saturating_add(pending);
         let used = self.used.saturating_sub(pending);
         let kept_free = space.keep_free.unwrap_or(0).saturating_sub(free);
@@ -83,15 +83,15 @@ pub struct ShortenedRule {
     /// Its patterns.
     pub patterns: Vec<u8>,
     /// The default life in the policy.
-    pub from: Life,
+    pub from: Lifetime,
     /// The shortened default life.
-    pub to: Life,
+    pub to: Lifetime,
 }
 
 /// Extends the plan, with shorter lives, if it does not free enough. `None`: it does.
 pub(crate) fn decide_by_space(
     (snapshot, surveys): (&Snapshot, &[Survey]),
-    (space, disk): (&Space, DiskSpace),
+    (space, disk): (&SpaceLimits, DiskSpace),
     policy: &mut Policy,
     now: i64,
     held: &dyn Fn(GroupId) -> bool,
@@ -216,10 +216,10 @@ mod tests {
             used: 1000,
         };
         let missing = |keep_free, max_size, pending| {
-            let space = Space {
+            let space = SpaceLimits {
                 keep_free,
                 max_size,
-                ..Space::default()
+                ..SpaceLimits::default()
             };
             disk.missing(&space, pending)
         };

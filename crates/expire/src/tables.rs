@@ -2,10 +2,10 @@
 //! of them.
 
 use crate::archive::Layout;
-use crate::dates::{Bounds, Dates};
-use crate::error::{Error, LineFault};
+use crate::dates::{DateBounds, Dates};
+use crate::error::{Error, PolicyLineError};
 use crate::explist::{Explist, Moderation, Rule, archive_named};
-use crate::life::Life;
+use crate::life::Lifetime;
 
 /// Part of the spool that one run may remove without `--force`, unless set.
 pub const MAX_FRACTION: f64 = 0.6;
@@ -19,13 +19,13 @@ pub struct Tables {
     /// The `[[expire]]` tables in their order; without any, the `explist` file counts.
     pub rules: Vec<TableRule>,
     /// How long history remembers an article that has gone; without it, not at all.
-    pub expired: Option<Life>,
+    pub expired: Option<Lifetime>,
     /// Ends for rules that do not give their own.
-    pub bounds: Bounds,
+    pub bounds: DateBounds,
     /// The directory for `archive = "@"` and `"segments"`.
     pub archive_directory: Option<String>,
     /// Limits on space.
-    pub space: Space,
+    pub space: SpaceLimits,
 }
 
 /// One `[[expire]]` table.
@@ -38,13 +38,13 @@ pub struct TableRule {
     /// Which of the groups that match.
     pub moderation: Moderation,
     /// Another word for `default`.
-    pub keep_days: Option<Life>,
+    pub keep_days: Option<Lifetime>,
     /// A younger article stays whatever its Expires says.
-    pub low: Option<Life>,
+    pub low: Option<Lifetime>,
     /// The life of an article without Expires.
-    pub default: Option<Life>,
+    pub default: Option<Lifetime>,
     /// An older article goes whatever its Expires says.
-    pub high: Option<Life>,
+    pub high: Option<Lifetime>,
     /// A directory, `@` for the one of `[expiry]`, or `segments` for a news directory there.
     pub archive: Option<String>,
     /// The archive is flat: articles lie in the directory itself, under their numbers. For one group.
@@ -53,7 +53,7 @@ pub struct TableRule {
 
 /// Limits on space, and on what one run may do.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Space {
+pub struct SpaceLimits {
     /// Bytes of the file system to keep free.
     pub keep_free: Option<u64>,
     /// Bytes that the segments may take.
@@ -64,14 +64,14 @@ pub struct Space {
     pub dead_fraction: f64,
 }
 
-impl Space {
+impl SpaceLimits {
     /// True when space may ask for more than the dates.
     pub fn has_limit(&self) -> bool {
         self.keep_free.is_some() || self.max_size.is_some()
     }
 }
 
-impl Default for Space {
+impl Default for SpaceLimits {
     fn default() -> Self {
         Self {
             keep_free: None,
@@ -112,7 +112,7 @@ impl Tables {
 }
 
 impl TableRule {
-    fn rule(&self, bounds: Bounds, given: Option<&[u8]>) -> Result<Rule, LineFault> {
+    fn rule(&self, bounds: DateBounds, given: Option<&[u8]>) -> Result<Rule, PolicyLineError> {
         Ok(Rule {
             line: self.line,
             patterns: self.patterns()?,
@@ -123,7 +123,7 @@ impl TableRule {
     }
 
     /// The patterns as `explist` has them.
-    fn patterns(&self) -> Result<Vec<u8>, LineFault> {
+    fn patterns(&self) -> Result<Vec<u8>, PolicyLineError> {
         let patterns = &self.patterns;
         let what = match patterns {
             empty if empty.is_empty() => "name no group",
@@ -133,25 +133,29 @@ impl TableRule {
             special if special.starts_with('/') => "start with `/'; use the keys of [expiry]",
             _ => return Ok(patterns.clone().into_bytes()),
         };
-        Err(LineFault::Key(format!("patterns `{patterns}' {what}")))
+        Err(PolicyLineError::Key(format!(
+            "patterns `{patterns}' {what}"
+        )))
     }
 
-    fn default_life(&self) -> Result<Life, LineFault> {
+    fn default_life(&self) -> Result<Lifetime, PolicyLineError> {
         match (self.keep_days, self.default) {
             (Some(days), None) | (None, Some(days)) => Ok(days),
-            (None, None) => Err(LineFault::Key(
+            (None, None) => Err(PolicyLineError::Key(
                 "has neither keep_days nor default; say how long articles stay".to_owned(),
             )),
-            (Some(_), Some(_)) => Err(LineFault::Key(
+            (Some(_), Some(_)) => Err(PolicyLineError::Key(
                 "has both keep_days and default, which mean the same; leave one out".to_owned(),
             )),
         }
     }
 
-    fn archive(&self, given: Option<&[u8]>) -> Result<Option<crate::Archive>, LineFault> {
+    fn archive(&self, given: Option<&[u8]>) -> Result<Option<crate::Archive>, PolicyLineError> {
         let Some(name) = self.archive.as_deref() else {
             return match self.flat {
-                true => Err(LineFault::Key("is flat but has no archive".to_owned())),
+                true => Err(PolicyLineError::Key(
+                    "is flat but has no archive".to_owned(),
+                )),
                 false => Ok(None),
             };
         };
@@ -162,7 +166,7 @@ impl TableRule {
             Some(archive) if segments && !self.flat => archive.layout = Layout::Segments,
             Some(archive) if self.flat && !segments => archive.layout = Layout::Flat,
             _ if self.flat => {
-                return Err(LineFault::Key(
+                return Err(PolicyLineError::Key(
                     "is flat, which only a directory can be".to_owned(),
                 ));
             }

@@ -9,7 +9,7 @@ use crate::newsdir;
 use std::collections::BTreeSet;
 
 use expire::policy::Facts;
-use expire::{Archiving, Explist, Policy, RunOptions, Space, Verdict};
+use expire::{Archiving, Explist, Policy, RunOptions, SpaceLimits, Verdict};
 use newsdir::{NewsDir, options, text};
 use proptest::prelude::*;
 
@@ -105,9 +105,9 @@ fn expire(newsdir: &NewsDir, now: i64, hold: bool) -> (expire::RunReport, Policy
         dry: false,
         force: true,
         trace: false,
-        space: Space {
+        space: SpaceLimits {
             dead_fraction: 0.1,
-            ..Space::default()
+            ..SpaceLimits::default()
         },
         disk: None,
         store: options(),

@@ -5,7 +5,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use expire::{Archiving, Explist, Policy, RunOptions, RunReport, Space};
+use expire::{Archiving, Explist, Policy, RunOptions, RunReport, SpaceLimits};
 use groups::Flag;
 use store::{Expires, Filing, Options, OverviewFields, Piece, Snapshot, Spool};
 
@@ -69,7 +69,7 @@ impl News {
             dry: false,
             trace: false,
             force: true,
-            space: Space::default(),
+            space: SpaceLimits::default(),
             disk: None,
             store: options(),
         };

@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use expire::policy::Facts;
-use expire::{Archiving, Explist, Policy, RemovalCount, RunOptions, Space, Verdict};
+use expire::{Archiving, Explist, Policy, RemovalCount, RunOptions, SpaceLimits, Verdict};
 use proptest::prelude::*;
 use store::{Expires, Filing, Options, OverviewFields, Piece, Position, Snapshot, Spool};
 
@@ -255,9 +255,9 @@ fn story(rounds: &[Round]) {
             dry: false,
             force: true,
             trace: false,
-            space: Space {
+            space: SpaceLimits {
                 dead_fraction: round.dead_fraction,
-                ..Space::default()
+                ..SpaceLimits::default()
             },
             disk: None,
             store: options,

@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use expire::count::disk_bytes_of;
-use expire::{Archiving, DiskSpace, Explist, RunOptions, RunReport, Share, Space};
+use expire::{Archiving, DiskSpace, Explist, RunOptions, RunReport, Share, SpaceLimits};
 use proptest::prelude::*;
 use store::{Filing, Options, OverviewFields, Piece, Snapshot, Spool};
 
@@ -59,9 +59,9 @@ fn run_options(keep_free: u64, disk: DiskSpace) -> RunOptions {
         dry: true,
         trace: false,
         force: true,
-        space: Space {
+        space: SpaceLimits {
             keep_free: Some(keep_free),
-            ..Space::default()
+            ..SpaceLimits::default()
         },
         disk: Some(disk),
         store: options(),
@@ -261,9 +261,9 @@ fn space_not_yet_reclaimed_counts_as_free() {
     let used = DiskSpace::of(&news.path().join("segments")).unwrap().used;
     let limits = RunOptions {
         dry: false,
-        space: Space {
+        space: SpaceLimits {
             max_size: Some(used - 50_000),
-            ..Space::default()
+            ..SpaceLimits::default()
         },
         disk: None,
         ..run_options(0, DiskSpace { free: 0, used: 0 })

@@ -1,7 +1,7 @@
 //! A site: which articles it gets, and how. This crate stores commands and does not run them.
 
 use crate::pattern::Pattern;
-use crate::place::Place;
+use crate::text_position::TextPosition;
 use crate::via::Via;
 
 /// Most lines of `sys` and `[[site]]` tables together.
@@ -46,7 +46,7 @@ pub enum Start {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Site {
     /// Its position in the file.
-    pub place: Place,
+    pub place: TextPosition,
     /// Its name; our own where `sys` has `ME`.
     pub name: Vec<u8>,
     /// Whether it is a line of `sys` for this system itself, which gets no articles.
@@ -82,7 +82,7 @@ pub struct Tables {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Accept {
     /// Where it is written.
-    pub place: Place,
+    pub place: TextPosition,
     /// The groups.
     pub groups: Pattern,
 }

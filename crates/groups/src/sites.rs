@@ -12,8 +12,8 @@ use std::collections::{HashMap, HashSet};
 use thiserror::Error;
 
 use crate::pattern::Pattern;
-use crate::place::Place;
 use crate::sys::{self, SysError};
+use crate::text_position::TextPosition;
 
 pub use names::FeedNames;
 
@@ -27,7 +27,7 @@ pub use crate::via::{
 pub struct Sites {
     me: Vec<u8>,
     accepts: Pattern,
-    accepts_place: Option<Place>,
+    accepts_place: Option<TextPosition>,
     sites: Arc<[Site]>,
     /// The feed name of each site.
     feeds: Arc<[Vec<u8>]>,
@@ -46,7 +46,7 @@ pub enum SitesError {
     )]
     Ourselves {
         /// Its position.
-        position: Place,
+        position: TextPosition,
         /// Its name.
         name: String,
     },
@@ -56,9 +56,9 @@ pub enum SitesError {
         /// Its name.
         name: String,
         /// The first definition.
-        first: Place,
+        first: TextPosition,
         /// The second definition.
-        second: Place,
+        second: TextPosition,
     },
     /// `sys` has a line for this site, and `broadsheet.toml` has `accept`.
     #[error(
@@ -66,13 +66,13 @@ pub enum SitesError {
     )]
     AcceptTwice {
         /// The line of `sys`.
-        first: Place,
+        first: TextPosition,
         /// The key.
-        second: Place,
+        second: TextPosition,
     },
     /// More than [`SITES_MAX`] sites.
     #[error("{0}: more than {SITES_MAX} sites")]
-    TooMany(Place),
+    TooMany(TextPosition),
 }
 
 impl Sites {
@@ -134,7 +134,7 @@ impl Sites {
     }
 
     /// The position of the setting of the groups that this site accepts; `None` if there is none.
-    pub fn subscription_place(&self) -> Option<Place> {
+    pub fn subscription_place(&self) -> Option<TextPosition> {
         self.accepts_place
     }
 
@@ -168,7 +168,7 @@ impl Sites {
 }
 
 fn add_tables(sites: &mut Vec<Site>, tables: &[Site], me: &[u8]) -> Result<(), SitesError> {
-    let mut places: HashMap<Vec<u8>, Place> = HashMap::new();
+    let mut places: HashMap<Vec<u8>, TextPosition> = HashMap::new();
     for site in sites.iter().filter(|site| !site.is_me) {
         places.entry(site.name.clone()).or_insert(site.place);
     }

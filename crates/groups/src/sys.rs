@@ -18,8 +18,8 @@ use thiserror::Error;
 
 use crate::command_line::{CommandError, CommandLine};
 use crate::pattern::Pattern;
-use crate::place::Place;
 use crate::site::{Only, SITES_MAX, Site, Start};
+use crate::text_position::TextPosition;
 use crate::via::{BatchVia, ListForm, Via};
 
 /// Name in the file that means this system.
@@ -180,7 +180,7 @@ fn parse_line(number: usize, line: &[u8], me: &[u8]) -> Result<Site, SysLineErro
     let flags = parse_flags(flags)?;
     let exclusions = exclusions.unwrap_or(b"").split(|&byte| byte == b',');
     Ok(Site {
-        place: Place {
+        place: TextPosition {
             file: FILE,
             line: number,
             column: None,

@@ -92,7 +92,7 @@ pub fn encode(label: &str, bytes: &[u8]) -> String {
 fn from_base64(text: &[u8]) -> Result<Vec<u8>, Error> {
     STANDARD
         .decode(text)
-        .map_err(|_| Error::Malformed("it is no base64"))
+        .map_err(|_| Error::Malformed("it is not base64"))
 }
 
 /// The checksum of the armour (RFC 4880, 6.1).

@@ -8,7 +8,7 @@ use std::ops::ControlFlow;
 
 use article::Form;
 use groups::sites::{BatchVia, Only, Start, Via};
-use groups::{Pattern, Place, Site, Sites, Tables};
+use groups::{Pattern, Site, Sites, Tables, TextPosition};
 use newsdir::{ACTIVE, HOST, NOW, Newsdir};
 use relay::sites::Selector;
 use relay::{Filer, FilerOptions, Rules};
@@ -17,7 +17,7 @@ use store::{Snapshot, Spool};
 /// A `[[site]]` that gets all groups by batches.
 fn site(name: &str) -> Site {
     Site {
-        place: Place::of("broadsheet.toml", "", 0),
+        place: TextPosition::of("broadsheet.toml", "", 0),
         name: name.into(),
         is_me: false,
         exclusions: Vec::new(),

@@ -11,7 +11,7 @@ use access::Grant;
 use nntp::{TransferKind, TransferOutcome};
 
 use crate::Token;
-use crate::counts::What;
+use crate::counts::Counter;
 
 /// The sender of a post.
 #[derive(Debug, Clone, Default)]
@@ -40,7 +40,7 @@ pub struct Entry {
     /// The sender's permissions; `None` for a peer that may send everything.
     pub grant: Option<Grant>,
     /// The counter of a refusal.
-    pub(crate) refusal_counter: What,
+    pub(crate) refusal_counter: Counter,
 }
 
 /// Takes batches back after their commit: a network thread.
@@ -112,7 +112,7 @@ impl ArticleBatch {
     }
 
     /// Refuses the first article without a result, and sets the counter of the refusal.
-    pub fn set_refused(&mut self, why: Vec<u8>, refusal_counter: What) {
+    pub fn set_refused(&mut self, why: Vec<u8>, refusal_counter: Counter) {
         if let Some(entry) = self.entries.get_mut(self.outcomes.len()) {
             entry.refusal_counter = refusal_counter;
         }
@@ -182,7 +182,7 @@ impl BatchBuilder {
             article,
             poster,
             grant,
-            refusal_counter: What::Other,
+            refusal_counter: Counter::Other,
         });
     }
 

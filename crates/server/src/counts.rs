@@ -44,34 +44,34 @@ impl Count {
     }
 }
 
-macro_rules! whats {
-    ($($what:ident $name:literal $help:literal;)*) => {
+macro_rules! counters {
+    ($($counter:ident $name:literal $help:literal;)*) => {
         /// A counter of each access entry and of each connection.
         #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-        pub enum What {
-            $(#[doc = $help] $what,)*
+        pub enum Counter {
+            $(#[doc = $help] $counter,)*
         }
 
-        impl What {
+        impl Counter {
             /// All counters, in order.
-            pub const ALL: [What; WHATS] = [$(What::$what,)*];
+            pub const ALL: [Counter; COUNTERS] = [$(Counter::$counter,)*];
 
             /// Its name in status and logs.
             pub fn name(self) -> &'static str {
-                match self { $(What::$what => $name,)* }
+                match self { $(Counter::$counter => $name,)* }
             }
 
             /// Its description, a sentence.
             pub fn help(self) -> &'static str {
-                match self { $(What::$what => $help,)* }
+                match self { $(Counter::$counter => $help,)* }
             }
         }
 
-        const WHATS: usize = [$($name,)*].len();
+        const COUNTERS: usize = [$($name,)*].len();
     };
 }
 
-whats! {
+counters! {
     Offered "offered" "Ids offered, with CHECK, IHAVE or TAKETHIS; CHECK and the TAKETHIS behind it are one offer.";
     Accepted "accepted" "Articles accepted from peers.";
     AcceptedBytes "accepted_bytes" "Bytes of accepted articles, posts included.";
@@ -91,55 +91,55 @@ whats! {
     Other "other" "Refused for another reason, which the log has.";
 }
 
-impl What {
+impl Counter {
     /// Its name in the log, beside counters that are not refusals.
     pub fn refusal_name(self) -> &'static str {
         match self {
-            What::NotAllowed => "refused_not_allowed",
-            What::Flood => "refused_flood",
-            What::Groups => "refused_groups",
-            What::Size => "refused_size",
-            What::Date => "refused_date",
-            What::Unapproved => "refused_unapproved",
-            What::Malformed => "refused_malformed",
-            What::Other => "refused_other",
-            what => what.name(),
+            Counter::NotAllowed => "refused_not_allowed",
+            Counter::Flood => "refused_flood",
+            Counter::Groups => "refused_groups",
+            Counter::Size => "refused_size",
+            Counter::Date => "refused_date",
+            Counter::Unapproved => "refused_unapproved",
+            Counter::Malformed => "refused_malformed",
+            Counter::Other => "refused_other",
+            counter => counter.name(),
         }
     }
 
     /// The counters of refusals.
-    pub fn refusals() -> impl Iterator<Item = What> {
-        What::ALL
+    pub fn refusals() -> impl Iterator<Item = Counter> {
+        Counter::ALL
             .into_iter()
-            .skip_while(|what| *what != What::NotAllowed)
+            .skip_while(|counter| *counter != Counter::NotAllowed)
     }
 }
 
 /// The counters of one connection.
 #[derive(Debug, Default, Clone)]
 pub struct Tally {
-    now: [u64; WHATS],
+    now: [u64; COUNTERS],
     /// The part that the entry's counters contain.
-    published: [u64; WHATS],
+    published: [u64; COUNTERS],
 }
 
 impl Tally {
     /// Adds `count`.
     #[inline]
-    pub fn add(&mut self, what: What, count: u64) {
-        if let Some(counter) = self.now.get_mut(what as usize) {
+    pub fn add(&mut self, counter: Counter, count: u64) {
+        if let Some(counter) = self.now.get_mut(counter as usize) {
             *counter += count;
         }
     }
 
     /// The value of a counter.
-    pub fn read(&self, what: What) -> u64 {
-        self.now.get(what as usize).copied().unwrap_or_default()
+    pub fn read(&self, counter: Counter) -> u64 {
+        self.now.get(counter as usize).copied().unwrap_or_default()
     }
 
     /// Refused articles, for all reasons.
     pub fn refused(&self) -> u64 {
-        What::refusals().map(|what| self.read(what)).sum()
+        Counter::refusals().map(|counter| self.read(counter)).sum()
     }
 
     /// Adds the change since the last call to the entry's counters.
@@ -189,20 +189,20 @@ pub struct PeerCounts {
     pub connected: Count,
     /// Time from the last byte of an article to the reply that accepts it.
     pub latency: Histogram,
-    counts: [Count; WHATS],
+    counts: [Count; COUNTERS],
 }
 
 impl PeerCounts {
     /// Adds `count` directly, for rare events.
-    pub fn add(&self, what: What, count: u64) {
-        if let Some(counter) = self.counts.get(what as usize) {
+    pub fn add(&self, counter: Counter, count: u64) {
+        if let Some(counter) = self.counts.get(counter as usize) {
             counter.add(count);
         }
     }
 
     /// The value of a counter.
-    pub fn read(&self, what: What) -> u64 {
-        self.counts.get(what as usize).map_or(0, Count::read)
+    pub fn read(&self, counter: Counter) -> u64 {
+        self.counts.get(counter as usize).map_or(0, Count::read)
     }
 }
 
@@ -268,18 +268,18 @@ mod tests {
         let counts = Counts::default();
         let peer = counts.peer("a");
         let mut tally = Tally::default();
-        tally.add(What::Offered, 3);
-        tally.add(What::Size, 1);
+        tally.add(Counter::Offered, 3);
+        tally.add(Counter::Size, 1);
         tally.publish(&peer);
         tally.publish(&peer);
-        tally.add(What::Offered, 1);
+        tally.add(Counter::Offered, 1);
         tally.publish(&peer);
-        assert_eq!(peer.read(What::Offered), 4);
-        assert_eq!(peer.read(What::Size), 1);
+        assert_eq!(peer.read(Counter::Offered), 4);
+        assert_eq!(peer.read(Counter::Size), 1);
         assert_eq!(tally.refused(), 1);
         assert_eq!(
-            What::ALL.map(|what| what as usize).last(),
-            Some(&(WHATS - 1))
+            Counter::ALL.map(|counter| counter as usize).last(),
+            Some(&(COUNTERS - 1))
         );
     }
 

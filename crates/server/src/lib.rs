@@ -25,7 +25,7 @@ pub mod worker_pool;
 
 pub use article_batch::{ArticleBatch, Entry, Poster};
 pub use connection::IN_FLIGHT_BYTES_MAX;
-pub use counts::{Counts, Peer, PeerCounts, Tally, What};
+pub use counts::{Counter, Counts, Peer, PeerCounts, Tally};
 pub use event::Event;
 pub use network::{HANDSHAKE_SECONDS_MAX, ROUND_MILLISECONDS_MAX, TIME_SLICE_MILLISECONDS_MAX};
 pub use nntp::{Capabilities, Intake, TransferKind, TransferOutcome};

@@ -21,7 +21,7 @@ use store::{HistoryLine, Position, Run, Snapshot, Stretch};
 
 use crate::article_batch::{BatchBuilder, ENTRY_BYTES, Poster};
 use crate::client::{Client, NO_LOGIN, TOO_MANY};
-use crate::counts::What;
+use crate::counts::Counter;
 use crate::event::Event;
 use crate::mailbox::{Mailbox, Message};
 use crate::shared::Shared;
@@ -240,15 +240,15 @@ impl Backend for SessionContext<'_> {
     fn intake(&self) -> Intake {
         let intake = self.shared.sink.intake();
         if intake != Intake::Open {
-            self.client.peer.add(What::Deferred, 1);
+            self.client.peer.add(Counter::Deferred, 1);
         }
         intake
     }
 
     fn id_status(&mut self, id: &[u8]) -> Result<IdStatus, BackendError> {
         if self.store.snapshot.has(id).map_err(fault(self.shared))? {
-            self.client.tally.add(What::Offered, 1);
-            self.client.tally.add(What::Duplicates, 1);
+            self.client.tally.add(Counter::Offered, 1);
+            self.client.tally.add(Counter::Duplicates, 1);
             return Ok(IdStatus::Known);
         }
         let reservations = &self.shared.reservations;
@@ -256,11 +256,11 @@ impl Backend for SessionContext<'_> {
         let (seen, was_reserved) = reservations.reserve(id, self.client.token, seconds);
         self.client
             .tally
-            .add(What::Offered, u64::from(!was_reserved));
+            .add(Counter::Offered, u64::from(!was_reserved));
         match seen {
             IdStatus::Unknown => self.client.has_reservations = true,
-            IdStatus::Known => self.client.tally.add(What::Duplicates, 1),
-            IdStatus::InTransfer => self.client.tally.add(What::Deferred, 1),
+            IdStatus::Known => self.client.tally.add(Counter::Duplicates, 1),
+            IdStatus::InTransfer => self.client.tally.add(Counter::Deferred, 1),
         }
         Ok(seen)
     }
@@ -268,7 +268,7 @@ impl Backend for SessionContext<'_> {
     fn receive(&mut self, handed: ReceivedArticle<'_>) -> Option<TransferOutcome> {
         let bytes = self.input.get(handed.article.clone()).unwrap_or_default();
         if self.is_too_large(bytes) {
-            self.client.tally.add(What::Size, 1);
+            self.client.tally.add(Counter::Size, 1);
             if handed.kind != TransferKind::Post {
                 self.shared
                     .reservations
@@ -285,7 +285,7 @@ impl Backend for SessionContext<'_> {
                 "Too many posts; try again in {} seconds",
                 wait.as_secs() + 1
             );
-            self.client.tally.add(What::Flood, 1);
+            self.client.tally.add(Counter::Flood, 1);
             return Some(TransferOutcome::Refused(why.into_bytes()));
         }
         if handed.kind != TransferKind::Post {
@@ -313,12 +313,12 @@ impl Backend for SessionContext<'_> {
     }
 
     fn article_rejected(&mut self, id: &[u8]) {
-        self.client.tally.add(What::Size, 1);
+        self.client.tally.add(Counter::Size, 1);
         self.shared.reservations.release(id, self.client.token);
     }
 
     fn article_deferred(&mut self, id: &[u8]) {
-        self.client.tally.add(What::Deferred, 1);
+        self.client.tally.add(Counter::Deferred, 1);
         self.shared.reservations.release(id, self.client.token);
     }
 
@@ -421,7 +421,7 @@ impl Backend for SessionContext<'_> {
     }
 
     fn sent(&mut self) {
-        self.client.tally.add(What::Sent, 1);
+        self.client.tally.add(Counter::Sent, 1);
     }
 
     fn article(&mut self, position: ArticlePosition) -> Result<Option<Article<'_>>, BackendError> {

@@ -68,15 +68,15 @@ fn limits(table: &mut TableReader<'_, '_>) -> Limits {
     let mut count = |key, what: &str| {
         table.take(key, |value| match value::count(value)? {
             0 => Err(format!(
-                "is 0, which would let {what}; leave it out for no limit"
+                "is 0, which would refuse every {what}; leave it out for no limit"
             )),
             count => Ok(count),
         })
     };
-    let posts = "no post through (for that, leave out `post')";
-    let articles = "no article through (for that, leave out `send')";
-    let connections_max = count("connections_max", "nobody in");
-    let connections_per_address_max = count("connections_per_address_max", "nobody in");
+    let posts = "post (for that, leave out `post')";
+    let articles = "article (for that, leave out `send')";
+    let connections_max = count("connections_max", "connection");
+    let connections_per_address_max = count("connections_per_address_max", "connection");
     let posts_per_minute_max = count("posts_per_minute_max", posts);
     let articles_per_minute_max = count("articles_per_minute_max", articles);
     let bytes = |value: &DeValue<'_>| match value::size(value)? {
@@ -102,7 +102,7 @@ fn list<T>(
     let read = |value: &DeValue<'_>| {
         let texts = value::texts(value)?;
         match texts.len() {
-            0 => Err("is an empty list, which would fit everybody; leave it out".to_owned()),
+            0 => Err("is an empty list, which would match every client; leave it out".to_owned()),
             many if many > LIST_MAX => Err(format!("has more than {LIST_MAX} items")),
             _ => {
                 let told = |text: &String| parse(text).map_err(|what| format!("`{text}' {what}"));
@@ -127,7 +127,7 @@ fn wildmat(table: &mut TableReader<'_, '_>, key: &'static str, takes_poison: boo
             return Err("has `@', which has a meaning in post and send only; say `!'".to_owned());
         }
         if list.split(',').all(|part| part.starts_with(['!', '@'])) {
-            return Err("only excludes, so that nothing fits; begin with \"*,\"".to_owned());
+            return Err("only excludes, so that nothing matches; begin with \"*,\"".to_owned());
         }
         Ok(list)
     };

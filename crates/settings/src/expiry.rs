@@ -28,7 +28,7 @@
 
 use expire::explist::RULES_MAX;
 use expire::tables::TableRule;
-use expire::{Bounds, Life, Moderation, Tables};
+use expire::{DateBounds, Lifetime, Moderation, Tables};
 use toml::de::DeValue;
 
 use crate::table_reader::TableReader;
@@ -63,8 +63,8 @@ fn section(table: &mut TableReader<'_, '_>, tables: &mut Tables) {
         space.dead_fraction = part;
     }
     table.section("bounds", |bounds| {
-        let plain = Bounds::default();
-        tables.bounds = Bounds {
+        let plain = DateBounds::default();
+        tables.bounds = DateBounds {
             low: bounds.take("low", days).unwrap_or(plain.low),
             high: bounds.take("high", days).unwrap_or(plain.high),
         };
@@ -100,7 +100,7 @@ fn lines(value: &DeValue<'_>) -> Result<String, String> {
 }
 
 /// Days as a number (14, 0.5) or a text (`"never"`, `"0.5"`).
-fn days(value: &DeValue<'_>) -> Result<Life, String> {
+fn days(value: &DeValue<'_>) -> Result<Lifetime, String> {
     let text = match value {
         DeValue::String(text) => text.to_string(),
         DeValue::Integer(_) => value::integer(value).map_or_else(String::new, |n| n.to_string()),
@@ -112,7 +112,7 @@ fn days(value: &DeValue<'_>) -> Result<Life, String> {
         _ => String::new(),
     };
     let wanted = || value::wrong("a number of days or \"never\"", value);
-    match Life::parse(text.as_bytes()) {
+    match Lifetime::parse(text.as_bytes()) {
         Ok(life) => Ok(life),
         Err(fault) if value.is_str() => Err(fault.to_string()),
         Err(_) => Err(wanted()),

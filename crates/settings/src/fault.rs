@@ -3,7 +3,7 @@
 use std::fmt;
 use std::path::PathBuf;
 
-use groups::place::line_and_column;
+use groups::text_position::line_and_column;
 
 /// The errors in one file. Exit status 78.
 #[derive(Clone, Debug)]

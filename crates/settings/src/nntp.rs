@@ -105,7 +105,7 @@ impl Nntp {
             .unwrap_or_default()
             .is_empty();
         if has_tls && self.certificate.is_empty() && self.key.is_empty() {
-            let told = "takes a certificate: say nntp.certificate and nntp.key".to_owned();
+            let told = "needs a certificate: set nntp.certificate and nntp.key".to_owned();
             faults.push(("nntp.listen_tls", told));
         }
         faults
@@ -125,7 +125,7 @@ impl Nntp {
             None => (false, text),
         };
         let address: SocketAddr = address.parse().map_err(|_| {
-            format!("wants an address with a port (127.0.0.1:9119), not `{address}'")
+            format!("needs an address with a port (127.0.0.1:9119), not `{address}'")
         })?;
         if !is_open && !address.ip().is_loopback() {
             return Err(format!(
@@ -161,7 +161,7 @@ impl Nntp {
 }
 
 const TOGETHER: &str =
-    "wants nntp.KEY beside it: certificate and key go together (one file may hold both)";
+    "needs nntp.KEY beside it: certificate and key go together (one file may hold both)";
 
 #[cfg(test)]
 mod tests {

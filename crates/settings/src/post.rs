@@ -35,7 +35,7 @@ impl Post {
     pub(crate) fn fault(&self) -> Option<(&'static str, String)> {
         let is_domain = article::message_id::valid_domain_strict(self.mailname.as_bytes());
         if !self.mailname.is_empty() && !is_domain {
-            return Some(("post.mailname", "is no name of a mail host".to_owned()));
+            return Some(("post.mailname", "is not the name of a mail host".to_owned()));
         }
         if let Err(word) = inject::Reveal::parse(&self.reveal) {
             let told = format!("takes account, host, logging and sender, not `{word}'");
@@ -43,7 +43,7 @@ impl Post {
         }
         let is_address = inject::mailbox::is_safe_recipient(self.complaints.as_bytes());
         if !self.complaints.is_empty() && !is_address {
-            return Some(("post.complaints", "is no address".to_owned()));
+            return Some(("post.complaints", "is not an address".to_owned()));
         }
         if !self.sendmail.trim().is_empty()
             && let Err(error) = groups::command_line::CommandLine::parse(self.sendmail.as_bytes())

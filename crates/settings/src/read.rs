@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use groups::place::line_and_column;
+use groups::text_position::line_and_column;
 use groups::{When, size};
 use toml::de::{DeTable, DeValue, Error};
 
@@ -254,17 +254,17 @@ mod tests {
     #[test]
     fn wrong_values_say_what_is_wanted() {
         let cases = [
-            ("article_bytes_max = \"lots\"", "wants a number of bytes"),
+            ("article_bytes_max = \"lots\"", "needs a number of bytes"),
             ("article_bytes_max = -1", "may not be below"),
             ("article_bytes_max = 1", "may not be below 4 KiB"),
             ("article_bytes_max = \"2 GiB\"", "may not be above 1 GiB"),
             (
                 "clock_skew_seconds = true",
-                "wants a whole number, not a TOML boolean",
+                "needs a whole number, not a TOML boolean",
             ),
             (
                 "clock_skew_seconds = 99999999999999999999",
-                "wants a whole number",
+                "needs a whole number",
             ),
         ];
         for (line, told) in cases {

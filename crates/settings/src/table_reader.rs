@@ -1,7 +1,7 @@
 //! Reads the keys of one TOML table by name. Errors are collected with their places, and a key that nothing asks for is an error too.
 
 use groups::nearest;
-use groups::place::Place;
+use groups::text_position::TextPosition;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
@@ -101,8 +101,8 @@ impl<'r, 't> TableReader<'r, 't> {
     }
 
     /// The place of a byte of the file.
-    pub fn place(&self, offset: usize) -> Place {
-        Place::of(FILE, self.source.text, offset)
+    pub fn place(&self, offset: usize) -> TextPosition {
+        TextPosition::of(FILE, self.source.text, offset)
     }
 
     /// The value of a key, read by `read`, which says what is wrong as the rest of a sentence that begins with the key.

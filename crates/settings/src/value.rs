@@ -17,7 +17,7 @@ pub fn wrong(wanted: &str, value: &DeValue<'_>) -> String {
         DeValue::Integer(integer) => integer.as_str().to_owned(),
         other => format!("a TOML {}", other.type_str()),
     };
-    format!("wants {wanted}, not {given}")
+    format!("needs {wanted}, not {given}")
 }
 
 /// One line of text, which may be empty.
@@ -110,11 +110,11 @@ fn is_name(name: &str) -> Result<(), String> {
     let allowed = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | '_');
     if let Some(c) = name.chars().find(|c| !allowed(*c)) {
         return Err(format!(
-            "`{name}' holds {c:?}; a site's name has only letters, digits, `.', `-' and `_'"
+            "`{name}' has {c:?}; use only letters, digits, `.', `-' and `_' in the name of a site"
         ));
     }
     match matches!(name, "." | "..") {
-        true => Err(format!("`{name}' is no site's name")),
+        true => Err(format!("`{name}' is not the name of a site")),
         false => Ok(()),
     }
 }

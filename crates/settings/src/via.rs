@@ -69,7 +69,7 @@ pub fn read(site: &mut TableReader<'_, '_>, name: &[u8]) -> Option<Via> {
             let hint = hint.unwrap_or_default();
             site.fault(
                 offset,
-                format!("via says no way to travel: one of {kinds}{hint}"),
+                format!("via names no transport: use one of {kinds}{hint}"),
             );
             return None;
         }

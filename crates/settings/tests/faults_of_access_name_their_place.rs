@@ -33,10 +33,10 @@ fn each_fault_is_told() {
         ("read = \"!x\"", "2:8: read only excludes"),
         ("read = \"*,@x\"", "2:8: read has `@'"),
         ("read = \"*, x\"", "2:8: read has blanks or nothing in ` x'"),
-        ("read = 1", "2:8: read wants text in quotes, not 1"),
+        ("read = 1", "2:8: read needs text in quotes, not 1"),
         (
             "from = []",
-            "2:8: from is an empty list, which would fit everybody",
+            "2:8: from is an empty list, which would match every client",
         ),
         (
             "from = [\"news.example.net\"]",
@@ -44,9 +44,9 @@ fn each_fault_is_told() {
         ),
         (
             "from = [\"192.0.2.1/24\"]",
-            "2:8: from `192.0.2.1/24' has bits behind the first 24; the network is 192.0.2.0/24",
+            "2:8: from `192.0.2.1/24' has bits after the first 24; the network is 192.0.2.0/24",
         ),
-        ("users = [\"a b\"]", "2:9: users `a b' holds ' '"),
+        ("users = [\"a b\"]", "2:9: users `a b' has ' '"),
         (
             "certificates = [\"sha256:12\"]",
             "2:16: certificates `sha256:12' is not a fingerprint",
@@ -55,26 +55,26 @@ fn each_fault_is_told() {
             "certificates = [\"sha1:12\"]",
             "2:16: certificates `sha1:12' is not a fingerprint",
         ),
-        ("tls = 1", "2:7: tls wants true or false, not 1"),
+        ("tls = 1", "2:7: tls needs true or false, not 1"),
         (
             "without = [\"newsnew\"]",
             "2:11: without `newsnew' cannot be disabled",
         ),
         (
             "connections_max = 0",
-            "2:19: connections_max is 0, which would let nobody in",
+            "2:19: connections_max is 0, which would refuse every connection",
         ),
         (
             "posts_per_minute_max = 0",
-            "2:24: posts_per_minute_max is 0, which would let no post through (for that, leave out `post')",
+            "2:24: posts_per_minute_max is 0, which would refuse every post (for that, leave out `post')",
         ),
         (
             "articles_per_minute_max = 0",
-            "2:27: articles_per_minute_max is 0, which would let no article through (for that, leave out `send')",
+            "2:27: articles_per_minute_max is 0, which would refuse every article (for that, leave out `send')",
         ),
         (
             "size_max = \"big\"",
-            "2:12: size_max wants a number of bytes",
+            "2:12: size_max needs a number of bytes",
         ),
     ] {
         let told_all = faults(&format!("{line}\nname = \"a\""));

@@ -172,41 +172,44 @@ fn each_fault_names_its_place() {
         ),
         (
             "distributions = 3",
-            "4:17: distributions wants a text or a list of texts, not 3",
+            "4:17: distributions needs a text or a list of texts, not 3",
         ),
         ("distributions = \"\"", "4:17: distributions is empty"),
         ("distributions = \",\"", "4:17: distributions names nothing"),
         (
             "distributions = [\"a\", 3]",
-            "4:17: distributions wants text in quotes, not 3",
+            "4:17: distributions needs text in quotes, not 3",
         ),
         (
             "distributions = \"a, b\"",
             "4:17: distributions has a blank in ` b'",
         ),
-        ("exclude = \"a/b\"", "4:11: exclude `a/b' holds '/'"),
-        ("exclude = [\"..\"]", "4:11: exclude `..' is no site's name"),
+        ("exclude = \"a/b\"", "4:11: exclude `a/b' has '/'"),
+        (
+            "exclude = [\"..\"]",
+            "4:11: exclude `..' is not the name of a site",
+        ),
         (
             "max_size = \"lots\"",
-            "4:12: max_size wants a number of bytes, or a size in quotes",
+            "4:12: max_size needs a number of bytes, or a size in quotes",
         ),
-        ("max_size = -1", "4:12: max_size wants"),
+        ("max_size = -1", "4:12: max_size needs"),
         (
             "only = \"moderate\"",
             "4:8: only is one of \"moderated\", \"unmoderated\", not \"moderate\"; did you mean moderated?",
         ),
         (
             "only = true",
-            "4:8: only wants a word in quotes, not a TOML boolean",
+            "4:8: only needs a word in quotes, not a TOML boolean",
         ),
-        ("hops = \"3\"", "4:8: hops wants a whole number, not \"3\""),
-        ("hops = 4294967296", "4:8: hops wants a whole number"),
+        ("hops = \"3\"", "4:8: hops needs a whole number, not \"3\""),
+        ("hops = 4294967296", "4:8: hops needs a whole number"),
         (
             "start = \"2026-02-30\"",
-            "4:9: start wants \"oldest\", \"now\", or a day",
+            "4:9: start needs \"oldest\", \"now\", or a day",
         ),
-        ("start = 2026-01-31T10:00:00Z", "4:9: start wants"),
-        ("start = 5", "4:9: start wants"),
+        ("start = 2026-01-31T10:00:00Z", "4:9: start needs"),
+        ("start = 5", "4:9: start needs"),
     ] {
         let faults = faults(&format!("{HEAD}{text}\nvia = \"batchparms\"\n"));
         assert!(
@@ -218,11 +221,11 @@ fn each_fault_names_its_place() {
     for (text, told) in [
         (
             "\"batch\"",
-            "4:7: via wants \"batchparms\", or a table such as",
+            "4:7: via needs \"batchparms\", or a table such as",
         ),
         (
             "{}",
-            "4:7: via says no way to travel: one of batch, directory, files",
+            "4:7: via names no transport: use one of batch, directory, files",
         ),
         (
             "{ batch = \"a\", news = \"b\" }",
@@ -262,11 +265,11 @@ fn each_fault_names_its_place() {
         ),
         (
             "{ batch = \"a\", queue = \"few\" }",
-            "4:30: queue wants a number of batches, or \"unlimited\"",
+            "4:30: queue needs a number of batches, or \"unlimited\"",
         ),
         (
             "{ batch = \"a\", class = \"nn\" }",
-            "4:30: class wants one letter",
+            "4:30: class needs one letter",
         ),
         (
             "{ files = \"a\", form = \"x\" }",
@@ -277,7 +280,7 @@ fn each_fault_names_its_place() {
             "4:7: via program has no gives: say \"id\" or \"article\"",
         ),
         ("{ command = \"a %d\" }", "4:19: command may hold %s"),
-        ("{ news = 3 }", "4:16: news wants text in quotes, not 3"),
+        ("{ news = 3 }", "4:16: news needs text in quotes, not 3"),
     ] {
         let faults = faults(&format!("{HEAD}via = {text}\n"));
         assert!(
@@ -289,7 +292,7 @@ fn each_fault_names_its_place() {
     for (text, told) in [
         (
             "accept = 1\n",
-            "1:10: accept wants a text or a list of texts, not 1",
+            "1:10: accept needs a text or a list of texts, not 1",
         ),
         (
             "accept = \"comp.*\"\n",
@@ -302,7 +305,7 @@ fn each_fault_names_its_place() {
         ("site = [3]\n", "1:9: a site is a table: write [[site]]"),
         (
             "[[site]]\nname = \"a b\"\ngroups = \"all\"\nvia = \"batchparms\"",
-            "2:8: name `a b' holds ' '",
+            "2:8: name `a b' has ' '",
         ),
         ("name = \"a\n", "1:"),
     ] {
@@ -318,8 +321,8 @@ fn each_fault_names_its_place() {
 fn all_faults_come_together() {
     let told = faults("accept = 1\n\n[[site]]\nhops = -1\n[[site]]\nname = \"a\"\n");
     let want = [
-        "broadsheet.toml:1:10: accept wants",
-        "broadsheet.toml:4:8: hops wants",
+        "broadsheet.toml:1:10: accept needs",
+        "broadsheet.toml:4:8: hops needs",
         "broadsheet.toml:3:1: this site has no name",
         "broadsheet.toml:3:1: this site has no groups",
         "broadsheet.toml:3:1: this site has no via",

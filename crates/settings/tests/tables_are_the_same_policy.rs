@@ -3,7 +3,7 @@
 
 #![allow(clippy::unwrap_used, clippy::indexing_slicing)] // helpers of tests, too
 
-use expire::{Archive, Explist, Layout, Space};
+use expire::{Archive, Explist, Layout, SpaceLimits};
 
 const TOML: &str = r#"
 site = "news.example"          # somebody else's
@@ -77,7 +77,7 @@ fn the_policy_is_the_same() {
         list.rules.iter_mut().for_each(|rule| rule.line = 0);
     }
     assert_eq!(from_tables, from_lines);
-    let space = Space {
+    let space = SpaceLimits {
         keep_free: Some(20 << 30),
         max_size: None,
         max_fraction: 0.6,

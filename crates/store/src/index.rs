@@ -2,12 +2,12 @@
 //!
 //! A slot is 8 bytes: 16 bits of the id's hash and 48 bits of the *address* of its history line (the base of
 //! its segment plus the offset in `.his`; see docs/formats/index.md). Eight slots, one cache line, make a
-//! bucket; a full bucket overflows into the next ones. Nothing is ever taken out: a slot whose
-//! address lies below the oldest history kept is stale and is used again. A hit is only a hint, believed after
+//! bucket; a full bucket overflows into the next ones. No slot is ever emptied: a slot whose
+//! address is below the oldest remaining history is stale and is used again. A hit is only a hint, accepted after
 //! the line's id compares equal.
 //!
-//! Ids are hashed with a secret key ([`crate::index::key`]), so that strangers cannot choose ids that crowd one bucket. However
-//! crowded one is, the table grows only when it is full as a whole: its size follows from the number of ids alone.
+//! A secret key ([`crate::index::key`]) hashes the ids, so that strangers cannot choose ids that fill one bucket. Even with a
+//! crowded bucket, the table grows only when it is full as a whole: its size depends on the number of ids only.
 
 pub(crate) mod key;
 pub(crate) mod watermark;
@@ -31,12 +31,12 @@ pub const BUCKET_SLOTS: u64 = 8;
 pub const BUCKETS_MIN: u64 = 4096;
 /// The table grows when this many of 100 slots are used. Above it the runs of full buckets grow long.
 pub const LOAD_PERCENT_MAX: u64 = 75;
-/// A new table is made so that the ids expected fill this many of 100 slots.
+/// Fill of a new table with the expected ids, percent.
 const LOAD_PERCENT_EXPECTED: u64 = 70;
 
 const HEADER_WORDS: usize = 512;
 const MAGIC: u64 = u64::from_le_bytes(*b"BSindex2");
-/// Of a table whose ids were hashed without a key. Its marks are good, its slots are not.
+/// The magic of a table whose ids were hashed without a key. Its watermarks are valid, its slots are not.
 const MAGIC_UNKEYED: u64 = u64::from_le_bytes(*b"BSindex1");
 const ADDRESS_BITS: u32 = 48;
 const ADDRESS_MASK: u64 = (1 << ADDRESS_BITS) - 1;
@@ -62,15 +62,15 @@ pub struct Index {
     file: Box<dyn File>,
     map: MapWords,
     buckets: u64,
-    /// It has its own name, so that others may open it.
+    /// It has its final name, so that other programs may open it.
     placed: bool,
-    /// `None`: this user may not know it, or it is not known yet.
+    /// `None` if this user may not read it, or it was not read yet.
     key: Option<HashKey>,
 }
 
 impl Index {
-    /// Makes a table of history lines under a temporary name; [`Index::publish`] gives it its own. `each_line` calls what it is given
-    /// for each line with its address. Without a number of expected ids, the lines are counted first. After an error nothing is left of it.
+    /// Makes a table of history lines under a temporary name; [`Index::publish`] gives it its final name. `each_line` calls its argument
+    /// for each line with its address. Without a number of expected ids, the lines are counted first. After an error it removes the table.
     pub fn of_lines(
         disk: &dyn Disk,
         path: &Path,
@@ -105,7 +105,7 @@ impl Index {
         unfinished_removed(disk, path, make())
     }
 
-    /// Makes an empty table under a temporary name.
+    /// Creates an empty table under a temporary name.
     fn create(
         disk: &dyn Disk,
         path: &Path,
@@ -116,7 +116,7 @@ impl Index {
         let buckets = (slots / BUCKET_SLOTS + 1).max(BUCKETS_MIN);
         let fresh = fresh_path(path);
         let at = |doing| move |source| Error::io(doing, path, source);
-        // What was begun before may be mapped still, by this program.
+        // A table that was begun before may still be mapped by this program.
         match disk.remove(&fresh) {
             Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
                 return Err(at("make")(error));
@@ -142,7 +142,7 @@ impl Index {
         Ok(index)
     }
 
-    /// Puts a table made by [`Index::of_lines`] in its place, durably.
+    /// Gives a table made by [`Index::of_lines`] its final name, durably.
     pub fn publish(&mut self, disk: &dyn Disk) -> Result<(), Error> {
         let path = &self.path;
         let at = |doing| move |source| Error::io(doing, path, source);
@@ -157,15 +157,15 @@ impl Index {
             .map_err(at("sync the directory of"))
     }
 
-    /// Removes the file of a table that has not got its own name, after an error.
+    /// Removes the file of a table without its final name, after an error.
     pub fn abandon(&self, disk: &dyn Disk) {
         if !self.placed {
             let _ = disk.remove(&fresh_path(&self.path));
         }
     }
 
-    /// Opens the table to look ids up. The key is the `known` one if the table was made with it, else that of the news directory;
-    /// where this user may not read it, everything but ids is found. `None`: the table is to be made again.
+    /// Opens the table for look-ups. The key is the `known` one if the table was made with it, else that of the news directory;
+    /// if this user may not read it, only look-ups of ids fail. Returns `None` if the table must be made again.
     pub fn open_to_read(
         disk: &dyn Disk,
         dir: &Path,
@@ -186,7 +186,7 @@ impl Index {
         Ok(Some(index).filter(|index| index.key.is_some()))
     }
 
-    /// Opens the table. Ids are found when it [has its key](Index::set_key). `None`: missing or damaged in its header, so to be made again.
+    /// Opens the table. Look-ups work when it [has its key](Index::set_key). Returns `None` if it is missing or its header is damaged, so that it must be made again.
     pub fn open(disk: &dyn Disk, path: &Path, how: Open) -> Result<Option<Index>, Error> {
         let at = |doing| move |source| Error::io(doing, path, source);
         let file = match disk.open(path, how) {
@@ -215,22 +215,22 @@ impl Index {
         Ok(sound.then_some(index))
     }
 
-    /// True when it has its own name: others may open it.
+    /// Whether it has its final name: other programs may open it.
     pub fn is_placed(&self) -> bool {
         self.placed
     }
 
-    /// True of a table of an older release, whose ids were hashed without a key.
+    /// Whether it is a table of an older release, whose ids were hashed without a key.
     pub fn is_unkeyed(&self) -> bool {
         self.get(WORD_MAGIC) == MAGIC_UNKEYED
     }
 
-    /// True when the ids in the table were hashed with this key.
+    /// Whether the ids in the table were hashed with this key.
     pub fn is_made_with(&self, key: &HashKey) -> bool {
         self.get(WORD_MAGIC) == MAGIC && self.get(WORD_KEY_CHECK) == key::check(key)
     }
 
-    /// Gives it its key.
+    /// Sets its key.
     pub fn set_key(&mut self, key: HashKey) {
         self.key = Some(key);
     }
@@ -247,7 +247,7 @@ impl Index {
         })
     }
 
-    /// True while the file of that name is this one: a larger index may have taken its place.
+    /// Whether the file with that name is this one: a larger index may have replaced it.
     pub fn is_at(&self, disk: &dyn Disk, path: &Path) -> bool {
         let inode = |file: &dyn File| file.identity().map(|[.., inode]| inode);
         let there = disk.open(path, Open::Read).and_then(|file| inode(&*file));
@@ -289,10 +289,10 @@ impl Index {
         })
     }
 
-    /// Looks at the addresses that may belong to an id; most often none or one. `believe` tells whether the line there has the id.
+    /// Checks the addresses that may belong to an id; usually none or one. `believe` returns whether the line there has the id.
     ///
     /// # Errors
-    /// This user may not read the key, or the disk cannot read where the id would be found.
+    /// This user may not read the key, or the disk cannot read the bucket.
     pub fn find(&self, id: &[u8], believe: impl FnMut(u64) -> bool) -> Result<Option<u64>, Error> {
         let hash = self.key()?.hash(id);
         match self.find_hash(hash, believe) {
@@ -309,7 +309,7 @@ impl Index {
         for bucket in self.probe(hash) {
             for slot in bucket {
                 let value = slot.load(Ordering::Relaxed);
-                // Slots are filled in order and never emptied: behind a free one all are free.
+                // Slots are filled in order and never emptied: after a free one all are free.
                 if value == 0 {
                     return None;
                 }
@@ -321,7 +321,7 @@ impl Index {
         None
     }
 
-    /// True when the disk cannot read where this hash would lie: what was found, or put in, counts for nothing. To be asked
+    /// Whether the disk cannot read the place of this hash: then the result of a look-up or insertion is invalid. Call it
     /// afterwards.
     fn is_unreadable(&self, hash: u64) -> bool {
         if self.map.unreadable_from().is_none() {
@@ -338,13 +338,13 @@ impl Index {
         false
     }
 
-    /// Puts the address of an id in. `oldest`: addresses below it are stale. False: the table must grow first.
+    /// Inserts the address of an id. `oldest`: addresses below it are stale. Returns false if the table must grow first.
     ///
     /// # Errors
     /// As [`Index::find`].
     pub fn insert(&self, id: &[u8], address: u64, oldest: u64) -> Result<bool, Error> {
         let hash = self.key()?.hash(id);
-        // What cannot be read takes nothing, either.
+        // An unreadable bucket cannot store anything either.
         Ok(self.insert_hash(hash, address, oldest) && !self.is_unreadable(hash))
     }
 
@@ -372,12 +372,12 @@ impl Index {
         false
     }
 
-    /// Slots in use, stale ones included.
+    /// Slots in use, including stale ones.
     pub fn used(&self) -> u64 {
         self.get(WORD_USED)
     }
 
-    /// Slots in all.
+    /// Total number of slots.
     pub fn slots(&self) -> u64 {
         self.buckets * BUCKET_SLOTS
     }
@@ -387,34 +387,34 @@ impl Index {
         file_length(self.buckets)
     }
 
-    /// How far the derived files reach, as far as this run of the machine knows. `None`: not in this one.
+    /// The applied watermark of this run of the machine: how far the derived files reach. `None` if it was not set since the boot.
     pub fn applied(&self, boot: [u64; 2]) -> Option<Watermark> {
         let is_known = self.is_of(boot) && !self.is_doubted(boot);
         is_known.then(|| self.mark(WORD_APPLIED))?
     }
 
-    /// True when the applied mark was set in this run of the machine.
+    /// Whether the applied watermark was set in this run of the machine.
     pub fn is_of(&self, boot: [u64; 2]) -> bool {
         boot != [0, 0] && [self.get(WORD_BOOT), self.get(WORD_BOOT + 1)] == boot
     }
 
-    /// True when a sync of the derived files, of which this is one, failed in this run of the machine, or was cut short: what it
-    /// should have written may read well and never reach the disk.
+    /// Whether a sync of the derived files, of which this is one, failed or was interrupted in this run of the machine: its
+    /// data may be readable and never reach the disk.
     pub fn is_doubted(&self, boot: [u64; 2]) -> bool {
         self.is_of(boot) && self.get(WORD_DOUBT) == 1
     }
 
-    /// Says whether the derived files are in doubt.
+    /// Records whether the derived files are in doubt.
     pub fn set_doubted(&self, is_doubted: bool) {
         self.set(WORD_DOUBT, u64::from(is_doubted));
     }
 
-    /// How far readers may look: the applied mark whatever the boot.
+    /// How far readers may read: the applied watermark, whatever the boot.
     pub fn published(&self) -> Option<Watermark> {
         self.mark(WORD_APPLIED)
     }
 
-    /// How far `.art` is known to have been on the disk, whatever the boot.
+    /// How far `.art` is known to be on the disk, whatever the boot.
     pub fn synced(&self) -> Option<Watermark> {
         self.checkpoint()
             .into_iter()
@@ -422,7 +422,7 @@ impl Index {
             .max_by_key(|mark| (mark.base, mark.art_end))
     }
 
-    /// Tells whether `.art` is synced before the applied mark is set, from now on.
+    /// Records whether `.art` is synced before the applied watermark is set, from now on.
     pub fn set_synced(&self, is_synced: bool) {
         self.set(WORD_SYNCED, u64::from(is_synced));
     }
@@ -440,7 +440,7 @@ impl Index {
             }
             Watermark::from_words(&words)
         };
-        // Two places are written in turn, so one of them is whole at any moment.
+        // Two places are written alternately, so one of them is always complete.
         let (a, b) = (read(word), read(word + Watermark::WORDS));
         match (a, b) {
             (Some(a), Some(b)) => Some(if a.sequence > b.sequence { a } else { b }),
@@ -451,20 +451,20 @@ impl Index {
     fn set_mark(&self, word: usize, mark: &Watermark) {
         let sequence = self.mark(word).map_or(0, |mark| mark.sequence) + 1;
         let place = word + (sequence as usize % 2) * Watermark::WORDS;
-        // The check word goes last.
+        // The check word is written last.
         for (offset, value) in (place..).zip(Watermark { sequence, ..*mark }.to_words()) {
             self.set(offset, value);
         }
     }
 
-    /// Publishes how far the derived files reach.
+    /// Publishes the applied watermark.
     pub fn set_applied(&self, mark: &Watermark, boot: [u64; 2]) {
         self.set_mark(WORD_APPLIED, mark);
         self.set(WORD_BOOT, boot[0]);
         self.set(WORD_BOOT + 1, boot[1]);
     }
 
-    /// Records that everything up to `mark` is on the disk: the table is synced before and after.
+    /// Records that everything up to `mark` is on the disk: syncs the table before and after.
     pub fn set_checkpoint(&self, mark: &Watermark) -> Result<(), Error> {
         let sync = || {
             self.file
@@ -476,7 +476,7 @@ impl Index {
         sync()
     }
 
-    /// The identity active had when we last wrote it.
+    /// The identity of active after the last write by this program.
     pub fn active_identity(&self) -> [u64; 3] {
         [
             self.get(WORD_ACTIVE),
@@ -485,13 +485,13 @@ impl Index {
         ]
     }
 
-    /// Whether the text of active had this sum when we last wrote it; an older release did not say.
+    /// Whether the text of active had this checksum after the last write by this program; older releases did not record it.
     pub fn had_active_sum(&self, sum: u64) -> bool {
         let known = self.get(WORD_ACTIVE_SUM);
         known == 0 || known == (sum | 1)
     }
 
-    /// Remembers the identity of active as we leave it, and the sum of its text.
+    /// Records the identity of active after a write, and the checksum of its text.
     pub fn set_active_identity(&self, identity: [u64; 3], sum: u64) {
         for (word, value) in (WORD_ACTIVE..).zip(identity) {
             self.set(word, value);
@@ -499,7 +499,7 @@ impl Index {
         self.set(WORD_ACTIVE_SUM, sum | 1);
     }
 
-    /// Takes over what is not slots from an older table.
+    /// Copies everything except the slots from an older table.
     pub fn inherit(&self, sealed: &Index) {
         for word in WORD_BOOT..WORD_KEY_CHECK {
             self.set(word, sealed.get(word));
@@ -507,7 +507,7 @@ impl Index {
     }
 }
 
-/// Removes what a making that failed left: the disk may be full of it. What even this leaves goes at the next start.
+/// Removes the file of a failed creation: the disk may be full because of it. The next start removes a remaining one.
 fn unfinished_removed<T>(disk: &dyn Disk, path: &Path, done: Result<T, Error>) -> Result<T, Error> {
     if done.is_err() {
         let _ = disk.remove(&fresh_path(path));

@@ -1,7 +1,7 @@
 //! `.ovr`: overview rows sorted by group and number, in blocks.
 //!
 //! Each commit appends one block; sealing the segment merges them into one, so that the rows of a group
-//! lie together, ready to send. The byte picture is in docs/formats/overview.md.
+//! lie together, ready to send. docs/formats/overview.md has the byte layout.
 
 pub(crate) mod merge;
 pub(crate) mod row;
@@ -31,7 +31,7 @@ pub struct Block<'a> {
 }
 
 impl<'a> Block<'a> {
-    /// The block at the start of `bytes`. `None`: not a block, or cut short. The checksum is not looked at.
+    /// Parses the block at the start of `bytes`; `None` if it is no block, or truncated. Does not verify the checksum.
     pub fn parse(bytes: &'a [u8]) -> Option<Block<'a>> {
         if u32_at(bytes, 0)? != MAGIC {
             return None;
@@ -53,7 +53,7 @@ impl<'a> Block<'a> {
         })
     }
 
-    /// True when the checksum is right.
+    /// Whether the checksum is correct.
     pub fn is_sound(&self) -> bool {
         u32_at(self.bytes, 4) == Some(crc32c::crc32c(self.bytes.get(8..).unwrap_or_default()))
     }
@@ -64,7 +64,7 @@ impl<'a> Block<'a> {
         (0..self.groups.len() / GROUP_BYTES).filter_map(move |place| block.group(place))
     }
 
-    /// Rows in all.
+    /// Total number of rows.
     pub fn rows(&self) -> u64 {
         (self.entries.len() / ENTRY_BYTES) as u64
     }
@@ -83,12 +83,12 @@ impl<'a> Block<'a> {
         (self.place_of(name)..count).map_while(move |place| block.group(place))
     }
 
-    /// The place of the first group whose name is not before this one.
+    /// The index of the first group whose name is not before this one.
     pub fn place_of(&self, name: &[u8]) -> usize {
         let (mut low, mut high) = (0, self.groups.len() / GROUP_BYTES);
         while low < high {
             let middle = low + (high - low) / 2;
-            // A block that is damaged has no groups here.
+            // A damaged block has no groups.
             match self.group(middle) {
                 Some(rows) if rows.name < name => low = middle + 1,
                 _ => high = middle,
@@ -97,12 +97,12 @@ impl<'a> Block<'a> {
         low
     }
 
-    /// Where the text of the rows begins in the block.
+    /// The start of the rows' text in the block.
     pub fn text_at(&self) -> usize {
         self.bytes.len() - self.text.len()
     }
 
-    /// The rows of the group at a place in the order of names.
+    /// The rows of the group with an index in the order of names.
     pub fn group(&self, place: usize) -> Option<GroupRows<'a>> {
         let at = place * GROUP_BYTES;
         let name_at = u32_at(self.groups, at)? as usize;
@@ -150,17 +150,17 @@ pub struct Row<'a> {
 }
 
 impl<'a> GroupRows<'a> {
-    /// True when there are none.
+    /// Whether there are none.
     pub fn is_empty(&self) -> bool {
         self.entries.is_empty()
     }
 
-    /// How many rows.
+    /// The number of rows.
     pub fn len(&self) -> usize {
         self.entries.len() / ENTRY_BYTES
     }
 
-    /// The greatest number among them.
+    /// The greatest number.
     pub fn last_number(&self) -> u64 {
         self.number(self.len().saturating_sub(1))
     }
@@ -169,17 +169,17 @@ impl<'a> GroupRows<'a> {
         u64_at(self.entries, place * ENTRY_BYTES).unwrap_or(0)
     }
 
-    /// The offset, in the segment's `.art`, of the record of the row at a place.
+    /// The offset of the record of a row, by its index, in the segment's `.art`.
     pub fn record_at(&self, place: usize) -> Option<u32> {
         u32_at(self.entries, place * ENTRY_BYTES + 12)
     }
 
-    /// Where the row at a place begins in the text of the block; beyond the last, where that ends.
+    /// The start of a row, by its index, in the text of the block; after the last row, the end of the text.
     pub fn text_start(&self, place: usize) -> usize {
         u32_at(self.entries, place * ENTRY_BYTES + 8).map_or(self.text_end, |at| at as usize)
     }
 
-    /// The row at a place, counted from zero.
+    /// A row by its index, from zero.
     pub fn row(&self, place: usize) -> Option<Row<'a>> {
         if place >= self.len() {
             return None;
@@ -193,8 +193,8 @@ impl<'a> GroupRows<'a> {
         })
     }
 
-    /// True when the row at a place is a whole line of overview with the number it should have (RFC 3977, 8.3): damage that a client
-    /// would wait for the end of, or take for something else, is not served.
+    /// Whether a row is a complete overview line with the expected number (RFC 3977, 8.3): damaged rows, for whose end a client
+    /// would wait, are not served.
     pub fn is_sound(&self, place: usize) -> bool {
         let Some(row) = self.row(place) else {
             return false;
@@ -209,7 +209,7 @@ impl<'a> GroupRows<'a> {
             && !is_unreadable(row.text)
     }
 
-    /// The place of the first row whose number is at least `number`.
+    /// The index of the first row whose number is at least `number`.
     pub fn place_of(&self, number: u64) -> usize {
         let (mut low, mut high) = (0, self.len());
         while low < high {
@@ -223,12 +223,12 @@ impl<'a> GroupRows<'a> {
         low
     }
 
-    /// The number at a place, counted from zero; 0 beyond the end.
+    /// The number of a row by its index, from zero; 0 after the last row.
     pub fn number_at(&self, place: usize) -> u64 {
         self.number(place)
     }
 
-    /// The place of the first row whose record begins at `record` or behind it: numbers and records grow together.
+    /// The index of the first row whose record starts at or after `record`: numbers and records increase together.
     pub fn place_of_record(&self, record: u64) -> usize {
         let (mut low, mut high) = (0, self.len());
         while low < high {
@@ -243,7 +243,7 @@ impl<'a> GroupRows<'a> {
         low
     }
 
-    /// The rows whose numbers are wanted, in runs of neighbours.
+    /// The rows with the wanted numbers, in runs of adjacent rows.
     pub fn runs(self, wanted: impl Fn(u64) -> bool) -> Vec<GroupRows<'a>> {
         let mut runs = Vec::new();
         let mut first = 0;
@@ -275,7 +275,7 @@ impl<'a> GroupRows<'a> {
     }
 }
 
-/// Bytes of the block that begins with this header; 0 where none begins.
+/// Size of the block that starts with this header, bytes; 0 if none does.
 pub fn block_bytes(header: &[u8; BLOCK_HEADER_BYTES]) -> u64 {
     match u32_at(header, 0) {
         Some(MAGIC) => u64_at(header, 8).unwrap_or(0),
@@ -283,7 +283,7 @@ pub fn block_bytes(header: &[u8; BLOCK_HEADER_BYTES]) -> u64 {
     }
 }
 
-/// The blocks of a file, up to the first that cannot be read.
+/// The blocks of a file, up to the first unreadable one.
 pub fn blocks(mut bytes: &[u8]) -> impl Iterator<Item = Block<'_>> {
     std::iter::from_fn(move || {
         let block = Block::parse(bytes)?;

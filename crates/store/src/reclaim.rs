@@ -1,5 +1,5 @@
-//! Giving back the space of what has expired, off the lock: segments in which nothing is alive are removed, the others that
-//! lost articles shrink. May be killed at any moment; the next run finishes.
+//! Reclaims the space of expired articles without the lock: removes segments without visible articles, and shrinks other ones that
+//! lost articles. A kill at any moment is safe; the next run finishes.
 
 pub(crate) mod punch;
 pub(crate) mod repack;
@@ -20,46 +20,46 @@ use crate::spool::Spool;
 use crate::spool::options::Options;
 use crate::{Error, Snapshot};
 
-/// A current segment smaller than this is not sealed early, bytes, however much of it is dead.
+/// Smallest current segment that is sealed early, bytes, whatever part of it is dead.
 pub const SEAL_BYTES_MIN: u64 = 1 << 20;
 
-/// The longest pause for those who file, between two segments.
+/// Longest pause between two segments while other programs file.
 const GIVE_WAY_MAX: Duration = Duration::from_secs(1);
-/// How many times as long such a pause is as the work before it took.
+/// Length of such a pause, as a multiple of the work before it.
 const GIVE_WAY_TIMES: u32 = 4;
-/// Why nothing can be given back.
+/// The notice that no space can be reclaimed.
 const TOO_SMALL: &str = "no space is given back: a segment is too small for copies of active and of what has expired; raise store.segment_bytes";
 
-/// What was given back.
+/// The result of reclaiming.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Reclaimed {
-    /// Segments removed.
+    /// Number of removed segments.
     pub segments: u64,
-    /// Segments written anew without what was dead.
+    /// Number of repacked segments.
     pub repacked: u64,
-    /// Holes made in others.
+    /// Number of punched holes.
     pub holes: u64,
-    /// Bytes of the disk given back.
+    /// Bytes returned to the disk.
     pub bytes: u64,
-    /// Dead bytes that stay for now, in segments of which too little is dead.
+    /// Dead bytes that stay for now, in segments with too few of them.
     pub held: u64,
-    /// The file system cannot make holes: those segments stay as they are until more of them is dead.
+    /// The file system does not support holes: those segments stay until more of them is dead.
     pub no_holes: bool,
-    /// Segments that could not be shrunk, and why. They are tried again by the next run.
+    /// Segments that could not be shrunk, with the reasons. The next run tries them again.
     pub faults: Vec<String>,
 }
 
-/// How eagerly space is given back.
+/// How much dead space is worth the work.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct ReclaimPolicy {
-    /// The part of a segment, 0 to 1, above which scattered dead articles are worth writing it anew.
+    /// Share of scattered dead articles, 0 to 1, above which a segment is repacked.
     pub dead_part: f64,
-    /// Look at all segments, also those in which nothing went since the last time.
+    /// Examines all segments, including those without removals since the last run.
     pub everywhere: bool,
 }
 
 impl ReclaimPolicy {
-    /// Segments in which something went, when so large a part is dead.
+    /// Examines segments with removals, and repacks them above this share.
     pub fn usual(dead_part: f64) -> ReclaimPolicy {
         ReclaimPolicy {
             dead_part,
@@ -68,12 +68,12 @@ impl ReclaimPolicy {
     }
 }
 
-/// Gives back what [`Spool::expire`] made free. One run at a time (`lock.expire`).
+/// Reclaims the space that [`Spool::expire`] has freed. One run at a time (`lock.expire`).
 pub fn reclaim(dir: &Path, options: Options, eagerness: ReclaimPolicy) -> Result<Reclaimed, Error> {
     reclaim_on(Arc::new(RealDisk), dir, options, eagerness)
 }
 
-/// True when there may be space to give back, now that ids that arrived before a time may be forgotten.
+/// Whether there may be space to reclaim, if ids that arrived before a time may be forgotten.
 pub fn is_unreclaimed(dir: &Path, forget_before: i64) -> Result<bool, Error> {
     let listed = unreclaimed::read(&RealDisk, dir)?;
     Ok(listed.is_none_or(|due| due.values().any(|time| *time <= forget_before)))
@@ -142,7 +142,7 @@ pub fn reclaim_on(
     Ok(job.told)
 }
 
-/// True when there are views of segments whose articles are gone.
+/// Whether there are derived files of segments whose articles were removed.
 fn has_remains(segments: &Segments) -> Result<bool, Error> {
     let whole = segments.bases()?;
     let all = segments.bases_with(&SegmentFile::ALL)?;
@@ -164,7 +164,7 @@ impl Job<'_> {
         self.told.faults.push(error.to_string());
     }
 
-    /// Removes segments in which nothing is left. False: they are needed still.
+    /// Removes segments without visible articles. Returns false for a segment that is still needed.
     fn remove(&mut self, dead: &[u64]) -> Result<bool, Error> {
         if dead.is_empty() {
             return Ok(true);
@@ -176,7 +176,7 @@ impl Job<'_> {
         }
         drop(spool);
         let before: u64 = dead.iter().map(|base| self.segments.allocated(*base)).sum();
-        // First their rows, none of which is to be seen any more: an empty file tells readers and fsck the same.
+        // First the rows, none of which is visible any more: an empty file has the same meaning for readers and fsck.
         for &base in dead {
             self.segments.replace(base, SegmentFile::Ovr, |_| Ok(()))?;
         }
@@ -187,7 +187,7 @@ impl Job<'_> {
             self.told.segments += 1;
             self.give_way(started.elapsed());
         }
-        // And the articles before what is left of their segments ([`Job::sweep`]).
+        // Then the articles, before the remaining files of their segments ([`Job::sweep`]).
         self.segments.sync()?;
         Spool::open_on(self.disk.clone(), self.dir, self.options)?.prune_cancels()?;
         let after: u64 = dead.iter().map(|base| self.segments.allocated(*base)).sum();
@@ -195,7 +195,7 @@ impl Job<'_> {
         Ok(true)
     }
 
-    /// Shrinks segments of which a part is alive. What goes wrong with one leaves it as it was.
+    /// Shrinks segments with some visible articles. After an error a segment is unchanged.
     fn shrink(&mut self, half: &[u64], part: f64, left: &mut Due) -> Result<(), Error> {
         let Some(&newest) = half.iter().max() else {
             return Ok(());
@@ -223,20 +223,20 @@ impl Job<'_> {
             self.told.bytes += before.saturating_sub(self.segments.allocated(base));
             self.give_way(started.elapsed());
         }
-        // What was put in place, before the list says that nothing is left to do there.
+        // Syncs the replaced files before the list records that nothing is left to do.
         self.segments.sync()
     }
 
-    /// While somebody files, the disk is his for four fifths of the time: giving space back keeps it busy (a freed segment
-    /// is discarded before the next sync is answered), and nobody waits for that.
+    /// While other programs file, they get the disk for four fifths of the time: reclaiming keeps it busy (a freed segment
+    /// is discarded before the next sync completes), and is not urgent.
     fn give_way(&self, took: Duration) {
         if Lock::is_held(self.dir) {
             std::thread::sleep((took * GIVE_WAY_TIMES).min(GIVE_WAY_MAX));
         }
     }
 
-    /// True when nothing of a sealed segment is kept. Looks no further than the first row that is; when there is none, history
-    /// must say the same: its articles are about to be removed.
+    /// Whether no article of a sealed segment is kept. Stops at the first row that is; without one, history
+    /// must confirm it, because its articles are about to be removed.
     fn is_dead(&self, base: u64) -> Result<bool, Error> {
         let survey = self.snapshot.survey(base)?;
         let expired = self.snapshot.expired();
@@ -283,7 +283,7 @@ impl Job<'_> {
         Ok(true)
     }
 
-    /// Removes what is left of segments whose articles are gone, and of a shrinking that was killed; the history of a
+    /// Removes the remaining files of segments whose articles were removed, and of an interrupted run; removes the history of a
     /// segment when all its ids may be forgotten.
     fn sweep(&mut self) -> Result<(), Error> {
         let whole = self.segments.bases()?;

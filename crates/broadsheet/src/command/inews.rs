@@ -51,7 +51,7 @@ mail.queue/ for `broadsheet mail send'.
         Flag::classic('V', "verbose", "Print what became of it, with the Message-ID."),
         Flag::classic('S', "no-signature", "Add no signature (INN)."),
         Flag::classic('O', "no-organization", "Add no Organization (INN)."),
-        Flag::classic('A', "wait-for-space", "Accepted and without effect: what there is no room for is saved."),
+        Flag::classic('A', "wait-for-space", "Accepted and ignored: without space, the post is saved."),
         Flag::classic('D', "debug", "Accepted and without effect (B News)."),
         Flag::classic('M', "moderated", "Accepted and without effect (B News)."),
         Flag::classic('W', "wait", "Accepted and without effect: it always waits for the result."),

@@ -34,7 +34,7 @@ moderator.
         Flag::classic('N', "no-post", "Print what would be posted, and post nothing."),
         Flag::classic('V', "verbose", "Print what became of it, with the Message-ID."),
         Flag::classic('O', "no-organization", "Add no Organization (INN)."),
-        Flag::classic('A', "wait-for-space", "Accepted and without effect: what there is no room for is saved."),
+        Flag::classic('A', "wait-for-space", "Accepted and ignored: without space, the post is saved."),
         Flag::classic('W', "wait", "Accepted and without effect: it always waits for the result."),
     ],
     exits: EXITS,

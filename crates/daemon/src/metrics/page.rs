@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use feed::{feeds, site_state};
-use server::What;
+use server::Counter;
 use settings::NewsDirectory;
 use store::histogram::EDGES_MICROS;
 use store::{HistoryLine, Snapshot};
@@ -239,8 +239,8 @@ impl Text {
             let labels = [("entry", entry.name.as_str())];
             self.sample("entry_connections_total", &labels, entry.connected);
         }
-        let refusals: Vec<What> = What::refusals().collect();
-        for what in What::ALL
+        let refusals: Vec<Counter> = Counter::refusals().collect();
+        for what in Counter::ALL
             .into_iter()
             .filter(|what| !refusals.contains(what))
         {

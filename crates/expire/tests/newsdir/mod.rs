@@ -5,7 +5,7 @@
 use std::path::{Path, PathBuf};
 
 use article::{Article, Form};
-use expire::{Archiving, Explist, RunOptions, RunReport, Space};
+use expire::{Archiving, Explist, RunOptions, RunReport, SpaceLimits};
 use store::{Filing, Options, OverviewFields, Piece, Position, Snapshot, Spool};
 
 /// The time of the runs: the policies here remove articles older than 90 days.
@@ -74,9 +74,9 @@ impl NewsDir {
             dry,
             force: true,
             trace: false,
-            space: Space {
+            space: SpaceLimits {
                 dead_fraction: 0.1,
-                ..Space::default()
+                ..SpaceLimits::default()
             },
             disk: None,
             store: options(),

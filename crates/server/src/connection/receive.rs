@@ -6,7 +6,7 @@ use rustix::buffer::spare_capacity;
 use rustix::io::Errno;
 
 use crate::client::TOO_MANY;
-use crate::counts::What;
+use crate::counts::Counter;
 
 use super::{Closed, Connection, IoContext, NO_ACCESS, READ_BYTES};
 
@@ -32,7 +32,7 @@ impl Connection {
         match read {
             Ok(0) => self.is_at_end = true,
             Ok(count) => {
-                self.client.tally.add(What::ReceivedBytes, count as u64);
+                self.client.tally.add(Counter::ReceivedBytes, count as u64);
                 if self.session.is_receiving() {
                     self.note_progress(count, context.ticks);
                 }

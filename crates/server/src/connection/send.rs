@@ -7,7 +7,7 @@ use std::time::Instant;
 
 use rustix::io::Errno;
 
-use crate::counts::What;
+use crate::counts::Counter;
 
 use super::{Closed, Connection, IoContext};
 
@@ -74,7 +74,7 @@ impl Connection {
     }
 
     pub(super) fn has_sent(&mut self, count: usize, context: &IoContext<'_>) {
-        self.client.tally.add(What::SentBytes, count as u64);
+        self.client.tally.add(Counter::SentBytes, count as u64);
         // Otherwise a client that reads single bytes would keep its buffers for ever.
         self.note_progress(count, context.ticks);
         if !self.has_output() {

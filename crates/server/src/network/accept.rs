@@ -12,7 +12,7 @@ use rustix::net::SocketFlags;
 
 use crate::client::{Client, TOO_MANY};
 use crate::connection::{Connection, IoContext, NO_ACCESS};
-use crate::counts::{Kinds, Tally, What};
+use crate::counts::{Counter, Kinds, Tally};
 use crate::event::Event;
 use crate::layers::tls::Tls;
 use crate::socket::canonical;
@@ -197,7 +197,7 @@ impl Network {
         self.shared.counts.connections.decrement();
         client.leave(&self.shared.counts);
         // A peer that offered nothing is logged no more than a reader.
-        if client.tally.read(What::Offered) > 0 {
+        if client.tally.read(Counter::Offered) > 0 {
             self.shared.sink.log(&Event::PeerLeft {
                 address: client.address,
                 entry: client.rights.name(),

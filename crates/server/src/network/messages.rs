@@ -7,7 +7,7 @@ use nntp::{LoginResult, Session, TransferKind, TransferOutcome};
 use crate::article_batch::{ArticleBatch, ENTRY_BYTES};
 use crate::client::{NO_LOGIN, TOO_MANY};
 use crate::connection::{IoContext, READ_BYTES};
-use crate::counts::What;
+use crate::counts::Counter;
 use crate::mailbox::Message;
 use crate::timers::Timers;
 use crate::token::Token;
@@ -46,16 +46,16 @@ impl Network {
             client.in_flight.1 = client.in_flight.1.saturating_sub(length + ENTRY_BYTES);
             let what = match (outcome, entry.kind) {
                 (TransferOutcome::Accepted, kind) => {
-                    client.tally.add(What::AcceptedBytes, length as u64);
+                    client.tally.add(Counter::AcceptedBytes, length as u64);
                     taken += 1;
                     match kind {
-                        TransferKind::Post => What::Posted,
-                        TransferKind::Ihave | TransferKind::TakeThis => What::Accepted,
+                        TransferKind::Post => Counter::Posted,
+                        TransferKind::Ihave | TransferKind::TakeThis => Counter::Accepted,
                     }
                 }
-                (TransferOutcome::Duplicate, _) => What::Duplicates,
+                (TransferOutcome::Duplicate, _) => Counter::Duplicates,
                 (TransferOutcome::Refused(_), _) => entry.refusal_counter,
-                (TransferOutcome::Deferred(_), _) => What::Deferred,
+                (TransferOutcome::Deferred(_), _) => Counter::Deferred,
             };
             client.tally.add(what, 1);
             if Session::complete_transfer(entry.kind, id, outcome, connection.out()) {

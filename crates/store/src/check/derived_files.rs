@@ -1,4 +1,4 @@
-//! Making the views of a sealed segment again from its `.art`.
+//! Rebuilds the derived files of a sealed segment from its `.art`.
 
 use std::collections::VecDeque;
 use std::path::{Path, PathBuf};
@@ -21,12 +21,12 @@ use crate::log::walk::{Step, Walk};
 use crate::overview::row::{OverviewFields, push_row, push_row_of};
 use crate::spool::recover::log_end::damage_notice;
 
-/// Rows are written out each time this many bytes of them wait.
+/// Size of pending rows that are written together, bytes.
 const PIECE_BYTES: usize = 8 << 20;
 
-/// Makes `.his`, `.ovr` and `.exp` of a sealed segment again from its `.art`. Where the space of dead articles was given
-/// back, their lines are taken from the old `.his`, as far as that can be read: their ids are still remembered.
-/// Returns how many articles there are, and a sentence for each place where some are damaged.
+/// Rebuilds `.his`, `.ovr` and `.exp` of a sealed segment from its `.art`. If the space of dead articles was
+/// reclaimed, their lines are copied from the old `.his`, as far as it is readable: their ids are still remembered.
+/// Returns the number of articles, and a message for each place with damaged ones.
 pub fn rebuild_derived(
     segments: &Segments,
     dir: &Path,
@@ -69,8 +69,8 @@ pub fn rebuild_derived(
     views.finish(disk).map(|()| (articles, damaged))
 }
 
-/// As [`rebuild_derived`], for sealed segments whose files are lost, before the spool is open: `cancels` may be lost as well, so the log
-/// supplies the cancels. Returns a sentence for each place where articles are damaged.
+/// As [`rebuild_derived`], for sealed segments whose files are lost, before the spool is open: `cancels` may be lost too, so the log
+/// supplies the cancels. Returns a message for each place with damaged articles.
 pub fn rebuild_lost(segments: &Segments, dir: &Path, bases: &[u64]) -> Result<Vec<String>, Error> {
     let mut damaged = Vec::new();
     if bases.is_empty() {
@@ -87,14 +87,14 @@ pub fn rebuild_lost(segments: &Segments, dir: &Path, bases: &[u64]) -> Result<Ve
     Ok(damaged)
 }
 
-/// The views of a segment, being made again under temporary names.
+/// The derived files of a segment, under temporary names.
 struct Views {
     base: u64,
     his: AppendFile,
     ovr: AppendFile,
     exp: AppendFile,
     lines: Vec<u8>,
-    /// Lines of dead articles, by position; their records may be gone.
+    /// Lines of dead articles, by position; their records may be missing.
     gone: VecDeque<(u64, Vec<u8>)>,
     rows: crate::overview::rows::Rows,
     block: Vec<u8>,
@@ -144,8 +144,8 @@ impl Views {
         }
     }
 
-    /// Finds in the old `.his` the lines of dead articles. (Where one that is alive has no record there was damage: it may
-    /// come again, so its id must not be known.)
+    /// Finds the lines of dead articles in the old `.his`. (A visible article without a record was damaged: it may
+    /// be sent again, so its id must not be known.)
     fn find_gone(&mut self, disk: &dyn Disk, alive: Visibility<'_>) -> Result<(), Error> {
         let [path, ..] = &self.targets;
         let Ok(old) = disk.open(path, Open::Read) else {
@@ -166,8 +166,8 @@ impl Views {
         Ok(())
     }
 
-    /// Takes over the lines of dead articles in front of a position whose records are gone. Their numbers must stay known
-    /// until expire has passed them (a cancelled article waits for that), so they get a row each.
+    /// Copies the lines of dead articles before a position whose records are missing. Their numbers must stay known
+    /// until expire has passed them (a cancelled article waits for that), so each gets a row.
     fn take_over(&mut self, before: u64) -> Result<(), Error> {
         while let Some((offset, text)) = self.next_gone(before) {
             if let Some(line) = HistoryLine::parse(&text) {
@@ -211,7 +211,7 @@ impl Views {
             disk.rename(&from.path, to)
                 .map_err(|source| Error::io("put in place", to, source))?;
         }
-        // An index is made of them.
+        // An index is made from them.
         let [his, ..] = &self.targets;
         sync_parent(disk, his)
     }

@@ -11,7 +11,7 @@ use crate::log::segments::{Segments, base_of};
 use crate::overview::used_numbers::UsedNumbers;
 use crate::{Error, Position, Spool};
 
-/// Every cancel of the log must be in `cancels`, and no other but those of segments that are gone.
+/// Every cancel of the log must be in `cancels`, and no other except those of removed segments.
 pub fn check_cancels(
     spool: &mut Spool,
     seen: &Seen,
@@ -41,7 +41,7 @@ pub fn check_cancels(
             bad = bad.or(Some(offset));
         }
     }
-    // Records of cancels were lost to damage: what they cancelled may have been given back, so it must not come to life.
+    // Records of cancels were damaged: the space of their articles may be reclaimed already, so they must stay cancelled.
     let mut again: Vec<(Position, &[u8])> = Vec::new();
     let before = if repair { before } else { b"" };
     for (_, line) in crate::history::lines(before) {
@@ -56,7 +56,7 @@ pub fn check_cancels(
     if !again.is_empty() {
         bad = bad.or(Some(0));
     }
-    // Those of segments that are gone may be missing.
+    // Cancels of removed segments may be missing.
     let is_missing =
         |position: &u64| !there.contains(position) && has_article(&segments, &bases, *position);
     let is_whole = text.is_empty() || text.ends_with(b"\n");
@@ -81,7 +81,7 @@ pub fn check_cancels(
     Ok(())
 }
 
-/// True when a position lies in a segment that is there.
+/// Whether a position lies in an existing segment.
 fn has_article(segments: &Segments, bases: &[u64], position: u64) -> bool {
     base_of(bases, position).is_some_and(|base| {
         let opened = segments.open_art(base, Open::Read);
@@ -89,7 +89,7 @@ fn has_article(segments: &Segments, bases: &[u64], position: u64) -> bool {
     })
 }
 
-/// Every history line must be found through the index, at its own address.
+/// Every history line must be found through the index, at its address.
 pub fn check_index(spool: &mut Spool, report: &mut Report, repair: bool) -> Result<(), Error> {
     let path = spool.dir().join("index");
     let mut missing = 0u64;
@@ -105,7 +105,7 @@ pub fn check_index(spool: &mut Spool, report: &mut Report, repair: bool) -> Resu
             })
         };
         let found = match spool.address_of(id, believe) {
-            // The disk cannot read where it would be.
+            // The disk cannot read its bucket.
             Err(Error::Damaged { .. }) => None,
             found => found?,
         };
@@ -141,7 +141,7 @@ pub fn check_index(spool: &mut Spool, report: &mut Report, repair: bool) -> Resu
     Ok(())
 }
 
-/// No group's high mark may be below a number given in it.
+/// No group's high mark may be below a used number.
 pub fn check_active(
     spool: &mut Spool,
     given: &HashMap<Vec<u8>, UsedNumbers>,

@@ -1,4 +1,4 @@
-//! Checks every file of the store against `.art`, and mends what can be mended.
+//! Checks every file of the store against `.art`, and repairs what can be repaired.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -17,7 +17,7 @@ use crate::spool::recover;
 
 pub use crate::check::report::{FINDINGS_MAX, Finding, LOST_IDS_MAX, Report};
 
-/// Checks a news directory; holds its lock meanwhile.
+/// Checks a news directory, and holds its lock meanwhile.
 pub fn fsck(dir: &Path, repair: bool) -> Result<Report, Error> {
     fsck_on(Arc::new(RealDisk), dir, repair)
 }
@@ -25,7 +25,7 @@ pub fn fsck(dir: &Path, repair: bool) -> Result<Report, Error> {
 /// As [`fsck`], on another disk.
 pub fn fsck_on(disk: Arc<dyn Disk>, dir: &Path, repair: bool) -> Result<Report, Error> {
     let plain = Segments::find(&disk, dir)?;
-    // What cannot be read is damage, too.
+    // Unreadable data counts as damage.
     let disk = Salvage::of(disk);
     let segments = Segments::of(&disk, dir);
     let mut report = Report::default();
@@ -33,7 +33,7 @@ pub fn fsck_on(disk: Arc<dyn Disk>, dir: &Path, repair: bool) -> Result<Report, 
         repair,
         ..Options::default()
     };
-    // What expire removes would look like damage.
+    // Removals by expire would look like damage.
     let _no_expire = Lock::take_named(dir, "lock.expire", options.patience.is_none())?;
     let lock = Lock::take(dir, options.patience)?;
     if repair {
@@ -42,10 +42,10 @@ pub fn fsck_on(disk: Arc<dyn Disk>, dir: &Path, repair: bool) -> Result<Report, 
     let expired_path = dir.join("expired");
     let expired_bad =
         map_whole(&*disk, &expired_path).is_some() && ExpiryState::read(&*disk, dir)?.is_none();
-    // Where a segment with cancels is lost, opening makes the file again without them.
+    // If a segment with cancels is lost, opening makes the file again without them.
     let cancels = map_whole(&*disk, &dir.join("cancels"));
     let cancels = cancels.map_or_else(Vec::new, |map| map.bytes().to_vec());
-    // A replay ends the log where a commit was torn: unless it is to repair, it must not take a bad sector for that.
+    // A replay truncates the log at a torn commit: without repair, it must not take a bad sector for one.
     let opened_on = if repair { &segments } else { &plain };
     let mut spool = recover::open(opened_on, dir, options, lock)?;
     if expired_bad {
@@ -64,7 +64,7 @@ pub fn fsck_on(disk: Arc<dyn Disk>, dir: &Path, repair: bool) -> Result<Report, 
     let mut bad = Vec::new();
     for base in segments.bases()? {
         if base > spool.current_base() {
-            // Its making was cut short before anything was filed in it; the next one takes its place.
+            // Its creation was interrupted before any article was filed in it; the next one replaces it.
             continue;
         }
         let end = match base == spool.current_base() {
@@ -84,7 +84,7 @@ pub fn fsck_on(disk: Arc<dyn Disk>, dir: &Path, repair: bool) -> Result<Report, 
         }
         report.segments += 1;
     }
-    // First, as views that are made again keep the ids of cancelled articles.
+    // First, because rebuilt files keep the ids of cancelled articles.
     check_cancels(&mut spool, &seen, &cancels, &mut report, repair)?;
     spool.check_states(&segments, &mut report, repair)?;
     if repair && !bad.is_empty() {

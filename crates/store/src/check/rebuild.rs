@@ -1,4 +1,4 @@
-//! Making everything derived again from `.art`.
+//! Rebuilds all derived files from `.art`.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -13,29 +13,29 @@ use crate::spool::options::Options;
 use crate::spool::recover::log_end::is_damage_notice;
 use crate::{Error, check::repair};
 
-/// What a rebuild went through.
+/// The result of a rebuild.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Rebuilt {
-    /// Segments.
+    /// Number of segments.
     pub segments: u64,
-    /// Articles in the sealed ones.
+    /// Number of articles in the sealed ones.
     pub articles: u64,
-    /// Ids in the new index.
+    /// Number of ids in the new index.
     pub ids: u64,
-    /// What was found and mended on the way, in sentences for the administrator.
+    /// Errors found and repaired, as messages for the administrator.
     pub notices: Vec<String>,
-    /// Places where articles are damaged or cannot be read; they are not in the new history.
+    /// Places with damaged or unreadable articles; they are not in the new history.
     pub damaged: u64,
 }
 
-/// Makes `.his` and `.ovr` of every segment, and the index, again from the articles; holds the lock meanwhile.
+/// Rebuilds `.his` and `.ovr` of every segment, and the index, from the articles; holds the lock meanwhile.
 pub fn rebuild(dir: &Path) -> Result<Rebuilt, Error> {
     let options = Options {
         repair: true,
         ..Options::default()
     };
     let disk = Salvage::of(Arc::new(RealDisk));
-    // Expire gives space back off the store's own lock.
+    // Expire reclaims space without the lock of the store.
     let _no_expire = Lock::take_named(dir, "lock.expire", options.patience.is_none())?;
     let spool = Spool::open_on(disk.clone(), dir, options)?;
     repair::remove_index(&*disk, dir)?;
@@ -50,7 +50,7 @@ pub fn rebuild(dir: &Path) -> Result<Rebuilt, Error> {
             told.notices.extend(damaged);
         }
     }
-    // Without an index the last segment is replayed whole.
+    // Without an index the last segment is replayed completely.
     drop(spool);
     let spool = Spool::open_on(disk.clone(), dir, options)?;
     told.articles += spool.taken_up();

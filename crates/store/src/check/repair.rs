@@ -1,4 +1,4 @@
-//! What `fsck --repair` does to files that cannot be used as they are.
+//! The repairs of `fsck --repair` for unusable files.
 
 use std::path::{Path, PathBuf};
 
@@ -18,15 +18,15 @@ use crate::spool::active_from_log::rebuild_active;
 use crate::spool::options::Options;
 use crate::spool::recover;
 
-/// What is told of a view whose `.art` is gone.
+/// The message for a derived file whose `.art` is missing.
 pub const ORPHAN: &str = "its .art is missing: all articles of this segment are lost";
 
-/// Mends what would keep a spool from opening: `active`, headers of segments, views that are missing.
+/// Repairs what would prevent opening the spool: `active`, headers of segments, missing derived files.
 pub fn before_opening(segments: &Segments, dir: &Path, report: &mut Report) -> Result<(), Error> {
     let disk = segments.disk();
     for path in orphans(segments)? {
         set_aside(&**disk, dir, &path)?;
-        report.tell(&path, 0, format!("{ORPHAN}; put in bad/"), true);
+        report.tell(&path, 0, format!("{ORPHAN}; moved to bad/"), true);
     }
     let bases = segments.bases()?;
     for (place, &base) in bases.iter().enumerate() {
@@ -42,7 +42,7 @@ pub fn before_opening(segments: &Segments, dir: &Path, report: &mut Report) -> R
         for view in [SegmentFile::His, SegmentFile::Ovr] {
             let path = segments.path(base, view);
             if disk.open(&path, Open::Read).is_err() {
-                report.tell(&path, 0, "it was missing: made again from .art", true);
+                report.tell(&path, 0, "it was missing: rebuilt from .art", true);
                 lacks = true;
             }
         }
@@ -56,8 +56,8 @@ pub fn before_opening(segments: &Segments, dir: &Path, report: &mut Report) -> R
     rebuild_lost(segments, dir, &lacking).map(drop)
 }
 
-/// The views of segments whose `.art` is lost. Expire takes `.ovr` before `.art` and may keep `.his`, and an empty
-/// `.ovr` is left from a segment whose making was cut short: those are in order.
+/// The derived files of segments whose `.art` is lost. Expire removes `.ovr` before `.art` and may keep `.his`, and a segment whose
+/// creation was interrupted leaves an empty `.ovr`: those are correct.
 pub fn orphans(segments: &Segments) -> Result<Vec<PathBuf>, Error> {
     let whole = segments.bases()?;
     let mut found = Vec::new();
@@ -85,7 +85,7 @@ fn set_aside(disk: &dyn Disk, dir: &Path, path: &Path) -> Result<(), Error> {
     sync_parent(disk, path)
 }
 
-/// A header holds nothing but what the names of the segments tell.
+/// The header has only data that the names of the segments have too.
 fn repair_header(
     segments: &Segments,
     base: u64,
@@ -124,11 +124,11 @@ fn repair_header(
     file.write_at(&header.to_bytes(), 0)
         .and_then(|()| file.sync())
         .map_err(at)?;
-    report.tell(&path, 0, format!("{told}: written anew"), true);
+    report.tell(&path, 0, format!("{told}: rewritten"), true);
     Ok(())
 }
 
-/// Where the table of a segment lies, sound or not; 0: it was not repacked.
+/// The offset of a segment's table, valid or not; 0 if it was not repacked.
 fn find_table(file: &dyn File, base: u64) -> std::io::Result<u64> {
     let mut walk = Walk::as_it_lies(file, SEGMENT_HEADER_BYTES, u64::MAX)?;
     let mut end = SEGMENT_HEADER_BYTES;
@@ -146,11 +146,11 @@ fn find_table(file: &dyn File, base: u64) -> std::io::Result<u64> {
                 .and_then(|line| line.position)
                 .is_some_and(|position| position.0.checked_sub(base) != Some(at));
     }
-    // Its articles lie elsewhere than they say: the table came behind the last of them, and is damaged as well.
+    // Its articles are not at their positions: the table after the last of them existed, and is damaged too.
     Ok(if is_moved { end } else { 0 })
 }
 
-/// A damaged active is put aside and made again from the log, before anything else needs it.
+/// Moves a damaged active to bad/ and makes it again from the log, before it is needed.
 fn repair_active(segments: &Segments, dir: &Path, report: &mut Report) -> Result<(), Error> {
     let disk = segments.disk();
     let path = dir.join("active");
@@ -160,7 +160,7 @@ fn repair_active(segments: &Segments, dir: &Path, report: &mut Report) -> Result
             [] => return Ok(()),
             [first, ..] => first.to_string(),
         },
-        // Missing: opening the spool makes it again.
+        // If it is missing, opening the spool makes it again.
         Err(_) => return Ok(()),
     };
     let table = rebuild_active(segments, dir)?;
@@ -172,14 +172,14 @@ fn repair_active(segments: &Segments, dir: &Path, report: &mut Report) -> Result
     report.tell(
         &path,
         0,
-        format!("{what}: made again from the log, the old one is bad/active"),
+        format!("{what}: rebuilt from the log; the old one is bad/active"),
         true,
     );
     Ok(())
 }
 
-/// Makes the views of these segments again. Those of the current one by a replay: without its index the store
-/// replays the last segment whole, and makes the index anew.
+/// Rebuilds the derived files of these segments. Those of the current one are rebuilt by a replay: without its index the store
+/// replays the last segment completely, and makes a new index.
 pub fn views(spool: Spool, bad: &[u64]) -> Result<Spool, Error> {
     let current = spool.current_base();
     let cancelled = spool.cancelled().clone();
@@ -192,8 +192,8 @@ pub fn views(spool: Spool, bad: &[u64]) -> Result<Spool, Error> {
     recover::open(&segments, &dir, options, lock)
 }
 
-/// Removes the index, durably, before views are made again: addresses of a history that was thinned change, and if the
-/// making is cut short the old index must not be believed.
+/// Removes the index durably before derived files are rebuilt: addresses in a compacted history change, and after an
+/// interrupted rebuild the old index must not be used.
 pub fn remove_index(disk: &dyn Disk, dir: &Path) -> Result<(), Error> {
     let index = dir.join("index");
     match disk.remove(&index) {
@@ -203,7 +203,7 @@ pub fn remove_index(disk: &dyn Disk, dir: &Path) -> Result<(), Error> {
     .map_err(|source| Error::io("remove", &index, source))
 }
 
-/// The file of ids of lost articles in `bad/`: one a line, as `broadsheet batchsm` takes them.
+/// The file of ids of lost articles in `bad/`: one on each line, as `broadsheet batchsm` reads them.
 pub const LOST_IDS: &str = "lost.ids";
 
 /// Adds the ids of lost articles to their list.
@@ -224,8 +224,8 @@ pub fn list_lost(disk: &dyn Disk, dir: &Path, report: &Report) -> Result<(), Err
         .map_err(|source| Error::io("write", &path, source))
 }
 
-/// Copies damaged bytes to `bad/` and lays a pad record over them, so that the log is whole again. Also at the end of the file, which
-/// may grow by that: it is never cut, readers may have mapped it.
+/// Copies damaged bytes to `bad/` and overwrites them by a pad record, so that the log is valid again. Also at the end of the file, which
+/// may grow by that: it is never truncated, since readers may have mapped it.
 pub fn put_aside(
     disk: &dyn Disk,
     dir: &Path,
@@ -250,20 +250,20 @@ pub fn put_aside(
     copy.write_at(&bytes, 0)
         .and_then(|()| copy.sync())
         .map_err(|source| Error::io("write", &aside, source))?;
-    // Before the original is written over.
+    // Before the original is overwritten.
     sync_parent(disk, &aside)?;
     file.write_at(&pad(padded), from)
         .and_then(|()| file.sync())
         .map_err(at)
 }
 
-/// A pad record of so many bytes; zeros, a hole, where none fits.
+/// A pad record of this many bytes; zeros (a hole) if none fits.
 fn pad(length: usize) -> Vec<u8> {
     let mut pad = Vec::with_capacity(length);
     if length >= HEADER_BYTES && length.is_multiple_of(ALIGN) {
         let start = begin(&mut pad);
         pad.resize(length, 0);
-        // Stamp 0: it belongs to no commit.
+        // Commit sequence 0: it belongs to no commit.
         let commit = Commit {
             commit_sequence: 0,
             start,

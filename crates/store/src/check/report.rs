@@ -1,48 +1,48 @@
-//! What a check found.
+//! The result of a check.
 
 use std::path::{Path, PathBuf};
 
-/// Findings told one by one; more are only counted.
+/// Maximum number of findings reported individually; more are only counted.
 pub const FINDINGS_MAX: usize = 1000;
 
-/// Ids of lost articles that are told.
+/// Maximum number of reported ids of lost articles.
 pub const LOST_IDS_MAX: usize = 100_000;
 
-/// One thing that is wrong.
+/// One error found by a check.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Finding {
     /// The file.
     pub path: PathBuf,
-    /// Where in it, bytes.
+    /// The offset of the error, bytes.
     pub offset: u64,
-    /// What is wrong, in a sentence.
+    /// The error, as a sentence.
     pub what: String,
-    /// True when it was mended.
+    /// Whether it was repaired.
     pub repaired: bool,
 }
 
-/// What a check found.
+/// The result of a check.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Report {
-    /// Segments looked at.
+    /// Number of checked segments.
     pub segments: u64,
-    /// Sound articles.
+    /// Number of valid articles.
     pub articles: u64,
-    /// History lines.
+    /// Number of history lines.
     pub lines: u64,
-    /// Bytes of sound records.
+    /// Bytes of valid records.
     pub bytes: u64,
-    /// Holes: runs of zeros where expire gave space back.
+    /// Holes: runs of zeros where expire has reclaimed space.
     pub holes: u64,
-    /// Places where articles were lost to damage; nothing can bring them back but another copy.
+    /// Places with articles lost to damage; only another copy can restore them.
     pub lost: u64,
-    /// The ids of those that history names, the first [`LOST_IDS_MAX`]: they can be asked for again.
+    /// The ids of lost articles that history has, the first [`LOST_IDS_MAX`]: they can be requested again.
     pub lost_ids: Vec<Vec<u8>>,
-    /// What opening mended by itself.
+    /// Repairs made by opening the spool.
     pub notices: Vec<String>,
-    /// What is wrong, the first [`FINDINGS_MAX`].
+    /// The errors, the first [`FINDINGS_MAX`].
     pub findings: Vec<Finding>,
-    /// How much is wrong in all.
+    /// Total number of errors.
     pub faults: u64,
 }
 
@@ -65,7 +65,7 @@ impl Report {
         }
     }
 
-    /// True when nothing is wrong, or all of it was mended.
+    /// Whether there are no errors, or all of them were repaired.
     pub fn is_clean(&self) -> bool {
         self.faults == 0
             || (self.faults <= FINDINGS_MAX as u64

@@ -1,4 +1,4 @@
-//! The check of one segment: each derived file against `.art`.
+//! Checks one segment: each derived file against `.art`.
 
 use std::collections::{HashMap, HashSet};
 use std::path::Path;
@@ -23,10 +23,10 @@ use crate::overview::used_numbers::UsedNumbers;
 use crate::reclaim::repack;
 use crate::{Error, Position};
 
-/// Lost articles that one message names.
+/// Maximum number of lost articles in one message.
 const LOST_NAMED: usize = 10;
 
-/// What the log tells, gathered on the way.
+/// Data collected from the log.
 #[derive(Debug, Default)]
 pub struct Seen {
     /// The numbers of each group.
@@ -35,7 +35,7 @@ pub struct Seen {
     pub cancels: HashMap<u64, Vec<u8>>,
 }
 
-/// The views a segment's `.art` tells of, compared piece by piece with those on the disk.
+/// The derived files as computed from a segment's `.art`, compared piece by piece with those on the disk.
 struct Expected {
     his_map: MapRef,
     his_at: u64,
@@ -44,8 +44,8 @@ struct Expected {
 }
 
 impl Expected {
-    /// Goes past `line`, and past lines of dead articles in front of it, whose records may be gone. True when it was there,
-    /// or was left out of a thinned history.
+    /// Advances past `line`, and past lines of dead articles before it, whose records may be missing. Returns true if it was found,
+    /// or was left out of a compacted history.
     fn finds(&mut self, line: &[u8], alive: Visibility<'_>) -> bool {
         let history = History::of_map(&self.his_map);
         let before = self.his_at;
@@ -73,7 +73,7 @@ impl Expected {
     }
 }
 
-/// Checks one segment; returns true when `.his` or `.ovr` are to be made again.
+/// Checks one segment; returns true if `.his` or `.ovr` must be rebuilt.
 pub fn check_segment(
     segments: &Segments,
     dir: &Path,
@@ -169,7 +169,7 @@ pub fn check_segment(
         .iter()
         .flat_map(|block| block.groups())
         .map(|group| {
-            // Of what has expired there may be rows or not.
+            // Rows of expired articles may be present or missing.
             let rows = group.range(0, u64::MAX);
             rows.filter(|row| {
                 let position = Position(base + u64::from(row.record));
@@ -261,7 +261,7 @@ pub fn check_segment(
     Ok(views_bad)
 }
 
-/// True when `.exp` has the lines of `.his` that belong there, but perhaps for those of dead articles.
+/// Whether `.exp` has the lines of `.his` that belong there, except perhaps those of dead articles.
 fn exceptions_agree(disk: &dyn Disk, path: &Path, his: History<'_>, alive: Visibility<'_>) -> bool {
     let Some(exp) = map_whole(disk, path) else {
         return false;
@@ -275,7 +275,7 @@ fn exceptions_agree(disk: &dyn Disk, path: &Path, his: History<'_>, alive: Visib
     let wanted: HashSet<&[u8]> = lines(wanted.lines()).collect();
     let is_dead = |line: &&[u8]| HistoryLine::parse(line).is_some_and(|line| alive.is_dead(&line));
     let is_whole = exp.bytes().is_empty() || exp.bytes().ends_with(b"\n");
-    // Of a thinned history the lines are gone that some others came too early for.
+    // A compacted history lacks the lines that made some others exceptions.
     is_whole
         && wanted.difference(&there).all(is_dead)
         && (his.is_compacted() || there.is_subset(&wanted))
@@ -292,7 +292,7 @@ fn lying(his: History<'_>, base: u64, (from, to): (u64, u64)) -> Vec<HistoryLine
         .collect()
 }
 
-/// Which articles were lost, the first of them by name.
+/// A description of the lost articles; the first ones by name.
 fn names_of(lost: &[&HistoryLine<'_>]) -> String {
     let names: Vec<_> = lost
         .iter()
@@ -311,7 +311,7 @@ fn names_of(lost: &[&HistoryLine<'_>]) -> String {
     }
 }
 
-/// A file, mapped; `None` if it cannot be opened.
+/// Maps a file; `None` if it cannot be opened.
 pub fn map_whole(disk: &dyn Disk, path: &Path) -> Option<MapRef> {
     let file = disk.open(path, Open::Read).ok()?;
     file.map(file.length().ok()?).ok()
@@ -362,7 +362,7 @@ fn check_line(
     }
 }
 
-/// Links under which an article can still be read.
+/// The links under which an article can still be read.
 fn kept_links(record: &Record<'_>, alive: Visibility<'_>) -> u64 {
     let line = HistoryLine::parse(record.line())
         .filter(|line| record.head.kind == Kind::Article && alive.has(line));

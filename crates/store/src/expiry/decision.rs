@@ -2,25 +2,25 @@
 
 use crate::expiry::state::{ExpiryState, push_cut, push_link};
 
-/// What one run of expire decided. Numbers are of articles that exist.
+/// The decision of one run of expire. Numbers are those of existing articles.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ExpiryDecision {
-    /// Kept although the group's cut lies above: group and number.
+    /// Kept although the group's cut is above: group and number.
     pub survivors: Vec<(Vec<u8>, u64)>,
-    /// Everything of a group below this number goes.
+    /// Everything of a group below this number is removed.
     pub cuts: Vec<(Vec<u8>, u64)>,
-    /// Gone one by one: group and number.
+    /// Removed individually: group and number.
     pub gone: Vec<(Vec<u8>, u64)>,
-    /// Ids that arrived before this are forgotten once their articles are gone. `None`: as before.
+    /// Ids that arrived before this time are forgotten once their articles are removed. `None` leaves it unchanged.
     pub forget_before: Option<i64>,
-    /// Below this position nothing of a group is left to be decided by its default.
+    /// Below this position no article of a group is left to decide by its default.
     pub settled: Vec<(Vec<u8>, u64)>,
-    /// The bases of the segments in which something goes: their space is to be given back.
+    /// The bases of the segments with removed articles, whose space can be reclaimed.
     pub touched: Vec<u64>,
 }
 
 impl ExpiryDecision {
-    /// True when there is nothing to take over.
+    /// Whether there is nothing to apply.
     pub fn is_empty(&self) -> bool {
         self.removes_nothing()
             && self.forget_before.is_none()
@@ -28,14 +28,14 @@ impl ExpiryDecision {
             && self.survivors.is_empty()
     }
 
-    /// True when no article goes.
+    /// Whether no article is removed.
     pub fn removes_nothing(&self) -> bool {
         self.cuts.is_empty() && self.gone.is_empty()
     }
 }
 
 impl ExpiryState {
-    /// What will have expired when `expiry` is taken over.
+    /// The expiry state after `expiry` is applied.
     pub fn after(&self, expiry: &ExpiryDecision) -> ExpiryState {
         let mut lines = Vec::new();
         for (group, number) in &expiry.survivors {

@@ -1,7 +1,7 @@
-//! What expire took away: a fold over the log, and the file `expired` that holds its result.
+//! The expired articles: a fold over the log, and the file `expired` with its result.
 //!
-//! Of each group: everything below its *cut* is gone, except the *survivors* (an explicit Expires in the future);
-//! and of the rest the *early* ones (an explicit Expires gone by) are gone too. The file is derived: lost, it is made
+//! For each group: everything below its *cut* is removed, except the *survivors* (an explicit Expires in the future);
+//! and of the rest the *early* ones (an explicit Expires in the past) are removed too. The file is derived: if it is lost, it is made
 //! again from the log, where each segment but the first begins with a copy.
 
 use std::collections::BTreeSet;
@@ -23,14 +23,14 @@ use crate::log::segments::Segments;
 use crate::Error;
 
 const MAGIC: &[u8] = b"BSexpired1 ";
-/// The line that ends a whole copy in the log.
+/// The line that ends a complete copy in the log.
 pub const END_OF_COPY: &[u8] = b"=\n";
 
-/// What is gone in each group. Doing a change twice, or all changes since some time again in their order, changes nothing.
+/// The expired articles of each group. Applying a change twice, or all changes since some time again in order, changes nothing.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ExpiryState {
     groups: HashMap<Vec<u8>, GroupExpiry>,
-    /// Ids of articles that are gone are forgotten when they arrived before this.
+    /// Ids of removed articles are forgotten if they arrived before this time.
     forget_before: i64,
 }
 
@@ -39,35 +39,35 @@ struct GroupExpiry {
     cut: u64,
     survivors: BTreeSet<u64>,
     early: BTreeSet<u64>,
-    /// No article below this position is to be decided by the group's default: saves looking again.
+    /// No article below this position is left to decide by the group's default: saves examining them again.
     settled: u64,
 }
 
 impl GroupExpiry {
-    /// True when there is more to tell than how far it is settled.
+    /// Whether there is more than the settled positions.
     fn lost_any(&self) -> bool {
         self.cut > 0 || !self.survivors.is_empty() || !self.early.is_empty()
     }
 }
 
 impl ExpiryState {
-    /// True when an article with this number in a group has not expired.
+    /// Whether the article with this number in a group has not expired.
     pub fn keeps(&self, group: &[u8], number: u64) -> bool {
         self.in_group(group).keeps(number)
     }
 
-    /// What has expired in one group, for who asks about many of its numbers.
+    /// The expired articles of one group, for many queries.
     pub fn in_group(&self, group: &[u8]) -> InGroup<'_> {
         InGroup(self.groups.get(group))
     }
 
-    /// True when an article is left in one of its groups. (It may have been cancelled.)
+    /// Whether the article remains in one of its groups. (It may have been cancelled.)
     pub fn keeps_any(&self, line: &HistoryLine<'_>) -> bool {
         line.links()
             .any(|(group, number)| self.keeps(group, number))
     }
 
-    /// True when an id is no longer to be known: it has expired, or was never filed, and is older than expire's `/expired/`.
+    /// Whether an id is forgotten: it has expired, or was never filed, and is older than expire's `/expired/`.
     pub fn forgets(&self, line: &HistoryLine<'_>) -> bool {
         line.arrival.unwrap_or(i64::MIN) < self.forget_before && !self.keeps_any(line)
     }
@@ -83,7 +83,7 @@ impl ExpiryState {
         self.groups.get(group).map_or(0, |gone| gone.cut)
     }
 
-    /// The highest number that is known to have been given: a group that comes back does not give it again.
+    /// The highest number known to be used: a group that is created again does not use it again.
     pub fn highest(&self, group: &[u8]) -> u64 {
         let Some(gone) = self.groups.get(group) else {
             return 0;
@@ -92,13 +92,13 @@ impl ExpiryState {
         gone.cut.saturating_sub(1).max(early)
     }
 
-    /// True when a number below the cut is kept.
+    /// Whether a number below the cut is kept.
     pub fn survives(&self, group: &[u8], number: u64) -> bool {
         let gone = self.groups.get(group);
         gone.is_some_and(|gone| number < gone.cut && gone.survivors.contains(&number))
     }
 
-    /// Numbers below the cut, between two numbers that count as well, that are kept.
+    /// Kept numbers below the cut, between two numbers inclusive.
     pub fn survivors_in(
         &self,
         group: &[u8],
@@ -111,29 +111,29 @@ impl ExpiryState {
         })
     }
 
-    /// Numbers below the cut that are kept.
+    /// Kept numbers below the cut.
     pub fn survivors(&self, group: &[u8]) -> impl Iterator<Item = u64> {
         let gone = self.groups.get(group).into_iter();
         gone.flat_map(|gone| gone.survivors.range(..gone.cut).copied())
     }
 
-    /// Numbers at or above the cut that are gone.
+    /// Removed numbers at or above the cut.
     pub fn early(&self, group: &[u8]) -> impl Iterator<Item = u64> {
         let gone = self.groups.get(group).into_iter();
         gone.flat_map(|gone| gone.early.iter().copied())
     }
 
-    /// The position below which no article of a group need be looked at to decide it by default.
+    /// The position below which no article of a group needs to be examined for its default.
     pub fn settled(&self, group: &[u8]) -> u64 {
         self.groups.get(group).map_or(0, |gone| gone.settled)
     }
 
-    /// Ids that arrived before this and are not kept by an article are forgotten.
+    /// Ids that arrived before this time and have no article are forgotten.
     pub fn forget_before(&self) -> i64 {
         self.forget_before
     }
 
-    /// The lowest number that may be alive: the low mark, as C News's upact found it.
+    /// The lowest number that may be visible: the low mark, as C News's upact computed it.
     pub fn low(&self, group: &[u8]) -> u64 {
         let Some(gone) = self.groups.get(group) else {
             return 0;
@@ -146,7 +146,7 @@ impl ExpiryState {
     }
 
     /// Applies lines of the log: `group cut low`, `group low`, `+ group/number`, `- group/number`, `/expired/ time`.
-    /// What cannot be read is passed over.
+    /// Invalid lines are skipped.
     pub fn apply(&mut self, text: &[u8]) {
         let mut rest = Some(text);
         while let Some(text) = rest {
@@ -193,15 +193,15 @@ impl ExpiryState {
         self.groups.entry_ref(group).or_default()
     }
 
-    /// Notes how far a group is settled; only the file keeps it, the log does not.
+    /// Records the settled position of a group; only the file stores it, not the log.
     pub fn settle(&mut self, group: &[u8], position: u64) {
         self.gone(group).settled = position;
     }
 
-    /// Appends everything as lines, in an order in which any part of them loses nothing: what survives, the cuts, what
-    /// is gone early.
+    /// Appends everything as lines, in an order in which any prefix is safe: survivors, cuts, early
+    /// ones.
     pub fn push_lines(&self, out: &mut Vec<u8>) {
-        // Of most groups only how far they are settled is known.
+        // For most groups only the settled position is known.
         let groups = self.groups.iter();
         let mut groups: Vec<_> = groups.filter(|(_, gone)| gone.lost_any()).collect();
         groups.sort_unstable_by_key(|(name, _)| *name);
@@ -225,7 +225,7 @@ impl ExpiryState {
         }
     }
 
-    /// The whole file.
+    /// The text of the whole file.
     fn image(&self) -> Vec<u8> {
         let mut lines = Vec::new();
         self.push_lines(&mut lines);
@@ -245,7 +245,7 @@ impl ExpiryState {
         image
     }
 
-    /// Reads the file's text; `None`: damaged.
+    /// Parses the file's text; `None` if it is damaged.
     fn parse(image: &[u8]) -> Option<ExpiryState> {
         let rest = image.strip_prefix(MAGIC)?;
         let end = memchr::memchr(b'\n', rest)?;
@@ -259,12 +259,12 @@ impl ExpiryState {
         Some(told)
     }
 
-    /// True when nothing has expired.
+    /// Whether nothing has expired.
     pub fn is_fresh(&self) -> bool {
         self.groups.is_empty()
     }
 
-    /// Nothing has expired, nothing is forgotten.
+    /// Whether nothing has expired and no id is forgotten.
     pub fn fresh() -> ExpiryState {
         ExpiryState {
             groups: HashMap::new(),
@@ -272,13 +272,13 @@ impl ExpiryState {
         }
     }
 
-    /// Reads the file of a news directory. `None`: missing or damaged.
+    /// Reads the file of a news directory; `None` if it is missing or damaged.
     pub fn read(disk: &dyn Disk, dir: &Path) -> Result<Option<ExpiryState>, Error> {
         let image = read_whole(disk, &dir.join(NAME))?;
         Ok(image.and_then(|image| ExpiryState::parse(&image)))
     }
 
-    /// Folds it from the log: from the last segment that begins with a whole copy.
+    /// Computes it from the log, from the last segment that begins with a complete copy.
     pub fn fold(segments: &Segments) -> Result<ExpiryState, Error> {
         let bases = segments.bases()?;
         let mut later: Vec<Vec<u8>> = Vec::new();
@@ -304,12 +304,12 @@ impl ExpiryState {
     }
 }
 
-/// What has expired in one group.
+/// The expired articles of one group.
 #[derive(Debug, Clone, Copy)]
 pub struct InGroup<'e>(Option<&'e GroupExpiry>);
 
 impl InGroup<'_> {
-    /// True when the article with this number has not expired.
+    /// Whether the article with this number has not expired.
     #[inline]
     pub fn keeps(&self, number: u64) -> bool {
         match self.0 {
@@ -341,18 +341,18 @@ pub fn push_link(out: &mut Vec<u8>, sign: u8, group: &[u8], number: u64) {
     out.push(b'\n');
 }
 
-/// The state of the one writer: read when first needed, written when it changed.
+/// The state of the writer: read when first needed, written after changes.
 #[derive(Debug)]
 pub struct ExpiryStateFile {
     disk: Arc<dyn Disk>,
     dir: PathBuf,
     state: OnceLock<ExpiryState>,
-    /// The file does not hold the state: it changed, or the file was damaged.
+    /// The file does not have the state: the state changed, or the file was damaged.
     changed: AtomicBool,
 }
 
 impl ExpiryStateFile {
-    /// Of a news directory; nothing is read yet.
+    /// The state of a news directory; reads nothing yet.
     pub fn new(disk: &Arc<dyn Disk>, dir: &Path) -> ExpiryStateFile {
         ExpiryStateFile {
             disk: disk.clone(),
@@ -362,12 +362,12 @@ impl ExpiryStateFile {
         }
     }
 
-    /// True when there is no file: a new news directory, or a lost one.
+    /// Whether there is no file: a new news directory, or a lost file.
     pub fn is_missing(&self) -> bool {
         self.disk.open(&self.dir.join(NAME), Open::Read).is_err()
     }
 
-    /// The state; where the file is missing or damaged, from the log.
+    /// The state; computed from the log if the file is missing or damaged.
     pub fn state(&self) -> Result<&ExpiryState, Error> {
         if let Some(state) = self.state.get() {
             return Ok(state);
@@ -382,7 +382,7 @@ impl ExpiryStateFile {
         Ok(self.state.get_or_init(|| state))
     }
 
-    /// The state, to be changed.
+    /// The state for changes.
     pub fn state_mut(&mut self) -> Result<&mut ExpiryState, Error> {
         self.state()?;
         self.changed.store(true, Ordering::Relaxed);
@@ -392,7 +392,7 @@ impl ExpiryStateFile {
         })
     }
 
-    /// Writes the file, if something changed: a new one, durably, in the old one's place. True when it did.
+    /// Replaces the file durably if the state has changed; returns whether it did.
     pub fn flush(&mut self) -> Result<bool, Error> {
         if !self.changed.load(Ordering::Relaxed) {
             return Ok(false);

@@ -1,5 +1,5 @@
-//! What expire looks at in a segment: its groups, where a cut-off lies, and the lines to be decided one by one. No article
-//! is opened, and what stays is not looked at.
+//! What expire reads of a segment: its groups, the place of a cut-off, and the lines to decide individually. It opens no
+//! article, and does not read the rows of articles that stay.
 
 use std::collections::HashSet;
 
@@ -14,7 +14,7 @@ use crate::log::segments::{SegmentFile, Segments};
 use crate::log::walk::{Step, Walk};
 use crate::overview::{self, GroupRows};
 
-/// The views of one segment, mapped.
+/// The derived files of one segment, mapped.
 #[derive(Debug)]
 pub struct Survey {
     segments: Segments,
@@ -27,12 +27,12 @@ pub struct Survey {
     pub(crate) unordered: HashSet<u64>,
 }
 
-/// Where a cut-off lies in a segment.
+/// The place of a cut-off in a segment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Boundary {
     /// The offset of the first record that did not arrive before it.
     pub record: u64,
-    /// When that arrived, epoch seconds.
+    /// The arrival of that record, epoch seconds.
     pub arrival: i64,
 }
 
@@ -42,14 +42,14 @@ impl Survey {
         self.base
     }
 
-    /// The first article whose arrival, in order, is at or after `time`. `None`: all of them arrived before.
-    /// Exceptions ([`Survey::exceptions`]) are passed over.
+    /// The first article, in order, that arrived at or after `time`; `None` if all arrived before.
+    /// Exceptions ([`Survey::exceptions`]) are skipped.
     pub fn boundary(&self, time: i64) -> Option<Boundary> {
         self.first(|line| line.arrival >= time)
     }
 
-    /// Behind the last article that history tells of, an offset: rows beyond it are of articles filed since, and nothing is
-    /// known of when those arrived.
+    /// The offset after the last article in history: later rows belong to articles filed since, whose
+    /// arrival is unknown.
     pub fn end(&self) -> u64 {
         let text = History::of(self.history()).text();
         let last = text
@@ -61,7 +61,7 @@ impl Survey {
     /// Checks that each visible article with an Expires is among the exceptions.
     ///
     /// # Errors
-    /// One is not: `.exp` is damaged, and the article would go by the default of its group.
+    /// One is missing: `.exp` is damaged, and the article would expire by the default of its group.
     pub fn check_exceptions(&self, expired: &ExpiryState) -> Result<(), Error> {
         match self.has_its_exceptions(expired) {
             true => Ok(()),
@@ -86,21 +86,21 @@ impl Survey {
             })
     }
 
-    /// When the last article in history arrived, epoch seconds.
+    /// The arrival of the last article in history, epoch seconds.
     pub fn last_arrival(&self) -> Option<i64> {
         let text = History::of(self.history()).text();
         text.rsplit(|&b| b == b'\n')
             .find_map(|line| HistoryLine::parse(line)?.arrival)
     }
 
-    /// When the article arrived whose record begins at an offset, epoch seconds. `None`: no such article, or it is an
+    /// The arrival of the article whose record starts at an offset, epoch seconds; `None` if there is no such article, or it is an
     /// exception.
     pub fn arrival_at(&self, record: u64) -> Option<i64> {
         let found = self.first(|line| line.record >= record)?;
         (found.record == record).then_some(found.arrival)
     }
 
-    /// The first line that is no exception for which `reached` is true, if it stays true from there on.
+    /// The first line that is not an exception and for which `reached` is true, if it stays true from there on.
     fn first(&self, reached: impl Fn(&Boundary) -> bool) -> Option<Boundary> {
         let text = History::of(self.history()).text();
         let (mut low, mut high) = (0, text.len());
@@ -121,7 +121,7 @@ impl Survey {
         found
     }
 
-    /// The first line of `start..stop` that is in order, and where it ends.
+    /// The first line of `start..stop` that is in order, and its end.
     fn ordered_line(&self, text: &[u8], start: usize, stop: usize) -> Option<(usize, Boundary)> {
         let mut at = start;
         while at < stop {
@@ -141,12 +141,12 @@ impl Survey {
         None
     }
 
-    /// The groups with their rows; a group may come more than once, its numbers ascend all the same.
+    /// The groups with their rows; a group may occur more than once, with increasing numbers.
     pub fn groups(&self) -> impl Iterator<Item = GroupRows<'_>> {
         overview::blocks(self.ovr.bytes()).flat_map(|block| block.groups())
     }
 
-    /// The groups of one hierarchy, the part of their names before the first dot. Others are not looked at.
+    /// The groups of one hierarchy, the part of their names before the first dot. Others are not read.
     pub fn groups_of(&self, hierarchy: &[u8]) -> impl Iterator<Item = GroupRows<'_>> {
         let own = hierarchy.to_vec();
         let below = [hierarchy, b"."].concat();
@@ -158,10 +158,10 @@ impl Survey {
         })
     }
 
-    /// To be asked when all was looked at: what is decided by lines and rows that were not there must not be done.
+    /// Call it after everything was read: decisions by missing lines and rows must not be applied.
     ///
     /// # Errors
-    /// The disk could not read a part of the views.
+    /// The disk could not read a part of the files.
     pub fn was_readable(&self) -> Result<(), Error> {
         let views = [
             (SegmentFile::His, &self.his),
@@ -177,7 +177,7 @@ impl Survey {
         Ok(())
     }
 
-    /// True when the file of rows is whole blocks with right checksums.
+    /// Whether the file of rows consists of complete blocks with valid checksums.
     pub(crate) fn is_whole(&self) -> bool {
         let mut length = 0;
         overview::blocks(self.ovr.bytes()).all(|block| {
@@ -190,7 +190,7 @@ impl Survey {
         History::of(self.history()).is_compacted()
     }
 
-    /// True when the segment has an article, visible or not.
+    /// Whether the segment has an article, visible or not.
     pub(crate) fn has_articles(&self) -> Result<bool, Error> {
         let path = self.segments.path(self.base, SegmentFile::Art);
         let at = |source| Error::io("read", &path, source);
@@ -207,14 +207,14 @@ impl Survey {
         Ok(false)
     }
 
-    /// Rows in all.
+    /// Total number of rows.
     pub fn rows(&self) -> u64 {
         overview::blocks(self.ovr.bytes())
             .map(|block| block.rows())
             .sum()
     }
 
-    /// The articles that are decided one by one: with an Expires, or out of the order of arrival.
+    /// The articles that are decided individually: with an Expires, or out of the order of arrival.
     pub fn exceptions(&self) -> impl Iterator<Item = HistoryLine<'_>> {
         self.exception_lines().map(|(_, line)| line)
     }
@@ -225,13 +225,13 @@ impl Survey {
             .filter_map(|(_, text)| Some((text, HistoryLine::parse(text)?)))
     }
 
-    /// Every history line of the segment that was not left out.
+    /// All remaining history lines of the segment.
     pub fn lines(&self) -> impl Iterator<Item = HistoryLine<'_>> {
         self.history_lines()
             .filter_map(|(_, line)| HistoryLine::parse(line))
     }
 
-    /// The text of the same, each with its offset in the whole history.
+    /// Their text, each with its offset in the whole history.
     pub(crate) fn history_lines(&self) -> impl Iterator<Item = (u64, &[u8])> {
         History::of(self.history()).lines()
     }

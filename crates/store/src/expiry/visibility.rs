@@ -1,33 +1,33 @@
-//! Whether an article is there: the one rule that all ask.
+//! The rule whether an article is visible.
 
 use crate::expiry::state::ExpiryState;
 use crate::history::HistoryLine;
 use crate::history::cancels::Cancels;
 use crate::log::position::Position;
 
-/// What is known of articles that are gone though their history line is there.
+/// The removed articles whose history line remains.
 #[derive(Debug, Clone, Copy)]
 pub struct Visibility<'a> {
-    /// By expire.
+    /// Removed by expire.
     pub expired: &'a ExpiryState,
-    /// By cancels.
+    /// Removed by cancels.
     pub cancelled: &'a Cancels,
 }
 
 impl Visibility<'_> {
-    /// True when an article can still be read under a number in a group.
+    /// Whether an article can still be read under a number in a group.
     pub fn is_in(&self, group: &[u8], number: u64, position: Position) -> bool {
         self.expired.keeps(group, number) && !self.cancelled.contains(position)
     }
 
-    /// True when an article can still be read: it was filed, has not expired in all its groups, and was not cancelled.
+    /// Whether an article can still be read: it was filed, has not expired in all its groups, and was not cancelled.
     pub fn has(&self, line: &HistoryLine<'_>) -> bool {
         line.position
             .is_some_and(|position| !self.cancelled.contains(position))
             && self.expired.keeps_any(line)
     }
 
-    /// True for the line of an article that was filed and is gone: its space may be given back.
+    /// Whether the line is that of a filed and removed article, whose space may be reclaimed.
     pub fn is_dead(&self, line: &HistoryLine<'_>) -> bool {
         line.position.is_some() && !self.has(line)
     }

@@ -1,7 +1,7 @@
-//! The secret that message-ids are hashed with in the index: 16 random bytes, a news directory's own, in `index.key`.
+//! The secret key for hashing message-ids in the index: 16 random bytes of the news directory, in `index.key`.
 //!
-//! Whoever knows it can make ids that crowd one bucket of the index, so only the owner of the directory may read it. It is not part
-//! of the truth: when it is lost a new one is made, and the index again from the history lines.
+//! With it, a stranger could choose ids that fill one bucket of the index, so only the owner of the directory may read it. It is
+//! derived data: if it is lost, a new key is made, and the index is made again from the history lines.
 
 use std::path::{Path, PathBuf};
 
@@ -17,26 +17,26 @@ pub const FILE: &str = "index.key";
 /// 32 digits and a newline.
 const TEXT_BYTES: usize = 2 * HashKey::BYTES + 1;
 
-/// A key that nobody can guess, from the system's random numbers.
+/// An unpredictable key from the system's random numbers.
 ///
 /// # Errors
-/// The system's.
+/// An error of the system.
 pub fn random_hash_key() -> std::io::Result<HashKey> {
     let mut bytes = [0; HashKey::BYTES];
-    // So few bytes come whole or not at all (getrandom(2)).
+    // The system returns so few bytes completely or fails (getrandom(2)).
     rustix::rand::getrandom(&mut bytes, rustix::rand::GetRandomFlags::empty())?;
     Ok(HashKey::new(bytes))
 }
 
-/// What the index tells of the key it was made with: enough to know it again, nothing to find it by.
+/// A value in the index that identifies its key and does not reveal it.
 pub fn check(key: &HashKey) -> u64 {
     key.hash(b"the key of this index")
 }
 
-/// The key beside an index. `None`: it is missing, or no key.
+/// The key beside an index; `None` if it is missing or invalid.
 ///
 /// # Errors
-/// It cannot be read; of [`std::io::ErrorKind::PermissionDenied`] where another user asks.
+/// It cannot be read; [`std::io::ErrorKind::PermissionDenied`] for another user.
 pub fn read(disk: &dyn Disk, dir: &Path) -> Result<Option<HashKey>, Error> {
     let path = path(dir);
     let at = |source| Error::io("read", &path, source);
@@ -45,13 +45,13 @@ pub fn read(disk: &dyn Disk, dir: &Path) -> Result<Option<HashKey>, Error> {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
         Err(error) => return Err(at(error)),
     };
-    // One byte more shows that the file is longer.
+    // One more byte shows that the file is too long.
     let mut text = [0; TEXT_BYTES + 1];
     let length = file.read_at(&mut text, 0).map_err(at)?;
     Ok(text.get(..length).and_then(parse))
 }
 
-/// Makes a new key, durably, in the place of any other.
+/// Creates a new key durably, and replaces any other.
 ///
 /// # Errors
 /// It cannot be written.
@@ -62,7 +62,7 @@ pub fn make(disk: &dyn Disk, dir: &Path) -> Result<HashKey, Error> {
     Ok(key)
 }
 
-/// Where the key of a news directory lies.
+/// The path of the key of a news directory.
 pub fn path(dir: &Path) -> PathBuf {
     dir.join(FILE)
 }

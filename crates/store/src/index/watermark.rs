@@ -4,7 +4,7 @@
 /// overview rows, the index, the high marks in active, the cancels.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Watermark {
-    /// Counts the marks set, so that the newer of two is known.
+    /// Counts the watermarks, so that the newer of two is known.
     pub sequence: u64,
     /// The base of the current segment.
     pub base: u64,
@@ -23,10 +23,10 @@ pub struct Watermark {
 }
 
 impl Watermark {
-    /// Words of a mark in the index's header: the six numbers, two in one word, a check.
+    /// Words of a watermark in the index's header: six numbers, two in one word, a check word.
     pub const WORDS: usize = 8;
 
-    /// The mark as it is laid down.
+    /// Encodes the watermark.
     pub fn to_words(self) -> [u64; Watermark::WORDS] {
         let numbers = [
             self.sequence,
@@ -42,7 +42,7 @@ impl Watermark {
         [a, b, c, d, e, f, g, check]
     }
 
-    /// The mark, if it is whole.
+    /// Decodes the watermark, if it is valid.
     pub fn from_words(words: &[u64; Watermark::WORDS]) -> Option<Watermark> {
         let [
             sequence,

@@ -7,7 +7,7 @@ use crate::Error;
 use crate::io::disk::{BLOCK_BYTES, Disk, File, Open};
 use crate::io::replace::replace_unsynced;
 
-/// Bytes copied, or written again, at once.
+/// Size of one copy or rewrite, bytes.
 const COPY_BYTES: usize = 1 << 20;
 
 /// One file that grows at its end.
@@ -17,12 +17,12 @@ pub struct AppendFile {
     pub path: PathBuf,
     /// The open file.
     pub file: Box<dyn File>,
-    /// Where the next byte goes.
+    /// The offset of the next byte.
     pub end: u64,
 }
 
 impl AppendFile {
-    /// Opens a file of ours that grows; what lies beyond `end` is not ours and is cut off.
+    /// Opens a growing file, and truncates it to `end`.
     pub fn open(disk: &dyn Disk, path: PathBuf, how: Open, end: u64) -> Result<AppendFile, Error> {
         let file = disk
             .open(&path, how)
@@ -30,23 +30,23 @@ impl AppendFile {
         Ok(AppendFile { path, file, end })
     }
 
-    /// The file's own length.
+    /// The length of the file.
     pub fn length(&self) -> Result<u64, Error> {
         self.file
             .length()
             .map_err(|source| Error::io("read the length of", &self.path, source))
     }
 
-    /// Writes at the end. After an error the file is cut back, so that nothing half-written stays.
+    /// Writes at the end. After an error the file is truncated, so that no partial write stays.
     pub fn append(&mut self, bytes: &[u8]) -> Result<(), Error> {
         self.write_behind(bytes, 0, false)?;
         self.end += bytes.len() as u64;
         Ok(())
     }
 
-    /// Writes `skip` bytes behind the end, which stays where it is; `direct`: most of it past the page cache where
-    /// the file system can (a large commit is read again later or never, and the copy would cost more than all
-    /// else that is done to an article). After an error the file is cut back to the end.
+    /// Writes `skip` bytes after the end, which does not move. `direct`: most of the bytes bypass the page cache if the file
+    /// system supports it (a large commit is rarely read again, and the copy would cost more than all other work
+    /// for an article). After an error the file is truncated to the end.
     pub fn write_behind(&self, bytes: &[u8], skip: u64, direct: bool) -> Result<(), Error> {
         let at = self.end + skip;
         let written = match split_at_block(bytes, at).filter(|_| direct) {
@@ -61,7 +61,7 @@ impl AppendFile {
             }),
         };
         written.map_err(|source| {
-            // If even this fails, recovery does it at the next start.
+            // If even this fails, recovery truncates the file at the next start.
             let _ = self.file.set_length(self.end);
             Error::io("write", &self.path, source)
         })
@@ -75,7 +75,7 @@ impl AppendFile {
         }
     }
 
-    /// Makes `end` the file's end.
+    /// Sets the end of the file.
     pub fn cut(&mut self, end: u64) -> Result<(), Error> {
         self.end = end;
         self.file
@@ -83,19 +83,19 @@ impl AppendFile {
             .map_err(|source| Error::io("cut", &self.path, source))
     }
 
-    /// Waits until what was written is on the disk.
+    /// Waits until all written bytes are on the disk.
     pub fn sync(&self) -> Result<(), Error> {
         self.file
             .sync()
             .map_err(|source| Error::io("sync", &self.path, source))
     }
 
-    /// Writes what lies behind `from` again, past the page cache, as far as `end`, where the file ends then; returns when the disk
-    /// has it and gave it back. A sync of it may have failed: then the pages may read well while the disk has nothing, and what is
-    /// written to them never gets there, though the next sync succeeds.
+    /// Writes the bytes from `from` to `end` again, past the page cache, and truncates the file there; returns after the disk
+    /// has returned the same bytes. This repairs a failed sync: after one, pages may be readable although the disk does not have them, and
+    /// later writes to these pages never reach it, even if the next sync succeeds.
     ///
     /// # Errors
-    /// The disk does not take it, or gives something else back.
+    /// The disk does not accept the bytes, or returns different ones.
     pub fn write_again(&mut self, from: u64, end: u64) -> Result<(), Error> {
         let from = from - from % BLOCK_BYTES as u64;
         let mut block = Blocks::new();
@@ -103,12 +103,12 @@ impl AppendFile {
             let written = piece.get(..length).unwrap_or_default();
             let sum = crc32c::crc32c(written);
             if !file.write_direct(piece, at)? {
-                // The best there is where a file system has no other way.
+                // The best possible way if the file system cannot bypass the page cache.
                 file.write_at(written, at)?;
             }
             Ok(sum)
         })?;
-        // The last block reaches beyond it.
+        // The last block extends beyond the end.
         self.cut(end)?;
         self.sync()?;
         let found = self.each_piece(&mut block, (from, end), |file, piece, length, at| {
@@ -124,8 +124,8 @@ impl AppendFile {
         Err(Error::io("write again", &self.path, lost))
     }
 
-    /// Hands on a stretch of the file that begins with a block, in pieces of whole blocks, the last filled up with zeros; with each
-    /// its length and its offset. Returns what was made of them.
+    /// Calls a function for a range of the file that starts at a block, in pieces of whole blocks, the last padded with zeros, with the
+    /// length and offset of each piece. Returns the results.
     fn each_piece(
         &self,
         blocks: &mut Blocks,
@@ -149,7 +149,7 @@ impl AppendFile {
     }
 }
 
-/// A buffer that begins where a block may.
+/// A buffer aligned to blocks.
 struct Blocks {
     bytes: Vec<u8>,
     lead: usize,
@@ -165,7 +165,7 @@ impl Blocks {
         }
     }
 
-    /// Zeros: as many whole blocks as so many bytes need.
+    /// Allocates zeros: enough whole blocks for this many bytes.
     fn of(&mut self, length: usize) -> &mut [u8] {
         let end = self.lead + length.next_multiple_of(BLOCK_BYTES);
         let blocks = self.bytes.get_mut(self.lead..end).unwrap_or_default();
@@ -174,8 +174,8 @@ impl Blocks {
     }
 }
 
-/// Puts a copy of the first bytes of a file, up to `end`, in its place: who has mapped the old one goes on looking at that, and
-/// nothing is written to pages of which a sync failed. The directory is not synced.
+/// Replaces a file by a copy of its first bytes, up to `end`: a reader that has mapped the old file keeps it, and
+/// no page whose sync failed is written again. The directory is not synced.
 pub fn renew(disk: &dyn Disk, path: &Path, end: u64) -> Result<(), Error> {
     let at = |source| Error::io("copy", path, source);
     let old = match disk.open(path, Open::Read) {
@@ -201,8 +201,8 @@ pub fn renew(disk: &dyn Disk, path: &Path, end: u64) -> Result<(), Error> {
     })
 }
 
-/// The first part of `bytes` up to a block boundary of the file, and the rest if it is aligned in memory too.
-/// `None`: nothing of it can go past the page cache.
+/// The part of `bytes` before a block boundary of the file, and the rest if it is aligned in memory too.
+/// `None` if no part of it can bypass the page cache.
 pub fn split_at_block(bytes: &[u8], offset: u64) -> Option<(&[u8], &[u8])> {
     let head = (offset.next_multiple_of(BLOCK_BYTES as u64) - offset) as usize;
     let (head, rest) = bytes.split_at_checked(head)?;

@@ -1,7 +1,7 @@
-//! Little-endian numbers in byte pictures, and words of texts.
+//! Little-endian numbers in bytes, and words of texts.
 
-/// What stands before the first of a byte, and what behind it. Expire reads millions of lines: this looks at many bytes a
-/// step, where splitting by a closure looks at one.
+/// Splits at the first occurrence of a byte. Expire reads millions of lines: this examines many bytes in each
+/// step, while splitting by a closure examines one.
 pub fn cut(text: &[u8], at: u8) -> (&[u8], Option<&[u8]>) {
     let place = memchr::memchr(at, text).unwrap_or(text.len());
     let (before, rest) = text.split_at_checked(place).unwrap_or((text, b""));
@@ -20,14 +20,14 @@ pub fn u64_at(bytes: &[u8], at: usize) -> Option<u64> {
     Some(u64::from_le_bytes(bytes.get(at..end)?.try_into().ok()?))
 }
 
-/// Overwrites four bytes at `at`; nothing happens past the end.
+/// Overwrites four bytes at `at`; does nothing past the end.
 pub fn put_u32(bytes: &mut [u8], at: usize, value: u32) {
     if let Some(place) = bytes.get_mut(at..at.saturating_add(4)) {
         place.copy_from_slice(&value.to_le_bytes());
     }
 }
 
-/// Overwrites eight bytes at `at`; nothing happens past the end.
+/// Overwrites eight bytes at `at`; does nothing past the end.
 pub fn put_u64(bytes: &mut [u8], at: usize, value: u64) {
     if let Some(place) = bytes.get_mut(at..at.saturating_add(8)) {
         place.copy_from_slice(&value.to_le_bytes());

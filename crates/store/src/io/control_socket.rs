@@ -1,7 +1,7 @@
-//! Asking the daemon of a news directory for its lock.
+//! Requests the lock from the daemon of a news directory.
 //!
-//! The daemon listens on `control.sock`. A line `lend` asks for the lock; when what is being filed is committed and the
-//! spool closed, the daemon answers `lent` and waits until the connection ends. A borrower that dies has ended it too.
+//! The daemon listens on `control.sock`. A line `lend` requests the lock. After the commit of the current work the daemon closes
+//! the spool, replies `lent` and waits until the connection ends, which also happens if the borrower is killed.
 
 use std::fs::File;
 use std::io::{self, Write};
@@ -17,11 +17,11 @@ use rustix::net::{
 
 /// The daemon's socket in the news directory.
 pub const SOCKET: &str = "control.sock";
-/// What asks for the lock.
+/// The request for the lock.
 pub const LEND: &[u8] = b"lend\n";
-/// The daemon's answer: the lock is free.
+/// The reply of the daemon: the lock is free.
 pub const LENT: &[u8] = b"lent\n";
-/// So many may wait to be accepted; as in the standard library.
+/// Length of the queue of connections; as in the standard library.
 const LINE: i32 = 128;
 /// The longest path of a socket, bytes (`sun_path` of unix(7), without its final NUL).
 const SOCKET_PATH_BYTES: usize = 107;
@@ -29,21 +29,21 @@ const SOCKET_PATH_BYTES: usize = 107;
 /// Connects to the daemon.
 ///
 /// # Errors
-/// Those of the system: there is no daemon, or it is not ours.
+/// An I/O error: there is no daemon, or it belongs to another user.
 pub fn connect(dir: &Path) -> io::Result<UnixStream> {
     at_socket(dir, |path| UnixStream::connect(path))
 }
 
-/// Listens as the daemon does: nobody but the owner may connect. A socket that is there is the caller's to remove.
+/// Listens for clients; only the owner may connect. The caller removes an existing socket.
 ///
 /// # Errors
-/// Those of the system.
+/// An I/O error.
 pub fn listen(dir: &Path) -> io::Result<UnixListener> {
     at_socket(dir, |path| {
         let flags = SocketFlags::CLOEXEC;
         let socket = socket_with(AddressFamily::UNIX, SocketType::STREAM, flags, None)?;
-        // Before it has a name, so that there is no moment at which others could connect; bind takes the mode over. A umask
-        // would be that of all threads.
+        // Set before the socket has a name, so that other users can never connect; bind(2) uses this mode. A umask
+        // would apply to all threads.
         fchmod(&socket, Mode::RUSR | Mode::WUSR)?;
         bind(&socket, &SocketAddrUnix::new(path)?)?;
         rustix::net::listen(&socket, LINE)?;
@@ -51,7 +51,7 @@ pub fn listen(dir: &Path) -> io::Result<UnixListener> {
     })
 }
 
-/// A long path is gone to by way of its directory: the address of a socket has few bytes.
+/// Connects to a long path through its directory, because the address of a socket is short.
 fn at_socket<T>(dir: &Path, go: impl Fn(&Path) -> io::Result<T>) -> io::Result<T> {
     let path = dir.join(SOCKET);
     if path.as_os_str().len() <= SOCKET_PATH_BYTES {
@@ -62,14 +62,14 @@ fn at_socket<T>(dir: &Path, go: impl Fn(&Path) -> io::Result<T>) -> io::Result<T
     go(&short)
 }
 
-/// Asks for the lock. The answer need not be waited for: the lock itself tells.
+/// Requests the lock. The caller need not wait for the reply: the lock itself shows the result.
 pub(crate) fn ask(dir: &Path) -> io::Result<UnixStream> {
     let mut stream = connect(dir)?;
     stream.write_all(LEND)?;
     Ok(stream)
 }
 
-/// True when the other end has closed the connection. What it said before is read, and forgotten; nothing is waited for.
+/// Returns true if the other end has closed the connection. Discards earlier input; does not wait.
 pub fn is_over(stream: &UnixStream) -> bool {
     let mut said = [0; LENT.len()];
     loop {

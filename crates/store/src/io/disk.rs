@@ -1,4 +1,4 @@
-//! The disk, as the store sees it: few operations, so that a double can stand in and fail on purpose.
+//! The disk as the store uses it: few operations, so that a test double can replace it and fail on purpose.
 
 use std::fmt::Debug;
 use std::fs;
@@ -11,7 +11,7 @@ use std::sync::OnceLock;
 
 pub use crate::io::map::{MapRef, MapWords};
 
-/// What a write past the page cache must be aligned to, bytes: no disk of today has larger blocks.
+/// Alignment of writes that bypass the page cache, bytes: current disks have no larger blocks.
 pub const BLOCK_BYTES: usize = 4096;
 
 /// How to open a file.
@@ -21,11 +21,11 @@ pub enum Open {
     Read,
     /// For reading and writing; it must exist.
     Write,
-    /// For reading and writing; made when missing.
+    /// For reading and writing; created if missing.
     Create,
-    /// For reading and writing; made, or emptied.
+    /// For reading and writing; created or emptied.
     Truncate,
-    /// As [`Open::Truncate`]; nobody but its owner may read it.
+    /// As [`Open::Truncate`]; only its owner may read it.
     TruncatePrivate,
 }
 
@@ -33,56 +33,56 @@ pub enum Open {
 pub trait File: Send + Sync + Debug {
     /// Its length, bytes.
     fn length(&self) -> io::Result<u64>;
-    /// Fills as much of `buffer` as the file has; returns how much.
+    /// Fills `buffer` as far as the file has bytes; returns their number.
     fn read_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<usize>;
     /// Writes all of `bytes`.
     fn write_at(&self, bytes: &[u8], offset: u64) -> io::Result<()>;
     /// Writes all of `bytes` past the page cache; their address, length and offset are multiples of
-    /// [`BLOCK_BYTES`]. False: nothing was written, this file cannot do that.
+    /// [`BLOCK_BYTES`]. Returns false, without writing, if the file does not support it.
     fn write_direct(&self, bytes: &[u8], offset: u64) -> io::Result<bool> {
         let _ = (bytes, offset);
         Ok(false)
     }
-    /// As [`File::read_at`], past the page cache: what the disk has. The buffer's address and length and the offset are multiples
-    /// of [`BLOCK_BYTES`]. `None`: nothing was read, this file cannot do that.
+    /// As [`File::read_at`], past the page cache: reads from the disk. The buffer's address and length and the offset are multiples
+    /// of [`BLOCK_BYTES`]. Returns `None`, without reading, if the file does not support it.
     fn read_direct(&self, buffer: &mut [u8], offset: u64) -> io::Result<Option<usize>> {
         let _ = (buffer, offset);
         Ok(None)
     }
-    /// Cuts or extends it.
+    /// Truncates or extends it.
     fn set_length(&self, length: u64) -> io::Result<()>;
-    /// Extends it and sets the space aside, so that storing into a map of it does not meet a full disk (which
+    /// Extends it and allocates the space, so that storing into a map of it never meets a full disk (which
     /// would end the program).
     fn allocate(&self, length: u64) -> io::Result<()> {
         self.set_length(length)
     }
-    /// Gives the space of these bytes, whole blocks of [`BLOCK_BYTES`], back to the file system; they read as zeros from then
-    /// on. False: nothing was done, the file system cannot.
+    /// Returns the space of these bytes, whole blocks of [`BLOCK_BYTES`], to the file system; they read as zeros from then
+    /// on. Returns false, without changes, if the file system does not support it.
     fn punch(&self, offset: u64, length: u64) -> io::Result<bool> {
         let _ = (offset, length);
         Ok(false)
     }
-    /// Bytes of the disk that it takes up.
+    /// Bytes allocated on the disk.
     fn allocated(&self) -> io::Result<u64> {
         self.length()
     }
-    /// Returns when its data and its length are on the disk (fdatasync).
+    /// Waits until its data and length are on the disk (fdatasync).
     fn sync(&self) -> io::Result<()>;
-    /// Maps `length` bytes for reading. Bytes beyond the file's end must not be touched.
+    /// Maps `length` bytes for reading. The caller must not access bytes beyond the file's end.
     fn map(&self, length: u64) -> io::Result<MapRef>;
-    /// Maps `length` bytes as words, for writing too where the file was opened so; the file must be that long.
+    /// Maps `length` bytes as words, for writing too if the file is open for writing; the file must be that long.
     fn map_words(&self, length: u64) -> io::Result<MapWords>;
-    /// The file itself, for who hands it to the system, as sendfile(2) wants it. `None`: there is no such file.
+    /// The file itself, for sendfile(2); `None` if there is no such file.
     fn into_descriptor(self: Box<Self>) -> Option<OwnedFd> {
         None
     }
-    /// True when something else was read in place of some of these bytes, because the disk cannot read them: of a file that is
-    /// seen through that ([`crate::io::salvage`]).
+    /// Returns true if filler replaces some of these bytes because the disk cannot read them; for files read through
+    /// [`crate::io::salvage`].
     fn was_unreadable(&self, bytes: Range<u64>) -> bool {
         let _ = bytes;
         false
     }
-    /// (modification time in nanoseconds, length, inode): changes when somebody else writes it.
+    /// (modification time in nanoseconds, length, inode): changes if another program writes the file.
     fn identity(&self) -> io::Result<[u64; 3]>;
 }
 
@@ -94,15 +94,15 @@ pub trait Disk: Send + Sync + Debug {
     fn rename(&self, from: &Path, to: &Path) -> io::Result<()>;
     /// Removes a file.
     fn remove(&self, path: &Path) -> io::Result<()>;
-    /// Returns when the entries of a directory are on the disk.
+    /// Waits until the entries of a directory are on the disk.
     fn sync_directory(&self, path: &Path) -> io::Result<()>;
-    /// The names in a directory, in no order.
+    /// The names in a directory, unordered.
     fn list(&self, path: &Path) -> io::Result<Vec<PathBuf>>;
-    /// Changes at every start of the machine: tells whether what was only in core may have been lost.
+    /// Changes at each boot of the machine: shows whether unsynced data may have been lost.
     fn boot_id(&self) -> [u64; 2];
 }
 
-/// The machine's own disk.
+/// The disk of this machine.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct RealDisk;
 
@@ -119,7 +119,7 @@ impl Disk for RealDisk {
         }
         let file = options.open(path)?;
         if how == Open::TruncatePrivate {
-            // It may have been there before.
+            // The file may exist already.
             file.set_permissions(fs::Permissions::from_mode(0o600))?;
         }
         Ok(Box::new(RealFile {
@@ -149,7 +149,7 @@ impl Disk for RealDisk {
     }
 
     fn boot_id(&self) -> [u64; 2] {
-        // 36 characters: five groups of hexadecimal digits. Unreadable (no /proc): never the same.
+        // 36 characters: five groups of hexadecimal digits. If it cannot be read (no /proc), the result is always different.
         let text = fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default();
         let digits: String = text.chars().filter(char::is_ascii_hexdigit).collect();
         let half = |range| {
@@ -167,7 +167,7 @@ struct RealFile {
     file: fs::File,
     how: Open,
     path: PathBuf,
-    /// The same file, opened past the page cache when first asked for; `None` where that cannot be.
+    /// The same file, opened for direct access at the first use; `None` if that is not possible.
     direct: OnceLock<Option<fs::File>>,
 }
 
@@ -216,7 +216,7 @@ impl File for RealFile {
         };
         match file.write_all_at(bytes, offset) {
             Ok(()) => Ok(true),
-            // The file system takes the flag but not the write.
+            // The file system accepts the flag but not the write.
             Err(error) if error.kind() == io::ErrorKind::InvalidInput => Ok(false),
             Err(error) => Err(error),
         }
@@ -230,7 +230,7 @@ impl File for RealFile {
         use rustix::fs::{FallocateFlags, fallocate};
         match fallocate(&self.file, FallocateFlags::empty(), 0, length) {
             Ok(()) => Ok(()),
-            // The file system cannot set space aside.
+            // The file system cannot allocate space.
             Err(rustix::io::Errno::OPNOTSUPP) => self.file.set_len(length),
             Err(errno) => Err(errno.into()),
         }
@@ -248,7 +248,7 @@ impl File for RealFile {
 
     fn allocated(&self) -> io::Result<u64> {
         use std::os::unix::fs::MetadataExt;
-        // stat(2) counts in units of 512 bytes, whatever the file system's blocks.
+        // stat(2) counts in units of 512 bytes on all file systems.
         Ok(self.file.metadata()?.blocks() * 512)
     }
 

@@ -1,4 +1,4 @@
-//! One view of a segment, mapped for long: the current segment's grow while they are mapped.
+//! A derived file of a segment, mapped for a long time: those of the current segment grow while they are mapped.
 
 use std::io;
 use std::sync::Arc;
@@ -6,22 +6,22 @@ use std::sync::Arc;
 use crate::io::disk::File;
 use crate::io::map::MapRef;
 
-/// Mapped ahead of what a view has, bytes: addresses only, no memory. Touched no further than what is published, so that no
-/// page beyond the file's end ever is.
+/// Length mapped beyond the file's end, bytes: addresses only, no memory. Only published bytes are accessed, so that no
+/// page beyond the end ever is.
 const ROOM_BYTES: u64 = 64 << 20;
 
-/// A mapped view.
+/// A mapped file.
 #[derive(Debug, Default, Clone)]
 pub struct GrowingMap {
     map: Arc<MapRef>,
-    /// How far it may be looked at.
+    /// The published length.
     end: u64,
-    /// The file, and how much is mapped, where it still grows. The file is kept, because another may take its name.
+    /// The file and the mapped length, if it still grows. The file stays open, because another may get its name.
     append: Option<(Arc<dyn File>, u64)>,
 }
 
 impl GrowingMap {
-    /// A view that does not change any more, as far as `length`.
+    /// A map of a file that no longer changes, up to `length`.
     pub fn whole(file: &dyn File, length: u64) -> io::Result<GrowingMap> {
         Ok(GrowingMap {
             map: Arc::new(file.map(length)?),
@@ -30,7 +30,7 @@ impl GrowingMap {
         })
     }
 
-    /// A view that grows, of which so much is published.
+    /// A map of a growing file with this published length.
     pub fn append(file: Box<dyn File>, end: u64) -> io::Result<GrowingMap> {
         let room = room(end);
         Ok(GrowingMap {
@@ -40,7 +40,7 @@ impl GrowingMap {
         })
     }
 
-    /// More of it was published. Mapped anew when the room is used up; who holds the old map goes on with it.
+    /// Extends the published length. Maps the file again if the mapped length is used up; users of the old map keep it.
     pub fn grow_to(&mut self, end: u64) -> io::Result<()> {
         let Some((file, mapped)) = self.append.as_mut().filter(|_| end > self.end) else {
             return Ok(());
@@ -54,7 +54,7 @@ impl GrowingMap {
         Ok(())
     }
 
-    /// What is published of it.
+    /// The published bytes.
     pub fn bytes(&self) -> &[u8] {
         self.map
             .bytes()
@@ -62,7 +62,7 @@ impl GrowingMap {
             .unwrap_or_default()
     }
 
-    /// The map, to be kept by others: it may reach further than [`GrowingMap::bytes`] and must not be touched there.
+    /// The map, for other owners: it may be longer than [`GrowingMap::bytes`], and must not be accessed there.
     pub fn map(&self) -> &Arc<MapRef> {
         &self.map
     }

@@ -1,7 +1,7 @@
 //! The one lock of the news system: `flock` on the file `lock`.
 //!
-//! A daemon holds it for as long as it runs, and lends it: who waits for the lock asks over the daemon's socket
-//! ([`crate::io::control_socket`]), the daemon closes its spool, and opens it again when the borrower has dropped his lock.
+//! A daemon holds it while it runs, and lends it: a program that waits for the lock asks over the daemon's socket
+//! ([`crate::io::control_socket`]); the daemon closes its spool, and opens it again after the borrower has released the lock.
 
 use std::fs::{File, OpenOptions};
 use std::os::unix::fs::FileExt;
@@ -14,25 +14,25 @@ use rustix::fs::{FlockOperation, flock};
 
 use crate::{Error, io::control_socket};
 
-/// What the file says while its holder has nothing to file. Only then: a holder that never says so is busy.
+/// The content of the file while the holder has no work. A holder that never writes it counts as busy.
 const IDLE: &[u8; 5] = b"idle\n";
 const BUSY: &[u8; 5] = b"busy\n";
-/// How often somebody who waits looks whether there is a daemon to be asked.
+/// Interval between checks of a waiting program whether a daemon can be asked.
 const LOOK_AGAIN: Duration = Duration::from_millis(200);
 
-/// Held for as long as it lives.
+/// The lock, held while the value lives.
 #[derive(Debug)]
 pub struct Lock {
-    // In this order: the lock is free before the daemon hears that it is given back.
+    // In this order: the lock is free before the daemon notices its return.
     file: File,
     _loan: Option<UnixStream>,
 }
 
 impl Lock {
-    /// Takes the lock of a news directory; waits for it for as long as there is patience, then fails with [`Error::Locked`].
-    /// `None`: for ever.
+    /// Takes the lock of a news directory; waits up to `patience`, then fails with [`Error::Locked`].
+    /// `None` waits without a limit.
     ///
-    /// Who waits asks the daemon, when there is one, to lend it.
+    /// While it waits, it asks the daemon, if there is one, to lend the lock.
     pub fn take(dir: &Path, patience: Option<Duration>) -> Result<Lock, Error> {
         let taken = match Lock::take_named(dir, "lock", false) {
             Err(Error::Locked(_)) if patience.is_none_or(|most| !most.is_zero()) => {
@@ -44,14 +44,14 @@ impl Lock {
         Ok(taken)
     }
 
-    /// Takes the lock without asking anybody, and waits for it: what the daemon does.
+    /// Waits for the lock without asking the daemon; for the daemon itself.
     pub fn take_as_daemon(dir: &Path) -> Result<Lock, Error> {
         let lock = Lock::take_named(dir, "lock", true)?;
         lock.say_idle(false)?;
         Ok(lock)
     }
 
-    /// True when somebody holds the lock of a news directory now, and has something to do.
+    /// Whether another program holds the lock of a news directory now and has work.
     pub fn is_held(dir: &Path) -> bool {
         let is_taken = matches!(Lock::take_named(dir, "lock", false), Err(Error::Locked(_)));
         let says_idle = || {
@@ -63,10 +63,10 @@ impl Lock {
         is_taken && !says_idle()
     }
 
-    /// Tells others ([`Lock::is_held`]) whether the holder has nothing to do now.
+    /// Records whether the holder has no work now, for [`Lock::is_held`].
     ///
     /// # Errors
-    /// Those of the file system.
+    /// An I/O error.
     pub fn say_idle(&self, is_idle: bool) -> Result<(), Error> {
         let word = if is_idle { IDLE } else { BUSY };
         let mut said = [0; IDLE.len()];
@@ -83,7 +83,7 @@ impl Lock {
             .map_err(|source| Error::io("write", Path::new("lock"), source))
     }
 
-    /// As [`Lock::take`], for another file, whose holder is never asked: `lock.expire` keeps two runs of expire apart.
+    /// As [`Lock::take`], for another file, without asking its holder: `lock.expire` prevents two simultaneous runs of expire.
     pub fn take_named(dir: &Path, name: &str, wait: bool) -> Result<Lock, Error> {
         let path = dir.join(name);
         let file = OpenOptions::new()
@@ -108,9 +108,9 @@ impl Lock {
         }
     }
 
-    /// Stands in the line of `flock`, and asks the daemon meanwhile. A daemon that was not there at first is found later,
-    /// and when it ends, or another takes its place, nobody is left standing. When the patience is over the thread stands on; should
-    /// it get the lock, nobody takes that, and it is free again.
+    /// Waits in `flock`, and asks the daemon meanwhile. It finds a daemon that starts later,
+    /// and continues if the daemon ends or another replaces it. After the time limit the thread keeps waiting; if
+    /// it gets the lock then, it releases it at once.
     fn wait_or_borrow(dir: &Path, patience: Option<Duration>) -> Result<Lock, Error> {
         let began = Instant::now();
         let (sender, taken) = channel();

@@ -1,9 +1,9 @@
-//! Mapped files: the one file of this crate that may say `unsafe`.
+//! Mapped files: the only file of this crate with `unsafe`.
 //!
-//! A page of a map that the disk cannot read, or that lies behind the end of a file that was cut, raises SIGBUS, which
-//! ends a process. Here a handler puts a page of zeros in its place and notes it. A reader that finds what cannot be (a wrong
-//! checksum, a line of another id) asks [`is_unreadable`] for the reason; a reader without a checksum asks always. A fault
-//! outside these maps ends the process as before. Bytes of a map that go to a system call raise no signal: the call fails
+//! A page of a map that the disk cannot read, or that lies beyond the end of a truncated file, raises SIGBUS, which
+//! ends a process. Here a handler maps a page of zeros in its place and records it. A reader that finds invalid data (a wrong
+//! checksum, a line of another id) calls [`is_unreadable`] for the reason; a reader without a checksum always calls it. An access
+//! error outside these maps ends the process as usual. Bytes of a map in a system call raise no signal: the call fails
 //! with EFAULT.
 #![allow(unsafe_code)]
 
@@ -13,24 +13,24 @@ use std::ops::Range;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering, fence};
 use std::sync::{Mutex, OnceLock, PoisonError};
 
-/// Maps that one process has at most; one more is refused with an error. Linux itself stops at 65,530 areas of memory.
+/// Maximum number of maps of a process; another one is refused with an error. Linux itself allows 65,530 areas of memory.
 pub const MAPS_MAX: usize = 1 << 16;
 
-/// What the handler knows of a map. It runs in the middle of anything, so it takes no lock and allocates nothing.
+/// What the handler knows of a map. It may interrupt any code, so it takes no lock and allocates nothing.
 #[derive(Debug)]
 struct Area {
     /// The first address.
     start: AtomicUsize,
-    /// The address behind the last; 0: this area is free.
+    /// The address after the last; 0 for a free entry.
     end: AtomicUsize,
-    /// The unreadable pages lie between two offsets: the lower one, all its bits turned round (0: there are none), ...
+    /// The unreadable pages lie between two offsets: the lower one with all bits inverted (0 for none), ...
     unreadable_not_from: AtomicUsize,
     /// ... and the upper one.
     unreadable_to: AtomicUsize,
 }
 
 impl Area {
-    /// All zeros, so that the table takes no place in the program's file.
+    /// All zeros, so that the table uses no space in the program's file.
     const fn free() -> Area {
         Area {
             start: AtomicUsize::new(0),
@@ -47,22 +47,22 @@ impl Area {
 }
 
 static AREAS: [Area; MAPS_MAX] = [const { Area::free() }; MAPS_MAX];
-/// Areas from here on were never used.
+/// Entries from here on were never used.
 static AREAS_USED: AtomicUsize = AtomicUsize::new(0);
-/// Areas that were used and are free again.
+/// Entries that were used and are free again.
 static AREAS_FREE: Mutex<Vec<usize>> = Mutex::new(Vec::new());
 static UNREADABLE_PAGES: AtomicU64 = AtomicU64::new(0);
 
-/// Pages of mapped files that could not be read since the process began.
+/// Number of unreadable pages of mapped files since the process started.
 pub fn unreadable_pages() -> u64 {
     UNREADABLE_PAGES.load(Ordering::Relaxed)
 }
 
-/// True when zeros were read in place of some of these bytes, because they lie in a map whose file cannot be read there, or
-/// ends before. To be asked after they were read. Between two such places of a map everything counts as unreadable. Costs
+/// Returns true if zeros replaced some of these bytes, because they lie in a map whose file cannot be read there, or
+/// ends before. Call it after reading them. All bytes between two such places of a map count as unreadable. Costs
 /// one load as long as every page could be read.
 pub fn is_unreadable<T>(bytes: &[T]) -> bool {
-    // What was read from the map was read before this.
+    // Orders the reads from the map before this.
     fence(Ordering::Acquire);
     if unreadable_pages() == 0 {
         return false;
@@ -82,8 +82,8 @@ pub fn is_unreadable<T>(bytes: &[T]) -> bool {
     })
 }
 
-/// Reads a byte of each page of some bytes that lie in a map. False: the disk cannot read some of them. For who is about to copy them
-/// where nothing tells zeros from what should be there.
+/// Reads a byte of each page of some bytes in a map. Returns false if the disk cannot read some of them. Used before copying them
+/// to a place where zeros are not recognized as missing data.
 pub fn can_be_read(bytes: &[u8]) -> bool {
     let ends = bytes.iter().step_by(page_bytes()).chain(bytes.last());
     ends.for_each(|byte| {
@@ -92,7 +92,7 @@ pub fn can_be_read(bytes: &[u8]) -> bool {
     !is_unreadable(bytes)
 }
 
-/// A mapped stretch of memory that the handler watches.
+/// A mapped range of memory that the handler protects.
 #[derive(Debug)]
 struct Watched(&'static Area);
 
@@ -102,7 +102,7 @@ impl Watched {
         let mut free = AREAS_FREE.lock().unwrap_or_else(PoisonError::into_inner);
         let place = match free.pop() {
             Some(place) => place,
-            // Under the lock, so nobody else raises it.
+            // Under the lock, so no other thread increases it.
             None => AREAS_USED.load(Ordering::Relaxed),
         };
         let Some(area) = AREAS.get(place) else {
@@ -140,7 +140,7 @@ fn page_bytes() -> usize {
 fn install() -> io::Result<()> {
     static INSTALLED: OnceLock<Result<(), i32>> = OnceLock::new();
     let installed = INSTALLED.get_or_init(|| {
-        // SAFETY: nothing but a number is asked for.
+        // SAFETY: the call only returns a number.
         let page = unsafe { libc::sysconf(libc::_SC_PAGESIZE) };
         if let Some(page) = usize::try_from(page).ok().filter(|page| *page > 0) {
             PAGE_BYTES.store(page, Ordering::Relaxed);
@@ -161,15 +161,15 @@ fn install() -> io::Result<()> {
     installed.map_err(io::Error::from_raw_os_error)
 }
 
-/// SIGBUS: puts a page of zeros where a mapped file has none that can be read.
+/// The handler of SIGBUS: maps a page of zeros in place of an unreadable page of a mapped file.
 extern "C" fn on_bus_error(_: libc::c_int, info: *mut libc::siginfo_t, _: *mut libc::c_void) {
-    // SAFETY: the system hands over a valid `siginfo_t`, of a fault where `si_code` says so.
+    // SAFETY: the system passes a valid `siginfo_t`, of a fault if `si_code` says so.
     let (code, address) = unsafe { ((*info).si_code, (*info).si_addr() as usize) };
-    // Not memory that has failed itself (BUS_MCEERR_AR).
+    // Not an error of the memory itself (BUS_MCEERR_AR).
     if code == libc::BUS_ADRERR && put_zeros(address) {
         return;
     }
-    // Not ours: the instruction is run again, and then the process ends as it would have.
+    // Another address: the instruction is repeated, and then the process ends as without the handler.
     // SAFETY: as in `install`.
     unsafe {
         let mut action: libc::sigaction = std::mem::zeroed();
@@ -186,11 +186,11 @@ fn put_zeros(address: usize) -> bool {
     for area in AREAS.iter().take(used) {
         let end = area.end.load(Ordering::Acquire);
         let start = area.start.load(Ordering::Relaxed);
-        // Looked at twice: it may be given to another map meanwhile. That of the fault is in use, and stays.
+        // Checked twice: the entry may belong to another map meanwhile. The map of the fault is in use, and stays.
         if address < start || address >= end || area.end.load(Ordering::Acquire) != end {
             continue;
         }
-        // Noted before the zeros can be seen by another thread.
+        // Recorded before another thread can see the zeros.
         let offset = address - start;
         area.unreadable_to
             .fetch_max(offset + page, Ordering::Relaxed);
@@ -199,7 +199,7 @@ fn put_zeros(address: usize) -> bool {
         UNREADABLE_PAGES.fetch_add(1, Ordering::Relaxed);
         let place = std::ptr::with_exposed_provenance_mut(address);
         let both = ProtFlags::READ | ProtFlags::WRITE;
-        // SAFETY: the page belongs to a map of ours (see above), which is given back with all that lies in it.
+        // SAFETY: the page belongs to a map of this table (see above), which is unmapped as a whole.
         return unsafe { mmap_anonymous(place, page, both, MapFlags::PRIVATE | MapFlags::FIXED) }
             .is_ok();
     }
@@ -211,14 +211,14 @@ fn put_zeros(address: usize) -> bool {
 pub struct MapRef(Option<(Watched, memmap2::Mmap)>);
 
 impl MapRef {
-    /// Maps the first `length` bytes; they may reach beyond the end of the file.
+    /// Maps the first `length` bytes; they may extend beyond the end of the file.
     pub fn new(file: &fs::File, length: u64) -> io::Result<MapRef> {
         if length == 0 {
             return Ok(MapRef(None));
         }
         let length = usize::try_from(length).map_err(io::Error::other)?;
-        // SAFETY: the file is only appended to while mapped: segments and the index belong to this program, which cuts
-        // them only where no map looks, and the directory is the news user's own. A page that is gone all the same
+        // SAFETY: the file is only appended to while mapped: segments and the index belong to this program, which truncates
+        // them only where no map is accessed, and only the news user can write the directory. A page that is missing nevertheless
         // reads as zeros.
         let map = unsafe { memmap2::MmapOptions::new().len(length).map(file)? };
         Ok(MapRef(Some((Watched::new(map.as_ptr(), map.len())?, map))))
@@ -229,12 +229,12 @@ impl MapRef {
         MapRef::new(file, file.metadata()?.len())
     }
 
-    /// Tells the system that the pages in front of `offset` are not needed for now. They can still be read: the
-    /// file has them.
+    /// Tells the system that the pages before `offset` are not needed now. They can still be read from the
+    /// file.
     pub fn forget_before(&self, offset: u64) {
         if let Some((_, map)) = &self.0 {
             let length = (offset as usize).min(map.len());
-            // SAFETY: the map is of a file and never written, so a page that is dropped comes back as it was.
+            // SAFETY: the map is of a file and never written, so a dropped page is read again unchanged.
             // An error only means that more memory stays in use.
             let _ = unsafe {
                 map.unchecked_advise_range(memmap2::UncheckedAdvice::DontNeed, 0, length)
@@ -242,12 +242,12 @@ impl MapRef {
         }
     }
 
-    /// The mapped bytes. Those that cannot be read are zeros: see [`is_unreadable`].
+    /// The mapped bytes. Unreadable ones are zeros: see [`is_unreadable`].
     pub fn bytes(&self) -> &[u8] {
         self.0.as_ref().map_or(&[], |(_, map)| map)
     }
 
-    /// Puts zeros in the place of these bytes, whole pages, as after a failed read: for disks that inject errors.
+    /// Replaces these bytes by zeros, whole pages, as after a failed read: for disks that inject errors.
     pub fn make_unreadable(&self, bytes: Range<u64>) {
         let start = self.bytes().as_ptr() as usize;
         let end = bytes.end.min(self.bytes().len() as u64) as usize;
@@ -257,7 +257,7 @@ impl MapRef {
         }
     }
 
-    /// The offset of the first byte in whose place zeros were read.
+    /// The offset of the first byte that is unreadable and was replaced by zeros.
     pub fn unreadable_from(&self) -> Option<u64> {
         fence(Ordering::Acquire);
         let (area, _) = self.0.as_ref()?;
@@ -265,7 +265,7 @@ impl MapRef {
     }
 }
 
-/// A file mapped and seen as numbers that other processes may read or write meanwhile.
+/// A file mapped as numbers that other processes may read or write meanwhile.
 #[derive(Debug)]
 pub struct MapWords {
     area: Watched,
@@ -274,7 +274,7 @@ pub struct MapWords {
 
 impl MapWords {
     /// Maps the first `length` bytes, a multiple of eight; the file must be that long. Storing into a map
-    /// made with `write` false is a fault of the caller that ends the program.
+    /// made with `write` false is an error of the caller that ends the program.
     pub fn new(file: &fs::File, length: u64, write: bool) -> io::Result<MapWords> {
         let length = usize::try_from(length).map_err(io::Error::other)?;
         if length < 8 || !length.is_multiple_of(8) {
@@ -293,7 +293,7 @@ impl MapWords {
         })
     }
 
-    /// The map as 64-bit words, native byte order. Those that cannot be read are zero: see [`MapWords::unreadable_from`].
+    /// The map as 64-bit words, native byte order. Unreadable ones are zero: see [`MapWords::unreadable_from`].
     pub fn words(&self) -> &[AtomicU64] {
         // SAFETY: the map is page-aligned, at least eight bytes, lives as long as `self`, and every access
         // goes through atomics, so concurrent readers and the writer do not race.
@@ -302,7 +302,7 @@ impl MapWords {
         }
     }
 
-    /// The offset of the first byte in whose place zeros were read; what is stored there is lost. To be asked after words
+    /// The offset of the first byte that is unreadable and was replaced by zeros; stored values there are lost. Call it after words
     /// were read or stored.
     pub fn unreadable_from(&self) -> Option<u64> {
         fence(Ordering::Acquire);

@@ -1,4 +1,4 @@
-//! Small files as a whole: reading one, and writing one anew, durably, in place of an old one that readers may have open or
+//! Reads small files completely, and replaces them durably, even if readers have the old one open or
 //! mapped.
 
 use std::path::{Path, PathBuf};
@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 use crate::Error;
 use crate::io::disk::{Disk, File, Open};
 
-/// Writes `NAME.new`, syncs it, renames it to `NAME` and syncs the directory. After an error in front of the last step the old file is
-/// there as it was.
+/// Writes `NAME.new`, syncs it, renames it to `NAME` and syncs the directory. After an error before the last step the old file is
+/// unchanged.
 pub fn replace(
     disk: &dyn Disk,
     path: &Path,
@@ -17,7 +17,7 @@ pub fn replace(
     sync_parent(disk, path)
 }
 
-/// As [`replace`], a file that nobody but its owner may read.
+/// As [`replace`], for a file that only its owner may read.
 pub fn replace_private(
     disk: &dyn Disk,
     path: &Path,
@@ -27,14 +27,14 @@ pub fn replace_private(
     sync_parent(disk, path)
 }
 
-/// Returns when a file that was put in place, or the lack of one that was removed, is on the disk.
+/// Waits until the replacement or removal of a file is on the disk.
 pub fn sync_parent(disk: &dyn Disk, path: &Path) -> Result<(), Error> {
     disk.sync_directory(path.parent().unwrap_or(Path::new(".")))
         .map_err(|source| Error::io("sync the directory of", path, source))
 }
 
-/// As [`replace`], without the last step: for many files at once, whose directory is synced before anything counts on them, and
-/// where either of the two may be found after a power cut.
+/// As [`replace`], without the last step: for many files, whose directory is synced before anything relies on them, and
+/// of which a power cut may leave the old or the new one.
 pub fn replace_unsynced(
     disk: &dyn Disk,
     path: &Path,
@@ -51,19 +51,19 @@ fn replace_as(
 ) -> Result<(), Error> {
     let at = |doing| move |source| Error::io(doing, path, source);
     let fresh = fresh_path(path);
-    let file = disk.open(&fresh, how).map_err(at("make anew"))?;
+    let file = disk.open(&fresh, how).map_err(at("create"))?;
     let done = write(&*file)
         .map_err(at("write"))
         .and_then(|()| file.sync().map_err(at("sync")))
         .and_then(|()| disk.rename(&fresh, path).map_err(at("put in place")));
     if done.is_err() {
-        // The disk may be full of it. What even this leaves is overwritten the next time.
+        // The disk may be full because of it. A remaining file is overwritten the next time.
         let _ = disk.remove(&fresh);
     }
     done
 }
 
-/// The bytes of a file. `None`: it is missing.
+/// The content of a file; `None` if it is missing.
 pub fn read_whole(disk: &dyn Disk, path: &Path) -> Result<Option<Vec<u8>>, Error> {
     let at = |source| Error::io("read", path, source);
     let file = match disk.open(path, Open::Read) {
@@ -77,7 +77,7 @@ pub fn read_whole(disk: &dyn Disk, path: &Path) -> Result<Option<Vec<u8>>, Error
     Ok(Some(bytes))
 }
 
-/// Where a file is written before it takes its place.
+/// The temporary name of a file before it is renamed.
 pub fn fresh_path(path: &Path) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
     name.push(".new");

@@ -1,5 +1,5 @@
-//! A disk seen through what it cannot read: where a block cannot be read, a file has [`FILLER`]. What checks and repairs the store
-//! reads so, and finds damage of a few articles where it would find an error and stop.
+//! A disk that replaces unreadable blocks: where a block cannot be read, a file has [`FILLER`]. Checks and repairs read the store
+//! through it, and find damage of a few articles instead of an error that stops them.
 
 use std::io;
 use std::ops::Range;
@@ -10,18 +10,18 @@ use std::sync::{Arc, Mutex, PoisonError};
 use crate::error::is_unreadable;
 use crate::io::disk::{BLOCK_BYTES, Disk, File, MapRef, MapWords, Open};
 
-/// Stands for bytes that cannot be read. Not zero: zeros are a hole, where nothing was.
+/// Replaces unreadable bytes. Not zero: zeros are a hole.
 const FILLER: u8 = 0xff;
-/// A reader that is not asked to repair passes over so much of a file, bytes. A disk that cannot read more is gone rather than
+/// Maximum number of unreadable bytes of a file for a reader that does not repair, bytes. A disk with more of them is lost rather than
 /// damaged.
 pub const PASSED_BYTES_MAX: u64 = 16 << 20;
 
-/// Another disk, seen so.
+/// A disk with replaced blocks.
 #[derive(Debug)]
 pub struct Salvage(Arc<dyn Disk>);
 
 impl Salvage {
-    /// Of this disk.
+    /// Wraps this disk.
     pub fn of(disk: Arc<dyn Disk>) -> Arc<dyn Disk> {
         Arc::new(Salvage(disk))
     }
@@ -53,7 +53,7 @@ impl Disk for Salvage {
     }
 }
 
-/// A file seen so, as long as no more than `bytes_max` of it cannot be read.
+/// A file of which at most `bytes_max` bytes are unreadable.
 pub fn over(file: Box<dyn File>, bytes_max: u64) -> Box<dyn File> {
     Box::new(Over {
         file,
@@ -69,16 +69,16 @@ struct Over {
     unreadable: Mutex<Unreadable>,
 }
 
-/// What was met.
+/// The unreadable ranges.
 #[derive(Debug, Default)]
 struct Unreadable {
-    /// Neighbours are one.
+    /// Adjacent ranges are merged.
     places: Vec<Range<u64>>,
     bytes: u64,
 }
 
 impl Over {
-    /// Reads block by block; an error of one block is that of no other.
+    /// Reads block by block; an error of one block does not affect the others.
     fn read_blocks(&self, mut buffer: &mut [u8], mut offset: u64) -> io::Result<usize> {
         let mut left = self.file.length()?.saturating_sub(offset);
         let mut total = 0;
@@ -142,7 +142,7 @@ impl File for Over {
         }
     }
 
-    /// A part of a block that cannot be read cannot be written, either: then the whole block is.
+    /// If a part of an unreadable block cannot be written either, the whole block is written.
     fn write_at(&self, bytes: &[u8], offset: u64) -> io::Result<()> {
         let error = match self.file.write_at(bytes, offset) {
             Err(error) if is_unreadable(&error) => error,

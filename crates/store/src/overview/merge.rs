@@ -1,10 +1,10 @@
-//! Blocks of rows merged into one.
+//! Merges blocks of rows into one.
 
 use crate::io::bytes::put_u32;
 use crate::overview::rows::put_header;
 use crate::overview::{BLOCK_HEADER_BYTES, GroupRows, Row, blocks};
 
-/// Merges the blocks of a file into one and hands it to `write` piece by piece, header last (at offset 0).
+/// Merges the blocks of a file into one and passes it to `write` piece by piece, the header last (at offset 0).
 /// Memory: 24 bytes a group in each block, and one piece of 1 MiB.
 pub fn merge<E>(bytes: &[u8], write: impl FnMut(u64, &[u8]) -> Result<(), E>) -> Result<u64, E> {
     merge_rows(
@@ -13,7 +13,7 @@ pub fn merge<E>(bytes: &[u8], write: impl FnMut(u64, &[u8]) -> Result<(), E>) ->
     )
 }
 
-/// As [`merge`], of some rows.
+/// As [`merge`], for some of the rows.
 pub fn merge_rows<E>(
     groups: Vec<GroupRows<'_>>,
     mut write: impl FnMut(u64, &[u8]) -> Result<(), E>,
@@ -81,17 +81,17 @@ pub fn merge_rows<E>(
     Ok(length)
 }
 
-/// Rows of a group, with the base of the segment they are from, where that matters.
+/// Rows of a group, with the base of their segment if it matters.
 pub type Placed<'a> = (u64, GroupRows<'a>);
 
-/// True when the numbers of a group's blocks ascend from block to block. Only in an archive they may not: an article that
-/// was to stay longer comes into it later.
+/// Whether the numbers of a group's blocks increase from block to block. They may not in an archive: an article that
+/// was kept longer is archived later.
 fn ascend(same: &[Placed<'_>]) -> bool {
     same.windows(2)
         .all(|two| matches!(two, [(_, a), (_, b)] if a.last_number() < b.number_at(0)))
 }
 
-/// The rows of one group with numbers in `low..=high`, from all its blocks, by number; with each the base of its segment.
+/// The rows of one group with numbers in `low..=high`, from all its blocks, by number, each with the base of its segment.
 pub fn each_ascending<'a, E>(
     same: &[Placed<'a>],
     (low, high): (u64, u64),

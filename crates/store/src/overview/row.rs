@@ -1,4 +1,4 @@
-//! The text of an overview row (RFC 3977, 8.3), made from an article's header.
+//! Builds the text of an overview row (RFC 3977, 8.3) from an article's header.
 
 use article::{Article, Form, Header, decimal};
 
@@ -7,7 +7,7 @@ use article::wire::doubled_dots;
 
 use crate::log::record::Record;
 
-/// The header values a row is made of, as they stand in the article (folds included); empty when missing.
+/// The header values of a row as in the article (with folds); empty if missing.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct OverviewFields<'a> {
     /// Subject.
@@ -25,7 +25,7 @@ pub struct OverviewFields<'a> {
 }
 
 impl<'a> OverviewFields<'a> {
-    /// The fields of an article; the id is the one it was filed under.
+    /// The fields of an article; the id is that of filing.
     pub fn of(article: &Article<'a>, id: &'a [u8]) -> OverviewFields<'a> {
         let value = |header| article.value(header).unwrap_or_default();
         OverviewFields {
@@ -63,7 +63,7 @@ pub fn push_row(out: &mut Vec<u8>, fields: &OverviewFields<'_>, bytes: u64, line
     out.extend_from_slice(b"\r\n");
 }
 
-/// Appends the row of a record, without its number. False: the record is not an article.
+/// Appends the row of a record, without its number. Returns false if the record is not an article.
 pub fn push_row_of(out: &mut Vec<u8>, record: &Record<'_>, id: &[u8]) -> bool {
     let wire = record.wire_article();
     let article = Article::parse(wire, Form::Wire);
@@ -80,7 +80,7 @@ pub fn push_row_of(out: &mut Vec<u8>, record: &Record<'_>, id: &[u8]) -> bool {
     !wire.is_empty()
 }
 
-/// Appends a value. Most have nothing below a blank in them and are copied as they are.
+/// Appends a value. Most values have no control characters and are copied unchanged.
 fn push_value(out: &mut Vec<u8>, value: &[u8]) {
     if lowest(value) >= b' ' {
         out.extend_from_slice(value);
@@ -89,7 +89,7 @@ fn push_value(out: &mut Vec<u8>, value: &[u8]) {
     }
 }
 
-/// Unfolds (RFC 3977, 8.3.2: a line end before a blank is dropped) and makes every tab, CR, LF, NUL a blank.
+/// Unfolds (RFC 3977, 8.3.2: removes a line end before a blank) and replaces every tab, CR, LF and NUL by a blank.
 #[cold]
 fn push_unfolded(out: &mut Vec<u8>, value: &[u8]) {
     let mut rest = value;

@@ -1,4 +1,4 @@
-//! Rows that wait for the next block.
+//! Pending rows for the next block.
 
 use article::decimal;
 use hashbrown::HashTable;
@@ -75,17 +75,17 @@ impl Rows {
         fresh
     }
 
-    /// True when nothing was added.
+    /// Whether no row was added.
     pub fn is_empty(&self) -> bool {
         self.entries.is_empty()
     }
 
-    /// Bytes of rows collected, before they are multiplied by the cross-posts.
+    /// Bytes of the collected rows, before they are multiplied by the cross-posts.
     pub fn bytes(&self) -> usize {
         self.text.len()
     }
 
-    /// Forgets everything collected, keeping the memory.
+    /// Discards all rows, and keeps the memory.
     pub fn clear(&mut self) {
         self.names.clear();
         self.groups.clear();
@@ -101,7 +101,7 @@ impl Rows {
             .unwrap_or_default()
     }
 
-    /// Appends the block to `out` and forgets the rows.
+    /// Appends the block to `out` and discards the rows.
     pub fn build(&mut self, out: &mut Vec<u8>) {
         let mut order: Vec<u32> = (0..self.groups.len() as u32).collect();
         order.sort_unstable_by(|&a, &b| self.name(a).cmp(self.name(b)));

@@ -1,9 +1,9 @@
-//! Which numbers of a group were given: what fsck remembers to find one that was given twice.
+//! The used numbers of a group, with which fsck finds a number that was assigned twice.
 
 use std::collections::BTreeMap;
 
-/// The numbers of one group that were met. They ascend, as a rule, so what is kept is the gaps: in an archive an article
-/// may come late, with a number that was passed over.
+/// The numbers found in one group. They usually increase, so only the gaps are stored: an archive may get an article
+/// later, with a number that was skipped.
 #[derive(Debug, Default)]
 pub struct UsedNumbers {
     high: u64,
@@ -12,12 +12,12 @@ pub struct UsedNumbers {
 }
 
 impl UsedNumbers {
-    /// The greatest number met.
+    /// The greatest number found.
     pub fn high(&self) -> u64 {
         self.high
     }
 
-    /// Notes a number; false: it was given before.
+    /// Adds a number; returns false if it was added before.
     pub fn take(&mut self, number: u64) -> bool {
         if number > self.high {
             let first = self.high + 1;

@@ -1,4 +1,4 @@
-//! Punching holes: the space of long runs of dead records goes back to the file system while the segment stays where it is.
+//! Punches holes: returns the space of long runs of dead records to the file system, and leaves the segment in its place.
 
 use crate::expiry::visibility::Visibility;
 use crate::io::disk::{BLOCK_BYTES, File};
@@ -6,22 +6,22 @@ use crate::log::record::{HEADER_BYTES, hole};
 use crate::log::walk::{Step, Walk};
 use crate::reclaim::repack::is_gone;
 
-/// Shorter runs are left alone, bytes: a hole costs 60 to 140 µs, however short.
+/// Shortest run for a hole, bytes: a hole costs 60 to 140 µs, whatever its length.
 pub const HOLE_BYTES_MIN: u64 = 64 << 10;
 
 const SECTOR_BYTES: u64 = 512;
 
-/// What punching came to.
+/// The result of punching.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Punched {
-    /// Holes made.
+    /// Number of holes.
     pub holes: u64,
-    /// Runs that stay because the file system cannot make holes.
+    /// Number of runs that stay because the file system does not support holes.
     pub refused: u64,
 }
 
-/// Punches the long runs of dead records between two records of a segment's file, both given by their offsets in it. The
-/// header of a hole is laid over the first record of each run, durably, before its space goes: a walk never meets zeros
+/// Punches the long runs of dead records between two records of a segment's file, given by their offsets. First it writes the
+/// header of a hole over the first record of each run, durably: a walk never finds zeros
 /// or half an article.
 pub fn punch(
     file: &dyn File,
@@ -47,7 +47,7 @@ pub fn punch(
     Ok(told)
 }
 
-/// Bytes of a run that a hole gives back; 0 when it is too short for one.
+/// Bytes that a hole in a run frees; 0 if the run is too short.
 pub fn worth(start: u64, end: u64) -> u64 {
     let (first, last) = whole_blocks(start, end);
     let bytes = last.saturating_sub(first);
@@ -65,7 +65,7 @@ fn is_in_one_sector(at: u64) -> bool {
     at % SECTOR_BYTES + HEADER_BYTES as u64 <= SECTOR_BYTES
 }
 
-/// Runs of records that are gone, long enough for a hole, and not one already.
+/// Runs of removed records that are long enough for a hole and not one already.
 fn dead_runs(
     file: &dyn File,
     (from, to): (u64, u64),
@@ -90,7 +90,7 @@ fn dead_runs(
                 let end = at + u64::from(record.head.length);
                 run = Some(match run {
                     Some((start, _, records)) => (start, end, records + 1),
-                    // A hole alone is done already; an article alone may be long enough.
+                    // A single hole is done already; a single article may be long enough.
                     None => (
                         at,
                         end,
@@ -98,7 +98,7 @@ fn dead_runs(
                     ),
                 });
             }
-            // Damage among dead articles: whatever it was, nobody asks for it.
+            // Damage among dead articles does not matter.
             Step::Gap { to, .. } if run.is_some() => {
                 run = run.map(|(start, _, records)| (start, to, records));
             }

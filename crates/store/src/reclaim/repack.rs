@@ -1,4 +1,4 @@
-//! Repacking: a sealed segment is written anew without its dead records. Positions stay as they were, told by a table at
+//! Repacks a sealed segment: rewrites it without its dead records. Positions stay valid through a table at
 //! the end of the file ([`crate::log::relocation`]).
 
 use std::path::Path;
@@ -17,12 +17,12 @@ use crate::log::segment::{SEGMENT_HEADER_BYTES, SegmentHeader};
 use crate::log::segments::{SegmentFile, Segments};
 use crate::log::walk::{Step, Walk};
 
-/// Writes the `.art` of a sealed segment anew without what is dead, and puts it in the old one's place. `dead`: the
-/// positions in the segment, ascending, of the articles that are dead by their history lines; each is asked again before
-/// it is left out, by the line in its record, which has a checksum. `None`: all are asked.
+/// Rewrites the `.art` of a sealed segment without dead records, and replaces the old file. `dead` has the
+/// positions of the dead articles by their history lines, ascending; the line in each record, which has a checksum, is checked
+/// again before the record is left out. `None` checks all records.
 ///
 /// # Errors
-/// A damaged segment is left alone: what is in its gaps would be lost for good. After any error the old file is still there.
+/// A damaged segment stays unchanged, because the data in its gaps would be lost. After any error the old file is still there.
 pub fn repack(
     segments: &Segments,
     base: u64,
@@ -33,12 +33,12 @@ pub fn repack(
     let path = segments.path(base, SegmentFile::Art);
     let fresh = fresh_path(&path);
     let done = write(disk, &path, &fresh, alive, dead).and_then(|()| {
-        // Which of the two files is found after a power cut does not matter; the caller syncs the directory.
+        // After a power cut either file is correct; the caller syncs the directory.
         disk.rename(&fresh, &path)
             .map_err(|source| Error::io("put in place", &path, source))
     });
     if done.is_err() {
-        // The disk may be full of it. Where even this fails, the next run of expire sweeps it away.
+        // The disk may be full because of it. The next run of expire removes a remaining file.
         let _ = disk.remove(&fresh);
     }
     done
@@ -63,7 +63,7 @@ fn write(
     art.pending.restart(0);
     art.pending.out().extend_from_slice(&header.to_bytes());
     let mut moved = Relocation::default();
-    // The header is written again when all is known: as part of a whole block, which need not be read for that.
+    // The header is written again at the end, as part of a whole block, which need not be read for that.
     let mut first = Vec::new();
     let mut dead = dead.map(|dead| dead.iter().copied().peekable());
     while let Some(step) = walk.next().map_err(at)? {
@@ -124,7 +124,7 @@ fn keep_first_block(first: &mut Vec<u8>, pending: &Pending) {
     }
 }
 
-/// True for records that nobody needs any more: dead articles, and what only filled space.
+/// Whether a record is not needed any more: a dead article, or padding.
 pub fn is_gone(record: &Record<'_>, alive: Visibility<'_>) -> bool {
     match record.head.kind {
         Kind::Article => HistoryLine::parse(record.line()).is_some_and(|line| alive.is_dead(&line)),

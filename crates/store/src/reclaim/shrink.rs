@@ -1,7 +1,7 @@
-//! Giving back what is dead in a sealed segment in which other articles are still alive.
+//! Reclaims the dead space in a sealed segment that still has visible articles.
 //!
-//! Long runs of dead records are punched out of `.art`. What lies scattered cannot be: when it is more than a certain part
-//! of the segment, the segment is repacked instead; less than that waits until more has died.
+//! Long runs of dead records are punched out of `.art`. Scattered ones cannot be: if they exceed a share
+//! of the segment, it is repacked instead; a smaller share waits until more articles are dead.
 
 use crate::expiry::survey::Survey;
 use crate::history::HistoryLine;
@@ -14,23 +14,23 @@ use crate::overview::GroupRows;
 use crate::overview::merge::merge_rows;
 use crate::{Error, Snapshot, reclaim::punch, reclaim::repack};
 
-/// What shrinking a segment came to.
+/// The result of shrinking a segment.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Shrunk {
-    /// It was written anew.
+    /// It was repacked.
     pub repacked: bool,
-    /// Holes made in it.
+    /// Number of holes made in it.
     pub holes: u64,
-    /// Runs that stay because the file system cannot make holes.
+    /// Number of runs that stay because the file system does not support holes.
     pub refused: u64,
-    /// Dead bytes that stay for now, because they lie scattered and are few.
+    /// Dead bytes that stay for now, because they are few and scattered.
     pub held: u64,
-    /// When ids that arrived before this time may be forgotten, its history can shrink.
+    /// Time of arrival before which ids may be forgotten, so that its history can shrink.
     pub due: Option<i64>,
 }
 
-/// Shrinks the views of a sealed segment. `dead_part`: the part of a segment, 0 to 1, above which scattered dead records
-/// are worth writing it anew.
+/// Shrinks the files of a sealed segment. `dead_part` is the share, 0 to 1, of scattered dead records above which
+/// the segment is repacked.
 pub fn shrink(
     segments: &Segments,
     snapshot: &Snapshot,
@@ -51,7 +51,7 @@ pub fn shrink(
         what: "the table that tells where its articles lie",
     })?;
     survey.was_readable()?;
-    // Holes first: they need no space, so that a full disk has some for the views.
+    // Holes first: they need no space, so that a full disk has some for the other files.
     let mut told = give_back(segments, snapshot, (base, &*file), &found, dead_part)?;
     told.due = found.ids.due;
     compact_history(segments, &survey, snapshot, (&found.ids, dead_part))?;
@@ -63,7 +63,7 @@ pub fn shrink(
     Ok(told)
 }
 
-/// Punches long runs of dead articles out of `.art`, or writes it anew without the scattered ones.
+/// Punches long runs of dead articles out of `.art`, or repacks it without the scattered ones.
 fn give_back(
     segments: &Segments,
     snapshot: &Snapshot,
@@ -99,7 +99,7 @@ fn give_back(
     Ok(told)
 }
 
-/// The part of the current segment that is dead, 0 to 1, and its bytes.
+/// The dead share of the current segment, 0 to 1, and its bytes.
 pub fn dead_part_of_current(
     segments: &Segments,
     snapshot: &Snapshot,
@@ -116,13 +116,13 @@ pub fn dead_part_of_current(
     }))
 }
 
-/// Where the dead articles of a segment lie in its file.
+/// The dead articles of a segment's file.
 struct Dead {
-    /// From the first dead record of a run to the next living article. Records of other kinds may lie between.
+    /// From the first dead record of a run to the next visible article. Records of other types may lie between.
     runs: Vec<(u64, u64)>,
-    /// The dead, by their positions in the segment, ascending.
+    /// The positions of the dead articles in the segment, ascending.
     positions: Vec<u64>,
-    /// Bytes of the living.
+    /// Bytes of the visible articles.
     live: u64,
     ids: Ids,
 }
@@ -131,14 +131,14 @@ struct Dead {
 #[derive(Default)]
 struct Ids {
     all: u32,
-    /// Of these, those that may be forgotten.
+    /// Those that may be forgotten.
     forgotten: u32,
-    /// When there will be others.
+    /// The time when there will be more of them.
     due: Option<i64>,
 }
 
 impl Dead {
-    /// Told by the history lines, without a look at the articles. `None`: the table of a repacked segment is damaged.
+    /// Computed from the history lines, without reading the articles. `None` if the table of a repacked segment is damaged.
     fn find(
         survey: &Survey,
         snapshot: &Snapshot,
@@ -163,11 +163,11 @@ impl Dead {
             live: 0,
             ids: Ids::default(),
         };
-        // The article before, where it begins, and whether it is dead.
+        // The article before: its start, and whether it is dead.
         let mut last: Option<(u64, bool)> = None;
         let alive = snapshot.visibility();
         for line in survey.lines() {
-            // Asked once for all: it is most of the work of shrinking.
+            // Evaluated once for all: it is most of the work of shrinking.
             let is_kept = alive.expired.keeps_any(&line);
             found.ids.add(&line, is_kept, alive.expired.forget_before());
             let Some(position) = line.position else {
@@ -203,7 +203,7 @@ impl Dead {
     }
 }
 
-/// Writes `.ovr` anew without the rows of what has expired, if they are a part of it worth that.
+/// Rewrites `.ovr` without the rows of expired articles, if they are a large enough share.
 fn drop_rows(
     segments: &Segments,
     survey: &Survey,
@@ -224,7 +224,7 @@ fn drop_rows(
         return Ok(());
     }
     if !survey.is_whole() {
-        // Merged, damage would get a right checksum.
+        // Merging would give damage a valid checksum.
         return Err(Error::Damaged {
             path: segments.path(survey.base(), SegmentFile::Ovr),
             offset: 0,
@@ -251,7 +251,7 @@ impl Ids {
     }
 }
 
-/// Writes `.his` anew without the lines that may be forgotten, if they are a part of it worth that.
+/// Rewrites `.his` without the lines that may be forgotten, if they are a large enough share.
 fn compact_history(
     segments: &Segments,
     survey: &Survey,
@@ -269,7 +269,7 @@ fn compact_history(
     })
 }
 
-/// Writes `.exp` anew without what has expired, but for what only broke the order of arrival: a search must pass it over.
+/// Rewrites `.exp` without expired articles, except those that break the order of arrival: a search must skip them.
 fn drop_exceptions(segments: &Segments, survey: &Survey, snapshot: &Snapshot) -> Result<(), Error> {
     let expired = snapshot.expired();
     let mut kept = Vec::new();

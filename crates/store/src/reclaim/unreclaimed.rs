@@ -1,6 +1,6 @@
-//! The file `unreclaimed`: the segments whose dead articles still take up space, or whose history will have lines to forget.
-//! It is written before an expiry counts, so that a run that was killed is finished by the next; missing or damaged, all
-//! segments are looked at.
+//! The file `unreclaimed`: the segments whose dead articles still use space, or whose history will have lines to forget.
+//! It is written before an expiry takes effect, so that the next run finishes an interrupted one; if it is missing or damaged, all
+//! segments are examined.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -14,13 +14,13 @@ use crate::io::replace::{read_whole, replace};
 const NAME: &str = "unreclaimed";
 const MAGIC: &[u8] = b"BSunreclaimed1 ";
 
-/// The bases of segments, and when they are to be looked at: when ids that arrived before that time may be forgotten.
+/// The bases of segments, and when to examine them: when ids that arrived before that time may be forgotten.
 pub type Due = BTreeMap<u64, i64>;
 
 /// Whatever may be forgotten.
 pub const NOW: i64 = i64::MIN;
 
-/// Those segments. `None`: not known.
+/// The segments; `None` if they are unknown.
 pub fn read(disk: &dyn Disk, dir: &Path) -> Result<Option<Due>, Error> {
     let text = read_whole(disk, &dir.join(NAME))?;
     Ok(text.and_then(|text| parse(&text)))
@@ -42,7 +42,7 @@ fn parse(text: &[u8]) -> Option<Due> {
         .collect()
 }
 
-/// Adds segments to be looked at at once. Where the file is missing it stays so: all count already.
+/// Adds segments to examine immediately. A missing file stays missing: it means all segments.
 pub fn add(disk: &dyn Disk, dir: &Path, bases: &[u64]) -> Result<(), Error> {
     let Some(known) = read(disk, dir)? else {
         return Ok(());
@@ -55,7 +55,7 @@ pub fn add(disk: &dyn Disk, dir: &Path, bases: &[u64]) -> Result<(), Error> {
     write(disk, dir, &all)
 }
 
-/// Removes the file, durably: all segments are to be looked at.
+/// Removes the file durably: all segments are examined.
 pub fn forget(disk: &dyn Disk, dir: &Path) -> Result<(), Error> {
     let path = dir.join(NAME);
     disk.remove(&path)
@@ -63,7 +63,7 @@ pub fn forget(disk: &dyn Disk, dir: &Path) -> Result<(), Error> {
         .map_err(|source| Error::io("remove", &path, source))
 }
 
-/// Writes the file anew, durably.
+/// Rewrites the file durably.
 pub fn write(disk: &dyn Disk, dir: &Path, due: &Due) -> Result<(), Error> {
     let mut lines = Vec::new();
     for (base, time) in due {

@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use server::What;
+use server::Counter;
 
 use crate::text;
 use daemon::{DaemonStatus, Entry, Nntp};
@@ -108,13 +108,13 @@ fn write_entry(entry: &Entry, out: &mut dyn Write) -> io::Result<()> {
         out,
         "{name:16} {:>5} {:>11} {:>11} {:>11} {:>9} {:>9} {:>9} {:>8} {:>9}",
         entry.connections,
-        entry.count(What::Offered),
-        entry.count(What::Accepted) + entry.count(What::Posted),
-        entry.count(What::Duplicates),
+        entry.count(Counter::Offered),
+        entry.count(Counter::Accepted) + entry.count(Counter::Posted),
+        entry.count(Counter::Duplicates),
         entry.refused(),
-        entry.count(What::Deferred),
-        text::rough_bytes(entry.count(What::ReceivedBytes)),
-        text::rough_bytes(entry.count(What::SentBytes)),
+        entry.count(Counter::Deferred),
+        text::rough_bytes(entry.count(Counter::ReceivedBytes)),
+        text::rough_bytes(entry.count(Counter::SentBytes)),
         match entry.latency.count {
             0 => "-".to_owned(),
             _ => milliseconds(entry.latency.p50_micros),

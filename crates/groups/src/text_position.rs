@@ -1,20 +1,20 @@
-//! Where something was written, for messages.
+//! Positions in text files, for messages.
 
 use std::fmt;
 
-/// A place in a file of the administrator's.
+/// A position in a file that the administrator writes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Place {
+pub struct TextPosition {
     /// The file's name in the news directory.
     pub file: &'static str,
     /// The line, from 1.
     pub line: usize,
-    /// The column in characters, from 1; `None` where the whole line is meant.
+    /// The column in characters, from 1; `None` for the whole line.
     pub column: Option<usize>,
 }
 
-impl Place {
-    /// The place of a byte of a text.
+impl TextPosition {
+    /// The position of a byte in a text.
     pub fn of(file: &'static str, text: &str, offset: usize) -> Self {
         let (line, column) = line_and_column(text, offset);
         Self {
@@ -25,8 +25,8 @@ impl Place {
     }
 }
 
-/// `sys:3`, or `broadsheet.toml:3:5`.
-impl fmt::Display for Place {
+/// Writes `sys:3`, or `broadsheet.toml:3:5`.
+impl fmt::Display for TextPosition {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}:{}", self.file, self.line)?;
         match self.column {

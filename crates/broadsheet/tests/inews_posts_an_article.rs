@@ -261,7 +261,7 @@ fn who_may_approve_is_a_setting_and_faults_of_settings_are_named() {
         (
             "mailname = \"\"",
             "mailname = \"a b\"",
-            "post.mailname is no name",
+            "post.mailname is not the name",
         ),
         ("sendmail -oi -t\"", "sendmail 'x\"", "post.sendmail"),
         ("customs = \"\"", "customs = \"all\"", "post.customs is"),

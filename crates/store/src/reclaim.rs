@@ -106,11 +106,12 @@ pub fn reclaim_on(
     left.retain(|base, _| !is_listed(base));
     if is_listed(&current) {
         let (part, bytes) = dead_part_of_current(&segments, &snapshot, current)?;
-        if part > dead_part && bytes >= SEAL_BYTES_MIN {
-            Spool::open_on(disk.clone(), dir, options)?.seal_now()?;
-            snapshot = Snapshot::open_on(disk.clone(), dir)?;
-        } else if part > 0.0 {
-            left.insert(current, NOW);
+        if part > 0.0 {
+            let is_worth = part > dead_part && bytes >= SEAL_BYTES_MIN;
+            match Spool::open_on(disk.clone(), dir, options)?.seal_for_reclaim(is_worth)? {
+                true => snapshot = Snapshot::open_on(disk.clone(), dir)?,
+                false => drop(left.insert(current, NOW)),
+            }
         }
     }
     let mut job = Job {

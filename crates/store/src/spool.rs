@@ -16,7 +16,7 @@ pub(crate) mod recover;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::{Instant, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use groups::Active;
 
@@ -36,7 +36,7 @@ use crate::log::filing::Filing;
 use crate::log::pending::SPILL_BYTES;
 use crate::log::position::POSITION_MAX;
 use crate::log::record::{self, Commit, Kind, Record};
-use crate::log::segment::{SEGMENT_HEADER_BYTES, SegmentHeader};
+use crate::log::segment::{SEGMENT_HEADER_BYTES, SegmentHeader, size_for};
 use crate::log::segments::{Segments, base_of};
 use crate::overview::row::push_row;
 use crate::read::open_segments::read_record;
@@ -49,6 +49,9 @@ use crate::{Error, Expires, Position};
 
 /// Longest `active` that is logged as one record at the start of a segment, as a part of the segment.
 pub(crate) const SNAPSHOT_PART: u64 = 4;
+
+/// A segment that has its size is sealed at the first commit of a batch, and within a batch at most this often.
+const SEAL_INTERVAL: Duration = Duration::from_secs(2);
 
 /// What one commit made durable.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -81,6 +84,8 @@ pub struct Spool {
     taken_up: u64,
     lock: Lock,
     publisher: Option<Publisher>,
+    /// When a commit last compared the segment with its size. `None`: the first commit does.
+    size_checked: Option<Instant>,
 }
 
 impl Spool {
@@ -242,7 +247,10 @@ impl Spool {
         if self.is_poisoned {
             return Err(Error::Stopped);
         }
-        if self.art.has_room(bytes) {
+        if self.art.pending.is_empty() && self.art.pending.spilled() == 0 {
+            self.seal_if_due()?;
+        }
+        if self.art.has_room(bytes, self.options.segment_bytes) {
             return Ok(());
         }
         if SEGMENT_HEADER_BYTES + bytes + PAD_BYTES_MAX > self.options.segment_bytes {
@@ -254,13 +262,27 @@ impl Spool {
         }
         self.commit()?;
         self.seal()?;
-        if self.art.has_room(bytes) {
+        if self.art.has_room(bytes, self.options.segment_bytes) {
             return Ok(());
         }
         Err(Error::TooLarge {
             bytes,
             segment_bytes: self.art.header.span,
         })
+    }
+
+    /// Before a commit, begins the next segment if the current one has its size. Sealing costs a dozen syncs, so fast filing, which would
+    /// fill a small segment with each commit, makes larger ones.
+    fn seal_if_due(&mut self) -> Result<(), Error> {
+        let is_early = |checked: Instant| checked.elapsed() < SEAL_INTERVAL;
+        if self.size_checked.is_some_and(is_early) {
+            return Ok(());
+        }
+        self.size_checked = Some(Instant::now());
+        match self.art.append.end >= self.art.header.size {
+            true => self.seal(),
+            false => Ok(()),
+        }
     }
 
     /// Files an article: its record waits for the next commit, its id is known from now on.
@@ -430,7 +452,10 @@ impl Spool {
         self.derived.merge_overview(&*self.disk)?;
         self.checkpoint()?;
         let old = self.art.header;
-        let header = SegmentHeader::plain(old.base + old.span, self.options.segment_bytes);
+        let header = SegmentHeader {
+            size: self.segment_size()?,
+            ..SegmentHeader::plain(old.base + old.span, self.options.segment_bytes)
+        };
         if header.base + header.span > POSITION_MAX {
             return Err(Error::TooLarge {
                 bytes: header.base,
@@ -441,6 +466,12 @@ impl Spool {
         self.enter(header)?;
         self.is_poisoned = false;
         self.log_state()
+    }
+
+    /// The size of a segment that begins now.
+    pub(crate) fn segment_size(&self) -> Result<u64, Error> {
+        let (spool, copies) = (self.segments.articles_bytes()?, self.copies_bytes()?);
+        Ok(size_for(spool, copies, self.options.segment_bytes))
     }
 
     /// Makes a freshly made segment the current one.

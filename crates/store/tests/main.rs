@@ -35,6 +35,7 @@ mod pending_cancels_are_in_the_log;
 mod power_cut;
 mod readers_share_a_snapshot;
 mod replay_is_short;
+mod segments_follow_the_spool;
 mod stacks_agree_with_a_reader;
 mod stacks_read_on_while_others_file;
 mod stacks_read_on_while_space_is_given_back;

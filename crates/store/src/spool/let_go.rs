@@ -35,6 +35,13 @@ impl Spool {
         Ok(())
     }
 
+    /// Bytes of the copies that a segment begins with.
+    pub(crate) fn copies_bytes(&self) -> Result<u64, Error> {
+        let active = self.active.table.image().len() + self.copy_lines()?.len();
+        let groups: usize = self.group_copies().iter().map(|(_, copy)| copy.len()).sum();
+        Ok((active + groups) as u64)
+    }
+
     fn copy_lines(&self) -> Result<Vec<u8>, Error> {
         let mut lines = Vec::new();
         self.expired.state()?.push_lines(&mut lines);
@@ -129,6 +136,16 @@ impl Spool {
         }
         self.seal_now()?;
         self.begins_with_copy(self.art.header.base)
+    }
+
+    /// Seals the current segment, so that its dead space can be returned, if that `is_worth` it or a new segment would be smaller. Returns
+    /// whether it did.
+    pub(crate) fn seal_for_reclaim(&mut self, is_worth: bool) -> Result<bool, Error> {
+        let is_due = is_worth || self.art.append.end >= self.segment_size()?;
+        if is_due {
+            self.seal_now()?;
+        }
+        Ok(is_due)
     }
 
     /// Seals the current segment, whatever waits.

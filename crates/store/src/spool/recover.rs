@@ -108,6 +108,7 @@ pub fn open(
         taken_up: 0,
         lock,
         publisher: None,
+        size_checked: None,
     };
     let is_edited = spool.active_is_edited(start.sure)?;
     if spool.expired.is_missing() {

@@ -21,7 +21,7 @@ pub use crate::input::{Handed, Input};
 use crate::input::{Reread, Source};
 use crate::log::{Code, LOCAL, Now};
 use crate::tee::Tee;
-use crate::verified::{Verified, has_checksum};
+use crate::verified::{Failure, Verified, has_checksum};
 
 /// Default of [`Options::commit_bytes`]: 8 MiB.
 pub const COMMIT_BYTES: usize = 8 << 20;
@@ -349,16 +349,18 @@ impl Run<'_> {
                     let mut batch = Batch::from_bytes(verified.bytes(), limits);
                     self.items(source, &mut batch, tee, state, verified.map())
                 }
-                Err(error) => {
+                Err(Failure::Place(error)) => {
+                    Err(store::Error::io("expand a batch in", &place, error).into())
+                }
+                Err(Failure::Batch(error)) => {
                     self.save_to_end(source, tee, 0, state);
-                    let (status, what) = match WrapError::of(&error) {
-                        Some(fault) => (Status::Bad, format!("nothing was filed: {fault}")),
-                        None => {
-                            let what = format!("nothing was filed, it cannot be expanded: {error}");
-                            (Status::Attention, what)
-                        }
-                    };
-                    self.report_bad(source, state, status, &what);
+                    let status = read_error_status(&error);
+                    self.report_bad(
+                        source,
+                        state,
+                        status,
+                        &format!("nothing was filed: {error}"),
+                    );
                     return Ok(());
                 }
             }
@@ -495,16 +497,8 @@ impl Run<'_> {
                     let at = batch.offset();
                     self.filer.commit()?;
                     self.save_to_end(source, tee, at, state);
-                    let status = match WrapError::of(&error) {
-                        Some(_) => Status::Bad,
-                        None => Status::Attention,
-                    };
-                    self.report_bad(
-                        source,
-                        state,
-                        status,
-                        &format!("cannot be read after byte {at}: {error}"),
-                    );
+                    let what = format!("cannot be read after byte {at}: {error}");
+                    self.report_bad(source, state, read_error_status(&error), &what);
                     break;
                 }
             }
@@ -557,7 +551,7 @@ impl Run<'_> {
     /// whose next article is too large for memory.
     fn copy(&mut self, source: &Source, tee: &Tee, offset: u64, state: &mut InputState) -> bool {
         let dir = self.filer.dir().join(bad_batches::INCOMING);
-        let name = format!("nspool.{}", std::process::id());
+        let name = format!("{}{}", bad_batches::TEMPORARY, std::process::id());
         let created = bad_batches::create(&dir, &name).and_then(|(file, path)| {
             state.copy = Some((path, offset));
             tee.redirect_to(file, offset)
@@ -644,6 +638,14 @@ impl Run<'_> {
             "cannot save {} in bad/: {error}; {hint}",
             source.name
         ));
+    }
+}
+
+/// The status of a batch that cannot be read to its end: damage is the batch's fault, anything else needs attention.
+fn read_error_status(error: &io::Error) -> Status {
+    match WrapError::of(error) {
+        Some(_) => Status::Bad,
+        None => Status::Attention,
     }
 }
 

@@ -105,13 +105,19 @@ pub fn reclaim_on(
     let mut left = listed.clone().unwrap_or_default();
     left.retain(|base, _| !is_listed(base));
     if is_listed(&current) {
-        let (part, bytes) = dead_part_of_current(&segments, &snapshot, current)?;
-        if part > 0.0 {
-            let is_worth = part > dead_part && bytes >= SEAL_BYTES_MIN;
-            match Spool::open_on(disk.clone(), dir, options)?.seal_for_reclaim(is_worth)? {
-                true => snapshot = Snapshot::open_on(disk.clone(), dir)?,
-                false => drop(left.insert(current, NOW)),
+        let seal =
+            |is_worth| Spool::open_on(disk.clone(), dir, options)?.seal_for_reclaim(is_worth);
+        let may_be_worth = segments.art_bytes(current).0 >= SEAL_BYTES_MIN;
+        let mut is_sealed = may_be_worth && seal(false)?;
+        if !is_sealed {
+            let part = dead_part_of_current(&segments, &snapshot, current)?;
+            is_sealed = may_be_worth && part > dead_part && seal(true)?;
+            if !is_sealed && part > 0.0 {
+                left.insert(current, NOW);
             }
+        }
+        if is_sealed {
+            snapshot = Snapshot::open_on(disk.clone(), dir)?;
         }
     }
     let mut job = Job {

@@ -408,7 +408,7 @@ impl Spool {
         Ok(())
     }
 
-    fn mark(&self) -> Watermark {
+    pub(crate) fn mark(&self) -> Watermark {
         Watermark {
             sequence: 0,
             base: self.art.header.base,
@@ -450,6 +450,12 @@ impl Spool {
     pub fn seal(&mut self) -> Result<(), Error> {
         self.is_poisoned = true;
         self.derived.merge_overview(&*self.disk)?;
+        self.begin_segment()
+    }
+
+    /// As [`Spool::seal`], but leaves the overview rows in their blocks.
+    pub(crate) fn begin_segment(&mut self) -> Result<(), Error> {
+        self.is_poisoned = true;
         self.checkpoint()?;
         let old = self.art.header;
         let header = SegmentHeader {

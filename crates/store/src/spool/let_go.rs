@@ -3,6 +3,7 @@
 use crate::Error;
 use crate::expiry::state::END_OF_COPY;
 use crate::history::cancels::Cancels;
+use crate::index::watermark::Watermark;
 use crate::io::disk::Open;
 use crate::io::replace::replace;
 use crate::log::record::{Kind, Record};
@@ -73,7 +74,7 @@ impl Spool {
         }
         // Once for all of it: the syncs of a checkpoint are most of the time for which expire holds the lock.
         self.commit()?;
-        self.checkpoint()?;
+        self.checkpoint_if_behind()?;
         Ok(true)
     }
 
@@ -120,7 +121,7 @@ impl Spool {
             return Ok(false);
         }
         self.commit()?;
-        self.checkpoint()?;
+        self.checkpoint_if_behind()?;
         Ok(true)
     }
 
@@ -143,9 +144,26 @@ impl Spool {
     pub(crate) fn seal_for_reclaim(&mut self, is_worth: bool) -> Result<bool, Error> {
         let is_due = is_worth || self.art.append.end >= self.segment_size()?;
         if is_due {
-            self.seal_now()?;
+            self.commit()?;
+            // Shrinking rewrites its rows.
+            self.begin_segment()?;
+            self.commit()?;
+            self.checkpoint()?;
         }
         Ok(is_due)
+    }
+
+    /// Makes a checkpoint if there was a commit since the last one.
+    fn checkpoint_if_behind(&mut self) -> Result<(), Error> {
+        let mark = self.mark();
+        let is_same = |known: Watermark| {
+            let sequence = known.sequence;
+            known == Watermark { sequence, ..mark }
+        };
+        match self.index.checkpoint().is_some_and(is_same) {
+            true => Ok(()),
+            false => self.checkpoint(),
+        }
     }
 
     /// Seals the current segment, whatever waits.

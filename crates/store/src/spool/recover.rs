@@ -20,7 +20,7 @@ use crate::index::{self, Index};
 use crate::io::disk::{Disk, Open};
 use crate::io::lock::Lock;
 use crate::log::art::Art;
-use crate::log::segment::{SEGMENT_HEADER_BYTES, SegmentHeader};
+use crate::log::segment::{FIRST_BASE, SEGMENT_HEADER_BYTES, SegmentHeader};
 use crate::log::segments::{SegmentFile, Segments};
 use crate::spool::Spool;
 use crate::spool::active_file::ActiveFile;
@@ -110,6 +110,9 @@ pub fn open(
         publisher: None,
         size_checked: None,
     };
+    if spool.art.header.base == FIRST_BASE && spool.art.append.length()? <= SEGMENT_HEADER_BYTES {
+        spool.states.create();
+    }
     let is_edited = spool.active_is_edited(start.sure)?;
     if spool.expired.is_missing() {
         // A new news directory, or a lost file: made again from the log.

@@ -36,7 +36,7 @@ use crate::log::filing::Filing;
 use crate::log::pending::SPILL_BYTES;
 use crate::log::position::POSITION_MAX;
 use crate::log::record::{self, Commit, Kind, Record};
-use crate::log::segment::{SEGMENT_HEADER_BYTES, SegmentHeader, size_for};
+use crate::log::segment::{SEGMENT_HEADER_BYTES, SIZE_BYTES_MIN, SegmentHeader, size_for};
 use crate::log::segments::{Segments, base_of};
 use crate::overview::row::push_row;
 use crate::read::open_segments::read_record;
@@ -279,7 +279,14 @@ impl Spool {
             return Ok(());
         }
         self.size_checked = Some(Instant::now());
-        match self.art.append.end >= self.art.header.size {
+        if self.art.append.end < SIZE_BYTES_MIN.min(self.options.segment_bytes) {
+            return Ok(());
+        }
+        let size = match self.art.header.size {
+            0 => self.segment_size()?,
+            size => size,
+        };
+        match self.art.append.end >= size {
             true => self.seal(),
             false => Ok(()),
         }

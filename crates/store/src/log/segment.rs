@@ -44,8 +44,8 @@ pub struct SegmentHeader {
     pub moved_at: u64,
     /// It was begun by a release that logs every state, and so begins with copies of all of them.
     pub logs_states: bool,
-    /// The commit that finds the segment at this size begins the next one, bytes. A longer commit may exceed it, up to the span. Of earlier
-    /// releases: the span.
+    /// The commit that finds the segment at this size begins the next one, bytes. A longer commit may exceed it, up to the span. 0: an earlier
+    /// release began it.
     pub size: u64,
 }
 
@@ -115,7 +115,7 @@ impl SegmentHeader {
             span,
             moved_at,
             logs_states: version > VERSION_REPACKED,
-            size: if size == 0 { span } else { size },
+            size,
         })
     }
 }

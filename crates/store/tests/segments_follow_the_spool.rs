@@ -100,7 +100,7 @@ fn a_long_batch_in_one_segment_gives_space_back() {
     std::fs::write(&path, bytes).unwrap();
     let before = on_disk(&news);
     // Less than the share that seals any segment.
-    expire_below(&news, 101, &[4096]);
+    expire_below(&news, 131, &[4096]);
     let after = on_disk(&news);
     assert!(after < before * 92 / 100, "{before} to {after} bytes");
 }

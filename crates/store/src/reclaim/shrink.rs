@@ -99,21 +99,20 @@ fn worth((start, end): &(u64, u64)) -> u64 {
     punch::worth(*start, *end)
 }
 
-/// The dead share of the current segment, 0 to 1.
-pub fn dead_part_of_current(
-    segments: &Segments,
-    snapshot: &Snapshot,
-    base: u64,
-) -> Result<f64, Error> {
-    let path = segments.path(base, SegmentFile::Art);
-    let at = |source| Error::io("read", &path, source);
-    let (file, header) = segments.open_art(base, Open::Read)?;
-    let survey = snapshot.survey(base)?;
-    let found = Dead::find(&survey, snapshot, &*file, &header).map_err(at)?;
-    Ok(found.map_or(0.0, |found| {
-        let all = found.live + found.bytes();
-        found.bytes() as f64 / all.max(1) as f64
-    }))
+/// The dead share of a segment, 0 to 1, about: of its rows, without reading its history.
+pub fn dead_part(survey: &Survey, snapshot: &Snapshot) -> f64 {
+    let alive = snapshot.visibility();
+    let of_group = |rows: GroupRows<'_>| {
+        let (first, last) = (rows.number_at(0), rows.last_number());
+        let cut = rows.place_of(alive.expired.cut(rows.name));
+        let survivors = alive.expired.survivors_in(rows.name, (first, last));
+        let early = alive.expired.early(rows.name);
+        let early = early.filter(|number| (first..=last).contains(number));
+        cut.saturating_sub(survivors.count()) + early.count()
+    };
+    let expired: usize = survey.groups().map(of_group).sum();
+    let dead = expired + alive.cancelled.count_from(survey.base());
+    dead as f64 / survey.rows().max(1) as f64
 }
 
 /// The dead articles of a segment's file.

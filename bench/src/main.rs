@@ -10,6 +10,7 @@ mod limit;
 mod machine;
 mod measure;
 mod nntp;
+mod paper;
 mod plan;
 mod report;
 mod run;
@@ -55,6 +56,9 @@ bench nntp [--quick] [--rounds N] [--only ROW] [--json] [--binary FILE] [--dir D
     known, over, article, connections, quiet or idle.
 bench start [--rounds N] [--binary FILE] [--beside FILE] [--dir DIR] [--keep]
     what it costs to start rnews, for one binary or two in turn.
+bench paper [--rounds N] [--binary FILE] [--dir DIR] [--keep]
+    the appendix of News Need Not Be Slow: the paper's batch with one process an
+    article (B News' way) and with one for all, beside the paper's figures.
 bench instructions [--binary FILE] [--dir DIR] [--keep]
     instructions to file and to refuse an article, by valgrind.
 bench expire [--large] [--binary FILE] [--dir DIR] [--keep]
@@ -82,6 +86,7 @@ fn command() -> Result<()> {
         Some(Value(word)) if word == "expire" => expire_alone(arguments),
         Some(Value(word)) if word == "selection" => select(arguments),
         Some(Value(word)) if word == "start" => start_alone(arguments),
+        Some(Value(word)) if word == "paper" => paper_alone(arguments),
         Some(Value(word)) if word == "instructions" => count_alone(arguments),
         Some(Value(word)) if word == "feed" => feed(arguments),
         Some(Value(word)) if word == "nntp" => load(arguments),
@@ -131,6 +136,12 @@ fn expire_alone(mut arguments: lexopt::Parser) -> Result<()> {
 fn start_alone(mut arguments: lexopt::Parser) -> Result<()> {
     let (plan, _) = planned(&mut arguments, ROUNDS)?;
     run::start_alone(&plan)
+}
+
+/// `bench paper`.
+fn paper_alone(mut arguments: lexopt::Parser) -> Result<()> {
+    let (plan, _) = planned(&mut arguments, ROUNDS)?;
+    run::paper_alone(&plan)
 }
 
 /// `bench instructions`.

@@ -12,7 +12,7 @@ use crate::plan::Plan;
 use crate::report::{Goal, Runs, every_run, figure, median, medians};
 use crate::site::{Batch, Expected, Site, just_emptied, settle};
 use crate::{
-    batch, expire, feeding, index, inn, instructions, limit, machine, nntp, selection, start,
+    batch, expire, feeding, index, inn, instructions, limit, machine, nntp, paper, selection, start,
 };
 
 /// Runs of the paper's batch per round; it is small.
@@ -71,6 +71,7 @@ pub fn run(plan: &Plan) -> Result<()> {
     print!("{}{}", beside_inn(plan, &rows), ratio_to_limit(&rows));
     print!("{}", system_calls(&mut site, &ten)?);
     print!("{}", start::rows(&mut site, None, plan.rounds)?);
+    print!("{}", paper::rows(&mut site, plan.rounds)?);
     print!("{}", instructions::rows(&mut site)?);
     print!("{}", selection::rows(&mut site, &ten, plan.rounds)?);
     print!("{}", feeding::rows(&mut site, plan.rounds)?);
@@ -137,6 +138,17 @@ pub fn start_alone(plan: &Plan) -> Result<()> {
         "{}",
         start::rows(&mut site, beside.as_deref(), plan.rounds)?
     );
+    Ok(())
+}
+
+/// `bench paper`: only those rows.
+///
+/// # Errors
+/// The binary is missing or fails.
+pub fn paper_alone(plan: &Plan) -> Result<()> {
+    let mut site = Site::new(plan)?;
+    print!("{}", machine::description());
+    print!("{}", paper::rows(&mut site, plan.rounds)?);
     Ok(())
 }
 

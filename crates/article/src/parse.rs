@@ -107,7 +107,8 @@ impl<'a> Article<'a> {
     ///
     /// Rules of C News: a header is a name, a colon and white space (a line end
     /// counts, so `Subject:` is an empty header); a line that begins with a blank
-    /// or tab continues the field before it; of repeated optional headers the last counts.
+    /// or tab continues the field before it; of repeated optional headers the last counts,
+    /// except of References.
     /// Parsing never fails: the first error is kept and the rest is parsed all the
     /// same, so that a refused article can be logged with its id.
     pub fn parse(bytes: &'a [u8], form: Form) -> Article<'a> {
@@ -187,8 +188,9 @@ impl<'a> Article<'a> {
         };
         let header = key.and_then(Header::from_key);
         let mut slot = header.map_or(UNKNOWN, |header| header as usize);
-        if slot < Header::REQUIRED && self.spans.get(slot).is_some_and(|span| !span.is_absent()) {
-            if let Some(header) = header {
+        if slot < Header::FIRST_COUNTS && self.spans.get(slot).is_some_and(|span| !span.is_absent())
+        {
+            if let Some(header) = header.filter(|header| header.is_required()) {
                 self.error.get_or_insert(HeaderError::Duplicate(header));
             }
             slot = UNKNOWN;
@@ -233,11 +235,23 @@ impl<'a> Article<'a> {
     /// folds inside it stay. `None` if the header is absent, empty if only blanks
     /// follow the colon.
     ///
-    /// Of a repeated optional header the last one counts, of a required one the first.
+    /// Of a repeated optional header the last one counts, of a required one and of References the first.
     #[inline]
     pub fn value(&self, header: Header) -> Option<&'a [u8]> {
         let line = self.bytes.get(self.line(header)?)?;
         Some(trim(line.get(header.name().len() + 1..)?))
+    }
+
+    /// The content of a header as OVER and HDR show it (RFC 3977, 8.3.2): without its name, the colon, one blank and its line end; all
+    /// other blanks and the folds stay. `None` if the header is absent.
+    #[inline]
+    pub fn content(&self, header: Header) -> Option<&'a [u8]> {
+        let line = self.bytes.get(self.line(header)?)?;
+        let content = without_end(line.get(header.name().len() + 1..)?, self.form);
+        Some(match content {
+            [b' ' | b'\t', rest @ ..] => rest,
+            content => content,
+        })
     }
 
     /// The bytes of [`Article::value`], as offsets into the article.

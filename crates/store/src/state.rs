@@ -35,12 +35,6 @@ impl States {
         }
     }
 
-    /// Creates the files of a new news directory, at the next flush.
-    pub fn create(&mut self) {
-        self.pending_cancels.create();
-        self.serials.create();
-    }
-
     /// Writes what the files lack.
     pub fn flush(&mut self) -> Result<(), Error> {
         self.pending_cancels.flush()?;

@@ -20,7 +20,7 @@ use crate::index::{self, Index};
 use crate::io::disk::{Disk, Open};
 use crate::io::lock::Lock;
 use crate::log::art::Art;
-use crate::log::segment::{FIRST_BASE, SEGMENT_HEADER_BYTES, SegmentHeader};
+use crate::log::segment::{SEGMENT_HEADER_BYTES, SegmentHeader};
 use crate::log::segments::{SegmentFile, Segments};
 use crate::spool::Spool;
 use crate::spool::active_file::ActiveFile;
@@ -103,9 +103,6 @@ pub fn open(
         publisher: None,
         size_checked: None,
     };
-    if spool.art.header.base == FIRST_BASE && spool.art.append.length()? <= SEGMENT_HEADER_BYTES {
-        spool.states.create();
-    }
     let is_edited = spool.active_is_edited(start.sure)?;
     if is_edited {
         let faults = spool.active.table.bad_lines().iter();
@@ -113,8 +110,10 @@ pub fn open(
             faults.map(|fault| format!("{fault}: mend it, or run `broadsheet fsck --repair`")),
         );
     }
-    if spool.expired.is_missing() {
-        // A new news directory, or a lost file: made again from the log.
+    // A new news directory, or a lost file.
+    let is_new = spool.expired.is_missing();
+    if is_new {
+        // It is made from the log.
         if spool.index.published().is_some() {
             spool
                 .notices
@@ -135,6 +134,11 @@ pub fn open(
         spool.index.abandon(&*spool.disk);
     }
     caught_up?;
+    if is_new {
+        // Otherwise the first article would make the one file, and wait for two more syncs; and the first seal the other, from the whole log.
+        spool.states.pending_cancels.prepare()?;
+        spool.states.serials.prepare()?;
+    }
     if is_edited {
         spool.take_up_active()?;
     }

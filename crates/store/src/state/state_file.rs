@@ -100,11 +100,6 @@ impl<S: LogState> StateFile<S> {
         Ok(self.state.get_or_init(|| state))
     }
 
-    /// Has the next flush create the file: the log is empty yet, so this saves reading all of it later.
-    pub fn create(&mut self) {
-        self.is_stale.store(true, Ordering::Relaxed);
-    }
-
     /// Creates a missing file, before lines are logged: an error here leaves nothing in the log.
     pub fn prepare(&mut self) -> Result<(), Error> {
         self.state()?;

@@ -1,18 +1,51 @@
 //! Decimal numbers in text: history lines, Xref, overview rows.
 
+/// Most digits of a number.
+const DIGITS_MAX: usize = 20;
+
+/// `00` to `99`.
+static PAIRS: [[u8; 2]; 100] = {
+    let mut pairs = [[0; 2]; 100];
+    let mut rest: &mut [[u8; 2]] = &mut pairs;
+    let mut value = 0;
+    while let [pair, tail @ ..] = rest {
+        *pair = [b'0' + value / 10, b'0' + value % 10];
+        value += 1;
+        rest = tail;
+    }
+    pairs
+};
+
 /// Appends a number in decimal.
-pub fn push(out: &mut Vec<u8>, mut value: u64) {
-    let mut digits = [0u8; 20];
-    let mut used = 0;
-    for place in digits.iter_mut().rev() {
-        *place = b'0' + (value % 10) as u8;
-        value /= 10;
-        used += 1;
-        if value == 0 {
+#[inline]
+pub fn push(out: &mut Vec<u8>, value: u64) {
+    // The digits end in the middle, so that a copy of a fixed size, which needs no call, begins at the first one.
+    let mut text = [0u8; 2 * DIGITS_MAX];
+    let (digits, _) = text.split_at_mut(DIGITS_MAX);
+    let (pairs, _) = digits.as_chunks_mut::<2>();
+    let mut rest = value;
+    let mut start = DIGITS_MAX;
+    for pair in pairs.iter_mut().rev() {
+        *pair = PAIRS
+            .get((rest % 100) as usize)
+            .copied()
+            .unwrap_or_default();
+        start -= 2;
+        let was = rest;
+        rest /= 100;
+        if rest == 0 {
+            start += usize::from(was < 10);
             break;
         }
     }
-    out.extend_from_slice(digits.get(20 - used..).unwrap_or_default());
+    if let Some(copied) = text
+        .get(start..)
+        .and_then(<[u8]>::first_chunk::<DIGITS_MAX>)
+    {
+        let end = out.len() + DIGITS_MAX - start;
+        out.extend_from_slice(copied);
+        out.truncate(end);
+    }
 }
 
 /// Appends a signed number in decimal (dates before 1970 are negative).
@@ -62,7 +95,20 @@ mod tests {
 
     #[test]
     fn decimals_round_trip() {
-        for value in [0, 1, 9, 10, 12345, u64::MAX] {
+        for value in [
+            0,
+            1,
+            9,
+            10,
+            99,
+            100,
+            101,
+            999,
+            12345,
+            1 << 63,
+            u64::MAX / 10,
+            u64::MAX,
+        ] {
             let mut out = Vec::new();
             push(&mut out, value);
             assert_eq!(out, value.to_string().as_bytes());

@@ -3,7 +3,7 @@
 use siphasher::sip::SipHasher13;
 use thiserror::Error;
 
-use crate::scan::lowest;
+use crate::scan::{has_below, has_control_or};
 
 /// The reason why an id is refused; `Display` gives the text of the log, which is that of C News but for [`IdError::Unusable`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
@@ -32,14 +32,13 @@ pub fn check(id: &[u8]) -> Result<(), IdError> {
         return Err(IdError::NoAt);
     }
     let is_space = |b: &u8| b.is_ascii_whitespace() || *b == 0x0b;
-    let lowest = lowest(id);
-    if lowest <= b' ' && id.iter().any(is_space) {
+    if has_below(id, b'!') && id.iter().any(is_space) {
         return Err(IdError::Whitespace);
     }
     let [b'<', inside @ .., b'>'] = id else {
         return Err(IdError::NotBracketed);
     };
-    if lowest < b' ' || memchr::memchr2(b'>', 0x7f, inside).is_some() {
+    if has_control_or(inside, b'>') {
         return Err(IdError::Unusable);
     }
     Ok(())

@@ -172,36 +172,48 @@ impl<'a> Article<'a> {
     #[inline(always)]
     fn record_line(&mut self, text: &'a [u8], start: usize, end: usize, open: &mut Option<usize>) {
         let rest = text.get(start..).unwrap_or_default();
-        if let Some(b' ' | b'\t') = rest.first()
+        let Some((_, key)) = name(rest) else {
+            self.record_other(text, start, end, open);
+            return;
+        };
+        let Some(header) = key.and_then(Header::from_key) else {
+            *open = Some(UNKNOWN);
+            return;
+        };
+        let slot = header as usize;
+        let Some(span) = self.spans.get_mut(slot) else {
+            return;
+        };
+        if slot < Header::REQUIRED && !span.is_absent() {
+            self.error.get_or_insert(HeaderError::Duplicate(header));
+            *open = Some(UNKNOWN);
+            return;
+        }
+        // Both fit: the window is at most HEADER_BYTES_MAX long.
+        *span = Span {
+            start: start as u32,
+            end: end as u32,
+        };
+        if header == Header::Xref {
+            self.xrefs += 1;
+        }
+        *open = Some(slot);
+    }
+
+    /// Records a line of the header that is not a field.
+    #[cold]
+    #[inline(never)]
+    fn record_other(&mut self, text: &'a [u8], start: usize, end: usize, open: &mut Option<usize>) {
+        let line = text.get(start..end).unwrap_or_default();
+        if let Some(b' ' | b'\t') = line.first()
             && let Some(span) = open.and_then(|slot| self.spans.get_mut(slot))
         {
             span.end = end as u32;
             return;
         }
-        let Some((_, key)) = name(rest) else {
-            *open = None;
-            let line = text.get(start..end).unwrap_or_default();
-            self.error
-                .get_or_insert(HeaderError::NotAHeader(without_end(line, self.form)));
-            return;
-        };
-        let header = key.and_then(Header::from_key);
-        let mut slot = header.map_or(UNKNOWN, |header| header as usize);
-        if slot < Header::REQUIRED && self.spans.get(slot).is_some_and(|span| !span.is_absent()) {
-            if let Some(header) = header {
-                self.error.get_or_insert(HeaderError::Duplicate(header));
-            }
-            slot = UNKNOWN;
-        }
-        self.xrefs += u32::from(slot == Header::Xref as usize);
-        if let Some(span) = self.spans.get_mut(slot) {
-            // Both fit: the window is at most HEADER_BYTES_MAX long.
-            *span = Span {
-                start: start as u32,
-                end: end as u32,
-            };
-        }
-        *open = Some(slot);
+        *open = None;
+        self.error
+            .get_or_insert(HeaderError::NotAHeader(without_end(line, self.form)));
     }
 
     /// The first error in the form of the header, if any.
@@ -237,7 +249,8 @@ impl<'a> Article<'a> {
     #[inline]
     pub fn value(&self, header: Header) -> Option<&'a [u8]> {
         let line = self.bytes.get(self.line(header)?)?;
-        Some(trim(line.get(header.name().len() + 1..)?))
+        let raw = line.get(header.name().len() + 1..)?;
+        Some(plain_value(raw).unwrap_or_else(|| trim(raw)))
     }
 
     /// The bytes of [`Article::value`], as offsets into the article.
@@ -245,6 +258,9 @@ impl<'a> Article<'a> {
         let line = self.line(header)?;
         let from = line.start + header.name().len() + 1;
         let raw = self.bytes.get(from..line.end)?;
+        if plain_value(raw).is_some() {
+            return Some(from + 1..line.end - 1);
+        }
         let leading = raw.len() - trim_start(raw).len();
         let len = trim(raw).len();
         let start = from + if len == 0 { 0 } else { leading };
@@ -390,10 +406,12 @@ fn name(text: &[u8]) -> Option<(usize, Option<Key>)> {
     } else {
         ends.trailing_zeros() as usize
     };
-    let is_header = len > 0
-        && text.get(len) == Some(&b':')
-        && text.get(len + 1).is_none_or(|&byte| is_space(byte));
-    is_header.then(|| (len, Key::of(&chunk, len)))
+    let is_header = match text.get(len..) {
+        Some([b':', b' ', ..] | [b':']) => true,
+        Some([b':', after, ..]) => is_space(*after),
+        _ => false,
+    };
+    (is_header && len > 0).then(|| (len, Key::of(&chunk, len)))
 }
 
 /// The length of a name that is longer than a block.
@@ -427,6 +445,20 @@ fn trim_start(mut bytes: &[u8]) -> &[u8] {
         bytes = rest;
     }
     bytes
+}
+
+/// The value between one blank and an LF without further blanks, as it nearly always is in native form.
+#[inline]
+fn plain_value(raw: &[u8]) -> Option<&[u8]> {
+    match raw {
+        [b' ', value @ .., b'\n'] if is_plain(value) => Some(value),
+        _ => None,
+    }
+}
+
+#[inline]
+fn is_plain(value: &[u8]) -> bool {
+    matches!(value, [first, .., last] if *first > b' ' && *last > b' ')
 }
 
 /// Removes blanks, tabs and line ends from both ends.

@@ -17,30 +17,116 @@ use std::sync::LazyLock;
 
 use memchr::memmem::Finder;
 
-use crate::scan::LineFeeds;
+use crate::scan::{BLOCK, LineFeeds};
+use crate::simd::convert;
 
 /// Estimated growth from CRs and doubled dots, as a divisor of the text's length;
 /// the buffer grows further when needed.
 const GROWTH_SHARE: usize = 16;
 
+/// Native bytes for which room is made at a time: to clear more than 2 KiB at once is slow on many processors.
+const PIECE: usize = 1536;
+
+/// Bytes that one block becomes at most when it is copied up to its first line feed: CRLF in its place, and a dot.
+const BLOCK_ROOM: usize = BLOCK + 2;
+
+/// Room for the last piece of a text, shorter than a block: every byte may become two, and the last step may begin behind them.
+const LAST_ROOM: usize = 2 * BLOCK + BLOCK_ROOM;
+
 /// Appends native text in wire form, without the final line of one dot. A last line
 /// without LF gets a CRLF too. Returns the number of lines.
 pub fn push_wire(out: &mut Vec<u8>, native: &[u8]) -> u32 {
-    out.reserve(native.len() + native.len() / GROWTH_SHARE + COPY);
-    let mut lines = 0u32;
-    let mut start = 0;
-    for lf in LineFeeds::new(native) {
-        push_line(out, native, start, lf);
-        out.extend_from_slice(b"\r\n");
-        lines = lines.saturating_add(1);
-        start = lf + 1;
+    if native.first() == Some(&b'.') {
+        out.push(b'.');
     }
-    if start < native.len() {
-        push_line(out, native, start, native.len());
-        out.extend_from_slice(b"\r\n");
-        lines = lines.saturating_add(1);
+    let mut place = Place {
+        from: 0,
+        to: out.len(),
+        lines: 0,
+    };
+    while let left = native.len() - place.from
+        && left >= BLOCK
+    {
+        let piece = left.min(PIECE);
+        out.resize(place.to + piece + piece / GROWTH_SHARE + BLOCK_ROOM, 0);
+        place = convert(out, native, place);
     }
-    lines
+    let rest = native.get(place.from..).unwrap_or_default();
+    let mut padded = [0; 2 * BLOCK];
+    if let Some(start) = padded.get_mut(..rest.len()) {
+        start.copy_from_slice(rest);
+    }
+    // A block begins at each byte of the rest, and at none behind it.
+    let blocks = padded.get(..rest.len() + BLOCK - 1).unwrap_or_default();
+    out.resize(place.to + LAST_ROOM, 0);
+    place = convert(out, blocks, Place { from: 0, ..place });
+    // A last block without line feed was counted whole.
+    out.truncate(place.to - place.from.saturating_sub(rest.len()));
+    if lacks_final_newline(native) {
+        out.extend_from_slice(b"\r\n");
+        place.lines += 1;
+    }
+    u32::try_from(place.lines).unwrap_or(u32::MAX)
+}
+
+/// How far a conversion has come.
+#[derive(Clone, Copy)]
+pub(crate) struct Place {
+    /// The offset in the text.
+    from: usize,
+    /// The offset in the output.
+    to: usize,
+    /// Number of ended lines.
+    lines: usize,
+}
+
+/// Converts as long as a whole block of text and room for it are left. The first dot of the text is already doubled.
+/// `line_feeds` is [`crate::scan::line_feeds`], or does the same with other instructions.
+///
+/// Copies a block, whatever it contains; if a line ends in it, the next block begins with the next line. A line of
+/// ordinary text has fewer bytes than a block, so this is one step a line.
+#[inline(always)]
+pub(crate) fn convert_by(
+    out: &mut [u8],
+    text: &[u8],
+    place: Place,
+    line_feeds: impl Fn(&[u8; BLOCK]) -> u64,
+) -> Place {
+    let mut rest = text.get(place.from..).unwrap_or_default();
+    let mut room = out.get_mut(place.to..).unwrap_or_default();
+    let (text_left, room_left) = (rest.len(), room.len());
+    let mut lines = place.lines;
+    while let Some(block) = rest.first_chunk::<BLOCK>()
+        && let Some(copy) = room.first_chunk_mut::<BLOCK_ROOM>()
+    {
+        let feeds = line_feeds(block);
+        if let Some(copy) = copy.first_chunk_mut::<BLOCK>() {
+            *copy = *block;
+        }
+        if feeds == 0 {
+            rest = rest.get(BLOCK..).unwrap_or_default();
+            room = room.get_mut(BLOCK..).unwrap_or_default();
+            continue;
+        }
+        let length = feeds.trailing_zeros() as usize;
+        if let Some(end) = copy.get_mut(length..length + 2) {
+            end.copy_from_slice(b"\r\n");
+        }
+        lines += 1;
+        rest = rest.get(length + 1..).unwrap_or_default();
+        room = room.get_mut(length + 2..).unwrap_or_default();
+        if rest.first() == Some(&b'.')
+            && let Some((dot, after)) = std::mem::take(&mut room).split_first_mut()
+        {
+            *dot = b'.';
+            room = after;
+        }
+    }
+    Place {
+        from: place.from + text_left - rest.len(),
+        to: place.to + room_left - room.len(),
+        lines,
+    }
 }
 
 /// Whether native text ends in the middle of a line, which wire form does not show.
@@ -198,14 +284,6 @@ impl WireLines<'_> {
 /// Bytes that one copy moves. Lines of ordinary text have about 70 bytes: with 64 the processor cannot predict whether a
 /// line fits, with 96 nearly all fit.
 const COPY: usize = 96;
-
-#[inline]
-fn push_line(out: &mut Vec<u8>, text: &[u8], start: usize, end: usize) {
-    if text.get(start) == Some(&b'.') && start < end {
-        out.push(b'.');
-    }
-    push_piece(out, text, start, end);
-}
 
 /// Appends `text[start..end]`.
 ///

@@ -44,14 +44,13 @@ impl Selector {
     /// Appends the names of the feeds that get an article during filing, separated by blanks.
     pub(crate) fn push_feeds(
         &mut self,
-        article: &Article<'_>,
+        path: Option<&ArticlePath<'_>>,
         selected: &SiteSet,
         bytes: impl FnOnce() -> u64,
         out: &mut Vec<u8>,
     ) {
-        let path = ArticlePath::of(article);
         self.subscribers
-            .push_feeds(path.as_ref(), &self.sites, selected, bytes, out);
+            .push_feeds(path, &self.sites, selected, bytes, out);
     }
 
     /// Whether a feed gets an article that was filed before the site was known: the result of filing it now, with the current `active`.
@@ -125,6 +124,9 @@ pub(crate) fn is_any_moderated(active: &Active, groups: &[GroupId]) -> bool {
 pub(crate) struct Subscribers {
     /// The sites excluded by each host.
     excluded_by: HashMap<Vec<u8>, ExcludedSites>,
+    /// By the first byte of a host, the lengths (up to 63) of those in `excluded_by`: most hosts in Path are not among them, and are
+    /// passed over without a hash.
+    lengths: [u64; 256],
     lines: Vec<Line>,
     /// The remaining sites of this article.
     remaining: SiteSet,
@@ -153,6 +155,7 @@ struct Line {
 impl Subscribers {
     pub(crate) fn new(sites: &Sites) -> Subscribers {
         let mut excluded_by: HashMap<Vec<u8>, ExcludedSites> = HashMap::new();
+        let mut lengths = [0; 256];
         let mut first_of = HashMap::new();
         let mut lines = Vec::with_capacity(sites.sites().len());
         for (number, site) in sites.sites().iter().enumerate() {
@@ -162,6 +165,9 @@ impl Subscribers {
                     .entry_ref(name.as_slice())
                     .or_default()
                     .add(SiteSet::position_of_site(number));
+                if let Some(lengths) = lengths.get_mut(first_byte(name)) {
+                    *lengths |= length_bit(name);
+                }
             }
             let feed = sites.feed_name(number).to_vec();
             lines.push(Line {
@@ -172,6 +178,7 @@ impl Subscribers {
         }
         Subscribers {
             excluded_by,
+            lengths,
             lines,
             remaining: SiteSet::new(),
             generation: 0,
@@ -230,6 +237,10 @@ impl Subscribers {
 
     fn exclude(&mut self, path: &ArticlePath<'_>) {
         for host in path.sites() {
+            let lengths = self.lengths.get(first_byte(host)).copied();
+            if lengths.unwrap_or_default() & length_bit(host) == 0 {
+                continue;
+            }
             let Some(excluded) = self.excluded_by.get_mut(host) else {
                 continue;
             };
@@ -241,6 +252,14 @@ impl Subscribers {
             }
         }
     }
+}
+
+fn first_byte(host: &[u8]) -> usize {
+    host.first().copied().unwrap_or_default().into()
+}
+
+fn length_bit(host: &[u8]) -> u64 {
+    1 << host.len().min(63)
 }
 
 impl ExcludedSites {

@@ -4,7 +4,7 @@ use article::message_id;
 
 use crate::Error;
 use crate::history::sealed::SealedHistory;
-use crate::index::Index;
+use crate::index::{IdHash, Index};
 use crate::io::map::is_unreadable;
 
 /// The history that the addresses of an index refer to: sealed segments and the current one.
@@ -44,8 +44,18 @@ pub fn find<'h>(
     histories: &'h impl Histories,
     id: &[u8],
 ) -> Result<Option<&'h [u8]>, Failure> {
+    let hash = index.hash(id).map_err(Failure::Index)?;
+    find_hashed(index, histories, id, hash)
+}
+
+fn find_hashed<'h>(
+    index: &Index,
+    histories: &'h impl Histories,
+    id: &[u8],
+    hash: IdHash,
+) -> Result<Option<&'h [u8]>, Failure> {
     let mut found = Ok(None);
-    let looked_up = index.find(id, |address| {
+    let looked_up = index.find_hashed(hash, |address| {
         found = line_at(histories, address, id);
         // The search goes on behind a line of another id.
         !matches!(found, Ok(None))
@@ -57,7 +67,18 @@ pub fn find<'h>(
 /// Returns whether an id is known. Where the disk cannot read the line that the index names, it is all but surely the line of this id,
 /// and the article must not be filed twice.
 pub fn has(index: &Index, histories: &impl Histories, id: &[u8]) -> Result<bool, Failure> {
-    match find(index, histories, id) {
+    let hash = index.hash(id).map_err(Failure::Index)?;
+    has_hashed(index, histories, id, hash)
+}
+
+/// As [`has`], for an id that was hashed already.
+pub fn has_hashed(
+    index: &Index,
+    histories: &impl Histories,
+    id: &[u8],
+    hash: IdHash,
+) -> Result<bool, Failure> {
+    match find_hashed(index, histories, id, hash) {
         Ok(found) => Ok(found.is_some()),
         Err(Failure::Line(_)) => Ok(true),
         Err(failure) => Err(failure),

@@ -169,7 +169,7 @@ impl<'a> Record<'a> {
     /// The record at the start of `bytes` whose header was read already. `None`: torn or damaged.
     pub fn check(head: Head, bytes: &'a [u8]) -> Option<Record<'a>> {
         let bytes = bytes.get(..head.covered())?;
-        (crc32c::crc32c(bytes.get(8..)?) == head.checksum).then_some(Record { head, bytes })
+        (article::crc32c(bytes.get(8..)?) == head.checksum).then_some(Record { head, bytes })
     }
 
     /// As [`Record::parse`] for bytes whose checksum was found right a moment ago.
@@ -279,7 +279,7 @@ pub fn finish(out: &mut Vec<u8>, start: usize, kind: Kind, commit: Commit, lengt
     put_u32(record, 36, lengths.wire_header as u32);
     put_u32(record, 40, lengths.lines);
     put_u32(record, 44, start.wrapping_sub(commit.start) as u32);
-    let sum = crc32c::crc32c(record.get(8..).unwrap_or_default());
+    let sum = article::crc32c(record.get(8..).unwrap_or_default());
     put_u32(record, 4, sum);
 }
 
@@ -291,7 +291,7 @@ pub fn hole(length: u32) -> [u8; HEADER_BYTES] {
     if let Some(kind) = bytes.get_mut(12) {
         *kind = Kind::Hole as u8;
     }
-    let sum = crc32c::crc32c(bytes.get(8..).unwrap_or_default());
+    let sum = article::crc32c(bytes.get(8..).unwrap_or_default());
     put_u32(&mut bytes, 4, sum);
     bytes
 }

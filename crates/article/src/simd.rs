@@ -183,7 +183,7 @@ mod tests {
 
     #[test]
     fn checksums_of_every_length() {
-        let text: Vec<u8> = (0..30_000u32).map(|at| (at * at >> 7) as u8).collect();
+        let text: Vec<u8> = (0..30_000u32).map(|at| ((at * at) >> 7) as u8).collect();
         for length in (0..700).chain(12_200..12_400).chain(29_990..30_000) {
             assert_eq!(
                 crc32c(&text[..length]),

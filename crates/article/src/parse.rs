@@ -90,6 +90,9 @@ impl Span {
 /// The slot of [`Article::spans`] shared by all fields not in [`Header`].
 const UNKNOWN: usize = Header::COUNT;
 
+/// No slot of [`Article::spans`]: no field is open.
+const NONE: usize = UNKNOWN + 1;
+
 /// An article with a parsed header, borrowed from its bytes.
 #[derive(Clone, Debug)]
 pub struct Article<'a> {
@@ -131,7 +134,7 @@ impl<'a> Article<'a> {
     fn scan<const WIRE: bool>(&mut self) {
         let window = self.bytes.get(..HEADER_BYTES_MAX).unwrap_or(self.bytes);
         let mut feeds = LineFeeds::new(window);
-        let mut open = None;
+        let mut open = NONE;
         let mut start = 0;
         while start < window.len() {
             let end = match feeds.next() {
@@ -170,14 +173,16 @@ impl<'a> Article<'a> {
     /// Records one line of the header; `open` is the slot that a continuation
     /// line belongs to.
     #[inline(always)]
-    fn record_line(&mut self, text: &'a [u8], start: usize, end: usize, open: &mut Option<usize>) {
+    fn record_line(&mut self, text: &'a [u8], start: usize, end: usize, open: &mut usize) {
         let rest = text.get(start..).unwrap_or_default();
-        let Some((_, key)) = name(rest) else {
+        let first = first_block::<16>(rest);
+        let len = name_len(rest, &first);
+        if len == 0 {
             self.record_other(text, start, end, open);
             return;
-        };
-        let Some(header) = key.and_then(Header::from_key) else {
-            *open = Some(UNKNOWN);
+        }
+        let Some(header) = Header::from_key(Key::of(&first, len)) else {
+            *open = UNKNOWN;
             return;
         };
         let slot = header as usize;
@@ -186,7 +191,7 @@ impl<'a> Article<'a> {
         };
         if slot < Header::REQUIRED && !span.is_absent() {
             self.error.get_or_insert(HeaderError::Duplicate(header));
-            *open = Some(UNKNOWN);
+            *open = UNKNOWN;
             return;
         }
         // Both fit: the window is at most HEADER_BYTES_MAX long.
@@ -197,21 +202,21 @@ impl<'a> Article<'a> {
         if header == Header::Xref {
             self.xrefs += 1;
         }
-        *open = Some(slot);
+        *open = slot;
     }
 
     /// Records a line of the header that is not a field.
     #[cold]
     #[inline(never)]
-    fn record_other(&mut self, text: &'a [u8], start: usize, end: usize, open: &mut Option<usize>) {
+    fn record_other(&mut self, text: &'a [u8], start: usize, end: usize, open: &mut usize) {
         let line = text.get(start..end).unwrap_or_default();
         if let Some(b' ' | b'\t') = line.first()
-            && let Some(span) = open.and_then(|slot| self.spans.get_mut(slot))
+            && let Some(span) = self.spans.get_mut(*open)
         {
             span.end = end as u32;
             return;
         }
-        *open = None;
+        *open = NONE;
         self.error
             .get_or_insert(HeaderError::NotAHeader(without_end(line, self.form)));
     }
@@ -354,7 +359,7 @@ impl<'a> Iterator for Fields<'a> {
     fn next(&mut self) -> Option<Self::Item> {
         loop {
             let rest = self.header.get(self.at..).filter(|rest| !rest.is_empty())?;
-            let name = name(rest);
+            let name = Some(name_len(rest, &first_block(rest))).filter(|len| *len > 0);
             let mut len = line_len(rest, 0, self.form);
             while name.is_some()
                 && let Some(b' ' | b'\t') = rest.get(len)
@@ -363,7 +368,7 @@ impl<'a> Iterator for Fields<'a> {
             }
             let line = self.at..self.at + len;
             self.at = line.end;
-            if let Some((name_len, _)) = name {
+            if let Some(name_len) = name {
                 let value = trim(rest.get(name_len + 1..len)?);
                 return Some((line, rest.get(..name_len)?, value));
             }
@@ -395,23 +400,23 @@ fn without_end(line: &[u8], form: Form) -> &[u8] {
     line.strip_suffix(end).unwrap_or(line)
 }
 
-/// Parses the header name at the start of a line: its length, and its key if a known
-/// name can have this length. `None` if the line is not a header.
+/// The length of the header name at the start of a line; 0 if the line is not a header. `first` is the first block of the text.
 #[inline]
-fn name(text: &[u8]) -> Option<(usize, Option<Key>)> {
-    let chunk = first_block::<16>(text);
-    let ends = name_ends(&chunk);
+fn name_len(text: &[u8], first: &[u8; 16]) -> usize {
+    let ends = name_ends(first);
     let len = if ends == 0 {
         long_name_len(text)
     } else {
         ends.trailing_zeros() as usize
     };
-    let is_header = match text.get(len..) {
-        Some([b':', b' ', ..] | [b':']) => true,
-        Some([b':', after, ..]) => is_space(*after),
-        _ => false,
+    let is_header = match text.get(len..len.saturating_add(2)) {
+        Some(after) => {
+            after == b": "
+                || (after.starts_with(b":") && after.last().is_some_and(|&byte| is_space(byte)))
+        }
+        None => text.get(len..) == Some(b":"),
     };
-    (is_header && len > 0).then(|| (len, Key::of(&chunk, len)))
+    if is_header { len } else { 0 }
 }
 
 /// The length of a name that is longer than a block.

@@ -19,12 +19,45 @@ pub fn has_control(text: &[u8]) -> bool {
     any_byte(text, is_control)
 }
 
-/// Whether a text contains an ASCII control character or this byte.
+/// Whether a text contains a blank, an ASCII control character or this byte.
 #[inline]
-pub(crate) fn has_control_or(text: &[u8], byte: u8) -> bool {
+pub(crate) fn has_blank_control_or(text: &[u8], byte: u8) -> bool {
     any_byte(text, |bytes| {
-        is_control(bytes) | bytes.simd_eq(u8x16::splat(byte))
+        is_control(bytes) | bytes.simd_eq(u8x16::splat(b' ')) | bytes.simd_eq(u8x16::splat(byte))
     })
+}
+
+/// Whether a text contains this byte: `memchr` for short texts.
+#[inline]
+pub(crate) fn has_byte(text: &[u8], byte: u8) -> bool {
+    any_byte(text, |bytes| bytes.simd_eq(u8x16::splat(byte)))
+}
+
+/// Whether a text contains an ASCII capital letter.
+#[inline]
+pub(crate) fn any_capital(text: &[u8]) -> bool {
+    any_byte(text, |bytes| is_in(bytes, b'A', b'Z'))
+}
+
+/// Which bytes are `first` to `last`.
+#[inline]
+fn is_in(bytes: u8x16, first: u8, last: u8) -> u8x16 {
+    let above = bytes - u8x16::splat(first);
+    above.min(u8x16::splat(last - first)).simd_eq(above)
+}
+
+/// The offset of the last such byte of a text: `memrchr` for short texts.
+#[inline]
+pub(crate) fn last_place(text: &[u8], byte: u8) -> Option<usize> {
+    let mut rest = text;
+    while let Some((before, block)) = rest.split_last_chunk::<16>() {
+        let bits = equal(block, byte);
+        if bits != 0 {
+            return Some(before.len() + bits.ilog2() as usize);
+        }
+        rest = before;
+    }
+    rest.iter().rposition(|found| *found == byte)
 }
 
 #[inline]
@@ -89,6 +122,15 @@ pub(crate) fn line_feeds(block: &[u8; BLOCK]) -> u64 {
 #[inline]
 pub(crate) fn name_ends(chunk: &[u8; 16]) -> u32 {
     equal(chunk, b':') | at_most(chunk, b' ')
+}
+
+/// Bit mask of the bytes that are not letters, digits, dots and hyphens.
+#[inline]
+pub(crate) fn host_ends(chunk: &[u8; 16]) -> u32 {
+    let bytes = u8x16::new(*chunk);
+    let letters = is_in(bytes | u8x16::splat(0x20), b'a', b'z');
+    let is_host = letters | is_in(bytes, b'0', b'9') | is_in(bytes, b'-', b'.');
+    is_host.to_bitmask() ^ 0xffff
 }
 
 /// The first block of a text, padded with zeros.
@@ -190,6 +232,7 @@ mod tests {
             };
             prop_assert_eq!(equal(&chunk, byte), slow(&|b| b == byte));
             prop_assert_eq!(at_most(&chunk, byte), slow(&|b| b <= byte));
+            prop_assert_eq!(host_ends(&chunk), slow(&|b| !b.is_ascii_alphanumeric() && !b".-".contains(&b)));
         }
 
         #[test]
@@ -201,8 +244,11 @@ mod tests {
             }
             prop_assert_eq!(has_below(&text, limit), text.iter().any(|&byte| byte < limit));
             prop_assert_eq!(has_control(&text), text.iter().any(u8::is_ascii_control));
-            let found = text.iter().any(|&byte| byte.is_ascii_control() || byte == b'>');
-            prop_assert_eq!(has_control_or(&text, b'>'), found);
+            let found = text.iter().any(|&byte| byte <= b' ' || byte == 0x7f || byte == b'>');
+            prop_assert_eq!(has_blank_control_or(&text, b'>'), found);
+            prop_assert_eq!(has_byte(&text, byte), text.contains(&byte));
+            prop_assert_eq!(any_capital(&text), text.iter().any(u8::is_ascii_uppercase));
+            prop_assert_eq!(last_place(&text, byte), text.iter().rposition(|found| *found == byte));
         }
 
         #[test]

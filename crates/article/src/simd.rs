@@ -1,21 +1,33 @@
 //! Inner loops with instructions that not every processor has, chosen when the program runs. The portable code in
 //! [`scan`](crate::scan) does the same.
 //!
-//! This is the only file of the crate with unsafe code: the calls of functions that need such instructions.
+//! This is the only file of the crate with unsafe code: the calls of functions that need such instructions, and a buffer that they fill.
 #![allow(unsafe_code)]
 
-use crate::scan::BLOCK;
-use crate::wire::{Place, convert_by};
+use std::mem::MaybeUninit;
 
-/// As [`convert_by`] with the fastest search for line feeds that this processor has.
+use crate::scan::BLOCK;
+use crate::wire::{Done, convert};
+
+/// Appends text in wire form, as [`convert`] makes it, as long as the capacity suffices.
 #[inline]
-pub(crate) fn convert(out: &mut [u8], text: &[u8], place: Place) -> Place {
+pub(crate) fn push_converted(out: &mut Vec<u8>, text: &[u8]) -> Done {
+    let done = fastest(out.spare_capacity_mut(), text);
+    let length = out.len() + done.written;
+    // SAFETY: `written` is within the spare capacity, and `convert` has written all bytes up to there: it leaves out none on its way.
+    unsafe { out.set_len(length) };
+    done
+}
+
+/// [`convert`] with the fastest search for line feeds that this processor has.
+#[inline]
+fn fastest(room: &mut [MaybeUninit<u8>], text: &[u8]) -> Done {
     #[cfg(target_arch = "x86_64")]
     if is_x86_feature_detected!("avx2") {
         // SAFETY: the processor has AVX2.
-        return unsafe { avx2::convert(out, text, place) };
+        return unsafe { avx2::convert(room, text) };
     }
-    convert_by(out, text, place, crate::scan::line_feeds)
+    convert(room, text, crate::scan::line_feeds)
 }
 
 /// The CRC-32C of some bytes, as `crc32c::crc32c` computes it, with fewer instructions.
@@ -140,11 +152,11 @@ mod avx2 {
         _mm256_cmpeq_epi8, _mm256_movemask_epi8, _mm256_set1_epi8, _mm256_setr_epi64x,
     };
 
-    use super::{BLOCK, Place, convert_by};
+    use super::{BLOCK, Done, MaybeUninit};
 
     #[target_feature(enable = "avx2")]
-    pub(super) fn convert(out: &mut [u8], text: &[u8], place: Place) -> Place {
-        convert_by(out, text, place, |block| line_feeds(block))
+    pub(super) fn convert(room: &mut [MaybeUninit<u8>], text: &[u8]) -> Done {
+        crate::wire::convert(room, text, |block| line_feeds(block))
     }
 
     /// As [`crate::scan::line_feeds`].

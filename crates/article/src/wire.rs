@@ -13,19 +13,17 @@
 //!
 //! All functions accept text in chunks, if every chunk but the last ends with a line.
 
+use std::mem::MaybeUninit;
 use std::sync::LazyLock;
 
 use memchr::memmem::Finder;
 
 use crate::scan::{BLOCK, LineFeeds};
-use crate::simd::convert;
+use crate::simd::push_converted;
 
 /// Estimated growth from CRs and doubled dots, as a divisor of the text's length;
 /// the buffer grows further when needed.
 const GROWTH_SHARE: usize = 16;
-
-/// Native bytes for which room is made at a time: to clear more than 2 KiB at once is slow on many processors.
-const PIECE: usize = 1536;
 
 /// Bytes that one block becomes at most when it is copied up to its first line feed: CRLF in its place, and a dot.
 const BLOCK_ROOM: usize = BLOCK + 2;
@@ -39,45 +37,41 @@ pub fn push_wire(out: &mut Vec<u8>, native: &[u8]) -> u32 {
     if native.first() == Some(&b'.') {
         out.push(b'.');
     }
-    let mut place = Place {
-        from: 0,
-        to: out.len(),
-        lines: 0,
-    };
-    while let left = native.len() - place.from
-        && left >= BLOCK
-    {
-        let piece = left.min(PIECE);
-        out.resize(place.to + piece + piece / GROWTH_SHARE + BLOCK_ROOM, 0);
-        place = convert(out, native, place);
+    let mut rest = native;
+    let mut lines = 0;
+    while rest.len() >= BLOCK {
+        out.reserve(rest.len() + rest.len() / GROWTH_SHARE + LAST_ROOM);
+        let done = push_converted(out, rest);
+        rest = rest.get(done.read..).unwrap_or_default();
+        lines += done.lines;
     }
-    let rest = native.get(place.from..).unwrap_or_default();
     let mut padded = [0; 2 * BLOCK];
     if let Some(start) = padded.get_mut(..rest.len()) {
         start.copy_from_slice(rest);
     }
     // A block begins at each byte of the rest, and at none behind it.
     let blocks = padded.get(..rest.len() + BLOCK - 1).unwrap_or_default();
-    out.resize(place.to + LAST_ROOM, 0);
-    place = convert(out, blocks, Place { from: 0, ..place });
-    // A last block without line feed was counted whole.
-    out.truncate(place.to - place.from.saturating_sub(rest.len()));
+    out.reserve(LAST_ROOM);
+    let done = push_converted(out, blocks);
+    // A last block without line feed was copied whole.
+    out.truncate(out.len() - done.read.saturating_sub(rest.len()));
+    lines += done.lines;
     if lacks_final_newline(native) {
         out.extend_from_slice(b"\r\n");
-        place.lines += 1;
+        lines += 1;
     }
-    u32::try_from(place.lines).unwrap_or(u32::MAX)
+    u32::try_from(lines).unwrap_or(u32::MAX)
 }
 
-/// How far a conversion has come.
+/// What a conversion has done.
 #[derive(Clone, Copy)]
-pub(crate) struct Place {
-    /// The offset in the text.
-    from: usize,
-    /// The offset in the output.
-    to: usize,
+pub(crate) struct Done {
+    /// Bytes read of the text.
+    pub(crate) read: usize,
+    /// Bytes written, all of those before the rest of the room.
+    pub(crate) written: usize,
     /// Number of ended lines.
-    lines: usize,
+    pub(crate) lines: usize,
 }
 
 /// Converts as long as a whole block of text and room for it are left. The first dot of the text is already doubled.
@@ -86,22 +80,20 @@ pub(crate) struct Place {
 /// Copies a block, whatever it contains; if a line ends in it, the next block begins with the next line. A line of
 /// ordinary text has fewer bytes than a block, so this is one step a line.
 #[inline(always)]
-pub(crate) fn convert_by(
-    out: &mut [u8],
+pub(crate) fn convert(
+    room: &mut [MaybeUninit<u8>],
     text: &[u8],
-    place: Place,
     line_feeds: impl Fn(&[u8; BLOCK]) -> u64,
-) -> Place {
-    let mut rest = text.get(place.from..).unwrap_or_default();
-    let mut room = out.get_mut(place.to..).unwrap_or_default();
-    let (text_left, room_left) = (rest.len(), room.len());
-    let mut lines = place.lines;
+) -> Done {
+    let (text_bytes, room_bytes) = (text.len(), room.len());
+    let (mut rest, mut room) = (text, room);
+    let mut lines = 0;
     while let Some(block) = rest.first_chunk::<BLOCK>()
         && let Some(copy) = room.first_chunk_mut::<BLOCK_ROOM>()
     {
         let feeds = line_feeds(block);
         if let Some(copy) = copy.first_chunk_mut::<BLOCK>() {
-            *copy = *block;
+            *copy = block.map(MaybeUninit::new);
         }
         if feeds == 0 {
             rest = rest.get(BLOCK..).unwrap_or_default();
@@ -109,8 +101,9 @@ pub(crate) fn convert_by(
             continue;
         }
         let length = feeds.trailing_zeros() as usize;
-        if let Some(end) = copy.get_mut(length..length + 2) {
-            end.copy_from_slice(b"\r\n");
+        if let Some([cr, lf]) = copy.get_mut(length..length + 2) {
+            cr.write(b'\r');
+            lf.write(b'\n');
         }
         lines += 1;
         rest = rest.get(length + 1..).unwrap_or_default();
@@ -118,13 +111,13 @@ pub(crate) fn convert_by(
         if rest.first() == Some(&b'.')
             && let Some((dot, after)) = std::mem::take(&mut room).split_first_mut()
         {
-            *dot = b'.';
+            dot.write(b'.');
             room = after;
         }
     }
-    Place {
-        from: place.from + text_left - rest.len(),
-        to: place.to + room_left - room.len(),
+    Done {
+        read: text_bytes - rest.len(),
+        written: room_bytes - room.len(),
         lines,
     }
 }

@@ -251,10 +251,14 @@ impl<'a> Article<'a> {
     /// follow the colon.
     ///
     /// Of a repeated optional header the last one counts, of a required one the first.
-    #[inline]
+    #[inline(always)]
     pub fn value(&self, header: Header) -> Option<&'a [u8]> {
-        let line = self.bytes.get(self.line(header)?)?;
-        let raw = line.get(header.name().len() + 1..)?;
+        let span = self.spans.get(header as usize)?;
+        if span.is_absent() {
+            return None;
+        }
+        let from = span.start as usize + header.name().len() + 1;
+        let raw = self.bytes.get(from..span.end as usize)?;
         Some(plain_value(raw).unwrap_or_else(|| trim(raw)))
     }
 
@@ -296,6 +300,12 @@ impl<'a> Article<'a> {
         self.fields()
             .find(|(_, found, value)| !value.is_empty() && found.eq_ignore_ascii_case(name))
             .map(|(_, _, value)| value)
+    }
+
+    /// Whether there is an Xref field.
+    #[inline]
+    pub fn has_xref(&self) -> bool {
+        self.xrefs > 0
     }
 
     /// The ranges of all Xref fields; nearly always none or one.

@@ -94,9 +94,11 @@ impl NewLines {
         };
         let part = |range: Range<usize>| article.bytes().get(range).unwrap_or_default();
         let mut at = 0;
-        for old in article.xref_lines().filter(|old| old.start < line.start) {
-            self.head.extend_from_slice(part(at..old.start));
-            at = old.end;
+        if article.has_xref() {
+            for old in article.xref_lines().filter(|old| old.start < line.start) {
+                self.head.extend_from_slice(part(at..old.start));
+                at = old.end;
+            }
         }
         self.head.extend_from_slice(part(at..value.start));
         self.head.extend_from_slice(host);
@@ -117,9 +119,11 @@ impl NewLines {
         let part = |range: Range<usize>| article.bytes().get(range).unwrap_or_default();
         push(&self.head);
         let mut at = self.rest;
-        for old in article.xref_lines().filter(|old| old.start >= self.rest) {
-            push(part(at..old.start));
-            at = old.end;
+        if article.has_xref() {
+            for old in article.xref_lines().filter(|old| old.start >= self.rest) {
+                push(part(at..old.start));
+                at = old.end;
+            }
         }
         push(part(at..article.body()));
         pieces

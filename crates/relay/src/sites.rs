@@ -148,6 +148,8 @@ struct Line {
     first: usize,
     /// The number of the last article for the feed; used only in its first line.
     last_article: u64,
+    /// It is the only line of its feed, and nothing but its name and exclusions in Path keeps an article from it.
+    is_plain: bool,
     /// Its name and exclusions with characters outside of host names (`a_b`), which the scan of Path does not find.
     unusual_names: Vec<Vec<u8>>,
 }
@@ -170,11 +172,24 @@ impl Subscribers {
                 }
             }
             let feed = sites.feed_name(number).to_vec();
+            let unusual_names: Vec<_> = names().filter(|name| !is_host(name)).cloned().collect();
             lines.push(Line {
+                is_plain: unusual_names.is_empty()
+                    && !site.is_me
+                    && site.hops_max.or(site.size_max.map(|_| 0)).is_none(),
                 first: *first_of.entry(feed).or_insert(number),
                 last_article: 0,
-                unusual_names: names().filter(|name| !is_host(name)).cloned().collect(),
+                unusual_names,
             });
+        }
+        let mut lines_of_feed = vec![0; lines.len()];
+        for line in &lines {
+            if let Some(count) = lines_of_feed.get_mut(line.first) {
+                *count += 1;
+            }
+        }
+        for line in &mut lines {
+            line.is_plain &= lines_of_feed.get(line.first) == Some(&1);
         }
         Subscribers {
             excluded_by,
@@ -210,23 +225,26 @@ impl Subscribers {
             compute_bytes: Some(bytes),
         };
         for number in self.remaining.sites() {
-            let (Some(site), Some(line)) = (sites.sites().get(number), self.lines.get(number))
-            else {
+            let Some(line) = self.lines.get(number) else {
                 continue;
             };
-            let is_in_path = path.is_some_and(|path| {
-                line.unusual_names
-                    .iter()
-                    .any(|name| path.contains_site(name))
-            });
-            if site.is_me || is_in_path || !facts.meets_limits(site) {
-                continue;
-            }
-            let first = line.first;
-            if let Some(first) = self.lines.get_mut(first)
-                && std::mem::replace(&mut first.last_article, self.generation) == self.generation
-            {
-                continue;
+            if !line.is_plain {
+                let is_in_path = path.is_some_and(|path| {
+                    let mut names = line.unusual_names.iter();
+                    names.any(|name| path.contains_site(name))
+                });
+                let site = sites.sites().get(number);
+                let is_possible = site.is_some_and(|site| !site.is_me && facts.meets_limits(site));
+                if is_in_path || !is_possible {
+                    continue;
+                }
+                let first = line.first;
+                if let Some(first) = self.lines.get_mut(first)
+                    && std::mem::replace(&mut first.last_article, self.generation)
+                        == self.generation
+                {
+                    continue;
+                }
             }
             if !out.is_empty() {
                 out.push(b' ');

@@ -105,9 +105,12 @@ HOST = $(shell rustc -vV | sed -n 's/^host: //p')
 release:
 	@flags="CARGO_TARGET_$$(tr 'a-z.-' 'A-Z__' <<< "$(HOST)")_RUSTFLAGS"
 	env "$$flags=-C target-feature=+crt-static" $(CARGO) build --release --locked -p broadsheet --target "$(HOST)"
+	@ln -f "$(TARGET)/$(HOST)/release/broadsheet" "$(TARGET)/broadsheet"
 
-install: release
-	@install -D -m 755 "$(TARGET)/$(HOST)/release/broadsheet" "$(DESTDIR)$(PREFIX)/bin/broadsheet"
+# By sudo it does not build: root may have no Rust, and its files would be in the way of later builds.
+install: $(if $(SUDO_USER),,release)
+	@test -x "$(TARGET)/broadsheet" || { echo "Run make release first, without sudo."; exit 1; }
+	@install -D -m 755 "$(TARGET)/broadsheet" "$(DESTDIR)$(PREFIX)/bin/broadsheet"
 
 test: packages peers check
 	@mkdir -p "$(TARGET)"

@@ -329,7 +329,9 @@ fn write_settings(dir: &Path, sockets: &Path, options: &InnOptions<'_>) -> Resul
     let peer = options.peer;
     fs::write(
         dir.join("etc/incoming.conf"),
-        format!("streaming: true\nmax-connections: 8\npeer ME {{\n    hostname: \"{peer}\"\n}}\n"),
+        format!(
+            "streaming: true\nmax-connections: 256\npeer ME {{\n    hostname: \"{peer}\"\n}}\n"
+        ),
     )?;
     fs::write(
         dir.join("etc/expire.ctl"),

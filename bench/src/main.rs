@@ -49,7 +49,7 @@ bench selection [--rounds N] [--binary FILE] [--dir DIR] [--keep]
 bench nntp [--quick] [--rounds N] [--only ROW] [--json] [--binary FILE] [--dir DIR]
            [--no-peer] [--keep]
     the server under load, beside INN's innd and nnrpd where they are installed and
-    beside what the load program itself can do. ROW: takethis, takethis4, window, tls, check,
+    beside what the load program itself can do. ROW: takethis, takethis4, window, ihave, tls, check,
     known, over, article, connections, quiet or idle.
 bench expire [--large] [--binary FILE] [--dir DIR] [--keep]
     times expire when nothing goes and when a fifth goes, and filing beside it.

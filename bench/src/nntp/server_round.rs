@@ -27,6 +27,22 @@ const WINDOWS: [(Row, usize, usize); 6] = [
     (Row::Window200, 200, 25),
 ];
 
+/// The same for IHAVE, one article in flight on each of so many connections: IHAVE may not be pipelined (RFC 3977, 6.3.2).
+const CONNECTIONS: [(Row, usize, usize); 6] = [
+    (Row::Ihave1, 1, 5),
+    (Row::Ihave5, 5, 10),
+    (Row::Ihave10, 10, 15),
+    (Row::Ihave20, 20, 20),
+    (Row::Ihave50, 50, 25),
+    (Row::Ihave200, 200, 25),
+];
+
+/// The reach of those rows: this share of the articles in flight, divided by a sync of their bytes and the round trips of an article.
+const SHARE: f64 = 0.9;
+
+/// Most appends with a sync that are measured for a reach.
+const SYNCS_MAX: usize = 200;
+
 /// The measurements of one server in a round.
 pub struct ServerRound<'a> {
     pub subject: Subject,
@@ -71,7 +87,10 @@ impl ServerRound<'_> {
             self.measure_new_server(Over::Plain, 4, (Row::Takethis4, Row::Takethis4Cpu))?;
         }
         if self.table.wants(&["window"]) {
-            self.windows()?;
+            self.windows(&WINDOWS, 1, transit::windowed)?;
+        }
+        if self.table.wants(&["ihave"]) {
+            self.windows(&CONNECTIONS, 2, transit::ihave)?;
         }
         if self.table.wants(&["tls"]) {
             self.measure_new_server(Over::Tls, 1, (Row::Tls, Row::TlsCpu))?;
@@ -137,18 +156,38 @@ impl ServerRound<'_> {
         self.end(server, 0)
     }
 
-    /// A new server receives the articles in portions: each from a peer that waits for replies when so many articles are in flight.
-    fn windows(&mut self) -> Result<()> {
+    /// A new server receives the articles in portions, with so many articles in flight. `round_trips`: of an article.
+    fn windows(
+        &mut self,
+        rows: &[(Row, usize, usize); 6],
+        round_trips: usize,
+        send: impl Fn(&Running, &Prepared, (usize, usize), usize) -> Result<(u64, Duration)>,
+    ) -> Result<()> {
         let Some(server) = self.start() else {
             return Ok(());
         };
         let (prepared, articles) = (self.prepared, self.prepared.ids.len());
-        let mut from = 0;
-        for (row, window, percent) in WINDOWS {
+        let (mut from, first) = (0, rows[0].0);
+        for &(row, window, percent) in rows {
             let to = (from + articles * percent / 100).min(articles);
             self.timed(&server, row, None, || {
-                transit::windowed(&server, prepared, (from, to), window)
+                send(&server, prepared, (from, to), window)
             })?;
+            // One article at a time: what passes is the round trips.
+            if let Some(alone) = self.table.last(first, Subject::Sink)
+                && self.subject == Subject::Sink
+            {
+                let bytes = prepared.takethis.part(from, from + window);
+                let count = ((to - from) / window).min(SYNCS_MAX);
+                let sync = transit::appends(&server.dir, bytes, count)?;
+                let time = sync.as_secs_f64() + 1.0 / alone;
+                self.table.add_reach(row, SHARE * window as f64 / time);
+                eprintln!(
+                    "    {window} articles: {:.2} ms appended and synced, {:.3} ms in {round_trips} round trips",
+                    sync.as_secs_f64() * 1e3,
+                    1e3 / alone
+                );
+            }
             from = to;
         }
         if server.files {

@@ -7,7 +7,7 @@ use std::net::{TcpListener, TcpStream};
 use anyhow::{Context, Result};
 
 /// Number of connections served at once.
-const THREADS: usize = 32;
+const THREADS: usize = 256;
 
 /// Bytes per read.
 const READ_BYTES: usize = 256 << 10;
@@ -113,6 +113,10 @@ fn answer(
     let (command, word) = (words.next().unwrap_or(""), words.next().unwrap_or(""));
     match command {
         "TAKETHIS" => *article_of = Some(format!("239 {word}\r\n").into_bytes()),
+        "IHAVE" => {
+            out.extend_from_slice(b"335 send\r\n");
+            *article_of = Some(format!("235 {word}\r\n").into_bytes());
+        }
         "CHECK" => out.extend_from_slice(format!("438 {word}\r\n").as_bytes()),
         "MODE" => out.extend_from_slice(b"203 stream\r\n"),
         "GROUP" => out.extend_from_slice(format!("211 1000000 1 1000000 {word}\r\n").as_bytes()),

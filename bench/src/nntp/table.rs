@@ -21,6 +21,12 @@ pub enum Row {
     Window20,
     Window50,
     Window200,
+    Ihave1,
+    Ihave5,
+    Ihave10,
+    Ihave20,
+    Ihave50,
+    Ihave200,
     Tls,
     TlsCpu,
     Check,
@@ -88,6 +94,12 @@ const ROWS: &[About] = &[
     about(Row::Window20, "window", "    at most 20", PER_SECOND, None),
     about(Row::Window50, "window", "    at most 50", PER_SECOND, None),
     about(Row::Window200, "window", "    at most 200", PER_SECOND, None),
+    about(Row::Ihave1, "ihave", "IHAVE, 1 connection", PER_SECOND, None),
+    about(Row::Ihave5, "ihave", "    5 connections", PER_SECOND, None),
+    about(Row::Ihave10, "ihave", "    10 connections", PER_SECOND, None),
+    about(Row::Ihave20, "ihave", "    20 connections", PER_SECOND, None),
+    about(Row::Ihave50, "ihave", "    50 connections", PER_SECOND, None),
+    about(Row::Ihave200, "ihave", "    200 connections", PER_SECOND, None),
     about(Row::Tls, "tls", "TAKETHIS, 1 connection, TLS", PER_SECOND, Some((40e3, 100e3))),
     about(Row::TlsCpu, "tls", "    CPU of the server an article", CPU, None),
     about(Row::Check, "check", "CHECK of known ids", PER_SECOND, Some((800e3, 2e6))),
@@ -127,6 +139,8 @@ pub struct Sample {
 #[derive(Default)]
 pub struct Table {
     samples: BTreeMap<(Row, Subject), Vec<Sample>>,
+    /// Reaches that this machine has shown, one a round.
+    reaches: BTreeMap<Row, Vec<f64>>,
     /// The reasons for missing results, and remarks on others.
     pub notes: BTreeSet<String>,
     only: Option<String>,
@@ -151,6 +165,22 @@ impl Table {
     /// Adds a run.
     pub fn add(&mut self, row: Row, subject: Subject, sample: Sample) {
         self.samples.entry((row, subject)).or_default().push(sample);
+    }
+
+    /// Adds a reach of a row, measured in a round.
+    pub fn add_reach(&mut self, row: Row, reach: f64) {
+        self.reaches.entry(row).or_default().push(reach);
+    }
+
+    /// The last value of a row.
+    pub fn last(&self, row: Row, subject: Subject) -> Option<f64> {
+        self.runs(row, subject).last().map(|sample| sample.value)
+    }
+
+    /// The reach of a row: a fixed one, or the median of the measured ones.
+    fn reach(&self, about: &About) -> Option<f64> {
+        let measured = self.reaches.get(&about.row).cloned().map(median);
+        about.goal.map(|goal| goal.reach).or(measured)
     }
 
     fn runs(&self, row: Row, subject: Subject) -> &[Sample] {
@@ -201,7 +231,10 @@ impl Table {
             let (reach, aim) = match about.goal {
                 Some(Goal { reach, aim: 0.0 }) => (number(reach), "fdatasync".into()),
                 Some(goal) => (number(goal.reach), number(goal.aim)),
-                None => (String::new(), String::new()),
+                None => {
+                    let reach = self.reach(about).map(number);
+                    (reach.unwrap_or_default(), String::new())
+                }
             };
             text.push_str(format!(" {reach:>10} {aim:>10}").trim_end());
             text.push('\n');
@@ -243,7 +276,7 @@ impl Table {
             "only": about.only,
             "what": about.what.trim(),
             "unit": about.unit,
-            "reach": about.goal.map(|goal| goal.reach),
+            "reach": self.reach(about),
             "aim": about.goal.map(|goal| goal.aim).filter(|&aim| aim > 0.0),
             "subjects": subjects,
         })

@@ -3,6 +3,7 @@
 use std::fs::File;
 use std::io::Write;
 use std::path::Path;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, anyhow};
@@ -92,6 +93,47 @@ pub fn windowed(
     Ok((answered, begin.elapsed()))
 }
 
+/// Sends the articles `from..to` by IHAVE over so many connections, one at a time on each.
+///
+/// # Errors
+/// A reply other than 335 and 235.
+pub fn ihave(
+    server: &Running,
+    prepared: &Prepared,
+    (from, to): (usize, usize),
+    connections: usize,
+) -> Result<(u64, Duration)> {
+    let mut peers = Vec::new();
+    for _ in 0..connections {
+        peers.push(Client::peer(server.address)?);
+    }
+    let next = AtomicUsize::new(from);
+    let begin = Instant::now();
+    std::thread::scope(|scope| {
+        let send = |mut peer: Client| -> Result<()> {
+            loop {
+                let place = next.fetch_add(1, Ordering::Relaxed);
+                let Some(id) = prepared.ids.get(place).filter(|_| place < to) else {
+                    return Ok(());
+                };
+                let command = prepared.takethis.part(place, place + 1);
+                let line = memchr::memchr(b'\n', command).map_or(0, |end| end + 1);
+                peer.ask(&format!("IHAVE {id}"), "335")?;
+                peer.send(command.get(line..).unwrap_or_default())?;
+                peer.expect("235").with_context(|| format!("IHAVE {id}"))?;
+            }
+        };
+        let threads: Vec<_> = peers
+            .into_iter()
+            .map(|peer| scope.spawn(move || send(peer)))
+            .collect();
+        threads
+            .into_iter()
+            .try_for_each(|peer| peer.join().map_err(|_| anyhow!("a peer's thread failed"))?)
+    })?;
+    Ok(((to - from) as u64, begin.elapsed()))
+}
+
 fn link(server: &Running, over: Over) -> Result<Link> {
     match over {
         Over::Plain => {
@@ -141,6 +183,23 @@ pub fn bare_appends(dir: &Path, count: usize) -> Result<Vec<Duration>> {
         times.push(begin.elapsed());
     }
     Ok(times)
+}
+
+/// The mean time of an append of these bytes with `fdatasync`, of `count` one after the other.
+///
+/// # Errors
+/// Those of the file system.
+pub fn appends(dir: &Path, bytes: &[u8], count: usize) -> Result<Duration> {
+    let path = dir.join("synced");
+    let mut file = File::create(&path)?;
+    let begin = Instant::now();
+    for _ in 0..count {
+        file.write_all(bytes)?;
+        file.sync_data()?;
+    }
+    let time = begin.elapsed();
+    std::fs::remove_file(path)?;
+    Ok(time / u32::try_from(count.max(1)).unwrap_or(u32::MAX))
 }
 
 /// Checks that every id is known, by 438 to CHECK.

@@ -73,7 +73,7 @@ impl Network {
     }
 }
 
-/// As in the settings.
+/// Writes the network as the settings do.
 impl fmt::Display for Network {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

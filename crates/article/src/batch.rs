@@ -21,6 +21,9 @@ pub const BAD_LINE_SHOWN_BYTES: usize = 80;
 /// Maximum length of the empty lines that are skipped before the first `#! rnews` line, bytes.
 pub const LEADING_BLANK_BYTES_MAX: usize = 64;
 
+/// Maximum part of a too large article that [`Item::TooLarge`] contains, bytes.
+pub const HEAD_SHOWN_BYTES_MAX: usize = 64 << 10;
+
 /// Limits on the memory of a [`Batch`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct BatchLimits {
@@ -70,6 +73,8 @@ pub enum Item<'a> {
     TooLarge {
         /// Its size in bytes as framed; of a bare article, the bytes read so far.
         size: u64,
+        /// Its first bytes, [`HEAD_SHOWN_BYTES_MAX`] at most: enough for nearly every header.
+        head: &'a [u8],
         /// Offset of the article.
         offset: u64,
     },
@@ -123,6 +128,7 @@ enum Found {
     },
     TooLarge {
         size: u64,
+        head: Range<usize>,
         offset: u64,
     },
 }
@@ -273,6 +279,7 @@ impl<R: Read> Batch<'_, R> {
             return Some(Found::TooLarge {
                 size,
                 offset: self.offset_of(article.start),
+                head: article.start..article.end.min(article.start + HEAD_SHOWN_BYTES_MAX),
             });
         }
         // A bare article has no size, so after a failed read nobody knows whether it is whole.
@@ -299,8 +306,12 @@ impl<R: Read> Batch<'_, R> {
             .ok()
             .filter(|&size| size <= self.limits.article_bytes_max);
         let Some(wanted) = wanted else {
+            let shown = usize::try_from(size)
+                .map_or(HEAD_SHOWN_BYTES_MAX, |size| size.min(HEAD_SHOWN_BYTES_MAX));
+            self.fill_to(shown);
+            let head = self.start..self.end.min(self.start.saturating_add(shown));
             self.state = State::Skip { left: size, offset };
-            return Some(Found::TooLarge { size, offset });
+            return Some(Found::TooLarge { size, head, offset });
         };
         self.fill_to(wanted);
         let held = (self.end - self.start).min(wanted);
@@ -442,7 +453,11 @@ impl<R: Read> Batch<'_, R> {
                 bytes: slice(bytes),
                 offset,
             },
-            Found::TooLarge { size, offset } => Item::TooLarge { size, offset },
+            Found::TooLarge { size, head, offset } => Item::TooLarge {
+                size,
+                head: slice(head),
+                offset,
+            },
         }
     }
 }

@@ -16,10 +16,12 @@ pub use nntp::parse as parse_nntp;
 pub use strict::parse as parse_strict;
 pub use write::{write_nntp, write_numeric, write_utc};
 
+use std::fmt;
+
 use civil::Civil;
 
 /// The time zone of dates that contain none.
-pub trait LocalZone {
+pub trait LocalZone: fmt::Debug + Send + Sync {
     /// Returns the seconds that local time is ahead of UTC (east is positive) when the local clock shows
     /// `local`, in seconds as if the clock showed UTC. When a clock set back shows the same time
     /// twice, either offset is correct.

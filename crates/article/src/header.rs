@@ -46,6 +46,8 @@ headers! {
     Date "Date",
     /// `From`, required.
     From "From",
+    /// `References`: the ids of the articles that this one follows up.
+    References "References",
     /// `Approved`: the moderator who approved the article.
     Approved "Approved",
     /// `Sender`.
@@ -64,8 +66,6 @@ headers! {
     Xref "Xref",
     /// `Lines`, as counted by the poster's site; never corrected.
     Lines "Lines",
-    /// `References`: the ids of the articles that this one follows up.
-    References "References",
     /// `Article-I.D.`, the id of B News before RFC 850.
     ArticleId "Article-I.D.",
     /// `Posted`, the date of B News before RFC 850.
@@ -91,6 +91,10 @@ headers! {
 impl Header {
     /// Number of required headers; they come first in the enum.
     pub const REQUIRED: usize = 6;
+
+    /// Number of headers whose first occurrence counts if they are repeated; they come first in the enum. The required ones, and
+    /// References, which OVER shows (RFC 3977, 8.3.2 with erratum 2311).
+    pub(crate) const FIRST_COUNTS: usize = Self::REQUIRED + 1;
 
     /// Whether an article without this header is refused (RFC 1036, 2.1).
     #[inline]

@@ -110,7 +110,8 @@ impl<'a> Article<'a> {
     ///
     /// Rules of C News: a header is a name, a colon and white space (a line end
     /// counts, so `Subject:` is an empty header); a line that begins with a blank
-    /// or tab continues the field before it; of repeated optional headers the last counts.
+    /// or tab continues the field before it; of repeated optional headers the last counts,
+    /// except of References.
     /// Parsing never fails: the first error is kept and the rest is parsed all the
     /// same, so that a refused article can be logged with its id.
     pub fn parse(bytes: &'a [u8], form: Form) -> Article<'a> {
@@ -189,8 +190,10 @@ impl<'a> Article<'a> {
         let Some(span) = self.spans.get_mut(slot) else {
             return;
         };
-        if slot < Header::REQUIRED && !span.is_absent() {
-            self.error.get_or_insert(HeaderError::Duplicate(header));
+        if slot < Header::FIRST_COUNTS && !span.is_absent() {
+            if header.is_required() {
+                self.error.get_or_insert(HeaderError::Duplicate(header));
+            }
             *open = UNKNOWN;
             return;
         }
@@ -250,7 +253,7 @@ impl<'a> Article<'a> {
     /// folds inside it stay. `None` if the header is absent, empty if only blanks
     /// follow the colon.
     ///
-    /// Of a repeated optional header the last one counts, of a required one the first.
+    /// Of a repeated optional header the last one counts, of a required one and of References the first.
     #[inline(always)]
     pub fn value(&self, header: Header) -> Option<&'a [u8]> {
         let span = self.spans.get(header as usize)?;
@@ -260,6 +263,22 @@ impl<'a> Article<'a> {
         let from = span.start as usize + header.name().len() + 1;
         let raw = self.bytes.get(from..span.end as usize)?;
         Some(plain_value(raw).unwrap_or_else(|| trim(raw)))
+    }
+
+    /// The content of a header as OVER and HDR show it (RFC 3977, 8.3.2): without its name, the colon, one blank and its line end; all
+    /// other blanks and the folds stay. `None` if the header is absent.
+    #[inline]
+    pub fn content(&self, header: Header) -> Option<&'a [u8]> {
+        let span = self.spans.get(header as usize)?;
+        if span.is_absent() {
+            return None;
+        }
+        let from = span.start as usize + header.name().len() + 1;
+        let content = without_end(self.bytes.get(from..span.end as usize)?, self.form);
+        Some(match content {
+            [b' ' | b'\t', rest @ ..] => rest,
+            content => content,
+        })
     }
 
     /// The bytes of [`Article::value`], as offsets into the article.

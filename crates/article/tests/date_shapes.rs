@@ -16,6 +16,7 @@ use proptest::prelude::*;
 const WINTER: i64 = 756_362_361;
 
 /// Pacific time by the rules of 1987 to 2006; before that, an approximation that suffices for the tables.
+#[derive(Debug)]
 struct LosAngeles;
 
 impl LocalZone for LosAngeles {

@@ -60,7 +60,7 @@ impl Answer for Expired<'_> {
     }
 }
 
-/// What the policy in force would remove, and what another policy would.
+/// Compares the policy in force with another one: what each would remove.
 pub struct Comparison<'a> {
     /// By the policy in force.
     pub in_force: &'a RunReport,

@@ -6,7 +6,6 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use article::date::FixedOffset;
 use feed::serving::done_filing;
 use inject::{Draft, EveryGroup, Injected, InjectionTime, Moderators, Poster, Refusal, Route};
 use inject::{InjectionSite, mail_queue};
@@ -20,7 +19,7 @@ use crate::directory::{NewsDirectory, OWN_PROGRAM};
 use crate::exit::{Meaning, Status};
 use crate::flags::Given;
 use crate::spooling;
-use settings::Settings;
+use settings::{Settings, SystemZone};
 
 /// Exit statuses of the commands that post.
 pub const EXITS: &[Meaning] = &[
@@ -245,7 +244,7 @@ impl<'g> Posting<'g> {
             active: &self.directory.active()?,
             moderators: &moderators,
             secret: secret.as_ref(),
-            zone: &FixedOffset(0),
+            zone: &SystemZone,
         };
         Ok(inject::inject(draft, &poster, &site, now))
     }

@@ -147,3 +147,40 @@ fn on_a_file_that_may_not_grow() {
         b"",
     );
 }
+
+#[test]
+fn a_compressed_batch_waits_for_the_place_to_expand_it() {
+    use std::io::Write;
+    let program = Program::with_news("comp.test 0000000000 00001 y\n");
+    let waiting = program.path("news/in.coming");
+    let Some(small) = Small::mount(&waiting, "12m") else {
+        eprintln!("skipped: a disk that is full (mounting a tmpfs is not allowed)");
+        return;
+    };
+    // Above 16 MiB the expanded batch is in a file.
+    let text = batch(&many("large", 4, "comp.test", 5 << 20));
+    assert!(text.len() > 16 << 20);
+    let mut packed = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+    packed.write_all(&text).unwrap();
+    let packed = packed.finish().unwrap();
+    assert!(packed.len() < 2 << 20);
+    let path = waiting.join("700000000a.gz");
+    std::fs::write(&path, &packed).unwrap();
+    let words = ["newsrun", "--dir", "news"];
+    let stopped = program.run(&words);
+    assert_eq!(stopped.status, 2, "{stopped:?}");
+    assert!(
+        stopped.err.contains("No space left on device"),
+        "{stopped:?}"
+    );
+    assert_eq!(std::fs::read(&path).unwrap(), packed, "{stopped:?}");
+    assert!(!program.path("news/bad").join("700000000a.gz").exists());
+
+    small.grow("64m");
+    let again = program.run(&words);
+    assert_eq!(again.status, 0, "{again:?}");
+    let rows = program.run(&["overview", "--dir", "news", "comp.test"]).out;
+    assert_eq!(rows.lines().count(), 4);
+    assert!(!path.exists());
+    drop(small);
+}

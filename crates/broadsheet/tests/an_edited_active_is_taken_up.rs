@@ -101,4 +101,15 @@ fn a_spoilt_active_stops_nothing_silently() {
     let told = program.rnews(&batch(&[article("<2@example.com>", "comp.test")]));
     assert_eq!(told.count("accepted"), 1, "{told:?}");
     assert!(told.err.contains("active"), "{told:?}");
+    // Once for each change of the file.
+    assert!(told.err.contains("active line 4"), "{told:?}");
+    let quiet = file(&program, "<3@example.com>", "comp.test");
+    assert_eq!(quiet.err, "");
+    let mut text = program.read("news/active").into_bytes();
+    text.extend_from_slice(b"another bad line\n");
+    program.write("news/active", &text);
+    let told = file(&program, "<4@example.com>", "comp.test");
+    assert!(told.err.contains("active line 4"), "{told:?}");
+    let quiet = file(&program, "<5@example.com>", "comp.test");
+    assert_eq!(quiet.err, "");
 }

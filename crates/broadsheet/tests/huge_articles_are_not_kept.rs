@@ -34,6 +34,13 @@ fn however_they_come() {
         client.say(".\r\n");
         let answer = client.line();
         assert!(answer.starts_with(refused), "{answer}");
+        let line = served.daemon.until_said("article_too_large");
+        let id = if command == "POST" {
+            ""
+        } else {
+            "<a@example.com>"
+        };
+        assert!(line.contains("entry=all") && line.contains(id), "{line}");
         assert!(client.ask("DATE").starts_with("111 "));
     }
 }

@@ -2,14 +2,12 @@
 #![allow(clippy::indexing_slicing, reason = "a test fails by panicking")]
 
 use crate::program;
+use program::inn::InnFiles;
 use program::{Program, articles};
 
 use std::io::{BufRead, BufReader, Write};
 use std::net::{TcpListener, TcpStream};
-use std::path::Path;
-use std::process::{Command, Stdio};
-
-const RNEWS: &str = "/usr/lib/news/bin/rnews";
+use std::process::Stdio;
 
 /// Takes whatever is offered; gives the articles as they came, dots taken off.
 fn take(stream: TcpStream) -> Vec<Vec<u8>> {
@@ -51,10 +49,9 @@ fn take(stream: TcpStream) -> Vec<Vec<u8>> {
 
 #[test]
 fn plain_and_compressed_batches() {
-    if !Path::new(RNEWS).is_file() || !Path::new("/etc/news/inn.conf").is_file() {
-        println!("skipped: INN (Debian's inn2) is not installed");
+    let Some(inn) = InnFiles::make(&[]) else {
         return;
-    }
+    };
     let program = Program::with_news("test.a 0000000000 00001 y\n");
     let mut list = articles::many("out", 9, "test.a", 3000);
     list.push(articles::with(
@@ -80,15 +77,13 @@ fn plain_and_compressed_batches() {
             .expect("an address")
             .port()
             .to_string();
-        let started = Command::new(RNEWS)
+        let child = inn
+            .command("rnews")
             .args(["-S", "127.0.0.1", "-P", &port])
             .stdin(std::fs::File::open(program.path("batch")).expect("the batch"))
             .stderr(Stdio::piped())
-            .spawn();
-        let Ok(child) = started else {
-            println!("skipped: only root and the group uucp may run INN's rnews");
-            return;
-        };
+            .spawn()
+            .expect("rnews starts");
         // Whoever ends first: a server that nobody comes to would wait for ever.
         let waiting = std::thread::spawn(move || child.wait_with_output());
         listener.set_nonblocking(true).expect("not waiting");

@@ -1,6 +1,8 @@
 //! All integration tests of this crate in one program: a module a behaviour.
 
+mod dates_without_a_zone_are_local;
 mod earlier_release;
+mod headers_are_shown_as_they_are;
 mod program;
 
 mod a_bad_sector_is_one_article;

@@ -2,11 +2,10 @@
 //!
 //! If the daemon does not take a request, the command does the work itself, as without a daemon: it waits for the lock, and files.
 
-use std::fs::{File, OpenOptions};
+use std::fs::File;
 use std::io::{self, BufRead, BufReader, IoSlice, Read, Seek, SeekFrom, Write};
 use std::mem::MaybeUninit;
 use std::os::fd::AsFd;
-use std::os::unix::fs::OpenOptionsExt;
 use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::sync::Arc;
@@ -15,7 +14,6 @@ use std::time::Duration;
 use relay::bad_batches::{self, BAD, INCOMING};
 use relay::log::Now;
 use relay::rnews::{Handed, Input, Opened, Status, Summary, Watch};
-use rustix::fs::OFlags;
 use rustix::net::{SendAncillaryBuffer, SendAncillaryMessage, SendFlags, sendmsg};
 use store::control_socket;
 
@@ -113,7 +111,7 @@ impl Run<'_> {
             Ok(Opened::Whole(handed)) => (handed, false),
             Ok(Opened::Flowing(handed)) => {
                 drop(stream);
-                let Ok(gathered) = gathering_place(self.dir) else {
+                let Ok(gathered) = bad_batches::create_unnamed(&self.dir.join(INCOMING)) else {
                     return Ended::Left(input.clone());
                 };
                 let handed = match gather(&handed, gathered) {
@@ -225,15 +223,6 @@ fn size(handed: &Handed) -> u64 {
     handed.file.metadata().map_or(0, |data| data.len())
 }
 
-/// Creates an unnamed file in in.coming/, which disappears when it is closed.
-fn gathering_place(dir: &Path) -> io::Result<File> {
-    OpenOptions::new()
-        .read(true)
-        .write(true)
-        .custom_flags(OFlags::TMPFILE.bits() as i32)
-        .open(dir.join(INCOMING))
-}
-
 /// Reads a pipe to its end. Only complete batches are passed, because a pipe may be slow and other programs need the lock.
 fn gather(pipe: &Handed, mut place: File) -> io::Result<Handed> {
     io::copy(&mut &*pipe.file, &mut place)?;
@@ -249,7 +238,7 @@ pub fn status(dir: &Path) -> Option<RunningDaemon> {
     daemon(ask_word(dir, "status").ok()?)
 }
 
-/// As [`status`]; `None` also if the daemon does not reply in time.
+/// Requests the status of the daemon; `None` without a daemon, or if it does not reply in time.
 pub fn status_within(dir: &Path, patience: Duration) -> Option<RunningDaemon> {
     let stream = ask_word(dir, "status").ok()?;
     stream.set_read_timeout(Some(patience)).ok()?;

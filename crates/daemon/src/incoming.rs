@@ -6,8 +6,8 @@ use std::path::Path;
 use std::sync::Arc;
 
 use relay::Error;
+use relay::bad_batches::TEMPORARY;
 use relay::file::Filer;
-use relay::incoming::spool::TEMPORARY;
 use relay::incoming::{Drain, INCOMING, Name, STOP};
 use relay::rnews::Watch;
 use rustix::fs::inotify::{CreateFlags, ReadFlags, Reader, WatchFlags, add_watch, init};

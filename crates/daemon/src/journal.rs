@@ -211,6 +211,18 @@ pub fn note_event(event: &Event<'_>) {
             ];
             note("half_sent_dropped", fields);
         }
+        Event::TooLarge {
+            address: from,
+            entry,
+            id,
+        } => {
+            let fields = vec![
+                ("address", address(*from)),
+                ("entry", (*entry).into()),
+                ("id", (&*String::from_utf8_lossy(id)).into()),
+            ];
+            note("article_too_large", fields);
+        }
         Event::PeerLeft {
             address: from,
             entry,

@@ -11,7 +11,7 @@ use store::Published;
 
 use super::sandbox::{Role, Sandbox, Starter};
 use super::say;
-use settings::{NewsDirectory, Settings};
+use settings::{NewsDirectory, Settings, SystemZone};
 
 /// The addresses of the command line, in addition to those of the settings.
 #[derive(Debug, Clone, Default)]
@@ -188,6 +188,7 @@ fn config(
         access: Arc::new(settings.access(directory.root())),
         capabilities: Arc::new(capabilities(settings, certificates.is_some())),
         certificates,
+        zone: SystemZone::read(),
         times: Times {
             idle: Duration::from_secs(nntp.idle_seconds),
             first: Duration::from_secs(nntp.first_seconds),

@@ -5,7 +5,6 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use article::date::FixedOffset;
 use article::{Article, Form, wire};
 use groups::{Active, Sender};
 use inject::{
@@ -17,7 +16,7 @@ use relay::reason::RefusalKind;
 
 use super::sandbox::Starter;
 use super::say;
-use settings::{NewsDirectory, Settings};
+use settings::{NewsDirectory, Settings, SystemZone};
 
 /// Maximum number of mails passed to the mail program at once; more wait in mail.queue/ for `broadsheet mail send`.
 pub const MAILS_MAX: usize = 4;
@@ -126,7 +125,7 @@ impl Posts {
             active,
             moderators: &moderators,
             secret: secret.as_ref(),
-            zone: &FixedOffset(0),
+            zone: &SystemZone,
         };
         Ok(inject::inject(draft, &who, &site, now))
     }

@@ -339,7 +339,7 @@ impl Writer {
     /// Files the articles that arrived over NNTP.
     fn file_from_wire(&mut self) {
         let intake_queue = self.writer.intake_queue.clone();
-        let done = self.file_tray(&intake_queue);
+        let done = self.file_queue(&intake_queue);
         if let Err(error) = done {
             say(&failure::text_of(&error));
             let why = file_batches::told(&error);
@@ -349,7 +349,7 @@ impl Writer {
         }
     }
 
-    fn file_tray(&mut self, intake_queue: &IntakeQueue) -> anyhow::Result<()> {
+    fn file_queue(&mut self, intake_queue: &IntakeQueue) -> anyhow::Result<()> {
         let settings = &self.files.settings;
         let commit_bytes = settings.rnews_options().commit_bytes;
         let rules = settings.rules();

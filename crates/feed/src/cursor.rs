@@ -174,7 +174,7 @@ impl CursorFile {
         Ok(())
     }
 
-    /// As [`CursorFile::create`], but without a sync, for many files that are synced together. Returns false if the file exists.
+    /// Creates a file without a sync, for many files that are synced together. Returns false if the file exists.
     ///
     /// # Errors
     /// An I/O error.

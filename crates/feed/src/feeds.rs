@@ -19,7 +19,7 @@ pub fn names(sites: &Sites) -> Vec<&[u8]> {
     sites.feeds().map(|(name, _)| name).collect()
 }
 
-/// The named feeds, or all where none is named.
+/// The feeds of these names, or all feeds if there are no names.
 ///
 /// # Errors
 /// [`Error::Unknown`] for a name without a feed.

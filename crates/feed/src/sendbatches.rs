@@ -117,7 +117,7 @@ impl Sending<'_> {
         self.run_with(source, &mut Batch::new(size))
     }
 
-    /// As [`Sending::run`], with another builder of batches.
+    /// Sends all that waits, like [`Sending::run`], with another builder of batches.
     ///
     /// # Errors
     /// As [`Sending::run`], and those of the builder.

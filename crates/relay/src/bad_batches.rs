@@ -5,7 +5,11 @@
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, ErrorKind};
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
+
+use rustix::fs::OFlags;
+use rustix::io::Errno;
 
 use crate::input::ReadAt;
 
@@ -13,6 +17,8 @@ use crate::input::ReadAt;
 pub const BAD: &str = "bad";
 /// The directory of waiting and incomplete batches.
 pub const INCOMING: &str = "in.coming";
+/// The name of an incomplete batch in [`INCOMING`] begins so.
+pub const TEMPORARY: &str = "nspool.";
 /// Names tried for one batch.
 const NAMES_TRIED_MAX: u32 = 10_000;
 
@@ -22,8 +28,36 @@ const NAMES_TRIED_MAX: u32 = 10_000;
 /// An I/O error, with the path.
 pub fn create(dir: &Path, stem: &str) -> io::Result<(File, PathBuf)> {
     with_unused_name(dir, stem, |path| {
-        OpenOptions::new().write(true).create_new(true).open(path)
+        let mut options = OpenOptions::new();
+        options.read(true).write(true).create_new(true).open(path)
     })
+}
+
+/// Creates a file without a name in `dir`, which disappears when it is closed.
+///
+/// # Errors
+/// An I/O error.
+pub fn create_unnamed(dir: &Path) -> io::Result<File> {
+    let unnamed = OpenOptions::new()
+        .read(true)
+        .write(true)
+        .custom_flags(OFlags::TMPFILE.bits().cast_signed())
+        .mode(0o600)
+        .open(dir);
+    match unnamed {
+        // File systems without O_TMPFILE; EISDIR where the kernel does not know it.
+        Err(error)
+            if matches!(
+                Errno::from_io_error(&error),
+                Some(Errno::OPNOTSUPP | Errno::ISDIR)
+            ) =>
+        {
+            let (file, path) = create(dir, &format!("{TEMPORARY}{}", std::process::id()))?;
+            fs::remove_file(path)?;
+            Ok(file)
+        }
+        unnamed => unnamed,
+    }
 }
 
 /// Saves a file in `dir` under a name from `stem`, by a link or a copy.
@@ -43,12 +77,12 @@ pub fn save_file(dir: &Path, stem: &str, file: &Path) -> io::Result<PathBuf> {
 /// # Errors
 /// An I/O error.
 pub fn save_copy(dir: &Path, stem: &str, file: &File) -> io::Result<PathBuf> {
-    let (mut copy, path) = create(dir, stem)?;
-    if rustix::fs::ioctl_ficlone(&copy, file).is_err() {
-        io::copy(&mut ReadAt::new(file, 0), &mut copy)?;
-    }
-    copy.sync_all()?;
-    Ok(path)
+    save_with(dir, stem, |copy| {
+        match rustix::fs::ioctl_ficlone(&*copy, file) {
+            Ok(()) => Ok(()),
+            Err(_) => io::copy(&mut ReadAt::new(file, 0), copy).map(drop),
+        }
+    })
 }
 
 /// Saves the rest of `reader`.
@@ -56,10 +90,23 @@ pub fn save_copy(dir: &Path, stem: &str, file: &File) -> io::Result<PathBuf> {
 /// # Errors
 /// An I/O error.
 pub fn save_reader(dir: &Path, stem: &str, reader: &mut dyn io::Read) -> io::Result<PathBuf> {
+    save_with(dir, stem, |copy| io::copy(reader, copy).map(drop))
+}
+
+/// Creates a file, fills it and syncs it. Leaves no part of it behind where that fails.
+fn save_with(
+    dir: &Path,
+    stem: &str,
+    fill: impl FnOnce(&mut File) -> io::Result<()>,
+) -> io::Result<PathBuf> {
     let (mut copy, path) = create(dir, stem)?;
-    io::copy(reader, &mut copy)?;
-    copy.sync_all()?;
-    Ok(path)
+    match fill(&mut copy).and_then(|()| copy.sync_all()) {
+        Ok(()) => Ok(path),
+        Err(error) => {
+            let _ = fs::remove_file(&path);
+            Err(error)
+        }
+    }
 }
 
 /// Moves a file that is already in the news directory to `dir`.

@@ -5,7 +5,7 @@ mod apply_control;
 use std::cell::Cell;
 use std::fs::{File, OpenOptions};
 
-use article::date::FixedOffset;
+use article::date::{LocalZone, Utc};
 use article::path::Path as ArticlePath;
 use article::{Article, Form, Header, date, old};
 use groups::{Sender, Sites};
@@ -61,7 +61,7 @@ pub struct FilerOptions {
     /// Copy groups and numbers from the incoming Xref of this site, and leave Path unchanged (`-b SITE` of relaynews).
     pub mirror: Option<Vec<u8>>,
     /// The local time zone, for dates without a zone.
-    pub zone: FixedOffset,
+    pub zone: &'static dyn LocalZone,
     /// The time zone of log lines, instead of UTC.
     pub log_zone: Option<crate::log::ZoneOffset>,
     /// The condition for cancels.
@@ -74,7 +74,7 @@ impl Default for FilerOptions {
     fn default() -> FilerOptions {
         FilerOptions {
             mirror: None,
-            zone: FixedOffset(0),
+            zone: &Utc,
             log_zone: None,
             cancel: CancelPolicy::default(),
             processor: ControlOptions::default(),
@@ -317,6 +317,18 @@ impl Filer {
             .line(now, site(&article), Code::BadInput, id, text.as_bytes());
     }
 
+    /// Logs an article that its batch skips because it is too large; returns the text, with its id and site. `head` is its start.
+    pub fn too_large(&mut self, head: &[u8], size: u64, now: Now) -> String {
+        let article = Article::parse(head, Form::Native);
+        let id = article.value(Header::MessageId).unwrap_or_default();
+        let site = site(&article);
+        let limit = self.rules.article_bytes_max;
+        let text = format!("article too large: {size} bytes, the limit is {limit}");
+        self.log.line(now, site, Code::Refused, id, text.as_bytes());
+        let shown = |bytes: &[u8]| String::from_utf8_lossy(bytes).escape_debug().to_string();
+        format!("{text}: {} from {}", shown(id), shown(site))
+    }
+
     fn process(
         &mut self,
         article: &Article<'_>,
@@ -329,7 +341,7 @@ impl Filer {
         let mut state = State {
             active: self.spool.active(),
             matrix: &mut self.selector.matrix,
-            zone: &self.options.zone,
+            zone: self.options.zone,
             sender,
         };
         let arrival = Arrival {
@@ -521,7 +533,7 @@ impl Filer {
     fn expires<'a>(&self, article: &Article<'a>) -> Expires<'a> {
         match article.value(Header::Expires) {
             None | Some(b"") => Expires::Absent,
-            Some(value) => date::parse(value, &self.options.zone)
+            Some(value) => date::parse(value, self.options.zone)
                 .map_or(Expires::Unreadable(value), Expires::At),
         }
     }

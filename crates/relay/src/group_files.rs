@@ -6,20 +6,16 @@ use std::path::Path;
 
 use groups::Newsgroups;
 use groups::newsgroups::TEXT_BYTES_MAX;
-
-use store::disk::RealDisk;
+use store::state::group_files::NEWSGROUPS;
 
 use crate::error::Error;
-
-/// The descriptions of groups.
-pub const NEWSGROUPS: &str = "newsgroups";
 
 /// Reads the descriptions; a missing file has none.
 ///
 /// # Errors
 /// The file cannot be read, or is too large.
 pub fn descriptions(news: &Path) -> Result<Newsgroups, Error> {
-    let path = news.join(NEWSGROUPS);
+    let path = NEWSGROUPS.path(news);
     Newsgroups::parse(read(&path)?).map_err(|error| Error::GroupFile {
         doing: "use",
         path,
@@ -41,16 +37,7 @@ fn read(path: &Path) -> Result<Vec<u8>, Error> {
     }
 }
 
-/// Replaces a file durably.
-///
-/// # Errors
-/// An I/O error.
-pub(crate) fn replace(path: &Path, text: &[u8]) -> Result<(), Error> {
-    store::replace(&RealDisk, path, |file| file.write_at(text, 0))?;
-    Ok(())
-}
-
-pub(crate) fn fault(doing: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Error {
+fn fault(doing: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Error {
     move |source| Error::GroupFile {
         doing,
         path: path.to_owned(),

@@ -21,7 +21,7 @@ pub use crate::input::{Handed, Input};
 use crate::input::{Reread, Source};
 use crate::log::{Code, LOCAL, Now};
 use crate::tee::Tee;
-use crate::verified::{Verified, has_checksum};
+use crate::verified::{Failure, Verified, has_checksum};
 
 /// Default of [`Options::commit_bytes`]: 8 MiB.
 pub const COMMIT_BYTES: usize = 8 << 20;
@@ -47,6 +47,8 @@ pub struct Options {
     pub unlink: bool,
     /// Remove input files with errors too, after they were saved completely in `bad/`.
     pub unlink_saved: bool,
+    /// Save a batch with an article above the size limit in `bad/`.
+    pub save_too_large: bool,
     /// Limits of compressed batches.
     pub wrap: WrapLimits,
     /// The clock, read once for each article.
@@ -61,6 +63,7 @@ impl Default for Options {
             strict: false,
             unlink: false,
             unlink_saved: false,
+            save_too_large: false,
             wrap: WrapLimits::default(),
             clock: Now::read,
         }
@@ -349,16 +352,18 @@ impl Run<'_> {
                     let mut batch = Batch::from_bytes(verified.bytes(), limits);
                     self.items(source, &mut batch, tee, state, verified.map())
                 }
-                Err(error) => {
+                Err(Failure::Place(error)) => {
+                    Err(store::Error::io("expand a batch in", &place, error).into())
+                }
+                Err(Failure::Batch(error)) => {
                     self.save_to_end(source, tee, 0, state);
-                    let (status, what) = match WrapError::of(&error) {
-                        Some(fault) => (Status::Bad, format!("nothing was filed: {fault}")),
-                        None => {
-                            let what = format!("nothing was filed, it cannot be expanded: {error}");
-                            (Status::Attention, what)
-                        }
-                    };
-                    self.report_bad(source, state, status, &what);
+                    let status = read_error_status(&error);
+                    self.report_bad(
+                        source,
+                        state,
+                        status,
+                        &format!("nothing was filed: {error}"),
+                    );
                     return Ok(());
                 }
             }
@@ -433,24 +438,26 @@ impl Run<'_> {
                         tee.forget_before(entry, FORGET_BYTES);
                     }
                 }
-                Ok(Some(Item::TooLarge { size, offset })) => {
-                    let limit = self.filer.rules().article_bytes_max;
-                    let text = format!("article too large: {size} bytes, the limit is {limit}");
+                Ok(Some(Item::TooLarge { size, head, offset })) => {
+                    let text = self.filer.too_large(head, size, now);
                     self.count_refused(0);
-                    self.filer
-                        .log(now, LOCAL, Code::Refused, b"", text.as_bytes());
-                    let name = &source.name;
-                    self.watch
-                        .message(&format!("{name}: at byte {offset}: {text}; refused"));
-                    if tee.is_holding() && size >= HELD_BYTES_MAX as u64 {
+                    let start = start_of_entry(0, size, offset);
+                    let mut place = String::new();
+                    if self.options.save_too_large {
+                        self.filer.commit()?;
+                        self.save(source, tee, start, state);
+                        place = format!("; {}", place_of(state));
+                    } else if tee.is_holding() && size >= HELD_BYTES_MAX as u64 {
                         // A wrong size may cover the rest of the batch, so the skipped bytes are kept until the end of the
                         // batch is found, but not in memory.
                         self.filer.commit()?;
-                        let start = start_of_entry(0, size, offset);
                         if !self.copy(source, tee, start, state) {
                             return Ok(());
                         }
                     }
+                    let name = &source.name;
+                    self.watch
+                        .message(&format!("{name}: at byte {offset}: {text}; refused{place}"));
                 }
                 Ok(Some(Item::OutOfStep { offset, line })) => {
                     let line = String::from_utf8_lossy(line).escape_debug().to_string();
@@ -495,16 +502,8 @@ impl Run<'_> {
                     let at = batch.offset();
                     self.filer.commit()?;
                     self.save_to_end(source, tee, at, state);
-                    let status = match WrapError::of(&error) {
-                        Some(_) => Status::Bad,
-                        None => Status::Attention,
-                    };
-                    self.report_bad(
-                        source,
-                        state,
-                        status,
-                        &format!("cannot be read after byte {at}: {error}"),
-                    );
+                    let what = format!("cannot be read after byte {at}: {error}");
+                    self.report_bad(source, state, read_error_status(&error), &what);
                     break;
                 }
             }
@@ -557,7 +556,7 @@ impl Run<'_> {
     /// whose next article is too large for memory.
     fn copy(&mut self, source: &Source, tee: &Tee, offset: u64, state: &mut InputState) -> bool {
         let dir = self.filer.dir().join(bad_batches::INCOMING);
-        let name = format!("nspool.{}", std::process::id());
+        let name = format!("{}{}", bad_batches::TEMPORARY, std::process::id());
         let created = bad_batches::create(&dir, &name).and_then(|(file, path)| {
             state.copy = Some((path, offset));
             tee.redirect_to(file, offset)
@@ -620,16 +619,7 @@ impl Run<'_> {
     /// Reports the error of a batch and where the batch is saved.
     fn report_bad(&mut self, source: &Source, state: &mut InputState, status: Status, what: &str) {
         state.status = state.status.max(status);
-        let place = match &state.saved {
-            Some((path, 0)) => format!("the batch is saved in {}", path.display()),
-            Some((path, from)) => {
-                format!(
-                    "the batch from byte {from} on is saved in {}",
-                    path.display()
-                )
-            }
-            None => "the batch is not saved".to_owned(),
-        };
+        let place = place_of(state);
         self.watch
             .message(&format!("{}: {what}; {place}", source.name));
     }
@@ -644,6 +634,26 @@ impl Run<'_> {
             "cannot save {} in bad/: {error}; {hint}",
             source.name
         ));
+    }
+}
+
+/// Where the batch is saved.
+fn place_of(state: &InputState) -> String {
+    match &state.saved {
+        Some((path, 0)) => format!("the batch is saved in {}", path.display()),
+        Some((path, from)) => format!(
+            "the batch from byte {from} on is saved in {}",
+            path.display()
+        ),
+        None => "the batch is not saved".to_owned(),
+    }
+}
+
+/// The status of a batch that cannot be read to its end: damage is the batch's fault, anything else needs attention.
+fn read_error_status(error: &io::Error) -> Status {
+    match WrapError::of(error) {
+        Some(_) => Status::Bad,
+        None => Status::Attention,
     }
 }
 

@@ -1,13 +1,12 @@
 //! Expands a compressed batch to its end before any of it is filed: the checksum that reveals damage stands at the end.
 
-use std::fs::{File, OpenOptions};
 use std::io::{self, Read, Write};
-use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
 use article::wrap::Compression;
-use rustix::fs::OFlags;
 use store::MapRef;
+
+use crate::bad_batches::create_unnamed;
 
 /// An expanded batch up to this size is in memory until its checksum is verified, bytes; a larger one is in a file without a name.
 pub const VERIFIED_BYTES_MAX: usize = 16 << 20;
@@ -28,28 +27,35 @@ pub(crate) fn has_checksum(layers: &[Compression]) -> bool {
         .any(|layer| matches!(layer, Gzip | Zstd | Bzip2 | Xz))
 }
 
+/// The reason why a batch was not expanded.
+#[derive(Debug)]
+pub(crate) enum Failure {
+    /// The batch is damaged ([`article::wrap::WrapError::of`]), or cannot be read.
+    Batch(io::Error),
+    /// The file for the expanded batch cannot be written: the batch may be good.
+    Place(io::Error),
+}
+
 impl Verified {
     /// Expands a batch; a large one into a file in `dir`.
-    ///
-    /// # Errors
-    /// The batch is damaged ([`article::wrap::WrapError::of`]), or cannot be read or written.
-    pub fn read(mut batch: impl Read, dir: &Path) -> io::Result<Verified> {
+    pub fn read(mut batch: impl Read, dir: &Path) -> Result<Verified, Failure> {
         let mut bytes = Vec::new();
-        let most = VERIFIED_BYTES_MAX as u64 + 1;
-        batch.by_ref().take(most).read_to_end(&mut bytes)?;
-        if bytes.len() <= VERIFIED_BYTES_MAX {
+        let mut fill = |bytes: &mut Vec<u8>| {
+            bytes.clear();
+            let most = VERIFIED_BYTES_MAX as u64 + 1;
+            batch.by_ref().take(most).read_to_end(bytes)
+        };
+        if fill(&mut bytes).map_err(Failure::Batch)? <= VERIFIED_BYTES_MAX {
             return Ok(Verified::Memory(bytes));
         }
-        let mut file: File = OpenOptions::new()
-            .read(true)
-            .write(true)
-            .custom_flags(OFlags::TMPFILE.bits().cast_signed())
-            .mode(0o600)
-            .open(dir)?;
-        file.write_all(&bytes)?;
-        drop(bytes);
-        io::copy(&mut batch, &mut file)?;
-        Ok(Verified::File(MapRef::whole(&file)?))
+        let mut file = create_unnamed(dir).map_err(Failure::Place)?;
+        while !bytes.is_empty() {
+            file.write_all(&bytes).map_err(Failure::Place)?;
+            fill(&mut bytes).map_err(Failure::Batch)?;
+        }
+        MapRef::whole(&file)
+            .map(Verified::File)
+            .map_err(Failure::Place)
     }
 
     /// The whole batch.

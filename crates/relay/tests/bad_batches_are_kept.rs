@@ -9,8 +9,9 @@ use std::io::Write;
 use std::path::PathBuf;
 use std::process::Command;
 
-use newsdir::{Newsdir, article, batch};
-use relay::rnews::{Handed, Input, Options, Status};
+use newsdir::{HOST, NOW, Newsdir, Told, article, batch};
+use relay::rnews::{self, Handed, Input, Options, Status};
+use relay::{FilerOptions, Rules};
 
 fn two() -> (String, String) {
     (
@@ -369,4 +370,51 @@ fn a_file_of_others_that_is_cut_while_it_is_read_ends_nobody() {
         assert!(outcome.summary.accepted < 4_000, "{outcome:?}");
         assert_ne!(outcome.status, Status::Fine, "{outcome:?}");
     }
+}
+
+#[test]
+fn too_large_articles_on_request() {
+    let newsdir = Newsdir::new();
+    let (one, two) = two();
+    let filler = format!("Organization: {}", "x".repeat(9000));
+    let large = article("<large@a>", "comp.std", &[&filler]);
+    let rnews = |input, save_too_large| {
+        let rules = Rules {
+            article_bytes_max: 4096,
+            ..Rules::new(HOST.as_bytes())
+        };
+        let mut filer = newsdir.filer_with(rules, FilerOptions::default());
+        let mut told = Told::default();
+        let options = Options {
+            save_too_large,
+            clock: || NOW,
+            ..Options::default()
+        };
+        let outcome = rnews::run(&[input], &mut filer, &options, &mut told);
+        assert_eq!(outcome.status, Status::Fine);
+        told.0.join("\n")
+    };
+    let bytes = batch(&[&one, &large, &two]);
+    let told = rnews(newsdir.input("batch", &bytes), false);
+    assert!(
+        told.contains("<large@a> from near.example; refused"),
+        "{told}"
+    );
+    assert!(newsdir.bad().is_empty());
+    assert!(newsdir.links("<2@a>").is_some());
+    let line = "near.example - <large@a> article too large: ";
+    let log = newsdir.log();
+    assert!(log.iter().any(|told| told.starts_with(line)), "{log:?}");
+
+    let told = rnews(newsdir.input("batch", &bytes), true);
+    assert!(told.contains("refused; the batch is saved in "), "{told}");
+    assert_eq!(kept(&newsdir), bytes);
+    fs::remove_dir_all(newsdir.path().join("bad")).unwrap();
+
+    // Of a pipe, from the article on.
+    let (input, writer) = pipe(&newsdir, bytes.clone());
+    let told = rnews(input, true);
+    writer.join().unwrap();
+    assert!(told.contains("refused; the batch from byte "), "{told}");
+    assert_eq!(kept(&newsdir), &bytes[batch(&[&one]).len()..]);
 }

@@ -45,6 +45,15 @@ pub enum Event<'a> {
         /// Its size, bytes.
         bytes: usize,
     },
+    /// An article was discarded because it exceeds the size limit.
+    TooLarge {
+        /// The client's address.
+        address: Option<SocketAddr>,
+        /// The entry of the access rules.
+        entry: &'a str,
+        /// The message-id in the command; empty for a post.
+        id: &'a [u8],
+    },
     /// The connection of a peer ended.
     PeerLeft {
         /// The client's address.

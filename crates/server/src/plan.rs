@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use access::Access;
+use article::date::LocalZone;
 use nntp::{Capabilities, Intake};
 use store::Published;
 
@@ -65,6 +66,8 @@ pub struct Plan {
 pub struct ConfigSnapshot {
     /// The access rules.
     pub access: Arc<Access>,
+    /// The server's time zone, for NEWNEWS and NEWGROUPS without GMT.
+    pub zone: &'static dyn LocalZone,
     /// The capabilities.
     pub capabilities: Arc<Capabilities>,
     /// The certificate for TLS, if any.

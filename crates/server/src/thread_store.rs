@@ -10,6 +10,7 @@ use std::time::{Duration, Instant, SystemTime};
 
 use access::Grant;
 use access::sasl::{Exchange, Mechanism, Step};
+use article::date::LocalZone;
 use groups::Active;
 use groups::active::GroupId;
 use nntp::{
@@ -159,6 +160,16 @@ impl SessionContext<'_> {
         most.is_some_and(|most| bytes.len() as u64 > most)
     }
 
+    /// Counts and logs an article above a size limit.
+    fn note_too_large(&mut self, id: &[u8]) {
+        self.client.tally.add(Counter::Size, 1);
+        self.shared.sink.log(&Event::TooLarge {
+            address: self.client.address,
+            entry: self.client.rights.name(),
+            id,
+        });
+    }
+
     /// The permissions that the writer checks; `None` if everything is accepted.
     fn grant(&self, kind: TransferKind) -> Option<Grant> {
         let rights = &self.client.rights;
@@ -233,6 +244,10 @@ impl Backend for SessionContext<'_> {
         self.now
     }
 
+    fn zone(&self) -> &dyn LocalZone {
+        self.shared.config().zone
+    }
+
     fn is_time_slice_over(&mut self) -> bool {
         Instant::now() >= self.until
     }
@@ -268,7 +283,7 @@ impl Backend for SessionContext<'_> {
     fn receive(&mut self, handed: ReceivedArticle<'_>) -> Option<TransferOutcome> {
         let bytes = self.input.get(handed.article.clone()).unwrap_or_default();
         if self.is_too_large(bytes) {
-            self.client.tally.add(Counter::Size, 1);
+            self.note_too_large(handed.id);
             if handed.kind != TransferKind::Post {
                 self.shared
                     .reservations
@@ -313,7 +328,7 @@ impl Backend for SessionContext<'_> {
     }
 
     fn article_rejected(&mut self, id: &[u8]) {
-        self.client.tally.add(Counter::Size, 1);
+        self.note_too_large(id);
         self.shared.reservations.release(id, self.client.token);
     }
 

@@ -14,6 +14,7 @@ impl Default for Settings {
             sandbox: true,
             limits: Limits {
                 article_bytes_max: rules::ARTICLE_BYTES_MAX as u64,
+                save_too_large: false,
                 header_bytes_max: rules::HEADER_BYTES_MAX as u64,
                 groups_per_article_max: rules::GROUPS_MAX as u64,
                 message_id_bytes_max: rules::MESSAGE_ID_BYTES_MAX as u64,

@@ -24,6 +24,7 @@ mod read;
 mod sections;
 mod setting;
 mod sites;
+mod system_zone;
 mod table;
 mod table_reader;
 mod template;
@@ -38,6 +39,7 @@ pub use post::Post;
 pub use read::{Origin, Read};
 pub use sections::{Control, Incoming, Limits, Schedule, Store, Sync};
 pub use setting::{Setting, Slot, Unit};
+pub use system_zone::SystemZone;
 pub use table::{SECTIONS, TABLE};
 pub use template::{template, wrap};
 

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::time::Duration;
 
-use crate::{NewsDirectory, Settings, Sync};
+use crate::{NewsDirectory, Settings, Sync, SystemZone};
 
 impl Settings {
     /// The rules for articles.
@@ -27,6 +27,7 @@ impl Settings {
         relay::FilerOptions {
             cancel: self.control.cancel,
             processor: self.control_options(),
+            zone: &SystemZone,
             ..relay::FilerOptions::default()
         }
     }
@@ -83,6 +84,7 @@ impl Settings {
             commit_bytes: usize::try_from(self.store.commit_bytes).unwrap_or(usize::MAX),
             sync_each: self.store.sync == Sync::Each,
             wrap: self.wrap_limits(),
+            save_too_large: self.limits.save_too_large,
             ..relay::rnews::Options::default()
         }
     }

@@ -18,6 +18,8 @@ pub struct Control {
 pub struct Limits {
     /// Bytes of one article, header and body.
     pub article_bytes_max: u64,
+    /// Whether a batch with a larger article is saved in bad/.
+    pub save_too_large: bool,
     /// Bytes of one article's header.
     pub header_bytes_max: u64,
     /// Groups named in one Newsgroups header.

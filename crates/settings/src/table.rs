@@ -51,6 +51,15 @@ pub static TABLE: &[Setting] = &[
     },
     Setting {
         section: "limits",
+        key: "save_too_large",
+        unit: Unit::Text,
+        range: ANY,
+        help: "Save a batch that has an article above article_bytes_max in bad/: rnews can file the article after \
+               the limit was raised.",
+        slot: |s| Slot::Truth(&mut s.limits.save_too_large),
+    },
+    Setting {
+        section: "limits",
         key: "header_bytes_max",
         unit: Unit::Bytes,
         range: (1 << 10, 64 << 20),

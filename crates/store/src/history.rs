@@ -110,10 +110,10 @@ pub fn push_filed(
     out.push(b'\n');
 }
 
-/// Appends the line of an id that was seen but not filed.
+/// Appends the line of an id that was seen but not filed. Its size is empty, as in C News.
 pub fn push_seen(out: &mut Vec<u8>, id: &[u8], dates: (i64, Expires<'_>)) {
     push_start(out, id, dates);
-    out.push(b'\n');
+    out.extend_from_slice(b"~\n");
 }
 
 fn push_start(out: &mut Vec<u8>, id: &[u8], (arrival, expires): (i64, Expires<'_>)) {
@@ -175,7 +175,7 @@ mod tests {
     fn a_seen_line_has_no_third_field() {
         let mut out = Vec::new();
         push_seen(&mut out, b"<1\t@a>", (5, Expires::Absent));
-        assert_eq!(out, b"<1 @a>\t5~-\n");
+        assert_eq!(out, b"<1 @a>\t5~-~\n");
         let line = HistoryLine::parse(&out).unwrap();
         assert!(!line.is_filed());
         assert_eq!(line.expires, Expires::Absent);

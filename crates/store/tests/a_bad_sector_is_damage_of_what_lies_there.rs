@@ -206,28 +206,33 @@ fn maps_without_their_pages_end_nobody() {
     let (news, positions) = news();
     let dir = news.dir();
     let mut spool = Spool::open(dir, Options::default()).unwrap();
-    let board = Published::new();
-    spool.publish_to(board.clone());
-    let stacks = Snapshot::open_live(dir, board).unwrap();
+    let published = Published::new();
+    spool.publish_to(published.clone());
+    let snapshot = Snapshot::open_live(dir, published).unwrap();
     for position in &positions {
-        assert!(stacks.record(*position, &mut Vec::new()).unwrap().is_some());
+        assert!(
+            snapshot
+                .record(*position, &mut Vec::new())
+                .unwrap()
+                .is_some()
+        );
     }
     for number in 0..40 {
-        assert!(stacks.has(id(number).as_bytes()).unwrap());
+        assert!(snapshot.has(id(number).as_bytes()).unwrap());
     }
     let mut rows = 0;
-    stacks
+    snapshot
         .rows(b"a.b", (1, 40), usize::MAX, |run| rows += run.rows)
         .unwrap();
     assert_eq!(rows, 40);
-    let stretch = stacks.stretch(positions[12]).unwrap().unwrap();
+    let stretch = snapshot.stretch(positions[12]).unwrap().unwrap();
     assert!(stretch.is_still_there());
 
     // Of the sealed segment from the middle of the eighth article on.
     let (art, at) = place(dir, 7);
     cut(&art, (at as u64 + 4096).next_multiple_of(4096));
     for (number, position) in positions.iter().enumerate() {
-        match stacks.record(*position, &mut Vec::new()) {
+        match snapshot.record(*position, &mut Vec::new()) {
             Ok(found) => assert_eq!(found.is_some(), !(7..20).contains(&number)),
             Err(Error::Damaged { .. }) => assert!((7..20).contains(&number)),
             Err(error) => panic!("{number}: {error}"),
@@ -238,7 +243,7 @@ fn maps_without_their_pages_end_nobody() {
     // All rows of it, and then its history: nobody hears that an id is unknown.
     let mut found = 0;
     cut(&files(dir, "ovr")[0], 0);
-    let next = stacks.rows(b"a.b", (1, 40), usize::MAX, |run| {
+    let next = snapshot.rows(b"a.b", (1, 40), usize::MAX, |run| {
         assert!(!run.is_readable() || run.bytes().ends_with(b"\r\n"));
         found += run.rows;
     });
@@ -246,14 +251,14 @@ fn maps_without_their_pages_end_nobody() {
     assert!((20..=40).contains(&found), "{found}");
     cut(&files(dir, "his")[0], 0);
     for number in 0..40 {
-        assert!(stacks.has(id(number).as_bytes()).unwrap());
-        let found = stacks.find(id(number).as_bytes());
+        assert!(snapshot.has(id(number).as_bytes()).unwrap());
+        let found = snapshot.find(id(number).as_bytes());
         assert_eq!(found.is_err(), number < 20, "{number}");
     }
     // The index: nobody hears that an id is unknown, and it is made again.
     cut(&dir.join("index"), 4096);
     for number in 0..50 {
-        assert!(stacks.has(id(number).as_bytes()).is_err());
+        assert!(snapshot.has(id(number).as_bytes()).is_err());
         assert!(spool.has(id(number).as_bytes()).is_err());
     }
     drop(spool);

@@ -1,4 +1,4 @@
-//! What the newsroom commits is seen by the reader in its process once that catches up, and not before.
+//! What the writer commits is seen by the reader in its process once that catches up, and not before.
 
 use crate::news;
 

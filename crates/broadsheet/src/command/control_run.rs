@@ -2,7 +2,6 @@
 
 use std::io::{self, Read, Write};
 
-use article::date::FixedOffset;
 use article::{Article, Form};
 use relay::Now;
 use relay::control::decide::{ControlOutcome, Disposition};
@@ -14,6 +13,7 @@ use crate::answer::Answer;
 use crate::directory::NewsDirectory;
 use crate::exit::{Meaning, Status};
 use crate::flags::{Command, DIR, Flag, Given, JSON, Operands};
+use settings::SystemZone;
 
 /// The table.
 pub static COMMAND: Command = Command {
@@ -63,10 +63,9 @@ fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
     let article = Article::parse(&bytes, Form::Native);
     let sys = directory.sys(&settings)?;
     let mut processor = ControlProcessor::new(directory.root(), settings.control_options());
-    let zone = FixedOffset(0);
     let now = Now::read().seconds;
     let (at, trust) = (
-        (now, &zone as &dyn article::date::LocalZone),
+        (now, &SystemZone as &dyn article::date::LocalZone),
         given.has("trust"),
     );
     let outcome = if given.has("dry-run") {

@@ -5,7 +5,6 @@ use std::io::{self, Read, Write};
 
 use anyhow::Context;
 use article::Form;
-use article::date::FixedOffset;
 use groups::matrix::Matrix;
 use relay::decide::{Arrival, State};
 use relay::explain::{ExpectedResult, Explanation, explain};
@@ -16,7 +15,7 @@ use crate::answer::Answer;
 use crate::directory::NewsDirectory;
 use crate::exit::{Meaning, Status};
 use crate::flags::{Command, DIR, Given, JSON, Operands};
-use settings::Settings;
+use settings::{Settings, SystemZone};
 
 /// The table.
 pub static COMMAND: Command = Command {
@@ -71,11 +70,10 @@ pub fn explained(
     let sys = directory.sys(settings)?;
     let snapshot = Snapshot::open(directory.root())?;
     let mut matrix = Matrix::new(snapshot.active(), &sys);
-    let zone = FixedOffset(0);
     let mut state = State {
         active: snapshot.active(),
         matrix: &mut matrix,
-        zone: &zone,
+        zone: &SystemZone,
         sender: None,
     };
     let arrival = Arrival {

@@ -5,7 +5,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use article::date::{self, FixedOffset};
+use article::date;
 use feed::cursor::{Cursor, CursorFile};
 use feed::site_state::{self, SiteState};
 use feed::start::{self, Start};
@@ -16,6 +16,7 @@ use crate::exit::Status;
 use crate::flags::{Command, DIR, Flag, Given, Operands};
 use daemon::client;
 use feed::feeds;
+use settings::SystemZone;
 
 /// How long a site that is being served is waited for, and how often it is asked for.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -114,7 +115,7 @@ fn position(snapshot: &Snapshot, word: &[u8]) -> Option<Result<Position, feed::E
                 Err(error) => Some(Err(error.into())),
             };
         }
-        date => Start::Date(date::parse(date, &FixedOffset(0))?),
+        date => Start::Date(date::parse(date, &SystemZone)?),
     };
     Some(start::position(snapshot, start))
 }

@@ -161,7 +161,7 @@ fn run(given: &Given, out: &mut dyn Write) -> anyhow::Result<Status> {
 struct Batched {
     site: String,
     sent: Sent,
-    /// As in the batch log.
+    /// The word for the outcome in the batch log.
     state: &'static str,
     /// The reason why articles still wait.
     why: Option<String>,

@@ -11,16 +11,21 @@ use super::peers;
 /// How long `innd` may take to open its door, and to leave.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// A running `innd`, that keeps a batch file for the site `elsewhere`.
-pub struct Inn {
-    child: Child,
+/// The files of an INN that does not run.
+pub struct InnFiles {
     programs: PathBuf,
     room: tempfile::TempDir,
 }
 
-impl Inn {
-    /// Starts one with these groups. `None`, and a line that says why, where that is not possible.
-    pub fn start(groups: &[&str]) -> Option<Inn> {
+/// A running `innd`, that keeps a batch file for the site `elsewhere`.
+pub struct Inn {
+    child: Child,
+    files: InnFiles,
+}
+
+impl InnFiles {
+    /// Makes the files of one with these groups. `None`, and a line that says why, where that is not possible.
+    pub fn make(groups: &[&str]) -> Option<InnFiles> {
         let root = peers::root_of("usr/lib/news/bin/innd", "inn2")?;
         if !peers::is_root("INN, which has to be started as the user news") {
             return None;
@@ -73,34 +78,45 @@ impl Inn {
             .output()
             .expect("makedbz runs");
         assert!(made.status.success(), "{made:?}");
+        Some(InnFiles { programs, room })
+    }
+
+    /// A program of INN's with these files.
+    pub fn command(&self, program: &str) -> Command {
+        as_news(&self.programs, self.room.path(), program)
+    }
+}
+
+impl Inn {
+    /// Starts one with these groups. `None`, and a line that says why, where that is not possible.
+    pub fn start(groups: &[&str]) -> Option<Inn> {
+        let files = InnFiles::make(groups)?;
         let port = free_port();
-        let log = fs::File::create(dir.join("innd.out")).expect("made");
-        let child = as_news(&programs, dir, "innd")
+        let log = fs::File::create(files.room.path().join("innd.out")).expect("made");
+        let child = files
+            .command("innd")
             .args(["-f", "-P", &port.to_string()])
             .stdin(Stdio::null())
             .stdout(log.try_clone().expect("cloned"))
             .stderr(log)
             .spawn()
             .expect("innd starts");
-        let mut inn = Inn {
-            child,
-            programs,
-            room,
-        };
+        let mut inn = Inn { child, files };
         inn.wait_for_door(port);
         Some(inn)
     }
 
     fn wait_for_door(&mut self, port: u16) {
         let begin = Instant::now();
-        let run = self.room.path().join("run");
+        let run = self.files.room.path().join("run");
         while std::os::unix::net::UnixStream::connect(run.join("nntpin")).is_err()
             || std::net::TcpStream::connect(("127.0.0.1", port)).is_err()
         {
             let left = self.child.try_wait().expect("asked");
             if left.is_some() || begin.elapsed() > PATIENCE {
-                let said =
-                    |name| fs::read_to_string(self.room.path().join(name)).unwrap_or_default();
+                let said = |name| {
+                    fs::read_to_string(self.files.room.path().join(name)).unwrap_or_default()
+                };
                 panic!(
                     "innd did not start: {}{}",
                     said("innd.out"),
@@ -117,7 +133,8 @@ impl Inn {
             Some(path) => Stdio::from(fs::File::open(path).expect("opened")),
             None => Stdio::null(),
         };
-        as_news(&self.programs, self.room.path(), program)
+        self.files
+            .command(program)
             .args(words)
             .stdin(input)
             .output()
@@ -126,7 +143,7 @@ impl Inn {
 
     /// The words that run a program of INN's as [`Inn::run`] does, for a command of `via`.
     pub fn words(&self, program: &str) -> String {
-        let command = as_news(&self.programs, self.room.path(), program);
+        let command = self.files.command(program);
         let mut words = "env".to_owned();
         for (name, value) in command.get_envs() {
             let value = value.unwrap_or_default().to_string_lossy();
@@ -140,7 +157,7 @@ impl Inn {
 
     /// A path in its directory.
     pub fn path(&self, name: &str) -> PathBuf {
-        self.room.path().join(name)
+        self.files.room.path().join(name)
     }
 
     /// Does its history know this id?

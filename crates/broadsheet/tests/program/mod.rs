@@ -201,6 +201,7 @@ impl Program {
             .args(words)
             .current_dir(self.room.path())
             .env_remove("BROADSHEET_DIR")
+            .env("TZ", "UTC")
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped());

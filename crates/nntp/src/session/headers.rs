@@ -399,7 +399,10 @@ fn value<'h>(header: &'h [u8], name: &[u8]) -> Option<&'h [u8]> {
             .is_some_and(|start| start.eq_ignore_ascii_case(name));
         if found && rest.get(name.len()) == Some(&b':') {
             let value = rest.get(name.len() + 1..)?;
-            let value = value.strip_prefix(b" ").unwrap_or(value);
+            let value = match value {
+                [b' ' | b'\t', rest @ ..] => rest,
+                value => value,
+            };
             return Some(unended(value));
         }
         rest = rest.get(end..)?;

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use article::{Article, Form, date};
 use groups::{Newsgroups, Pattern};
+use store::state::group_files::NEWSGROUPS;
 use store::{Serials, Spool};
 
 use super::decide::{ControlOutcome, Disposition, State, decide};
@@ -219,7 +220,7 @@ impl ControlProcessor {
 
     /// Reads the descriptions again if their file has changed.
     fn refresh_descriptions(&mut self) -> Result<(), Error> {
-        let identities = file_identity(&self.news, group_files::NEWSGROUPS);
+        let identities = file_identity(&self.news, NEWSGROUPS.name);
         if self
             .descriptions
             .as_ref()

@@ -141,7 +141,7 @@ impl Filer {
             article,
             (self.spool.active(), serials),
             self.selector.sites().subscription(),
-            (now.seconds, &zone),
+            (now.seconds, zone),
             false,
         );
         let Some(outcome) = outcome else {
@@ -153,7 +153,7 @@ impl Filer {
             ]);
             return Ok(());
         };
-        let at = (now.seconds, &zone as &dyn article::date::LocalZone);
+        let at = (now.seconds, zone);
         self.processor
             .apply(&mut self.spool, article, &outcome, at)?;
         let why = outcome.why.as_bytes();

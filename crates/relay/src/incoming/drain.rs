@@ -13,11 +13,10 @@ use std::time::{Duration, Instant, SystemTime};
 use store::{Error as StoreError, Lock};
 
 use super::name::{Grade, Grades, Name};
-use super::spool::TEMPORARY;
 use super::stop::{incoming_dir, is_stopped};
 use super::tries::{TRIES_MAX, Tries};
 use crate::Error;
-use crate::bad_batches;
+use crate::bad_batches::{self, TEMPORARY};
 use crate::file::Filer;
 use crate::rnews::{self, Input, Status, Summary, Watch};
 

@@ -12,15 +12,14 @@ use store::Error as StoreError;
 
 use super::name::{self, Grade, Name};
 use super::stop::{incoming_dir, sync};
+use crate::Error;
+use crate::bad_batches::{self, TEMPORARY};
 use crate::log::Now;
-use crate::{Error, bad_batches};
 
 /// Default of [`SpoolOptions::keep_free`], bytes: 5 MiB, about as in C News (5000 KB).
 pub const KEEP_FREE_BYTES: u64 = 5 << 20;
 /// How far ahead of the clock names of simultaneous batches may be, seconds, with 62 names a second.
 pub const SECONDS_AHEAD_MAX: u64 = 3600;
-/// Prefix of temporary files.
-pub const TEMPORARY: &str = "nspool.";
 /// Length of a batch's start that is read to detect its compression, bytes.
 const HEAD_BYTES: usize = 4096;
 /// Bytes copied between two checks of the free space.

@@ -9,10 +9,11 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use article::decimal;
+use store::Error as StoreError;
+use store::disk::RealDisk;
 
 use super::name::Name;
 use crate::Error;
-use crate::group_files::{fault, replace};
 
 /// The file in the news directory.
 pub const FILE: &str = "in.coming.tries";
@@ -96,7 +97,7 @@ impl Tries {
         if self.by_name.is_empty() {
             return match fs::remove_file(&self.path) {
                 Err(error) if error.kind() != io::ErrorKind::NotFound => {
-                    Err(fault("remove", &self.path)(error))
+                    Err(StoreError::io("remove", &self.path, error).into())
                 }
                 _ => Ok(()),
             };
@@ -105,7 +106,10 @@ impl Tries {
         let text: String = lines
             .map(|(name, attempts)| format!("{} {} {name}\n", attempts.times, attempts.end))
             .collect();
-        replace(&self.path, text.as_bytes())
+        store::replace(&RealDisk, &self.path, |file| {
+            file.write_at(text.as_bytes(), 0)
+        })?;
+        Ok(())
     }
 }
 

@@ -76,6 +76,7 @@ impl House {
                 access: Arc::new(Access::new(&Tables { entries }, Login::none())),
                 capabilities: Arc::new(capabilities()),
                 certificates: None,
+                zone: &article::date::Utc,
                 times: Times {
                     idle: Duration::from_secs(600),
                     first: Duration::from_secs(600),

@@ -7,7 +7,7 @@ use article::wire::doubled_dots;
 
 use crate::log::record::Record;
 
-/// The header values of a row as in the article (with folds); empty if missing.
+/// The contents of headers for a row as in the article (with folds); empty if missing.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct OverviewFields<'a> {
     /// Subject.
@@ -27,14 +27,33 @@ pub struct OverviewFields<'a> {
 impl<'a> OverviewFields<'a> {
     /// The fields of an article; the id is that of filing.
     pub fn of(article: &Article<'a>, id: &'a [u8]) -> OverviewFields<'a> {
+        let content = |header| article.content(header).unwrap_or_default();
+        OverviewFields {
+            subject: content(Header::Subject),
+            from: content(Header::From),
+            date: content(Header::Date),
+            id,
+            references: content(Header::References),
+            xref: article.value(Header::Xref).unwrap_or_default(),
+        }
+    }
+
+    /// The fields in rows of earlier builds: without blanks at their ends, and the last one of several References.
+    fn of_earlier_build(article: &Article<'a>, id: &'a [u8]) -> OverviewFields<'a> {
         let value = |header| article.value(header).unwrap_or_default();
+        let is_references =
+            |name: &[u8]| name.eq_ignore_ascii_case(Header::References.name().as_bytes());
+        let mut fields = article.fields();
+        let references = fields
+            .by_ref()
+            .filter(|(_, name, _)| is_references(name))
+            .last();
         OverviewFields {
             subject: value(Header::Subject),
             from: value(Header::From),
             date: value(Header::Date),
-            id,
-            references: value(Header::References),
-            xref: value(Header::Xref),
+            references: references.map_or(b"", |(_, _, value)| value),
+            ..OverviewFields::of(article, id)
         }
     }
 }
@@ -65,12 +84,23 @@ pub fn push_row(out: &mut Vec<u8>, fields: &OverviewFields<'_>, bytes: u64, line
 
 /// Appends the row of a record, without its number. Returns false if the record is not an article.
 pub fn push_row_of(out: &mut Vec<u8>, record: &Record<'_>, id: &[u8]) -> bool {
+    push_fields_of(out, record, |article| OverviewFields::of(article, id))
+}
+
+/// As [`push_row_of`], as earlier builds wrote the row.
+pub fn push_row_of_earlier_build(out: &mut Vec<u8>, record: &Record<'_>, id: &[u8]) -> bool {
+    push_fields_of(out, record, |article| {
+        OverviewFields::of_earlier_build(article, id)
+    })
+}
+
+fn push_fields_of<'a>(
+    out: &mut Vec<u8>,
+    record: &Record<'a>,
+    fields: impl FnOnce(&Article<'a>) -> OverviewFields<'a>,
+) -> bool {
     let wire = record.wire_article();
-    let article = Article::parse(wire, Form::Wire);
-    let fields = OverviewFields {
-        id,
-        ..OverviewFields::of(&article, id)
-    };
+    let fields = fields(&Article::parse(wire, Form::Wire));
     push_row(
         out,
         &fields,

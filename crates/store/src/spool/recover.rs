@@ -62,13 +62,6 @@ pub fn open(
         None => Start::from_last(segments, dir, (options, is_newest_lost), &mut notices)?,
     };
     let active = open_active(segments, dir, &mut notices)?;
-    notices.extend(
-        active
-            .table
-            .bad_lines()
-            .iter()
-            .map(|fault| format!("{fault}: mend it, or run `broadsheet fsck --repair`")),
-    );
     let key = key_of_index(&*disk, dir, found.as_ref(), options, &mut notices)?;
     let art = open_art(segments, &start.mark, options)?;
     let derived = Derived::open(segments, dir, art.header, &start.mark)?;
@@ -110,6 +103,12 @@ pub fn open(
         publisher: None,
     };
     let is_edited = spool.active_is_edited(start.sure)?;
+    if is_edited {
+        let faults = spool.active.table.bad_lines().iter();
+        spool.notices.extend(
+            faults.map(|fault| format!("{fault}: mend it, or run `broadsheet fsck --repair`")),
+        );
+    }
     if spool.expired.is_missing() {
         // A new news directory, or a lost file: made again from the log.
         if spool.index.published().is_some() {

@@ -1,4 +1,4 @@
-//! While the newsroom files, seals segments and makes larger indexes, who reads live sees every article of each commit, in
+//! While the writer files, seals segments and makes larger indexes, who reads live sees every article of each commit, in
 //! order, once it has caught up with that commit.
 
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, clippy::panic)]
@@ -18,7 +18,7 @@ fn id(number: u64) -> String {
 }
 
 #[test]
-fn stacks_read_on_while_others_file() {
+fn snapshots_read_on_while_others_file() {
     let news = News::new(&["a.b"]);
     let options = Options {
         segment_bytes: 1 << 20,

@@ -125,7 +125,7 @@ fn browse(live: &mut Snapshot, filed: &[(Position, String)]) {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(12))]
     #[test]
-    fn stacks_agree_with_a_reader(deeds in prop::collection::vec(deed(), 1..120)) {
+    fn live_snapshots_agree_with_new_ones(deeds in prop::collection::vec(deed(), 1..120)) {
         let mut town = Town { news: News::new(&GROUPS), spool: None, filed: Vec::new() };
         let published = Published::new();
         town.open();

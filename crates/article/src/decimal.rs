@@ -1,51 +1,42 @@
 //! Decimal numbers in text: history lines, Xref, overview rows.
 
-/// Most digits of a number.
-const DIGITS_MAX: usize = 20;
-
-/// `00` to `99`.
-static PAIRS: [[u8; 2]; 100] = {
-    let mut pairs = [[0; 2]; 100];
-    let mut rest: &mut [[u8; 2]] = &mut pairs;
-    let mut value = 0;
-    while let [pair, tail @ ..] = rest {
-        *pair = [b'0' + value / 10, b'0' + value % 10];
-        value += 1;
-        rest = tail;
-    }
-    pairs
-};
+/// One more than the largest number of eight digits.
+const EIGHT_DIGITS: u64 = 100_000_000;
 
 /// Appends a number in decimal.
 #[inline]
 pub fn push(out: &mut Vec<u8>, value: u64) {
-    // The digits end in the middle, so that a copy of a fixed size, which needs no call, begins at the first one.
-    let mut text = [0u8; 2 * DIGITS_MAX];
-    let (digits, _) = text.split_at_mut(DIGITS_MAX);
-    let (pairs, _) = digits.as_chunks_mut::<2>();
-    let mut rest = value;
-    let mut start = DIGITS_MAX;
-    for pair in pairs.iter_mut().rev() {
-        *pair = PAIRS
-            .get((rest % 100) as usize)
-            .copied()
-            .unwrap_or_default();
-        start -= 2;
-        let was = rest;
-        rest /= 100;
-        if rest == 0 {
-            start += usize::from(was < 10);
-            break;
-        }
-    }
-    if let Some(copied) = text
-        .get(start..)
-        .and_then(<[u8]>::first_chunk::<DIGITS_MAX>)
-    {
-        let end = out.len() + DIGITS_MAX - start;
-        out.extend_from_slice(copied);
+    if value < EIGHT_DIGITS {
+        let digits = eight_digits(value);
+        // The zeros in front are the lowest bytes; one digit stays.
+        let zeros = (digits | (1 << 56)).trailing_zeros() / 8;
+        let text = (digits | ZEROS) >> (8 * zeros);
+        let end = out.len() + 8 - zeros as usize;
+        out.extend_from_slice(&text.to_le_bytes());
         out.truncate(end);
+    } else {
+        push_long(out, value);
     }
+}
+
+fn push_long(out: &mut Vec<u8>, value: u64) {
+    push(out, value / EIGHT_DIGITS);
+    let digits = eight_digits(value % EIGHT_DIGITS) | ZEROS;
+    out.extend_from_slice(&digits.to_le_bytes());
+}
+
+/// Eight times the digit 0.
+const ZEROS: u64 = 0x3030_3030_3030_3030;
+
+/// The values of the eight digits of a number, the first digit in the lowest byte. Divides both halves, then all quarters, then all
+/// pairs at once: by 100 and by 10 as a multiplication and a shift, which are exact for numbers this small.
+#[inline]
+fn eight_digits(value: u64) -> u64 {
+    let halves = (value / 10_000) | ((value % 10_000) << 32);
+    let hundreds = ((halves * 10_486) >> 20) & 0x0000_007f_0000_007f;
+    let quarters = hundreds | ((halves - 100 * hundreds) << 16);
+    let tens = ((quarters * 103) >> 10) & 0x000f_000f_000f_000f;
+    tens | ((quarters - 10 * tens) << 8)
 }
 
 /// Appends a signed number in decimal (dates before 1970 are negative).
@@ -113,6 +104,12 @@ mod tests {
             push(&mut out, value);
             assert_eq!(out, value.to_string().as_bytes());
             assert_eq!(parse(&out), Some(value));
+        }
+        for value in (0..100_000_000).step_by(977).chain(99_999_000..100_001_000) {
+            let mut out = Vec::new();
+            push(&mut out, value);
+            assert_eq!(parse(&out), Some(value));
+            assert_eq!(out.len(), value.to_string().len());
         }
         assert_eq!(parse(b""), None);
         assert_eq!(parse(b"12x"), None);

@@ -8,7 +8,7 @@
 
 use std::io::{self, Write};
 
-use article::scan::lowest;
+use article::scan::has_control;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 /// A time in seconds since 1970 and milliseconds.
@@ -166,9 +166,9 @@ fn push_visible(out: &mut Vec<u8>, bytes: &[u8], bytes_max: usize) {
         Some((shown, rest)) => (shown, !rest.is_empty()),
         None => (bytes, false),
     };
-    if lowest(shown) < b' ' || memchr::memchr(DELETE, shown).is_some() {
+    if has_control(shown) {
         for byte in shown {
-            if is_control(*byte) {
+            if byte.is_ascii_control() {
                 out.extend_from_slice(&[b'^', byte ^ 0x40]);
             } else {
                 out.push(*byte);
@@ -180,12 +180,6 @@ fn push_visible(out: &mut Vec<u8>, bytes: &[u8], bytes_max: usize) {
     if cut {
         out.extend_from_slice(b"...");
     }
-}
-
-const DELETE: u8 = 0x7f;
-
-fn is_control(byte: u8) -> bool {
-    byte < b' ' || byte == DELETE
 }
 
 /// `Mon dd hh:mm:ss.` of a time in epoch seconds, the day padded with a blank as ctime(3) does.

@@ -55,6 +55,10 @@ const WORD_APPLIED: usize = 16;
 const WORD_CHECKPOINT: usize = 32;
 const WORD_KEY_CHECK: usize = HEADER_WORDS - 1;
 
+/// The hash of an id with the key of the index: computed once, for the look-up and for the entry.
+#[derive(Debug, Clone, Copy)]
+pub struct IdHash(u64);
+
 /// The mapped table.
 #[derive(Debug)]
 pub struct Index {
@@ -294,7 +298,26 @@ impl Index {
     /// # Errors
     /// This user may not read the key, or the disk cannot read the bucket.
     pub fn find(&self, id: &[u8], believe: impl FnMut(u64) -> bool) -> Result<Option<u64>, Error> {
-        let hash = self.key()?.hash(id);
+        self.find_hashed(self.hash(id)?, believe)
+    }
+
+    /// The hash of an id.
+    ///
+    /// # Errors
+    /// This user may not read the key.
+    pub fn hash(&self, id: &[u8]) -> Result<IdHash, Error> {
+        Ok(IdHash(self.key()?.hash(id)))
+    }
+
+    /// As [`Index::find`], for an id that was hashed already.
+    ///
+    /// # Errors
+    /// The disk cannot read the bucket.
+    pub fn find_hashed(
+        &self,
+        IdHash(hash): IdHash,
+        believe: impl FnMut(u64) -> bool,
+    ) -> Result<Option<u64>, Error> {
         match self.find_hash(hash, believe) {
             None if self.is_unreadable(hash) => {
                 let offset = self.map.unreadable_from().unwrap_or(0);
@@ -343,9 +366,13 @@ impl Index {
     /// # Errors
     /// As [`Index::find`].
     pub fn insert(&self, id: &[u8], address: u64, oldest: u64) -> Result<bool, Error> {
-        let hash = self.key()?.hash(id);
+        Ok(self.insert_hashed(self.hash(id)?, address, oldest))
+    }
+
+    /// As [`Index::insert`], for an id that was hashed already.
+    pub fn insert_hashed(&self, IdHash(hash): IdHash, address: u64, oldest: u64) -> bool {
         // An unreadable bucket cannot store anything either.
-        Ok(self.insert_hash(hash, address, oldest) && !self.is_unreadable(hash))
+        self.insert_hash(hash, address, oldest) && !self.is_unreadable(hash)
     }
 
     fn insert_hash(&self, hash: u64, address: u64, oldest: u64) -> bool {

@@ -25,8 +25,8 @@ use crate::expiry::visibility::Visibility;
 use crate::history::cancels::Cancels;
 use crate::history::push_seen;
 use crate::history::sealed::SealedHistory;
-use crate::index::Index;
 use crate::index::watermark::Watermark;
+use crate::index::{IdHash, Index};
 use crate::io::append_file::AppendFile;
 use crate::io::disk::{Disk, RealDisk};
 use crate::io::lock::Lock;
@@ -265,6 +265,11 @@ impl Spool {
 
     /// Files an article: its record waits for the next commit, its id is known from now on.
     pub fn append(&mut self, filing: &Filing<'_>) -> Result<Position, Error> {
+        self.append_hashed(filing, self.index.hash(filing.id)?)
+    }
+
+    /// As [`Spool::append`], for an id that was [hashed](Spool::hash) already.
+    pub fn append_hashed(&mut self, filing: &Filing<'_>, hash: IdHash) -> Result<Position, Error> {
         self.make_room(filing.record_bytes_max())?;
         let commit = self.commit_of_record();
         let position = self.art.next_position();
@@ -282,7 +287,7 @@ impl Spool {
         if let Some(publisher) = &mut self.publisher {
             publisher.note(&self.active.table, filing.links.iter().copied());
         }
-        self.remember_address(filing.id, address)?;
+        self.remember_address(hash, address)?;
         if self.options.durability == Durability::Each {
             self.commit()?;
         } else if self.art.pending.len() >= SPILL_BYTES {
@@ -295,6 +300,7 @@ impl Spool {
 
     /// Remembers an id that was seen but not filed.
     pub fn remember(&mut self, id: &[u8], arrival: i64, expires: Expires<'_>) -> Result<(), Error> {
+        let hash = self.index.hash(id)?;
         self.make_room((id.len() + 256) as u64)?;
         let commit = self.commit_of_record();
         let mut line = Vec::with_capacity(id.len() + 32);
@@ -302,7 +308,7 @@ impl Spool {
         record::push_text(self.art.pending.out(), Kind::Seen, commit, &line);
         let address = self.art.header.base + self.derived.next_line();
         self.derived.push_line(&line);
-        self.remember_address(id, address)
+        self.remember_address(hash, address)
     }
 
     /// Cancels the article at a position: it is no longer shown; its history line stays (C News's cancel).

@@ -109,8 +109,10 @@ pub fn open(
             faults.map(|fault| format!("{fault}: mend it, or run `broadsheet fsck --repair`")),
         );
     }
-    if spool.expired.is_missing() {
-        // A new news directory, or a lost file: made again from the log.
+    // A new news directory, or a lost file.
+    let is_new = spool.expired.is_missing();
+    if is_new {
+        // It is made from the log.
         if spool.index.published().is_some() {
             spool
                 .notices
@@ -131,6 +133,10 @@ pub fn open(
         spool.index.abandon(&*spool.disk);
     }
     caught_up?;
+    if is_new {
+        // Otherwise the first article would make the file, and wait for two more syncs.
+        spool.states.pending_cancels.prepare()?;
+    }
     if is_edited {
         spool.take_up_active()?;
     }

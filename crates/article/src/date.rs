@@ -108,6 +108,7 @@ fn common_zone(zone: &[u8]) -> Option<i64> {
         [sign @ (b'+' | b'-'), h1, h2, m1, m2] => {
             zone::offset(*sign, two_digits(*h1, *h2)?, two_digits(*m1, *m2)?)
         }
+        [a, b, c] => zone::of_rfc5322(&[*a, *b, *c].map(|letter| letter | 0x20)),
         _ => None,
     }
 }

@@ -438,13 +438,10 @@ fn name_len(text: &[u8], first: &[u8; 16]) -> usize {
     } else {
         ends.trailing_zeros() as usize
     };
-    let is_header = match text.get(len..len.saturating_add(2)) {
-        Some(after) => {
-            after == b": "
-                || (after.starts_with(b":") && after.last().is_some_and(|&byte| is_space(byte)))
-        }
-        None => text.get(len..) == Some(b":"),
-    };
+    let after = text.get(len..).unwrap_or_default();
+    let is_header = after.starts_with(b": ")
+        || matches!(after, [b':'])
+        || matches!(after, [b':', byte, ..] if is_space(*byte));
     if is_header { len } else { 0 }
 }
 

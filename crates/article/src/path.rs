@@ -6,7 +6,7 @@
 
 use memchr::memmem;
 
-use crate::scan::{first_block, host_ends};
+use crate::scan::{first_block, host_ends, last_place};
 use crate::{Article, Header};
 
 /// The part of a Path that is used for loop detection and the hop count.
@@ -28,7 +28,7 @@ impl<'a> Path<'a> {
     pub fn new(value: &'a [u8], approval: Option<&[u8]>) -> Path<'a> {
         let value = strip_injection_mark(value);
         // The delimiter before the user stays: it is the hop from that site to this one.
-        let user = memchr::memrchr(b'!', value).map_or(0, |at| at + 1);
+        let user = last_place(value, b'!').map_or(0, |at| at + 1);
         let sites = value.get(..user).unwrap_or_default();
         let cut = approval
             .and_then(approving_site)

@@ -12,7 +12,16 @@ use crate::wire::{Done, convert};
 /// Appends text in wire form, as [`convert`] makes it, as long as the capacity suffices.
 #[inline]
 pub(crate) fn push_converted(out: &mut Vec<u8>, text: &[u8]) -> Done {
-    let done = fastest(out.spare_capacity_mut(), text);
+    push_converted_by(out, text, fastest)
+}
+
+#[inline]
+fn push_converted_by(
+    out: &mut Vec<u8>,
+    text: &[u8],
+    convert: impl Fn(&mut [MaybeUninit<u8>], &[u8]) -> Done,
+) -> Done {
+    let done = convert(out.spare_capacity_mut(), text);
     let length = out.len() + done.written;
     // SAFETY: `written` is within the spare capacity, and `convert` has written all bytes up to there: it leaves out none on its way.
     unsafe { out.set_len(length) };
@@ -182,7 +191,37 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
+    fn portable(room: &mut [MaybeUninit<u8>], text: &[u8]) -> Done {
+        convert(room, text, crate::scan::line_feeds)
+    }
+
+    fn text() -> impl Strategy<Value = Vec<u8>> {
+        let piece = prop_oneof![
+            Just(b"\n".to_vec()),
+            Just(b".".to_vec()),
+            Just(b"\n.".to_vec()),
+            prop::collection::vec(any::<u8>(), 0..10),
+            (0usize..200).prop_map(|len| vec![b'x'; len]),
+        ];
+        prop::collection::vec(piece, 0..60).prop_map(|pieces| pieces.concat())
+    }
+
     proptest! {
+        #[test]
+        fn every_processor_converts_alike(text in text(), room in 0usize..9000, before in 0usize..100) {
+            let out = || {
+                let mut out = Vec::with_capacity(before + room);
+                out.resize(before, b'o');
+                out
+            };
+            let (mut one, mut other) = (out(), out());
+            let done = push_converted(&mut one, &text);
+            let done_portably = push_converted_by(&mut other, &text, portable);
+            prop_assert_eq!((done.read, done.written, done.lines), (done_portably.read, done_portably.written, done_portably.lines));
+            prop_assert_eq!(one.len(), before + done.written);
+            prop_assert_eq!(&one, &other);
+        }
+
         #[test]
         fn checksums_are_those_of_the_other_crate(
             text in prop::collection::vec(any::<u8>(), 0..4000), start in 0usize..16, repeat in 1usize..12,

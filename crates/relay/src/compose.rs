@@ -108,6 +108,7 @@ impl NewLines {
     }
 
     /// The header as filed, the blank line included, without old Xref lines.
+    #[inline]
     pub fn pieces<'a>(&'a self, article: &Article<'a>) -> Pieces<'a> {
         let mut pieces = Pieces::new(Piece::Native(b""));
         let form = article.form();

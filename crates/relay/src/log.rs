@@ -161,24 +161,30 @@ impl Log {
 }
 
 /// Appends `bytes`, truncated to `bytes_max`, with control characters as `^X` (DEL as `^?`).
+#[inline(always)]
 fn push_visible(out: &mut Vec<u8>, bytes: &[u8], bytes_max: usize) {
     let (shown, cut) = match bytes.split_at_checked(bytes_max) {
         Some((shown, rest)) => (shown, !rest.is_empty()),
         None => (bytes, false),
     };
     if has_control(shown) {
-        for byte in shown {
-            if byte.is_ascii_control() {
-                out.extend_from_slice(&[b'^', byte ^ 0x40]);
-            } else {
-                out.push(*byte);
-            }
-        }
+        push_controls(out, shown);
     } else {
         out.extend_from_slice(shown);
     }
     if cut {
         out.extend_from_slice(b"...");
+    }
+}
+
+#[cold]
+fn push_controls(out: &mut Vec<u8>, shown: &[u8]) {
+    for byte in shown {
+        if byte.is_ascii_control() {
+            out.extend_from_slice(&[b'^', byte ^ 0x40]);
+        } else {
+            out.push(*byte);
+        }
     }
 }
 

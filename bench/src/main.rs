@@ -1,6 +1,7 @@
 //! `bench generate` makes batches, `bench run` measures the real binary with them.
 
 mod batch;
+mod cancels;
 mod expire;
 mod feeding;
 mod index;
@@ -49,6 +50,8 @@ bench feed [--rounds N] [--binary FILE] [--dir DIR] [--keep]
     costs for 1, 5 and 500 sites.
 bench selection [--rounds N] [--binary FILE] [--dir DIR] [--keep]
     what filing costs with 500 sites beside 5, equally few wanting each article.
+bench cancels [--rounds N] [--binary FILE] [--dir DIR] [--keep]
+    the rate of a mass of cancels beside articles of the same size.
 bench nntp [--quick] [--rounds N] [--only ROW] [--json] [--binary FILE] [--dir DIR]
            [--no-peer] [--keep]
     the server under load, beside INN's innd and nnrpd where they are installed and
@@ -84,6 +87,7 @@ fn command() -> Result<()> {
         Some(Value(word)) if word == "index" => look_up(arguments),
         Some(Value(word)) if word == "batch" => batches_alone(arguments),
         Some(Value(word)) if word == "expire" => expire_alone(arguments),
+        Some(Value(word)) if word == "cancels" => mass_of_cancels(arguments),
         Some(Value(word)) if word == "selection" => select(arguments),
         Some(Value(word)) if word == "start" => start_alone(arguments),
         Some(Value(word)) if word == "paper" => paper_alone(arguments),
@@ -154,6 +158,12 @@ fn count_alone(mut arguments: lexopt::Parser) -> Result<()> {
 fn feed(mut arguments: lexopt::Parser) -> Result<()> {
     let (plan, _) = planned(&mut arguments, ROUNDS)?;
     run::feeding_alone(&plan)
+}
+
+/// `bench cancels`.
+fn mass_of_cancels(mut arguments: lexopt::Parser) -> Result<()> {
+    let (plan, _) = planned(&mut arguments, ROUNDS)?;
+    cancels::run(&plan)
 }
 
 /// `bench selection`.

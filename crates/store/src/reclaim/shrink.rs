@@ -51,8 +51,7 @@ pub fn shrink(
         what: "the table that tells where its articles lie",
     })?;
     survey.was_readable()?;
-    let derived = || {
-        compact_history(segments, &survey, snapshot, (&found.ids, dead_part))?;
+    let rows = || {
         drop_rows(segments, &survey, snapshot, dead_part)?;
         match found.runs.is_empty() {
             true => Ok(()),
@@ -61,11 +60,11 @@ pub fn shrink(
     };
     let mut told = match found.scattered() > found.held_max(dead_part) {
         true => std::thread::scope(|threads| {
-            let derived = threads.spawn(derived);
+            let rows = threads.spawn(rows);
             let runs = Some(found.runs.as_slice());
             let repacked = repack::repack(segments, base, snapshot.visibility(), runs);
-            let derived = derived.join().unwrap_or(Err(Error::Stopped));
-            repacked.and(derived).map(|()| Shrunk {
+            let rows = rows.join().unwrap_or(Err(Error::Stopped));
+            repacked.and(rows).map(|()| Shrunk {
                 repacked: true,
                 ..Shrunk::default()
             })
@@ -73,9 +72,11 @@ pub fn shrink(
         // Holes first: they need no space, so that a full disk has some for the other files.
         false => {
             let punched = punch_runs(snapshot, &*file, &found).map_err(at)?;
-            derived().map(|()| punched)
+            rows().map(|()| punched)
         }
     }?;
+    // Last: without the lines of dead articles a later run could not tell where they lie.
+    compact_history(segments, &survey, snapshot, (&found.ids, dead_part))?;
     told.due = found.ids.due;
     Ok(told)
 }

@@ -8,6 +8,7 @@ mod beside;
 mod large;
 mod policy;
 mod spool;
+mod usual;
 
 use anyhow::Result;
 
@@ -88,12 +89,13 @@ pub fn rows(site: &mut Site, articles: u64) -> Result<String> {
     let batch = spool::groups_of(site, GROUPS)?;
     let groups = spool::group_names(&batch)?;
     let mut result = format!("\nexpire, {articles} articles in {GROUPS} groups, medians\n");
-    let whole = Spool::fill(site, &batch, SETTINGS, articles)?;
+    let whole = Spool::fill(site, &batch, SETTINGS, ("tiny", articles))?;
     result.push_str(&nothing(site, &whole)?);
     for row in rows_of(&groups) {
         result.push_str(&a_fifth(site, &whole, &row)?);
     }
     whole.remove()?;
+    result.push_str(&usual::rows(site)?);
     Ok(result)
 }
 

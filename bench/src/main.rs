@@ -1,19 +1,23 @@
 //! `bench generate` makes batches, `bench run` measures the real binary with them.
 
 mod batch;
+mod cancels;
 mod expire;
 mod feeding;
 mod index;
 mod inn;
+mod instructions;
 mod limit;
 mod machine;
 mod measure;
 mod nntp;
+mod paper;
 mod plan;
 mod report;
 mod run;
 mod selection;
 mod site;
+mod start;
 
 use std::io::{self, BufWriter, Write};
 use std::path::PathBuf;
@@ -46,11 +50,20 @@ bench feed [--rounds N] [--binary FILE] [--dir DIR] [--keep]
     costs for 1, 5 and 500 sites.
 bench selection [--rounds N] [--binary FILE] [--dir DIR] [--keep]
     what filing costs with 500 sites beside 5, equally few wanting each article.
+bench cancels [--rounds N] [--binary FILE] [--dir DIR] [--keep]
+    the rate of a mass of cancels beside articles of the same size.
 bench nntp [--quick] [--rounds N] [--only ROW] [--json] [--binary FILE] [--dir DIR]
            [--no-peer] [--keep]
     the server under load, beside INN's innd and nnrpd where they are installed and
     beside what the load program itself can do. ROW: takethis, takethis4, window, ihave, tls, check,
     known, over, article, connections, quiet or idle.
+bench start [--rounds N] [--binary FILE] [--beside FILE] [--dir DIR] [--keep]
+    what it costs to start rnews, for one binary or two in turn.
+bench paper [--rounds N] [--binary FILE] [--dir DIR] [--keep]
+    the appendix of News Need Not Be Slow: the paper's batch with one process an
+    article (B News' way) and with one for all, beside the paper's figures.
+bench instructions [--binary FILE] [--dir DIR] [--keep]
+    instructions to file and to refuse an article, by valgrind.
 bench expire [--large] [--binary FILE] [--dir DIR] [--keep]
     times expire when nothing goes and when a fifth goes, and filing beside it.
     --large: with ten million articles, too; takes minutes and 12 GB of disk.
@@ -74,7 +87,11 @@ fn command() -> Result<()> {
         Some(Value(word)) if word == "index" => look_up(arguments),
         Some(Value(word)) if word == "batch" => batches_alone(arguments),
         Some(Value(word)) if word == "expire" => expire_alone(arguments),
+        Some(Value(word)) if word == "cancels" => mass_of_cancels(arguments),
         Some(Value(word)) if word == "selection" => select(arguments),
+        Some(Value(word)) if word == "start" => start_alone(arguments),
+        Some(Value(word)) if word == "paper" => paper_alone(arguments),
+        Some(Value(word)) if word == "instructions" => count_alone(arguments),
         Some(Value(word)) if word == "feed" => feed(arguments),
         Some(Value(word)) if word == "nntp" => load(arguments),
         Some(Value(word)) if word == "sink" => nntp::sink(),
@@ -119,10 +136,34 @@ fn expire_alone(mut arguments: lexopt::Parser) -> Result<()> {
     run::expire_alone(&plan)
 }
 
+/// `bench start`.
+fn start_alone(mut arguments: lexopt::Parser) -> Result<()> {
+    let (plan, _) = planned(&mut arguments, ROUNDS)?;
+    run::start_alone(&plan)
+}
+
+/// `bench paper`.
+fn paper_alone(mut arguments: lexopt::Parser) -> Result<()> {
+    let (plan, _) = planned(&mut arguments, ROUNDS)?;
+    run::paper_alone(&plan)
+}
+
+/// `bench instructions`.
+fn count_alone(mut arguments: lexopt::Parser) -> Result<()> {
+    let (plan, _) = planned(&mut arguments, ROUNDS)?;
+    run::instructions_alone(&plan)
+}
+
 /// `bench feed`.
 fn feed(mut arguments: lexopt::Parser) -> Result<()> {
     let (plan, _) = planned(&mut arguments, ROUNDS)?;
     run::feeding_alone(&plan)
+}
+
+/// `bench cancels`.
+fn mass_of_cancels(mut arguments: lexopt::Parser) -> Result<()> {
+    let (plan, _) = planned(&mut arguments, ROUNDS)?;
+    cancels::run(&plan)
 }
 
 /// `bench selection`.
@@ -144,6 +185,7 @@ fn planned(arguments: &mut lexopt::Parser, rounds: u32) -> Result<(plan::Plan, u
     let mut ids = index::IDS;
     let mut plan = plan::Plan {
         binary: target.join("release/broadsheet"),
+        beside: None,
         dir: PathBuf::from("target/bench"),
         rounds: 0,
         quick: false,
@@ -158,6 +200,7 @@ fn planned(arguments: &mut lexopt::Parser, rounds: u32) -> Result<(plan::Plan, u
             Long("quick") => plan.quick = true,
             Long("rounds") => plan.rounds = arguments.value()?.parse()?,
             Long("binary") => plan.binary = arguments.value()?.into(),
+            Long("beside") => plan.beside = Some(arguments.value()?.into()),
             Long("dir") => plan.dir = arguments.value()?.into(),
             Long("no-peer") => plan.no_peer = true,
             Long("large") => plan.large = true,

@@ -31,6 +31,14 @@ impl Usages {
     pub fn cpu(&self) -> Duration {
         self.user + self.system
     }
+
+    /// Adds the times of another run; the memory is the larger one.
+    pub fn add(&mut self, other: &Usages) {
+        self.real += other.real;
+        self.user += other.user;
+        self.system += other.system;
+        self.resident_kib = self.resident_kib.max(other.resident_kib);
+    }
 }
 
 /// The result of a command.

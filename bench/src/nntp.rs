@@ -31,6 +31,7 @@ use server_round::ServerRound;
 use servers::Subject;
 use table::Table;
 
+pub use running::Ended;
 pub use sink::sink;
 use table::words;
 

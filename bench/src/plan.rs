@@ -7,6 +7,8 @@ use std::path::PathBuf;
 pub struct Plan {
     /// The broadsheet binary to measure.
     pub binary: PathBuf,
+    /// `bench start`: another binary to measure in turn.
+    pub beside: Option<PathBuf>,
     /// The working directory on a disk; by default the checkout's target directory.
     pub dir: PathBuf,
     /// Number of rounds; each round measures every row once, so that rows alternate.

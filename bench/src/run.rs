@@ -11,7 +11,9 @@ use crate::measure::{Input, Usages};
 use crate::plan::Plan;
 use crate::report::{Goal, Runs, every_run, figure, median, medians};
 use crate::site::{Batch, Expected, Site, just_emptied, settle};
-use crate::{batch, expire, feeding, index, inn, limit, machine, nntp, selection};
+use crate::{
+    batch, expire, feeding, index, inn, instructions, limit, machine, nntp, paper, selection, start,
+};
 
 /// Runs of the paper's batch per round; it is small.
 const PAPER_RUNS: u32 = 5;
@@ -68,6 +70,9 @@ pub fn run(plan: &Plan) -> Result<()> {
     print!("{}\n{}", every_run(&rows), medians(&rows));
     print!("{}{}", beside_inn(plan, &rows), ratio_to_limit(&rows));
     print!("{}", system_calls(&mut site, &ten)?);
+    print!("{}", start::rows(&mut site, None, plan.rounds)?);
+    print!("{}", paper::rows(&mut site, plan.rounds)?);
+    print!("{}", instructions::rows(&mut site)?);
     print!("{}", selection::rows(&mut site, &ten, plan.rounds)?);
     print!("{}", feeding::rows(&mut site, plan.rounds)?);
     print!("{}", nntp::rows(plan, &mut site)?);
@@ -117,6 +122,43 @@ pub fn feeding_alone(plan: &Plan) -> Result<()> {
     let mut site = Site::new(plan)?;
     print!("{}", machine::description());
     print!("{}", feeding::rows(&mut site, plan.rounds)?);
+    Ok(())
+}
+
+/// `bench start`: only those rows.
+///
+/// # Errors
+/// A binary is missing or fails.
+pub fn start_alone(plan: &Plan) -> Result<()> {
+    let beside = plan.beside.as_deref().map(std::path::Path::canonicalize);
+    let beside = beside.transpose().context("the binary beside")?;
+    let mut site = Site::new(plan)?;
+    print!("{}", machine::description());
+    print!(
+        "{}",
+        start::rows(&mut site, beside.as_deref(), plan.rounds)?
+    );
+    Ok(())
+}
+
+/// `bench paper`: only those rows.
+///
+/// # Errors
+/// The binary is missing or fails.
+pub fn paper_alone(plan: &Plan) -> Result<()> {
+    let mut site = Site::new(plan)?;
+    print!("{}", machine::description());
+    print!("{}", paper::rows(&mut site, plan.rounds)?);
+    Ok(())
+}
+
+/// `bench instructions`: only those rows.
+///
+/// # Errors
+/// The binary is missing or fails.
+pub fn instructions_alone(plan: &Plan) -> Result<()> {
+    let mut site = Site::new(plan)?;
+    print!("{}", instructions::rows(&mut site)?);
     Ok(())
 }
 

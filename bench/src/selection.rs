@@ -5,7 +5,7 @@ use std::fs;
 use anyhow::{Context, Result};
 use bench::generate;
 
-use crate::machine;
+use crate::instructions;
 use crate::measure::Input;
 use crate::report::{Goal, figure, median};
 use crate::site::{Batch, Expected, Site};
@@ -67,33 +67,19 @@ fn system(site: &mut Site, ten: &Batch, idle: usize) -> Result<crate::site::Syst
 
 /// Instructions, if valgrind is installed: nearly the same number in every run.
 fn instructions(site: &mut Site, ten: &Batch) -> Result<String> {
-    if machine::output("valgrind", &["--version"]).is_empty() {
-        return Ok(String::from(
-            "feed selection, instructions: valgrind is not installed: skipped\n",
-        ));
-    }
     let mut counted = Vec::new();
     for idle in [0, IDLE] {
         let system = system(site, ten, idle)?;
-        let log = system.dir.join("counted");
-        let (to, kept) = (
-            format!("--log-file={}", log.display()),
-            format!("--callgrind-out-file={}", system.dir.join("kept").display()),
-        );
-        let prefix = ["valgrind", "--tool=callgrind", &to, &kept];
         let batch = ten.dir.join("batch");
-        site.rnews(
-            &system,
-            &prefix,
-            Input::File(&batch),
-            &Expected::all_filed(ten.articles),
-        )?;
-        let text = fs::read_to_string(&log).context("reading what valgrind counted")?;
-        let line = text
-            .lines()
-            .find_map(|line| line.split_once("Collected : "));
-        let (_, count) = line.context("valgrind counted nothing")?;
-        counted.push(count.trim().parse::<f64>()?);
+        let expected = Expected::all_filed(ten.articles);
+        match instructions::of_rnews(site, &system, &batch, &expected)? {
+            Some(count) => counted.push(count),
+            None => {
+                return Ok(String::from(
+                    "feed selection, instructions: valgrind is not installed: skipped\n",
+                ));
+            }
+        }
         fs::remove_dir_all(&system.dir)?;
     }
     let [few, many] = counted.as_slice() else {

@@ -215,7 +215,11 @@ impl Expected {
         }
     }
 
-    fn check(&self, outcome: &Outcome) -> Result<()> {
+    /// Compares the counts.
+    ///
+    /// # Errors
+    /// They differ, or the command failed.
+    pub fn check(&self, outcome: &Outcome) -> Result<()> {
         if outcome.status != 0 {
             bail!("exit status {} where 0 was expected", outcome.status);
         }

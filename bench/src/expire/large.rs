@@ -40,8 +40,8 @@ pub fn rows(site: &mut Site) -> Result<String> {
         bail!("not enough disk space for {MANY} articles: use --dir to select another disk");
     }
     let batch = spool::groups_of(site, GROUPS)?;
-    let few = Spool::fill(site, &batch, &[], FEW)?;
-    let many = Spool::fill(site, &batch, &[], MANY)?;
+    let few = Spool::fill(site, &batch, &[], ("tiny", FEW))?;
+    let many = Spool::fill(site, &batch, &[], ("tiny", MANY))?;
     let mut result = format!("\nexpire, {MANY} and {FEW} articles in {GROUPS} groups\n");
     result += &nothing(site, &few, &many)?;
     for spool in [&few, &many] {

@@ -34,8 +34,8 @@ pub struct Spool {
 }
 
 impl Spool {
-    /// Makes a news system with this number of articles in the groups of `batch`. The articles are generated while they are filed, without a batch on
-    /// the disk.
+    /// Makes a news system with this number of articles of a kind, `tiny` or `like`, in the groups of `batch`. The articles are generated while they are
+    /// filed, without a batch on the disk.
     ///
     /// # Errors
     /// The binary fails or does not file all of them.
@@ -43,7 +43,7 @@ impl Spool {
         site: &mut Site,
         batch: &Batch,
         settings: Settings<'_>,
-        articles: u64,
+        (kind, articles): (&str, u64),
     ) -> Result<Spool> {
         let disk = site.disk.clone();
         let system = site.system(&disk, batch)?;
@@ -55,7 +55,7 @@ impl Spool {
         let mut file = |mut left: u64| {
             while left > 0 {
                 let some = left.min(BATCH_MAX);
-                let input = Input::Pipe(made(seed, some, groups)?);
+                let input = Input::Pipe(made(kind, seed, some, groups)?);
                 site.rnews(&system, &[], input, &Expected::all_filed(some))?;
                 (left, seed) = (left - some, seed + 1);
             }
@@ -206,10 +206,10 @@ impl ExpireResult {
     }
 }
 
-/// The command that writes tiny articles to its standard output.
-fn made(seed: u64, articles: u64, groups: usize) -> Result<Command> {
+/// The command that writes articles to its standard output.
+fn made(kind: &str, seed: u64, articles: u64, groups: usize) -> Result<Command> {
     let mut command = Command::new(std::env::current_exe().context("finding the bench itself")?);
-    command.args(["generate", "tiny", "--out", "-"]);
+    command.args(["generate", kind, "--out", "-"]);
     for (flag, value) in [
         ("--seed", seed),
         ("--articles", articles),

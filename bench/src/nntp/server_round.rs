@@ -40,8 +40,8 @@ const CONNECTIONS: [(Row, usize, usize); 6] = [
 /// The reach of those rows: this share of the articles in flight, divided by a sync of their bytes and the round trips of an article.
 const SHARE: f64 = 0.9;
 
-/// Most appends with a sync that are measured for a reach.
-const SYNCS_MAX: usize = 200;
+/// Appends with a sync that are measured for a reach, before and after the row.
+const SYNCS: usize = 50;
 
 /// The measurements of one server in a round.
 pub struct ServerRound<'a> {
@@ -87,10 +87,10 @@ impl ServerRound<'_> {
             self.measure_new_server(Over::Plain, 4, (Row::Takethis4, Row::Takethis4Cpu))?;
         }
         if self.table.wants(&["window"]) {
-            self.windows(&WINDOWS, 1, transit::windowed)?;
+            self.windows(&WINDOWS, transit::windowed)?;
         }
         if self.table.wants(&["ihave"]) {
-            self.windows(&CONNECTIONS, 2, transit::ihave)?;
+            self.windows(&CONNECTIONS, transit::ihave)?;
         }
         if self.table.wants(&["tls"]) {
             self.measure_new_server(Over::Tls, 1, (Row::Tls, Row::TlsCpu))?;
@@ -156,35 +156,36 @@ impl ServerRound<'_> {
         self.end(server, 0)
     }
 
-    /// A new server receives the articles in portions, with so many articles in flight. `round_trips`: of an article.
+    /// A new server receives the articles in portions, with so many articles in flight.
     fn windows(
         &mut self,
         rows: &[(Row, usize, usize); 6],
-        round_trips: usize,
         send: impl Fn(&Running, &Prepared, (usize, usize), usize) -> Result<(u64, Duration)>,
     ) -> Result<()> {
         let Some(server) = self.start() else {
             return Ok(());
         };
         let (prepared, articles) = (self.prepared, self.prepared.ids.len());
-        let (mut from, first) = (0, rows[0].0);
+        // The bare server handles one article at a time: its time is the round trips.
+        let [(first, ..), ..] = *rows;
+        let alone = self.table.last(first, Subject::Sink);
+        let mut from = 0;
         for &(row, window, percent) in rows {
             let to = (from + articles * percent / 100).min(articles);
+            let bytes = prepared.takethis.part(from, from + window);
+            let syncs = || transit::appends(&server.dir, bytes, SYNCS);
+            // Syncs take longer or shorter by the minute, so they are measured on both sides.
+            let before = alone.map(|_| syncs()).transpose()?;
             self.timed(&server, row, None, || {
                 send(&server, prepared, (from, to), window)
             })?;
-            // One article at a time: what passes is the round trips.
-            if let Some(alone) = self.table.last(first, Subject::Sink)
-                && self.subject == Subject::Sink
-            {
-                let bytes = prepared.takethis.part(from, from + window);
-                let count = ((to - from) / window).min(SYNCS_MAX);
-                let sync = transit::appends(&server.dir, bytes, count)?;
-                let time = sync.as_secs_f64() + 1.0 / alone;
-                self.table.add_reach(row, SHARE * window as f64 / time);
+            if let (Some(before), Some(alone), Subject::Ours) = (before, alone, self.subject) {
+                let sync = (before + syncs()?).as_secs_f64() / 2.0;
+                let reach = SHARE * window as f64 / (sync + 1.0 / alone);
+                self.table.add_reach(row, reach);
                 eprintln!(
-                    "    {window} articles: {:.2} ms appended and synced, {:.3} ms in {round_trips} round trips",
-                    sync.as_secs_f64() * 1e3,
+                    "    {window} in flight: {:.2} ms to append and sync them, {:.3} ms in round trips",
+                    sync * 1e3,
                     1e3 / alone
                 );
             }

@@ -69,6 +69,9 @@ fn parse_common(text: &[u8]) -> Option<i64> {
         [a, b, c, b',', b' ', rest @ ..] if is_weekday([*a, *b, *c]) => rest,
         _ => text,
     };
+    if let Some((date, zone)) = fixed(date) {
+        return since_epoch(date.seconds()?, common_zone(zone)?);
+    }
     let (day, rest) = match date {
         [tens, units, b' ', rest @ ..] => (two_digits(*tens, *units)?, rest),
         [units, b' ', rest @ ..] => (two_digits(b'0', *units)?, rest),
@@ -96,14 +99,85 @@ fn parse_common(text: &[u8]) -> Option<i64> {
         minute: two_digits(*m1, *m2)?,
         second: two_digits(*s1, *s2)?,
     };
-    let east = match zone {
-        b"GMT" | b"UTC" | b"UT" => 0,
+    since_epoch(date.seconds()?, common_zone(zone)?)
+}
+
+fn common_zone(zone: &[u8]) -> Option<i64> {
+    match zone {
+        b"GMT" | b"UTC" | b"UT" => Some(0),
         [sign @ (b'+' | b'-'), h1, h2, m1, m2] => {
-            zone::offset(*sign, two_digits(*h1, *h2)?, two_digits(*m1, *m2)?)?
+            zone::offset(*sign, two_digits(*h1, *h2)?, two_digits(*m1, *m2)?)
         }
-        _ => return None,
+        [a, b, c] => zone::of_rfc5322(&[*a, *b, *c].map(|letter| letter | 0x20)),
+        _ => None,
+    }
+}
+
+/// Parses `[D]D Mon YYYY HH:MM:SS ` eight bytes at a time, and returns what follows.
+#[inline]
+fn fixed(text: &[u8]) -> Option<(Civil, &[u8])> {
+    const LEN: usize = 24;
+    /// A digit becomes its value, a blank or colon zero; a letter of the month stays.
+    const SHAPE: &[u8; LEN] = b"00 \0\0\0 0000 00:00:00 \0\0\0";
+    /// Added to that, sets the top bit of each byte that is neither.
+    const SLACK: &[u8; LEN] = b"vv\x7f\0\0\0\x7fvvvv\x7fvv\x7fvv\x7fvv\x7f\0\0\0";
+    const TOPS: u64 = 0x8080_8080_8080_8080;
+    let (mut bytes, zone) = match text {
+        [_, b' ', ..] => {
+            let mut bytes = [b'0'; LEN];
+            *bytes.last_chunk_mut::<{ LEN - 1 }>()? = *text.first_chunk()?;
+            (bytes, text.get(20..)?)
+        }
+        _ => (*text.first_chunk::<LEN>()?, text.get(21..)?),
     };
-    since_epoch(date.seconds()?, east)
+    let mut found = 0;
+    let words = bytes.as_chunks_mut::<8>().0.iter_mut();
+    let shapes = SHAPE
+        .as_chunks::<8>()
+        .0
+        .iter()
+        .zip(SLACK.as_chunks::<8>().0);
+    for (word, (shape, slack)) in words.zip(shapes) {
+        let difference = u64::from_le_bytes(*word) ^ u64::from_le_bytes(*shape);
+        found |= (difference | difference.wrapping_add(u64::from_le_bytes(*slack))) & TOPS;
+        *word = difference.to_le_bytes();
+    }
+    if found != 0 {
+        return None;
+    }
+    let [
+        d1,
+        d2,
+        _,
+        a,
+        b,
+        c,
+        _,
+        y1,
+        y2,
+        y3,
+        y4,
+        _,
+        h1,
+        h2,
+        _,
+        m1,
+        m2,
+        _,
+        s1,
+        s2,
+        ..,
+    ] = bytes;
+    let pair = |tens: u8, units: u8| u32::from(tens) * 10 + u32::from(units);
+    let date = Civil {
+        year: pair(y1, y2) * 100 + pair(y3, y4),
+        month: month([a, b, c])?,
+        day: pair(d1, d2),
+        hour: pair(h1, h2),
+        minute: pair(m1, m2),
+        second: pair(s1, s2),
+    };
+    Some((date, zone))
 }
 
 /// Subtracts the zone's offset from local seconds; `None` before 1970.

@@ -1,18 +1,42 @@
 //! Decimal numbers in text: history lines, Xref, overview rows.
 
+/// One more than the largest number of eight digits.
+const EIGHT_DIGITS: u64 = 100_000_000;
+
 /// Appends a number in decimal.
-pub fn push(out: &mut Vec<u8>, mut value: u64) {
-    let mut digits = [0u8; 20];
-    let mut used = 0;
-    for place in digits.iter_mut().rev() {
-        *place = b'0' + (value % 10) as u8;
-        value /= 10;
-        used += 1;
-        if value == 0 {
-            break;
-        }
+#[inline]
+pub fn push(out: &mut Vec<u8>, value: u64) {
+    if value < EIGHT_DIGITS {
+        let digits = eight_digits(value);
+        // The zeros in front are the lowest bytes; one digit stays.
+        let zeros = (digits | (1 << 56)).trailing_zeros() / 8;
+        let text = (digits | ZEROS) >> (8 * zeros);
+        let end = out.len() + 8 - zeros as usize;
+        out.extend_from_slice(&text.to_le_bytes());
+        out.truncate(end);
+    } else {
+        push_long(out, value);
     }
-    out.extend_from_slice(digits.get(20 - used..).unwrap_or_default());
+}
+
+fn push_long(out: &mut Vec<u8>, value: u64) {
+    push(out, value / EIGHT_DIGITS);
+    let digits = eight_digits(value % EIGHT_DIGITS) | ZEROS;
+    out.extend_from_slice(&digits.to_le_bytes());
+}
+
+/// Eight times the digit 0.
+const ZEROS: u64 = 0x3030_3030_3030_3030;
+
+/// The values of the eight digits of a number, the first digit in the lowest byte. Divides both halves, then all quarters, then all
+/// pairs at once: by 100 and by 10 as a multiplication and a shift, which are exact for numbers this small.
+#[inline]
+fn eight_digits(value: u64) -> u64 {
+    let halves = (value / 10_000) | ((value % 10_000) << 32);
+    let hundreds = ((halves * 10_486) >> 20) & 0x0000_007f_0000_007f;
+    let quarters = hundreds | ((halves - 100 * hundreds) << 16);
+    let tens = ((quarters * 103) >> 10) & 0x000f_000f_000f_000f;
+    tens | ((quarters - 10 * tens) << 8)
 }
 
 /// Appends a signed number in decimal (dates before 1970 are negative).
@@ -62,11 +86,30 @@ mod tests {
 
     #[test]
     fn decimals_round_trip() {
-        for value in [0, 1, 9, 10, 12345, u64::MAX] {
+        for value in [
+            0,
+            1,
+            9,
+            10,
+            99,
+            100,
+            101,
+            999,
+            12345,
+            1 << 63,
+            u64::MAX / 10,
+            u64::MAX,
+        ] {
             let mut out = Vec::new();
             push(&mut out, value);
             assert_eq!(out, value.to_string().as_bytes());
             assert_eq!(parse(&out), Some(value));
+        }
+        for value in (0..100_000_000).step_by(977).chain(99_999_000..100_001_000) {
+            let mut out = Vec::new();
+            push(&mut out, value);
+            assert_eq!(parse(&out), Some(value));
+            assert_eq!(out.len(), value.to_string().len());
         }
         assert_eq!(parse(b""), None);
         assert_eq!(parse(b"12x"), None);

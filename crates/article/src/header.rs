@@ -104,7 +104,7 @@ impl Header {
 
     /// Returns the known header with this name (without colon, in any case).
     pub fn from_name(name: &[u8]) -> Option<Header> {
-        Self::from_key(Key::of(&first_block(name), name.len())?)
+        Self::from_key(Key::of(&first_block(name), name.len()))
     }
 
     /// Returns the known header with this key: one table look-up, one comparison.
@@ -141,11 +141,11 @@ impl Key {
     /// which names do not contain.
     const FOLD: u128 = u128::from_le_bytes([0x20; 16]);
 
-    /// Returns the key of the first `len` bytes, or `None` if no known name has this length.
+    /// Returns the key of the first `len` bytes; zero, which no known name has, if no known name has this length.
     #[inline]
-    pub(crate) fn of(bytes: &[u8; 16], len: usize) -> Option<Key> {
-        let mask = MASKS.get(len)?;
-        Some(Key((u128::from_le_bytes(*bytes) | Self::FOLD) & mask))
+    pub(crate) fn of(bytes: &[u8; 16], len: usize) -> Key {
+        let mask = MASKS.get(len).copied().unwrap_or_default();
+        Key((u128::from_le_bytes(*bytes) | Self::FOLD) & mask)
     }
 
     /// Returns the key of a known name, at compile time.

@@ -13,6 +13,7 @@ pub mod old;
 pub mod parse;
 pub mod path;
 pub mod scan;
+mod simd;
 pub mod syntax;
 pub mod wire;
 pub mod wrap;
@@ -20,3 +21,4 @@ pub mod xref;
 
 pub use header::Header;
 pub use parse::{Article, Form, HeaderError};
+pub use simd::crc32c;

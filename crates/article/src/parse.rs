@@ -90,6 +90,9 @@ impl Span {
 /// The slot of [`Article::spans`] shared by all fields not in [`Header`].
 const UNKNOWN: usize = Header::COUNT;
 
+/// No slot of [`Article::spans`]: no field is open.
+const NONE: usize = UNKNOWN + 1;
+
 /// An article with a parsed header, borrowed from its bytes.
 #[derive(Clone, Debug)]
 pub struct Article<'a> {
@@ -132,7 +135,7 @@ impl<'a> Article<'a> {
     fn scan<const WIRE: bool>(&mut self) {
         let window = self.bytes.get(..HEADER_BYTES_MAX).unwrap_or(self.bytes);
         let mut feeds = LineFeeds::new(window);
-        let mut open = None;
+        let mut open = NONE;
         let mut start = 0;
         while start < window.len() {
             let end = match feeds.next() {
@@ -171,39 +174,54 @@ impl<'a> Article<'a> {
     /// Records one line of the header; `open` is the slot that a continuation
     /// line belongs to.
     #[inline(always)]
-    fn record_line(&mut self, text: &'a [u8], start: usize, end: usize, open: &mut Option<usize>) {
+    fn record_line(&mut self, text: &'a [u8], start: usize, end: usize, open: &mut usize) {
         let rest = text.get(start..).unwrap_or_default();
-        if let Some(b' ' | b'\t') = rest.first()
-            && let Some(span) = open.and_then(|slot| self.spans.get_mut(slot))
+        let first = first_block::<16>(rest);
+        let len = name_len(rest, &first);
+        if len == 0 {
+            self.record_other(text, start, end, open);
+            return;
+        }
+        let Some(header) = Header::from_key(Key::of(&first, len)) else {
+            *open = UNKNOWN;
+            return;
+        };
+        let slot = header as usize;
+        let Some(span) = self.spans.get_mut(slot) else {
+            return;
+        };
+        if slot < Header::FIRST_COUNTS && !span.is_absent() {
+            if header.is_required() {
+                self.error.get_or_insert(HeaderError::Duplicate(header));
+            }
+            *open = UNKNOWN;
+            return;
+        }
+        // Both fit: the window is at most HEADER_BYTES_MAX long.
+        *span = Span {
+            start: start as u32,
+            end: end as u32,
+        };
+        if header == Header::Xref {
+            self.xrefs += 1;
+        }
+        *open = slot;
+    }
+
+    /// Records a line of the header that is not a field.
+    #[cold]
+    #[inline(never)]
+    fn record_other(&mut self, text: &'a [u8], start: usize, end: usize, open: &mut usize) {
+        let line = text.get(start..end).unwrap_or_default();
+        if let Some(b' ' | b'\t') = line.first()
+            && let Some(span) = self.spans.get_mut(*open)
         {
             span.end = end as u32;
             return;
         }
-        let Some((_, key)) = name(rest) else {
-            *open = None;
-            let line = text.get(start..end).unwrap_or_default();
-            self.error
-                .get_or_insert(HeaderError::NotAHeader(without_end(line, self.form)));
-            return;
-        };
-        let header = key.and_then(Header::from_key);
-        let mut slot = header.map_or(UNKNOWN, |header| header as usize);
-        if slot < Header::FIRST_COUNTS && self.spans.get(slot).is_some_and(|span| !span.is_absent())
-        {
-            if let Some(header) = header.filter(|header| header.is_required()) {
-                self.error.get_or_insert(HeaderError::Duplicate(header));
-            }
-            slot = UNKNOWN;
-        }
-        self.xrefs += u32::from(slot == Header::Xref as usize);
-        if let Some(span) = self.spans.get_mut(slot) {
-            // Both fit: the window is at most HEADER_BYTES_MAX long.
-            *span = Span {
-                start: start as u32,
-                end: end as u32,
-            };
-        }
-        *open = Some(slot);
+        *open = NONE;
+        self.error
+            .get_or_insert(HeaderError::NotAHeader(without_end(line, self.form)));
     }
 
     /// The first error in the form of the header, if any.
@@ -236,18 +254,27 @@ impl<'a> Article<'a> {
     /// follow the colon.
     ///
     /// Of a repeated optional header the last one counts, of a required one and of References the first.
-    #[inline]
+    #[inline(always)]
     pub fn value(&self, header: Header) -> Option<&'a [u8]> {
-        let line = self.bytes.get(self.line(header)?)?;
-        Some(trim(line.get(header.name().len() + 1..)?))
+        let span = self.spans.get(header as usize)?;
+        if span.is_absent() {
+            return None;
+        }
+        let from = span.start as usize + header.name().len() + 1;
+        let raw = self.bytes.get(from..span.end as usize)?;
+        Some(plain_value(raw).unwrap_or_else(|| trim(raw)))
     }
 
     /// The content of a header as OVER and HDR show it (RFC 3977, 8.3.2): without its name, the colon, one blank and its line end; all
     /// other blanks and the folds stay. `None` if the header is absent.
     #[inline]
     pub fn content(&self, header: Header) -> Option<&'a [u8]> {
-        let line = self.bytes.get(self.line(header)?)?;
-        let content = without_end(line.get(header.name().len() + 1..)?, self.form);
+        let span = self.spans.get(header as usize)?;
+        if span.is_absent() {
+            return None;
+        }
+        let from = span.start as usize + header.name().len() + 1;
+        let content = without_end(self.bytes.get(from..span.end as usize)?, self.form);
         Some(match content {
             [b' ' | b'\t', rest @ ..] => rest,
             content => content,
@@ -259,6 +286,9 @@ impl<'a> Article<'a> {
         let line = self.line(header)?;
         let from = line.start + header.name().len() + 1;
         let raw = self.bytes.get(from..line.end)?;
+        if plain_value(raw).is_some() {
+            return Some(from + 1..line.end - 1);
+        }
         let leading = raw.len() - trim_start(raw).len();
         let len = trim(raw).len();
         let start = from + if len == 0 { 0 } else { leading };
@@ -289,6 +319,12 @@ impl<'a> Article<'a> {
         self.fields()
             .find(|(_, found, value)| !value.is_empty() && found.eq_ignore_ascii_case(name))
             .map(|(_, _, value)| value)
+    }
+
+    /// Whether there is an Xref field.
+    #[inline]
+    pub fn has_xref(&self) -> bool {
+        self.xrefs > 0
     }
 
     /// The ranges of all Xref fields; nearly always none or one.
@@ -352,7 +388,7 @@ impl<'a> Iterator for Fields<'a> {
     fn next(&mut self) -> Option<Self::Item> {
         loop {
             let rest = self.header.get(self.at..).filter(|rest| !rest.is_empty())?;
-            let name = name(rest);
+            let name = Some(name_len(rest, &first_block(rest))).filter(|len| *len > 0);
             let mut len = line_len(rest, 0, self.form);
             while name.is_some()
                 && let Some(b' ' | b'\t') = rest.get(len)
@@ -361,7 +397,7 @@ impl<'a> Iterator for Fields<'a> {
             }
             let line = self.at..self.at + len;
             self.at = line.end;
-            if let Some((name_len, _)) = name {
+            if let Some(name_len) = name {
                 let value = trim(rest.get(name_len + 1..len)?);
                 return Some((line, rest.get(..name_len)?, value));
             }
@@ -393,21 +429,20 @@ fn without_end(line: &[u8], form: Form) -> &[u8] {
     line.strip_suffix(end).unwrap_or(line)
 }
 
-/// Parses the header name at the start of a line: its length, and its key if a known
-/// name can have this length. `None` if the line is not a header.
+/// The length of the header name at the start of a line; 0 if the line is not a header. `first` is the first block of the text.
 #[inline]
-fn name(text: &[u8]) -> Option<(usize, Option<Key>)> {
-    let chunk = first_block::<16>(text);
-    let ends = name_ends(&chunk);
+fn name_len(text: &[u8], first: &[u8; 16]) -> usize {
+    let ends = name_ends(first);
     let len = if ends == 0 {
         long_name_len(text)
     } else {
         ends.trailing_zeros() as usize
     };
-    let is_header = len > 0
-        && text.get(len) == Some(&b':')
-        && text.get(len + 1).is_none_or(|&byte| is_space(byte));
-    is_header.then(|| (len, Key::of(&chunk, len)))
+    let after = text.get(len..).unwrap_or_default();
+    let is_header = after.starts_with(b": ")
+        || matches!(after, [b':'])
+        || matches!(after, [b':', byte, ..] if is_space(*byte));
+    if is_header { len } else { 0 }
 }
 
 /// The length of a name that is longer than a block.
@@ -441,6 +476,20 @@ fn trim_start(mut bytes: &[u8]) -> &[u8] {
         bytes = rest;
     }
     bytes
+}
+
+/// The value between one blank and an LF without further blanks, as it nearly always is in native form.
+#[inline]
+fn plain_value(raw: &[u8]) -> Option<&[u8]> {
+    match raw {
+        [b' ', value @ .., b'\n'] if is_plain(value) => Some(value),
+        _ => None,
+    }
+}
+
+#[inline]
+fn is_plain(value: &[u8]) -> bool {
+    matches!(value, [first, .., last] if *first > b' ' && *last > b' ')
 }
 
 /// Removes blanks, tabs and line ends from both ends.

@@ -6,6 +6,7 @@
 
 use memchr::memmem;
 
+use crate::scan::{first_block, host_ends, last_place};
 use crate::{Article, Header};
 
 /// The part of a Path that is used for loop detection and the hop count.
@@ -27,7 +28,7 @@ impl<'a> Path<'a> {
     pub fn new(value: &'a [u8], approval: Option<&[u8]>) -> Path<'a> {
         let value = strip_injection_mark(value);
         // The delimiter before the user stays: it is the hop from that site to this one.
-        let user = memchr::memrchr(b'!', value).map_or(0, |at| at + 1);
+        let user = last_place(value, b'!').map_or(0, |at| at + 1);
         let sites = value.get(..user).unwrap_or_default();
         let cut = approval
             .and_then(approving_site)
@@ -39,10 +40,20 @@ impl<'a> Path<'a> {
     }
 
     /// The sites, nearest first. A site is a run of letters, digits, dots and hyphens.
+    #[inline]
     pub fn sites(&self) -> impl Iterator<Item = &'a [u8]> + use<'a> {
-        self.sites
-            .split(|&b| !is_host(b))
-            .filter(|site| !site.is_empty())
+        let mut rest = self.sites;
+        std::iter::from_fn(move || {
+            while !rest.is_empty() {
+                let len = host_len(rest);
+                let (site, after) = rest.split_at_checked(len)?;
+                rest = after.get(1..).unwrap_or_default();
+                if len > 0 {
+                    return Some(site);
+                }
+            }
+            None
+        })
     }
 
     /// The site that sent the article to this one, or `None` for an article posted here.
@@ -87,6 +98,20 @@ fn strip_injection_mark(value: &[u8]) -> &[u8] {
             rest.get(end..).unwrap_or_default()
         }
         _ => value,
+    }
+}
+
+/// The length of the run of host bytes at the start of a text.
+#[inline]
+fn host_len(text: &[u8]) -> usize {
+    let mut len = 0;
+    loop {
+        // The zeros behind a short text belong to no host.
+        let ends = host_ends(&first_block(text.get(len..).unwrap_or_default()));
+        if ends != 0 {
+            return len + ends.trailing_zeros() as usize;
+        }
+        len += 16;
     }
 }
 

@@ -5,11 +5,102 @@
 
 use wide::u8x16;
 
-/// The lowest byte of a text; 255 for an empty one. A quick test that a value contains no blank and no
-/// control character.
+/// Whether a text contains a byte below `limit`, which is not 0. A quick test that a value contains no blank and no control
+/// character.
 #[inline]
-pub fn lowest(text: &[u8]) -> u8 {
-    text.iter().fold(u8::MAX, |lowest, &byte| lowest.min(byte))
+pub fn has_below(text: &[u8], limit: u8) -> bool {
+    let most = u8x16::splat(limit - 1);
+    any_byte(text, |bytes| bytes.min(most).simd_eq(bytes))
+}
+
+/// Whether a text contains an ASCII control character: a byte below the blank, or DEL.
+#[inline]
+pub fn has_control(text: &[u8]) -> bool {
+    any_byte(text, is_control)
+}
+
+/// Whether a text contains a blank, an ASCII control character or this byte.
+#[inline]
+pub(crate) fn has_blank_control_or(text: &[u8], byte: u8) -> bool {
+    any_byte(text, |bytes| {
+        is_control(bytes) | bytes.simd_eq(u8x16::splat(b' ')) | bytes.simd_eq(u8x16::splat(byte))
+    })
+}
+
+/// Whether a text contains this byte: `memchr` for short texts.
+#[inline]
+pub(crate) fn has_byte(text: &[u8], byte: u8) -> bool {
+    any_byte(text, |bytes| bytes.simd_eq(u8x16::splat(byte)))
+}
+
+/// Whether a text contains an ASCII capital letter.
+#[inline]
+pub(crate) fn any_capital(text: &[u8]) -> bool {
+    any_byte(text, |bytes| is_in(bytes, b'A', b'Z'))
+}
+
+/// Which bytes are `first` to `last`.
+#[inline]
+fn is_in(bytes: u8x16, first: u8, last: u8) -> u8x16 {
+    let above = bytes - u8x16::splat(first);
+    above.min(u8x16::splat(last - first)).simd_eq(above)
+}
+
+/// The offset of the last such byte of a text: `memrchr` for short texts.
+#[inline]
+pub(crate) fn last_place(text: &[u8], byte: u8) -> Option<usize> {
+    let mut rest = text;
+    while let Some((before, block)) = rest.split_last_chunk::<16>() {
+        let bits = equal(block, byte);
+        if bits != 0 {
+            return Some(before.len() + bits.ilog2() as usize);
+        }
+        rest = before;
+    }
+    rest.iter().rposition(|found| *found == byte)
+}
+
+#[inline]
+fn is_control(bytes: u8x16) -> u8x16 {
+    let is_low = bytes.min(u8x16::splat(b' ' - 1)).simd_eq(bytes);
+    is_low | bytes.simd_eq(u8x16::splat(0x7f))
+}
+
+/// Whether a test, which answers for each of sixteen bytes, is true of any byte of a text. It may see a byte twice: the last
+/// sixteen of a long text, and the middle of a short one.
+#[inline]
+fn any_byte(text: &[u8], test: impl Fn(u8x16) -> u8x16) -> bool {
+    let Some(last) = text.last_chunk::<16>() else {
+        return !text.is_empty() && test(repeated(text)).to_bitmask() != 0;
+    };
+    let (blocks, _) = text.as_chunks::<16>();
+    let found = blocks.iter().fold(test(u8x16::new(*last)), |found, block| {
+        found | test(u8x16::new(*block))
+    });
+    found.to_bitmask() != 0
+}
+
+/// Sixteen bytes that are those of a shorter text, each at least once.
+#[inline]
+fn repeated(text: &[u8]) -> u8x16 {
+    let bytes = if let (Some(first), Some(last)) = (text.first_chunk(), text.last_chunk()) {
+        u128::from(u64::from_le_bytes(*first)) | u128::from(u64::from_le_bytes(*last)) << 64
+    } else if let (Some(first), Some(last)) = (text.first_chunk(), text.last_chunk()) {
+        let eight =
+            u64::from(u32::from_le_bytes(*first)) | u64::from(u32::from_le_bytes(*last)) << 32;
+        u128::from(eight) | u128::from(eight) << 64
+    } else {
+        // At most three bytes.
+        let byte = |at: usize| text.get(at).copied().unwrap_or_default();
+        let four = [
+            byte(0),
+            byte(text.len() / 2),
+            byte(text.len().saturating_sub(1)),
+            byte(0),
+        ];
+        u128::from(u32::from_le_bytes(four)) * 0x1_0000_0001_0000_0001_0000_0001
+    };
+    u8x16::new(bytes.to_le_bytes())
 }
 
 /// Bytes per step of [`line_feeds`].
@@ -33,6 +124,15 @@ pub(crate) fn name_ends(chunk: &[u8; 16]) -> u32 {
     equal(chunk, b':') | at_most(chunk, b' ')
 }
 
+/// Bit mask of the bytes that are not letters, digits, dots and hyphens.
+#[inline]
+pub(crate) fn host_ends(chunk: &[u8; 16]) -> u32 {
+    let bytes = u8x16::new(*chunk);
+    let letters = is_in(bytes | u8x16::splat(0x20), b'a', b'z');
+    let is_host = letters | is_in(bytes, b'0', b'9') | is_in(bytes, b'-', b'.');
+    is_host.to_bitmask() ^ 0xffff
+}
+
 /// The first block of a text, padded with zeros.
 #[inline]
 pub(crate) fn first_block<const N: usize>(text: &[u8]) -> [u8; N] {
@@ -45,8 +145,9 @@ pub(crate) fn first_block<const N: usize>(text: &[u8]) -> [u8; N] {
 #[cold]
 fn short_block<const N: usize>(text: &[u8]) -> [u8; N] {
     let mut block = [0; N];
-    for (to, from) in block.iter_mut().zip(text) {
-        *to = *from;
+    let length = text.len().min(N);
+    if let (Some(to), Some(from)) = (block.get_mut(..length), text.get(..length)) {
+        to.copy_from_slice(from);
     }
     block
 }
@@ -131,6 +232,23 @@ mod tests {
             };
             prop_assert_eq!(equal(&chunk, byte), slow(&|b| b == byte));
             prop_assert_eq!(at_most(&chunk, byte), slow(&|b| b <= byte));
+            prop_assert_eq!(host_ends(&chunk), slow(&|b| !b.is_ascii_alphanumeric() && !b".-".contains(&b)));
+        }
+
+        #[test]
+        fn all_bytes_at_once_agree_with_one_by_one(
+            mut text in prop::collection::vec(32u8..127, 0..70), at: prop::sample::Index, byte: u8, limit in 1u8..,
+        ) {
+            if !text.is_empty() {
+                *at.get_mut(&mut text) = byte;
+            }
+            prop_assert_eq!(has_below(&text, limit), text.iter().any(|&byte| byte < limit));
+            prop_assert_eq!(has_control(&text), text.iter().any(u8::is_ascii_control));
+            let found = text.iter().any(|&byte| byte <= b' ' || byte == 0x7f || byte == b'>');
+            prop_assert_eq!(has_blank_control_or(&text, b'>'), found);
+            prop_assert_eq!(has_byte(&text, byte), text.contains(&byte));
+            prop_assert_eq!(any_capital(&text), text.iter().any(u8::is_ascii_uppercase));
+            prop_assert_eq!(last_place(&text, byte), text.iter().rposition(|found| *found == byte));
         }
 
         #[test]

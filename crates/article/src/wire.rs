@@ -13,34 +13,113 @@
 //!
 //! All functions accept text in chunks, if every chunk but the last ends with a line.
 
+use std::mem::MaybeUninit;
 use std::sync::LazyLock;
 
 use memchr::memmem::Finder;
 
-use crate::scan::LineFeeds;
+use crate::scan::{BLOCK, LineFeeds};
+use crate::simd::push_converted;
 
 /// Estimated growth from CRs and doubled dots, as a divisor of the text's length;
 /// the buffer grows further when needed.
 const GROWTH_SHARE: usize = 16;
 
+/// Bytes that one block becomes at most when it is copied up to its first line feed: CRLF in its place, and a dot.
+const BLOCK_ROOM: usize = BLOCK + 2;
+
+/// Room for the last piece of a text, shorter than a block: every byte may become two, and the last step may begin behind them.
+const LAST_ROOM: usize = 2 * BLOCK + BLOCK_ROOM;
+
 /// Appends native text in wire form, without the final line of one dot. A last line
 /// without LF gets a CRLF too. Returns the number of lines.
 pub fn push_wire(out: &mut Vec<u8>, native: &[u8]) -> u32 {
-    out.reserve(native.len() + native.len() / GROWTH_SHARE + COPY);
-    let mut lines = 0u32;
-    let mut start = 0;
-    for lf in LineFeeds::new(native) {
-        push_line(out, native, start, lf);
-        out.extend_from_slice(b"\r\n");
-        lines = lines.saturating_add(1);
-        start = lf + 1;
+    if native.first() == Some(&b'.') {
+        out.push(b'.');
     }
-    if start < native.len() {
-        push_line(out, native, start, native.len());
-        out.extend_from_slice(b"\r\n");
-        lines = lines.saturating_add(1);
+    let mut rest = native;
+    let mut lines = 0;
+    while rest.len() >= BLOCK {
+        out.reserve(rest.len() + rest.len() / GROWTH_SHARE + LAST_ROOM);
+        let done = push_converted(out, rest);
+        rest = rest.get(done.read..).unwrap_or_default();
+        lines += done.lines;
     }
-    lines
+    let mut padded = [0; 2 * BLOCK];
+    if let Some(start) = padded.get_mut(..rest.len()) {
+        start.copy_from_slice(rest);
+    }
+    // A block begins at each byte of the rest, and at none behind it.
+    let blocks = padded.get(..rest.len() + BLOCK - 1).unwrap_or_default();
+    out.reserve(LAST_ROOM);
+    let done = push_converted(out, blocks);
+    // A last block without line feed was copied whole.
+    out.truncate(out.len() - done.read.saturating_sub(rest.len()));
+    lines += done.lines;
+    if lacks_final_newline(native) {
+        out.extend_from_slice(b"\r\n");
+        lines += 1;
+    }
+    u32::try_from(lines).unwrap_or(u32::MAX)
+}
+
+/// What a conversion has done.
+#[derive(Clone, Copy)]
+pub(crate) struct Done {
+    /// Bytes read of the text.
+    pub(crate) read: usize,
+    /// Bytes written, all of those before the rest of the room.
+    pub(crate) written: usize,
+    /// Number of ended lines.
+    pub(crate) lines: usize,
+}
+
+/// Converts as long as a whole block of text and room for it are left. The first dot of the text is already doubled.
+/// `line_feeds` is [`crate::scan::line_feeds`], or does the same with other instructions.
+///
+/// Copies a block, whatever it contains; if a line ends in it, the next block begins with the next line. A line of
+/// ordinary text has fewer bytes than a block, so this is one step a line.
+#[inline(always)]
+pub(crate) fn convert(
+    room: &mut [MaybeUninit<u8>],
+    text: &[u8],
+    line_feeds: impl Fn(&[u8; BLOCK]) -> u64,
+) -> Done {
+    let (text_bytes, room_bytes) = (text.len(), room.len());
+    let (mut rest, mut room) = (text, room);
+    let mut lines = 0;
+    while let Some(block) = rest.first_chunk::<BLOCK>()
+        && let Some(copy) = room.first_chunk_mut::<BLOCK_ROOM>()
+    {
+        let feeds = line_feeds(block);
+        if let Some(copy) = copy.first_chunk_mut::<BLOCK>() {
+            *copy = block.map(MaybeUninit::new);
+        }
+        if feeds == 0 {
+            rest = rest.get(BLOCK..).unwrap_or_default();
+            room = room.get_mut(BLOCK..).unwrap_or_default();
+            continue;
+        }
+        let length = feeds.trailing_zeros() as usize;
+        if let Some([cr, lf]) = copy.get_mut(length..length + 2) {
+            cr.write(b'\r');
+            lf.write(b'\n');
+        }
+        lines += 1;
+        rest = rest.get(length + 1..).unwrap_or_default();
+        room = room.get_mut(length + 2..).unwrap_or_default();
+        if rest.first() == Some(&b'.')
+            && let Some((dot, after)) = std::mem::take(&mut room).split_first_mut()
+        {
+            dot.write(b'.');
+            room = after;
+        }
+    }
+    Done {
+        read: text_bytes - rest.len(),
+        written: room_bytes - room.len(),
+        lines,
+    }
 }
 
 /// Whether native text ends in the middle of a line, which wire form does not show.
@@ -198,14 +277,6 @@ impl WireLines<'_> {
 /// Bytes that one copy moves. Lines of ordinary text have about 70 bytes: with 64 the processor cannot predict whether a
 /// line fits, with 96 nearly all fit.
 const COPY: usize = 96;
-
-#[inline]
-fn push_line(out: &mut Vec<u8>, text: &[u8], start: usize, end: usize) {
-    if text.get(start) == Some(&b'.') && start < end {
-        out.push(b'.');
-    }
-    push_piece(out, text, start, end);
-}
 
 /// Appends `text[start..end]`.
 ///

@@ -112,6 +112,7 @@ mod signed_control_messages_act;
 mod signed_control_messages_are_verified;
 mod slrn_reads_posts_and_cancels;
 mod slrnpull_pulls_a_group_whole;
+mod status_is_true_after_expire;
 mod strangers_hear_nothing_of_our_files;
 mod suck_takes_and_rpost_gives;
 mod syncs_as_told;

@@ -246,7 +246,10 @@ fn assert_all_kinds_have(program: &Program, ids: &[String]) {
 #[test]
 fn another_directory_here_is_fed_by_whatever_name_we_are_called() {
     let program = all_kinds();
-    std::fs::copy(env!("CARGO_BIN_EXE_broadsheet"), program.path("rnews")).unwrap();
+    program::copy_program(
+        env!("CARGO_BIN_EXE_broadsheet").as_ref(),
+        &program.path("rnews"),
+    );
     program.write("news/rnews", b"not to be filed");
     program.write(
         "batch",

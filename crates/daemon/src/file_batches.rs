@@ -16,6 +16,9 @@ use crate::failure;
 
 /// Longest wait for further articles, from the first article of a group.
 const PATIENCE: Duration = Duration::from_millis(2);
+/// Part of the duration of a commit that the next one waits for the articles that follow its replies: if they come, one sync serves
+/// more of them; if not, little is lost.
+const FOLLOWING_PART: u32 = 8;
 /// Size of a group that does not wait for more articles, bytes.
 const ENOUGH_BYTES: usize = 2 << 20;
 
@@ -53,13 +56,14 @@ pub fn file(
                 return turn;
             }
             intake_queue.look_at_disk();
+            let began = Instant::now();
             if let Err(error) = commit(filer, &mut filed) {
                 turn.stopped = Some(error);
                 return turn;
             }
             turn.filed += articles;
+            group = Group::after_commit(articles, began);
             articles = 0;
-            group = Group::default();
             if is_wanted() {
                 return turn;
             }
@@ -77,18 +81,40 @@ pub fn file(
     }
 }
 
-/// The batches since the last commit. The commit starts when the writer has filed all expected batches: a peer
-/// that waits for replies sends no more, and articles that arrive during the sync form the next group.
+/// The batches since the last commit. The commit starts when the writer has filed all expected batches: those of which a part has
+/// arrived, and, for a short time, those that follow the replies of the last commit. Without that wait a peer with a constant number
+/// of articles in flight, once half of them have missed a commit, would send half of them for each sync for ever.
+/// Articles that arrive during the sync form the next group.
 #[derive(Default)]
 struct Group {
     began: Option<Instant>,
     /// Connections whose next batch is expected.
     followed: Vec<Token>,
+    /// The time of the last commit, and the number of articles that are expected to follow its replies.
+    replied: Option<(Instant, u64)>,
+    /// How long to wait for them.
+    until: Option<Instant>,
 }
 
 impl Group {
+    /// The group after a commit of so many articles, which began at this time.
+    fn after_commit(articles: u64, began: Instant) -> Group {
+        let now = Instant::now();
+        let patience = (now.duration_since(began) / FOLLOWING_PART).min(PATIENCE);
+        Group {
+            replied: Some((now, articles)),
+            until: Some(now + patience),
+            ..Group::default()
+        }
+    }
+
     fn add(&mut self, batch: &ArticleBatch) {
         self.began.get_or_insert_with(Instant::now);
+        if let Some((at, expected)) = &mut self.replied
+            && batch.received() > *at
+        {
+            *expected = expected.saturating_sub(batch.len() as u64);
+        }
         let Some(connection) = batch.connection() else {
             return;
         };
@@ -100,12 +126,17 @@ impl Group {
 
     /// How long to wait for more articles before the commit.
     fn patience(&self, pending_bytes: usize) -> Duration {
-        match self.began {
-            Some(began) if !self.followed.is_empty() && pending_bytes < ENOUGH_BYTES => {
-                PATIENCE.saturating_sub(began.elapsed())
-            }
-            _ => Duration::ZERO,
+        let Some(began) = self.began.filter(|_| pending_bytes < ENOUGH_BYTES) else {
+            return Duration::ZERO;
+        };
+        let mut patience = Duration::ZERO;
+        if !self.followed.is_empty() {
+            patience = PATIENCE.saturating_sub(began.elapsed());
         }
+        if let (Some((_, 1..)), Some(until)) = (self.replied, self.until) {
+            patience = patience.max(until.saturating_duration_since(Instant::now()));
+        }
+        patience
     }
 }
 

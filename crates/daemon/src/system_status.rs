@@ -7,7 +7,7 @@ use feed::{feeds, site_state};
 use relay::incoming::Name;
 use serde::Serialize;
 use settings::NewsDirectory;
-use store::{HistoryLine, Snapshot};
+use store::Snapshot;
 
 use crate::client::{self, RunningDaemon};
 
@@ -74,8 +74,6 @@ pub fn system_status(
 ) -> anyhow::Result<(SystemStatus, Option<anyhow::Error>)> {
     let root = directory.root();
     let snapshot = Snapshot::open(root)?;
-    let (segments, log_bytes, ids) = snapshot.extent();
-    let newest = snapshot.newest_line()?;
     let daemon = client::status(root);
     let feeds = FeedsStatus::read(directory, &snapshot);
     let is_batch = |name: &[u8]| Name::parse(name).is_some();
@@ -85,10 +83,10 @@ pub fn system_status(
     };
     let status = SystemStatus {
         groups: snapshot.active().len(),
-        ids,
-        segments,
-        log_bytes,
-        newest_arrival: newest.and_then(|line| HistoryLine::parse(&line)?.arrival),
+        ids: snapshot.ids(),
+        segments: snapshot.segments().len(),
+        log_bytes: snapshot.log_bytes(),
+        newest_arrival: snapshot.newest_arrival()?,
         in_coming: files_in(&directory.file("in.coming"), is_batch),
         bad: files_in(&directory.file("bad"), |_| true),
         mail_queue: inject::mail_queue::list(root)?.len(),

@@ -129,7 +129,7 @@ pub fn run(
         true => Archived::default(),
         false => archive.finish(),
     };
-    let (segments, _, ids) = snapshot.extent();
+    let (segments, ids) = (snapshot.segments().len(), snapshot.ids());
     let forget_before = set_horizon(
         (&snapshot, &surveys),
         &policy,

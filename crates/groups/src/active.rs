@@ -177,9 +177,12 @@ impl Active {
     pub fn resolve(&self, id: GroupId) -> Option<GroupId> {
         let mut id = id;
         for _ in 0..=ALIAS_HOPS_MAX {
-            match self.flag_if(id)? {
-                Flag::Alias(target) => id = self.find(target)?,
-                _ => return Some(id),
+            let (_, fields) = self.fields(id)?;
+            if fields.flag != b'=' {
+                return Some(id);
+            }
+            if let Flag::Alias(target) = self.flag(id) {
+                id = self.find(target)?;
             }
         }
         None

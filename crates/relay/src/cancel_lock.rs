@@ -70,11 +70,18 @@ impl Element {
 impl std::fmt::Display for Element {
     /// The form in a header: `sha256:...`.
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let scheme = match self.scheme {
-            Scheme::Sha1 => "sha1",
-            Scheme::Sha256 => "sha256",
+        f.write_str(&String::from_utf8_lossy(&self.to_bytes()))
+    }
+}
+
+impl Element {
+    /// The form in a header. Its value is base64.
+    pub fn to_bytes(&self) -> Vec<u8> {
+        let scheme: &[u8] = match self.scheme {
+            Scheme::Sha1 => b"sha1:",
+            Scheme::Sha256 => b"sha256:",
         };
-        write!(f, "{scheme}:{}", self.value.escape_ascii())
+        [scheme, &self.value].concat()
     }
 }
 

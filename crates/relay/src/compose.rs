@@ -7,9 +7,8 @@ use store::Piece;
 
 use crate::short::ShortList;
 
-/// Usual number of pieces of a header: Xref, the part before Path, Path, the part up to an old Xref, and the rest. More old Xref lines
-/// make more pieces.
-pub type Pieces<'a> = ShortList<Piece<'a>, 8>;
+/// Usual number of pieces of a header: the part up to Path, the part up to an old Xref, and the rest. More old Xref lines make more pieces.
+pub type Pieces<'a> = ShortList<Piece<'a>, 4>;
 
 /// The two lines that are written here. The buffers are reused for the next article.
 #[derive(Debug, Default)]
@@ -21,8 +20,10 @@ pub struct NewLines {
     numbers: Vec<u64>,
     /// The start of the Xref value in `xref`.
     value: Range<usize>,
-    /// The Path field with its line end; empty if it stays unchanged.
-    path: Vec<u8>,
+    /// The header as filed up to and with Path; if Path stays unchanged, only the new Xref.
+    head: Vec<u8>,
+    /// The offset in the article of what follows `head`.
+    rest: usize,
 }
 
 /// `Xref: `
@@ -77,30 +78,38 @@ impl NewLines {
             .zip(self.numbers.iter().copied())
     }
 
-    /// Makes the Path line with `host!` before its value.
-    pub fn make_path(&mut self, article: &Article<'_>, host: &[u8]) {
-        self.path.clear();
-        let (Some(line), Some(value)) = (
+    /// Makes the header up to and with Path, with `host!` before its value. `None`: Path stays unchanged (for a mirror).
+    pub fn make_head(&mut self, article: &Article<'_>, host: Option<&[u8]>, with_xref: bool) {
+        self.head.clear();
+        self.rest = 0;
+        if with_xref {
+            self.head.extend_from_slice(&self.xref);
+        }
+        let (Some(host), Some(line), Some(value)) = (
+            host,
             article.line(Header::Path),
             article.value_range(Header::Path),
         ) else {
             return;
         };
-        let bytes = article.bytes();
-        let part = |range: Range<usize>| bytes.get(range).unwrap_or_default();
-        self.path.extend_from_slice(part(line.start..value.start));
-        self.path.extend_from_slice(host);
-        self.path.push(b'!');
-        self.path.extend_from_slice(part(value.start..line.end));
+        let part = |range: Range<usize>| article.bytes().get(range).unwrap_or_default();
+        let mut at = 0;
+        if article.has_xref() {
+            for old in article.xref_lines().filter(|old| old.start < line.start) {
+                self.head.extend_from_slice(part(at..old.start));
+                at = old.end;
+            }
+        }
+        self.head.extend_from_slice(part(at..value.start));
+        self.head.extend_from_slice(host);
+        self.head.push(b'!');
+        self.head.extend_from_slice(part(value.start..line.end));
+        self.rest = line.end;
     }
 
-    /// Leaves Path unchanged (for a mirror).
-    pub fn keep_path(&mut self) {
-        self.path.clear();
-    }
-
-    /// The header as filed, the blank line after it included.
-    pub fn pieces<'a>(&'a self, article: &Article<'a>, with_xref: bool) -> Pieces<'a> {
+    /// The header as filed, the blank line included, without old Xref lines.
+    #[inline]
+    pub fn pieces<'a>(&'a self, article: &Article<'a>) -> Pieces<'a> {
         let mut pieces = Pieces::new(Piece::Native(b""));
         let form = article.form();
         let mut push = |bytes: &'a [u8]| {
@@ -109,24 +118,13 @@ impl NewLines {
             }
         };
         let part = |range: Range<usize>| article.bytes().get(range).unwrap_or_default();
-        if with_xref {
-            push(&self.xref);
-        }
-        let mut path = article.line(Header::Path).filter(|_| !self.path.is_empty());
-        let mut at = 0;
-        for old in article.xref_lines() {
-            if let Some(line) = path.take_if(|line| line.start < old.start) {
-                push(part(at..line.start));
-                push(&self.path);
-                at = line.end;
+        push(&self.head);
+        let mut at = self.rest;
+        if article.has_xref() {
+            for old in article.xref_lines().filter(|old| old.start >= self.rest) {
+                push(part(at..old.start));
+                at = old.end;
             }
-            push(part(at..old.start));
-            at = old.end;
-        }
-        if let Some(line) = path {
-            push(part(at..line.start));
-            push(&self.path);
-            at = line.end;
         }
         push(part(at..article.body()));
         pieces
@@ -157,8 +155,8 @@ mod tests {
             lines.links().collect::<Vec<_>>(),
             [(&b"a.b"[..], 7), (&b"c"[..], 12)]
         );
-        lines.make_path(&article, b"us");
-        let pieces = lines.pieces(&article, with_xref);
+        lines.make_head(&article, Some(b"us"), with_xref);
+        let pieces = lines.pieces(&article);
         let bytes: Vec<u8> = pieces
             .items()
             .iter()

@@ -8,7 +8,7 @@
 //! Two servers that decide in the same order get the same results.
 
 use article::path::Path;
-use article::scan::lowest;
+use article::scan::has_below;
 use article::{Article, Header, date, message_id, newsgroups};
 use groups::Sender;
 use groups::active::{Active, Flag, GroupId};
@@ -224,7 +224,7 @@ fn at_most(bytes: usize, limit: usize) -> Result<(), (usize, usize)> {
 }
 
 /// The names of unknown groups.
-type Unknown<'a> = ShortList<&'a [u8], 8>;
+type Unknown<'a> = ShortList<&'a [u8], 4>;
 
 /// Looks up each group of Newsgroups in active, once. Returns the names of the unknown ones.
 fn look_up_groups<'a>(
@@ -275,7 +275,7 @@ fn check_approval_and_dates<'a>(
         return Err(Reason::AncientDate(date));
     }
     // The value is trimmed, so this finds blanks and line ends between groups.
-    if lowest(required.newsgroups) <= b' '
+    if has_below(required.newsgroups, b'!')
         && required.newsgroups.iter().any(u8::is_ascii_whitespace)
     {
         return Err(Reason::SpaceInGroups(required.newsgroups));

@@ -2,13 +2,14 @@
 
 mod apply_control;
 
+use std::cell::Cell;
 use std::fs::{File, OpenOptions};
 
 use article::date::{LocalZone, Utc};
 use article::path::Path as ArticlePath;
 use article::{Article, Form, Header, date, old};
 use groups::{Sender, Sites};
-use store::{Expires, Filing, OverviewFields, Spool};
+use store::{Expires, Filing, IdHash, OverviewFields, Spool};
 
 use crate::compose::{NewLines, piece};
 use crate::control::processor::{ControlOptions, ControlProcessor};
@@ -79,6 +80,19 @@ impl Default for FilerOptions {
             processor: ControlOptions::default(),
         }
     }
+}
+
+/// An accepted article, and what was found out about it on the way.
+#[derive(Clone, Copy)]
+struct Accepted<'a> {
+    article: &'a Article<'a>,
+    path: Option<ArticlePath<'a>>,
+    /// SITE of its log lines.
+    site: &'a [u8],
+    id: &'a [u8],
+    hash: IdHash,
+    /// It is filed in `junk`.
+    junk: bool,
 }
 
 /// Maximum number of ids in one cancel or Supersedes if a Cancel-Key is required; more are ignored. RFC 5537, 5.3 and 5.4 allow
@@ -278,7 +292,7 @@ impl Filer {
         let form = article.form();
         let is_complete = [Header::MessageId, Header::Date, Header::Subject]
             .iter()
-            .all(|header| article.value(*header).is_some());
+            .all(|header| article.line(*header).is_some());
         if is_complete {
             return self.process(article, sender, now);
         }
@@ -321,7 +335,8 @@ impl Filer {
         sender: Option<&dyn Sender>,
         now: Now,
     ) -> Result<Verdict, Error> {
-        let site = site(article);
+        let path = ArticlePath::of(article);
+        let site = first_site(path.as_ref());
         let id = article.value(Header::MessageId).unwrap_or_default();
         let mut state = State {
             active: self.spool.active(),
@@ -332,7 +347,12 @@ impl Filer {
         let arrival = Arrival {
             seconds: now.seconds,
         };
-        let seen = |id: &[u8]| self.spool.has(id);
+        let hashed = Cell::new(None);
+        let seen = |id: &[u8]| {
+            let hash = self.spool.hash(id)?;
+            hashed.set(Some(hash));
+            self.spool.has_hashed(id, hash)
+        };
         let decision = decide(
             article,
             arrival,
@@ -372,7 +392,19 @@ impl Filer {
                 if let Err(refusal) = self.take_numbers(article, site, id, now) {
                     return Ok(Verdict::Refused(refusal));
                 }
-                self.append(article, sender, site, id, junk, now)
+                let hash = match hashed.get() {
+                    Some(hash) => hash,
+                    None => self.spool.hash(id)?,
+                };
+                let accepted = Accepted {
+                    article,
+                    path,
+                    site,
+                    id,
+                    hash,
+                    junk,
+                };
+                self.append(&accepted, sender, now)
             }
         }
     }
@@ -415,38 +447,44 @@ impl Filer {
     /// Appends the article to the store, logs it, and applies its control message.
     fn append(
         &mut self,
-        article: &Article<'_>,
+        accepted: &Accepted<'_>,
         sender: Option<&dyn Sender>,
-        site: &[u8],
-        id: &[u8],
-        junk: bool,
         now: Now,
     ) -> Result<Verdict, Error> {
+        let Accepted {
+            article,
+            path,
+            site,
+            id,
+            hash,
+            junk,
+        } = *accepted;
         self.apply_control(article, sender, id, now)?;
-        match &self.options.mirror {
-            None => self.lines.make_path(article, &self.rules.host),
-            Some(_) => self.lines.keep_path(),
-        }
-        let expires = self.expires(article);
         let with_xref = self.rules.xref_single || self.lines.link_count() > 1;
+        let host = match &self.options.mirror {
+            None => Some(self.rules.host.as_slice()),
+            Some(_) => None,
+        };
+        self.lines.make_head(article, host, with_xref);
+        let expires = self.expires(article);
         let body = article.bytes().get(article.body()..).unwrap_or_default();
         let body = piece(article.form(), body);
         self.sites.clear();
         let selected = self.scratch.selected();
         let lines = &self.lines;
         let bytes = || {
-            let header = lines.pieces(article, with_xref);
+            let header = lines.pieces(article);
             let lengths = header.items().iter().map(|piece| piece.native_length());
             (lengths.sum::<usize>() + body.native_length()) as u64
         };
         self.selector
-            .push_feeds(article, selected, bytes, &mut self.sites);
+            .push_feeds(path.as_ref(), selected, bytes, &mut self.sites);
         self.push_answering_site(article);
-        let mut links = ShortList::<(&[u8], u64), 16>::new((b"", 0));
+        let mut links = ShortList::<(&[u8], u64), 4>::new((b"", 0));
         for link in self.lines.links() {
             links.push(link);
         }
-        let pieces = self.lines.pieces(article, with_xref);
+        let pieces = self.lines.pieces(article);
         let mut overview = OverviewFields::of(article, id);
         overview.xref = if with_xref {
             self.lines.xref_value()
@@ -463,7 +501,7 @@ impl Filer {
             body,
             overview,
         };
-        let position = match self.spool.append(&filing) {
+        let position = match self.spool.append_hashed(&filing, hash) {
             Ok(position) => position,
             Err(error @ store::Error::TooLarge { .. }) => {
                 // An error of this article only. Its numbers stay unused, since later numbers may be assigned already.
@@ -503,7 +541,9 @@ impl Filer {
 
 /// SITE of a log line: the first host in Path, or `(local)` without one.
 pub fn site<'a>(article: &Article<'a>) -> &'a [u8] {
-    ArticlePath::of(article)
-        .and_then(|path| path.first_site())
-        .unwrap_or(LOCAL)
+    first_site(ArticlePath::of(article).as_ref())
+}
+
+fn first_site<'a>(path: Option<&ArticlePath<'a>>) -> &'a [u8] {
+    path.and_then(ArticlePath::first_site).unwrap_or(LOCAL)
 }

@@ -8,7 +8,7 @@
 
 use std::io::{self, Write};
 
-use article::scan::lowest;
+use article::scan::has_control;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 /// A time in seconds since 1970 and milliseconds.
@@ -161,19 +161,14 @@ impl Log {
 }
 
 /// Appends `bytes`, truncated to `bytes_max`, with control characters as `^X` (DEL as `^?`).
+#[inline(always)]
 fn push_visible(out: &mut Vec<u8>, bytes: &[u8], bytes_max: usize) {
     let (shown, cut) = match bytes.split_at_checked(bytes_max) {
         Some((shown, rest)) => (shown, !rest.is_empty()),
         None => (bytes, false),
     };
-    if lowest(shown) < b' ' || memchr::memchr(DELETE, shown).is_some() {
-        for byte in shown {
-            if is_control(*byte) {
-                out.extend_from_slice(&[b'^', byte ^ 0x40]);
-            } else {
-                out.push(*byte);
-            }
-        }
+    if has_control(shown) {
+        push_controls(out, shown);
     } else {
         out.extend_from_slice(shown);
     }
@@ -182,10 +177,15 @@ fn push_visible(out: &mut Vec<u8>, bytes: &[u8], bytes_max: usize) {
     }
 }
 
-const DELETE: u8 = 0x7f;
-
-fn is_control(byte: u8) -> bool {
-    byte < b' ' || byte == DELETE
+#[cold]
+fn push_controls(out: &mut Vec<u8>, shown: &[u8]) {
+    for byte in shown {
+        if byte.is_ascii_control() {
+            out.extend_from_slice(&[b'^', byte ^ 0x40]);
+        } else {
+            out.push(*byte);
+        }
+    }
 }
 
 /// `Mon dd hh:mm:ss.` of a time in epoch seconds, the day padded with a blank as ctime(3) does.

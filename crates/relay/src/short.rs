@@ -10,6 +10,7 @@ pub struct ShortList<T, const N: usize> {
 
 impl<T: Copy, const N: usize> ShortList<T, N> {
     /// An empty list; `filler` fills unused elements.
+    #[inline]
     pub fn new(filler: T) -> ShortList<T, N> {
         ShortList {
             few: [filler; N],
@@ -19,6 +20,7 @@ impl<T: Copy, const N: usize> ShortList<T, N> {
     }
 
     /// Appends an item.
+    #[inline]
     pub fn push(&mut self, item: T) {
         if self.many.is_empty() {
             if let Some(room) = self.few.get_mut(self.count) {

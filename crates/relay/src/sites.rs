@@ -44,14 +44,13 @@ impl Selector {
     /// Appends the names of the feeds that get an article during filing, separated by blanks.
     pub(crate) fn push_feeds(
         &mut self,
-        article: &Article<'_>,
+        path: Option<&ArticlePath<'_>>,
         selected: &SiteSet,
         bytes: impl FnOnce() -> u64,
         out: &mut Vec<u8>,
     ) {
-        let path = ArticlePath::of(article);
         self.subscribers
-            .push_feeds(path.as_ref(), &self.sites, selected, bytes, out);
+            .push_feeds(path, &self.sites, selected, bytes, out);
     }
 
     /// Whether a feed gets an article that was filed before the site was known: the result of filing it now, with the current `active`.
@@ -125,6 +124,9 @@ pub(crate) fn is_any_moderated(active: &Active, groups: &[GroupId]) -> bool {
 pub(crate) struct Subscribers {
     /// The sites excluded by each host.
     excluded_by: HashMap<Vec<u8>, ExcludedSites>,
+    /// By the first byte of a host, the lengths (up to 63) of those in `excluded_by`: most hosts in Path are not among them, and are
+    /// passed over without a hash.
+    lengths: [u64; 256],
     lines: Vec<Line>,
     /// The remaining sites of this article.
     remaining: SiteSet,
@@ -146,6 +148,8 @@ struct Line {
     first: usize,
     /// The number of the last article for the feed; used only in its first line.
     last_article: u64,
+    /// It is the only line of its feed, and nothing but its name and exclusions in Path keeps an article from it.
+    is_plain: bool,
     /// Its name and exclusions with characters outside of host names (`a_b`), which the scan of Path does not find.
     unusual_names: Vec<Vec<u8>>,
 }
@@ -153,6 +157,7 @@ struct Line {
 impl Subscribers {
     pub(crate) fn new(sites: &Sites) -> Subscribers {
         let mut excluded_by: HashMap<Vec<u8>, ExcludedSites> = HashMap::new();
+        let mut lengths = [0; 256];
         let mut first_of = HashMap::new();
         let mut lines = Vec::with_capacity(sites.sites().len());
         for (number, site) in sites.sites().iter().enumerate() {
@@ -162,16 +167,33 @@ impl Subscribers {
                     .entry_ref(name.as_slice())
                     .or_default()
                     .add(SiteSet::position_of_site(number));
+                if let Some(lengths) = lengths.get_mut(first_byte(name)) {
+                    *lengths |= length_bit(name);
+                }
             }
             let feed = sites.feed_name(number).to_vec();
+            let unusual_names: Vec<_> = names().filter(|name| !is_host(name)).cloned().collect();
             lines.push(Line {
+                is_plain: unusual_names.is_empty()
+                    && !site.is_me
+                    && site.hops_max.or(site.size_max.map(|_| 0)).is_none(),
                 first: *first_of.entry(feed).or_insert(number),
                 last_article: 0,
-                unusual_names: names().filter(|name| !is_host(name)).cloned().collect(),
+                unusual_names,
             });
+        }
+        let mut lines_of_feed = vec![0; lines.len()];
+        for line in &lines {
+            if let Some(count) = lines_of_feed.get_mut(line.first) {
+                *count += 1;
+            }
+        }
+        for line in &mut lines {
+            line.is_plain &= lines_of_feed.get(line.first) == Some(&1);
         }
         Subscribers {
             excluded_by,
+            lengths,
             lines,
             remaining: SiteSet::new(),
             generation: 0,
@@ -203,23 +225,26 @@ impl Subscribers {
             compute_bytes: Some(bytes),
         };
         for number in self.remaining.sites() {
-            let (Some(site), Some(line)) = (sites.sites().get(number), self.lines.get(number))
-            else {
+            let Some(line) = self.lines.get(number) else {
                 continue;
             };
-            let is_in_path = path.is_some_and(|path| {
-                line.unusual_names
-                    .iter()
-                    .any(|name| path.contains_site(name))
-            });
-            if site.is_me || is_in_path || !facts.meets_limits(site) {
-                continue;
-            }
-            let first = line.first;
-            if let Some(first) = self.lines.get_mut(first)
-                && std::mem::replace(&mut first.last_article, self.generation) == self.generation
-            {
-                continue;
+            if !line.is_plain {
+                let is_in_path = path.is_some_and(|path| {
+                    let mut names = line.unusual_names.iter();
+                    names.any(|name| path.contains_site(name))
+                });
+                let site = sites.sites().get(number);
+                let is_possible = site.is_some_and(|site| !site.is_me && facts.meets_limits(site));
+                if is_in_path || !is_possible {
+                    continue;
+                }
+                let first = line.first;
+                if let Some(first) = self.lines.get_mut(first)
+                    && std::mem::replace(&mut first.last_article, self.generation)
+                        == self.generation
+                {
+                    continue;
+                }
             }
             if !out.is_empty() {
                 out.push(b' ');
@@ -230,6 +255,10 @@ impl Subscribers {
 
     fn exclude(&mut self, path: &ArticlePath<'_>) {
         for host in path.sites() {
+            let lengths = self.lengths.get(first_byte(host)).copied();
+            if lengths.unwrap_or_default() & length_bit(host) == 0 {
+                continue;
+            }
             let Some(excluded) = self.excluded_by.get_mut(host) else {
                 continue;
             };
@@ -241,6 +270,14 @@ impl Subscribers {
             }
         }
     }
+}
+
+fn first_byte(host: &[u8]) -> usize {
+    host.first().copied().unwrap_or_default().into()
+}
+
+fn length_bit(host: &[u8]) -> u64 {
+    1 << host.len().min(63)
 }
 
 impl ExcludedSites {

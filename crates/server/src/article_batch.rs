@@ -69,6 +69,11 @@ impl ArticleBatch {
         self.entries.first().map(|entry| entry.connection)
     }
 
+    /// When its last byte was received.
+    pub fn received(&self) -> Instant {
+        self.received
+    }
+
     /// Whether a further batch of the connection is on the way.
     pub fn is_followed(&self) -> bool {
         self.is_followed

@@ -39,7 +39,7 @@ pub struct Limits {
 /// `[store]`: how articles are kept.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Store {
-    /// Bytes at which a segment is sealed.
+    /// Largest size of a segment, bytes.
     pub segment_bytes: u64,
     /// Bytes gathered before they are written and synced.
     pub commit_bytes: u64,

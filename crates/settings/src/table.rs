@@ -122,8 +122,9 @@ pub static TABLE: &[Setting] = &[
         key: "segment_bytes",
         unit: Unit::Bytes,
         range: (1 << 20, 2 << 30),
-        help: "Size at which a segment file is sealed and the next one is started. Small segments give space back \
-               sooner; large ones need fewer files. At least twice limits.article_bytes_max.",
+        help: "Largest size of a segment file. A segment is a sixteenth of the spool, at least 4 MiB and at most this: \
+               small segments give space back sooner, large ones need fewer files. A change applies to the current \
+               segment, too. At least twice limits.article_bytes_max.",
         slot: |s| Slot::Number(&mut s.store.segment_bytes),
     },
     Setting {

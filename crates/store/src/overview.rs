@@ -55,7 +55,7 @@ impl<'a> Block<'a> {
 
     /// Whether the checksum is correct.
     pub fn is_sound(&self) -> bool {
-        u32_at(self.bytes, 4) == Some(crc32c::crc32c(self.bytes.get(8..).unwrap_or_default()))
+        u32_at(self.bytes, 4) == Some(article::crc32c(self.bytes.get(8..).unwrap_or_default()))
     }
 
     /// All groups, in order of name.

@@ -14,7 +14,7 @@ use crate::io::disk::{Disk, RealDisk};
 use crate::io::lock::Lock;
 use crate::log::segment::SEGMENT_HEADER_BYTES;
 use crate::log::segments::{SegmentFile, Segments};
-use crate::reclaim::shrink::{dead_part_of_current, shrink};
+use crate::reclaim::shrink::{dead_part, shrink};
 use crate::reclaim::unreclaimed::{Due, NOW};
 use crate::spool::Spool;
 use crate::spool::options::Options;
@@ -85,7 +85,7 @@ pub fn reclaim_on(
     dir: &Path,
     options: Options,
     ReclaimPolicy {
-        dead_part,
+        dead_part: dead_part_max,
         everywhere,
     }: ReclaimPolicy,
 ) -> Result<Reclaimed, Error> {
@@ -105,9 +105,12 @@ pub fn reclaim_on(
     let mut left = listed.clone().unwrap_or_default();
     left.retain(|base, _| !is_listed(base));
     if is_listed(&current) {
-        let (part, bytes) = dead_part_of_current(&segments, &snapshot, current)?;
-        if part > dead_part && bytes >= SEAL_BYTES_MIN {
-            Spool::open_on(disk.clone(), dir, options)?.seal_now()?;
+        let bytes = segments.art_bytes(current).0;
+        let part = dead_part(&snapshot.survey(current)?, &snapshot);
+        let is_worth = part > dead_part_max && bytes >= SEAL_BYTES_MIN;
+        let is_much = part * bytes as f64 >= SEAL_BYTES_MIN as f64;
+        let seal = || Spool::open_on(disk.clone(), dir, options)?.seal_for_reclaim(is_worth);
+        if (is_worth || is_much) && seal()? {
             snapshot = Snapshot::open_on(disk.clone(), dir)?;
         } else if part > 0.0 {
             left.insert(current, NOW);
@@ -134,7 +137,7 @@ pub fn reclaim_on(
     if !job.remove(&dead)? {
         left.extend(dead.iter().map(|base| (*base, NOW)));
     }
-    job.shrink(&half, dead_part, &mut left)?;
+    job.shrink(&half, dead_part_max, &mut left)?;
     job.sweep()?;
     if known.as_ref() != Some(&left) {
         unreclaimed::write(&*job.disk, dir, &left)?;

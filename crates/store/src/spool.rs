@@ -16,7 +16,7 @@ pub(crate) mod recover;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::{Instant, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use groups::Active;
 
@@ -25,8 +25,8 @@ use crate::expiry::visibility::Visibility;
 use crate::history::cancels::Cancels;
 use crate::history::push_seen;
 use crate::history::sealed::SealedHistory;
-use crate::index::Index;
 use crate::index::watermark::Watermark;
+use crate::index::{IdHash, Index};
 use crate::io::append_file::AppendFile;
 use crate::io::disk::{Disk, RealDisk};
 use crate::io::lock::Lock;
@@ -36,7 +36,7 @@ use crate::log::filing::Filing;
 use crate::log::pending::SPILL_BYTES;
 use crate::log::position::POSITION_MAX;
 use crate::log::record::{self, Commit, Kind, Record};
-use crate::log::segment::{SEGMENT_HEADER_BYTES, SegmentHeader};
+use crate::log::segment::{SEGMENT_HEADER_BYTES, SIZE_BYTES_MIN, SegmentHeader, size_for};
 use crate::log::segments::{Segments, base_of};
 use crate::overview::row::push_row;
 use crate::read::open_segments::read_record;
@@ -49,6 +49,9 @@ use crate::{Error, Expires, Position};
 
 /// Longest `active` that is logged as one record at the start of a segment, as a part of the segment.
 pub(crate) const SNAPSHOT_PART: u64 = 4;
+
+/// A segment that has its size is sealed at the first commit of a batch, and within a batch at most this often.
+const SEAL_INTERVAL: Duration = Duration::from_secs(2);
 
 /// What one commit made durable.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -81,6 +84,8 @@ pub struct Spool {
     taken_up: u64,
     lock: Lock,
     publisher: Option<Publisher>,
+    /// When a commit last compared the segment with its size. `None`: the first commit does.
+    size_checked: Option<Instant>,
 }
 
 impl Spool {
@@ -242,7 +247,10 @@ impl Spool {
         if self.is_poisoned {
             return Err(Error::Stopped);
         }
-        if self.art.has_room(bytes) {
+        if self.art.pending.is_empty() && self.art.pending.spilled() == 0 {
+            self.seal_if_due()?;
+        }
+        if self.art.has_room(bytes, self.options.segment_bytes) {
             return Ok(());
         }
         if SEGMENT_HEADER_BYTES + bytes + PAD_BYTES_MAX > self.options.segment_bytes {
@@ -254,7 +262,7 @@ impl Spool {
         }
         self.commit()?;
         self.seal()?;
-        if self.art.has_room(bytes) {
+        if self.art.has_room(bytes, self.options.segment_bytes) {
             return Ok(());
         }
         Err(Error::TooLarge {
@@ -263,8 +271,34 @@ impl Spool {
         })
     }
 
+    /// Before a commit, begins the next segment if the current one has its size. Sealing costs a dozen syncs, so fast filing, which would
+    /// fill a small segment with each commit, makes larger ones.
+    fn seal_if_due(&mut self) -> Result<(), Error> {
+        let is_early = |checked: Instant| checked.elapsed() < SEAL_INTERVAL;
+        if self.size_checked.is_some_and(is_early) {
+            return Ok(());
+        }
+        self.size_checked = Some(Instant::now());
+        if self.art.append.end < SIZE_BYTES_MIN.min(self.options.segment_bytes) {
+            return Ok(());
+        }
+        let size = match self.art.header.size {
+            0 => self.segment_size()?,
+            size => size,
+        };
+        match self.art.append.end >= size {
+            true => self.seal(),
+            false => Ok(()),
+        }
+    }
+
     /// Files an article: its record waits for the next commit, its id is known from now on.
     pub fn append(&mut self, filing: &Filing<'_>) -> Result<Position, Error> {
+        self.append_hashed(filing, self.index.hash(filing.id)?)
+    }
+
+    /// As [`Spool::append`], for an id that was [hashed](Spool::hash) already.
+    pub fn append_hashed(&mut self, filing: &Filing<'_>, hash: IdHash) -> Result<Position, Error> {
         self.make_room(filing.record_bytes_max())?;
         let commit = self.commit_of_record();
         let position = self.art.next_position();
@@ -282,7 +316,7 @@ impl Spool {
         if let Some(publisher) = &mut self.publisher {
             publisher.note(&self.active.table, filing.links.iter().copied());
         }
-        self.remember_address(filing.id, address)?;
+        self.remember_address(hash, address)?;
         if self.options.durability == Durability::Each {
             self.commit()?;
         } else if self.art.pending.len() >= SPILL_BYTES {
@@ -295,6 +329,7 @@ impl Spool {
 
     /// Remembers an id that was seen but not filed.
     pub fn remember(&mut self, id: &[u8], arrival: i64, expires: Expires<'_>) -> Result<(), Error> {
+        let hash = self.index.hash(id)?;
         self.make_room((id.len() + 256) as u64)?;
         let commit = self.commit_of_record();
         let mut line = Vec::with_capacity(id.len() + 32);
@@ -302,7 +337,7 @@ impl Spool {
         record::push_text(self.art.pending.out(), Kind::Seen, commit, &line);
         let address = self.art.header.base + self.derived.next_line();
         self.derived.push_line(&line);
-        self.remember_address(id, address)
+        self.remember_address(hash, address)
     }
 
     /// Cancels the article at a position: it is no longer shown; its history line stays (C News's cancel).
@@ -386,7 +421,7 @@ impl Spool {
         Ok(())
     }
 
-    fn mark(&self) -> Watermark {
+    pub(crate) fn mark(&self) -> Watermark {
         Watermark {
             sequence: 0,
             base: self.art.header.base,
@@ -428,9 +463,18 @@ impl Spool {
     pub fn seal(&mut self) -> Result<(), Error> {
         self.is_poisoned = true;
         self.derived.merge_overview(&*self.disk)?;
+        self.begin_segment()
+    }
+
+    /// As [`Spool::seal`], but leaves the overview rows in their blocks.
+    pub(crate) fn begin_segment(&mut self) -> Result<(), Error> {
+        self.is_poisoned = true;
         self.checkpoint()?;
         let old = self.art.header;
-        let header = SegmentHeader::plain(old.base + old.span, self.options.segment_bytes);
+        let header = SegmentHeader {
+            size: self.segment_size()?,
+            ..SegmentHeader::plain(old.base + old.span, self.options.segment_bytes)
+        };
         if header.base + header.span > POSITION_MAX {
             return Err(Error::TooLarge {
                 bytes: header.base,
@@ -441,6 +485,12 @@ impl Spool {
         self.enter(header)?;
         self.is_poisoned = false;
         self.log_state()
+    }
+
+    /// The size of a segment that begins now.
+    pub(crate) fn segment_size(&self) -> Result<u64, Error> {
+        let (spool, copies) = (self.segments.articles_bytes()?, self.copies_bytes()?);
+        Ok(size_for(spool, copies, self.options.segment_bytes))
     }
 
     /// Makes a freshly made segment the current one.

@@ -36,6 +36,7 @@ mod pending_cancels_are_in_the_log;
 mod power_cut;
 mod readers_share_a_snapshot;
 mod replay_is_short;
+mod segments_follow_the_spool;
 mod snapshots_read_on_while_others_file;
 mod snapshots_read_on_while_space_is_given_back;
 mod the_lock_is_lent;

@@ -4,10 +4,13 @@
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, clippy::panic)]
 
 use crate::agree;
+use crate::double::{Double, Fault};
 use crate::news;
 
 use news::News;
-use store::{ExpiryDecision, Options, Published, ReclaimPolicy, Snapshot, Spool, reclaim};
+use store::{
+    ExpiryDecision, Options, Published, ReclaimPolicy, Snapshot, Spool, reclaim, reclaim_on,
+};
 
 fn options() -> Options {
     Options {
@@ -58,12 +61,17 @@ fn site(by_turns: bool) -> Site {
 
 impl Site {
     fn expire(&mut self) {
+        self.expire_and_forget(None);
+    }
+
+    fn expire_and_forget(&mut self, forget_before: Option<i64>) {
         let base = Snapshot::open(self.news.dir()).unwrap().segments()[0];
         let mut spool = Spool::open(self.news.dir(), options()).unwrap();
         spool
             .expire(&ExpiryDecision {
                 cuts: vec![(b"goes".to_vec(), 21)],
                 touched: vec![base],
+                forget_before,
                 ..ExpiryDecision::default()
             })
             .unwrap();
@@ -129,4 +137,32 @@ fn a_segment_written_anew_is_read() {
             .is_none()
     );
     assert!(site.live.stretch(site.positions[6]).unwrap().is_none());
+}
+
+/// The history lines say where dead articles lie: they may be forgotten only when the space is back.
+#[test]
+fn space_comes_back_after_a_failed_attempt() {
+    let policy = ReclaimPolicy::usual(0.1);
+    let mut site = site(true);
+    site.expire_and_forget(Some(i64::MAX));
+    let art = format!("segments/{:020}.art", site.live.segments()[0]);
+    for at in 1.. {
+        let copy = tempfile::tempdir().unwrap();
+        let mut cp = std::process::Command::new("cp");
+        let copied = cp.arg("-a").arg(site.news.dir().join(".")).arg(copy.path());
+        assert!(copied.status().unwrap().success());
+        let double = Double::new(copy.path());
+        double.fail_at(at, Fault::Enospc, false);
+        let first = reclaim_on(double.disk(), copy.path(), options(), policy);
+        let Some(failed) = double.failed() else {
+            assert!(at > 100, "{at} calls only");
+            break;
+        };
+        reclaim(copy.path(), options(), policy).unwrap();
+        let left = std::fs::metadata(copy.path().join(&art)).unwrap().len();
+        assert!(
+            left < 22 * 42_000,
+            "call {at} ({failed}) {first:?}: {left} bytes"
+        );
+    }
 }

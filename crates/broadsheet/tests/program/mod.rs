@@ -251,3 +251,10 @@ pub fn shared(part: &str) -> Option<PathBuf> {
     eprintln!("skipped: {part} is not present beside the project (BROADSHEET_SHARED)");
     None
 }
+
+/// Copies a program that the test will start. Another process writes the copy: a child that another test starts meanwhile would inherit
+/// our descriptor, and the copy would be busy.
+pub fn copy_program(from: &Path, to: &Path) {
+    let copied = Command::new("cp").arg(from).arg(to).status();
+    assert!(copied.expect("cp runs").success());
+}

@@ -10,7 +10,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
 use std::process::{Command, Output, Stdio};
 
-use super::{Program, peers};
+use super::{Program, copy_program, peers};
 
 const ACTIVE: &str = "comp.test 0000000000 00001 y\n";
 const PROGRAMS: &[&str] = &["usr/bin/uux", "usr/sbin/uuxqt", "usr/lib/uucp/uucico"];
@@ -33,14 +33,13 @@ impl Uucp {
         for name in PROGRAMS {
             // Copies, which are not setuid: they run as who started them, or as uucp for root.
             let copy = program.path("bin").join(name.rsplit('/').next().unwrap());
-            fs::copy(root.join(name), &copy).unwrap();
+            copy_program(&root.join(name), &copy);
             executable(copy);
         }
-        fs::copy(
-            env!("CARGO_BIN_EXE_broadsheet"),
-            program.path("bin/broadsheet"),
-        )
-        .unwrap();
+        copy_program(
+            env!("CARGO_BIN_EXE_broadsheet").as_ref(),
+            &program.path("bin/broadsheet"),
+        );
         let news = program.path("news");
         let rnews = format!(
             "#!/bin/sh\nexec {} rnews --dir {} {words}\n",

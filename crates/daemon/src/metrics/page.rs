@@ -7,8 +7,8 @@ use std::time::{Duration, Instant};
 use feed::{feeds, site_state};
 use server::Counter;
 use settings::NewsDirectory;
+use store::Snapshot;
 use store::histogram::EDGES_MICROS;
-use store::{HistoryLine, Snapshot};
 
 use super::super::daemon_status::{DaemonStatus, Entry, Nntp, Took};
 use super::super::intake_queue::IntakeState;
@@ -40,10 +40,6 @@ struct Shelf {
 impl Shelf {
     fn look(directory: &NewsDirectory) -> anyhow::Result<Shelf> {
         let snapshot = Snapshot::open(directory.root())?;
-        let (segments, log_bytes, ids) = snapshot.extent();
-        let newest = snapshot
-            .newest_line()?
-            .and_then(|line| HistoryLine::parse(&line)?.arrival);
         let sites = directory.sys(&directory.settings()?.settings)?;
         let names = feeds::names(&sites);
         let (told, _) =
@@ -54,10 +50,10 @@ impl Shelf {
             (name, backlog.articles, backlog.bytes, backlog.oldest)
         };
         Ok(Shelf {
-            segments: segments as u64,
-            log_bytes,
-            ids,
-            newest,
+            segments: snapshot.segments().len() as u64,
+            log_bytes: snapshot.log_bytes(),
+            ids: snapshot.ids(),
+            newest: snapshot.newest_arrival()?,
             feeds: told.iter().map(feed).collect(),
         })
     }

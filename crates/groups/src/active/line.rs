@@ -105,43 +105,74 @@ pub(super) struct Fields {
 /// else. `None` for any other line; [`loose`] then finds the error.
 #[inline]
 pub(super) fn strict(line: &[u8]) -> Option<Fields> {
-    if let Some((name, tail)) = line.split_last_chunk::<TAIL_LEN>()
-        && has_common_widths(tail)
-        && name::is_safe(name)
-    {
-        return Some(Fields {
-            name_len: u16::try_from(name.len()).ok()?,
-            high_len: 10,
-            low_len: 10,
-            flag_len: 1,
-            flag: tail[TAIL_LEN - 1],
-        });
-    }
-    strict_of_any_width(line)
+    strict_of_widths(line, &OF_INN, 10)
+        .or_else(|| strict_of_widths(line, &OF_C_NEWS, 5))
+        .or_else(|| strict_of_any_width(line))
 }
 
-/// Length of ` max min flag` with two numbers of ten digits and one letter.
-const TAIL_LEN: usize = 24;
+/// What follows the name in a line with numbers of a common width.
+struct Shape<const LEN: usize> {
+    /// ` max min flag` with zeros for the digits and NUL for the flag.
+    text: &'static [u8; LEN],
+    /// Added to the difference from `text`. The top bit is then set unless the difference is at most 9 for a digit, or 0 for a blank.
+    slack: &'static [u8; LEN],
+}
 
-/// Whether a line ends in ` dddddddddd dddddddddd f`, as nearly every
-/// line of a large `active` does. Tests eight bytes at a time.
+/// Ten digits and ten.
+const OF_INN: Shape<24> = Shape {
+    text: b" 0000000000 0000000000 \0",
+    slack: b"\x7fvvvvvvvvvv\x7fvvvvvvvvvv\x7f\0",
+};
+/// Ten digits and five.
+const OF_C_NEWS: Shape<19> = Shape {
+    text: b" 0000000000 00000 \0",
+    slack: b"\x7fvvvvvvvvvv\x7fvvvvv\x7f\0",
+};
+
 #[inline]
-fn has_common_widths(tail: &[u8; TAIL_LEN]) -> bool {
-    const SHAPE: &[u8; TAIL_LEN] = b" 0000000000 0000000000 \0";
-    // Added to the difference from the shape. The top bit is then set unless
-    // the difference is at most 9 for a digit, or 0 for a blank.
-    const SLACK: &[u8; TAIL_LEN] = b"\x7fvvvvvvvvvv\x7fvvvvvvvvvv\x7f\0";
-    const TOPS: u64 = 0x8080_8080_8080_8080;
-    let (words, _) = tail.as_chunks::<8>();
-    let (shapes, _) = SHAPE.as_chunks::<8>();
-    let (slacks, _) = SLACK.as_chunks::<8>();
-    let mut found = 0u64;
-    for ((word, shape), slack) in words.iter().zip(shapes).zip(slacks) {
-        let difference = u64::from_le_bytes(*word) ^ u64::from_le_bytes(*shape);
-        let over = difference.wrapping_add(u64::from_le_bytes(*slack));
-        found |= (difference | over) & TOPS;
+fn strict_of_widths<const LEN: usize>(
+    line: &[u8],
+    shape: &Shape<LEN>,
+    low_len: u8,
+) -> Option<Fields> {
+    let (name, tail) = line.split_last_chunk::<LEN>()?;
+    let flag = *tail.last()?;
+    let is_letter = matches!(flag, b'y' | b'n' | b'm' | b'x' | b'j');
+    if !is_letter || !has_shape(tail, shape) || !name::is_safe(name) {
+        return None;
     }
-    found == 0 && matches!(tail[TAIL_LEN - 1], b'y' | b'n' | b'm' | b'x' | b'j')
+    Some(Fields {
+        name_len: u16::try_from(name.len()).ok()?,
+        high_len: 10,
+        low_len,
+        flag_len: 1,
+        flag,
+    })
+}
+
+/// Whether a text has the digits and blanks of a shape. Tests eight bytes at a time; the last eight may overlap those before.
+#[inline]
+fn has_shape<const LEN: usize>(tail: &[u8; LEN], shape: &Shape<LEN>) -> bool {
+    const TOPS: u64 = 0x8080_8080_8080_8080;
+    let over = |word: &[u8; 8], text: &[u8; 8], slack: &[u8; 8]| {
+        let difference = u64::from_le_bytes(*word) ^ u64::from_le_bytes(*text);
+        difference | difference.wrapping_add(u64::from_le_bytes(*slack))
+    };
+    let (words, _) = tail.as_chunks::<8>();
+    let (texts, _) = shape.text.as_chunks::<8>();
+    let (slacks, _) = shape.slack.as_chunks::<8>();
+    let mut found = 0;
+    for ((word, text), slack) in words.iter().zip(texts).zip(slacks) {
+        found |= over(word, text, slack);
+    }
+    if let (Some(word), Some(text), Some(slack)) = (
+        tail.last_chunk(),
+        shape.text.last_chunk(),
+        shape.slack.last_chunk(),
+    ) {
+        found |= over(word, text, slack);
+    }
+    found & TOPS == 0
 }
 
 fn strict_of_any_width(line: &[u8]) -> Option<Fields> {
@@ -203,11 +234,30 @@ fn are_digits(word: u64) -> bool {
 /// The value of a field that is known to be a number.
 #[inline]
 pub(super) fn value_of(digits: &[u8]) -> u64 {
-    digits.iter().fold(0u64, |number, &byte| {
-        number
-            .wrapping_mul(10)
-            .wrapping_add(u64::from(byte.wrapping_sub(b'0')))
-    })
+    let each = |digits: &[u8]| {
+        digits.iter().fold(0u64, |number, &byte| {
+            number
+                .wrapping_mul(10)
+                .wrapping_add(u64::from(byte.wrapping_sub(b'0')))
+        })
+    };
+    match digits.split_last_chunk() {
+        Some((before, last)) => each(before)
+            .wrapping_mul(100_000_000)
+            .wrapping_add(value_of_eight(last)),
+        None => each(digits),
+    }
+}
+
+/// The value of eight digits: adds up pairs of neighbours, then pairs of those, then the two halves, all at once.
+#[inline]
+fn value_of_eight(digits: &[u8; 8]) -> u64 {
+    let ones = u64::from_le_bytes(*digits) & 0x0f0f_0f0f_0f0f_0f0f;
+    let tens = (ones.wrapping_mul(10).wrapping_add(ones >> 8)) & 0x00ff_00ff_00ff_00ff;
+    let hundreds = (tens.wrapping_mul(100).wrapping_add(tens >> 16)) & 0x0000_ffff_0000_ffff;
+    (hundreds & 0xffff_ffff)
+        .wrapping_mul(10_000)
+        .wrapping_add(hundreds >> 32)
 }
 
 /// Parses a line in any layout: any number of blanks and tabs
@@ -333,20 +383,21 @@ mod tests {
 
     #[test]
     fn common_widths_are_the_same_the_short_way() {
-        let good = b"comp.lang.c 0123456789 9876543210 y";
-        assert!(has_common_widths(good.last_chunk().expect("long enough")));
-        for place in 0..good.len() {
-            for byte in 0..=255u8 {
-                let mut line = *good;
-                line[place] = byte;
-                assert_eq!(
-                    strict(&line),
-                    strict_of_any_width(&line),
-                    "{}",
-                    line.escape_ascii()
-                );
+        fn short<const LEN: usize>(line: &[u8], shape: &Shape<LEN>, low_len: u8) {
+            assert!(strict_of_widths(line, shape, low_len).is_some());
+            for place in 0..line.len() {
+                for byte in 0..=255u8 {
+                    let mut line = line.to_vec();
+                    line[place] = byte;
+                    let any = strict_of_any_width(&line);
+                    assert_eq!(strict(&line), any, "{}", line.escape_ascii());
+                    let short = strict_of_widths(&line, shape, low_len);
+                    assert!(short.is_none() || short == any, "{}", line.escape_ascii());
+                }
             }
         }
+        short(b"comp.lang.c 0123456789 9876543210 y", &OF_INN, 10);
+        short(b"comp.lang.c 0123456789 98765 m", &OF_C_NEWS, 5);
     }
 
     #[test]

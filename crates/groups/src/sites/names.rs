@@ -2,6 +2,7 @@
 //! a feed of its own, `NAME:2` and so on. Cursors are stored under these names, so a way keeps its name when lines are added, removed or moved.
 
 use std::collections::{HashMap, HashSet};
+use std::fmt::{self, Write};
 
 use crate::site::Site;
 use crate::via::Via;
@@ -103,8 +104,17 @@ fn parts(line: &[u8]) -> Option<(&[u8], u64, u64)> {
 
 /// FNV-1a of the `Debug` form of a way, which must not change between releases: renaming a type or field of [`Via`] changes all digests.
 fn digest(via: &Via) -> u64 {
-    let shown = format!("{via:?}");
-    shown.bytes().fold(0xcbf2_9ce4_8422_2325, |digest, byte| {
-        (digest ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
-    })
+    struct Digest(u64);
+    impl fmt::Write for Digest {
+        fn write_str(&mut self, text: &str) -> fmt::Result {
+            for byte in text.bytes() {
+                self.0 = (self.0 ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
+            }
+            Ok(())
+        }
+    }
+    let mut digest = Digest(0xcbf2_9ce4_8422_2325);
+    // It cannot fail: nothing above returns an error.
+    let _ = write!(digest, "{via:?}");
+    digest.0
 }

@@ -2,7 +2,7 @@
 //!
 //! Fields of the overview come from its rows, others from the articles.
 
-use article::scan::lowest;
+use article::scan::has_below;
 use article::{decimal, syntax};
 use groups::Wildmat;
 
@@ -422,7 +422,7 @@ fn unended(value: &[u8]) -> &[u8] {
 
 /// Appends a value unfolded: without CRLF, and with a blank for each TAB, NUL, CR and LF (RFC 3977, 8.3.2).
 fn push_unfolded(value: &[u8], text: &mut Vec<u8>) {
-    if lowest(value) >= b' ' {
+    if !has_below(value, b' ') {
         return text.extend_from_slice(value);
     }
     let mut bytes = value.iter().copied().peekable();

@@ -8,7 +8,7 @@ use groups::{Destination, Sender};
 use store::{Expires, HistoryLine, PendingCancel, Position};
 
 use super::{CANCEL_IDS_MAX, Filer, Refusal};
-use crate::cancel_lock;
+use crate::cancel_lock::{self, Element};
 use crate::control::decide::Disposition;
 use crate::control::{ControlMessage, ids, kind_of};
 use crate::error::Error;
@@ -232,7 +232,7 @@ impl Filer {
                     seconds: now.seconds,
                     id: cancelled.to_vec(),
                     by: id.to_vec(),
-                    keys: keys.iter().map(|key| key.to_string().into()).collect(),
+                    keys: keys.iter().map(Element::to_bytes).collect(),
                 })?;
                 self.note(&[
                     b"not cancelled `",

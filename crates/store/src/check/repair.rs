@@ -120,6 +120,7 @@ fn repair_header(
         span,
         moved_at,
         logs_states,
+        size: 0,
     };
     file.write_at(&header.to_bytes(), 0)
         .and_then(|()| file.sync())

@@ -78,7 +78,9 @@ impl Survey {
             .exceptions()
             .filter_map(|line| Some(line.position?.0))
             .collect();
-        self.lines()
+        self.history_lines()
+            .filter(|(_, text)| may_have_expires(text))
+            .filter_map(|(_, text)| HistoryLine::parse(text))
             .filter(|line| !line.expires.is_absent())
             .all(|line| {
                 let position = line.position.map_or(0, |position| position.0);
@@ -186,6 +188,11 @@ impl Survey {
         }) && length == self.ovr.bytes().len()
     }
 
+    /// Whether the rows are in one block.
+    pub(crate) fn is_merged(&self) -> bool {
+        overview::blocks(self.ovr.bytes()).nth(1).is_none()
+    }
+
     pub(crate) fn is_compacted(&self) -> bool {
         History::of(self.history()).is_compacted()
     }
@@ -263,4 +270,13 @@ impl Survey {
             .collect();
         survey
     }
+}
+
+/// False for most lines without an Expires, without parsing them: a `-` stands behind the arrival.
+fn may_have_expires(line: &[u8]) -> bool {
+    let tab = memchr::memchr(b'\t', line).unwrap_or(line.len());
+    let field = line.get(tab..).unwrap_or_default();
+    let tilde = memchr::memchr(b'~', field).unwrap_or(field.len());
+    let expires = field.get(tilde..).unwrap_or_default();
+    !expires.starts_with(b"~-~")
 }

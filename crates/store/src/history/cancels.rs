@@ -58,6 +58,11 @@ impl Cancels {
         Cancels { positions }
     }
 
+    /// Number of cancelled articles at a position or later.
+    pub fn count_from(&self, position: u64) -> usize {
+        self.positions.range(position..).count()
+    }
+
     /// Returns whether every line is valid. A write that the disk refused may have left zeros, which nothing else reports once the file
     /// system was mounted again.
     pub fn is_whole(text: &[u8]) -> bool {

@@ -4,8 +4,8 @@ use article::message_id;
 
 use crate::Error;
 use crate::history::sealed::SealedHistory;
-use crate::index::Index;
-use crate::io::map::is_unreadable;
+use crate::index::{IdHash, Index};
+use crate::io::map::{is_any_unreadable, is_unreadable};
 
 /// The history that the addresses of an index refer to: sealed segments and the current one.
 pub trait Histories {
@@ -44,9 +44,20 @@ pub fn find<'h>(
     histories: &'h impl Histories,
     id: &[u8],
 ) -> Result<Option<&'h [u8]>, Failure> {
+    let hash = index.hash(id).map_err(Failure::Index)?;
+    Ok(find_hashed(index, histories, id, hash)?.map(first_line))
+}
+
+/// The text from the history line of an id on.
+fn find_hashed<'h>(
+    index: &Index,
+    histories: &'h impl Histories,
+    id: &[u8],
+    hash: IdHash,
+) -> Result<Option<&'h [u8]>, Failure> {
     let mut found = Ok(None);
-    let looked_up = index.find(id, |address| {
-        found = line_at(histories, address, id);
+    let looked_up = index.find_hashed(hash, |address| {
+        found = text_at(histories, address, id);
         // The search goes on behind a line of another id.
         !matches!(found, Ok(None))
     });
@@ -57,15 +68,26 @@ pub fn find<'h>(
 /// Returns whether an id is known. Where the disk cannot read the line that the index names, it is all but surely the line of this id,
 /// and the article must not be filed twice.
 pub fn has(index: &Index, histories: &impl Histories, id: &[u8]) -> Result<bool, Failure> {
-    match find(index, histories, id) {
+    let hash = index.hash(id).map_err(Failure::Index)?;
+    has_hashed(index, histories, id, hash)
+}
+
+/// As [`has`], for an id that was hashed already.
+pub fn has_hashed(
+    index: &Index,
+    histories: &impl Histories,
+    id: &[u8],
+    hash: IdHash,
+) -> Result<bool, Failure> {
+    match find_hashed(index, histories, id, hash) {
         Ok(found) => Ok(found.is_some()),
         Err(Failure::Line(_)) => Ok(true),
         Err(failure) => Err(failure),
     }
 }
 
-/// The line at an address, if it is that of the id and is not forgotten.
-fn line_at<'h>(
+/// The text from the line at an address on, if the line is that of the id and is not forgotten.
+fn text_at<'h>(
     histories: &'h impl Histories,
     address: u64,
     id: &[u8],
@@ -74,18 +96,20 @@ fn line_at<'h>(
         return Ok(None);
     };
     let is_its_own = is_line_of(text, id);
-    let line = match is_its_own {
-        true => first_line(text),
-        // The id and the tab behind it.
-        false => text.get(..=id.len()).unwrap_or(text),
-    };
-    if is_unreadable(line) {
-        return Err(Failure::Line(histories.sealed().unreadable_line(address)));
+    if is_any_unreadable() {
+        let line = match is_its_own {
+            true => first_line(text),
+            // The id and the tab behind it.
+            false => text.get(..=id.len()).unwrap_or(text),
+        };
+        if is_unreadable(line) {
+            return Err(Failure::Line(histories.sealed().unreadable_line(address)));
+        }
     }
-    if !is_its_own || histories.is_forgotten(line).map_err(Failure::History)? {
+    if !is_its_own || histories.is_forgotten(text).map_err(Failure::History)? {
         return Ok(None);
     }
-    Ok(Some(line))
+    Ok(Some(text))
 }
 
 /// True when a text begins with the line of `id`. The id ends at the first tab.

@@ -21,6 +21,7 @@ pub fn u64_at(bytes: &[u8], at: usize) -> Option<u64> {
 }
 
 /// Overwrites four bytes at `at`; does nothing past the end.
+#[inline]
 pub fn put_u32(bytes: &mut [u8], at: usize, value: u32) {
     if let Some(place) = bytes.get_mut(at..at.saturating_add(4)) {
         place.copy_from_slice(&value.to_le_bytes());
@@ -28,6 +29,7 @@ pub fn put_u32(bytes: &mut [u8], at: usize, value: u32) {
 }
 
 /// Overwrites eight bytes at `at`; does nothing past the end.
+#[inline]
 pub fn put_u64(bytes: &mut [u8], at: usize, value: u64) {
     if let Some(place) = bytes.get_mut(at..at.saturating_add(8)) {
         place.copy_from_slice(&value.to_le_bytes());

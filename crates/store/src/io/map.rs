@@ -58,13 +58,19 @@ pub fn unreadable_pages() -> u64 {
     UNREADABLE_PAGES.load(Ordering::Relaxed)
 }
 
+/// Whether zeros replaced any byte of any map. Call it after reading.
+#[inline]
+pub fn is_any_unreadable() -> bool {
+    // Orders the reads from the map before this.
+    fence(Ordering::Acquire);
+    unreadable_pages() > 0
+}
+
 /// Returns true if zeros replaced some of these bytes, because they lie in a map whose file cannot be read there, or
 /// ends before. Call it after reading them. All bytes between two such places of a map count as unreadable. Costs
 /// one load as long as every page could be read.
 pub fn is_unreadable<T>(bytes: &[T]) -> bool {
-    // Orders the reads from the map before this.
-    fence(Ordering::Acquire);
-    if unreadable_pages() == 0 {
+    if !is_any_unreadable() {
         return false;
     }
     let start = bytes.as_ptr() as usize;

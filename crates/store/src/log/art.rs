@@ -109,8 +109,8 @@ impl Art {
         Position(self.header.base + self.next())
     }
 
-    /// True when a record of at most `bytes` still fits.
-    pub fn has_room(&self, bytes: u64) -> bool {
-        self.next() + bytes + PAD_BYTES_MAX <= self.header.span
+    /// True when a record of at most `bytes` still fits in a segment of `segment_bytes`.
+    pub fn has_room(&self, bytes: u64, segment_bytes: u64) -> bool {
+        self.next() + bytes + PAD_BYTES_MAX <= self.header.span.min(segment_bytes)
     }
 }

@@ -169,7 +169,7 @@ impl<'a> Record<'a> {
     /// The record at the start of `bytes` whose header was read already. `None`: torn or damaged.
     pub fn check(head: Head, bytes: &'a [u8]) -> Option<Record<'a>> {
         let bytes = bytes.get(..head.covered())?;
-        (crc32c::crc32c(bytes.get(8..)?) == head.checksum).then_some(Record { head, bytes })
+        (article::crc32c(bytes.get(8..)?) == head.checksum).then_some(Record { head, bytes })
     }
 
     /// As [`Record::parse`] for bytes whose checksum was found right a moment ago.
@@ -260,26 +260,31 @@ pub fn begin(out: &mut Vec<u8>) -> usize {
 /// Pads the record that began at `start`, writes its header and its checksum. The caller has made sure that
 /// the record is shorter than 4 GiB.
 pub fn finish(out: &mut Vec<u8>, start: usize, kind: Kind, commit: Commit, lengths: Lengths) {
-    while !(out.len() - start).is_multiple_of(ALIGN) {
-        out.push(0);
-    }
+    let end = start + (out.len() - start).next_multiple_of(ALIGN);
+    out.extend_from_slice(&[0; ALIGN]);
+    out.truncate(end);
     let Some(record) = out.get_mut(start..) else {
         return;
     };
     let length = record.len() as u32;
-    put_u32(record, 0, MAGIC);
-    put_u32(record, 8, length);
-    if let Some(bytes) = record.get_mut(12..14) {
-        bytes.copy_from_slice(&[kind as u8, u8::from(lengths.no_final_newline)]);
-    }
-    put_u64(record, 16, commit.commit_sequence);
-    put_u32(record, 24, lengths.line as u32);
-    put_u32(record, 28, lengths.sites as u32);
-    put_u32(record, 32, lengths.wire as u32);
-    put_u32(record, 36, lengths.wire_header as u32);
-    put_u32(record, 40, lengths.lines);
-    put_u32(record, 44, start.wrapping_sub(commit.start) as u32);
-    let sum = crc32c::crc32c(record.get(8..).unwrap_or_default());
+    let Some(head) = record.first_chunk_mut::<HEADER_BYTES>() else {
+        return;
+    };
+    put_u32(head, 0, MAGIC);
+    put_u32(head, 8, length);
+    put_u32(
+        head,
+        12,
+        u32::from_le_bytes([kind as u8, u8::from(lengths.no_final_newline), 0, 0]),
+    );
+    put_u64(head, 16, commit.commit_sequence);
+    put_u32(head, 24, lengths.line as u32);
+    put_u32(head, 28, lengths.sites as u32);
+    put_u32(head, 32, lengths.wire as u32);
+    put_u32(head, 36, lengths.wire_header as u32);
+    put_u32(head, 40, lengths.lines);
+    put_u32(head, 44, start.wrapping_sub(commit.start) as u32);
+    let sum = article::crc32c(record.get(8..).unwrap_or_default());
     put_u32(record, 4, sum);
 }
 
@@ -291,7 +296,7 @@ pub fn hole(length: u32) -> [u8; HEADER_BYTES] {
     if let Some(kind) = bytes.get_mut(12) {
         *kind = Kind::Hole as u8;
     }
-    let sum = crc32c::crc32c(bytes.get(8..).unwrap_or_default());
+    let sum = article::crc32c(bytes.get(8..).unwrap_or_default());
     put_u32(&mut bytes, 4, sum);
     bytes
 }

@@ -104,6 +104,23 @@ impl Relocation {
         next.map_or(self.end, |next| u64::from(next.file))
     }
 
+    /// Calls `each` for the pieces of a range of the file that lie together in positions, too: position, place in the file, length.
+    pub fn each_within(&self, (from, to): (u64, u64), mut each: impl FnMut(u64, u64, u64)) {
+        let after = self
+            .stretches
+            .partition_point(|stretch| u64::from(stretch.file) <= from);
+        let mut at = from;
+        let next = self.stretches.get(after..).unwrap_or_default().iter();
+        let ends = next.map(|stretch| u64::from(stretch.file)).chain([to]);
+        for end in ends.map(|end| end.min(to)) {
+            if at >= to {
+                break;
+            }
+            each(self.position(at), at, end - at);
+            at = end;
+        }
+    }
+
     /// The position of what lies there in the file.
     pub fn position(&self, file: u64) -> u64 {
         let place = self

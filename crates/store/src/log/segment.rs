@@ -16,6 +16,20 @@ const VERSION_REPACKED: u16 = 2;
 const VERSION_PLAIN: u16 = 1;
 /// The position of the first segment: zero is never an address.
 pub const FIRST_BASE: u64 = 4096;
+/// Smallest size of a segment where the settings allow it, bytes.
+pub const SIZE_BYTES_MIN: u64 = 4 << 20;
+/// A segment is as large as the articles of the spool divided by this: small enough that their space comes back piece by piece, and
+/// large enough that there are few.
+const SPOOL_PARTS: u64 = 16;
+/// The copies at its start are at most one in this many parts of a segment.
+const COPIES_PARTS: u64 = 8;
+
+/// The size of a new segment, bytes: it follows the `spool`, the bytes of its articles; `copies` is what the segment begins with, and `max` the
+/// setting.
+pub fn size_for(spool: u64, copies: u64, max: u64) -> u64 {
+    let wanted = (spool / SPOOL_PARTS).max(copies.saturating_mul(COPIES_PARTS));
+    wanted.max(SIZE_BYTES_MIN).min(max)
+}
 
 const MAGIC: &[u8; 8] = b"BSsegmnt";
 
@@ -30,16 +44,20 @@ pub struct SegmentHeader {
     pub moved_at: u64,
     /// It was begun by a release that logs every state, and so begins with copies of all of them.
     pub logs_states: bool,
+    /// The commit that finds the segment at this size begins the next one, bytes. A longer commit may exceed it, up to the span. 0: an earlier
+    /// release began it.
+    pub size: u64,
 }
 
 impl SegmentHeader {
-    /// The header of a segment whose records lie at their positions.
+    /// The header of a segment whose records lie at their positions, of a spool without articles.
     pub fn plain(base: u64, span: u64) -> SegmentHeader {
         SegmentHeader {
             base,
             span,
             moved_at: 0,
             logs_states: true,
+            size: size_for(0, 0, span),
         }
     }
 
@@ -58,6 +76,7 @@ impl SegmentHeader {
         put_u64(&mut bytes, 16, self.base);
         put_u64(&mut bytes, 24, self.span);
         put_u64(&mut bytes, 32, self.moved_at);
+        put_u64(&mut bytes, 40, self.size);
         let sum = crc32c::crc32c(bytes.get(..60).unwrap_or_default());
         put_u32(&mut bytes, 60, sum);
         bytes
@@ -86,8 +105,9 @@ impl SegmentHeader {
                 known: VERSION,
             });
         }
-        let words = (u64_at(&bytes, 16), u64_at(&bytes, 24), u64_at(&bytes, 32));
-        let (Some(base), Some(span), Some(moved_at)) = words else {
+        let word = |at| u64_at(&bytes, at);
+        let words = (word(16), word(24), word(32), word(40));
+        let (Some(base), Some(span), Some(moved_at), Some(size)) = words else {
             return Err(damaged("the segment's header is short"));
         };
         Ok(SegmentHeader {
@@ -95,6 +115,24 @@ impl SegmentHeader {
             span,
             moved_at,
             logs_states: version > VERSION_REPACKED,
+            size,
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_size_follows_the_spool() {
+        const MIB: u64 = 1 << 20;
+        let sizes: Vec<u64> = [0, 60, 80, 1_024, 4_096, 80_000]
+            .map(|spool| size_for(spool * MIB, 80_000, 256 * MIB) / MIB)
+            .into();
+        assert_eq!(sizes, [4, 4, 5, 64, 256, 256]);
+        // The copies of 45,000 groups; a setting.
+        assert_eq!(size_for(80 * MIB, 6 * MIB, 256 * MIB), 48 * MIB);
+        assert_eq!(size_for(80_000 * MIB, 6 * MIB, MIB), MIB);
     }
 }

@@ -233,6 +233,22 @@ impl Segments {
             .map_err(|source| Error::io("sync", &self.folder, source))
     }
 
+    /// The length of the `.art` file of a segment, and the bytes of the disk that it takes up: fewer if it has holes. Zeros if it is gone.
+    pub fn art_bytes(&self, base: u64) -> (u64, u64) {
+        let opened = self.open(base, SegmentFile::Art, Open::Read);
+        let told = opened.and_then(|file| {
+            let length = file.length()?;
+            Ok((length, file.allocated()?))
+        });
+        told.unwrap_or_default()
+    }
+
+    /// Bytes of the disk that the articles take up.
+    pub fn articles_bytes(&self) -> Result<u64, Error> {
+        let bases = self.bases()?;
+        Ok(bases.iter().map(|base| self.art_bytes(*base).1).sum())
+    }
+
     /// Bytes of the disk that the files of a segment take up.
     pub fn allocated(&self, base: u64) -> u64 {
         let files = SegmentFile::ALL.into_iter();

@@ -2,7 +2,7 @@
 
 use article::{Article, Form, Header, decimal};
 
-use article::scan::lowest;
+use article::scan::has_below;
 use article::wire::doubled_dots;
 
 use crate::log::record::Record;
@@ -112,7 +112,7 @@ fn push_fields_of<'a>(
 
 /// Appends a value. Most values have no control characters and are copied unchanged.
 fn push_value(out: &mut Vec<u8>, value: &[u8]) {
-    if lowest(value) >= b' ' {
+    if !has_below(value, b' ') {
         out.extend_from_slice(value);
     } else {
         push_unfolded(out, value);

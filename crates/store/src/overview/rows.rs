@@ -1,7 +1,9 @@
 //! Pending rows for the next block.
 
+use std::hash::{BuildHasher, Hasher};
+
 use article::decimal;
-use hashbrown::HashTable;
+use hashbrown::{DefaultHashBuilder, HashTable};
 
 use crate::io::bytes::{put_u32, put_u64};
 use crate::overview::{BLOCK_HEADER_BYTES, MAGIC};
@@ -12,11 +14,12 @@ pub struct Rows {
     names: Vec<u8>,
     groups: Vec<(u32, u32)>,
     by_name: HashTable<u32>,
+    hasher: DefaultHashBuilder,
     entries: Vec<Entry>,
     text: Vec<u8>,
 }
 
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, Default)]
 struct Entry {
     group: u32,
     text: u32,
@@ -54,6 +57,7 @@ impl Rows {
             names,
             groups,
             by_name,
+            hasher,
             ..
         } = self;
         let of = |&group: &u32| {
@@ -62,14 +66,12 @@ impl Rows {
                 .get(start as usize..(start + length) as usize)
                 .unwrap_or_default()
         };
-        let hash = u64::from(crc32c::crc32c(name)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        let hash = hash_of(hasher, name);
         if let Some(&found) = by_name.find(hash, |group| of(group) == name) {
             return found;
         }
         let fresh = groups.len() as u32;
-        let rehash =
-            |group: &u32| u64::from(crc32c::crc32c(of(group))).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-        by_name.insert_unique(hash, fresh, rehash);
+        by_name.insert_unique(hash, fresh, |group| hash_of(hasher, of(group)));
         groups.push((names.len() as u32, name.len() as u32));
         names.extend_from_slice(name);
         fresh
@@ -111,25 +113,22 @@ impl Rows {
                 *rank = place;
             }
         }
-        let mut entries = std::mem::take(&mut self.entries);
-        for entry in &mut entries {
+        for entry in &mut self.entries {
             entry.group = rank.get(entry.group as usize).copied().unwrap_or_default();
         }
-        entries.sort_unstable_by_key(|entry| (entry.group, entry.number));
+        let (entries, ends) = by_group(&self.entries, order.len());
 
         let start = out.len();
         out.resize(start + BLOCK_HEADER_BYTES, 0);
         let mut first = 0;
         let mut name_at = 0u32;
-        for (place, &group) in (0u32..).zip(&order) {
+        for (&end, &group) in ends.iter().zip(&order) {
             let length = self.name(group).len() as u32;
-            let rest = entries.get(first..).unwrap_or_default();
-            let count = rest.partition_point(|entry| entry.group <= place);
-            for number in [name_at, length, first as u32, count as u32] {
+            for number in [name_at, length, first, end - first] {
                 out.extend_from_slice(&number.to_le_bytes());
             }
             name_at += length;
-            first += count;
+            first = end;
         }
         let mut row_at = 0u32;
         for entry in &entries {
@@ -151,11 +150,45 @@ impl Rows {
             );
         }
         let counts = (order.len() as u32, entries.len() as u32, name_at);
-        entries.clear();
-        self.entries = entries;
         self.clear();
         close_block(out.get_mut(start..).unwrap_or_default(), counts);
     }
+}
+
+/// Sorts rows by group and number, in one pass: the numbers of a group come in ascending order, but for those of a mirrored site. Also
+/// returns where each group ends.
+fn by_group(entries: &[Entry], groups: usize) -> (Vec<Entry>, Vec<u32>) {
+    let mut ends = vec![0u32; groups];
+    for entry in entries {
+        if let Some(count) = ends.get_mut(entry.group as usize) {
+            *count += 1;
+        }
+    }
+    let mut total = 0;
+    for end in &mut ends {
+        // Where the group begins, and, after its rows are placed, where it ends.
+        total += std::mem::replace(end, total);
+    }
+    let mut sorted = vec![Entry::default(); entries.len()];
+    for entry in entries {
+        if let Some(end) = ends.get_mut(entry.group as usize)
+            && let Some(place) = sorted.get_mut(*end as usize)
+        {
+            *place = *entry;
+            *end += 1;
+        }
+    }
+    let key = |entry: &Entry| (entry.group, entry.number);
+    if !sorted.is_sorted_by_key(key) {
+        sorted.sort_unstable_by_key(key);
+    }
+    (sorted, ends)
+}
+
+fn hash_of(hasher: &DefaultHashBuilder, name: &[u8]) -> u64 {
+    let mut state = hasher.build_hasher();
+    state.write(name);
+    state.finish()
 }
 
 fn digits(number: u64) -> u32 {
@@ -165,7 +198,7 @@ fn digits(number: u64) -> u32 {
 fn close_block(block: &mut [u8], (groups, entries, names): (u32, u32, u32)) {
     let length = block.len() as u64;
     put_header(block, length, groups, entries, names);
-    let sum = crc32c::crc32c(block.get(8..).unwrap_or_default());
+    let sum = article::crc32c(block.get(8..).unwrap_or_default());
     put_u32(block, 4, sum);
 }
 

@@ -184,13 +184,16 @@ impl Snapshot {
         (low.min(high.saturating_add(1)), high)
     }
 
-    /// Segments, bytes of the log in them, ids in the index (stale ones included).
-    pub fn extent(&self) -> (usize, u64, u64) {
-        (
-            self.log.bases.len(),
-            self.end().0 - self.oldest().0,
-            self.index.used(),
-        )
+    /// Bytes of the log on the disk: without the holes that expire made, and the unused positions between segments.
+    pub fn log_bytes(&self) -> u64 {
+        let segments = self.log.bases.iter();
+        let sizes = segments.map(|base| self.log.segments.art_bytes(*base));
+        sizes.map(|(length, on_disk)| length.min(on_disk)).sum()
+    }
+
+    /// Ids in the index, stale ones included.
+    pub fn ids(&self) -> u64 {
+        self.index.used()
     }
 
     /// True when an id is known, whether or not its article is still there.
@@ -289,14 +292,17 @@ impl Snapshot {
         lines.try_for_each(|(_, line)| each(line))
     }
 
-    /// The newest history line, if there is one in the current segment.
-    pub fn newest_line(&self) -> Result<Option<Vec<u8>>, Error> {
-        let text = History::of(self.current_history()?.bytes()).text();
-        let Some(text) = text.strip_suffix(b"\n") else {
-            return Ok(None);
-        };
-        let newest = text.rsplit(|&b| b == b'\n').next();
-        Ok(newest.map(<[u8]>::to_vec))
+    /// The arrival in the newest history line, epoch seconds.
+    pub fn newest_arrival(&self) -> Result<Option<i64>, Error> {
+        // The current segment has none yet when it was begun a moment ago.
+        for base in self.histories()?.rev() {
+            let (history, _) = self.history(base)?;
+            let mut lines = history.text().rsplit(|&b| b == b'\n');
+            if let Some(arrival) = lines.find_map(|line| HistoryLine::parse(line)?.arrival) {
+                return Ok(Some(arrival));
+            }
+        }
+        Ok(None)
     }
 
     /// True when an article can still be read: it was filed, has not expired in all its groups, and was not cancelled.

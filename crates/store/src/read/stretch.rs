@@ -42,7 +42,7 @@ impl Stretch {
         let (at, head) = &self.lying.head;
         let (range, sum) = &self.lying.told;
         let told = bytes.get(range.clone()).unwrap_or_default();
-        bytes.get(*at..).and_then(Head::parse) == Some(*head) && crc32c::crc32c(told) == *sum
+        bytes.get(*at..).and_then(Head::parse) == Some(*head) && article::crc32c(told) == *sum
     }
 
     /// The article's bytes: they may become zeros at any moment.
@@ -90,7 +90,7 @@ pub fn stretch(log: &LogView, position: Position) -> Result<Stretch, Error> {
     let end = place + record.bytes().len();
     let text = HEADER_BYTES + (head.line_length + head.sites_length) as usize;
     let range = telling(map.bytes(), (place, end));
-    let sum = crc32c::crc32c(map.bytes().get(range.clone()).unwrap_or_default());
+    let sum = article::crc32c(map.bytes().get(range.clone()).unwrap_or_default());
     let unsupported = || at(io::ErrorKind::Unsupported.into());
     Ok(Stretch {
         lying: Arc::new(RecordPlace {

@@ -51,77 +51,75 @@ pub fn shrink(
         what: "the table that tells where its articles lie",
     })?;
     survey.was_readable()?;
-    // Holes first: they need no space, so that a full disk has some for the other files.
-    let mut told = give_back(segments, snapshot, (base, &*file), &found, dead_part)?;
-    told.due = found.ids.due;
+    let rows = || {
+        drop_rows(segments, &survey, snapshot, dead_part)?;
+        match found.runs.is_empty() {
+            true => Ok(()),
+            false => drop_exceptions(segments, &survey, snapshot),
+        }
+    };
+    let mut told = match found.scattered() > found.held_max(dead_part) {
+        true => std::thread::scope(|threads| {
+            let rows = threads.spawn(rows);
+            let runs = Some(found.runs.as_slice());
+            let repacked = repack::repack(segments, base, snapshot.visibility(), runs);
+            let rows = rows.join().unwrap_or(Err(Error::Stopped));
+            repacked.and(rows).map(|()| Shrunk {
+                repacked: true,
+                ..Shrunk::default()
+            })
+        }),
+        // Holes first: they need no space, so that a full disk has some for the other files.
+        false => {
+            let punched = punch_runs(snapshot, &*file, &found).map_err(at)?;
+            rows().map(|()| punched)
+        }
+    }?;
+    // Last: without the lines of dead articles a later run could not tell where they lie.
     compact_history(segments, &survey, snapshot, (&found.ids, dead_part))?;
-    if found.runs.is_empty() {
-        return Ok(told);
-    }
-    drop_rows(segments, &survey, snapshot, dead_part)?;
-    drop_exceptions(segments, &survey, snapshot)?;
+    told.due = found.ids.due;
     Ok(told)
 }
 
-/// Punches long runs of dead articles out of `.art`, or repacks it without the scattered ones.
-fn give_back(
-    segments: &Segments,
-    snapshot: &Snapshot,
-    (base, file): (u64, &dyn File),
-    found: &Dead,
-    dead_part: f64,
-) -> Result<Shrunk, Error> {
-    let path = segments.path(base, SegmentFile::Art);
-    let at = |source| Error::io("shrink", &path, source);
-    let worth = |(start, end): &(u64, u64)| punch::worth(*start, *end);
-    let scattered = found.bytes() - found.runs.iter().map(worth).sum::<u64>();
-    if scattered as f64 > dead_part * (found.live + scattered) as f64 {
-        repack::repack(
-            segments,
-            base,
-            snapshot.visibility(),
-            Some(&found.positions),
-        )?;
-        return Ok(Shrunk {
-            repacked: true,
-            ..Shrunk::default()
-        });
-    }
+/// Punches long runs of dead articles out of `.art`.
+fn punch_runs(snapshot: &Snapshot, file: &dyn File, found: &Dead) -> std::io::Result<Shrunk> {
     let mut told = Shrunk {
-        held: scattered,
+        held: found.scattered(),
         ..Shrunk::default()
     };
-    for run in found.runs.iter().filter(|run| worth(run) > 0) {
-        let punched = punch::punch(file, *run, snapshot.visibility()).map_err(at)?;
+    for &run in found.runs.iter().filter(|run| worth(run) > 0) {
+        let punched = punch::punch(file, run, snapshot.visibility())?;
         told.holes += punched.holes;
         told.refused += punched.refused;
     }
     Ok(told)
 }
 
-/// The dead share of the current segment, 0 to 1, and its bytes.
-pub fn dead_part_of_current(
-    segments: &Segments,
-    snapshot: &Snapshot,
-    base: u64,
-) -> Result<(f64, u64), Error> {
-    let path = segments.path(base, SegmentFile::Art);
-    let at = |source| Error::io("read", &path, source);
-    let (file, header) = segments.open_art(base, Open::Read)?;
-    let survey = snapshot.survey(base)?;
-    let found = Dead::find(&survey, snapshot, &*file, &header).map_err(at)?;
-    Ok(found.map_or((0.0, 0), |found| {
-        let all = found.live + found.bytes();
-        (found.bytes() as f64 / all.max(1) as f64, all)
-    }))
+/// Bytes that a hole in a run frees.
+fn worth((start, end): &(u64, u64)) -> u64 {
+    punch::worth(*start, *end)
+}
+
+/// The dead share of a segment, 0 to 1, about: of its rows, without reading its history.
+pub fn dead_part(survey: &Survey, snapshot: &Snapshot) -> f64 {
+    let alive = snapshot.visibility();
+    let of_group = |rows: GroupRows<'_>| {
+        let (first, last) = (rows.number_at(0), rows.last_number());
+        let cut = rows.place_of(alive.expired.cut(rows.name));
+        let survivors = alive.expired.survivors_in(rows.name, (first, last));
+        let early = alive.expired.early(rows.name);
+        let early = early.filter(|number| (first..=last).contains(number));
+        cut.saturating_sub(survivors.count()) + early.count()
+    };
+    let expired: usize = survey.groups().map(of_group).sum();
+    let dead = expired + alive.cancelled.count_from(survey.base());
+    dead as f64 / survey.rows().max(1) as f64
 }
 
 /// The dead articles of a segment's file.
 struct Dead {
     /// From the first dead record of a run to the next visible article. Records of other types may lie between.
     runs: Vec<(u64, u64)>,
-    /// The positions of the dead articles in the segment, ascending.
-    positions: Vec<u64>,
     /// Bytes of the visible articles.
     live: u64,
     ids: Ids,
@@ -159,7 +157,6 @@ impl Dead {
         };
         let mut found = Dead {
             runs: Vec::new(),
-            positions: Vec::new(),
             live: 0,
             ids: Ids::default(),
         };
@@ -176,14 +173,9 @@ impl Dead {
             let offset = position.0.saturating_sub(survey.base());
             let at = in_file(offset);
             found.add(last, at);
-            let is_dead = !is_kept || alive.cancelled.contains(position);
-            if is_dead {
-                found.positions.push(offset);
-            }
-            last = Some((at, is_dead));
+            last = Some((at, !is_kept || alive.cancelled.contains(position)));
         }
         found.add(last, in_file(u64::from(u32::MAX)));
-        found.positions.sort_unstable();
         Ok(Some(found))
     }
 
@@ -201,9 +193,19 @@ impl Dead {
     fn bytes(&self) -> u64 {
         self.runs.iter().map(|(start, end)| end - start).sum()
     }
+
+    /// Dead bytes that no hole frees.
+    fn scattered(&self) -> u64 {
+        self.bytes() - self.runs.iter().map(worth).sum::<u64>()
+    }
+
+    /// So many scattered dead bytes may stay.
+    fn held_max(&self, dead_part: f64) -> u64 {
+        (dead_part * (self.live + self.scattered()) as f64) as u64
+    }
 }
 
-/// Rewrites `.ovr` without the rows of expired articles, if they are a large enough share.
+/// Rewrites `.ovr` without the rows of expired articles, if they are a large enough share, or the segment was sealed without merging its blocks.
 fn drop_rows(
     segments: &Segments,
     survey: &Survey,
@@ -220,7 +222,7 @@ fn drop_rows(
         .collect();
     let left: usize = kept.iter().map(GroupRows::len).sum();
     let all = survey.rows();
-    if all.saturating_sub(left as u64) as f64 <= dead_part * all as f64 {
+    if survey.is_merged() && all.saturating_sub(left as u64) as f64 <= dead_part * all as f64 {
         return Ok(());
     }
     if !survey.is_whole() {

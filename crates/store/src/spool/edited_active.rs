@@ -64,7 +64,8 @@ impl Spool {
         // A longer active is not copied.
         let image = self.active.table.image().len() as u64 + 256;
         let image = image.min(self.art.header.span / SNAPSHOT_PART);
-        if self.art.has_room(lengths.sum::<usize>() as u64 + image) {
+        let bytes = lengths.sum::<usize>() as u64 + image;
+        if self.art.has_room(bytes, self.options.segment_bytes) {
             self.log_active();
             for (kind, copy) in copies {
                 self.log_state_text(kind, &copy);

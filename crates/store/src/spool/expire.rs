@@ -1,5 +1,7 @@
 //! The writer takes over what expire decided, in milliseconds.
 
+use std::time::Instant;
+
 use crate::Error;
 use crate::expiry::decision::ExpiryDecision;
 use crate::expiry::state::{ExpiryState, push_cut, push_link};
@@ -21,6 +23,8 @@ impl Spool {
     /// space is given back later ([`crate::reclaim`]).
     pub fn expire(&mut self, expiry: &ExpiryDecision) -> Result<Committed, Error> {
         self.check_cuts(&expiry.cuts)?;
+        // Reclaiming seals, if that is worth it.
+        self.size_checked = Some(Instant::now());
         if !expiry.touched.is_empty() {
             let added = unreclaimed::add(&*self.disk, &self.dir, &expiry.touched);
             if let Err(error) = added {

@@ -5,7 +5,7 @@ use crate::check::repair;
 use crate::history::HistoryLine;
 use crate::history::lookup::{self, Histories};
 use crate::history::sealed::SealedHistory;
-use crate::index::{self, Index};
+use crate::index::{self, IdHash, Index};
 use crate::spool::Spool;
 
 /// An index with fewer ids doubles when it is full.
@@ -42,7 +42,21 @@ impl Spool {
 
     /// True when an id was seen, filed or not.
     pub fn has(&self, id: &[u8]) -> Result<bool, Error> {
-        let found = lookup::has(&self.index, self, id);
+        let hash = self.hash(id)?;
+        self.has_hashed(id, hash)
+    }
+
+    /// The hash of an id, for [`Spool::has_hashed`] and [`Spool::append_hashed`].
+    ///
+    /// # Errors
+    /// This user may not read the key of the index.
+    pub fn hash(&self, id: &[u8]) -> Result<IdHash, Error> {
+        self.index.hash(id)
+    }
+
+    /// As [`Spool::has`], for an id that was hashed already.
+    pub fn has_hashed(&self, id: &[u8], hash: IdHash) -> Result<bool, Error> {
+        let found = lookup::has_hashed(&self.index, self, id, hash);
         self.looked_up(found)
     }
 
@@ -54,9 +68,9 @@ impl Spool {
         Ok(found?)
     }
 
-    pub(crate) fn remember_address(&mut self, id: &[u8], address: u64) -> Result<(), Error> {
+    pub(crate) fn remember_address(&mut self, hash: IdHash, address: u64) -> Result<(), Error> {
         let oldest = self.oldest_for_insert();
-        if self.index.insert(id, address, oldest)? {
+        if self.index.insert_hashed(hash, address, oldest) {
             return Ok(());
         }
         // The new line is among the waiting ones, so growing puts it in. Where it cannot, the id would not be found.

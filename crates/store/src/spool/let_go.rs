@@ -3,6 +3,7 @@
 use crate::Error;
 use crate::expiry::state::END_OF_COPY;
 use crate::history::cancels::Cancels;
+use crate::index::watermark::Watermark;
 use crate::io::disk::Open;
 use crate::io::replace::replace;
 use crate::log::record::{Kind, Record};
@@ -33,6 +34,13 @@ impl Spool {
             rest = tail;
         }
         Ok(())
+    }
+
+    /// Bytes of the copies that a segment begins with.
+    pub(crate) fn copies_bytes(&self) -> Result<u64, Error> {
+        let active = self.active.table.image().len() + self.copy_lines()?.len();
+        let groups: usize = self.group_copies().iter().map(|(_, copy)| copy.len()).sum();
+        Ok((active + groups) as u64)
     }
 
     fn copy_lines(&self) -> Result<Vec<u8>, Error> {
@@ -66,7 +74,7 @@ impl Spool {
         }
         // Once for all of it: the syncs of a checkpoint are most of the time for which expire holds the lock.
         self.commit()?;
-        self.checkpoint()?;
+        self.checkpoint_if_behind()?;
         Ok(true)
     }
 
@@ -113,7 +121,7 @@ impl Spool {
             return Ok(false);
         }
         self.commit()?;
-        self.checkpoint()?;
+        self.checkpoint_if_behind()?;
         Ok(true)
     }
 
@@ -129,6 +137,33 @@ impl Spool {
         }
         self.seal_now()?;
         self.begins_with_copy(self.art.header.base)
+    }
+
+    /// Seals the current segment, so that its dead space can be returned, if that `is_worth` it or a new segment would be smaller. Returns
+    /// whether it did.
+    pub(crate) fn seal_for_reclaim(&mut self, is_worth: bool) -> Result<bool, Error> {
+        let is_due = is_worth || self.art.append.end >= self.segment_size()?;
+        if is_due {
+            self.commit()?;
+            // Shrinking rewrites its rows.
+            self.begin_segment()?;
+            self.commit()?;
+            self.checkpoint()?;
+        }
+        Ok(is_due)
+    }
+
+    /// Makes a checkpoint if there was a commit since the last one.
+    fn checkpoint_if_behind(&mut self) -> Result<(), Error> {
+        let mark = self.mark();
+        let is_same = |known: Watermark| {
+            let sequence = known.sequence;
+            known == Watermark { sequence, ..mark }
+        };
+        match self.index.checkpoint().is_some_and(is_same) {
+            true => Ok(()),
+            false => self.checkpoint(),
+        }
     }
 
     /// Seals the current segment, whatever waits.

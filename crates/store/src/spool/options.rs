@@ -19,7 +19,7 @@ pub enum Durability {
 pub struct Options {
     /// When an article counts as filed.
     pub durability: Durability,
-    /// A segment is sealed before it grows beyond this, bytes. 1 MiB to 2 GiB.
+    /// A segment is sealed before it grows beyond this, bytes: 1 MiB to 2 GiB. A small spool has smaller ones.
     pub segment_bytes: u64,
     /// Derived files are synced each time the log grew by this, bytes: bounds the replay after a power cut.
     pub checkpoint_bytes: u64,

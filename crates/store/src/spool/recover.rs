@@ -101,6 +101,7 @@ pub fn open(
         taken_up: 0,
         lock,
         publisher: None,
+        size_checked: None,
     };
     let is_edited = spool.active_is_edited(start.sure)?;
     if is_edited {
@@ -109,8 +110,10 @@ pub fn open(
             faults.map(|fault| format!("{fault}: mend it, or run `broadsheet fsck --repair`")),
         );
     }
-    if spool.expired.is_missing() {
-        // A new news directory, or a lost file: made again from the log.
+    // A new news directory, or a lost file.
+    let is_new = spool.expired.is_missing();
+    if is_new {
+        // It is made from the log.
         if spool.index.published().is_some() {
             spool
                 .notices
@@ -131,6 +134,11 @@ pub fn open(
         spool.index.abandon(&*spool.disk);
     }
     caught_up?;
+    if is_new {
+        // Otherwise the first article would make the one file, and wait for two more syncs; and the first seal the other, from the whole log.
+        spool.states.pending_cancels.prepare()?;
+        spool.states.serials.prepare()?;
+    }
     if is_edited {
         spool.take_up_active()?;
     }

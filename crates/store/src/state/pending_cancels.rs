@@ -2,6 +2,7 @@
 //!
 //! Lines `SECONDS tab ID tab CANCEL-ID tab KEYS`, in records of the log and in the file `cancels.early`, which is derived from them.
 
+use std::collections::hash_map::Entry;
 use std::collections::{HashMap, VecDeque};
 
 use article::{decimal, message_id};
@@ -53,12 +54,26 @@ impl PendingCancel {
         })
     }
 
+    /// Adds the keys that it lacks, as far as there is room. Returns false if there are none.
+    fn add_keys(&mut self, keys: Vec<Vec<u8>>) -> bool {
+        let before = self.keys.len();
+        for key in keys {
+            if self.keys.len() < KEYS_MAX && !self.keys.contains(&key) {
+                self.keys.push(key);
+            }
+        }
+        self.keys.len() > before
+    }
+
     /// Appends its line.
     pub fn push_line(&self, out: &mut Vec<u8>) {
         decimal::push_signed(out, self.seconds);
         for field in [&self.id, &self.by] {
             out.push(b'\t');
-            out.extend(field.iter().filter(|byte| !byte.is_ascii_control()));
+            match field.iter().any(u8::is_ascii_control) {
+                true => out.extend(field.iter().filter(|byte| !byte.is_ascii_control())),
+                false => out.extend_from_slice(field),
+            }
         }
         let mut before = b'\t';
         for key in &self.keys {
@@ -75,8 +90,8 @@ impl PendingCancel {
 pub struct PendingCancels {
     /// By the [folded](message_id::folded) id: equal ids have one.
     entries: HashMap<Vec<u8>, PendingCancel>,
-    /// The same ids, the oldest first.
-    order: VecDeque<Vec<u8>>,
+    /// The same ids and their arrivals, the oldest first.
+    order: VecDeque<(i64, Vec<u8>)>,
 }
 
 impl PendingCancels {
@@ -107,44 +122,30 @@ impl PendingCancels {
         }
     }
 
+    /// Adds a cancel. Returns false if that changes nothing.
     fn put(&mut self, mut cancel: PendingCancel) -> bool {
-        if !self.lacks(&cancel) {
-            return false;
-        }
-        let id = message_id::folded(&cancel.id);
         let keys = std::mem::take(&mut cancel.keys);
-        let known = match self.entries.get_mut(&id) {
-            Some(known) => known,
-            None => {
+        match self.entries.entry(message_id::folded(&cancel.id)) {
+            Entry::Occupied(mut known) => known.get_mut().add_keys(keys),
+            Entry::Vacant(_) if keys.is_empty() => false,
+            Entry::Vacant(slot) => {
                 let came = cancel.seconds;
-                self.order.push_back(id.clone());
-                self.entries.insert(id.clone(), cancel);
+                self.order.push_back((came, slot.key().clone()));
+                slot.insert(cancel).add_keys(keys);
                 self.forget(came);
-                match self.entries.get_mut(&id) {
-                    Some(fresh) => fresh,
-                    None => return false,
-                }
-            }
-        };
-        for key in keys {
-            if known.keys.len() < KEYS_MAX && !known.keys.contains(&key) {
-                known.keys.push(key);
+                true
             }
         }
-        true
     }
 
     /// Drops the oldest that are too old or too many.
     fn forget(&mut self, now: i64) {
-        let waits = |id: &Vec<u8>| {
-            let entry = self.entries.get(id);
-            entry.is_some_and(|entry| entry.seconds > oldest(now))
-        };
-        let aged = self.order.iter().take_while(|id| !waits(id)).count();
+        let is_old = |(came, _): &&(i64, _)| *came <= oldest(now);
+        let aged = self.order.iter().take_while(is_old).count();
         let over = self.order.len().saturating_sub(PENDING_MAX);
         // The last one is new.
         let gone = aged.max(over).min(self.order.len().saturating_sub(1));
-        for id in self.order.drain(..gone) {
+        for (_, id) in self.order.drain(..gone) {
             self.entries.remove(&id);
         }
     }
@@ -162,7 +163,7 @@ impl LogState for PendingCancels {
     fn push_lines(&self, out: &mut Vec<u8>, bytes_max: usize) {
         let mut lines = Vec::new();
         let mut bytes = 0;
-        for id in self.order.iter().rev() {
+        for (_, id) in self.order.iter().rev() {
             let mut line = Vec::new();
             if let Some(entry) = self.entries.get(id) {
                 entry.push_line(&mut line);

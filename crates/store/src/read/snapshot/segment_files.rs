@@ -11,12 +11,7 @@ impl Snapshot {
     /// How long the file of a segment's articles is, and how many bytes of the disk it takes up: fewer when it has holes.
     /// Nothing when it is gone.
     pub fn art_bytes(&self, base: u64) -> (u64, u64) {
-        let opened = self.log.segments.open(base, SegmentFile::Art, Open::Read);
-        let told = opened.and_then(|file| {
-            let length = file.length()?;
-            Ok((length, file.allocated()?))
-        });
-        told.unwrap_or_default()
+        self.log.segments.art_bytes(base)
     }
 
     /// True when every id in the history of a segment may be forgotten; false when that has no history.

@@ -219,7 +219,7 @@ impl Spool {
                 }
                 _ => self.derived.push_line(record.line()),
             }
-            self.remember_address(line.id, address)?;
+            self.remember_address(self.hash(line.id)?, address)?;
         }
         if record.head.kind == Kind::Cancel
             && let Some((position, id)) =

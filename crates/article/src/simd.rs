@@ -1,0 +1,246 @@
+//! Inner loops with instructions that not every processor has, chosen when the program runs. The portable code in
+//! [`scan`](crate::scan) does the same.
+//!
+//! This is the only file of the crate with unsafe code: the calls of functions that need such instructions, and a buffer that they fill.
+#![allow(unsafe_code)]
+
+use std::mem::MaybeUninit;
+
+use crate::scan::BLOCK;
+use crate::wire::{Done, convert};
+
+/// Appends text in wire form, as [`convert`] makes it, as long as the capacity suffices.
+#[inline]
+pub(crate) fn push_converted(out: &mut Vec<u8>, text: &[u8]) -> Done {
+    push_converted_by(out, text, fastest)
+}
+
+#[inline]
+fn push_converted_by(
+    out: &mut Vec<u8>,
+    text: &[u8],
+    convert: impl Fn(&mut [MaybeUninit<u8>], &[u8]) -> Done,
+) -> Done {
+    let done = convert(out.spare_capacity_mut(), text);
+    let length = out.len() + done.written;
+    // SAFETY: `written` is within the spare capacity, and `convert` has written all bytes up to there: it leaves out none on its way.
+    unsafe { out.set_len(length) };
+    done
+}
+
+/// [`convert`] with the fastest search for line feeds that this processor has.
+#[inline]
+fn fastest(room: &mut [MaybeUninit<u8>], text: &[u8]) -> Done {
+    #[cfg(target_arch = "x86_64")]
+    if is_x86_feature_detected!("avx2") {
+        // SAFETY: the processor has AVX2.
+        return unsafe { avx2::convert(room, text) };
+    }
+    convert(room, text, crate::scan::line_feeds)
+}
+
+/// The CRC-32C of some bytes, as `crc32c::crc32c` computes it, with fewer instructions.
+#[inline]
+pub fn crc32c(bytes: &[u8]) -> u32 {
+    #[cfg(target_arch = "x86_64")]
+    if is_x86_feature_detected!("sse4.2") && is_x86_feature_detected!("pclmulqdq") {
+        // SAFETY: the processor has both.
+        return unsafe { crc::crc32c(bytes) };
+    }
+    crc32c::crc32c(bytes)
+}
+
+#[cfg(target_arch = "x86_64")]
+mod crc {
+    use std::arch::x86_64::{
+        _mm_clmulepi64_si128, _mm_crc32_u8, _mm_crc32_u64, _mm_cvtsi64_si128, _mm_cvtsi128_si64,
+    };
+
+    type Word = [u8; 8];
+
+    /// Words of the three streams together at most, and one more.
+    const WORDS_MAX: usize = 3 * STREAM_WORDS_MAX + 1;
+    /// Most words of a stream.
+    const STREAM_WORDS_MAX: usize = 512;
+    /// Words of a stream are a multiple of this.
+    const STEP: usize = 4;
+
+    /// The polynomial, its lowest coefficient in the highest bit.
+    const POLYNOMIAL: u32 = 0x82f6_3b78;
+
+    /// By a number of words, what a sum is multiplied by to be that of a text with so many words of zeros behind it, but for the
+    /// reduction by the instruction: x to the power of 64 words - 33, modulo the polynomial.
+    static SHIFTS: [u32; 2 * STREAM_WORDS_MAX + 2] = {
+        let mut shifts = [0; 2 * STREAM_WORDS_MAX + 2];
+        let mut rest: &mut [u32] = &mut shifts;
+        let mut power = 0x8000_0000; // x to the power of 0
+        let mut exponent = 0;
+        let mut wanted = 64 - 33;
+        if let [_, tail @ ..] = rest {
+            rest = tail;
+        }
+        while let [shift, tail @ ..] = rest {
+            while exponent < wanted {
+                power = (power >> 1) ^ (POLYNOMIAL & 0u32.wrapping_sub(power & 1));
+                exponent += 1;
+            }
+            *shift = power;
+            wanted += 64;
+            rest = tail;
+        }
+        shifts
+    };
+
+    /// The instruction takes a word each cycle and answers three cycles later, so three streams are summed side by side.
+    #[target_feature(enable = "sse4.2,pclmulqdq")]
+    pub(super) fn crc32c(bytes: &[u8]) -> u32 {
+        let (mut words, rest) = bytes.as_chunks::<8>();
+        let mut sum = u64::from(u32::MAX);
+        while words.len() > 3 * STEP {
+            let length = (words.len().min(WORDS_MAX) - 1) / (3 * STEP) * STEP;
+            let Some((a, b, c, last, after)) = streams(words, length) else {
+                break;
+            };
+            let (mut sums_b, mut sums_c) = (0, 0);
+            for ((a, b), c) in a.iter().zip(b).zip(c) {
+                for ((a, b), c) in a.iter().zip(b).zip(c) {
+                    sum = _mm_crc32_u64(sum, u64::from_le_bytes(*a));
+                    sums_b = _mm_crc32_u64(sums_b, u64::from_le_bytes(*b));
+                    sums_c = _mm_crc32_u64(sums_c, u64::from_le_bytes(*c));
+                }
+            }
+            let shifted = shifted(sum, 2 * length + 1) ^ shifted(sums_b, length + 1);
+            sum = _mm_crc32_u64(sums_c, u64::from_le_bytes(*last) ^ shifted);
+            words = after;
+        }
+        for word in words {
+            sum = _mm_crc32_u64(sum, u64::from_le_bytes(*word));
+        }
+        let mut sum = sum as u32;
+        for byte in rest {
+            sum = _mm_crc32_u8(sum, *byte);
+        }
+        !sum
+    }
+
+    type Streams<'a> = (
+        &'a [[Word; STEP]],
+        &'a [[Word; STEP]],
+        &'a [[Word; STEP]],
+        &'a Word,
+        &'a [Word],
+    );
+
+    /// Three streams of `length` words, the word behind them, and the rest.
+    #[inline]
+    fn streams(words: &[Word], length: usize) -> Option<Streams<'_>> {
+        let (a, words) = words.split_at_checked(length)?;
+        let (b, words) = words.split_at_checked(length)?;
+        let (c, words) = words.split_at_checked(length)?;
+        let (last, after) = words.split_first()?;
+        let steps = |stream| <[Word]>::as_chunks::<STEP>(stream).0;
+        Some((steps(a), steps(b), steps(c), last, after))
+    }
+
+    /// What is added to the last of `words` words behind a text, so that it counts for the sum of the text.
+    #[target_feature(enable = "sse4.2,pclmulqdq")]
+    #[inline]
+    fn shifted(sum: u64, words: usize) -> u64 {
+        let shift = SHIFTS.get(words).copied().unwrap_or_default();
+        let product = _mm_clmulepi64_si128::<0>(
+            _mm_cvtsi64_si128(sum as i64),
+            _mm_cvtsi64_si128(i64::from(shift)),
+        );
+        _mm_cvtsi128_si64(product) as u64
+    }
+}
+
+#[cfg(target_arch = "x86_64")]
+mod avx2 {
+    use std::arch::x86_64::{
+        _mm256_cmpeq_epi8, _mm256_movemask_epi8, _mm256_set1_epi8, _mm256_setr_epi64x,
+    };
+
+    use super::{BLOCK, Done, MaybeUninit};
+
+    #[target_feature(enable = "avx2")]
+    pub(super) fn convert(room: &mut [MaybeUninit<u8>], text: &[u8]) -> Done {
+        crate::wire::convert(room, text, |block| line_feeds(block))
+    }
+
+    /// As [`crate::scan::line_feeds`].
+    #[target_feature(enable = "avx2")]
+    #[inline]
+    fn line_feeds(block: &[u8; BLOCK]) -> u64 {
+        let (words, _) = block.as_chunks::<8>();
+        let (halves, _) = words.as_chunks::<4>();
+        let mut bits = 0;
+        for (place, half) in halves.iter().enumerate() {
+            let [a, b, c, d] = half.map(i64::from_le_bytes);
+            let bytes = _mm256_setr_epi64x(a, b, c, d);
+            let equal = _mm256_cmpeq_epi8(bytes, _mm256_set1_epi8(b'\n' as i8));
+            bits |= u64::from(_mm256_movemask_epi8(equal) as u32) << (32 * place);
+        }
+        bits
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::indexing_slicing)] // test code may panic
+    use super::*;
+    use proptest::prelude::*;
+
+    fn portable(room: &mut [MaybeUninit<u8>], text: &[u8]) -> Done {
+        convert(room, text, crate::scan::line_feeds)
+    }
+
+    fn text() -> impl Strategy<Value = Vec<u8>> {
+        let piece = prop_oneof![
+            Just(b"\n".to_vec()),
+            Just(b".".to_vec()),
+            Just(b"\n.".to_vec()),
+            prop::collection::vec(any::<u8>(), 0..10),
+            (0usize..200).prop_map(|len| vec![b'x'; len]),
+        ];
+        prop::collection::vec(piece, 0..60).prop_map(|pieces| pieces.concat())
+    }
+
+    proptest! {
+        #[test]
+        fn every_processor_converts_alike(text in text(), room in 0usize..9000, before in 0usize..100) {
+            let out = || {
+                let mut out = Vec::with_capacity(before + room);
+                out.resize(before, b'o');
+                out
+            };
+            let (mut one, mut other) = (out(), out());
+            let done = push_converted(&mut one, &text);
+            let done_portably = push_converted_by(&mut other, &text, portable);
+            prop_assert_eq!((done.read, done.written, done.lines), (done_portably.read, done_portably.written, done_portably.lines));
+            prop_assert_eq!(one.len(), before + done.written);
+            prop_assert_eq!(&one, &other);
+        }
+
+        #[test]
+        fn checksums_are_those_of_the_other_crate(
+            text in prop::collection::vec(any::<u8>(), 0..4000), start in 0usize..16, repeat in 1usize..12,
+        ) {
+            let text = text.repeat(repeat);
+            let text = text.get(start..).unwrap_or_default();
+            prop_assert_eq!(crc32c(text), crc32c::crc32c(text));
+        }
+    }
+
+    #[test]
+    fn checksums_of_every_length() {
+        let text: Vec<u8> = (0..30_000u32).map(|at| ((at * at) >> 7) as u8).collect();
+        for length in (0..700).chain(12_200..12_400).chain(29_990..30_000) {
+            assert_eq!(
+                crc32c(&text[..length]),
+                crc32c::crc32c(&text[..length]),
+                "{length}"
+            );
+        }
+    }
+}

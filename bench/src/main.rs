@@ -18,6 +18,7 @@ mod run;
 mod selection;
 mod site;
 mod start;
+mod techniques;
 
 use std::io::{self, BufWriter, Write};
 use std::path::PathBuf;
@@ -62,6 +63,8 @@ bench start [--rounds N] [--binary FILE] [--beside FILE] [--dir DIR] [--keep]
 bench paper [--rounds N] [--binary FILE] [--dir DIR] [--keep]
     the appendix of News Need Not Be Slow: the paper's batch with one process an
     article (B News' way) and with one for all, beside the paper's figures.
+bench techniques [--binary FILE] [--dir DIR] [--keep]
+    what the techniques of the 4.3BSD paper save today, each without and with it.
 bench instructions [--binary FILE] [--dir DIR] [--keep]
     instructions to file and to refuse an article, by valgrind.
 bench expire [--large] [--binary FILE] [--dir DIR] [--keep]
@@ -91,6 +94,7 @@ fn command() -> Result<()> {
         Some(Value(word)) if word == "selection" => select(arguments),
         Some(Value(word)) if word == "start" => start_alone(arguments),
         Some(Value(word)) if word == "paper" => paper_alone(arguments),
+        Some(Value(word)) if word == "techniques" => techniques_alone(arguments),
         Some(Value(word)) if word == "instructions" => count_alone(arguments),
         Some(Value(word)) if word == "feed" => feed(arguments),
         Some(Value(word)) if word == "nntp" => load(arguments),
@@ -146,6 +150,12 @@ fn start_alone(mut arguments: lexopt::Parser) -> Result<()> {
 fn paper_alone(mut arguments: lexopt::Parser) -> Result<()> {
     let (plan, _) = planned(&mut arguments, ROUNDS)?;
     run::paper_alone(&plan)
+}
+
+/// `bench techniques`.
+fn techniques_alone(mut arguments: lexopt::Parser) -> Result<()> {
+    let (plan, _) = planned(&mut arguments, ROUNDS)?;
+    run::techniques_alone(&plan)
 }
 
 /// `bench instructions`.

@@ -9,6 +9,7 @@ const ORDER: &[&str] = &[
     "groups",
     "store",
     "openpgp",
+    "namei",
     "relay",
     "inject",
     "expire",
@@ -17,6 +18,7 @@ const ORDER: &[&str] = &[
     "nntp",
     "server",
     "settings",
+    "mount",
     "daemon",
     "broadsheet",
 ];
